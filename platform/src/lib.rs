@@ -102,6 +102,12 @@
 //! `gap_per_byte = "6ns"` (G) and `overhead_per_byte = "0ns"` (O); its S is `[protocol] eager_threshold` less one byte.
 //! The model has no links; on a platform with links the first four keys have no default.
 //!
+//! `device = "verbs"` beside the model runs rank programs over queue pairs of InfiniBand adapters
+//! and a network of single packets. The table `[network.verbs]` ([`VerbsParameters`]) has its
+//! parameters: `mtu = "4096B"`, the costs of an adapter (`doorbell`, `dma_read`, `tx_packet`,
+//! `rx_packet`, `atomic`, `completion`, all durations, and `pcie_bandwidth`), `switch_latency` and
+//! `buffer`.
+//!
 //! What the message layer may use up is unlimited unless `[protocol]` says otherwise: `packet` (the largest payload, as `"8KiB"`),
 //! `buffers` (packet buffers of a rank for what it sends), `credits` (packets under way to a peer), `reserved` (buffers and credits of each
 //! connection for control traffic only; 2), `eager_messages` and `eager_bytes` (what a peer may have without having received it; more goes by
@@ -383,7 +389,8 @@ pub use mistake::{LoadError, Mistake, Mistakes, Source, Unreadable};
 pub use names::HostNames;
 pub use network::{
     CROSSTRAFFIC, Compat, FactorStep, Factors, FluidParameters, IbPenaltyFactors, LogGops,
-    Loopback, NetworkModel, NetworkParameters, OverheadSection, Overheads,
+    Loopback, NetworkDevice, NetworkModel, NetworkParameters, OverheadSection, Overheads,
+    VerbsParameters,
 };
 pub use note::ImportNote;
 pub use overrides::{Override, OverrideError};

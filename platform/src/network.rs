@@ -13,14 +13,17 @@ mod overhead;
 mod parameters;
 mod raw;
 mod smpi;
+mod verbs;
 
 pub use cm02::CROSSTRAFFIC;
 pub use factors::{FactorStep, Factors};
 pub use loggops::LogGops;
 pub use overhead::{OverheadSection, Overheads};
 pub use parameters::{
-    Compat, FluidParameters, IbPenaltyFactors, Loopback, NetworkModel, NetworkParameters,
+    Compat, FluidParameters, IbPenaltyFactors, Loopback, NetworkDevice, NetworkModel,
+    NetworkParameters,
 };
+pub use verbs::VerbsParameters;
 
 /// All models, in the order of the documentation: a new one is a file, its `mod` and its line here.
 const MODELS: &[NetworkModel] = &[

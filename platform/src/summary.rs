@@ -212,6 +212,17 @@ fn parameters(f: &mut fmt::Formatter<'_>, network: &NetworkParameters) -> fmt::R
             "          L {latency}, o {overhead}, g {gap}, G {gap_per_byte}/B, O {overhead_per_byte}/B"
         )?;
     }
+    if let Some(verbs) = &network.verbs {
+        let crate::VerbsParameters {
+            mtu,
+            switch_latency,
+            ..
+        } = verbs;
+        writeln!(
+            f,
+            "          device verbs: packets of {mtu}, switches of {switch_latency}"
+        )?;
+    }
     let Some(fluid) = &network.fluid else {
         return Ok(());
     };

@@ -410,3 +410,47 @@ error: unknown host or cluster "alce"
     assert!(!report.contains('\u{1b}'));
     assert!(error(text).report(true).contains('\u{1b}'));
 }
+
+#[test]
+fn parameters_of_queue_pairs() {
+    let wrong = |network: &str| {
+        let text = GOOD.replacen("[hosts.alice]", &format!("{network}\n[hosts.alice]"), 1);
+        error(&text).to_string()
+    };
+    for (network, problem, expected) in [
+        (
+            "[network]\ndevice = \"rdma\"",
+            "unknown device \"rdma\"",
+            "expected \"verbs\"",
+        ),
+        (
+            "[network]\nverbs.mtu = \"256B\"",
+            "table \"verbs\" in a network table without device = \"verbs\"",
+            "expected the device",
+        ),
+        (
+            "[network]\ndevice = \"verbs\"\nverbs.mtu = \"1000B\"",
+            "mtu = 1000B",
+            "expected 256B, 512B, 1024B, 2048B or 4096B",
+        ),
+        (
+            "[network]\ndevice = \"verbs\"\nverbs.buffer = \"4KiB\"",
+            "buffer = 4KiB for packets of 4096B",
+            "expected at least 4224 bytes",
+        ),
+        (
+            "[network]\ndevice = \"verbs\"\nverbs.doorbel = \"1us\"",
+            "unknown key \"doorbel\"",
+            "doorbell",
+        ),
+        (
+            "[network]\ndevice = \"verbs\"\nverbs.doorbell = \"1GBps\"",
+            "1GBps",
+            "expected",
+        ),
+    ] {
+        let message = wrong(network);
+        assert!(message.contains(problem), "{message}");
+        assert!(message.contains(expected), "{message}");
+    }
+}

@@ -6,12 +6,13 @@ use toml::de::DeValue;
 use super::field::{InvalidValue, ParseField};
 use super::section::{Collector, Section};
 use crate::network::{
-    Compat, FactorStep, Factors, IbPenaltyFactors, NetworkModel, NetworkParameters,
-    OverheadSection, Overheads,
+    Compat, FactorStep, Factors, IbPenaltyFactors, NetworkDevice, NetworkModel, NetworkParameters,
+    OverheadSection, Overheads, VerbsParameters,
 };
+use crate::units::Size;
 
 /// All keys of `[network]`.
-const KEYS: [&str; 21] = [
+const KEYS: [&str; 23] = [
     "model",
     "compat",
     "latency_factor",
@@ -33,7 +34,12 @@ const KEYS: [&str; 21] = [
     "gap",
     "gap_per_byte",
     "overhead_per_byte",
+    "device",
+    VERBS,
 ];
+
+/// The table of the parameters of the device `verbs`.
+const VERBS: &str = "verbs";
 
 /// Those of the keys that are for `loggops`.
 const OF_LOGGOPS: [&str; 5] = [
@@ -147,7 +153,96 @@ pub(super) fn network(
             set(collector, &section, key, |read| *store = read);
         }
     }
+    set(collector, &section, "device", |read| {
+        network.device = Some(read);
+    });
+    read_verbs(collector, &section, &mut network);
     Some(network)
+}
+
+/// Reads the parameters of the device `verbs`.
+fn read_verbs(collector: &mut Collector, section: &Section<'_>, network: &mut NetworkParameters) {
+    const KEYS: [&str; 10] = [
+        "mtu",
+        "doorbell",
+        "dma_read",
+        "tx_packet",
+        "rx_packet",
+        "atomic",
+        "completion",
+        "pcie_bandwidth",
+        "switch_latency",
+        "buffer",
+    ];
+    let table = section.get(VERBS);
+    if network.device != Some(NetworkDevice::Verbs) {
+        if let Some(value) = table {
+            let problem = "table \"verbs\" in a network table without device = \"verbs\"";
+            let expected = "expected the device whose parameters these are";
+            collector.add(value.span(), problem.to_owned(), expected, None);
+        }
+        return;
+    }
+    let mut verbs = VerbsParameters::default();
+    if let Some(value) = table
+        && let Some(inner) = collector.section(value, value.span(), VERBS.to_owned(), &KEYS)
+    {
+        for (key, store) in [
+            ("doorbell", &mut verbs.doorbell),
+            ("dma_read", &mut verbs.dma_read),
+            ("tx_packet", &mut verbs.tx_packet),
+            ("rx_packet", &mut verbs.rx_packet),
+            ("atomic", &mut verbs.atomic),
+            ("completion", &mut verbs.completion),
+            ("switch_latency", &mut verbs.switch_latency),
+        ] {
+            set(collector, &inner, key, |read| *store = read);
+        }
+        set(collector, &inner, "pcie_bandwidth", |read| {
+            verbs.pcie_bandwidth = read;
+        });
+        set(collector, &inner, "mtu", |Mtu(read)| verbs.mtu = read);
+        set(collector, &inner, "buffer", |read| verbs.buffer = read);
+        check_buffer(collector, &inner, &verbs);
+    }
+    network.verbs = Some(verbs);
+}
+
+/// Checks that a full packet fits into a buffer: with a smaller one, the first stops its link for
+/// ever.
+fn check_buffer(collector: &mut Collector, section: &Section<'_>, verbs: &VerbsParameters) {
+    // LRH, GRH, BTH, ICRC, VCRC and the longest extended header, in blocks of 64 bytes.
+    let least = (verbs.mtu.bytes() + 8 + 40 + 12 + 28 + 4 + 2).next_multiple_of(64);
+    if let Some(value) = section.get("buffer")
+        && verbs.buffer.bytes() < least
+    {
+        let problem = format!("buffer = {} for packets of {}", verbs.buffer, verbs.mtu);
+        let expected = format!("expected at least {least} bytes, a packet with its headers");
+        collector.add(value.span(), problem, &expected, None);
+    }
+}
+
+/// A path MTU.
+struct Mtu(Size);
+
+impl ParseField for Mtu {
+    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, InvalidValue> {
+        let size = Size::read(value)?;
+        if [256, 512, 1024, 2048, 4096].contains(&size.bytes()) {
+            return Ok(Self(size));
+        }
+        Err(InvalidValue {
+            problem: format!("mtu = {size}"),
+            expected: "expected 256B, 512B, 1024B, 2048B or 4096B".to_owned(),
+            help: None,
+        })
+    }
+}
+
+impl ParseField for NetworkDevice {
+    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, InvalidValue> {
+        super::field::word(value, "device", &["verbs"], &[Self::Verbs])
+    }
 }
 
 /// Reports the keys that model `loggops` needs on a platform with links: defaults in their place
@@ -196,7 +291,7 @@ fn refuse_meaningless(
 ) {
     for key in KEYS {
         let has_meaning = match key {
-            "model" | "compat" => true,
+            "model" | "compat" | "device" | VERBS => true,
             "ib_penalty_factors" => preset.ib_penalty_factors.is_some(),
             "duration" => preset.duration.is_some(),
             key if OF_LOGGOPS.contains(&key) => preset.loggops.is_some(),

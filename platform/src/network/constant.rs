@@ -29,5 +29,7 @@ fn preset() -> NetworkParameters {
         ib_penalty_factors: None,
         duration: Some("1s".parse().expect("a duration")),
         loggops: None,
+        device: None,
+        verbs: None,
     }
 }

@@ -85,6 +85,8 @@ fn preset() -> NetworkParameters {
             gap_per_byte: time("6ns"),
             overhead_per_byte: time("0ns"),
         }),
+        device: None,
+        verbs: None,
     }
 }
 

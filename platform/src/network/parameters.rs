@@ -24,6 +24,7 @@ use super::factors::Factors;
 use super::flow;
 use super::loggops::LogGops;
 use super::overhead::Overheads;
+use super::verbs::VerbsParameters;
 use crate::units::{Bandwidth, Duration, Size};
 
 /// A network model, by its name in `[network] model`: an entry of [`NetworkModel::ALL`].
@@ -61,6 +62,20 @@ pub struct NetworkParameters {
     /// Costs of a message, in the model `loggops` only.
     #[serde(flatten)]
     pub loggops: Option<LogGops>,
+    /// The device between ranks, unless it is that of the model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device: Option<NetworkDevice>,
+    /// Parameters of the device `verbs`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verbs: Option<VerbsParameters>,
+}
+
+/// A device between ranks that a platform can ask for beside its model.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Debug)]
+#[serde(rename_all = "lowercase")]
+pub enum NetworkDevice {
+    /// Queue pairs of InfiniBand adapters.
+    Verbs,
 }
 
 /// A simulator whose quirks change dates, and can be asked for.
@@ -196,7 +211,7 @@ impl NetworkParameters {
     /// Returns true if hosts can talk that no route joins: the model has no links.
     #[must_use]
     pub const fn needs_no_routes(&self) -> bool {
-        self.fluid.is_none()
+        self.fluid.is_none() && self.device.is_none()
     }
 
     /// Bytes that the message layer adds to the payload of each message.
@@ -216,6 +231,8 @@ impl NetworkParameters {
             ib_penalty_factors: None,
             duration: None,
             loggops: None,
+            device: None,
+            verbs: None,
         }
     }
 }

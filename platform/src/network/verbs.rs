@@ -1,0 +1,61 @@
+//! The device `verbs`: rank programs over queue pairs of simulated InfiniBand adapters, and a
+//! network of single packets.
+//!
+//! `device = "verbs"` stands beside the model: links and routes are those of the platform, and
+//! actor programs keep the model. The defaults are those of an adapter of 100 Gb/s on PCIe 3.0 x16.
+//!
+//! *Not modelled here*: anything; `fabric` runs the adapters and `models` the packets.
+//!
+//! Sources: perftest's `ib_send_lat` over RC in the thesis of D. Potter (table of MTUs: 0.83 µs for
+//! 32 bytes inline, 1.58 µs for 1024 bytes, 4.57 µs for 32 KiB), which fixes the sum of the costs
+//! on both sides and the read of memory; their division between the sides is our choice. PCIe 3.0
+//! x16 carries 15.75 GB/s. Switches: Mellanox's data sheets have 90 ns (Switch-IB) to 130 ns
+//! (Quantum).
+
+use serde::Serialize;
+
+use crate::units::{Bandwidth, Duration, Size};
+
+/// Parameters of adapters, switches and buffers: the table `[network.verbs]`.
+#[derive(Clone, PartialEq, Serialize, Debug)]
+pub struct VerbsParameters {
+    /// The largest payload of a packet: 256, 512, 1024, 2048 or 4096 bytes.
+    pub mtu: Size,
+    /// From a posted request to when the adapter knows it.
+    pub doorbell: Duration,
+    /// From the adapter's request for bytes of memory to the first of them.
+    pub dma_read: Duration,
+    /// Processing of a packet that leaves an adapter.
+    pub tx_packet: Duration,
+    /// Processing of a packet that arrives at an adapter.
+    pub rx_packet: Duration,
+    /// Work of an adapter for an atomic operation.
+    pub atomic: Duration,
+    /// From the end of a request to when its completion can be polled.
+    pub completion: Duration,
+    /// Between an adapter and the memory of its host.
+    pub pcie_bandwidth: Bandwidth,
+    /// From the first bit at an input of a switch to the first bit at its output.
+    pub switch_latency: Duration,
+    /// Buffer of each link and virtual lane at the switch or adapter behind it.
+    pub buffer: Size,
+}
+
+impl Default for VerbsParameters {
+    fn default() -> Self {
+        let time = |text: &str| -> Duration { text.parse().expect("a duration") };
+        let size = |text: &str| -> Size { text.parse().expect("a size") };
+        Self {
+            mtu: size("4096B"),
+            doorbell: time("300ns"),
+            dma_read: time("500ns"),
+            tx_packet: time("30ns"),
+            rx_packet: time("30ns"),
+            atomic: time("100ns"),
+            completion: time("350ns"),
+            pcie_bandwidth: "15.75GBps".parse().expect("a bandwidth"),
+            switch_latency: time("100ns"),
+            buffer: size("32KiB"),
+        }
+    }
+}

@@ -3,7 +3,8 @@
 //!
 //! [`Flow`] carries each packet as one transfer of the network model: for platforms with links.
 //! [`LogGops`] has processors and adapters instead of links: for very large runs. [`IdealFabric`]
-//! has no network at all: for model checkers. A device decides no protocol; what a packet means is
+//! has no network at all: for model checkers. [`VerbsFabric`] has InfiniBand adapters with queue
+//! pairs, and a network of single packets. A device decides no protocol; what a packet means is
 //! the message layer's business.
 
 mod deliveries;
@@ -18,8 +19,10 @@ mod ranks;
 mod sends;
 mod slab;
 mod sleeps;
+mod verbs;
 
 pub use flow::Flow;
 pub use ideal::{IdealFabric, QueueNumbers};
 pub use loggops::{Costs, LogGops};
 pub use ranks::Fabric;
+pub use verbs::{AdapterCosts, VerbsFabric, VerbsSettings};

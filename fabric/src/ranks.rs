@@ -18,7 +18,7 @@ use mpi::channel::{
 use mpi::channel::{ConnectionLifecycle, RankHost, RemoteMemory};
 use mpi::exploration::CausalityHooks;
 use mpi::exploration::ExplorationHooks;
-use mpi::{Envelope, Process};
+use mpi::{Buffer, Envelope, Process};
 use sim_core::{ActorId, Blocked, Device, Kernel, KernelHandle, Observed, Parked, Time};
 
 use crate::flow::label;
@@ -78,6 +78,17 @@ pub(crate) trait Carrier: Device {
 
     /// The rank is about to look into its inbox.
     fn before_poll(&self, _rank: u32) {}
+
+    /// Returns the longest payload of a packet, in bytes.
+    fn max_packet(&self) -> u64 {
+        u64::MAX
+    }
+
+    /// See [`RemoteMemory::offer`].
+    fn offer(&self, _rank: u32, _peer: u32, _send: Token, _message: &Buffer) {}
+
+    /// See [`RemoteMemory::expect`].
+    fn expect(&self, _rank: u32, _peer: u32, _receive: Token, _length: u64) {}
 
     /// Returns true if [`Carrier::before_poll`] has nothing to do.
     fn is_quiet(&self, _rank: u32) -> bool {
@@ -464,7 +475,7 @@ impl<C: Carrier> Channel for RankChannel<C> {
     }
 
     fn max_packet(&self) -> u64 {
-        u64::MAX
+        self.device.max_packet()
     }
 
     fn post(&self, peer: u32, packet: Packet) {
@@ -545,7 +556,15 @@ impl<C: Carrier> RankHost for RankChannel<C> {
     }
 }
 
-impl<C: Carrier> RemoteMemory for RankChannel<C> {}
+impl<C: Carrier> RemoteMemory for RankChannel<C> {
+    fn offer(&self, peer: u32, send: Token, message: &Buffer) {
+        self.device.offer(self.rank, peer, send, message);
+    }
+
+    fn expect(&self, peer: u32, _: Token, receive: Token, length: u64) {
+        self.device.expect(self.rank, peer, receive, length);
+    }
+}
 
 impl<C: Carrier> ConnectionLifecycle for RankChannel<C> {
     fn shut(&self) {

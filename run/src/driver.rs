@@ -9,9 +9,13 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use fabric::{Costs, Fabric, Flow, LogGops};
+use fabric::{AdapterCosts, Costs, Fabric, Flow, LogGops, VerbsFabric, VerbsSettings};
+use models::packet::{PacketSettings, PlatformTopology};
 use mpi::{Limits, OverheadTable, PostingCost, Section, Settings, TransportMode};
-use platform::{Carriage, HostNames, NoRoute, OverheadSection, Platform, Ready, Synchronous};
+use platform::units::Duration;
+use platform::{
+    Carriage, HostNames, NoRoute, OverheadSection, Platform, Ready, Synchronous, VerbsParameters,
+};
 use sim_core::{ActorId, Console, HostId, Observed, Outcome, Progress, Report, Simulation, Time};
 
 use crate::connections::{ConnectionTotals, Stall, connections, losses, stalls, totals};
@@ -192,7 +196,7 @@ fn run(
     simulation.set_console(Rc::clone(output) as Rc<dyn Console>);
     let fabric = program.has_ranks().then(|| {
         simulation.set_default_name(|actor: ActorId| format!("rank {}", actor.number() - 1));
-        device(&simulation, platform, ranks, options)
+        device(&simulation, platform, &hosts, options)
     });
     let device = fabric.clone();
     if let Some((recording, transcript)) = recorded {
@@ -284,9 +288,8 @@ const CONTROL: u64 = 64;
 /// Returns the costs of the protocols, by preset and single keys.
 fn costs(protocol: &platform::Protocol, eager_threshold: u64) -> Settings {
     let explicit = protocol.is_explicit();
-    let seconds = |cost: &Option<platform::units::Duration>| {
-        cost.as_ref().map_or(0.0, |duration| duration.as_secs())
-    };
+    let seconds =
+        |cost: &Option<Duration>| cost.as_ref().map_or(0.0, |duration| duration.as_secs());
     let control = protocol.control.as_ref().map(|size| size.bytes());
     let acknowledged = protocol
         .synchronous
@@ -339,12 +342,18 @@ fn overhead(sections: &[OverheadSection]) -> OverheadTable {
 /// The device between the ranks that the network model asks for.
 fn device(
     simulation: &Simulation,
-    platform: &Platform,
-    ranks: u32,
+    platform: &Arc<Platform>,
+    hosts: &[HostId],
     options: &Options,
 ) -> Rc<dyn Fabric> {
     let network = platform.network();
     let settings = settings(platform, options);
+    if let Some(parameters) = &network.verbs {
+        let verbs = verbs(parameters, options.seed);
+        let topology = Arc::new(PlatformTopology::new(Arc::clone(platform)));
+        return VerbsFabric::new(simulation.port(), hosts, settings, &verbs, topology);
+    }
+    let ranks = u32::try_from(hosts.len()).expect("ranks are counted in 32 bits");
     let Some(loggops) = &network.loggops else {
         return Flow::new(simulation.port(), ranks, settings);
     };
@@ -356,6 +365,30 @@ fn device(
         overhead_per_byte: loggops.overhead_per_byte.span(),
     };
     LogGops::new(simulation.port(), ranks, settings, costs)
+}
+
+/// Returns the settings of simulated adapters.
+fn verbs(parameters: &VerbsParameters, seed: u64) -> VerbsSettings {
+    let picoseconds = |time: &Duration| -> u64 { (time.as_secs() * 1e12).round() as u64 };
+    let blocks = parameters.buffer.bytes() / u64::from(models::packet::BLOCK_BYTES);
+    VerbsSettings {
+        mtu: u32::try_from(parameters.mtu.bytes()).unwrap_or(u32::MAX),
+        costs: AdapterCosts {
+            doorbell: picoseconds(&parameters.doorbell),
+            dma_read: picoseconds(&parameters.dma_read),
+            tx_packet: picoseconds(&parameters.tx_packet),
+            rx_packet: picoseconds(&parameters.rx_packet),
+            atomic: picoseconds(&parameters.atomic),
+            completion: picoseconds(&parameters.completion),
+            pcie_per_byte: 1e12 / parameters.pcie_bandwidth.bytes_per_s(),
+        },
+        network: PacketSettings {
+            switch_latency_ps: picoseconds(&parameters.switch_latency),
+            buffer_blocks: u32::try_from(blocks).unwrap_or(u32::MAX),
+            seed,
+            ..PacketSettings::default()
+        },
+    }
 }
 
 fn configure(simulation: &mut Simulation, options: &Options, ranks: u32) {

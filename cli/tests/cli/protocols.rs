@@ -98,3 +98,23 @@ fn m12_a_ready_send_without_a_receive_is_a_failure_where_that_is_strict() {
         "{ran:?}"
     );
 }
+
+/// The test suite for devices passes over queue pairs, with the sums that it has over flows.
+#[test]
+fn programs_run_over_simulated_queue_pairs() {
+    let ran = simrun("--platform platforms/infiniband.toml -n 5 apps/conformance");
+    assert_eq!(ran.status, 0, "{ran:?}");
+    let passed = |ran: &crate::support::Ran| -> Vec<String> {
+        let lines = ran.stdout.lines();
+        lines
+            .filter(|line| line.ends_with(": passed"))
+            .map(str::to_owned)
+            .collect()
+    };
+    let flows = simrun("--platform platforms/cluster.toml -n 5 apps/conformance");
+    assert_eq!(passed(&ran), passed(&flows));
+    assert!(passed(&ran).len() >= 8, "{ran:?}");
+    let by_option =
+        simrun("--platform platforms/cluster.toml --set network.device=verbs apps/ring");
+    assert_eq!(by_option.status, 0, "{by_option:?}");
+}

@@ -17,10 +17,11 @@ use std::future::Future;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use fabric::{Costs, Fabric, Flow, LogGops};
+use fabric::{Costs, Fabric, Flow, LogGops, VerbsFabric, VerbsSettings};
+use models::packet::PlatformTopology;
 use mpi::{Comm, ConnectionStatistics, Connections, Settings};
 use platform::{HostNames, Platform};
-use sim_core::{ActorId, ActorResult, Clock, Outcome, Report, Simulation, Time, WaitGraph};
+use sim_core::{ActorId, ActorResult, Clock, HostId, Outcome, Report, Simulation, Time, WaitGraph};
 
 const NODES: &str = r#"
 version = 1
@@ -43,6 +44,8 @@ pub struct Runner {
     clock: Clock,
     /// Over the LogGOPS device with these costs, instead of over flows.
     costs: Option<Costs>,
+    /// Over the verbs device with these settings, instead of over flows.
+    verbs: Option<VerbsSettings>,
     /// The platform file.
     platform: String,
 }
@@ -60,6 +63,7 @@ pub fn ranks(count: u32) -> Runner {
         },
         clock: Clock::Timed,
         costs: None,
+        verbs: None,
         platform: NODES.to_owned(),
     }
 }
@@ -120,6 +124,11 @@ impl Runner {
         self
     }
 
+    pub fn with_verbs(mut self, verbs: VerbsSettings) -> Self {
+        self.verbs = Some(verbs);
+        self
+    }
+
     pub fn untimed(mut self) -> Self {
         self.clock = Clock::Untimed;
         self
@@ -133,14 +142,20 @@ impl Runner {
     {
         let platform = Arc::new(Platform::parse("nodes.toml", &self.platform).expect("a platform"));
         let names = Rc::new(HostNames(Arc::clone(&platform)));
-        let mut simulation = Simulation::new(models::model(platform), names, 1);
+        let model = models::model(Arc::clone(&platform));
+        let mut simulation = Simulation::new(model, names, 1);
         simulation.set_clock(self.clock);
         simulation.set_default_name(|actor: ActorId| format!("rank {}", actor.number() - 1));
         let size = u32::try_from(self.hosts.len()).expect("few ranks");
         let (port, settings) = (simulation.port(), self.settings.clone());
-        let device: Rc<dyn Fabric> = match self.costs {
-            Some(costs) => LogGops::new(port, size, settings, costs),
-            None => Flow::new(port, size, settings),
+        let device: Rc<dyn Fabric> = match (self.costs, &self.verbs) {
+            (Some(costs), _) => LogGops::new(port, size, settings, costs),
+            (None, Some(verbs)) => {
+                let hosts: Vec<HostId> = self.hosts.iter().map(|host| HostId(*host)).collect();
+                let topology = Arc::new(PlatformTopology::new(platform));
+                VerbsFabric::new(port, &hosts, settings, verbs, topology)
+            }
+            (None, None) => Flow::new(port, size, settings),
         };
         let notes = Notes::default();
         let mut processes = Vec::new();

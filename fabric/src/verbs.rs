@@ -1,0 +1,245 @@
+//! The verbs device: ranks exchange packets over queue pairs of simulated InfiniBand adapters,
+//! which a packet-level network joins.
+//!
+//! Each rank has a [`ChannelAdapter`] of its own and, on it, the message layer's connections
+//! ([`mpi_verbs::Device`]): the same code that runs on real adapters. The adapters of the ranks of
+//! one host share its port. A packet leaves in these steps, each with a cost ([`AdapterCosts`]):
+//! the adapter knows a request after `doorbell`; packets of one port are processed one after
+//! another (`tx_packet`, or their bytes over `pcie` if that takes longer); one with a payload waits
+//! for its read of memory (`dma_read`, and its bytes over `pcie`); then the network carries it; the
+//! receiving port processes one packet after another (`rx_packet`); and a completion can be polled
+//! after `completion`. The response to an atomic operation takes `atomic` besides.
+//!
+//! Two ranks are connected when the first of them sends to the other, at once and for nothing.
+//!
+//! *Not modelled*: the processor's work for a call or a poll (the message layer's costs of posting
+//! are added where the platform sets them); caches of the adapter; the bandwidth of memory. A user
+//! sees the same rate with few and with many queue pairs, and ranks that find a completion at the
+//! date at which it can be polled.
+//!
+//! Times within the device are whole picoseconds.
+
+mod port;
+mod state;
+
+use std::cell::RefCell;
+use std::fmt;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use models::packet::{PacketSettings, PacketTopology};
+use mpi::channel::{Event, Packet, Settings, Token};
+use mpi::{Buffer, Envelope};
+use mpi_verbs::Options;
+use sim_core::{ActorId, Blocked, Device, End, HostId, Kernel, KernelHandle, Span, Work};
+
+use crate::flow::{begins, label};
+use crate::ranks::{Carrier, Ranks, actor};
+use crate::slab::Slab;
+use state::VerbsState;
+
+/// Costs of an adapter, in picoseconds.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct AdapterCosts {
+    /// From a posted request to when the adapter knows it.
+    pub doorbell: u64,
+    /// From the request for bytes of the host's memory to their arrival at the adapter.
+    pub dma_read: u64,
+    /// Processing of a packet that leaves.
+    pub tx_packet: u64,
+    /// Processing of a packet that arrives.
+    pub rx_packet: u64,
+    /// Work of the atomic unit for an operation.
+    pub atomic: u64,
+    /// From the end of a request to when its completion can be polled.
+    pub completion: u64,
+    /// Picoseconds for a byte between the host's memory and the adapter.
+    pub pcie_per_byte: f64,
+}
+
+/// Settings of the device.
+#[derive(Clone, Debug)]
+pub struct VerbsSettings {
+    /// The largest payload of a packet in bytes: 256, 512, 1024, 2048 or 4096.
+    pub mtu: u32,
+    /// Costs of the adapters.
+    pub costs: AdapterCosts,
+    /// Settings of the network.
+    pub network: PacketSettings,
+}
+
+/// Tokens of kernel timers: a wake-up of the device, or a job of a rank.
+const WAKE: u64 = 0;
+
+/// A computation or a timer of a rank.
+#[derive(Debug)]
+struct Job {
+    rank: u32,
+    token: Token,
+}
+
+/// A device that connects all ranks; rank r is the actor with the index r.
+pub struct VerbsFabric {
+    ranks: Ranks,
+    jobs: RefCell<Slab<Job>>,
+    state: RefCell<VerbsState>,
+}
+
+impl VerbsFabric {
+    /// Returns a device for the ranks on these hosts, by rank, attached to the kernel behind
+    /// `port`.
+    ///
+    /// # Panics
+    /// If the kernel has no time, or the MTU is another one.
+    #[must_use]
+    pub fn new(
+        port: KernelHandle,
+        hosts: &[HostId],
+        settings: Settings,
+        verbs: &VerbsSettings,
+        topology: Arc<dyn PacketTopology>,
+    ) -> Rc<Self> {
+        assert!(
+            port.with(|kernel| kernel.is_timed()),
+            "adapters need time to send again"
+        );
+        let options = Options {
+            eager_threshold: settings
+                .eager_threshold
+                .min(Options::default().eager_threshold),
+            ..Options::default()
+        };
+        let settings = options.settings(settings);
+        let ranks = u32::try_from(hosts.len()).expect("ranks are counted in 32 bits");
+        let fabric = Rc::new(Self {
+            ranks: Ranks::new(port.clone(), ranks, settings),
+            jobs: RefCell::default(),
+            state: RefCell::new(VerbsState::new(hosts, &options, verbs, topology)),
+        });
+        port.attach(Rc::clone(&fabric) as Rc<dyn Device>);
+        fabric
+    }
+
+    /// Lets the device work at the date of the kernel after `call`.
+    fn at_now(&self, call: impl FnOnce(&mut VerbsState, &mut Kernel)) {
+        self.ranks.port.with(|kernel| {
+            let state = &mut *self.state.borrow_mut();
+            state.set_time(kernel.now());
+            call(state, kernel);
+            state.run(kernel, &self.ranks);
+        });
+    }
+
+    fn start_job(&self, rank: u32, token: Token) -> u64 {
+        let job = self.jobs.borrow_mut().insert(Job { rank, token });
+        u64::from(job) + 1
+    }
+}
+
+impl Device for VerbsFabric {
+    fn on_end(&self, kernel: &mut Kernel, token: u64, end: End) {
+        let index = u32::try_from(token - 1).expect("tokens of this device have 32 bits");
+        let Job { rank, token } = self.jobs.borrow_mut().remove(index);
+        if end == End::Done {
+            self.ranks.tell(kernel, rank, Event::Elapsed(token));
+        } else {
+            kernel.fail_actor(actor(rank), "computation failed: host failure".to_owned());
+        }
+    }
+
+    fn on_timer(&self, kernel: &mut Kernel, token: u64) {
+        if token != WAKE {
+            return self.on_end(kernel, token, End::Done);
+        }
+        let state = &mut *self.state.borrow_mut();
+        state.set_time(kernel.now());
+        state.run(kernel, &self.ranks);
+    }
+
+    fn progress(&self) {
+        self.ranks.progress(|_| ());
+    }
+
+    fn on_host_off(&self, kernel: &mut Kernel, lost: ActorId) {
+        self.ranks.lose(kernel, lost);
+    }
+
+    fn describe(&self, blocked: ActorId) -> Option<Blocked> {
+        self.ranks.describe(blocked)
+    }
+}
+
+impl fmt::Debug for VerbsFabric {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("VerbsFabric")
+            .field("settings", &self.ranks.settings)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Carrier for VerbsFabric {
+    fn ranks(&self) -> &Ranks {
+        &self.ranks
+    }
+
+    fn max_packet(&self) -> u64 {
+        self.ranks.settings.eager_threshold
+    }
+
+    fn post(&self, rank: u32, peer: u32, packet: Packet) {
+        self.at_now(|state, kernel| {
+            let pair = u64::from(rank) << 32 | u64::from(peer);
+            kernel.mix_digest(pair, label(&packet));
+            if let Some(message) = begins(&packet) {
+                kernel.count_message(message);
+            }
+            if rank == peer {
+                let notify = packet.notify;
+                self.ranks.bring(kernel, rank, peer, packet);
+                if let Some(token) = notify {
+                    self.ranks.tell(kernel, rank, Event::Sent(token));
+                }
+            } else {
+                state.post(rank, peer, packet);
+            }
+        });
+    }
+
+    fn offer(&self, rank: u32, peer: u32, send: Token, message: &Buffer) {
+        if rank != peer {
+            self.at_now(|state, _| state.device(rank).offer(peer, send, message));
+        }
+    }
+
+    fn expect(&self, rank: u32, peer: u32, receive: Token, length: u64) {
+        if rank != peer {
+            self.at_now(|state, _| state.device(rank).expect(peer, receive, length));
+        }
+    }
+
+    fn timer(&self, rank: u32, seconds: f64, token: Token) {
+        let job = self.start_job(rank, token);
+        self.ranks.port.with(|kernel| {
+            kernel.set_device_timer(kernel.now() + Span::from_secs(seconds), job);
+        });
+    }
+
+    fn compute(&self, rank: u32, flops: f64, token: Token) {
+        let job = self.start_job(rank, token);
+        self.ranks.port.with(|kernel| {
+            let work = Work::Exec {
+                host: kernel.host_of(actor(rank)),
+                threads: 1,
+                flops,
+                priority: 1.0,
+                bound: f64::INFINITY,
+            };
+            kernel.start_for_device(&work, job);
+        });
+    }
+
+    /// Nothing: what adapters have sent, they do not know as messages.
+    fn undelivered(&self, _rank: u32) -> Vec<(Envelope, u64)> {
+        Vec::new()
+    }
+}

@@ -1,0 +1,450 @@
+//! The adapters, the ports and the network, and the list of what happens next.
+//!
+//! *Decided here*: what is due at one time happens in the order network, packets on their way
+//! through the adapters, timeouts; each in the order in which it was noted.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use models::packet::{
+    Encapsulation, OutboundPacket, PacketNetwork, PacketOverhead, PacketSettings, PacketTopology,
+};
+use mpi::channel::{Event, Packet};
+use mpi_verbs::{Device, DeviceEvent, Options};
+use rdma::wire::{Bth, Extension, Opcode, Packet as WirePacket};
+use rdma::{
+    AdapterHost, AdapterPort, AddressVector, ChannelAdapter, DeviceAttributes, Gid, GidType,
+    LinkLayer, LocalAdapter, Mtu, RcSettings,
+};
+use sim_core::{HostId, Kernel, Time};
+
+use super::port::HostPort;
+use super::{AdapterCosts, VerbsSettings, WAKE};
+use crate::ranks::{Ranks, actor};
+use crate::slab::Slab;
+
+/// The highest local identifier of a port; those above are for multicast. IBA 4.1.1.
+const UNICAST_LIDS: u32 = 0xBFFF;
+
+/// The surroundings of an adapter: the clock of the device, and the list of those that were called.
+#[derive(Clone)]
+struct Surroundings {
+    clock: Rc<Cell<u64>>,
+    called: Rc<RefCell<BTreeSet<u32>>>,
+    rank: u32,
+}
+
+impl AdapterHost for Surroundings {
+    fn now(&self) -> u64 {
+        self.clock.get()
+    }
+
+    fn ring_doorbell(&self) {
+        self.called.borrow_mut().insert(self.rank);
+    }
+}
+
+/// A packet between two adapters.
+#[derive(Debug)]
+struct InFlight {
+    from: u32,
+    to: u32,
+    bth: Bth,
+    extension: Extension,
+    service_level: u8,
+    is_global: bool,
+    payload: Vec<u8>,
+}
+
+/// A step of a packet through an adapter.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    /// It reaches the link.
+    Inject(u32),
+    /// It is processed at its destination.
+    Handle(u32),
+    /// The port of a host takes the next packet.
+    Resume(u32),
+}
+
+/// A rank's adapter and its connections.
+struct RankAdapter {
+    adapter: Rc<RefCell<ChannelAdapter>>,
+    device: Device,
+    /// The index of its host among the ports.
+    port: usize,
+    /// Its entry among the timeouts.
+    timeout: Option<u64>,
+}
+
+/// The adapters, the ports of hosts and the network.
+pub(super) struct VerbsState {
+    clock: Rc<Cell<u64>>,
+    called: Rc<RefCell<BTreeSet<u32>>>,
+    costs: AdapterCosts,
+    ranks: Vec<RankAdapter>,
+    ports: Vec<HostPort>,
+    /// The hosts of the ports.
+    hosts: Vec<HostId>,
+    network: PacketNetwork,
+    packets: Slab<InFlight>,
+    /// Payload buffers to be used again.
+    spare: Vec<Vec<u8>>,
+    /// By time and, at one time, in the order in which they were noted.
+    steps: BTreeMap<u64, VecDeque<Step>>,
+    timeouts: BTreeSet<(u64, u32)>,
+    /// The time of the kernel's next wake-up.
+    armed: Option<u64>,
+}
+
+/// Returns the time in whole picoseconds.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "dates are not negative, and beyond 213 days the largest number stands for all"
+)]
+fn picoseconds(time: Time) -> u64 {
+    (time.as_secs() * 1e12).round() as u64
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "dates above 2^53 ps, 2.5 hours, are rounded"
+)]
+fn date(picoseconds: u64) -> Time {
+    Time::from_secs(picoseconds as f64 / 1e12)
+}
+
+impl VerbsState {
+    pub(super) fn new(
+        hosts: &[HostId],
+        options: &Options,
+        verbs: &VerbsSettings,
+        topology: Arc<dyn PacketTopology>,
+    ) -> Self {
+        let (clock, called) = (Rc::<Cell<u64>>::default(), Rc::default());
+        let mut used: Vec<HostId> = Vec::new();
+        let mut ranks = Vec::new();
+        let mut place = BTreeMap::new();
+        for (rank, &host) in (0..).zip(hosts) {
+            let port = *place.entry(host).or_insert_with(|| {
+                used.push(host);
+                used.len() - 1
+            });
+            let adapter = Rc::new(RefCell::new(adapter(rank, verbs)));
+            let surroundings = Surroundings {
+                clock: Rc::clone(&clock),
+                called: Rc::clone(&called),
+                rank,
+            };
+            let local = Rc::new(LocalAdapter::new(Rc::clone(&adapter), surroundings));
+            let device = Device::new(local, options.clone());
+            ranks.push(RankAdapter {
+                adapter,
+                device: device.expect("an adapter that has just been made"),
+                port,
+                timeout: None,
+            });
+        }
+        let network = PacketSettings {
+            report_departures: true,
+            ..verbs.network.clone()
+        };
+        Self {
+            clock,
+            called,
+            costs: verbs.costs,
+            ranks,
+            ports: used.iter().map(|_| HostPort::default()).collect(),
+            hosts: used,
+            network: PacketNetwork::new(topology, network),
+            packets: Slab::default(),
+            spare: Vec::new(),
+            steps: BTreeMap::new(),
+            timeouts: BTreeSet::new(),
+            armed: None,
+        }
+    }
+
+    pub(super) fn set_time(&mut self, now: Time) {
+        let now = picoseconds(now).max(self.clock.get());
+        // The date of a wake-up may be rounded down.
+        let armed = self.armed.filter(|armed| date(*armed) <= date(now));
+        self.clock.set(now.max(armed.unwrap_or(0)));
+    }
+
+    pub(super) fn device(&mut self, rank: u32) -> &mut Device {
+        self.called.borrow_mut().insert(rank);
+        &mut self.ranks[rank as usize].device
+    }
+
+    /// Posts a packet, after the two ranks are connected.
+    pub(super) fn post(&mut self, rank: u32, peer: u32, packet: Packet) {
+        if !self.ranks[rank as usize].device.has(peer) {
+            self.connect(rank, peer);
+        }
+        self.device(rank).post(peer, packet);
+    }
+
+    fn connect(&mut self, rank: u32, peer: u32) {
+        let asking = self.device(rank).endpoint(peer, peer);
+        let asking = asking.expect("queue pairs are not limited");
+        let answering = self.device(peer).endpoint(rank, rank);
+        let answering = answering.expect("queue pairs are not limited");
+        let connected = self.device(peer).connect(rank, &asking, false);
+        connected.expect("the endpoint of an adapter");
+        let connected = self.device(rank).connect(peer, &answering, true);
+        connected.expect("the endpoint of an adapter");
+    }
+
+    /// Does everything that is due now, and asks the kernel for a call at the next time.
+    pub(super) fn run(&mut self, kernel: &mut Kernel, ranks: &Ranks) {
+        let now = self.clock.get();
+        loop {
+            let called = std::mem::take(&mut *self.called.borrow_mut());
+            for &rank in &called {
+                self.handle_completions(kernel, ranks, rank);
+                self.note_timeout(rank);
+                let port = self.ranks[rank as usize].port;
+                self.ports[port].mark_ready(rank);
+                self.send(now, port);
+            }
+            let happened = self.step(now, kernel);
+            if !happened && called.is_empty() {
+                break;
+            }
+        }
+        self.arm(kernel);
+    }
+
+    /// Does what is due now; returns false if nothing is.
+    fn step(&mut self, now: u64, kernel: &mut Kernel) -> bool {
+        if self.network.next_event_at().is_some_and(|at| at <= now) {
+            self.network.handle_events(now);
+            self.collect(now);
+            return true;
+        }
+        if let Some(mut entry) = self.steps.first_entry()
+            && *entry.key() <= now
+        {
+            let step = entry.get_mut().pop_front();
+            if entry.get().is_empty() {
+                entry.remove();
+            }
+            if let Some(step) = step {
+                self.do_step(now, step, kernel);
+            }
+            return true;
+        }
+        if let Some(&(at, rank)) = self.timeouts.first()
+            && at <= now
+        {
+            self.timeouts.pop_first();
+            self.ranks[rank as usize].timeout = None;
+            let adapter = &self.ranks[rank as usize].adapter;
+            adapter.borrow_mut().handle_timeout(now);
+            self.called.borrow_mut().insert(rank);
+            return true;
+        }
+        false
+    }
+
+    /// Takes the departures and the deliveries of the network.
+    fn collect(&mut self, now: u64) {
+        while let Some(departure) = self.network.poll_departure() {
+            let from = self.packets.get(tag(departure.tag)).from;
+            let port = self.ranks[from as usize].port;
+            self.ports[port].note_departure();
+            self.send(now, port);
+        }
+        while let Some(delivery) = self.network.poll_delivery() {
+            let index = tag(delivery.tag);
+            let packet = self.packets.get(index);
+            let port = self.ranks[packet.to as usize].port;
+            if delivery.corrupted {
+                self.release(index);
+                continue;
+            }
+            let at = self.ports[port].receive(now, &self.costs, packet.payload.len());
+            self.note_step(at, Step::Handle(index));
+        }
+    }
+
+    fn do_step(&mut self, now: u64, step: Step, kernel: &mut Kernel) {
+        match step {
+            Step::Inject(index) => self.inject(now, index, kernel),
+            Step::Resume(port) => self.send(now, port as usize),
+            Step::Handle(index) => {
+                let packet = self.packets.get(index);
+                let wire = WirePacket::new(packet.bth, packet.extension, &packet.payload);
+                let adapter = &self.ranks[packet.to as usize].adapter;
+                adapter.borrow_mut().handle_packet(now, &wire);
+                self.called.borrow_mut().insert(packet.to);
+                self.release(index);
+            }
+        }
+    }
+
+    /// Lets the adapters of a host send as long as its port takes packets.
+    fn send(&mut self, now: u64, port: usize) {
+        while let Some(rank) = self.ports[port].next_sender(now) {
+            let mut payload = self.spare.pop().unwrap_or_default();
+            let adapter = Rc::clone(&self.ranks[rank as usize].adapter);
+            let sent = adapter.borrow_mut().next_packet(now, &mut payload);
+            let Some(sent) = sent else {
+                self.spare.push(payload);
+                self.note_timeout(rank);
+                continue;
+            };
+            self.ports[port].mark_ready(rank);
+            let read = if sent.reads_memory { payload.len() } else { 0 };
+            let is_atomic = sent.bth.opcode == Opcode::RcAtomicAcknowledge;
+            let at = self.ports[port].send(now, &self.costs, read, is_atomic);
+            let index = self.packets.insert(InFlight {
+                from: rank,
+                to: destination(&sent.address),
+                bth: sent.bth,
+                extension: sent.extension,
+                service_level: sent.address.sl,
+                is_global: sent.address.grh.is_some(),
+                payload,
+            });
+            self.note_step(at, Step::Inject(index));
+        }
+        if let Some(at) = self.ports[port].next_free(now) {
+            let port = u32::try_from(port).expect("ports are as many as ranks at most");
+            self.note_step(at, Step::Resume(port));
+        }
+    }
+
+    /// Gives a packet to the network.
+    fn inject(&mut self, now: u64, index: u32, kernel: &mut Kernel) {
+        let packet = self.packets.get(index);
+        let (from, to) = (packet.from, packet.to);
+        let encapsulation = if packet.is_global {
+            Encapsulation::InfinibandGlobal
+        } else {
+            Encapsulation::InfinibandLocal
+        };
+        let bytes = packet.payload.len() + packet.extension.length();
+        let bytes = u32::try_from(bytes).expect("a packet has 4096 bytes and headers at most");
+        let outbound = OutboundPacket {
+            destination: self.host(to),
+            wire_bytes: PacketOverhead::new(encapsulation).wire_bytes(bytes),
+            service_level: packet.service_level,
+            flow_hash: packet.bth.dest_qp,
+            tag: u64::from(index),
+        };
+        if let Err(error) = self.network.send(now, self.host(from), outbound) {
+            kernel.fail_actor(actor(from), format!("packet to rank {to}: {error}"));
+            self.release(index);
+        }
+        self.collect(now);
+    }
+
+    fn host(&self, rank: u32) -> HostId {
+        self.hosts[self.ranks[rank as usize].port]
+    }
+
+    fn release(&mut self, index: u32) {
+        let mut payload = self.packets.remove(index).payload;
+        payload.clear();
+        self.spare.push(payload);
+    }
+
+    fn note_step(&mut self, at: u64, step: Step) {
+        self.steps.entry(at).or_default().push_back(step);
+    }
+
+    /// Notes the next timeout of an adapter.
+    fn note_timeout(&mut self, rank: u32) {
+        let place = &mut self.ranks[rank as usize];
+        let next = place.adapter.borrow_mut().next_timeout();
+        if next == place.timeout {
+            return;
+        }
+        if let Some(old) = std::mem::replace(&mut place.timeout, next) {
+            self.timeouts.remove(&(old, rank));
+        }
+        if let Some(at) = next {
+            self.timeouts.insert((at, rank));
+        }
+    }
+
+    /// Tells a rank what its connections have to say.
+    fn handle_completions(&mut self, kernel: &mut Kernel, ranks: &Ranks, rank: u32) {
+        let device = &mut self.ranks[rank as usize].device;
+        device.hear();
+        device.progress();
+        while let Some(event) = device.take() {
+            match event {
+                DeviceEvent::Arrived { event, .. } | DeviceEvent::Event(event) => {
+                    ranks.tell(kernel, rank, event);
+                }
+                DeviceEvent::Broken { peer, why, .. } => {
+                    ranks.tell(kernel, rank, Event::Failed { peer, why });
+                }
+                // Nobody says goodbye: the ranks end together with the run.
+                DeviceEvent::Bye(_) | DeviceEvent::Notice(_) => {}
+            }
+        }
+    }
+
+    /// Asks the kernel for a call when something is due next.
+    fn arm(&mut self, kernel: &mut Kernel) {
+        let next = [
+            self.network.next_event_at(),
+            self.steps.keys().next().copied(),
+            self.timeouts.first().map(|(at, _)| *at),
+        ];
+        let Some(next) = next.into_iter().flatten().min() else {
+            self.armed = None;
+            return;
+        };
+        let now = self.clock.get();
+        if self.armed.is_none_or(|armed| armed <= now || armed > next) {
+            self.armed = Some(next);
+            kernel.set_device_timer(date(next).max(kernel.now()), WAKE);
+        }
+    }
+}
+
+fn tag(tag: u64) -> u32 {
+    u32::try_from(tag).expect("tags of this device have 32 bits")
+}
+
+/// Returns the adapter of a rank.
+fn adapter(rank: u32, verbs: &VerbsSettings) -> ChannelAdapter {
+    let mut gid = Gid::default();
+    // The prefix of link-local addresses, and the number of the rank. IBA 4.1.1.
+    gid.0[..2].copy_from_slice(&[0xFE, 0x80]);
+    gid.0[12..].copy_from_slice(&(rank + 1).to_be_bytes());
+    let lid = u16::try_from(rank + 1).ok();
+    let lid = lid.filter(|lid| u32::from(*lid) <= UNICAST_LIDS);
+    let port = AdapterPort {
+        link_layer: LinkLayer::InfiniBand,
+        mtu: Mtu::from_bytes(verbs.mtu).expect("an MTU of InfiniBand"),
+        // Beyond the identifiers of a subnet packets have a global route header.
+        lid: lid.unwrap_or(0),
+        gid: (gid, GidType::Ib),
+    };
+    let settings = RcSettings {
+        doorbell_delay: verbs.costs.doorbell,
+        completion_delay: verbs.costs.completion,
+        ..RcSettings::default()
+    };
+    let attributes = DeviceAttributes::of_model(&format!("sim{rank}"), u64::from(rank) + 1);
+    ChannelAdapter::new(attributes, port, settings)
+}
+
+/// Returns the rank at an address.
+fn destination(address: &AddressVector) -> u32 {
+    let number = address.grh.map_or(u32::from(address.dlid), |route| {
+        let mut bytes = [0; 4];
+        bytes.copy_from_slice(&route.dgid.0[12..]);
+        u32::from_be_bytes(bytes)
+    });
+    number - 1
+}

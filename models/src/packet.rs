@@ -44,7 +44,9 @@
 mod adaptive;
 mod arena;
 mod congestion;
+mod credit_counters;
 mod credit_loop;
+mod credit_updates;
 mod dcqcn;
 mod dcqcn_fluid;
 mod ecmp;
@@ -71,10 +73,12 @@ mod topology;
 mod vl_arbiter;
 
 pub use congestion::{CCTI_TIMER_UNIT_PS, CongestionParameters, CongestionSource, FecnSettings};
+pub use credit_counters::{COUNTER_MODULUS, blocks_allowed, credit_limit, may_send};
 pub use credit_loop::{
     CreditDependencies, CreditLoopMember, LaneOfLink, PossibleCreditLoop, TooFewLayers,
     assign_layers,
 };
+pub use credit_updates::FLOW_CONTROL_PACKET_BYTES;
 pub use dcqcn::{CutRule, DcqcnParameters, ReactionPoint, TargetClamp};
 pub use dcqcn_fluid::{DcqcnFixedPoint, DcqcnFluid};
 pub use ecmp::{ecmp_choice, flow_hash, murmur3_32};

@@ -21,6 +21,8 @@ mod faults;
 mod lab;
 #[path = "packet/lanes.rs"]
 mod lanes;
+#[path = "packet/late_credits.rs"]
+mod late_credits;
 #[path = "packet/loops.rs"]
 mod loops;
 #[path = "packet/of_platform.rs"]

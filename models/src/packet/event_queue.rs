@@ -9,18 +9,24 @@ use super::topology::PacketLinkId;
 pub(super) enum EventKind {
     /// The packet can leave the switch at the end of the link.
     Eligible = 0,
+    /// The last bit has reached the buffer at the end of the link (credit packets).
+    Received = 1,
     /// The last bit of the packet has reached the host at the end of the link.
-    Delivered = 1,
+    Delivered = 2,
     /// The last bit has reached the switch at the end of the link (PFC).
-    Stored = 2,
-    /// The last bit has left the buffer at the end of the link (PFC).
-    Released = 3,
+    Stored = 3,
+    /// The last bit has left the buffer at the end of the link (PFC, credit packets).
+    Released = 4,
     /// A pause frame for the sender of the link takes effect (PFC).
-    Pause = 4,
+    Pause = 5,
+    /// A flow-control packet has reached the end of the link (credit packets).
+    CreditArrival = 6,
+    /// The link sends a flow-control packet when it is free (credit packets).
+    CreditSend = 7,
     /// The port at the beginning of the link looks for a packet to send.
-    Wake = 5,
+    Wake = 8,
     /// The periodic look for deadlocks.
-    Check = 6,
+    Check = 9,
 }
 
 /// An event, packed so that one comparison orders it: 64 bits time, 28 link, 4 kind, 32 subject.
@@ -41,11 +47,14 @@ impl Event {
     pub(super) const fn kind(self) -> EventKind {
         match (self.0 >> 32) as u8 & 0xf {
             0 => EventKind::Eligible,
-            1 => EventKind::Delivered,
-            2 => EventKind::Stored,
-            3 => EventKind::Released,
-            4 => EventKind::Pause,
-            5 => EventKind::Wake,
+            1 => EventKind::Received,
+            2 => EventKind::Delivered,
+            3 => EventKind::Stored,
+            4 => EventKind::Released,
+            5 => EventKind::Pause,
+            6 => EventKind::CreditArrival,
+            7 => EventKind::CreditSend,
+            8 => EventKind::Wake,
             _ => EventKind::Check,
         }
     }

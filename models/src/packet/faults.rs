@@ -139,7 +139,12 @@ impl PacketNetwork {
         let fate = faults.draw((now, last_bit), u32::from(self.packets[at].wire_bytes));
         if fate.is_lost {
             let packet = self.packets[at];
-            self.return_credits(&packet, last_bit);
+            if self.has_credit_packets(out) {
+                // The sender has counted the packet: a flow-control packet tells the receiver.
+                self.note_started(out, at, None);
+            } else {
+                self.return_credits(&packet, last_bit);
+            }
             self.packets.remove(at);
             self.statistics.lost += 1;
             return;
@@ -155,6 +160,7 @@ impl PacketNetwork {
             self.events
                 .push(Event::new(time + wire_time, link, kind, copy));
         }
+        self.note_started(out, at, Some(last_bit));
         self.events
             .push(Event::new(time + fate.delay, link, kind, at));
     }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use sim_core::HostId;
 
 use super::arena::{NONE, Packet, PacketArena};
+use super::credit_updates::CreditUpdates;
 use super::event_queue::{Event, EventKind, EventQueue};
 use super::lane_choice::lane;
 use super::overhead::credit_blocks;
@@ -125,6 +126,8 @@ pub struct PacketNetwork {
     /// Packets that hosts keep in their buffers, by host.
     pub(super) held_sinks: BTreeMap<HostId, Vec<u32>>,
     pub(super) pfc: PfcState,
+    pub(super) credit_updates: CreditUpdates,
+    has_credit_packets: bool,
     /// Outputs among which adaptive routing chooses, by input and destination.
     pub(super) minimal_outputs: BTreeMap<(u32, u32), Box<[u32]>>,
     deliveries: VecDeque<PacketDelivery>,
@@ -160,7 +163,9 @@ impl PacketNetwork {
             !settings.adaptive_routing || topology.has_minimal_outputs(),
             "adaptive routing with one route for each pair of hosts: expected a graph"
         );
+        let flow_control = settings.flow_control;
         Self {
+            has_credit_packets: matches!(flow_control, FlowControl::CreditPackets { .. }),
             is_multipath: topology.is_multipath(),
             has_sl_tables: topology.has_sl_tables(),
             sl_tables: BTreeMap::new(),
@@ -175,6 +180,7 @@ impl PacketNetwork {
             is_check_planned: false,
             held_sinks: BTreeMap::new(),
             pfc: PfcState::default(),
+            credit_updates: CreditUpdates::default(),
             minimal_outputs: BTreeMap::new(),
             deliveries: VecDeque::new(),
             departures: VecDeque::new(),
@@ -298,7 +304,13 @@ impl PacketNetwork {
             EventKind::Eligible => self.forward(subject, time),
             EventKind::Delivered => self.deliver(subject, time),
             EventKind::Stored => self.store(subject, time),
-            EventKind::Released => self.release(event.link(), subject, time),
+            EventKind::Released => match self.settings.flow_control {
+                FlowControl::Pfc(_) => self.release(event.link(), subject, time),
+                _ => self.free_blocks(event.link(), subject, time),
+            },
+            EventKind::Received => self.count_received(event.link(), subject),
+            EventKind::CreditArrival => self.receive_credit_packet(event.link(), subject, time),
+            EventKind::CreditSend => self.send_credit_packet(event.link(), subject, time),
             EventKind::Pause => self.apply_pause(event.link(), subject, time),
             EventKind::Check => self.check_periodically(time),
             EventKind::Wake => {
@@ -501,6 +513,9 @@ impl PacketNetwork {
             self.start_with_faults(out, at, (now, wire_time), (time, kind));
         } else {
             self.events.push(Event::new(time, link, kind, at));
+            if self.has_credit_packets {
+                self.note_started(out, at, Some(stored));
+            }
         }
         self.free_buffer(&before, now + wire_time);
         if before.stored_at == NONE && self.settings.report_departures {
@@ -543,6 +558,16 @@ impl PacketNetwork {
         if packet.has(Packet::UNCREDITED) {
             return;
         }
+        let freed = match self.settings.flow_control {
+            FlowControl::CreditsAtIntervals { min_interval_ps } => {
+                self.update_time(packet, freed, min_interval_ps)
+            }
+            FlowControl::CreditPackets { .. } if self.has_credit_packets(of) => {
+                self.plan_free_blocks(packet, freed);
+                return;
+            }
+            _ => freed,
+        };
         let port = &mut self.ports[of as usize];
         let due = freed + port.propagation;
         port.return_credits(due, packet.blocks, packet.vl);

@@ -70,7 +70,7 @@ impl PacketNetwork {
     const fn pfc_settings(&self) -> Option<PfcSettings> {
         match self.settings.flow_control {
             FlowControl::Pfc(settings) => Some(settings),
-            FlowControl::IdealCredits => None,
+            _ => None,
         }
     }
 

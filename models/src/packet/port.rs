@@ -121,7 +121,7 @@ impl Port {
     ) -> Self {
         let buffer = spec.buffer_blocks.unwrap_or(settings.buffer_blocks);
         let has_credits =
-            !spec.contention_free && settings.flow_control == FlowControl::IdealCredits;
+            !spec.contention_free && !matches!(settings.flow_control, FlowControl::Pfc(_));
         let credits = if has_credits {
             buffer.min(CREDITS_MAX)
         } else {

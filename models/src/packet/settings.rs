@@ -25,6 +25,16 @@ pub enum FlowControl {
     /// later and takes no bandwidth.
     #[default]
     IdealCredits,
+    /// The same, with updates per virtual lane not more often than an interval, in picoseconds.
+    CreditsAtIntervals {
+        /// The interval; 256 ns in Mellanox's OMNeT++ model.
+        min_interval_ps: u64,
+    },
+    /// Flow-control packets on the reverse link, not more often than an interval, in picoseconds.
+    CreditPackets {
+        /// The interval; 256 ns in Mellanox's OMNeT++ model.
+        min_interval_ps: u64,
+    },
     /// RoCE: priority flow control with pause frames; needs store-and-forward.
     Pfc(PfcSettings),
 }

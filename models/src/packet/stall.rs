@@ -83,6 +83,10 @@ impl PacketNetwork {
         if self.ports.iter().any(|port| !port.waiting.is_empty()) {
             self.verify_refusals();
             self.stall = self.find_stall();
+            assert!(
+                self.stall.is_some(),
+                "packets wait in an idle network for no reason: credits are lost"
+            );
         }
     }
 

@@ -17,6 +17,8 @@ pub struct PacketStatistics {
     pub headroom_drops: u64,
     /// Pauses sent.
     pub pauses: u64,
+    /// Flow-control packets sent.
+    pub credit_packets: u64,
     /// Packets marked by switches.
     pub marked: u64,
     /// Links that were used.

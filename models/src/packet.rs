@@ -41,6 +41,7 @@
 //! # Ok::<(), models::packet::PacketSendError>(())
 //! ```
 
+mod adapter_costs;
 mod adaptive;
 mod arena;
 mod congestion;
@@ -72,6 +73,10 @@ mod statistics;
 mod topology;
 mod vl_arbiter;
 
+pub use adapter_costs::{
+    AdapterCosts, AdapterLimits, FifoServer, PcieCosts, ResponderOperation, SendShape,
+    adapter_throughput,
+};
 pub use congestion::{CCTI_TIMER_UNIT_PS, CongestionParameters, CongestionSource, FecnSettings};
 pub use credit_counters::{COUNTER_MODULUS, blocks_allowed, credit_limit, may_send};
 pub use credit_loop::{

@@ -5,6 +5,8 @@
     reason = "counts and times of tests are far below 2^53"
 )]
 
+#[path = "packet/adapter.rs"]
+mod adapter;
 #[path = "packet/case.rs"]
 mod case;
 #[path = "packet/closed_forms.rs"]

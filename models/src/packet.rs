@@ -55,6 +55,8 @@ mod ecn;
 mod event_queue;
 mod faults;
 mod graph;
+#[cfg(test)]
+mod invariants;
 mod lane_choice;
 mod listed;
 mod marking;

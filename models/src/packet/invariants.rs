@@ -1,0 +1,223 @@
+//! Invariants of the engine on random networks, in all modes: nothing is lost, flows keep their
+//! order, an idle network has all credits back, and what stays inside is a verified stall.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use sim_core::{HostId, Stream};
+
+use super::credit_loop::CreditDependencies;
+use super::lane_choice::route_lanes;
+use super::*;
+
+struct Scenario {
+    stream: Stream,
+    seed: u64,
+    /// Five switches in a ring with a host each, which send to the next but one.
+    is_ring: bool,
+}
+
+impl Scenario {
+    fn below(&mut self, limit: u32) -> u32 {
+        u32::try_from(self.stream.below(u64::from(limit))).expect("a small number")
+    }
+
+    fn chance(&mut self) -> bool {
+        self.below(2) == 0
+    }
+
+    /// Returns hosts at switches in a tree or ring, and a few more cables.
+    fn graph(&mut self) -> (GraphTopology, u32) {
+        let mut graph = GraphTopology::new();
+        let mut switches = Vec::new();
+        let is_ring = self.is_ring;
+        for number in 0..if is_ring { 5 } else { 2 + self.below(5) } {
+            let switch = graph.add_switch(format!("s{number}"), self.below(1000));
+            if number > 0 {
+                let other = if is_ring {
+                    number - 1
+                } else {
+                    self.below(number)
+                };
+                let spec = self.cable();
+                graph.add_cable(switch, switches[other as usize], spec);
+            }
+            switches.push(switch);
+        }
+        let count = u32::try_from(switches.len()).expect("few");
+        if is_ring {
+            let spec = self.cable();
+            graph.add_cable(switches[4], switches[0], spec);
+        }
+        for _ in 0..if is_ring { 0 } else { self.below(4) } {
+            let (a, b) = (self.below(count), self.below(count));
+            if a != b {
+                let spec = self.cable();
+                graph.add_cable(switches[a as usize], switches[b as usize], spec);
+            }
+        }
+        let hosts = if is_ring { 5 } else { 2 + self.below(8) };
+        for number in 0..hosts {
+            let host = graph.add_host(format!("h{number}"));
+            let (any, spec) = (self.below(count), self.cable());
+            let switch = if is_ring { number } else { any };
+            graph.add_cable(host, switches[switch as usize], spec);
+        }
+        (graph, hosts)
+    }
+
+    fn cable(&mut self) -> PacketLinkSpec {
+        let rate = [20, 40, 80, 160][self.below(4) as usize];
+        let propagation = [0, 1_000, 10_000, 700_000][self.below(4) as usize];
+        let buffer = [65, 65, 66, 130, 512][self.below(5) as usize];
+        let latency = [0, 100_000, 3_000_000][self.below(3) as usize];
+        PacketLinkSpec {
+            buffer_blocks: Some(buffer),
+            switch_latency_ps: Some(latency),
+            ..PacketLinkSpec::new(WireRate::from_ps_per_byte(rate), propagation)
+        }
+    }
+
+    fn settings(&mut self) -> PacketSettings {
+        let min_interval_ps = u64::from(self.below(3)) * 256_000;
+        let flow_control = match self.below(5) {
+            0 => FlowControl::CreditsAtIntervals { min_interval_ps },
+            1 => FlowControl::CreditPackets { min_interval_ps },
+            2 => FlowControl::Pfc(PfcSettings {
+                fixed_threshold: self.chance().then_some(10_000),
+                headroom_bytes: 1 << 20,
+                buffer_bytes: 64 << 20,
+                ..PfcSettings::default()
+            }),
+            _ => FlowControl::IdealCredits,
+        };
+        let is_pfc = matches!(flow_control, FlowControl::Pfc(_));
+        let data_vls = 1 + u8::try_from(self.below(3)).expect("few");
+        PacketSettings {
+            data_vls,
+            vl_arbitration: (self.below(3) == 0).then(VlArbitrationTables::opensm),
+            forwarding: if is_pfc || self.below(4) == 0 {
+                Forwarding::StoreAndForward
+            } else {
+                Forwarding::CutThrough
+            },
+            flow_control,
+            ecn: self.chance().then(EcnThresholds::sigcomm15),
+            adaptive_routing: self.below(4) == 0,
+            deadlock_check_ps: 5_000_000,
+            seed: self.seed,
+            ..PacketSettings::default()
+        }
+    }
+}
+
+/// Runs a scenario and returns true if everything arrived.
+fn run(seed: u64) -> bool {
+    let stream = Stream::new(seed, "packet network");
+    let mut scenario = Scenario {
+        stream,
+        seed,
+        is_ring: seed.is_multiple_of(4),
+    };
+    let (graph, hosts) = scenario.graph();
+    let settings = scenario.settings();
+    let is_ordered = !settings.adaptive_routing;
+    let mut network = PacketNetwork::new(Arc::new(graph), settings);
+    let faulty = scenario.below(4) == 0;
+    if faulty {
+        let link = PacketLinkId(scenario.below(network.topology().link_id_end()));
+        let faults = LinkFaults {
+            loss: 0.2,
+            duplication: 0.1,
+            ..LinkFaults::default()
+        };
+        network.set_faults(link, faults).expect("valid faults");
+    }
+    let (mut now, packets) = (0, 400);
+    let mut flows = BTreeMap::new();
+    let mut dependencies = CreditDependencies::new();
+    for tag in 0..packets {
+        if scenario.below(4) == 0 {
+            now += u64::from(scenario.below(400_000));
+            network.handle_events(now);
+        }
+        let from = scenario.below(hosts);
+        let to = if scenario.is_ring {
+            (from + 2) % hosts
+        } else {
+            (from + 1 + scenario.below(hosts - 1)) % hosts
+        };
+        let service_level = u8::try_from(scenario.below(4)).expect("few");
+        let packet = OutboundPacket {
+            destination: HostId(to),
+            wire_bytes: [34, 90, 1_054, 4_126][scenario.below(4) as usize],
+            service_level,
+            flow_hash: from * 64 + to,
+            tag,
+        };
+        network.send(now, HostId(from), packet).expect("a route");
+        flows.insert(tag, (from, to, service_level));
+        let pair = (HostId(from), HostId(to));
+        let topology = Arc::clone(&network.topology);
+        let hash = packet.flow_hash;
+        let lanes = route_lanes(&*topology, &network.settings, pair, hash, service_level);
+        dependencies.add_route(pair, &lanes.expect("a route"));
+    }
+    let mut last: BTreeMap<(u32, u32, u8), u64> = BTreeMap::new();
+    while let Some(time) = network.next_event_at() {
+        network.handle_events(time);
+    }
+    while let Some(delivery) = network.poll_delivery() {
+        let (from, to, level) = flows[&delivery.tag];
+        assert_eq!(delivery.host, HostId(to), "seed {seed}");
+        let previous = last.insert((from, to, level), delivery.tag);
+        let in_order = previous.is_none_or(|previous| previous < delivery.tag);
+        assert!(in_order || !is_ordered || faulty, "seed {seed}: flow order");
+    }
+    let found = network.statistics();
+    assert_eq!((found.dropped, found.headroom_drops), (0, 0), "seed {seed}");
+    let inside = u64::from(network.packets_inside());
+    if !faulty {
+        assert_eq!(found.delivered + inside, packets, "seed {seed}");
+    }
+    let is_idle = inside == 0;
+    assert_eq!(
+        is_idle,
+        network.stall().is_none(),
+        "seed {seed}: {:?}",
+        network.stall()
+    );
+    if !is_idle {
+        assert!(
+            matches!(network.stall(), Some(PacketStall::CreditLoop { .. })),
+            "seed {seed}"
+        );
+        let is_possible = !is_ordered || !dependencies.loops().is_empty();
+        assert!(
+            is_possible,
+            "seed {seed}: a loop that the routes do not have"
+        );
+    } else if !matches!(network.settings.flow_control, FlowControl::Pfc(_)) {
+        check_credits(&mut network, seed);
+    }
+    is_idle
+}
+
+/// Checks that every buffer is empty and every sender knows it.
+fn check_credits(network: &mut PacketNetwork, seed: u64) {
+    for port in &mut network.ports {
+        port.absorb_credits(u64::MAX);
+        assert!(port.waiting.is_empty());
+        for lane in &port.lanes {
+            assert_eq!(lane.credits, port.capacity, "seed {seed}: {:?}", port.link);
+            assert_eq!(lane.queued_bytes, 0);
+        }
+    }
+}
+
+#[test]
+fn random_networks_keep_their_invariants() {
+    let complete = (0..400).filter(|seed| run(*seed)).count();
+    // Both ends occur: complete runs and credit loops.
+    assert!((200..400).contains(&complete), "{complete}");
+}

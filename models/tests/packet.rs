@@ -13,6 +13,8 @@ mod case;
 mod closed_forms;
 #[path = "packet/congestion.rs"]
 mod congestion;
+#[path = "packet/dcqcn_run.rs"]
+mod dcqcn_run;
 #[path = "packet/ethernet.rs"]
 mod ethernet;
 #[path = "packet/fat_tree.rs"]

@@ -9,7 +9,7 @@ use sim_core::HostId;
 
 use crate::pattern::Pattern;
 
-/// Bytes on the wire: MTU 4096, local header, RETH-sized extension and delimiters.
+/// Bytes on the wire: MTU 4096, local header and delimiters.
 const WIRE_BYTES: u32 = 4126;
 
 /// A three-level tree of 16-port switches, without oversubscription.

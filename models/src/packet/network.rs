@@ -279,6 +279,15 @@ impl PacketNetwork {
         self.packets.live()
     }
 
+    /// Returns the bytes that wait for a link, all virtual lanes together.
+    #[must_use]
+    pub fn queued_bytes(&self, link: PacketLinkId) -> u64 {
+        let port = self.ports.get(self.port_of_link[link.0 as usize] as usize);
+        port.map_or(0, |port| {
+            port.lanes.iter().map(|lane| lane.queued_bytes).sum()
+        })
+    }
+
     /// Returns counts since the start.
     #[must_use]
     pub fn statistics(&self) -> PacketStatistics {

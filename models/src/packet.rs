@@ -83,7 +83,7 @@ pub use congestion::{CCTI_TIMER_UNIT_PS, CongestionParameters, CongestionSource,
 pub use credit_counters::{COUNTER_MODULUS, blocks_allowed, credit_limit, may_send};
 pub use credit_loop::{
     CreditDependencies, CreditLoopMember, LaneOfLink, PossibleCreditLoop, TooFewLayers,
-    assign_layers,
+    assign_layers, possible_credit_loops,
 };
 pub use credit_updates::FLOW_CONTROL_PACKET_BYTES;
 pub use dcqcn::{CutRule, DcqcnParameters, ReactionPoint, TargetClamp};

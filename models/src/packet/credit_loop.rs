@@ -9,7 +9,9 @@ use std::fmt;
 
 use sim_core::HostId;
 
-use super::topology::{PacketLinkId, PacketTopology};
+use super::lane_choice::route_lanes;
+use super::settings::PacketSettings;
+use super::topology::{NoPacketRoute, PacketLinkId, PacketTopology};
 
 /// A buffer: the virtual lane of a link.
 pub type LaneOfLink = (PacketLinkId, u8);
@@ -177,6 +179,28 @@ impl CreditDependencies {
         }
         None
     }
+}
+
+/// Returns the possible credit loops of all routes among some hosts at some service levels.
+///
+/// # Errors
+/// [`NoPacketRoute`] if two of the hosts are not joined.
+pub fn possible_credit_loops(
+    topology: &dyn PacketTopology,
+    settings: &PacketSettings,
+    hosts: &[HostId],
+    service_levels: &[u8],
+) -> Result<Vec<PossibleCreditLoop>, NoPacketRoute> {
+    let mut dependencies = CreditDependencies::new();
+    for &from in hosts {
+        for &to in hosts.iter().filter(|to| **to != from) {
+            for &level in service_levels {
+                let lanes = route_lanes(topology, settings, (from, to), 0, level)?;
+                dependencies.add_route((from, to), &lanes);
+            }
+        }
+    }
+    Ok(dependencies.loops())
 }
 
 /// Returns the number of the strongly connected component of each node (Tarjan 1972, without

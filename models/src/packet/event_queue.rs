@@ -17,6 +17,8 @@ pub(super) enum EventKind {
     Stored = 3,
     /// The last bit has left the buffer at the end of the link (PFC, credit packets).
     Released = 4,
+    /// The last bit of the head has left the queue of an input (no virtual output queues).
+    HeadLeft = 10,
     /// A pause frame for the sender of the link takes effect (PFC).
     Pause = 5,
     /// A flow-control packet has reached the end of the link (credit packets).
@@ -55,6 +57,7 @@ impl Event {
             6 => EventKind::CreditArrival,
             7 => EventKind::CreditSend,
             8 => EventKind::Wake,
+            10 => EventKind::HeadLeft,
             _ => EventKind::Check,
         }
     }

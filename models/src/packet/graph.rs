@@ -1,6 +1,7 @@
 //! Hosts and switches joined by cables, with shortest routes: at each switch the hash of the flow
 //! chooses among the outputs on shortest routes (ECMP), or the network itself does (adaptive).
 
+use std::collections::VecDeque;
 use std::sync::OnceLock;
 
 use sim_core::HostId;
@@ -35,8 +36,23 @@ pub struct GraphTopology {
     nodes: Vec<NodeState>,
     hosts: Vec<GraphNode>,
     links: Vec<GraphLink>,
-    /// For each host the distance of each node to it, in links, when it is first needed.
+    /// For each host the distance of each (node, phase) to it, in links, when it is first needed.
     distances: Vec<OnceLock<Vec<u32>>>,
+    /// With up*/down* routing, the distance of each node from the root.
+    ranks: Option<Vec<u32>>,
+}
+
+/// Part of a route: with up*/down* routing no link goes up after one has gone down.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Phase {
+    /// Links may go up or down; without up*/down* routing all count as up.
+    Up = 0,
+    /// Only links down may follow.
+    Down = 1,
+}
+
+const fn slot(node: GraphNode, phase: Phase) -> usize {
+    2 * node.0 as usize + phase as usize
 }
 
 impl GraphTopology {
@@ -93,43 +109,85 @@ impl GraphTopology {
         (forth, back)
     }
 
-    /// Returns the distance of each node to a host; hosts do not forward.
+    /// Makes routes go up first and then down, seen from a root: no route goes up after it has
+    /// gone down, so that no credit loop is possible. Among such routes the shortest are taken.
+    pub fn route_up_down(&mut self, root: GraphNode) {
+        let mut ranks = vec![u32::MAX; self.nodes.len()];
+        ranks[root.0 as usize] = 0;
+        let mut queue = VecDeque::from([root]);
+        while let Some(node) = queue.pop_front() {
+            for link in &self.nodes[node.0 as usize].outputs {
+                let next = self.links[link.0 as usize].to;
+                if ranks[next.0 as usize] == u32::MAX {
+                    ranks[next.0 as usize] = ranks[node.0 as usize] + 1;
+                    queue.push_back(next);
+                }
+            }
+        }
+        self.ranks = Some(ranks);
+        self.distances = vec![OnceLock::new(); self.hosts.len()];
+    }
+
+    /// Returns the phase of a route after a link.
+    fn phase_after(&self, link: PacketLinkId) -> Phase {
+        let GraphLink { from, to, .. } = self.links[link.0 as usize];
+        match &self.ranks {
+            Some(ranks) => {
+                let key = |node: GraphNode| (ranks[node.0 as usize], node);
+                if key(to) < key(from) {
+                    Phase::Up
+                } else {
+                    Phase::Down
+                }
+            }
+            None => Phase::Up,
+        }
+    }
+
+    /// Returns the distance of each (node, phase) to a host; hosts do not forward.
     fn distances(&self, to: HostId) -> &[u32] {
         self.distances[to.0 as usize].get_or_init(|| {
-            let mut distance = vec![u32::MAX; self.nodes.len()];
+            let mut distance = vec![u32::MAX; 2 * self.nodes.len()];
             let target = self.hosts[to.0 as usize];
-            distance[target.0 as usize] = 0;
-            let mut front = vec![target];
-            for step in 1.. {
-                let mut next = Vec::new();
-                for node in front {
-                    // Cables have both directions, so outputs tell who reaches the node.
-                    for link in &self.nodes[node.0 as usize].outputs {
-                        let other = self.links[link.0 as usize].to;
-                        if distance[other.0 as usize] == u32::MAX {
-                            distance[other.0 as usize] = step;
-                            if self.nodes[other.0 as usize].host.is_none() {
-                                next.push(other);
+            let mut queue = VecDeque::new();
+            for phase in [Phase::Up, Phase::Down] {
+                distance[slot(target, phase)] = 0;
+                queue.push_back((target, phase));
+            }
+            // Backwards over links into the node; cables have both directions.
+            while let Some((node, phase)) = queue.pop_front() {
+                let length = distance[slot(node, phase)];
+                for output in &self.nodes[node.0 as usize].outputs {
+                    let link = self.links[output.0 as usize].reverse;
+                    if self.phase_after(link) != phase {
+                        continue;
+                    }
+                    let from = self.links[link.0 as usize].from;
+                    // A link up comes only after links up, a link down after all.
+                    for before in [Phase::Up, Phase::Down] {
+                        let is_possible = before == Phase::Up || phase == Phase::Down;
+                        if is_possible && distance[slot(from, before)] == u32::MAX {
+                            distance[slot(from, before)] = length + 1;
+                            if self.nodes[from.0 as usize].host.is_none() {
+                                queue.push_back((from, before));
                             }
                         }
                     }
                 }
-                if next.is_empty() {
-                    break;
-                }
-                front = next;
             }
             distance
         })
     }
 
     /// Returns the outputs of a node on shortest routes to a host.
-    fn shortest(&self, at: GraphNode, to: HostId) -> Vec<PacketLinkId> {
+    fn shortest(&self, at: GraphNode, phase: Phase, to: HostId) -> Vec<PacketLinkId> {
         let distance = self.distances(to);
-        let here = distance[at.0 as usize];
+        let here = distance[slot(at, phase)];
         let is_closer = |link: &&PacketLinkId| {
-            let next = self.links[link.0 as usize].to;
-            here != u32::MAX && distance[next.0 as usize] < here
+            let next = self.phase_after(**link);
+            let is_allowed = phase == Phase::Up || next == Phase::Down;
+            let then = distance[slot(self.links[link.0 as usize].to, next)];
+            is_allowed && then != u32::MAX && then + 1 == here
         };
         let outputs = &self.nodes[at.0 as usize].outputs;
         outputs.iter().filter(is_closer).copied().collect()
@@ -169,8 +227,9 @@ impl PacketTopology for GraphTopology {
     ) -> Result<(), NoPacketRoute> {
         let mut at = self.hosts[from.0 as usize];
         let target = self.hosts[to.0 as usize];
+        let mut phase = Phase::Up;
         while at != target {
-            let outputs = self.shortest(at, to);
+            let outputs = self.shortest(at, phase, to);
             let seed = self.nodes[at.0 as usize].seed;
             let Some(chosen) = outputs.get(ecmp_choice(flow_hash, seed, outputs.len().max(1)))
             else {
@@ -179,6 +238,7 @@ impl PacketTopology for GraphTopology {
                 return Err(NoPacketRoute { message });
             };
             route.push(*chosen);
+            phase = self.phase_after(*chosen);
             at = self.links[chosen.0 as usize].to;
         }
         if route.is_empty() {
@@ -213,6 +273,7 @@ impl PacketTopology for GraphTopology {
     }
 
     fn minimal_outputs(&self, input: PacketLinkId, to: HostId) -> Vec<PacketLinkId> {
-        self.shortest(self.links[input.0 as usize].to, to)
+        let at = self.links[input.0 as usize].to;
+        self.shortest(at, self.phase_after(input), to)
     }
 }

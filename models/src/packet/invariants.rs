@@ -15,6 +15,8 @@ struct Scenario {
     seed: u64,
     /// Five switches in a ring with a host each, which send to the next but one.
     is_ring: bool,
+    /// Up*/down* routing.
+    is_up_down: bool,
 }
 
 impl Scenario {
@@ -63,6 +65,9 @@ impl Scenario {
             let switch = if is_ring { number } else { any };
             graph.add_cable(host, switches[switch as usize], spec);
         }
+        if self.is_up_down {
+            graph.route_up_down(switches[0]);
+        }
         (graph, hosts)
     }
 
@@ -102,6 +107,7 @@ impl Scenario {
                 Forwarding::CutThrough
             },
             flow_control,
+            virtual_output_queues: self.below(4) > 0,
             ecn: self.chance().then(EcnThresholds::sigcomm15),
             adaptive_routing: self.below(4) == 0,
             deadlock_check_ps: 5_000_000,
@@ -173,6 +179,7 @@ fn run(seed: u64) -> bool {
         stream: Stream::new(seed, "packet network"),
         seed,
         is_ring: seed.is_multiple_of(4),
+        is_up_down: seed % 12 > 7,
     };
     let (graph, hosts) = scenario.graph();
     let settings = scenario.settings();
@@ -188,10 +195,16 @@ fn run(seed: u64) -> bool {
         };
         network.set_faults(link, faults).expect("valid faults");
     }
+    let is_up_down = scenario.is_up_down;
     let sent = send_all(&mut scenario, hosts, &mut network);
     while let Some(time) = network.next_event_at() {
         network.handle_events(time);
     }
+    let is_possible = is_adaptive || !sent.dependencies.loops().is_empty();
+    assert!(
+        !is_up_down || sent.dependencies.loops().is_empty(),
+        "seed {seed}"
+    );
     check_deliveries(&mut network, &sent, !is_adaptive && !is_faulty, seed);
     let found = network.statistics();
     assert_eq!((found.dropped, found.headroom_drops), (0, 0), "seed {seed}");
@@ -204,7 +217,6 @@ fn run(seed: u64) -> bool {
         None => assert_eq!(inside, 0, "seed {seed}"),
         Some(PacketStall::CreditLoop { .. }) => {
             assert!(inside > 0, "seed {seed}");
-            let is_possible = is_adaptive || !sent.dependencies.loops().is_empty();
             assert!(
                 is_possible,
                 "seed {seed}: a loop that the routes do not have"

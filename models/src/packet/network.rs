@@ -126,6 +126,9 @@ pub struct PacketNetwork {
     /// Packets that hosts keep in their buffers, by host.
     pub(super) held_sinks: BTreeMap<HostId, Vec<u32>>,
     pub(super) pfc: PfcState,
+    /// Output and packet of all that wait at an input, by port and lane, without virtual output
+    /// queues.
+    pub(super) input_fifos: BTreeMap<(u32, u8), VecDeque<(u32, u32)>>,
     pub(super) credit_updates: CreditUpdates,
     has_credit_packets: bool,
     /// Outputs among which adaptive routing chooses, by input and destination.
@@ -180,6 +183,7 @@ impl PacketNetwork {
             is_check_planned: false,
             held_sinks: BTreeMap::new(),
             pfc: PfcState::default(),
+            input_fifos: BTreeMap::new(),
             credit_updates: CreditUpdates::default(),
             minimal_outputs: BTreeMap::new(),
             deliveries: VecDeque::new(),
@@ -317,6 +321,7 @@ impl PacketNetwork {
                 FlowControl::Pfc(_) => self.release(event.link(), subject, time),
                 _ => self.free_blocks(event.link(), subject, time),
             },
+            EventKind::HeadLeft => self.advance_fifo(event.link(), subject, time),
             EventKind::Received => self.count_received(event.link(), subject),
             EventKind::CreditArrival => self.receive_credit_packet(event.link(), subject, time),
             EventKind::CreditSend => self.send_credit_packet(event.link(), subject, time),
@@ -356,8 +361,29 @@ impl PacketNetwork {
         if self.settings.ecn.is_some() {
             self.mark_at_enqueue(out, at);
         }
+        if !self.settings.virtual_output_queues {
+            let fifo = self.input_fifos.entry((stored_at, packet.vl)).or_default();
+            fifo.push_back((out, at));
+            if fifo.len() > 1 {
+                return;
+            }
+        }
         let input = input_of(self.ports[stored_at as usize].link);
         self.offer(out, input, at, now);
+    }
+
+    /// Considers the next packet of an input after its head has left, without virtual output
+    /// queues.
+    #[expect(clippy::cast_possible_truncation, reason = "packed by start")]
+    fn advance_fifo(&mut self, link: PacketLinkId, subject: u32, now: u64) {
+        let key = (self.port(link), subject as u8);
+        let Some(fifo) = self.input_fifos.get_mut(&key) else {
+            return;
+        };
+        fifo.pop_front();
+        if let Some(&(out, at)) = fifo.front() {
+            self.offer(out, input_of(link), at, now);
+        }
     }
 
     /// Hands a packet to its host, which takes it at once unless it is held.
@@ -527,6 +553,12 @@ impl PacketNetwork {
             }
         }
         self.free_buffer(&before, now + wire_time);
+        if !self.settings.virtual_output_queues && before.stored_at != NONE {
+            let link = self.ports[before.stored_at as usize].link.0;
+            let (end, vl) = (now + wire_time, u32::from(before.vl));
+            self.events
+                .push(Event::new(end, link, EventKind::HeadLeft, vl));
+        }
         if before.stored_at == NONE && self.settings.report_departures {
             self.departures.push_back(PacketDeparture {
                 tag: before.tag,

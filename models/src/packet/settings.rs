@@ -57,6 +57,10 @@ pub struct PacketSettings {
     pub sl_to_vl: [u8; 16],
     /// Tables of arbitration among virtual lanes; without them lanes take turns.
     pub vl_arbitration: Option<VlArbitrationTables>,
+    /// True if the packets of an input wait in a queue for each output. False if they wait in one
+    /// queue per virtual lane: only its head is considered, and the next packet after the last bit
+    /// of the head has left (head-of-line blocking).
+    pub virtual_output_queues: bool,
     /// The moment at which a switch may forward a packet.
     pub forwarding: Forwarding,
     /// The means by which buffers do not overflow.
@@ -89,6 +93,7 @@ impl Default for PacketSettings {
             data_vls: 1,
             sl_to_vl: OPENSM_SL_TO_VL,
             vl_arbitration: None,
+            virtual_output_queues: true,
             forwarding: Forwarding::CutThrough,
             flow_control: FlowControl::IdealCredits,
             ecn: None,

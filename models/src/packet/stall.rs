@@ -185,6 +185,12 @@ impl PacketNetwork {
                 }
             }
         }
+        // Behind the head of an input without virtual output queues nothing moves either.
+        for (buffer, fifo) in &self.input_fifos {
+            for (_, packet) in fifo.iter().skip(1) {
+                *queued.entry(*buffer).or_default() += u32::from(self.packets[*packet].blocks);
+            }
+        }
         // Packets on the wire into a buffer, or at its host, can still move.
         for (&buffer, &blocks) in &queued {
             let port = &self.ports[buffer.0 as usize];

@@ -1,8 +1,8 @@
 //! Cases with a closed form: latency, credits, incast, parking lot, rates and overheads.
 
 use models::packet::{
-    Encapsulation, Forwarding, InfinibandSpeed, ListedTopology, PacketLinkId, PacketLinkSpec,
-    PacketOverhead, PacketSettings, WireRate, credit_blocks, credit_limited_rate,
+    Encapsulation, Forwarding, InfinibandSpeed, ListedTopology, OutboundPacket, PacketLinkId,
+    PacketLinkSpec, PacketOverhead, PacketSettings, WireRate, credit_blocks, credit_limited_rate,
 };
 use sim_core::HostId;
 
@@ -114,6 +114,34 @@ fn parking_lot() {
         assert_eq!(seen, skipped + counted, "{}", case.id);
         case.check_relative(own as f64 / counted as f64);
     }
+}
+
+#[test]
+fn a_lane_for_each_distance_makes_a_parking_lot_fair() {
+    let switches = 4;
+    let settings = PacketSettings {
+        data_vls: 4,
+        ..PacketSettings::default()
+    };
+    let mut network = lab::network(chain(switches, lab::base_link()), settings);
+    for host in 0..switches {
+        for _ in 0..500 {
+            let packet = OutboundPacket {
+                service_level: u8::try_from(host).expect("few"),
+                ..lab::packet(switches, u64::from(host))
+            };
+            network.send(0, HostId(host), packet).expect("a route");
+        }
+    }
+    let (mut counts, mut seen) = ([0; 4], 0);
+    lab::run_until(&mut network, &mut |delivery| {
+        seen += 1;
+        if seen > 400 {
+            counts[usize::try_from(delivery.tag).expect("a host")] += 1;
+        }
+        seen < 400 + 4 * 200
+    });
+    assert_eq!(counts, [200; 4]);
 }
 
 /// Returns a chain of switches with a host at each, and one more host behind the last.

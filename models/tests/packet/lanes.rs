@@ -130,6 +130,43 @@ fn service_levels_select_lanes_by_input_and_output() {
 }
 
 #[test]
+fn one_queue_per_input_blocks_packets_behind_its_head() {
+    // Host 0 sends to a hot output, which two others fill, and to an idle one, in turns.
+    let end_of_idle = |virtual_output_queues| {
+        let mut links = ListedTopology::new();
+        let (hot, idle) = (
+            links.add_link("hot", base_link()),
+            links.add_link("idle", base_link()),
+        );
+        for host in 0..3 {
+            let up = links.add_link(format!("up {host}"), base_link());
+            links.add_route(HostId(host), HostId(10), &[up, hot]);
+            links.add_route(HostId(host), HostId(11), &[up, idle]);
+        }
+        let settings = PacketSettings {
+            virtual_output_queues,
+            ..PacketSettings::default()
+        };
+        let mut network = lab::network(links, settings);
+        lab::send_many(&mut network, 1, 10, 100);
+        lab::send_many(&mut network, 2, 10, 100);
+        for _ in 0..3 {
+            lab::send_many(&mut network, 0, 10, 1);
+            lab::send_many(&mut network, 0, 11, 1);
+        }
+        let deliveries = lab::run(&mut network);
+        assert_eq!(deliveries.len(), 206);
+        let mut idle = deliveries.iter().filter(|end| end.host == HostId(11));
+        idle.next_back().expect("a delivery").at
+    };
+    // The sixth packet of host 0 leaves at once, whatever waits for the hot output.
+    assert_eq!(end_of_idle(true), 6 * WIRE_TIME + 120_000);
+    // In one queue: the hot packets leave at 0, 3 and 6 wire times, in turns with the others, each
+    // idle one after the hot one before it.
+    assert_eq!(end_of_idle(false), 8 * WIRE_TIME + 120_000);
+}
+
+#[test]
 fn victim() {
     for case in group("victim") {
         let inputs = case.small("inputs_of_hot_port");

@@ -148,6 +148,7 @@ pub(crate) fn message(packet: &Packet) -> Option<(Envelope, u64)> {
 }
 
 /// A packet is at its destination.
+#[inline]
 fn hand_over(kernel: &mut Kernel, ranks: &Ranks, source: u32, destination: u32, packet: Packet) {
     if let Some(token) = packet.notify {
         ranks.tell(kernel, source, Event::Sent(token));
@@ -192,6 +193,7 @@ impl Tables {
 
     /// A packet has arrived: it is delivered, with those that waited for it, unless it has to wait
     /// itself.
+    #[inline(always)]
     fn arrive(&mut self, kernel: &mut Kernel, ranks: &Ranks, index: u32) {
         let packet = self.packet(index);
         packet.arrived = true;
@@ -217,6 +219,7 @@ impl Tables {
         }
     }
 
+    #[inline]
     fn deliver(&mut self, kernel: &mut Kernel, ranks: &Ranks, index: u32) {
         let Job::Packet(InFlightPacket {
             source,

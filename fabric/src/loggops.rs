@@ -284,13 +284,11 @@ impl LogGops {
     /// Lets a rank begin and end whatever it can at this date, and asks for the next date at which
     /// it can.
     fn look(&self, kernel: &mut Kernel, rank: u32) {
-        let tables = &mut *self.tables.borrow_mut();
-        let now = kernel.now();
-        loop {
-            let node = &mut tables.nodes[rank as usize];
-            if node.computes {
-                break;
-            }
+        let Tables {
+            costs, jobs, nodes, ..
+        } = &mut *self.tables.borrow_mut();
+        let (node, now) = (&mut nodes[rank as usize], kernel.now());
+        while !node.computes {
             if node.cpu_free > now {
                 if node.receiving != NONE || !node.own.is_empty() || !node.arrived.is_empty() {
                     arm(kernel, node, rank, node.cpu_free);
@@ -298,25 +296,23 @@ impl LogGops {
                 break;
             }
             let received = std::mem::replace(&mut node.receiving, NONE);
-            let may_receive = !node.arrived.is_empty() && node.in_free <= now;
             if received != NONE {
-                let job = tables.jobs.remove(received);
-                self.deliver(kernel, job);
-            } else if tables.may_begin(rank, now) {
-                tables.begin(kernel, rank, now);
-            } else if may_receive {
-                tables.receive(rank, now);
+                self.deliver(kernel, jobs.remove(received));
+            } else if node.may_begin(jobs, now) {
+                node.begin((jobs, costs), kernel, rank, now);
+            } else if !node.arrived.is_empty() && node.in_free <= now {
+                node.receive((jobs, costs), now);
             } else {
-                tables.await_adapter(kernel, rank);
+                node.await_adapter(kernel, rank);
                 break;
             }
         }
-        let node = &mut tables.nodes[rank as usize];
         if node.wants_left && !node.left.is_empty() {
-            tables.tell_left(kernel, &self.ranks, rank, now);
+            node.tell_left(jobs, (kernel, &self.ranks), rank, now);
         }
     }
 
+    #[inline]
     fn deliver(&self, kernel: &mut Kernel, job: Job) {
         let What::Packet {
             source,
@@ -348,37 +344,41 @@ fn arm(kernel: &mut Kernel, node: &mut Node, rank: u32, date: Time) {
     }
 }
 
-impl Tables {
+impl Node {
     /// Returns true if there is a job of the rank's own that can begin.
-    fn may_begin(&self, rank: u32, now: Time) -> bool {
-        let node = &self.nodes[rank as usize];
-        if node.own.is_empty() {
+    fn may_begin(&self, jobs: &Slab<Job>, now: Time) -> bool {
+        if self.own.is_empty() {
             return false;
         }
-        let sends = matches!(self.jobs.get(node.own.first).what, What::Packet { .. });
-        !sends || node.out_free <= now
+        let sends = matches!(jobs.get(self.own.first).what, What::Packet { .. });
+        !sends || self.out_free <= now
     }
 
     /// Begins the first of the rank's own jobs.
-    fn begin(&mut self, kernel: &mut Kernel, rank: u32, now: Time) {
-        let node = &mut self.nodes[rank as usize];
-        let index = node.own.pop(&mut self.jobs).expect("there is one");
-        let job = self.jobs.get_mut(index);
+    fn begin(
+        &mut self,
+        (jobs, costs): (&mut Slab<Job>, &Costs),
+        kernel: &mut Kernel,
+        rank: u32,
+        now: Time,
+    ) {
+        let index = self.own.pop(jobs).expect("there is one");
+        let job = jobs.get_mut(index);
         match &mut job.what {
             What::Packet { packet, .. } => {
-                let shares = self.costs.shares(packet);
-                node.cpu_free = now + shares.copy;
-                node.out_free = now + shares.gap;
+                let shares = costs.shares(packet);
+                self.cpu_free = now + shares.copy;
+                self.out_free = now + shares.gap;
                 let over = if packet.header.is_ordered() {
-                    node.cpu_free
+                    self.cpu_free
                 } else {
                     now + shares.through
                 };
                 let notify = packet.notify.take();
-                let arrival = now + self.costs.overhead + self.costs.latency;
+                let arrival = now + costs.overhead + costs.latency;
                 kernel.set_device_timer(arrival, timer::ARRIVAL | u64::from(index));
                 if let Some(token) = notify {
-                    self.leave(kernel, rank, over, token);
+                    self.leave(jobs, kernel, rank, (over, token));
                 }
             }
             &mut What::Compute { flops, token } => {
@@ -387,7 +387,7 @@ impl Tables {
                     token,
                     what: Elapsing::Computation,
                 };
-                node.computes = true;
+                self.computes = true;
                 let work = Work::Exec {
                     host: kernel.host_of(actor(rank)),
                     threads: 1,
@@ -402,78 +402,87 @@ impl Tables {
     }
 
     /// A send will be over at that date.
-    fn leave(&mut self, kernel: &mut Kernel, rank: u32, date: Time, token: Token) {
-        let node = &mut self.nodes[rank as usize];
-        if date > node.cpu_free {
+    fn leave(
+        &mut self,
+        jobs: &mut Slab<Job>,
+        kernel: &mut Kernel,
+        rank: u32,
+        (date, token): (Time, Token),
+    ) {
+        if date > self.cpu_free {
             // The only ones that may come out of order.
             let what = What::Elapse {
                 rank,
                 token,
                 what: Elapsing::Rest,
             };
-            let index = self.jobs.insert(Job { what, next: NONE });
+            let index = jobs.insert(Job { what, next: NONE });
             kernel.set_device_timer(date, timer::JOB | u64::from(index));
             return;
         }
         let what = What::Left { date, token };
-        let index = self.jobs.insert(Job { what, next: NONE });
-        node.left.push(&mut self.jobs, index);
+        let index = jobs.insert(Job { what, next: NONE });
+        self.left.push(jobs, index);
     }
 
     /// Begins to receive what has arrived first.
-    fn receive(&mut self, rank: u32, now: Time) {
-        let node = &mut self.nodes[rank as usize];
-        let index = node.arrived.pop(&mut self.jobs).expect("there is one");
-        let What::Packet { packet, .. } = &self.jobs.get(index).what else {
+    fn receive(&mut self, (jobs, costs): (&mut Slab<Job>, &Costs), now: Time) {
+        let index = self.arrived.pop(jobs).expect("there is one");
+        let What::Packet { packet, .. } = &jobs.get(index).what else {
             unreachable!("only packets arrive")
         };
-        let shares = self.costs.shares(packet);
-        node.cpu_free = now + shares.through;
-        node.in_free = now + shares.gap;
-        node.receiving = index;
+        let shares = costs.shares(packet);
+        self.cpu_free = now + shares.through;
+        self.in_free = now + shares.gap;
+        self.receiving = index;
     }
 
     /// The processor is free; what waits, waits for the adapter.
     fn await_adapter(&mut self, kernel: &mut Kernel, rank: u32) {
-        let node = &mut self.nodes[rank as usize];
-        let sending = (!node.own.is_empty()).then_some(node.out_free);
-        let receiving = (!node.arrived.is_empty()).then_some(node.in_free);
+        let sending = (!self.own.is_empty()).then_some(self.out_free);
+        let receiving = (!self.arrived.is_empty()).then_some(self.in_free);
         if let Some(date) = sending.into_iter().chain(receiving).min() {
-            arm(kernel, node, rank, date);
+            arm(kernel, self, rank, date);
         }
     }
 
     /// The next send that is over by now.
-    fn pop_left(&mut self, rank: u32, now: Time) -> Option<Token> {
-        let node = &mut self.nodes[rank as usize];
-        if node.left.is_empty() {
+    fn pop_left(&mut self, jobs: &mut Slab<Job>, now: Time) -> Option<Token> {
+        if self.left.is_empty() {
             return None;
         }
-        let What::Left { date, token } = self.jobs.get(node.left.first).what else {
+        let What::Left { date, token } = jobs.get(self.left.first).what else {
             unreachable!("what will be over has a date")
         };
         if date > now {
             return None;
         }
-        let index = node.left.pop(&mut self.jobs)?;
-        self.jobs.remove(index);
+        let index = self.left.pop(jobs)?;
+        jobs.remove(index);
         Some(token)
     }
 
     /// Wakes a rank that waits for sends that are over, or asks for the date at which the next one
     /// is.
-    fn tell_left(&mut self, kernel: &mut Kernel, ranks: &Ranks, rank: u32, now: Time) {
-        while let Some(token) = self.pop_left(rank, now) {
+    fn tell_left(
+        &mut self,
+        jobs: &mut Slab<Job>,
+        (kernel, ranks): (&mut Kernel, &Ranks),
+        rank: u32,
+        now: Time,
+    ) {
+        while let Some(token) = self.pop_left(jobs, now) {
             ranks.tell(kernel, rank, Event::Sent(token));
         }
-        let node = &mut self.nodes[rank as usize];
-        if !node.left.is_empty()
-            && let What::Left { date, .. } = self.jobs.get(node.left.first).what
+        if !self.left.is_empty()
+            && let What::Left { date, .. } = jobs.get(self.left.first).what
         {
-            arm(kernel, node, rank, date);
+            arm(kernel, self, rank, date);
         }
     }
+}
 
+impl Tables {
     /// Something that takes time by itself is over.
     fn elapse(&mut self, kernel: &mut Kernel, ranks: &Ranks, index: u32, end: End) -> u32 {
         let Job {
@@ -586,14 +595,14 @@ impl Carrier for LogGops {
     }
 
     fn before_poll(&self, rank: u32) {
-        let mut tables = self.tables.borrow_mut();
-        let node = &mut tables.nodes[rank as usize];
+        let Tables { nodes, jobs, .. } = &mut *self.tables.borrow_mut();
+        let node = &mut nodes[rank as usize];
         node.wants_left = false;
         if node.left.is_empty() {
             return;
         }
         let now = self.ranks.port.now();
-        while let Some(token) = tables.pop_left(rank, now) {
+        while let Some(token) = node.pop_left(jobs, now) {
             self.ranks.note(rank, Event::Sent(token));
         }
     }
@@ -607,14 +616,14 @@ impl Carrier for LogGops {
         if interest == Interest::Arrivals {
             return;
         }
-        let mut tables = self.tables.borrow_mut();
-        let node = &mut tables.nodes[rank as usize];
+        let Tables { nodes, jobs, .. } = &mut *self.tables.borrow_mut();
+        let node = &mut nodes[rank as usize];
         node.wants_left = true;
         if !node.left.is_empty() {
-            let tables = &mut *tables;
-            self.ranks
-                .port
-                .with(|kernel| tables.tell_left(kernel, &self.ranks, rank, kernel.now()));
+            self.ranks.port.with(|kernel| {
+                let now = kernel.now();
+                node.tell_left(jobs, (kernel, &self.ranks), rank, now);
+            });
         }
     }
 

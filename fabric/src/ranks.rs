@@ -6,7 +6,7 @@
 //! that an empty inbox takes eight bytes.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::panic::Location;
 use std::rc::{Rc, Weak};
@@ -157,7 +157,7 @@ struct Ends {
     events: Slab<Queued>,
     /// Parked ranks with events that nobody has handled, and the first event of each, unless that
     /// is in the inbox.
-    called: Vec<(u32, Option<Event>)>,
+    called: VecDeque<(u32, Option<Event>)>,
     /// What combinators want to be woken by at the next event; few ranks have any.
     wakers: BTreeMap<u32, Vec<Waker>>,
 }
@@ -169,7 +169,7 @@ impl Ends {
         Self {
             endpoints,
             events: Slab::default(),
-            called: Vec::new(),
+            called: VecDeque::new(),
             wakers: BTreeMap::new(),
         }
     }
@@ -272,6 +272,7 @@ impl Ranks {
 
     /// Delivers a packet: to the rank, or back to its sender if that asks a rank for a connection
     /// that is gone.
+    #[inline(always)]
     pub(crate) fn bring(&self, kernel: &mut Kernel, source: u32, destination: u32, packet: Packet) {
         let pair = u64::from(source) << 32 | u64::from(destination);
         kernel.mix_digest(pair, label(&packet));
@@ -293,6 +294,7 @@ impl Ranks {
 
     /// Puts an event into the inbox of a rank. If it is parked, its process handles the event
     /// before any rank goes on, and it is woken only if it can go on then.
+    #[inline]
     pub(crate) fn tell(&self, kernel: &mut Kernel, rank: u32, event: Event) {
         let ends = &mut *self.ends.borrow_mut();
         let endpoint = &mut ends.endpoints[rank as usize];
@@ -302,10 +304,10 @@ impl Ranks {
         endpoint.called = true;
         // Where ranks get connected, the events are for the layer below the engine.
         if endpoint.first == NONE && self.settings.connections.is_none() {
-            ends.called.push((rank, Some(event)));
+            ends.called.push_back((rank, Some(event)));
         } else {
             ends.push(rank, event);
-            ends.called.push((rank, None));
+            ends.called.push_back((rank, None));
         }
         kernel.request_progress();
     }
@@ -313,31 +315,21 @@ impl Ranks {
     /// Lets the processes of parked ranks handle their events, each after a call of `before`.
     pub(crate) fn progress(&self, before: impl Fn(u32)) {
         loop {
-            let mut called = {
-                let called = &mut self.ends.borrow_mut().called;
-                if called.is_empty() {
-                    // It keeps its memory.
+            let ((rank, event), process) = {
+                let ends = &mut *self.ends.borrow_mut();
+                let Some(called) = ends.called.pop_front() else {
                     return;
-                }
-                std::mem::take(called)
-            };
-            for (rank, event) in called.drain(..) {
-                let process = {
-                    let endpoint = &mut self.ends.borrow_mut().endpoints[rank as usize];
-                    endpoint.called = false;
-                    endpoint.process.upgrade()
                 };
-                if self.is_gone(rank) {
-                    continue;
-                }
-                before(rank);
-                if process.is_none_or(|process| process.progress(event)) {
-                    self.wake(rank);
-                }
+                let endpoint = &mut ends.endpoints[called.0 as usize];
+                endpoint.called = false;
+                (called, endpoint.process.upgrade())
+            };
+            if self.is_gone(rank) {
+                continue;
             }
-            let list = &mut self.ends.borrow_mut().called;
-            if list.is_empty() {
-                *list = called;
+            before(rank);
+            if process.is_none_or(|process| process.progress(event)) {
+                self.wake(rank);
             }
         }
     }

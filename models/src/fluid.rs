@@ -360,6 +360,7 @@ impl FlowModel {
     }
 
     /// Begins to pay a latency; an activity without work ends after it.
+    #[inline(always)]
     fn pay(&mut self, slot: u32, left: Span, now: Time) {
         let until = now + left;
         let activity = &mut self.activities.0[slot as usize];
@@ -368,6 +369,7 @@ impl FlowModel {
     }
 
     /// Begins to progress.
+    #[inline]
     fn enter(&mut self, slot: u32, now: Time) {
         let activity = &mut self.activities.0[slot as usize];
         activity.phase = Phase::Work;
@@ -422,7 +424,7 @@ impl FlowModel {
 fn check_amounts(work: &Work) -> Result<(), StartError> {
     match *work {
         Work::Transfer { bytes, rate, .. }
-            if (0.0..f64::INFINITY).contains(&bytes) && rate > 0.0 =>
+            if bytes >= 0.0 && bytes < f64::INFINITY && rate > 0.0 =>
         {
             Ok(())
         }

@@ -46,15 +46,21 @@ impl Matching {
         envelope: Envelope,
         content: UnexpectedContent,
     ) -> Option<(Token, UnexpectedContent)> {
-        let found = self.posted.take(&envelope);
-        let Some(receive) = found else {
+        let Some(receive) = self.take_posted(&envelope) else {
             self.keep(envelope, content);
             return None;
         };
         Some((receive, content))
     }
 
-    fn keep(&mut self, envelope: Envelope, content: UnexpectedContent) {
+    /// Takes the receive that gets a message.
+    #[inline]
+    pub(crate) fn take_posted(&mut self, envelope: &Envelope) -> Option<Token> {
+        self.posted.take(envelope)
+    }
+
+    /// Keeps a message that has met no receive.
+    pub(crate) fn keep(&mut self, envelope: Envelope, content: UnexpectedContent) {
         self.unexpected.push(UnexpectedMessage {
             envelope,
             content,

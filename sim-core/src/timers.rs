@@ -85,8 +85,14 @@ impl TimerQueue {
     pub(crate) fn push(&mut self, timer: Timer) {
         self.len += 1;
         if self.len <= FEW && self.few.len() + 1 == self.len {
-            return self.sort_in(timer);
+            self.sort_in(timer);
+        } else {
+            self.push_to_heap(timer);
         }
+    }
+
+    #[inline(never)]
+    fn push_to_heap(&mut self, timer: Timer) {
         if !self.few.is_empty() {
             self.spread();
         }
@@ -129,12 +135,15 @@ impl TimerQueue {
     /// come soon.
     #[inline]
     pub(crate) fn peek(&mut self, near: impl FnMut(&[Timer])) -> Option<Timer> {
-        if let Some(&first) = self.few.last() {
-            return Some(first);
+        match self.few.last() {
+            Some(&first) => Some(first),
+            None if self.len == 0 => None,
+            None => self.peek_into_heap(near),
         }
-        if self.len == 0 {
-            return None;
-        }
+    }
+
+    #[inline(never)]
+    fn peek_into_heap(&mut self, near: impl FnMut(&[Timer])) -> Option<Timer> {
         if let Some(&Reverse(first)) = self.early.peek() {
             return Some(first);
         }
@@ -151,6 +160,11 @@ impl TimerQueue {
             self.len -= 1;
             return Some(first);
         }
+        self.pop_from_heap()
+    }
+
+    #[inline(never)]
+    fn pop_from_heap(&mut self) -> Option<Timer> {
         let first = self.peek(|_| ())?;
         self.len -= 1;
         if self.early.is_empty() {
@@ -165,14 +179,7 @@ impl TimerQueue {
     #[inline]
     pub(crate) fn pop_until(&mut self, date: u64, near: impl FnMut(&[Timer])) -> Option<Timer> {
         let first = self.peek(near)?;
-        if first.date > date {
-            return None;
-        }
-        if self.few.pop().is_some() {
-            self.len -= 1;
-            return Some(first);
-        }
-        self.pop()
+        if first.date > date { None } else { self.pop() }
     }
 
     /// Raises `floor` to the earliest date in the buckets; false if there is none.

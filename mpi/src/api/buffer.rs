@@ -37,6 +37,12 @@ impl Buffer {
         }
     }
 
+    /// Takes it out of its place, where an empty one stays.
+    #[inline]
+    pub(crate) const fn take(&mut self) -> Self {
+        std::mem::replace(self, Self::phantom(0))
+    }
+
     /// A buffer for a message of any length, with whatever it brings.
     pub(crate) const fn unbounded() -> Self {
         Self::phantom(u64::MAX)

@@ -229,7 +229,8 @@ impl Comm {
         mode: SendMode,
         (buffer, destination, tag): &(Buffer, usize, u32),
     ) -> bool {
-        if mode != SendMode::Standard || *destination == PROC_NULL {
+        let is_told = self.process.channel().settings().tells_eager_sends;
+        if mode != SendMode::Standard || *destination == PROC_NULL || is_told {
             return false;
         }
         let (Ok(envelope), Ok(peer)) = (self.envelope(*tag), self.peer(*destination)) else {
@@ -683,11 +684,6 @@ impl Future for Recv<'_> {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<Status>> {
         let this = self.get_mut();
-        let pattern = match this.pattern {
-            Ok(Some(pattern)) => pattern,
-            Ok(None) => return Poll::Ready(Ok(Status::PROC_NULL)),
-            Err(error) => return Poll::Ready(Err(error)),
-        };
         let (process, location) = (&this.comm.process, this.location);
         let over = |engine: &mut ProtocolEngine, channel: &dyn Channel, token: Token| {
             let is_over = engine.is_done(token) && !engine.pay(channel, token);
@@ -701,7 +697,12 @@ impl Future for Recv<'_> {
                 process.poll_until(context, Waits::Operation(token), location, over)
             }
             None => {
-                let buffer = std::mem::replace(this.buffer, Buffer::phantom(0));
+                let pattern = match this.pattern {
+                    Ok(Some(pattern)) => pattern,
+                    Ok(None) => return Poll::Ready(Ok(Status::PROC_NULL)),
+                    Err(error) => return Poll::Ready(Err(error)),
+                };
+                let buffer = this.buffer.take();
                 let begin = |engine: &mut ProtocolEngine, channel: &dyn Channel| {
                     engine.receive(channel, pattern, buffer, location)
                 };
@@ -710,13 +711,14 @@ impl Future for Recv<'_> {
                 done
             }
         };
-        done.map(|(result, buffer)| {
-            this.token = None;
-            // A second poll after the end would be a new receive; futures must not be polled again.
-            this.pattern = Err(Error::Request);
-            *this.buffer = buffer;
-            this.comm.members.translate_result(result)
-        })
+        let Poll::Ready((result, buffer)) = done else {
+            return Poll::Pending;
+        };
+        this.token = None;
+        // A second poll after the end would be a new receive; futures must not be polled again.
+        this.pattern = Err(Error::Request);
+        *this.buffer = buffer;
+        Poll::Ready(this.comm.members.translate_result(result))
     }
 }
 

@@ -299,6 +299,7 @@ impl ProtocolEngine {
     }
 
     /// Takes the result of an operation that is done.
+    #[inline(always)]
     pub(crate) fn take(&mut self, token: Token) -> (Result<Status, Error>, Buffer) {
         self.actions += 1;
         debug_assert!(
@@ -387,6 +388,7 @@ impl ProtocolEngine {
         buffer
     }
 
+    #[inline]
     fn finish(&mut self, token: Token, result: Result<Status, Error>, buffer: Buffer) {
         match self.operations[token as usize].role {
             Role::None => {}
@@ -458,7 +460,7 @@ impl ProtocolEngine {
         } = packet;
         match header {
             PacketHeader::Eager { envelope } if !is_limited => {
-                self.match_arrival(channel, envelope, UnexpectedContent::Eager(payload));
+                self.match_eager(channel, envelope, payload);
             }
             PacketHeader::Synchronous { envelope, send } if !is_limited => {
                 let message = Box::new(UnexpectedContent::Eager(payload));
@@ -502,6 +504,18 @@ impl ProtocolEngine {
         }
         if is_limited {
             self.answer_packet(channel, source);
+        }
+    }
+
+    /// A message has arrived whole: it meets a receive, or is kept.
+    #[inline]
+    fn match_eager(&mut self, channel: &dyn Channel, envelope: Envelope, payload: Buffer) {
+        if envelope.ready {
+            return self.match_arrival(channel, envelope, UnexpectedContent::Eager(payload));
+        }
+        match self.matching.take_posted(&envelope) {
+            Some(receive) => self.receive_eager(channel, receive, envelope, &payload),
+            None => (self.matching).keep(envelope, UnexpectedContent::Eager(payload)),
         }
     }
 

@@ -241,7 +241,9 @@ impl Process {
         attempt: impl FnOnce(&mut ProtocolEngine, &dyn Channel) -> Option<T>,
     ) -> Poll<T> {
         let channel = &*self.channel;
-        let causes = exploration::causality(channel);
+        // A plain engine is not explored.
+        let explored = !engine.is_plain();
+        let causes = explored.then(|| exploration::causality(channel)).flatten();
         if let Some(causes) = causes
             && self.comes_too_soon(causes, engine, waits, location)
         {

@@ -281,6 +281,7 @@ impl Kernel {
         self.start_work(slot, &work);
     }
 
+    #[inline]
     fn start_work(&mut self, slot: u32, work: &Work) {
         let number = self.number();
         let record = self.activities.get_mut(slot);

@@ -113,18 +113,10 @@ impl ProtocolEngine {
     ) {
         self.note_answer(channel, receive, envelope);
         let content = self.unwrapped(channel, receive, envelope, content);
-        let place = &mut self.operations[receive as usize].state;
-        let State::Posted { pattern, buffer } = std::mem::replace(place, State::Elapsing) else {
-            unreachable!("only posted receives are matched");
-        };
-        if pattern.source.is_none() {
-            let location = self.operations[receive as usize].location;
-            exploration::note_source(channel, envelope.source, location);
-        }
+        let buffer = self.take_buffer(channel, receive, envelope.source);
         match content {
             UnexpectedContent::Eager(message) => {
-                self.add_charge(channel, receive, message.len());
-                self.deliver(channel, receive, envelope, (buffer, &message));
+                self.deliver_whole(channel, receive, envelope, (buffer, &message));
             }
             UnexpectedContent::Detached(message) => {
                 self.operations[receive as usize].state = State::AwaitData {
@@ -180,7 +172,50 @@ impl ProtocolEngine {
         }
     }
 
+    /// A receive has got its message, which has come whole.
+    #[inline]
+    fn deliver_whole(
+        &mut self,
+        channel: &dyn Channel,
+        receive: Token,
+        envelope: Envelope,
+        (buffer, message): (Buffer, &Buffer),
+    ) {
+        self.add_charge(channel, receive, message.len());
+        self.deliver(channel, receive, envelope, (buffer, message));
+    }
+
+    /// A posted receive meets a message that arrives whole.
+    #[inline]
+    pub(super) fn receive_eager(
+        &mut self,
+        channel: &dyn Channel,
+        receive: Token,
+        envelope: Envelope,
+        message: &Buffer,
+    ) {
+        self.note_answer(channel, receive, envelope);
+        let buffer = self.take_buffer(channel, receive, envelope.source);
+        self.deliver_whole(channel, receive, envelope, (buffer, message));
+    }
+
+    /// Takes the buffer of a posted receive that has met a message of `source`.
+    #[inline]
+    fn take_buffer(&mut self, channel: &dyn Channel, receive: Token, source: u32) -> Buffer {
+        let operation = &mut self.operations[receive as usize];
+        let State::Posted { pattern, buffer } = &mut operation.state else {
+            unreachable!("only posted receives are matched");
+        };
+        let (is_wildcard, buffer) = (pattern.source.is_none(), buffer.take());
+        operation.state = State::Elapsing;
+        if is_wildcard {
+            exploration::note_source(channel, source, operation.location);
+        }
+        buffer
+    }
+
     /// Notes what the completion of a receive costs.
+    #[inline]
     pub(super) fn add_charge(&mut self, channel: &dyn Channel, receive: Token, length: u64) {
         let cost = channel.settings().or.of(length);
         let operation = &mut self.operations[receive as usize];
@@ -204,6 +239,7 @@ impl ProtocolEngine {
         }
     }
 
+    #[inline(always)]
     pub(super) fn deliver(
         &mut self,
         channel: &dyn Channel,

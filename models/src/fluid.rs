@@ -423,9 +423,7 @@ impl FlowModel {
 #[inline]
 fn check_amounts(work: &Work) -> Result<(), StartError> {
     match *work {
-        Work::Transfer { bytes, rate, .. }
-            if bytes >= 0.0 && bytes < f64::INFINITY && rate > 0.0 =>
-        {
+        Work::Transfer { bytes, rate, .. } if bytes.is_finite() && bytes >= 0.0 && rate > 0.0 => {
             Ok(())
         }
         _ => check_any_amounts(work),

@@ -68,6 +68,9 @@ impl Kernel {
         let record = &mut self.actors[actor.index()];
         if record.fire_device() {
             self.schedule(actor.0);
+            if self.stepped {
+                self.woken.push(actor.0);
+            }
         }
     }
 

@@ -133,6 +133,8 @@ pub struct Kernel {
     opening: bool,
     /// Actors whose test or probe failed and that wait until anything has changed.
     pub(crate) pollers: Vec<u32>,
+    /// Under an explorer: actors that the device has woken, and that may not have gone on.
+    pub(crate) woken: Vec<u32>,
     /// Grows whenever anything happens that a test could observe.
     pub(crate) progress: u64,
     /// The last serial number given to a timer or an activity.
@@ -238,6 +240,7 @@ impl Kernel {
             stepping: false,
             opening: false,
             pollers: Vec::new(),
+            woken: Vec::new(),
             progress: 1,
             numbers: 0,
             timers: TimerQueue::new(),

@@ -208,7 +208,7 @@ struct Rare {
     /// Messages that a matched probe had taken and that nobody received.
     returned: Vec<UnexpectedMessage>,
     /// Where a model checker wants to know it: which arrivals ended operations.
-    provenance: Option<Box<Provenance>>,
+    provenance: Option<Provenance>,
 }
 
 fn status(envelope: Envelope, length: u64) -> Status {
@@ -248,6 +248,13 @@ impl ProtocolEngine {
     #[inline]
     pub(crate) const fn is_plain(&self) -> bool {
         self.rare.is_none()
+    }
+
+    /// Returns true if messages wait that were given back.
+    #[inline]
+    pub(crate) fn has_returned(&self) -> bool {
+        let rare = self.rare.as_ref();
+        rare.is_some_and(|rare| !rare.returned.is_empty())
     }
 
     fn insert(&mut self, state: State, location: Place) -> Token {

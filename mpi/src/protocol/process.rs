@@ -131,7 +131,7 @@ impl Process {
     /// Handles all events so far; whether a timer or a computation was over.
     #[inline]
     fn handle_events(&self, engine: &mut ProtocolEngine) -> bool {
-        if engine.is_plain() && self.channel.is_quiet() {
+        if !engine.has_returned() && self.channel.is_quiet() {
             return false;
         }
         self.handle_some_events(engine)

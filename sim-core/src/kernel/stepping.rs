@@ -95,6 +95,7 @@ impl Kernel {
         self.ready.clear();
         self.births.clear();
         self.pollers.clear();
+        self.woken.clear();
         (self.progress, self.numbers, self.live) = (1, 0, 0);
         self.timers.clear();
         self.stale_timers = 0;
@@ -359,18 +360,20 @@ impl Kernel {
     /// An actor that was woken by the device and does not stop before a choice; it has its answer
     /// now.
     pub(crate) fn take_woken(&mut self) -> Option<u32> {
+        if self.woken.is_empty() {
+            return None;
+        }
         let device = self.explorable.clone()?;
-        let woken = |(index, record): (usize, &super::ActorRecord)| {
-            let is_woken =
-                |slot: &Slot| slot.state == PendingState::Fired && slot.code == Code::DEVICE;
-            let actor = u32::try_from(index).expect("actors are counted in 32 bits");
-            if record.dead || record.suspended || !(is_woken(&record.first) || record.has_more()) {
-                return None;
-            }
-            let slot = record.earliest(is_woken)?;
-            (!device.stops(ActorId(actor))).then_some((actor, slot.ticket))
-        };
-        let (actor, ticket) = self.actors.iter().enumerate().find_map(woken)?;
+        let is_woken = |slot: &Slot| slot.state == PendingState::Fired && slot.code == Code::DEVICE;
+        let actors = &self.actors;
+        self.woken.retain(|&actor| {
+            let record = &actors[actor as usize];
+            !record.dead && record.earliest(is_woken).is_some()
+        });
+        let goes_on =
+            |&&actor: &&u32| !actors[actor as usize].suspended && !device.stops(ActorId(actor));
+        let actor = *self.woken.iter().filter(goes_on).min()?;
+        let ticket = actors[actor as usize].earliest(is_woken)?.ticket;
         self.actors[actor as usize].move_to_front(ticket);
         self.answer(actor, ticket, Answer::Done);
         Some(actor)

@@ -180,11 +180,17 @@ impl ProtocolEngine {
     }
 
     /// Lets messages that were given back meet receives.
+    #[inline]
     pub(crate) fn take_back(&mut self, channel: &dyn Channel) {
-        let returned = match &mut self.rare {
-            Some(rare) if !rare.returned.is_empty() => std::mem::take(&mut rare.returned),
-            _ => return,
-        };
+        if self.has_returned() {
+            self.take_all_back(channel);
+        }
+    }
+
+    #[cold]
+    fn take_all_back(&mut self, channel: &dyn Channel) {
+        let rare = self.rare.get_or_insert_default();
+        let returned = std::mem::take(&mut rare.returned);
         for UnexpectedMessage {
             envelope, content, ..
         } in returned

@@ -24,6 +24,9 @@ struct Origin {
     message: Option<u32>,
 }
 
+/// Operations at one time for which an engine has room from the start.
+const OPERATIONS: usize = 4;
+
 const UNKNOWN: Origin = Origin {
     arrival: SendCause::NONE,
     known: 0,
@@ -49,16 +52,18 @@ pub(super) struct Provenance {
 impl ProtocolEngine {
     /// Remembers from now on.
     pub(crate) fn enable_causality(&mut self) {
-        self.rare.get_or_insert_default().provenance = Some(Box::new(Provenance {
-            origins: Vec::new(),
+        // Engines of explored programs live shortly: no table of theirs grows step by step.
+        self.operations.reserve_exact(OPERATIONS);
+        self.rare.get_or_insert_default().provenance = Some(Provenance {
+            origins: Vec::with_capacity(OPERATIONS),
             arrival: SendCause::NONE,
             learnt: Vec::new(),
             probed: Vec::new(),
-        }));
+        });
     }
 
     fn provenance(&mut self) -> Option<&mut Provenance> {
-        self.rare.as_mut()?.provenance.as_deref_mut()
+        self.rare.as_mut()?.provenance.as_mut()
     }
 
     /// An operation begins.

@@ -15,7 +15,8 @@ pub(super) enum EventKind {
     Delivered = 2,
     /// The last bit has reached the switch at the end of the link (PFC).
     Stored = 3,
-    /// The last bit has left the buffer at the end of the link (PFC, credit packets).
+    /// The last bit has left the buffer at the end of the link (credit packets; PFC, if the sender
+    /// is paused).
     Released = 4,
     /// The last bit of the head has left the queue of an input (no virtual output queues).
     HeadLeft = 10,

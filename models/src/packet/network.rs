@@ -318,7 +318,7 @@ impl PacketNetwork {
             EventKind::Delivered => self.deliver(subject, time),
             EventKind::Stored => self.store(subject, time),
             EventKind::Released => match self.settings.flow_control {
-                FlowControl::Pfc(_) => self.release(event.link(), subject, time),
+                FlowControl::Pfc(_) => self.release(subject, time),
                 _ => self.free_blocks(event.link(), subject, time),
             },
             EventKind::HeadLeft => self.advance_fifo(event.link(), subject, time),

@@ -164,6 +164,12 @@ impl PfcIngress {
         self.reserved = self.reserved.saturating_sub(from_reserve);
     }
 
+    /// Returns true if the sender was told to stop.
+    #[must_use]
+    pub const fn is_paused(&self) -> bool {
+        self.is_paused
+    }
+
     /// Returns the pause or resume that has become due.
     pub fn change(&mut self, settings: &PfcSettings, pool: &SharedPool) -> Option<PauseChange> {
         let threshold = pool.threshold(settings);

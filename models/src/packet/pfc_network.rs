@@ -1,28 +1,52 @@
 //! Priority flow control at work: ingress accounting of switches, pause frames, drops.
 //!
-//! A packet is counted when its last bit has come and released when its last bit has left. A pause
-//! frame takes its time on the reverse link, after the frame that is on the wire there. *Not
-//! modelled*: expiry and refresh of pauses (a pause holds until the resume), and the bandwidth of
-//! refreshing frames, 0.3 % at the shortest pause time in use.
+//! A packet is counted when its last bit has come and released when its last bit has left; at one
+//! instant releases come first. Releases are noted and applied when a packet comes to the switch;
+//! only those of a paused sender are events, since they may end the pause. A pause frame takes its
+//! time on the reverse link, after the frame that is on the wire there.
+//!
+//! *Not modelled*: expiry and refresh of pauses (a pause holds until the resume), and the bandwidth
+//! of refreshing frames, 0.3 % at the shortest pause time in use.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use super::arena::{NONE, Packet};
 use super::event_queue::{Event, EventKind};
 use super::network::PacketNetwork;
 use super::pfc::{PAUSE_FRAME_BYTES, PauseChange, PfcIngress, PfcSettings, SharedPool};
-use super::port::UNLIMITED;
+use super::port::{NEVER, UNLIMITED};
 use super::settings::FlowControl;
 use super::topology::PacketLinkId;
 
 /// Accounting of all switches.
 #[derive(Clone, Default, Debug)]
 pub(super) struct PfcState {
-    pools: Vec<SharedPool>,
+    pools: Vec<Pool>,
     /// Pools by switch; the buffer of an unknown switch is that of one link.
     by_device: BTreeMap<u32, usize>,
     /// By port, then lane, as far as they were used.
     ingresses: Vec<Vec<Option<Ingress>>>,
+}
+
+/// The buffer of a switch.
+#[derive(Clone, Debug)]
+struct Pool {
+    shared: SharedPool,
+    /// Releases that have not been applied, ordered by time.
+    releases: VecDeque<Release>,
+    /// Number of paused (port, class).
+    paused: u32,
+    /// The time of the planned event; `NEVER` if there is none.
+    wake_at: u64,
+}
+
+/// Bytes of a (port, class) whose last bit leaves at a time.
+#[derive(Clone, Copy, Debug)]
+struct Release {
+    time: u64,
+    port: u32,
+    bytes: u16,
+    vl: u8,
 }
 
 /// The accounting of one (input port, class), and the pool of its switch.
@@ -33,13 +57,13 @@ struct Ingress {
 }
 
 impl PfcState {
-    /// Returns the accounting of a (port, lane) and its pool, made when first used.
-    fn of(
+    /// Returns the pool of a (port, lane), made when first used.
+    fn pool_of(
         &mut self,
         (port, vl): (u32, u8),
         settings: &PfcSettings,
         device: impl FnOnce() -> Option<u32>,
-    ) -> (&mut PfcIngress, &mut SharedPool) {
+    ) -> usize {
         let (port, lane) = (port as usize, usize::from(vl));
         if self.ingresses.len() <= port {
             self.ingresses.resize_with(port + 1, Vec::new);
@@ -48,21 +72,45 @@ impl PfcState {
         if lanes.len() <= lane {
             lanes.resize(lane + 1, None);
         }
-        let pools = &mut self.pools;
+        let (pools, by_device) = (&mut self.pools, &mut self.by_device);
         let ingress = lanes[lane].get_or_insert_with(|| {
             let next = pools.len();
-            let pool =
-                device().map_or(next, |device| *self.by_device.entry(device).or_insert(next));
+            let pool = device().map_or(next, |device| *by_device.entry(device).or_insert(next));
             if pool == next {
-                pools.push(SharedPool::default());
+                pools.push(Pool {
+                    shared: SharedPool::default(),
+                    releases: VecDeque::new(),
+                    paused: 0,
+                    wake_at: NEVER,
+                });
             }
-            pools[pool].add_class(settings);
+            pools[pool].shared.add_class(settings);
             Ingress {
                 accounting: PfcIngress::default(),
                 pool,
             }
         });
-        (&mut ingress.accounting, &mut pools[ingress.pool])
+        ingress.pool
+    }
+
+    /// Returns the accounting of a (port, lane) and its pool; both are known.
+    fn of(&mut self, port: u32, vl: u8) -> Option<(&mut PfcIngress, &mut Pool)> {
+        let ingress = self.ingresses.get_mut(port as usize)?;
+        let ingress = ingress.get_mut(usize::from(vl))?.as_mut()?;
+        Some((&mut ingress.accounting, &mut self.pools[ingress.pool]))
+    }
+
+    /// Returns the first release that may end a pause.
+    fn next_resume(&self, pool: usize) -> Option<Release> {
+        if self.pools[pool].paused == 0 {
+            return None;
+        }
+        let is_paused = |release: &&Release| {
+            let lanes = self.ingresses.get(release.port as usize);
+            let ingress = lanes.and_then(|lanes| lanes[usize::from(release.vl)]);
+            ingress.is_some_and(|ingress| ingress.accounting.is_paused())
+        };
+        self.pools[pool].releases.iter().find(is_paused).copied()
     }
 }
 
@@ -84,9 +132,18 @@ impl PacketNetwork {
         let (link, latency) = (port.link, port.forward_delay - port.propagation);
         let topology = &self.topology;
         let key = (packet.stored_at, packet.vl);
-        let (ingress, pool) = self.pfc.of(key, &settings, || topology.device_at_end(link));
-        let is_admitted = ingress.admit(&settings, pool, u32::from(packet.wire_bytes));
-        let change = ingress.change(&settings, pool);
+        let number = self
+            .pfc
+            .pool_of(key, &settings, || topology.device_at_end(link));
+        self.settle(number, now);
+        let Some((ingress, pool)) = self.pfc.of(key.0, key.1) else {
+            return;
+        };
+        let bytes = u32::from(packet.wire_bytes);
+        let is_admitted = ingress.admit(&settings, &mut pool.shared, bytes);
+        let change = ingress.change(&settings, &pool.shared);
+        pool.paused += u32::from(change == Some(PauseChange::Pause));
+        pool.paused -= u32::from(change == Some(PauseChange::Resume));
         if is_admitted {
             let event = Event::new(now + latency, link.0, EventKind::Eligible, at);
             self.events.push(event);
@@ -96,30 +153,73 @@ impl PacketNetwork {
             self.statistics.headroom_drops += u64::from(settings.sends_pauses);
         }
         self.send_pause((link, packet.vl), change, now, &settings);
+        self.plan_resume(number);
     }
 
-    /// Plans the release of a buffer at `freed`.
+    /// Notes that the last bit of a packet leaves its buffer at `freed`.
     pub(super) fn plan_release(&mut self, packet: &Packet, freed: u64) {
-        let link = self.ports[packet.stored_at as usize].link;
-        let subject = u32::from(packet.wire_bytes) << 8 | u32::from(packet.vl);
-        let event = Event::new(freed, link.0, EventKind::Released, subject);
-        self.events.push(event);
+        let Some((_, pool)) = self.pfc.of(packet.stored_at, packet.vl) else {
+            return;
+        };
+        let release = Release {
+            time: freed,
+            port: packet.stored_at,
+            bytes: packet.wire_bytes,
+            vl: packet.vl,
+        };
+        let before = pool.releases.iter().rposition(|other| other.time <= freed);
+        pool.releases.insert(before.map_or(0, |at| at + 1), release);
+        let ingresses = &self.pfc.ingresses[packet.stored_at as usize];
+        if let Some(ingress) = ingresses[usize::from(packet.vl)] {
+            self.plan_resume(ingress.pool);
+        }
     }
 
-    /// Releases the bytes of a packet whose last bit has left.
-    #[expect(clippy::cast_possible_truncation, reason = "packed by plan_release")]
-    pub(super) fn release(&mut self, link: PacketLinkId, subject: u32, now: u64) {
-        let (bytes, vl) = (subject >> 8, subject as u8);
+    /// Plans an event for the first release that may end a pause.
+    fn plan_resume(&mut self, pool: usize) {
+        let Some(release) = self.pfc.next_resume(pool) else {
+            return;
+        };
+        if release.time < self.pfc.pools[pool].wake_at {
+            self.pfc.pools[pool].wake_at = release.time;
+            let link = self.ports[release.port as usize].link.0;
+            let subject = u32::try_from(pool).expect("fewer pools than links");
+            let event = Event::new(release.time, link, EventKind::Released, subject);
+            self.events.push(event);
+        }
+    }
+
+    /// Handles the event of a release.
+    pub(super) fn release(&mut self, pool: u32, now: u64) {
+        let pool = pool as usize;
+        if self.pfc.pools[pool].wake_at == now {
+            self.pfc.pools[pool].wake_at = NEVER;
+            self.settle(pool, now);
+            self.plan_resume(pool);
+        }
+    }
+
+    /// Applies the releases up to `now`.
+    fn settle(&mut self, number: usize, now: u64) {
         let Some(settings) = self.pfc_settings() else {
             return;
         };
-        let port = self.port(link);
-        let topology = &self.topology;
-        let device = || topology.device_at_end(link);
-        let (ingress, pool) = self.pfc.of((port, vl), &settings, device);
-        ingress.release(pool, bytes);
-        let change = ingress.change(&settings, pool);
-        self.send_pause((link, vl), change, now, &settings);
+        while let Some(release) = self.pfc.pools[number].releases.front().copied()
+            && release.time <= now
+        {
+            let (port, vl) = (release.port, release.vl);
+            self.pfc.pools[number].releases.pop_front();
+            let Some((ingress, pool)) = self.pfc.of(port, vl) else {
+                continue;
+            };
+            ingress.release(&mut pool.shared, u32::from(release.bytes));
+            if ingress.is_paused() {
+                let change = ingress.change(&settings, &pool.shared);
+                pool.paused -= u32::from(change == Some(PauseChange::Resume));
+                let link = self.ports[port as usize].link;
+                self.send_pause((link, vl), change, now, &settings);
+            }
+        }
     }
 
     /// Sends a pause or resume to the sender of a link, over the reverse link.

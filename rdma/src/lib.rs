@@ -40,6 +40,7 @@
 //! Specification, volume 1, release 1.2.1 (*IBA*) where the rule comes from there.
 
 mod adapter;
+mod capture;
 mod completion;
 #[cfg(feature = "conformance")]
 pub mod conformance;
@@ -57,6 +58,7 @@ pub mod wire;
 mod work;
 
 pub use adapter::{AdapterPort, ChannelAdapter};
+pub use capture::{Capture, CaptureLink};
 pub use completion::{AdapterFault, AsyncEvent, WcOpcode, WcStatus, WorkCompletion};
 pub use connect::{Endpoint, EndpointError, RNR_TIMER_US, RcOptions, connect, prepare};
 pub use device::{

@@ -25,4 +25,5 @@ pub use flow::Flow;
 pub use ideal::{IdealFabric, QueueNumbers};
 pub use loggops::{Costs, LogGops};
 pub use ranks::Fabric;
-pub use verbs::{AdapterCosts, VerbsFabric, VerbsSettings};
+pub use rdma::Capture;
+pub use verbs::{AdapterCosts, CaptureFilter, VerbsFabric, VerbsSettings};

@@ -19,6 +19,7 @@ use mpi::channel::{ConnectionLifecycle, RankHost, RemoteMemory};
 use mpi::exploration::CausalityHooks;
 use mpi::exploration::ExplorationHooks;
 use mpi::{Buffer, Envelope, Process};
+use rdma::Capture;
 use sim_core::{ActorId, Blocked, Device, Kernel, KernelHandle, Observed, Parked, Time};
 
 use crate::flow::label;
@@ -33,6 +34,9 @@ pub trait Fabric {
 
     /// The ranks that were lost without ending the run, and when: their hosts went off.
     fn lost(&self) -> Vec<(u32, Time)>;
+
+    /// Takes the packets that were captured; `None` if none were to be.
+    fn take_capture(&self) -> Option<Capture>;
 
     /// Writes each arrival, and each look of a rank into its inbox, to `steps`, in their order.
     fn record(&self, steps: Rc<RefCell<Vec<Observed>>>);
@@ -52,6 +56,10 @@ impl<C: Carrier + 'static> Fabric for C {
 
     fn lost(&self) -> Vec<(u32, Time)> {
         self.ranks().lost()
+    }
+
+    fn take_capture(&self) -> Option<Capture> {
+        Carrier::take_capture(self)
     }
 
     fn record(&self, steps: Rc<RefCell<Vec<Observed>>>) {
@@ -82,6 +90,11 @@ pub(crate) trait Carrier: Device {
     /// Returns the longest payload of a packet, in bytes.
     fn max_packet(&self) -> u64 {
         u64::MAX
+    }
+
+    /// See [`Fabric::take_capture`].
+    fn take_capture(&self) -> Option<Capture> {
+        None
     }
 
     /// See [`RemoteMemory::offer`].

@@ -19,6 +19,7 @@
 //!
 //! Times within the device are whole picoseconds.
 
+mod capture;
 mod port;
 mod state;
 
@@ -31,6 +32,7 @@ use models::packet::{PacketSettings, PacketTopology};
 use mpi::channel::{Event, Packet, Settings, Token};
 use mpi::{Buffer, Envelope};
 use mpi_verbs::Options;
+use rdma::Capture;
 use sim_core::{ActorId, Blocked, Device, End, HostId, Kernel, KernelHandle, Span, Work};
 
 use crate::flow::{begins, label};
@@ -66,16 +68,31 @@ pub struct VerbsSettings {
     pub costs: AdapterCosts,
     /// Settings of the network.
     pub network: PacketSettings,
+    /// The packets to capture, if any.
+    pub capture: Option<CaptureFilter>,
+}
+
+/// The packets of a capture, and its size.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CaptureFilter {
+    /// The host that sends or receives them; any if not given.
+    pub host: Option<HostId>,
+    /// The queue pair that sends or receives them, by its number; any if not given.
+    pub qp_num: Option<u32>,
+    /// The longest capture in bytes.
+    pub max_bytes: u64,
 }
 
 /// Tokens of kernel timers: a wake-up of the device, or a job of a rank.
 const WAKE: u64 = 0;
 
-/// A computation or a timer of a rank.
+/// A job whose end the device tells.
 #[derive(Debug)]
-struct Job {
-    rank: u32,
-    token: Token,
+enum Job {
+    /// A computation or a timer of a rank.
+    Elapse { rank: u32, token: Token },
+    /// A packet of a rank to itself, which no adapter carries.
+    ToItself { rank: u32, packet: Packet },
 }
 
 /// A device that connects all ranks; rank r is the actor with the index r.
@@ -130,20 +147,29 @@ impl VerbsFabric {
         });
     }
 
-    fn start_job(&self, rank: u32, token: Token) -> u64 {
-        let job = self.jobs.borrow_mut().insert(Job { rank, token });
-        u64::from(job) + 1
+    fn start_job(&self, job: Job) -> u64 {
+        u64::from(self.jobs.borrow_mut().insert(job)) + 1
     }
 }
 
 impl Device for VerbsFabric {
     fn on_end(&self, kernel: &mut Kernel, token: u64, end: End) {
         let index = u32::try_from(token - 1).expect("tokens of this device have 32 bits");
-        let Job { rank, token } = self.jobs.borrow_mut().remove(index);
-        if end == End::Done {
-            self.ranks.tell(kernel, rank, Event::Elapsed(token));
-        } else {
-            kernel.fail_actor(actor(rank), "computation failed: host failure".to_owned());
+        let job = self.jobs.borrow_mut().remove(index);
+        match job {
+            Job::ToItself { rank, packet } => {
+                let notify = packet.notify;
+                self.ranks.bring(kernel, rank, rank, packet);
+                if let Some(token) = notify {
+                    self.ranks.tell(kernel, rank, Event::Sent(token));
+                }
+            }
+            Job::Elapse { rank, token } if end == End::Done => {
+                self.ranks.tell(kernel, rank, Event::Elapsed(token));
+            }
+            Job::Elapse { rank, .. } => {
+                kernel.fail_actor(actor(rank), "computation failed: host failure".to_owned());
+            }
         }
     }
 
@@ -194,15 +220,16 @@ impl Carrier for VerbsFabric {
                 kernel.count_message(message);
             }
             if rank == peer {
-                let notify = packet.notify;
-                self.ranks.bring(kernel, rank, peer, packet);
-                if let Some(token) = notify {
-                    self.ranks.tell(kernel, rank, Event::Sent(token));
-                }
+                let job = self.start_job(Job::ToItself { rank, packet });
+                kernel.set_device_timer(kernel.now(), job);
             } else {
                 state.post(rank, peer, packet);
             }
         });
+    }
+
+    fn take_capture(&self) -> Option<Capture> {
+        self.state.borrow_mut().take_capture()
     }
 
     fn offer(&self, rank: u32, peer: u32, send: Token, message: &Buffer) {
@@ -218,14 +245,14 @@ impl Carrier for VerbsFabric {
     }
 
     fn timer(&self, rank: u32, seconds: f64, token: Token) {
-        let job = self.start_job(rank, token);
+        let job = self.start_job(Job::Elapse { rank, token });
         self.ranks.port.with(|kernel| {
             kernel.set_device_timer(kernel.now() + Span::from_secs(seconds), job);
         });
     }
 
     fn compute(&self, rank: u32, flops: f64, token: Token) {
-        let job = self.start_job(rank, token);
+        let job = self.start_job(Job::Elapse { rank, token });
         self.ranks.port.with(|kernel| {
             let work = Work::Exec {
                 host: kernel.host_of(actor(rank)),

@@ -27,6 +27,7 @@ fn verbs(costs: AdapterCosts) -> VerbsSettings {
         mtu: 1024,
         costs,
         network: PacketSettings::default(),
+        capture: None,
     }
 }
 
@@ -287,4 +288,20 @@ fn a_rendezvous_takes_three_passages() {
         })
         .finished();
     assert_eq!(run.notes[0].2, "true");
+}
+
+#[test]
+fn a_rank_sends_to_itself_by_rendezvous() {
+    let run = ranks(1)
+        .with_settings(Settings::new(0))
+        .with_verbs(verbs(COSTS))
+        .run(|world, _| async move {
+            let mut sending = world.isend(Buffer::from(vec![3; 77]), 0, 1)?;
+            let mut buffer = world.buffer(77);
+            world.recv(&mut buffer, 0, 1).await?;
+            sending.wait().await?;
+            assert_eq!(buffer.bytes(), Some(&[3; 77][..]));
+            DONE
+        });
+    run.finished();
 }

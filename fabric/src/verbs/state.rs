@@ -15,11 +15,12 @@ use mpi::channel::{Event, Packet};
 use mpi_verbs::{Device, DeviceEvent, Options};
 use rdma::wire::{Bth, Extension, Opcode, Packet as WirePacket};
 use rdma::{
-    AdapterHost, AdapterPort, AddressVector, ChannelAdapter, DeviceAttributes, Gid, GidType,
-    LinkLayer, LocalAdapter, Mtu, RcSettings,
+    AdapterHost, AdapterPort, AddressVector, Capture, ChannelAdapter, DeviceAttributes, Gid,
+    GidType, LinkLayer, LocalAdapter, Mtu, RcSettings,
 };
 use sim_core::{HostId, Kernel, Time};
 
+use super::capture::HostCapture;
 use super::port::HostPort;
 use super::{AdapterCosts, VerbsSettings, WAKE};
 use crate::ranks::{Ranks, actor};
@@ -48,14 +49,15 @@ impl AdapterHost for Surroundings {
 
 /// A packet between two adapters.
 #[derive(Debug)]
-struct InFlight {
-    from: u32,
-    to: u32,
-    bth: Bth,
-    extension: Extension,
-    service_level: u8,
-    is_global: bool,
-    payload: Vec<u8>,
+pub(super) struct InFlight {
+    pub(super) from: u32,
+    pub(super) to: u32,
+    pub(super) source_qp: u32,
+    pub(super) bth: Bth,
+    pub(super) extension: Extension,
+    pub(super) service_level: u8,
+    pub(super) is_global: bool,
+    pub(super) payload: Vec<u8>,
 }
 
 /// A step of a packet through an adapter.
@@ -89,6 +91,7 @@ pub(super) struct VerbsState {
     /// The hosts of the ports.
     hosts: Vec<HostId>,
     network: PacketNetwork,
+    capture: Option<HostCapture>,
     packets: Slab<InFlight>,
     /// Payload buffers to be used again.
     spare: Vec<Vec<u8>>,
@@ -160,6 +163,7 @@ impl VerbsState {
             ports: used.iter().map(|_| HostPort::default()).collect(),
             hosts: used,
             network: PacketNetwork::new(topology, network),
+            capture: verbs.capture.clone().map(HostCapture::new),
             packets: Slab::default(),
             spare: Vec::new(),
             steps: BTreeMap::new(),
@@ -173,6 +177,10 @@ impl VerbsState {
         // The date of a wake-up may be rounded down.
         let armed = self.armed.filter(|armed| date(*armed) <= date(now));
         self.clock.set(now.max(armed.unwrap_or(0)));
+    }
+
+    pub(super) fn take_capture(&mut self) -> Option<Capture> {
+        self.capture.take().map(HostCapture::into_inner)
     }
 
     pub(super) fn device(&mut self, rank: u32) -> &mut Device {
@@ -305,6 +313,7 @@ impl VerbsState {
             let index = self.packets.insert(InFlight {
                 from: rank,
                 to: destination(&sent.address),
+                source_qp: sent.source_qp,
                 bth: sent.bth,
                 extension: sent.extension,
                 service_level: sent.address.sl,
@@ -328,6 +337,10 @@ impl VerbsState {
         } else {
             Encapsulation::InfinibandLocal
         };
+        if let Some(capture) = &mut self.capture {
+            let hosts = [from, to].map(|rank| self.hosts[self.ranks[rank as usize].port]);
+            capture.add(now, hosts, packet);
+        }
         let bytes = packet.payload.len() + packet.extension.length();
         let bytes = u32::try_from(bytes).expect("a packet has 4096 bytes and headers at most");
         let outbound = OutboundPacket {
@@ -415,20 +428,31 @@ fn tag(tag: u64) -> u32 {
     u32::try_from(tag).expect("tags of this device have 32 bits")
 }
 
-/// Returns the adapter of a rank.
-fn adapter(rank: u32, verbs: &VerbsSettings) -> ChannelAdapter {
+/// Returns the global identifier of a rank's port: the prefix of link-local addresses, and the
+/// number of the rank. IBA 4.1.1.
+pub(super) fn gid(rank: u32) -> Gid {
     let mut gid = Gid::default();
-    // The prefix of link-local addresses, and the number of the rank. IBA 4.1.1.
     gid.0[..2].copy_from_slice(&[0xFE, 0x80]);
     gid.0[12..].copy_from_slice(&(rank + 1).to_be_bytes());
+    gid
+}
+
+/// Returns the local identifier of a rank's port; 0 beyond those of a subnet, where packets have a
+/// global route header.
+pub(super) fn lid(rank: u32) -> u16 {
     let lid = u16::try_from(rank + 1).ok();
-    let lid = lid.filter(|lid| u32::from(*lid) <= UNICAST_LIDS);
+    lid.filter(|lid| u32::from(*lid) <= UNICAST_LIDS)
+        .unwrap_or(0)
+}
+
+/// Returns the adapter of a rank.
+fn adapter(rank: u32, verbs: &VerbsSettings) -> ChannelAdapter {
+    let lid = lid(rank);
     let port = AdapterPort {
         link_layer: LinkLayer::InfiniBand,
         mtu: Mtu::from_bytes(verbs.mtu).expect("an MTU of InfiniBand"),
-        // Beyond the identifiers of a subnet packets have a global route header.
-        lid: lid.unwrap_or(0),
-        gid: (gid, GidType::Ib),
+        lid,
+        gid: (gid(rank), GidType::Ib),
     };
     let settings = RcSettings {
         doorbell_delay: verbs.costs.doorbell,

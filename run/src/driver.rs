@@ -9,7 +9,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use fabric::{AdapterCosts, Costs, Fabric, Flow, LogGops, VerbsFabric, VerbsSettings};
+use fabric::{
+    AdapterCosts, Capture, CaptureFilter, Costs, Fabric, Flow, LogGops, VerbsFabric, VerbsSettings,
+};
 use models::packet::{PacketSettings, PlatformTopology};
 use mpi::{Limits, OverheadTable, PostingCost, Section, Settings, TransportMode};
 use platform::units::Duration;
@@ -72,6 +74,8 @@ pub struct Options {
     pub progress: Option<Arc<Progress>>,
     /// Stops the run soon after it has become true.
     pub stop: Option<Arc<AtomicBool>>,
+    /// The packets to capture, on a platform with queue pairs.
+    pub capture: Option<CaptureFilter>,
 }
 
 /// Why a run was not started.
@@ -131,6 +135,8 @@ pub struct Run {
     pub connections: Option<ConnectionTotals>,
     /// The host of each rank.
     pub hosts: Vec<HostId>,
+    /// The packets that were captured, if any were to be.
+    pub capture: Option<Capture>,
     /// Time that it took, in seconds of real time.
     pub wall_s: f64,
 }
@@ -220,6 +226,7 @@ fn run(
     {
         failure.message = format!("{} (at {place})", failure.message);
     }
+    let capture = device.as_ref().and_then(|device| device.take_capture());
     let lost = device.map_or_else(Vec::new, |device| device.lost());
     let mut warnings = losses(&lost);
     if report.outcome == Outcome::Finished {
@@ -240,6 +247,7 @@ fn run(
         stalls: stalls(&processes),
         connections: totals(&processes),
         warnings,
+        capture,
         wall_s: start.elapsed().as_secs_f64(),
     })
 }
@@ -349,7 +357,7 @@ fn device(
     let network = platform.network();
     let settings = settings(platform, options);
     if let Some(parameters) = &network.verbs {
-        let verbs = verbs(parameters, options.seed);
+        let verbs = verbs(parameters, options);
         let topology = Arc::new(PlatformTopology::new(Arc::clone(platform)));
         return VerbsFabric::new(simulation.port(), hosts, settings, &verbs, topology);
     }
@@ -368,7 +376,7 @@ fn device(
 }
 
 /// Returns the settings of simulated adapters.
-fn verbs(parameters: &VerbsParameters, seed: u64) -> VerbsSettings {
+fn verbs(parameters: &VerbsParameters, options: &Options) -> VerbsSettings {
     let picoseconds = |time: &Duration| -> u64 { (time.as_secs() * 1e12).round() as u64 };
     let blocks = parameters.buffer.bytes() / u64::from(models::packet::BLOCK_BYTES);
     VerbsSettings {
@@ -385,9 +393,10 @@ fn verbs(parameters: &VerbsParameters, seed: u64) -> VerbsSettings {
         network: PacketSettings {
             switch_latency_ps: picoseconds(&parameters.switch_latency),
             buffer_blocks: u32::try_from(blocks).unwrap_or(u32::MAX),
-            seed,
+            seed: options.seed,
             ..PacketSettings::default()
         },
+        capture: options.capture.clone(),
     }
 }
 

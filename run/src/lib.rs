@@ -25,7 +25,7 @@ mod recording;
 pub use connections::{ConnectionTotals, Stall};
 pub use driver::{Options, Run, RunError, SendMode, simulate, simulate_recorded};
 pub use explorable::{explorable, stepper, without_panic_messages};
-pub use fabric::QueueNumbers;
+pub use fabric::{Capture, CaptureFilter, QueueNumbers};
 pub use mapping::{Mapping, MappingError, RankMap};
 pub use output::{LogFilter, Output, Stream, TerminalGuard};
 pub use panic_hook::{with_quiet_panics, with_silent_panics};

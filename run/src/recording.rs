@@ -80,5 +80,8 @@ pub fn not_explorable(platform: &Platform) -> Option<&'static str> {
     if platform.connection().mode != ConnectionMode::Free {
         return Some("the platform makes connections, and under check all ranks are connected");
     }
+    if platform.network().device.is_some() {
+        return Some("the platform has queue pairs, and check delivers messages without packets");
+    }
     None
 }

@@ -10,6 +10,7 @@ use platform::units::Duration;
 use run::{LogFilter, Mapping, RankMap, SendMode};
 
 use crate::Size;
+use crate::pcap::PcapArgs;
 
 /// Output format of results.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
@@ -153,6 +154,10 @@ pub struct RunArgs {
         help_heading = "Output"
     )]
     pub(crate) schedule: Option<PathBuf>,
+
+    /// Options of the capture of packets.
+    #[command(flatten)]
+    pub(crate) pcap: PcapArgs,
 
     /// Prefix each line of program output with the rank
     #[arg(long, help_heading = "Output")]

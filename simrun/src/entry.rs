@@ -18,6 +18,7 @@ use crate::args::{EXIT_STATUS, Format, Payload, RunArgs, mapping};
 use crate::check::{self, CheckArgs};
 use crate::guard::{self, Guard, Misdeed, Watched};
 use crate::memory::{self, Estimate};
+use crate::pcap::PcapFile;
 use crate::real_command::{self, RealArgs};
 use crate::schedule::ScheduleFile;
 use crate::{App, REVISION, handshake, progress, rerun, status, summary};
@@ -134,9 +135,13 @@ pub fn load(path: &Path, changes: &[Override]) -> Result<Platform, ExitCode> {
 }
 
 fn run(name: &str, program: &Rc<dyn Program>, args: &RunArgs, arguments: &[OsString]) -> ExitCode {
-    let start = match Start::new(args) {
+    let mut start = match Start::new(args) {
         Ok(start) => start,
         Err(code) => return code,
+    };
+    let pcap = match PcapFile::asked_for(args, program.has_ranks(), &mut start) {
+        Ok(pcap) => pcap,
+        Err(problem) => return status::refuse(problem),
     };
     let schedule = match ScheduleFile::asked_for(args, &start) {
         Ok(schedule) => schedule,
@@ -195,6 +200,11 @@ fn run(name: &str, program: &Rc<dyn Program>, args: &RunArgs, arguments: &[OsStr
         run.report.outcome = Outcome::Limit(Limit::RealTime(allowed));
     }
     let is_whole = misdeed.is_none();
+    if let Some(file) = &pcap
+        && let Err(problem) = file.write(run.capture.take())
+    {
+        return status::refuse(problem);
+    }
     let code = job.end(&mut run, misdeed, &output);
     match schedule.filter(|_| is_whole) {
         Some(file) => file
@@ -404,6 +414,7 @@ fn options(args: &RunArgs, stop: &Arc<AtomicBool>) -> Result<Options, run::Mappi
         events_max: args.max_events,
         progress: None,
         stop: Some(Arc::clone(stop)),
+        capture: None,
     })
 }
 

@@ -97,6 +97,7 @@ impl Job {
             warnings,
             stalls: Vec::new(),
             connections: None,
+            capture: None,
             // They were placed before the run.
             hosts: hosts.unwrap_or_default(),
             wall_s: stopped.wall_s,

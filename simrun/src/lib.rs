@@ -53,6 +53,7 @@ mod guard;
 mod handshake;
 mod memory;
 pub mod package;
+mod pcap;
 mod process_hooks;
 mod progress;
 mod real_command;

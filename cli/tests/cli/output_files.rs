@@ -4,7 +4,7 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use crate::support::{CLUSTER, Folder, Ran, case, program, root, simrun};
+use crate::support::{CLUSTER, Folder, Ran, case, command, program, root, simrun};
 
 const XML: &str = "<?xml version='1.0'?>\n\
     <!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n\
@@ -128,4 +128,84 @@ fn sizes_need_a_place_in_the_arguments() {
     }
     // With it the sizes get as far as the program, which knows no such option.
     assert!(!line("-- --size {size}").stderr.contains("without {size}"));
+}
+
+/// Returns the lines of fields that tshark reads; `None` if there is no tshark, which
+/// `SIMRUN_REQUIRE_TSHARK` does not allow.
+#[expect(clippy::print_stdout, reason = "a test that is skipped says so")]
+fn dissect(file: &str, fields: &[&str]) -> Option<Vec<String>> {
+    // A payload of any program may look like another protocol.
+    let mut command = command("tshark");
+    command.args(["-r", file, "--disable-protocol", "rpcordma", "-T", "fields"]);
+    for field in fields {
+        command.args(["-e", field]);
+    }
+    let Ok(output) = command.output() else {
+        let required = std::env::var_os("SIMRUN_REQUIRE_TSHARK").is_some();
+        assert!(!required, "there is no tshark");
+        println!("skipped: there is no tshark");
+        return None;
+    };
+    assert!(output.status.success(), "{output:?}");
+    let text = String::from_utf8(output.stdout).unwrap();
+    Some(text.lines().map(str::to_owned).collect())
+}
+
+/// A ring of two ranks over queue pairs: the first frame of the connection and a message in each
+/// direction, each acknowledged with its message sequence number.
+#[test]
+fn captures_are_read_by_public_dissectors() {
+    let folder = Folder::new();
+    let file = folder.path("ring.pcapng");
+    let ring = "--platform platforms/infiniband.toml -n 2 apps/ring";
+    let ran = simrun(&format!("--pcap {file} {ring}"));
+    assert_eq!(ran.status, 0, "{ran:?}");
+    let fields = [
+        "infiniband.lrh.slid",
+        "infiniband.bth.opcode",
+        "infiniband.bth.psn",
+        "infiniband.aeth.syndrome",
+        "infiniband.aeth.msn",
+        "_ws.malformed",
+    ];
+    let Some(packets) = dissect(&file, &fields) else {
+        return;
+    };
+    // Rank 1 numbers its packets from another number on.
+    let second = packets[4].split('\t').nth(2).unwrap().to_owned();
+    let expected = [
+        "1\t4\t0\t\t\t".to_owned(),
+        "2\t17\t0\t31\t1\t".to_owned(),
+        "1\t4\t1\t\t\t".to_owned(),
+        "2\t17\t1\t31\t2\t".to_owned(),
+        format!("2\t4\t{second}\t\t\t"),
+        format!("1\t17\t{second}\t31\t1\t"),
+    ];
+    assert_eq!(packets, expected);
+    let of_nobody = format!("--pcap {file} --pcap-qp 99 {ring}");
+    assert_eq!(simrun(&of_nobody).status, 0);
+    assert_eq!(dissect(&file, &fields), Some(Vec::new()));
+}
+
+#[test]
+fn captures_that_cannot_be_are_refused() {
+    let folder = Folder::new();
+    let file = folder.path("x.pcapng");
+    let infiniband = "--platform platforms/infiniband.toml -n 2";
+    let refused = |line: &str, part: &str| refused(&simrun(&format!("{line} apps/ring")), part);
+    let cluster = format!("--platform platforms/cluster.toml -n 2 --pcap {file}");
+    refused(&cluster, "--pcap: the platform has no packets");
+    refused(
+        &format!("{infiniband} --pcap {file} --pcap-host nobody"),
+        "--pcap-host nobody: expected the name of a host",
+    );
+    refused(&format!("{infiniband} --pcap-qp 17"), "--pcap <FILE>");
+    let small = format!("{infiniband} --pcap {file} --pcap-limit 2KiB apps/ring");
+    let ran = simrun(&small);
+    assert_eq!(ran.status, 0, "{ran:?}");
+    assert!(
+        ran.stderr.contains("expected a larger --pcap-limit"),
+        "{ran:?}"
+    );
+    assert!(fs::metadata(&file).unwrap().len() <= 2048);
 }

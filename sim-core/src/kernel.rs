@@ -498,6 +498,7 @@ impl Kernel {
     }
 
     /// Gives the answer of a parked operation, once there is one.
+    #[inline]
     pub(crate) fn collect(&mut self, actor: u32, ticket: u32) -> Option<Answer> {
         let record = &mut self.actors[actor as usize];
         let slot = &mut record.first;

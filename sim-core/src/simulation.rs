@@ -490,7 +490,7 @@ impl Simulation {
             return self.run_chosen();
         }
         loop {
-            let (actor, body) = {
+            let actor = {
                 let mut kernel = self.kernel.borrow_mut();
                 if kernel.device_waits {
                     drop(kernel);
@@ -518,9 +518,15 @@ impl Simulation {
                     kernel.current = actor;
                     actor
                 };
-                (actor, self.take_body(&mut kernel, actor))
+                swap_body(
+                    &mut self.running,
+                    self.progress.as_deref(),
+                    &mut kernel,
+                    actor,
+                );
+                actor
             };
-            if let Some(outcome) = self.poll_body(actor, body) {
+            if let Some(outcome) = self.poll_body(actor) {
                 return Some(outcome);
             }
         }
@@ -543,27 +549,21 @@ impl Simulation {
 
     /// Polls the future of the current actor once.
     fn poll(&mut self, actor: u32) -> Option<Outcome> {
-        let body = self.take_body(&mut self.kernel.borrow_mut(), actor);
-        self.poll_body(actor, body)
+        swap_body(
+            &mut self.running,
+            self.progress.as_deref(),
+            &mut self.kernel.borrow_mut(),
+            actor,
+        );
+        self.poll_body(actor)
     }
 
-    /// Takes the future of an actor out of its record, which must not be borrowed while user code
-    /// runs.
+    /// Polls the future that was taken out of the record of an actor, and puts it back.
     #[inline(always)]
-    fn take_body(&self, kernel: &mut Kernel, actor: u32) -> Body {
-        let record = &mut kernel.actors[actor as usize];
-        if let Some(progress) = &self.progress {
-            progress.enter(actor, record.host);
-        }
-        let body = record.body.take();
-        body.expect("an actor that is not dead has a future")
-    }
-
-    #[inline(always)]
-    fn poll_body(&mut self, actor: u32, body: Body) -> Option<Outcome> {
-        let result = self
-            .running
-            .insert(body)
+    fn poll_body(&mut self, actor: u32) -> Option<Outcome> {
+        let body = self.running.as_mut();
+        let result = body
+            .expect("an actor that is not dead has a future")
             .as_mut()
             .poll_program(&mut Context::from_waker(self.waker), &mut self.error);
         if let Some(progress) = &self.progress {
@@ -574,7 +574,7 @@ impl Simulation {
             let kernel = &mut *kernel;
             kernel.current = NONE;
             let record = &mut kernel.actors[actor as usize];
-            record.body = self.running.take();
+            std::mem::swap(&mut record.body, &mut self.running);
             if let Some(watch) = &mut kernel.watch {
                 watch.actor = actor;
             }
@@ -762,6 +762,23 @@ impl Drop for Simulation {
     fn drop(&mut self) {
         self.dismiss();
     }
+}
+
+/// Exchanges the future of an actor with nothing: its record must not be borrowed while user code
+/// runs.
+#[inline(always)]
+fn swap_body(
+    running: &mut Option<Body>,
+    progress: Option<&crate::Progress>,
+    kernel: &mut Kernel,
+    actor: u32,
+) {
+    let record = &mut kernel.actors[actor as usize];
+    if let Some(progress) = progress {
+        progress.enter(actor, record.host);
+    }
+    debug_assert!(running.is_none(), "one future is polled at a time");
+    std::mem::swap(running, &mut record.body);
 }
 
 impl Kernel {

@@ -7,6 +7,8 @@
 
 #[path = "packet/adapter.rs"]
 mod adapter;
+#[path = "packet/against_flows.rs"]
+mod against_flows;
 #[path = "packet/case.rs"]
 mod case;
 #[path = "packet/closed_forms.rs"]

@@ -518,12 +518,7 @@ impl Simulation {
                     kernel.current = actor;
                     actor
                 };
-                swap_body(
-                    &mut self.running,
-                    self.progress.as_deref(),
-                    &mut kernel,
-                    actor,
-                );
+                kernel.swap_body(actor, &mut self.running, self.progress.as_deref());
                 actor
             };
             if let Some(outcome) = self.poll_body(actor) {
@@ -549,12 +544,10 @@ impl Simulation {
 
     /// Polls the future of the current actor once.
     fn poll(&mut self, actor: u32) -> Option<Outcome> {
-        swap_body(
-            &mut self.running,
-            self.progress.as_deref(),
-            &mut self.kernel.borrow_mut(),
-            actor,
-        );
+        let progress = self.progress.as_deref();
+        let mut kernel = self.kernel.borrow_mut();
+        kernel.swap_body(actor, &mut self.running, progress);
+        drop(kernel);
         self.poll_body(actor)
     }
 
@@ -762,23 +755,6 @@ impl Drop for Simulation {
     fn drop(&mut self) {
         self.dismiss();
     }
-}
-
-/// Exchanges the future of an actor with nothing: its record must not be borrowed while user code
-/// runs.
-#[inline(always)]
-fn swap_body(
-    running: &mut Option<Body>,
-    progress: Option<&crate::Progress>,
-    kernel: &mut Kernel,
-    actor: u32,
-) {
-    let record = &mut kernel.actors[actor as usize];
-    if let Some(progress) = progress {
-        progress.enter(actor, record.host);
-    }
-    debug_assert!(running.is_none(), "one future is polled at a time");
-    std::mem::swap(running, &mut record.body);
 }
 
 impl Kernel {

@@ -320,6 +320,23 @@ impl ActorRecord {
 }
 
 impl Kernel {
+    /// Exchanges the future of an actor with nothing: its record must not be borrowed while user
+    /// code runs.
+    #[inline(always)]
+    pub(crate) fn swap_body(
+        &mut self,
+        actor: u32,
+        running: &mut Option<Body>,
+        progress: Option<&crate::Progress>,
+    ) {
+        let record = &mut self.actors[actor as usize];
+        if let Some(progress) = progress {
+            progress.enter(actor, record.host);
+        }
+        debug_assert!(running.is_none(), "one future is polled at a time");
+        std::mem::swap(running, &mut record.body);
+    }
+
     /// A new actor that has not been started.
     pub(crate) fn add_actor(&mut self, name: Option<&str>, host: HostId) -> u32 {
         assert!(

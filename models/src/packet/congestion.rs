@@ -9,7 +9,7 @@
 pub struct FecnSettings {
     /// Weight of the threshold, 0 (never) to 15 (most aggressive).
     ///
-    /// Weight w is a queue of (16 - w)/16 of an input buffer. [choice]
+    /// Weight w is a queue of (16 - w)/16 of an input buffer. Our choice.
     pub threshold: u8,
     /// Bytes on the wire below which no packet is marked.
     pub packet_size: u32,

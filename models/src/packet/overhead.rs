@@ -7,7 +7,7 @@ use super::rate::WireRate;
 /// Bytes of a credit: the standard's block.
 pub const BLOCK_BYTES: u32 = 64;
 
-/// Bytes of the start and end delimiters of an InfiniBand packet. [choice; parameter]
+/// Bytes of the start and end delimiters of an InfiniBand packet. Our choice.
 pub const DELIMITER_BYTES: u32 = 4;
 
 const LRH: u32 = 8;

@@ -48,7 +48,7 @@ pub struct PacketSettings {
     pub switch_latency_ps: u64,
     /// Blocks of input buffer per link and virtual lane; at most 2048 are announced.
     ///
-    /// 512 blocks are 32 KiB: full rate over 100 m at 100 Gb/s. [choice]
+    /// 512 blocks are 32 KiB: full rate over 100 m at 100 Gb/s. Our choice.
     pub buffer_blocks: u32,
     /// Data virtual lanes of each link, 1 to 15.
     pub data_vls: u8,
@@ -74,7 +74,7 @@ pub struct PacketSettings {
     pub adaptive_routing: bool,
     /// Bytes of each packet that take wire time but no credits.
     pub delimiter_bytes: u32,
-    /// Period of the look for deadlocks, in picoseconds. 100 µs [choice]
+    /// Period of the look for deadlocks, in picoseconds. 100 µs is our choice.
     pub deadlock_check_ps: u64,
     /// Seed of all random streams.
     pub seed: u64,

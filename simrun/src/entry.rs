@@ -139,12 +139,8 @@ fn run(name: &str, program: &Rc<dyn Program>, args: &RunArgs, arguments: &[OsStr
         Ok(start) => start,
         Err(code) => return code,
     };
-    let pcap = match PcapFile::asked_for(args, program.has_ranks(), &mut start) {
-        Ok(pcap) => pcap,
-        Err(problem) => return status::refuse(problem),
-    };
-    let schedule = match ScheduleFile::asked_for(args, &start) {
-        Ok(schedule) => schedule,
+    let (pcap, schedule) = match extra_files(args, program.has_ranks(), &mut start) {
+        Ok(files) => files,
         Err(problem) => return status::refuse(problem),
     };
     if program.has_ranks()
@@ -200,18 +196,23 @@ fn run(name: &str, program: &Rc<dyn Program>, args: &RunArgs, arguments: &[OsStr
         run.report.outcome = Outcome::Limit(Limit::RealTime(allowed));
     }
     let is_whole = misdeed.is_none();
-    if let Some(file) = &pcap
-        && let Err(problem) = file.write(run.capture.take())
-    {
-        return status::refuse(problem);
-    }
     let code = job.end(&mut run, misdeed, &output);
-    match schedule.filter(|_| is_whole) {
-        Some(file) => file
-            .write(&job, program, &run)
-            .map_or_else(status::refuse, |()| code),
-        None => code,
-    }
+    let captured = pcap.map_or(Ok(()), |file| file.write(run.capture.take()));
+    let written = captured.and_then(|()| match schedule.filter(|_| is_whole) {
+        Some(file) => file.write(&job, program, &run),
+        None => Ok(()),
+    });
+    written.map_or_else(status::refuse, |()| code)
+}
+
+/// Finds the files of `--pcap` and `--schedule`.
+fn extra_files(
+    args: &RunArgs,
+    has_ranks: bool,
+    start: &mut Start,
+) -> Result<(Option<PcapFile>, Option<ScheduleFile>), String> {
+    let pcap = PcapFile::asked_for(args, has_ranks, start)?;
+    Ok((pcap, ScheduleFile::asked_for(args, start)?))
 }
 
 fn simulate(

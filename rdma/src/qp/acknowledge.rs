@@ -153,6 +153,9 @@ impl RcQueuePair {
         self.send.advance_unacked(psn.plus(1));
         if is_complete {
             self.complete_oldest_send(parts, WcStatus::Success);
+            if parts.has(Defect::ResponseCompletesNext) {
+                self.complete_oldest_send(parts, WcStatus::Success);
+            }
         }
         self.note_progress(parts);
     }

@@ -38,4 +38,46 @@ pub enum Defect {
     AtomicReturnsNew,
     /// The last packet of a message does not ask for an acknowledgement.
     NoAckRequest,
+    /// A read of several packets takes one packet sequence number.
+    ReadTakesOnePsn,
+    /// The response of a read or an atomic completes the next one, too.
+    ResponseCompletesNext,
+    /// A request is sent again once more than the retry count says.
+    RetryOnceMore,
+    /// A request is sent again at once after an RNR NAK.
+    RnrTimerIgnored,
+    /// A negative acknowledgement does not end the connection.
+    NakWithoutError,
+    /// A read whose response was lost in part is requested again from its start.
+    ReadRestartsFromStart,
+    /// The response of an atomic operation is sent after that of the next request.
+    AtomicResponseOvertaken,
+}
+
+#[cfg(feature = "seeded-defects")]
+impl Defect {
+    /// All defects.
+    pub const ALL: [Self; 21] = [
+        Self::DuplicateAtomicExecuted,
+        Self::DuplicateSendExecuted,
+        Self::AckPassesRead,
+        Self::RnrConsumesRetry,
+        Self::MsnOffByOne,
+        Self::PsnWithoutWrap,
+        Self::GapAccepted,
+        Self::DuplicateDropped,
+        Self::DuplicateReadFromStart,
+        Self::NakRepeated,
+        Self::RnrAdvances,
+        Self::ResponsesOutOfOrder,
+        Self::AtomicReturnsNew,
+        Self::NoAckRequest,
+        Self::ReadTakesOnePsn,
+        Self::ResponseCompletesNext,
+        Self::RetryOnceMore,
+        Self::RnrTimerIgnored,
+        Self::NakWithoutError,
+        Self::ReadRestartsFromStart,
+        Self::AtomicResponseOvertaken,
+    ];
 }

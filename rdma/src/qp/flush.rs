@@ -1,10 +1,10 @@
 //! Changes of state: attributes, the error state that flushes both queues, draining, and the way
 //! back to RESET. IBA 10.3.1.
 
-use super::RcQueuePair;
 use super::receive_queue::{IncomingMessage, Responder};
 use super::send_queue::SendQueue;
 use super::transitions::target_state;
+use super::{Defect, RcQueuePair};
 use crate::adapter::AdapterParts;
 use crate::{AsyncEvent, Psn, QpAttributes, QpModify, QpState, VerbsError, WcStatus};
 
@@ -37,7 +37,8 @@ impl RcQueuePair {
         if let Some(psn) = modify.sq_psn {
             let psn = Psn::new(psn);
             (self.send.unacked, self.send.sent_end, self.send.next_psn) = (psn, psn, psn);
-            self.send.retries_left = self.attributes.retry_cnt;
+            let more = u8::from(parts.has(Defect::RetryOnceMore));
+            self.send.retries_left = self.attributes.retry_cnt + more;
             self.send.rnr_retries_left = self.attributes.rnr_retry;
         }
         if to == QpState::Sqd && from != QpState::Sqd {

@@ -115,6 +115,9 @@ impl RcQueuePair {
             AsyncEvent::QpReqErr
         };
         self.report(parts, event);
+        if parts.has(Defect::NakWithoutError) {
+            return;
+        }
         let responses = std::mem::take(&mut self.responder.responses);
         self.enter_error(parts);
         // What was executed is still answered, and the error after it.

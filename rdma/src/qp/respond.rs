@@ -14,7 +14,13 @@ impl RcQueuePair {
         parts: &mut AdapterParts<'_>,
         payload: &mut Vec<u8>,
     ) -> Option<(Bth, Extension)> {
-        let response = self.responder.responses.pop_front()?;
+        let responses = &mut self.responder.responses;
+        if parts.has(Defect::AtomicResponseOvertaken)
+            && matches!(responses.front(), Some(Response::Atomic { .. }))
+        {
+            responses.rotate_left(1);
+        }
+        let response = responses.pop_front()?;
         match response {
             Response::Ack { psn, syndrome, msn } => {
                 let aeth = aeth(syndrome, msn, parts);

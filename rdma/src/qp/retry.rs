@@ -51,6 +51,9 @@ impl RcQueuePair {
         self.send.go_back();
         let wait = u64::from(RNR_TIMER_US[usize::from(timer & 31)]) * 1_000_000;
         self.send.rnr_until = Some(parts.now + wait);
+        if parts.has(Defect::RnrTimerIgnored) {
+            self.send.rnr_until = None;
+        }
     }
 
     /// The responder refuses the request with the packet `psn`.

@@ -32,7 +32,9 @@ impl RcQueuePair {
             return None;
         }
         let is_read = entry.operation.returns_data();
-        let packet = if is_read {
+        let packet = if is_read && parts.has(Defect::ReadRestartsFromStart) {
+            0
+        } else if is_read {
             entry.responses
         } else {
             self.send.cursor.packet
@@ -121,6 +123,9 @@ impl RcQueuePair {
         entry.psn_count = count;
         entry.length = length;
         self.send.next_psn = entry.end_psn();
+        if parts.has(Defect::ReadTakesOnePsn) {
+            self.send.next_psn = entry.first_psn.plus(1);
+        }
         true
     }
 

@@ -46,6 +46,8 @@ mod completion;
 pub mod conformance;
 mod connect;
 mod device;
+#[cfg(feature = "dialogue")]
+pub mod dialogue;
 mod error;
 mod handle;
 mod local_adapter;

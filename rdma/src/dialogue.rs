@@ -1,0 +1,129 @@
+//! Conformance of reliable connections, packet by packet: *dialogues* between a tester, which sends
+//! and takes packets, and one end of a connection on the adapter under test.
+//!
+//! A [`DialogueCase`] is data: a list of [`DialogueStep`]s, "send this packet, expect that one,
+//! expect silence". One file of `cases/` is a family of cases. [`run_case`] plays a dialogue with a
+//! [`DeviceUnderTest`], which is called without threads and sockets: [`SimulatedDevice`] is our own
+//! adapter, others live where their sockets do. The device's side of the setup (memory, queue pair,
+//! receives) is a [`Responder`] over the trait [`Verbs`](crate::Verbs), for all adapters the same.
+//!
+//! This is another suite than that of the feature `conformance`, whose cases are programs over the
+//! trait `Verbs`: those see what a program sees, these see the packets.
+//!
+//! *Not covered*: header fields that a fabric may change (congestion notification) and the
+//! migration bit, which no rule of a case depends on; credits of acknowledgements, which are legal
+//! with any value. A device that is wrong only there passes.
+//!
+//! Sources: IBA volume 1, release 1.2.1, chapter 9, and public pages of a test specification for
+//! it, whose numbers the cases carry (`C09-027/12` is case #12 of C09-027).
+
+mod cases;
+mod form;
+mod interpreter;
+mod memory;
+mod responder;
+mod simulated;
+mod step;
+mod verdict;
+
+pub use cases::FAMILIES;
+pub use form::{FormHeaders, PacketForm, PatternData, SyndromeForm, WordValue};
+pub use interpreter::{Arrival, DeviceUnderTest, run_case};
+pub use memory::{ATOMIC, READ, RECEIVE, WRITE, local, pattern};
+pub use responder::{DeviceCommand, DeviceReply, OpenedDevice, Responder};
+pub use simulated::SimulatedDevice;
+pub use step::{Dialogue, DialogueSetup, DialogueStep};
+pub use verdict::{CaseVerdict, Mismatch};
+
+use crate::{Mtu, Psn};
+
+/// The tester's end of the connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TesterEnd;
+
+impl TesterEnd {
+    /// The number of its queue pair.
+    pub const QP: u32 = 0x00_51A7;
+    /// The address of its memory, which requests of the device name.
+    pub const ADDRESS: u64 = 0x7000_0000_0000;
+    /// The key of that memory.
+    pub const KEY: u32 = 0x0051_A700;
+}
+
+/// Values that a case is run with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DialogueParameters {
+    /// The path MTU.
+    pub mtu: Mtu,
+    /// The first packet sequence number, in both directions.
+    pub start: Psn,
+}
+
+impl DialogueParameters {
+    /// A first packet sequence number after which the numbers wrap within each case.
+    pub const WRAPPING: Psn = Psn::new(Psn::MODULUS - 3);
+    /// A first packet sequence number without a wrap.
+    pub const PLAIN: Psn = Psn::new(0x12_3456);
+
+    /// Returns the sequence number of the packet `count` after the first one.
+    #[must_use]
+    pub const fn psn(&self, count: u32) -> Psn {
+        self.start.plus(count)
+    }
+
+    /// Returns the bytes of `packets` full packets.
+    #[must_use]
+    pub const fn packets(&self, packets: u32) -> u32 {
+        packets * self.mtu.bytes()
+    }
+}
+
+/// Origin of a case.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CaseOrigin {
+    /// A page of the test specification has it.
+    Published,
+    /// The summary of the test specification tells its content, not its number.
+    Summary,
+    /// A rule of the standard that no page that could be read tests.
+    Rule,
+}
+
+/// The role of the device in a case.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DeviceRole {
+    /// It answers requests of the tester.
+    Responder,
+    /// It sends requests, which the tester answers.
+    Requester,
+}
+
+/// A case: a dialogue for each path MTU and first sequence number.
+#[derive(Clone, Copy, Debug)]
+pub struct DialogueCase {
+    /// Its number in its family.
+    pub number: &'static str,
+    /// Its content, in a few words.
+    pub title: &'static str,
+    /// The rule that is tested.
+    pub rule: &'static str,
+    /// Its origin.
+    pub origin: CaseOrigin,
+    /// Deviations from the text that it comes from, with the reason; empty if there are none.
+    pub notes: &'static str,
+    /// The role of the device.
+    pub role: DeviceRole,
+    /// True if the device has to support atomic operations.
+    pub needs_atomics: bool,
+    /// Returns the dialogue.
+    pub dialogue: fn(&DialogueParameters) -> Dialogue,
+}
+
+/// Cases about one rule.
+#[derive(Clone, Copy, Debug)]
+pub struct CaseFamily {
+    /// Its name, such as `C09-027`.
+    pub name: &'static str,
+    /// Its cases.
+    pub cases: &'static [DialogueCase],
+}

@@ -1,0 +1,155 @@
+//! Our own adapter as a device under test: packets are carried by calls, and take no time.
+//!
+//! Every packet is written to bytes with its network headers and read again, so that the wire
+//! formats and their checksums are part of the test. *Not modelled*: durations on the wire, loss.
+
+use std::cell::{Cell, RefCell};
+use std::net::Ipv4Addr;
+use std::rc::Rc;
+
+use super::interpreter::{Arrival, DeviceUnderTest};
+use super::{DeviceCommand, DeviceReply, Responder};
+use crate::wire::{Ip, Packet, RoceFrame};
+use crate::{
+    AdapterHost, AdapterPort, ChannelAdapter, DeviceAttributes, Gid, GidType, LinkLayer,
+    LocalAdapter, Mtu, RcSettings,
+};
+
+/// The address of the device. RFC 5737: documentation.
+const DEVICE: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
+/// The address of the tester.
+const TESTER: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 2);
+
+/// The clock of the device.
+#[derive(Clone, Default, Debug)]
+struct DeviceClock(Rc<Cell<u64>>);
+
+impl AdapterHost for DeviceClock {
+    fn now(&self) -> u64 {
+        self.0.get()
+    }
+
+    /// Nothing: the adapter is asked for packets whenever the tester waits.
+    fn ring_doorbell(&self) {}
+}
+
+/// A simulated adapter under test.
+#[derive(Debug)]
+pub struct SimulatedDevice {
+    adapter: Rc<RefCell<ChannelAdapter>>,
+    verbs: LocalAdapter<DeviceClock>,
+    clock: DeviceClock,
+    responder: Responder,
+}
+
+impl SimulatedDevice {
+    /// Returns a new adapter with these settings.
+    #[must_use]
+    pub fn new(settings: RcSettings) -> Self {
+        let port = AdapterPort {
+            link_layer: LinkLayer::Ethernet,
+            mtu: Mtu::Mtu4096,
+            lid: 0,
+            gid: (gid(DEVICE), GidType::RoceV2),
+        };
+        let attributes = DeviceAttributes::of_model("simulated", 1);
+        let adapter = ChannelAdapter::new(attributes, port, settings);
+        let adapter = Rc::new(RefCell::new(adapter));
+        let clock = DeviceClock::default();
+        Self {
+            verbs: LocalAdapter::new(Rc::clone(&adapter), clock.clone()),
+            adapter,
+            clock,
+            responder: Responder::default(),
+        }
+    }
+
+    /// Returns the next packet that leaves now.
+    fn next_packet(&self) -> Option<Arrival> {
+        let now = self.clock.now();
+        let mut payload = Vec::new();
+        let sent = self.adapter.borrow_mut().next_packet(now, &mut payload)?;
+        let packet = Packet::new(sent.bth, sent.extension, &payload);
+        Some(carry(&packet, (DEVICE, TESTER), |packet| {
+            let mut bytes = Vec::new();
+            packet.emit(&mut bytes);
+            bytes
+        }))
+    }
+}
+
+impl DeviceUnderTest for SimulatedDevice {
+    fn command(&mut self, command: &DeviceCommand) -> Result<DeviceReply, String> {
+        let reply = self.responder.execute(&self.verbs, gid(TESTER), command);
+        reply.map_err(|error| error.to_string())
+    }
+
+    fn transmit(&mut self, packet: &Packet<'_>) -> Result<(), String> {
+        let now = self.clock.now();
+        carry(packet, (TESTER, DEVICE), |packet| {
+            self.adapter.borrow_mut().handle_packet(now, packet);
+        })
+    }
+
+    fn receive(&mut self, until: u64) -> Result<Option<Arrival>, String> {
+        loop {
+            let packet = self.next_packet();
+            if packet.is_some() {
+                return Ok(packet);
+            }
+            let next = self.adapter.borrow_mut().next_timeout();
+            let Some(next) = next.filter(|next| *next <= until) else {
+                self.clock.0.set(until.max(self.clock.now()));
+                return Ok(None);
+            };
+            let now = next.max(self.clock.now());
+            self.clock.0.set(now);
+            self.adapter.borrow_mut().handle_timeout(now);
+        }
+    }
+
+    fn now(&self) -> u64 {
+        self.clock.now()
+    }
+
+    fn tolerance(&self) -> u64 {
+        0
+    }
+
+    /// 10 s, which cost nothing.
+    fn quiet_time(&self) -> u64 {
+        10_000_000_000_000
+    }
+}
+
+/// Returns the global identifier of an address.
+fn gid(address: Ipv4Addr) -> Gid {
+    Gid(address.to_ipv6_mapped().octets())
+}
+
+/// Gives a packet to `take` after it was written as a frame and read again.
+fn carry<T>(
+    packet: &Packet<'_>,
+    (source, destination): (Ipv4Addr, Ipv4Addr),
+    take: impl FnOnce(&Packet<'_>) -> T,
+) -> Result<T, String> {
+    let frame = RoceFrame {
+        destination_mac: [0; 6],
+        source_mac: [0; 6],
+        ip: Ip::V4 {
+            tos: 0,
+            identification: 0,
+            dont_fragment: true,
+            ttl: 64,
+            source,
+            destination,
+        },
+        source_port: 0xC000,
+        has_udp_checksum: false,
+        packet: *packet,
+    };
+    let mut bytes = Vec::new();
+    frame.emit(&mut bytes);
+    let frame = RoceFrame::parse(&bytes).map_err(|error| error.to_string())?;
+    Ok(take(&frame.packet))
+}

@@ -16,6 +16,7 @@ use simrun::{
     status,
 };
 
+use crate::conformance::{self, ConformanceCommand};
 use crate::graph::{self, GraphCommand};
 use crate::help_pages;
 use crate::new::{self, NewCommand};
@@ -108,6 +109,8 @@ enum Sub {
     /// Inspect, check and import platform files
     #[command(subcommand)]
     Platform(PlatformCommand),
+    /// Test an InfiniBand adapter, packet by packet
+    Conformance(ConformanceCommand),
     /// Print a protocol state machine as a graph
     Graph(GraphCommand),
     /// Fit a network model to measurements and write a platform file
@@ -182,6 +185,7 @@ pub(crate) fn simrun() -> ExitCode {
             start_app(real.app.as_deref(), mode, quiet, &arguments[1..])
         }
         Some(Sub::Platform(command)) => platform_command::run(&command),
+        Some(Sub::Conformance(command)) => conformance::run(&command),
         Some(Sub::Graph(command)) => graph::run(&command),
         Some(Sub::Calibrate | Sub::Measure | Sub::Compare | Sub::Draw) => {
             tools::hand_over(&arguments)

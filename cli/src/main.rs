@@ -1,6 +1,7 @@
 //! The command `simrun`.
 
 mod command_line;
+mod conformance;
 mod graph;
 mod help_pages;
 mod new;

@@ -9,6 +9,7 @@ mod bad_input;
 mod calibrate;
 mod check;
 mod check_ranks;
+mod conformance;
 mod containment;
 mod failures;
 mod help_pages;

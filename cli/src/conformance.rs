@@ -1,0 +1,194 @@
+//! `simrun conformance`: plays the packet dialogues of `rdma::dialogue` with an adapter, and tells
+//! the verdict on each case, as text, JSON or JUnit XML.
+//!
+//! Exit status 0 if no case fails, 1 if one does, 2 if the adapter cannot be used.
+
+mod report;
+
+use std::process::ExitCode;
+
+use clap::{Args, ValueEnum};
+use rdma::dialogue::{
+    CaseFamily, CaseVerdict, DeviceUnderTest, DialogueCase, DialogueParameters, FAMILIES,
+    SimulatedDevice, run_case,
+};
+use rdma::{Mtu, Psn, RcSettings};
+use simrun::status;
+
+/// An adapter, and the cases to play with it.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct ConformanceCommand {
+    /// Adapter under test: simulated
+    #[arg(long, default_value = "simulated", value_parser = adapter)]
+    adapter: Adapter,
+
+    /// Only this case or family, such as C09-027/12 or C09-060; may be repeated
+    #[arg(long, value_name = "CASE")]
+    case: Vec<String>,
+
+    /// Only these path MTUs, in bytes [default: 256,512,1024,2048,4096]
+    #[arg(long, value_name = "BYTES", value_delimiter = ',', value_parser = mtu)]
+    pmtu: Vec<Mtu>,
+
+    /// Only these first packet sequence numbers [default: one without and one with a wrap]
+    #[arg(long, value_name = "PSN", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(..=0x00FF_FFFF))]
+    start_psn: Vec<u32>,
+
+    /// Output format
+    #[arg(long, value_enum, default_value_t)]
+    format: ReportFormat,
+
+    /// List the cases with their rules, without playing them
+    #[arg(long)]
+    list: bool,
+}
+
+/// An adapter under test.
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Adapter {
+    Simulated,
+}
+
+impl std::fmt::Display for Adapter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Simulated => f.write_str("simulated"),
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+enum ReportFormat {
+    #[default]
+    Text,
+    Json,
+    /// JUnit XML
+    Junit,
+}
+
+fn adapter(text: &str) -> Result<Adapter, String> {
+    match text {
+        "simulated" => Ok(Adapter::Simulated),
+        _ => Err("expected simulated".to_owned()),
+    }
+}
+
+fn mtu(text: &str) -> Result<Mtu, String> {
+    let bytes = text.parse().ok();
+    let expected = || "expected 256, 512, 1024, 2048 or 4096".to_owned();
+    bytes.and_then(Mtu::from_bytes).ok_or_else(expected)
+}
+
+/// A case that was played with some parameters.
+struct PlayedCase {
+    family: &'static CaseFamily,
+    case: &'static DialogueCase,
+    parameters: DialogueParameters,
+    verdict: CaseVerdict,
+}
+
+impl PlayedCase {
+    fn name(&self) -> String {
+        case_name(self.family, self.case)
+    }
+}
+
+fn case_name(family: &CaseFamily, case: &DialogueCase) -> String {
+    format!("{}/{}", family.name, case.number)
+}
+
+/// Plays the cases and prints the report.
+pub(crate) fn run(command: &ConformanceCommand) -> ExitCode {
+    let cases = match chosen(&command.case) {
+        Ok(cases) => cases,
+        Err(problem) => return status::refuse(problem),
+    };
+    if command.list {
+        return status::print(report::list(&cases).trim_end());
+    }
+    let mut device = match open(&command.adapter) {
+        Ok(device) => device,
+        Err(problem) => return status::refuse(problem),
+    };
+    let played = match play(command, &cases, &mut *device) {
+        Ok(played) => played,
+        Err(problem) => return status::refuse(problem),
+    };
+    let adapter = command.adapter.to_string();
+    let text = match command.format {
+        ReportFormat::Text => report::text(&adapter, &played),
+        ReportFormat::Json => report::json(&adapter, &played),
+        ReportFormat::Junit => report::junit(&adapter, &played),
+    };
+    let printed = status::print(text.trim_end());
+    let has_failed = played
+        .iter()
+        .any(|played| matches!(played.verdict, CaseVerdict::Fail(_)));
+    if has_failed && printed == ExitCode::SUCCESS {
+        return ExitCode::from(status::FAILED);
+    }
+    printed
+}
+
+type ChosenCase = (&'static CaseFamily, &'static DialogueCase);
+
+/// Returns the cases with these names, in the order of the families.
+fn chosen(names: &[String]) -> Result<Vec<ChosenCase>, String> {
+    let all = FAMILIES
+        .iter()
+        .flat_map(|family| family.cases.iter().map(move |case| (family, case)));
+    let is_meant = |(family, case): &ChosenCase, name: &String| {
+        name.eq_ignore_ascii_case(family.name)
+            || name.eq_ignore_ascii_case(&case_name(family, case))
+    };
+    for name in names {
+        if !all.clone().any(|case| is_meant(&case, name)) {
+            return Err(format!(
+                "--case {name}: there is no such case: expected one of simrun conformance --list"
+            ));
+        }
+    }
+    let chosen =
+        all.filter(|case| names.is_empty() || names.iter().any(|name| is_meant(case, name)));
+    Ok(chosen.collect())
+}
+
+fn open(adapter: &Adapter) -> Result<Box<dyn DeviceUnderTest>, String> {
+    match adapter {
+        Adapter::Simulated => Ok(Box::new(SimulatedDevice::new(RcSettings::default()))),
+    }
+}
+
+/// Plays each case with each path MTU and first sequence number.
+fn play(
+    command: &ConformanceCommand,
+    cases: &[ChosenCase],
+    device: &mut dyn DeviceUnderTest,
+) -> Result<Vec<PlayedCase>, String> {
+    let mtus = match command.pmtu.as_slice() {
+        [] => &Mtu::ALL,
+        chosen => chosen,
+    };
+    let starts: Vec<Psn> = match command.start_psn.as_slice() {
+        [] => vec![DialogueParameters::PLAIN, DialogueParameters::WRAPPING],
+        chosen => chosen.iter().copied().map(Psn::new).collect(),
+    };
+    let mut played = Vec::new();
+    for &(family, case) in cases {
+        for &mtu in mtus {
+            for &start in &starts {
+                let parameters = DialogueParameters { mtu, start };
+                let verdict = run_case(case, &parameters, device);
+                let name = case_name(family, case);
+                let verdict = verdict.map_err(|problem| format!("{name}: {problem}"))?;
+                played.push(PlayedCase {
+                    family,
+                    case,
+                    parameters,
+                    verdict,
+                });
+            }
+        }
+    }
+    Ok(played)
+}

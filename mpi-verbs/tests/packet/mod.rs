@@ -190,8 +190,7 @@ impl Ranks {
             lost: vec![VecDeque::new(); size],
             ..Shared::default()
         }));
-        let adapter = |_| Rc::new(network.adapter(self.abilities));
-        let adapters: Vec<Rc<Adapter>> = (0..size).map(adapter).collect();
+        let adapters = self.adapters(&network);
         let mut bodies = self.bodies(&program, &shared, &adapters);
         let mut results: Vec<Option<Result<()>>> = vec![None; size];
         let (mut off, mut is_off) = (self.off, false);
@@ -253,6 +252,11 @@ impl Ranks {
             adapters: adapters.iter().map(|adapter| Use::of(adapter)).collect(),
             steps,
         }
+    }
+
+    fn adapters(&self, network: &Network) -> Vec<Rc<Adapter>> {
+        let adapter = |_| Rc::new(network.adapter(self.abilities));
+        (0..self.size).map(adapter).collect()
     }
 
     fn bodies<F, Fut>(

@@ -23,7 +23,7 @@ mod verbs;
 
 pub use flow::Flow;
 pub use ideal::{IdealFabric, QueueNumbers};
-pub use loggops::{Costs, LogGops};
+pub use loggops::LogGops;
 pub use ranks::Fabric;
 pub use rdma::Capture;
 pub use verbs::{AdapterCosts, CaptureFilter, VerbsFabric, VerbsSettings};

@@ -48,26 +48,12 @@ use std::rc::Rc;
 
 use mpi::Envelope;
 use mpi::channel::{Event, Interest, Packet, Settings, Token};
+use settings::LogGopsParameters;
 use sim_core::{ActorId, Blocked, Device, End, Kernel, KernelHandle, Span, Time, Work};
 
 use crate::flow::{begins, message};
 use crate::ranks::{Carrier, Ranks, actor};
 use crate::slab::Slab;
-
-/// What a message costs; each at least 0 and finite.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Costs {
-    /// L: from the end of the sender's overhead to the arrival of the first byte.
-    pub latency: Span,
-    /// o: the processor's work for a message, at either end.
-    pub overhead: Span,
-    /// g: from the start of a message at an adapter to the next one.
-    pub gap: Span,
-    /// G: at an adapter, for each byte but the first.
-    pub gap_per_byte: Span,
-    /// O: at a processor, for each byte but the first.
-    pub overhead_per_byte: Span,
-}
 
 /// What a packet costs at one end.
 #[derive(Clone, Copy, Debug)]
@@ -80,23 +66,15 @@ struct Shares {
     gap: Span,
 }
 
-impl Costs {
-    const FREE: Self = Self {
-        latency: Span::ZERO,
-        overhead: Span::ZERO,
-        gap: Span::ZERO,
-        gap_per_byte: Span::ZERO,
-        overhead_per_byte: Span::ZERO,
-    };
-
+impl Shares {
     #[inline]
-    fn shares(&self, packet: &Packet) -> Shares {
+    fn of(costs: &LogGopsParameters<Span>, packet: &Packet) -> Self {
         let rest = packet.payload.len().saturating_sub(1);
         if rest == 0 || packet.header.is_control() {
-            return Shares {
-                copy: self.overhead,
-                through: self.overhead,
-                gap: self.gap,
+            return Self {
+                copy: costs.overhead,
+                through: costs.overhead,
+                gap: costs.gap,
             };
         }
         #[expect(
@@ -104,12 +82,12 @@ impl Costs {
             reason = "messages of 2^53 bytes and more may be off by one"
         )]
         let rest = rest as f64;
-        let copying = self.overhead_per_byte * rest;
-        let moving = self.gap_per_byte * rest;
-        Shares {
-            copy: self.overhead + copying,
-            through: self.overhead + copying.max(moving),
-            gap: self.gap + moving,
+        let copying = costs.overhead_per_byte * rest;
+        let moving = costs.gap_per_byte * rest;
+        Self {
+            copy: costs.overhead + copying,
+            through: costs.overhead + copying.max(moving),
+            gap: costs.gap + moving,
         }
     }
 }
@@ -233,7 +211,7 @@ impl Node {
 
 #[derive(Debug)]
 struct Tables {
-    costs: Costs,
+    costs: LogGopsParameters<Span>,
     jobs: Slab<Job>,
     nodes: Vec<Node>,
     /// What is under way to each rank, made when it is asked for.
@@ -261,7 +239,12 @@ impl LogGops {
     /// # Panics
     /// If they do not.
     #[must_use]
-    pub fn new(port: KernelHandle, ranks: u32, settings: Settings, costs: Costs) -> Rc<Self> {
+    pub fn new(
+        port: KernelHandle,
+        ranks: u32,
+        settings: Settings,
+        costs: LogGopsParameters<Span>,
+    ) -> Rc<Self> {
         assert!(
             settings.tells_eager_sends,
             "with LogGOPS an eager send takes its time"
@@ -271,7 +254,11 @@ impl LogGops {
         let device = Rc::new(Self {
             ranks: Ranks::new(port.clone(), ranks, settings),
             tables: RefCell::new(Tables {
-                costs: if timed { costs } else { Costs::FREE },
+                costs: if timed {
+                    costs
+                } else {
+                    LogGopsParameters::default()
+                },
                 jobs: Slab::default(),
                 nodes: vec![Node::IDLE; ranks as usize],
                 coming: None,
@@ -357,7 +344,7 @@ impl Node {
     /// Begins the first of the rank's own jobs.
     fn begin(
         &mut self,
-        (jobs, costs): (&mut Slab<Job>, &Costs),
+        (jobs, costs): (&mut Slab<Job>, &LogGopsParameters<Span>),
         kernel: &mut Kernel,
         rank: u32,
         now: Time,
@@ -366,7 +353,7 @@ impl Node {
         let job = jobs.get_mut(index);
         match &mut job.what {
             What::Packet { packet, .. } => {
-                let shares = costs.shares(packet);
+                let shares = Shares::of(costs, packet);
                 self.cpu_free = now + shares.copy;
                 self.out_free = now + shares.gap;
                 let over = if packet.header.is_ordered() {
@@ -426,12 +413,12 @@ impl Node {
     }
 
     /// Begins to receive what has arrived first.
-    fn receive(&mut self, (jobs, costs): (&mut Slab<Job>, &Costs), now: Time) {
+    fn receive(&mut self, (jobs, costs): (&mut Slab<Job>, &LogGopsParameters<Span>), now: Time) {
         let index = self.arrived.pop(jobs).expect("there is one");
         let What::Packet { packet, .. } = &jobs.get(index).what else {
             unreachable!("only packets arrive")
         };
-        let shares = costs.shares(packet);
+        let shares = Shares::of(costs, packet);
         self.cpu_free = now + shares.through;
         self.in_free = now + shares.gap;
         self.receiving = index;

@@ -18,7 +18,7 @@ use mpi::channel::{
 use mpi::channel::{ConnectionLifecycle, RankHost, RemoteMemory};
 use mpi::exploration::CausalityHooks;
 use mpi::exploration::ExplorationHooks;
-use mpi::{Buffer, Envelope, Process};
+use mpi::{Buffer, Envelope, Overheads, Process};
 use rdma::Capture;
 use sim_core::{ActorId, Blocked, Device, Kernel, KernelHandle, Observed, Parked, Time};
 
@@ -247,7 +247,7 @@ impl Ranks {
     pub(crate) fn new(port: KernelHandle, size: u32, mut settings: Settings) -> Self {
         if !port.with(|kernel| kernel.is_timed()) {
             // Where no time passes, calls take none.
-            (settings.os, settings.ois, settings.or) = Default::default();
+            settings.overheads = Overheads::NONE;
             settings.copy_bandwidth = f64::INFINITY;
             settings.posting = PostingCost::default();
             settings.control = None;

@@ -5,7 +5,9 @@
 mod common;
 
 use common::{DONE, Run, ranks};
-use mpi::{Comm, ConnectionStatistics, Connections, Error, ErrorClass};
+use mpi::{
+    AtLimit, Comm, ConnectionMode, ConnectionSettings, ConnectionStatistics, Error, ErrorClass,
+};
 
 /// A packet of the handshake.
 const HOP: f64 = 2.064e-6;
@@ -43,7 +45,7 @@ async fn messages(world: Comm, notes: common::Notes, count: u32, pause: f64) -> 
 /// pays nothing.
 #[test]
 fn the_first_message_of_a_pair_pays_for_the_connection() {
-    let runner = ranks(2).connecting(Connections::ON_DEMAND);
+    let runner = ranks(2).connecting(ConnectionSettings::on_demand());
     let run = runner
         .run(|world, notes| messages(world, notes, 2, LONG))
         .finished();
@@ -66,14 +68,14 @@ fn the_first_message_of_a_pair_pays_for_the_connection() {
 /// The time of the process: to open, to accept, and for each of request and answer.
 #[test]
 fn handshakes_take_time_of_the_processes() {
-    let connections = Connections {
+    let connections = ConnectionSettings {
         connect_time: 1e-4,
         accept_time: 2e-4,
         message_time: 3e-4,
         socket_size: 1064,
         request_size: 2064,
         response_size: 3064,
-        ..Connections::ON_DEMAND
+        ..ConnectionSettings::on_demand()
     };
     let runner = ranks(2).connecting(connections);
     let run = runner
@@ -88,7 +90,7 @@ fn handshakes_take_time_of_the_processes() {
 #[test]
 fn handshakes_over_loggops() {
     let micros = sim_core::Span::from_micros;
-    let costs = fabric::Costs {
+    let costs = settings::LogGopsParameters {
         latency: micros(5.0),
         overhead: micros(0.5),
         gap: micros(0.0),
@@ -97,7 +99,7 @@ fn handshakes_over_loggops() {
     };
     let runner = ranks(2)
         .with_costs(costs)
-        .connecting(Connections::ON_DEMAND);
+        .connecting(ConnectionSettings::on_demand());
     let run = runner
         .run(|world, notes| messages(world, notes, 2, LONG))
         .finished();
@@ -111,7 +113,9 @@ fn handshakes_over_loggops() {
 /// A rendezvous needs the connection for its announcement; the data start when it is there.
 #[test]
 fn a_rendezvous_pays_for_the_connection_once() {
-    let runner = ranks(2).threshold(0).connecting(Connections::ON_DEMAND);
+    let runner = ranks(2)
+        .threshold(0)
+        .connecting(ConnectionSettings::on_demand());
     let run = runner
         .run(|world, notes| messages(world, notes, 2, LONG))
         .finished();
@@ -125,9 +129,9 @@ fn a_rendezvous_pays_for_the_connection_once() {
 /// messages then cost as ever.
 #[test]
 fn static_connections_are_made_before_the_program() {
-    let connections = Connections {
-        is_static: true,
-        ..Connections::ON_DEMAND
+    let connections = ConnectionSettings {
+        mode: ConnectionMode::Static,
+        ..ConnectionSettings::on_demand()
     };
     let program = |world: Comm, notes: common::Notes| async move {
         notes.add(&world, "begins");
@@ -167,7 +171,7 @@ fn static_connections_are_made_before_the_program() {
 #[test]
 fn a_head_to_head_ends_with_one_connection() {
     let run = ranks(2)
-        .connecting(Connections::ON_DEMAND)
+        .connecting(ConnectionSettings::on_demand())
         .run(|world, notes| async move {
             let peer = 1 - world.rank();
             let mut buffer = world.buffer(1000);
@@ -195,7 +199,7 @@ fn a_head_to_head_ends_with_one_connection() {
 #[test]
 fn messages_to_oneself_need_no_connection() {
     let run = ranks(1)
-        .connecting(Connections::ON_DEMAND)
+        .connecting(ConnectionSettings::on_demand())
         .run(|world, notes| async move {
             let mut buffer = world.buffer(1000);
             world.send(&buffer, 0, 0).await?;
@@ -221,7 +225,9 @@ fn messages_to_oneself_need_no_connection() {
 #[test]
 fn only_pairs_that_talk_are_connected() {
     let hosts: Vec<u32> = (0..32).map(|rank| rank % 4).collect();
-    let run = ranks(4).on_hosts(&hosts).connecting(Connections::ON_DEMAND);
+    let run = ranks(4)
+        .on_hosts(&hosts)
+        .connecting(ConnectionSettings::on_demand());
     let run = run.run(|world, _| async move {
         let (rank, size) = (world.rank(), world.size());
         let (next, previous) = ((rank + 1) % size, (rank + size - 1) % size);
@@ -243,7 +249,7 @@ fn n8_a_message_to_a_rank_that_has_ended_is_refused() {
     for threshold in [0, 10_000] {
         let runner = ranks(2)
             .threshold(threshold)
-            .connecting(Connections::ON_DEMAND);
+            .connecting(ConnectionSettings::on_demand());
         let run = runner.run(|world, notes| async move {
             if world.rank() == 0 {
                 world.sleep(LONG).await;
@@ -263,10 +269,10 @@ fn n8_a_message_to_a_rank_that_has_ended_is_refused() {
 #[test]
 fn n9_n16_requests_that_come_while_a_rank_ends_are_refused() {
     for accept_time in [0.0, 0.5e-6, 1.5e-6, 3e-6] {
-        let connections = Connections {
+        let connections = ConnectionSettings {
             accept_time,
             message_time: accept_time,
-            ..Connections::ON_DEMAND
+            ..ConnectionSettings::on_demand()
         };
         for step in 0..24 {
             let late = f64::from(step) * 0.5e-6;
@@ -296,16 +302,11 @@ fn n9_n16_requests_that_come_while_a_rank_ends_are_refused() {
 /// N-17: one descriptor at a hub that talks to three others in turn.
 #[test]
 fn n17_idle_connections_make_room() {
-    use mpi::connection::{AtLimit, Settings};
     for at_limit in [AtLimit::Wait, AtLimit::Fail] {
-        let connector = Settings {
+        let connections = ConnectionSettings {
             descriptors: Some(1),
             at_limit,
-            ..Settings::NONE
-        };
-        let connections = Connections {
-            connector,
-            ..Connections::ON_DEMAND
+            ..ConnectionSettings::on_demand()
         };
         let run = ranks(4).connecting(connections).run(|world, _| async move {
             let mut buffer = world.buffer(1000);
@@ -332,15 +333,10 @@ fn n17_idle_connections_make_room() {
 /// N-17: the clear error.
 #[test]
 fn n17_without_an_idle_connection_the_send_fails_if_wanted() {
-    use mpi::connection::{AtLimit, Settings};
-    let connector = Settings {
+    let connections = ConnectionSettings {
         descriptors: Some(1),
         at_limit: AtLimit::Fail,
-        ..Settings::NONE
-    };
-    let connections = Connections {
-        connector,
-        ..Connections::ON_DEMAND
+        ..ConnectionSettings::on_demand()
     };
     let run = ranks(3)
         .connecting(connections)
@@ -367,9 +363,9 @@ fn n17_without_an_idle_connection_the_send_fails_if_wanted() {
 /// (N-15).
 #[test]
 fn n15_idle_connections_are_closed_and_opened_again() {
-    let connections = Connections {
+    let connections = ConnectionSettings {
         idle_close: Some(0.25),
-        ..Connections::ON_DEMAND
+        ..ConnectionSettings::on_demand()
     };
     let runner = ranks(2).connecting(connections);
     let run = runner
@@ -390,14 +386,9 @@ fn n15_idle_connections_are_closed_and_opened_again() {
 /// F5: each of two ranks is disconnected from and connected to again more than a thousand times.
 #[test]
 fn f5_a_thousand_reconnects() {
-    use mpi::connection::Settings;
-    let connector = Settings {
+    let connections = ConnectionSettings {
         descriptors: Some(1),
-        ..Settings::NONE
-    };
-    let connections = Connections {
-        connector,
-        ..Connections::ON_DEMAND
+        ..ConnectionSettings::on_demand()
     };
     const ROUNDS: u32 = 600;
     let run = ranks(3).connecting(connections).run(|world, _| async move {
@@ -428,10 +419,10 @@ fn f5_a_thousand_reconnects() {
 /// The same run twice; and where no time passes, connections are made all the same.
 #[test]
 fn runs_with_connections_repeat_themselves() {
-    let connections = Connections {
+    let connections = ConnectionSettings {
         idle_close: Some(1e-5),
         message_time: 1e-6,
-        ..Connections::ON_DEMAND
+        ..ConnectionSettings::on_demand()
     };
     let program = |world: Comm, _: common::Notes| async move {
         for round in 0..3 {

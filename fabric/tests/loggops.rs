@@ -4,12 +4,12 @@
 mod common;
 
 use common::{DONE, Run, ranks};
-use fabric::Costs;
 use mpi::{ANY_SOURCE, Buffer, Comm, waitall};
+use settings::LogGopsParameters;
 use sim_core::{Outcome, Span};
 
-fn costs() -> Costs {
-    Costs {
+fn costs() -> LogGopsParameters<Span> {
+    LogGopsParameters {
         latency: Span::from_micros(10.0),
         overhead: Span::from_micros(1.0),
         gap: Span::from_micros(3.0),
@@ -70,7 +70,7 @@ fn a_message_alone() {
 
 #[test]
 fn a_processor_slower_than_the_adapter() {
-    let costs = Costs {
+    let costs = LogGopsParameters {
         overhead_per_byte: Span::from_secs(8e-9),
         ..costs()
     };
@@ -140,7 +140,7 @@ fn several_messages_from_one_sender() {
 
 #[test]
 fn a_sender_whose_processor_is_slower_than_its_adapter() {
-    let costs = Costs {
+    let costs = LogGopsParameters {
         overhead: Span::from_micros(4.0),
         ..costs()
     };
@@ -259,7 +259,7 @@ fn a_computation_begins_when_the_sends_before_it_have() {
 fn receiving_goes_on_while_a_send_waits_for_the_adapter() {
     // Rank 0 sends twice: at 0 and, because of g, at 30. In between the message of rank 1 is
     // received.
-    let costs = Costs {
+    let costs = LogGopsParameters {
         gap: Span::from_micros(30.0),
         ..costs()
     };

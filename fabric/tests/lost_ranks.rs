@@ -6,8 +6,8 @@
 mod common;
 
 use common::{DONE, Notes, Run, Runner, ranks};
-use fabric::Costs;
-use mpi::{ANY_SOURCE, Comm, Connections, ErrorClass, Limits, Settings};
+use mpi::{ANY_SOURCE, Comm, ConnectionMode, ConnectionSettings, ErrorClass, Limits, Settings};
+use settings::LogGopsParameters;
 use sim_core::{Outcome, Time};
 
 /// A runner whose `what` goes off: host b, or the link between a and b.
@@ -28,7 +28,7 @@ fn off(what: &str, date: &str) -> Runner {
     }
     ranks(3)
         .on_platform(&text)
-        .connecting(Connections::ON_DEMAND)
+        .connecting(ConnectionSettings::on_demand())
 }
 
 fn lost(run: &Run) -> Vec<u32> {
@@ -204,14 +204,14 @@ async fn everything(world: Comm, _: Notes) -> mpi::Result<()> {
 #[test]
 fn f4_a_rank_that_is_lost_at_any_instant_leaves_nobody_hanging() {
     let limits = Limits {
-        packet: 1000,
+        packet: Some(1000),
         buffers: Some(3),
         credits: Some(4),
         unexpected: Some(2000),
         ..Limits::NONE
     };
     let micros = sim_core::Span::from_micros;
-    let costs = Costs {
+    let costs = LogGopsParameters {
         latency: micros(1.0),
         overhead: micros(0.5),
         gap: micros(0.1),
@@ -227,7 +227,7 @@ fn f4_a_rank_that_is_lost_at_any_instant_leaves_nobody_hanging() {
         let settings = Settings {
             phantom: true,
             limits,
-            connections: Some(Connections::ON_DEMAND),
+            connections: Some(ConnectionSettings::on_demand()),
             ..Settings::new(5000)
         };
         let pace = if costs.is_some() { 4001 } else { 613 };
@@ -275,9 +275,9 @@ fn f4_a_connection_that_breaks_at_any_instant_leaves_nobody_hanging() {
 #[test]
 fn a_loss_while_all_get_connected_holds_nobody_up() {
     for step in 0..12 {
-        let connections = Connections {
-            is_static: true,
-            ..Connections::ON_DEMAND
+        let connections = ConnectionSettings {
+            mode: ConnectionMode::Static,
+            ..ConnectionSettings::on_demand()
         };
         let runner = off("b", &format!("{}ns", step * 500)).connecting(connections);
         let run = runner.run(|world, notes| async move {

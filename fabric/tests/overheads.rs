@@ -4,12 +4,12 @@
 mod common;
 
 use common::{DONE, Runner, ranks};
-use mpi::{ANY_SOURCE, OverheadTable, Section, Settings, waitall, waitany};
+use mpi::{ANY_SOURCE, OverheadSection, OverheadTable, Overheads, Settings, waitall, waitany};
 
 fn cost(time: f64) -> OverheadTable {
     let per_byte = 0.0;
     let above = 0;
-    OverheadTable::new(vec![Section {
+    OverheadTable::new(vec![OverheadSection {
         above,
         time,
         per_byte,
@@ -19,9 +19,11 @@ fn cost(time: f64) -> OverheadTable {
 fn costly(count: u32) -> Runner {
     ranks(count).with_settings(Settings {
         phantom: true,
-        os: cost(10e-6),
-        ois: cost(20e-6),
-        or: cost(30e-6),
+        overheads: Overheads {
+            os: cost(10e-6),
+            ois: cost(20e-6),
+            or: cost(30e-6),
+        },
         ..Settings::new(common::THRESHOLD)
     })
 }

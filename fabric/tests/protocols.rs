@@ -220,7 +220,7 @@ fn m5_batches_share_what_posting_costs() {
                 batch: 10e-6,
             },
             limits: Some(Limits {
-                packet: 1000,
+                packet: Some(1000),
                 credits: Some(100),
                 reserved: 50,
                 batch,
@@ -247,7 +247,7 @@ fn m5_batches_share_what_posting_costs() {
 #[test]
 fn m6_a_stream_has_no_packets() {
     let limits = Limits {
-        packet: 100,
+        packet: Some(100),
         credits: Some(2),
         buffers: Some(1),
         direct: false,
@@ -308,7 +308,7 @@ fn pipeline(limits: Option<Limits>, placement: ForwardBuffering, bytes: u32) -> 
 #[test]
 fn m1_forwarding_is_a_pipeline() {
     let limits = Limits {
-        packet: PACKET.into(),
+        packet: Some(PACKET.into()),
         credits: Some(1),
         reserved: 0,
         ..Limits::NONE

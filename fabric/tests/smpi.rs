@@ -10,7 +10,7 @@ mod common;
 use std::collections::BTreeSet;
 
 use common::{DONE, Notes, ranks};
-use mpi::{Comm, OverheadTable, Result, Section, Settings, waitall};
+use mpi::{Comm, OverheadSection, OverheadTable, Overheads, Result, Settings, waitall};
 
 const TWO: &str = r#"
 version = 1
@@ -56,7 +56,7 @@ fn situations() -> Vec<Situation> {
 }
 
 fn overhead(microseconds: [f64; 2]) -> OverheadTable {
-    let section = |(above, time): (u64, f64)| Section {
+    let section = |(above, time): (u64, f64)| OverheadSection {
         above,
         time: time * 1e-6,
         per_byte: time * 1e-10,
@@ -152,9 +152,11 @@ fn dates_of_the_reference() {
         };
         let settings = if one.costs {
             Settings {
-                os: overhead([10.0, 20.0]),
-                ois: overhead([30.0, 40.0]),
-                or: overhead([50.0, 60.0]),
+                overheads: Overheads {
+                    os: overhead([10.0, 20.0]),
+                    ois: overhead([30.0, 40.0]),
+                    or: overhead([50.0, 60.0]),
+                },
                 ..plain
             }
         } else {

@@ -7,7 +7,8 @@ use rdma::{Access, RcOptions};
 
 use crate::wire;
 use mpi::Limits;
-use mpi::channel::{Settings, TransportMode};
+use mpi::TransportMode;
+use mpi::channel::Settings;
 
 /// Protocol of long messages, from registered memory into registered memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -106,7 +107,7 @@ impl Options {
             eager_threshold: settings.eager_threshold.min(self.eager_threshold),
             variant: TransportMode::Packet,
             limits: Some(Limits {
-                packet: u64::MAX,
+                packet: None,
                 buffers: Some(self.send_buffers.max(1)),
                 credits: Some(self.credits()),
                 reserved: self.reserved.max(1),

@@ -21,7 +21,7 @@ use std::task::Waker;
 
 use crate::connection::Failure;
 use crate::exploration::ExplorationHooks;
-use crate::{Buffer, Connections, Envelope, Limits, OverheadTable};
+use crate::{Buffer, ConnectionSettings, Envelope, Limits, Overheads, TransportMode};
 
 /// Something that a channel was asked to tell the end of; chosen by the message layer.
 pub type Token = u32;
@@ -113,8 +113,8 @@ pub enum PacketHeader {
         /// The sender's operation.
         send: Token,
     },
-    /// A message between the two ends of a socket, where [connections](crate::Connections) are
-    /// made.
+    /// A message between the two ends of a socket, where [connections](crate::ConnectionSettings)
+    /// are made.
     Socket {
         /// The number that the rank which opened it has given it.
         socket: u32,
@@ -277,12 +277,12 @@ pub enum Event {
         packet: Packet,
     },
     /// A packet from or to a rank was lost on the way. Comes only where
-    /// [connections](crate::Connections) are made.
+    /// [connections](crate::ConnectionSettings) are made.
     Broken {
         /// The other rank.
         peer: u32,
     },
-    /// A rank is lost. Comes only where [connections](crate::Connections) are made.
+    /// A rank is lost. Comes only where [connections](crate::ConnectionSettings) are made.
     Lost {
         /// Which one.
         peer: u32,
@@ -330,17 +330,6 @@ pub enum Level {
     Trace,
 }
 
-/// How a channel carries packets.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub enum TransportMode {
-    /// Each packet by itself, out of a packet buffer, and into one at the peer.
-    #[default]
-    Packet,
-    /// One stream of bytes to each peer, with flow control of its own, as TCP: a message is one
-    /// packet whatever its length, and no data wait for buffers or credits.
-    Stream,
-}
-
 /// The parameters of the message layer, the same at every rank.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Settings {
@@ -356,12 +345,8 @@ pub struct Settings {
     pub transfer_threshold: u64,
     /// Bytes that travel with each message besides its payload.
     pub envelope: u64,
-    /// What a blocking eager send costs the sender.
-    pub os: OverheadTable,
-    /// What a send that does not block costs the sender.
-    pub ois: OverheadTable,
-    /// What an eager message costs the receiver.
-    pub or: OverheadTable,
+    /// Overheads of calls.
+    pub overheads: Overheads,
     /// At how many bytes per second a rank packs, unpacks, copies into an attached buffer, and
     /// copies eager messages that came before their receives; infinite if that costs nothing.
     pub copy_bandwidth: f64,
@@ -380,7 +365,7 @@ pub struct Settings {
     /// What the message layer may use up; `None` if nothing is limited.
     pub limits: Option<Limits>,
     /// How ranks get connected; `None` if they are connected from the beginning, for nothing.
-    pub connections: Option<Connections>,
+    pub connections: Option<ConnectionSettings>,
 }
 
 /// What it costs to post packets, in seconds.
@@ -403,9 +388,7 @@ impl Settings {
             tells_eager_sends: false,
             transfer_threshold: u64::MAX,
             envelope: 0,
-            os: OverheadTable::NONE,
-            ois: OverheadTable::NONE,
-            or: OverheadTable::NONE,
+            overheads: Overheads::NONE,
             copy_bandwidth: f64::INFINITY,
             control: None,
             acknowledged: false,

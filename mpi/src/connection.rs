@@ -42,6 +42,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 pub use accept::Verdict;
 pub use group::Group;
 pub use handshake::{MESSAGE_LENGTH, Message};
+use settings::AtLimit;
 
 /// The machine of a connection, and the close protocol, that of a virtual connection.
 #[must_use]
@@ -132,16 +133,6 @@ pub enum Answer {
     WhenDrained,
     /// The program, when it closes as well.
     WhenClosed,
-}
-
-/// What happens when no descriptor is left.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub enum AtLimit {
-    /// The connection that was idle longest is closed; if none is idle, the send waits.
-    #[default]
-    Wait,
-    /// The same, but if none is idle, the send fails.
-    Fail,
 }
 
 /// What a user can choose.

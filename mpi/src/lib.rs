@@ -76,15 +76,17 @@ pub use api::persistent::start_all;
 pub use api::request::{Completion, Request, Test, Wait, WaitAll, WaitAny, waitall, waitany};
 pub use api::several::{Completed, testall, testany, testsome, waitsome};
 pub use api::typed::Scalar;
-pub use channel::{Channel, Level, PostingCost, Settings, TransportMode};
-pub use connection::connecting_channel::{ConnectionStatistics, Connections};
+pub use channel::{Channel, Level, PostingCost, Settings};
+pub use connection::connecting_channel::ConnectionStatistics;
 pub use matching::envelope::{
     ANY_SOURCE, ANY_TAG, Envelope, PROC_NULL, Pattern, Source, TAG_UB, Tag,
 };
 pub use protocol::engine::Status;
 pub use protocol::flow_control::{ConnectionReport, FlowReport, Taken};
-pub use protocol::limits::Limits;
-pub use protocol::overhead::{OverheadTable, Section};
 pub use protocol::process::{Call, Process};
 pub use protocol::waiting::Waiting;
 pub use protocol::{machine, table};
+pub use settings::{
+    AtLimit, ConnectionMode, ConnectionSettings, Limits, OverheadSection, OverheadTable, Overheads,
+    TransportMode,
+};

@@ -13,7 +13,7 @@ const RENDEZVOUS: u64 = 150;
 fn worlds(order: &Order) -> Vec<World> {
     // Whole messages: parts would only make more orders.
     let few = Limits {
-        packet: u64::MAX,
+        packet: None,
         ..FEW
     };
     let limits = [None, Some(Limits::NONE), Some(few)];

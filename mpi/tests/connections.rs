@@ -2,22 +2,16 @@
 //! which packets arrive, with few descriptors and with limits; and what programs do to each other
 //! while connections begin and end is right (F7).
 
-use mpi::connection::{AtLimit, Settings as Connector};
-use mpi::{Comm, Connections, Limits, Result, Settings};
+use mpi::{Comm, ConnectionMode, ConnectionSettings, Limits, Result, Settings};
 use std::rc::Rc;
 use testing::ranks::exchange::{Receives, exchange};
 use testing::ranks::{Order, pattern, world};
 
 fn connecting(descriptors: Option<u32>, limits: Option<Limits>) -> Settings {
-    let connector = Connector {
-        descriptors,
-        at_limit: AtLimit::Wait,
-        ..Connector::NONE
-    };
     Settings {
-        connections: Some(Connections {
-            connector,
-            ..Connections::ON_DEMAND
+        connections: Some(ConnectionSettings {
+            descriptors,
+            ..ConnectionSettings::on_demand()
         }),
         limits,
         ..Settings::new(testing::ranks::THRESHOLD)
@@ -29,7 +23,7 @@ fn connecting(descriptors: Option<u32>, limits: Option<Limits>) -> Settings {
 #[test]
 fn everybody_talks_to_everybody_in_any_order_of_delivery() {
     let limits = Limits {
-        packet: 60,
+        packet: Some(60),
         buffers: Some(2),
         credits: Some(4),
         unexpected: Some(150),
@@ -55,15 +49,15 @@ fn everybody_talks_to_everybody_in_any_order_of_delivery() {
 #[test]
 fn everybody_talks_to_everybody_and_handshakes_take_time() {
     let lengths = Rc::new(vec![10, 250]);
-    for is_static in [false, true] {
+    for mode in [ConnectionMode::OnDemand, ConnectionMode::Static] {
         for seed in 1..20 {
-            let connections = Connections {
-                is_static,
+            let connections = ConnectionSettings {
+                mode,
                 idle_close: Some(0.02),
                 connect_time: 0.01,
                 accept_time: 0.02,
                 message_time: 0.03,
-                ..Connections::ON_DEMAND
+                ..ConnectionSettings::on_demand()
             };
             let settings = Settings {
                 connections: Some(connections),
@@ -115,9 +109,9 @@ fn f7_buffered_messages_that_are_pending_when_the_buffer_is_detached() {
 /// of ranks talk, stop, and talk again, and the connections between them are closed in between.
 #[test]
 fn f7_groups_that_part_and_meet_again() {
-    let connections = Connections {
+    let connections = ConnectionSettings {
         idle_close: Some(0.1),
-        ..Connections::ON_DEMAND
+        ..ConnectionSettings::on_demand()
     };
     let settings = Settings {
         connections: Some(connections),

@@ -16,7 +16,7 @@ fn e1_no_order_deadlocks_between_a_sender_and_a_receiver() {
     let mut all = 0;
     for limits in scarce() {
         let limits = Limits {
-            packet: 50,
+            packet: Some(50),
             ..limits
         };
         for lengths in [&[60, 5], &[5, 5], &[5, 100]] {
@@ -275,7 +275,7 @@ fn m5_batches_post_the_same_packets() {
 #[test]
 fn m8_an_answer_overtakes_data() {
     let limits = Limits {
-        packet: 10,
+        packet: Some(10),
         credits: Some(3),
         ..Limits::NONE
     };
@@ -318,7 +318,7 @@ fn e3_the_threshold_switches() {
         (THRESHOLD + 1, "rts"),
     ] {
         let limits = Limits {
-            packet: 1000,
+            packet: Some(1000),
             ..FEW
         };
         let outcome = run(2, &limits, &[length], Receives::Then, Order::Posted)
@@ -455,7 +455,10 @@ fn waiting_times_are_told() {
 /// What a communicator is made from is cut into packets as other messages are.
 #[test]
 fn communicators_are_made_in_packets_too() {
-    let limits = Limits { packet: 1, ..FEW };
+    let limits = Limits {
+        packet: Some(1),
+        ..FEW
+    };
     let outcome = world(3).limits(limits.clone()).run(|world| async move {
         let half = world.split(Some(u32::from(world.rank() > 0)), 0).await?;
         let half = half.expect("a colour");

@@ -21,7 +21,7 @@ const PLACEMENTS: [ForwardBuffering; 5] = [
 #[test]
 fn m1_every_byte_goes_through_a_chain() {
     let one = Limits {
-        packet: 7,
+        packet: Some(7),
         credits: Some(1),
         buffers: Some(1),
         reserved: 0,
@@ -66,7 +66,7 @@ fn m1_every_byte_goes_through_a_chain() {
 #[test]
 fn m1_a_segment_buffer_is_bounded() {
     let limits = Limits {
-        packet: 10,
+        packet: Some(10),
         credits: Some(2),
         ..Limits::NONE
     };

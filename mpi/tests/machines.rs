@@ -24,7 +24,7 @@ fn all_limits() -> Vec<Limits> {
         few(Some(2), Some(8), 2),
         few(Some(6), Some(20), 4),
         Limits {
-            packet: 60,
+            packet: Some(60),
             ..Limits::NONE
         },
     ];

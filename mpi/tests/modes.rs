@@ -2,8 +2,9 @@
 //! have one winner, and persistent requests can be started again and again.
 
 use mpi::{
-    ANY_SOURCE, ANY_TAG, Comm, Error, ErrorClass, OverheadTable, PROC_NULL, Result, Section,
-    SendMode, Settings, Status, start_all, testall, testany, testsome, waitall, waitany, waitsome,
+    ANY_SOURCE, ANY_TAG, Comm, Error, ErrorClass, OverheadSection, OverheadTable, Overheads,
+    PROC_NULL, Result, SendMode, Settings, Status, start_all, testall, testany, testsome, waitall,
+    waitany, waitsome,
 };
 use testing::ranks::{Order, Outcome, THRESHOLD, pattern, world};
 
@@ -202,15 +203,18 @@ fn cancelling_a_receive_has_one_winner() {
 /// Calls cost time, so that receives wait for their turn.
 fn costly() -> Settings {
     let cost = |time| {
-        OverheadTable::new(vec![Section {
+        OverheadTable::new(vec![OverheadSection {
             above: 0,
             time,
             per_byte: 0.0,
         }])
     };
     Settings {
-        ois: cost(1.0),
-        or: cost(0.25),
+        overheads: Overheads {
+            ois: cost(1.0),
+            or: cost(0.25),
+            ..Overheads::NONE
+        },
         ..Settings::new(THRESHOLD)
     }
 }

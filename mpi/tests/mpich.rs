@@ -12,7 +12,7 @@ use testing::ranks::{Order, THRESHOLD, World, pattern, world};
 /// The world as it is by default, with the explicit protocol, and with few of everything.
 fn worlds(ranks: u32) -> Vec<World> {
     let few = Limits {
-        packet: 16,
+        packet: Some(16),
         buffers: Some(2),
         credits: Some(4),
         ..Limits::NONE

@@ -12,8 +12,8 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use mpi::{
-    ANY_SOURCE, ANY_TAG, Comm, Completion, OverheadTable, Request, Result, Section, SendMode,
-    Settings, Source, Tag, testany, waitall, waitsome,
+    ANY_SOURCE, ANY_TAG, Comm, Completion, OverheadSection, OverheadTable, Overheads, Request,
+    Result, SendMode, Settings, Source, Tag, testany, waitall, waitsome,
 };
 use proptest::prelude::*;
 use testing::ranks::{Order, THRESHOLD, pattern, world};
@@ -253,12 +253,14 @@ proptest! {
             let mine = Rc::clone(&got[comm.rank()]);
             traffic(comm, Rc::clone(&messages), mine)
         };
-        let cost = |time| if costly { vec![Section { above: 1, time, per_byte: 0.1 }] } else { Vec::new() };
+        let cost = |time| if costly { vec![OverheadSection { above: 1, time, per_byte: 0.1 }] } else { Vec::new() };
         let settings = Settings {
             transfer_threshold,
-            os: OverheadTable::new(cost(1.0)),
-            ois: OverheadTable::new(cost(2.0)),
-            or: OverheadTable::new(cost(3.0)),
+            overheads: Overheads {
+                os: OverheadTable::new(cost(1.0)),
+                ois: OverheadTable::new(cost(2.0)),
+                or: OverheadTable::new(cost(3.0)),
+            },
             ..Settings::new(THRESHOLD)
         };
         let ranks = u32::try_from(ranks).expect("few");

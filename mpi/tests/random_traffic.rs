@@ -12,8 +12,8 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use mpi::{
-    ANY_SOURCE, ANY_TAG, Comm, Completion, Limits, OverheadTable, PostingCost, Request, Result,
-    Section, Settings, Source, Tag, waitall, waitany,
+    ANY_SOURCE, ANY_TAG, Comm, Completion, Limits, OverheadSection, OverheadTable, Overheads,
+    PostingCost, Request, Result, Settings, Source, Tag, waitall, waitany,
 };
 use proptest::prelude::*;
 use testing::ranks::{Order, THRESHOLD, pattern, world};
@@ -93,7 +93,7 @@ fn message(ranks: usize) -> impl Strategy<Value = Message> {
 /// Few buffers, few credits, small packets.
 fn limits() -> impl Strategy<Value = Limits> {
     let few = || prop::option::of(1..5_u32);
-    let packet = prop_oneof![Just(1), Just(7), Just(64), Just(u64::MAX)];
+    let packet = prop_oneof![Just(Some(1)), Just(Some(7)), Just(Some(64)), Just(None)];
     let eager = (few(), prop::option::of(0..200_u64));
     let ways = (1..3_u32, 1..5_u32, any::<bool>());
     let unexpected = prop::option::of(0..200_u64);
@@ -285,12 +285,14 @@ proptest! {
             traffic(comm, Rc::clone(&messages), mine, limits.is_none())
         };
         let ranks = u32::try_from(ranks).expect("few");
-        let cost = |time| if costly { vec![Section { above: 3, time, per_byte: 0.1 }] } else { Vec::new() };
+        let cost = |time| if costly { vec![OverheadSection { above: 3, time, per_byte: 0.1 }] } else { Vec::new() };
         let settings = Settings {
             transfer_threshold,
-            os: OverheadTable::new(cost(1.0)),
-            ois: OverheadTable::new(cost(2.0)),
-            or: OverheadTable::new(cost(3.0)),
+            overheads: Overheads {
+                os: OverheadTable::new(cost(1.0)),
+                ois: OverheadTable::new(cost(2.0)),
+                or: OverheadTable::new(cost(3.0)),
+            },
             tells_eager_sends: told,
             acknowledged,
             copy_bandwidth: if packing { 50.0 } else { f64::INFINITY },
@@ -359,11 +361,14 @@ proptest! {
                 Ok(())
             }
         };
-        let cost = Section { above: 1, time: time.into(), per_byte: 0.0 };
+        let cost = OverheadSection { above: 1, time: time.into(), per_byte: 0.0 };
         let settings = Settings {
             transfer_threshold,
-            ois: OverheadTable::new(vec![cost]),
-            or: OverheadTable::new(vec![cost]),
+            overheads: Overheads {
+                ois: OverheadTable::new(vec![cost]),
+                or: OverheadTable::new(vec![cost]),
+                ..Overheads::NONE
+            },
             limits: limits.clone(),
             ..Settings::new(THRESHOLD)
         };

@@ -211,7 +211,7 @@ async fn exchange(world: Comm) -> Result<()> {
 fn m7_protocols_run_over_what_loses_repeats_and_reorders() {
     for seed in 1..20 {
         let few = Limits {
-            packet: 20,
+            packet: Some(20),
             credits: Some(4),
             buffers: Some(2),
             ..Limits::NONE

@@ -2,8 +2,8 @@
 //! leave the bytes between them alone; numbers come out as they went in.
 
 use mpi::{
-    ANY_SOURCE, ANY_TAG, Buffer, Comm, Datatype, Error, ErrorClass, OverheadTable, Section,
-    Settings, waitall,
+    ANY_SOURCE, ANY_TAG, Buffer, Comm, Datatype, Error, ErrorClass, OverheadSection, OverheadTable,
+    Overheads, Settings, waitall,
 };
 use testing::ranks::{THRESHOLD, world};
 
@@ -213,11 +213,14 @@ fn buffered_messages_are_copied_and_other_costs_are_added() {
         waitall(&mut requests).await.map(drop)
     };
     let settings = Settings {
-        os: OverheadTable::new(vec![Section {
-            above: 0,
-            time: 5.0,
-            per_byte: 0.0,
-        }]),
+        overheads: Overheads {
+            os: OverheadTable::new(vec![OverheadSection {
+                above: 0,
+                time: 5.0,
+                per_byte: 0.0,
+            }]),
+            ..Overheads::NONE
+        },
         ..slow()
     };
     world(2).settings(settings).run(program).finished();

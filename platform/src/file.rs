@@ -25,15 +25,16 @@ use std::sync::Arc;
 
 use serde::ser::{SerializeMap, Serializer};
 use serde::{Deserialize, Serialize};
+use settings::{Limits, TransportMode};
 use toml::Spanned;
 
 use crate::network::NetworkParameters;
 use crate::pattern::HostPattern;
-use crate::protocol::{Carriage, Preset, Ready, Synchronous};
+use crate::protocol::{Preset, Ready, Synchronous};
 use crate::topology::Topology;
 use crate::units::{Bandwidth, Duration, Size};
 
-pub use connection::{AtLimit, Connection, ConnectionMode};
+pub use connection::Connection;
 pub use disk::DiskEntry;
 pub use field::cut;
 pub(crate) use names::{MemberName, Names};
@@ -122,33 +123,9 @@ pub struct Protocol {
     /// takes no time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub copy_bandwidth: Option<Bandwidth>,
-    /// The largest payload of a packet.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub packet: Option<Size>,
-    /// Packet buffers of a rank for what it sends.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub buffers: Option<u32>,
-    /// Packets that may be under way to a peer.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub credits: Option<u32>,
-    /// Buffers and credits of each connection that only control traffic may use.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reserved: Option<u32>,
-    /// Eager messages that a peer has not received, beyond which messages go by rendezvous.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub eager_messages: Option<u32>,
-    /// The same, in bytes.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub eager_bytes: Option<Size>,
-    /// Memory of a rank for messages that arrive before their receive.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub unexpected: Option<Size>,
-    /// Packets of one message for which buffers and credits are taken at once.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub batch: Option<u32>,
-    /// Whether the data of a rendezvous are sent from the program's memory.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub direct: Option<bool>,
+    /// Limits of the message layer.
+    #[serde(flatten)]
+    pub limits: Limits<Size>,
     /// What control messages are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preset: Option<Preset>,
@@ -163,7 +140,7 @@ pub struct Protocol {
     pub ready: Option<Ready>,
     /// How messages are carried.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub carriage: Option<Carriage>,
+    pub carriage: Option<TransportMode>,
     /// What it takes to post a packet.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub packet_cost: Option<Duration>,
@@ -184,15 +161,10 @@ impl Protocol {
     #[must_use]
     pub const fn is_limited(&self) -> bool {
         self.is_explicit()
-            || matches!(self.carriage, Some(Carriage::Stream))
+            || matches!(self.carriage, Some(TransportMode::Stream))
             || self.packet_cost.is_some()
             || self.batch_cost.is_some()
-            || self.packet.is_some()
-            || self.buffers.is_some()
-            || self.credits.is_some()
-            || self.eager_messages.is_some()
-            || self.eager_bytes.is_some()
-            || self.unexpected.is_some()
+            || self.limits.is_limited()
     }
 }
 
@@ -444,15 +416,7 @@ impl Default for Protocol {
         Self {
             eager_threshold,
             copy_bandwidth: None,
-            packet: None,
-            buffers: None,
-            credits: None,
-            reserved: None,
-            eager_messages: None,
-            eager_bytes: None,
-            unexpected: None,
-            batch: None,
-            direct: None,
+            limits: Limits::NONE,
             preset: None,
             control: None,
             synchronous: None,

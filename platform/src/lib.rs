@@ -384,19 +384,18 @@ pub mod units;
 mod zone;
 
 pub use disk::DiskInfo;
-pub use file::{AtLimit, Connection, ConnectionMode, Protocol, Routing, Sharing};
+pub use file::{Connection, Protocol, Routing, Sharing};
 pub use mistake::{LoadError, Mistake, Mistakes, Source, Unreadable};
 pub use names::HostNames;
 pub use network::{
     CROSSTRAFFIC, Compat, FactorStep, Factors, FluidParameters, IbPenaltyFactors, LogGops,
-    Loopback, NetworkDevice, NetworkModel, NetworkParameters, OverheadSection, Overheads,
-    VerbsParameters,
+    Loopback, NetworkDevice, NetworkModel, NetworkParameters, VerbsParameters,
 };
 pub use note::ImportNote;
 pub use overrides::{Override, OverrideError};
 pub use pattern::{HOSTS_MAX, HostPattern, PatternError};
 pub use platform::{AirLink, LinkInfo, Platform, read_text};
-pub use protocol::{Carriage, Preset, Ready, Synchronous};
+pub use protocol::{Preset, Ready, Synchronous};
 pub use reach::Unreachable;
 pub use route::{Hop, LinkId, NoRoute, Route};
 pub use sim_core::{DiskId, HostId};

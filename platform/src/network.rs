@@ -9,7 +9,6 @@ mod flow;
 mod ib;
 mod loggops;
 mod lv08;
-mod overhead;
 mod parameters;
 mod raw;
 mod smpi;
@@ -18,7 +17,6 @@ mod verbs;
 pub use cm02::CROSSTRAFFIC;
 pub use factors::{FactorStep, Factors};
 pub use loggops::LogGops;
-pub use overhead::{OverheadSection, Overheads};
 pub use parameters::{
     Compat, FluidParameters, IbPenaltyFactors, Loopback, NetworkDevice, NetworkModel,
     NetworkParameters,

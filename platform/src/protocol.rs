@@ -22,16 +22,6 @@ pub enum Ready {
     Strict,
 }
 
-/// How messages are carried.
-#[derive(Clone, Copy, PartialEq, Eq, Serialize, Debug)]
-#[serde(rename_all = "kebab-case")]
-pub enum Carriage {
-    /// In packets, as by adapters: the default.
-    Packet,
-    /// In one stream to each peer, as by TCP.
-    Stream,
-}
-
 /// How a short synchronous message is sent.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Debug)]
 #[serde(rename_all = "kebab-case")]
@@ -50,11 +40,6 @@ impl Preset {
 impl Ready {
     pub(crate) const ALL: [Self; 2] = [Self::Lenient, Self::Strict];
     pub(crate) const WORDS: [&'static str; 2] = ["lenient", "strict"];
-}
-
-impl Carriage {
-    pub(crate) const ALL: [Self; 2] = [Self::Packet, Self::Stream];
-    pub(crate) const WORDS: [&'static str; 2] = ["packet", "stream"];
 }
 
 impl Synchronous {

@@ -4,11 +4,14 @@ mod changes;
 
 use std::fmt;
 
+use settings::{
+    AtLimit, ConnectionMode, Limits, LogGopsParameters, OverheadSection, TransportMode,
+};
+
 use crate::build::for_each_zone;
 use crate::file::{ClusterEntry, DiskEntry, Named, WifiEntry};
-use crate::{
-    AtLimit, Connection, ConnectionMode, Factors, FluidParameters, NetworkParameters, Platform,
-};
+use crate::units::Size;
+use crate::{Connection, Factors, FluidParameters, NetworkParameters, Platform};
 
 /// A summary lists no more disks.
 const DISKS_LISTED: usize = 16;
@@ -142,7 +145,7 @@ fn costs(f: &mut fmt::Formatter<'_>, protocol: &crate::Protocol) -> fmt::Result 
     if protocol.ready == Some(crate::Ready::Strict) {
         f.write_str(", ready sends strict")?;
     }
-    if protocol.carriage == Some(crate::Carriage::Stream) {
+    if protocol.carriage == Some(TransportMode::Stream) {
         f.write_str(", streams")?;
     }
     Ok(())
@@ -153,32 +156,32 @@ fn limits(f: &mut fmt::Formatter<'_>, protocol: &crate::Protocol) -> fmt::Result
     if !protocol.is_limited() {
         return Ok(());
     }
+    let limits = &protocol.limits;
+    let defaults = Limits::<Size>::NONE;
     let count = |number: Option<u32>, what: &str| number.map(|number| format!("{number} {what}"));
-    let size =
-        |size: Option<&crate::units::Size>, what: &str| size.map(|size| format!("{size} {what}"));
+    let size = |size: Option<&Size>, what: &str| size.map(|size| format!("{size} {what}"));
     let parts = [
-        size(protocol.packet.as_ref(), "per packet"),
-        count(protocol.buffers, "packet buffers per rank"),
-        count(protocol.credits, "credits per connection"),
-        count(protocol.reserved, "of each reserved for control"),
-        count(protocol.eager_messages, "eager messages per connection"),
+        size(limits.packet.as_ref(), "per packet"),
+        count(limits.buffers, "packet buffers per rank"),
+        count(limits.credits, "credits per connection"),
+        count(
+            (limits.reserved != defaults.reserved).then_some(limits.reserved),
+            "of each reserved for control",
+        ),
+        count(limits.eager_messages, "eager messages per connection"),
         size(
-            protocol.eager_bytes.as_ref(),
+            limits.eager_bytes.as_ref(),
             "of eager messages per connection",
         ),
         size(
-            protocol.unexpected.as_ref(),
+            limits.unexpected.as_ref(),
             "of unexpected messages per rank",
         ),
-        count(protocol.batch, "packets at once"),
-        protocol.direct.map(|direct| {
-            if direct {
-                "rendezvous direct"
-            } else {
-                "rendezvous packed"
-            }
-            .to_owned()
-        }),
+        count(
+            (limits.batch != defaults.batch).then_some(limits.batch),
+            "packets at once",
+        ),
+        (!limits.direct).then(|| "rendezvous packed".to_owned()),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     if parts.is_empty() {
@@ -200,7 +203,7 @@ fn parameters(f: &mut fmt::Formatter<'_>, network: &NetworkParameters) -> fmt::R
         writeln!(f, "          penalties be {be}, bs {bs}, ys {ys}")?;
     }
     if let Some(costs) = &network.loggops {
-        let crate::LogGops {
+        let LogGopsParameters {
             latency,
             overhead,
             gap,
@@ -264,13 +267,13 @@ fn message_layer(f: &mut fmt::Formatter<'_>, fluid: &FluidParameters) -> fmt::Re
             "          eager messages from {threshold} on leave when they are received"
         )?;
     }
-    for (name, sections) in fluid.overheads.tables() {
-        if sections.is_empty() {
+    for (name, table) in fluid.overheads.tables() {
+        if table.is_empty() {
             continue;
         }
         write!(f, "          {name}")?;
-        for section in sections {
-            let crate::OverheadSection {
+        for section in table.sections() {
+            let OverheadSection {
                 above,
                 time,
                 per_byte,

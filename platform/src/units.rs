@@ -92,6 +92,17 @@ pub struct Quantity<K> {
     kind: PhantomData<fn() -> K>,
 }
 
+impl<K> Quantity<K> {
+    /// Makes a quantity of a text and its value.
+    fn of(text: String, value: f64) -> Self {
+        Self {
+            text: text.into(),
+            value,
+            kind: PhantomData,
+        }
+    }
+}
+
 impl<K: Kind> Quantity<K> {
     /// The text that it was read from.
     #[must_use]

@@ -1,6 +1,7 @@
 //! Promise: `[connection]` says how ranks get connected, in units, and every wrong value is answered with its place.
 
-use platform::{AtLimit, ConnectionMode, Override, Platform};
+use platform::{Override, Platform};
+use settings::{AtLimit, ConnectionMode};
 
 fn read(section: &str) -> Result<Platform, String> {
     let text = format!("version = 1\nhosts.a.speed = \"1Gf\"\n[connection]\n{section}\n");

@@ -259,7 +259,10 @@ fn limits_of_the_message_layer() {
                 [hosts.a]\nspeed = \"1f\"\n";
     let platform = Platform::parse("p.toml", text).unwrap();
     let protocol = platform.protocol();
-    assert_eq!((protocol.credits, protocol.reserved), (Some(4), Some(0)));
+    assert_eq!(
+        (protocol.limits.credits, protocol.limits.reserved),
+        (Some(4), 0)
+    );
     assert!(protocol.is_limited());
     let shown = platform.summary().to_string();
     let line = "limits: 4 credits per connection, 0 of each reserved for control, \

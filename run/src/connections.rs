@@ -4,9 +4,9 @@
 use std::iter::Sum;
 use std::rc::Rc;
 
-use mpi::connection::{AtLimit, Settings as Connector};
-use mpi::{ConnectionStatistics, Connections};
-use platform::{Connection, ConnectionMode};
+use mpi::{ConnectionMode, ConnectionSettings, ConnectionStatistics};
+use platform::Connection;
+use platform::units::{Duration, Size};
 use serde::{Deserialize, Serialize};
 use sim_core::Time;
 
@@ -47,30 +47,10 @@ pub struct ConnectionTotals {
     pub broken: u64,
 }
 
-/// Returns the settings of the platform, if connections are not for free.
-pub(crate) fn connections(connection: &Connection) -> Option<Connections> {
-    if connection.mode == ConnectionMode::Free {
-        return None;
-    }
-    Some(Connections {
-        is_static: connection.mode == ConnectionMode::Static,
-        connector: Connector {
-            descriptors: connection.descriptors,
-            at_limit: match connection.at_limit {
-                platform::AtLimit::Wait => AtLimit::Wait,
-                platform::AtLimit::Fail => AtLimit::Fail,
-            },
-            ..Connector::NONE
-        },
-        idle_close: connection.idle_close.as_ref().map(|idle| idle.as_secs()),
-        connect_time: connection.connect_time.as_secs(),
-        accept_time: connection.accept_time.as_secs(),
-        message_time: connection.message_time.as_secs(),
-        socket_size: connection.socket_size.bytes(),
-        request_size: connection.request_size.bytes(),
-        response_size: connection.response_size.bytes(),
-        close_size: connection.close_size.bytes(),
-    })
+/// Returns the connection setup of the platform, if connections have a cost.
+pub(crate) fn connections(connection: &Connection) -> Option<ConnectionSettings> {
+    (connection.mode != ConnectionMode::Free)
+        .then(|| connection.map(Size::bytes, Duration::as_secs))
 }
 
 /// Whether so many ranks can be connected.

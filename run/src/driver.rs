@@ -10,14 +10,12 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use fabric::{
-    AdapterCosts, Capture, CaptureFilter, Costs, Fabric, Flow, LogGops, VerbsFabric, VerbsSettings,
+    AdapterCosts, Capture, CaptureFilter, Fabric, Flow, LogGops, VerbsFabric, VerbsSettings,
 };
 use models::packet::{PacketSettings, PlatformTopology};
-use mpi::{Limits, OverheadTable, PostingCost, Section, Settings, TransportMode};
-use platform::units::Duration;
-use platform::{
-    Carriage, HostNames, NoRoute, OverheadSection, Platform, Ready, Synchronous, VerbsParameters,
-};
+use mpi::{Overheads, PostingCost, Settings};
+use platform::units::{Duration, Size};
+use platform::{HostNames, NoRoute, Platform, Ready, Synchronous, VerbsParameters};
 use sim_core::{ActorId, Console, HostId, Observed, Outcome, Progress, Report, Simulation, Time};
 
 use crate::connections::{ConnectionTotals, Stall, connections, losses, stalls, totals};
@@ -268,24 +266,25 @@ fn record(simulation: &mut Simulation, fabric: Option<&Rc<dyn Fabric>>, recordin
 fn settings(platform: &Platform, options: &Options) -> Settings {
     let network = platform.network();
     let asked = options.send_mode.map(SendMode::threshold);
-    let in_file = platform.protocol().eager_threshold.bytes();
-    let copy_bandwidth = platform.protocol().copy_bandwidth.as_ref();
+    let protocol = platform.protocol();
+    let in_file = protocol.eager_threshold.bytes();
+    let copy_bandwidth = protocol.copy_bandwidth.as_ref();
     let fluid = network.fluid.as_ref();
     let small = fluid.and_then(|fluid| fluid.async_small_threshold.as_ref());
-    let overheads = fluid.map(|fluid| fluid.overheads.clone());
-    let platform::Overheads { os, ois, or } = overheads.unwrap_or_default();
     Settings {
         phantom: options.phantom,
         tells_eager_sends: network.loggops.is_some(),
         transfer_threshold: asked.unwrap_or(small.map_or(u64::MAX, |small| small.bytes())),
         envelope: network.envelope_bytes(),
-        os: overhead(&os),
-        ois: overhead(&ois),
-        or: overhead(&or),
+        overheads: fluid.map_or(Overheads::NONE, |fluid| {
+            fluid.overheads.map(Size::bytes, Duration::as_secs)
+        }),
         copy_bandwidth: copy_bandwidth.map_or(f64::INFINITY, |rate| rate.bytes_per_s()),
-        limits: limits(platform.protocol()),
+        limits: protocol
+            .is_limited()
+            .then(|| protocol.limits.map(Size::bytes)),
         connections: connections(platform.connection()),
-        ..costs(platform.protocol(), asked.unwrap_or(in_file))
+        ..costs(protocol, asked.unwrap_or(in_file))
     }
 }
 
@@ -310,41 +309,9 @@ fn costs(protocol: &platform::Protocol, eager_threshold: u64) -> Settings {
             packet: seconds(&protocol.packet_cost),
             batch: seconds(&protocol.batch_cost),
         },
-        variant: match protocol.carriage {
-            Some(Carriage::Stream) => TransportMode::Stream,
-            _ => TransportMode::Packet,
-        },
+        variant: protocol.carriage.unwrap_or_default(),
         ..Settings::new(eager_threshold)
     }
-}
-
-/// The limits that the platform sets, if any.
-fn limits(protocol: &platform::Protocol) -> Option<Limits> {
-    if !protocol.is_limited() {
-        return None;
-    }
-    let bytes = |size: &Option<platform::units::Size>| size.as_ref().map(|size| size.bytes());
-    let defaults = Limits::NONE;
-    Some(Limits {
-        packet: bytes(&protocol.packet).unwrap_or(defaults.packet),
-        buffers: protocol.buffers,
-        credits: protocol.credits,
-        reserved: protocol.reserved.unwrap_or(defaults.reserved),
-        eager_messages: protocol.eager_messages,
-        eager_bytes: bytes(&protocol.eager_bytes),
-        unexpected: bytes(&protocol.unexpected),
-        batch: protocol.batch.unwrap_or(defaults.batch),
-        direct: protocol.direct.unwrap_or(defaults.direct),
-    })
-}
-
-fn overhead(sections: &[OverheadSection]) -> OverheadTable {
-    let section = |section: &OverheadSection| Section {
-        above: section.above.bytes(),
-        time: section.time.as_secs(),
-        per_byte: section.per_byte.as_secs(),
-    };
-    OverheadTable::new(sections.iter().map(section).collect())
 }
 
 /// The device between the ranks that the network model asks for.
@@ -365,13 +332,7 @@ fn device(
     let Some(loggops) = &network.loggops else {
         return Flow::new(simulation.port(), ranks, settings);
     };
-    let costs = Costs {
-        latency: loggops.latency.span(),
-        overhead: loggops.overhead.span(),
-        gap: loggops.gap.span(),
-        gap_per_byte: loggops.gap_per_byte.span(),
-        overhead_per_byte: loggops.overhead_per_byte.span(),
-    };
+    let costs = loggops.map(Duration::span);
     LogGops::new(simulation.port(), ranks, settings, costs)
 }
 

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::rc::Rc;
 
-use platform::{ConnectionMode, Platform};
+use mpi::ConnectionMode;
+use platform::Platform;
 use sim_core::{ActorId, Console, Level, LogLine, Observed};
 
 /// The lines that each actor has printed.

@@ -10,11 +10,12 @@
 use super::values::Importer;
 use super::xml::Element;
 use platform::file::{Protocol, cut};
-use platform::units::Size;
+use platform::units::{Duration, Size};
 use platform::{
     CROSSTRAFFIC, FactorStep, Factors, FluidParameters, IbPenaltyFactors, NetworkModel,
-    NetworkParameters, OverheadSection,
+    NetworkParameters,
 };
+use settings::{OverheadSection, OverheadTable};
 
 /// Names of SimGrid's models in lower case, which are the names of ours, its default first.
 const MODELS: [&str; 6] = ["lv08", "cm02", "raw", "smpi", "ib", "constant"];
@@ -235,10 +236,15 @@ impl Importer {
     }
 
     /// Returns the costs of calls, by size; sections that cost nothing are none.
-    fn overhead(&mut self, flag: &Element, id: &str, value: &str) -> Option<Vec<OverheadSection>> {
+    fn overhead(
+        &mut self,
+        flag: &Element,
+        id: &str,
+        value: &str,
+    ) -> Option<OverheadTable<Size, Duration>> {
         let is_default = value.split(':').all(|number| number.trim() == "0");
         if is_default {
-            return Some(Vec::new());
+            return Some(OverheadTable::NONE);
         }
         let rows = self.table(flag, id, value, 3)?;
         let section = |row: &Vec<f64>| {
@@ -248,7 +254,8 @@ impl Importer {
                 per_byte: self.quantity(flag, id, &row[2].to_string(), "s")?,
             })
         };
-        rows.iter().map(section).collect()
+        let sections = rows.iter().map(section).collect::<Option<_>>()?;
+        Some(OverheadTable::new(sections))
     }
 
     /// Three numbers above 0.

@@ -331,8 +331,8 @@ fn flags_of_the_network_models() {
         fluid.async_small_threshold.map(|size| size.bytes()),
         Some(128)
     );
-    assert_eq!(fluid.overheads.os.len(), 1);
-    assert_eq!(fluid.overheads.os[0].per_byte.as_secs(), 2e-9);
+    assert_eq!(fluid.overheads.os.sections().len(), 1);
+    assert_eq!(fluid.overheads.os.sections()[0].per_byte.as_secs(), 2e-9);
     assert!(fluid.overheads.or.is_empty());
 }
 

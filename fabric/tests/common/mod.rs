@@ -17,11 +17,14 @@ use std::future::Future;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use fabric::{Costs, Fabric, Flow, LogGops, VerbsFabric, VerbsSettings};
+use fabric::{Fabric, Flow, LogGops, VerbsFabric, VerbsSettings};
 use models::packet::PlatformTopology;
-use mpi::{Comm, ConnectionStatistics, Connections, Settings};
+use mpi::{Comm, ConnectionSettings, ConnectionStatistics, Settings};
 use platform::{HostNames, Platform};
-use sim_core::{ActorId, ActorResult, Clock, HostId, Outcome, Report, Simulation, Time, WaitGraph};
+use settings::LogGopsParameters;
+use sim_core::{
+    ActorId, ActorResult, Clock, HostId, Outcome, Report, Simulation, Span, Time, WaitGraph,
+};
 
 const NODES: &str = r#"
 version = 1
@@ -43,7 +46,7 @@ pub struct Runner {
     settings: Settings,
     clock: Clock,
     /// Over the LogGOPS device with these costs, instead of over flows.
-    costs: Option<Costs>,
+    costs: Option<LogGopsParameters<Span>>,
     /// Over the verbs device with these settings, instead of over flows.
     verbs: Option<VerbsSettings>,
     /// The platform file.
@@ -93,7 +96,7 @@ pub struct Run {
 }
 
 impl Runner {
-    pub fn connecting(mut self, connections: Connections) -> Self {
+    pub fn connecting(mut self, connections: ConnectionSettings) -> Self {
         self.settings.connections = Some(connections);
         self
     }
@@ -118,7 +121,7 @@ impl Runner {
         self
     }
 
-    pub fn with_costs(mut self, costs: Costs) -> Self {
+    pub fn with_costs(mut self, costs: LogGopsParameters<Span>) -> Self {
         self.costs = Some(costs);
         self.settings.tells_eager_sends = true;
         self

@@ -3,9 +3,10 @@
 
 use sim_core::{HostId, Span};
 
-use platform::LogGops;
+use platform::units::Duration;
 use platform::{Compat, FluidParameters, NetworkParameters};
 use platform::{Platform, Route};
+use settings::LogGopsParameters;
 
 /// Activities this near to the current date, in seconds, end with it.
 const TOGETHER_S: f64 = 1e-12;
@@ -14,6 +15,7 @@ const TOGETHER_SIMGRID_S: f64 = 1e-9;
 
 /// The parameters as the formula needs them.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "a run has one")]
 pub(super) enum ModelKind {
     Fluid {
         parameters: FluidParameters,
@@ -29,14 +31,14 @@ pub(super) enum ModelKind {
 #[derive(Debug)]
 pub(super) enum FixedDuration {
     Constant(Span),
-    Message(LogGops),
+    Message(LogGopsParameters),
 }
 
 impl FixedDuration {
     pub(super) fn duration(&self, bytes: f64) -> Span {
         match self {
             Self::Constant(duration) => *duration,
-            Self::Message(costs) => costs.alone(bytes),
+            Self::Message(costs) => Span::from_secs(costs.message_time(bytes)),
         }
     }
 }
@@ -51,7 +53,7 @@ impl ModelKind {
                 compat: network.compat,
             },
             None => Self::FixedDuration(match &network.loggops {
-                Some(costs) => FixedDuration::Message(costs.clone()),
+                Some(costs) => FixedDuration::Message(costs.map(Duration::as_secs)),
                 None => {
                     let duration = network.duration.as_ref();
                     FixedDuration::Constant(Span::from_secs(

@@ -33,70 +33,12 @@ use std::task::Waker;
 pub use statistics::ConnectionStatistics;
 
 use self::sockets::{Done, Sockets};
-use crate::Envelope;
 use crate::channel::{Channel, Event, Interest, Level, Packet, PacketHeader, Settings, Token};
 use crate::channel::{ConnectionLifecycle, RankHost, RemoteMemory};
 use crate::connection::{Connector, Failure, Group, Output, Peer, Settings as ConnectorSettings};
 use crate::exploration::CausalityHooks;
 use crate::exploration::ExplorationHooks;
-
-/// How ranks get connected, the same at every rank. Times in seconds, sizes in bytes.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Connections {
-    /// True if all pairs are connected before the program begins; otherwise a pair is at its first
-    /// message.
-    pub is_static: bool,
-    /// The limit of descriptors and the like.
-    pub connector: ConnectorSettings,
-    /// A connection that has not been used for so long is closed.
-    pub idle_close: Option<f64>,
-    /// What a process needs to open a socket, before the first packet leaves.
-    pub connect_time: f64,
-    /// What a process needs to accept one, before it answers.
-    pub accept_time: f64,
-    /// What a process needs for each message of the handshake and of the close protocol that it
-    /// reads.
-    pub message_time: f64,
-    /// The packets that open and end a socket below the handshake.
-    pub socket_size: u64,
-    /// The request to open a connection.
-    pub request_size: u64,
-    /// Its answer.
-    pub response_size: u64,
-    /// A packet of the close protocol.
-    pub close_size: u64,
-}
-
-impl Connections {
-    /// Nothing takes time of a process, and nothing is limited. 64 bytes is the shortest frame of
-    /// Ethernet (IEEE 802.3).
-    pub const ON_DEMAND: Self = Self {
-        is_static: false,
-        connector: ConnectorSettings::NONE,
-        idle_close: None,
-        connect_time: 0.0,
-        accept_time: 0.0,
-        message_time: 0.0,
-        socket_size: 64,
-        request_size: 64,
-        response_size: 64,
-        close_size: 64,
-    };
-}
-
-impl Connections {
-    /// The same where no time passes: nothing takes any, and no connection has been idle for long.
-    #[must_use]
-    pub const fn without_time(&self) -> Self {
-        Self {
-            idle_close: None,
-            connect_time: 0.0,
-            accept_time: 0.0,
-            message_time: 0.0,
-            ..*self
-        }
-    }
-}
+use crate::{ConnectionMode, ConnectionSettings, Envelope};
 
 /// Tokens of this layer are from here on; those of the engine are places in its list of operations,
 /// below.
@@ -194,7 +136,12 @@ pub(crate) fn connect(channel: Box<dyn Channel>) -> Box<dyn Channel> {
         return channel;
     };
     let group = Group::of_ranks("world", channel.size());
-    let mut connector = Connector::new(group, channel.rank(), connections.connector);
+    let connector_settings = ConnectorSettings {
+        descriptors: connections.descriptors,
+        at_limit: connections.at_limit,
+        ..ConnectorSettings::NONE
+    };
+    let mut connector = Connector::new(group, channel.rank(), connector_settings);
     let listener = connector.listen();
     let driver = ConnectionDriver {
         connector,
@@ -217,7 +164,7 @@ pub(crate) fn connect(channel: Box<dyn Channel>) -> Box<dyn Channel> {
 }
 
 /// What the settings say about connections.
-fn connections(channel: &dyn Channel) -> &Connections {
+fn connections(channel: &dyn Channel) -> &ConnectionSettings {
     let connections = &channel.settings().connections;
     connections
         .as_ref()
@@ -426,7 +373,7 @@ impl ConnectionDriver {
 
     /// Opens all connections; true when that is done.
     fn open_all(&mut self, channel: &dyn Channel) -> bool {
-        if !connections(channel).is_static {
+        if connections(channel).mode != ConnectionMode::Static {
             return true;
         }
         if !std::mem::replace(&mut self.opens, true) {

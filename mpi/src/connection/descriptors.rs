@@ -9,9 +9,11 @@
 //! idle connections closed then, because to refuse them could block two processes that wait for
 //! each other.
 
+use settings::AtLimit;
+
 use super::perform::Detail;
 use super::virtual_connection::{Event as VcEvent, State};
-use super::{AtLimit, ConnectionId, Connector, Failure, Peer, SeededDefect, socket};
+use super::{ConnectionId, Connector, Failure, Peer, SeededDefect, socket};
 
 impl Connector {
     /// Sockets besides the listener.

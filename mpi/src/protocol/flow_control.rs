@@ -22,10 +22,10 @@ use std::collections::{BTreeMap, VecDeque};
 pub(crate) use connection::{Connection, Hold, Kind, OutboundMessage, Slot};
 pub use told::{ConnectionReport, FlowReport};
 
-use crate::channel::{Packet, PostingCost, Returned, Settings, Token, TransportMode};
+use crate::channel::{Packet, PostingCost, Returned, Settings, Token};
 use crate::protocol::defect::{ProtocolDefect, ProtocolDefects};
 use crate::protocol::machine;
-use crate::{Buffer, Limits};
+use crate::{Buffer, Limits, TransportMode};
 
 /// What the engine has to do.
 #[derive(Clone, Debug)]
@@ -102,7 +102,7 @@ impl FlowControl {
             // The stream cuts messages up, holds senders back and keeps what was not read, by
             // itself.
             TransportMode::Stream => Self::new(&Limits {
-                packet: u64::MAX,
+                packet: None,
                 credits: None,
                 direct: true,
                 ..limits.clone()
@@ -117,7 +117,6 @@ impl FlowControl {
 
     pub(crate) fn new(limits: &Limits) -> Self {
         let limits = Limits {
-            packet: limits.packet.max(1),
             buffers: limits.buffers.map(|buffers| buffers.max(1)),
             ..limits.clone()
         };
@@ -147,8 +146,8 @@ impl FlowControl {
     }
 
     /// The largest payload of a packet.
-    pub(crate) const fn packet(&self) -> u64 {
-        self.limits.packet
+    pub(crate) fn packet(&self) -> u64 {
+        self.limits.packet_max()
     }
 
     /// The most packets for which a peer waits at once.

@@ -19,7 +19,7 @@ use crate::exploration::{CausalityHooks, choose};
 use crate::matching::UnexpectedMessage;
 use crate::protocol::engine::ProtocolEngine;
 use crate::protocol::waiting::{Blocked, Waiting, Waits};
-use crate::{Comm, Pattern};
+use crate::{Comm, ConnectionMode, Pattern};
 
 /// After this many negative answers of tests without any change, the rank waits for one.
 const FAILURES_MAX: u32 = 1000;
@@ -399,7 +399,7 @@ impl Process {
     #[must_use]
     pub fn connects_at_init(&self) -> bool {
         let connections = &self.channel.settings().connections;
-        connections.as_ref().is_some_and(|how| how.is_static)
+        matches!(connections, Some(connections) if connections.mode == ConnectionMode::Static)
     }
 
     /// Connects to all ranks if that is how they [get connected](Self::connects_at_init): what

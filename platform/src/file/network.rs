@@ -1,5 +1,6 @@
 //! Reading `[network]`: the preset, the parameters that replace its own, and what has no meaning in that model.
 
+use settings::{OverheadSection, OverheadTable, Overheads};
 use toml::Spanned;
 use toml::de::DeValue;
 
@@ -7,9 +8,9 @@ use super::field::{InvalidValue, ParseField};
 use super::section::{Collector, Section};
 use crate::network::{
     Compat, FactorStep, Factors, IbPenaltyFactors, NetworkDevice, NetworkModel, NetworkParameters,
-    OverheadSection, Overheads, VerbsParameters,
+    VerbsParameters,
 };
-use crate::units::Size;
+use crate::units::{Duration, Size};
 
 /// All keys of `[network]`.
 const KEYS: [&str; 23] = [
@@ -413,17 +414,17 @@ fn overhead(
     collector: &mut Collector,
     value: &Spanned<DeValue<'_>>,
     key: &'static str,
-) -> Option<Vec<OverheadSection>> {
+) -> Option<OverheadTable<Size, Duration>> {
     let Some(array) = value.get_ref().as_array() else {
         let expected = "an array of { above = SIZE, time = DURATION, per_byte = DURATION }";
         collector.wrong(value.span(), InvalidValue::kind(value.get_ref(), expected));
         return None;
     };
-    let mut sections: Vec<OverheadSection> = Vec::with_capacity(array.len());
+    let mut sections: Vec<OverheadSection<Size, Duration>> = Vec::with_capacity(array.len());
     for entry in array {
         let keys = ["above", "time", "per_byte"];
         let section = collector.section(entry, entry.span(), format!("section of {key}"), &keys)?;
-        let above = collector.required(&section, "above", "\"64KiB\"");
+        let above: Option<Size> = collector.required(&section, "above", "\"64KiB\"");
         let time = collector.required(&section, "time", "\"1us\"");
         let per_byte = collector.required(&section, "per_byte", "\"10ps\"");
         let next = OverheadSection {
@@ -440,7 +441,7 @@ fn overhead(
         }
         sections.push(next);
     }
-    Some(sections)
+    Some(OverheadTable::new(sections))
 }
 
 fn ib_penalty_factors(

@@ -1,12 +1,13 @@
 //! Reading `[protocol]`: the eager threshold, and what the message layer may use up.
 
+use settings::TransportMode;
 use toml::Spanned;
 use toml::de::DeValue;
 
 use super::Protocol;
 use super::field::{InvalidValue, ParseField, word};
 use super::section::{Collector, Section};
-use crate::protocol::{Carriage, Preset, Ready, Synchronous};
+use crate::protocol::{Preset, Ready, Synchronous};
 use crate::units::Size;
 
 /// All keys of `[protocol]`.
@@ -45,8 +46,14 @@ macro_rules! words {
 words! {
     Preset, "preset of the protocol";
     Ready, "meaning of ready sends";
-    Carriage, "carriage";
     Synchronous, "synchronous send protocol";
+}
+
+impl ParseField for TransportMode {
+    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, InvalidValue> {
+        let values = [Self::Packet, Self::Stream];
+        word(value, "carriage", &["packet", "stream"], &values)
+    }
 }
 
 /// A count that may be 0.
@@ -79,10 +86,11 @@ pub(super) fn protocol(
     if let Some(bandwidth) = collector.optional(&section, "copy_bandwidth") {
         protocol.copy_bandwidth = bandwidth;
     }
+    let limits = &mut protocol.limits;
     let packet: Option<Size> = limit(collector, &section, "packet");
     if let Some(packet) = packet {
         if packet.bytes() > 0 {
-            protocol.packet = Some(packet);
+            limits.packet = Some(packet);
         } else if let Some(value) = section.get("packet") {
             let problem = "packet size of 0".to_owned();
             collector.add(
@@ -93,15 +101,20 @@ pub(super) fn protocol(
             );
         }
     }
-    protocol.buffers = limit(collector, &section, "buffers");
-    protocol.credits = limit(collector, &section, "credits");
-    protocol.reserved = limit(collector, &section, "reserved").map(|Count(count)| count);
-    protocol.eager_messages =
-        limit(collector, &section, "eager_messages").map(|Count(count)| count);
-    protocol.eager_bytes = limit(collector, &section, "eager_bytes");
-    protocol.unexpected = limit(collector, &section, "unexpected");
-    protocol.batch = limit(collector, &section, "batch");
-    protocol.direct = limit(collector, &section, "direct");
+    limits.buffers = limit(collector, &section, "buffers");
+    limits.credits = limit(collector, &section, "credits");
+    if let Some(Count(reserved)) = limit(collector, &section, "reserved") {
+        limits.reserved = reserved;
+    }
+    limits.eager_messages = limit(collector, &section, "eager_messages").map(|Count(count)| count);
+    limits.eager_bytes = limit(collector, &section, "eager_bytes");
+    limits.unexpected = limit(collector, &section, "unexpected");
+    if let Some(batch) = limit(collector, &section, "batch") {
+        limits.batch = batch;
+    }
+    if let Some(direct) = limit(collector, &section, "direct") {
+        limits.direct = direct;
+    }
     protocol.preset = limit(collector, &section, "preset");
     protocol.control = limit(collector, &section, "control");
     protocol.synchronous = limit(collector, &section, "synchronous");

@@ -17,8 +17,8 @@
 //! - no packets: a fair share is exact at every moment, and buffers never overflow.
 
 use super::factors::Factors;
-use super::overhead::Overheads;
 use super::parameters::{FluidParameters, Loopback, NetworkModel, NetworkParameters, Row, size};
+use settings::Overheads;
 
 /// The row of the model in the list of all.
 pub(super) const MODEL: NetworkModel = NetworkModel(&Row {

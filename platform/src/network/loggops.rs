@@ -26,41 +26,13 @@
 //! in the LogGOPS model", LSAP workshop at HPDC 2010; defaults as those of the simulator of that
 //! name.
 
-use serde::Serialize;
-use sim_core::Span;
+use settings::LogGopsParameters;
 
 use super::parameters::{NetworkModel, NetworkParameters, Row};
 use crate::units::Duration;
 
-/// What a message costs.
-#[derive(Clone, PartialEq, Serialize, Debug)]
-pub struct LogGops {
-    /// L, in seconds: from the end of the sender's overhead to the arrival of the first byte.
-    pub latency: Duration,
-    /// o, in seconds: the processor's work for a message, at either end.
-    pub overhead: Duration,
-    /// g, in seconds: from the start of a message at an adapter to the next one.
-    pub gap: Duration,
-    /// G, in seconds per byte at an adapter, for each byte but the first.
-    pub gap_per_byte: Duration,
-    /// O, in seconds per byte at a processor, for each byte but the first.
-    pub overhead_per_byte: Duration,
-}
-
-impl LogGops {
-    /// Returns the duration of a message alone, from the call that sends it to the end of the work
-    /// of its receiver.
-    #[must_use]
-    pub fn alone(&self, bytes: f64) -> Span {
-        let rest = (bytes - 1.0).max(0.0);
-        let per_byte = self
-            .gap_per_byte
-            .as_secs()
-            .max(self.overhead_per_byte.as_secs());
-        Span::from_secs(self.overhead.as_secs() + self.latency.as_secs())
-            + Span::from_secs(self.overhead.as_secs() + rest * per_byte)
-    }
-}
+/// The parameters of the model, with the texts of the file.
+pub type LogGops = LogGopsParameters<Duration>;
 
 /// The row of the model in the list of all.
 pub(super) const MODEL: NetworkModel = NetworkModel(&Row {
@@ -78,7 +50,7 @@ fn preset() -> NetworkParameters {
         fluid: None,
         ib_penalty_factors: None,
         duration: None,
-        loggops: Some(LogGops {
+        loggops: Some(LogGopsParameters {
             latency: time("2500ns"),
             overhead: time("1500ns"),
             gap: time("1000ns"),
@@ -87,19 +59,5 @@ fn preset() -> NetworkParameters {
         }),
         device: None,
         verbs: None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_message_alone() {
-        let costs = preset().loggops.expect("its parameters");
-        let of = |bytes| costs.alone(bytes).as_secs();
-        assert!((of(1.0) - 5.5e-6).abs() < 1e-18);
-        assert!((of(0.0) - 5.5e-6).abs() < 1e-18);
-        assert!((of(1001.0) - 11.5e-6).abs() < 1e-18);
     }
 }

@@ -19,11 +19,11 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize, Serializer};
+use settings::Overheads;
 
 use super::factors::Factors;
 use super::flow;
 use super::loggops::LogGops;
-use super::overhead::Overheads;
 use super::verbs::VerbsParameters;
 use crate::units::{Bandwidth, Duration, Size};
 
@@ -132,7 +132,7 @@ pub struct FluidParameters {
     pub async_small_threshold: Option<Size>,
     /// What the calls of the message layer cost.
     #[serde(flatten)]
-    pub overheads: Overheads,
+    pub overheads: Overheads<Size, Duration>,
 }
 
 /// The implicit fatpipe that joins a host with itself where the platform declares no other way.

@@ -39,6 +39,13 @@ const fn unit(name: &'static str, decimal: i32, binary: i32) -> Unit {
     }
 }
 
+impl From<u32> for Size {
+    /// Returns a size in bytes, with the text `"NB"`.
+    fn from(bytes: u32) -> Self {
+        Self::of(format!("{bytes}B"), bytes.into())
+    }
+}
+
 impl Quantity<SizeKind> {
     /// The size in bytes.
     #[must_use]

@@ -85,7 +85,7 @@ pub const WAYS: [Receives; 4] = [
 
 /// Few of everything.
 pub const FEW: Limits = Limits {
-    packet: 20,
+    packet: Some(20),
     buffers: Some(2),
     credits: Some(4),
     ..Limits::NONE

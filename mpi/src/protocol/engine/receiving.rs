@@ -217,7 +217,7 @@ impl ProtocolEngine {
     /// Notes what the completion of a receive costs.
     #[inline]
     pub(super) fn add_charge(&mut self, channel: &dyn Channel, receive: Token, length: u64) {
-        let cost = channel.settings().or.of(length);
+        let cost = channel.settings().overheads.or.of(length);
         let operation = &mut self.operations[receive as usize];
         if cost > 0.0 && !operation.released {
             self.debts += u32::from(operation.owed == 0.0);

@@ -24,7 +24,7 @@ impl ProtocolEngine {
         if length >= settings.eager_threshold
             || settings.tells_eager_sends
             || !settings.is_pulled()
-            || settings.os.of(length) > 0.0
+            || settings.overheads.os.of(length) > 0.0
             || !self.is_plain()
             || self.lost.is_some()
             || !self.may_begin(channel)
@@ -77,9 +77,9 @@ impl ProtocolEngine {
     pub(super) fn charge_send(&mut self, channel: &dyn Channel, length: u64, call: SendCall) {
         let settings = channel.settings();
         let cost = if !call.blocks {
-            settings.ois.of(length)
+            settings.overheads.ois.of(length)
         } else if length < settings.eager_threshold && !call.synchronous {
-            settings.os.of(length)
+            settings.overheads.os.of(length)
         } else {
             0.0
         };

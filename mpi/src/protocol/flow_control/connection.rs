@@ -72,11 +72,11 @@ impl OutboundMessage {
         let rest = self.available - sent;
         if self.available == self.payload.len() {
             limits.packets(rest)
-        } else if limits.packet == u64::MAX {
+        } else if limits.packet.is_none() {
             u64::from(rest > 0)
         } else {
             // Only full ones: the last one may be shorter.
-            rest / limits.packet
+            rest / limits.packet_max()
         }
     }
 

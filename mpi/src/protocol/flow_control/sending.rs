@@ -128,7 +128,7 @@ impl Connection {
         let message = self.current();
         let eager = message.kind == Kind::Eager;
         let several = matches!(message.header, PacketHeader::Synchronous { .. })
-            && message.payload.len() > limits.packet;
+            && message.payload.len() > limits.packet_max();
         several || eager && (self.converting || self.would_exceed(limits, message.payload.len()))
     }
 
@@ -166,7 +166,7 @@ impl Connection {
     fn cost(&self, limits: &Limits, costs: &Costs, packets: u32) -> f64 {
         let message = self.current();
         let bytes = limits
-            .packet
+            .packet_max()
             .saturating_mul(packets.into())
             .min(message.available - message.sent);
         // The first packet of several is packed, whatever it is of.
@@ -181,7 +181,7 @@ impl Connection {
     fn after(&self, limits: &Limits, packets: u32) -> Event {
         let message = self.current();
         let posted = limits
-            .packet
+            .packet_max()
             .saturating_mul(packets.into())
             .min(message.available - message.sent);
         let sent = message.sent + posted;
@@ -305,7 +305,7 @@ impl Connection {
         message.operation = None;
         message.available = 0;
         // A message that can never be eager says nothing about the others.
-        let never = length > limits.packet && synchronous
+        let never = length > limits.packet_max() && synchronous
             || limits
                 .eager_window()
                 .is_some_and(|window| limits.packets(length) > window.into());
@@ -316,7 +316,7 @@ impl Connection {
     fn post_first(&mut self, limits: &Limits, shared: &mut Shared, reports: &mut [u64]) {
         let message = self.message.as_mut().expect("there is a CAR to post");
         let length = message.payload.len();
-        let whole = length <= limits.packet && length == message.available;
+        let whole = length <= limits.packet_max() && length == message.available;
         if message.kind == Kind::Eager {
             self.outstanding.messages += 1;
             self.outstanding.bytes += length;
@@ -348,7 +348,7 @@ impl Connection {
         } else {
             message
                 .payload
-                .part(0, limits.packet.min(message.available))
+                .part(0, limits.packet_max().min(message.available))
         };
         message.sent = payload.len();
         message.whole = whole;
@@ -367,7 +367,7 @@ impl Connection {
         let offset = message.sent;
         let payload = message
             .payload
-            .part(offset, limits.packet.min(message.available - offset));
+            .part(offset, limits.packet_max().min(message.available - offset));
         message.sent += payload.len();
         shared.tell_forwarded(message, payload.len());
         let header = match message.header {

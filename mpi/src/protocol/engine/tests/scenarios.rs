@@ -12,7 +12,7 @@ pub(super) fn settings(buffers: u32, credits: u32, reserved: u32) -> Settings {
         phantom: true,
         acknowledged: true,
         limits: Some(Limits {
-            packet: 20,
+            packet: Some(20),
             buffers: Some(buffers),
             credits: Some(credits),
             reserved,

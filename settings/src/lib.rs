@@ -1,0 +1,22 @@
+//! Parameters of message passing that a platform file can set.
+//!
+//! Each type is generic over the form of its sizes (`S`) and times (`T`). As numbers, in bytes and
+//! seconds, they are what the message layer and the simulated devices compute with; as texts with
+//! units they are what a platform file contains. A method `map` converts the second form into the
+//! first one. So `platform` and `mpi` share the names, the defaults and the documentation of these
+//! parameters, and do not know each other.
+//!
+//! *Not decided here*: the protocols, which the package `mpi` documents, and the syntax and the
+//! ranges of values in a file, which the package `platform` checks.
+
+mod connection;
+mod limits;
+mod loggops;
+mod overhead;
+mod transport;
+
+pub use connection::{AtLimit, ConnectionMode, ConnectionSettings};
+pub use limits::Limits;
+pub use loggops::LogGopsParameters;
+pub use overhead::{OverheadSection, OverheadTable, Overheads};
+pub use transport::TransportMode;

@@ -1,0 +1,16 @@
+//! The transport service below the message layer.
+
+use serde::Serialize;
+
+/// Transport of packets between ranks.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Debug, Default)]
+#[serde(rename_all = "kebab-case")]
+pub enum TransportMode {
+    /// Separate packets: each leaves a packet buffer and arrives in one at the peer, as with
+    /// InfiniBand verbs.
+    #[default]
+    Packet,
+    /// One byte stream to each peer with its own flow control, as TCP: a message of any length is
+    /// one packet, and data wait for no buffers and credits.
+    Stream,
+}

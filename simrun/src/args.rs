@@ -7,7 +7,7 @@ use std::str::FromStr;
 use clap::{Args, ValueEnum};
 use platform::Override;
 use platform::units::Duration;
-use run::{LogFilter, Mapping, RankMap, SendMode};
+use run::{Folder, LogFilter, Mapping, RankMap, RecordError, SendMode};
 
 use crate::Size;
 use crate::pcap::PcapArgs;
@@ -35,6 +35,56 @@ pub enum Payload {
 /// Meanings of the exit statuses, for the end of help texts.
 pub const EXIT_STATUS: &str = "\
 Exit status: 0 finished, 1 program failed, 2 usage or input error, 3 limit reached, 130 interrupted.";
+
+/// Options of the record of a run.
+#[derive(Args, Clone, Debug)]
+pub struct RecordArgs {
+    /// Write a record of the run to this directory
+    #[arg(short, long, value_name = "DIR", help_heading = "Output")]
+    pub out: Option<PathBuf>,
+
+    /// Replace an existing record in the directory of --out
+    #[arg(long, requires = "out", help_heading = "Output")]
+    pub force: bool,
+}
+
+impl RecordArgs {
+    /// Opens the directory of the record, if there is to be one; it must not contain the `inputs`.
+    ///
+    /// # Errors
+    /// [`RecordError`] if it cannot be written or contains something else.
+    pub(crate) fn open(&self, inputs: &[&Path]) -> Result<Option<Folder>, RecordError> {
+        let folder = self.out.as_deref();
+        folder
+            .map(|out| Folder::open(out, self.force, inputs))
+            .transpose()
+    }
+}
+
+/// Option of the lines that ranks print.
+#[derive(Args, Clone, Copy, Debug)]
+pub struct PrefixArgs {
+    /// Prefix each line of program output with the rank [default: false in simulations, true in
+    /// real runs]
+    #[arg(
+        verbatim_doc_comment,
+        long,
+        value_name = "true|false",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true",
+        hide_possible_values = true,
+        help_heading = "Output"
+    )]
+    pub prefix_rank: Option<bool>,
+}
+
+impl PrefixArgs {
+    /// Returns the value of the option, or that of the command.
+    pub(crate) fn unwrap_or(self, default: bool) -> bool {
+        self.prefix_rank.unwrap_or(default)
+    }
+}
 
 /// Output options of every command that executes a program.
 #[derive(Args, Clone, Debug)]
@@ -137,13 +187,9 @@ pub struct RunArgs {
     #[command(flatten)]
     pub output: OutputArgs,
 
-    /// Write a record of the run to this directory; the run can be reproduced from it
-    #[arg(short, long, value_name = "DIR", help_heading = "Output")]
-    pub out: Option<PathBuf>,
-
-    /// Replace an existing record in the directory of --out
-    #[arg(long, requires = "out", help_heading = "Output")]
-    pub force: bool,
+    /// Record of the run.
+    #[command(flatten)]
+    pub record: RecordArgs,
 
     /// Write the schedule of this run to FILE, for check --replay; a run that check cannot
     /// replay is reported, with the first step that differs
@@ -159,9 +205,9 @@ pub struct RunArgs {
     #[command(flatten)]
     pub(crate) pcap: PcapArgs,
 
-    /// Prefix each line of program output with the rank
-    #[arg(long, help_heading = "Output")]
-    pub prefix_rank: bool,
+    /// Prefix of program output.
+    #[command(flatten)]
+    pub prefix: PrefixArgs,
 
     /// Show the parameters in force before the run
     #[arg(short, long, conflicts_with = "quiet", help_heading = "Output")]

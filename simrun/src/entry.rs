@@ -160,7 +160,8 @@ fn run(name: &str, program: &Rc<dyn Program>, args: &RunArgs, arguments: &[OsStr
         Format::Json => Stream::Stderr,
         Format::Text => Stream::Stdout,
     };
-    let mut output = Output::new(stream, args.prefix_rank, args.output.log.clone());
+    let prefixes = args.prefix.unwrap_or(false);
+    let mut output = Output::new(stream, prefixes, args.output.log.clone());
     if start.folder.is_none() {
         output.stop_when_closed(Arc::clone(&start.stop));
     }
@@ -348,10 +349,7 @@ impl Start {
         let mut options = options(args, &stop).map_err(status::refuse)?;
         options.progress = Some(Arc::clone(&progress));
         let inputs = [path.as_path(), args.map.as_path()];
-        let folder = args.out.as_deref();
-        let folder = folder.map(|out| Folder::open(out, args.force, &inputs));
-        let folder = folder.transpose();
-        let folder = folder.map_err(status::refuse)?;
+        let folder = args.record.open(&inputs).map_err(status::refuse)?;
         Ok(Self {
             platform,
             path,

@@ -19,7 +19,7 @@ use real::{
 };
 use run::{Folder, Program, RankMap, SendMode};
 
-use crate::args::{Format, OutputArgs, ranks, send_mode};
+use crate::args::{Format, OutputArgs, PrefixArgs, RecordArgs, ranks, send_mode};
 use crate::arrival_args::StartupArgs;
 use crate::tcp_args::TcpArgs;
 use crate::verbs_args::{NO_VERBS, VerbsArgs};
@@ -203,28 +203,13 @@ pub struct RealArgs {
     #[command(flatten)]
     pub output: OutputArgs,
 
-    /// Write a record of the run to this directory
-    #[arg(short, long, value_name = "DIR", help_heading = "Output")]
-    pub out: Option<PathBuf>,
+    /// Record of the run.
+    #[command(flatten)]
+    pub record: RecordArgs,
 
-    /// Replace an existing record in the directory of --out
-    #[arg(long, requires = "out", help_heading = "Output")]
-    pub force: bool,
-
-    /// Prefix each line of program output with the rank; false = no prefix
-    #[arg(
-        verbatim_doc_comment,
-        long,
-        value_name = "true|false",
-        num_args = 0..=1,
-        require_equals = true,
-        default_value_t = true,
-        default_missing_value = "true",
-        action = clap::ArgAction::Set,
-        hide_possible_values = true,
-        help_heading = "Output"
-    )]
-    pub prefix_rank: bool,
+    /// Prefix of program output.
+    #[command(flatten)]
+    pub prefix: PrefixArgs,
 
     /// Output mode: now, or at-end (buffered until the rank ends, so that printing does not
     /// disturb measurements; the lines of a killed rank are lost)
@@ -316,7 +301,7 @@ fn be_placed(
     };
     let told = (name.to_owned(), args.clone(), arguments.to_vec());
     let finished =
-        real::run_in_allocation(program, &options(args, args.prefix_rank), place, launch, {
+        real::run_in_allocation(program, &options(args, args.prefixes()), place, launch, {
             move |run| {
                 let (name, args, arguments) = told;
                 tell(&name, run, &args, &arguments).into()
@@ -390,9 +375,7 @@ fn settings(args: &RealArgs, starts: LaunchMode, ours: bool) -> Result<LaunchOpt
 }
 
 fn launch(name: &str, args: &RealArgs, arguments: &[OsString]) -> ExitCode {
-    let folder = args.out.as_deref();
-    let folder = folder.map(|out| Folder::open(out, args.force, &[]));
-    if let Err(error) = folder.transpose() {
+    if let Err(error) = args.record.open(&[]) {
         return status::refuse(error);
     }
     let launch = starts(name, args, arguments)
@@ -403,7 +386,7 @@ fn launch(name: &str, args: &RealArgs, arguments: &[OsString]) -> ExitCode {
         Err(code) => return code,
     };
     let mut lines = Lines {
-        prefix: args.prefix_rank,
+        prefix: args.prefixes(),
         is_json: args.output.format == Format::Json,
         problem: None,
     };
@@ -523,7 +506,7 @@ fn tell(name: &str, run: &RealRun, args: &RealArgs, arguments: &[OsString]) -> u
         let _ = writeln!(stderr, "{problem}");
     }
     drop(stderr);
-    let kept = args.out.as_deref().map(|folder| {
+    let kept = args.record.out.as_deref().map(|folder| {
         // A record that it holds has been refused before the run.
         let folder = Folder::open(folder, true, &[])?;
         folder.write(&[("record.json", record.to_json() + "\n")])
@@ -596,6 +579,11 @@ fn problem(run: &RealRun, args: &RealArgs) -> Option<String> {
 }
 
 impl RealArgs {
+    /// Returns true if each line of a rank begins with its number.
+    fn prefixes(&self) -> bool {
+        self.prefix.unwrap_or(true)
+    }
+
     /// Describes how ranks waited and what their sockets were given, in a few words.
     fn how(&self) -> String {
         let waits = match self.wait {

@@ -142,10 +142,7 @@ fn static_connections_are_made_before_the_program() {
         }
         messages(world, notes, 1, LONG).await
     };
-    let run = ranks(2)
-        .connecting(connections.clone())
-        .run(program)
-        .finished();
+    let run = ranks(2).connecting(connections).run(program).finished();
     // The side that accepts is connected when its answer is written, the other one when it has read
     // it.
     run.noted(&[
@@ -277,7 +274,7 @@ fn n9_n16_requests_that_come_while_a_rank_ends_are_refused() {
         for step in 0..24 {
             let late = f64::from(step) * 0.5e-6;
             let run = ranks(3)
-                .connecting(connections.clone())
+                .connecting(connections)
                 .run(move |world, _| async move {
                     if world.rank() == 0 {
                         world.sleep(late).await;

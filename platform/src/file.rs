@@ -30,7 +30,7 @@ use toml::Spanned;
 
 use crate::network::NetworkParameters;
 use crate::pattern::HostPattern;
-use crate::protocol::{Preset, Ready, Synchronous};
+use crate::protocol::{ControlMessageMode, ReadySendMode, SsendProtocol};
 use crate::topology::Topology;
 use crate::units::{Bandwidth, Duration, Size};
 
@@ -128,42 +128,42 @@ pub struct Protocol {
     pub limits: Limits<Size>,
     /// What control messages are.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub preset: Option<Preset>,
+    pub control_messages: Option<ControlMessageMode>,
     /// The size of a control message.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub control: Option<Size>,
+    pub control_size: Option<Size>,
     /// How a short synchronous message is sent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub synchronous: Option<Synchronous>,
+    pub ssend_protocol: Option<SsendProtocol>,
     /// What a ready send is that finds no receive.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub ready: Option<Ready>,
+    pub ready_send: Option<ReadySendMode>,
     /// How messages are carried.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub carriage: Option<TransportMode>,
+    pub transport: Option<TransportMode>,
     /// What it takes to post a packet.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub packet_cost: Option<Duration>,
+    pub post_cost_per_packet: Option<Duration>,
     /// What it takes each time that one or several packets are posted together.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub batch_cost: Option<Duration>,
+    pub post_cost_per_batch: Option<Duration>,
 }
 
 impl Protocol {
     /// Returns true if control messages are messages of their own.
     #[must_use]
-    pub const fn is_explicit(&self) -> bool {
-        matches!(self.preset, Some(Preset::Explicit))
+    pub const fn simulates_control_messages(&self) -> bool {
+        matches!(self.control_messages, Some(ControlMessageMode::Simulated))
     }
 
     /// Returns true if anything is limited, or packets matter for another reason; otherwise
     /// `reserved`, `batch` and `direct` mean nothing.
     #[must_use]
     pub const fn is_limited(&self) -> bool {
-        self.is_explicit()
-            || matches!(self.carriage, Some(TransportMode::Stream))
-            || self.packet_cost.is_some()
-            || self.batch_cost.is_some()
+        self.simulates_control_messages()
+            || matches!(self.transport, Some(TransportMode::Stream))
+            || self.post_cost_per_packet.is_some()
+            || self.post_cost_per_batch.is_some()
             || self.limits.is_limited()
     }
 }
@@ -417,13 +417,13 @@ impl Default for Protocol {
             eager_threshold,
             copy_bandwidth: None,
             limits: Limits::NONE,
-            preset: None,
-            control: None,
-            synchronous: None,
-            ready: None,
-            carriage: None,
-            packet_cost: None,
-            batch_cost: None,
+            control_messages: None,
+            control_size: None,
+            ssend_protocol: None,
+            ready_send: None,
+            transport: None,
+            post_cost_per_packet: None,
+            post_cost_per_batch: None,
         }
     }
 }

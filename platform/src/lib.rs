@@ -24,7 +24,7 @@
 //! credits = 32                     # limits, none by default: packets under way to a peer, ...
 //!
 //! [connection]                     # optional: how ranks get connected
-//! mode = "on-demand"               # each pair at its first message; default "free": from the beginning, for nothing
+//! mode = "on-demand"               # each pair at its first message; default "instant": from the start, at no cost
 //!
 //! [hosts.front]                    # a single host
 //! speed = "16Gf"                   # flop/s of one core
@@ -108,28 +108,35 @@
 //! `rx_packet`, `atomic`, `completion`, all durations, and `pcie_bandwidth`), `switch_latency` and
 //! `buffer`.
 //!
-//! What the message layer may use up is unlimited unless `[protocol]` says otherwise: `packet` (the largest payload, as `"8KiB"`),
-//! `buffers` (packet buffers of a rank for what it sends), `credits` (packets under way to a peer), `reserved` (buffers and credits of each
-//! connection for control traffic only; 2), `eager_messages` and `eager_bytes` (what a peer may have without having received it; more goes by
-//! rendezvous), `unexpected` (memory of a rank for messages before their receive), `batch` (packets for which buffers and credits are taken
-//! at once; 1) and `direct` (whether a rendezvous sends from the program's memory; true).
+//! **Message layer.** `[protocol]` sets limits, none by default: `packet_size` (largest payload, such as
+//! `"8KiB"`), `send_buffers` (packet buffers of a rank for sends), `credits` (flow-control window of a
+//! connection, in packets), `reserved_credits` (buffers and credits of each connection for control
+//! packets only; 2), `max_eager_messages` and `max_eager_bytes` (eager messages that a peer has not
+//! received; further ones use rendezvous), `unexpected_memory` (memory of a rank for unexpected
+//! messages), `post_batch` (packets that take buffers and credits at once; 1) and `zero_copy` (true:
+//! rendezvous data are sent from the program's memory).
 //!
-//! What the protocols cost: control messages (RTS, CTS, acknowledgements) take no time with `preset = "free"`, the default, which is what
-//! SimGrid's SMPI does; with `preset = "explicit"` they are messages of `control = "64B"`, short synchronous messages leave at once and
-//! are acknowledged (`synchronous = "acknowledged"`; otherwise `"rendezvous"`), and every packet goes through the machines. `control` and
-//! `synchronous` can be set without the preset too. `packet_cost = "100ns"` and `batch_cost = "200ns"` are what it takes to post each
-//! packet, and each time that one or several are posted together. `ready = "strict"` makes a ready send without a receive a mistake.
-//! `carriage = "stream"` carries messages as TCP does: there are no packets, credits and data buffers then. `docs/protocols.md` has the
-//! formulas, and where the presets differ.
+//! Control messages (RTS, CTS, acknowledgements) take no time with `control_messages = "instant"`, the
+//! default and the behaviour of SimGrid's SMPI. With `"simulated"` they are messages of
+//! `control_size = "64B"`, short synchronous messages are sent at once and acknowledged
+//! (`ssend_protocol = "acknowledged"`; otherwise `"rendezvous"`), and packets are simulated one by one.
+//! `control_size` and `ssend_protocol` can also be set alone. `post_cost_per_packet = "100ns"` and
+//! `post_cost_per_batch = "200ns"` are the processor times to post a packet and a batch of packets.
+//! `ready_send = "strict"` makes a ready send without a posted receive an error; the default is
+//! `"lenient"`. `transport = "stream"` models TCP: no packets, credits and data buffers. The formulas
+//! are in `docs/protocols.md`.
 //!
-//! Ranks are connected from the beginning, for nothing, unless `[connection]` says otherwise: `mode` is `"free"`, `"on-demand"` (each pair at
-//! its first message) or `"static"` (all pairs before the program begins). A socket takes a round trip of packets of `socket_size`
-//! (`"64B"`, as the three following ones), the handshake another one of a request of `request_size` and an answer of `response_size`; the
-//! close protocol, at the end of the program and when connections are closed before, packets of `close_size`. A rank needs `connect_time` (`"0s"`,
-//! as the two following ones) to open a socket, `accept_time` to accept one and `message_time` for each message of the handshake and of the
-//! close protocol, one after another beside the program. With `descriptors` a rank has at most so many sockets, and closes the one idle for
-//! longest to make another; if none is idle, the send waits (`at_limit = "wait"`) or fails (`"fail"`). `idle_close = "10ms"` closes connections
-//! that have not been used for so long. `static` and `on-demand` also let programs survive the loss of a rank.
+//! **Connections.** `[connection]` sets `mode`: `"instant"` (from the start, at no cost; the default),
+//! `"on-demand"` (each pair at its first message) or `"static"` (all pairs before the program begins).
+//! Opening a socket takes a round trip of packets of `transport_packet_size` (`"64B"`, as the three
+//! following sizes), the handshake one of a request of `request_size` and a response of `response_size`;
+//! the close protocol has packets of `close_size`. A rank needs `connect_time` (`"0s"`, as the two
+//! following times) to open a socket, `accept_time` to accept one and `message_time` to read a message
+//! of the handshake or the close protocol; these times do not delay its program. `descriptors` limits
+//! the sockets of a rank: the least recently used idle connection is closed; if none is idle, the send
+//! waits (`descriptor_limit_policy = "wait"`) or fails (`"fail"`). `idle_timeout = "10ms"` closes
+//! connections that have been idle for that time. With `"static"` and `"on-demand"` programs can survive
+//! the loss of a rank.
 //!
 //! **Sharing.** The transfers on a `shared` link share its bandwidth, whatever their direction. A `split-duplex` link has
 //! its whole bandwidth in each direction. On a `fatpipe` each transfer has the whole bandwidth.
@@ -395,7 +402,7 @@ pub use note::ImportNote;
 pub use overrides::{Override, OverrideError};
 pub use pattern::{HOSTS_MAX, HostPattern, PatternError};
 pub use platform::{AirLink, LinkInfo, Platform, read_text};
-pub use protocol::{Preset, Ready, Synchronous};
+pub use protocol::{ControlMessageMode, ReadySendMode, SsendProtocol};
 pub use reach::Unreachable;
 pub use route::{Hop, LinkId, NoRoute, Route};
 pub use sim_core::{DiskId, HostId};

@@ -5,17 +5,17 @@ use serde::Serialize;
 /// What control messages are.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Debug)]
 #[serde(rename_all = "kebab-case")]
-pub enum Preset {
+pub enum ControlMessageMode {
     /// They take no time, as in SimGrid's SMPI: the default.
-    Free,
+    Instant,
     /// They are messages of their own, short synchronous messages are acknowledged, and every packet goes through the machines.
-    Explicit,
+    Simulated,
 }
 
 /// What a ready send is that finds no receive.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Debug)]
 #[serde(rename_all = "kebab-case")]
-pub enum Ready {
+pub enum ReadySendMode {
     /// A standard send: the default.
     Lenient,
     /// A mistake, which the receive gets to know.
@@ -25,24 +25,24 @@ pub enum Ready {
 /// How a short synchronous message is sent.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Debug)]
 #[serde(rename_all = "kebab-case")]
-pub enum Synchronous {
+pub enum SsendProtocol {
     /// It is announced, and leaves when a receive has met it.
     Rendezvous,
     /// It leaves at once, and is acknowledged when a receive has met it.
     Acknowledged,
 }
 
-impl Preset {
-    pub(crate) const ALL: [Self; 2] = [Self::Free, Self::Explicit];
-    pub(crate) const WORDS: [&'static str; 2] = ["free", "explicit"];
+impl ControlMessageMode {
+    pub(crate) const ALL: [Self; 2] = [Self::Instant, Self::Simulated];
+    pub(crate) const WORDS: [&'static str; 2] = ["instant", "simulated"];
 }
 
-impl Ready {
+impl ReadySendMode {
     pub(crate) const ALL: [Self; 2] = [Self::Lenient, Self::Strict];
     pub(crate) const WORDS: [&'static str; 2] = ["lenient", "strict"];
 }
 
-impl Synchronous {
+impl SsendProtocol {
     pub(crate) const ALL: [Self; 2] = [Self::Rendezvous, Self::Acknowledged];
     pub(crate) const WORDS: [&'static str; 2] = ["rendezvous", "acknowledged"];
 }

@@ -89,7 +89,7 @@ impl fmt::Display for Summary<'_> {
 /// How ranks get connected, if that costs anything.
 fn connection(f: &mut fmt::Formatter<'_>, connection: &Connection) -> fmt::Result {
     let when = match connection.mode {
-        ConnectionMode::Free => return Ok(()),
+        ConnectionMode::Instant => return Ok(()),
         ConnectionMode::Static => "all pairs at startup",
         ConnectionMode::OnDemand => "on demand",
     };
@@ -127,25 +127,25 @@ fn connection(f: &mut fmt::Formatter<'_>, connection: &Connection) -> fmt::Resul
 
 /// What the protocols cost, if anything.
 fn costs(f: &mut fmt::Formatter<'_>, protocol: &crate::Protocol) -> fmt::Result {
-    if protocol.is_explicit() {
-        f.write_str(", explicit control messages")?;
+    if protocol.simulates_control_messages() {
+        f.write_str(", simulated control messages")?;
     }
-    if let Some(control) = &protocol.control {
+    if let Some(control) = &protocol.control_size {
         write!(f, ", {control} per control message")?;
     }
-    if let Some(cost) = &protocol.packet_cost {
+    if let Some(cost) = &protocol.post_cost_per_packet {
         write!(f, ", {cost} per packet")?;
     }
-    if let Some(cost) = &protocol.batch_cost {
+    if let Some(cost) = &protocol.post_cost_per_batch {
         write!(f, ", {cost} per posting")?;
     }
-    if protocol.synchronous == Some(crate::Synchronous::Acknowledged) {
+    if protocol.ssend_protocol == Some(crate::SsendProtocol::Acknowledged) {
         f.write_str(", short synchronous messages acknowledged")?;
     }
-    if protocol.ready == Some(crate::Ready::Strict) {
+    if protocol.ready_send == Some(crate::ReadySendMode::Strict) {
         f.write_str(", ready sends strict")?;
     }
-    if protocol.carriage == Some(TransportMode::Stream) {
+    if protocol.transport == Some(TransportMode::Stream) {
         f.write_str(", streams")?;
     }
     Ok(())

@@ -9,23 +9,23 @@ fn read(section: &str) -> Result<Platform, String> {
 }
 
 #[test]
-fn without_the_section_connections_are_free() {
+fn without_the_section_connections_are_instant() {
     let platform = Platform::parse("c.toml", "version = 1\nhosts.a.speed = \"1Gf\"\n");
     let platform = platform.expect("a platform");
     let connection = platform.connection();
-    assert_eq!(connection.mode, ConnectionMode::Free);
+    assert_eq!(connection.mode, ConnectionMode::Instant);
     assert!(!platform.summary().to_string().contains("connect "));
     let printed = platform.to_toml();
     assert!(
-        printed.contains("[connection]\nmode = \"free\"\nat_limit = \"wait\"\n"),
+        printed.contains("[connection]\nmode = \"instant\"\ndescriptor_limit_policy = \"wait\"\n"),
         "{printed}"
     );
 }
 
 #[test]
 fn every_key_is_read_shown_and_written() {
-    let all = "mode = \"on-demand\"\ndescriptors = 1000\nat_limit = \"fail\"\nidle_close = \"10ms\"\n\
-               connect_time = \"1us\"\naccept_time = \"2us\"\nmessage_time = \"3us\"\nsocket_size = \"66B\"\n\
+    let all = "mode = \"on-demand\"\ndescriptors = 1000\ndescriptor_limit_policy = \"fail\"\nidle_timeout = \"10ms\"\n\
+               connect_time = \"1us\"\naccept_time = \"2us\"\nmessage_time = \"3us\"\ntransport_packet_size = \"66B\"\n\
                request_size = \"100B\"\nresponse_size = \"101B\"\nclose_size = \"102B\"";
     let platform = read(all).expect("a platform");
     let connection = platform.connection();
@@ -66,7 +66,7 @@ fn wrong_values_are_answered_with_their_place() {
     for (section, message) in [
         (
             "mode = \"ondemand\"",
-            "c.toml:4:8: unknown connection mode \"ondemand\": expected \"free\" or \"static\" or \"on-demand\"; did you mean \
+            "c.toml:4:8: unknown connection mode \"ondemand\": expected \"instant\" or \"static\" or \"on-demand\"; did you mean \
              \"on-demand\"?",
         ),
         (
@@ -74,12 +74,12 @@ fn wrong_values_are_answered_with_their_place() {
             "c.toml:4:15: zero is not allowed: expected a whole number, at least 1, without quotes",
         ),
         (
-            "at_limit = \"die\"",
-            "c.toml:4:12: unknown descriptor limit policy \"die\": expected \"wait\" or \"fail\"",
+            "descriptor_limit_policy = \"die\"",
+            "c.toml:4:27: unknown descriptor limit policy \"die\": expected \"wait\" or \"fail\"",
         ),
         (
-            "idle_close = \"0s\"",
-            "c.toml:4:14: idle timeout of 0: expected a duration above 0, such as \"10ms\"",
+            "idle_timeout = \"0s\"",
+            "c.toml:4:16: idle timeout of 0: expected a duration above 0, such as \"10ms\"",
         ),
         (
             "connect_time = \"-1us\"",
@@ -91,8 +91,8 @@ fn wrong_values_are_answered_with_their_place() {
         ),
         (
             "handshake = \"1us\"",
-            "c.toml:4:1: unknown key \"handshake\": the connection table can have the keys mode, descriptors, at_limit, idle_close, \
-             connect_time, accept_time, message_time, socket_size, request_size, response_size, close_size",
+            "c.toml:4:1: unknown key \"handshake\": the connection table can have the keys mode, descriptors, descriptor_limit_policy, idle_timeout, \
+             connect_time, accept_time, message_time, transport_packet_size, request_size, response_size, close_size",
         ),
     ] {
         assert_eq!(read(section).expect_err(section), message);

@@ -255,7 +255,7 @@ fn loggops_on_a_platform_with_links_needs_its_costs() {
 /// The limits of the message layer stand in `[protocol]`, are told, are written back, and can be set from outside.
 #[test]
 fn limits_of_the_message_layer() {
-    let text = "version = 1\n[protocol]\ncredits = 4\nreserved = 0\nunexpected = \"1MiB\"\ndirect = false\n\
+    let text = "version = 1\n[protocol]\ncredits = 4\nreserved_credits = 0\nunexpected_memory = \"1MiB\"\nzero_copy = false\n\
                 [hosts.a]\nspeed = \"1f\"\n";
     let platform = Platform::parse("p.toml", text).unwrap();
     let protocol = platform.protocol();
@@ -277,22 +277,22 @@ fn limits_of_the_message_layer() {
 /// What the protocols cost stands there too.
 #[test]
 fn presets_and_costs_of_the_protocol() {
-    let text = "version = 1\n[protocol]\npreset = \"explicit\"\ncontrol = \"48B\"\nsynchronous = \"acknowledged\"\n\
-                ready = \"strict\"\ncarriage = \"stream\"\npacket_cost = \"100ns\"\nbatch_cost = \"1us\"\n[hosts.a]\nspeed = \"1f\"\n";
+    let text = "version = 1\n[protocol]\ncontrol_messages = \"simulated\"\ncontrol_size = \"48B\"\nssend_protocol = \"acknowledged\"\n\
+                ready_send = \"strict\"\ntransport = \"stream\"\npost_cost_per_packet = \"100ns\"\npost_cost_per_batch = \"1us\"\n[hosts.a]\nspeed = \"1f\"\n";
     let platform = Platform::parse("p.toml", text).unwrap();
-    assert!(platform.protocol().is_explicit() && platform.protocol().is_limited());
+    assert!(platform.protocol().simulates_control_messages() && platform.protocol().is_limited());
     let shown = platform.summary().to_string();
-    let line = "explicit control messages, 48B per control message, 100ns per packet, 1us per posting, \
+    let line = "simulated control messages, 48B per control message, 100ns per packet, 1us per posting, \
                 short synchronous messages acknowledged, ready sends strict, streams";
     assert!(shown.contains(line), "{shown}");
     let again = Platform::parse("again.toml", &platform.to_toml()).unwrap();
     assert_eq!(again.protocol(), platform.protocol());
-    let text = "version = 1\n[protocol]\npreset = \"explicitt\"\nready = \"perhaps\"\ncarriage = 3\npacket_cost = \"4B\"\n\
+    let text = "version = 1\n[protocol]\ncontrol_messages = \"simulatedd\"\nready_send = \"perhaps\"\ntransport = 3\npost_cost_per_packet = \"4B\"\n\
                 [hosts.a]\nspeed = \"1f\"\n";
     let report = Platform::parse("p.toml", text).unwrap_err().report(false);
     for part in [
-        "unknown preset of the protocol \"explicitt\"",
-        "did you mean \"explicit\"?",
+        "unknown mode of control messages \"simulatedd\"",
+        "did you mean \"simulated\"?",
         "expected \"lenient\" or \"strict\"",
         "the number 3",
         "p.toml:6:",
@@ -303,16 +303,28 @@ fn presets_and_costs_of_the_protocol() {
 
 #[test]
 fn wrong_limits_are_all_reported() {
-    let text = "version = 1\n[protocol]\ncredits = 0\npacket = \"0B\"\nbuffer = 3\nreserved = -1\n[hosts.a]\nspeed = \"1f\"\n";
+    let text = "version = 1\n[protocol]\ncredits = 0\npacket_size = \"0B\"\nsend_buffer = 3\nreserved_credits = -1\n[hosts.a]\nspeed = \"1f\"\n";
     let error = Platform::parse("p.toml", text).unwrap_err();
     let report = error.report(false);
     for part in [
         "zero is not allowed",
         "packet size of 0",
-        "unknown key \"buffer\"",
+        "unknown key \"send_buffer\"",
         "expected a whole number from 0",
     ] {
         assert!(report.contains(part), "{part}: {report}");
+    }
+}
+
+/// Former names of keys and words are refused, and the message has the current ones.
+#[test]
+fn renamed_keys() {
+    let text = "version = 1\n[protocol]\npacket = \"1KiB\"\ncarriage = \"stream\"\n\
+                [connection]\nmode = \"free\"\nidle_close = \"10ms\"\n[hosts.a]\nspeed = \"1f\"\n";
+    let report = Platform::parse("p.toml", text).unwrap_err().report(false);
+    for new in ["packet_size", "transport", "instant", "idle_timeout"] {
+        let part = format!("it is called {new:?} now");
+        assert!(report.contains(&part), "{part}: {report}");
     }
 }
 

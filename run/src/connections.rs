@@ -49,7 +49,7 @@ pub struct ConnectionTotals {
 
 /// Returns the connection setup of the platform, if connections have a cost.
 pub(crate) fn connections(connection: &Connection) -> Option<ConnectionSettings> {
-    (connection.mode != ConnectionMode::Free)
+    (connection.mode != ConnectionMode::Instant)
         .then(|| connection.map(Size::bytes, Duration::as_secs))
 }
 

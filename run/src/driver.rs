@@ -15,7 +15,7 @@ use fabric::{
 use models::packet::{PacketSettings, PlatformTopology};
 use mpi::{Overheads, PostingCost, Settings};
 use platform::units::{Duration, Size};
-use platform::{HostNames, NoRoute, Platform, Ready, Synchronous, VerbsParameters};
+use platform::{HostNames, NoRoute, Platform, ReadySendMode, SsendProtocol, VerbsParameters};
 use sim_core::{ActorId, Console, HostId, Observed, Outcome, Progress, Report, Simulation, Time};
 
 use crate::connections::{ConnectionTotals, Stall, connections, losses, stalls, totals};
@@ -294,22 +294,22 @@ const CONTROL: u64 = 64;
 
 /// Returns the costs of the protocols, by preset and single keys.
 fn costs(protocol: &platform::Protocol, eager_threshold: u64) -> Settings {
-    let explicit = protocol.is_explicit();
+    let explicit = protocol.simulates_control_messages();
     let seconds =
         |cost: &Option<Duration>| cost.as_ref().map_or(0.0, |duration| duration.as_secs());
-    let control = protocol.control.as_ref().map(|size| size.bytes());
+    let control = protocol.control_size.as_ref().map(|size| size.bytes());
     let acknowledged = protocol
-        .synchronous
-        .map_or(explicit, |way| way == Synchronous::Acknowledged);
+        .ssend_protocol
+        .map_or(explicit, |way| way == SsendProtocol::Acknowledged);
     Settings {
         control: control.or(explicit.then_some(CONTROL)),
         acknowledged,
-        strict_ready: protocol.ready == Some(Ready::Strict),
+        strict_ready: protocol.ready_send == Some(ReadySendMode::Strict),
         posting: PostingCost {
-            packet: seconds(&protocol.packet_cost),
-            batch: seconds(&protocol.batch_cost),
+            packet: seconds(&protocol.post_cost_per_packet),
+            batch: seconds(&protocol.post_cost_per_batch),
         },
-        variant: protocol.carriage.unwrap_or_default(),
+        variant: protocol.transport.unwrap_or_default(),
         ..Settings::new(eager_threshold)
     }
 }

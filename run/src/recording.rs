@@ -78,7 +78,7 @@ pub fn not_explorable(platform: &Platform) -> Option<&'static str> {
     if platform.protocol().is_limited() {
         return Some("the platform limits packets or credits, and check knows no limits");
     }
-    if platform.connection().mode != ConnectionMode::Free {
+    if platform.connection().mode != ConnectionMode::Instant {
         return Some("the platform makes connections, and under check all ranks are connected");
     }
     if platform.network().device.is_some() {

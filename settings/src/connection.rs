@@ -10,7 +10,7 @@ use serde::Serialize;
 pub enum ConnectionMode {
     /// Before the start, at no cost.
     #[default]
-    Free,
+    Instant,
     /// All pairs before the program begins.
     Static,
     /// Each pair at its first message.
@@ -28,7 +28,8 @@ pub enum AtLimit {
     Fail,
 }
 
-/// Connection setup, the same at every rank. The other fields have no effect if `mode` is `Free`.
+/// Connection setup, the same at every rank. The other fields have no effect if `mode` is
+/// `Instant`.
 ///
 /// `S`: sizes, in bytes if numbers. `T`: times, in seconds if numbers.
 #[derive(Clone, Copy, PartialEq, Serialize, Debug)]
@@ -40,9 +41,10 @@ pub struct ConnectionSettings<S = u64, T = f64> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub descriptors: Option<u32>,
     /// Action at that limit if no connection is idle.
+    #[serde(rename = "descriptor_limit_policy")]
     pub at_limit: AtLimit,
     /// Time after which an idle connection is closed; `None`: never.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "idle_timeout", skip_serializing_if = "Option::is_none")]
     pub idle_close: Option<T>,
     /// Processor time to open a socket, before the first packet leaves.
     pub connect_time: T,
@@ -51,6 +53,7 @@ pub struct ConnectionSettings<S = u64, T = f64> {
     /// Processor time to read a message of the handshake or of the close protocol.
     pub message_time: T,
     /// Size of the packets that open and close a socket, below the handshake.
+    #[serde(rename = "transport_packet_size")]
     pub socket_size: S,
     /// Size of a connection request.
     pub request_size: S,
@@ -67,7 +70,7 @@ impl<S: From<u32>, T: Default> Default for ConnectionSettings<S, T> {
     /// Returns connections that exist from the start; the setup takes no processor time.
     fn default() -> Self {
         Self {
-            mode: ConnectionMode::Free,
+            mode: ConnectionMode::Instant,
             descriptors: None,
             at_limit: AtLimit::Wait,
             idle_close: None,

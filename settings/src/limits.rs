@@ -8,10 +8,10 @@ use serde::Serialize;
 #[derive(Clone, PartialEq, Eq, Serialize, Debug)]
 pub struct Limits<S = u64> {
     /// Largest payload of a packet, at least 1 byte.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "packet_size", skip_serializing_if = "Option::is_none")]
     pub packet: Option<S>,
     /// Number of packet buffers of a rank for sends, at least 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "send_buffers", skip_serializing_if = "Option::is_none")]
     pub buffers: Option<u32>,
     /// Flow-control window of a connection: number of packets in flight or unprocessed at the peer,
     /// at least 1.
@@ -19,25 +19,28 @@ pub struct Limits<S = u64> {
     pub credits: Option<u32>,
     /// Per connection: packet buffers besides `buffers`, and credits out of `credits`, that only
     /// control packets may use.
-    #[serde(skip_serializing_if = "is_default_reserve")]
+    #[serde(
+        rename = "reserved_credits",
+        skip_serializing_if = "is_default_reserve"
+    )]
     pub reserved: u32,
     /// Number of eager messages that a peer has not received; further messages use the rendezvous
     /// protocol.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "max_eager_messages", skip_serializing_if = "Option::is_none")]
     pub eager_messages: Option<u32>,
     /// The same limit in bytes.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "max_eager_bytes", skip_serializing_if = "Option::is_none")]
     pub eager_bytes: Option<S>,
     /// Memory of a rank for unexpected messages. A message that does not fit stays in its packets
     /// and keeps their credits.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "unexpected_memory", skip_serializing_if = "Option::is_none")]
     pub unexpected: Option<S>,
     /// Number of packets of one message that take buffers and credits at once, at least 1.
-    #[serde(skip_serializing_if = "is_one")]
+    #[serde(rename = "post_batch", skip_serializing_if = "is_one")]
     pub batch: u32,
     /// True if rendezvous data are sent from the program's memory; otherwise they are copied into
     /// packet buffers.
-    #[serde(skip_serializing_if = "is_true")]
+    #[serde(rename = "zero_copy", skip_serializing_if = "is_true")]
     pub direct: bool,
 }
 

@@ -28,7 +28,7 @@ use crate::point::bytes;
 
 /// Bytes that the preset `smpi` adds to each message.
 const ENVELOPE: u64 = 16;
-/// Bytes of a control message, one cache line: the default of the preset `explicit`.
+/// Bytes of a control message, one cache line: the default of simulated control messages.
 const CONTROL: u64 = 64;
 /// Share of the acknowledgements of a message on shared cables, as a part of its rate.
 const CROSSTRAFFIC: f64 = 0.05;
@@ -299,7 +299,10 @@ fn protocol(text: &mut String, facts: &PlatformMetadata) {
         None => text.push_str("# eager_threshold: not measured; default 64KiB.\n"),
     }
     if facts.handshake == Handshake::Simulated && facts.preset != Preset::LogGops {
-        let _ = writeln!(text, "preset = \"explicit\"\ncontrol = \"{CONTROL}B\"");
+        let _ = writeln!(
+            text,
+            "control_messages = \"simulated\"\ncontrol_size = \"{CONTROL}B\""
+        );
     }
     if let Some(copy) = facts.copy_bandwidth {
         let _ = writeln!(text, "copy_bandwidth = \"{copy}Bps\"");

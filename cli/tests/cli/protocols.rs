@@ -62,8 +62,7 @@ fn e7_machines_are_printed_as_graphs_and_as_pictures() {
 fn a_run_tells_who_waited_for_credits() {
     let ran = case("late", "-n 2");
     assert!(ran.status == 0 && !ran.stdout.contains("waited"), "{ran:?}");
-    let few =
-        "-n 2 --set protocol.credits=2 --set protocol.reserved=0 --set protocol.unexpected=0B";
+    let few = "-n 2 --set protocol.credits=2 --set protocol.reserved_credits=0 --set protocol.unexpected_memory=0B";
     let ran = case("late", few);
     assert_eq!(ran.status, 0, "{ran:?}");
     assert!(
@@ -83,7 +82,10 @@ fn the_explicit_preset_takes_longer_where_messages_are_announced() {
         assert_eq!(ran.status, 0, "{ran:?}");
         ran.json()["simulated_s"].as_f64().unwrap()
     };
-    let (free, explicit) = (seconds(""), seconds("--set protocol.preset=\"explicit\""));
+    let (free, explicit) = (
+        seconds(""),
+        seconds("--set protocol.control_messages=\"simulated\""),
+    );
     assert!(free > 1.0 && explicit > free, "{free} {explicit}");
 }
 
@@ -91,7 +93,7 @@ fn the_explicit_preset_takes_longer_where_messages_are_announced() {
 fn m12_a_ready_send_without_a_receive_is_a_failure_where_that_is_strict() {
     let ran = case("late-ready", "-n 2");
     assert_eq!(ran.status, 0, "{ran:?}");
-    let ran = case("late-ready", "-n 2 --set protocol.ready=\"strict\"");
+    let ran = case("late-ready", "-n 2 --set protocol.ready_send=\"strict\"");
     assert_eq!(ran.status, 1, "{ran:?}");
     assert!(
         ran.stderr.contains("ready send without a posted receive"),

@@ -15,12 +15,12 @@ pub type Connection = ConnectionSettings<Size, Duration>;
 const KEYS: [&str; 11] = [
     "mode",
     "descriptors",
-    "at_limit",
-    "idle_close",
+    "descriptor_limit_policy",
+    "idle_timeout",
     "connect_time",
     "accept_time",
     "message_time",
-    "socket_size",
+    "transport_packet_size",
     "request_size",
     "response_size",
     "close_size",
@@ -29,11 +29,11 @@ const KEYS: [&str; 11] = [
 impl ParseField for ConnectionMode {
     fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, InvalidValue> {
         const VALUES: [ConnectionMode; 3] = [
-            ConnectionMode::Free,
+            ConnectionMode::Instant,
             ConnectionMode::Static,
             ConnectionMode::OnDemand,
         ];
-        let words = ["free", "static", "on-demand"];
+        let words = ["instant", "static", "on-demand"];
         word(value, "connection mode", &words, &VALUES)
     }
 }
@@ -54,20 +54,29 @@ pub(super) fn connection(
     let section = collector.section(value, value.span(), "connection table".to_owned(), &KEYS);
     let Some(section) = section else { return };
     macro_rules! read {
-        ($($key:ident),*) => {
-            $(if let Some(Some(value)) = collector.optional(&section, stringify!($key)) {
-                connection.$key = value;
+        ($($field:ident = $key:literal),*) => {
+            $(if let Some(Some(value)) = collector.optional(&section, $key) {
+                connection.$field = value;
             })*
         };
     }
-    read!(mode, at_limit);
-    read!(connect_time, accept_time, message_time);
-    read!(socket_size, request_size, response_size, close_size);
+    read!(mode = "mode", at_limit = "descriptor_limit_policy");
+    read!(
+        connect_time = "connect_time",
+        accept_time = "accept_time",
+        message_time = "message_time"
+    );
+    read!(
+        socket_size = "transport_packet_size",
+        request_size = "request_size",
+        response_size = "response_size",
+        close_size = "close_size"
+    );
     connection.descriptors = collector.optional(&section, "descriptors").flatten();
-    connection.idle_close = collector.optional(&section, "idle_close").flatten();
+    connection.idle_close = collector.optional(&section, "idle_timeout").flatten();
     if let Some(idle) = &connection.idle_close
         && idle.as_secs() == 0.0
-        && let Some(value) = section.get("idle_close")
+        && let Some(value) = section.get("idle_timeout")
     {
         let problem = "idle timeout of 0".to_owned();
         let expected = "expected a duration above 0, such as \"10ms\"";

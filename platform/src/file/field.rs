@@ -46,9 +46,18 @@ impl InvalidValue {
         Self {
             problem: format!("unknown {what} {:?}", cut(found)),
             expected: format!("expected {}", list.join(" or ")),
-            help: did_you_mean(nearest(found, known.iter().copied())),
+            help: if found == "free" && known.contains(&"instant") {
+                Some(renamed("instant"))
+            } else {
+                did_you_mean(nearest(found, known.iter().copied()))
+            },
         }
     }
+}
+
+/// Returns the help line for a word that has another name now.
+pub(crate) fn renamed(new: &str) -> String {
+    format!("it is called {new:?} now")
 }
 
 /// The help line that suggests `near`.

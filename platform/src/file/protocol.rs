@@ -7,29 +7,29 @@ use toml::de::DeValue;
 use super::Protocol;
 use super::field::{InvalidValue, ParseField, word};
 use super::section::{Collector, Section};
-use crate::protocol::{Preset, Ready, Synchronous};
+use crate::protocol::{ControlMessageMode, ReadySendMode, SsendProtocol};
 use crate::units::Size;
 
 /// All keys of `[protocol]`.
 const KEYS: [&str; 18] = [
     "eager_threshold",
     "copy_bandwidth",
-    "packet",
-    "buffers",
+    "packet_size",
+    "send_buffers",
     "credits",
-    "reserved",
-    "eager_messages",
-    "eager_bytes",
-    "unexpected",
-    "batch",
-    "direct",
-    "preset",
-    "control",
-    "synchronous",
-    "ready",
-    "carriage",
-    "packet_cost",
-    "batch_cost",
+    "reserved_credits",
+    "max_eager_messages",
+    "max_eager_bytes",
+    "unexpected_memory",
+    "post_batch",
+    "zero_copy",
+    "control_messages",
+    "control_size",
+    "ssend_protocol",
+    "ready_send",
+    "transport",
+    "post_cost_per_packet",
+    "post_cost_per_batch",
 ];
 
 /// Words are read as what they stand for.
@@ -44,15 +44,15 @@ macro_rules! words {
 }
 
 words! {
-    Preset, "preset of the protocol";
-    Ready, "meaning of ready sends";
-    Synchronous, "synchronous send protocol";
+    ControlMessageMode, "mode of control messages";
+    ReadySendMode, "mode of ready sends";
+    SsendProtocol, "protocol of synchronous sends";
 }
 
 impl ParseField for TransportMode {
     fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, InvalidValue> {
         let values = [Self::Packet, Self::Stream];
-        word(value, "carriage", &["packet", "stream"], &values)
+        word(value, "transport", &["packet", "stream"], &values)
     }
 }
 
@@ -87,11 +87,11 @@ pub(super) fn protocol(
         protocol.copy_bandwidth = bandwidth;
     }
     let limits = &mut protocol.limits;
-    let packet: Option<Size> = limit(collector, &section, "packet");
+    let packet: Option<Size> = limit(collector, &section, "packet_size");
     if let Some(packet) = packet {
         if packet.bytes() > 0 {
             limits.packet = Some(packet);
-        } else if let Some(value) = section.get("packet") {
+        } else if let Some(value) = section.get("packet_size") {
             let problem = "packet size of 0".to_owned();
             collector.add(
                 value.span(),
@@ -101,27 +101,28 @@ pub(super) fn protocol(
             );
         }
     }
-    limits.buffers = limit(collector, &section, "buffers");
+    limits.buffers = limit(collector, &section, "send_buffers");
     limits.credits = limit(collector, &section, "credits");
-    if let Some(Count(reserved)) = limit(collector, &section, "reserved") {
+    if let Some(Count(reserved)) = limit(collector, &section, "reserved_credits") {
         limits.reserved = reserved;
     }
-    limits.eager_messages = limit(collector, &section, "eager_messages").map(|Count(count)| count);
-    limits.eager_bytes = limit(collector, &section, "eager_bytes");
-    limits.unexpected = limit(collector, &section, "unexpected");
-    if let Some(batch) = limit(collector, &section, "batch") {
+    limits.eager_messages =
+        limit(collector, &section, "max_eager_messages").map(|Count(count)| count);
+    limits.eager_bytes = limit(collector, &section, "max_eager_bytes");
+    limits.unexpected = limit(collector, &section, "unexpected_memory");
+    if let Some(batch) = limit(collector, &section, "post_batch") {
         limits.batch = batch;
     }
-    if let Some(direct) = limit(collector, &section, "direct") {
+    if let Some(direct) = limit(collector, &section, "zero_copy") {
         limits.direct = direct;
     }
-    protocol.preset = limit(collector, &section, "preset");
-    protocol.control = limit(collector, &section, "control");
-    protocol.synchronous = limit(collector, &section, "synchronous");
-    protocol.ready = limit(collector, &section, "ready");
-    protocol.carriage = limit(collector, &section, "carriage");
-    protocol.packet_cost = limit(collector, &section, "packet_cost");
-    protocol.batch_cost = limit(collector, &section, "batch_cost");
+    protocol.control_messages = limit(collector, &section, "control_messages");
+    protocol.control_size = limit(collector, &section, "control_size");
+    protocol.ssend_protocol = limit(collector, &section, "ssend_protocol");
+    protocol.ready_send = limit(collector, &section, "ready_send");
+    protocol.transport = limit(collector, &section, "transport");
+    protocol.post_cost_per_packet = limit(collector, &section, "post_cost_per_packet");
+    protocol.post_cost_per_batch = limit(collector, &section, "post_cost_per_batch");
 }
 
 /// The value of a key that may be absent or wrong.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::field::{InvalidValue, ParseField, cut, did_you_mean};
+use super::field::{InvalidValue, ParseField, cut, did_you_mean, renamed};
 use crate::mistake::Mistake;
 use crate::nearest::nearest;
 
@@ -19,6 +19,45 @@ pub(crate) struct Collector {
     pub(crate) mistakes: Vec<Mistake>,
     /// Where files that the platform names are looked for.
     pub(crate) folder: Option<PathBuf>,
+}
+
+/// Former names of keys of a table and their current names.
+const RENAMED: [(&str, &[(&str, &str)]); 2] = [
+    (
+        "protocol table",
+        &[
+            ("packet", "packet_size"),
+            ("buffers", "send_buffers"),
+            ("reserved", "reserved_credits"),
+            ("eager_messages", "max_eager_messages"),
+            ("eager_bytes", "max_eager_bytes"),
+            ("unexpected", "unexpected_memory"),
+            ("batch", "post_batch"),
+            ("direct", "zero_copy"),
+            ("preset", "control_messages"),
+            ("control", "control_size"),
+            ("synchronous", "ssend_protocol"),
+            ("ready", "ready_send"),
+            ("carriage", "transport"),
+            ("packet_cost", "post_cost_per_packet"),
+            ("batch_cost", "post_cost_per_batch"),
+        ],
+    ),
+    (
+        "connection table",
+        &[
+            ("at_limit", "descriptor_limit_policy"),
+            ("idle_close", "idle_timeout"),
+            ("socket_size", "transport_packet_size"),
+        ],
+    ),
+];
+
+/// Returns the current name of a key that had another one.
+fn new_name(table: &str, key: &str) -> Option<&'static str> {
+    let (_, keys) = RENAMED.iter().find(|(name, _)| *name == table)?;
+    let (_, new) = keys.iter().find(|(old, _)| *old == key)?;
+    Some(new)
 }
 
 /// A table whose keys are known.
@@ -85,7 +124,10 @@ impl Collector {
         for (key, _) in table {
             let word: &str = key.get_ref();
             if !known.contains(&word) {
-                let help = self.suggest(word, known.iter().copied());
+                let help = new_name(&what, word).map_or_else(
+                    || self.suggest(word, known.iter().copied()),
+                    |new| Some(renamed(new)),
+                );
                 let problem = format!("unknown key {:?}", cut(word));
                 let expected = format!("the {what} can have the keys {}", known.join(", "));
                 self.add(key.span(), problem, expected, help);

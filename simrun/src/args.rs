@@ -64,8 +64,8 @@ impl RecordArgs {
 /// Option of the lines that ranks print.
 #[derive(Args, Clone, Copy, Debug)]
 pub struct PrefixArgs {
-    /// Prefix each line of program output with the rank [default: false in simulations, true in
-    /// real runs]
+    /// Prefix each line of program output with the rank
+    /// [default: true in real runs, otherwise false]
     #[arg(
         verbatim_doc_comment,
         long,

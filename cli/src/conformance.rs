@@ -5,7 +5,10 @@
 
 mod report;
 
-use std::process::ExitCode;
+use std::net::SocketAddrV4;
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::process::{Command, ExitCode};
 
 use clap::{Args, ValueEnum};
 use rdma::dialogue::{
@@ -13,12 +16,17 @@ use rdma::dialogue::{
     SimulatedDevice, run_case,
 };
 use rdma::{Mtu, Psn, RcSettings};
+use real::conformance::{RESPONDER_PORT, UdpDevice};
 use simrun::status;
+
+use crate::new::CHECKOUT;
 
 /// An adapter, and the cases to play with it.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ConformanceCommand {
-    /// Adapter under test: simulated
+    /// Adapter under test: simulated; udp:ADDRESS for one at the other end of a network, where
+    /// conformance_responder runs (on TCP port 4792, or udp:ADDRESS:PORT); kernel for the software
+    /// adapter of Linux in an emulated guest
     #[arg(long, default_value = "simulated", value_parser = adapter)]
     adapter: Adapter,
 
@@ -47,12 +55,18 @@ pub(crate) struct ConformanceCommand {
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Adapter {
     Simulated,
+    /// Linux's adapter in software, in a guest.
+    Kernel,
+    /// An address, and the TCP port of the device's side.
+    Udp(SocketAddrV4),
 }
 
 impl std::fmt::Display for Adapter {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Simulated => f.write_str("simulated"),
+            Self::Kernel => f.write_str("kernel"),
+            Self::Udp(at) => write!(f, "udp:{at}"),
         }
     }
 }
@@ -68,9 +82,17 @@ enum ReportFormat {
 
 fn adapter(text: &str) -> Result<Adapter, String> {
     match text {
-        "simulated" => Ok(Adapter::Simulated),
-        _ => Err("expected simulated".to_owned()),
+        "simulated" => return Ok(Adapter::Simulated),
+        "kernel" => return Ok(Adapter::Kernel),
+        _ => {}
     }
+    let address = text.strip_prefix("udp:").and_then(|address| {
+        let alone = address.parse().ok();
+        let alone = alone.map(|address| SocketAddrV4::new(address, RESPONDER_PORT));
+        alone.or_else(|| address.parse().ok())
+    });
+    let expected = || "expected simulated, kernel or udp: with an IPv4 address".to_owned();
+    address.map(Adapter::Udp).ok_or_else(expected)
 }
 
 fn mtu(text: &str) -> Result<Mtu, String> {
@@ -106,9 +128,13 @@ pub(crate) fn run(command: &ConformanceCommand) -> ExitCode {
     if command.list {
         return status::print(report::list(&cases).trim_end());
     }
-    let mut device = match open(&command.adapter) {
-        Ok(device) => device,
-        Err(problem) => return status::refuse(problem),
+    let mut device: Box<dyn DeviceUnderTest> = match &command.adapter {
+        Adapter::Simulated => Box::new(SimulatedDevice::new(RcSettings::default())),
+        Adapter::Kernel => return in_guest(command),
+        Adapter::Udp(at) => match UdpDevice::connect(*at.ip(), at.port()) {
+            Ok(device) => Box::new(device),
+            Err(error) => return status::refuse(error),
+        },
     };
     let played = match play(command, &cases, &mut *device) {
         Ok(played) => played,
@@ -153,10 +179,27 @@ fn chosen(names: &[String]) -> Result<Vec<ChosenCase>, String> {
     Ok(chosen.collect())
 }
 
-fn open(adapter: &Adapter) -> Result<Box<dyn DeviceUnderTest>, String> {
-    match adapter {
-        Adapter::Simulated => Ok(Box::new(SimulatedDevice::new(RcSettings::default()))),
+/// Replaces this process by the script that plays the cases in an emulated guest.
+fn in_guest(command: &ConformanceCommand) -> ExitCode {
+    let script = Path::new(CHECKOUT).join("real/softroce/conformance.sh");
+    let mut guest = Command::new(&script);
+    for case in &command.case {
+        guest.args(["--case", case]);
     }
+    for mtu in &command.pmtu {
+        guest.args(["--pmtu", &mtu.bytes().to_string()]);
+    }
+    for psn in &command.start_psn {
+        guest.args(["--start-psn", &psn.to_string()]);
+    }
+    if let Some(format) = command.format.to_possible_value() {
+        guest.args(["--format", format.get_name()]);
+    }
+    let error = guest.exec();
+    status::refuse(format_args!(
+        "{}: cannot start it: {error}: expected a checkout of simrun",
+        script.display()
+    ))
 }
 
 /// Plays each case with each path MTU and first sequence number.

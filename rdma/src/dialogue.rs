@@ -18,6 +18,7 @@
 //! it, whose numbers the cases carry (`C09-027/12` is case #12 of C09-027).
 
 mod cases;
+mod control;
 mod form;
 mod interpreter;
 mod memory;
@@ -30,7 +31,7 @@ pub use cases::FAMILIES;
 pub use form::{FormHeaders, PacketForm, PatternData, SyndromeForm, WordValue};
 pub use interpreter::{Arrival, DeviceUnderTest, run_case};
 pub use memory::{ATOMIC, READ, RECEIVE, WRITE, local, pattern};
-pub use responder::{DeviceCommand, DeviceReply, OpenedDevice, Responder};
+pub use responder::{DeviceCommand, DeviceCompletion, DeviceReply, OpenedDevice, Responder};
 pub use simulated::SimulatedDevice;
 pub use step::{Dialogue, DialogueSetup, DialogueStep};
 pub use verdict::{CaseVerdict, Mismatch};

@@ -22,6 +22,8 @@ mod auth_listener;
 mod buffer_pool;
 mod children;
 mod clock;
+#[cfg(feature = "conformance")]
+pub mod conformance;
 mod congestion;
 mod connection_manager;
 mod connections;

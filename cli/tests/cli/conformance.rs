@@ -44,7 +44,12 @@ fn what_there_is_not_is_refused() {
         ("--case C09-999", "--case C09-999: there is no such case"),
         ("--pmtu 1500", "expected 256, 512, 1024, 2048 or 4096"),
         ("--start-psn 16777216", "16777216"),
-        ("--adapter soft", "expected simulated"),
+        ("--adapter soft", "expected simulated, kernel or udp:"),
+        (
+            "--adapter udp:nowhere",
+            "expected simulated, kernel or udp:",
+        ),
+        ("--adapter udp:127.0.0.1:1", "127.0.0.1:1: "),
     ] {
         let ran = simrun(&format!("conformance {line}"));
         assert_eq!((ran.status, ran.stdout.as_str()), (2, ""), "{line}");

@@ -7,11 +7,11 @@ use super::form::RemoteMemory;
 use super::responder::RECEIVE_ID;
 use super::step::{Dialogue, DialogueStep};
 use super::{
-    CaseVerdict, DeviceCommand, DeviceReply, DialogueCase, DialogueParameters, FormHeaders,
-    Mismatch, OpenedDevice, PacketForm, PatternData, TesterEnd, WordValue,
+    CaseVerdict, DeviceCommand, DeviceCompletion, DeviceReply, DialogueCase, DialogueParameters,
+    FormHeaders, Mismatch, OpenedDevice, PacketForm, PatternData, TesterEnd, WordValue,
 };
+use crate::WcStatus;
 use crate::wire::{Extension, Packet};
-use crate::{WcStatus, WorkCompletion};
 
 /// A packet from a device: its bytes from the base transport header to the padding, or the reason
 /// why what came is no packet.
@@ -118,7 +118,7 @@ struct Conversation<'a> {
     base: u64,
     /// Packets that came before they were asked for.
     arrived: VecDeque<Arrival>,
-    completions: VecDeque<WorkCompletion>,
+    completions: VecDeque<DeviceCompletion>,
     /// The time of the last packet.
     last_packet: u64,
     step: usize,
@@ -394,10 +394,10 @@ impl<'a> Conversation<'a> {
         let Some(got) = self.completions.pop_front() else {
             return self.differs(name, "completion", name.to_owned(), "none".to_owned());
         };
-        self.same(name, "work request", &id, &got.wr_id)?;
+        self.same(name, "work request", &id, &got.id)?;
         self.same(name, "status", &status, &got.status)?;
         if let Some(bytes) = bytes {
-            self.same(name, "length", &bytes, &got.byte_len)?;
+            self.same(name, "length", &bytes, &got.length)?;
         }
         Ok(())
     }
@@ -414,7 +414,7 @@ impl<'a> Conversation<'a> {
         }
         self.poll()?;
         if let Some(found) = self.completions.pop_front() {
-            let got = format!("completion {} with {:?}", found.wr_id, found.status);
+            let got = format!("completion {} with {:?}", found.id, found.status);
             return self.differs(name, "completion", nothing(), got);
         }
         Ok(())

@@ -6,11 +6,14 @@ use super::{DialogueSetup, TesterEnd};
 use crate::{
     AtomicCap, CompletionQueue, Endpoint, Gid, MemoryRegion, Operation, Payload, ProtectionDomain,
     QpCapabilities, QpInitAttributes, QueuePair, RcOptions, RecvRequest, RegionMemory, SendFlags,
-    SendRequest, Verbs, VerbsError, WorkCompletion, connect, prepare,
+    SendRequest, Verbs, VerbsError, WcStatus, connect, prepare,
 };
 
 /// The identifier of the first receive; those of requests begin with 0.
 pub(super) const RECEIVE_ID: u64 = 1000;
+
+/// Completions that the queue holds: more than there are requests and receives.
+const CQ_LENGTH: u32 = 64;
 
 /// A command to the device's side.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -58,13 +61,24 @@ pub struct OpenedDevice {
     pub max_rd_atomic: u32,
 }
 
+/// A completion of a request or a receive.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DeviceCompletion {
+    /// Identifier: that of the request, or 1000 plus the number of the receive.
+    pub id: u64,
+    /// Status.
+    pub status: WcStatus,
+    /// Length of the message in bytes.
+    pub length: u32,
+}
+
 /// The reply to a command.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum DeviceReply {
     /// Of [`Open`](DeviceCommand::Open).
     Opened(OpenedDevice),
     /// Of [`Poll`](DeviceCommand::Poll).
-    Completions(Vec<WorkCompletion>),
+    Completions(Vec<DeviceCompletion>),
     /// Of [`Read`](DeviceCommand::Read).
     Bytes(Vec<u8>),
     /// Of the other commands.
@@ -110,8 +124,13 @@ impl Responder {
             DeviceCommand::PostReceive => self.post_receive(verbs),
             DeviceCommand::Poll => {
                 let mut completions = Vec::new();
-                verbs.poll_cq(self.handles()?.cq, usize::MAX >> 1, &mut completions)?;
-                Ok(DeviceReply::Completions(completions))
+                verbs.poll_cq(self.handles()?.cq, CQ_LENGTH as usize, &mut completions)?;
+                let told = completions.iter().map(|completion| DeviceCompletion {
+                    id: completion.wr_id,
+                    status: completion.status,
+                    length: completion.byte_len,
+                });
+                Ok(DeviceReply::Completions(told.collect()))
             }
             DeviceCommand::Read { offset, length } => {
                 let mut bytes = vec![0; length.min(1 << 16) as usize];
@@ -139,7 +158,7 @@ impl Responder {
         let region = verbs.reg_mr(pd, memory, crate::Access::ALL);
         let region = region.map_err(|refusal| refusal.error)?;
         fill(verbs, &region)?;
-        let cq = verbs.create_cq(64)?;
+        let cq = verbs.create_cq(CQ_LENGTH)?;
         let qp = verbs.create_qp(&QpInitAttributes {
             pd,
             send_cq: cq,

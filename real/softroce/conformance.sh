@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# conformance.sh [ARGUMENTS OF simrun conformance]...
+#
+# Plays the packet dialogues of `simrun conformance` with the software adapter of Linux (rdma_rxe) in one guest: the adapter is on one end of a
+# veth pair, the tester on the other, in a network namespace of its own. Prints the kernel's release and the report; exits with its status.
+set -euo pipefail
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+need cargo=cargo strip=binutils
+"$here/image.sh" >/dev/null
+cd "$root"
+built=${CARGO_TARGET_DIR:-$root/target}/debug
+cargo build --quiet -p simrun-cli
+cargo build --quiet -p simrun-real --features verbs,conformance --example conformance_responder
+# A guest has its programs in its memory.
+bare=$cache/conformance-programs
+mkdir -p "$bare"
+strip -o "$bare/simrun" "$built/simrun"
+strip -o "$bare/conformance_responder" "$built/examples/conformance_responder"
+arguments=''
+for argument in "$@"; do arguments+=" $(printf '%q' "$argument")"; done
+
+# The adapter belongs to the namespace of the guest's first process, whose port 4791 the kernel has. The tester's namespace is that of a sleeping
+# process. The shell would take its own `ip`, which knows no veth.
+# shellcheck disable=SC2016 # for the guest's shell
+exec "$here/run.sh" -t 900 -f "$bare/simrun" -f "$bare/conformance_responder" '
+set -e
+uname -r >&2
+unshare -n sleep 100000 &
+sleeper=$!
+/bin/ip link add veth0 mtu 4200 type veth peer name veth1 mtu 4200
+until [ "$(readlink /proc/$sleeper/ns/net)" != "$(readlink /proc/self/ns/net)" ]; do sleep 0.1; done
+/bin/ip link set veth1 netns $sleeper
+/bin/ip addr add 10.0.1.1/24 dev veth0
+/bin/ip link set veth0 up
+nsenter -t $sleeper -n /bin/ip link set lo up
+nsenter -t $sleeper -n /bin/ip addr add 10.0.1.2/24 dev veth1
+nsenter -t $sleeper -n /bin/ip link set veth1 up
+rdma link add rxe1 type rxe netdev veth0
+./conformance_responder --device rxe1 --once &
+until grep -q :12B8 /proc/net/tcp; do sleep 0.1; done
+status=0
+nsenter -t $sleeper -n ./simrun conformance --adapter udp:10.0.1.1'"$arguments"' || status=$?
+kill $sleeper
+exit $status'

@@ -1,10 +1,12 @@
 //! A search that was interrupted, as numbers that can be written down, and read back to go on.
 //!
-//! Kept is how far the search has come: the path, what is pending and what sleeps along it, what has been learnt and counted, and
-//! what was found. The program is not in it: whoever reads the numbers back brings the same program, with devices whose queues
-//! have the same numbers. That the program takes the steps of the path again is verified.
+//! Kept is how far the search has come: the path, what is pending and what sleeps along it, what
+//! has been learnt and counted, and what was found. The program is not in it: whoever reads the
+//! numbers back brings the same program, with devices whose queues have the same numbers. That the
+//! program takes the steps of the path again is verified.
 //!
-//! Numbers that were damaged are refused where they do not fit together; to notice every damage is the business of who writes them.
+//! Numbers that were damaged are refused where they do not fit together; to notice every damage is
+//! the business of who writes them.
 
 use sim_core::{Choosing, StepKind};
 

@@ -1,8 +1,9 @@
 //! The class of a run: a fingerprint of its partial order.
 //!
-//! Two orders of the same partial order give each actor the same events, in the same order, with the same answers and the
-//! same vector clocks. So the class is the digest of these lists, actor by actor. 128 bits: among the 10^8 classes that
-//! an exploration may visit, two that collide are not to be expected before 10^19 explorations.
+//! Two orders of the same partial order give each actor the same events, in the same order, with
+//! the same answers and the same vector clocks. So the class is the digest of these lists, actor by
+//! actor. 128 bits: among the 10^8 classes that an exploration may visit, two that collide are not
+//! to be expected before 10^19 explorations.
 
 use sim_core::Digest;
 

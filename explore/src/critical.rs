@@ -1,8 +1,10 @@
-//! The critical transition of a finding: the last point from which a correct run was still possible.
+//! The critical transition of a finding: the last point from which a correct run was still
+//! possible.
 //!
-//! Walks back from the end of the finding's run; after each prefix a fresh exploration from there looks for a run without a
-//! finding and stops at the first. The step that leaves the longest prefix that has one is critical. Each exploration
-//! has a budget; where it is used up the answer is *unknown*, never a guess.
+//! Walks back from the end of the finding's run; after each prefix a fresh exploration from there
+//! looks for a run without a finding and stops at the first. The step that leaves the longest
+//! prefix that has one is critical. Each exploration has a budget; where it is used up the answer
+//! is *unknown*, never a guess.
 
 use std::ops::ControlFlow;
 
@@ -16,7 +18,8 @@ use crate::{Event, Finding, Observer, Options, Run, minimise, none};
 /// What is critical about a finding.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Critical {
-    /// The step at this place of the finding, from 0: before it a correct run was possible, after it none is.
+    /// The step at this place of the finding, from 0: before it a correct run was possible, after
+    /// it none is.
     Step(usize),
     /// No run of the program is correct.
     Everything,

@@ -1,7 +1,7 @@
 //! Along a schedule that is given: what happens, step by step, and where it is not possible.
 //!
-//! A program that has changed since its schedule was written does something else, and this notices only what is not possible
-//! any more: a schedule that fits by chance is followed.
+//! A program that has changed since its schedule was written does something else, and this notices
+//! only what is not possible any more: a schedule that fits by chance is followed.
 
 use sim_core::{ActorId, Choice, Offer, Schedule, StepKind, Stepper};
 
@@ -63,10 +63,11 @@ pub fn follow(stepper: &mut Stepper, schedule: &Schedule) -> Followed {
     }
 }
 
-/// The schedule that takes the same steps as those of a search, for a program that is begun for the first time.
+/// The schedule that takes the same steps as those of a search, for a program that is begun for the
+/// first time.
 ///
-/// Queues of a device have numbers by the order in which they were first used, over all runs of a search. They have names
-/// that do not depend on that. `None` if the steps are not possible.
+/// Queues of a device have numbers by the order in which they were first used, over all runs of a
+/// search. They have names that do not depend on that. `None` if the steps are not possible.
 pub fn schedule_alone(
     stepper: &mut Stepper,
     steps: &[FindingStep],

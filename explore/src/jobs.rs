@@ -1,9 +1,10 @@
-//! A part of the search as a job: a leaf's path in, what is below it out. Whoever does a job, the result is the same.
+//! A part of the search as a job: a leaf's path in, what is below it out. Whoever does a job, the
+//! result is the same.
 //!
 //! A job ends early after a number of steps, so that what is left can be handed out again.
 //!
-//! A worker keeps its path from one job to the next: what both have in common is executed again, but its clocks are not computed
-//! again.
+//! A worker keeps its path from one job to the next: what both have in common is executed again,
+//! but its clocks are not computed again.
 
 use std::cell::RefCell;
 use std::ops::ControlFlow;
@@ -28,7 +29,8 @@ pub(crate) struct Job {
     pub(crate) number: u32,
     /// The way to the leaf.
     pub(crate) path: Vec<Event>,
-    /// Races of so many events at the beginning need not be looked at in the first run, unless it is such that all have to.
+    /// Races of so many events at the beginning need not be looked at in the first run, unless it
+    /// is such that all have to.
     pub(crate) done: usize,
     /// All races have to be looked at.
     pub(crate) thorough: bool,
@@ -149,8 +151,8 @@ impl<'a, C: Collector> Worker<'a, C> {
     }
 
     /// Does a job. If its first run teaches something, the facts of the walk's machine and
-    /// [`Worker::take_users`] tell what. If a later run does, the job ends before that run: an earlier
-    /// run may end the search.
+    /// [`Worker::take_users`] tell what. If a later run does, the job ends before that run: an
+    /// earlier run may end the search.
     pub(crate) fn run(&mut self, job: &Job) -> Result<Ran<C::Seen>, Halt> {
         let result = self.explore_or_clear(job);
         let runs_max = self.sight.borrow().runs.len() as u64;
@@ -163,7 +165,8 @@ impl<'a, C: Collector> Worker<'a, C> {
         result
     }
 
-    /// Users of barriers in the run that ended the latest job, up to the step that taught something.
+    /// Users of barriers in the run that ended the latest job, up to the step that taught
+    /// something.
     pub(crate) fn take_users(&self) -> Vec<User> {
         std::mem::take(&mut self.sight.borrow_mut().users)
     }

@@ -1,8 +1,10 @@
-//! A model checker: every distinguishable order of a program's steps, soundly and without repetition.
+//! A model checker: every distinguishable order of a program's steps, soundly and without
+//! repetition.
 //!
-//! The program is the one that is simulated, on the same kernel ([`sim_core::Stepper`]); only time stands still and the search
-//! decides who goes next. Orders that differ only in steps that do not depend on each other ([`independence`]) are the same
-//! *class*; the reductions run one order of each.
+//! The program is the one that is simulated, on the same kernel ([`sim_core::Stepper`]); only time
+//! stands still and the search decides who goes next. Orders that differ only in steps that do not
+//! depend on each other ([`independence`]) are the same *class*; the reductions run one order of
+//! each.
 //!
 //! ```
 //! use explore::{Options, check};
@@ -28,27 +30,29 @@
 //! assert_eq!(report.findings[0].replay.to_string(), "1;1;2;1;2;2");
 //! ```
 //!
-//! * [`check`] explores and reports [`Finding`]s; [`explore`] shows every run to an [`Observer`]; [`follow`] replays a finding;
-//!   [`retrace`] finds the schedule of a run that was simulated.
-//! * [`Reduction`]: `odpor` (each class once), `sdpor` (source sets), `none` (brute force, the judge).
+//! * [`check`] explores and reports [`Finding`]s; [`explore`] shows every run to an [`Observer`];
+//!   [`follow`] replays a finding; [`retrace`] finds the schedule of a run that was simulated.
+//! * [`Reduction`]: `odpor` (each class once), `sdpor` (source sets), `none` (brute force, the
+//!   judge).
 //! * [`Strategy`]: depth first through all orders, or runs drawn at random.
-//! * [`Options`]: bounds. A bound that was hit is in [`Statistics::bounds`], and the verdict says that the search was not
-//!   exhaustive.
+//! * [`Options`]: bounds. A bound that was hit is in [`Statistics::bounds`], and the verdict says
+//!   that the search was not exhaustive.
 //!
-//! * [`minimise`] a finding, look for a [`shortest`] way to it, find its [`critical`] transition, [`replay`] its schedule, or look at each event of a run with a
-//!   [`Player`].
+//! * [`minimise`] a finding, look for a [`shortest`] way to it, find its [`critical`] transition,
+//!   [`replay`] its schedule, or look at each event of a run with a [`Player`].
 //!
 //! # The contract of programs
 //!
-//! Actors do not share memory in ways that matter, and do nothing that differs from run to run: no clock, no randomness but
-//! the simulation's, no iteration over hash maps. The search notices a program that does not take the same steps again and
-//! stops ([`Verdict::Broken`]).
+//! Actors do not share memory in ways that matter, and do nothing that differs from run to run: no
+//! clock, no randomness but the simulation's, no iteration over hash maps. The search notices a
+//! program that does not take the same steps again and stops ([`Verdict::Broken`]).
 //!
 //! # Invariants
 //!
-//! Conditions that a program states ([`sim_core::Actor::invariant`]) are looked at after every step. They may read whatever the actors
-//! share, so in such a program any two steps depend on each other: each order of the steps is a class of its own, and no reduction helps.
-//! Check invariants with few actors and few steps. The search begins anew when the first invariant is stated.
+//! Conditions that a program states ([`sim_core::Actor::invariant`]) are looked at after every
+//! step. They may read whatever the actors share, so in such a program any two steps depend on each
+//! other: each order of the steps is a class of its own, and no reduction helps. Check invariants
+//! with few actors and few steps. The search begins anew when the first invariant is stated.
 
 mod candidates;
 mod checkpoint;

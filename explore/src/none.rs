@@ -1,10 +1,11 @@
 //! No reduction: the judge of the others.
 //!
-//! Every step that is possible at every place is taken, depth first. With sleep sets (Godefroid) runs that only swap
-//! independent steps of earlier ones are cut, which never loses a class; without them every interleaving is run.
+//! Every step that is possible at every place is taken, depth first. With sleep sets (Godefroid)
+//! runs that only swap independent steps of earlier ones are cut, which never loses a class;
+//! without them every interleaving is run.
 //!
-//! A search through states goes on from each state once. That is sound without sleep sets: what can happen from a state does not depend on
-//! the way there.
+//! A search through states goes on from each state once. That is sound without sleep sets: what can
+//! happen from a state does not depend on the way there.
 
 use std::collections::BTreeSet;
 

@@ -1,10 +1,11 @@
 //! Optimal reduction: each class of runs exactly once, and no run that is begun in vain.
 //!
-//! Optimal dynamic partial-order reduction with wakeup trees (Abdulla, Aronis, Jonsson, Sagonas: POPL 2014 and JACM 64(4),
-//! 2017). After each run that is over, the sequences that its [`races`](crate::races) tell go into the
-//! [trees](crate::wakeup) of pending steps along the path.
+//! Optimal dynamic partial-order reduction with wakeup trees (Abdulla, Aronis, Jonsson, Sagonas:
+//! POPL 2014 and JACM 64(4), 2017). After each run that is over, the sequences that its
+//! [`races`](crate::races) tell go into the [trees](crate::wakeup) of pending steps along the path.
 //!
-//! Races are looked at once per beginning of a run; where there are choices at every run ([`Walk::thorough`]).
+//! Races are looked at once per beginning of a run; where there are choices at every run
+//! ([`Walk::thorough`]).
 
 use crate::independence::Lists;
 use crate::races::{Races, Sink};
@@ -21,7 +22,8 @@ pub(crate) struct Odpor {
     races: Races,
     /// How many events at the beginning of the path have had their races looked at.
     done: usize,
-    /// Where the run of the present leaf began, and what had been counted then; `None` between runs.
+    /// Where the run of the present leaf began, and what had been counted then; `None` between
+    /// runs.
     leaf: Option<(usize, Statistics)>,
 }
 

@@ -1,11 +1,13 @@
 //! The optimal search on several threads: one keeps the trees, all explore below leaves.
 //!
-//! What is explored below a leaf is a pure function of its path, and the path of a pending leaf never changes
-//! ([`wakeup`](crate::wakeup)). So leaves are explored ahead of their turn, by anybody, and what that tells goes into the trees
-//! strictly in the order of the sequential search. The same runs are run, in the same order, for any number of threads; so counts
-//! and findings are the same too.
+//! What is explored below a leaf is a pure function of its path, and the path of a pending leaf
+//! never changes ([`wakeup`](crate::wakeup)). So leaves are explored ahead of their turn, by
+//! anybody, and what that tells goes into the trees strictly in the order of the sequential search.
+//! The same runs are run, in the same order, for any number of threads; so counts and findings are
+//! the same too.
 //!
-//! It pays where enough leaves are pending: a program whose every run tells of one other is explored by one thread at a time.
+//! It pays where enough leaves are pending: a program whose every run tells of one other is
+//! explored by one thread at a time.
 
 use std::cell::RefCell;
 use std::ops::ControlFlow;

@@ -1,10 +1,12 @@
-//! Runs that are taken twice along the same steps and compared: what shows that a program is not deterministic.
+//! Runs that are taken twice along the same steps and compared: what shows that a program is not
+//! deterministic.
 //!
-//! Compared are, step by step, who could go on and how, the source line, what the step touched, its answer, and what messages
-//! contain as far as the device knows it; at the end the failures, who waits for what, and what was left.
+//! Compared are, step by step, who could go on and how, the source line, what the step touched, its
+//! answer, and what messages contain as far as the device knows it; at the end the failures, who
+//! waits for what, and what was left.
 //!
-//! *Not modelled*: what a program reads from a clock, a file or a variable that outlives its run shows only if it
-//! changes one of these in the runs that are compared.
+//! *Not modelled*: what a program reads from a clock, a file or a variable that outlives its run
+//! shows only if it changes one of these in the runs that are compared.
 
 use sim_core::{Executed, Offer, SendCall, Stepper, Stream};
 

@@ -1,11 +1,13 @@
 //! The schedule that takes the steps of a run which no explorer has driven.
 //!
-//! The run is given as what was [`Observed`] in it. An arrival is the delivery from the queue of the same name; a look is the next
-//! step of its actor; a transition is the step of its actor with the same kind, objects and answer. A test in vain that an
-//! explorer does not repeat is left out, with what its actor waits for until it tests again.
+//! The run is given as what was [`Observed`] in it. An arrival is the delivery from the queue of
+//! the same name; a look is the next step of its actor; a transition is the step of its actor with
+//! the same kind, objects and answer. A test in vain that an explorer does not repeat is left out,
+//! with what its actor waits for until it tests again.
 //!
-//! *Not modelled*: dates. Where a run depends on them, a step is not possible or answers otherwise, and that is told; a run that
-//! takes another course by chance, and through the same steps, is not noticed here: compare what is printed.
+//! *Not modelled*: dates. Where a run depends on them, a step is not possible or answers otherwise,
+//! and that is told; a run that takes another course by chance, and through the same steps, is not
+//! noticed here: compare what is printed.
 
 use std::collections::BTreeSet;
 
@@ -23,7 +25,8 @@ pub struct NotRetraced {
     pub problem: String,
 }
 
-/// Finds the schedule whose steps are those of a run, for a program that is begun for the first time.
+/// Finds the schedule whose steps are those of a run, for a program that is begun for the first
+/// time.
 ///
 /// # Errors
 /// [`NotRetraced`] for the first step that an explorer cannot take.

@@ -1,11 +1,12 @@
 //! Source sets: each class at least once, some runs in vain, and less to keep.
 //!
-//! Source-DPOR (the same paper as [`odpor`](crate::odpor)). At *every* executed event each of its races that can be
-//! reversed adds one step at the place of the race, unless a step is there already with which the reversed run could
-//! begin. Races must be looked at on runs too that the sleep sets cut: those looked at only at the ends of whole runs
-//! lose classes.
+//! Source-DPOR (the same paper as [`odpor`](crate::odpor)). At *every* executed event each of its
+//! races that can be reversed adds one step at the place of the race, unless a step is there
+//! already with which the reversed run could begin. Races must be looked at on runs too that the
+//! sleep sets cut: those looked at only at the ends of whole runs lose classes.
 //!
-//! At a place all steps of an actor go together: if one of a draw's values is to be tried there, all are.
+//! At a place all steps of an actor go together: if one of a draw's values is to be tried there,
+//! all are.
 
 use sim_core::Executed;
 
@@ -165,8 +166,8 @@ fn want(walk: &Walk<'_>, frame: &mut Frame, sequence: &[Event], second: usize) {
     }
 }
 
-/// The rule of persistent sets, which is wrong together with sleep sets: any actor that has to do with the race will do,
-/// and one that sleeps counts as tried.
+/// The rule of persistent sets, which is wrong together with sleep sets: any actor that has to do
+/// with the race will do, and one that sleeps counts as tried.
 fn want_an_ancestor(walk: &Walk<'_>, frame: &mut Frame, second: usize) {
     let racing = walk.path.events()[second].actor;
     let place = walk
@@ -200,7 +201,8 @@ fn want_an_ancestor(walk: &Walk<'_>, frame: &mut Frame, second: usize) {
     }
 }
 
-/// A choice that was made before others of its branches were possible, and actors that were ended before their steps.
+/// A choice that was made before others of its branches were possible, and actors that were ended
+/// before their steps.
 fn look_at_choices(walk: &Walk<'_>, frames: &mut [Frame], second: usize) {
     // What completes a member of a wait-any that has already chosen should also come before it.
     for first in 0..second {

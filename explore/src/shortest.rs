@@ -1,11 +1,13 @@
 //! A shorter way to a finding than the one that was found first.
 //!
-//! What [`minimise`](crate::minimise()) leaves out did not matter to *that* run; another run may fail sooner. So the program is explored once
-//! more with runs that are cut before they are as long as the best one, until none of these has the same finding: branch and bound. A cut
-//! run hides what comes behind the cut, and with it the races that would have led the optimal reduction to other runs. So when that search
-//! finds nothing more, sleep sets alone look once more: whether they leave a run out depends only on earlier runs that are the same but for
-//! the order of independent steps, and as long. If they come to their end, no shorter way exists. Both share a limited number of steps; if it
-//! does not suffice, the result is the shortest that was *found*.
+//! What [`minimise`](crate::minimise()) leaves out did not matter to *that* run; another run may
+//! fail sooner. So the program is explored once more with runs that are cut before they are as long
+//! as the best one, until none of these has the same finding: branch and bound. A cut run hides
+//! what comes behind the cut, and with it the races that would have led the optimal reduction to
+//! other runs. So when that search finds nothing more, sleep sets alone look once more: whether
+//! they leave a run out depends only on earlier runs that are the same but for the order of
+//! independent steps, and as long. If they come to their end, no shorter way exists. Both share a
+//! limited number of steps; if it does not suffice, the result is the shortest that was *found*.
 
 use std::ops::ControlFlow;
 
@@ -52,7 +54,8 @@ pub struct Shortest {
     pub is_proven: bool,
 }
 
-/// The shortest way to the same finding that so many executed steps show, minimised; the finding itself if there is no shorter one.
+/// The shortest way to the same finding that so many executed steps show, minimised; the finding
+/// itself if there is no shorter one.
 #[must_use]
 pub fn shortest(stepper: &mut Stepper, finding: &Finding, budget: u64) -> Shortest {
     let mut best = finding.clone();

@@ -1,7 +1,7 @@
 //! Several threads that do jobs: the queue between them, and what comes back.
 //!
-//! Each thread makes its own program. The thread that keeps the trees hands jobs out in the order in which it will need them, and
-//! does jobs itself while what it needs next is not there.
+//! Each thread makes its own program. The thread that keeps the trees hands jobs out in the order
+//! in which it will need them, and does jobs itself while what it needs next is not there.
 
 use std::any::Any;
 use std::collections::{BTreeMap, VecDeque};
@@ -28,7 +28,8 @@ const PATIENCE: Duration = Duration::from_millis(50);
 pub struct Threads<'a> {
     /// How many; 0 and 1 both mean that everything is done where the search was called.
     pub number: usize,
-    /// Makes the program. All that it makes do the same; if they have a device, its queues have the same numbers in all of them.
+    /// Makes the program. All that it makes do the same; if they have a device, its queues have the
+    /// same numbers in all of them.
     pub make: &'a (dyn Fn() -> Stepper + Sync),
     /// Called in each further thread around all its work.
     pub around: &'a (dyn Fn(&mut dyn FnMut()) + Sync),
@@ -109,7 +110,8 @@ impl<T> Exchange<T> {
         self.lock().jobs.len()
     }
 
-    /// What became of a job; if nobody has begun it, itself; if somebody does it, another job that waits, or nothing after a while.
+    /// What became of a job; if nobody has begun it, itself; if somebody does it, another job that
+    /// waits, or nothing after a while.
     pub(crate) fn take(&self, number: u32) -> (Option<Done<T>>, Option<Job>) {
         let mut board = self.lock();
         loop {

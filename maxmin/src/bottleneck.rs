@@ -146,8 +146,8 @@ mod tests {
 
     #[test]
     fn a_finished_flow_takes_its_last_growth_again() {
-        // Round 1: 1, 4 and 4, and 3 are left. Round 2: 0.5 up to the bound and 1.5; the first takes
-        // 1 again, and nothing is left although only 11 of 12 are in use.
+        // Round 1: 1, 4 and 4, and 3 are left. Round 2: 0.5 up to the bound and 1.5; the first
+        // takes 1 again, and nothing is left although only 11 of 12 are in use.
         let link = (1, 1.0);
         let flows: [(f64, &[(u32, f64)]); 3] =
             [(NONE, &[(0, 1.0), link]), (4.5, &[link]), (NONE, &[link])];

@@ -13,7 +13,8 @@ use networks::{Network, Random, pair};
 enum Weights {
     /// All 1.
     Equal,
-    /// As `lv08` does: inverse of latency + 20537 / bandwidth per link, and the bound of the slowest link.
+    /// As `lv08` does: inverse of latency + 20537 / bandwidth per link, and the bound of the
+    /// slowest link.
     RoundTrip,
     /// Penalties from 0.25 to 2.25, and 30 % of the flows bounded.
     Random,
@@ -118,7 +119,8 @@ impl Churn {
         due
     }
 
-    /// Keeps flows in flight for some completions, with a solve after each change or one for both; returns all dates.
+    /// Keeps flows in flight for some completions, with a solve after each change or one for both;
+    /// returns all dates.
     fn run(&mut self, flows: u32, completions: u32, one_solve: bool) -> Vec<u64> {
         for slot in 0..flows {
             self.start(slot);
@@ -278,7 +280,8 @@ fn dates_in_closed_form() {
 }
 
 fn dates_with(way: Option<Way>) {
-    // Two flows over a link of 10, one of them bounded by 2: it takes 5 s for 10, the other 8 per second.
+    // Two flows over a link of 10, one of them bounded by 2: it takes 5 s for 10, the other 8 per
+    // second.
     let mut solver = Solver::new(3);
     solver.forced = way;
     for (slot, bound, work) in [(0, 2.0, 10.0), (1, f64::INFINITY, 60.0)] {
@@ -356,8 +359,9 @@ fn more_coefficients_than_can_be_numbered() {
 
 #[test]
 fn a_link_that_gets_room_before_it_is_solved() {
-    // Over-full at first; the departure leaves it with so much room that it is not watched.
-    // Then a flow without owner comes, and the link is still on the list, before the one that limits the flow.
+    // Over-full at first; the departure leaves it with so much room that it is not watched. Then a
+    // flow without owner comes, and the link is still on the list, before the one that limits the
+    // flow.
     let mut solver = Solver::new(2);
     solver.forced = Some(Way::Incremental);
     let enter = |solver: &mut Solver, slot, link, bound, weight| {
@@ -459,7 +463,8 @@ fn what_is_overdue_has_nothing_left_and_ends_now() {
     }
 }
 
-/// Flows come and go a thousand times while two stay: the list of coupled flows does not grow with that.
+/// Flows come and go a thousand times while two stay: the list of coupled flows does not grow with
+/// that.
 #[test]
 fn flows_that_have_left_take_no_memory() {
     let mut solver = two_flows(Way::Plain);

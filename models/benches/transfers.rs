@@ -1,4 +1,5 @@
-//! What a transfer costs in the flow model, without a kernel: ring, hot spot, million hosts, loading.
+//! What a transfer costs in the flow model, without a kernel: ring, hot spot, million hosts,
+//! loading.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -22,7 +23,8 @@ fn cluster(hosts: u32, backbone: bool) -> Arc<Platform> {
     Arc::new(Platform::parse("bench.toml", &text).expect("a platform"))
 }
 
-/// Keeps `tokens` transfers going round all hosts until `count` have ended; sizes differ, so that dates do.
+/// Keeps `tokens` transfers going round all hosts until `count` have ended; sizes differ, so that
+/// dates do.
 fn ring(platform: &Arc<Platform>, tokens: u32, count: u64) -> Time {
     let hosts = platform.host_count();
     let mut model = FlowModel::new(Arc::clone(platform));

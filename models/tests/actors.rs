@@ -1,4 +1,5 @@
-//! Promise: programs reach threads, disks and parallel tasks through their actor, wait for them, see what is left and how they end.
+//! Promise: programs reach threads, disks and parallel tasks through their actor, wait for them,
+//! see what is left and how they end.
 
 use std::cell::RefCell;
 use std::rc::Rc;

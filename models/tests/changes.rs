@@ -1,10 +1,12 @@
-//! Promise: what changes while it runs counts from that instant, and what is off fails what runs on it.
+//! Promise: what changes while it runs counts from that instant, and what is off fails what runs on
+//! it.
 
 use platform::profile::{Change, Profile, Target};
 use sim_core::{End, Resource, Span};
 use testing::lab::{Lab, UNLIMITED};
 
-/// Hosts a, b, c (of 1 core, 2 cores, 1 core); a link of 100 MB/s and 1 ms from a to b, another from a to c.
+/// Hosts a, b, c (of 1 core, 2 cores, 1 core); a link of 100 MB/s and 1 ms from a to b, another
+/// from a to c.
 fn star(network: &str) -> Lab {
     Lab::new(&format!(
         r#"
@@ -28,7 +30,8 @@ fn star(network: &str) -> Lab {
 
 #[test]
 fn bandwidth_and_latency_under_a_transfer() {
-    // The reference's dates. raw: 1 ms, 0.999e8 bytes until 1 s, the other 1.001e8 at 5e7 bytes/s; the new latency is for others.
+    // The reference's dates. raw: 1 ms, 0.999e8 bytes until 1 s, the other 1.001e8 at 5e7 bytes/s;
+    // the new latency is for others.
     for (model, wanted) in [("raw", 3.002), ("cm02", 3.202), ("lv08", 3.3559169072165)] {
         let mut lab = star(&format!("model = \"{model}\""));
         let link = lab.link("a", "b");
@@ -69,7 +72,8 @@ fn a_faster_link_makes_transfers_faster_except_in_the_reference() {
 
 #[test]
 fn a_new_latency_moves_the_shares() {
-    // Penalties 1 : 1 at first. From 1.001 s on, with 1e8 of 2e8 bytes done in all, one route has 3 ms: a quarter and three quarters.
+    // Penalties 1 : 1 at first. From 1.001 s on, with 1e8 of 2e8 bytes done in all, one route has 3
+    // ms: a quarter and three quarters.
     let mut lab = Lab::new(
         r#"
         version = 1
@@ -205,7 +209,8 @@ fn cores_priorities_and_bounds_of_computations() {
 
 #[test]
 fn computations_under_a_speed_profile() {
-    // SimGrid's two_hosts_profiles: 10 flop/s, of which 1.0 from 0 s, 0.8 from 10 s, 0.4 from 20 s, again from 30 s on.
+    // SimGrid's two_hosts_profiles: 10 flop/s, of which 1.0 from 0 s, 0.8 from 10 s, 0.4 from 20 s,
+    // again from 30 s on.
     for (start, flops, end) in [
         (0.0, 40.0, 4.0),
         (10.0, 40.0, 15.0),
@@ -250,7 +255,8 @@ fn a_speed_or_bandwidth_of_zero_stops_without_failing() {
 
 #[test]
 fn transfers_under_profiles_of_links_and_hosts() {
-    // 1e8 bytes/s, from 2 s on 2e7, from 4 s on 3e7, again from 10 s on: in a period, 2e8 - 1e5 + 4e7 + 1.8e8.
+    // 1e8 bytes/s, from 2 s on 2e7, from 4 s on 3e7, again from 10 s on: in a period, 2e8 - 1e5 +
+    // 4e7 + 1.8e8.
     let mut lab = star("model = \"flow\"");
     let link = lab.link("a", "b");
     lab.add_profile(Profile {

@@ -1,6 +1,7 @@
 //! Closed forms of the flow model, and its laws on random networks.
 //!
-//! Each closed form is derived in a comment; the numbers are chosen so that it is exact or within 1e-12.
+//! Each closed form is derived in a comment; the numbers are chosen so that it is exact or within
+//! 1e-12.
 
 use models::FlowModel;
 use platform::LinkId;
@@ -53,7 +54,8 @@ fn no_bytes_take_the_latency() {
 
 #[test]
 fn two_transfers_share_and_the_longer_one_speeds_up_again() {
-    // From 1 s on 50 bytes/s each; the first has its 100 bytes at 3 s; then the second has 200 left at 100 bytes/s.
+    // From 1 s on 50 bytes/s each; the first has its 100 bytes at 3 s; then the second has 200 left
+    // at 100 bytes/s.
     let mut lab = triangle("shared");
     lab.send("a", "b", 100.0);
     lab.send("c", "a", 300.0);
@@ -62,8 +64,8 @@ fn two_transfers_share_and_the_longer_one_speeds_up_again() {
 
 #[test]
 fn a_transfer_that_starts_later_takes_its_share_after_its_latency() {
-    // The first is alone from 1 s to 3 s (200 of 300 bytes), then 50 bytes/s: its last 100 bytes end at 5 s. The second has
-    // 100 of 200 bytes by then and ends at 6 s.
+    // The first is alone from 1 s to 3 s (200 of 300 bytes), then 50 bytes/s: its last 100 bytes
+    // end at 5 s. The second has 100 of 200 bytes by then and ends at 6 s.
     let mut lab = triangle("shared");
     lab.send("a", "b", 300.0);
     lab.wait_until(2.0);
@@ -102,8 +104,9 @@ fn opposite_directions_of_a_split_duplex_link_do_not_interact() {
 
 #[test]
 fn the_slowest_of_three_links_decides() {
-    // Latencies 1 + 2 + 3 s, then 100 bytes at 10 bytes/s. The transfer over the last link alone has 0 + 3 s latency and
-    // then the 90 bytes/s that the long one leaves from 6 s on: 3 s at 100, then 540 - 300 = 240 at 90.
+    // Latencies 1 + 2 + 3 s, then 100 bytes at 10 bytes/s. The transfer over the last link alone
+    // has 0 + 3 s latency and then the 90 bytes/s that the long one leaves from 6 s on: 3 s at 100,
+    // then 540 - 300 = 240 at 90.
     let mut lab = Lab::new(
         r#"
         version = 1
@@ -129,8 +132,8 @@ fn the_slowest_of_three_links_decides() {
 
 #[test]
 fn a_rate_limit_leaves_the_rest_to_others_and_can_change() {
-    // 25 + 75 bytes/s from 1 s on. At 3 s the limit rises to 1000: 50 + 50, 100 - 50 = 50 left of the first and
-    // 250 - 150 = 100 of the second: 4 s, then 50 left at 100 bytes/s.
+    // 25 + 75 bytes/s from 1 s on. At 3 s the limit rises to 1000: 50 + 50, 100 - 50 = 50 left of
+    // the first and 250 - 150 = 100 of the second: 4 s, then 50 left at 100 bytes/s.
     let mut lab = triangle("shared");
     let limited = lab.send_at_most("a", "b", 100.0, 25.0);
     let other = lab.send("a", "b", 250.0);
@@ -154,7 +157,8 @@ fn a_host_reaches_itself_over_the_implicit_loopback() {
 
 #[test]
 fn cores_are_shared_when_there_are_not_enough() {
-    // One core of 10 flop/s: 5 each. Two cores: three computations have 20/3 each, two have 10 each.
+    // One core of 10 flop/s: 5 each. Two cores: three computations have 20/3 each, two have 10
+    // each.
     let mut lab = triangle("shared");
     lab.exec("a", 10.0, 1.0, UNLIMITED);
     lab.expect(&[(1.0, &[0])], TOLERANCE);
@@ -181,7 +185,8 @@ fn priorities_are_shares() {
     let second = lab.exec("a", 30.0, 1.0, UNLIMITED);
     assert_eq!(lab.next_end(), Some((1.0, vec![0])));
     lab.exec("a", 40.0, 1.0, UNLIMITED);
-    // 3 : 1 now: 22.5 and 7.5 flop/s; the second ends 20 / 22.5 s later, and the third has 40 - 20/3 left at 30.
+    // 3 : 1 now: 22.5 and 7.5 flop/s; the second ends 20 / 22.5 s later, and the third has 40 -
+    // 20/3 left at 30.
     with(&mut lab, |model, now| {
         model.update(second, Change::Priority(3.0), now);
     });
@@ -194,8 +199,8 @@ fn priorities_are_shares() {
 
 #[test]
 fn suspended_work_stands_still_and_leaves_its_share() {
-    // Both at 50 bytes/s from 1 s to 2 s. The first sleeps to 3 s, the second has 100 bytes/s. From 3 s 50 each: the second
-    // has 50 left and ends at 4 s; the first then has 100 left.
+    // Both at 50 bytes/s from 1 s to 2 s. The first sleeps to 3 s, the second has 100 bytes/s. From
+    // 3 s 50 each: the second has 50 left and ends at 4 s; the first then has 100 left.
     let mut lab = triangle("shared");
     let first = lab.send("a", "b", 200.0);
     lab.send("a", "b", 200.0);

@@ -1,12 +1,15 @@
-//! Promise: the classic models give the dates of the reference simulator, and closed forms where there are any.
+//! Promise: the classic models give the dates of the reference simulator, and closed forms where
+//! there are any.
 //!
-//! Each test names the situation; the figures were computed by runs of `SimGrid` v4.1, with 12 to 15 digits ("world one")
-//! or 6 decimals (its examples), and are re-derived in comments where there is a closed form.
+//! Each test names the situation; the figures were computed by runs of `SimGrid` v4.1, with 12 to
+//! 15 digits ("world one") or 6 decimals (its examples), and are re-derived in comments where there
+//! is a closed form.
 
 use sim_core::{End, Resource, Span, Time};
 use testing::lab::{Lab, UNLIMITED};
 
-/// Hosts a, b, c and a link of 100 MB/s and 1 ms between a and b; a further one of 10 GB/s and 2 ms leads on to c.
+/// Hosts a, b, c and a link of 100 MB/s and 1 ms between a and b; a further one of 10 GB/s and 2 ms
+/// leads on to c.
 fn world_one(network: &str, sharing: &str) -> Lab {
     Lab::new(&format!(
         r#"
@@ -56,8 +59,8 @@ fn a_latency_factor_of_zero_pays_no_latency() {
 
 #[test]
 fn one_flow_by_size_and_model() {
-    // raw: lat + size / B. cm02: the way back is the same link, so B / 1.05. lv08: 13.01 lat + size / (0.97 B / 1.05).
-    // smpi: the same with the factors of the size, which are 1 for 0 bytes.
+    // raw: lat + size / B. cm02: the way back is the same link, so B / 1.05. lv08: 13.01 lat + size
+    // / (0.97 B / 1.05). smpi: the same with the factors of the size, which are 1 for 0 bytes.
     let rows: [(f64, [f64; 4]); 5] = [
         (0.0, [0.001, 0.001, 0.01301, 0.001]),
         (
@@ -128,7 +131,8 @@ fn a_split_duplex_link_alone_and_in_both_directions() {
 
 #[test]
 fn shares_are_unfair_by_round_trip_time() {
-    // Penalties 1 ms and 3 ms (plus S / B in lv08): three quarters and one quarter of the link for raw.
+    // Penalties 1 ms and 3 ms (plus S / B in lv08): three quarters and one quarter of the link for
+    // raw.
     for (network, a, b) in [
         ("model = \"raw\"", 1.33366666666667, 2.001),
         ("model = \"cm02\"", 1.40033333333333, 2.101),
@@ -144,7 +148,8 @@ fn shares_are_unfair_by_round_trip_time() {
         lab.send("a", "c", 1e8);
         lab.expect(&[(a, &[0]), (b, &[1])], 1e-13);
     }
-    // Without penalties: half each once both have paid. 1e8 - 2e5 bytes of the first share with the second from 3 ms on.
+    // Without penalties: half each once both have paid. 1e8 - 2e5 bytes of the first share with the
+    // second from 3 ms on.
     let mut lab = world_one("model = \"raw\", rtt_penalty = false", "shared");
     lab.send("a", "b", 1e8);
     lab.send("a", "c", 1e8);
@@ -241,7 +246,8 @@ fn ping_pong() {
 
 #[test]
 fn window_over_a_long_way() {
-    // SimGrid's cm02-tcpgamma: 1e10 bytes over 1e10 bytes/s. With 1 ms the window allows 4194304 / 2 ms.
+    // SimGrid's cm02-tcpgamma: 1e10 bytes over 1e10 bytes/s. With 1 ms the window allows 4194304 /
+    // 2 ms.
     for (latency, wanted) in [("0s", 1.0), ("10us", 1.00001), ("1ms", 4.769372)] {
         let mut lab = Lab::new(&format!(
             r#"
@@ -295,7 +301,8 @@ fn host_to_host() {
 
 #[test]
 fn a_token_around_two_clusters() {
-    // Up and down links of their own (hosts 1, 2, 4, 5), or one link for both ways (3, 6), which the way back takes too.
+    // Up and down links of their own (hosts 1, 2, 4, 5), or one link for both ways (3, 6), which
+    // the way back takes too.
     let mut lab = Lab::new(
         r#"
         version = 1
@@ -362,9 +369,10 @@ fn an_mpi_message_of_a_million_bytes() {
 
 #[test]
 fn infiniband_penalties() {
-    // 0 → 2 would get two thirds of the link of 0, since 0 → 1 gets one third of that of 1. But 0 has two outgoing
-    // transfers, one to a crowded host: its limit is B / (2 x 0.925 x 1.35), and 1e7 bytes take 0.24975 s.
-    // The three into 1: B / (0.965 x 3) is above their fair third, so 3 s for 1e8 bytes.
+    // 0 → 2 would get two thirds of the link of 0, since 0 → 1 gets one third of that of 1. But 0
+    // has two outgoing transfers, one to a crowded host: its limit is B / (2 x 0.925 x 1.35), and
+    // 1e7 bytes take 0.24975 s. The three into 1: B / (0.965 x 3) is above their fair third, so 3 s
+    // for 1e8 bytes.
     let mut lab = Lab::new(
         r#"
         version = 1
@@ -384,8 +392,8 @@ fn infiniband_penalties() {
     // Alone there is no penalty, and a penalty ends with the transfers that cause it.
     lab.send("n0", "n2", 1e7);
     lab.expect(&[(3.001 + 0.101, &[4])], 1e-12);
-    // Two to one host: 2 x 0.965, which would leave less than all of the link to one that has no rival on it. From 3.102 on:
-    // both pay 1 ms; half a link each is less than B / 1.93.
+    // Two to one host: 2 x 0.965, which would leave less than all of the link to one that has no
+    // rival on it. From 3.102 on: both pay 1 ms; half a link each is less than B / 1.93.
     lab.send("n0", "n2", 1e7);
     lab.send_at_most("n0", "n2", 1e7, 1e7);
     // The second has 1e7 bytes/s, so that the first would have 9e7, but its limit is 1e8 / 1.93.
@@ -494,7 +502,8 @@ fn quirks_of_the_reference_only_when_asked_for() {
         }
         assert_eq!(dates, ends);
     }
-    // A route without latency: its penalty is S / B, or 1, which is 4869 times more than 20537 / 1e8.
+    // A route without latency: its penalty is S / B, or 1, which is 4869 times more than 20537 /
+    // 1e8.
     let zero = |compat: &str| {
         let mut lab = Lab::new(&format!(
             r#"
@@ -518,7 +527,8 @@ fn quirks_of_the_reference_only_when_asked_for() {
         lab.send("a", "c", 97e10);
         lab.next_end().expect("the first ends").0
     };
-    // 0.01301 s alone, then shared by the inverse penalties 1 / 20537e-8 and 1 / (0.001 + 20537e-8 + 20537e-9).
+    // 0.01301 s alone, then shared by the inverse penalties 1 / 20537e-8 and 1 / (0.001 + 20537e-8
+    // + 20537e-9).
     let (near, far): (f64, f64) = (20537e-8, 0.001 + 20537e-8 + 20537e-9);
     for (compat, near) in [("", near), (", compat = \"simgrid-4.1\"", 1.0)] {
         let share = (1.0 / near) / (1.0 / near + 1.0 / far);
@@ -531,7 +541,8 @@ fn quirks_of_the_reference_only_when_asked_for() {
 
 #[test]
 fn fatpipe_clusters_share_their_cables_in_the_reference() {
-    // SimGrid 3.32 (CM02) on a cluster with sharing_policy="FATPIPE": 3 transfers out and one back over 1e8 bytes/s.
+    // SimGrid 3.32 (CM02) on a cluster with sharing_policy="FATPIPE": 3 transfers out and one back
+    // over 1e8 bytes/s.
     let cluster = |compat: &str| {
         Lab::new(&format!(
             "version = 1\nnetwork = {{ model = \"cm02\"{compat} }}\n[clusters.c]\nhosts = \"n[0-3]\"\n\

@@ -1,7 +1,8 @@
-//! Promise: computations with threads and parallel tasks have the reference's dates and closed forms; failures end them.
+//! Promise: computations with threads and parallel tasks have the reference's dates and closed
+//! forms; failures end them.
 //!
-//! Rows O19 and O23 are dates of `SimGrid` 4.1; pairs of tasks were run with `host/model:ptask_L07` of 3.32, see
-//! `docs/decisions/0007-parallel-tasks.md`.
+//! Rows O19 and O23 are dates of `SimGrid` 4.1; pairs of tasks were run with `host/model:ptask_L07`
+//! of 3.32, see `docs/decisions/0007-parallel-tasks.md`.
 
 use std::rc::Rc;
 
@@ -9,7 +10,8 @@ use platform::profile::Change;
 use sim_core::{Change as Update, End, HostId, ParallelWork, Resource, Span, Work};
 use testing::lab::{Lab, UNLIMITED};
 
-/// Hosts a, b, c of 1 Gflop/s; a link of 100 MB/s and 1 ms from a to b, one more of 2 ms on to c, a long one from b to c.
+/// Hosts a, b, c of 1 Gflop/s; a link of 100 MB/s and 1 ms from a to b, one more of 2 ms on to c, a
+/// long one from b to c.
 fn three(network: &str) -> Lab {
     Lab::new(&format!(
         r#"
@@ -63,7 +65,8 @@ fn computations_share_cores() {
 
 #[test]
 fn threads_are_as_many_computations() {
-    // Three threads on two cores; two threads and one computation: two thirds and one third of the cores.
+    // Three threads on two cores; two threads and one computation: two thirds and one third of the
+    // cores.
     let mut lab = three("");
     let task = lab.threads("d", 3, 1e9);
     lab.wait_until(0.25);
@@ -100,7 +103,8 @@ fn threads_follow_bounds_priorities_and_speeds() {
     let mut lab = three("");
     start(&mut lab, 1.0, 5e8);
     lab.expect(&[(4.0, &[0])], 1e-15);
-    // The priority is that of each thread: 4 parts of 5 of the cores; then the other one has a core.
+    // The priority is that of each thread: 4 parts of 5 of the cores; then the other one has a
+    // core.
     let mut lab = three("");
     start(&mut lab, 2.0, UNLIMITED);
     lab.exec("d", 1e9, 1.0, UNLIMITED);
@@ -158,13 +162,15 @@ fn closed_forms_of_one_task() {
         &[0.0, 1e8, 1e8, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0],
     );
     lab.expect(&[(2.003, &[0])], 1e-13);
-    // 1e9 bytes over 10 GB/s and 100 ms: a window of 4194304 / (2 x 0.1 s x 1e9) in models that have one.
+    // 1e9 bytes over 10 GB/s and 100 ms: a window of 4194304 / (2 x 0.1 s x 1e9) in models that
+    // have one.
     for (model, wanted) in [("flow", 0.2), ("cm02", 47.7837158203125)] {
         let mut lab = three(&format!("model = \"{model}\""));
         lab.task(&["b", "c"], &[], &[0.0, 1e9, 0.0, 0.0]);
         lab.expect(&[(wanted, &[0])], 1e-13);
     }
-    // One host twice: both amounts on its one core. On two cores each has its own, and none is faster than a core.
+    // One host twice: both amounts on its one core. On two cores each has its own, and none is
+    // faster than a core.
     for (host, flops, wanted) in [
         ("a", [1e9, 1e9], 2.0),
         ("d", [1e9, 1e9], 1.0),
@@ -205,8 +211,8 @@ fn two_tasks() {
     lab.task(&["a", "b"], &[2e9, 1e9], &[0.0, 1e7, 0.0, 0.0]);
     lab.task(&["a", "b"], &[1e9, 2e9], &[0.0, 1e7, 0.0, 0.0]);
     lab.expect(&[(3.001, &[0, 1])], 1e-13);
-    // One has a core for itself and takes little of the link; the other has the rest of that: 1e8 bytes at 9e7 bytes/s until
-    // 1.001 s, then 1e8.
+    // One has a core for itself and takes little of the link; the other has the rest of that: 1e8
+    // bytes at 9e7 bytes/s until 1.001 s, then 1e8.
     let mut lab = three("");
     lab.task(&["a", "b"], &[1e9, 0.0], &[0.0, 1e7, 0.0, 0.0]);
     lab.task(&["a", "b"], &[], &[0.0, 1e8, 0.0, 0.0]);
@@ -337,7 +343,8 @@ fn hosts_and_links_fail_and_change_under_a_task() {
 
 #[test]
 fn a_window_moves_with_the_latency() {
-    // cm02: 0.1 s; then a window of 4194304 / (2 x 0.1 x 1e9) of the task per second; a tenth of the latency is ten times that.
+    // cm02: 0.1 s; then a window of 4194304 / (2 x 0.1 x 1e9) of the task per second; a tenth of
+    // the latency is ten times that.
     let mut lab = three("model = \"cm02\"");
     lab.task(&["b", "c"], &[], &[0.0, 1e9, 0.0, 0.0]);
     lab.wait_until(10.1);
@@ -410,8 +417,8 @@ fn work_stays_small() {
 
 #[test]
 fn hundreds_of_different_amounts() {
-    // 300 tasks of 1 to 300 Mflop on one core: the k-th shortest of n ends when all have had as much as it, and the shorter ones all of
-    // theirs.
+    // 300 tasks of 1 to 300 Mflop on one core: the k-th shortest of n ends when all have had as
+    // much as it, and the shorter ones all of theirs.
     let mut lab = three("");
     for at in 1..=300_u32 {
         lab.task(&["a"], &[f64::from(at) * 1e6], &[]);
@@ -432,7 +439,8 @@ fn hundreds_of_different_amounts() {
     ));
     let names: Vec<String> = (0..count).map(|at| format!("n{at}")).collect();
     let hosts: Vec<&str> = names.iter().map(String::as_str).collect();
-    // From i to j: 1e6 (20 i + j) bytes; the last row is the largest, and each host also keeps something for itself.
+    // From i to j: 1e6 (20 i + j) bytes; the last row is the largest, and each host also keeps
+    // something for itself.
     let bytes: Vec<f64> = (0..count * count).map(|at| f64::from(at) * 1e6).collect();
     let last: f64 = bytes[(count * (count - 1)) as usize..].iter().sum();
     let own = bytes[(count * count - 1) as usize];

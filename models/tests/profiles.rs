@@ -1,8 +1,9 @@
-//! Promise: profiles and power states mean the same inline, in a file and in SimGrid's XML, give its dates, and are kept in the copy
-//! of a platform.
+//! Promise: profiles and power states mean the same inline, in a file and in SimGrid's XML, give
+//! its dates, and are kept in the copy of a platform.
 //!
-//! The dates marked as SimGrid's were printed by programs against SimGrid 3.32 with `exec_init(..)->set_host(..)` and
-//! `Comm::sendto_async` at the dates below, on platforms with the same hosts, links and profiles.
+//! The dates marked as SimGrid's were printed by programs against SimGrid 3.32 with
+//! `exec_init(..)->set_host(..)` and `Comm::sendto_async` at the dates below, on platforms with the
+//! same hosts, links and profiles.
 
 use std::fs;
 use std::path::PathBuf;
@@ -36,7 +37,8 @@ impl Folder {
     }
 }
 
-/// One host whose speed changes, and a link whose bandwidth and latency do; one way back has a second link.
+/// One host whose speed changes, and a link whose bandwidth and latency do; one way back has a
+/// second link.
 const CHANGING: &str = r#"<platform version="4.1"><zone id="w" routing="Full">
 <host id="j" speed="25Mf" speed_file="p/speed"/>
 <host id="f" speed="25Mf"/>
@@ -84,7 +86,8 @@ fn computations_under_the_speed_of_an_xml_file() {
 
 #[test]
 fn computations_under_a_speed_that_falls_and_returns() {
-    // The dates of SimGrid's example of a host whose speed is 1.0, 0.8 and 0.4 of 10 flop/s, again from 30 s on.
+    // The dates of SimGrid's example of a host whose speed is 1.0, 0.8 and 0.4 of 10 flop/s, again
+    // from 30 s on.
     let files = [
         (
             "w.xml",
@@ -133,7 +136,8 @@ fn transfers_under_the_profiles_of_an_xml_file() {
 
 #[test]
 fn hosts_that_go_off_by_themselves() {
-    // SimGrid's dates: off at 1 s, on at 2 s, again from 10 s on; with 10 flop/s, half of it from 11 s and 0.9 from 20 s on.
+    // SimGrid's dates: off at 1 s, on at 2 s, again from 10 s on; with 10 flop/s, half of it from
+    // 11 s and 0.9 from 20 s on.
     let folder = Folder::new(
         "states",
         &[
@@ -282,7 +286,8 @@ fn traces_that_are_connected() {
 
 #[test]
 fn periodicity_is_the_whole_period() {
-    // As SimGrid 3.32 plays it: full speed at 0 s, 10 s, 20 s, …, half of it from 2 s on, a quarter from 4 s on.
+    // As SimGrid 3.32 plays it: full speed at 0 s, 10 s, 20 s, …, half of it from 2 s on, a quarter
+    // from 4 s on.
     let platform = |repetition: &str| {
         let folder = Folder::new(
             "period",

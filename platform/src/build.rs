@@ -1,8 +1,9 @@
-//! From the typed file to the platform: names are resolved, numbers given out, and what contradicts is reported.
+//! From the typed file to the platform: names are resolved, numbers given out, and what contradicts
+//! is reported.
 //!
-//! Members of all zones are numbered in one order: hosts, clusters, routers, zones, each in the order of the file with
-//! those of a zone before those of its inner zones. `names` checks them, `resolve` finds what routes mean,
-//! `assemble` gives out the numbers.
+//! Members of all zones are numbered in one order: hosts, clusters, routers, zones, each in the
+//! order of the file with those of a zone before those of its inner zones. `names` checks them,
+//! `resolve` finds what routes mean, `assemble` gives out the numbers.
 
 mod assemble;
 mod names;
@@ -56,7 +57,8 @@ pub(crate) fn finish(source: Source, mut read: Read) -> Result<Platform, Mistake
 /// A zone on the way through the tree.
 #[derive(Clone, Copy)]
 pub(crate) struct ZoneVisit<'f> {
-    /// The table in the file, with a dot at the end: nothing for the platform, or such as `zones.site.`.
+    /// The table in the file, with a dot at the end: nothing for the platform, or such as
+    /// `zones.site.`.
     prefix: &'f str,
     pub(crate) name: &'f str,
     pub(crate) depth: u32,

@@ -1,11 +1,12 @@
 //! Shortest ways through a zone, for the rules *dijkstra* and *floyd*.
 //!
-//! The length of a way is its number of links. Both rules give shortest ways; where several are equally short
-//! the choice is that of the algorithm with members in the order in which the routes of the file first name them, so it
-//! is the same on every machine.
+//! The length of a way is its number of links. Both rules give shortest ways; where several are
+//! equally short the choice is that of the algorithm with members in the order in which the routes
+//! of the file first name them, so it is the same on every machine.
 //!
-//! Ways are computed on first use and kept: *dijkstra* per source, *floyd* for the whole zone at once, which needs
-//! memory for the square and time for the cube of its members and is refused for more than [`FLOYD_MAX`].
+//! Ways are computed on first use and kept: *dijkstra* per source, *floyd* for the whole zone at
+//! once, which needs memory for the square and time for the cube of its members and is refused for
+//! more than [`FLOYD_MAX`].
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -67,7 +68,8 @@ impl Graph {
     fn dijkstra(&self, source: usize, table: &RouteTable) -> Box<[u32]> {
         let mut last = vec![NONE; self.members.len()];
         let mut lengths = vec![u64::MAX; self.members.len()];
-        // A member's length shrinks while it waits. The hasher has fixed keys, and no order depends on it anyway.
+        // A member's length shrinks while it waits. The hasher has fixed keys, and no order depends
+        // on it anyway.
         let mut waiting = PriorityQueue::<_, _, BuildHasherDefault<DefaultHasher>>::default();
         lengths[source] = 0;
         waiting.push(source, Reverse((0_u64, source)));

@@ -1,12 +1,14 @@
-//! Hosts, links, disks and routes, and the parameters of the models that say how long work takes on them.
+//! Hosts, links, disks and routes, and the parameters of the models that say how long work takes on
+//! them.
 //!
-//! A [`Platform`] is read from a TOML file; the package `models` runs computations and transfers on it. This crate knows
-//! no program.
+//! A [`Platform`] is read from a TOML file; the package `models` runs computations and transfers on
+//! it. This crate knows no program.
 //!
 //! # The platform file
 //!
-//! Every quantity is a string with its unit, and prints back as it was written ([`units`]). Units are case-sensitive:
-//! `b` is a bit, `B` a byte; `k M G T P E` are powers of 1000, `Ki Mi Gi Ti Pi Ei` powers of 1024. A complete example:
+//! Every quantity is a string with its unit, and prints back as it was written ([`units`]). Units
+//! are case-sensitive: `b` is a bit, `B` a byte; `k M G T P E` are powers of 1000, `Ki Mi Gi Ti Pi
+//! Ei` powers of 1024. A complete example:
 //!
 //! ```
 //! use platform::Platform;
@@ -16,21 +18,21 @@
 //! name = "an example"              # optional
 //!
 //! [network]                        # optional
-//! model = "flow"                   # latency, then max-min fair sharing: the default; others see below
+//! model = "flow"                   # default: latency, then max-min fair sharing; others below
 //!
 //! [protocol]                       # optional: what the message layer needs to know
-//! eager_threshold = "64KiB"        # messages below are sent eagerly, others by rendezvous; default 64KiB
-//! copy_bandwidth = "10GBps"        # at which ranks pack derived datatypes and buffer messages; default: takes no time
+//! eager_threshold = "64KiB"        # eager below, rendezvous from here on; default 64KiB
+//! copy_bandwidth = "10GBps"        # of packing datatypes, buffering; default: no time
 //! credits = 32                     # limits, none by default: packets under way to a peer, ...
 //!
 //! [connection]                     # optional: how ranks get connected
-//! mode = "on-demand"               # each pair at its first message; default "instant": from the start, at no cost
+//! mode = "on-demand"               # at the first message; default "instant": at start, free
 //!
 //! [hosts.front]                    # a single host
 //! speed = "16Gf"                   # flop/s of one core
 //! cores = 8                        # default 1
 //!
-//! [hosts.front.disks.ssd]          # optional; also [clusters.nodes.disks.ssd], for each host of a cluster
+//! [hosts.front.disks.ssd]          # optional; of a cluster: [clusters.nodes.disks.ssd]
 //! read_bandwidth = "2GBps"         # of all that read together
 //! write_bandwidth = "1GBps"        # of all that write together
 //! total_bandwidth = "2.5GBps"      # of all that use it; default: the larger of the two
@@ -55,7 +57,7 @@
 //! to = "nodes"
 //! links = ["door"]                 # in the order in which data cross them
 //! symmetric = true                 # default: the way back is the same, backwards
-//! bypass = false                   # default; true: taken in place of the way that the zone's `routing` gives
+//! bypass = false                   # default; true: replaces the route of the zone's `routing`
 //! "#;
 //! let platform = Platform::parse("example.toml", text)?;
 //! assert_eq!((platform.host_count(), platform.disk_count()), (65, 1));
@@ -68,9 +70,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! **Network models.** `[network] model` is `"flow"`, `"raw"`, `"cm02"`, `"lv08"`, `"smpi"`, `"ib"`, `"constant"` or
-//! `"loggops"` ([`NetworkModel`]). Each is a preset of the same parameters ([`FluidParameters`] has the formula and the units), which can be
-//! set next to the name:
+//! **Network models.** `[network] model` is `"flow"`, `"raw"`, `"cm02"`, `"lv08"`, `"smpi"`,
+//! `"ib"`, `"constant"` or `"loggops"` ([`NetworkModel`]). Each is a preset of the same parameters
+//! ([`FluidParameters`] has the formula and the units), which can be set next to the name:
 //!
 //! ```
 //! # let text = r#"
@@ -79,28 +81,29 @@
 //! [network]
 //! model = "lv08"
 //! latency_factor = 13.01                    # of the latency paid; one number, or steps as below
-//! bandwidth_factor = [                      # of the rate reached; sizes up to the first step have the factor 1
+//! bandwidth_factor = [                      # of the rate; 1 up to the first step
 //!   { above = "0B", factor = 0.9 },         # strictly above
 //!   { above = "64KiB", factor = 0.97 },
 //! ]
 //! rtt_penalty = true                        # shares by 1 / (latency + weight_s / bandwidth)
 //! weight_s = "20537B"
-//! tcp_gamma = "4MiB"                        # window: at most tcp_gamma / (2 latency); "0B" is none
-//! crosstraffic = 0.05                       # of the rate, on every link of the way back; true is 0.05, false is 0
-//! loopback = { bandwidth = "10GBps", latency = "0s" }    # of the implicit way from a host to itself
-//! envelope = "0B"                           # what the message layer adds to each message ("16B" in "smpi")
-//! async_small_threshold = "0B"              # eager messages from here on leave when they are received; default: all at once
-//! os = [{ above = "0B", time = "1us", per_byte = "10ps" }]    # costs a blocking eager send; `ois`, `or`: see `Overheads`
-//! compat = "simgrid-4.1"                    # quirks of that version that change dates: see `Compat`
+//! tcp_gamma = "4MiB"                        # rate <= tcp_gamma / (2 latency); "0B" is none
+//! crosstraffic = 0.05                       # of the rate, on links of the reverse route
+//! loopback = { bandwidth = "10GBps", latency = "0s" }    # of a host to itself
+//! envelope = "0B"                           # added to each message ("16B" in "smpi")
+//! async_small_threshold = "0B"              # larger eager ones wait for their receive
+//! os = [{ above = "0B", time = "1us", per_byte = "10ps" }]    # of an eager send; also `ois`, `or`
+//! compat = "simgrid-4.1"                    # deviations of that version, see `Compat`
 //! # "#;
 //! # platform::Platform::parse("example.toml", text)?;
 //! # Ok::<(), platform::LoadError>(())
 //! ```
 //!
-//! Model `"ib"` has also `ib_penalty_factors = { be = 0.965, bs = 0.925, ys = 1.35 }`; model `"constant"` has nothing but
-//! `duration = "1s"`. Model `"loggops"` ([`LogGops`]) has `latency = "2500ns"` (L), `overhead = "1500ns"` (o), `gap = "1000ns"` (g),
-//! `gap_per_byte = "6ns"` (G) and `overhead_per_byte = "0ns"` (O); its S is `[protocol] eager_threshold` less one byte.
-//! The model has no links; on a platform with links the first four keys have no default.
+//! Model `"ib"` has also `ib_penalty_factors = { be = 0.965, bs = 0.925, ys = 1.35 }`; model
+//! `"constant"` has nothing but `duration = "1s"`. Model `"loggops"` ([`LogGops`]) has `latency =
+//! "2500ns"` (L), `overhead = "1500ns"` (o), `gap = "1000ns"` (g), `gap_per_byte = "6ns"` (G) and
+//! `overhead_per_byte = "0ns"` (O); its S is `[protocol] eager_threshold` less one byte. The model
+//! has no links; on a platform with links the first four keys have no default.
 //!
 //! `device = "verbs"` beside the model runs rank programs over queue pairs of InfiniBand adapters
 //! and a network of single packets. The table `[network.verbs]` ([`VerbsParameters`]) has its
@@ -108,47 +111,50 @@
 //! `rx_packet`, `atomic`, `completion`, all durations, and `pcie_bandwidth`), `switch_latency` and
 //! `buffer`.
 //!
-//! **Message layer.** `[protocol]` sets limits, none by default: `packet_size` (largest payload, such as
-//! `"8KiB"`), `send_buffers` (packet buffers of a rank for sends), `credits` (flow-control window of a
-//! connection, in packets), `reserved_credits` (buffers and credits of each connection for control
-//! packets only; 2), `max_eager_messages` and `max_eager_bytes` (eager messages that a peer has not
-//! received; further ones use rendezvous), `unexpected_memory` (memory of a rank for unexpected
-//! messages), `post_batch` (packets that take buffers and credits at once; 1) and `zero_copy` (true:
-//! rendezvous data are sent from the program's memory).
+//! **Message layer.** `[protocol]` sets limits, none by default: `packet_size` (largest payload,
+//! such as `"8KiB"`), `send_buffers` (packet buffers of a rank for sends), `credits` (flow-control
+//! window of a connection, in packets), `reserved_credits` (buffers and credits of each connection
+//! for control packets only; 2), `max_eager_messages` and `max_eager_bytes` (eager messages that a
+//! peer has not received; further ones use rendezvous), `unexpected_memory` (memory of a rank for
+//! unexpected messages), `post_batch` (packets that take buffers and credits at once; 1) and
+//! `zero_copy` (true: rendezvous data are sent from the program's memory).
 //!
-//! Control messages (RTS, CTS, acknowledgements) take no time with `control_messages = "instant"`, the
-//! default and the behaviour of SimGrid's SMPI. With `"simulated"` they are messages of
+//! Control messages (RTS, CTS, acknowledgements) take no time with `control_messages = "instant"`,
+//! the default and the behaviour of SimGrid's SMPI. With `"simulated"` they are messages of
 //! `control_size = "64B"`, short synchronous messages are sent at once and acknowledged
-//! (`ssend_protocol = "acknowledged"`; otherwise `"rendezvous"`), and packets are simulated one by one.
-//! `control_size` and `ssend_protocol` can also be set alone. `post_cost_per_packet = "100ns"` and
-//! `post_cost_per_batch = "200ns"` are the processor times to post a packet and a batch of packets.
-//! `ready_send = "strict"` makes a ready send without a posted receive an error; the default is
-//! `"lenient"`. `transport = "stream"` models TCP: no packets, credits and data buffers. The formulas
-//! are in `docs/protocols.md`.
+//! (`ssend_protocol = "acknowledged"`; otherwise `"rendezvous"`), and packets are simulated one by
+//! one. `control_size` and `ssend_protocol` can also be set alone. `post_cost_per_packet = "100ns"`
+//! and `post_cost_per_batch = "200ns"` are the processor times to post a packet and a batch of
+//! packets. `ready_send = "strict"` makes a ready send without a posted receive an error; the
+//! default is `"lenient"`. `transport = "stream"` models TCP: no packets, credits and data buffers.
+//! The formulas are in `docs/protocols.md`.
 //!
-//! **Connections.** `[connection]` sets `mode`: `"instant"` (from the start, at no cost; the default),
-//! `"on-demand"` (each pair at its first message) or `"static"` (all pairs before the program begins).
-//! Opening a socket takes a round trip of packets of `transport_packet_size` (`"64B"`, as the three
-//! following sizes), the handshake one of a request of `request_size` and a response of `response_size`;
-//! the close protocol has packets of `close_size`. A rank needs `connect_time` (`"0s"`, as the two
-//! following times) to open a socket, `accept_time` to accept one and `message_time` to read a message
-//! of the handshake or the close protocol; these times do not delay its program. `descriptors` limits
-//! the sockets of a rank: the least recently used idle connection is closed; if none is idle, the send
-//! waits (`descriptor_limit_policy = "wait"`) or fails (`"fail"`). `idle_timeout = "10ms"` closes
-//! connections that have been idle for that time. With `"static"` and `"on-demand"` programs can survive
-//! the loss of a rank.
+//! **Connections.** `[connection]` sets `mode`: `"instant"` (from the start, at no cost; the
+//! default), `"on-demand"` (each pair at its first message) or `"static"` (all pairs before the
+//! program begins). Opening a socket takes a round trip of packets of `transport_packet_size`
+//! (`"64B"`, as the three following sizes), the handshake one of a request of `request_size` and a
+//! response of `response_size`; the close protocol has packets of `close_size`. A rank needs
+//! `connect_time` (`"0s"`, as the two following times) to open a socket, `accept_time` to accept
+//! one and `message_time` to read a message of the handshake or the close protocol; these times do
+//! not delay its program. `descriptors` limits the sockets of a rank: the least recently used idle
+//! connection is closed; if none is idle, the send waits (`descriptor_limit_policy = "wait"`) or
+//! fails (`"fail"`). `idle_timeout = "10ms"` closes connections that have been idle for that time.
+//! With `"static"` and `"on-demand"` programs can survive the loss of a rank.
 //!
-//! **Sharing.** The transfers on a `shared` link share its bandwidth, whatever their direction. A `split-duplex` link has
-//! its whole bandwidth in each direction. On a `fatpipe` each transfer has the whole bandwidth.
+//! **Sharing.** The transfers on a `shared` link share its bandwidth, whatever their direction. A
+//! `split-duplex` link has its whole bandwidth in each direction. On a `fatpipe` each transfer has
+//! the whole bandwidth.
 //!
-//! **Routes.** Inside a cluster, routes are computed. Every other pair of hosts needs a `[[routes]]` entry between the
-//! members of a zone that contain them (see *Zones*). A split-duplex link is crossed `up` by the route as written and `down` by the
-//! way back; `{ link = "door", direction = "down" }` in `links` says it the other way round, for hosts around a common
-//! switch. A host reaches itself over its `loopback`, a route from it to itself, or else over an implicit fatpipe of
-//! 10 GB/s without latency; `to_itself = "links"` in a cluster or a star sends it over its own links instead.
+//! **Routes.** Inside a cluster, routes are computed. Every other pair of hosts needs a
+//! `[[routes]]` entry between the members of a zone that contain them (see *Zones*). A split-duplex
+//! link is crossed `up` by the route as written and `down` by the way back; `{ link = "door",
+//! direction = "down" }` in `links` says it the other way round, for hosts around a common switch.
+//! A host reaches itself over its `loopback`, a route from it to itself, or else over an implicit
+//! fatpipe of 10 GB/s without latency; `to_itself = "links"` in a cluster or a star sends it over
+//! its own links instead.
 //!
-//! **Numbers.** Hosts are numbered in the order of the file, those of `[hosts]` before those of `[clusters]`, in each of them
-//! those of a zone before those of its inner zones.
+//! **Numbers.** Hosts are numbered in the order of the file, those of `[hosts]` before those of
+//! `[clusters]`, in each of them those of a zone before those of its inner zones.
 //!
 //! # Clusters
 //!
@@ -160,12 +166,13 @@
 //! | `"torus"` | `dimensions` |
 //! | `"dragonfly"` | `groups`, `chassis` (per group), `routers` (per chassis), `nodes` (per router), `cables` (of blue, black and green links; default `[1, 1, 1]`) |
 //!
-//! The product of `down`, of `dimensions`, or of the four counts of a dragonfly is the number of hosts. `bandwidth`, `latency` and
-//! `sharing` are those of each cable. All topologies may have a `loopback` for each host, a `limiter` (the bandwidth of a
-//! shared link without latency that all traffic through a host or switch crosses) and a `gateway` (where routes
-//! of the zone begin: the switch of a crossbar or backbone, else one of the hosts). `compat = "simgrid-4.1"` copies two
-//! defects of that simulator: how it chooses among parallel cables of fat trees, and unconnected routes within groups of
-//! dragonflies.
+//! The product of `down`, of `dimensions`, or of the four counts of a dragonfly is the number of
+//! hosts. `bandwidth`, `latency` and `sharing` are those of each cable. All topologies may have a
+//! `loopback` for each host, a `limiter` (the bandwidth of a shared link without latency that all
+//! traffic through a host or switch crosses) and a `gateway` (where routes of the zone begin: the
+//! switch of a crossbar or backbone, else one of the hosts). `compat = "simgrid-4.1"` copies two
+//! defects of that simulator: how it chooses among parallel cables of fat trees, and unconnected
+//! routes within groups of dragonflies.
 //!
 //! Hosts and links that differ from the others have tables of their own:
 //!
@@ -198,11 +205,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A key that is absent has the value of the cluster. Names of links are those of [`Platform::link`]: `node-3:up`,
-//! `node-3/1:down` (fat tree, torus), `nodes/1.5:limiter`, `node-3:loopback`; without `:up` or `:down` the table is about both
-//! directions, and one with a direction counts more. A link with a bandwidth or latency of its own does not follow the
-//! `bandwidth_profile` or `latency_profile` of its cluster. The backbone has the key `backbone`; sharing and disks are those of
-//! the cluster.
+//! A key that is absent has the value of the cluster. Names of links are those of
+//! [`Platform::link`]: `node-3:up`, `node-3/1:down` (fat tree, torus), `nodes/1.5:limiter`,
+//! `node-3:loopback`; without `:up` or `:down` the table is about both directions, and one with a
+//! direction counts more. A link with a bandwidth or latency of its own does not follow the
+//! `bandwidth_profile` or `latency_profile` of its cluster. The backbone has the key `backbone`;
+//! sharing and disks are those of the cluster.
 //!
 //! # Zones
 //!
@@ -258,10 +266,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A zone has the same tables as the platform: `hosts`, `links`, `clusters`, `zones`, `[[routes]]`, and `routers`, which are
-//! names for places without a host. Names of members are unique in the whole platform, and so are names of links, which may be
-//! used by the routes of any zone. The way between two hosts is the route in the smallest zone that contains both,
-//! with the ways to and from its gateways. How members reach each other is the zone's `routing`:
+//! A zone has the same tables as the platform: `hosts`, `links`, `clusters`, `zones`, `[[routes]]`,
+//! and `routers`, which are names for places without a host. Names of members are unique in the
+//! whole platform, and so are names of links, which may be used by the routes of any zone. The way
+//! between two hosts is the route in the smallest zone that contains both, with the ways to and
+//! from its gateways. How members reach each other is the zone's `routing`:
 //!
 //! | `routing` | |
 //! |---|---|
@@ -272,8 +281,9 @@
 //! | `"wifi"` | over the air, which all stations share, and by way of the access point, the `gateway` of the zone |
 //! | `"none"` | not at all |
 //!
-//! A route with `bypass = true` is taken before any of these, whatever the `routing`. It joins two members of the zone, or
-//! zones and clusters at any depth inside. Hosts of a *vivaldi* zone that have no routes are as far apart as their coordinates say.
+//! A route with `bypass = true` is taken before any of these, whatever the `routing`. It joins two
+//! members of the zone, or zones and clusters at any depth inside. Hosts of a *vivaldi* zone that
+//! have no routes are as far apart as their coordinates say.
 //!
 //! **Wi-Fi.** The hosts of a *wifi* zone are stations, each with one of the rates of the zone:
 //!
@@ -309,9 +319,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A transfer over the air at the rate r takes 1/r of its time per byte/s (twice that between two stations), and adds
-//! nothing to limits, latencies and penalties. `decay` takes part of the time away when more than 20 transfers share it.
-//! `name` is that of the air as a link, `cell:air` if it is not there.
+//! A transfer over the air at the rate r takes 1/r of its time per byte/s (twice that between two
+//! stations), and adds nothing to limits, latencies and penalties. `decay` takes part of the time
+//! away when more than 20 transfers share it. `name` is that of the air as a link, `cell:air` if it
+//! is not there.
 //!
 //! # Profiles and power states
 //!
@@ -321,9 +332,9 @@
 //! version = 1
 //!
 //! [hosts.a]
-//! speed = ["10Gf", "5Gf", "0f"]    # one for each power state; actors change it; with "0f" nothing moves
+//! speed = ["10Gf", "5Gf", "0f"]    # one for each power state, set by actors
 //! pstate = 1                       # at the start; default 0
-//! speed_profile = { points = [["0s", 1.0], ["10s", 0.5]], period = "20s" }     # parts of the speed, again every 20 s
+//! speed_profile = { points = [["0s", 1.0], ["10s", 0.5]], period = "20s" }     # factors
 //! state_profile = { points = [["30s", "off"], ["40s", "on"]] }
 //!
 //! [links.wan]
@@ -340,7 +351,7 @@
 //! latency = "625ns"
 //! speed_profile = { points = [["10s", 0.5]] }               # of every host
 //! host_state_profile = { points = [["20s", "off"]] }        # of every host
-//! bandwidth_profile = { points = [["1s", "50Gbps"]] }       # of every cable; so is latency_profile
+//! bandwidth_profile = { points = [["1s", "50Gbps"]] }       # of every cable
 //! link_state_profile = { points = [["1s", "off"]] }         # of every cable
 //! "#;
 //! let platform = Platform::parse("example.toml", text)?;
@@ -348,24 +359,27 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A value holds from its date on, to the next one. What is said of 0 s holds before anything begins. `{ file = "wan.txt" }` takes
-//! the events from a file of SimGrid's text format ([`profile`]), in the folder of the platform file. What runs on a
-//! host or over a link that goes off fails at that instant; links of both directions go together.
+//! A value holds from its date on, to the next one. What is said of 0 s holds before anything
+//! begins. `{ file = "wan.txt" }` takes the events from a file of SimGrid's text format
+//! ([`profile`]), in the folder of the platform file. What runs on a host or over a link that goes
+//! off fails at that instant; links of both directions go together.
 //!
 //! # Reachability
 //!
-//! [`Platform::unreachable`] tells which members of a zone no route joins; `simrun platform check` prints it. A run
-//! that needs such a route is refused.
+//! [`Platform::unreachable`] tells which members of a zone no route joins; `simrun platform check`
+//! prints it. A run that needs such a route is refused.
 //!
 //! # What if
 //!
-//! [`Platform::with`] changes anything in a platform before it is used: `links.wan.bandwidth=10Gbps` sets a value,
-//! `links.*.latency*=2` multiplies all that match, `hosts.node-3.speed=18Gf` and `links.node-3:up.bandwidth=50Gbps` change
-//! one host and one link of a cluster ([`Override`]).
+//! [`Platform::with`] changes anything in a platform before it is used:
+//! `links.wan.bandwidth=10Gbps` sets a value, `links.*.latency*=2` multiplies all that match,
+//! `hosts.node-3.speed=18Gf` and `links.node-3:up.bandwidth=50Gbps` change one host and one link of
+//! a cluster ([`Override`]).
 //!
 //! # Mistakes
 //!
-//! **Mistakes** come all at once, each with file, line, column, the value found and what was expected ([`LoadError`]).
+//! **Mistakes** come all at once, each with file, line, column, the value found and what was
+//! expected ([`LoadError`]).
 
 mod build;
 mod cluster;

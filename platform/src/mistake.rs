@@ -1,7 +1,8 @@
 //! What is wrong with a platform file, shown at its place.
 //!
-//! [`LoadError`] prints one line per mistake (`file:line:column: problem: what was expected`); [`LoadError::report`]
-//! shows each with the source line. All mistakes of a file come at once, in the order of the file.
+//! [`LoadError`] prints one line per mistake (`file:line:column: problem: what was expected`);
+//! [`LoadError::report`] shows each with the source line. All mistakes of a file come at once, in
+//! the order of the file.
 
 mod source;
 
@@ -79,7 +80,8 @@ impl Unreadable {
         }
     }
 
-    /// The file at `path` is a pipe in a folder, which opens only when another program writes to it.
+    /// The file at `path` is a pipe in a folder, which opens only when another program writes to
+    /// it.
     pub(crate) fn named_pipe(path: &Path) -> Self {
         Self {
             file: path.display().to_string(),
@@ -171,7 +173,8 @@ impl Mistake {
 }
 
 impl LoadError {
-    /// The full report for people: every mistake with its source line, the value found and what was expected.
+    /// The full report for people: every mistake with its source line, the value found and what was
+    /// expected.
     ///
     /// With `colour` the report contains terminal colours; without, it is plain text for a pipe.
     #[must_use]

@@ -1,4 +1,5 @@
-//! The network models by name and what `[network]` can set: the parameters of each model, one file each.
+//! The network models by name and what `[network]` can set: the parameters of each model, one file
+//! each.
 //!
 //! *Not decided here*: what a model computes from them; the package `models` runs them.
 

@@ -1,11 +1,13 @@
 //! Names of many hosts in one text: `node-[0-63]`, `n[0-3,8-11]`, `node-[00-63]`.
 //!
-//! A pattern stores its ranges, never its names: the name of host number `i` and the number of a name are computed.
-//! Numbers are padded with zeros to the width of a first number that is written with leading zeros.
+//! A pattern stores its ranges, never its names: the name of host number `i` and the number of a
+//! name are computed. Numbers are padded with zeros to the width of a first number that is written
+//! with leading zeros.
 //!
-//! Invariants: the prefix does not end with a digit and the suffix does not begin with one (digits in front of the
-//! bracket are moved into the ranges when the pattern is read), so that a name has one way to be taken apart, and
-//! comparing two patterns needs no enumeration. No number occurs twice.
+//! Invariants: the prefix does not end with a digit and the suffix does not begin with one (digits
+//! in front of the bracket are moved into the ranges when the pattern is read), so that a name has
+//! one way to be taken apart, and comparing two patterns needs no enumeration. No number occurs
+//! twice.
 
 mod shared;
 
@@ -15,7 +17,8 @@ pub(crate) use shared::names_twice;
 
 /// The largest number of hosts in one pattern and in one platform.
 ///
-/// Identifiers of links are 32 bits and a host has up to two links with two directions; 2^26 leaves room for the rest.
+/// Identifiers of links are 32 bits and a host has up to two links with two directions; 2^26 leaves
+/// room for the rest.
 pub const HOSTS_MAX: u32 = 1 << 26;
 
 /// The hosts of a cluster, by a pattern of their names.
@@ -88,7 +91,8 @@ impl HostPattern {
     /// Reads a pattern.
     ///
     /// # Errors
-    /// [`PatternError`] if brackets or ranges are malformed, a name occurs twice, or there are too many hosts.
+    /// [`PatternError`] if brackets or ranges are malformed, a name occurs twice, or there are too
+    /// many hosts.
     pub fn parse(text: &str) -> Result<Self, PatternError> {
         let (prefix, inside, suffix) = brackets(text)?;
         let mut pattern = Self {
@@ -182,8 +186,8 @@ impl HostPattern {
     fn refuse_twice(&mut self) -> Result<(), PatternError> {
         let mut sorted = self.ranges.clone();
         sorted.sort_by_key(|range| (range.first, range.last));
-        // Ranges of different widths may hold the same numbers without naming the same hosts, so neighbours in the
-        // sorted order are not enough when widths differ; there are few widths.
+        // Ranges of different widths may hold the same numbers without naming the same hosts, so
+        // neighbours in the sorted order are not enough when widths differ; there are few widths.
         for (at, range) in sorted.iter().enumerate() {
             let overlapping = sorted[at + 1..].iter();
             for other in overlapping.take_while(|other| other.first <= range.last) {
@@ -258,8 +262,9 @@ impl HostPattern {
             let found = shared::in_ranges(&[(0, self), (1, other)]).pop();
             return found.map(|(_, _, name)| name);
         }
-        // With different prefixes, the digits at which the longer one goes on are the whole number of the shorter
-        // pattern, because the longer prefix does not end with a digit: at most one name can be common.
+        // With different prefixes, the digits at which the longer one goes on are the whole number
+        // of the shorter pattern, because the longer prefix does not end with a digit: at most one
+        // name can be common.
         let (short, long) = if self.prefix.len() <= other.prefix.len() {
             (self, other)
         } else {

@@ -1,14 +1,16 @@
 //! Hosts, links and routes, ready to be asked: what [`Platform::load`] gives.
 //!
-//! Hosts are numbered: first single hosts, then those of each cluster, both in the order of the file, those of a zone before
-//! those of its inner zones. A cluster is one entry whatever its size: names, links and routes of its hosts are computed,
-//! so that a million hosts cost as much memory as one.
+//! Hosts are numbered: first single hosts, then those of each cluster, both in the order of the
+//! file, those of a zone before those of its inner zones. A cluster is one entry whatever its size:
+//! names, links and routes of its hosts are computed, so that a million hosts cost as much memory
+//! as one.
 //!
-//! How routes come about is in `zone` and `topology`. A host reaches itself over its declared loopback, or the declared
-//! route to itself, or its own links where the file asks for it, or else over an implicit fatpipe.
+//! How routes come about is in `zone` and `topology`. A host reaches itself over its declared
+//! loopback, or the declared route to itself, or its own links where the file asks for it, or else
+//! over an implicit fatpipe.
 //!
-//! *Not modelled*: what switches cost. Two hosts without a route cannot talk, and a run that needs it is refused
-//! before it starts.
+//! *Not modelled*: what switches cost. Two hosts without a route cannot talk, and a run that needs
+//! it is refused before it starts.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -39,7 +41,8 @@ pub struct Platform {
     pub(crate) singles: Vec<SingleHost>,
     /// The numbers of these hosts, sorted by name.
     pub(crate) by_name: Vec<u32>,
-    /// Names of the links of `[links]`, by physical number; the number after the last is the implicit loopback.
+    /// Names of the links of `[links]`, by physical number; the number after the last is the
+    /// implicit loopback.
     pub(crate) link_names: Vec<String>,
     pub(crate) tree: ZoneTree,
     /// What changes while it runs.
@@ -53,14 +56,15 @@ pub struct Platform {
     pub(crate) wire_count: u32,
 }
 
-/// The largest platform file, in bytes: enough for hundreds of thousands of hosts in tables of their own, and an end for
-/// devices and pipes that have none.
+/// The largest platform file, in bytes: enough for hundreds of thousands of hosts in tables of
+/// their own, and an end for devices and pipes that have none.
 pub(crate) const FILE_MAX: u64 = 64 << 20;
 
 /// Reads a file as text.
 ///
 /// # Errors
-/// [`LoadError::Unreadable`] if it cannot be read, is a named pipe, is not UTF-8 or has more than 64 MiB.
+/// [`LoadError::Unreadable`] if it cannot be read, is a named pipe, is not UTF-8 or has more than
+/// 64 MiB.
 pub fn read_text(path: &Path) -> Result<String, LoadError> {
     let unreadable = |error| LoadError::Unreadable(Unreadable::io(path, &error));
     // A pipe that is open already, such as /dev/stdin, has no name in a folder.
@@ -143,7 +147,8 @@ impl Platform {
         build(&name, &text, folder).map_err(LoadError::Mistakes)
     }
 
-    /// The same platform with changes; mistakes are reported at the changes, of a file called `file_name`.
+    /// The same platform with changes; mistakes are reported at the changes, of a file called
+    /// `file_name`.
     ///
     /// # Errors
     /// [`LoadError`] if a change matches nothing or gives something that is no platform.
@@ -160,8 +165,8 @@ impl Platform {
         Ok(platform)
     }
 
-    /// Makes the platform of a file that another format has been turned into; the names in `file` have
-    /// their places in `source`, and `notes` say what could not be carried over.
+    /// Makes the platform of a file that another format has been turned into; the names in `file`
+    /// have their places in `source`, and `notes` say what could not be carried over.
     ///
     /// # Errors
     /// All mistakes in it.
@@ -181,8 +186,8 @@ impl Platform {
         &self.notes
     }
 
-    /// Reads a platform from `text`; mistakes are reported as in a file called `file_name`. It is no file, so it cannot
-    /// name others.
+    /// Reads a platform from `text`; mistakes are reported as in a file called `file_name`. It is
+    /// no file, so it cannot name others.
     ///
     /// # Errors
     /// [`LoadError::Mistakes`] with all the mistakes in the text.
@@ -220,7 +225,8 @@ impl Platform {
         &self.file.connection
     }
 
-    /// The platform as TOML: what was read, with the original text of each quantity and every default spelled out.
+    /// The platform as TOML: what was read, with the original text of each quantity and every
+    /// default spelled out.
     #[must_use]
     pub fn to_toml(&self) -> String {
         self.file.to_toml()
@@ -370,7 +376,8 @@ impl Platform {
         })
     }
 
-    /// The changes that the file declares for links and hosts while anything runs, in the order of the file.
+    /// The changes that the file declares for links and hosts while anything runs, in the order of
+    /// the file.
     #[must_use]
     pub fn profiles(&self) -> &[Profile] {
         &self.profiles
@@ -442,8 +449,8 @@ impl Platform {
         2 * self.wire_count
     }
 
-    /// Fills `route` with the way from one host to another, without allocating once the buffer is large enough (but for ways
-    /// that are searched).
+    /// Fills `route` with the way from one host to another, without allocating once the buffer is
+    /// large enough (but for ways that are searched).
     ///
     /// # Errors
     /// [`NoRoute`] if the two hosts are not joined.
@@ -475,10 +482,11 @@ impl Platform {
         Ok(route)
     }
 
-    /// Checks that every ordered pair of distinct hosts in `used` has a route, if the network model uses routes.
+    /// Checks that every ordered pair of distinct hosts in `used` has a route, if the network model
+    /// uses routes.
     ///
-    /// One host stands for all of its cluster, and two for all of a star; the cost is the number of hosts plus the square of
-    /// the number of those that stand for others.
+    /// One host stands for all of its cluster, and two for all of a star; the cost is the number of
+    /// hosts plus the square of the number of those that stand for others.
     ///
     /// # Errors
     /// [`NoRoute`] for the first pair without one, in the order of `used`.
@@ -613,13 +621,14 @@ impl Platform {
 
     /// Name and figures of one direction of a link.
     ///
-    /// The links of a cluster are called after their host, `node-3:up` and `node-3:down` (`node-3:link` where both
-    /// directions share), `node-3:loopback`, `node-3:limiter`, or after the cluster, `nodes:backbone`. Where a host has several
-    /// cables, their numbers follow: `node-3/1:up` is that to parent 1 in a fat tree, or that of dimension 1 of a torus.
-    /// Inside a fat tree `nodes/1.5/2:up` is cable 2 of switch 5 of level 1; inside a dragonfly there are
-    /// `nodes/green/G.C.R-S` (group, chassis, two routers), `nodes/black/G.C-D.R` (group, two chassis, router) and
-    /// `nodes/blue/G-H` (two groups). The air of a Wi-Fi zone is called after it, `cell:air`, unless it has a name; its
-    /// bandwidth here is that of level 0.
+    /// The links of a cluster are called after their host, `node-3:up` and `node-3:down`
+    /// (`node-3:link` where both directions share), `node-3:loopback`, `node-3:limiter`, or after
+    /// the cluster, `nodes:backbone`. Where a host has several cables, their numbers follow:
+    /// `node-3/1:up` is that to parent 1 in a fat tree, or that of dimension 1 of a torus. Inside a
+    /// fat tree `nodes/1.5/2:up` is cable 2 of switch 5 of level 1; inside a dragonfly there are
+    /// `nodes/green/G.C.R-S` (group, chassis, two routers), `nodes/black/G.C-D.R` (group, two
+    /// chassis, router) and `nodes/blue/G-H` (two groups). The air of a Wi-Fi zone is called after
+    /// it, `cell:air`, unless it has a name; its bandwidth here is that of level 0.
     ///
     /// # Panics
     /// If there is no such link.

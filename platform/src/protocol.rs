@@ -8,7 +8,8 @@ use serde::Serialize;
 pub enum ControlMessageMode {
     /// They take no time, as in SimGrid's SMPI: the default.
     Instant,
-    /// They are messages of their own, short synchronous messages are acknowledged, and every packet goes through the machines.
+    /// They are messages of their own, short synchronous messages are acknowledged, and every
+    /// packet goes through the machines.
     Simulated,
 }
 

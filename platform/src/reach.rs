@@ -1,7 +1,8 @@
 //! Members of zones that do not reach each other, found zone by zone and not by all pairs of hosts.
 //!
-//! Two hosts reach each other if in every zone all members with hosts, and the gateways that lead out of it, are joined. So
-//! each zone is looked at alone, at the cost of its declared routes; of each zone one gap is reported.
+//! Two hosts reach each other if in every zone all members with hosts, and the gateways that lead
+//! out of it, are joined. So each zone is looked at alone, at the cost of its declared routes; of
+//! each zone one gap is reported.
 //!
 //! *Not modelled*: that a gap is bypassed by a route of an outer zone. It is reported all the same.
 
@@ -103,7 +104,8 @@ impl ZoneTree {
 }
 
 impl Platform {
-    /// Finds hosts that cannot reach each other: one gap of each zone that has any; nothing for models without links.
+    /// Finds hosts that cannot reach each other: one gap of each zone that has any; nothing for
+    /// models without links.
     #[must_use]
     pub fn unreachable(&self) -> Vec<Unreachable> {
         if self.network().needs_no_routes() {

@@ -1,4 +1,5 @@
-//! What a picture of a platform shows: the tree of zones, the nodes and cables of clusters, and which members are joined.
+//! What a picture of a platform shows: the tree of zones, the nodes and cables of clusters, and
+//! which members are joined.
 
 use crate::Routing;
 use crate::cluster::Cluster;
@@ -58,7 +59,8 @@ pub struct ClusterSketch {
 pub enum Shape {
     /// All hosts around one switch, which is the node after the last host; true with a backbone.
     Star(bool),
-    /// Rows of so many nodes, hosts first, and how many neighbouring hosts hang on the same switches.
+    /// Rows of so many nodes, hosts first, and how many neighbouring hosts hang on the same
+    /// switches.
     Levels {
         /// Nodes per level.
         nodes: Vec<u32>,

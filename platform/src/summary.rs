@@ -16,7 +16,8 @@ use crate::{Connection, Factors, FluidParameters, NetworkParameters, Platform};
 /// A summary lists no more disks.
 const DISKS_LISTED: usize = 16;
 
-/// Prints counts of hosts, clusters, links and routes, the model and its parameters; made by [`Platform::summary`].
+/// Prints counts of hosts, clusters, links and routes, the model and its parameters; made by
+/// [`Platform::summary`].
 #[derive(Clone, Copy, Debug)]
 pub struct Summary<'p>(pub(crate) &'p Platform);
 
@@ -291,7 +292,8 @@ fn message_layer(f: &mut fmt::Formatter<'_>, fluid: &FluidParameters) -> fmt::Re
 /// The most lines about power states and profiles.
 const CHANGES_MAX: usize = 40;
 
-/// Prints the tree of zones with what is in each, and what changes by itself or can be changed; made by [`Platform::outline`].
+/// Prints the tree of zones with what is in each, and what changes by itself or can be changed;
+/// made by [`Platform::outline`].
 #[derive(Clone, Copy, Debug)]
 pub struct Outline<'p>(pub(crate) &'p Platform);
 

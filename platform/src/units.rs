@@ -1,12 +1,12 @@
 //! Quantities with their unit in the text: `"100Gbps"`, `"1.3us"`, `"16Gf"`, `"64KiB"`.
 //!
-//! A [`Quantity`] keeps the text that it was read from and prints it back, and the value in the base unit of its kind
-//! (bytes/s, seconds, flop/s, bytes). Units are case-sensitive: `b` is a bit and `B` is a byte, `M` is 10^6 and `Mi` is
-//! 2^20.
+//! A [`Quantity`] keeps the text that it was read from and prints it back, and the value in the
+//! base unit of its kind (bytes/s, seconds, flop/s, bytes). Units are case-sensitive: `b` is a bit
+//! and `B` is a byte, `M` is 10^6 and `Mi` is 2^20.
 //!
-//! The value is the `f64` nearest to what is written: a decimal prefix is a shift of the decimal exponent before the one
-//! conversion to binary, and a binary prefix or bits instead of bytes is an exact multiplication by a power of two. So
-//! `"1.3us"` is exactly `1.3e-6`.
+//! The value is the `f64` nearest to what is written: a decimal prefix is a shift of the decimal
+//! exponent before the one conversion to binary, and a binary prefix or bits instead of bytes is an
+//! exact multiplication by a power of two. So `"1.3us"` is exactly `1.3e-6`.
 //!
 //! ```
 //! use platform::units::{Bandwidth, Size};
@@ -64,7 +64,8 @@ pub trait Kind {
     const ZERO: bool;
     /// Whether only whole numbers of the base unit make sense, up to 2^63.
     const WHOLE: bool = false;
-    /// Which values other than zero leave dates before the end of simulated time ([`Time::HORIZON`]).
+    /// Which values other than zero leave dates before the end of simulated time
+    /// ([`Time::HORIZON`]).
     const RANGE: RangeInclusive<f64> = 0.0..=f64::MAX;
 }
 
@@ -79,7 +80,8 @@ pub struct Unit {
     pub binary: i32,
 }
 
-/// Rates at which one unit of work alone ends before the end of simulated time, in units per second.
+/// Rates at which one unit of work alone ends before the end of simulated time, in units per
+/// second.
 const RATES: RangeInclusive<f64> = 1.0 / Time::HORIZON.as_secs()..=f64::MAX;
 
 /// 2^63: where whole quantities end.

@@ -1,4 +1,5 @@
-//! Promise: `[connection]` says how ranks get connected, in units, and every wrong value is answered with its place.
+//! Promise: `[connection]` says how ranks get connected, in units, and every wrong value is
+//! answered with its place.
 
 use platform::{Override, Platform};
 use settings::{AtLimit, ConnectionMode};

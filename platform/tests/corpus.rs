@@ -1,5 +1,6 @@
-//! Promise: the corpus of the fuzz targets and thousands of mutations of it neither panic nor hang nor use much memory. The
-//! mutations are the same each time; `fuzz/fuzz_targets` looks for new ones.
+//! Promise: the corpus of the fuzz targets and thousands of mutations of it neither panic nor hang
+//! nor use much memory. The mutations are the same each time; `fuzz/fuzz_targets` looks for new
+//! ones.
 //!
 //! What a fuzzer finds goes into `fuzz/corpus`, and so into this test.
 
@@ -10,7 +11,8 @@ use testing::random::Random;
 
 /// Mutations of each file.
 const MUTATIONS: u64 = 300;
-/// What this process may use at its peak, in KiB. A platform keeps memory per entry of its file, not per host.
+/// What this process may use at its peak, in KiB. A platform keeps memory per entry of its file,
+/// not per host.
 const MEMORY_MAX_KIB: u64 = 400_000;
 
 /// Pieces with a meaning in one of the formats, and numbers that are too large for something.
@@ -195,7 +197,8 @@ fn what_is_too_large_is_refused_at_once() {
     }
 }
 
-/// Seconds that this thread has been on a processor, where the system tells it. What others do on the machine is not in it.
+/// Seconds that this thread has been on a processor, where the system tells it. What others do on
+/// the machine is not in it.
 fn processor_s() -> Option<f64> {
     let text = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     let nanoseconds: f64 = text.split_whitespace().next()?.parse().ok()?;
@@ -209,7 +212,8 @@ fn reading_s(text: &str) -> Option<f64> {
     Some(processor_s()? - before?)
 }
 
-/// Each of these took time, or memory, with the square of its length: 4 times the lines took 16 times as long.
+/// Each of these took time, or memory, with the square of its length: 4 times the lines took 16
+/// times as long.
 #[test]
 fn a_large_file_takes_no_longer_than_its_length() {
     const MOST: f64 = 9.0;
@@ -226,7 +230,8 @@ fn a_large_file_takes_no_longer_than_its_length() {
     let texts = |part: u32| {
         let ranges = 20_000 / part;
         [
-            // Mistakes of the syntax, each below a header; a line that has them all; mistakes of the format.
+            // Mistakes of the syntax, each below a header; a line that has them all; mistakes of
+            // the format.
             lines(30_000 / part, &|_| "[a]\n".to_owned()),
             "a.b=1,".repeat(30_000 / part as usize),
             lines(30_000 / part, &|at| format!("key{at} = 1\n")),
@@ -237,7 +242,8 @@ fn a_large_file_takes_no_longer_than_its_length() {
         ]
     };
     for (quarter, whole) in texts(4).into_iter().zip(texts(1)) {
-        // Caches and pages make a single measurement longer, never shorter: the best of some says what it takes.
+        // Caches and pages make a single measurement longer, never shorter: the best of some says
+        // what it takes.
         let ratio = (0..5).map(|_| Some(reading_s(&whole)? / reading_s(&quarter)?));
         let mut ratio = ratio.take_while(Option::is_some).flatten();
         let all: Vec<f64> = ratio.by_ref().take_while(|ratio| *ratio > MOST).collect();

@@ -1,4 +1,5 @@
-//! Promise: a mistake in a platform file is answered with its place, what was found and what was expected, all at once.
+//! Promise: a mistake in a platform file is answered with its place, what was found and what was
+//! expected, all at once.
 
 use std::fs;
 use std::path::PathBuf;

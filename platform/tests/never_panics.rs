@@ -1,4 +1,5 @@
-//! Promise: no text makes the reader panic, hang or use much memory, and every mistake can be shown.
+//! Promise: no text makes the reader panic, hang or use much memory, and every mistake can be
+//! shown.
 
 use platform::Platform;
 use proptest::prelude::*;

@@ -1,4 +1,5 @@
-//! Promise: `--set` changes what it names, checks units like a file, and answers a path that matches nothing.
+//! Promise: `--set` changes what it names, checks units like a file, and answers a path that
+//! matches nothing.
 
 use platform::{HostId, Override, Platform};
 
@@ -252,7 +253,8 @@ fn loggops_on_a_platform_with_links_needs_its_costs() {
     Platform::parse("p.toml", file).expect("a platform");
 }
 
-/// The limits of the message layer stand in `[protocol]`, are told, are written back, and can be set from outside.
+/// The limits of the message layer stand in `[protocol]`, are told, are written back, and can be
+/// set from outside.
 #[test]
 fn limits_of_the_message_layer() {
     let text = "version = 1\n[protocol]\ncredits = 4\nreserved_credits = 0\nunexpected_memory = \"1MiB\"\nzero_copy = false\n\

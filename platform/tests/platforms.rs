@@ -1,4 +1,5 @@
-//! Promise: the platform files that come with the project load, have sources, and print back as the same platform.
+//! Promise: the platform files that come with the project load, have sources, and print back as the
+//! same platform.
 
 use std::fs;
 use std::path::PathBuf;

@@ -1,8 +1,9 @@
-//! Promise: routes of regular clusters are those of SimGrid 4.1, wrong counts are refused with the reason, and size costs nothing.
+//! Promise: routes of regular clusters are those of SimGrid 4.1, wrong counts are refused with the
+//! reason, and size costs nothing.
 //!
-//! Source of the expected routes: printed by SimGrid 4.1 (and again by 3.32) for 64 hosts with cables of 1.25e9 B/s and
-//! 1 us, split duplex. Names are ours; they say where a cable is: `n-0:up` is that of a host,
-//! `t/1.0/1:up` cable 1 of switch 0 of level 1.
+//! Source of the expected routes: printed by SimGrid 4.1 (and again by 3.32) for 64 hosts with
+//! cables of 1.25e9 B/s and 1 us, split duplex. Names are ours; they say where a cable is: `n-0:up`
+//! is that of a host, `t/1.0/1:up` cable 1 of switch 0 of level 1.
 
 use platform::{HostId, Platform};
 

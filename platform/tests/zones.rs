@@ -1,4 +1,5 @@
-//! Promise: zones nest, and a way through them is the route in the common zone with the ways to and from its gateways.
+//! Promise: zones nest, and a way through them is the route in the common zone with the ways to and
+//! from its gateways.
 
 use platform::{HostId, Platform};
 

@@ -1,4 +1,5 @@
-//! A deadlock names every blocked actor, what it waits for and who holds it; two runs print the same.
+//! A deadlock names every blocked actor, what it waits for and who holds it; two runs print the
+//! same.
 
 use sim_core::{Outcome, Simulation, Span, WaitGraph};
 

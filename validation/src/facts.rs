@@ -12,7 +12,8 @@ impl Facts {
     /// The facts in the text of a file. Of a key that is there twice, the last one counts.
     ///
     /// ```
-    /// let facts = validation::Facts::read("# cores: 2\n# made by hand\nsize_bytes,time_us\n8,1\n");
+    /// let text = "# cores: 2\n# made by hand\nsize_bytes,time_us\n8,1\n";
+    /// let facts = validation::Facts::read(text);
     /// assert_eq!(facts.number("cores"), Some(2.0));
     /// assert_eq!(facts.text("made by hand"), None);
     /// ```

@@ -91,7 +91,8 @@ impl std::error::Error for ReadError {}
 /// ```
 /// use validation::{Measurements, read};
 ///
-/// let Measurements::Table(table) = read("osu.txt", "# OSU MPI Latency Test v5.6.3\n# Size  Latency (us)\n8  1.25\n16  1.26\n")? else {
+/// let text = "# OSU MPI Latency Test v5.6.3\n# Size  Latency (us)\n8  1.25\n16  1.26\n";
+/// let Measurements::Table(table) = read("osu.txt", text)? else {
 ///     panic!("a table");
 /// };
 /// assert_eq!(table.rows[0].0, 8);

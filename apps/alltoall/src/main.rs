@@ -1,4 +1,5 @@
-//! Linear alltoall: every rank posts a receive from and a send to every other rank, all at once, and waits for all.
+//! Linear alltoall: every rank posts a receive from and a send to every other rank, all at once,
+//! and waits for all.
 //!
 //! The program shows contention at the receivers, and what many messages in flight cost.
 

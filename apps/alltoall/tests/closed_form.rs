@@ -23,7 +23,8 @@ fn check(record: &Value, expected_us: f64) {
 
 #[test]
 fn processors_never_idle() {
-    // Sending first, then receiving, n - 1 messages of o = 1.5 us each way; what arrives waits in the meantime.
+    // Sending first, then receiving, n - 1 messages of o = 1.5 us each way; what arrives waits in
+    // the meantime.
     for ranks in [4, 10, 100] {
         let record = alltoall(&format!("-n {ranks}"), "--size 1B --rounds 2");
         check(&record, 2.0 * f64::from(ranks - 1) * 3.0);

@@ -1,8 +1,8 @@
-//! Barriers by dissemination, written out: in round k each rank sends to the rank 2^k above it and receives from the rank
-//! 2^k below it.
+//! Barriers by dissemination, written out: in round k each rank sends to the rank 2^k above it and
+//! receives from the rank 2^k below it.
 //!
-//! The program shows the latency of small messages in a regular pattern, and what a run of very many ranks costs: each
-//! rank exchanges ceil(log2 n) messages per barrier.
+//! The program shows the latency of small messages in a regular pattern, and what a run of very
+//! many ranks costs: each rank exchanges ceil(log2 n) messages per barrier.
 
 use mpi::{Comm, Result};
 use simrun::Size;

@@ -27,8 +27,8 @@ fn a_round_is_a_message() {
 
 #[test]
 fn from_the_threshold_on_three_messages() {
-    // RTS, CTS, data, in both directions at once: the RTS of the one and of the other meet no busy processor, and the CTS
-    // goes first of what follows.
+    // RTS, CTS, data, in both directions at once: the RTS of the one and of the other meet no busy
+    // processor, and the CTS goes first of what follows.
     let rest = 65_535.0 * 6e-3;
     check(&barrier("-n 2", "--size 65535B"), 5.5 + rest - 6e-3);
     let record = barrier("-n 2", "--size 64KiB");

@@ -4,7 +4,8 @@ use mpi::{ANY_SOURCE, ANY_TAG, Comm, Error, Result, waitall};
 
 use crate::{check, message};
 
-/// Tags select, wildcards take what came first, and messages of one sender do not overtake each other.
+/// Tags select, wildcards take what came first, and messages of one sender do not overtake each
+/// other.
 pub(crate) async fn matching(world: &Comm) -> Result<()> {
     let (rank, size) = (world.rank(), world.size());
     let mut sends = Vec::new();

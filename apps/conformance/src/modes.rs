@@ -13,7 +13,8 @@ async fn await_signal(world: &Comm, peer: usize) -> Result<()> {
     world.recv(&mut world.buffer(0), peer, 99).await.map(drop)
 }
 
-/// Each mode delivers; a synchronous send is not over before its receive is there, a buffered one is over at once.
+/// Each mode delivers; a synchronous send is not over before its receive is there, a buffered one
+/// is over at once.
 pub(crate) async fn modes(world: &Comm, threshold: u64) -> Result<()> {
     for length in [30, threshold + 30] {
         match world.rank() {

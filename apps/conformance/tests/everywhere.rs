@@ -1,4 +1,5 @@
-//! The same cases say the same wherever they run: simulated, and for real over TCP in every way to wait and to get connected.
+//! The same cases say the same wherever they run: simulated, and for real over TCP in every way to
+//! wait and to get connected.
 
 use std::path::Path;
 use std::process::Command;

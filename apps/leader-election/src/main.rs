@@ -1,10 +1,12 @@
 //! Leader election in a ring, after Chang and Roberts (1979), for the model checker: `-n` nodes.
 //!
-//! Each node sends its number to the next one. A node passes on what is greater than its own number and swallows what is
-//! smaller; who gets its own number back is the leader, and says so to everybody, once round.
+//! Each node sends its number to the next one. A node passes on what is greater than its own number
+//! and swallows what is smaller; who gets its own number back is the leader, and says so to
+//! everybody, once round.
 //!
-//! Each mailbox has one sender and one receiver, so nothing depends on who is faster. Known answers: 1 order, and with
-//! `--twins`, where the two greatest numbers are equal, two leaders in each of the 2 orders in which they are counted.
+//! Each mailbox has one sender and one receiver, so nothing depends on who is faster. Known
+//! answers: 1 order, and with `--twins`, where the two greatest numbers are equal, two leaders in
+//! each of the 2 orders in which they are counted.
 
 use sim_core::{ActivityError, Actor, Mailbox};
 

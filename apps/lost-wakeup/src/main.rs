@@ -1,10 +1,13 @@
-//! A lost wake-up, for the model checker: `-n` actors wait on a condition variable, and one wakes them.
+//! A lost wake-up, for the model checker: `-n` actors wait on a condition variable, and one wakes
+//! them.
 //!
-//! A signal that comes before its waiter is lost. Without a flag that says that it came, who arrives late sleeps for ever: the
-//! classical mistake, and plain runs do not show it, because in them the waiters come first. `--fixed` has the flag, which is
-//! looked at and changed only under the mutex.
+//! A signal that comes before its waiter is lost. Without a flag that says that it came, who
+//! arrives late sleeps for ever: the classical mistake, and plain runs do not show it, because in
+//! them the waiters come first. `--fixed` has the flag, which is looked at and changed only under
+//! the mutex.
 //!
-//! Known answers for one waiter: two orders, by who has the mutex first. With the mistake one of them is a deadlock.
+//! Known answers for one waiter: two orders, by who has the mutex first. With the mistake one of
+//! them is a deadlock.
 
 use std::cell::Cell;
 use std::rc::Rc;

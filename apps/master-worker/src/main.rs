@@ -1,11 +1,14 @@
-//! A master deals out tasks to workers: an *actor program*, for those who think in hosts and mailboxes, not in ranks.
+//! A master deals out tasks to workers: an *actor program*, for those who think in hosts and
+//! mailboxes, not in ranks.
 //!
-//! simrun starts one root actor on the first host. Here it is the master: it starts the workers (`-n` of them, one per
-//! host by default, the first on the host after its own), gives each a mailbox, and deals out the tasks in turn. A put
-//! waits until the task has arrived at its worker, so a worker that still computes holds up the master: with few
-//! workers the tasks' work decides how long it takes, with many workers the master's network link.
+//! simrun starts one root actor on the first host. Here it is the master: it starts the workers
+//! (`-n` of them, one per host by default, the first on the host after its own), gives each a
+//! mailbox, and deals out the tasks in turn. A put waits until the task has arrived at its worker,
+//! so a worker that still computes holds up the master: with few workers the tasks' work decides
+//! how long it takes, with many workers the master's network link.
 //!
-//! A task is a message of `--size` bytes whose content is the task's number; an empty message ends a worker.
+//! A task is a message of `--size` bytes whose content is the task's number; an empty message ends
+//! a worker.
 
 use sim_core::{ActivityError, Actor, HostId, Level, Mailbox};
 use simrun::Size;

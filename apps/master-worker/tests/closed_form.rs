@@ -1,6 +1,7 @@
 //! How long the master and its workers take, against formulas.
 
-/// The simulated seconds on `cluster.toml`: 36 Gflop/s, 1.25 µs and 12.5 GB/s between any two hosts.
+/// The simulated seconds on `cluster.toml`: 36 Gflop/s, 1.25 µs and 12.5 GB/s between any two
+/// hosts.
 fn simulated(options: &str, arguments: &str) -> f64 {
     testing::apps::simulated_s(&testing::apps::record(
         env!("CARGO_BIN_EXE_master-worker"),
@@ -18,20 +19,23 @@ fn close(found: f64, expected: f64) {
     );
 }
 
-/// With one worker everything happens one after the other: each task travels (1.25 µs + size / 12.5 GB/s), then is
-/// computed (work / 36 Gflop/s) before the next one is taken; the empty message takes 1.25 µs.
+/// With one worker everything happens one after the other: each task travels (1.25 µs + size / 12.5
+/// GB/s), then is computed (work / 36 Gflop/s) before the next one is taken; the empty message
+/// takes 1.25 µs.
 #[test]
 fn one_worker_does_one_thing_after_the_other() {
     let task = 1.25e-6 + 1_048_576.0 / 12.5e9 + 1e9 / 36e9;
     close(simulated("-n 1", "--tasks 10"), 10.0 * task + 1.25e-6);
 }
 
-/// With 63 workers, each on a host of its own, and one task each, the master never waits for a worker: it deals out
-/// 63 tasks, one after the other. The workers end in turn; when the last one has computed, its empty message comes.
+/// With 63 workers, each on a host of its own, and one task each, the master never waits for a
+/// worker: it deals out 63 tasks, one after the other. The workers end in turn; when the last one
+/// has computed, its empty message comes.
 #[test]
 fn enough_workers_wait_for_the_master() {
     let (travel, compute): (f64, f64) = (1.25e-6 + 1e6 / 12.5e9, 3.6e-3 * 1e9 / 36e9);
-    // The last worker begins at 63·travel; by then all others have ended, and their messages take 62·1.25 µs.
+    // The last worker begins at 63·travel; by then all others have ended, and their messages take
+    // 62·1.25 µs.
     let last = f64::max(63.0 * travel + compute, 63.0 * travel + 62.0 * 1.25e-6);
     close(
         simulated("-n 63", "--tasks 63 --size 1MB --work 3.6e-3"),

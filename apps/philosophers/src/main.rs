@@ -1,10 +1,13 @@
-//! Dining philosophers, for the model checker: `-n` of them, with a fork between each two neighbours.
+//! Dining philosophers, for the model checker: `-n` of them, with a fork between each two
+//! neighbours.
 //!
-//! *Ordered* philosophers take the fork with the lower number first, which never ends in a deadlock. *Unordered* ones take
-//! the left fork first, and once each holds one fork nobody eats. With a *waiter*, at most n-1 sit at the table.
+//! *Ordered* philosophers take the fork with the lower number first, which never ends in a
+//! deadlock. *Unordered* ones take the left fork first, and once each holds one fork nobody eats.
+//! With a *waiter*, at most n-1 sit at the table.
 //!
-//! Known answers, for one meal each: ordered philosophers have 2^n - 2 distinguishable orders (each fork is taken by one of
-//! its two neighbours first, but they do not all wait in a circle); unordered ones as many and one deadlock more.
+//! Known answers, for one meal each: ordered philosophers have 2^n - 2 distinguishable orders (each
+//! fork is taken by one of its two neighbours first, but they do not all wait in a circle);
+//! unordered ones as many and one deadlock more.
 
 use sim_core::{Actor, Mutex, Semaphore};
 

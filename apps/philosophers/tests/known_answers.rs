@@ -8,7 +8,8 @@ fn check(philosophers: u32, order: &str) -> (Option<i32>, Value) {
     testing::apps::check(env!("CARGO_BIN_EXE_philosophers"), &arguments)
 }
 
-/// Each of n forks is taken by one of its two neighbours first: 2^n ways, less the two in which they all wait in a circle.
+/// Each of n forks is taken by one of its two neighbours first: 2^n ways, less the two in which
+/// they all wait in a circle.
 #[test]
 fn ordered_philosophers_have_two_ways_less_than_forks_have() {
     for (philosophers, ways) in [(3, 6), (4, 14), (5, 30), (7, 126)] {

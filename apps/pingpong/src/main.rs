@@ -1,8 +1,9 @@
-//! Ping-pong: ranks 0 and 1 send a message to and fro, for each of several sizes; rank 0 prints half the round trip: its mean, its minimum and its
-//! median.
+//! Ping-pong: ranks 0 and 1 send a message to and fro, for each of several sizes; rank 0 prints
+//! half the round trip: its mean, its minimum and its median.
 //!
-//! In a simulation the three are equal, unless something else uses the network. In a real run the mean also has what has nothing to do with the network:
-//! the first round connects the two ranks, and other programs take the processor; so compare minima or medians there.
+//! In a simulation the three are equal, unless something else uses the network. In a real run the
+//! mean also has what has nothing to do with the network: the first round connects the two ranks,
+//! and other programs take the processor; so compare minima or medians there.
 //!
 //! The other ranks, if there are any, do nothing.
 

@@ -1,7 +1,7 @@
 //! What ping-pong measures, against formulas.
 //!
-//! One message is under way at any time and its receive is posted before it comes, so half a round trip is latency +
-//! size / bandwidth of the route, eager or by rendezvous, real or phantom.
+//! One message is under way at any time and its receive is posted before it comes, so half a round
+//! trip is latency + size / bandwidth of the route, eager or by rendezvous, real or phantom.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -23,7 +23,8 @@ fn pingpong(platform: &str, options: &str, arguments: &str) -> Output {
         .unwrap()
 }
 
-/// Checks the figures that are printed, to their three digits in µs, and the length of the whole run.
+/// Checks the figures that are printed, to their three digits in µs, and the length of the whole
+/// run.
 #[track_caller]
 fn check(platform: &str, options: &str, latency: f64, bandwidth: f64) {
     let sizes = [0_u32, 1, 1000, 65_536, 10_000_000];
@@ -41,7 +42,8 @@ fn check(platform: &str, options: &str, latency: f64, bandwidth: f64) {
         );
         assert_eq!(output.status.code(), Some(0), "{output:?}");
         let text = String::from_utf8(output.stderr).unwrap();
-        // After the heading, a line per size: the size, then mean, minimum and median, each with its unit.
+        // After the heading, a line per size: the size, then mean, minimum and median, each with
+        // its unit.
         let figures: Vec<Vec<f64>> = text
             .lines()
             .skip(1)

@@ -1,10 +1,11 @@
 //! Producers and consumers over a buffer with few places, for the model checker: `-n` of each.
 //!
-//! Two semaphores count the free and the full places, and a mutex protects the buffer: the textbook's solution. Nothing is
-//! wrong with it in any order.
+//! Two semaphores count the free and the full places, and a mutex protects the buffer: the
+//! textbook's solution. Nothing is wrong with it in any order.
 //!
-//! Known answers for 2 producers and 2 consumers: one item each and room for 1 give 4 distinguishable orders (2 orders of the
-//! producers, 2 of the consumers), room for 2 gives 64; two items each give 36 and 25,812. Independent enumerations agree.
+//! Known answers for 2 producers and 2 consumers: one item each and room for 1 give 4
+//! distinguishable orders (2 orders of the producers, 2 of the consumers), room for 2 gives 64; two
+//! items each give 36 and 25,812. Independent enumerations agree.
 
 use sim_core::{Actor, Mutex, Semaphore};
 

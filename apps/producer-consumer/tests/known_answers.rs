@@ -1,4 +1,5 @@
-//! How many distinguishable orders producers and consumers have, against figures of independent enumerations.
+//! How many distinguishable orders producers and consumers have, against figures of independent
+//! enumerations.
 
 #[track_caller]
 fn check(items: u32, room: u32, expected: u64) {

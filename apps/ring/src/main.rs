@@ -1,7 +1,8 @@
-//! A token goes round a ring: each rank receives it from the rank below and passes it on to the rank above.
+//! A token goes round a ring: each rank receives it from the rank below and passes it on to the
+//! rank above.
 //!
-//! A round ends when the token is back at rank 0. The program shows latency for small tokens and bandwidth for
-//! large ones; only one message is under way at any time, so nothing is shared.
+//! A round ends when the token is back at rank 0. The program shows latency for small tokens and
+//! bandwidth for large ones; only one message is under way at any time, so nothing is shared.
 
 use mpi::{Comm, Result};
 use simrun::Size;

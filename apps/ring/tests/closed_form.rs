@@ -1,8 +1,9 @@
 //! How long the ring takes, against formulas; and that the same run is the same run.
 //!
-//! Only one token is under way at any time, so a hop takes latency + size / bandwidth of its route, whatever else there
-//! is. Control messages of a rendezvous cost nothing in the flow model and every rank has posted its receive long
-//! before the token comes, so eager and rendezvous take the same time.
+//! Only one token is under way at any time, so a hop takes latency + size / bandwidth of its route,
+//! whatever else there is. Control messages of a rendezvous cost nothing in the flow model and
+//! every rank has posted its receive long before the token comes, so eager and rendezvous take the
+//! same time.
 
 use serde_json::Value;
 
@@ -11,7 +12,8 @@ fn ring(platform: &str, options: &str, arguments: &str) -> Value {
     testing::apps::record(env!("CARGO_BIN_EXE_ring"), platform, options, arguments)
 }
 
-/// Checks the simulated time of a token of `size` bytes that goes round three times, given a round of it.
+/// Checks the simulated time of a token of `size` bytes that goes round three times, given a round
+/// of it.
 #[track_caller]
 fn check(platform: &str, ranks: &str, round: impl Fn(f64) -> f64) {
     for mode in [
@@ -41,7 +43,8 @@ fn cluster_hop(size: f64) -> f64 {
     2.0 * 625e-9 + size / 12.5e9
 }
 
-/// A hop from a rank to another one on the same host: the implicit loopback, 10 GB/s without latency.
+/// A hop from a rank to another one on the same host: the implicit loopback, 10 GB/s without
+/// latency.
 fn same_host(size: f64) -> f64 {
     size / 10e9
 }
@@ -77,8 +80,8 @@ fn between_two_hosts_each_hop_crosses_the_cable() {
 
 #[test]
 fn between_two_sites_two_hops_cross_the_wide_area() {
-    // 15 hops in each site over two links of 10 µs; one hop to the other site and one back over 9.8 ms more. All links
-    // on the way have 10 Gbit/s, the switches 100.
+    // 15 hops in each site over two links of 10 µs; one hop to the other site and one back over 9.8
+    // ms more. All links on the way have 10 Gbit/s, the switches 100.
     check("grid", "", |size| {
         30.0 * (20e-6 + size / 1.25e9) + 2.0 * (20e-6 + 9.8e-3 + size / 1.25e9)
     });

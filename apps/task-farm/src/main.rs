@@ -1,11 +1,12 @@
-//! A master and workers over ranks: rank 0 gives each of the others a task, and the next one to whoever answers, by a receive from
-//! any source.
+//! A master and workers over ranks: rank 0 gives each of the others a task, and the next one to
+//! whoever answers, by a receive from any source.
 //!
-//! Who answers first is not determined. The master that does not care is right in every order; `--in-order` is one who
-//! believes that the answers come in the order of the ranks, which holds in a plain run, where all are equally fast.
+//! Who answers first is not determined. The master that does not care is right in every order;
+//! `--in-order` is one who believes that the answers come in the order of the ranks, which holds in
+//! a plain run, where all are equally fast.
 //!
-//! Known answers for as many tasks as workers: the w answers arrive in w! orders, and in all but one of them the master with the
-//! belief is wrong.
+//! Known answers for as many tasks as workers: the w answers arrive in w! orders, and in all but
+//! one of them the master with the belief is wrong.
 
 use mpi::{ANY_SOURCE, ANY_TAG, Comm, Error};
 use simrun::Size;

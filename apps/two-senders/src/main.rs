@@ -1,7 +1,9 @@
-//! Neighbours that both send first and receive then: the classical program that works only because of buffering.
+//! Neighbours that both send first and receive then: the classical program that works only because
+//! of buffering.
 //!
-//! Below the eager threshold every send is over at once, and the program finishes. From the threshold on, each send
-//! waits for a receive that its neighbour only posts after its own send: a deadlock.
+//! Below the eager threshold every send is over at once, and the program finishes. From the
+//! threshold on, each send waits for a receive that its neighbour only posts after its own send: a
+//! deadlock.
 
 use mpi::{Comm, Result};
 use simrun::Size;

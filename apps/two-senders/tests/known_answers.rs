@@ -1,4 +1,5 @@
-//! Sends that only work because they are buffered: no deadlock when eager, always one by rendezvous.
+//! Sends that only work because they are buffered: no deadlock when eager, always one by
+//! rendezvous.
 
 use serde_json::Value;
 

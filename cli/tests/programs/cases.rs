@@ -28,7 +28,8 @@ enum Case {
     Error,
     /// Rank 2 aborts after 1 ms.
     Abort,
-    /// Every rank prints a line; then rank 0 sends to a rank that does not exist, and returns the error.
+    /// Every rank prints a line; then rank 0 sends to a rank that does not exist, and returns the
+    /// error.
     LastWords,
     /// Ranks 0 and 1 both send first and receive then.
     HeadToHead,
@@ -36,17 +37,20 @@ enum Case {
     AnySource,
     /// Rank 0 sends a message that rank 1 does not receive.
     Unreceived,
-    /// Rank 0 sends four messages to rank 1 and waits for them; rank 1 receives them after a second.
+    /// Rank 0 sends four messages to rank 1 and waits for them; rank 1 receives them after a
+    /// second.
     Late,
     /// The same with ready sends.
     LateReady,
     /// Rank 1 posts a receive for a message that is never sent, and leaves it.
     NeverCompleted,
-    /// Rank 0 sends to rank 2, then to rank 1, which passes it on to rank 2: an error if that is faster.
+    /// Rank 0 sends to rank 2, then to rank 1, which passes it on to rank 2: an error if that is
+    /// faster.
     Relay,
     /// Rank 0 computes 1e300 flop.
     TooLong,
-    /// Rank 0 sends two messages; the second arrives first at rank 1, which is an error, only if their data are sent for.
+    /// Rank 0 sends two messages; the second arrives first at rank 1, which is an error, only if
+    /// their data are sent for.
     Overtaken,
     /// Rank 1 gives a receive up that has its message.
     Abandoned,
@@ -84,7 +88,8 @@ enum Case {
     ForkAndExit,
     /// Rank 0 prints a line per simulated second, for ever.
     Chatter,
-    /// When the file exists that `SIMRUN_TEST_GO` names, every rank sends to one rank after another.
+    /// When the file exists that `SIMRUN_TEST_GO` names, every rank sends to one rank after
+    /// another.
     Crowd,
     /// Rank 1 dies; the others wait for it.
     Lost,
@@ -141,7 +146,8 @@ async fn endless(world: &Comm, case: Case) -> Result<()> {
         }
     }
     if let Case::Forever = case {
-        // After some time, so that whoever interrupts the run finds that it has simulated something.
+        // After some time, so that whoever interrupts the run finds that it has simulated
+        // something.
         world.sleep(1.0).await;
     } else if world.rank() > 0 {
         return Ok(());

@@ -1,4 +1,5 @@
-//! What a model checker may meet in an actor program, one case per run, for the tests of `simrun check`.
+//! What a model checker may meet in an actor program, one case per run, for the tests of `simrun
+//! check`.
 
 use std::cell::Cell;
 use std::rc::Rc;

@@ -8,10 +8,11 @@ use crate::Event;
 pub(crate) struct Saved {
     /// All sleep sets, one behind the other.
     pub(crate) sleep: Vec<Event>,
-    /// Where the sleep set of each place begins, and whether the steps from there on have been decided.
+    /// Where the sleep set of each place begins, and whether the steps from there on have been
+    /// decided.
     pub(crate) frames: Vec<(u32, bool)>,
-    /// For each place 1 if something is pending, then for each pending step, parents before children before siblings: 1 if it has
-    /// children, and 2 if it has a sibling behind it.
+    /// For each place 1 if something is pending, then for each pending step, parents before
+    /// children before siblings: 1 if it has children, and 2 if it has a sibling behind it.
     pub(crate) shape: Vec<u8>,
     /// The pending steps in this order.
     pub(crate) pending: Vec<Event>,

@@ -1,20 +1,22 @@
 //! New communicators from old ones: `dup`, `split`, `create`, and their end, `free`.
 //!
-//! All ranks of a communicator make one together, with real messages in its context of collectives, so it takes the time
-//! that these messages take:
+//! All ranks of a communicator make one together, with real messages in its context of collectives,
+//! so it takes the time that these messages take:
 //!
-//! * The *context*, which keeps the messages of different communicators apart, is chosen by rank 0 and told along a
-//!   binomial tree of ceil(log2 n) levels. It is made of the number that rank 0 has in the world and of a counter there,
-//!   so two communicators that have both not been freed never have the same one, whoever makes them at the same time.
-//! * `split` first gathers the colours and keys along the same tree, 8 bytes per rank. Rank 0 sorts them and sends the
-//!   groups down as one table of at least 8 bytes per rank. Ranks share the table where the channel hands over memory, as
-//!   a simulated one does: all groups of one `split` cost memory once, not once per rank.
+//! * The *context*, which keeps the messages of different communicators apart, is chosen by rank 0
+//!   and told along a binomial tree of ceil(log2 n) levels. It is made of the number that rank 0
+//!   has in the world and of a counter there, so two communicators that have both not been freed
+//!   never have the same one, whoever makes them at the same time.
+//! * `split` first gathers the colours and keys along the same tree, 8 bytes per rank. Rank 0 sorts
+//!   them and sends the groups down as one table of at least 8 bytes per rank. Ranks share the
+//!   table where the channel hands over memory, as a simulated one does: all groups of one `split`
+//!   cost memory once, not once per rank.
 //!
-//! Real MPI libraries agree in other ways (MPICH with an allreduce of a bit mask, 256 bytes), so their dates differ by a
-//! few message times.
+//! Real MPI libraries agree in other ways (MPICH with an allreduce of a bit mask, 256 bytes), so
+//! their dates differ by a few message times.
 //!
-//! *Not modelled*: that ranks make different calls together, which is a mistake of the program, is not recognised; such
-//! ranks wait for each other or take one table for another.
+//! *Not modelled*: that ranks make different calls together, which is a mistake of the program, is
+//! not recognised; such ranks wait for each other or take one table for another.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
@@ -47,8 +49,9 @@ pub(crate) struct Contexts {
 }
 
 impl Contexts {
-    /// A context that no other communicator has: bit 0 is for collectives, the upper bits name this rank, the ones between
-    /// count. Number 0 of rank 0 is the world. A number is used again only when all have been.
+    /// A context that no other communicator has: bit 0 is for collectives, the upper bits name this
+    /// rank, the ones between count. Number 0 of rank 0 is the world. A number is used again only
+    /// when all have been.
     fn choose(&mut self, me: u32, size: u32) -> Result<u32> {
         let rank_bits = u32::BITS - (size - 1).leading_zeros();
         let count_bits = u32::BITS - 1 - rank_bits;
@@ -101,7 +104,8 @@ impl Comm {
     /// The same ranks in a context of their own: `MPI_Comm_dup`. All ranks call it.
     ///
     /// # Errors
-    /// [`Error::Comm`] if the communicator has been freed, [`Error::Contexts`] if rank 0 has made too many.
+    /// [`Error::Comm`] if the communicator has been freed, [`Error::Contexts`] if rank 0 has made
+    /// too many.
     #[track_caller]
     pub fn dup(&self) -> impl Future<Output = Result<Self>> + '_ {
         let step = Step {
@@ -115,9 +119,9 @@ impl Comm {
         }
     }
 
-    /// Groups the ranks by colour: `MPI_Comm_split`. All ranks call it; those with the same colour get a communicator in
-    /// which they are ordered by key, and by their old rank where keys are equal. Who gives no colour (`MPI_UNDEFINED`)
-    /// gets none.
+    /// Groups the ranks by colour: `MPI_Comm_split`. All ranks call it; those with the same colour
+    /// get a communicator in which they are ordered by key, and by their old rank where keys are
+    /// equal. Who gives no colour (`MPI_UNDEFINED`) gets none.
     ///
     /// # Errors
     /// [`Error::Colour`] for a colour above 2^31 - 1; as [`Comm::dup`].
@@ -151,11 +155,12 @@ impl Comm {
         }
     }
 
-    /// A communicator of some of the ranks: `MPI_Comm_create`. All ranks of this communicator call it with the same group;
-    /// those outside of it get none.
+    /// A communicator of some of the ranks: `MPI_Comm_create`. All ranks of this communicator call
+    /// it with the same group; those outside of it get none.
     ///
     /// # Errors
-    /// [`Error::Group`] if a member of the group is not a rank of this communicator; as [`Comm::dup`].
+    /// [`Error::Group`] if a member of the group is not a rank of this communicator; as
+    /// [`Comm::dup`].
     #[track_caller]
     pub fn create(&self, group: &Group) -> impl Future<Output = Result<Option<Self>>> + '_ {
         let step = Step {
@@ -177,9 +182,9 @@ impl Comm {
         }
     }
 
-    /// Gives the communicator up: `MPI_Comm_free`. All ranks call it, when all messages in it have been received, and
-    /// wait for each other. Other handles of it are refused afterwards. A communicator that is dropped without this only
-    /// keeps its context for ever.
+    /// Gives the communicator up: `MPI_Comm_free`. All ranks call it, when all messages in it have
+    /// been received, and wait for each other. Other handles of it are refused afterwards. A
+    /// communicator that is dropped without this only keeps its context for ever.
     ///
     /// # Errors
     /// [`Error::Comm`] if it has been freed already, or is the world.
@@ -213,8 +218,8 @@ impl Comm {
         }
     }
 
-    /// A context for a new communicator, the same at all ranks. Under a model checker rank 0 tells its group, too, and ranks
-    /// compare it with their own.
+    /// A context for a new communicator, the same at all ranks. Under a model checker rank 0 tells
+    /// its group, too, and ranks compare it with their own.
     async fn agree(&self, group: Option<&Group>, step: Step) -> Result<u32> {
         let compared = group.filter(|_| exploration::is_explored(self.process().channel()));
         let members = |group: &Group| {
@@ -305,8 +310,9 @@ impl Comm {
         Ok(completion.buffer)
     }
 
-    /// What rank 0 makes of the records: a table of the context, the number of groups, where each begins and the last
-    /// ends, whether orders follow, the group of each rank, the members of all groups, and if needed their orders.
+    /// What rank 0 makes of the records: a table of the context, the number of groups, where each
+    /// begins and the last ends, whether orders follow, the group of each rank, the members of all
+    /// groups, and if needed their orders.
     fn groups(&self, records: &[u8]) -> Result<Buffer> {
         let mut ranks: Vec<(u32, i32, u32)> = Vec::new();
         for (rank, record) in (0..).zip(records.chunks_exact(RECORD)) {

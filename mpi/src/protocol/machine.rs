@@ -1,15 +1,17 @@
 //! The protocol machines of a connection as data: states, events, actions.
 //!
-//! A machine is a table of transitions. It is what runs: from a state the machine sees an event (a thing that has happened,
-//! or the answer to the question that the state asks), looks it up in the table, does the action and goes to the next state. An event
-//! that the table does not know there is a mistake of ours and ends the run. Each transition counts how often it is taken.
+//! A machine is a table of transitions. It is what runs: from a state the machine sees an event (a
+//! thing that has happened, or the answer to the question that the state asks), looks it up in the
+//! table, does the action and goes to the next state. An event that the table does not know there
+//! is a mistake of ours and ends the run. Each transition counts how often it is taken.
 //!
-//! There are three for each connection: [`send()`] for what leaves, [`receive()`] for what comes, [`credits()`] for what is to
-//! be told to the peer about used-up packets. They run where [limits](crate::Limits) are set. Without limits a message goes the way of [`send()`] on
-//! which nothing holds it up, in one step.
+//! There are three for each connection: [`send()`] for what leaves, [`receive()`] for what comes,
+//! [`credits()`] for what is to be told to the peer about used-up packets. They run where
+//! [limits](crate::Limits) are set. Without limits a message goes the way of [`send()`] on which
+//! nothing holds it up, in one step.
 //!
-//! Source: the send and receive machines follow the design of MPICH's early communication agents (`doc/notes/agent` in its
-//! history), with what was left open there filled in.
+//! Source: the send and receive machines follow the design of MPICH's early communication agents
+//! (`doc/notes/agent` in its history), with what was left open there filled in.
 
 pub(crate) mod credits;
 pub(crate) mod receive;
@@ -91,7 +93,8 @@ pub struct Machine {
     pub name: &'static str,
     /// The states, the first one first.
     pub states: Vec<String>,
-    /// Those of the states in which it waits for something to happen; it passes through the others at once.
+    /// Those of the states in which it waits for something to happen; it passes through the others
+    /// at once.
     pub waits: Vec<String>,
     /// All transitions.
     pub transitions: Vec<Transition>,
@@ -134,7 +137,8 @@ impl Machine {
         }
     }
 
-    /// The graph in the language of Graphviz: states in which the machine waits are boxes with a double border.
+    /// The graph in the language of Graphviz: states in which the machine waits are boxes with a
+    /// double border.
     #[must_use]
     pub fn to_dot(&self) -> String {
         let mut text = format!("digraph {} {{\n  node [shape=ellipse];\n", self.name);

@@ -1,4 +1,5 @@
-//! Any text as a platform in our TOML: `cargo +nightly fuzz run toml -- -max_len=20000 -timeout=10 -rss_limit_mb=1024` in `platform/`.
+//! Any text as a platform in our TOML: `cargo +nightly fuzz run toml -- -max_len=20000 -timeout=10
+//! -rss_limit_mb=1024` in `platform/`.
 
 #![no_main]
 

@@ -30,7 +30,8 @@ pub(super) fn check(read: &mut Read) {
         let expected = format!("the host is in this cluster and in {other}");
         collector.add(name.span(), problem, expected, None);
     };
-    // One mistake for a host and one for a cluster: many equal clusters would else make a mistake for each pair.
+    // One mistake for a host and one for a cluster: many equal clusters would else make a mistake
+    // for each pair.
     for MemberName { name: host, .. } in &names.hosts {
         let host = host.get_ref();
         let owner = patterns
@@ -66,7 +67,8 @@ fn check_count(read: &mut Read) {
     }
 }
 
-/// Refuses clusters, routers and zones called like each other or like a host, and hosts called alike.
+/// Refuses clusters, routers and zones called like each other or like a host, and hosts called
+/// alike.
 fn check_members(read: &mut Read) {
     let Read {
         collector, names, ..

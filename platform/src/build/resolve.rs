@@ -58,7 +58,8 @@ struct Resolver<'t> {
     /// Where ways into clusters and zones begin, if the file says so: by end.
     defaults: BTreeMap<u32, Place>,
     table: RouteTable,
-    /// The pairs that have a route, with the zone if it bypasses those of a zone, and the place of its entry.
+    /// The pairs that have a route, with the zone if it bypasses those of a zone, and the place of
+    /// its entry.
     declared: BTreeMap<(Option<u32>, u32, u32), Range<usize>>,
     /// The name of the access point, if there is one, of each Wi-Fi zone.
     access_points: BTreeMap<u32, Option<String>>,
@@ -224,7 +225,8 @@ impl<'t> Resolver<'t> {
         inner == outer
     }
 
-    /// Where a route begins within an end: as the route says, as the end says, or at its only possible place.
+    /// Where a route begins within an end: as the route says, as the end says, or at its only
+    /// possible place.
     fn gateway(
         &mut self,
         end: u32,

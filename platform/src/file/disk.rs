@@ -1,4 +1,5 @@
-//! `[hosts.NAME.disks.NAME]` and `[clusters.NAME.disks.NAME]`: the disks of a host, or of each host of a cluster.
+//! `[hosts.NAME.disks.NAME]` and `[clusters.NAME.disks.NAME]`: the disks of a host, or of each host
+//! of a cluster.
 
 use serde::Serialize;
 
@@ -14,7 +15,8 @@ pub struct DiskEntry {
     pub read_bandwidth: Bandwidth,
     /// Of all that write together.
     pub write_bandwidth: Bandwidth,
-    /// The larger of both if it is not there. It is not spelled out, so that a change of one of them changes it too.
+    /// The larger of both if it is not there. It is not spelled out, so that a change of one of
+    /// them changes it too.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub total_bandwidth: Option<Bandwidth>,
 }

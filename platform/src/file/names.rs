@@ -1,6 +1,8 @@
-//! The names that a platform gives to its members and links, in the order in which they are numbered.
+//! The names that a platform gives to its members and links, in the order in which they are
+//! numbered.
 //!
-//! They are kept apart from the entries because an entry with a mistake has a name all the same: a route to it is then no further mistake.
+//! They are kept apart from the entries because an entry with a mistake has a name all the same: a
+//! route to it is then no further mistake.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! Reading `[network]`: the preset, the parameters that replace its own, and what has no meaning in that model.
+//! Reading `[network]`: the preset, the parameters that replace its own, and what has no meaning in
+//! that model.
 
 use settings::{OverheadSection, OverheadTable, Overheads};
 use toml::Spanned;

@@ -1,4 +1,5 @@
-//! Profiles in a platform file: the points inline, or the name of a file in the text format of SimGrid.
+//! Profiles in a platform file: the points inline, or the name of a file in the text format of
+//! SimGrid.
 //!
 //! ```toml
 //! speed_profile = { points = [["0s", 1.0], ["10s", 0.8]], period = "20s" }
@@ -7,8 +8,8 @@
 //! latency_profile = { drawn = ["EXP 0.1 UNIF 0.001 0.002"], loop = true }
 //! ```
 //!
-//! A file is looked for in the folder of the platform file, and read at once: a platform that has been read knows only
-//! points. A text without a folder, such as one in a test, cannot name files.
+//! A file is looked for in the folder of the platform file, and read at once: a platform that has
+//! been read knows only points. A text without a folder, such as one in a test, cannot name files.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};

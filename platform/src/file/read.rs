@@ -27,8 +27,8 @@ pub(crate) struct Read {
 /// Reads a platform file; files that it names are looked for in `folder`.
 ///
 /// # Errors
-/// Only the mistakes that make further reading pointless: TOML syntax, or another version of the format. All others
-/// are in [`Read::collector`].
+/// Only the mistakes that make further reading pointless: TOML syntax, or another version of the
+/// format. All others are in [`Read::collector`].
 pub(crate) fn read(text: &str, folder: Option<&Path>) -> Result<Read, Vec<Mistake>> {
     let (document, errors) = DeTable::parse_recoverable(text);
     if !errors.is_empty() {

@@ -1,4 +1,5 @@
-//! Walking through the tables of a file while collecting mistakes: a missing key, an unknown key, a wrong value.
+//! Walking through the tables of a file while collecting mistakes: a missing key, an unknown key, a
+//! wrong value.
 
 use std::ops::Range;
 use std::path::PathBuf;
@@ -168,7 +169,8 @@ impl Collector {
         value
     }
 
-    /// The value of a key that may be absent: `None` if it is wrong, `Some(None)` if it is not there.
+    /// The value of a key that may be absent: `None` if it is wrong, `Some(None)` if it is not
+    /// there.
     #[expect(
         clippy::option_option,
         reason = "wrong and absent differ, and the mistake is already recorded"

@@ -19,7 +19,8 @@ pub struct Speeds(Vec<Speed>);
 pub struct PowerState(pub u32);
 
 impl Speeds {
-    /// The speeds in this order, if one of them is above 0: a host may stand still in some power states, but not in all.
+    /// The speeds in this order, if one of them is above 0: a host may stand still in some power
+    /// states, but not in all.
     #[must_use]
     pub fn new(speeds: Vec<Speed>) -> Option<Self> {
         let moves = speeds.iter().any(|speed| speed.flop_per_s() > 0.0);
@@ -37,7 +38,8 @@ impl Speeds {
         self.0.len()
     }
 
-    /// The speed in a power state; the first one if there is no such state, which the reader refuses.
+    /// The speed in a power state; the first one if there is no such state, which the reader
+    /// refuses.
     pub(crate) fn at(&self, state: PowerState) -> f64 {
         let speed = self.0.get(state.0 as usize).unwrap_or(&self.0[0]);
         speed.flop_per_s()

@@ -1,7 +1,8 @@
-//! Reading of zones, the platform being the outermost one: hosts, routers, links, clusters, routes and inner zones.
+//! Reading of zones, the platform being the outermost one: hosts, routers, links, clusters, routes
+//! and inner zones.
 //!
-//! Names that belong to an entry with a mistake are kept, so that a route over a link whose bandwidth is misspelled does
-//! not add "unknown link" to the list.
+//! Names that belong to an entry with a mistake are kept, so that a route over a link whose
+//! bandwidth is misspelled does not add "unknown link" to the list.
 
 use toml::Spanned;
 use toml::de::DeValue;

@@ -1,4 +1,5 @@
-//! Places in a text, found without reading it again: a file with thousands of mistakes costs one pass, not one per mistake.
+//! Places in a text, found without reading it again: a file with thousands of mistakes costs one
+//! pass, not one per mistake.
 //!
 //! A line ends with a newline; a carriage return is a letter of its line.
 

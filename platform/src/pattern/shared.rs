@@ -1,5 +1,5 @@
-//! Which of many patterns name the same host, in a time that grows with the product of their number and
-//! the length of their texts, at most.
+//! Which of many patterns name the same host, in a time that grows with the product of their number
+//! and the length of their texts, at most.
 //!
 //! Of each pattern a few others are told, not every pair, of which there may be very many.
 
@@ -10,7 +10,8 @@ use super::{HostPattern, NumberRange};
 /// How many of the patterns that differ from one only in their numbers are told.
 const TOLD_MAX: usize = 4;
 
-/// For patterns that name a host of one before them: their position, that of the other, and the name.
+/// For patterns that name a host of one before them: their position, that of the other, and the
+/// name.
 pub(crate) fn names_twice(patterns: &[&HostPattern]) -> Vec<(usize, usize, String)> {
     let mut stems: BTreeMap<(&str, &str), Vec<(usize, &HostPattern)>> = BTreeMap::new();
     for (at, pattern) in patterns.iter().enumerate() {
@@ -35,7 +36,8 @@ pub(crate) fn names_twice(patterns: &[&HostPattern]) -> Vec<(usize, usize, Strin
     found
 }
 
-/// The same for numbered patterns that differ only in their numbers, in the order of their positions.
+/// The same for numbered patterns that differ only in their numbers, in the order of their
+/// positions.
 pub(super) fn in_ranges(patterns: &[(usize, &HostPattern)]) -> Vec<(usize, usize, String)> {
     let mut ranges: Vec<(&NumberRange, usize, &HostPattern)> = Vec::new();
     for (at, pattern) in patterns {

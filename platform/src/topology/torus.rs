@@ -1,9 +1,10 @@
 //! Tori of any number of dimensions: each host has a cable to the next one in each dimension.
 //!
-//! Host `i` has the coordinates of `i` in the mixed radix of the dimensions, the first dimension fastest. Routing is
-//! by dimension order, in each dimension the shorter way round; where both are equally long the way goes up, except from the
-//! middle to coordinate 0, where it goes down (SimGrid's rule). Upwards a transfer crosses the cable of the host that it
-//! leaves, downwards that of the host that it reaches, and it crosses the limiter of every host on its way.
+//! Host `i` has the coordinates of `i` in the mixed radix of the dimensions, the first dimension
+//! fastest. Routing is by dimension order, in each dimension the shorter way round; where both are
+//! equally long the way goes up, except from the middle to coordinate 0, where it goes down
+//! (SimGrid's rule). Upwards a transfer crosses the cable of the host that it leaves, downwards
+//! that of the host that it reaches, and it crosses the limiter of every host on its way.
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -2,7 +2,8 @@
 
 use super::{Kind, Quantity, Unit};
 
-/// A bandwidth, such as `"100Gbps"` (bits/s), `"12.5GBps"` or `"12.5GB/s"` (bytes/s); finite and above zero.
+/// A bandwidth, such as `"100Gbps"` (bits/s), `"12.5GBps"` or `"12.5GB/s"` (bytes/s); finite and
+/// above zero.
 pub type Bandwidth = Quantity<BandwidthKind>;
 
 /// The kind of [`Bandwidth`].

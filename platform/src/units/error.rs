@@ -4,8 +4,8 @@ use std::fmt;
 
 use super::Kind;
 
-/// Why a text is not a quantity of the kind expected; prints the text found, what was expected, and the unit that was
-/// probably meant.
+/// Why a text is not a quantity of the kind expected; prints the text found, what was expected, and
+/// the unit that was probably meant.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct UnitError {
     found: String,

@@ -2,7 +2,8 @@
 
 use super::{Kind, Quantity, Unit};
 
-/// An amount of data, such as `"1MiB"`, `"64KiB"` or `"1500B"`; a whole number of bytes, zero allowed.
+/// An amount of data, such as `"1MiB"`, `"64KiB"` or `"1500B"`; a whole number of bytes, zero
+/// allowed.
 pub type Size = Quantity<SizeKind>;
 
 /// The kind of [`Size`].

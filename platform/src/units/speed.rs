@@ -2,7 +2,8 @@
 
 use super::{Kind, Quantity, Unit};
 
-/// A speed of one core, such as `"16Gf"` (16e9 flop/s); finite; zero makes sense in some power states only.
+/// A speed of one core, such as `"16Gf"` (16e9 flop/s); finite; zero makes sense in some power
+/// states only.
 pub type Speed = Quantity<SpeedKind>;
 
 /// The kind of [`Speed`].

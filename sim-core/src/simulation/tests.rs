@@ -3,7 +3,8 @@
 use super::*;
 use crate::Span;
 
-/// A run up to 1 s of an actor that goes on for ever at the date 0, and of one that locks and unlocks a mutex.
+/// A run up to 1 s of an actor that goes on for ever at the date 0, and of one that locks and
+/// unlocks a mutex.
 fn up_to_one_second(sleeps: bool) -> Report {
     let mut simulation = Simulation::with_constant_model(1);
     let mutex = simulation.new_mutex();

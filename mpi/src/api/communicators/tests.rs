@@ -1,4 +1,5 @@
-//! Promise: contexts differ as long as the communicators live, and are used again only when there are no others.
+//! Promise: contexts differ as long as the communicators live, and are used again only when there
+//! are no others.
 
 use super::*;
 

@@ -4,7 +4,8 @@ use super::{FlowControl, Hold};
 use crate::channel::Token;
 
 impl FlowControl {
-    /// Forgets a peer and what waits for it, also that `operations` wait for anything. Packets on the way are left to the caller.
+    /// Forgets a peer and what waits for it, also that `operations` wait for anything. Packets on
+    /// the way are left to the caller.
     pub(crate) fn lose(&mut self, peer: u32, operations: &[Token], now: f64) {
         for operation in operations {
             self.shared.activities.remove(operation);

@@ -12,7 +12,8 @@ pub struct FlowReport {
     pub unexpected_peak: u64,
     /// How often each transition of the machines was taken.
     pub taken: Taken,
-    /// Whether nothing is queued or under way, no message lies unexpected in memory, and all packet buffers are free.
+    /// Whether nothing is queued or under way, no message lies unexpected in memory, and all packet
+    /// buffers are free.
     pub settled: bool,
 }
 

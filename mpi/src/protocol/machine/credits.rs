@@ -1,7 +1,8 @@
-//! The table of the machine that tells the peer of a connection how many of its packets are used up.
+//! The table of the machine that tells the peer of a connection how many of its packets are used
+//! up.
 //!
-//! Each packet to the peer takes along what there is to tell. Only when much has gathered, a packet of its own leaves, which needs a
-//! packet buffer but no credit.
+//! Each packet to the peer takes along what there is to tell. Only when much has gathered, a packet
+//! of its own leaves, which needs a packet buffer but no credit.
 
 use super::{Row, row};
 

@@ -1,7 +1,7 @@
 //! The table of the machine that receives: what each packet that arrives on a connection does.
 //!
-//! The packets of one eager message come one after the other; in between, only what needs no order may come: credits, answers
-//! and data of other messages.
+//! The packets of one eager message come one after the other; in between, only what needs no order
+//! may come: credits, answers and data of other messages.
 
 use super::{Row, row};
 

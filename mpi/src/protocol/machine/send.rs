@@ -1,10 +1,12 @@
-//! The table of the machine that sends: how one message or control packet after the other leaves on a connection.
+//! The table of the machine that sends: how one message or control packet after the other leaves on
+//! a connection.
 //!
-//! What is to be sent is a *CAR* (communication agent request): an envelope and data. Eight states wait: for something to send, for
-//! packet buffers and credits (four states), for the end of packing (two), and, if the message is being forwarded, for more of it. The
-//! others ask a question, whose answer is the event. The type of a message is decided once, before its first packet. Every CAR needs a packet buffer and a
-//! credit for its first packet; further packets that are packed need both too, those sent directly from the program's memory only
-//! credits.
+//! What is to be sent is a *CAR* (communication agent request): an envelope and data. Eight states
+//! wait: for something to send, for packet buffers and credits (four states), for the end of
+//! packing (two), and, if the message is being forwarded, for more of it. The others ask a
+//! question, whose answer is the event. The type of a message is decided once, before its first
+//! packet. Every CAR needs a packet buffer and a credit for its first packet; further packets that
+//! are packed need both too, those sent directly from the program's memory only credits.
 
 use super::{Row, row};
 

@@ -1,4 +1,5 @@
-//! What single pieces of the kernel cost: yield, birth and death, sleep, mutex, mailbox, digest.
+//! Cost of single operations of the kernel: yield, creation and end of an actor, sleep, mutex,
+//! mailbox, digest.
 //!
 //! Each measurement is a whole simulation, creation included, per operation. Comparisons with
 //! another simulator are in `bench/versus-simgrid`.

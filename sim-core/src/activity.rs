@@ -31,10 +31,10 @@ pub enum ActivityState {
     Done,
 }
 
-/// How an activity ended without success.
+/// Reason why an activity did not end with success.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ActivityError {
-    /// It has not ended within the time allowed; it goes on.
+    /// It has not ended within the time allowed; it continues.
     TimedOut,
     /// A host or a link under it failed.
     Failed,
@@ -76,7 +76,7 @@ impl Activity {
     /// one.
     ///
     /// # Errors
-    /// How it ended, if not well.
+    /// If the activity failed or was cancelled.
     #[inline]
     #[track_caller]
     pub fn wait(&self) -> Operation<'_, Result<Message, ActivityError>> {
@@ -97,14 +97,14 @@ impl Activity {
     /// [`Activity::wait`], at most for `timeout`.
     ///
     /// # Errors
-    /// How it ended, if not well, or that it has not.
+    /// If the activity failed or was cancelled, or has not ended within `timeout`.
     #[inline]
     #[track_caller]
     pub fn wait_timeout(&self, timeout: Span) -> Operation<'_, Result<Message, ActivityError>> {
         self.wait().within(timeout)
     }
 
-    /// Whether it has ended, well or not.
+    /// Returns true if the activity has ended, with success or without.
     #[inline]
     #[track_caller]
     pub fn test(&self) -> Operation<'_, bool> {

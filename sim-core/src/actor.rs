@@ -73,8 +73,8 @@ impl Actor {
         self.kernel.borrow().hosts.count()
     }
 
-    /// How many of whatever it makes the program should make: the `-n` of the command line, by
-    /// default the number of hosts.
+    /// Returns the number of actors, ranks or other objects that the program should create: option
+    /// `-n` of the command line, by default the number of hosts.
     #[must_use]
     pub fn count(&self) -> u32 {
         let kernel = self.kernel.borrow();
@@ -377,7 +377,7 @@ impl Actor {
         .within(timeout)
     }
 
-    /// Whether any of the activities has ended: its position.
+    /// Returns the position of an activity of the list that has ended, if there is one.
     #[inline]
     #[track_caller]
     pub fn test_any<'a>(&'a self, activities: &[&'a Activity]) -> Operation<'a, Option<usize>> {

@@ -1,4 +1,4 @@
-//! Who decides what happens next, when several transitions could.
+//! Choice of the next transition when several are possible.
 //!
 //! Two independent axes (the clock is the other one, see [`Clock`]): in a *plain* run actors go in
 //! the order in which they became runnable and nobody is asked; with a [`Chooser`] every transition
@@ -17,7 +17,7 @@ use std::str::FromStr;
 
 use crate::{ActorId, Transition};
 
-/// What the clock does.
+/// Behaviour of the simulated clock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Clock {
     /// Time passes; a decision is among what is runnable at one date.

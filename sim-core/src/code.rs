@@ -25,7 +25,7 @@ impl Class {
     pub(crate) const PAUSED: u16 = 1 << 2;
     /// The time limit of an operation applies to this one of its transitions.
     pub(crate) const TIMED: u16 = 1 << 3;
-    /// What they wait for must be told to wake the actor.
+    /// Waits for an object that must be told to wake the actor.
     pub(crate) const SUBSCRIBED: u16 = 1 << 4;
     /// Tests and probes.
     pub(crate) const POLLS: u16 = 1 << 5;

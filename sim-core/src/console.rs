@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::{Actor, ActorId, Time};
 
-/// How important a line of the log is.
+/// Severity of a line of the log.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Level {
     /// Something went wrong.
@@ -22,7 +22,7 @@ pub enum Level {
 /// A line of the log, with its stamp.
 #[derive(Clone, Copy, Debug)]
 pub struct LogLine<'a> {
-    /// How important it is.
+    /// The severity.
     pub level: Level,
     /// When it was written.
     pub time: Time,
@@ -30,7 +30,7 @@ pub struct LogLine<'a> {
     pub name: &'a str,
     /// The name of its host.
     pub host: &'a str,
-    /// What it says.
+    /// The text, without the stamp.
     pub text: fmt::Arguments<'a>,
 }
 

@@ -29,16 +29,16 @@ struct Running {
     number: u64,
     /// When it ends; [`Time::NEVER`] while it is suspended.
     end: Time,
-    /// How long it has left while it is suspended.
+    /// Remaining time while it is suspended.
     left: Span,
     /// Units of work (flop or bytes) per second, to tell what remains.
     rate: f64,
-    /// How many threads it computes with; 0 if it is no computation.
+    /// Number of threads of a computation; 0 for other activities.
     threads: u32,
 }
 
 impl Running {
-    /// How long it has left, suspended or not.
+    /// Returns the remaining time, suspended or not.
     fn left_at(&self, now: Time) -> Span {
         if self.end == Time::NEVER {
             self.left
@@ -64,7 +64,7 @@ impl Constant {
         }
     }
 
-    /// How long a parallel task lasts.
+    /// Returns the duration of a parallel task.
     fn parallel(&self, work: &ParallelWork) -> Span {
         let moves = work.transfers().next().is_some();
         let latency = if moves { self.latency } else { Span::ZERO };

@@ -1,4 +1,4 @@
-//! What actors change in a resource while it runs: links by name, and the power states of hosts.
+//! Changes of a resource by actors while it runs: links by name, and the power states of hosts.
 //!
 //! The kernel knows no network: a link is a number that the resource gives to a name, and a change
 //! of it is handed on as it is. A change is a transition, because others can observe it; what fails
@@ -48,12 +48,12 @@ pub enum Control {
     },
 }
 
-/// What a [`Transition::Control`] changes.
+/// The parameter that a [`Transition::Control`] changes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ControlParameter {
     /// The power state of a host; the value is its number.
     PowerState,
-    /// Whether a link is on; the value is 0 or 1.
+    /// The state of a link; the value is 1 if it is on, otherwise 0.
     Link,
     /// The bandwidth of a link; the value has the bits of a number of bytes/s.
     Bandwidth,
@@ -128,7 +128,7 @@ pub struct LinkState {
     pub on: bool,
     /// In bytes/s.
     pub bandwidth: f64,
-    /// What a transfer that starts now pays for it.
+    /// Latency of the link for a transfer that starts now.
     pub latency: Span,
 }
 
@@ -179,7 +179,7 @@ impl Actor {
         self.power_states(host).map_or(0, |states| states.state)
     }
 
-    /// How many power states a host has; 1 in a model without power states.
+    /// Returns the number of power states of a host; 1 in a model without power states.
     ///
     /// # Panics
     /// If there is no such host.

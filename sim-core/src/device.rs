@@ -15,9 +15,9 @@ use crate::code::Code;
 use crate::kernel::{Kernel, PendingState, SendCall, Slot, Stop};
 use crate::{ActorId, Blocked, End, HostId, Time, Work};
 
-/// What hears of the ends of the work that it started. All methods but [`Device::progress`] are
-/// called while the kernel moves; they must not poll anything and reach the kernel only through the
-/// argument.
+/// A component that starts work and is notified when it ends. The kernel calls all methods but
+/// [`Device::progress`] while it is borrowed; they must not poll anything and reach the kernel only
+/// through the argument.
 pub trait Device {
     /// The work started under `token` has ended.
     fn on_end(&self, kernel: &mut Kernel, token: u64, end: End);

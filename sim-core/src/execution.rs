@@ -36,7 +36,8 @@ pub struct Execution<'a> {
 }
 
 impl Execution<'_> {
-    /// How many threads compute at a time, each of them all the flop. One, if this is not called.
+    /// Sets the number of threads. Each of them computes the whole amount of flop. The default is
+    /// 1.
     ///
     /// # Panics
     /// If `count` is 0.

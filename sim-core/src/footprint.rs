@@ -1,9 +1,10 @@
-//! What a step of an exploration touches, named so that it means the same in every order of steps.
+//! The objects that a step of an exploration accesses, with names that do not depend on the order
+//! of steps.
 //!
 //! A [`Transition`](crate::Transition) names a communication by its record, which depends on
 //! everything that happened before. A footprint names it by its mailbox and its place there: the
-//! k-th send meets the k-th receive, so both have the same name, whoever came first. That is what a
-//! dependency relation and a happened-before relation need.
+//! k-th send meets the k-th receive, so both have the same name, whoever came first. The dependency
+//! relation and happens-before need such names.
 
 use crate::StepKind;
 
@@ -43,7 +44,7 @@ impl StepKind {
     }
 }
 
-/// What a step touches.
+/// The object that a step accesses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Footprint {
     /// The kind of the step.
@@ -72,12 +73,13 @@ impl Footprint {
 /// One step that an actor could take.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Offer {
-    /// Which of the actor's steps: its name in [`Stepper::execute`](crate::Stepper::execute). For a
-    /// draw the value, for a wait-any the position of the member, for what meets work on its way
-    /// which of it ends or fails (0: none), and [`Offer::TIME_UP`] for the end of its time; the
-    /// position of the operation, for an actor that waits in several, in the highest 8 bits.
+    /// Number of the step among those of the actor, for
+    /// [`Stepper::execute`](crate::Stepper::execute). For a draw, the value; for a wait-any, the
+    /// position of the member; for an operation that meets work in progress, the number of the
+    /// activity that ends or fails (0: none); [`Offer::TIME_UP`] if the time limit expires. The
+    /// highest 8 bits are the position of the operation, for an actor that waits in several.
     pub choice: u32,
-    /// What it touches.
+    /// The object that it accesses.
     pub footprint: Footprint,
 }
 
@@ -89,17 +91,17 @@ impl Offer {
 /// A step that was executed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Executed {
-    /// What it touched.
+    /// The object that it accessed.
     pub footprint: Footprint,
     /// Its answer as a number, the same as in the digest.
     pub answer: u32,
-    /// How many steps the actor could have taken instead, this one included.
+    /// Number of steps that were enabled for the actor, this one included.
     pub alternatives: u32,
-    /// What else happened up to the actor's next operation: [`Executed::HIDDEN`],
+    /// Flags of further effects up to the actor's next operation: [`Executed::HIDDEN`],
     /// [`Executed::ALLOCATES`], [`Executed::AWAITED`], [`Executed::FAILED`], [`Executed::SEVERAL`],
     /// [`Executed::IDLE`].
     pub effects: u8,
-    /// The step that put there what a delivery has delivered;
+    /// The step that sent what a delivery has delivered;
     /// [`QueueHead::BEFORE`](crate::QueueHead::BEFORE) if none.
     pub cause: u32,
 }

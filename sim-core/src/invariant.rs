@@ -5,9 +5,8 @@
 //! that actor, which ends a run. Under an explorer, where the others go on, each invariant is
 //! violated once per run.
 //!
-//! What the actors do between two operations is one step: a condition that fails in between and
-//! holds again at the next operation is not seen. *Not modelled*: invariants of ranks, which have
-//! no memory in common to state them about.
+//! An actor runs from one operation to the next in one step: a violation that begins and ends
+//! within a step is not detected. *Not modelled*: invariants of ranks, which have no common memory.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -57,9 +56,9 @@ impl Actor {
     /// assert_eq!(failure.invariant.as_deref(), Some("at most one is open"));
     /// ```
     ///
-    /// What it reads is made anew in each run, like everything that actors share. Under a model
-    /// checker a program with an invariant has a run for every order of its steps: any two steps
-    /// could matter to the condition, so none are left out.
+    /// The state that `holds` reads must be created anew in each run, like everything that actors
+    /// share. The model checker explores all orders of the steps of a program with an invariant:
+    /// any two steps could matter to the condition, so all steps are dependent.
     pub fn invariant(&self, name: &str, holds: impl Fn() -> bool + 'static) {
         state(&self.kernel, name, Box::new(holds));
     }

@@ -81,7 +81,7 @@ impl Hosts for Vec<String> {
     }
 }
 
-/// What ends a run from within.
+/// Reason why a step ends the run.
 #[derive(Debug)]
 pub(crate) enum Stop {
     Failed(Failure),
@@ -97,7 +97,7 @@ pub(crate) enum IssueResult {
 /// A call that has sent a message, for an explorer that compares runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SendCall {
-    /// Who sent.
+    /// The sender.
     pub actor: ActorId,
     /// The place of the call.
     pub location: &'static Location<'static>,
@@ -174,7 +174,7 @@ pub struct Kernel {
     pub(crate) seed: u64,
     /// True if the log has the warning that time does not pass.
     pub(crate) warned_of_untimed: bool,
-    /// What `Actor::count` says, 0 for the number of hosts.
+    /// Result of `Actor::count`; 0 for the number of hosts.
     pub(crate) count: u32,
     pub(crate) draws: Option<Stream>,
     pub(crate) stop: Option<Stop>,
@@ -183,7 +183,7 @@ pub struct Kernel {
     pub(crate) messages: u64,
     pub(crate) bytes: f64,
     pub(crate) ended: Vec<(crate::ActivityId, End)>,
-    /// What the step that is being executed did besides its transition.
+    /// Effects of the current step besides its transition.
     pub(crate) effects: std::cell::Cell<StepEffects>,
     /// The number of the step that an explorer takes, from 0; `NONE` before the first.
     pub(crate) step: u32,

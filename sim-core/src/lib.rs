@@ -44,11 +44,11 @@
 //!
 //! # Operations
 //!
-//! What an actor does and another can observe is a [`Transition`]. Operations are futures
-//! ([`Operation`]) that do nothing before they are awaited and take back what they asked for when
-//! they are dropped. Several can be awaited at once with any combinator: the actor goes on when one
-//! of them can. A future from elsewhere (a socket, a timer of an asynchronous runtime) would never
-//! be woken; awaiting it ends the run with an outcome that says so.
+//! An action of an actor that others can observe is a [`Transition`]. Operations are futures
+//! ([`Operation`]) that do nothing before they are awaited and withdraw their request when they are
+//! dropped. Several can be awaited at once with any combinator: the actor continues when one of
+//! them completes. A foreign future (a socket, a timer of an asynchronous runtime) would never be
+//! woken; awaiting it ends the run with an outcome that says so.
 //!
 //! # Limits
 //!

@@ -68,7 +68,7 @@ impl Mailbox {
     /// Puts a message of `bytes` bytes and waits until it has been received.
     ///
     /// # Errors
-    /// How the communication ended, if not well.
+    /// If the communication failed or was cancelled.
     ///
     /// # Panics
     /// If `bytes` is negative or not finite.
@@ -89,7 +89,7 @@ impl Mailbox {
     /// [`Mailbox::put`], at most for `timeout`, after which it is withdrawn.
     ///
     /// # Errors
-    /// How the communication ended, if not well.
+    /// If the communication failed or was cancelled.
     ///
     /// # Panics
     /// If `bytes` is negative or not finite.
@@ -107,7 +107,7 @@ impl Mailbox {
     /// Gets a message: waits until one has arrived.
     ///
     /// # Errors
-    /// How the communication ended, if not well.
+    /// If the communication failed or was cancelled.
     #[inline]
     #[track_caller]
     pub fn get(&self) -> Operation<'_, Result<Message, ActivityError>> {
@@ -117,7 +117,7 @@ impl Mailbox {
     /// [`Mailbox::get`], at most for `timeout`, after which it is withdrawn.
     ///
     /// # Errors
-    /// How the communication ended, if not well.
+    /// If the communication failed or was cancelled.
     #[inline]
     #[track_caller]
     pub fn get_timeout(&self, timeout: Span) -> Operation<'_, Result<Message, ActivityError>> {
@@ -178,7 +178,7 @@ impl Mailbox {
         Operation::new(&self.kernel, self.receive(), follow_async)
     }
 
-    /// Whether a get would find a put.
+    /// Returns true if a get would find a put.
     #[inline]
     #[track_caller]
     pub fn probe(&self) -> Operation<'_, bool> {

@@ -1,4 +1,4 @@
-//! What travels through a mailbox: a value that one actor gives and another takes.
+//! Contents of messages in mailboxes: a value that one actor gives and another takes.
 
 use std::any::Any;
 use std::fmt;

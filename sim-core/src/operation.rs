@@ -14,18 +14,18 @@ use crate::code::Code;
 use crate::kernel::{IssueResult, Kernel, Shared};
 use crate::{Answer, Span, Transition};
 
-/// What follows a transition of an operation.
+/// Continuation of an operation after one of its transitions.
 pub(crate) enum Step<T> {
     /// The operation is over.
     Return(T),
-    /// The operation goes on with another transition.
+    /// The operation continues with another transition.
     Then(Code),
 }
 
-/// Decides what follows, given the transition that was executed and its answer.
+/// Returns the next step, given the transition that was executed and its answer.
 pub(crate) type Continuation<T> = fn(&mut Kernel, Code, Answer) -> Step<T>;
 
-/// What the kernel needs to know of an operation, whatever its result.
+/// The part of an operation that the kernel needs, independent of the type of its result.
 pub(crate) struct Request {
     pub(crate) code: Code,
     pub(crate) timeout: Span,

@@ -1,4 +1,4 @@
-//! How a run ended: a value, never a panic of the process.
+//! Outcome of a run: a value, never a panic of the process.
 //!
 //! A deadlock is a [`WaitGraph`]: every blocked actor, what it waits for, where in its source, and
 //! who could end that wait; as text and as a DOT graph. It contains no addresses, so two runs print
@@ -9,7 +9,7 @@ use std::fmt::{self, Write as _};
 
 use crate::{ActorId, Digest, Schedule, Time};
 
-/// How a run ended.
+/// Outcome of a run.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Outcome {
     /// Every actor that is not a daemon has ended.
@@ -67,9 +67,9 @@ pub struct Failure {
     pub time: Time,
     /// The panic's message or the error's text.
     pub message: String,
-    /// Whether it panicked; otherwise it returned an error, or violated an invariant.
+    /// True if it panicked; otherwise it returned an error, or violated an invariant.
     pub panicked: bool,
-    /// The name of the invariant that did not hold after it had gone on, if that is why.
+    /// The name of the invariant that it violated, if that is the reason.
     pub invariant: Option<String>,
 }
 
@@ -93,7 +93,7 @@ pub struct Blocked {
     pub name: String,
     /// The name of its host.
     pub host: String,
-    /// What it waits for.
+    /// The operation or event for which it waits, in words.
     pub waits_in: String,
     /// The source line of the operation, as `file:line`.
     pub location: String,
@@ -101,12 +101,12 @@ pub struct Blocked {
     pub waits_for: Vec<ActorId>,
 }
 
-/// Who waits for what and for whom.
+/// The blocked actors, the operations in which they wait, and the actors for which they wait.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct WaitGraph {
     /// The blocked actors, by number.
     pub blocked: Vec<Blocked>,
-    /// The actors that somebody waits for although they are not blocked, by number, and their
+    /// The actors that are not blocked but for which a blocked one waits, by number, and their
     /// names.
     pub others: Vec<(ActorId, String)>,
 }
@@ -209,10 +209,10 @@ impl fmt::Display for WaitGraph {
     }
 }
 
-/// What a run did.
+/// Result of a run.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Report {
-    /// How it ended.
+    /// Outcome of the run.
     pub outcome: Outcome,
     /// The date at which it ended.
     pub time: Time,

@@ -12,7 +12,7 @@ use crate::activity::{Activity, ActivityError};
 use crate::operation::Operation;
 use crate::{Actor, HostId, StartError};
 
-/// What a parallel task does: flop on each of its hosts, and bytes from each of them to each.
+/// Amounts of a parallel task: flop on each of its hosts, and bytes from each of them to each.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ParallelWork {
     hosts: Vec<HostId>,

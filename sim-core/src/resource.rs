@@ -23,7 +23,7 @@ pub struct HostId(pub u32);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct DiskId(pub u32);
 
-/// What is done with a disk.
+/// Kind of a disk operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Io {
     /// Bytes come from it.
@@ -45,10 +45,9 @@ pub struct ActivityId {
     pub slot: u32,
 }
 
-/// What an activity asks of a resource.
+/// Work that an activity requests from a resource.
 ///
-/// What happens often is stored here; the rare parallel task is behind a pointer, so that the
-/// others stay small.
+/// Parallel tasks are rare and large; they are behind a pointer so that the type stays small.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Work {
     /// A computation on one host.
@@ -78,9 +77,9 @@ pub enum Work {
     },
     /// Reading from or writing to a disk.
     Io {
-        /// Which disk.
+        /// The disk.
         disk: DiskId,
-        /// Which way.
+        /// Read or write.
         operation: Io,
         /// Amount in bytes, at least 0 and finite.
         bytes: f64,
@@ -91,7 +90,7 @@ pub enum Work {
     Parallel(Rc<ParallelWork>),
 }
 
-/// What can be changed in an activity that runs.
+/// A change of an activity that runs.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Change {
     /// A new priority of a computation or of a disk operation, above 0.
@@ -101,7 +100,7 @@ pub enum Change {
     Bound(f64),
 }
 
-/// How an activity ended.
+/// End of an activity.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum End {
     /// All its work was done.

@@ -74,7 +74,7 @@ where
     Box::pin(future)
 }
 
-/// What the program of an actor may return.
+/// A type that the program of an actor may return.
 pub trait ActorResult {
     /// Nothing, or the text of the error that fails the actor.
     ///
@@ -115,7 +115,7 @@ impl ActorResult for <fn() -> ! as Returns>::Output {
     }
 }
 
-/// How often, in polls, the interrupt flag is looked at.
+/// Number of polls between two reads of the interrupt flag.
 const POLLS_BETWEEN_LOOKS: u32 = 4096;
 
 /// Number of polls at one date after which a run with a limit of simulated time ends, and as many
@@ -527,7 +527,7 @@ impl Simulation {
         }
     }
 
-    /// What happened may let the device do something at once.
+    /// Calls the device as long as it has requested progress.
     #[inline]
     fn poll_device(&self) {
         while self.kernel.borrow().device_waits {

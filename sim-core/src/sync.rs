@@ -58,7 +58,7 @@ impl Mutex {
         )
     }
 
-    /// Whether the actor is the owner.
+    /// Returns true if the actor is the owner.
     #[inline]
     #[track_caller]
     pub fn test(&self) -> Operation<'_, bool> {

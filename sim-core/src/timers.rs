@@ -27,7 +27,7 @@ pub(crate) struct Timer {
     pub(crate) date: u64,
     /// Serial number: decides among equal dates.
     pub(crate) number: u64,
-    /// What the date is for; opaque to the queue.
+    /// Purpose of the date; opaque to the queue.
     pub(crate) target: u64,
 }
 

@@ -7,13 +7,13 @@ use crate::{ActorId, Answer, Footprint, Time, Transition};
 /// One transition that was executed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TraceEvent {
-    /// When.
+    /// Date of the transition.
     pub time: Time,
-    /// By whom.
+    /// The actor that executed it.
     pub actor: ActorId,
-    /// What.
+    /// The transition.
     pub transition: Transition,
-    /// With which result.
+    /// Its result.
     pub answer: Answer,
     /// The objects that it touched, named as an explorer names them.
     pub footprint: Footprint,

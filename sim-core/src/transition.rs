@@ -43,7 +43,7 @@ impl fmt::Display for ActorId {
     }
 }
 
-/// What a transition answered, for the digest, the trace and the operation that issued it.
+/// Answer of a transition, for the digest, the trace and the operation that issued it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Answer {
     /// Nothing but that it happened.

@@ -1,4 +1,4 @@
-//! Who decides and whether time passes are two independent axes over one kernel.
+//! Tests that the chooser and the clock are independent options of one kernel.
 
 mod program;
 

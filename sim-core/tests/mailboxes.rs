@@ -15,7 +15,7 @@ use sim_core::{
     Outcome, Resource, Simulation, StartError, Time, Work,
 };
 
-/// How long a message takes in the constant model.
+/// Duration of a message in the constant model, in seconds.
 const LATENCY: f64 = 1e-6;
 
 #[test]
@@ -263,12 +263,12 @@ enum Step {
     KilledGet,
 }
 
-/// What a mailbox should be: pending puts or pending gets, oldest first.
+/// Reference model of a mailbox: pending puts or pending gets, oldest first.
 #[derive(Default)]
 struct Model {
     puts: Vec<u64>,
     gets: Vec<usize>,
-    /// What each get, in the order of their creation, receives.
+    /// The value that each get receives, in the order of their creation.
     got: Vec<Option<u64>>,
 }
 

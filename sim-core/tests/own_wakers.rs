@@ -1,5 +1,5 @@
-//! Who polls an operation with a waker of its own hears of it; and a simulation that never runs
-//! lets go of everything.
+//! Tests that an operation wakes the waker with which it was polled, and that a simulation that
+//! never runs frees its memory.
 
 use std::future::Future;
 use std::pin::{Pin, pin};

@@ -28,7 +28,7 @@ pub(crate) enum Status {
     Ended,
 }
 
-/// What kind of thing an activity is.
+/// Kind of an activity.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Kind {
     Comm,
@@ -41,7 +41,7 @@ pub(crate) enum Kind {
         operation: Io,
         priority: f64,
     },
-    /// What it does is in [`Activities::parallel`] until it begins.
+    /// A parallel task; its work is in [`Activities::parallel`] until it begins.
     Parallel,
     /// Work that a device started; the number is its own.
     Device(u64),
@@ -69,8 +69,8 @@ pub(crate) struct Activity {
     pub(super) begun_by_send: bool,
     /// A receive has been posted for it.
     pub(super) received: bool,
-    /// Which sides of a communication know that it has ended: 1 the sender, 2 the receiver, 4
-    /// anybody. Kept for explorers only.
+    /// Sides of a communication that know that it has ended, as flags: 1 the sender, 2 the
+    /// receiver, 4 any other actor. Kept for explorers only.
     pub(super) known: u8,
     /// Work that stands still because an actor that waits for it is suspended.
     frozen: bool,

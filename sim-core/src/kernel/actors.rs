@@ -94,7 +94,7 @@ impl Slot {
     }
 }
 
-/// What few actors have.
+/// State that few actors have.
 #[derive(Default)]
 pub(crate) struct ActorColdState {
     pub(crate) name: Option<Box<str>>,
@@ -106,7 +106,7 @@ pub(crate) struct ActorColdState {
     pub(crate) mutexes: Vec<u32>,
     /// The value of [`Kernel::progress`] at the last test that failed.
     pub(crate) failed_at: u64,
-    /// What that test was about: the first since the progress.
+    /// The question of the first test that failed since then.
     pub(crate) failed_on: u32,
     pub(crate) failures: u32,
     /// Under an explorer: what the actor has asked in vain since it has done anything else, in
@@ -512,7 +512,8 @@ mod tests {
     use super::*;
     use crate::Operation;
 
-    /// What a sleeping actor costs besides its program's own state and 24 bytes in the queue.
+    /// Checks the memory of a sleeping actor, besides its program's state and 24 bytes in the
+    /// queue.
     #[test]
     fn records_and_operations_stay_small() {
         assert_eq!(size_of::<ActorRecord>(), 80);

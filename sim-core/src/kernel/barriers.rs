@@ -9,11 +9,11 @@ use crate::Answer;
 /// One barrier.
 #[derive(Debug, Default)]
 pub(crate) struct BarrierRecord {
-    /// How many actors meet.
+    /// Number of actors that must arrive.
     pub(crate) size: u32,
     /// The present round, from 0.
     pub(super) round: u32,
-    /// Who has arrived in this round.
+    /// The actors that have arrived in this round.
     pub(crate) arrived: Vec<u32>,
 }
 

@@ -1,4 +1,4 @@
-//! What a chooser can pick, and what happens when it has picked.
+//! The choices of a chooser, and the execution of a choice.
 //!
 //! A plain run never comes here; it executes the same transitions through the same functions.
 

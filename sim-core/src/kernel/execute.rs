@@ -332,7 +332,7 @@ impl Kernel {
         }
     }
 
-    /// What a transition has touched that was just executed.
+    /// Returns the footprint of a transition that was just executed.
     fn footprint_after(&self, actor: u32, code: Code, answer: Answer) -> crate::Footprint {
         let member = match (code.transition(), answer) {
             (Transition::WaitAny { .. }, Answer::Number(member)) => member,

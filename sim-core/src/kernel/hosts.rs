@@ -1,10 +1,10 @@
 //! Hosts that go off and come back: their actors end at that instant, and those that asked for it
 //! start again.
 //!
-//! What runs on a failed host is the resource's business: it reports those activities as failed,
-//! and the kernel ends them before the actors, so that a partner elsewhere sees a failure and not a
-//! cancellation. An actor that is created on a host that is off ends at once. The resource says
-//! whether an actor that had ended before its host went off starts again too.
+//! The resource reports the activities on a failed host as failed. The kernel ends them before the
+//! actors, so that a partner elsewhere sees a failure and not a cancellation. An actor that is
+//! created on a host that is off ends at once. The resource decides if an actor that had ended
+//! before its host went off starts again too.
 //!
 //! *Not modelled*: waiting for a host to come back. A run is over when no actor is left, even if
 //! one would be started again later.
@@ -31,7 +31,7 @@ struct RestartingActor {
     down: bool,
 }
 
-/// What the kernel knows of hosts.
+/// State of the hosts in the kernel.
 #[derive(Default)]
 pub(crate) struct HostTable {
     off: BTreeSet<HostId>,
@@ -150,8 +150,8 @@ impl Kernel {
         }
     }
 
-    /// How work would end that begins where no time passes: as failed if what it needs is off,
-    /// otherwise well.
+    /// Returns the end of work that begins under an untimed clock: failed if a resource that it
+    /// needs is off, otherwise done.
     #[cold]
     pub(crate) fn untimed_outcome(&mut self, activity: ActivityId, work: &Work) -> End {
         if self.resource.start(activity, work, self.now).is_err() {

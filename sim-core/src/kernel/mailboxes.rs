@@ -19,7 +19,7 @@ pub(crate) struct MailboxRecord {
     pub(super) sends: u32,
     /// Receives that were posted and not withdrawn.
     pub(super) receives: u32,
-    /// How often anything was posted or withdrawn.
+    /// Number of operations posted or withdrawn so far.
     pub(super) changes: u32,
 }
 

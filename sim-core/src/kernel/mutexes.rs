@@ -13,9 +13,9 @@ use super::{Kernel, Recycle, StepEffects};
 pub(crate) struct MutexRecord {
     /// The owner first, then those who wait, in the order of their requests.
     pub(crate) queue: VecDeque<u32>,
-    /// How often an actor joined or left the queue.
+    /// Number of times that an actor joined or left the queue.
     pub(crate) changes: u32,
-    /// How often an actor left it.
+    /// Number of times that an actor left the queue.
     pub(crate) departures: u32,
 }
 

@@ -10,7 +10,7 @@ use super::{Kernel, NONE, PendingState, Slot, Status, activities::Kind};
 use crate::code::{Code, TransitionKindSet};
 use crate::{ActorId, Answer, Branch, End, Executed, Footprint, Offer, StepKind, Time, Transition};
 
-/// What happens besides transitions, as flags of [`Executed`].
+/// Effects of a step besides its transition, as flags of [`Executed`].
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(crate) struct StepEffects(pub(crate) u8);
 
@@ -41,7 +41,7 @@ fn choice(position: usize, branch: u32) -> u32 {
 }
 
 impl Branch {
-    /// What it touches.
+    /// Returns the object that it accesses.
     pub(crate) const fn footprint(self, actor: u32) -> Footprint {
         Footprint {
             kind: if self.draws {
@@ -121,7 +121,7 @@ impl Kernel {
         self.effects.set(StepEffects::default());
     }
 
-    /// How often anything has changed that the answer of a test depends on.
+    /// Returns the number of changes of the object on which the answer of a test depends, plus 1.
     pub(super) fn version(&self, transition: Transition) -> u64 {
         1 + match transition {
             Transition::MutexTest { mutex } => u64::from(self.mutexes[mutex as usize].departures),
@@ -295,7 +295,7 @@ impl Kernel {
         self.expire(actor, code).code()
     }
 
-    /// Whether a put or a get is over in a way that its actor cannot withdraw from any more.
+    /// Returns true if a put or a get has ended and its actor can no longer withdraw from it.
     fn is_over_for_good(&self, actor: u32, code: Code) -> bool {
         let Transition::Wait {
             activity,
@@ -309,8 +309,8 @@ impl Kernel {
         record.status == Status::Ended && (record.end != End::Done || record.known & others != 0)
     }
 
-    /// What the next step of an actor that waits in one operation would touch, whether or not it
-    /// can be taken.
+    /// Returns the footprint of the next step of an actor that waits in one operation, enabled or
+    /// not.
     pub(crate) fn next_footprint(&self, actor: u32) -> Option<Footprint> {
         let record = self.actors.get(actor as usize)?;
         let slot = &record.first;
@@ -391,8 +391,8 @@ impl Kernel {
         u32::try_from(rank).ok()
     }
 
-    /// What a transition touches. (Returned through memory, the kind is written as a byte and read
-    /// with what is beside it, which costs a stall of 4 ns.)
+    /// Returns the footprint of a transition. Inlined: returned through memory, the kind would be
+    /// written as a byte and read with its neighbours, a stall of 4 ns.
     #[inline(always)]
     pub(crate) fn footprint(&self, actor: u32, code: Code, branch: u32) -> Footprint {
         let mut kind = StepKind::from_number(code.kind());

@@ -32,7 +32,8 @@ impl Kernel {
             && (!self.transfers_last || record.known != 0 || record.end == End::Cancelled)
     }
 
-    /// How far an activity is, as a number that grows: not begun, on its way, over.
+    /// Returns the progress of an activity as a number that grows: 0 before it begins, 1 while it
+    /// is in progress, 2 when it is over.
     pub(super) fn progress_of(&self, slot: u32) -> u64 {
         u64::from(self.has_ended(slot)) + u64::from(self.is_over(slot))
     }
@@ -170,7 +171,7 @@ impl Kernel {
     }
 }
 
-/// Whether a transition switches a host or a link off.
+/// Returns true if a transition switches a host or a link off.
 const fn goes_off(transition: Transition) -> bool {
     matches!(
         transition,

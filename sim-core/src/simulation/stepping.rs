@@ -57,21 +57,21 @@ pub struct Stepper {
     simulation: Simulation,
     device: Option<Rc<dyn ExplorableDevice>>,
     failures: Vec<Failure>,
-    /// How many failures had been there after the step before.
+    /// Number of failures after the previous step.
     failures_before: usize,
     /// A change of the resource cannot be taken back.
     stale: bool,
-    /// Whether the time of a wait may be up.
+    /// True if the expiry of a time limit is another step of the waiting actor.
     timeouts: bool,
-    /// Whether work is on its way until somebody sees that it is over.
+    /// True if work remains in progress until an actor observes its end.
     transfers_last: bool,
-    /// What may fail, and how much of it in one run.
+    /// Maximum number of failures in one run, and the hosts and links that may fail.
     failures_allowed: (u32, Rc<[MayFail]>),
     /// The step that is being executed.
     latest: Executed,
     /// The communications that it tests, if it tests a list.
     tested: Vec<(u32, u32)>,
-    /// Who put there what it delivers, and the steps that this needs.
+    /// The sender of what the latest step has delivered, and the steps that the delivery needs.
     sender: u32,
     causes: Vec<u32>,
 }
@@ -133,7 +133,7 @@ impl Stepper {
         self.restart();
     }
 
-    /// Whether work is on its way until somebody sees that it is over.
+    /// Returns true if work remains in progress until an actor observes its end.
     #[must_use]
     pub const fn transfers_last(&self) -> bool {
         self.transfers_last
@@ -247,7 +247,7 @@ impl Stepper {
         self.simulation.kernel.borrow().count_actors()
     }
 
-    /// Whether an actor can take a step.
+    /// Returns true if an actor has an enabled step.
     #[must_use]
     pub fn has_step(&self, actor: u32) -> bool {
         if actor < self.actors() {
@@ -316,8 +316,8 @@ impl Stepper {
         offers.first().map(|offer| offer.choice)
     }
 
-    /// What the next step of an actor would touch, whether or not it can be taken; `None` if the
-    /// actor has ended or is about to begin.
+    /// Returns the footprint of the next step of an actor, enabled or not; `None` if the actor has
+    /// ended or is about to begin.
     #[must_use]
     pub fn next_footprint(&self, actor: u32) -> Option<Footprint> {
         self.simulation.kernel.borrow().next_footprint(actor)
@@ -503,7 +503,7 @@ impl Stepper {
         }
     }
 
-    /// What ends a run ends only the actor here.
+    /// Records the failure of an actor and ends only that actor, not the run.
     #[cold]
     fn end_failed_actor(&mut self, actor: u32, outcome: Outcome) {
         let failure = match outcome {
@@ -557,13 +557,13 @@ impl Stepper {
         &self.failures
     }
 
-    /// Whether an invariant has been stated in the run so far.
+    /// Returns true if an invariant has been stated in the run so far.
     #[must_use]
     pub fn has_invariants(&self) -> bool {
         self.simulation.kernel.borrow().watch.is_some()
     }
 
-    /// Who waits for what.
+    /// Returns the blocked actors and what they wait for.
     #[must_use]
     pub fn wait_graph(&self) -> WaitGraph {
         self.simulation.kernel.borrow().wait_graph()
@@ -587,13 +587,13 @@ impl Stepper {
         u32::try_from(position).ok()
     }
 
-    /// How many actors a barrier is for.
+    /// Returns the number of actors of a barrier.
     #[must_use]
     pub fn barrier_size(&self, barrier: u32) -> u32 {
         self.simulation.kernel.borrow().barriers[barrier as usize].size
     }
 
-    /// Whether an actor is in a loop of tests that can never succeed.
+    /// Returns true if an actor is in a loop of tests that can never succeed.
     #[must_use]
     pub fn is_polling(&self, actor: u32) -> bool {
         let kernel = self.simulation.kernel.borrow();
@@ -722,7 +722,8 @@ impl crate::Kernel {
         u32::try_from(self.actors.len()).expect("actors are counted in 32 bits")
     }
 
-    /// Whether there are actors that go on without a choice.
+    /// Returns true if the kernel must start or end actors, or stop the run, before the next
+    /// choice.
     #[inline]
     fn needs_looking_after(&self) -> bool {
         !self.births.is_empty() || !self.dying.is_empty() || self.stop.is_some()

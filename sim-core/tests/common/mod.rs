@@ -1,11 +1,11 @@
-//! What the tests share: a log that actors write, and short spans.
+//! Helpers of several tests: a log that actors write, and short spans.
 
 use std::cell::RefCell;
 use std::rc::Rc;
 
 use sim_core::Span;
 
-/// What actors have seen, in the order in which they saw it.
+/// A log of the observations of all actors, in the order in which they were added.
 pub(crate) struct Log<T>(Rc<RefCell<Vec<T>>>);
 
 impl<T> Log<T> {

@@ -139,12 +139,12 @@ fn half_seconds(number: u8) -> Span {
     Span::from_secs(f64::from(number) / 2.0)
 }
 
-/// What an actor has at hand.
+/// State of an actor that executes a program.
 struct Hands {
     me: Actor,
     objects: Objects,
     works: Vec<Activity>,
-    /// Which mutexes it has asked for.
+    /// True for each mutex that it has asked for and not released.
     asked: [bool; 2],
 }
 

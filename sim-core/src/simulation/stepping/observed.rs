@@ -1,6 +1,6 @@
-//! What an explorer learns of the calls of a program, besides its steps: what they are about, what
-//! they send, and which read the time; what came to those that take it from any source; and whether
-//! a run is over.
+//! Observations of a program by an explorer, besides its steps: descriptions of its calls, the
+//! contents that they send, the calls that read the time, the messages received from any source,
+//! and the end of a run.
 //!
 //! *Not modelled*: what messages between mailboxes contain; only a device tells what it carries.
 
@@ -10,7 +10,7 @@ use super::Stepper;
 use crate::{ActorId, Blocked, SendCall, WildcardReceive};
 
 impl Stepper {
-    /// Whether every actor that is not a daemon has ended, or the run is
+    /// Returns true if every actor that is not a daemon has ended, or the run is
     /// [covered](crate::ExplorableDevice::is_covered) by others.
     #[must_use]
     pub fn is_finished(&self) -> bool {
@@ -22,8 +22,8 @@ impl Stepper {
         device.is_some_and(|device| device.is_covered())
     }
 
-    /// What came in this run where an actor takes what comes from anybody, as far as the device
-    /// knows, in order.
+    /// Returns the messages of this run that were received from any source, in order, as far as the
+    /// device knows them.
     #[must_use]
     pub fn received(&self) -> Vec<WildcardReceive> {
         let mut all = Vec::new();
@@ -31,7 +31,7 @@ impl Stepper {
         all
     }
 
-    /// The same, one by one.
+    /// Calls `show` with each of the messages of [`Stepper::received`].
     pub fn visit_received(&self, show: &mut dyn FnMut(&WildcardReceive)) {
         if let Some(device) = &self.device {
             device.received(show);
@@ -57,7 +57,8 @@ impl Stepper {
         device.is_some_and(|device| device.is_spinning(ActorId(actor)))
     }
 
-    /// What the device knows of an actor that waits for it, or of what arrives next from a queue.
+    /// Returns the device's description of an actor that waits for it, or of the next arrival from
+    /// a queue.
     #[must_use]
     pub fn described(&self, actor: u32) -> Option<Blocked> {
         let device = self.device.as_ref()?;

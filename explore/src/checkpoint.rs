@@ -1,12 +1,12 @@
-//! A search that was interrupted, as numbers that can be written down, and read back to go on.
+//! Checkpoints: an interrupted search as numbers that can be stored and read back to continue.
 //!
-//! Kept is how far the search has come: the path, what is pending and what sleeps along it, what
-//! has been learnt and counted, and what was found. The program is not in it: whoever reads the
-//! numbers back brings the same program, with devices whose queues have the same numbers. That the
-//! program takes the steps of the path again is verified.
+//! A checkpoint has the state of the search: the path, the pending steps and the sleep sets along
+//! it, the facts, the counts and the findings. The program is not in it: the reader must supply the
+//! same program, with devices whose queues have the same numbers. The search verifies that the
+//! program takes the steps of the path again.
 //!
-//! Numbers that were damaged are refused where they do not fit together; to notice every damage is
-//! the business of who writes them.
+//! Damaged numbers are refused if they do not fit together. To detect every damage is the task of
+//! the writer.
 
 use sim_core::{Choosing, StepKind};
 
@@ -20,7 +20,7 @@ use crate::{End, Event, Statistics};
 /// The version of the numbers.
 const VERSION: u64 = 3;
 
-/// How far an interrupted search has come.
+/// State of an interrupted search.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Checkpoint(Vec<u64>);
 
@@ -31,7 +31,7 @@ impl Checkpoint {
         &self.0
     }
 
-    /// The search of such numbers; `None` if they do not fit together.
+    /// Returns the checkpoint with these numbers; `None` if they do not fit together.
     #[must_use]
     pub fn from_words(words: Vec<u64>) -> Option<Self> {
         let checkpoint = Self(words);
@@ -98,7 +98,8 @@ impl Checkpoint {
         Self(words)
     }
 
-    /// What was kept.
+    /// Returns the state of the search, its findings and its receive orders; `None` if the numbers
+    /// do not fit together.
     pub(crate) fn open(&self) -> Option<(State, Vec<Way>, Orders)> {
         let mut reader = Reader(&self.0);
         if reader.word()? != VERSION {
@@ -208,7 +209,7 @@ const fn high(word: u64) -> u32 {
     low(word >> 32)
 }
 
-/// What has not been read.
+/// The numbers that have not been read.
 struct Reader<'a>(&'a [u64]);
 
 impl<'a> Reader<'a> {
@@ -226,7 +227,7 @@ impl<'a> Reader<'a> {
         usize::try_from(self.word()?).ok()
     }
 
-    /// How many of something follow, each of at least one number.
+    /// Reads the number of elements that follow, each of at least one number.
     fn count(&mut self) -> Option<usize> {
         let count = self.small()?;
         (count <= self.0.len()).then_some(count)
@@ -265,7 +266,7 @@ fn event(first: u64, second: u64) -> Option<Event> {
         choice: high(first),
     })
 }
-/// What the number of a [`Choosing`] means.
+/// Returns the [`Choosing`] of a number.
 const fn choosing(word: u64) -> Choosing {
     match word {
         0 => Choosing::Never,

@@ -1,10 +1,10 @@
 //! The critical transition of a finding: the last point from which a correct run was still
 //! possible.
 //!
-//! Walks back from the end of the finding's run; after each prefix a fresh exploration from there
-//! looks for a run without a finding and stops at the first. The step that leaves the longest
-//! prefix that has one is critical. Each exploration has a budget; where it is used up the answer
-//! is *unknown*, never a guess.
+//! The search goes back from the end of the finding's run. After each prefix a new exploration
+//! looks for a run without a finding and stops at the first one. The step after the longest prefix
+//! that has such a run is critical. Each exploration has a budget; if it is used up the answer is
+//! *unknown*, never a guess.
 
 use std::ops::ControlFlow;
 
@@ -15,7 +15,7 @@ use crate::finding::is_finding;
 use crate::walk::Walk;
 use crate::{Event, Finding, Observer, Options, Run, minimise, none};
 
-/// What is critical about a finding.
+/// Position of the critical transition of a finding.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Critical {
     /// The step at this place of the finding, from 0: before it a correct run was possible, after
@@ -23,7 +23,7 @@ pub enum Critical {
     Step(usize),
     /// No run of the program is correct.
     Everything,
-    /// The budget was used up at this place: after it no run is correct, before it nobody knows.
+    /// The budget was used up at this place: after it no run is correct, before it that is unknown.
     Unknown(usize),
 }
 
@@ -58,7 +58,8 @@ impl Observer for Correct {
     }
 }
 
-/// Whether a run without a finding begins with these events; `None` if the budget does not suffice.
+/// Returns true if a run without a finding begins with these events; `None` if the budget does not
+/// suffice.
 fn has_correct_run(stepper: &mut Stepper, prefix: &[Event], budget: u64) -> Option<bool> {
     let options = Options {
         transitions_max: budget,

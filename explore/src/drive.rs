@@ -1,5 +1,5 @@
-//! Execution of a search: which algorithm, beginning anew when something is learnt, alone or
-//! on several threads.
+//! Execution of a search: choice of the algorithm, restart when the dependency relation changes,
+//! one thread or several.
 
 use std::ops::ControlFlow;
 
@@ -22,12 +22,12 @@ pub(crate) enum Halt {
     Bound(Bound),
     /// The observer has seen enough.
     Stopped,
-    /// Something was learnt that changes what depends on what.
+    /// A new fact has changed the dependency relation: the search must restart.
     Again,
-    /// The program did something else than before, here.
+    /// The program did not take this step again.
     NotDeterministic(Event),
-    /// What cannot be if the program takes the same steps again: a beginning that nothing should
-    /// cover is covered.
+    /// A leaf is not pending any more or its sleep set is not empty, which is impossible if the
+    /// program is deterministic.
     Inconsistent,
     /// A step that should be possible is not.
     NotPossible { actor: u16, choice: u32 },
@@ -39,15 +39,15 @@ pub(crate) struct Ended {
     /// A program that was explored.
     pub(crate) stepper: Stepper,
     pub(crate) statistics: Statistics,
-    /// How the program broke the contract, if it did.
+    /// The violation of the contract by the program, if there is one.
     pub(crate) broken: Option<String>,
-    /// Where the search was, if it can go on from there or is over.
+    /// The state of the search, if it can continue from there or is over.
     pub(crate) state: Option<State>,
     /// True if the search came to its end.
     pub(crate) is_over: bool,
 }
 
-/// An observer that looks and collects at once.
+/// An observer that passes each run to a collector.
 #[derive(Debug)]
 pub(crate) struct Through<'a, C>(pub(crate) &'a mut C);
 
@@ -74,7 +74,7 @@ pub(crate) fn alone(mut stepper: Stepper, options: &Options, observer: &mut dyn 
     ended(walk, watch, 0.0, halt, state)
 }
 
-/// Explores on several threads, from some state on.
+/// Explores on several threads, from a given state on.
 pub(crate) fn together<C: Collector>(
     threads: &Threads<'_>,
     options: &Options,
@@ -114,13 +114,13 @@ pub(crate) fn together<C: Collector>(
     ended(walk, watch, before, halt, state)
 }
 
-/// Whether a search that ended so can go on another time, or is over.
+/// Returns true if a search that stopped for this reason is over or can be continued later.
 const fn can_go_on(halt: Option<&Halt>) -> bool {
     matches!(halt, None | Some(Halt::Bound(_) | Halt::Stopped))
 }
 
-/// Explores from some state on, and anew whenever something is learnt. Why it ended, and where it
-/// can go on.
+/// Explores from a given state on and restarts whenever the dependency relation changes. Returns
+/// the reason why it stopped and the state from which it can continue.
 fn explore(walk: &mut Walk<'_>, state: State) -> (Option<Halt>, Option<State>) {
     let mut state = Some(state);
     loop {

@@ -1,7 +1,7 @@
 //! An event: a step as the search keeps it, 16 bytes that are copied.
 //!
-//! What identifies an event in any order of events is its actor and its choice; the rest says what
-//! it touches, so that it can be compared with others without executing it.
+//! An event has the same actor and choice in every order of events. The other fields describe the
+//! object that it accesses, so that events can be compared without executing them.
 
 use sim_core::{Executed, StepKind};
 
@@ -10,24 +10,24 @@ use sim_core::{Executed, StepKind};
 pub struct Event {
     /// The actor, from 0.
     pub actor: u16,
-    /// What it does.
+    /// Kind of the step.
     pub kind: StepKind,
-    /// What else it does: flags of [`Executed`], and what is known of deliveries.
+    /// Further effects: flags of [`Executed`], and properties of deliveries.
     pub effects: u8,
     /// The object; see [`Footprint`](sim_core::Footprint). For a test of a list the number of the
     /// list.
     pub object: u32,
     /// The detail; see [`Footprint`](sim_core::Footprint).
     pub detail: u32,
-    /// Which of the actor's possible steps.
+    /// Number of the step among those of the actor.
     pub choice: u32,
 }
 
 impl Event {
-    /// In the effects of a delivery: whoever gets it cannot tell in which order it comes with those
-    /// of other senders.
+    /// Flag of a delivery: the receiver cannot observe its order relative to deliveries from other
+    /// senders.
     pub(crate) const ORDERLESS: u8 = 32;
-    /// In the effects of a test: it tells work on its way from work that is over.
+    /// Flag of a test: it distinguishes work in progress from work that is over.
     pub(crate) const TELLS_ENDS: u8 = 64;
 
     /// Returns true if this is the same step of the same actor.

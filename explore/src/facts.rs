@@ -1,7 +1,8 @@
-//! What is learnt of a program on the way and changes what depends on what.
+//! Facts about the program that are discovered during the search and change the dependency
+//! relation.
 //!
-//! When something is learnt the search begins anew. Facts only ever grow, so it does so a few times
-//! at most.
+//! The search restarts when a fact is discovered. Facts only grow, so it restarts a few times at
+//! most.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -9,21 +10,21 @@ use sim_core::Choosing;
 
 use crate::independence::Lists;
 
-/// What has been learnt.
+/// The facts discovered so far.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Facts {
     /// By barrier: the actors that have used it, over all runs.
     pub(crate) users: Vec<Vec<u16>>,
-    /// By barrier: whether more actors use it than it is made for.
+    /// By barrier: true if more actors use it than it is made for.
     pub(crate) crowded: Vec<bool>,
-    /// By actor: the effects that those of its steps may have whose answers may change. All such
-    /// steps of the actor are taken to have them, whatever the answer: what depends on what must
-    /// not depend on answers.
+    /// By actor: effects of its steps whose answers may change. All such steps of the actor are
+    /// assumed to have these effects, whatever the answer: the dependency relation must not depend
+    /// on answers.
     pub(crate) wary: Vec<u8>,
-    /// By actor: how much it can tell of the order in which things are delivered to it.
+    /// By actor: the part of the order of deliveries that it can observe.
     pub(crate) choosers: Vec<Choosing>,
-    /// The program states invariants, which may look at whatever a step does, so every step depends
-    /// on every other.
+    /// The program states invariants, which may read whatever a step changes, so all steps are
+    /// dependent.
     pub(crate) watched: bool,
 }
 
@@ -35,7 +36,8 @@ impl Facts {
             .is_some_and(|&crowded| crowded)
     }
 
-    /// Notes who uses a barrier for so many; true if something was learnt.
+    /// Records that an actor uses a barrier made for `size` actors. Returns true if this changes
+    /// the dependency relation.
     pub(crate) fn note_user(&mut self, actor: u16, barrier: u32, size: u32) -> bool {
         let index = barrier as usize;
         if index >= self.users.len() {
@@ -50,14 +52,14 @@ impl Facts {
         self.crowded[index]
     }
 
-    /// How much of the order of the deliveries to an actor may matter.
+    /// Returns the part of the order of deliveries to an actor that may matter.
     #[inline]
     pub(crate) fn chooses(&self, actor: u32) -> Choosing {
         let known = self.choosers.get(actor as usize);
         known.copied().unwrap_or_default()
     }
 
-    /// Notes how much of the order of the deliveries to an actor may matter.
+    /// Records the part of the order of deliveries to an actor that may matter.
     pub(crate) fn note_chooser(&mut self, actor: u32, choosing: Choosing) {
         let index = actor as usize;
         if index >= self.choosers.len() {

@@ -1,19 +1,18 @@
-//! What is wrong with a program: the kind, the message, and the way there, step by step.
+//! Findings: the kind of a defect, its message, and the counterexample, step by step.
 
 use sim_core::{ActorId, Choice, Failure, Schedule, StepKind, Stepper, WaitGraph};
 
 use crate::machine::Machine;
 use crate::{End, Event, Path, spinning};
 
-/// What was found.
+/// Kind of a finding.
 #[derive(Clone, PartialEq, Debug)]
 pub enum FindingKind {
     /// Actors are left that can never go on.
     Deadlock(WaitGraph),
     /// The same, and at least one of them asks the same again and again.
     Livelock(WaitGraph),
-    /// The same by a bound: actors do nothing any more but yield and sleep, and nobody else can go
-    /// on.
+    /// The same by a bound: some actors only yield and sleep, and no other actor can take a step.
     Spinning(WaitGraph),
     /// An actor panicked or returned an error, or an invariant did not hold after its step.
     Failure(Failure),
@@ -37,10 +36,10 @@ impl FindingKind {
     }
 }
 
-/// One step of the way to a finding.
+/// One step of a counterexample.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FindingStep {
-    /// Who.
+    /// The actor.
     pub actor: ActorId,
     /// Its name.
     pub name: String,
@@ -48,32 +47,32 @@ pub struct FindingStep {
     pub line: String,
     /// The call that the step is about, with its peer and tag, if the device knows it.
     pub call: String,
-    /// What.
+    /// Kind of the step.
     pub kind: StepKind,
-    /// On which object; `None` if on none. The number of the mailbox, mutex and so on, or of the
-    /// other actor, from 1.
+    /// Number of the mailbox, mutex or other object, or of the other actor, from 1; `None` if there
+    /// is none.
     pub object: Option<u32>,
-    /// Which of the actor's possible steps, if it had several: the branch of the schedule.
+    /// Position among the enabled steps of the actor: the branch of the schedule.
     pub branch: u32,
     /// The answer of the kernel, as a number.
     pub answer: u32,
     /// The vector clock, by actor.
     pub clock: Vec<u32>,
-    /// The earlier steps, from 0, that it depends on directly: the arrows of a happened-before
+    /// The earlier steps, from 0, that it depends on directly: the arrows of a happens-before
     /// diagram.
     pub after: Vec<usize>,
 }
 
-/// Something that is wrong with a program.
+/// A defect of a program, with a counterexample.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Finding {
-    /// What.
+    /// Kind of the defect.
     pub kind: FindingKind,
-    /// What, in words.
+    /// The defect in words.
     pub message: String,
-    /// The decisions that lead there.
+    /// The decisions of the counterexample.
     pub replay: Schedule,
-    /// The way there.
+    /// The steps of the counterexample.
     pub steps: Vec<FindingStep>,
 }
 

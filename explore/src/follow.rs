@@ -1,25 +1,25 @@
-//! Along a schedule that is given: what happens, step by step, and where it is not possible.
+//! Execution of a given schedule, step by step, up to the first step that is not possible.
 //!
-//! A program that has changed since its schedule was written does something else, and this notices
-//! only what is not possible any more: a schedule that fits by chance is followed.
+//! If the program has changed since its schedule was written, only steps that are not possible any
+//! more are detected: a schedule that fits by chance is executed.
 
 use sim_core::{ActorId, Choice, Offer, Schedule, StepKind, Stepper};
 
 use crate::machine::Machine;
 use crate::{End, Event, Finding, FindingStep, finding, spinning};
 
-/// What happened along a schedule.
+/// Result of the execution of a schedule.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Followed {
     /// The steps that were taken, up to the first failure if there was one.
     pub steps: Vec<FindingStep>,
-    /// How the run ended; `None` if somebody could still go on.
+    /// End of the run; `None` if an actor can still take a step.
     pub end: Option<End>,
-    /// What is wrong, if the end is of that kind.
+    /// The finding, if the end is one.
     pub finding: Option<Finding>,
-    /// Which step of the schedule, from 0, was not possible.
+    /// Position in the schedule, from 0, of the step that was not possible.
     pub impossible: Option<usize>,
-    /// Who could go on after the steps, and how many branches each had.
+    /// Actors with enabled steps at the end, and the number of branches of each.
     pub possible: Vec<(ActorId, u32)>,
 }
 
@@ -94,7 +94,7 @@ pub fn schedule_alone(
     Some(schedule)
 }
 
-/// Who can go on, and in how many ways.
+/// Returns the actors with enabled steps, and the number of branches of each.
 fn possible(stepper: &Stepper) -> Vec<(ActorId, u32)> {
     let mut possible = Vec::new();
     let mut offers: Vec<Offer> = Vec::new();
@@ -109,7 +109,7 @@ fn possible(stepper: &Stepper) -> Vec<(ActorId, u32)> {
     possible
 }
 
-/// How the run has ended, if it has.
+/// Returns the end of the run, if it has ended.
 fn end_of(stepper: &Stepper, events: &[Event]) -> Option<End> {
     if !stepper.failures().is_empty() {
         return Some(End::Failed);

@@ -1,4 +1,5 @@
-//! Which pairs of events depend on each other: the relation that decides which orders are the same.
+//! The dependency relation: pairs of events whose order matters. It defines the equivalence of
+//! runs.
 //!
 //! Two events are independent if, wherever both can happen, neither enables or disables the other
 //! and both orders lead to the same state. The relation may call events dependent that are not
@@ -213,14 +214,13 @@ pub(crate) const fn is_global(kind: StepKind) -> bool {
     )
 }
 
-/// Whether a pair of kinds is called dependent although both orders of two such steps that are both
-/// possible lead to the same: two probes; what only enables the other (the release of a semaphore
+/// Returns true if a pair of kinds is dependent although both orders of two such enabled steps lead
+/// to the same state: two probes; a step that only enables the other (the release of a semaphore
 /// and a wait for it, a signal and the wait for it, a waiter that leaves the queue of a mutex);
-/// joining and leaving the queue of a mutex; a wait that can happen, and a cancellation at its
-/// mailbox, which changes only the names of others; a join with a limit, of which only the last
-/// step of its target matters; a test that lets work end, and what shows an end or begins work,
-/// because of the test itself beside it; and what depends on everything. It costs runs and loses
-/// nothing.
+/// joining and leaving the queue of a mutex; an enabled wait and a cancellation at its mailbox,
+/// which changes only the names of others; a join with a time limit, for which only the last step
+/// of its target matters; a test that lets work end, and a step that shows an end or begins work,
+/// because of the test itself; and steps that depend on everything. This costs runs and loses none.
 #[must_use]
 pub fn is_conservative(first: StepKind, second: StepKind) -> bool {
     let pair = (first.min(second), first.max(second));
@@ -438,9 +438,9 @@ pub fn dependent(first: &Event, second: &Event, lists: &Lists) -> bool {
     }
 }
 
-/// What two events do besides their transitions depends on each other, or on the other's
-/// transition. Nothing that another actor does matters to one that draws, sleeps or yields and does
-/// nothing hidden itself.
+/// Returns true if two events are dependent because of effects besides their transitions. A draw,
+/// sleep, yield or expiry of a time limit without hidden effects of its own does not depend on the
+/// hidden effects of others.
 #[cold]
 fn have_effects(first: &Event, second: &Event) -> bool {
     let touches = |one: &Event, other: &Event| {
@@ -457,7 +457,7 @@ fn have_effects(first: &Event, second: &Event) -> bool {
         || first.effects & second.effects & Executed::ALLOCATES != 0
 }
 
-/// The waits for a computation are about no object.
+/// Returns true if two events access the same object. A wait for a computation accesses none.
 #[inline]
 const fn is_same_object(first: &Event, second: &Event) -> bool {
     first.object == second.object && first.object != Footprint::NOTHING

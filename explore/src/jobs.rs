@@ -1,10 +1,10 @@
-//! A part of the search as a job: a leaf's path in, what is below it out. Whoever does a job, the
-//! result is the same.
+//! A part of the search as a job: its input is the path of a leaf, its result is the part of the
+//! search below the leaf. The result does not depend on the thread.
 //!
-//! A job ends early after a number of steps, so that what is left can be handed out again.
+//! A job ends early after a number of steps, so that the rest can be handed out again.
 //!
-//! A worker keeps its path from one job to the next: what both have in common is executed again,
-//! but its clocks are not computed again.
+//! A worker keeps its path from one job to the next: the common beginning is executed again, but
+//! its clocks are not computed again.
 
 use std::cell::RefCell;
 use std::ops::ControlFlow;
@@ -19,7 +19,7 @@ use crate::wakeup::Trees;
 use crate::walk::Walk;
 use crate::{Collector, End, Event, Halt, Observer, Run, Statistics};
 
-/// A job ends at the first end of a run after so many executed steps: a few milliseconds.
+/// Number of executed steps after which a job stops at the next end of a run: a few milliseconds.
 const STEPS_MAX: u64 = 4096;
 
 /// A leaf to explore from.
@@ -27,12 +27,12 @@ const STEPS_MAX: u64 = 4096;
 pub(crate) struct Job {
     /// From 1.
     pub(crate) number: u32,
-    /// The way to the leaf.
+    /// The path of the leaf.
     pub(crate) path: Vec<Event>,
-    /// Races of so many events at the beginning need not be looked at in the first run, unless it
-    /// is such that all have to.
+    /// Number of events at the beginning whose races need not be examined in the first run, unless
+    /// that run requires it for all.
     pub(crate) done: usize,
-    /// All races have to be looked at.
+    /// True if all races must be examined.
     pub(crate) thorough: bool,
     /// The most runs.
     pub(crate) runs_max: u64,
@@ -45,7 +45,7 @@ pub(crate) struct OneRun<T> {
     pub(crate) end: End,
     /// The number of its events.
     pub(crate) length: usize,
-    /// What the collector saw.
+    /// The observation of the collector.
     pub(crate) seen: T,
     /// Users of barriers that no earlier run of the job had.
     pub(crate) users: Vec<User>,
@@ -54,27 +54,27 @@ pub(crate) struct OneRun<T> {
 /// A user of a barrier: the actor, the barrier, and the number of actors that it is made for.
 pub(crate) type User = (u16, u32, u32);
 
-/// What a job tells.
+/// Result of a job.
 #[derive(Debug)]
 pub(crate) struct Ran<T> {
     /// In order.
     pub(crate) runs: Vec<OneRun<T>>,
-    /// What is left below the leaf, and the sequences for what is above.
+    /// The pending steps below the leaf, and the sequences for places above it.
     pub(crate) trees: Trees,
-    /// The path where it ended: the way to the leaf if nothing is left.
+    /// The path at which it ended: that of the leaf if nothing is left.
     pub(crate) path: Vec<Event>,
-    /// How many events at the beginning of the path have had their races looked at.
+    /// Number of events at the beginning of the path whose races have been examined.
     pub(crate) done: usize,
-    /// All races were looked at, from the first run on.
+    /// True if all races were examined, from the first run on.
     pub(crate) thorough_at_first: bool,
-    /// All races have to be looked at from now on.
+    /// True if all races must be examined from now on.
     pub(crate) thorough: bool,
     /// New events, and steps executed for them.
     pub(crate) events: u64,
     pub(crate) transitions: u64,
 }
 
-/// What is seen during one job.
+/// Observations during one job.
 #[derive(Debug)]
 pub(crate) struct Sight<T> {
     runs: Vec<OneRun<T>>,

@@ -1,9 +1,9 @@
 //! The program under the search: the kernel's steps as [`Event`]s.
 //!
-//! What the kernel calls by numbers that depend on the order of steps is given names that do not.
-//! Some things are learnt on the way and change what depends on what, so the search begins anew
-//! when they are first seen: that more actors use a barrier than it is made for, that steps whose
-//! answer may change have hidden effects, and that the order of deliveries to an actor may matter.
+//! Objects that the kernel numbers in the order of steps get names that do not depend on that
+//! order. Some facts are discovered during the search and change the dependency relation, so the
+//! search restarts when one is first seen: more actors use a barrier than it is made for, steps
+//! whose answer may change have hidden effects, or the order of deliveries to an actor may matter.
 
 use sim_core::{Choosing, Executed, Footprint, Offer, QueueHead, StepKind, Stepper};
 
@@ -18,23 +18,23 @@ pub(crate) struct Machine {
     pub(crate) stepper: Stepper,
     pub(crate) lists: Lists,
     pub(crate) facts: Facts,
-    /// True if who uses which barrier is noted here; otherwise somebody else notes it who sees the
-    /// runs of other threads too.
+    /// True if the users of barriers are recorded here; otherwise the thread that sees all runs
+    /// records them.
     pub(crate) notes_users: bool,
     /// The lists of all threads.
     pub(crate) shared_lists: SharedLists,
     /// By semaphore: its units at first.
     pub(crate) units: Vec<u32>,
-    /// Which actors know that they own which mutexes, in the present run.
+    /// Actors and the mutexes that they know to own, in the present run.
     held: Vec<(u16, u32)>,
     /// Steps executed, replayed ones included.
     pub(crate) transitions: u64,
     /// The steps that the latest step needs besides those on which it depends, as far as they are
     /// not before the first.
     pub(crate) causes: Vec<u32>,
-    /// A mistake on purpose.
+    /// An intentional defect, for tests.
     pub(crate) seeded: Seeded,
-    /// Nobody has looked yet whose order of deliveries mattered before the first step.
+    /// True before the actors are known whose order of deliveries matters before the first step.
     is_new: bool,
     offers: Vec<Offer>,
     places: Vec<(u32, u32)>,

@@ -1,10 +1,10 @@
-//! Optimal reduction: each class of runs exactly once, and no run that is begun in vain.
+//! Optimal reduction: each class of runs exactly once, without redundant runs.
 //!
 //! Optimal dynamic partial-order reduction with wakeup trees (Abdulla, Aronis, Jonsson, Sagonas:
-//! POPL 2014 and JACM 64(4), 2017). After each run that is over, the sequences that its
-//! [`races`](crate::races) tell go into the [trees](crate::wakeup) of pending steps along the path.
+//! POPL 2014 and JACM 64(4), 2017). After each run that is over, the reversals of its
+//! [`races`](crate::races) go into the [trees](crate::wakeup) of pending steps along the path.
 //!
-//! Races are looked at once per beginning of a run; where there are choices at every run
+//! Races are examined once per beginning of a run; if there are choices, at every run
 //! ([`Walk::thorough`]).
 
 use crate::independence::Lists;
@@ -20,10 +20,10 @@ use crate::{Event, Halt, Statistics};
 pub(crate) struct Odpor {
     trees: Trees,
     races: Races,
-    /// How many events at the beginning of the path have had their races looked at.
+    /// Number of events at the beginning of the path whose races have been examined.
     done: usize,
-    /// Where the run of the present leaf began, and what had been counted then; `None` between
-    /// runs.
+    /// The position at which the run of the present leaf began, and the counts at that time; `None`
+    /// between runs.
     leaf: Option<(usize, Statistics)>,
 }
 
@@ -34,7 +34,7 @@ impl Sink for Trees {
 }
 
 impl Odpor {
-    /// A search that goes on where another one was.
+    /// Returns a search that continues from the state of another one.
     pub(crate) fn new(state: State, walk: &mut Walk<'_>) -> Result<Self, Halt> {
         walk.statistics = state.statistics;
         walk.thorough = state.thorough;
@@ -55,7 +55,7 @@ impl Odpor {
         })
     }
 
-    /// Where the search is. A run that was not finished with will be run again.
+    /// Returns the state of the search. A run that is not complete will be run again.
     pub(crate) fn into_state(mut self, walk: &mut Walk<'_>) -> State {
         walk.statistics.transitions = walk.machine.transitions;
         let mut statistics = walk.statistics;

@@ -1,11 +1,11 @@
-//! What can be chosen about a search.
+//! Options of a search.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use crate::Progress;
 
-/// Which orders are left out because others are the same.
+/// Method of partial-order reduction, which leaves out orders equivalent to others.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Reduction {
     /// Each class of orders exactly once: optimal, with wakeup trees.
@@ -13,7 +13,7 @@ pub enum Reduction {
     Odpor,
     /// Each class at least once: source sets.
     Sdpor,
-    /// Each class at least once: sleep sets alone. The judge of the others.
+    /// Each class at least once: sleep sets alone. The reference for tests of the others.
     Sleep,
     /// Every interleaving, without reduction.
     None,
@@ -23,7 +23,7 @@ pub enum Reduction {
     States,
 }
 
-/// In which manner runs are chosen.
+/// Strategy for the choice of runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Strategy {
     /// All of them, depth first.
@@ -43,12 +43,12 @@ pub enum Strategy {
     },
 }
 
-/// The bounds and the manner of a search.
+/// The bounds and the method of a search.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Which orders are left out.
+    /// The partial-order reduction.
     pub reduction: Reduction,
-    /// In which manner runs are chosen; the reduction matters only depth first.
+    /// Strategy for the choice of runs; the reduction applies only to depth-first search.
     pub strategy: Strategy,
     /// The most steps of one run. Longer runs are cut, and the search is then not exhaustive.
     pub depth_max: usize,

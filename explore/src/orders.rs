@@ -1,27 +1,28 @@
-//! In which orders actors take messages that could come from anybody.
+//! Orders in which actors receive messages from any source.
 //!
-//! A receive or a probe from any source takes what comes first. If two runs give an actor its
-//! messages in different orders, what it computes may depend on chance: no mistake by itself, but
-//! worth a warning. Compared are the sources, for each actor alone, with those of the runs before;
-//! a run that ended early and has only the beginning of another's order has no other order.
+//! A receive or a probe from any source takes the first message that arrives. If two runs give an
+//! actor its messages in different orders, its result may depend on the order: no defect by itself,
+//! but worth a warning. The sources are compared, for each actor alone, with those of earlier runs.
+//! If a run ended early and its order is a prefix of another one, the orders agree.
 //!
-//! *Not modelled*: why the orders differ. A program that draws numbers may ask for other messages.
+//! *Not modelled*: the reason why the orders differ. A program that draws numbers may ask for other
+//! messages.
 
 use sim_core::{ActorId, Schedule, Stepper};
 
 use crate::search::Run;
 use crate::{End, Event, Finding, FindingStep};
 
-/// What came from any source in one run, and the run.
+/// The receives from any source in one run, and the run.
 #[derive(Clone, Debug)]
 pub(crate) struct Taken {
-    /// By whom and from whom, in order.
+    /// Receiver and source of each message, in order.
     list: Vec<(u32, u32)>,
     events: Vec<Event>,
 }
 
 impl Taken {
-    /// Nothing if nobody has taken anything from any source.
+    /// Returns the receives from any source in a run; `None` if there are none.
     pub(crate) fn in_run(run: &Run<'_>) -> Option<Box<Self>> {
         let mut list = Vec::new();
         run.stepper
@@ -48,13 +49,13 @@ pub(crate) struct Order {
     pub(crate) events: Vec<Event>,
 }
 
-/// What is known of one actor.
+/// The orders of one actor that are known.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Known {
     pub(crate) actor: u32,
-    /// The longest of those that agree.
+    /// The longest of the orders that agree.
     pub(crate) first: Order,
-    /// The first that does not.
+    /// The first order that does not agree.
     pub(crate) other: Option<Order>,
 }
 
@@ -63,8 +64,8 @@ pub(crate) struct Known {
 pub(crate) struct Orders(pub(crate) Vec<Known>);
 
 impl Orders {
-    /// Returns true if a run cannot tell anything new: there are two orders of whoever takes
-    /// anything from any source.
+    /// Returns true if a run cannot add anything: two orders are known of each of its actors that
+    /// receive from any source.
     pub(crate) fn has_nothing_new(&self, run: &Run<'_>) -> bool {
         let mut all_known = true;
         run.stepper.visit_received(&mut |one| {
@@ -144,8 +145,8 @@ pub struct TakenOrder {
 }
 
 impl ReceiveOrder {
-    /// What is known of an actor, if it has two orders; an error if a run does not have the same
-    /// order again.
+    /// Returns the two orders of an actor, if it has two; an error if a run does not reproduce its
+    /// order.
     pub(crate) fn of(stepper: &mut Stepper, known: &Known) -> Option<Result<Self, ()>> {
         let other = known.other.as_ref()?;
         let position = difference(&known.first.sources, &other.sources)?;

@@ -1,13 +1,12 @@
-//! The optimal search on several threads: one keeps the trees, all explore below leaves.
+//! The optimal search on several threads: one owns the trees, all explore below leaves.
 //!
-//! What is explored below a leaf is a pure function of its path, and the path of a pending leaf
-//! never changes ([`wakeup`](crate::wakeup)). So leaves are explored ahead of their turn, by
-//! anybody, and what that tells goes into the trees strictly in the order of the sequential search.
-//! The same runs are run, in the same order, for any number of threads; so counts and findings are
-//! the same too.
+//! The exploration below a leaf is a pure function of its path, and the path of a pending leaf
+//! never changes ([`wakeup`](crate::wakeup)). So any thread may explore leaves ahead of their turn,
+//! and the results go into the trees strictly in the order of the sequential search. The runs and
+//! their order are the same for any number of threads; so counts and findings are the same too.
 //!
-//! It pays where enough leaves are pending: a program whose every run tells of one other is
-//! explored by one thread at a time.
+//! More threads are of use only if enough leaves are pending: if each run leads to one other, one
+//! thread works at a time.
 
 use std::cell::RefCell;
 use std::ops::ControlFlow;
@@ -29,7 +28,7 @@ use crate::wakeup::Next;
 use crate::walk::Walk;
 use crate::{Bound, Collector, Event, Options};
 
-/// So many pending leaves are looked at for some that can be explored ahead of their turn.
+/// Number of pending leaves that are considered for exploration ahead of their turn.
 const LOOKED_AT: usize = 64;
 
 /// The search.
@@ -43,12 +42,12 @@ struct Owner<'a, C: Collector> {
     facts: Arc<Facts>,
     /// Jobs so far.
     jobs: u32,
-    /// How many leaves are handed out ahead of their turn.
+    /// Number of leaves that are handed out ahead of their turn.
     ahead: usize,
     fresh: Vec<Job>,
 }
 
-/// Goes on with a search. Gives the program back, with how far the search has come.
+/// Continues a search. Returns the program, the state of the search and the reason why it stopped.
 pub(crate) fn run<C: Collector>(
     threads: &Threads<'_>,
     stepper: Stepper,

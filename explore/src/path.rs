@@ -30,7 +30,7 @@ pub struct Path {
     events: Vec<Event>,
     /// The answers, for what tells runs apart.
     answers: Vec<u32>,
-    /// How many steps the actor could have taken at each place, the one taken included.
+    /// Number of enabled steps of the actor at each place, the one taken included.
     alternatives: Vec<u32>,
     /// The rank of each event among those of its actor, from 1.
     ranks: Vec<u32>,
@@ -78,7 +78,7 @@ impl Path {
         self.answers[position]
     }
 
-    /// How many steps the actor could have taken instead of an event, that one included.
+    /// Returns the number of steps that were enabled for the actor of an event, that one included.
     #[must_use]
     pub fn alternatives(&self, position: usize) -> u32 {
         self.alternatives[position]
@@ -286,7 +286,7 @@ impl Path {
         Class::of(self)
     }
 
-    /// What each actor did and was told, and nothing else.
+    /// Returns the class of the steps and answers of each actor, without the order between actors.
     #[must_use]
     pub fn histories(&self) -> Class {
         Class::of_histories(self)

@@ -1,4 +1,4 @@
-//! One run, step by step, for those who want to look at it themselves: a timeline, a test of the
+//! One run, step by step, under the control of the caller: for a timeline, or a test of the
 //! dependency relation.
 
 use sim_core::Stepper;
@@ -14,20 +14,20 @@ pub struct Player {
     path: Path,
 }
 
-/// What a step led to.
+/// Result of a step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Played {
     /// The step was taken.
     Event(Event),
     /// The step is not possible.
     Impossible,
-    /// The step was taken, and it showed something about the program that changes what depends on
-    /// what: earlier events may look different when they are played again.
+    /// The step was taken and changed the dependency relation: earlier events may differ when they
+    /// are played again.
     Learnt,
 }
 
 impl Player {
-    /// A player at the beginning of a run.
+    /// Creates a player at the beginning of a run.
     #[must_use]
     pub fn new(stepper: Stepper) -> Self {
         Self {
@@ -42,7 +42,7 @@ impl Player {
         self.path.clear();
     }
 
-    /// Takes a step: the actor, and which of its steps.
+    /// Takes the step `choice` of an actor.
     pub fn step(&mut self, actor: u16, choice: u32) -> Played {
         match self.machine.execute(actor, choice) {
             Ok(Some(step)) => {
@@ -56,7 +56,7 @@ impl Player {
         }
     }
 
-    /// The steps that are possible, by actor. What they do besides is not known before they are
+    /// Returns the enabled steps, by actor. Their further effects are not known before they are
     /// taken.
     ///
     /// # Panics

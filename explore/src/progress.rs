@@ -1,8 +1,8 @@
-//! How far a search is, for somebody who looks from another thread now and then.
+//! Progress of a search, for a reader in another thread.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The counts of a search that goes on; a little behind.
+/// Counts of a running search, updated with a short delay.
 #[derive(Debug, Default)]
 pub struct Progress {
     traces: AtomicU64,

@@ -165,8 +165,8 @@ impl Races {
         Ok(())
     }
 
-    /// What ends or stops other actors disables their steps, so no race with those shows: tells
-    /// each step that another actor could have taken before.
+    /// Inserts each step that another actor could have taken before an event that ends or stops
+    /// actors. Such an event disables their steps, so no race with these steps is visible.
     fn let_others_first(
         &mut self,
         walk: &mut Walk<'_>,

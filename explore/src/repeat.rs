@@ -1,22 +1,21 @@
-//! Runs that are taken twice along the same steps and compared: what shows that a program is not
-//! deterministic.
+//! Comparison of two runs along the same steps, to detect a program that is not deterministic.
 //!
-//! Compared are, step by step, who could go on and how, the source line, what the step touched, its
-//! answer, and what messages contain as far as the device knows it; at the end the failures, who
-//! waits for what, and what was left.
+//! Compared are, step by step, the enabled steps of all actors, the source line, the object that
+//! the step accessed, its answer, and the contents of messages as far as the device knows them; at
+//! the end the failures, the blocked actors and what they wait for, and the unfinished operations.
 //!
-//! *Not modelled*: what a program reads from a clock, a file or a variable that outlives its run
-//! shows only if it changes one of these in the runs that are compared.
+//! *Not modelled*: reads of a clock, a file or a variable that outlives its run are detected only
+//! if they change one of these in the runs that are compared.
 
 use sim_core::{Executed, Offer, SendCall, Stepper, Stream};
 
-/// Longer runs are compared up to here.
+/// Maximum number of steps that are compared.
 const STEPS_MAX: usize = 10_000;
 
-/// What is compared of a step.
+/// The part of a step that is compared.
 #[derive(PartialEq, Eq)]
 struct Seen {
-    /// What every actor could do before it.
+    /// The steps of all actors that were enabled before it.
     offers: Vec<(u32, Offer)>,
     name: String,
     line: String,

@@ -1,9 +1,9 @@
-//! Which races can be reversed: could the later event have come first?
+//! Reversible races: those whose later event could also be executed first.
 //!
-//! A race from e to f can be reversed if f is possible once everything that happens after e, and e,
-//! are left out. It is not if e is what made f possible. For most pairs the kinds tell; for
-//! semaphores it is a matter of counting; for what is rare the answer is [`Verdict::Try`]: run the
-//! program and look.
+//! A race from e to f is reversible if f is enabled without e and all events that happen after e.
+//! It is not reversible if e enables f. For most pairs the kinds decide, for semaphores the number
+//! of units. In rare cases the answer is [`Verdict::Try`]: only an execution of the program shows
+//! it.
 
 use sim_core::{Executed, StepKind};
 
@@ -11,14 +11,14 @@ use crate::independence::CROWDED;
 use crate::walk::Walk;
 use crate::{Event, Halt, Path};
 
-/// Whether a race can be reversed.
+/// Reversibility of a race.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Verdict {
-    /// The later event can come first.
+    /// The later event can be executed first.
     Yes,
-    /// The earlier event made the later one possible.
+    /// The earlier event enables the later one.
     No,
-    /// Only running the program tells.
+    /// Only an execution of the program shows it.
     Try,
 }
 

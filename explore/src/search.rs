@@ -9,13 +9,13 @@ use crate::orders::{Orders, ReceiveOrder, Taken};
 use crate::state::State;
 use crate::{Checkpoint, Event, Finding, Options, Path, Statistics, Threads, finding, spinning};
 
-/// How a run ended.
+/// End of a run.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum End {
     /// Every actor that is not a daemon has ended.
     Finished,
-    /// The same, and something was left unfinished: messages that nobody received, operations that
-    /// never ended.
+    /// The same, with unfinished operations: messages that were not received, operations that never
+    /// ended.
     Leftovers,
     /// Actors are left that can never go on.
     Deadlock,
@@ -25,8 +25,7 @@ pub enum End {
     Failed,
     /// The run was cut because it was too long.
     TooDeep,
-    /// Some actors do nothing any more but yield and sleep, up to a bound, and nobody else can go
-    /// on.
+    /// Some actors only yield and sleep, up to a bound, and no other actor can take a step.
     Spinning,
 }
 
@@ -48,7 +47,7 @@ impl End {
 pub struct Run<'a> {
     /// Its events.
     pub path: &'a Path,
-    /// How it ended.
+    /// Its end.
     pub end: End,
     /// The program at the end of the run.
     pub stepper: &'a Stepper,
@@ -59,36 +58,36 @@ pub trait Observer {
     /// Looks at a run that is over. `Break` stops the search.
     fn look(&mut self, run: &Run<'_>) -> ControlFlow<()>;
 
-    /// The search begins anew, because something was learnt of the program: the runs so far will
-    /// come again.
+    /// The search restarts because the dependency relation has changed: the runs so far will be
+    /// repeated.
     fn forget(&mut self) {}
 
-    /// The search could go on from here another time: the runs so far will not come again.
+    /// The search can be continued from here later: the runs so far will not be repeated.
     fn keep(&mut self) {}
 }
 
 /// Sees every run of a search that may have several threads: looks at each where it is run, and
 /// collects what was seen in one place, in an order that does not depend on the number of threads.
 pub trait Collector {
-    /// What is seen of a run.
+    /// The observation of one run.
     type Seen: Send;
 
     /// Looks at a run that is over.
     fn look(run: &Run<'_>) -> Self::Seen;
 
-    /// Takes what was seen of a run. `Break` stops the search.
+    /// Takes the observation of a run. `Break` stops the search.
     fn collect(&mut self, seen: Self::Seen) -> ControlFlow<()>;
 
-    /// Looks at a run and takes what was seen of it, where both are done in one place.
+    /// Looks at a run and takes the observation, where both are done in one place.
     fn look_and_collect(&mut self, run: &Run<'_>) -> ControlFlow<()> {
         self.collect(Self::look(run))
     }
 
-    /// The search begins anew, because something was learnt of the program: the runs so far will
-    /// come again.
+    /// The search restarts because the dependency relation has changed: the runs so far will be
+    /// repeated.
     fn forget(&mut self) {}
 
-    /// The search could go on from here another time: the runs so far will not come again.
+    /// The search can be continued from here later: the runs so far will not be repeated.
     fn keep(&mut self) {}
 }
 
@@ -105,14 +104,14 @@ pub(crate) fn way(run: &Run<'_>) -> Way {
     (events, run.end)
 }
 
-/// What was found so far.
+/// The findings so far.
 #[derive(Debug)]
 struct Finder<'a> {
     options: &'a Options,
     found: Vec<Way>,
-    /// In which orders actors take what comes from anybody. Runs that come again say nothing new.
+    /// Orders in which actors receive from any source. A repeated run adds nothing.
     orders: Orders,
-    /// How many of them will not come again if the search goes on.
+    /// Number of findings whose runs are not repeated if the search is continued.
     kept: usize,
 }
 
@@ -189,18 +188,18 @@ pub enum Verdict {
 pub struct Report {
     /// The answer.
     pub verdict: Verdict,
-    /// What was found, in the order in which it was found; at most [`Options::findings_max`].
+    /// The findings, in the order of the search; at most [`Options::findings_max`].
     pub findings: Vec<Finding>,
     /// Actors that take messages from any source in an order that is not determined: warnings,
     /// without influence on the verdict.
     pub receive_orders: Vec<ReceiveOrder>,
-    /// What was counted.
+    /// Counts of the search.
     pub statistics: Statistics,
-    /// From where the search can go on, if it was the optimal depth-first one and a bound stopped
-    /// it.
+    /// The state from which the search can be continued, if it was the optimal depth-first one and
+    /// a bound stopped it.
     pub checkpoint: Option<Checkpoint>,
-    /// The optimal depth-first search if it came to its end: who goes on from there has the same
-    /// report again.
+    /// The state of the optimal depth-first search if it came to its end: a search continued from
+    /// there gives the same report.
     pub over: Option<Checkpoint>,
 }
 
@@ -212,11 +211,11 @@ impl Report {
     }
 }
 
-/// What a finding says that does not happen again.
+/// Message for a finding that a second run does not reproduce.
 const NOT_AGAIN: &str =
     "the program is not deterministic: the counterexample does not reproduce the finding";
 
-/// Explores a program and reports what is wrong with it.
+/// Explores a program and reports its defects.
 #[must_use]
 pub fn check(stepper: Stepper, options: &Options) -> Report {
     let mut finder = Finder::new(options, Vec::new(), Orders::default());

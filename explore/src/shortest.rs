@@ -1,13 +1,14 @@
-//! A shorter way to a finding than the one that was found first.
+//! Search for a shorter run with the same finding.
 //!
-//! What [`minimise`](crate::minimise()) leaves out did not matter to *that* run; another run may
-//! fail sooner. So the program is explored once more with runs that are cut before they are as long
-//! as the best one, until none of these has the same finding: branch and bound. A cut run hides
-//! what comes behind the cut, and with it the races that would have led the optimal reduction to
-//! other runs. So when that search finds nothing more, sleep sets alone look once more: whether
-//! they leave a run out depends only on earlier runs that are the same but for the order of
-//! independent steps, and as long. If they come to their end, no shorter way exists. Both share a
-//! limited number of steps; if it does not suffice, the result is the shortest that was *found*.
+//! The steps that [`minimise`](crate::minimise()) leaves out did not matter to *that* run; another
+//! run may fail sooner. So the program is explored once more with runs that are cut before they are
+//! as long as the best one, until none of these has the same finding: branch and bound. A cut run
+//! hides the events behind the cut, and with them the races that would have led the optimal
+//! reduction to other runs. So when that search finds nothing more, a search with sleep sets alone
+//! follows: it leaves out a run only because of an equivalent earlier run, which has the same
+//! length. If this search is exhaustive, no shorter run has the finding. Both searches share a
+//! limited number of steps; if it does not suffice, the result is the shortest run that was
+//! *found*.
 
 use std::ops::ControlFlow;
 

@@ -1,22 +1,22 @@
-//! How far an optimal search has come, whoever goes on with it.
+//! State of an optimal search, from which one thread or several can continue.
 
 use crate::facts::{Facts, SharedLists};
 use crate::wakeup::Trees;
 use crate::walk::Walk;
 use crate::{Event, Statistics};
 
-/// How far a search has come: between two steps, never within the races of a run.
+/// State of a search between two steps, never within the races of a run.
 #[derive(Debug)]
 pub(crate) struct State {
     pub(crate) trees: Trees,
     /// The present path.
     pub(crate) path: Vec<Event>,
-    /// How many events at the beginning of the path have had their races looked at.
+    /// Number of events at the beginning of the path whose races have been examined.
     pub(crate) done: usize,
-    /// Every run has all its races looked at.
+    /// True if all races of every run are examined.
     pub(crate) thorough: bool,
     pub(crate) facts: Facts,
-    /// What is tested in lists, by the numbers that events have.
+    /// The lists of communications that are tested, by their numbers in events.
     pub(crate) lists: SharedLists,
     pub(crate) statistics: Statistics,
 }
@@ -35,7 +35,7 @@ impl State {
         }
     }
 
-    /// The beginning of another search of the same program, because something was learnt.
+    /// The beginning of another search of the same program, after the dependency relation changed.
     pub(crate) fn again(walk: &Walk<'_>) -> Self {
         Self {
             facts: walk.machine.facts.clone(),

@@ -1,10 +1,10 @@
-//! What a search has counted, and which bounds it has hit.
+//! Counts of a search, and the bounds that it has hit.
 
 use std::fmt;
 
 use crate::End;
 
-/// Something that kept a search from being exhaustive.
+/// A reason why a search is not exhaustive.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Bound {
     /// A run was cut because it was too long.
@@ -99,16 +99,16 @@ pub struct Statistics {
     pub depth_max: u64,
     /// The most pending steps at one time; on several threads of those that one of them keeps.
     pub pending_max: u64,
-    /// How often the search began anew because something was learnt of the program.
+    /// Number of restarts because the dependency relation changed.
     pub restarts: u64,
     /// Seconds of real time.
     pub seconds: f64,
-    /// What kept the search from being exhaustive.
+    /// The reasons why the search is not exhaustive.
     pub bounds: Bounds,
 }
 
 impl Statistics {
-    /// How many numbers [`Statistics::to_words`] gives.
+    /// Number of words of [`Statistics::to_words`].
     pub(crate) const WORDS: usize = 14;
 
     /// All counts as numbers.

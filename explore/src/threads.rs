@@ -1,7 +1,7 @@
-//! Several threads that do jobs: the queue between them, and what comes back.
+//! Threads that do jobs: the queue of jobs and their results.
 //!
-//! Each thread makes its own program. The thread that keeps the trees hands jobs out in the order
-//! in which it will need them, and does jobs itself while what it needs next is not there.
+//! Each thread creates its own program. The thread that owns the trees hands jobs out in the order
+//! in which it will need them, and does jobs itself while the result that it needs is not there.
 
 use std::any::Any;
 use std::collections::{BTreeMap, VecDeque};
@@ -20,16 +20,16 @@ use crate::jobs::{Job, Look, Ran, User, Worker};
 use crate::walk::Walk;
 use crate::{Collector, Halt, Options};
 
-/// How long the thread that keeps the trees waits before it looks at the clock.
+/// Time for which the thread that owns the trees waits before it looks at the clock.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// Who makes the programs, and how many threads there are.
+/// Number of threads, and the functions that each of them calls.
 #[derive(Clone, Copy)]
 pub struct Threads<'a> {
-    /// How many; 0 and 1 both mean that everything is done where the search was called.
+    /// Number of threads; with 0 or 1 the search runs in the calling thread.
     pub number: usize,
-    /// Makes the program. All that it makes do the same; if they have a device, its queues have the
-    /// same numbers in all of them.
+    /// Creates the program. All programs that it creates must behave the same; if they have a
+    /// device, its queues must have the same numbers in all of them.
     pub make: &'a (dyn Fn() -> Stepper + Sync),
     /// Called in each further thread around all its work.
     pub around: &'a (dyn Fn(&mut dyn FnMut()) + Sync),
@@ -43,12 +43,13 @@ impl fmt::Debug for Threads<'_> {
     }
 }
 
-/// What became of a job.
+/// Outcome of a job.
 #[derive(Debug)]
 pub(crate) enum Done<T> {
     /// The run is over.
     Ran(Ran<T>),
-    /// Its first run ended the search; what is known then, and the users of barriers in this run.
+    /// Its first run ended the search; the facts at that time, and the users of barriers in this
+    /// run.
     Halted(Halt, Facts, Vec<User>),
     /// An invariant is broken.
     Panicked(Box<dyn Any + Send>),
@@ -67,7 +68,7 @@ pub(crate) struct Exchange<T> {
     board: Mutex<Board<T>>,
     jobs_came: Condvar,
     done_came: Condvar,
-    /// Stops runs that nobody waits for any more.
+    /// Stops runs whose results are not needed any more.
     stop: Arc<AtomicBool>,
     pub(crate) lists: SharedLists,
 }
@@ -105,13 +106,13 @@ impl<T> Exchange<T> {
         self.jobs_came.notify_all();
     }
 
-    /// How many jobs wait for somebody who does them.
+    /// Returns the number of jobs that no thread has begun.
     pub(crate) fn waiting(&self) -> usize {
         self.lock().jobs.len()
     }
 
-    /// What became of a job; if nobody has begun it, itself; if somebody does it, another job that
-    /// waits, or nothing after a while.
+    /// Returns the outcome of a job. If no thread has begun it, returns the job itself; otherwise
+    /// another job that waits, or nothing after `PATIENCE`.
     pub(crate) fn take(&self, number: u32) -> (Option<Done<T>>, Option<Job>) {
         let mut board = self.lock();
         loop {
@@ -131,13 +132,13 @@ impl<T> Exchange<T> {
         }
     }
 
-    /// Puts a job that was done aside until it is asked for.
+    /// Stores the outcome of a job until it is taken.
     pub(crate) fn put(&self, job: &Job, done: Done<T>) {
         self.lock().done.insert(job.number, done);
         self.done_came.notify_all();
     }
 
-    /// Sends everybody home.
+    /// Ends all threads.
     pub(crate) fn end(&self) {
         self.stop.store(true, Ordering::Relaxed);
         self.lock().is_over = true;

@@ -1,12 +1,12 @@
-//! Wakeup trees: what is pending at each place of the path, and what sleeps there.
+//! Wakeup trees: the pending steps at each place of the path, and its sleep set.
 //!
 //! At each place of the path there is an ordered tree of steps that are still to be taken from
 //! there (Abdulla, Aronis, Jonsson, Sagonas: JACM 64(4), 2017). A leaf of a tree stands for one
-//! run. New branches are appended behind existing ones and nothing is put below a leaf, so the path
-//! of a pending leaf never changes, and nothing sleeps when it is reached: its run is a pure
-//! function of its path.
+//! run. New branches are appended behind existing ones and nothing is inserted below a leaf, so the
+//! path of a pending leaf never changes, and its sleep set is empty when it is reached: its run is
+//! a pure function of its path.
 //!
-//! *Not here*: who takes the steps, and which sequences are worth inserting
+//! *Not here*: the execution of the steps, and the choice of the sequences to insert
 //! ([`races`](crate::races)).
 
 mod saved;
@@ -19,13 +19,13 @@ pub(crate) use self::saved::Saved;
 /// No node.
 const NONE: u32 = u32::MAX;
 
-/// A pending step and what is pending behind it.
+/// A pending step and the pending steps behind it.
 #[derive(Clone, Copy, Debug)]
 struct Node {
     event: Event,
     child: u32,
     sibling: u32,
-    /// Of a leaf: the job that runs it, if somebody has taken it already; 0 otherwise.
+    /// Of a leaf: the job that runs it; 0 if there is none.
     job: u32,
 }
 
@@ -69,10 +69,10 @@ impl Nodes {
     }
 }
 
-/// What is known at one place of the path.
+/// State of one place of the path.
 #[derive(Clone, Copy, Debug)]
 struct Frame {
-    /// Where its sleep set begins in the stack of sleep sets.
+    /// Position of its sleep set in the stack of sleep sets.
     sleep: u32,
     /// The first pending step.
     pending: u32,
@@ -80,7 +80,7 @@ struct Frame {
     started: bool,
 }
 
-/// What is to be done next.
+/// Next action of the search.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Next {
     /// The run of a leaf, from the end of the path on.
@@ -98,17 +98,17 @@ pub(crate) struct PendingLeaf<'a> {
     pub(crate) place: usize,
     /// The steps from there to the leaf.
     pub(crate) steps: &'a [Event],
-    /// So many events at the beginning of its path are those of the run before it.
+    /// Number of events at the beginning of its path that it shares with the run before it.
     pub(crate) shared: usize,
-    /// The number of the job that runs it, 0 if nobody does.
+    /// The number of the job that runs it; 0 if there is none.
     pub(crate) job: &'a mut u32,
 }
 
 /// The trees along one path, from some place on: one place more than there are events from there.
 ///
-/// What happens below a leaf concerns nobody above but for the sequences that are inserted there,
-/// so a part of the path can have trees of its own: those sequences are kept for whoever has the
-/// trees above.
+/// An exploration below a leaf affects the places above only by the sequences that it inserts
+/// there. So a part of the path can have trees of its own: these sequences are kept for the owner
+/// of the trees above.
 #[derive(Debug)]
 pub(crate) struct Trees {
     /// The first place.
@@ -117,7 +117,7 @@ pub(crate) struct Trees {
     frames: Vec<Frame>,
     sleep: Vec<Event>,
     rest: Vec<Event>,
-    /// What belongs to places before the first.
+    /// Sequences for places before the first.
     outer: Sequences,
 }
 
@@ -137,7 +137,7 @@ impl Sequences {
 }
 
 impl Trees {
-    /// The trees of a leaf that so many events lead to.
+    /// The trees of a leaf whose path has `base` events.
     pub(crate) fn at(base: usize) -> Self {
         let first = Frame {
             sleep: 0,
@@ -159,12 +159,12 @@ impl Trees {
         self.base
     }
 
-    /// The most pending steps there have been.
+    /// Returns the maximum number of pending steps so far.
     pub(crate) const fn pending_max(&self) -> u64 {
         self.nodes.used_max
     }
 
-    /// What is to be done next; `None` if nothing is left anywhere.
+    /// Returns the next action; `None` if nothing is left anywhere.
     #[inline]
     pub(crate) fn next(&self) -> Option<Next> {
         let frame = self.frames.last()?;
@@ -177,8 +177,8 @@ impl Trees {
         })
     }
 
-    /// Begins the run of the leaf at the end of the path. False if something sleeps there, which
-    /// cannot be.
+    /// Begins the run of the leaf at the end of the path. Returns false if its sleep set is not
+    /// empty, which is impossible for a deterministic program.
     pub(crate) fn start(&mut self) -> bool {
         let count = self.sleep.len();
         let Some(frame) = self.frames.last_mut() else {

@@ -1,5 +1,5 @@
 //! Operations that all searches have in common: take steps, go back by running the program again,
-//! count, keep to the bounds, and look at each run that is over.
+//! count, check the bounds, and show each run that is over to the observer.
 
 use std::ops::ControlFlow;
 
@@ -11,10 +11,10 @@ use crate::machine::Machine;
 use crate::seeded::{Seeded, SeededDefect};
 use crate::{Bound, End, Event, Halt, Observer, Options, Path, Statistics, spinning};
 
-/// How many steps are taken between two looks at the clock.
+/// Number of steps between two looks at the clock.
 const STEPS_BETWEEN_LOOKS: u64 = 4096;
 
-/// The program, where the search is in it, and what has been counted.
+/// The program, the position of the search in it, and the counts.
 pub(crate) struct Walk<'a> {
     pub(crate) machine: Machine,
     pub(crate) path: Path,
@@ -24,9 +24,9 @@ pub(crate) struct Walk<'a> {
     pub(crate) options: &'a Options,
     pub(crate) statistics: Statistics,
     observer: &'a mut dyn Observer,
-    /// There are choices, or steps that depend on everything: each run has all its races looked at,
-    /// because a race that was looked at with another end of the run may have left out what matters
-    /// to a choice.
+    /// True if there are choices, or steps that depend on everything. Then all races of each run
+    /// are examined, because a race that was examined with another end of the run may have left out
+    /// events that matter to a choice.
     pub(crate) thorough: bool,
     next_look: u64,
     watch: Stopwatch,
@@ -209,7 +209,7 @@ impl<'a> Walk<'a> {
         self.look_at_bounds()
     }
 
-    /// How the run has ended, if nobody can take a step or it may not go on.
+    /// Returns the end of the run, when no step is enabled or the run is cut.
     pub(crate) fn end(&self) -> End {
         let stepper = &self.machine.stepper;
         if !stepper.failures().is_empty() {

@@ -1,10 +1,10 @@
 //! Machines under the search: a world of processes that react to what arrives, instead of a
 //! program.
 //!
-//! What a process could do next are its branches: the next call of its program, the next packet of
-//! one of its wires, and so on. All branches of one process depend on each other, branches of
-//! different processes do not, unless the world says that one also touches another process. A
-//! branch that somebody else made possible happens after the step that did.
+//! The branches of a process are its possible next steps: the next call of its program, the next
+//! packet of one of its wires, and so on. All branches of one process are dependent; branches of
+//! different processes are independent, unless the world says that one also accesses another
+//! process. A branch that another process enabled happens after the step that enabled it.
 //!
 //! The kernel, its schedules and the searches are those of programs: each process is an actor that
 //! waits for a device, and the device is the world.
@@ -29,29 +29,29 @@ pub trait World {
     /// The number of processes.
     fn processes(&self) -> u32;
 
-    /// What a process could do next.
+    /// Adds the branches of a process to `into`.
     fn branches(&self, process: u32, into: &mut Vec<WorldBranch>);
 
-    /// Does it, in the step with this number.
+    /// Executes a branch of a process, in the step with this number.
     ///
     /// # Errors
-    /// What is wrong with the world then.
+    /// The defect of the world that the step has shown, in words.
     fn take(&mut self, process: u32, branch: u32, step: u32) -> Result<(), String>;
 
-    /// A fingerprint of all that decides what can happen from here on, for
+    /// Returns a fingerprint of the state that determines all further steps, for
     /// [`Reduction::States`](crate::Reduction::States).
     fn fingerprint(&self) -> Option<(u64, u64)> {
         None
     }
 }
 
-/// Something that a process could do next.
+/// A possible next step of a process.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WorldBranch {
-    /// Its name among all that the process may ever do, below 2^24; the same in all orders of
+    /// Number of the branch among all those of the process, below 2^24; the same in all orders of
     /// steps.
     pub number: u32,
-    /// Another process whose state it reads or changes, beyond adding to what waits for it.
+    /// Another process whose state it reads or changes, beyond adding to its queues.
     pub also: Option<u32>,
     /// The step of another process that made it possible, if there was one.
     pub cause: Option<u32>,

@@ -1,10 +1,10 @@
 //! Promise: a loop over several questions (tests, probes, attempts to lock) waits until one of them
-//! may be answered otherwise: it ends, no order is lost, and one that can never go on is a
+//! may be answered otherwise: it ends, no order is lost, and one that can never continue is a
 //! livelock.
 //!
-//! Random programs of one or two such loops and of actors that make them go on, or do not. The
-//! judge runs every interleaving and uses no dependency relation: compared is what the loops were
-//! told in their last round.
+//! Random programs of one or two such loops and of actors that let them continue, or do not. The
+//! reference search runs every interleaving and uses no dependency relation. Compared are the
+//! answers that the loops got in their last round.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -13,7 +13,7 @@ use std::ops::ControlFlow;
 use explore::{Class, End, Observer, Options, Reduction, Run, Statistics, Verdict, check, explore};
 use sim_core::{Activity, Actor, Mailbox, Mutex, Stepper, Stream};
 
-/// More runs than these, and a program is left out.
+/// Programs with more runs than this are left out.
 const RUNS_MAX: u64 = 2_000;
 
 /// A question, about one of two objects.
@@ -24,10 +24,10 @@ enum Question {
     TryLock(usize),
 }
 
-/// What an actor does.
+/// Behaviour of an actor.
 #[derive(Clone, Debug)]
 enum Role {
-    /// Asks all of these, round by round, until so many were answered with yes.
+    /// Asks all of these, round by round, until this number of them was answered with yes.
     Loop(Vec<Question>, usize),
     /// Sends to a mailbox.
     Send(usize),
@@ -64,7 +64,7 @@ fn program(number: u64) -> Vec<Role> {
 }
 
 thread_local! {
-    /// What each actor was told in the present run.
+    /// By actor: the questions answered with yes in the present run, by position.
     static TOLD: RefCell<Vec<Vec<usize>>> = const { RefCell::new(Vec::new()) };
 }
 

@@ -1,7 +1,7 @@
-//! Promise: the dependency relation tells the truth. From random reachable states of random
-//! programs, two steps that are called independent lead to the same state in both orders, and
-//! neither enables or disables the other; and no step disables another actor's step, but those that
-//! end or stop actors.
+//! Promise: the dependency relation is correct. From random reachable states of random programs,
+//! two steps that are called independent lead to the same state in both orders, and neither enables
+//! or disables the other; and no step disables another actor's step, but those that end or stop
+//! actors.
 
 mod random;
 
@@ -14,8 +14,8 @@ use sim_core::{Executed, StepKind, Stream};
 /// Pairs of kinds: how often they were dependent, and how often the order made a difference then.
 type Cells = BTreeMap<(StepKind, StepKind), (u64, u64)>;
 
-/// What two steps lead to, one after the other: their events and everything that can be seen
-/// afterwards.
+/// Returns the outcome of two steps, one after the other: their events and everything that can be
+/// observed afterwards.
 fn outcome(
     player: &mut Player,
     prefix: &[Event],
@@ -40,7 +40,7 @@ fn outcome(
     Some(([first, second], format!("{:?} {offers:?}", player.state())))
 }
 
-/// Whether a step can be taken after another one.
+/// Returns true if a step is enabled after another one.
 fn follows(player: &mut Player, prefix: &[Event], first: &Event, second: &Event) -> Option<bool> {
     player.restart();
     for step in prefix.iter().chain([first]) {

@@ -15,7 +15,7 @@ use random::{Family, Op, Program};
 /// Programs with more runs than this are left out.
 const RUNS_MAX: u64 = 300;
 
-/// What a search has seen.
+/// Observations of a search.
 #[derive(Default)]
 struct Seen {
     classes: BTreeMap<Class, String>,
@@ -68,7 +68,8 @@ fn options(reduction: Reduction, traces_max: u64) -> Options {
     }
 }
 
-/// What differs for one program; `None` if it is too large to be judged.
+/// Returns the differences between the searches for one program; `None` if it is too large for the
+/// reference search.
 fn compare(name: &str, program: &Program, runs_max: u64) -> Option<Vec<String>> {
     let (judge, _) = search(program, &options(Reduction::Sleep, runs_max))?;
     let mut differences = Vec::new();
@@ -101,7 +102,7 @@ fn compare(name: &str, program: &Program, runs_max: u64) -> Option<Vec<String>> 
     Some(differences)
 }
 
-/// How what was seen differs from what the judge saw.
+/// Returns the difference between the observations of a search and those of the reference search.
 fn difference(what: &str, seen: &Seen, judge: &Seen) -> Option<String> {
     let same_classes = seen.classes.keys().eq(judge.classes.keys());
     if same_classes && seen.states == judge.states && seen.ends == judge.ends {

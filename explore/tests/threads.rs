@@ -46,7 +46,7 @@ fn threads(number: usize, make: Make<'_>) -> Threads<'_> {
     }
 }
 
-/// What a search saw and counted, but for the times.
+/// Returns the runs and the counts of a search, without the times.
 fn search(number: usize, make: Make<'_>, options: &Options) -> (Runs, Statistics) {
     let mut runs = Runs::default();
     let (mut statistics, broken) = explore_on_threads(&threads(number, make), options, &mut runs);

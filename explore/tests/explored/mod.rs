@@ -7,11 +7,11 @@ use std::rc::Rc;
 use explore::{Options, Reduction, Report, Verdict, check};
 use sim_core::{Simulation, Stepper};
 
-/// What actors have seen, over all runs.
+/// Observations of the actors, over all runs.
 pub(crate) type Seen = Rc<RefCell<BTreeSet<String>>>;
 
-/// Explores with all searches, which must agree; the report of the optimal one and what the actors
-/// noted.
+/// Explores with all searches, which must agree. Returns the report of the optimal one and the
+/// observations of the actors.
 pub(crate) fn explored(
     build: fn() -> Simulation,
     allow: impl Fn(&mut Stepper),

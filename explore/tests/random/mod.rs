@@ -73,10 +73,10 @@ pub(crate) enum Op {
     Receiver,
 }
 
-/// Which steps a program may have.
+/// Set of steps that a program may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Family {
-    /// What nearly all programs consist of.
+    /// Steps of nearly all programs.
     Common,
     Condvars,
     Rare,
@@ -392,7 +392,7 @@ pub(crate) fn stepper(program: &Program) -> Stepper {
     stepper
 }
 
-/// How long waits with a limit take at most.
+/// Time limit of waits that have one.
 const LIMIT: Span = Span::ZERO;
 
 pub(crate) fn start(simulation: &mut Simulation, program: &Program) {
@@ -419,13 +419,13 @@ pub(crate) fn start(simulation: &mut Simulation, program: &Program) {
     }
 }
 
-/// What an actor has at hand.
+/// State of an actor that executes a program.
 struct Hands {
     me: Actor,
     objects: Objects,
     number: u64,
     works: Vec<Activity>,
-    /// Which mutexes it has asked for, and which it knows that it owns.
+    /// True for each mutex that it has asked for, and for each that it knows to own.
     asked: [bool; 2],
     owned: [bool; 2],
     children: Vec<Actor>,

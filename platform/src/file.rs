@@ -71,7 +71,7 @@ pub struct PlatformFile {
 /// `[zones.NAME]`, and the platform itself.
 #[derive(Clone, Default, Serialize, Debug)]
 pub struct ZoneEntry {
-    /// How its members reach each other.
+    /// Routing between its members.
     pub routing: Routing,
     /// The place where routes to and from the zone begin, or the access point.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -79,7 +79,7 @@ pub struct ZoneEntry {
     /// For an outer *vivaldi* zone: x, y and height, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub coordinates: Option<[f64; 3]>,
-    /// How its hosts reach themselves.
+    /// Path from each of its hosts to itself.
     #[serde(skip_serializing_if = "ToItself::is_default")]
     pub to_itself: ToItself,
     /// The air of a Wi-Fi zone.
@@ -114,7 +114,7 @@ pub struct Named<T> {
     pub entry: T,
 }
 
-/// `[protocol]`: what the message layer needs to know; the platform only carries it.
+/// `[protocol]`: parameters of the message layer. The platform only stores them.
 #[derive(Clone, PartialEq, Serialize, Debug)]
 pub struct Protocol {
     /// Messages below this size are sent eagerly, messages of at least this size by rendezvous.
@@ -126,25 +126,25 @@ pub struct Protocol {
     /// Limits of the message layer.
     #[serde(flatten)]
     pub limits: Limits<Size>,
-    /// What control messages are.
+    /// Simulation of control messages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub control_messages: Option<ControlMessageMode>,
     /// The size of a control message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub control_size: Option<Size>,
-    /// How a short synchronous message is sent.
+    /// Protocol of short synchronous messages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ssend_protocol: Option<SsendProtocol>,
-    /// What a ready send is that finds no receive.
+    /// Meaning of a ready send without a posted receive.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ready_send: Option<ReadySendMode>,
-    /// How messages are carried.
+    /// Transport of messages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transport: Option<TransportMode>,
-    /// What it takes to post a packet.
+    /// Time to post a packet.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub post_cost_per_packet: Option<Duration>,
-    /// What it takes each time that one or several packets are posted together.
+    /// Time for each posting of one or several packets together.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub post_cost_per_batch: Option<Duration>,
 }
@@ -157,7 +157,7 @@ impl Protocol {
     }
 
     /// Returns true if anything is limited, or packets matter for another reason; otherwise
-    /// `reserved`, `batch` and `direct` mean nothing.
+    /// `reserved_credits`, `post_batch` and `zero_copy` have no effect.
     #[must_use]
     pub const fn is_limited(&self) -> bool {
         self.simulates_control_messages()
@@ -202,7 +202,7 @@ pub struct LinkEntry {
     pub bandwidth: Bandwidth,
     /// Its latency.
     pub latency: Duration,
-    /// How transfers share it.
+    /// Sharing of the link among transfers.
     pub sharing: Sharing,
     /// Bandwidths in time.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -243,7 +243,7 @@ pub struct ClusterEntry {
     /// The bandwidth of the limiter of each host and switch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limiter: Option<Bandwidth>,
-    /// How a host without loopback reaches itself.
+    /// Path from a host without loopback to itself.
     #[serde(skip_serializing_if = "ToItself::is_default")]
     pub to_itself: ToItself,
     /// The host at which routes of the zone begin.
@@ -269,7 +269,7 @@ pub struct ClusterEntry {
     pub link_overrides: Vec<Named<LinkOverride>>,
 }
 
-/// How the members of a zone reach each other, by the key `routing`.
+/// Routing between the members of a zone; key `routing`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, Default, Debug)]
 #[serde(rename_all = "kebab-case")]
 pub enum Routing {
@@ -306,7 +306,7 @@ impl Routing {
     }
 }
 
-/// How a host without loopback reaches itself, by the key `to_itself`.
+/// Path from a host without loopback to itself; key `to_itself`.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Default, Debug)]
 #[serde(rename_all = "kebab-case")]
 pub enum ToItself {
@@ -358,7 +358,7 @@ pub struct LinkUse {
     pub direction: Direction,
 }
 
-/// Which of the two directions of a split-duplex link a route takes.
+/// Direction in which a route crosses a split-duplex link.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Debug)]
 #[serde(rename_all = "kebab-case")]
 pub enum Direction {
@@ -368,7 +368,7 @@ pub enum Direction {
     Down,
 }
 
-/// How the transfers that cross a link at the same time share it.
+/// Sharing of a link among the transfers that cross it at the same time.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, Debug)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sharing {

@@ -1,4 +1,4 @@
-//! What is wrong with a platform file, shown at its place.
+//! Mistakes in a platform file, shown at their places.
 //!
 //! [`LoadError`] prints one line per mistake (`file:line:column: problem: what was expected`);
 //! [`LoadError::report`] shows each with the source line. All mistakes of a file come at once, in
@@ -16,13 +16,13 @@ use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 use crate::overrides::OverrideError;
 pub use source::Source;
 
-/// How many mistakes are shown; further ones are counted.
+/// Maximum number of mistakes that are shown; further ones are counted.
 const SHOWN_MAX: usize = 100;
 
 /// Longer lines, in bytes, are not shown (and underlined) on a screen.
 const LENGTH_MAX: usize = 2_000;
 
-/// Why there is no platform.
+/// Reason why a platform cannot be loaded.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum LoadError {
     /// The file cannot be read as text.
@@ -55,9 +55,9 @@ pub struct Mistake {
     pub span: Range<usize>,
     /// The problem, with the value found.
     pub problem: String,
-    /// What was expected there.
+    /// The expectation at this place.
     pub expected: String,
-    /// What was probably meant, or the way out.
+    /// The text that was probably meant, or a solution.
     pub help: Option<String>,
 }
 
@@ -146,7 +146,7 @@ impl Mistake {
         &self.problem
     }
 
-    /// What was expected there.
+    /// Returns the expectation at this place.
     #[must_use]
     pub fn expected(&self) -> &str {
         &self.expected

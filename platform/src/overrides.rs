@@ -1,4 +1,4 @@
-//! What-if: changes of a platform before a run, written as `PATH=VALUE` and `PATH*=FACTOR`.
+//! Overrides: changes of a platform before a run, written as `PATH=VALUE` and `PATH*=FACTOR`.
 //!
 //! A path names a key of the platform file with every default spelled out
 //! ([`Platform::to_toml`](crate::Platform::to_toml)): `links.backbone.bandwidth`,
@@ -49,7 +49,7 @@ enum Change {
     Scale(f64),
 }
 
-/// Why a change is none, or cannot be made.
+/// Reason why a text is no override, or an override cannot be applied.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct OverrideError {
     /// The change as it was written.

@@ -44,7 +44,7 @@ struct NumberRange {
     index: u32,
 }
 
-/// What is wrong with a pattern.
+/// Defect of a pattern.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum PatternError {
     /// The text is empty.
@@ -205,7 +205,7 @@ impl HostPattern {
         format!("{}{value:0width$}{}", self.prefix, self.suffix)
     }
 
-    /// How many hosts the pattern names.
+    /// Returns the number of hosts that the pattern names.
     #[must_use]
     pub const fn count(&self) -> u32 {
         self.count

@@ -1,16 +1,16 @@
-//! Hosts, links and routes, ready to be asked: what [`Platform::load`] gives.
+//! A loaded platform with its hosts, links and routes; see [`Platform::load`].
 //!
 //! Hosts are numbered: first single hosts, then those of each cluster, both in the order of the
 //! file, those of a zone before those of its inner zones. A cluster is one entry whatever its size:
 //! names, links and routes of its hosts are computed, so that a million hosts cost as much memory
 //! as one.
 //!
-//! How routes come about is in `zone` and `topology`. A host reaches itself over its declared
-//! loopback, or the declared route to itself, or its own links where the file asks for it, or else
-//! over an implicit fatpipe.
+//! Routes are computed in `zone` and `topology`. A host reaches itself over its declared loopback,
+//! or the declared route to itself, or its own links where the file asks for it, or else over an
+//! implicit fatpipe.
 //!
-//! *Not modelled*: what switches cost. Two hosts without a route cannot talk, and a run that needs
-//! it is refused before it starts.
+//! *Not modelled*: costs of switches. Two hosts without a route cannot communicate, and a run that
+//! needs such a route is refused before it starts.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -45,7 +45,7 @@ pub struct Platform {
     /// implicit loopback.
     pub(crate) link_names: Vec<String>,
     pub(crate) tree: ZoneTree,
-    /// What changes while it runs.
+    /// Changes during a run.
     pub(crate) profiles: Vec<Profile>,
     /// The power states of hosts that have several, by end.
     pub(crate) power: BTreeMap<u32, HostPowerStates>,
@@ -95,7 +95,7 @@ pub(crate) struct SingleHost {
     pub(crate) cores: Cores,
 }
 
-/// What computes in a host.
+/// Cores of a host.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cores {
     /// Flop per second of one core.
@@ -119,9 +119,9 @@ pub struct LinkInfo {
     pub name: String,
     /// Bytes per second.
     pub bandwidth: f64,
-    /// What a transfer over it pays.
+    /// Latency of a transfer over it.
     pub latency: Span,
-    /// How transfers share it.
+    /// Sharing of the link among transfers.
     pub sharing: Sharing,
 }
 
@@ -165,8 +165,8 @@ impl Platform {
         Ok(platform)
     }
 
-    /// Makes the platform of a file that another format has been turned into; the names in `file`
-    /// have their places in `source`, and `notes` say what could not be carried over.
+    /// Makes the platform of a file that was converted from another format; the names in `file`
+    /// have their places in `source`, and `notes` list the parts that could not be converted.
     ///
     /// # Errors
     /// All mistakes in it.
@@ -180,7 +180,7 @@ impl Platform {
         Ok(platform)
     }
 
-    /// What could not be carried over from another format.
+    /// Returns the parts that could not be converted from another format.
     #[must_use]
     pub fn notes(&self) -> &[ImportNote] {
         &self.notes
@@ -213,13 +213,13 @@ impl Platform {
         &self.file.network
     }
 
-    /// What the message layer needs to know.
+    /// Returns the parameters of the message layer.
     #[must_use]
     pub const fn protocol(&self) -> &Protocol {
         &self.file.protocol
     }
 
-    /// How ranks get connected.
+    /// Returns the parameters of connections between ranks.
     #[must_use]
     pub const fn connection(&self) -> &Connection {
         &self.file.connection

@@ -41,65 +41,66 @@ pub enum Change {
     PowerState(HostId, u32),
 }
 
-/// What a [`Profile`] changes, and the meaning of its values. A link without directions has only
-/// the first of its two identifiers.
+/// The parameter that a [`Profile`] changes, and the meaning of its values. A link without
+/// directions has only the first of its two identifiers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Target {
     /// The bandwidth of a link, in bytes/s.
     Bandwidth(LinkId),
     /// The latency of a link, in seconds.
     Latency(LinkId),
-    /// Whether a link is on: 0 is off.
+    /// The state of a link: 0 is off.
     Link(LinkId),
     /// The speed of a host, as a part of the one in the platform file.
     Speed(HostId),
-    /// Whether a host is on: 0 is off.
+    /// The state of a host: 0 is off.
     Host(HostId),
 }
 
-/// Changes of one thing, or of equal things in a row, at given dates, possibly again and again.
+/// Changes of one target, or of equal targets with consecutive numbers, at given dates, possibly
+/// repeated.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Profile {
-    /// What changes.
+    /// The first target.
     pub target: Target,
     /// Number of hosts or link directions that change, with consecutive numbers from the target's.
     pub count: u32,
     /// Dates in seconds, growing, with the value from then on.
     pub events: Arc<[(f64, f64)]>,
-    /// After this many seconds, at least the last date, the events come again; `None` if they do
-    /// not.
+    /// Period of the repetition in seconds, at least the last date; `None` if the events are not
+    /// repeated.
     pub period_s: Option<f64>,
     /// Events that are drawn, in place of those above.
     pub drawn: Option<Drawn>,
 }
 
-/// The events of a profile, without what they change.
+/// The events of a profile, without their target.
 #[derive(Clone, PartialEq, Default, Debug)]
 pub struct Events {
     /// Dates in seconds, growing, with values.
     pub events: Vec<(f64, f64)>,
-    /// After this many seconds the events come again; `None` if they do not.
+    /// Period of the repetition in seconds; `None` if the events are not repeated.
     pub period_s: Option<f64>,
     /// Events that are drawn, in place of those above.
     pub drawn: Option<Drawn>,
 }
 
-/// How the events of a profile come again, in seconds.
+/// Repetition of the events of a profile, in seconds.
 #[derive(Clone, Copy, Debug)]
 pub enum Repetition {
-    /// Counted from the last event.
+    /// Delay after the last event.
     After(f64),
-    /// Counted from the date 0 of the round before.
+    /// Period, counted from date 0 of the previous repetition.
     Every(f64),
 }
 
-/// What is expected of a period that ends before the last event.
+/// Expectation that a period that ends before the last event does not meet.
 pub const SHORT_PERIOD: &str = "a period that is not shorter than the last date";
 
 /// Expectation that a drawn profile without time in between does not meet.
 pub(crate) const ENDLESS: &str = "a delay of more than 0 s in a profile that comes again";
 
-/// The shortest period in seconds: what comes again without time in between would never end.
+/// Minimum period in seconds: events repeated without time in between would never end.
 pub(crate) const PERIOD_MIN_S: f64 = 1e-9;
 
 /// A line of a profile that cannot be read.
@@ -109,7 +110,7 @@ pub struct ProfileError {
     pub line: usize,
     /// The line.
     pub found: String,
-    /// What was expected instead.
+    /// The text that was expected instead.
     pub expected: &'static str,
 }
 

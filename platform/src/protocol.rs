@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// What control messages are.
+/// Simulation of control messages.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Debug)]
 #[serde(rename_all = "kebab-case")]
 pub enum ControlMessageMode {
@@ -13,17 +13,17 @@ pub enum ControlMessageMode {
     Simulated,
 }
 
-/// What a ready send is that finds no receive.
+/// Meaning of a ready send without a posted receive.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Debug)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReadySendMode {
     /// A standard send: the default.
     Lenient,
-    /// A mistake, which the receive gets to know.
+    /// An error, which is reported to the receive.
     Strict,
 }
 
-/// How a short synchronous message is sent.
+/// Protocol of short synchronous messages.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Debug)]
 #[serde(rename_all = "kebab-case")]
 pub enum SsendProtocol {

@@ -15,7 +15,7 @@ pub struct LinkId(pub u32);
 /// One link on a route, with what a model needs to know of it.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Hop {
-    /// Which link, and which of its directions.
+    /// The link in one of its directions.
     pub link: LinkId,
     /// True if each transfer has the whole bandwidth for itself.
     pub fatpipe: bool,

@@ -1,5 +1,5 @@
-//! What a picture of a platform shows: the tree of zones, the nodes and cables of clusters, and
-//! which members are joined.
+//! Contents of a picture of a platform: the tree of zones, the nodes and cables of clusters, and
+//! the pairs of members that have a route.
 
 use crate::Routing;
 use crate::cluster::Cluster;
@@ -16,7 +16,7 @@ const CABLES_MAX: u32 = 100_000;
 pub struct ZoneSketch {
     /// Its name; empty for the platform.
     pub name: String,
-    /// How its members reach each other.
+    /// Routing between its members.
     pub routing: Routing,
     /// Hosts, routers, clusters and inner zones.
     pub members: Vec<MemberView>,
@@ -48,7 +48,7 @@ pub struct ClusterSketch {
     pub last: String,
     /// Number of hosts.
     pub hosts: u32,
-    /// How its nodes are best arranged.
+    /// Arrangement of its nodes.
     pub shape: Shape,
     /// The nodes that each cable joins.
     pub cables: Vec<(u32, u32)>,
@@ -59,8 +59,7 @@ pub struct ClusterSketch {
 pub enum Shape {
     /// All hosts around one switch, which is the node after the last host; true with a backbone.
     Star(bool),
-    /// Rows of so many nodes, hosts first, and how many neighbouring hosts hang on the same
-    /// switches.
+    /// Rows of nodes, hosts first; neighbouring hosts share switches.
     Levels {
         /// Nodes per level.
         nodes: Vec<u32>,
@@ -74,7 +73,7 @@ pub enum Shape {
 }
 
 impl Platform {
-    /// What a picture of the platform shows; `None` if it is too large for one.
+    /// Returns the contents of a picture of the platform; `None` if it is too large for one.
     #[must_use]
     pub fn sketch(&self) -> Option<ZoneSketch> {
         let clusters = &self.tree.clusters;

@@ -87,7 +87,7 @@ impl fmt::Display for Summary<'_> {
     }
 }
 
-/// How ranks get connected, if that costs anything.
+/// Prints the parameters of connections between ranks, if they cost time.
 fn connection(f: &mut fmt::Formatter<'_>, connection: &Connection) -> fmt::Result {
     let when = match connection.mode {
         ConnectionMode::Instant => return Ok(()),
@@ -126,7 +126,7 @@ fn connection(f: &mut fmt::Formatter<'_>, connection: &Connection) -> fmt::Resul
     }
 }
 
-/// What the protocols cost, if anything.
+/// Prints the costs of the protocols, if there are any.
 fn costs(f: &mut fmt::Formatter<'_>, protocol: &crate::Protocol) -> fmt::Result {
     if protocol.simulates_control_messages() {
         f.write_str(", simulated control messages")?;
@@ -152,7 +152,7 @@ fn costs(f: &mut fmt::Formatter<'_>, protocol: &crate::Protocol) -> fmt::Result 
     Ok(())
 }
 
-/// What the message layer may use up, if anything is limited.
+/// Prints the limits of the message layer, if there are any.
 fn limits(f: &mut fmt::Formatter<'_>, protocol: &crate::Protocol) -> fmt::Result {
     if !protocol.is_limited() {
         return Ok(());

@@ -77,7 +77,7 @@ pub(crate) const LEVELS_MAX: usize = 16;
 pub enum Step {
     /// A cable, upwards or downwards.
     Cable(Cable, bool),
-    /// What limits the traffic through a node, by its number.
+    /// The limiter of the traffic through a node, by the number of the node.
     Limiter(u32),
     /// The one link that all traffic of a cluster crosses.
     Backbone,
@@ -88,7 +88,7 @@ pub enum Step {
 pub struct Cable {
     /// From 0, dense.
     pub index: u32,
-    /// How many times the bandwidth of a single cable it has.
+    /// Bandwidth as a multiple of that of a single cable.
     pub width: u32,
 }
 

@@ -52,19 +52,19 @@ pub(crate) fn split_number(text: &str) -> (&str, &str) {
     decimal::split(text)
 }
 
-/// A kind of quantity: which units it knows and which values make sense.
+/// A kind of quantity, with its units and its valid values.
 pub trait Kind {
-    /// What the quantity is called in messages, with its article, such as `a bandwidth`.
+    /// Name of the quantity in messages, with its article, such as `a bandwidth`.
     const NAME: &'static str;
     /// Texts that show how to write it, for messages.
     const EXAMPLES: &'static str;
     /// All units, the usual spellings first.
     const UNITS: &'static [Unit];
-    /// Whether zero makes sense.
+    /// True if zero is valid.
     const ZERO: bool;
-    /// Whether only whole numbers of the base unit make sense, up to 2^63.
+    /// True if only whole numbers of the base unit are valid, up to 2^63.
     const WHOLE: bool = false;
-    /// Which values other than zero leave dates before the end of simulated time
+    /// Range of the values other than zero for which dates remain before the end of simulated time
     /// ([`Time::HORIZON`]).
     const RANGE: RangeInclusive<f64> = 0.0..=f64::MAX;
 }

@@ -51,7 +51,7 @@ pub(crate) struct Zone {
     pub(crate) air: Option<WifiChannel>,
 }
 
-/// What the stations of a Wi-Fi zone share.
+/// The air that the stations of a Wi-Fi zone share.
 #[derive(Clone, Debug)]
 pub(crate) struct WifiChannel {
     pub(crate) name: String,

@@ -2,7 +2,7 @@
 //! nor use much memory. The mutations are the same each time; `fuzz/fuzz_targets` looks for new
 //! ones.
 //!
-//! What a fuzzer finds goes into `fuzz/corpus`, and so into this test.
+//! Inputs that a fuzzer finds go into `fuzz/corpus`, and so into this test.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,8 +11,8 @@ use testing::random::Random;
 
 /// Mutations of each file.
 const MUTATIONS: u64 = 300;
-/// What this process may use at its peak, in KiB. A platform keeps memory per entry of its file,
-/// not per host.
+/// Maximum peak memory of this process, in KiB. A platform needs memory per entry of its file, not
+/// per host.
 const MEMORY_MAX_KIB: u64 = 400_000;
 
 /// Pieces with a meaning in one of the formats, and numbers that are too large for something.

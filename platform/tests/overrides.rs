@@ -276,7 +276,7 @@ fn limits_of_the_message_layer() {
     assert!(!plain.protocol().is_limited() && !plain.summary().to_string().contains("limits"));
 }
 
-/// What the protocols cost stands there too.
+/// Checks that the summary lists the costs of the protocols too.
 #[test]
 fn presets_and_costs_of_the_protocol() {
     let text = "version = 1\n[protocol]\ncontrol_messages = \"simulated\"\ncontrol_size = \"48B\"\nssend_protocol = \"acknowledged\"\n\

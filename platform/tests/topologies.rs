@@ -42,7 +42,7 @@ fn check(platform: &Platform, from: u32, to: u32, latency_us: u32, expected: &st
     assert!((route.latency_s - expected).abs() < 1e-15);
 }
 
-/// How many ordered pairs of hosts, themselves included, have 0, 1, 2 … hops.
+/// Returns the number of ordered pairs of hosts, themselves included, with 0, 1, 2 … hops.
 fn histogram(platform: &Platform) -> Vec<u32> {
     let mut counts = vec![0; 8];
     for from in platform.hosts() {

@@ -17,7 +17,7 @@ use crate::route::Wire;
 use crate::zone::{WifiChannel, Zone, ZoneTree};
 use crate::{HostId, LinkId, Sharing};
 
-/// What is collected on the way through the zones.
+/// Parts of the platform, collected zone by zone.
 #[derive(Default)]
 struct Parts {
     numbers: Numbers,

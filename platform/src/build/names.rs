@@ -1,4 +1,5 @@
-//! Which names there may be: no two members alike, not too many hosts, not too many links.
+//! Checks of names and counts: no two members with the same name, not too many hosts, not too many
+//! links.
 
 use std::collections::BTreeMap;
 

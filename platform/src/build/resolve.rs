@@ -1,4 +1,4 @@
-//! What routes and gateways mean: names become numbers of ends and links.
+//! Resolution of routes and gateways: names become numbers of ends and links.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -16,7 +16,7 @@ use crate::{Routing, Sharing};
 /// In `from` or `to` of a route of a star: the centre.
 const CENTRE: &str = "*";
 
-/// What the routes of all zones mean.
+/// The routes of all zones, resolved.
 pub(super) struct Resolved {
     pub(super) table: RouteTable,
     /// One per zone, for those that search.

@@ -1,10 +1,10 @@
-//! What contradicts in Wi-Fi zones: members that are no stations, levels that are not there.
+//! Checks of Wi-Fi zones: members that are no stations, levels that do not exist.
 
 use super::for_each_zone;
 use crate::Routing;
 use crate::file::{Read, ZoneEntry, cut};
 
-/// Refuses what cannot be in a Wi-Fi zone, and stations elsewhere.
+/// Refuses members that cannot be in a Wi-Fi zone, and stations in other zones.
 pub(super) fn check(read: &mut Read) {
     let Read {
         file,

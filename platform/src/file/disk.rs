@@ -11,18 +11,18 @@ use crate::units::Bandwidth;
 /// A disk of a host.
 #[derive(Clone, Serialize, Debug)]
 pub struct DiskEntry {
-    /// Of all that read together.
+    /// Bandwidth of all reads together.
     pub read_bandwidth: Bandwidth,
-    /// Of all that write together.
+    /// Bandwidth of all writes together.
     pub write_bandwidth: Bandwidth,
-    /// The larger of both if it is not there. It is not spelled out, so that a change of one of
-    /// them changes it too.
+    /// Bandwidth of all reads and writes together; by default the larger of both. The default is
+    /// not written out, so that a change of one of them changes it too.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub total_bandwidth: Option<Bandwidth>,
 }
 
 impl DiskEntry {
-    /// What all that use the disk share.
+    /// Returns the bandwidth of all reads and writes together.
     #[must_use]
     pub fn total(&self) -> &Bandwidth {
         let (read, write) = (&self.read_bandwidth, &self.write_bandwidth);

@@ -26,7 +26,7 @@ use crate::units::{Duration, ProfileBandwidth};
 /// The largest profile file, in bytes: about a million events.
 const FILE_MAX: u64 = 16 << 20;
 
-/// What the values of a profile are.
+/// Kind of the values of a profile.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ProfileKind {
     /// A part of the speed.
@@ -48,7 +48,7 @@ enum Value {
     Latency(Duration),
 }
 
-/// A profile as the file says it.
+/// A profile as it is written in the file.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ProfileEntry {
     /// The name of a file that has not been read: only in what is imported without its folder.
@@ -100,7 +100,7 @@ impl ProfileEntry {
         })
     }
 
-    /// What it means for `count` equal things in a row, the first of which is `target`.
+    /// Returns the profile for `count` equal targets with consecutive numbers from `target`.
     pub(crate) fn of(&self, target: Target, count: u32) -> Profile {
         let number = |value: &Value| match value {
             Value::Scale(part) => *part,
@@ -160,7 +160,7 @@ fn parsed<T: std::str::FromStr>(number: f64, unit: &str) -> Result<T, String> {
 /// Reads the events of a profile file.
 ///
 /// # Errors
-/// What is wrong with it, in words that follow its name.
+/// The problem of the file, in words that follow its name.
 pub fn read_events(folder: &Path, name: &str) -> Result<Events, String> {
     let path: PathBuf = folder.join(name);
     let wrong = |error: std::io::Error| match error.kind() {
@@ -388,7 +388,7 @@ impl ParseField for Part {
     }
 }
 
-/// Whether something is on.
+/// A state: true is on.
 struct OnOff(bool);
 
 impl ParseField for OnOff {

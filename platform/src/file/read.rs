@@ -1,6 +1,6 @@
-//! From the text of a platform file to its typed form, collecting every mistake on the way.
+//! Conversion of the text of a platform file to its typed form. All mistakes are collected.
 //!
-//! What is in zones, the platform being the outermost one, is read by `zone`.
+//! The contents of zones are read by `zone`; the platform is the outermost zone.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ use super::{Connection, PlatformFile, Protocol, VERSION, ZoneEntry};
 use crate::mistake::Mistake;
 use crate::network::{NetworkModel, NetworkParameters};
 
-/// What reading gives: the file if it has no mistake, and the names of all entries in any case.
+/// Result of reading: the file if it has no mistake, and the names of all entries in any case.
 #[derive(Debug)]
 pub(crate) struct Read {
     pub(crate) file: PlatformFile,
@@ -44,7 +44,7 @@ pub(crate) fn read(text: &str, folder: Option<&Path>) -> Result<Read, Vec<Mistak
 }
 
 impl Read {
-    /// What reading would give for a file that comes from another format.
+    /// Returns the same result for a file that comes from another format.
     pub(crate) fn of(file: PlatformFile) -> Self {
         let names = Names::of(&file.root);
         Self {
@@ -116,7 +116,7 @@ impl Read {
         }
     }
 
-    /// Whether the version is one that can be read, or at least missing.
+    /// Records a mistake unless the version is [`VERSION`]. Returns false if it is another number.
     fn version(&mut self, value: Option<&Spanned<DeValue<'_>>>) -> bool {
         let Some(value) = value else {
             self.collector.add(

@@ -65,7 +65,7 @@ fn new_name(table: &str, key: &str) -> Option<&'static str> {
 #[derive(Debug)]
 pub(crate) struct Section<'t> {
     table: &'t DeTable<'t>,
-    /// What the table describes, such as `host "alice"`.
+    /// The object that the table describes, such as `host "alice"`.
     what: String,
     span: Range<usize>,
 }

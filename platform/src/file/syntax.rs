@@ -1,4 +1,4 @@
-//! TOML that is not even TOML: the errors of the TOML reader in the words of this crate.
+//! Syntax errors: the messages of the TOML reader in the words of this crate.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -27,7 +27,7 @@ pub(super) fn syntax(text: &str, errors: &[toml::de::Error]) -> Vec<Mistake> {
     mistakes
 }
 
-/// What the TOML reader says of a key that is there twice.
+/// Message of the TOML reader for a key that occurs twice.
 const DUPLICATE: &str = "duplicate key";
 
 /// The first line and the lines that begin with a bracket, without the ends of the lines.

@@ -11,7 +11,7 @@ use crate::units::Bandwidth;
 /// The air that the stations of a zone share.
 #[derive(Clone, Serialize, Debug)]
 pub struct WifiEntry {
-    /// What the air is called as a link; after the zone, if it is not there.
+    /// Name of the air as a link; by default that of the zone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// The rate of a station by its level; at least one.

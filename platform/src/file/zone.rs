@@ -54,7 +54,7 @@ impl<'r> ZoneReader<'r> {
         entry
     }
 
-    /// What the platform and a zone have in common.
+    /// Reads the keys that the platform and a zone have in common.
     fn body(&mut self, section: &Section<'_>) -> ZoneEntry {
         let mut entry = ZoneEntry::default();
         if let Some(Some(routing)) = self.collector.optional(section, "routing") {

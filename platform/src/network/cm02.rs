@@ -31,7 +31,7 @@ fn preset() -> NetworkParameters {
     NetworkParameters::of_fluid(MODEL, tcp())
 }
 
-/// What all models of TCP have in common.
+/// Parameters that all models of TCP have in common.
 pub(crate) fn tcp() -> FluidParameters {
     FluidParameters {
         rtt_penalty: true,

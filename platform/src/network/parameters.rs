@@ -130,7 +130,7 @@ pub struct FluidParameters {
     /// sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub async_small_threshold: Option<Size>,
-    /// What the calls of the message layer cost.
+    /// Costs of the calls of the message layer.
     #[serde(flatten)]
     pub overheads: Overheads<Size, Duration>,
 }

@@ -1,17 +1,17 @@
-//! Which of many patterns name the same host, in a time that grows with the product of their number
-//! and the length of their texts, at most.
+//! Search for patterns that name the same host, in a time that grows at most with the product of
+//! their number and the length of their texts.
 //!
-//! Of each pattern a few others are told, not every pair, of which there may be very many.
+//! For each pattern only a few others are returned, because there may be very many pairs.
 
 use std::collections::BTreeMap;
 
 use super::{HostPattern, NumberRange};
 
-/// How many of the patterns that differ from one only in their numbers are told.
+/// Maximum number of patterns returned for one that differ from it only in their numbers.
 const TOLD_MAX: usize = 4;
 
-/// For patterns that name a host of one before them: their position, that of the other, and the
-/// name.
+/// Returns the patterns that name a host of an earlier pattern: the position, the position of the
+/// earlier pattern, and the name of the host.
 pub(crate) fn names_twice(patterns: &[&HostPattern]) -> Vec<(usize, usize, String)> {
     let mut stems: BTreeMap<(&str, &str), Vec<(usize, &HostPattern)>> = BTreeMap::new();
     for (at, pattern) in patterns.iter().enumerate() {

@@ -1,10 +1,11 @@
-//! What can change on a platform, in lines for people: power states and profiles, one line each.
+//! Lines of a summary for changes during a run: power states, profiles and overrides, one line
+//! each.
 
 use crate::file::{
     HostOverride, LinkEntry, LinkOverride, Named, PowerState, ProfileEntry, Speeds, ZoneEntry,
 };
 
-/// What can change in a zone itself.
+/// Returns the lines of a zone, without its inner zones.
 pub(super) fn lines(zone: &ZoneEntry) -> Vec<String> {
     let mut lines = Vec::new();
     for Named { name, entry } in &zone.hosts {

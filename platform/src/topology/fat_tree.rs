@@ -129,7 +129,7 @@ impl FatTree {
         self
     }
 
-    /// How many values a digit of a node of some level has.
+    /// Returns the number of values of a digit of the nodes at a level.
     fn radix(&self, level: usize, digit: usize) -> u32 {
         if digit < level {
             self.up[digit]

@@ -106,7 +106,7 @@ impl Topology for Switch {
         self.hosts
     }
 
-    /// What would occur twice on the route occurs once.
+    /// Calls `step` once for a part that would occur twice on the route.
     fn walk(&self, from: u32, to: u32, step: &mut dyn FnMut(Step)) {
         self.half(from, false, step);
         self.half(to, true, &mut |next| match next {

@@ -32,7 +32,7 @@ pub(super) fn split(text: &str) -> (&str, &str) {
     (&text[..end], text[end..].trim_start())
 }
 
-/// Whether the number is spelled as infinity or not-a-number.
+/// Returns true if the number is spelled as infinity or not-a-number.
 pub(super) fn is_not_finite(number: &str) -> bool {
     number.bytes().any(|byte| matches!(byte, b'n' | b'N'))
 }

@@ -1,11 +1,11 @@
-//! What is wrong with the text of a quantity.
+//! Errors in the text of a quantity.
 
 use std::fmt;
 
 use super::Kind;
 
-/// Why a text is not a quantity of the kind expected; prints the text found, what was expected, and
-/// the unit that was probably meant.
+/// Reason why a text is not a quantity of the expected kind; prints the text found, the expected
+/// text, and the unit that was probably meant.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct UnitError {
     found: String,
@@ -55,7 +55,7 @@ impl UnitError {
         }
     }
 
-    /// What was expected instead, with examples.
+    /// Returns the expected kind of quantity, with examples.
     #[must_use]
     pub fn expected(&self) -> String {
         format!("expected {}, such as {}", self.name, self.examples)

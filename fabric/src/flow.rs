@@ -49,7 +49,7 @@ struct InFlightPacket {
     after: Option<u32>,
 }
 
-/// What the device was asked to tell the end of.
+/// Operation whose end the device reports.
 #[derive(Debug)]
 enum Job {
     Packet(InFlightPacket),

@@ -37,7 +37,7 @@ use crate::ranks::{Carrier, Ranks, actor};
 use crate::sends::ChosenSends;
 use crate::sleeps::Sleeps;
 
-/// Which packets a queue holds.
+/// Key of a queue of packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct QueueKey {
     source: u32,
@@ -109,7 +109,7 @@ struct Queue {
     key: Option<QueueKey>,
     packets: VecDeque<Waiting>,
     delivered: u32,
-    /// How much the sender knew when it posted what was delivered last.
+    /// Largest number of causes that the sender of a delivered packet knew at its post.
     known: u32,
 }
 
@@ -185,7 +185,7 @@ pub struct IdealFabric {
     looks: Vec<Cell<Look>>,
     sleeps: Sleeps,
     knowledge: Rc<CausalityTracker>,
-    /// What came to receives and probes from any source.
+    /// Messages received by receives and probes from any source.
     received: RefCell<Vec<WildcardReceive>>,
     /// The ranks' processes, for what they leave unfinished.
     processes: RefCell<Vec<std::rc::Weak<Process>>>,

@@ -71,7 +71,7 @@ impl CausalityTracker {
         self.port = port;
     }
 
-    /// What a rank takes its notes with.
+    /// Returns the tracker of one rank.
     pub(crate) fn of(self: &Rc<Self>, rank: u32) -> RankCauses {
         RankCauses {
             all: Rc::clone(self),
@@ -121,7 +121,7 @@ impl CausalityTracker {
         self.ranks[rank as usize].learnt.borrow_mut().push(step);
     }
 
-    /// What a rank has asked.
+    /// Returns the part of the order of arrivals that a rank can tell.
     pub(crate) fn choosing(&self, rank: u32) -> Choosing {
         let rank = self.ranks.get(rank as usize);
         rank.map_or(Choosing::Never, |rank| rank.chose.get())
@@ -143,7 +143,7 @@ impl Known {
     }
 }
 
-/// What one rank takes its notes with.
+/// Causality tracker of one rank.
 #[derive(Debug)]
 pub(crate) struct RankCauses {
     all: Rc<CausalityTracker>,

@@ -1,4 +1,4 @@
-//! Which packets between two ranks keep their order on the ideal device.
+//! Order of packets between two ranks on the ideal device.
 //!
 //! Messages of one context do. What is said about messages that were announced (answers, data)
 //! keeps its order only among what is about the same context and tag: there the rules of matching
@@ -13,7 +13,7 @@ use crate::flow::message;
 /// The context of messages between single ranks of the world.
 pub(crate) const WORLD: u32 = 0;
 
-/// What is about a message that has been announced keeps its order among what is about messages of
+/// Packets about an announced message keep their order among packets about messages of
 /// the same context and tag, whose order the rules of matching decide; in one queue for all of them
 /// the order would depend on when each was matched.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -74,7 +74,7 @@ pub(crate) fn queue_name(source: u32, destination: u32, lane: OrderClass) -> Str
     format!("network {source} -> {destination}{what}")
 }
 
-/// What the operations of a rank are about that packets name by their tokens.
+/// Topics of a rank's operations, which packets name by their tokens.
 #[derive(Debug, Default)]
 struct TokenTopics {
     sends: Vec<MatchTopic>,

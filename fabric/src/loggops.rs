@@ -55,10 +55,10 @@ use crate::flow::{begins, message};
 use crate::ranks::{Carrier, Ranks, actor};
 use crate::slab::Slab;
 
-/// What a packet costs at one end.
+/// Costs of a packet at one end.
 #[derive(Clone, Copy, Debug)]
 struct Shares {
-    /// How long the processor copies: o + (s−1)·O.
+    /// Time in which the processor copies: o + (s−1)·O.
     copy: Span,
     /// Until the last byte is through: o + (s−1)·max(O, G).
     through: Span,
@@ -92,7 +92,7 @@ impl Shares {
     }
 }
 
-/// What the device has under way. Those that wait at one rank form a list.
+/// Work of the device in progress. Jobs that wait at one rank form a list.
 #[derive(Debug)]
 struct Job {
     what: What,
@@ -123,7 +123,7 @@ enum What {
     },
 }
 
-/// What takes time by itself.
+/// Activities with a duration of their own.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Elapsing {
     Computation,
@@ -182,7 +182,7 @@ struct Node {
     in_free: Time,
     /// The earliest date at which the rank is looked at.
     armed: Time,
-    /// What the rank does itself.
+    /// Work of the rank itself.
     own: Queue,
     arrived: Queue,
     /// Sends that will be over, by date.
@@ -214,7 +214,7 @@ struct Tables {
     costs: LogGopsParameters<Span>,
     jobs: Slab<Job>,
     nodes: Vec<Node>,
-    /// What is under way to each rank, made when it is asked for.
+    /// Messages under way to each rank; built on first use.
     coming: Option<BTreeMap<u32, Vec<(Envelope, u64)>>>,
 }
 
@@ -224,7 +224,7 @@ pub struct LogGops {
     tables: RefCell<Tables>,
 }
 
-/// What a timer is for, above the 32 bits of a job or a rank.
+/// Kinds of timers, above the 32 bits of a job or a rank.
 mod timer {
     pub(super) const ARRIVAL: u64 = 0;
     pub(super) const LOOK: u64 = 1 << 32;

@@ -74,7 +74,7 @@ pub(crate) const fn actor(rank: u32) -> ActorId {
     ActorId::from_number(rank + 1)
 }
 
-/// How packets travel: what makes the difference between devices.
+/// Transport of packets, which differs between devices.
 pub(crate) trait Carrier: Device {
     fn ranks(&self) -> &Ranks;
 
@@ -113,7 +113,7 @@ pub(crate) trait Carrier: Device {
         true
     }
 
-    /// What the ranks know, for a device of model checkers.
+    /// Returns the causes known to each rank, for a device of model checkers.
     fn knowledge(&self) -> Option<&Rc<CausalityTracker>> {
         None
     }
@@ -171,7 +171,7 @@ struct Ends {
     /// Parked ranks with events that nobody has handled, and the first event of each, unless that
     /// is in the inbox.
     called: VecDeque<(u32, Option<Event>)>,
-    /// What combinators want to be woken by at the next event; few ranks have any.
+    /// Wakers of combinators, to be woken at the next event; few ranks have any.
     wakers: BTreeMap<u32, Vec<Waker>>,
 }
 
@@ -442,7 +442,7 @@ impl Ranks {
         lost.collect()
     }
 
-    /// What the rank that runs as `blocked` waits for.
+    /// Returns what the rank that runs as `blocked` waits for.
     pub(crate) fn describe(&self, blocked: ActorId) -> Option<Blocked> {
         let rank = blocked.number() - 1;
         let ends = self.ends.borrow();

@@ -1,4 +1,4 @@
-//! Which sends are buffered, where a model checker chooses that for each.
+//! Choice of the sends that are buffered, where a model checker chooses for each.
 //!
 //! Messages leave as if all sends were buffered. A rank that waits for sends (`send`, `wait`,
 //! `waitall`) stops there, and the explorer chooses: it goes on, because they are buffered, or it

@@ -74,7 +74,7 @@ fn n18_what_waits_for_a_lost_rank_fails_at_once() {
     assert_eq!(run.lost, [(1, Time::from_secs(1.0))]);
 }
 
-/// What had arrived can be received; a rendezvous that was announced fails.
+/// Messages that have arrived can be received; a rendezvous that was announced fails.
 #[test]
 fn messages_that_came_before_the_loss_are_there() {
     let run = off("b", "1s").run(|world, notes| async move {

@@ -33,7 +33,7 @@ const SLOW: (&str, &str) = ("1MBps", "1s");
 const A: HostId = HostId(0);
 const B: HostId = HostId(1);
 
-/// Who saw what when.
+/// Observations: date and text.
 type Log = Rc<RefCell<Vec<(f64, String)>>>;
 
 fn note(log: &Log, me: &Actor, text: impl std::fmt::Debug) {
@@ -124,7 +124,7 @@ fn pair(simulation: &mut Simulation, log: &Log, bytes: f64, begin: (f64, f64)) -
     [sender, receiver]
 }
 
-/// What goes off.
+/// Resource that is turned off.
 #[derive(Clone, Copy, PartialEq)]
 enum Cause {
     SenderHost,

@@ -7,7 +7,7 @@ use common::{DONE, Notes, Run, THRESHOLD, ranks};
 use mpi::{Comm, ForwardBuffering, Limits, PostingCost, Settings, TransportMode};
 use sim_core::Outcome;
 
-/// How long n bytes travel, in seconds.
+/// Returns the time that n bytes travel, in seconds.
 fn travel(bytes: u32) -> f64 {
     2e-6 + f64::from(bytes) * 1e-9
 }

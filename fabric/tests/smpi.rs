@@ -70,7 +70,7 @@ fn overhead(microseconds: [f64; 2]) -> OverheadTable {
     )
 }
 
-/// What `smpi/point_to_point.c` does.
+/// Port of `smpi/point_to_point.c`.
 async fn point_to_point(
     world: Comm,
     notes: Notes,

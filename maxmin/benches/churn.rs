@@ -1,4 +1,4 @@
-//! What a completion costs in the sharing solver, by network and number of flows in flight.
+//! Cost of a completion in the sharing solver, by network and number of flows in flight.
 //!
 //! Random pairs of hosts, sizes of 1 to 2 times 1e8 bytes; each completion starts a new flow at
 //! once, with one solve for the departure and one for the arrival. CPU time of the process

@@ -1,4 +1,4 @@
-//! What happens when a flow comes, goes or changes, touching only what it changes.
+//! Arrival, end and change of a flow, with updates only of flows whose rates change.
 //!
 //! A capacity that a flow uses becomes a link when the first flow shares it, and is free again
 //! after the last. A table from numbers of capacities to links is zeroed memory that the system

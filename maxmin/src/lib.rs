@@ -100,7 +100,7 @@ pub struct Solver {
     lone: Lone,
     /// The other flows that share, in the order in which they came to do so.
     coupled: Vec<u32>,
-    /// How many that are.
+    /// Number of flows that share.
     count: usize,
     merger: UseMerger,
     way: Way,
@@ -118,7 +118,7 @@ pub struct Solver {
     forced: Option<Way>,
 }
 
-/// How the rates are kept up to date.
+/// Method that keeps the rates up to date.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Way {
     Plain,
@@ -145,7 +145,7 @@ impl Flow {
         progress: Progress::NONE,
     };
 
-    /// What the incremental way has to know of it.
+    /// Returns the description of a flow for the incremental method.
     fn arrival<'a>(&'a self, slot: u32, capacities: &'a [Capacity], work: f64) -> Arrival<'a> {
         Arrival {
             slot,
@@ -387,7 +387,7 @@ impl Solver {
         }
     }
 
-    /// Which way to go on.
+    /// Returns the method expected to be cheaper.
     ///
     /// Nobody knows what is to come. So the plain way goes on until what it has wasted would have
     /// paid for the other one, which costs at most twice what is possible.
@@ -450,7 +450,7 @@ impl Solver {
         self.changed
     }
 
-    /// How many flows share a capacity.
+    /// Returns the number of flows that share a capacity.
     #[inline]
     #[must_use]
     pub fn users(&self, number: u32) -> u32 {

@@ -33,14 +33,14 @@ pub(super) struct Plain {
 /// Solves for which waves are not tried, at most.
 const PAUSE_MAX: u32 = 64;
 
-/// How far a flow is.
+/// Progress of a flow.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Progress {
     /// Work left,
     left: f64,
     /// at this date, in seconds.
     since: f64,
-    /// What it does in a second.
+    /// Work done per second.
     rate: f64,
     /// When it ends, in seconds.
     end: f64,

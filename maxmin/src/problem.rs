@@ -15,7 +15,7 @@ pub(crate) struct Problem {
     pub(crate) ends: Vec<u32>,
     /// The capacities of all flows, one flow after the other.
     pub(crate) uses: Vec<u32>,
-    /// How much of the capacity a unit of the rate takes, for each use.
+    /// Share of the capacity taken by a unit of the rate, for each use.
     pub(crate) coefficients: Vec<f64>,
 }
 

@@ -32,7 +32,7 @@ pub(crate) struct ReferenceSolver {
     pub(crate) owners: Vec<Option<u32>>,
 }
 
-/// What is left of one capacity.
+/// Rest of one capacity.
 #[derive(Clone, Copy, Default, Debug)]
 struct Slot {
     left: f64,

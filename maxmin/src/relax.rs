@@ -368,11 +368,11 @@ impl Incremental {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ScannedUser {
     flow: u32,
-    /// Whether the link owns it, or nobody does.
+    /// True if the link owns it, or nobody does.
     own: bool,
     /// The level that the others allow an own flow, or the level of any other.
     cap: f64,
     share: f64,
-    /// Who sets that cap.
+    /// Owner that sets that cap.
     second: Owner,
 }

@@ -74,7 +74,7 @@ impl User {
     }
 }
 
-/// Who sets the level of a flow.
+/// Owner that sets the level of a flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Owner {
     /// The flow does not share at the moment.
@@ -97,7 +97,7 @@ pub(super) struct Flow {
     /// The upper limit of the rate, as a level.
     pub(super) limit: f64,
     pub(super) owner: Owner,
-    /// How many of the elements are on watched links; they come first.
+    /// Number of elements on watched links; they come first.
     pub(super) watched: u32,
     /// True if its owner has changed since the last solve.
     pub(super) moved: bool,
@@ -129,11 +129,11 @@ pub(super) struct LinkLoad {
 pub(super) struct Link {
     /// Σ coefficient × weight of the flows that it owns.
     pub(super) own_weight: f64,
-    /// How many of the users it owns; they come first.
+    /// Number of users that it owns; they come first.
     pub(super) own: u32,
-    /// How many of the users have no owner yet.
+    /// Number of users without an owner yet.
     pub(super) nobodys: u32,
-    /// How many uses of other watched links its own flows have.
+    /// Number of uses of other watched links by its own flows.
     pub(super) crossings: u32,
     /// Updates since its sums were last made afresh.
     pub(super) updates: u32,
@@ -168,7 +168,7 @@ pub(super) struct State {
     pub(super) moved: Vec<u32>,
     /// Unwatched links that may have to be watched.
     pub(super) suspects: Vec<u32>,
-    /// How many flows share.
+    /// Number of flows that share.
     pub(super) sharing: usize,
 }
 

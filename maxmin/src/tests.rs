@@ -8,7 +8,7 @@ use super::{Solver, Way};
 mod networks;
 use networks::{Network, Random, pair};
 
-/// How flows are weighted and bounded.
+/// Weights and bounds of flows.
 #[derive(Clone, Copy, Debug)]
 enum Weights {
     /// All 1.

@@ -1,4 +1,4 @@
-//! What a flow uses: capacities, each once; and what is known of each capacity.
+//! Capacities that a flow uses, each once, and the state of each capacity.
 //!
 //! Capacities are known by number in a table of zeroed memory, which the system does not even
 //! provide until it is touched: those that nobody uses cost nothing.
@@ -11,16 +11,16 @@ use super::state::index;
 /// A use of a capacity.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Use {
-    /// Which capacity.
+    /// Number of the capacity.
     pub(super) number: u32,
-    /// How much of it a unit of the rate takes.
+    /// Share of it taken by a unit of the rate.
     pub(super) coefficient: f64,
 }
 
 /// A capacity.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Capacity {
-    /// How much there is at present; 0 before the first use.
+    /// Present value; 0 before the first use.
     pub(super) value: f64,
     /// 0, a lone flow plus one, or [`COUPLED`] and the number of coupled flows.
     pub(super) users: u32,
@@ -32,7 +32,7 @@ pub(super) struct Capacity {
 pub(super) const COUPLED: u32 = 1 << 31;
 
 impl Capacity {
-    /// How many flows share it.
+    /// Returns the number of flows that share it.
     pub(super) const fn flows(&self) -> u32 {
         if self.users & COUPLED == 0 {
             (self.users != 0) as u32

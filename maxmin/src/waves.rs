@@ -29,7 +29,7 @@ pub(super) struct WaveSolver {
     lowest: Vec<f64>,
 }
 
-/// What is left of one capacity.
+/// Rest of one capacity.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     left: f64,

@@ -1,4 +1,4 @@
-//! What a transfer costs in the flow model, without a kernel: ring, hot spot, million hosts,
+//! Cost of a transfer in the flow model, without a kernel: ring, hot spot, million hosts,
 //! loading.
 
 use std::hint::black_box;

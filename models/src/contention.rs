@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use platform::IbPenaltyFactors;
 
-/// Who sends to whom at the moment.
+/// Transfers in progress between pairs of hosts.
 #[derive(Debug)]
 pub(crate) struct Contention {
     factors: IbPenaltyFactors,
@@ -21,7 +21,7 @@ pub(crate) struct Contention {
 struct Node {
     /// Outgoing transfers by slot, with their targets.
     outgoing: BTreeMap<u32, u32>,
-    /// How many transfers come in from each host.
+    /// Number of transfers that come in from each host.
     sources: BTreeMap<u32, u32>,
     incoming: u32,
 }

@@ -16,7 +16,7 @@
 //! *Not modelled*: memory and cache effects (k computations on k cores do not slow each other), and
 //! what the files of the models name.
 //!
-//! Which flows share what, and when they end, is the business of [`Solver`]; an activity keeps the
+//! [`Solver`] decides which flows share and when they end; an activity keeps the
 //! work left only while it does not share.
 //!
 //! Dates: an activity whose end differs from the current date by at most max(1e-12 s, 8 ulp of the

@@ -53,7 +53,7 @@ pub(crate) fn connections(connection: &Connection) -> Option<ConnectionSettings>
         .then(|| connection.map(Size::bytes, Duration::as_secs))
 }
 
-/// Whether so many ranks can be connected.
+/// Checks that the ranks can be connected within the limits.
 ///
 /// # Errors
 /// [`RunError::Descriptors`] if all pairs are to be and there are too few descriptors: nobody would

@@ -359,7 +359,7 @@ fn judge(program: &Rc<Program>, mode: SendMode) -> Option<BTreeSet<Outcome>> {
     statistics.bounds.is_empty().then_some(judge.1)
 }
 
-/// Whether a search finds the same as the judge; the number of its classes.
+/// Checks that a search finds the same as the reference; returns the number of its classes.
 fn is_right(
     program: &Rc<Program>,
     mode: SendMode,

@@ -1,4 +1,4 @@
-//! How long an exchange lasts, against formulas; and that the same run is the same run.
+//! Duration of an exchange, against formulas; equal runs have equal records.
 
 use serde_json::Value;
 

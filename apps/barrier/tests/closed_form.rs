@@ -1,4 +1,4 @@
-//! How long barriers last, against formulas; and that the same run is the same run.
+//! Duration of barriers, against formulas; equal runs have equal records.
 
 use serde_json::Value;
 

@@ -31,7 +31,7 @@ struct Args {
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 
-    /// How many random messages there are.
+    /// Number of random messages.
     #[arg(long, value_name = "N", default_value_t = 2000)]
     messages: u32,
 }
@@ -121,7 +121,7 @@ const fn byte_at(number: u64, place: u64) -> u8 {
         >> 3) as u8
 }
 
-/// Whether the first `length` bytes of a buffer are those of the message.
+/// Asserts that the first `length` bytes of a buffer are those of the message.
 #[track_caller]
 fn check(buffer: &Buffer, number: u64, length: u64) {
     let Some(bytes) = buffer.bytes() else { return };

@@ -4,7 +4,7 @@ use mpi::{Comm, Error, Result};
 
 use crate::{check, message};
 
-/// What says "go on" to the other rank.
+/// Sends the other rank an empty message, at which it continues.
 async fn signal(world: &Comm, peer: usize) -> Result<()> {
     world.send(&world.buffer(0), peer, 99).await
 }

@@ -4,7 +4,7 @@ use mpi::{Comm, Datatype, Result, SendMode, start_all, testall, waitall, waitany
 
 use crate::{check, message};
 
-/// What completes is what was asked for, in whatever order it is waited for.
+/// Requests complete with their own messages, in whatever order they are waited for.
 pub(crate) async fn requests(world: &Comm, threshold: u64) -> Result<()> {
     let (rank, size) = (world.rank(), world.size());
     let (below, above) = ((rank + size - 1) % size, (rank + 1) % size);

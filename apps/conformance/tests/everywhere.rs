@@ -19,7 +19,7 @@ fn lines(arguments: &str) -> Vec<String> {
     lines
 }
 
-/// What these options print on every device.
+/// Checks that these options print the same on every device.
 #[track_caller]
 fn check(options: &str, arguments: &str) {
     let simulated = lines(&format!(

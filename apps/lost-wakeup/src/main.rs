@@ -22,7 +22,7 @@ struct Args {
     fixed: bool,
 }
 
-/// What waiters and waker share.
+/// State shared by waiters and waker.
 #[derive(Clone)]
 struct Door {
     mutex: Mutex,

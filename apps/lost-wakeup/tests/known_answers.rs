@@ -7,7 +7,7 @@ fn check(arguments: &str) -> (Option<i32>, Value) {
     testing::apps::check(env!("CARGO_BIN_EXE_lost-wakeup"), arguments)
 }
 
-/// Who has the mutex first decides: two orders.
+/// The order of the first two locks decides: two orders.
 #[test]
 fn one_waiter_may_be_late() {
     let (status, found) = check("-n 1");

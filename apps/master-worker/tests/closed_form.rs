@@ -1,4 +1,4 @@
-//! How long the master and its workers take, against formulas.
+//! Duration of master and workers, against formulas.
 
 /// The simulated seconds on `cluster.toml`: 36 Gflop/s, 1.25 µs and 12.5 GB/s between any two
 /// hosts.

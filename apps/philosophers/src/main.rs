@@ -14,7 +14,7 @@ use sim_core::{Actor, Mutex, Semaphore};
 /// Dining philosophers
 #[derive(clap::Parser, Clone)]
 struct Args {
-    /// Which fork a philosopher takes first: the one with the lower number (ordered), the left
+    /// Fork that a philosopher takes first: the one with the lower number (ordered), the left
     /// one (unordered), or the left one once a waiter allows (waiter)
     #[arg(
         long,

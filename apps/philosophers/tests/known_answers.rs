@@ -1,4 +1,4 @@
-//! How many distinguishable orders philosophers have, against formulas.
+//! Number of distinguishable orders of philosophers, against formulas.
 
 use serde_json::Value;
 

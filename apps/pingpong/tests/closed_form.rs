@@ -1,4 +1,4 @@
-//! What ping-pong measures, against formulas.
+//! Results of ping-pong, against formulas.
 //!
 //! One message is under way at any time and its receive is posted before it comes, so half a round
 //! trip is latency + size / bandwidth of the route, eager or by rendezvous, real or phantom.

@@ -12,7 +12,7 @@ use sim_core::{Actor, Mutex, Semaphore};
 /// Producers and consumers share a bounded buffer
 #[derive(clap::Parser, Clone)]
 struct Args {
-    /// How many items each produces or consumes
+    /// Number of items that each produces or consumes
     #[arg(long, value_name = "N", default_value_t = 1)]
     items: u32,
 

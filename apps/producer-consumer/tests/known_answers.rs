@@ -1,4 +1,4 @@
-//! How many distinguishable orders producers and consumers have, against figures of independent
+//! Number of distinguishable orders of producers and consumers, against independent
 //! enumerations.
 
 #[track_caller]

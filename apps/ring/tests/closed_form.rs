@@ -1,4 +1,4 @@
-//! How long the ring takes, against formulas; and that the same run is the same run.
+//! Duration of the ring, against formulas; equal runs have equal records.
 //!
 //! Only one token is under way at any time, so a hop takes latency + size / bandwidth of its route,
 //! whatever else there is. Control messages of a rendezvous cost nothing in the flow model and

@@ -1,9 +1,9 @@
 //! A master and workers over ranks: rank 0 gives each of the others a task, and the next one to
 //! whoever answers, by a receive from any source.
 //!
-//! Who answers first is not determined. The master that does not care is right in every order;
-//! `--in-order` is one who believes that the answers come in the order of the ranks, which holds in
-//! a plain run, where all are equally fast.
+//! The order of the answers is not determined. The default master is right in every order. With
+//! `--in-order` the master assumes that answers come in the order of the ranks, which holds in a
+//! plain run, where all ranks are equally fast.
 //!
 //! Known answers for as many tasks as workers: the w answers arrive in w! orders, and in all but
 //! one of them the master with the belief is wrong.

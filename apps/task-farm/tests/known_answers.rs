@@ -52,7 +52,7 @@ fn a_plain_run_notices_nothing() {
     assert_eq!(ran.status.code(), Some(0), "{ran:?}");
 }
 
-/// Which answer the master gets first is not determined, which is no mistake.
+/// The order of the answers is not determined, which is no mistake.
 #[test]
 fn the_order_of_answers_is_a_warning() {
     let (status, found) = check("-n 3");

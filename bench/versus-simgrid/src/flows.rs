@@ -38,7 +38,7 @@ const MANY: u32 = 30_000;
 /// User seconds after which a churn of SimGrid's ends, after the fill.
 const THEIR_SECONDS: f64 = 4.0;
 
-/// What was measured and compared.
+/// Measurements and comparisons of one part.
 pub(crate) struct Measured {
     case: Case,
     ours: Sample,
@@ -49,13 +49,13 @@ pub(crate) struct Measured {
     dates: Option<Comparison>,
 }
 
-/// How far our dates are from SimGrid's.
+/// Differences between our dates and SimGrid's.
 struct Comparison {
     /// Number of flows were compared.
     count: usize,
     difference: f64,
     limit: f64,
-    /// How far SimGrid's default is from SimGrid's full solution.
+    /// Difference between SimGrid's default and its full solution.
     default: f64,
 }
 

@@ -40,7 +40,7 @@ enum Part {
 /// Compares our side with SimGrid and writes tables.
 #[derive(Parser)]
 struct Arguments {
-    /// What is measured; everything if not given
+    /// Part to measure; everything if not given
     #[arg(value_enum)]
     part: Option<Part>,
     /// Small sizes and one run each: checks that everything works, measures nothing
@@ -194,7 +194,7 @@ pub(crate) struct Measured {
     pub(crate) theirs: Result<Sample, String>,
 }
 
-/// What takes SimGrid longer than this, in seconds, it does once.
+/// Time, in seconds, above which SimGrid runs a workload only once.
 const LONG_S: f64 = 30.0;
 
 fn measure(

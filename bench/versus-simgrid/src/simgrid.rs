@@ -61,7 +61,7 @@ pub(crate) fn prepare(sides: &[Side]) -> Result<SimGrid, String> {
     Ok(simgrid)
 }
 
-/// What the header says: g++ expands the macros, so that the header is found where g++ finds it.
+/// Version in the header: g++ expands the macros, so that g++'s own search finds the header.
 fn version() -> Result<String, String> {
     let mut command = Command::new("g++");
     command.args([
@@ -123,7 +123,7 @@ impl SimGrid {
     /// Runs one program once.
     ///
     /// # Errors
-    /// How it failed.
+    /// Returns how it failed.
     pub(crate) fn run(&self, workload: &Workload, quick: bool) -> Result<Sample, String> {
         let size = workload.size(quick);
         match workload.side {
@@ -169,7 +169,7 @@ impl SimGrid {
     /// Runs random flows once; `optim` is `Lazy`, as by default, or `Full`.
     ///
     /// # Errors
-    /// How it failed.
+    /// Returns how it failed.
     pub(crate) fn run_flows(&self, task: &Task, optim: &str) -> Result<Sample, String> {
         let mut command = Command::new(self.folder.join("flows"));
         command

@@ -111,7 +111,7 @@ fn amount(metric: Metric, figure: f64) -> String {
     }
 }
 
-/// How the figures were obtained.
+/// Returns the paragraph that says how the figures were obtained.
 fn obtained(part: Part, simgrid: Option<&SimGrid>, runs: u32) -> String {
     let mut text = String::from("## How these figures were obtained\n\n");
     let name = match part {

@@ -1,4 +1,4 @@
-//! What a workload is and what a run of it tells.
+//! Workloads, and the measurements of a run.
 
 /// One workload: our side is a function, SimGrid's a program of the folder `cpp`.
 pub(crate) struct Workload {
@@ -16,7 +16,7 @@ pub(crate) struct Workload {
     pub(crate) side: Side,
     /// The name of the network model on SimGrid's side.
     pub(crate) model: &'static str,
-    /// What the table says about it.
+    /// Rows of the table.
     pub(crate) rows: &'static [Row],
 }
 
@@ -26,7 +26,7 @@ impl Workload {
     }
 }
 
-/// What SimGrid does.
+/// SimGrid's side of a workload.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
     /// It does not take part.
@@ -42,11 +42,11 @@ pub(crate) struct Row {
     pub(crate) title: &'static str,
     pub(crate) metric: Metric,
     pub(crate) goal: Goal,
-    /// What limits us where the goal is not reached, for the table.
+    /// Reason for a goal not reached, for the table.
     pub(crate) limit: Option<&'static str>,
 }
 
-/// What a line tells.
+/// Quantity of a row.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Metric {
     /// User CPU time per operation, in ns.
@@ -61,7 +61,7 @@ pub(crate) enum Metric {
     Gigabytes,
 }
 
-/// What is wanted.
+/// Goal of a row.
 #[derive(Clone, Copy)]
 pub(crate) enum Goal {
     /// Our figure is at most this.
@@ -74,7 +74,7 @@ pub(crate) enum Goal {
     Times(f64),
 }
 
-/// What one child process used.
+/// Resources used by one child process.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sample {
     pub(crate) operations: f64,

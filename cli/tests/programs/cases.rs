@@ -1,4 +1,4 @@
-//! What can go wrong in a rank program, one case per run, for the tests of the command line.
+//! Mistakes of a rank program, one case per run, for the tests of the command line.
 
 #![expect(
     unsafe_code,
@@ -10,12 +10,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use mpi::{Comm, Level, Result, waitall, waitany};
 
-/// What ranks must not share: memory that survives a run.
+/// Memory that survives a run, which ranks must not share.
 static RUNS: AtomicU64 = AtomicU64::new(0);
 
 #[derive(clap::Parser, Clone)]
 struct Args {
-    /// What to do.
+    /// Case to run.
     #[arg(long, value_enum)]
     case: Case,
 }
@@ -104,7 +104,7 @@ enum Case {
     Log,
 }
 
-/// What a program may do to its process: rank 1 after 2 s.
+/// Harms the process from rank 1 after 2 s.
 async fn mistreat(world: &Comm, case: Case) {
     if world.rank() == 0 && matches!(case, Case::CloseStdout | Case::Fork) {
         world.println(format_args!("before"));
@@ -137,7 +137,7 @@ async fn mistreat(world: &Comm, case: Case) {
     }
 }
 
-/// What never ends, once rank 0 has said so.
+/// Never ends, once rank 0 has announced it.
 async fn endless(world: &Comm, case: Case) -> Result<()> {
     if let (Case::Chatter, 0) = (case, world.rank()) {
         loop {

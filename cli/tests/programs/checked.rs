@@ -1,4 +1,4 @@
-//! What a model checker may meet in an actor program, one case per run, for the tests of `simrun
+//! Behaviours of actor programs, one case per run, for the tests of `simrun
 //! check`.
 
 use std::cell::Cell;
@@ -11,7 +11,7 @@ use sim_core::{Actor, HostId, Level, Span};
 
 #[derive(clap::Parser, Clone)]
 struct Args {
-    /// What to do.
+    /// Case to run.
     #[arg(long, value_enum)]
     case: Case,
 }
@@ -51,7 +51,7 @@ enum Case {
 }
 
 thread_local! {
-    /// What a program must not have: memory that survives a run.
+    /// Memory that survives a run, which a program must not have.
     static RUNS: Cell<u32> = const { Cell::new(0) };
 }
 

@@ -38,7 +38,7 @@ latency = "1us"
 /// The end of a program; a bare `Ok(())` would not say which error it does not have.
 pub const DONE: mpi::Result<()> = Ok(());
 
-/// How a program is run.
+/// Options of a run.
 #[derive(Clone, Debug)]
 pub struct Runner {
     /// The host of each rank.
@@ -71,7 +71,7 @@ pub fn ranks(count: u32) -> Runner {
     }
 }
 
-/// What a program notes: when, which rank, and what.
+/// Notes of a program: date, rank and text.
 #[derive(Clone, Default)]
 pub struct Notes(Rc<RefCell<Vec<(f64, usize, String)>>>);
 
@@ -83,7 +83,7 @@ impl Notes {
     }
 }
 
-/// What happened.
+/// Result of a run.
 #[derive(Debug)]
 pub struct Run {
     pub report: Report,

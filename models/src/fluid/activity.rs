@@ -22,7 +22,7 @@ pub(super) struct Activity {
     pub(super) threads: u32,
     /// The hosts between which a transfer goes, if that matters to others.
     pub(super) between: Option<(u32, u32)>,
-    /// What a unit of the solver's rate is in flop or bytes.
+    /// Value of a unit of the solver's rate, in flop or bytes.
     pub(super) scale: f64,
     /// Work left, in units of the solver's rate, while it does not share.
     pub(super) remaining: f64,
@@ -48,7 +48,7 @@ pub(super) enum Place {
     Parallel,
 }
 
-/// What an activity is doing.
+/// Phase of an activity.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Phase {
     /// Nothing: the slot is free.

@@ -1,4 +1,4 @@
-//! What actors change in hosts and links while they run: links on and off, bandwidths, latencies,
+//! Changes of hosts and links by actors while they run: links on and off, bandwidths, latencies,
 //! power states.
 //!
 //! A change that makes no sense, such as a power state that a host does not have, is refused with

@@ -19,7 +19,7 @@ use platform::Platform;
 /// Capacities per disk: all, reading, writing.
 const CAPACITIES: u32 = 3;
 
-/// How many capacities the disks of a platform have, after those of links and hosts.
+/// Number of capacities of a platform's disks, after those of links and hosts.
 pub(super) fn capacities(platform: &Platform) -> u64 {
     u64::from(CAPACITIES) * u64::from(platform.disk_count())
 }

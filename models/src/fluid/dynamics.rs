@@ -1,4 +1,4 @@
-//! What changes on a platform while it runs: bandwidths, latencies, speeds, and what is off.
+//! State of a platform that changes while it runs: bandwidths, latencies, speeds, and what is off.
 //!
 //! - A new **bandwidth** counts at once, for the link and for all limits and penalties that it
 //!   enters. (With `compat = "simgrid-4.1"` a transfer keeps the limit `min B_i` from its start.)
@@ -131,7 +131,7 @@ impl DynamicState {
         }
     }
 
-    /// Whether a link or a host has no bandwidth or speed at present.
+    /// Returns true if a link or a host has no bandwidth or speed at present.
     pub(super) fn stands_still(&self, platform: &Platform) -> bool {
         let slow = |link: &CurrentLink| link.bandwidth.is_some_and(|now| now < STANDSTILL_BELOW);
         let still = |host: &CurrentHost| host.scale <= STANDSTILL || host.state_speed == Some(0.0);

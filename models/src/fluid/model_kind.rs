@@ -27,7 +27,7 @@ pub(super) enum ModelKind {
     FixedDuration(FixedDuration),
 }
 
-/// How long a transfer lasts where there are no links.
+/// Duration of a transfer between hosts without links.
 #[derive(Debug)]
 pub(super) enum FixedDuration {
     Constant(Span),

@@ -38,7 +38,7 @@ use platform::{Hop, LinkId, NoRoute, Platform};
 #[derive(Debug)]
 pub(super) struct Task {
     pub(super) work: Rc<ParallelWork>,
-    /// What it takes of capacities; by number.
+    /// Uses of capacities, by number.
     uses: Vec<Use>,
 }
 
@@ -47,11 +47,11 @@ pub(super) struct Task {
 struct Use {
     number: u32,
     capacity: f64,
-    /// How much of it the whole task takes.
+    /// Amount used by the whole task.
     amount: f64,
 }
 
-/// What a task needs of the platform as it is at present.
+/// Demands of a task on the platform in its present state.
 #[derive(Debug)]
 struct Demand {
     uses: Vec<Use>,

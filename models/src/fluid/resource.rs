@@ -1,4 +1,4 @@
-//! What the kernel asks of the model: activities that start, stop and end, and the date of the next
+//! Interface to the kernel: activities that start, stop and end, and the date of the next
 //! end.
 //!
 //! *Not decided here*: how the work is shared, and what an activity costs.

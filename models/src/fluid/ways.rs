@@ -24,7 +24,7 @@ pub(super) struct RouteCache {
     era: u32,
 }
 
-/// What a transfer between two hosts uses, and what limits it.
+/// Links used by a transfer between two hosts, and the bounds of its rate.
 #[derive(Clone, Debug)]
 pub(super) struct Way {
     from: HostId,

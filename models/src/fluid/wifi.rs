@@ -46,7 +46,7 @@ fn part(stations: u32) -> f64 {
 pub(super) struct WifiDecay {
     /// The present part of each.
     parts: Vec<(LinkId, f64)>,
-    /// What transfers have on the air, by slot: once for each station.
+    /// Links used by transfers on the air, by slot: once for each station.
     stations: BTreeMap<u32, Vec<LinkId>>,
 }
 
@@ -94,7 +94,7 @@ pub(super) fn capacity(hop: &Hop, dynamics: &DynamicState, decaying: &WifiDecay)
 }
 
 impl ModelKind {
-    /// What a hop adds to a penalty by round-trip time, in seconds.
+    /// Returns the addition of a hop to a penalty by round-trip time, in seconds.
     pub(super) fn slowness(&self, hop: &Hop, dynamics: &DynamicState, weight_s: f64) -> f64 {
         match (hop.air, self.is_compat()) {
             (false, _) => weight_s / dynamics.bandwidth(hop),

@@ -239,7 +239,7 @@ pub struct CheckArgs {
     )]
     pub(super) timeline: Option<PathBuf>,
 
-    /// How the user called this, for commands to paste
+    /// Command line of the user, for commands to paste
     #[arg(long, hide = true)]
     called_as: Option<String>,
 

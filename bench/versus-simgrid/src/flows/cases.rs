@@ -16,7 +16,7 @@ pub(crate) struct Case {
     pub(crate) small: bool,
     /// Factor by which a completion of ours has to be cheaper than SimGrid's.
     pub(crate) goal: Option<f64>,
-    /// How much memory our process may have at most, in MB (10^6 bytes).
+    /// Largest memory of our process, in MB (10^6 bytes).
     pub(crate) megabytes: Option<f64>,
 }
 

@@ -25,12 +25,12 @@ use crate::child::used;
 /// cheap completion.
 const COMPLETIONS_BETWEEN_LOOKS: u64 = 64;
 
-/// What both sides are told.
+/// Arguments of both sides.
 #[derive(Clone, Debug)]
 pub(crate) struct Task {
     /// The platform in SimGrid's XML.
     pub(crate) platform: PathBuf,
-    /// How flows start.
+    /// Start of the flows.
     pub(crate) mode: Mode,
     /// Number of flows, or of those in flight.
     pub(crate) flows: u32,
@@ -43,7 +43,7 @@ pub(crate) struct Task {
     pub(crate) dates: PathBuf,
 }
 
-/// How flows start.
+/// Ways in which flows start.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Mode {
     /// All at once.
@@ -151,7 +151,7 @@ impl Flows {
     }
 }
 
-/// What all actors of the run share.
+/// State shared by all actors of the run.
 struct World {
     port: KernelHandle,
     flows: RefCell<Flows>,

@@ -12,7 +12,7 @@ use sim_core::{Choosing, StepKind};
 
 use crate::facts::SharedLists;
 use crate::orders::{Known, Order, Orders};
-use crate::search::Way;
+use crate::search::Counterexample;
 use crate::state::State;
 use crate::wakeup::{Saved, Trees};
 use crate::{End, Event, Statistics};
@@ -45,9 +45,9 @@ impl Checkpoint {
         opened.unwrap_or_default()
     }
 
-    pub(crate) fn new(state: &State, found: &[Way], orders: &Orders) -> Self {
+    pub(crate) fn new(state: &State, found: &[Counterexample], orders: &Orders) -> Self {
         let mut words = vec![VERSION];
-        let flags = u64::from(state.thorough) | u64::from(state.facts.watched) << 1;
+        let flags = u64::from(state.thorough) | u64::from(state.facts.has_invariants) << 1;
         words.extend([flags, state.done as u64]);
         events(&mut words, &state.path);
         let saved = state.trees.save();
@@ -68,12 +68,18 @@ impl Checkpoint {
         for users in &state.facts.users {
             numbers(&mut words, users.iter().map(|&actor| u64::from(actor)));
         }
-        let crowded = state.facts.crowded.iter();
-        numbers(&mut words, crowded.map(|&crowded| u64::from(crowded)));
-        let wary = state.facts.wary.iter();
-        numbers(&mut words, wary.map(|&effects| u64::from(effects)));
-        let choosers = state.facts.choosers.iter();
-        numbers(&mut words, choosers.map(|&choosing| choosing as u64));
+        let oversubscribed = state.facts.oversubscribed.iter();
+        numbers(
+            &mut words,
+            oversubscribed.map(|&oversubscribed| u64::from(oversubscribed)),
+        );
+        let may_have_effects = state.facts.may_have_effects.iter();
+        numbers(
+            &mut words,
+            may_have_effects.map(|&effects| u64::from(effects)),
+        );
+        let order_sensitive = state.facts.order_sensitive.iter();
+        numbers(&mut words, order_sensitive.map(|&choosing| choosing as u64));
         let lists = state.lists.to_vec();
         words.push(lists.len() as u64);
         for list in &lists {
@@ -82,9 +88,9 @@ impl Checkpoint {
         }
         words.extend(state.statistics.to_words());
         words.push(found.len() as u64);
-        for (way, end) in found {
+        for (counterexample, end) in found {
             words.push(*end as u64);
-            events(&mut words, way);
+            events(&mut words, counterexample);
         }
         words.push(orders.0.len() as u64);
         for known in &orders.0 {
@@ -100,14 +106,14 @@ impl Checkpoint {
 
     /// Returns the state of the search, its findings and its receive orders; `None` if the numbers
     /// do not fit together.
-    pub(crate) fn open(&self) -> Option<(State, Vec<Way>, Orders)> {
+    pub(crate) fn open(&self) -> Option<(State, Vec<Counterexample>, Orders)> {
         let mut reader = Reader(&self.0);
         if reader.word()? != VERSION {
             return None;
         }
         let mut state = State::new();
         let flags = reader.word()?;
-        (state.thorough, state.facts.watched) = (flags & 1 == 1, flags & 2 == 2);
+        (state.thorough, state.facts.has_invariants) = (flags & 1 == 1, flags & 2 == 2);
         state.done = reader.small()?;
         state.path = reader.events()?;
         let sleep = reader.events()?;
@@ -132,14 +138,16 @@ impl Checkpoint {
             let users: Option<Vec<u16>> = users.map(|word| u16::try_from(word).ok()).collect();
             state.facts.users.push(users?);
         }
-        let crowded = reader.numbers()?.iter().copied();
-        state.facts.crowded = crowded.map(|word| word == 1).collect();
-        let wary = reader.numbers()?.iter().copied();
-        let wary: Option<Vec<u8>> = wary.map(|word| u8::try_from(word).ok()).collect();
-        state.facts.wary = wary?;
-        let choosers = reader.numbers()?.iter().copied();
-        state.facts.choosers = choosers.map(choosing).collect();
-        if state.facts.users.len() != state.facts.crowded.len() {
+        let oversubscribed = reader.numbers()?.iter().copied();
+        state.facts.oversubscribed = oversubscribed.map(|word| word == 1).collect();
+        let may_have_effects = reader.numbers()?.iter().copied();
+        let may_have_effects: Option<Vec<u8>> = may_have_effects
+            .map(|word| u8::try_from(word).ok())
+            .collect();
+        state.facts.may_have_effects = may_have_effects?;
+        let order_sensitive = reader.numbers()?.iter().copied();
+        state.facts.order_sensitive = order_sensitive.map(choosing).collect();
+        if state.facts.users.len() != state.facts.oversubscribed.len() {
             return None;
         }
         let mut lists = Vec::new();

@@ -49,9 +49,9 @@ pub(crate) struct Ended {
 
 /// An observer that passes each run to a collector.
 #[derive(Debug)]
-pub(crate) struct Through<'a, C>(pub(crate) &'a mut C);
+pub(crate) struct ObserverAdapter<'a, C>(pub(crate) &'a mut C);
 
-impl<C: Collector> Observer for Through<'_, C> {
+impl<C: Collector> Observer for ObserverAdapter<'_, C> {
     fn look(&mut self, run: &Run<'_>) -> ControlFlow<()> {
         self.0.look_and_collect(run)
     }
@@ -108,8 +108,8 @@ pub(crate) fn together<C: Collector>(
             stepper.restart();
         }
     }
-    let mut through = Through(collector);
-    let mut walk = Walk::new(stepper, options, &mut through, watch);
+    let mut adapter = ObserverAdapter(collector);
+    let mut walk = Walk::new(stepper, options, &mut adapter, watch);
     let (halt, state) = explore(&mut walk, state);
     ended(walk, watch, before, halt, state)
 }

@@ -16,24 +16,24 @@ pub(crate) struct Facts {
     /// By barrier: the actors that have used it, over all runs.
     pub(crate) users: Vec<Vec<u16>>,
     /// By barrier: true if more actors use it than it is made for.
-    pub(crate) crowded: Vec<bool>,
+    pub(crate) oversubscribed: Vec<bool>,
     /// By actor: effects of its steps whose answers may change. All such steps of the actor are
     /// assumed to have these effects, whatever the answer: the dependency relation must not depend
     /// on answers.
-    pub(crate) wary: Vec<u8>,
+    pub(crate) may_have_effects: Vec<u8>,
     /// By actor: the part of the order of deliveries that it can observe.
-    pub(crate) choosers: Vec<Choosing>,
+    pub(crate) order_sensitive: Vec<Choosing>,
     /// The program states invariants, which may read whatever a step changes, so all steps are
     /// dependent.
-    pub(crate) watched: bool,
+    pub(crate) has_invariants: bool,
 }
 
 impl Facts {
     /// Returns true if more actors use a barrier than it is made for.
     pub(crate) fn is_crowded(&self, barrier: u32) -> bool {
-        self.crowded
+        self.oversubscribed
             .get(barrier as usize)
-            .is_some_and(|&crowded| crowded)
+            .is_some_and(|&oversubscribed| oversubscribed)
     }
 
     /// Records that an actor uses a barrier made for `size` actors. Returns true if this changes
@@ -42,35 +42,35 @@ impl Facts {
         let index = barrier as usize;
         if index >= self.users.len() {
             self.users.resize_with(index + 1, Vec::new);
-            self.crowded.resize(index + 1, false);
+            self.oversubscribed.resize(index + 1, false);
         }
-        if self.crowded[index] || self.users[index].contains(&actor) {
+        if self.oversubscribed[index] || self.users[index].contains(&actor) {
             return false;
         }
         self.users[index].push(actor);
-        self.crowded[index] = self.users[index].len() > size as usize;
-        self.crowded[index]
+        self.oversubscribed[index] = self.users[index].len() > size as usize;
+        self.oversubscribed[index]
     }
 
     /// Returns the part of the order of deliveries to an actor that may matter.
     #[inline]
     pub(crate) fn chooses(&self, actor: u32) -> Choosing {
-        let known = self.choosers.get(actor as usize);
+        let known = self.order_sensitive.get(actor as usize);
         known.copied().unwrap_or_default()
     }
 
     /// Records the part of the order of deliveries to an actor that may matter.
     pub(crate) fn note_chooser(&mut self, actor: u32, choosing: Choosing) {
         let index = actor as usize;
-        if index >= self.choosers.len() {
-            self.choosers.resize(index + 1, Choosing::Never);
+        if index >= self.order_sensitive.len() {
+            self.order_sensitive.resize(index + 1, Choosing::Never);
         }
-        self.choosers[index] = self.choosers[index].max(choosing);
+        self.order_sensitive[index] = self.order_sensitive[index].max(choosing);
     }
 
     /// Takes over what others know of that.
     pub(crate) fn take_choosers(&mut self, other: &Self) {
-        for (actor, &choosing) in (0..).zip(&other.choosers) {
+        for (actor, &choosing) in (0..).zip(&other.order_sensitive) {
             self.note_chooser(actor, choosing);
         }
     }
@@ -79,11 +79,11 @@ impl Facts {
     /// learnt.
     pub(crate) fn note_effects(&mut self, actor: u16, effects: u8) -> bool {
         let index = actor as usize;
-        if index >= self.wary.len() {
-            self.wary.resize(index + 1, 0);
+        if index >= self.may_have_effects.len() {
+            self.may_have_effects.resize(index + 1, 0);
         }
-        let is_new = effects & !self.wary[index] != 0;
-        self.wary[index] |= effects;
+        let is_new = effects & !self.may_have_effects[index] != 0;
+        self.may_have_effects[index] |= effects;
         is_new
     }
 }

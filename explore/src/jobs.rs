@@ -56,7 +56,7 @@ pub(crate) type User = (u16, u32, u32);
 
 /// Result of a job.
 #[derive(Debug)]
-pub(crate) struct Ran<T> {
+pub(crate) struct JobResult<T> {
     /// In order.
     pub(crate) runs: Vec<OneRun<T>>,
     /// The pending steps below the leaf, and the sequences for places above it.
@@ -76,12 +76,12 @@ pub(crate) struct Ran<T> {
 
 /// Observations during one job.
 #[derive(Debug)]
-pub(crate) struct Sight<T> {
+pub(crate) struct JobLog<T> {
     runs: Vec<OneRun<T>>,
     users: Vec<User>,
 }
 
-impl<T> Sight<T> {
+impl<T> JobLog<T> {
     /// Adds the users of barriers in a run; returns those that were not known.
     fn note_users(&mut self, events: &[Event], stepper: &Stepper) -> Vec<User> {
         let known = self.users.len();
@@ -101,7 +101,7 @@ impl<T> Sight<T> {
     }
 }
 
-impl<T> Default for Sight<T> {
+impl<T> Default for JobLog<T> {
     fn default() -> Self {
         Self {
             runs: Vec::new(),
@@ -111,13 +111,13 @@ impl<T> Default for Sight<T> {
 }
 
 /// Keeps what was seen of runs until it is asked for.
-pub(crate) struct Look<C: Collector>(pub(crate) Rc<RefCell<Sight<C::Seen>>>);
+pub(crate) struct RecordingObserver<C: Collector>(pub(crate) Rc<RefCell<JobLog<C::Observation>>>);
 
-impl<C: Collector> Observer for Look<C> {
+impl<C: Collector> Observer for RecordingObserver<C> {
     fn look(&mut self, run: &Run<'_>) -> ControlFlow<()> {
-        let mut sight = self.0.borrow_mut();
-        let users = sight.note_users(run.path.events(), run.stepper);
-        sight.runs.push(OneRun {
+        let mut log = self.0.borrow_mut();
+        let users = log.note_users(run.path.events(), run.stepper);
+        log.runs.push(OneRun {
             end: run.end,
             length: run.path.len(),
             seen: C::look(run),
@@ -130,22 +130,22 @@ impl<C: Collector> Observer for Look<C> {
 /// Somebody who does jobs.
 pub(crate) struct Worker<'a, C: Collector> {
     pub(crate) walk: Walk<'a>,
-    sight: Rc<RefCell<Sight<C::Seen>>>,
+    log: Rc<RefCell<JobLog<C::Observation>>>,
     facts: Arc<Facts>,
 }
 
 impl<'a, C: Collector> Worker<'a, C> {
-    /// A worker with its own program; `sight` is what the observer of the walk writes to.
+    /// A worker with its own program; `log` is what the observer of the walk writes to.
     pub(crate) fn new(
         mut walk: Walk<'a>,
-        sight: Rc<RefCell<Sight<C::Seen>>>,
+        log: Rc<RefCell<JobLog<C::Observation>>>,
         lists: &SharedLists,
     ) -> Self {
         walk.machine.notes_users = false;
         walk.machine.shared_lists = lists.clone();
         Self {
             walk,
-            sight,
+            log,
             facts: Arc::default(),
         }
     }
@@ -153,9 +153,9 @@ impl<'a, C: Collector> Worker<'a, C> {
     /// Does a job. If its first run teaches something, the facts of the walk's machine and
     /// [`Worker::take_users`] tell what. If a later run does, the job ends before that run: an
     /// earlier run may end the search.
-    pub(crate) fn run(&mut self, job: &Job) -> Result<Ran<C::Seen>, Halt> {
+    pub(crate) fn run(&mut self, job: &Job) -> Result<JobResult<C::Observation>, Halt> {
         let result = self.explore_or_clear(job);
-        let runs_max = self.sight.borrow().runs.len() as u64;
+        let runs_max = self.log.borrow().runs.len() as u64;
         if matches!(result, Err(Halt::Again)) && runs_max > 0 {
             return self.explore_or_clear(&Job {
                 runs_max,
@@ -168,16 +168,16 @@ impl<'a, C: Collector> Worker<'a, C> {
     /// Users of barriers in the run that ended the latest job, up to the step that taught
     /// something.
     pub(crate) fn take_users(&self) -> Vec<User> {
-        std::mem::take(&mut self.sight.borrow_mut().users)
+        std::mem::take(&mut self.log.borrow_mut().users)
     }
 
-    fn explore_or_clear(&mut self, job: &Job) -> Result<Ran<C::Seen>, Halt> {
-        self.sight.take();
+    fn explore_or_clear(&mut self, job: &Job) -> Result<JobResult<C::Observation>, Halt> {
+        self.log.take();
         let result = self.explore(job);
         if result.is_err() {
             let walk = &mut self.walk;
-            let mut sight = self.sight.borrow_mut();
-            sight.note_users(walk.path.events(), &walk.machine.stepper);
+            let mut log = self.log.borrow_mut();
+            log.note_users(walk.path.events(), &walk.machine.stepper);
             // What was half done is of no use.
             walk.clear();
             self.facts = Arc::default();
@@ -185,7 +185,7 @@ impl<'a, C: Collector> Worker<'a, C> {
         result
     }
 
-    fn explore(&mut self, job: &Job) -> Result<Ran<C::Seen>, Halt> {
+    fn explore(&mut self, job: &Job) -> Result<JobResult<C::Observation>, Halt> {
         let before = self.walk.machine.transitions;
         self.walk.statistics = Statistics::default();
         let known = self.go_to(job)?;
@@ -200,9 +200,9 @@ impl<'a, C: Collector> Worker<'a, C> {
             runs < job.runs_max && walk.machine.transitions < before + STEPS_MAX
         })?;
         let (trees, done) = search.into_trees();
-        let sight = self.sight.take();
-        Ok(Ran {
-            runs: sight.runs,
+        let log = self.log.take();
+        Ok(JobResult {
+            runs: log.runs,
             trees,
             path: walk.path.events().to_vec(),
             done,

@@ -97,8 +97,8 @@ impl Machine {
             self.places.clear();
             self.places.extend_from_slice(self.stepper.tested());
         }
-        if !self.facts.watched && self.stepper.has_invariants() {
-            self.facts.watched = true;
+        if !self.facts.has_invariants && self.stepper.has_invariants() {
+            self.facts.has_invariants = true;
             return Err(Halt::Again);
         }
         self.note_choosers(executed.footprint)?;
@@ -184,11 +184,11 @@ impl Machine {
             choice,
         };
         if event.has_open_end()
-            && let Some(effects) = self.facts.wary.get(actor as usize)
+            && let Some(effects) = self.facts.may_have_effects.get(actor as usize)
         {
             event.effects |= effects;
         }
-        if self.facts.watched {
+        if self.facts.has_invariants {
             // Whatever it does, an invariant may look at it.
             event.effects |= Executed::HIDDEN;
         }
@@ -242,7 +242,7 @@ impl Machine {
     #[inline]
     fn note_effects(&mut self, event: &Event) -> Result<(), Halt> {
         let effects = event.effects & (Executed::HIDDEN | Executed::ALLOCATES);
-        if effects == 0 || !event.has_open_end() || self.facts.watched {
+        if effects == 0 || !event.has_open_end() || self.facts.has_invariants {
             return Ok(());
         }
         if self.facts.note_effects(event.actor, effects) {

@@ -153,7 +153,7 @@ impl ReceiveOrder {
         let actor = ActorId::from_number(known.actor);
         let mut line = String::new();
         let mut again = |order: &Order| {
-            let way = Finding::of(stepper, &order.events, End::Finished);
+            let counterexample = Finding::of(stepper, &order.events, End::Finished);
             let received = stepper.received().into_iter();
             let own: Vec<_> = received.filter(|one| one.by == actor).collect();
             let at = own.get(position)?.location;
@@ -166,8 +166,8 @@ impl ReceiveOrder {
                 .then(|| TakenOrder {
                     names: sources.iter().map(name).collect(),
                     sources,
-                    replay: way.replay,
-                    steps: way.steps,
+                    replay: counterexample.replay,
+                    steps: counterexample.steps,
                 })
         };
         let orders = again(other).zip(again(&known.first));

@@ -20,7 +20,7 @@ use crate::clock::Stopwatch;
 use crate::drive::Halt;
 use crate::facts::Facts;
 use crate::independence::Lists;
-use crate::jobs::{Job, Look, Ran, Sight, User, Worker};
+use crate::jobs::{Job, JobLog, JobResult, RecordingObserver, User, Worker};
 use crate::seeded::Seeded;
 use crate::state::State;
 use crate::threads::{Done, Exchange, Threads, do_job, without_bounds, work};
@@ -35,7 +35,7 @@ const LOOKED_AT: usize = 64;
 struct Owner<'a, C: Collector> {
     state: State,
     worker: Worker<'a, C>,
-    exchange: &'a Exchange<C::Seen>,
+    exchange: &'a Exchange<C::Observation>,
     options: &'a Options,
     collector: &'a mut C,
     lists: Lists,
@@ -58,8 +58,8 @@ pub(crate) fn run<C: Collector>(
 ) -> (Stepper, State, Option<Halt>) {
     let exchange = Exchange::new(state.lists.clone());
     let own_options = without_bounds(options);
-    let sight: Rc<RefCell<Sight<C::Seen>>> = Rc::default();
-    let mut look = Look::<C>(Rc::clone(&sight));
+    let sight: Rc<RefCell<JobLog<C::Observation>>> = Rc::default();
+    let mut look = RecordingObserver::<C>(Rc::clone(&sight));
     let walk = Walk::new(stepper, &own_options, &mut look, watch);
     let mut owner = Owner {
         facts: Arc::new(state.facts.clone()),
@@ -169,7 +169,7 @@ impl<C: Collector> Owner<'_, C> {
     }
 
     /// Waits for a job, doing others meanwhile.
-    fn wait_for(&mut self, number: u32) -> Result<Ran<C::Seen>, Halt> {
+    fn wait_for(&mut self, number: u32) -> Result<JobResult<C::Observation>, Halt> {
         loop {
             match self.exchange.take(number) {
                 (Some(done), _) => return self.open(done),
@@ -188,22 +188,22 @@ impl<C: Collector> Owner<'_, C> {
         }
     }
 
-    fn run_here(&mut self, job: &Job) -> Result<Ran<C::Seen>, Halt> {
+    fn run_here(&mut self, job: &Job) -> Result<JobResult<C::Observation>, Halt> {
         let done = do_job(&mut self.worker, job);
         self.open(done)
     }
 
     /// The run, or why there is none.
-    fn open(&mut self, done: Done<C::Seen>) -> Result<Ran<C::Seen>, Halt> {
+    fn open(&mut self, done: Done<C::Observation>) -> Result<JobResult<C::Observation>, Halt> {
         match done {
-            Done::Ran(ran) => Ok(ran),
+            Done::JobResult(ran) => Ok(ran),
             Done::Halted(halt, facts, users) => {
                 if matches!(halt, Halt::Again) {
                     // The users of barriers are noted here, and one actor too many came first.
                     self.learn(&users)?;
                     self.state.facts.take_choosers(&facts);
-                    self.state.facts.wary = facts.wary;
-                    self.state.facts.watched |= facts.watched;
+                    self.state.facts.may_have_effects = facts.may_have_effects;
+                    self.state.facts.has_invariants |= facts.has_invariants;
                 }
                 Err(halt)
             }
@@ -212,7 +212,7 @@ impl<C: Collector> Owner<'_, C> {
     }
 
     /// Puts what a job tells into the trees, as the sequential search does.
-    fn take_in(&mut self, job: &Job, mut ran: Ran<C::Seen>) -> Result<(), Halt> {
+    fn take_in(&mut self, job: &Job, mut ran: JobResult<C::Observation>) -> Result<(), Halt> {
         if self.state.thorough && !ran.thorough_at_first {
             // It was handed out before anybody knew that all races have to be looked at.
             ran = self.run_again(job, u64::MAX)?;
@@ -246,7 +246,7 @@ impl<C: Collector> Owner<'_, C> {
     }
 
     /// Does a job here, with all that is known by now, and with no more runs than these.
-    fn run_again(&mut self, job: &Job, runs_max: u64) -> Result<Ran<C::Seen>, Halt> {
+    fn run_again(&mut self, job: &Job, runs_max: u64) -> Result<JobResult<C::Observation>, Halt> {
         let job = Job {
             thorough: self.state.thorough,
             runs_max,
@@ -255,7 +255,7 @@ impl<C: Collector> Owner<'_, C> {
         self.run_here(&job)
     }
 
-    fn take_over(&mut self, job: &Job, ran: &Ran<C::Seen>) -> Result<(), Halt> {
+    fn take_over(&mut self, job: &Job, ran: &JobResult<C::Observation>) -> Result<(), Halt> {
         self.exchange.lists.bring_to(&mut self.lists);
         let state = &mut self.state;
         let (place, leaf) = (state.path.len(), job.path.len());

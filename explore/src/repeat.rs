@@ -14,7 +14,7 @@ const STEPS_MAX: usize = 10_000;
 
 /// The part of a step that is compared.
 #[derive(PartialEq, Eq)]
-struct Seen {
+struct ObservedStep {
     /// The steps of all actors that were enabled before it.
     offers: Vec<(u32, Offer)>,
     name: String,
@@ -57,7 +57,7 @@ type Pick<'a> = dyn FnMut(&Stepper, &[(u32, Offer)]) -> Option<(u32, u32)> + 'a;
 /// Takes a run whose steps are picked, and then the same steps again.
 fn compare(stepper: &mut Stepper, pick: &mut Pick<'_>) -> Result<(), String> {
     stepper.restart();
-    let mut steps: Vec<(u32, u32, Seen)> = Vec::new();
+    let mut steps: Vec<(u32, u32, ObservedStep)> = Vec::new();
     while steps.len() < STEPS_MAX {
         let Some((actor, choice)) = pick(stepper, &offers(stepper)) else {
             break;
@@ -114,14 +114,14 @@ fn compare_sends(stepper: &Stepper, before: &[SendCall]) -> Result<(), String> {
 }
 
 /// Takes a step and writes down what is compared. `None` if it is not possible.
-fn take(stepper: &mut Stepper, actor: u32, choice: u32) -> Option<Seen> {
+fn take(stepper: &mut Stepper, actor: u32, choice: u32) -> Option<ObservedStep> {
     let offers = offers(stepper);
     let name = stepper.name_of(actor);
     let line = stepper
         .line_of(actor)
         .map_or_else(String::new, |at| format!("{}:{}", at.file(), at.line()));
     let executed = stepper.execute(actor, choice)?;
-    Some(Seen {
+    Some(ObservedStep {
         offers,
         name,
         line,
@@ -153,8 +153,8 @@ fn ended(stepper: &Stepper) -> Ended {
 }
 
 /// Describes the difference between two executions of a step.
-fn difference(position: usize, before: &Seen, again: Option<&Seen>) -> String {
-    let Seen { name, line, .. } = before;
+fn difference(position: usize, before: &ObservedStep, again: Option<&ObservedStep>) -> String {
+    let ObservedStep { name, line, .. } = before;
     let at = if line.is_empty() {
         name.clone()
     } else {

@@ -43,7 +43,7 @@ pub fn retrace(stepper: &mut Stepper, run: &[Observed]) -> Result<Schedule, NotR
         }
         let taken = match step {
             Observed::Arrival(queue) => retrace.arrival(queue),
-            Observed::Look(actor) => retrace.look(actor.number() - 1),
+            Observed::Poll(actor) => retrace.look(actor.number() - 1),
             Observed::Transition(event) => retrace.transition(event),
         };
         taken.map_err(|problem| NotRetraced { position, problem })?;

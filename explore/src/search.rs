@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use sim_core::{Schedule, Stepper};
 
-use crate::drive::{self, Ended, Through};
+use crate::drive::{self, Ended, ObserverAdapter};
 use crate::orders::{Orders, ReceiveOrder, Taken};
 use crate::state::State;
 use crate::{Checkpoint, Event, Finding, Options, Path, Statistics, Threads, finding, spinning};
@@ -70,13 +70,13 @@ pub trait Observer {
 /// collects what was seen in one place, in an order that does not depend on the number of threads.
 pub trait Collector {
     /// The observation of one run.
-    type Seen: Send;
+    type Observation: Send;
 
     /// Looks at a run that is over.
-    fn look(run: &Run<'_>) -> Self::Seen;
+    fn look(run: &Run<'_>) -> Self::Observation;
 
     /// Takes the observation of a run. `Break` stops the search.
-    fn collect(&mut self, seen: Self::Seen) -> ControlFlow<()>;
+    fn collect(&mut self, seen: Self::Observation) -> ControlFlow<()>;
 
     /// Looks at a run and takes the observation, where both are done in one place.
     fn look_and_collect(&mut self, run: &Run<'_>) -> ControlFlow<()> {
@@ -92,10 +92,10 @@ pub trait Collector {
 }
 
 /// The events of a run with a finding, and how it ended.
-pub(crate) type Way = (Vec<Event>, End);
+pub(crate) type Counterexample = (Vec<Event>, End);
 
 /// The part of a run with a finding that is kept.
-pub(crate) fn way(run: &Run<'_>) -> Way {
+pub(crate) fn counterexample(run: &Run<'_>) -> Counterexample {
     let events = run.path.events();
     let events = match run.end {
         End::Spinning => spinning::shortened(events),
@@ -108,7 +108,7 @@ pub(crate) fn way(run: &Run<'_>) -> Way {
 #[derive(Debug)]
 struct Finder<'a> {
     options: &'a Options,
-    found: Vec<Way>,
+    found: Vec<Counterexample>,
     /// Orders in which actors receive from any source. A repeated run adds nothing.
     orders: Orders,
     /// Number of findings whose runs are not repeated if the search is continued.
@@ -116,7 +116,7 @@ struct Finder<'a> {
 }
 
 impl<'a> Finder<'a> {
-    const fn new(options: &'a Options, found: Vec<Way>, orders: Orders) -> Self {
+    const fn new(options: &'a Options, found: Vec<Counterexample>, orders: Orders) -> Self {
         Self {
             options,
             orders,
@@ -127,10 +127,10 @@ impl<'a> Finder<'a> {
 }
 
 impl Collector for Finder<'_> {
-    type Seen = (Option<Way>, Option<Box<Taken>>);
+    type Observation = (Option<Counterexample>, Option<Box<Taken>>);
 
-    fn look(run: &Run<'_>) -> Self::Seen {
-        let found = finding::is_finding(run.end).then(|| way(run));
+    fn look(run: &Run<'_>) -> Self::Observation {
+        let found = finding::is_finding(run.end).then(|| counterexample(run));
         (found, Taken::in_run(run))
     }
 
@@ -141,7 +141,7 @@ impl Collector for Finder<'_> {
         self.collect(Self::look(run))
     }
 
-    fn collect(&mut self, (found, taken): Self::Seen) -> ControlFlow<()> {
+    fn collect(&mut self, (found, taken): Self::Observation) -> ControlFlow<()> {
         if let Some(taken) = taken {
             self.orders.note(&taken);
         }
@@ -219,7 +219,7 @@ const NOT_AGAIN: &str =
 #[must_use]
 pub fn check(stepper: Stepper, options: &Options) -> Report {
     let mut finder = Finder::new(options, Vec::new(), Orders::default());
-    let ended = drive::alone(stepper, options, &mut Through(&mut finder));
+    let ended = drive::alone(stepper, options, &mut ObserverAdapter(&mut finder));
     report(ended, finder)
 }
 

@@ -15,7 +15,7 @@ use std::ops::ControlFlow;
 use sim_core::Stepper;
 
 use crate::finding::is_finding;
-use crate::search::Way;
+use crate::search::Counterexample;
 use crate::{
     Bound, Finding, FindingKind, Observer, Options, Reduction, Run, explore, minimise, search,
 };
@@ -23,7 +23,7 @@ use crate::{
 /// The first run with the same finding.
 struct Same<'a> {
     wanted: &'a Finding,
-    way: Option<Way>,
+    counterexample: Option<Counterexample>,
 }
 
 impl Observer for Same<'_> {
@@ -39,7 +39,7 @@ impl Observer for Same<'_> {
                 FindingKind::Leftovers(_) => run.end == crate::End::Leftovers,
             };
         if is_same {
-            self.way = Some(search::way(run));
+            self.counterexample = Some(search::counterexample(run));
             return ControlFlow::Break(());
         }
         ControlFlow::Continue(())
@@ -95,15 +95,15 @@ fn shorter(
     };
     let mut same = Same {
         wanted: best,
-        way: None,
+        counterexample: None,
     };
     let (statistics, broken) = explore(stepper, &options, &mut same);
     *left = left.saturating_sub(statistics.transitions);
-    let is_seen = same.way.is_some();
+    let is_seen = same.counterexample.is_some();
     let mut bounds = statistics.bounds.iter();
     let is_whole = !is_seen && broken.is_none() && bounds.all(|bound| bound == Bound::Depth);
     let again = same
-        .way
+        .counterexample
         .and_then(|(events, end)| Finding::again(stepper, &events, end));
     let found = again.map(|again| minimise(stepper, &again));
     let found = found.filter(|found| found.steps.len() < best.steps.len());

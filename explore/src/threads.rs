@@ -16,7 +16,7 @@ use sim_core::Stepper;
 
 use crate::clock::Stopwatch;
 use crate::facts::{Facts, SharedLists};
-use crate::jobs::{Job, Look, Ran, User, Worker};
+use crate::jobs::{Job, JobResult, RecordingObserver, User, Worker};
 use crate::walk::Walk;
 use crate::{Collector, Halt, Options};
 
@@ -47,7 +47,7 @@ impl fmt::Debug for Threads<'_> {
 #[derive(Debug)]
 pub(crate) enum Done<T> {
     /// The run is over.
-    Ran(Ran<T>),
+    JobResult(JobResult<T>),
     /// Its first run ended the search; the facts at that time, and the users of barriers in this
     /// run.
     Halted(Halt, Facts, Vec<User>),
@@ -161,9 +161,9 @@ impl<T> Exchange<T> {
 }
 
 /// Does a job, whatever happens.
-pub(crate) fn do_job<C: Collector>(worker: &mut Worker<'_, C>, job: &Job) -> Done<C::Seen> {
+pub(crate) fn do_job<C: Collector>(worker: &mut Worker<'_, C>, job: &Job) -> Done<C::Observation> {
     match catch_unwind(AssertUnwindSafe(|| worker.run(job))) {
-        Ok(Ok(ran)) => Done::Ran(ran),
+        Ok(Ok(ran)) => Done::JobResult(ran),
         Ok(Err(halt)) => {
             let facts = worker.walk.machine.facts.clone();
             Done::Halted(halt, facts, worker.take_users())
@@ -176,7 +176,7 @@ pub(crate) fn do_job<C: Collector>(worker: &mut Worker<'_, C>, job: &Job) -> Don
 pub(crate) fn work<C: Collector>(
     threads: &Threads<'_>,
     options: &Options,
-    exchange: &Exchange<C::Seen>,
+    exchange: &Exchange<C::Observation>,
 ) {
     (threads.around)(&mut || {
         let options = Options {
@@ -185,7 +185,7 @@ pub(crate) fn work<C: Collector>(
             ..without_bounds(options)
         };
         let sight = Rc::default();
-        let mut look = Look::<C>(Rc::clone(&sight));
+        let mut look = RecordingObserver::<C>(Rc::clone(&sight));
         let stepper = match catch_unwind(AssertUnwindSafe(|| (threads.make)())) {
             Ok(stepper) => stepper,
             Err(panic) => return refuse_all(exchange, panic),

@@ -146,9 +146,9 @@ fn stepper(roles: &[Role]) -> Stepper {
 type Outcome = (Vec<Vec<usize>>, End);
 
 #[derive(Default)]
-struct Seen(BTreeSet<Class>, BTreeSet<Outcome>);
+struct Observation(BTreeSet<Class>, BTreeSet<Outcome>);
 
-impl Observer for Seen {
+impl Observer for Observation {
     fn look(&mut self, run: &Run<'_>) -> ControlFlow<()> {
         self.0.insert(run.path.class());
         self.1.insert((TOLD.with_borrow(Clone::clone), run.end));
@@ -160,14 +160,14 @@ impl Observer for Seen {
     }
 }
 
-fn search(roles: &[Role], reduction: Reduction) -> (Seen, Statistics) {
+fn search(roles: &[Role], reduction: Reduction) -> (Observation, Statistics) {
     let options = Options {
         reduction,
         traces_max: RUNS_MAX,
         depth_max: 200,
         ..Options::default()
     };
-    let mut seen = Seen::default();
+    let mut seen = Observation::default();
     let (statistics, broken) = explore(&mut stepper(roles), &options, &mut seen);
     assert_eq!(broken, None, "{reduction:?}: {roles:?}");
     assert_eq!(statistics.cut, 0, "every loop ends: {roles:?}");

@@ -11,12 +11,12 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use explore::{Class, Options, Reduction, Statistics, explore};
-use seen::Seen;
+use seen::Observation;
 use sim_core::Stepper;
 
 /// Explores and checks what must hold of every exploration.
 fn classes(mut stepper: Stepper, reduction: Reduction) -> (Statistics, BTreeSet<Class>) {
-    let mut seen = Seen::default();
+    let mut seen = Observation::default();
     let options = Options {
         reduction,
         ..Options::default()

@@ -7,12 +7,12 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use explore::{Options, Report, Verdict, check};
-use explored::{Seen, set};
+use explored::{Observation, set};
 use sim_core::{ActivityError, Actor, Simulation, Span, Stepper};
 
 fn explored(
     allow: fn(&mut Stepper),
-    program: impl Fn(&mut Simulation, &Seen) + Clone + 'static,
+    program: impl Fn(&mut Simulation, &Observation) + Clone + 'static,
 ) -> (Report, BTreeSet<String>) {
     explored::explored(|| Simulation::with_constant_model(2), allow, program)
 }
@@ -24,7 +24,7 @@ const fn ends(report: &Report) -> (u64, u64) {
 
 fn nothing(_: &mut Stepper) {}
 
-fn a_get_with_a_limit(simulation: &mut Simulation, seen: &Seen) {
+fn a_get_with_a_limit(simulation: &mut Simulation, seen: &Observation) {
     let mailbox = simulation.new_mailbox();
     let (from, notes) = (mailbox.clone(), Rc::clone(seen));
     simulation.spawn("sender", 0, move |_| async move {
@@ -125,7 +125,7 @@ fn work_may_take_longer_than_a_limit() {
 /// Nobody receives it, so its limit ends the wait: no deadlock.
 #[test]
 fn a_put_with_a_limit_that_nobody_receives_ends() {
-    let put = |simulation: &mut Simulation, seen: &Seen| {
+    let put = |simulation: &mut Simulation, seen: &Observation| {
         let (mailbox, notes) = (simulation.new_mailbox(), Rc::clone(seen));
         simulation.spawn_anonymous(0, move |_| async move {
             let end = mailbox.put_timeout(1, 8.0, Span::from_secs(1.0)).await;
@@ -237,7 +237,7 @@ fn host_1_fails(stepper: &mut Stepper) {
 /// answer is on its way, or after.
 #[test]
 fn a_host_may_fail_at_any_moment() {
-    let program = |simulation: &mut Simulation, seen: &Seen| {
+    let program = |simulation: &mut Simulation, seen: &Observation| {
         let answers = simulation.new_mailbox();
         let (same, notes) = (answers.clone(), Rc::clone(seen));
         simulation.spawn("worker", 1, move |me| worker(me, answers));

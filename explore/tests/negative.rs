@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use explore::{Class, Options, Reduction, SeededDefect, explore};
 use random::{Family, Program};
-use seen::Seen;
+use seen::Observation;
 
 fn classes(
     program: &Program,
@@ -22,7 +22,7 @@ fn classes(
         depth_max: 60,
         ..Options::default()
     };
-    let mut seen = Seen::default();
+    let mut seen = Observation::default();
     let (statistics, _) = explore(&mut random::stepper(program), &options, &mut seen);
     statistics.bounds.is_empty().then_some(seen.0)
 }

@@ -17,13 +17,13 @@ const RUNS_MAX: u64 = 300;
 
 /// Observations of a search.
 #[derive(Default)]
-struct Seen {
+struct Observation {
     classes: BTreeMap<Class, String>,
     states: BTreeSet<(Class, u64)>,
     ends: BTreeSet<End>,
 }
 
-impl Observer for Seen {
+impl Observer for Observation {
     fn look(&mut self, run: &Run<'_>) -> ControlFlow<()> {
         let text = || {
             let steps = run.path.events().iter();
@@ -51,8 +51,8 @@ impl Observer for Seen {
     }
 }
 
-fn search(program: &Program, options: &Options) -> Option<(Seen, Statistics)> {
-    let mut seen = Seen::default();
+fn search(program: &Program, options: &Options) -> Option<(Observation, Statistics)> {
+    let mut seen = Observation::default();
     let mut stepper = random::stepper(program);
     let (statistics, broken) = explore(&mut stepper, options, &mut seen);
     assert_eq!(broken, None, "{program:?}");
@@ -73,7 +73,7 @@ fn options(reduction: Reduction, traces_max: u64) -> Options {
 fn compare(name: &str, program: &Program, runs_max: u64) -> Option<Vec<String>> {
     let (judge, _) = search(program, &options(Reduction::Sleep, runs_max))?;
     let mut differences = Vec::new();
-    let mut check = |what: &str, seen: &Seen| {
+    let mut check = |what: &str, seen: &Observation| {
         let text = difference(what, seen, &judge);
         differences.extend(text.map(|text| format!("{name}: {text}\n  {program:?}")));
     };
@@ -103,12 +103,12 @@ fn compare(name: &str, program: &Program, runs_max: u64) -> Option<Vec<String>> 
 }
 
 /// Returns the difference between the observations of a search and those of the reference search.
-fn difference(what: &str, seen: &Seen, judge: &Seen) -> Option<String> {
+fn difference(what: &str, seen: &Observation, judge: &Observation) -> Option<String> {
     let same_classes = seen.classes.keys().eq(judge.classes.keys());
     if same_classes && seen.states == judge.states && seen.ends == judge.ends {
         return None;
     }
-    let only = |from: &Seen, other: &Seen| {
+    let only = |from: &Observation, other: &Observation| {
         let runs = from.classes.iter();
         let runs = runs.filter(|(class, _)| !other.classes.contains_key(class));
         runs.take(3)

@@ -20,13 +20,13 @@ use sim_core::Stepper;
 struct Runs(Vec<(Class, End)>);
 
 impl Collector for Runs {
-    type Seen = (Class, End);
+    type Observation = (Class, End);
 
-    fn look(run: &Run<'_>) -> Self::Seen {
+    fn look(run: &Run<'_>) -> Self::Observation {
         (run.path.class(), run.end)
     }
 
-    fn collect(&mut self, seen: Self::Seen) -> ControlFlow<()> {
+    fn collect(&mut self, seen: Self::Observation) -> ControlFlow<()> {
         self.0.push(seen);
         ControlFlow::Continue(())
     }

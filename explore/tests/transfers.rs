@@ -9,12 +9,12 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use explore::{Report, Verdict};
-use explored::{Seen, set};
+use explored::{Observation, set};
 use sim_core::{Activity, Mailbox, Simulation, Stepper};
 
 fn explored(
     allow: impl Fn(&mut Stepper),
-    program: impl Fn(&mut Simulation, &Seen) + Clone + 'static,
+    program: impl Fn(&mut Simulation, &Observation) + Clone + 'static,
 ) -> (Report, BTreeSet<String>) {
     explored::explored(wire::two_hosts, allow, program)
 }
@@ -22,10 +22,10 @@ fn explored(
 fn lasting(_: &mut Stepper) {}
 
 /// One actor puts and the other gets; when both have posted that, each does something more.
-fn pair<P, G>(put: P, get: G) -> impl Fn(&mut Simulation, &Seen) + Clone + 'static
+fn pair<P, G>(put: P, get: G) -> impl Fn(&mut Simulation, &Observation) + Clone + 'static
 where
-    P: AsyncFn(Activity, Mailbox, Seen) + Clone + 'static,
-    G: AsyncFn(Activity, Mailbox, Seen) + Clone + 'static,
+    P: AsyncFn(Activity, Mailbox, Observation) + Clone + 'static,
+    G: AsyncFn(Activity, Mailbox, Observation) + Clone + 'static,
 {
     move |simulation, seen| {
         let [data, talk] = [simulation.new_mailbox(), simulation.new_mailbox()];
@@ -46,11 +46,11 @@ where
     }
 }
 
-fn note(seen: &Seen, what: &str, value: impl std::fmt::Debug) {
+fn note(seen: &Observation, what: &str, value: impl std::fmt::Debug) {
     seen.borrow_mut().insert(format!("{what}: {value:?}"));
 }
 
-async fn waits(activity: Activity, _: Mailbox, _: Seen) {
+async fn waits(activity: Activity, _: Mailbox, _: Observation) {
     activity.wait().await.ok();
 }
 
@@ -127,7 +127,7 @@ fn a_cancellation_catches_a_transfer_or_comes_too_late() {
 /// The failure comes before, on the way, or after; both sides are told the same.
 #[test]
 fn a_link_fails_under_a_transfer() {
-    let told = async |side: &str, activity: Activity, seen: Seen| {
+    let told = async |side: &str, activity: Activity, seen: Observation| {
         note(&seen, side, activity.wait().await.is_ok());
     };
     let program = pair(
@@ -147,7 +147,7 @@ fn a_link_fails_under_a_transfer() {
 /// way can be seen.
 #[test]
 fn a_link_that_goes_off_later_fails_what_is_on_its_way() {
-    let program = |simulation: &mut Simulation, seen: &Seen| {
+    let program = |simulation: &mut Simulation, seen: &Observation| {
         let data = simulation.new_mailbox();
         let barrier = simulation.new_barrier(2);
         let (own, seen) = ((data.clone(), barrier.clone()), Rc::clone(seen));

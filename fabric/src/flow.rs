@@ -31,7 +31,7 @@ use mpi::channel::{Event, Packet, PacketHeader, Settings, Token};
 use sim_core::{ActorId, Blocked, Device, End, Kernel, KernelHandle, Span, Time, Work};
 
 use crate::last::LastPackets;
-use crate::ranks::{Carrier, Ranks, actor};
+use crate::ranks::{PacketTransport, Ranks, actor};
 use crate::slab::Slab;
 
 /// A packet on its way.
@@ -153,7 +153,7 @@ fn hand_over(kernel: &mut Kernel, ranks: &Ranks, source: u32, destination: u32, 
     if let Some(token) = packet.notify {
         ranks.tell(kernel, source, Event::Sent(token));
     }
-    ranks.bring(kernel, source, destination, packet);
+    ranks.deliver(kernel, source, destination, packet);
 }
 
 impl Tables {
@@ -322,7 +322,7 @@ impl fmt::Debug for Flow {
     }
 }
 
-impl Carrier for Flow {
+impl PacketTransport for Flow {
     fn ranks(&self) -> &Ranks {
         &self.ranks
     }

@@ -33,7 +33,7 @@ use crate::deliveries::Delivery;
 use crate::flow::{begins, message};
 use crate::knowledge::CausalityTracker;
 use crate::lanes::{OrderClass, TopicTable, queue_name};
-use crate::ranks::{Carrier, Ranks, actor};
+use crate::ranks::{PacketTransport, Ranks, actor};
 use crate::sends::ChosenSends;
 use crate::sleeps::Sleeps;
 
@@ -162,7 +162,7 @@ impl PacketQueues {
 
 /// Where a rank is with looking.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Look {
+enum PollState {
     /// It does not want to.
     No,
     /// It waits for its turn.
@@ -182,7 +182,7 @@ pub struct IdealFabric {
     ranks: Ranks,
     numbers: QueueNumbers,
     queues: RefCell<PacketQueues>,
-    looks: Vec<Cell<Look>>,
+    looks: Vec<Cell<PollState>>,
     sleeps: Sleeps,
     knowledge: Rc<CausalityTracker>,
     /// Messages received by receives and probes from any source.
@@ -208,7 +208,7 @@ impl IdealFabric {
             numbers,
             knowledge: CausalityTracker::new(port.clone(), ranks, chooses_sends),
             queues: RefCell::new(PacketQueues::new(ranks)),
-            looks: vec![Cell::new(Look::No); ranks as usize],
+            looks: vec![Cell::new(PollState::No); ranks as usize],
             sleeps: Sleeps::default(),
             received: RefCell::default(),
             processes: RefCell::default(),
@@ -229,7 +229,7 @@ impl IdealFabric {
         own.queues.get_mut().clear();
         own.sleeps = Sleeps::default();
         for look in &own.looks {
-            look.set(Look::No);
+            look.set(PollState::No);
         }
         own.received.get_mut().clear();
         own.processes.get_mut().clear();
@@ -258,12 +258,12 @@ impl IdealFabric {
 
     fn wants_to_look(&self, rank: u32) -> bool {
         let look = self.looks.get(rank as usize);
-        look.is_some_and(|look| look.get() == Look::Asked)
+        look.is_some_and(|look| look.get() == PollState::Asked)
     }
 
     fn grant_look(&self, rank: u32) {
         if let Some(look) = self.looks.get(rank as usize) {
-            look.set(Look::Granted);
+            look.set(PollState::Granted);
         }
     }
 }
@@ -347,7 +347,7 @@ impl ExplorableDevice for IdealFabric {
             call,
         });
         self.ranks
-            .bring(kernel, key.source, key.destination, packet);
+            .deliver(kernel, key.source, key.destination, packet);
     }
 
     fn causes(&self, queue: u32, into: &mut Vec<u32>) {
@@ -485,7 +485,7 @@ impl fmt::Debug for IdealFabric {
     }
 }
 
-impl Carrier for IdealFabric {
+impl PacketTransport for IdealFabric {
     fn ranks(&self) -> &Ranks {
         &self.ranks
     }
@@ -552,10 +552,10 @@ impl Carrier for IdealFabric {
     fn may_look(&self, rank: u32) -> bool {
         let look = &self.looks[rank as usize];
         match look.get() {
-            Look::No => look.set(Look::Asked),
-            Look::Asked => {}
-            Look::Granted => {
-                look.set(Look::No);
+            PollState::No => look.set(PollState::Asked),
+            PollState::Asked => {}
+            PollState::Granted => {
+                look.set(PollState::No);
                 return true;
             }
         }

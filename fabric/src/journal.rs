@@ -64,7 +64,7 @@ impl Journal {
 
     /// Notes that a rank looks whether something has arrived.
     pub(crate) fn note_look(&mut self, rank: u32) {
-        let look = Observed::Look(actor(rank));
+        let look = Observed::Poll(actor(rank));
         self.steps.borrow_mut().push(look);
     }
 }

@@ -52,7 +52,7 @@ use settings::LogGopsParameters;
 use sim_core::{ActorId, Blocked, Device, End, Kernel, KernelHandle, Span, Time, Work};
 
 use crate::flow::{begins, message};
-use crate::ranks::{Carrier, Ranks, actor};
+use crate::ranks::{PacketTransport, Ranks, actor};
 use crate::slab::Slab;
 
 /// Costs of a packet at one end.
@@ -309,7 +309,7 @@ impl LogGops {
         else {
             unreachable!("only packets are received")
         };
-        self.ranks.bring(kernel, source, destination, packet);
+        self.ranks.deliver(kernel, source, destination, packet);
     }
 
     fn own(&self, rank: u32, what: What) {
@@ -546,7 +546,7 @@ impl Device for LogGops {
     }
 }
 
-impl Carrier for LogGops {
+impl PacketTransport for LogGops {
     fn ranks(&self) -> &Ranks {
         &self.ranks
     }

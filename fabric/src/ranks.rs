@@ -42,7 +42,7 @@ pub trait Fabric {
     fn record(&self, steps: Rc<RefCell<Vec<Observed>>>);
 }
 
-impl<C: Carrier + 'static> Fabric for C {
+impl<C: PacketTransport + 'static> Fabric for C {
     fn process(self: Rc<Self>, rank: u32) -> Rc<Process> {
         let channel = RankChannel {
             causes: self.knowledge().map(|all| all.of(rank)),
@@ -59,7 +59,7 @@ impl<C: Carrier + 'static> Fabric for C {
     }
 
     fn take_capture(&self) -> Option<Capture> {
-        Carrier::take_capture(self)
+        PacketTransport::take_capture(self)
     }
 
     fn record(&self, steps: Rc<RefCell<Vec<Observed>>>) {
@@ -75,7 +75,7 @@ pub(crate) const fn actor(rank: u32) -> ActorId {
 }
 
 /// Transport of packets, which differs between devices.
-pub(crate) trait Carrier: Device {
+pub(crate) trait PacketTransport: Device {
     fn ranks(&self) -> &Ranks;
 
     fn post(&self, rank: u32, peer: u32, packet: Packet);
@@ -103,7 +103,7 @@ pub(crate) trait Carrier: Device {
     /// See [`RemoteMemory::expect`].
     fn expect(&self, _rank: u32, _peer: u32, _receive: Token, _length: u64) {}
 
-    /// Returns true if [`Carrier::before_poll`] has nothing to do.
+    /// Returns true if [`PacketTransport::before_poll`] has nothing to do.
     fn is_quiet(&self, _rank: u32) -> bool {
         true
     }
@@ -286,7 +286,13 @@ impl Ranks {
     /// Delivers a packet: to the rank, or back to its sender if that asks a rank for a connection
     /// that is gone.
     #[inline(always)]
-    pub(crate) fn bring(&self, kernel: &mut Kernel, source: u32, destination: u32, packet: Packet) {
+    pub(crate) fn deliver(
+        &self,
+        kernel: &mut Kernel,
+        source: u32,
+        destination: u32,
+        packet: Packet,
+    ) {
         let pair = u64::from(source) << 32 | u64::from(destination);
         kernel.mix_digest(pair, label(&packet));
         if let Some(journal) = &mut *self.journal.borrow_mut() {
@@ -466,7 +472,7 @@ struct RankChannel<C> {
     causes: Option<RankCauses>,
 }
 
-impl<C: Carrier> Channel for RankChannel<C> {
+impl<C: PacketTransport> Channel for RankChannel<C> {
     fn rank(&self) -> u32 {
         self.rank
     }
@@ -518,7 +524,7 @@ impl<C: Carrier> Channel for RankChannel<C> {
     }
 }
 
-impl<C: Carrier> RankHost for RankChannel<C> {
+impl<C: PacketTransport> RankHost for RankChannel<C> {
     fn now(&self) -> f64 {
         self.device.ranks().port.now().as_secs()
     }
@@ -561,7 +567,7 @@ impl<C: Carrier> RankHost for RankChannel<C> {
     }
 }
 
-impl<C: Carrier> RemoteMemory for RankChannel<C> {
+impl<C: PacketTransport> RemoteMemory for RankChannel<C> {
     fn offer(&self, peer: u32, send: Token, message: &Buffer) {
         self.device.offer(self.rank, peer, send, message);
     }
@@ -571,13 +577,13 @@ impl<C: Carrier> RemoteMemory for RankChannel<C> {
     }
 }
 
-impl<C: Carrier> ConnectionLifecycle for RankChannel<C> {
+impl<C: PacketTransport> ConnectionLifecycle for RankChannel<C> {
     fn shut(&self) {
         self.device.ranks().shut(self.rank);
     }
 }
 
-impl<C: Carrier> ExplorationHooks for RankChannel<C> {
+impl<C: PacketTransport> ExplorationHooks for RankChannel<C> {
     fn may_look(&self) -> bool {
         if let Some(journal) = &mut *self.device.ranks().journal.borrow_mut() {
             journal.note_look(self.rank);

@@ -36,7 +36,7 @@ use rdma::Capture;
 use sim_core::{ActorId, Blocked, Device, End, HostId, Kernel, KernelHandle, Span, Work};
 
 use crate::flow::{begins, label};
-use crate::ranks::{Carrier, Ranks, actor};
+use crate::ranks::{PacketTransport, Ranks, actor};
 use crate::slab::Slab;
 use state::VerbsState;
 
@@ -159,7 +159,7 @@ impl Device for VerbsFabric {
         match job {
             Job::ToItself { rank, packet } => {
                 let notify = packet.notify;
-                self.ranks.bring(kernel, rank, rank, packet);
+                self.ranks.deliver(kernel, rank, rank, packet);
                 if let Some(token) = notify {
                     self.ranks.tell(kernel, rank, Event::Sent(token));
                 }
@@ -203,7 +203,7 @@ impl fmt::Debug for VerbsFabric {
     }
 }
 
-impl Carrier for VerbsFabric {
+impl PacketTransport for VerbsFabric {
     fn ranks(&self) -> &Ranks {
         &self.ranks
     }

@@ -10,7 +10,7 @@ use super::problem::Problem;
 use super::reference::ReferenceSolver;
 use super::state::{Owner, owner};
 use super::uses::{COUPLED, Use};
-use super::{GONE, LONE, Solver, Way};
+use super::{GONE, LONE, Method, Solver};
 
 impl Solver {
     /// Computes everything again that the solver keeps, after [`Solver::solve`].
@@ -36,7 +36,7 @@ impl Solver {
                 .flat_map(|slot| uses(slot).iter().map(|known| (*slot, known))),
         );
         let present = [coupled, lone].concat();
-        if self.way == Way::Incremental {
+        if self.method == Method::Incremental {
             self.incremental.check(tolerance);
         }
         let mut problem = Problem::default();

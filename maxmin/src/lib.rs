@@ -103,7 +103,7 @@ pub struct Solver {
     /// Number of flows that share.
     count: usize,
     merger: UseMerger,
-    way: Way,
+    method: Method,
     plain: Plain,
     incremental: Incremental,
     changed: bool,
@@ -115,12 +115,12 @@ pub struct Solver {
     wasted: usize,
     /// In tests: always this way.
     #[cfg(test)]
-    forced: Option<Way>,
+    forced: Option<Method>,
 }
 
 /// Method that keeps the rates up to date.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Way {
+enum Method {
     Plain,
     Incremental,
 }
@@ -176,7 +176,7 @@ impl Solver {
             coupled: Vec::new(),
             count: 0,
             merger: UseMerger::new(capacities),
-            way: Way::Plain,
+            method: Method::Plain,
             plain: Plain::new(),
             incremental: Incremental::new(capacities),
             changed: false,
@@ -284,7 +284,7 @@ impl Solver {
         lone::couple(&flow.uses, &mut self.capacities);
         flow.position = state::index(self.coupled.len());
         self.coupled.push(slot);
-        if self.way == Way::Incremental {
+        if self.method == Method::Incremental {
             let left = flow.progress.left(now);
             let arrival = flow.arrival(slot, &self.capacities, left);
             self.incremental.enter(&arrival, now);
@@ -305,9 +305,9 @@ impl Solver {
         self.changes += 1;
         self.count -= 1;
         self.coupled[position as usize] = GONE;
-        let left = match self.way {
-            Way::Plain => flow.progress.left(now),
-            Way::Incremental => self.incremental.leave(slot, now),
+        let left = match self.method {
+            Method::Plain => flow.progress.left(now),
+            Method::Incremental => self.incremental.leave(slot, now),
         };
         self.close_gaps();
         left
@@ -336,7 +336,7 @@ impl Solver {
             return;
         }
         self.changes += 1;
-        if self.way == Way::Incremental {
+        if self.method == Method::Incremental {
             let left = self.incremental.leave(slot, now);
             let arrival = flow.arrival(slot, &self.capacities, left);
             self.incremental.enter(&arrival, now);
@@ -353,7 +353,7 @@ impl Solver {
             return;
         }
         self.changes += 1;
-        if self.way == Way::Incremental {
+        if self.method == Method::Incremental {
             self.incremental.set_capacity(number, capacity, now);
         }
     }
@@ -379,11 +379,11 @@ impl Solver {
     fn solve_coupled(&mut self, now: f64) {
         let (arrivals, changes) = (self.arrivals, self.changes);
         (self.arrivals, self.changes) = (0, 0);
-        match (self.way, self.better_way(arrivals, changes)) {
-            (Way::Plain, Way::Plain) => self.solve_plain(now),
-            (Way::Plain, Way::Incremental) => self.become_incremental(now),
-            (Way::Incremental, Way::Incremental) => self.incremental.solve(now),
-            (Way::Incremental, Way::Plain) => self.become_plain(now),
+        match (self.method, self.cheaper_method(arrivals, changes)) {
+            (Method::Plain, Method::Plain) => self.solve_plain(now),
+            (Method::Plain, Method::Incremental) => self.become_incremental(now),
+            (Method::Incremental, Method::Incremental) => self.incremental.solve(now),
+            (Method::Incremental, Method::Plain) => self.become_plain(now),
         }
     }
 
@@ -391,27 +391,27 @@ impl Solver {
     ///
     /// Nobody knows what is to come. So the plain way goes on until what it has wasted would have
     /// paid for the other one, which costs at most twice what is possible.
-    fn better_way(&mut self, arrivals: usize, changes: usize) -> Way {
+    fn cheaper_method(&mut self, arrivals: usize, changes: usize) -> Method {
         if self.plain.shares_by_bottleneck() {
-            return Way::Plain;
+            return Method::Plain;
         }
         #[cfg(test)]
-        if let Some(way) = self.forced {
-            return way;
+        if let Some(method) = self.forced {
+            return method;
         }
         let many = arrivals > BATCH_MIN && arrivals > self.count / BATCH_PART;
         if self.count <= FEW || many {
             self.wasted = 0;
-            return Way::Plain;
+            return Method::Plain;
         }
-        if self.way == Way::Plain {
+        if self.method == Method::Plain {
             self.wasted += self.count.saturating_sub(FLOWS_PER_EVENT * changes);
             if self.wasted <= FLOWS_PER_BUILD * self.count {
-                return Way::Plain;
+                return Method::Plain;
             }
             self.wasted = 0;
         }
-        Way::Incremental
+        Method::Incremental
     }
 
     fn solve_plain(&mut self, now: f64) {
@@ -420,7 +420,7 @@ impl Solver {
     }
 
     fn become_incremental(&mut self, now: f64) {
-        self.way = Way::Incremental;
+        self.method = Method::Incremental;
         // Its buffers are as large as the problem.
         self.plain = Plain::new();
         for slot in self.coupled.iter().filter(|slot| **slot != GONE) {
@@ -433,7 +433,7 @@ impl Solver {
     }
 
     fn become_plain(&mut self, now: f64) {
-        self.way = Way::Plain;
+        self.method = Method::Plain;
         for slot in self.coupled.iter().filter(|slot| **slot != GONE) {
             let left = self.incremental.remaining(*slot, now);
             self.flows[*slot as usize].progress = Progress::new(left, now);
@@ -461,7 +461,7 @@ impl Solver {
     #[inline]
     pub fn remaining(&mut self, slot: u32, now: f64) -> f64 {
         let flow = &self.flows[slot as usize];
-        if flow.position == LONE || self.way == Way::Plain {
+        if flow.position == LONE || self.method == Method::Plain {
             flow.progress.left(now)
         } else {
             self.incremental.remaining(slot, now)
@@ -473,7 +473,7 @@ impl Solver {
     #[must_use]
     pub fn rate(&self, slot: u32) -> f64 {
         let flow = &self.flows[slot as usize];
-        if flow.position == LONE || self.way == Way::Plain {
+        if flow.position == LONE || self.method == Method::Plain {
             flow.progress.rate()
         } else {
             self.incremental.rate(slot)
@@ -491,9 +491,9 @@ impl Solver {
     /// The same, infinite if there is none.
     #[inline]
     pub fn next_s(&self) -> f64 {
-        let coupled = match self.way {
-            Way::Plain => self.plain.next_s(),
-            Way::Incremental => self.incremental.next_s(),
+        let coupled = match self.method {
+            Method::Plain => self.plain.next_s(),
+            Method::Incremental => self.incremental.next_s(),
         };
         least(coupled, self.lone.next_s())
     }
@@ -505,9 +505,9 @@ impl Solver {
             self.flows[slot as usize].progress = Progress::NONE;
             flows.push(slot);
         }
-        match self.way {
-            Way::Plain => self.plain.due(&mut self.flows, &self.coupled, last, flows),
-            Way::Incremental => self.incremental.due(last, flows),
+        match self.method {
+            Method::Plain => self.plain.due(&mut self.flows, &self.coupled, last, flows),
+            Method::Incremental => self.incremental.due(last, flows),
         }
     }
 }

@@ -157,14 +157,14 @@ impl Incremental {
         let mut block = [0; BLOCK];
         let mut ways: [&[Element]; BLOCK] = [&[]; BLOCK];
         let users = &self.state.links[link].users[at..own.min(at + BLOCK)];
-        for ((number, way), user) in block.iter_mut().zip(&mut ways).zip(users) {
+        for ((number, method), user) in block.iter_mut().zip(&mut ways).zip(users) {
             let flow = &self.state.flows[user.flow()];
             *number = index(user.flow());
-            *way = &flow.elements[..flow.watched as usize];
+            *method = &flow.elements[..flow.watched as usize];
         }
         let mut seen = 0;
-        for way in ways {
-            for element in way.iter().step_by(ELEMENTS_PER_LINE) {
+        for method in ways {
+            for element in method.iter().step_by(ELEMENTS_PER_LINE) {
                 seen ^= element.link();
             }
         }

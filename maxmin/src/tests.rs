@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Solver, Way};
+use super::{Method, Solver};
 
 #[path = "../benches/networks/shapes.rs"]
 mod networks;
@@ -50,8 +50,8 @@ impl Churn {
     }
 
     /// Lets the solver go one way only.
-    fn forced(mut self, way: Option<Way>) -> Self {
-        self.solver.forced = way;
+    fn forced(mut self, method: Option<Method>) -> Self {
+        self.solver.forced = method;
         self
     }
 
@@ -161,7 +161,7 @@ const NETWORKS: [Network; 4] = [
     Network::Backbone(64),
 ];
 /// Either way alone, and both as the solver thinks fit.
-const WAYS: [Option<Way>; 3] = [None, Some(Way::Plain), Some(Way::Incremental)];
+const METHODS: [Option<Method>; 3] = [None, Some(Method::Plain), Some(Method::Incremental)];
 const WEIGHTS: [Weights; 3] = [Weights::Equal, Weights::RoundTrip, Weights::Random];
 
 #[test]
@@ -170,10 +170,10 @@ fn churn_on_all_networks() {
         for weights in WEIGHTS {
             for crosstraffic in [0.0, 0.05] {
                 for flows in [1, 7, 60, 250] {
-                    for way in WAYS {
+                    for method in METHODS {
                         let seed = u64::from(flows) + 17;
                         Churn::new(network, crosstraffic, weights, seed)
-                            .forced(way)
+                            .forced(method)
                             .run(flows, 60, flows == 60);
                     }
                 }
@@ -195,7 +195,7 @@ fn a_solve_that_is_given_up_starts_from_scratch() {
     for network in NETWORKS {
         for allowed in [0, 3, 20] {
             let mut churn =
-                Churn::new(network, 0.05, Weights::Random, 11).forced(Some(Way::Incremental));
+                Churn::new(network, 0.05, Weights::Random, 11).forced(Some(Method::Incremental));
             churn.solver.incremental.updates_max = Some(allowed);
             churn.run(60, 60, false);
         }
@@ -209,8 +209,8 @@ fn the_same_events_give_the_same_bits() {
 }
 
 /// Whatever can happen, in any order, with one solve for some of it.
-fn any_history(network: Network, crosstraffic: f64, seed: u64, way: Option<Way>) {
-    let mut churn = Churn::new(network, crosstraffic, Weights::Random, seed).forced(way);
+fn any_history(network: Network, crosstraffic: f64, seed: u64, method: Option<Method>) {
+    let mut churn = Churn::new(network, crosstraffic, Weights::Random, seed).forced(method);
     let mut running: Vec<u32> = Vec::new();
     let mut free: Vec<u32> = (0..150).rev().collect();
     for _ in 0..400 {
@@ -266,9 +266,9 @@ fn any_history(network: Network, crosstraffic: f64, seed: u64, way: Option<Way>)
 fn histories_of_all_kinds_of_events() {
     for (network, seed) in NETWORKS.into_iter().zip(0..) {
         for crosstraffic in [0.0, 0.05] {
-            for way in WAYS {
-                any_history(network, crosstraffic, seed, way);
-                any_history(network, crosstraffic, seed + 100, way);
+            for method in METHODS {
+                any_history(network, crosstraffic, seed, method);
+                any_history(network, crosstraffic, seed + 100, method);
             }
         }
     }
@@ -276,14 +276,14 @@ fn histories_of_all_kinds_of_events() {
 
 #[test]
 fn dates_in_closed_form() {
-    WAYS.into_iter().for_each(dates_with);
+    METHODS.into_iter().for_each(dates_with);
 }
 
-fn dates_with(way: Option<Way>) {
+fn dates_with(method: Option<Method>) {
     // Two flows over a link of 10, one of them bounded by 2: it takes 5 s for 10, the other 8 per
     // second.
     let mut solver = Solver::new(3);
-    solver.forced = way;
+    solver.forced = method;
     for (slot, bound, work) in [(0, 2.0, 10.0), (1, f64::INFINITY, 60.0)] {
         solver.declare(slot);
         solver.cross(slot, 2, 10.0, 1.0);
@@ -317,27 +317,27 @@ fn the_way_changes_with_the_traffic() {
             churn.start(batch * 200 + slot);
         }
         churn.solve();
-        ways.push(churn.solver.way);
+        ways.push(churn.solver.method);
         for _ in 0..190 {
             for slot in churn.ended() {
                 churn.stop(slot);
             }
             churn.solve();
-            if ways.last() != Some(&churn.solver.way) {
-                ways.push(churn.solver.way);
+            if ways.last() != Some(&churn.solver.method) {
+                ways.push(churn.solver.method);
             }
         }
     }
     ways.dedup();
-    let turns = [Way::Plain, Way::Incremental];
+    let turns = [Method::Plain, Method::Incremental];
     assert_eq!(ways, [turns, turns, turns].concat());
 }
 
 #[test]
 fn more_coefficients_than_can_be_numbered() {
-    for way in WAYS {
+    for method in METHODS {
         let mut solver = Solver::new(40);
-        solver.forced = way;
+        solver.forced = method;
         for slot in 0..60 {
             solver.declare(slot);
             for number in 0..40 {
@@ -363,7 +363,7 @@ fn a_link_that_gets_room_before_it_is_solved() {
     // flow without owner comes, and the link is still on the list, before the one that limits the
     // flow.
     let mut solver = Solver::new(2);
-    solver.forced = Some(Way::Incremental);
+    solver.forced = Some(Method::Incremental);
     let enter = |solver: &mut Solver, slot, link, bound, weight| {
         solver.declare(slot);
         solver.cross(slot, link, 10.0, 1.0);
@@ -388,7 +388,7 @@ fn a_link_that_gets_room_before_it_is_solved() {
 fn a_link_that_shrinks_below_what_others_take() {
     // Flow 0 has 4 through link 1, and flow 1 the other 6 of link 0. Then link 0 has 1 for both.
     let mut solver = Solver::new(2);
-    solver.forced = Some(Way::Incremental);
+    solver.forced = Some(Method::Incremental);
     for slot in 0..2 {
         solver.declare(slot);
         solver.cross(slot, 0, 10.0, 1.0);
@@ -407,9 +407,9 @@ fn a_link_that_shrinks_below_what_others_take() {
 
 #[test]
 fn a_flow_without_links_has_its_bound() {
-    for way in WAYS {
+    for method in METHODS {
         let mut solver = Solver::new(0);
-        solver.forced = way;
+        solver.forced = method;
         solver.declare(0);
         solver.enter(0, 1.0, 4.0, 8.0, 0.0);
         solver.solve(0.0);
@@ -418,9 +418,9 @@ fn a_flow_without_links_has_its_bound() {
 }
 
 /// Two flows on one link of 10 per second, with 10 and 30 to do: 2 s and 6 s at these rates.
-fn two_flows(way: Way) -> Solver {
+fn two_flows(method: Method) -> Solver {
     let mut solver = Solver::new(1);
-    solver.forced = Some(way);
+    solver.forced = Some(method);
     for (slot, work) in [(0, 10.0), (1, 30.0)] {
         solver.declare(slot);
         solver.cross(slot, 0, 10.0, 1.0);
@@ -432,34 +432,34 @@ fn two_flows(way: Way) -> Solver {
 
 #[test]
 fn what_is_due_leaves_the_date_of_the_next() {
-    for way in [Way::Plain, Way::Incremental] {
-        let mut solver = two_flows(way);
-        assert_eq!(solver.next(), Some(2.0), "{way:?}");
+    for method in [Method::Plain, Method::Incremental] {
+        let mut solver = two_flows(method);
+        assert_eq!(solver.next(), Some(2.0), "{method:?}");
         let mut due = Vec::new();
         solver.due(2.0, &mut due);
         assert_eq!((&due[..], solver.next()), (&[0][..], Some(6.0)));
         solver.due(5.0, &mut due);
         assert_eq!(due, [0]);
         solver.due(6.0, &mut due);
-        assert_eq!((&due[..], solver.next()), (&[0, 1][..], None), "{way:?}");
+        assert_eq!((&due[..], solver.next()), (&[0, 1][..], None), "{method:?}");
     }
 }
 
 #[test]
 fn what_is_overdue_has_nothing_left_and_ends_now() {
-    for way in [Way::Plain, Way::Incremental] {
+    for method in [Method::Plain, Method::Incremental] {
         let late = 7.0;
-        let mut solver = two_flows(way);
-        assert_eq!(solver.remaining(1, late), 0.0, "{way:?}");
+        let mut solver = two_flows(method);
+        assert_eq!(solver.remaining(1, late), 0.0, "{method:?}");
         solver.update(1, 2.0, f64::INFINITY, late);
         solver.solve(late);
-        assert_eq!(solver.next(), Some(late), "{way:?}");
-        assert_eq!(solver.leave(1, late), 0.0, "{way:?}");
+        assert_eq!(solver.next(), Some(late), "{method:?}");
+        assert_eq!(solver.leave(1, late), 0.0, "{method:?}");
         // One with a limit of its own has its date without the link.
-        let mut bounded = two_flows(way);
+        let mut bounded = two_flows(method);
         bounded.update(0, 1.0, 1.0, 0.0);
         bounded.solve(0.0);
-        assert_eq!(bounded.remaining(0, 20.0), 0.0, "{way:?}");
+        assert_eq!(bounded.remaining(0, 20.0), 0.0, "{method:?}");
     }
 }
 
@@ -467,7 +467,7 @@ fn what_is_overdue_has_nothing_left_and_ends_now() {
 /// that.
 #[test]
 fn flows_that_have_left_take_no_memory() {
-    let mut solver = two_flows(Way::Plain);
+    let mut solver = two_flows(Method::Plain);
     solver.declare(2);
     solver.cross(2, 0, 10.0, 1.0);
     for round in 0..1000 {
@@ -489,10 +489,10 @@ fn flows_that_have_left_take_no_memory() {
 
 #[test]
 fn weights_and_bounds_in_closed_form() {
-    for way in [Way::Plain, Way::Incremental] {
+    for method in [Method::Plain, Method::Incremental] {
         // A link of 10: one flow bounded by 2, and weights of 1 and 3 for the other 8.
         let mut solver = Solver::new(1);
-        solver.forced = Some(way);
+        solver.forced = Some(method);
         for (slot, weight, bound, work) in [
             (0, 1.0, 2.0, 100.0),
             (1, 1.0, f64::INFINITY, 10.0),
@@ -504,21 +504,21 @@ fn weights_and_bounds_in_closed_form() {
         }
         solver.solve(0.0);
         let rates = [0, 1, 2].map(|slot| solver.rate(slot));
-        assert_eq!(rates, [2.0, 2.0, 6.0], "{way:?}");
+        assert_eq!(rates, [2.0, 2.0, 6.0], "{method:?}");
         let left = [0, 1, 2].map(|slot| solver.remaining(slot, 4.0));
-        assert_eq!(left, [92.0, 2.0, 36.0], "{way:?}");
-        assert_eq!(solver.next(), Some(5.0), "{way:?}");
+        assert_eq!(left, [92.0, 2.0, 36.0], "{method:?}");
+        assert_eq!(solver.next(), Some(5.0), "{method:?}");
         solver.leave(1, 5.0);
         solver.solve(5.0);
         // 30 left of 60, at 8 per second.
-        assert_eq!(solver.next(), Some(8.75), "{way:?}");
+        assert_eq!(solver.next(), Some(8.75), "{method:?}");
     }
 }
 
 /// The rule changes while the incremental way is taken, for good; lone flows do not notice.
 #[test]
 fn another_rule_from_an_instant_on() {
-    let mut solver = two_flows(Way::Incremental);
+    let mut solver = two_flows(Method::Incremental);
     solver.declare(2);
     solver.cross(2, 0, 10.0, 3.0);
     solver.enter(2, 7.0, f64::INFINITY, 1e6, 0.0);

@@ -332,7 +332,7 @@ fn disks_come_from_xml() {
         .replace("id=\"e\"", "id=\"d\"")
         .replace("read_bw=\"200MBps\"", "read_bw=\"fast\"");
     let found = import("p.xml", &wrong).expect_err("mistakes");
-    let found = LoadError::Mistakes(found).to_string();
+    let found = LoadError::Diagnostics(found).to_string();
     assert!(
         found.contains("p.xml:2:") && found.contains("read_bw"),
         "{found}"

@@ -494,7 +494,7 @@ fn cells_come_from_xml() {
         ),
     ] {
         let error = import("p.xml", &XML.replace(from, to)).expect_err("a mistake");
-        let found = LoadError::Mistakes(error).to_string();
+        let found = LoadError::Diagnostics(error).to_string();
         assert!(found.contains(part), "{part} in {found}");
     }
 }

@@ -28,11 +28,11 @@ struct Message {
     mode: SendMode,
     persistent: bool,
     wildcard: bool,
-    receive: Way,
+    receive: Side,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Way {
+enum Side {
     Posted,
     Persistent,
     Matched,
@@ -48,11 +48,11 @@ fn message(ranks: usize) -> impl Strategy<Value = Message> {
         Just(SendMode::Buffered),
     ];
     let receive = prop_oneof![
-        2 => Just(Way::Posted),
-        1 => Just(Way::Persistent),
-        1 => Just(Way::Matched),
-        1 => Just(Way::MatchedLater),
-        1 => Just(Way::Polled),
+        2 => Just(Side::Posted),
+        1 => Just(Side::Persistent),
+        1 => Just(Side::Matched),
+        1 => Just(Side::MatchedLater),
+        1 => Just(Side::Polled),
     ];
     let length = prop_oneof![0..4_u64, THRESHOLD - 1..THRESHOLD + 2, 200..300_u64];
     let ends = (0..ranks, 0..ranks, 0..4_usize, 0..2_u32);
@@ -144,14 +144,16 @@ async fn receive_all(world: &Comm, comms: &[Comm], messages: &[Message], got: &G
         };
         let buffer = world.buffer(400);
         match message.receive {
-            Way::Posted => requests.push((place, comm.irecv(buffer, source, tag)?)),
-            Way::Persistent => {
+            Side::Posted => requests.push((place, comm.irecv(buffer, source, tag)?)),
+            Side::Persistent => {
                 let mut request = comm.recv_init(buffer, source, tag);
                 request.start()?;
                 requests.push((place, request));
             }
-            Way::Matched => done.push((place, comm.mprobe(source, tag).await?.recv(buffer).await?)),
-            Way::MatchedLater => {
+            Side::Matched => {
+                done.push((place, comm.mprobe(source, tag).await?.recv(buffer).await?))
+            }
+            Side::MatchedLater => {
                 let message = loop {
                     if let Some(message) = comm.improbe(source, tag).await? {
                         break message;
@@ -159,7 +161,7 @@ async fn receive_all(world: &Comm, comms: &[Comm], messages: &[Message], got: &G
                 };
                 requests.push((place, message.irecv(buffer)));
             }
-            Way::Polled => {
+            Side::Polled => {
                 let mut request = [comm.irecv(buffer, source, tag)?];
                 let completion = loop {
                     if let Some((_, completion)) = testany(&mut request).await? {

@@ -28,13 +28,13 @@ struct Message {
     /// How its receive asks for it, and in which way.
     any_source: bool,
     any_tag: bool,
-    receive: Way,
-    send: Way,
+    receive: Side,
+    send: Side,
 }
 
 /// How an operation is done.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Way {
+enum Side {
     /// Started, and waited for together with others at the end.
     Later,
     /// Started and waited for at once; only receives, and sends that are eager.
@@ -58,15 +58,15 @@ enum Way {
 fn message(ranks: usize) -> impl Strategy<Value = Message> {
     let way = || {
         prop_oneof![
-            3 => Just(Way::Later),
-            2 => Just(Way::Now),
-            1 => Just(Way::Careful),
-            1 => Just(Way::Tests),
-            1 => Just(Way::Dropped),
-            1 => Just(Way::Synchronous),
-            1 => Just(Way::Ready),
-            1 => Just(Way::Buffered),
-            1 => Just(Way::Cancelled),
+            3 => Just(Side::Later),
+            2 => Just(Side::Now),
+            1 => Just(Side::Careful),
+            1 => Just(Side::Tests),
+            1 => Just(Side::Dropped),
+            1 => Just(Side::Synchronous),
+            1 => Just(Side::Ready),
+            1 => Just(Side::Buffered),
+            1 => Just(Side::Cancelled),
         ]
     };
     let length = prop_oneof![
@@ -130,24 +130,24 @@ async fn send_all(
         }
         let content = pattern(message.length, number as u64);
         match message.send {
-            Way::Now if blocking && message.length < THRESHOLD => {
+            Side::Now if blocking && message.length < THRESHOLD => {
                 world.send(&content, message.to, message.tag).await?;
             }
-            Way::Careful => {
+            Side::Careful => {
                 world.sleep(1.0).await;
                 pending.push(world.isend(content, message.to, message.tag)?);
             }
-            Way::Dropped => drop(world.isend(content, message.to, message.tag)?),
-            Way::Synchronous => pending.push(world.issend(content, message.to, message.tag)?),
-            Way::Ready => pending.push(world.irsend(content, message.to, message.tag)?),
-            Way::Buffered => pending.push(world.ibsend(content, message.to, message.tag)?),
-            Way::Cancelled => {
+            Side::Dropped => drop(world.isend(content, message.to, message.tag)?),
+            Side::Synchronous => pending.push(world.issend(content, message.to, message.tag)?),
+            Side::Ready => pending.push(world.irsend(content, message.to, message.tag)?),
+            Side::Buffered => pending.push(world.ibsend(content, message.to, message.tag)?),
+            Side::Cancelled => {
                 let mut lost = other.issend(content.clone(), message.to, message.tag)?;
                 lost.cancel();
                 pending.push(lost);
                 pending.push(world.isend(content, message.to, message.tag)?);
             }
-            Way::Now | Way::Later | Way::Tests => {
+            Side::Now | Side::Later | Side::Tests => {
                 pending.push(world.isend(content, message.to, message.tag)?);
             }
         }
@@ -189,7 +189,7 @@ async fn receive_all(
             Tag::Is(message.tag)
         };
         let mut length = 400;
-        if message.receive == Way::Careful {
+        if message.receive == Side::Careful {
             // What is seen is what is received, so the length is known; narrower receives have
             // their own messages.
             let status = world.probe(source, tag).await?;
@@ -197,18 +197,18 @@ async fn receive_all(
         }
         let mut request = world.irecv(world.buffer(length), source, tag)?;
         match message.receive {
-            Way::Cancelled => {
+            Side::Cancelled => {
                 // In the other context there are only messages that are being given back.
                 let mut lost = other.irecv(other.buffer(0), ANY_SOURCE, 9)?;
                 lost.cancel();
                 assert!(lost.wait().await?.status.cancelled);
                 pending.push(request);
             }
-            Way::Later | Way::Dropped | Way::Synchronous | Way::Ready | Way::Buffered => {
+            Side::Later | Side::Dropped | Side::Synchronous | Side::Ready | Side::Buffered => {
                 pending.push(request);
             }
-            Way::Now | Way::Careful => push(request.wait().await?),
-            Way::Tests => loop {
+            Side::Now | Side::Careful => push(request.wait().await?),
+            Side::Tests => loop {
                 if let Some(completion) = request.test().await? {
                     push(completion);
                     break;

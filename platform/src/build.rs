@@ -13,8 +13,8 @@ mod wifi;
 
 use std::path::Path;
 
+use crate::diagnostic::{Diagnostics, Source};
 use crate::file::{Named, Read, ZoneEntry, read};
-use crate::mistake::{Mistakes, Source};
 use crate::platform::Platform;
 
 /// Reads a platform from text; files that it names are looked for in `folder`.
@@ -25,11 +25,11 @@ pub(crate) fn build(
     file_name: &str,
     text: &str,
     folder: Option<&Path>,
-) -> Result<Platform, Mistakes> {
+) -> Result<Platform, Diagnostics> {
     let source = Source::new(file_name, text);
     match read(text, folder) {
         Ok(read) => finish(source, read),
-        Err(list) => Err(Mistakes::new(source, list)),
+        Err(list) => Err(Diagnostics::new(source, list)),
     }
 }
 
@@ -37,7 +37,7 @@ pub(crate) fn build(
 ///
 /// # Errors
 /// All mistakes in it.
-pub(crate) fn finish(source: Source, mut read: Read) -> Result<Platform, Mistakes> {
+pub(crate) fn finish(source: Source, mut read: Read) -> Result<Platform, Diagnostics> {
     names::check(&mut read);
     wifi::check(&mut read);
     let resolved = resolve::resolve(&source, &mut read);
@@ -49,7 +49,7 @@ pub(crate) fn finish(source: Source, mut read: Read) -> Result<Platform, Mistake
         overrides::check(&mut read);
     }
     if !read.collector.mistakes.is_empty() {
-        return Err(Mistakes::new(source, read.collector.mistakes));
+        return Err(Diagnostics::new(source, read.collector.mistakes));
     }
     Ok(assemble::assemble(read.file, resolved))
 }

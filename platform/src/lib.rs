@@ -383,10 +383,10 @@
 
 mod build;
 mod cluster;
+mod diagnostic;
 mod disk;
 pub mod file;
 mod graph;
-mod mistake;
 mod names;
 mod nearest;
 mod network;
@@ -404,9 +404,9 @@ pub mod topology;
 pub mod units;
 mod zone;
 
+pub use diagnostic::{Diagnostic, Diagnostics, LoadError, Source, Unreadable};
 pub use disk::DiskInfo;
 pub use file::{Connection, Protocol, Routing, Sharing};
-pub use mistake::{LoadError, Mistake, Mistakes, Source, Unreadable};
 pub use names::HostNames;
 pub use network::{
     CROSSTRAFFIC, Compat, FactorStep, Factors, FluidParameters, IbPenaltyFactors, LogGops,

@@ -21,9 +21,9 @@ use std::path::Path;
 use sim_core::{DiskId, HostId, Span};
 
 use crate::build::{build, finish};
+use crate::diagnostic::{Diagnostics, LoadError, Source, Unreadable};
 use crate::disk::{DiskInfo, Disks};
 use crate::file::{PlatformFile, Read};
-use crate::mistake::{LoadError, Mistakes, Source, Unreadable};
 use crate::nearest::nearest;
 use crate::note::ImportNote;
 use crate::overrides::{Override, apply, blame};
@@ -144,7 +144,7 @@ impl Platform {
         let text = read_text(path)?;
         let name = path.display().to_string();
         let folder = path.parent();
-        build(&name, &text, folder).map_err(LoadError::Mistakes)
+        build(&name, &text, folder).map_err(LoadError::Diagnostics)
     }
 
     /// The same platform with changes; mistakes are reported at the changes, of a file called
@@ -159,8 +159,9 @@ impl Platform {
         let overrides: Vec<Override> = overrides.iter().map(|one| one.in_cluster(&self)).collect();
         let before = self.to_toml();
         let text = apply(&before, &overrides).map_err(LoadError::Override)?;
-        let mut platform = build(file_name, &text, None)
-            .map_err(|found| LoadError::Mistakes(blame(file_name, &before, &overrides, &found)))?;
+        let mut platform = build(file_name, &text, None).map_err(|found| {
+            LoadError::Diagnostics(blame(file_name, &before, &overrides, &found))
+        })?;
         platform.notes = self.notes;
         Ok(platform)
     }
@@ -174,7 +175,7 @@ impl Platform {
         source: Source,
         file: PlatformFile,
         notes: Vec<ImportNote>,
-    ) -> Result<Self, Mistakes> {
+    ) -> Result<Self, Diagnostics> {
         let mut platform = finish(source, Read::of(file))?;
         platform.notes = notes;
         Ok(platform)
@@ -190,9 +191,9 @@ impl Platform {
     /// no file, so it cannot name others.
     ///
     /// # Errors
-    /// [`LoadError::Mistakes`] with all the mistakes in the text.
+    /// [`LoadError::Diagnostics`] with all the mistakes in the text.
     pub fn parse(file_name: &str, text: &str) -> Result<Self, LoadError> {
-        build(file_name, text, None).map_err(LoadError::Mistakes)
+        build(file_name, text, None).map_err(LoadError::Diagnostics)
     }
 
     /// The name that the file gives to the platform.

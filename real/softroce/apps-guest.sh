@@ -46,14 +46,14 @@ known() {
   way="--backend verbs --device $DEVICE -n 2"
   ./simrun measure $way --effort quick --kernels pp --sizes 4 --held-out 2 --max-size 20KiB --time-limit 5 --out /tmp/samples.csv >/tmp/said 2>/tmp/errors ||
     failed "measure"
-  for part in '^# backend: verbs$' '^# device: rxe0$' ',pp,[0-9]*,train,' ',pp,[0-9]*,validate,' ',pp,64,sentinel,'; do
+  for part in '^# backend: verbs$' '^# device: rxe0$' ',pp,[0-9]*,train,' ',pp,[0-9]*,validate,' ',pp,64,reference,'; do
     grep -q "$part" /tmp/samples.csv || failed "measure: no $part in the file"
   done
   ./simrun calibrate /tmp/samples.csv --out /tmp/fitted.toml >/tmp/said 2>/tmp/errors || failed "calibrate"
   ./simrun compare $way --platform /tmp/fitted.toml --runs 1 --sizes 90 --out /tmp/compared ./ring -- --size '{size}' --rounds 6 >/tmp/said 2>/tmp/errors ||
     failed "compare"
   grep -q '^90B  *round #: # us  *4 ' /tmp/said || failed "compare: other lines"
-  grep -q '^# sentinels: 64=' /tmp/compared/measured.csv || failed "compare: no sentinels"
+  grep -q '^# references: 64=' /tmp/compared/measured.csv || failed "compare: no references"
   echo "measured, calibrated and compared after $(($(cut -d . -f 1 /proc/uptime) - start)) s"
 }
 

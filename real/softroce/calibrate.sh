@@ -97,7 +97,7 @@ unknown() {
       END { exit !no }'
 }
 
-# moved DIR: tells how much slower the machine was when the ring ran than when it was calibrated, by the sentinels before and after; 0 if that is more than the limit of 5 %.
+# moved DIR: tells how much slower the machine was when the ring ran than when it was calibrated, by the reference blocks before and after; 0 if that is more than the limit of 5 %.
 moved() {
   sed -n 's/^after rescaling (x \([0-9.]*\)).*/\1/p' "$1/ring.txt" |
     awk '$1 < 0.95 || $1 > 1.05 { no = 1; print "when the ring ran everything took " $1 " times as long as in the calibration" } END { exit !no }'

@@ -316,9 +316,9 @@ type Outcome = (Vec<Vec<u64>>, End);
 
 /// The classes and the outcomes.
 #[derive(Default)]
-struct Seen(BTreeSet<Class>, BTreeSet<Outcome>);
+struct Observation(BTreeSet<Class>, BTreeSet<Outcome>);
 
-impl Observer for Seen {
+impl Observer for Observation {
     fn look(&mut self, run: &Run<'_>) -> ControlFlow<()> {
         self.0.insert(run.path.class());
         self.1.insert((TOLD.with_borrow(Clone::clone), run.end));
@@ -334,12 +334,12 @@ fn search(
     program: &Rc<Program>,
     mode: SendMode,
     options: &Options,
-) -> (Seen, Statistics, Option<String>) {
+) -> (Observation, Statistics, Option<String>) {
     let ranks = u32::try_from(program.len()).expect("few");
     let program = Rc::clone(program);
     let start = move |world| play(world, Rc::clone(&program));
     let mut stepper = explorable(Rc::new(RankProgram::new(start)), ranks, mode);
-    let mut seen = Seen::default();
+    let mut seen = Observation::default();
     let (statistics, broken) = explore(&mut stepper, options, &mut seen);
     (seen, statistics, broken)
 }

@@ -281,13 +281,13 @@ type Told = Vec<Vec<u64>>;
 
 /// The classes, what was told in runs in which nobody has given up too soon, and how these ended.
 #[derive(Default)]
-struct Seen {
+struct Observation {
     classes: BTreeSet<Class>,
     told: BTreeSet<Told>,
     ends: BTreeSet<(Told, End)>,
 }
 
-impl Observer for Seen {
+impl Observer for Observation {
     fn look(&mut self, run: &Run<'_>) -> ControlFlow<()> {
         self.classes.insert(run.path.class());
         assert!(run.stepper.failures().is_empty());
@@ -304,7 +304,11 @@ impl Observer for Seen {
     }
 }
 
-fn search(program: &Rc<Program>, gives_up: bool, reduction: Reduction) -> (Seen, Statistics) {
+fn search(
+    program: &Rc<Program>,
+    gives_up: bool,
+    reduction: Reduction,
+) -> (Observation, Statistics) {
     let ranks = u32::try_from(program.len()).expect("few");
     let same = Rc::clone(program);
     let start = move |world| play(world, Rc::clone(&same), gives_up);
@@ -314,7 +318,7 @@ fn search(program: &Rc<Program>, gives_up: bool, reduction: Reduction) -> (Seen,
         traces_max: if gives_up { 20 * RUNS_MAX } else { RUNS_MAX },
         ..Options::default()
     };
-    let mut seen = Seen::default();
+    let mut seen = Observation::default();
     let (statistics, broken) = explore(&mut stepper, &options, &mut seen);
     assert_eq!(broken, None, "{reduction:?}: {program:?}");
     (seen, statistics)

@@ -94,9 +94,9 @@ fn a_probe_promises_its_message_only_to_a_receive_from_its_source() {
 
 /// The classes and the ends that a search finds.
 #[derive(Default)]
-struct Seen(BTreeSet<Class>, BTreeSet<End>);
+struct Observation(BTreeSet<Class>, BTreeSet<End>);
 
-impl Observer for Seen {
+impl Observer for Observation {
     fn look(&mut self, run: &Run<'_>) -> ControlFlow<()> {
         self.0.insert(run.path.class());
         self.1.insert(run.end);
@@ -115,7 +115,7 @@ where
     Fut: Future<Output = Result<()>> + 'static,
 {
     let search = |reduction| {
-        let mut seen = Seen::default();
+        let mut seen = Observation::default();
         let mut stepper = stepper(ranks, mode, program);
         let (statistics, broken) = explore(&mut stepper, &options(reduction), &mut seen);
         assert_eq!(broken, None);

@@ -135,9 +135,9 @@ async fn play(world: Comm, program: Rc<Program>, synchronous: u32) -> Result<()>
 
 /// The classes, with their ends.
 #[derive(Default)]
-struct Seen(BTreeSet<Class>, BTreeSet<End>);
+struct Observation(BTreeSet<Class>, BTreeSet<End>);
 
-impl Observer for Seen {
+impl Observer for Observation {
     fn look(&mut self, run: &Run<'_>) -> ControlFlow<()> {
         self.0.insert(run.path.class());
         self.1.insert(run.end);
@@ -149,7 +149,11 @@ impl Observer for Seen {
     }
 }
 
-fn search(program: &Rc<Program>, mode: SendMode, reduction: Reduction) -> (Seen, Statistics) {
+fn search(
+    program: &Rc<Program>,
+    mode: SendMode,
+    reduction: Reduction,
+) -> (Observation, Statistics) {
     search_with(program, mode, reduction, 0)
 }
 
@@ -158,7 +162,7 @@ fn search_with(
     mode: SendMode,
     reduction: Reduction,
     synchronous: u32,
-) -> (Seen, Statistics) {
+) -> (Observation, Statistics) {
     let ranks = u32::try_from(program.len()).expect("few");
     let program = Rc::clone(program);
     let start = move |world| play(world, Rc::clone(&program), synchronous);
@@ -168,7 +172,7 @@ fn search_with(
         traces_max: RUNS_MAX,
         ..Options::default()
     };
-    let mut seen = Seen::default();
+    let mut seen = Observation::default();
     let (statistics, broken) = explore(&mut stepper, &options, &mut seen);
     assert_eq!(broken, None, "{reduction:?}");
     (seen, statistics)

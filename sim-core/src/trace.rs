@@ -27,7 +27,7 @@ pub enum Observed {
     /// A packet arrived from the [queue](crate::ExplorableDevice::queue_name) of this name.
     Arrival(String),
     /// An actor looked into its device, to see whether something had arrived.
-    Look(ActorId),
+    Poll(ActorId),
     /// An actor executed a transition.
     Transition(TraceEvent),
 }

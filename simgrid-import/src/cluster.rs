@@ -108,7 +108,7 @@ impl Importer {
             Ok(pattern) => Some(pattern),
             Err(error) => {
                 let problem = format!("radical={:?} of <{}>: {error}", cut(radical), element.name);
-                self.mistake(
+                self.diagnostic(
                     element,
                     problem,
                     "expected numbers, such as \"0-63\" or \"1-29,58\"",
@@ -144,7 +144,7 @@ impl Importer {
         let sharing = self.sharing(element, &sharing_key, default)?;
         if sharing == Sharing::SplitDuplex {
             let problem = format!("{sharing_key}=\"SPLITDUPLEX\" of <{}>", element.name);
-            self.mistake(element, problem, "expected SHARED or FATPIPE");
+            self.diagnostic(element, problem, "expected SHARED or FATPIPE");
             return None;
         }
         Some(Some(LinkEntry::new(bandwidth, latency, sharing)))
@@ -190,18 +190,18 @@ impl Importer {
                 let expected = "expected FLAT, TORUS such as \"4,4,2\", FAT_TREE such as \
                                 \"2;4,4;1,2;1,2\" (levels; down; up; cables) or DRAGONFLY such as \
                                 \"4,1;2,1;4,1;2\"";
-                self.mistake(element, problem, expected);
+                self.diagnostic(element, problem, expected);
                 return None;
             }
         };
         if lists.concat().contains(&0) {
             let problem = "zero in topo_parameters".to_owned();
-            self.mistake(element, problem, "expected numbers of at least 1");
+            self.diagnostic(element, problem, "expected numbers of at least 1");
             return None;
         }
         built
             .map_err(|impossible| {
-                self.mistake(element, impossible.problem, impossible.expected);
+                self.diagnostic(element, impossible.problem, impossible.expected);
             })
             .ok()
     }

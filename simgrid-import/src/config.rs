@@ -164,7 +164,7 @@ impl Importer {
             "0" | "no" | "off" | "false" => Some(false),
             _ => {
                 let problem = format!("{id}={:?}", cut(value));
-                self.mistake(flag, problem, "expected yes or no");
+                self.diagnostic(flag, problem, "expected yes or no");
                 None
             }
         }
@@ -202,7 +202,7 @@ impl Importer {
                 "expected rows of {columns} numbers, such as {:?}, each with another threshold",
                 ["1:0.9;1000:0.8", "1:1e-6:0;1000:2e-6:1e-9"][columns - 2]
             );
-            self.mistake(flag, problem, expected);
+            self.diagnostic(flag, problem, expected);
             return None;
         }
         Some(rows)
@@ -219,7 +219,7 @@ impl Importer {
         let rows = self.table(flag, id, value, 2)?;
         if rows.iter().any(|row| row[1] < least) {
             let problem = format!("{id}={:?}", cut(value));
-            self.mistake(flag, problem, "expected factors above 0");
+            self.diagnostic(flag, problem, "expected factors above 0");
             return None;
         }
         let step = |row: &Vec<f64>| {
@@ -269,7 +269,7 @@ impl Importer {
             return Some(IbPenaltyFactors { be, bs, ys });
         }
         let problem = format!("{id}={:?}", cut(value));
-        self.mistake(
+        self.diagnostic(
             flag,
             problem,
             "expected three numbers, such as \"0.965;0.925;1.35\"",

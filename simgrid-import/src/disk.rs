@@ -20,7 +20,7 @@ impl Importer {
             };
             if disks.iter().any(|disk| disk.name.get_ref() == id) {
                 let problem = format!("a second <disk> {:?} of one host", cut(id));
-                self.mistake(child, problem, "expected disks with different names");
+                self.diagnostic(child, problem, "expected disks with different names");
                 continue;
             }
             let entry = DiskEntry {

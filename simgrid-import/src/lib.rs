@@ -27,7 +27,7 @@ mod zone;
 use std::path::Path;
 
 use platform::file::{PlatformFile, VERSION, ZoneEntry};
-use platform::{ImportNote, LoadError, Mistakes, Platform, Source, read_text};
+use platform::{Diagnostics, ImportNote, LoadError, Platform, Source, read_text};
 use values::{Files, Importer};
 use xml::Element;
 
@@ -45,7 +45,7 @@ pub struct ImportedPlatform {
 ///
 /// # Errors
 /// All mistakes found in the XML.
-pub fn import(file_name: &str, text: &str) -> Result<ImportedPlatform, Mistakes> {
+pub fn import(file_name: &str, text: &str) -> Result<ImportedPlatform, Diagnostics> {
     read_xml(file_name, text, Files::Named).map(ImportedPlatform::from)
 }
 
@@ -57,7 +57,7 @@ pub fn import_file(path: impl AsRef<Path>) -> Result<ImportedPlatform, LoadError
     let path = path.as_ref();
     let text = read_text(path)?;
     let name = path.display().to_string();
-    let read = read_xml(&name, &text, Files::of(path.parent())).map_err(LoadError::Mistakes)?;
+    let read = read_xml(&name, &text, Files::of(path.parent())).map_err(LoadError::Diagnostics)?;
     Ok(ImportedPlatform::from(read))
 }
 
@@ -69,19 +69,19 @@ pub fn load(path: impl AsRef<Path>) -> Result<Platform, LoadError> {
     let path = path.as_ref();
     let text = read_text(path)?;
     let name = path.display().to_string();
-    build(&name, &text, Files::of(path.parent())).map_err(LoadError::Mistakes)
+    build(&name, &text, Files::of(path.parent())).map_err(LoadError::Diagnostics)
 }
 
 /// Reads a platform from SimGrid's XML; mistakes are reported as in a file called `file_name`. It
 /// is no file, so it cannot name others.
 ///
 /// # Errors
-/// [`LoadError::Mistakes`] with all mistakes found in the XML.
+/// [`LoadError::Diagnostics`] with all mistakes found in the XML.
 pub fn parse(file_name: &str, text: &str) -> Result<Platform, LoadError> {
-    build(file_name, text, Files::Nowhere).map_err(LoadError::Mistakes)
+    build(file_name, text, Files::Nowhere).map_err(LoadError::Diagnostics)
 }
 
-fn build(file_name: &str, text: &str, files: Files) -> Result<Platform, Mistakes> {
+fn build(file_name: &str, text: &str, files: Files) -> Result<Platform, Diagnostics> {
     let read = read_xml(file_name, text, files)?;
     Platform::from_file(read.source, read.file, read.notes)
 }
@@ -102,11 +102,11 @@ impl From<XmlRead> for ImportedPlatform {
     }
 }
 
-fn read_xml(file_name: &str, text: &str, files: Files) -> Result<XmlRead, Mistakes> {
+fn read_xml(file_name: &str, text: &str, files: Files) -> Result<XmlRead, Diagnostics> {
     let source = Source::new(file_name, text);
     let root = match xml::parse(text) {
         Ok(root) => root,
-        Err(mistake) => return Err(Mistakes::new(source, vec![mistake])),
+        Err(diagnostic) => return Err(Diagnostics::new(source, vec![diagnostic])),
     };
     let mut importer = Importer::default();
     importer.files = files;
@@ -114,7 +114,7 @@ fn read_xml(file_name: &str, text: &str, files: Files) -> Result<XmlRead, Mistak
     let (network, protocol) = importer.config(&root);
     importer.note_unused_connections();
     if !importer.mistakes.is_empty() {
-        return Err(Mistakes::new(source, importer.mistakes));
+        return Err(Diagnostics::new(source, importer.mistakes));
     }
     let file = PlatformFile {
         version: VERSION,
@@ -145,7 +145,7 @@ fn read_xml(file_name: &str, text: &str, files: Files) -> Result<XmlRead, Mistak
 fn platform(importer: &mut Importer, root: &Element) -> ZoneEntry {
     if root.name != "platform" {
         let problem = format!("the outermost tag is <{}>", root.name);
-        importer.mistake(root, problem, "expected <platform version=\"4.1\">");
+        importer.diagnostic(root, problem, "expected <platform version=\"4.1\">");
         return ZoneEntry::default();
     }
     check_version(importer, root);
@@ -156,7 +156,7 @@ fn platform(importer: &mut Importer, root: &Element) -> ZoneEntry {
             "zone" | "AS" | "cluster" if outermost.is_some() => {
                 let problem = format!("a second outermost <{}>", child.name);
                 let expected = "expected one zone around all others";
-                importer.mistake(child, problem, expected);
+                importer.diagnostic(child, problem, expected);
             }
             "zone" | "AS" => {
                 importer.name = child.get("id").unwrap_or_default().to_owned();
@@ -173,14 +173,14 @@ fn platform(importer: &mut Importer, root: &Element) -> ZoneEntry {
             "include" => {
                 let problem = "<include> is no longer supported by SimGrid".to_owned();
                 let expected = "expected the content of the file in its place";
-                importer.mistake(child, problem, expected);
+                importer.diagnostic(child, problem, expected);
             }
             _ => importer.unknown(child),
         }
     }
     if outermost.is_none() && !importer.deploys {
         let problem = "the platform has no zone".to_owned();
-        importer.mistake(root, problem, "expected a <zone> or a <cluster> in it");
+        importer.diagnostic(root, problem, "expected a <zone> or a <cluster> in it");
     }
     outermost.unwrap_or_default()
 }
@@ -191,6 +191,6 @@ fn check_version(importer: &mut Importer, root: &Element) {
     if !matches!(version, "4" | "4.0" | "4.1") {
         let problem = format!("unknown version {version:?} of a SimGrid platform");
         let expected = "expected 4 or 4.1; convert older files with simgrid_update_xml";
-        importer.mistake(root, problem, expected);
+        importer.diagnostic(root, problem, expected);
     }
 }

@@ -68,14 +68,14 @@ impl Importer {
                     if repeated == Some(None) {
                         let period = cut(element.get("periodicity").unwrap_or_default());
                         let problem = format!("periodicity={period:?} of trace {:?}", cut(id));
-                        self.mistake(element, problem, format!("expected {SHORT_PERIOD}"));
+                        self.diagnostic(element, problem, format!("expected {SHORT_PERIOD}"));
                         return;
                     }
                     Source::Here(events)
                 }
                 Err(error) => {
                     let problem = format!("trace {:?}: {error}", cut(id));
-                    self.mistake(element, problem, "expected lines DATE VALUE");
+                    self.diagnostic(element, problem, "expected lines DATE VALUE");
                     return;
                 }
             },
@@ -94,7 +94,7 @@ impl Importer {
             other => {
                 let problem = format!("kind={:?} of <trace_connect>", cut(other));
                 let expected = "expected SPEED, HOST_AVAIL, LINK_AVAIL, BANDWIDTH or LATENCY";
-                self.mistake(element, problem, expected);
+                self.diagnostic(element, problem, expected);
                 return;
             }
         };
@@ -194,7 +194,7 @@ impl Importer {
         let source = self.traces.by_name.get(&trace).cloned();
         if source.is_none() {
             let problem = format!("unknown trace {:?}", cut(&trace));
-            self.mistake(element, problem, "expected the id of a <trace>");
+            self.diagnostic(element, problem, "expected the id of a <trace>");
         }
         Some(source)
     }
@@ -226,7 +226,7 @@ impl Importer {
         match entry {
             Ok(entry) => Some(Box::new(entry)),
             Err(problem) => {
-                self.mistake(element, problem, "expected lines DATE VALUE");
+                self.diagnostic(element, problem, "expected lines DATE VALUE");
                 None
             }
         }
@@ -245,7 +245,7 @@ impl Importer {
             "ON" => None,
             other => {
                 let problem = format!("state={:?} of <{}>", cut(other), element.name);
-                self.mistake(element, problem, "expected ON or OFF");
+                self.diagnostic(element, problem, "expected ON or OFF");
                 None
             }
         }

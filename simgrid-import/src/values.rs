@@ -8,7 +8,7 @@ use toml::Spanned;
 
 use super::traces::{TraceKind, Traces};
 use super::xml::Element;
-use platform::Mistake;
+use platform::Diagnostic;
 use platform::Sharing;
 use platform::file::{Direction, LinkEntry, LinkUse, PowerState, Speeds, cut};
 use platform::units::{Bandwidth, Duration, Kind, Quantity, Speed};
@@ -40,7 +40,7 @@ impl Files {
 #[derive(Default, Debug)]
 pub(super) struct Importer {
     pub(super) name: String,
-    pub(super) mistakes: Vec<Mistake>,
+    pub(super) mistakes: Vec<Diagnostic>,
     /// Places and texts of what is left out.
     pub(super) notes: Vec<(usize, String)>,
     /// True if a link has two directions, by name.
@@ -61,13 +61,13 @@ pub(super) fn at<T>(element: &Element, value: T) -> Spanned<T> {
 }
 
 impl Importer {
-    pub(super) fn mistake(
+    pub(super) fn diagnostic(
         &mut self,
         element: &Element,
         problem: String,
         expected: impl Into<String>,
     ) {
-        self.mistakes.push(Mistake {
+        self.mistakes.push(Diagnostic {
             span: element.span.clone(),
             problem,
             expected: expected.into(),
@@ -92,12 +92,12 @@ impl Importer {
         if let "actor" | "process" | "defaultProcess" = element.name.as_str() {
             if !std::mem::replace(&mut self.deploys, true) {
                 let problem = format!("<{}> belongs to a deployment file", element.name);
-                self.mistake(element, problem, DEPLOYMENT);
+                self.diagnostic(element, problem, DEPLOYMENT);
             }
             return;
         }
         let problem = format!("unexpected element <{}>", cut(&element.name));
-        self.mistake(element, problem, "expected a tag of SimGrid's platforms");
+        self.diagnostic(element, problem, "expected a tag of SimGrid's platforms");
     }
 
     /// Notes the attributes that are not among `known`, and the children that are left out.
@@ -125,7 +125,7 @@ impl Importer {
         let value = element.get(key);
         if value.is_none() {
             let problem = format!("<{}> has no {key:?}", element.name);
-            self.mistake(element, problem, format!("expected the attribute {key:?}"));
+            self.diagnostic(element, problem, format!("expected the attribute {key:?}"));
         }
         value
     }
@@ -195,7 +195,7 @@ impl Importer {
             Ok(quantity) => Some(quantity),
             Err(error) => {
                 let problem = format!("{key} of <{}>: {}", element.name, error.problem());
-                self.mistake(element, problem, error.expected());
+                self.diagnostic(element, problem, error.expected());
                 None
             }
         }
@@ -215,7 +215,7 @@ impl Importer {
             .collect();
         let Some(speeds) = Speeds::new(speeds.into_iter().collect::<Option<_>>()?) else {
             let problem = format!("speed={:?} of <{}>", cut(text), element.name);
-            self.mistake(element, problem, "expected more than 0 in some power state");
+            self.diagnostic(element, problem, "expected more than 0 in some power state");
             return None;
         };
         let wanted = element.get("pstate").unwrap_or("0");
@@ -224,7 +224,7 @@ impl Importer {
         if known.is_none() {
             let problem = format!("pstate={:?} of <{}>", cut(wanted), element.name);
             let last = speeds.count() - 1;
-            self.mistake(
+            self.diagnostic(
                 element,
                 problem,
                 format!("expected a number from 0 to {last}"),
@@ -252,7 +252,7 @@ impl Importer {
         let cores = text.parse::<u32>().ok().filter(|cores| *cores > 0);
         if cores.is_none() {
             let problem = format!("core={:?} of <{}>", cut(text), element.name);
-            self.mistake(element, problem, "expected a whole number, at least 1");
+            self.diagnostic(element, problem, "expected a whole number, at least 1");
         }
         cores
     }
@@ -276,7 +276,7 @@ impl Importer {
             Some(other) => {
                 let problem = format!("{key}={:?} of <{}>", cut(other), element.name);
                 let expected = "expected SHARED, SPLITDUPLEX or FATPIPE";
-                self.mistake(element, problem, expected);
+                self.diagnostic(element, problem, expected);
                 None
             }
         }
@@ -328,7 +328,7 @@ impl Importer {
             Some([x, y, height]) => Some([*x, *y, *height]),
             _ => {
                 let problem = format!("coordinates={:?} of <{}>", cut(text), element.name);
-                self.mistake(
+                self.diagnostic(
                     element,
                     problem,
                     "expected three numbers, such as \"25.5 9.4 1.4\"",

@@ -25,11 +25,11 @@ impl Importer {
         let Some(link) = air.next() else {
             let problem = format!("a Wi-Fi <{}> without a Wi-Fi link", element.name);
             let expected = "expected one <link sharing_policy=\"WIFI\"> in it";
-            return self.mistake(element, problem, expected);
+            return self.diagnostic(element, problem, expected);
         };
         if let Some(second) = air.next() {
             let problem = "a second Wi-Fi link in one zone".to_owned();
-            self.mistake(second, problem, "expected one for each zone");
+            self.diagnostic(second, problem, "expected one for each zone");
         }
         let name = self.required(link, "id").map(str::to_owned);
         let Some(rates) = self.required(link, "bandwidth") else {

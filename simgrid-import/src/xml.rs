@@ -6,7 +6,7 @@ use std::ops::Range;
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
-use platform::Mistake;
+use platform::Diagnostic;
 
 /// The deepest nesting of tags; platforms nest zones a few deep, and a route in a zone two deeper.
 const DEPTH_MAX: usize = 64;
@@ -40,8 +40,12 @@ impl Element {
     }
 }
 
-fn mistake(span: Range<usize>, problem: impl Into<String>, expected: impl Into<String>) -> Mistake {
-    Mistake {
+fn diagnostic(
+    span: Range<usize>,
+    problem: impl Into<String>,
+    expected: impl Into<String>,
+) -> Diagnostic {
+    Diagnostic {
         span,
         problem: problem.into(),
         expected: expected.into(),
@@ -53,7 +57,7 @@ fn mistake(span: Range<usize>, problem: impl Into<String>, expected: impl Into<S
 ///
 /// # Errors
 /// The first thing that is not well-formed XML.
-pub(super) fn parse(text: &str) -> Result<Element, Mistake> {
+pub(super) fn parse(text: &str) -> Result<Element, Diagnostic> {
     let mut reader = Reader::from_str(text);
     let mut open: Vec<Element> = Vec::new();
     let mut root = None;
@@ -62,7 +66,7 @@ pub(super) fn parse(text: &str) -> Result<Element, Mistake> {
         let event = reader.read_event().map_err(|error| {
             let at = offset(reader.error_position(), text);
             let expected = "expected well-formed XML";
-            mistake(at..at, format!("XML syntax: {error}"), expected)
+            diagnostic(at..at, format!("XML syntax: {error}"), expected)
         })?;
         let span = before..offset(reader.buffer_position(), text);
         let done = match event {
@@ -77,7 +81,7 @@ pub(super) fn parse(text: &str) -> Result<Element, Mistake> {
             Event::End(_) => open.pop(),
             Event::GeneralRef(_) => {
                 let expected = "entities are not expanded";
-                return Err(mistake(span, "an entity between the tags", expected));
+                return Err(diagnostic(span, "an entity between the tags", expected));
             }
             Event::Eof => break,
             Event::Text(inside) => {
@@ -99,9 +103,13 @@ pub(super) fn parse(text: &str) -> Result<Element, Mistake> {
     }
     if let Some(unclosed) = open.last() {
         let problem = format!("<{}> is never closed", unclosed.name);
-        return Err(mistake(unclosed.span.clone(), problem, "expected its end"));
+        return Err(diagnostic(
+            unclosed.span.clone(),
+            problem,
+            "expected its end",
+        ));
     }
-    root.ok_or_else(|| mistake(0..0, "no tag", "expected <platform version=\"4.1\">"))
+    root.ok_or_else(|| diagnostic(0..0, "no tag", "expected <platform version=\"4.1\">"))
 }
 
 /// Adds text to the innermost tag, if that is a trace.
@@ -111,12 +119,12 @@ fn keep_text(open: &mut [Element], bytes: &[u8]) {
     }
 }
 
-fn misplaced(span: Range<usize>, after: bool) -> Mistake {
+fn misplaced(span: Range<usize>, after: bool) -> Diagnostic {
     if after {
-        mistake(span, "a tag after the end", "expected one outermost tag")
+        diagnostic(span, "a tag after the end", "expected one outermost tag")
     } else {
         let problem = format!("tags nest more than {DEPTH_MAX} deep");
-        mistake(span, problem, "expected fewer zones in zones")
+        diagnostic(span, problem, "expected fewer zones in zones")
     }
 }
 
@@ -124,8 +132,8 @@ fn offset(position: u64, text: &str) -> usize {
     usize::try_from(position).map_or(text.len(), |at| at.min(text.len()))
 }
 
-fn element(tag: &BytesStart<'_>, span: Range<usize>) -> Result<Element, Mistake> {
-    let wrong = |problem: String| mistake(span.clone(), problem, "expected well-formed XML");
+fn element(tag: &BytesStart<'_>, span: Range<usize>) -> Result<Element, Diagnostic> {
+    let wrong = |problem: String| diagnostic(span.clone(), problem, "expected well-formed XML");
     let name = String::from_utf8_lossy(tag.name().as_ref()).into_owned();
     let mut attributes: Vec<(String, String)> = Vec::new();
     for attribute in tag.attributes().with_checks(false) {

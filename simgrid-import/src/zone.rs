@@ -84,7 +84,7 @@ impl Importer {
                 let problem = format!("routing={:?} of <{}>", cut(other), element.name);
                 let expected =
                     "expected Full, Floyd, Dijkstra, Vivaldi, Cluster, Star, Wifi or None";
-                self.mistake(element, problem, expected);
+                self.diagnostic(element, problem, expected);
                 Routing::None
             }
         };
@@ -111,7 +111,7 @@ impl Importer {
             "cluster" => zone.clusters.extend(self.cluster(child)),
             "zone" | "AS" if self.depth == ZONE_DEPTH_MAX => {
                 let problem = format!("zones nest more than {ZONE_DEPTH_MAX} deep");
-                self.mistake(child, problem, "expected fewer zones around it");
+                self.diagnostic(child, problem, "expected fewer zones around it");
             }
             "zone" | "AS" => {
                 self.depth += 1;
@@ -134,7 +134,7 @@ impl Importer {
         let id = self.required(element, "id");
         if let Some(id) = id.filter(|id| id.contains(['[', ']'])) {
             let problem = format!("brackets in the name of a host: {:?}", cut(id));
-            self.mistake(element, problem, "expected a name without brackets");
+            self.diagnostic(element, problem, "expected a name without brackets");
         }
         let speed = self.speed(element);
         let cores = self.cores(element);
@@ -237,7 +237,7 @@ impl Importer {
         };
         if links.is_empty() && !matches!(zone.routing, Routing::Star | Routing::Vivaldi) {
             let problem = format!("<{}> without links", element.name);
-            self.mistake(element, problem, "expected <link_ctn id=\"…\"/> in it");
+            self.diagnostic(element, problem, "expected <link_ctn id=\"…\"/> in it");
             return;
         }
         let gateways = [
@@ -325,7 +325,7 @@ impl Importer {
         if hosts.count() > HOSTS_MAX {
             let problem = format!("a <cabinet> of {} hosts", hosts.count());
             let expected = format!("expected at most {HOSTS_MAX}; a <cluster> can have more");
-            self.mistake(element, problem, expected);
+            self.diagnostic(element, problem, expected);
             return;
         }
         for name in (0..hosts.count()).map(|host| hosts.name(host)) {

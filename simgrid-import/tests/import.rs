@@ -10,7 +10,7 @@ use testing::readers::xml as survive;
 
 fn toml(xml: &str) -> String {
     import("p.xml", xml)
-        .unwrap_or_else(|mistakes| panic!("{}", platform::LoadError::Mistakes(mistakes)))
+        .unwrap_or_else(|mistakes| panic!("{}", platform::LoadError::Diagnostics(mistakes)))
         .toml
 }
 
@@ -35,7 +35,7 @@ fn names(platform: &Platform, from: &str, to: &str) -> String {
 #[track_caller]
 fn refused(xml: &str, message: &str) {
     let mistakes = import("p.xml", xml).expect_err("a mistake");
-    let error = platform::LoadError::Mistakes(mistakes).to_string();
+    let error = platform::LoadError::Diagnostics(mistakes).to_string();
     assert!(error.contains(message), "{error}");
 }
 
@@ -107,7 +107,7 @@ fn mistakes_name_the_line_of_the_xml() {
     fn check(from: &str, to: &str, message: &str) {
         assert!(SITES.contains(from));
         let text = SITES.replacen(from, to, 1);
-        let error = simgrid_import::parse("sites.xml", &text).expect_err("a mistake");
+        let error = simgrid_import::parse("sites.xml", &text).expect_err("a diagnostic");
         let found = error.to_string();
         let at = text.rfind(to).expect("the change");
         let line = text[..=at].lines().count();

@@ -49,7 +49,7 @@ struct Found {
     /// The actors that had not ended, and where they were.
     states: WaitGraph,
     /// Knowledge of shorter ways.
-    way: Way,
+    way: ScheduleKind,
     /// From where on no run was correct.
     critical: Critical,
     /// Where the program panicked, if it did, as `file:line:column`.
@@ -65,7 +65,7 @@ struct Found {
 
 /// The way to a finding.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum ScheduleKind {
     /// That of the schedule that is replayed.
     Given,
     /// The shortest that was found.
@@ -224,9 +224,9 @@ impl Subject<'_> {
             Some(explore::shortest(stepper, &shorter, SHORTER_BUDGET))
         })?;
         let (shorter, way) = match &shorter {
-            Some(shorter) if shorter.is_proven => (&shorter.finding, Way::Shortest),
-            Some(shorter) => (&shorter.finding, Way::ShortestFound),
-            None => (finding, Way::ShortestFound),
+            Some(shorter) if shorter.is_proven => (&shorter.finding, ScheduleKind::Shortest),
+            Some(shorter) => (&shorter.finding, ScheduleKind::ShortestFound),
+            None => (finding, ScheduleKind::ShortestFound),
         };
         let schedule = self.alone((&shorter.steps, &shorter.replay), |_, schedule| {
             Some(schedule.clone())
@@ -299,7 +299,7 @@ impl Subject<'_> {
                 .args
                 .replay_command(self.name, &finding.replay, self.send_mode),
             needs_buffering: false,
-            way: Way::Given,
+            way: ScheduleKind::Given,
             critical: run::without_panic_messages(|| {
                 explore::critical(&mut stepper, &finding, CRITICAL_BUDGET)
             }),

@@ -45,7 +45,7 @@ pub fn xml(text: &str) {
             let notes = imported.notes.iter().map(ToString::to_string);
             assert!(notes.into_iter().all(|note| !note.is_empty()));
         }
-        Err(mistakes) => assert!(!LoadError::Mistakes(mistakes).report(false).is_empty()),
+        Err(mistakes) => assert!(!LoadError::Diagnostics(mistakes).report(false).is_empty()),
     }
 }
 

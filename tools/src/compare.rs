@@ -12,7 +12,7 @@ use files::{Output, OutputError};
 use real::{Place, RENDEZVOUS, congestion_control};
 use validation::{
     Comparison, Facts, Measurements, RoundTimes, add_run, common_factor, read, read_rounds,
-    rounds_as_csv, sentinel_times, text_digest, write_comparison,
+    reference_times, rounds_as_csv, text_digest, write_comparison,
 };
 
 use simrun::args::Format;
@@ -207,12 +207,12 @@ fn compared(plan: &Plan<'_>) -> Result<Comparison, String> {
             let rounds = read_rounds(&path.display().to_string(), &text);
             (
                 rounds.map_err(|error| error.to_string())?,
-                sentinels_of(&Facts::read(&text)),
+                references_of(&Facts::read(&text)),
             )
         }
         None => measured(plan)?,
     };
-    let factor = common_factor(&sentinels_of(&facts), &now);
+    let factor = common_factor(&references_of(&facts), &now);
     let mut comparison = Comparison::new(&predicted, &measured, factor, facts.number("band_90"));
     comparison.notes.push(format!(
         "digests: predictions {}, platform {}",
@@ -222,7 +222,7 @@ fn compared(plan: &Plan<'_>) -> Result<Comparison, String> {
     if command.measured_times.is_none() {
         comparison.notes.extend(other_way(plan, &facts));
     }
-    let head = sentinels_as_comment(&now);
+    let head = references_as_comment(&now);
     keep(command, KEPT[1], &(head + &rounds_as_csv(&measured)))?;
     keep(command, KEPT[2], &(comparison.as_json() + "\n"))?;
     for path in command
@@ -275,22 +275,22 @@ fn keep(command: &CompareCommand, name: &str, text: &str) -> Result<(), String> 
     files::write(&folder.join(name), text).map_err(|error| error.to_string())
 }
 
-/// Sentinels as `# sentinels: 64=4.5 65536=23` says them, in bytes and microseconds.
-fn sentinels_of(facts: &Facts) -> Vec<(u64, f64)> {
+/// Reference blocks as `# references: 64=4.5 65536=23` says them, in bytes and microseconds.
+fn references_of(facts: &Facts) -> Vec<(u64, f64)> {
     let pair = |word: &str| {
         let (size, time) = word.split_once('=')?;
         Some((size.parse().ok()?, time.parse::<f64>().ok()? / 1e6))
     };
-    let text = facts.text("sentinels").unwrap_or_default();
+    let text = facts.text("references").unwrap_or_default();
     text.split(' ').filter_map(pair).collect()
 }
 
-fn sentinels_as_comment(sentinels: &[(u64, f64)]) -> String {
-    if sentinels.is_empty() {
+fn references_as_comment(references: &[(u64, f64)]) -> String {
+    if references.is_empty() {
         return String::new();
     }
-    let mut text = String::from("# sentinels:");
-    for (size, time) in sentinels {
+    let mut text = String::from("# references:");
+    for (size, time) in references {
         let _ = write!(text, " {size}={}", 1e6 * time);
     }
     text + "\n"
@@ -338,13 +338,13 @@ fn predicted(plan: &Plan<'_>) -> Result<Vec<RoundTimes>, String> {
     Ok(all)
 }
 
-/// Times of all cases, and the sentinels before and after.
+/// Times of all cases, and the reference blocks before and after.
 type Measured = (Vec<RoundTimes>, Vec<(u64, f64)>);
 
-/// Runs all cases for real, again and again, with the sentinels before and after.
+/// Runs all cases for real, again and again, with the reference blocks before and after.
 fn measured(plan: &Plan<'_>) -> Result<Measured, String> {
     let command = plan.command;
-    let mut blocks = sentinels(plan, 1)?;
+    let mut blocks = references(plan, 1)?;
     let mut all = Vec::new();
     for _ in 0..command.runs {
         for (case, arguments) in command.cases() {
@@ -359,8 +359,8 @@ fn measured(plan: &Plan<'_>) -> Result<Measured, String> {
             add_run(&mut all, &case, &output(&mut real)?);
         }
     }
-    blocks.extend(sentinels(plan, 2)?);
-    Ok((all, sentinel_times(&blocks)))
+    blocks.extend(references(plan, 2)?);
+    Ok((all, reference_times(&blocks)))
 }
 
 impl Plan<'_> {
@@ -380,9 +380,9 @@ impl Plan<'_> {
     }
 }
 
-/// The calibration's sentinels, now.
-fn sentinels(plan: &Plan<'_>, number: u32) -> Result<Vec<validation::Block>, String> {
-    let name = format!("simrun-sentinels-{}-{number}.csv", std::process::id());
+/// The calibration's reference blocks, now.
+fn references(plan: &Plan<'_>, number: u32) -> Result<Vec<validation::Block>, String> {
+    let name = format!("simrun-references-{}-{number}.csv", std::process::id());
     let path = std::env::temp_dir().join(name);
     let simrun = std::env::current_exe().map_err(|error| error.to_string())?;
     let mut measure = plan.start(&simrun);

@@ -122,7 +122,7 @@ impl From<SimulationFailed> for CalibrateError {
     }
 }
 
-/// A sentinel: always the same block, to see whether the machine changes.
+/// A reference block: always the same block, to see whether the machine changes.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct ReferenceBlock {
     /// Number of the session.
@@ -131,7 +131,7 @@ pub struct ReferenceBlock {
     pub number: u32,
     /// Bytes.
     pub size: u64,
-    /// Its median over that of all sentinels of this size.
+    /// Its median over that of all reference blocks of this size.
     pub relative: f64,
     /// True if it was measured at the speed that is kept.
     pub kept: bool,
@@ -189,8 +189,8 @@ pub struct Calibration {
     pub states: Vec<States>,
     /// Sessions, and by which factor each was divided.
     pub sessions: Vec<(u32, f64)>,
-    /// The sentinels, in the order of time.
-    pub sentinels: Vec<ReferenceBlock>,
+    /// The reference blocks, in the order of time.
+    pub references: Vec<ReferenceBlock>,
     /// The largest difference between simulated kernels and the fit.
     pub self_check: f64,
     /// Form in which the rendezvous was written, which is in the tables where its simulation is

@@ -5,8 +5,8 @@
 //! same. A *case* is one command line of the program, such as one size.
 //!
 //! The error is predicted / measured − 1, as is, and after one common factor: how much slower the
-//! sentinels of the calibration, small and large ping-pongs, are now. The first is the headline;
-//! the second tells another speed of the machine from a wrong shape of the model.
+//! reference blocks of the calibration, small and large ping-pongs, are now. The first is the
+//! headline; the second tells another speed of the machine from a wrong shape of the model.
 //!
 //! *Not compared*: dates of single events, and times that are not printed.
 
@@ -455,8 +455,8 @@ pub fn read_rounds(file: &str, text: &str) -> Result<Vec<RoundTimes>, ReadError>
     })
 }
 
-/// By how much slower sentinels are now: the middle of now / then over the sizes that both have, in
-/// geometric mean.
+/// By how much slower reference blocks are now: the middle of now / then over the sizes that both
+/// have, in geometric mean.
 #[must_use]
 pub fn common_factor(then: &[(u64, f64)], now: &[(u64, f64)]) -> Option<f64> {
     let ratios: Vec<f64> = then
@@ -471,10 +471,10 @@ pub fn common_factor(then: &[(u64, f64)], now: &[(u64, f64)]) -> Option<f64> {
     (!ratios.is_empty()).then(|| libm::exp(sum / count(ratios.len())))
 }
 
-/// The sentinels of samples: sizes and their 10 % quantiles in seconds.
+/// The reference blocks of samples: sizes and their 10 % quantiles in seconds.
 #[must_use]
-pub fn sentinel_times(blocks: &[Block]) -> Vec<(u64, f64)> {
-    let wanted = |block: &&Block| block.set == Set::Sentinel;
+pub fn reference_times(blocks: &[Block]) -> Vec<(u64, f64)> {
+    let wanted = |block: &&Block| block.set == Set::Reference;
     let blocks: Vec<&Block> = blocks.iter().filter(wanted).collect();
     let summaries = summarise(&blocks, Statistic::P10, 1);
     summaries
@@ -533,7 +533,7 @@ mod tests {
     }
 
     #[test]
-    fn the_common_factor_is_that_of_the_sentinels() {
+    fn the_common_factor_is_that_of_the_references() {
         let factor = common_factor(&[(64, 1.0), (65_536, 4.0)], &[(64, 2.0), (65_536, 2.0)]);
         assert!((factor.unwrap() - 1.0).abs() < 1e-12);
         assert_eq!(common_factor(&[(64, 1.0)], &[(8, 1.0)]), None);

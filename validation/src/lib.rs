@@ -44,8 +44,8 @@ mod warnings;
 pub use bands::ErrorBands;
 pub use calibrate::{CalibrateError, CalibrateOptions, Calibration, ReferenceBlock, calibrate};
 pub use compare::{
-    Comparison, Figure, RoundTimes, add_run, common_factor, read_rounds, rounds_as_csv,
-    sentinel_times,
+    Comparison, Figure, RoundTimes, add_run, common_factor, read_rounds, reference_times,
+    rounds_as_csv,
 };
 pub use comparison_page::write_comparison;
 pub use confidence::{BootstrapIntervals, Interval};

@@ -3,7 +3,8 @@
 //!
 //! They are never fitted. That they were measured in the same blocks as what is fitted separates
 //! two questions: whether the model's shape is right, which is answered here, and whether the
-//! machine has the same speed when a program runs later, which `compare` tells by its sentinels.
+//! machine has the same speed when a program runs later, which `compare` tells by its reference
+//! blocks.
 //!
 //! *Not predicted*: sizes beyond four times the largest of the fit.
 

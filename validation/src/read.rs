@@ -11,7 +11,7 @@
 //! | `session` | which start of the processes, from 0 | 1 |
 //! | `block` | the number of the block in the session, in the order of time | one block per size |
 //! | `sample` | the number of the sample in its block, in the order of time | the order of the lines |
-//! | `set` | `train`, `validate` or `sentinel` | `train` |
+//! | `set` | `train`, `validate` or `reference` | `train` |
 //!
 //! **OSU** (`osu_latency`, `osu_bw`, `osu_bibw`, `osu_mbw_mr`) and **IMB** (`PingPong`): one value
 //! per size. Bandwidths become the time per message, size / bandwidth; the line for 0 bytes of a
@@ -67,13 +67,17 @@ pub struct ReadError {
 
 impl fmt::Display for ReadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (at, mistake) in self.mistakes.iter().take(SHOWN_MAX).enumerate() {
+        for (at, diagnostic) in self.mistakes.iter().take(SHOWN_MAX).enumerate() {
             let separator = if at == 0 { "" } else { "\n" };
             write!(f, "{separator}{}:", self.file)?;
-            if mistake.line > 0 {
-                write!(f, "{}:", mistake.line)?;
+            if diagnostic.line > 0 {
+                write!(f, "{}:", diagnostic.line)?;
             }
-            write!(f, " {}: expected {}", mistake.problem, mistake.expected)?;
+            write!(
+                f,
+                " {}: expected {}",
+                diagnostic.problem, diagnostic.expected
+            )?;
         }
         match self.mistakes.len() {
             count if count > SHOWN_MAX => {
@@ -173,6 +177,6 @@ pub(crate) fn finish(
             .map(|(_, size, time)| (size, time))
             .collect());
     }
-    mistakes.sort_by_key(|mistake| mistake.line);
+    mistakes.sort_by_key(|diagnostic| diagnostic.line);
     Err(mistakes)
 }

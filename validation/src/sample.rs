@@ -125,11 +125,11 @@ pub enum Set {
     /// Checking what the fit predicts; never seen by it.
     Validation,
     /// Returns again and again, to see whether the machine changes its speed.
-    Sentinel,
+    Reference,
 }
 
 impl Set {
-    const ALL: [Self; 3] = [Self::Training, Self::Validation, Self::Sentinel];
+    const ALL: [Self; 3] = [Self::Training, Self::Validation, Self::Reference];
 
     /// Its name in files.
     #[must_use]
@@ -137,7 +137,7 @@ impl Set {
         match self {
             Self::Training => "train",
             Self::Validation => "validate",
-            Self::Sentinel => "sentinel",
+            Self::Reference => "reference",
         }
     }
 

@@ -64,7 +64,7 @@ pub(crate) fn parse(text: &str) -> Result<Arc<Platform>, SimulationFailed> {
     let platform = Platform::parse("the fitted platform", text);
     // The text is written only if it is right: nobody has its lines.
     let platform = platform.map_err(|error| match error {
-        LoadError::Mistakes(mistakes) => {
+        LoadError::Diagnostics(mistakes) => {
             let list = mistakes.list().iter();
             let list = list.map(|one| format!("{}: {}", one.problem(), one.expected()));
             SimulationFailed(format!(

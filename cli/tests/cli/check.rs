@@ -3,21 +3,21 @@
 use std::io::Read as _;
 use std::process::{Command, Stdio};
 
-use crate::support::{CLUSTER, Folder, Ran, SIMRUN, command, program, run, simrun};
+use crate::support::{CLUSTER, Folder, Output, SIMRUN, command, program, run, simrun};
 
 /// `simrun check` with the test program that does `case`.
-pub(crate) fn check(case: &str, options: &str) -> Ran {
+pub(crate) fn check(case: &str, options: &str) -> Output {
     let program = program("checked");
     simrun(&format!("check {options} {program} -- --case {case}"))
 }
 
 /// Runs a line in a shell.
-pub(crate) fn shell(line: &str) -> Ran {
+pub(crate) fn shell(line: &str) -> Output {
     run(command("sh").args(["-c", line]))
 }
 
 /// The commands that a search offers to see its findings again.
-fn commands(ran: &Ran) -> Vec<String> {
+fn commands(ran: &Output) -> Vec<String> {
     let lines: Vec<&str> = ran.stdout.lines().collect();
     let offers = lines.windows(2).filter(|pair| pair[0] == "replay with");
     offers.map(|pair| pair[1].trim().to_owned()).collect()
@@ -196,7 +196,7 @@ fn json_has_its_keys() {
 }
 
 /// Returns the results that do not depend on how long a search took.
-fn without_times(ran: &Ran) -> serde_json::Value {
+fn without_times(ran: &Output) -> serde_json::Value {
     let mut found = ran.json();
     for key in ["wall_s", "transitions_per_s"] {
         found[key] = 0.into();

@@ -4,10 +4,10 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use crate::support::{CLUSTER, Folder, Ran, case, command, program, run, simrun};
+use crate::support::{CLUSTER, Folder, Output, case, command, program, run, simrun};
 
 /// Runs a case of two ranks with a record; gives what it did, and the record.
-fn recorded(name: &str) -> (Ran, serde_json::Value) {
+fn recorded(name: &str) -> (Output, serde_json::Value) {
     let folder = Folder::new();
     let out = folder.path("out");
     let ran = case(name, &format!("-n 2 --out {out}"));

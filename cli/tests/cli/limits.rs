@@ -252,7 +252,7 @@ fn real_time_is_limited_in_a_search() {
 }
 
 /// The test program with these options, in 1 GiB of addresses.
-fn in_a_gibibyte(line: &str) -> crate::support::Ran {
+fn in_a_gibibyte(line: &str) -> crate::support::Output {
     let line = format!("ulimit -v 1048576; exec {} {line}", program("cases"));
     crate::support::run(command("sh").args(["-c", &line]))
 }

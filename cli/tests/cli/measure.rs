@@ -8,7 +8,7 @@ use std::process::Stdio;
 
 use serde_json::Value;
 
-use crate::support::{Folder, Ran, SIMRUN, command, run, simrun};
+use crate::support::{Folder, Output, SIMRUN, command, run, simrun};
 
 const KNOWN: &str = r#"
 version = 1
@@ -26,7 +26,7 @@ bandwidth = "10GBps"
 latency = "1us"
 "#;
 
-fn measured(folder: &Folder, options: &str) -> Ran {
+fn measured(folder: &Folder, options: &str) -> Output {
     let platform = folder.write("known.toml", KNOWN);
     let out = folder.path("m.csv");
     simrun(&format!(
@@ -260,7 +260,7 @@ fn verbs_that_are_not_there_are_named() {
 }
 
 /// Two processes that somebody has started as ranks, as mpirun does.
-fn placed(folder: &Folder, line: &str) -> Vec<Ran> {
+fn placed(folder: &Folder, line: &str) -> Vec<Output> {
     let start = |rank: u32| {
         let mut command = command(SIMRUN);
         command
@@ -274,7 +274,7 @@ fn placed(folder: &Folder, line: &str) -> Vec<Ran> {
     let all: Vec<_> = (0..2).map(start).collect();
     let ended = |child: std::process::Child| {
         let output = child.wait_with_output().unwrap();
-        Ran {
+        Output {
             status: output.status.code().unwrap(),
             stdout: String::from_utf8(output.stdout).unwrap(),
             stderr: String::from_utf8(output.stderr).unwrap(),
@@ -299,7 +299,7 @@ fn ranks_of_an_allocation_measure_and_compare() {
         assert!(text.contains(line), "{text}");
     }
     // Its children meet too, although each has another parent.
-    let platform = folder.write("known.toml", &format!("# sentinels: 64=2.0\n{KNOWN}"));
+    let platform = folder.write("known.toml", &format!("# references: 64=2.0\n{KNOWN}"));
     let line = format!(
         "compare --platform {platform} --runs 1 --format json {}",
         program(&folder)
@@ -342,12 +342,12 @@ fn program(folder: &Folder) -> String {
 #[test]
 fn what_was_measured_is_compared_with_what_was_predicted() {
     let folder = Folder::new();
-    let mut text = String::from("# sentinels: 64=2.2\ncase,what,run,round,time_us\n");
+    let mut text = String::from("# references: 64=2.2\ncase,what,run,round,time_us\n");
     for round in 0..120 {
         writeln!(text, "as given,round #: # us,0,{round},11").unwrap();
     }
     let rounds = folder.write("measured.csv", &text);
-    let known = format!("# band_90: 0.03\n# sentinels: 64=2.0\n{KNOWN}");
+    let known = format!("# band_90: 0.03\n# references: 64=2.0\n{KNOWN}");
     let platform = folder.write("known.toml", &known);
     let (plot, out) = (folder.path("plot.svg"), folder.path("out"));
     let line = format!(
@@ -410,7 +410,7 @@ fn what_was_measured_is_compared_with_what_was_predicted() {
 const LIMITS: (f64, f64) = (0.03, 0.15);
 
 /// `simrun` with these arguments, on one of the processors that this process may use.
-fn on_one_processor(line: &str) -> Ran {
+fn on_one_processor(line: &str) -> Output {
     let allowed = rustix::thread::sched_getaffinity(None).unwrap();
     let all = 0..rustix::thread::CpuSet::MAX_CPU;
     let processor = all.into_iter().find(|&one| allowed.is_set(one)).unwrap();
@@ -422,7 +422,7 @@ fn on_one_processor(line: &str) -> Ran {
 /// A short real measurement that is started by `start` and may take so many seconds, calibrated.
 /// Its sockets do not pace what they send, whatever others of this machine do. Asserts what holds
 /// on any machine, and returns the figures.
-fn really_measured(folder: &Folder, start: fn(&str) -> Ran, seconds: u32) -> Value {
+fn really_measured(folder: &Folder, start: fn(&str) -> Output, seconds: u32) -> Value {
     let (out, mine) = (folder.path("m.csv"), folder.path("mine.toml"));
     let ran = start(&format!(
         "measure --backend tcp -n 2 --wait spin --bind-to-core --effort quick --time-limit {seconds} --kernels late --max-size 256KiB --tcp-congestion reno --out {out}"
@@ -440,7 +440,7 @@ fn really_measured(folder: &Folder, start: fn(&str) -> Ran, seconds: u32) -> Val
     ] {
         assert!(samples.lines().any(|found| found == line), "{line}");
     }
-    assert!(lines(",pp,64,sentinel,") > 0 && lines(",pp,65536,sentinel,") > 0);
+    assert!(lines(",pp,64,reference,") > 0 && lines(",pp,65536,reference,") > 0);
     let line = format!("calibrate {out} --out {mine} --format json");
     let report = folder.path("report");
     let ran = simrun(&format!("{line} --report {report}"));
@@ -459,10 +459,10 @@ fn really_measured(folder: &Folder, start: fn(&str) -> Ran, seconds: u32) -> Val
     }
     // Found by sends with late receives, exactly: the back end's own threshold.
     assert_eq!(found["eager_threshold"], 16_384);
-    // The platform gives the fit back, knows the sentinels, and runs as it is.
+    // The platform gives the fit back, knows the reference blocks, and runs as it is.
     assert!(number(&found["self_check"]) <= 0.01, "{found}");
     let platform = std::fs::read_to_string(&mine).unwrap();
-    assert!(platform.contains("# sentinels: 64="), "{platform}");
+    assert!(platform.contains("# references: 64="), "{platform}");
     let cases = crate::support::program("cases");
     let ran = simrun(&format!("-q -p {mine} -n 2 {cases} -- --case hosts"));
     assert_eq!((ran.status, ran.stdout.lines().count()), (0, 2), "{ran:?}");

@@ -4,7 +4,7 @@
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
 
-use crate::support::{CLUSTER, Ran, SIMRUN, case, command, program, run, simrun};
+use crate::support::{CLUSTER, Output, SIMRUN, case, command, program, run, simrun};
 
 #[test]
 fn log_lines_are_stamped_and_filtered() {
@@ -117,7 +117,7 @@ fn json_of_failures() {
 }
 
 /// Reads one line of what a command prints, and closes the pipe.
-fn first_line_of(command: &mut Command) -> Ran {
+fn first_line_of(command: &mut Command) -> Output {
     let mut child = command
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -135,7 +135,7 @@ fn first_line_of(command: &mut Command) -> Ran {
         .unwrap()
         .read_to_string(&mut stderr)
         .unwrap();
-    Ran {
+    Output {
         status: status.code().unwrap_or(-1),
         stdout: line,
         stderr,
@@ -153,7 +153,7 @@ fn a_reader_that_goes_away_ends_an_endless_run() {
 }
 
 /// Runs `simrun` as `"$@"` of a shell script, in which a pipe fails if any part of it does.
-fn in_shell(script: &str, line: &str) -> Ran {
+fn in_shell(script: &str, line: &str) -> Output {
     let script = format!("set -o pipefail; {script}");
     run(command("bash")
         .args(["-c", &script, "bash", SIMRUN])

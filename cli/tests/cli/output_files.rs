@@ -4,7 +4,7 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use crate::support::{CLUSTER, Folder, Ran, case, command, program, root, simrun};
+use crate::support::{CLUSTER, Folder, Output, case, command, program, root, simrun};
 
 const XML: &str = "<?xml version='1.0'?>\n\
     <!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n\
@@ -12,7 +12,7 @@ const XML: &str = "<?xml version='1.0'?>\n\
     <host id=\"a\" speed=\"1Gf\"/></zone></platform>\n";
 
 #[track_caller]
-fn refused(ran: &Ran, part: &str) {
+fn refused(ran: &Output, part: &str) {
     assert_eq!(ran.status, 2, "{ran:?}");
     assert!(ran.stderr.contains(part), "{ran:?}");
 }

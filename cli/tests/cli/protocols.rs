@@ -106,7 +106,7 @@ fn m12_a_ready_send_without_a_receive_is_a_failure_where_that_is_strict() {
 fn programs_run_over_simulated_queue_pairs() {
     let ran = simrun("--platform platforms/infiniband.toml -n 5 apps/conformance");
     assert_eq!(ran.status, 0, "{ran:?}");
-    let passed = |ran: &crate::support::Ran| -> Vec<String> {
+    let passed = |ran: &crate::support::Output| -> Vec<String> {
         let lines = ran.stdout.lines();
         lines
             .filter(|line| line.ends_with(": passed"))

@@ -8,10 +8,10 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use crate::support::{Folder, Ran, SIMRUN, command, program, run, simrun};
+use crate::support::{Folder, Output, SIMRUN, command, program, run, simrun};
 
 /// A test program, for real, that does `case`.
-fn real(case: &str, options: &str) -> Ran {
+fn real(case: &str, options: &str) -> Output {
     let program = program("cases");
     simrun(&format!("real {options} {program} -- --case {case}"))
 }
@@ -41,7 +41,7 @@ fn every_rank_is_a_process_whose_lines_are_prefixed() {
 
 #[test]
 fn lines_that_are_kept_come_when_the_rank_ends_and_not_before() {
-    let sorted = |ran: &Ran| {
+    let sorted = |ran: &Output| {
         let lines = ran.stdout.lines().filter(|line| line.starts_with('['));
         let mut lines: Vec<String> = lines.map(str::to_owned).collect();
         lines.sort();
@@ -193,9 +193,9 @@ pub(crate) fn all_gone(pids: &[u32]) {
     panic!("of {pids:?} some are left after 5 s");
 }
 
-pub(crate) fn ended(child: Child) -> Ran {
+pub(crate) fn ended(child: Child) -> Output {
     let output = child.wait_with_output().unwrap();
-    Ran {
+    Output {
         status: output
             .status
             .code()
@@ -377,12 +377,16 @@ fn a_rank_whose_connection_broke_may_end_for_5_s_and_then_its_command_is_ended()
 }
 
 /// Starts the ranks of a launcher that sets these variables, `{}` being the rank; what each did.
-fn placed(variables: &[(&str, &str)], size: u32, options: &str) -> Vec<Ran> {
+fn placed(variables: &[(&str, &str)], size: u32, options: &str) -> Vec<Output> {
     placed_each(variables, size, &|_| options.to_owned())
 }
 
 /// The same, where each rank has its own options.
-fn placed_each(variables: &[(&str, &str)], size: u32, options: &dyn Fn(u32) -> String) -> Vec<Ran> {
+fn placed_each(
+    variables: &[(&str, &str)],
+    size: u32,
+    options: &dyn Fn(u32) -> String,
+) -> Vec<Output> {
     let folder = Folder::new();
     let meeting = folder.path("meeting");
     let start = |rank: u32| {
@@ -399,7 +403,7 @@ fn placed_each(variables: &[(&str, &str)], size: u32, options: &dyn Fn(u32) -> S
     };
     // Rank 0 comes last.
     let all: Vec<Child> = (0..size).rev().map(start).collect();
-    let mut all: Vec<Ran> = all.into_iter().map(ended).collect();
+    let mut all: Vec<Output> = all.into_iter().map(ended).collect();
     all.reverse();
     assert_eq!(folder.names(), [""; 0], "the meeting point is gone");
     all

@@ -8,7 +8,7 @@ use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use crate::real::{all_gone, ended, kill};
-use crate::support::{Folder, Ran, SIMRUN, command, program, run};
+use crate::support::{Folder, Output, SIMRUN, command, program, run};
 
 /// Waits until a file has this many lines, which it gets.
 fn lines(path: &str, count: usize) -> Vec<String> {
@@ -144,7 +144,7 @@ fn ranks_that_are_told_to_stop_leave_the_word_to_rank_0() {
     let last = all.pop().unwrap();
     kill("-KILL", last.id());
     ended(last);
-    let all: Vec<Ran> = all.into_iter().map(ended).collect();
+    let all: Vec<Output> = all.into_iter().map(ended).collect();
     let told = "error: rank 2 on host ";
     assert!(all[0].stderr.starts_with(told), "{all:?}");
     assert_eq!(all.iter().map(|ran| ran.status).collect::<Vec<_>>(), [1, 1]);
@@ -152,7 +152,7 @@ fn ranks_that_are_told_to_stop_leave_the_word_to_rank_0() {
 }
 
 /// `simrun real` with at most so many descriptors.
-fn with_descriptors(limit: u64, options: &str) -> Ran {
+fn with_descriptors(limit: u64, options: &str) -> Output {
     let cases = program("cases");
     let line = format!("ulimit -n {limit}; exec {SIMRUN} real {options} {cases} -- --case hosts");
     run(command("sh").args(["-c", &line]))

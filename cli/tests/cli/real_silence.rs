@@ -4,7 +4,7 @@
 use std::fs;
 use std::time::Duration;
 
-use crate::support::{Folder, Ran, SIMRUN, command, program, run, simrun};
+use crate::support::{Folder, Output, SIMRUN, command, program, run, simrun};
 
 /// True if a network namespace can be made here. Where `SIMRUN_REQUIRE_NETNS` is set, it must be.
 #[expect(clippy::print_stdout, reason = "a test that is skipped says so")]
@@ -25,14 +25,14 @@ fn has_namespaces() -> bool {
 }
 
 /// Runs a shell script in a network namespace of its own, with a loopback.
-fn in_namespace(script: &str) -> Ran {
+fn in_namespace(script: &str) -> Output {
     let script = format!("set -e\nip link set lo up\n{script}");
     run(command("unshare").args(["--map-root-user", "--net", "sh", "-c", &script]))
 }
 
 /// Runs `forever` with these options and switches the network off when it says that it runs; what
 /// it did, and how long after that it ended.
-fn silenced(options: &str) -> (Ran, Duration) {
+fn silenced(options: &str) -> (Output, Duration) {
     let folder = Folder::new();
     let (out, off) = (folder.path("out"), folder.path("off"));
     let cases = program("cases");

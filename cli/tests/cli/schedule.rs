@@ -1,10 +1,10 @@
 //! `--schedule`: the order of a run that was simulated is replayed under check, or it is told why
 //! not.
 
-use crate::support::{CLUSTER, Folder, Ran, program, root, simrun};
+use crate::support::{CLUSTER, Folder, Output, program, root, simrun};
 
 /// Runs a program with `--schedule`. Returns the run, and the replay if a schedule was written.
-fn replayed(name: &str, options: &str, arguments: &str) -> (Ran, Option<Ran>) {
+fn replayed(name: &str, options: &str, arguments: &str) -> (Output, Option<Output>) {
     let (folder, name) = (Folder::new(), program(name));
     let file = folder.path("schedule");
     let run = simrun(&format!(

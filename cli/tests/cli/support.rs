@@ -13,7 +13,7 @@ pub(crate) const CLUSTER: &str = "platforms/cluster.toml";
 
 /// Output and status of a process.
 #[derive(Debug)]
-pub(crate) struct Ran {
+pub(crate) struct Output {
     /// The exit status; 0 to 255.
     pub(crate) status: i32,
     pub(crate) stdout: String,
@@ -56,9 +56,9 @@ pub(crate) fn command(program: impl AsRef<OsStr>) -> Command {
     command
 }
 
-pub(crate) fn run(command: &mut Command) -> Ran {
+pub(crate) fn run(command: &mut Command) -> Output {
     let output = command.output().unwrap();
-    Ran {
+    Output {
         status: output.status.code().expect("it was not killed"),
         stdout: String::from_utf8(output.stdout).unwrap(),
         stderr: String::from_utf8(output.stderr).unwrap(),
@@ -66,19 +66,19 @@ pub(crate) fn run(command: &mut Command) -> Ran {
 }
 
 /// `simrun` with these arguments, separated by spaces.
-pub(crate) fn simrun(line: &str) -> Ran {
+pub(crate) fn simrun(line: &str) -> Output {
     run(command(SIMRUN).args(line.split_whitespace()))
 }
 
 /// `simrun` with the test program that does `case`, on the cluster.
-pub(crate) fn case(case: &str, options: &str) -> Ran {
+pub(crate) fn case(case: &str, options: &str) -> Output {
     let program = program("cases");
     simrun(&format!(
         "-p {CLUSTER} {options} {program} -- --case {case}"
     ))
 }
 
-impl Ran {
+impl Output {
     /// The digest in the summary.
     pub(crate) fn digest(&self) -> String {
         let (_, rest) = self

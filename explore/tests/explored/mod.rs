@@ -8,17 +8,17 @@ use explore::{Options, Reduction, Report, Verdict, check};
 use sim_core::{Simulation, Stepper};
 
 /// Observations of the actors, over all runs.
-pub(crate) type Seen = Rc<RefCell<BTreeSet<String>>>;
+pub(crate) type Observation = Rc<RefCell<BTreeSet<String>>>;
 
 /// Explores with all searches, which must agree. Returns the report of the optimal one and the
 /// observations of the actors.
 pub(crate) fn explored(
     build: fn() -> Simulation,
     allow: impl Fn(&mut Stepper),
-    program: impl Fn(&mut Simulation, &Seen) + Clone + 'static,
+    program: impl Fn(&mut Simulation, &Observation) + Clone + 'static,
 ) -> (Report, BTreeSet<String>) {
     let search = |reduction| {
-        let (seen, program) = (Seen::default(), program.clone());
+        let (seen, program) = (Observation::default(), program.clone());
         let notes = Rc::clone(&seen);
         let mut stepper = Stepper::new(build, move |simulation| program(simulation, &notes));
         allow(&mut stepper);

@@ -7,9 +7,9 @@ use explore::{Class, Observer, Run};
 
 /// The classes of the runs that were seen.
 #[derive(Default)]
-pub(crate) struct Seen(pub(crate) BTreeSet<Class>);
+pub(crate) struct Observation(pub(crate) BTreeSet<Class>);
 
-impl Observer for Seen {
+impl Observer for Observation {
     fn look(&mut self, run: &Run<'_>) -> ControlFlow<()> {
         self.0.insert(run.path.class());
         ControlFlow::Continue(())

@@ -17,7 +17,7 @@ const PAIRS_PER_HOST: usize = 4;
 /// The table.
 #[derive(Debug)]
 pub(super) struct RouteCache {
-    pairs: Vec<Way>,
+    pairs: Vec<CachedRoute>,
     /// One less than the number of places, which is a power of two.
     mask: usize,
     /// Grows when a link changes.
@@ -26,7 +26,7 @@ pub(super) struct RouteCache {
 
 /// Links used by a transfer between two hosts, and the bounds of its rate.
 #[derive(Clone, Debug)]
-pub(super) struct Way {
+pub(super) struct CachedRoute {
     from: HostId,
     to: HostId,
     /// When it was found.
@@ -72,19 +72,19 @@ impl RouteCache {
 
     /// Returns what is known of the pair in a place.
     #[inline]
-    pub(super) fn at(&self, place: usize) -> &Way {
+    pub(super) fn at(&self, place: usize) -> &CachedRoute {
         &self.pairs[place]
     }
 
     /// The same, to be filled in.
-    pub(super) fn at_mut(&mut self, place: usize) -> &mut Way {
+    pub(super) fn at_mut(&mut self, place: usize) -> &mut CachedRoute {
         &mut self.pairs[place]
     }
 
     /// Returns the place for what has been found of a pair, and empties it.
     pub(super) fn keep(&mut self, from: HostId, to: HostId) -> usize {
         if self.pairs.is_empty() {
-            self.pairs.resize(self.mask + 1, Way::NONE);
+            self.pairs.resize(self.mask + 1, CachedRoute::NONE);
         }
         let place = self.place(from, to);
         let way = &mut self.pairs[place];
@@ -102,7 +102,7 @@ impl RouteCache {
     }
 }
 
-impl Way {
+impl CachedRoute {
     const NONE: Self = Self {
         from: HostId(0),
         to: HostId(0),

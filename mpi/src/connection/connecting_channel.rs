@@ -2,8 +2,8 @@
 //! layer and its channel.
 //!
 //! Where [`Settings::connections`](crate::Settings::connections) says so, each rank's channel is
-//! wrapped into a [`Connected`]. A packet for another rank is given to the [`Connector`], which
-//! opens a connection if there is none; packets leave when it is in use. A packet to the rank
+//! wrapped into a [`ConnectingChannel`]. A packet for another rank is given to the [`Connector`],
+//! which opens a connection if there is none; packets leave when it is in use. A packet to the rank
 //! itself passes. What the connector wants of its sockets is done by [`Sockets`], which makes them
 //! of packets; over real sockets the same connector gets the same inputs from them.
 //!
@@ -51,7 +51,7 @@ const NUDGE: Token = Token::MAX;
 const IDLE: Token = Token::MAX - 1;
 
 /// A channel on which ranks get connected.
-pub(crate) struct Connected {
+pub(crate) struct ConnectingChannel {
     inner: Box<dyn Channel>,
     driver: RefCell<ConnectionDriver>,
 }
@@ -157,7 +157,7 @@ pub(crate) fn connect(channel: Box<dyn Channel>) -> Box<dyn Channel> {
         nudged: false,
         idle_timer: None,
     };
-    Box::new(Connected {
+    Box::new(ConnectingChannel {
         inner: channel,
         driver: RefCell::new(driver),
     })
@@ -188,7 +188,7 @@ impl ConnectionDriver {
     fn go_on(&mut self, channel: &dyn Channel) {
         loop {
             while let Some(output) = self.connector.poll() {
-                self.obey(channel, output);
+                self.apply(channel, output);
             }
             if !self
                 .sockets
@@ -200,7 +200,7 @@ impl ConnectionDriver {
         self.watch_idle(channel);
     }
 
-    fn obey(&mut self, channel: &dyn Channel, output: Output) {
+    fn apply(&mut self, channel: &dyn Channel, output: Output) {
         match output {
             Output::Connect {
                 connection, card, ..
@@ -406,7 +406,7 @@ const fn tells_itself(settings: &Settings, packet: &Packet) -> bool {
     eager && !settings.tells_eager_sends && settings.limits.is_none()
 }
 
-impl Connected {
+impl ConnectingChannel {
     /// Makes sure that the rank handles what is ready, of which the channel does not know.
     fn schedule_wake(&self) {
         let driver = &mut *self.driver.borrow_mut();
@@ -416,7 +416,7 @@ impl Connected {
     }
 }
 
-impl Channel for Connected {
+impl Channel for ConnectingChannel {
     fn rank(&self) -> u32 {
         self.inner.rank()
     }
@@ -472,7 +472,7 @@ impl Channel for Connected {
     }
 }
 
-impl RankHost for Connected {
+impl RankHost for ConnectingChannel {
     fn now(&self) -> f64 {
         self.inner.now()
     }
@@ -506,7 +506,7 @@ impl RankHost for Connected {
     }
 }
 
-impl RemoteMemory for Connected {
+impl RemoteMemory for ConnectingChannel {
     fn offer(&self, peer: u32, send: Token, message: &crate::Buffer) {
         self.inner.offer(peer, send, message);
     }
@@ -520,7 +520,7 @@ impl RemoteMemory for Connected {
     }
 }
 
-impl ConnectionLifecycle for Connected {
+impl ConnectionLifecycle for ConnectingChannel {
     fn open(&self) -> bool {
         self.driver.borrow_mut().open_all(&*self.inner)
     }
@@ -534,7 +534,7 @@ impl ConnectionLifecycle for Connected {
     }
 }
 
-impl ExplorationHooks for Connected {
+impl ExplorationHooks for ConnectingChannel {
     fn may_look(&self) -> bool {
         self.inner.may_look()
     }

@@ -58,7 +58,7 @@ impl Connector {
         vc.queue.push_back(packet);
         vc.last_use = now;
         self.vc_event(peer, VcEvent::Use, Failure::PeerLost);
-        self.kick(peer);
+        self.resume_sends(peer);
     }
 
     /// The connection on which a packet to a peer would be written at once, by [`Connector::send`]
@@ -92,7 +92,7 @@ impl Connector {
     }
 
     /// Writes what waits if there is a connection.
-    fn kick(&mut self, peer: Peer) {
+    fn resume_sends(&mut self, peer: Peer) {
         if let Some(id) = self.vc(peer).connection
             && self.connection(id).state == socket::State::Connected
         {

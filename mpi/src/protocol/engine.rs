@@ -187,12 +187,12 @@ pub(crate) struct ProtocolEngine {
     /// The messages that are being forwarded.
     forwards: Option<Box<Forwards>>,
     defects: ProtocolDefects,
-    rare: Option<Box<Rare>>,
+    cold: Option<Box<ColdState>>,
 }
 
 /// What few ranks have.
 #[derive(Clone, Debug, Default)]
-struct Rare {
+struct ColdState {
     /// The operation that ends when the rank is not busy any more, if anybody waits for it, and its
     /// date.
     catching_up: Option<(f64, Token)>,
@@ -247,14 +247,14 @@ impl ProtocolEngine {
     /// Returns true if there is nothing to do for it besides events.
     #[inline]
     pub(crate) const fn is_plain(&self) -> bool {
-        self.rare.is_none()
+        self.cold.is_none()
     }
 
     /// Returns true if messages wait that were given back.
     #[inline]
     pub(crate) fn has_returned(&self) -> bool {
-        let rare = self.rare.as_ref();
-        rare.is_some_and(|rare| !rare.returned.is_empty())
+        let cold = self.cold.as_ref();
+        cold.is_some_and(|cold| !cold.returned.is_empty())
     }
 
     fn insert(&mut self, state: State, location: Place) -> Token {
@@ -345,7 +345,7 @@ impl ProtocolEngine {
             return;
         };
         let place = self.operations[token as usize].location;
-        let lost = &mut self.rare.get_or_insert_default().lost;
+        let lost = &mut self.cold.get_or_insert_default().lost;
         lost.get_or_insert((envelope, place, 0)).2 += 1;
     }
 
@@ -354,13 +354,13 @@ impl ProtocolEngine {
         let operation = &self.operations[token as usize];
         if self.met(token).is_none() && !matches!(operation.state, State::Posted { .. }) {
             let place = operation.location;
-            let forgotten = &mut self.rare.get_or_insert_default().forgotten;
+            let forgotten = &mut self.cold.get_or_insert_default().forgotten;
             forgotten.get_or_insert((place, 0)).1 += 1;
         }
     }
 
     fn note_withdrawn(&mut self, pattern: Pattern, place: Place) {
-        let withdrawn = &mut self.rare.get_or_insert_default().withdrawn;
+        let withdrawn = &mut self.cold.get_or_insert_default().withdrawn;
         withdrawn.get_or_insert((pattern, place, 0)).2 += 1;
     }
 
@@ -447,8 +447,8 @@ impl ProtocolEngine {
                 self.handle_packed(channel, token);
             }
             Event::Elapsed(token) => {
-                if let Some(rare) = &mut self.rare {
-                    rare.catching_up.take_if(|(_, other)| *other == token);
+                if let Some(cold) = &mut self.cold {
+                    cold.catching_up.take_if(|(_, other)| *other == token);
                 }
                 self.finish(token, Ok(NOTHING), Buffer::phantom(0));
             }

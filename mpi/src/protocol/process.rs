@@ -49,7 +49,7 @@ pub(crate) enum Question {
 
 /// What few ranks have.
 #[derive(Default)]
-struct Rare {
+struct ColdState {
     failures: Failures,
     attached: Option<Box<AttachedBuffer>>,
     contexts: Contexts,
@@ -60,7 +60,7 @@ pub struct Process {
     channel: Box<dyn Channel>,
     engine: RefCell<ProtocolEngine>,
     blocked: RefCell<Blocked>,
-    rare: RefCell<Option<Box<Rare>>>,
+    cold: RefCell<Option<Box<ColdState>>>,
 }
 
 impl Process {
@@ -76,7 +76,7 @@ impl Process {
             channel,
             engine: RefCell::new(engine),
             blocked: RefCell::new(Blocked::default()),
-            rare: RefCell::default(),
+            cold: RefCell::default(),
         })
     }
 
@@ -86,26 +86,26 @@ impl Process {
         Comm::world(Rc::clone(self))
     }
 
-    fn rare(&self) -> RefMut<'_, Rare> {
-        RefMut::map(self.rare.borrow_mut(), |rare| {
-            &mut **rare.get_or_insert_default()
+    fn cold(&self) -> RefMut<'_, ColdState> {
+        RefMut::map(self.cold.borrow_mut(), |cold| {
+            &mut **cold.get_or_insert_default()
         })
     }
 
     pub(crate) fn contexts(&self) -> RefMut<'_, Contexts> {
-        RefMut::map(self.rare(), |rare| &mut rare.contexts)
+        RefMut::map(self.cold(), |cold| &mut cold.contexts)
     }
 
     /// Returns true if the context is one of a communicator that has been freed.
     pub(crate) fn is_freed(&self, context: u32) -> bool {
-        let rare = self.rare.borrow();
-        rare.as_ref()
-            .is_some_and(|rare| rare.contexts.is_freed(context))
+        let cold = self.cold.borrow();
+        cold.as_ref()
+            .is_some_and(|cold| cold.contexts.is_freed(context))
     }
 
     /// The buffer of buffered sends.
     pub(crate) fn attached(&self) -> RefMut<'_, Option<Box<AttachedBuffer>>> {
-        RefMut::map(self.rare(), |rare| &mut rare.attached)
+        RefMut::map(self.cold(), |cold| &mut cold.attached)
     }
 
     /// A matched message that nobody received.
@@ -367,8 +367,8 @@ impl Process {
     /// has happened since, neither an event nor anything that the rank did itself. Such a rank
     /// waits for its next event instead of spinning at one date.
     pub(crate) fn may_answer_false(&self, changes: u64, question: Question) -> bool {
-        let mut rare = self.rare();
-        let last = &mut rare.failures;
+        let mut cold = self.cold();
+        let last = &mut cold.failures;
         if last.changes != changes {
             *last = Failures {
                 changes,
@@ -389,9 +389,9 @@ impl Process {
     /// A probe was answered with yes: the program knows something new, so it may ask everything
     /// once more.
     pub(crate) fn record_success(&self) {
-        if let Some(rare) = &mut *self.rare.borrow_mut() {
-            rare.failures.first = None;
-            rare.failures.asked.clear();
+        if let Some(cold) = &mut *self.cold.borrow_mut() {
+            cold.failures.first = None;
+            cold.failures.asked.clear();
         }
     }
 
@@ -431,8 +431,8 @@ impl Process {
                     channel.linger();
                 }
                 (engine.sends_complete() && channel.close()).then(|| {
-                    let mut rare = process.rare.borrow_mut();
-                    let attached = rare.as_mut().and_then(|rare| rare.attached.take());
+                    let mut cold = process.cold.borrow_mut();
+                    let attached = cold.as_mut().and_then(|cold| cold.attached.take());
                     if let Some(mut attached) = attached {
                         attached.free_completed(engine);
                     }
@@ -454,8 +454,8 @@ impl Process {
     /// checker.
     #[must_use]
     pub fn leaks(&self) -> Vec<String> {
-        let rare = self.rare.borrow();
-        let contexts = rare.as_ref().map(|rare| &rare.contexts);
+        let cold = self.cold.borrow();
+        let contexts = cold.as_ref().map(|cold| &cold.contexts);
         contexts.map_or_else(Vec::new, Contexts::unfreed)
     }
 

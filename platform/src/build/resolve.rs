@@ -7,9 +7,9 @@ use toml::Spanned;
 
 use super::for_each_zone;
 use crate::cluster::SWITCH;
+use crate::diagnostic::Source;
 use crate::file::{Collector, Direction, LinkUse, Names, Read, RouteEntry, ZoneEntry, cut};
 use crate::graph::{FLOYD_MAX, Graph};
-use crate::mistake::Source;
 use crate::route::{Place, RouteTable};
 use crate::{Routing, Sharing};
 

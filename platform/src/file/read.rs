@@ -13,7 +13,7 @@ use super::section::Collector;
 use super::syntax::syntax;
 use super::zone::ZoneReader;
 use super::{Connection, PlatformFile, Protocol, VERSION, ZoneEntry};
-use crate::mistake::Mistake;
+use crate::diagnostic::Diagnostic;
 use crate::network::{NetworkModel, NetworkParameters};
 
 /// Result of reading: the file if it has no mistake, and the names of all entries in any case.
@@ -29,7 +29,7 @@ pub(crate) struct Read {
 /// # Errors
 /// Only the mistakes that make further reading pointless: TOML syntax, or another version of the
 /// format. All others are in [`Read::collector`].
-pub(crate) fn read(text: &str, folder: Option<&Path>) -> Result<Read, Vec<Mistake>> {
+pub(crate) fn read(text: &str, folder: Option<&Path>) -> Result<Read, Vec<Diagnostic>> {
     let (document, errors) = DeTable::parse_recoverable(text);
     if !errors.is_empty() {
         return Err(syntax(text, &errors));

@@ -8,7 +8,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::field::{InvalidValue, ParseField, cut, did_you_mean, renamed};
-use crate::mistake::Mistake;
+use crate::diagnostic::Diagnostic;
 use crate::nearest::nearest;
 
 /// Beyond this number of mistakes no further suggestions are searched for.
@@ -17,7 +17,7 @@ const SUGGESTIONS_MAX: usize = 100;
 /// All mistakes found so far.
 #[derive(Default, Debug)]
 pub(crate) struct Collector {
-    pub(crate) mistakes: Vec<Mistake>,
+    pub(crate) mistakes: Vec<Diagnostic>,
     /// Where files that the platform names are looked for.
     pub(crate) folder: Option<PathBuf>,
 }
@@ -78,7 +78,7 @@ impl Collector {
         expected: impl Into<String>,
         help: Option<String>,
     ) {
-        self.mistakes.push(Mistake {
+        self.mistakes.push(Diagnostic {
             span,
             problem,
             expected: expected.into(),

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::field::cut;
-use crate::mistake::Mistake;
+use crate::diagnostic::Diagnostic;
 
 /// The syntax errors of a text, without the duplicate keys that follow from a duplicate table.
-pub(super) fn syntax(text: &str, errors: &[toml::de::Error]) -> Vec<Mistake> {
+pub(super) fn syntax(text: &str, errors: &[toml::de::Error]) -> Vec<Diagnostic> {
     let headers = headers(text);
     let mut tables_twice: BTreeSet<usize> = BTreeSet::new();
     let mut mistakes = Vec::new();
@@ -43,10 +43,10 @@ fn headers(text: &str) -> Vec<Range<usize>> {
     headers
 }
 
-fn one(text: &str, error: &toml::de::Error, span: Range<usize>) -> Mistake {
+fn one(text: &str, error: &toml::de::Error, span: Range<usize>) -> Diagnostic {
     let message = error.message().lines().next().unwrap_or_default();
     let found = text.get(span.clone()).unwrap_or_default();
-    Mistake {
+    Diagnostic {
         span,
         problem: format!("TOML syntax: {message}"),
         expected: if found.trim().is_empty() {
@@ -59,7 +59,7 @@ fn one(text: &str, error: &toml::de::Error, span: Range<usize>) -> Mistake {
 }
 
 /// A key that is there twice; `header` is the text from the line of the table on.
-fn duplicate(text: &str, header: &str, span: Range<usize>) -> Mistake {
+fn duplicate(text: &str, header: &str, span: Range<usize>) -> Diagnostic {
     const KINDS: [(&str, &str); 3] = [
         ("[hosts.", "host"),
         ("[links.", "link"),
@@ -71,7 +71,7 @@ fn duplicate(text: &str, header: &str, span: Range<usize>) -> Mistake {
         .find(|(start, _)| same_line && header.starts_with(start))
         .map_or("key", |(_, kind)| *kind);
     let found = text.get(span.clone()).unwrap_or_default();
-    Mistake {
+    Diagnostic {
         span,
         problem: format!("duplicate {kind} {:?}", cut(found.trim())),
         expected: "it is already declared above".to_owned(),

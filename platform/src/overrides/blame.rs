@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use super::{Override, apply};
 use crate::build::build;
-use crate::mistake::{Mistake, Mistakes, Source};
+use crate::diagnostic::{Diagnostic, Diagnostics, Source};
 
 /// A change in the list of all.
 struct Suspect {
@@ -24,8 +24,8 @@ pub(crate) fn blame(
     file_name: &str,
     text: &str,
     overrides: &[Override],
-    found: &Mistakes,
-) -> Mistakes {
+    found: &Diagnostics,
+) -> Diagnostics {
     let mut list = String::new();
     let mut suspects = Vec::new();
     for one in overrides {
@@ -39,16 +39,16 @@ pub(crate) fn blame(
     }
     let mut mistakes = Vec::new();
     let mut seen = BTreeSet::new();
-    for mistake in found.list() {
-        for span in culprits(&suspects, &mistake.problem) {
-            if seen.insert((span.start, &mistake.problem)) {
-                let mistake = mistake.clone();
-                mistakes.push(Mistake { span, ..mistake });
+    for diagnostic in found.list() {
+        for span in culprits(&suspects, &diagnostic.problem) {
+            if seen.insert((span.start, &diagnostic.problem)) {
+                let diagnostic = diagnostic.clone();
+                mistakes.push(Diagnostic { span, ..diagnostic });
             }
         }
     }
     let name = format!("{file_name} with {}", list.trim_end().replace('\n', " "));
-    Mistakes::new(Source::new(&name, &list), mistakes)
+    Diagnostics::new(Source::new(&name, &list), mistakes)
 }
 
 fn problems(text: &str, change: &Override) -> BTreeSet<String> {
@@ -59,7 +59,7 @@ fn problems(text: &str, change: &Override) -> BTreeSet<String> {
         return BTreeSet::new();
     };
     let list = mistakes.list().iter();
-    list.map(|mistake| mistake.problem.clone()).collect()
+    list.map(|diagnostic| diagnostic.problem.clone()).collect()
 }
 
 /// The places of the changes that a problem belongs to; at least one.

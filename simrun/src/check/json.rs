@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::passes::Pass;
 use super::search::SearchResult;
-use super::{CRITICAL_BUDGET, Found, Warning, Way, text, words};
+use super::{CRITICAL_BUDGET, Found, ScheduleKind, Warning, text, words};
 
 /// A search.
 pub(super) fn of_search(name: &str, searched: &SearchResult) -> String {
@@ -124,9 +124,9 @@ fn finding(found: &Found) -> Value {
         "command": found.command,
         "steps": steps(&found.finding.steps),
         "counterexample": match found.way {
-            Way::Given => "given",
-            Way::ShortestFound => "not_proven_minimal",
-            Way::Shortest => "minimal",
+            ScheduleKind::Given => "given",
+            ScheduleKind::ShortestFound => "not_proven_minimal",
+            ScheduleKind::Shortest => "minimal",
         },
         "critical": critical(found.critical),
         "actors": actors.collect::<Vec<Value>>(),

@@ -7,7 +7,7 @@ use sim_core::{ActorId, Schedule};
 
 use super::passes::Pass;
 use super::search::SearchResult;
-use super::{CRITICAL_BUDGET, Found, Warning, Way, words};
+use super::{CRITICAL_BUDGET, Found, ScheduleKind, Warning, words};
 use crate::summary;
 
 /// A search: its findings, the verdict, and the counts.
@@ -217,11 +217,13 @@ fn finding(found: &Found) -> String {
 }
 
 /// Returns what is known of shorter ways, in words.
-const fn way(way: Way) -> &'static str {
+const fn way(way: ScheduleKind) -> &'static str {
     match way {
-        Way::Given => "",
-        Way::ShortestFound => "no shorter counterexample was found; a shorter one may exist\n",
-        Way::Shortest => "this counterexample is minimal\n",
+        ScheduleKind::Given => "",
+        ScheduleKind::ShortestFound => {
+            "no shorter counterexample was found; a shorter one may exist\n"
+        }
+        ScheduleKind::Shortest => "this counterexample is minimal\n",
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use sim_core::Digest;
 
 use super::{CalibrateError, CalibrateOptions, ReferenceBlock};
-use crate::compare::sentinel_times;
+use crate::compare::reference_times;
 use crate::facts::Facts;
 use crate::fit::FitOptions;
 use crate::point::{Point, count};
@@ -34,9 +34,9 @@ pub(super) struct Input {
     pub(super) samples: Vec<(u64, f64)>,
     pub(super) states: Vec<States>,
     pub(super) sessions: Vec<(u32, f64)>,
-    pub(super) sentinels: Vec<ReferenceBlock>,
+    pub(super) references: Vec<ReferenceBlock>,
     /// Bytes and seconds.
-    pub(super) sentinel_times: Vec<(u64, f64)>,
+    pub(super) reference_times: Vec<(u64, f64)>,
     pub(super) rules: FitOptions,
     pub(super) facts: Facts,
     pub(super) digest: String,
@@ -116,8 +116,8 @@ fn of_table(benchmark: &str, rows: &[(u64, f64)]) -> Input {
         samples: Vec::new(),
         states: Vec::new(),
         sessions: Vec::new(),
-        sentinels: Vec::new(),
-        sentinel_times: Vec::new(),
+        references: Vec::new(),
+        reference_times: Vec::new(),
         rules: FitOptions::table(),
         facts: Facts::default(),
         digest: String::new(),
@@ -139,7 +139,7 @@ fn of_samples(all: &[Block], options: &CalibrateOptions) -> Result<Input, Calibr
         .find(|kernel| is_training(*kernel))
         .ok_or_else(|| CalibrateError::NoPingPong(names(all)))?;
     let states = states(all);
-    let sentinels = sentinels(all, kernel, &states);
+    let references = references(all, kernel, &states);
     let steady: Vec<Block> = all
         .iter()
         .filter_map(|block| steady(block, &states))
@@ -189,8 +189,8 @@ fn of_samples(all: &[Block], options: &CalibrateOptions) -> Result<Input, Calibr
         hidden,
         summaries,
         states,
-        sentinels,
-        sentinel_times: sentinel_times(&speed.blocks),
+        references,
+        reference_times: reference_times(&speed.blocks),
         sessions: speed.factors,
         rules: FitOptions::samples(),
         facts: Facts::default(),
@@ -242,10 +242,10 @@ fn steady(block: &Block, states: &[States]) -> Option<Block> {
     Some(block)
 }
 
-fn sentinels(blocks: &[Block], kernel: Kernel, states: &[States]) -> Vec<ReferenceBlock> {
+fn references(blocks: &[Block], kernel: Kernel, states: &[States]) -> Vec<ReferenceBlock> {
     let ours = || {
         blocks.iter().filter_map(|block| {
-            let wanted = block.set == Set::Sentinel && block.kernel == kernel;
+            let wanted = block.set == Set::Reference && block.kernel == kernel;
             Some((block, median(kept(block)).filter(|_| wanted)?))
         })
     };
@@ -289,7 +289,7 @@ fn one_speed(blocks: &[Block], kernel: Kernel) -> OneSpeed {
     for block in blocks {
         sessions.entry(block.session).or_default().push(block);
     }
-    // Of the same kernel only: sentinels and both sets show the speed.
+    // Of the same kernel only: reference blocks and both sets show the speed.
     let times = |blocks: &[&Block]| -> BTreeMap<u64, f64> {
         let ours: Vec<&Block> = blocks
             .iter()

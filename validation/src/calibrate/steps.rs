@@ -84,7 +84,7 @@ pub(super) fn finish(
         programs,
         states: input.states,
         sessions: input.sessions,
-        sentinels: input.sentinels,
+        references: input.references,
         self_check,
         handshake: written.facts.handshake,
         platform: written.text,
@@ -114,16 +114,16 @@ impl PlatformMetadata {
 }
 
 /// Returns the facts of the file about its measurements, and what a comparison needs: the band, and
-/// the sentinels, in microseconds.
+/// the reference blocks, in microseconds.
 fn said(input: &Input, bands: &ErrorBands, fitted: &Fit) -> Vec<String> {
     let mut said = input.sources.clone();
     said.push(format!("band_90: {:.4}", bands.at(fitted.range().1, 0.9)));
-    if !input.sentinel_times.is_empty() {
-        let each = input.sentinel_times.iter();
+    if !input.reference_times.is_empty() {
+        let each = input.reference_times.iter();
         let each: Vec<String> = each
             .map(|(size, time)| format!("{size}={:.4}", 1e6 * time))
             .collect();
-        said.push(format!("sentinels: {}", each.join(" ")));
+        said.push(format!("references: {}", each.join(" ")));
     }
     said
 }

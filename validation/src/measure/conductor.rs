@@ -9,7 +9,7 @@ use mpi::{Comm, Result};
 
 use super::command::{self, tell, told};
 use super::kernels::{Found, KernelRunner, partner};
-use super::plan::{MeasureOptions, Plan, SENTINELS, Task, ping_pong};
+use super::plan::{MeasureOptions, Plan, REFERENCE_BYTES, Task, ping_pong};
 use super::session::Session;
 use super::stop::StoppingRule;
 use crate::fit::{FitOptions, fit};
@@ -25,8 +25,8 @@ const WARM_UP: (u32, u32) = (200, 20);
 const LONG_S: f64 = 100e-6;
 /// Samples of a block: of what takes long, and of the others.
 const REPETITIONS: (u32, u32) = (20, 100);
-/// After so many blocks the sentinels return.
-const SENTINEL_EVERY: u32 = 10;
+/// Number of blocks between two reference blocks.
+const REFERENCE_EVERY: u32 = 10;
 /// Times that the clock is read.
 const CLOCK_READS: u32 = 200;
 /// Repetitions of each step of looking for the threshold.
@@ -87,8 +87,8 @@ struct MeasureDriver<'a> {
     warm: f64,
     /// Number of blocks there have been.
     number: u32,
-    /// Blocks since the last sentinel.
-    since_sentinel: u32,
+    /// Blocks since the last reference block.
+    since_reference: u32,
     /// About how long an empty message and the largest one take, in seconds.
     about: (f64, f64),
     progress: Tell,
@@ -108,7 +108,7 @@ impl<'a> MeasureDriver<'a> {
             start: world.wtime(),
             warm: 0.0,
             number: 0,
-            since_sentinel: 0,
+            since_reference: 0,
             about: (0.0, 0.0),
             progress,
             options,
@@ -253,18 +253,18 @@ impl<'a> MeasureDriver<'a> {
         Ok(self.session.blocks.get(first).cloned())
     }
 
-    /// The sentinels, when it is time for them.
-    async fn sentinels(&mut self) -> Result<()> {
-        self.since_sentinel += 1;
-        if self.since_sentinel < SENTINEL_EVERY {
+    /// The reference blocks, when it is time for them.
+    async fn references(&mut self) -> Result<()> {
+        self.since_reference += 1;
+        if self.since_reference < REFERENCE_EVERY {
             return Ok(());
         }
-        self.since_sentinel = 0;
-        for size in SENTINELS {
+        self.since_reference = 0;
+        for size in REFERENCE_BYTES {
             let task = Task {
                 kernel: ping_pong(self.ranks),
                 size,
-                set: Set::Sentinel,
+                set: Set::Reference,
             };
             self.keep(task).await?;
         }
@@ -290,7 +290,7 @@ impl<'a> MeasureDriver<'a> {
             if let Some(block) = self.keep(task).await? {
                 stopping.add(task, block);
             }
-            self.sentinels().await?;
+            self.references().await?;
         }
         Ok(false)
     }
@@ -386,8 +386,8 @@ impl<'a> MeasureDriver<'a> {
                 let size = if is_hidden { size + 1 } else { size };
                 here.extend(self.keep(Task { size, ..task }).await?);
             }
-            self.since_sentinel = SENTINEL_EVERY;
-            self.sentinels().await?;
+            self.since_reference = REFERENCE_EVERY;
+            self.references().await?;
             let here: Vec<&Block> = here.iter().collect();
             let Some(summary) = summarise(&here, Statistic::P10, self.options.seed).pop() else {
                 break;

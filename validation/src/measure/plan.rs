@@ -19,8 +19,8 @@ use crate::sample::{Kernel, Set};
 
 /// Of so many training sizes one is measured with the kernels other than the ping-pong.
 const OTHERS: usize = 3;
-/// Bytes of the two sentinels.
-pub(crate) const SENTINELS: [u64; 2] = [64, 65_536];
+/// Bytes of the two reference blocks.
+pub(crate) const REFERENCE_BYTES: [u64; 2] = [64, 65_536];
 /// Bytes at which sharing is measured, besides the largest.
 const SHARING: u64 = 65_536;
 
@@ -320,7 +320,8 @@ impl MeasureOptions {
         let before = self.clone();
         let pass = |options: &Self| -> f64 {
             let plan = Plan::new(options, ranks);
-            // Sentinels return after every ten blocks, and take about two small and large ones.
+            // Reference blocks return after every ten blocks, and take about two small and large
+            // ones.
             plan.tasks().iter().map(&cost).sum::<f64>() * 1.1
         };
         while f64::from(self.blocks_max) * pass(self) > self.time_limit_s {

@@ -206,12 +206,12 @@ mod tests {
     #[test]
     fn samples_become_blocks_in_any_order_of_lines_and_columns() {
         let text = "# made by hand\ntime_us, kernel,size_bytes,session,block,sample,set\n\
-                    3,pp,8,1,2,0,train\n2,pp,8,1,1,1,train\n1,pp,8,1,1,0,train\n9,os,64,2,1,0,sentinel\n";
+                    3,pp,8,1,2,0,train\n2,pp,8,1,1,1,train\n1,pp,8,1,1,0,train\n9,os,64,2,1,0,reference\n";
         let blocks = read(text).unwrap();
         let expected = [
             ((1, 1, Kernel::PingPong, 8, Set::Training), vec![1e-6, 2e-6]),
             ((1, 2, Kernel::PingPong, 8, Set::Training), vec![3e-6]),
-            ((2, 1, Kernel::Send, 64, Set::Sentinel), vec![9e-6]),
+            ((2, 1, Kernel::Send, 64, Set::Reference), vec![9e-6]),
         ];
         let found: Vec<_> = blocks
             .iter()

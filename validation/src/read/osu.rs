@@ -116,7 +116,7 @@ mod tests {
     fn all_mistakes_with_their_lines() {
         let bad = "# OSU MPI Latency Test v5\n# Size Latency (us)\n8 x\n8\nk 1.0\n16 1.0\n16 2.0\n";
         let mistakes = read(bad).unwrap_err();
-        let lines: Vec<usize> = mistakes.iter().map(|mistake| mistake.line).collect();
+        let lines: Vec<usize> = mistakes.iter().map(|diagnostic| diagnostic.line).collect();
         assert_eq!(lines, [3, 4, 5, 7]);
         assert_eq!(mistakes[0].problem, "the value for 8 B is \"x\"");
         assert_eq!(mistakes[3].problem, "duplicate size 16 (first in line 6)");

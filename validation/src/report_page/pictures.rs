@@ -18,8 +18,8 @@ pub fn pictures(calibration: &Calibration) -> Vec<(&'static str, Scatter)> {
         ("residuals", residuals(calibration)),
         ("predicted", predicted(calibration)),
     ];
-    if !calibration.sentinels.is_empty() {
-        all.push(("sentinels", sentinels(calibration)));
+    if !calibration.references.is_empty() {
+        all.push(("references", references(calibration)));
     }
     if !calibration.cross_check.piecewise.is_empty() {
         all.push(("errors", errors_by_rank(calibration)));
@@ -220,17 +220,17 @@ fn predicted(calibration: &Calibration) -> Scatter {
     }
 }
 
-fn sentinels(calibration: &Calibration) -> Scatter {
+fn references(calibration: &Calibration) -> Scatter {
     // Sessions one after the other.
     let last = calibration
-        .sentinels
+        .references
         .iter()
         .map(|one| one.number)
         .max()
         .unwrap_or(0);
-    let first = calibration.sentinels.first().map_or(0, |one| one.session);
+    let first = calibration.references.first().map_or(0, |one| one.session);
     let of = |kept: bool| -> Vec<(f64, f64)> {
-        let ours = calibration.sentinels.iter().filter(|one| one.kept == kept);
+        let ours = calibration.references.iter().filter(|one| one.kept == kept);
         ours.map(|one| {
             let before = one.session.saturating_sub(first) * (last + 1);
             (f64::from(before + one.number), one.relative)

@@ -26,7 +26,6 @@ const GIVEN_UP: &[(&str, &str)] = &[
     ("Copies", "BounceBuffers"),
     ("Annex", "RdmaExtension"),
     ("Car", "OutboundMessage"),
-    ("Connected", "ConnectingChannel"),
     ("Knob", "ControlParameter"),
     ("Laws", "ModelKind"),
     ("Alone", "FixedDuration"),

@@ -163,9 +163,9 @@ struct World {
 }
 
 /// Wakes the actor whose number is the token.
-struct Carrier;
+struct WakeDevice;
 
-impl Device for Carrier {
+impl Device for WakeDevice {
     fn on_end(&self, kernel: &mut Kernel, token: u64, end: End) {
         assert_eq!(end, End::Done, "nothing fails here");
         let actor = u32::try_from(token).expect("actors are counted in 32 bits");
@@ -304,7 +304,7 @@ fn run(platform: &Arc<Platform>, task: &Task) {
 fn once(platform: &Arc<Platform>, task: &Task, dates: String, start: f64) -> Rc<World> {
     let mut simulation = crate::workloads::simulation(Arc::clone(platform));
     let port = simulation.port();
-    port.attach(Rc::new(Carrier));
+    port.attach(Rc::new(WakeDevice));
     let world = Rc::new(World {
         port,
         flows: RefCell::new(Flows::new(platform)),

@@ -362,11 +362,11 @@ impl World {
     /// Does what a process wants to be done.
     fn drain(&mut self, index: usize) {
         while let Some(output) = self.processes[index].connector.poll() {
-            self.obey(index, output);
+            self.apply(index, output);
         }
     }
 
-    fn obey(&mut self, index: usize, output: Output) {
+    fn apply(&mut self, index: usize, output: Output) {
         match output {
             Output::Connect {
                 connection, card, ..

@@ -176,7 +176,7 @@ impl ProtocolEngine {
     /// A message that was extracted and not received: it waits again, behind those that have
     /// arrived.
     pub(crate) fn give_back(&mut self, message: UnexpectedMessage) {
-        self.rare.get_or_insert_default().returned.push(message);
+        self.cold.get_or_insert_default().returned.push(message);
     }
 
     /// Lets messages that were given back meet receives.
@@ -189,8 +189,8 @@ impl ProtocolEngine {
 
     #[cold]
     fn take_all_back(&mut self, channel: &dyn Channel) {
-        let rare = self.rare.get_or_insert_default();
-        let returned = std::mem::take(&mut rare.returned);
+        let cold = self.cold.get_or_insert_default();
+        let returned = std::mem::take(&mut cold.returned);
         for UnexpectedMessage {
             envelope, content, ..
         } in returned

@@ -54,7 +54,7 @@ impl ProtocolEngine {
     pub(crate) fn enable_causality(&mut self) {
         // Engines of explored programs live shortly: no table of theirs grows step by step.
         self.operations.reserve_exact(OPERATIONS);
-        self.rare.get_or_insert_default().provenance = Some(Provenance {
+        self.cold.get_or_insert_default().provenance = Some(Provenance {
             origins: Vec::with_capacity(OPERATIONS),
             arrival: SendCause::NONE,
             learnt: Vec::new(),
@@ -63,7 +63,7 @@ impl ProtocolEngine {
     }
 
     fn provenance(&mut self) -> Option<&mut Provenance> {
-        self.rare.as_mut()?.provenance.as_mut()
+        self.cold.as_mut()?.provenance.as_mut()
     }
 
     /// An operation begins.
@@ -192,7 +192,7 @@ impl ProtocolEngine {
     /// The calls of a receive and of the ready send whose message it should not have met, where
     /// they are remembered.
     pub(super) fn unready_calls(&self, receive: Token) -> Option<[Place; 2]> {
-        let provenance = self.rare.as_ref()?.provenance.as_ref()?;
+        let provenance = self.cold.as_ref()?.provenance.as_ref()?;
         let send = provenance.origins[receive as usize].unready?;
         Some([self.operations[receive as usize].location, send])
     }
@@ -265,13 +265,13 @@ impl ProtocolEngine {
 
     /// The message that a receive has met, where that is remembered.
     pub(super) fn met(&self, receive: Token) -> Option<Envelope> {
-        let provenance = self.rare.as_ref()?.provenance.as_ref()?;
+        let provenance = self.cold.as_ref()?.provenance.as_ref()?;
         provenance.origins[receive as usize].met
     }
 
     /// Returns true if an operation is over because of something that has arrived.
     pub(crate) fn depends_on_arrival(&self, token: Token) -> bool {
-        let provenance = self.rare.as_ref().and_then(|rare| rare.provenance.as_ref());
+        let provenance = self.cold.as_ref().and_then(|cold| cold.provenance.as_ref());
         provenance.is_some_and(|provenance| {
             self.is_done(token) && provenance.origins[token as usize].arrival != SendCause::NONE
         })

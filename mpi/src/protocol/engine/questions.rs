@@ -38,19 +38,19 @@ impl ProtocolEngine {
     /// Receives whose request was dropped before they got a message: the first one, where it was
     /// posted, and their number.
     pub(crate) fn withdrawn(&self) -> Option<(Pattern, Place, u64)> {
-        self.rare.as_ref()?.withdrawn
+        self.cold.as_ref()?.withdrawn
     }
 
     /// Receives that were given up when they had their messages: the first message, where its
     /// receive was posted, and their number. Known only under a model checker.
     pub(crate) fn lost_messages(&self) -> Option<(Envelope, Place, u64)> {
-        self.rare.as_ref()?.lost
+        self.cold.as_ref()?.lost
     }
 
     /// Requests that were dropped and never waited for: where the first one was started, and their
     /// number. Known only under a model checker.
     pub(crate) fn forgotten(&self) -> Option<(Place, u64)> {
-        self.rare.as_ref()?.forgotten
+        self.cold.as_ref()?.forgotten
     }
 
     /// Returns true if no send is going on.

@@ -24,11 +24,11 @@ impl ProtocolEngine {
         if self.busy_until <= channel.now() {
             return self.waiting > 0;
         }
-        let catching_up = self.rare.as_ref().and_then(|rare| rare.catching_up);
+        let catching_up = self.cold.as_ref().and_then(|cold| cold.catching_up);
         if catching_up.is_none_or(|(date, _)| date != self.busy_until) {
             let token = self.insert(State::Elapsing, location);
             self.operations[token as usize].released = true;
-            self.rare.get_or_insert_default().catching_up = Some((self.busy_until, token));
+            self.cold.get_or_insert_default().catching_up = Some((self.busy_until, token));
             channel.timer(self.busy_until - channel.now(), token);
         }
         true

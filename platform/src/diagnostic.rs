@@ -28,7 +28,7 @@ pub enum LoadError {
     /// The file cannot be read as text.
     Unreadable(Unreadable),
     /// The text is not a platform.
-    Mistakes(Mistakes),
+    Diagnostics(Diagnostics),
     /// A change of the platform cannot be made.
     Override(OverrideError),
 }
@@ -43,14 +43,14 @@ pub struct Unreadable {
 
 /// The mistakes in the text of one platform file.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Mistakes {
+pub struct Diagnostics {
     source: Source,
-    list: Vec<Mistake>,
+    list: Vec<Diagnostic>,
 }
 
 /// One mistake at one place.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Mistake {
+pub struct Diagnostic {
     /// Byte positions in the text.
     pub span: Range<usize>,
     /// The problem, with the value found.
@@ -118,28 +118,28 @@ impl Unreadable {
     }
 }
 
-impl Mistakes {
+impl Diagnostics {
     /// The mistakes of a file in the order of their places; `list` is not empty.
     #[must_use]
-    pub fn new(source: Source, mut list: Vec<Mistake>) -> Self {
-        list.sort_by_key(|mistake| (mistake.span.start, mistake.span.end));
+    pub fn new(source: Source, mut list: Vec<Diagnostic>) -> Self {
+        list.sort_by_key(|diagnostic| (diagnostic.span.start, diagnostic.span.end));
         Self { source, list }
     }
 
     /// The mistakes in the order of the file.
     #[must_use]
-    pub fn list(&self) -> &[Mistake] {
+    pub fn list(&self) -> &[Diagnostic] {
         &self.list
     }
 
     /// The line and the column, both from 1, of a mistake of this list.
     #[must_use]
-    pub fn position(&self, mistake: &Mistake) -> (usize, usize) {
-        self.source.position(mistake.span.start)
+    pub fn position(&self, diagnostic: &Diagnostic) -> (usize, usize) {
+        self.source.position(diagnostic.span.start)
     }
 }
 
-impl Mistake {
+impl Diagnostic {
     /// The problem, with the value found.
     #[must_use]
     pub fn problem(&self) -> &str {
@@ -188,16 +188,16 @@ impl LoadError {
         let mistakes = match self {
             Self::Unreadable(unreadable) => return format!("error: {unreadable}\n"),
             Self::Override(error) => return format!("error: {error}\n"),
-            Self::Mistakes(mistakes) => mistakes,
+            Self::Diagnostics(mistakes) => mistakes,
         };
         let source = &mistakes.source;
         let mut report = String::new();
-        for mistake in mistakes.list.iter().take(SHOWN_MAX) {
-            if source.longest(mistake.span.start, 2) > LENGTH_MAX {
+        for diagnostic in mistakes.list.iter().take(SHOWN_MAX) {
+            if source.longest(diagnostic.span.start, 2) > LENGTH_MAX {
                 report.push_str("error: ");
-                report.push_str(&mistakes.line(mistake));
+                report.push_str(&mistakes.line(diagnostic));
             } else {
-                report.push_str(&mistake.shown(source, &renderer));
+                report.push_str(&diagnostic.shown(source, &renderer));
             }
             report.push('\n');
         }
@@ -212,14 +212,14 @@ impl LoadError {
     }
 }
 
-impl Mistakes {
-    fn line(&self, mistake: &Mistake) -> String {
-        let (line, column) = self.position(mistake);
-        format!("{}:{line}:{column}: {mistake}", self.source.name())
+impl Diagnostics {
+    fn line(&self, diagnostic: &Diagnostic) -> String {
+        let (line, column) = self.position(diagnostic);
+        format!("{}:{line}:{column}: {diagnostic}", self.source.name())
     }
 }
 
-impl fmt::Display for Mistake {
+impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.problem)?;
         if !self.expected.is_empty() {
@@ -251,10 +251,10 @@ impl fmt::Display for LoadError {
         match self {
             Self::Unreadable(unreadable) => unreadable.fmt(f),
             Self::Override(error) => error.fmt(f),
-            Self::Mistakes(mistakes) => {
-                for (at, mistake) in mistakes.list.iter().take(SHOWN_MAX).enumerate() {
+            Self::Diagnostics(mistakes) => {
+                for (at, diagnostic) in mistakes.list.iter().take(SHOWN_MAX).enumerate() {
                     let separator = if at == 0 { "" } else { "\n" };
-                    write!(f, "{separator}{}", mistakes.line(mistake))?;
+                    write!(f, "{separator}{}", mistakes.line(diagnostic))?;
                 }
                 Ok(())
             }

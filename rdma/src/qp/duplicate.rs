@@ -50,7 +50,13 @@ impl RcQueuePair {
             SavedRequest::Atomic { .. } => None,
         };
         if let Some(msn) = self.responder.saved.iter().find_map(part_of) {
-            self.respond_with_data(psn, reth, msn);
+            self.responder.repeat(Response::Read {
+                psn,
+                rest: reth,
+                is_first: true,
+                msn,
+                is_repeat: true,
+            });
         }
     }
 
@@ -61,11 +67,16 @@ impl RcQueuePair {
                 psn: first,
                 original,
                 msn,
-            } if first == psn => Some(Response::Atomic { psn, original, msn }),
+            } if first == psn => Some(Response::Atomic {
+                psn,
+                original,
+                msn,
+                is_repeat: true,
+            }),
             _ => None,
         };
         if let Some(response) = self.responder.saved.iter().find_map(same) {
-            self.responder.responses.push_back(response);
+            self.responder.repeat(response);
         }
     }
 
@@ -106,8 +117,7 @@ impl RcQueuePair {
             {
                 let (psn, msn) = (packet.bth().psn, self.responder.msn);
                 if let Ok(original) = self.execute_atomic_on_memory(parts, kind, *atomic) {
-                    let response = Response::Atomic { psn, original, msn };
-                    self.responder.responses.push_back(response);
+                    self.respond_with_value(psn, original, msn);
                 }
                 true
             }

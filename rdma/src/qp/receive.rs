@@ -321,6 +321,17 @@ impl RcQueuePair {
             rest,
             is_first: true,
             msn,
+            is_repeat: false,
+        });
+    }
+
+    /// Queues the response of an atomic operation.
+    pub(super) fn respond_with_value(&mut self, psn: Psn, original: u64, msn: u32) {
+        self.responder.responses.push_back(Response::Atomic {
+            psn,
+            original,
+            msn,
+            is_repeat: false,
         });
     }
 
@@ -338,9 +349,7 @@ impl RcQueuePair {
         let saved = SavedRequest::Atomic { psn, original, msn };
         self.responder
             .save(saved, self.attributes.max_dest_rd_atomic);
-        self.responder
-            .responses
-            .push_back(Response::Atomic { psn, original, msn });
+        self.respond_with_value(psn, original, msn);
         Ok(())
     }
 

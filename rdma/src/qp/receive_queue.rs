@@ -42,6 +42,7 @@ pub(super) enum Response {
         psn: Psn,
         original: u64,
         msn: u32,
+        is_repeat: bool,
     },
     Read {
         /// The number of the next packet.
@@ -50,6 +51,7 @@ pub(super) enum Response {
         rest: Reth,
         is_first: bool,
         msn: u32,
+        is_repeat: bool,
     },
 }
 
@@ -90,10 +92,21 @@ pub(super) struct Responder {
 }
 
 impl Responder {
-    /// Returns the number of reads and atomics whose response is not sent.
+    /// Returns the number of reads and atomics whose response is not sent. Responses that are sent
+    /// again do not count: the requester may have got them meanwhile and send the next request.
     pub(super) fn unanswered_reads(&self) -> usize {
-        let waits = |response: &&Response| !matches!(response, Response::Ack { .. });
+        let waits = |response: &&Response| match **response {
+            Response::Ack { .. } => false,
+            Response::Atomic { is_repeat, .. } | Response::Read { is_repeat, .. } => !is_repeat,
+        };
         self.responses.iter().filter(waits).count()
+    }
+
+    /// Queues a response once more, unless it waits already.
+    pub(super) fn repeat(&mut self, response: Response) {
+        if !self.responses.contains(&response) {
+            self.responses.push_back(response);
+        }
     }
 
     /// Queues an acknowledgement; a positive one replaces a positive one right before it.

@@ -29,7 +29,9 @@ impl RcQueuePair {
                     Extension::Aeth(aeth),
                 ))
             }
-            Response::Atomic { psn, original, msn } => {
+            Response::Atomic {
+                psn, original, msn, ..
+            } => {
                 let aeth = aeth(Syndrome::Ack(self.credits(parts)), msn, parts);
                 let extension = Extension::AtomicAck(aeth, original);
                 Some((self.response(Opcode::RcAtomicAcknowledge, psn), extension))
@@ -39,7 +41,11 @@ impl RcQueuePair {
                 rest,
                 is_first,
                 msn,
-            } => self.next_read_response(parts, payload, (psn, rest), is_first, msn),
+                is_repeat,
+            } => {
+                let flags = (is_first, is_repeat);
+                self.next_read_response(parts, payload, (psn, rest), flags, msn)
+            }
         }
     }
 
@@ -48,7 +54,7 @@ impl RcQueuePair {
         parts: &mut AdapterParts<'_>,
         payload: &mut Vec<u8>,
         (psn, rest): (Psn, Reth),
-        is_first: bool,
+        (is_first, is_repeat): (bool, bool),
         msn: u32,
     ) -> Option<(Bth, Extension)> {
         let length = rest.length.min(self.mtu());
@@ -73,6 +79,7 @@ impl RcQueuePair {
                 rest: transmit::behind(rest, length),
                 is_first: false,
                 msn,
+                is_repeat,
             });
             if parts.has(Defect::ResponsesOutOfOrder) {
                 self.responder.responses.rotate_left(1);

@@ -97,6 +97,7 @@ impl RcQueuePair {
                 .deadline
                 .is_some_and(|deadline| deadline <= parts.now)
         {
+            self.send.deadline = None;
             self.retry();
             self.end_failed(parts);
         }

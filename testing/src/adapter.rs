@@ -20,7 +20,7 @@ use std::rc::Rc;
 use rdma::wire::{Ip, Packet, RoceFrame, Syndrome};
 use rdma::{
     AdapterHost, AdapterPort, AsyncEvent, ChannelAdapter, DeviceAttributes, Gid, GidType,
-    LinkLayer, LocalAdapter, Mtu, QueuePair, RcSettings,
+    GlobalRoute, LinkLayer, LocalAdapter, Mtu, QueuePair, RcSettings,
 };
 
 use crate::random::Random;
@@ -54,7 +54,7 @@ impl Default for Abilities {
 const COMPLETION_DELAY: u64 = 1000;
 
 /// The bytes of a packet on its way.
-type Frame = Vec<u8>;
+pub(crate) type Frame = Vec<u8>;
 
 struct Net {
     random: Random,
@@ -72,7 +72,7 @@ pub struct Network(Rc<RefCell<Net>>);
 
 /// The clock of the network.
 #[derive(Clone)]
-struct Clock(Rc<Cell<u64>>);
+pub(crate) struct Clock(pub(crate) Rc<Cell<u64>>);
 
 impl AdapterHost for Clock {
     fn now(&self) -> u64 {
@@ -127,12 +127,6 @@ impl Network {
             max_qp_init_rd_atom: abilities.max_rd_atomic.into(),
             ..DeviceAttributes::of_model(&format!("memory{number}"), number as u64)
         };
-        let port = AdapterPort {
-            link_layer: LinkLayer::Ethernet,
-            mtu: Mtu::Mtu4096,
-            lid: 0,
-            gid: (gid(number), GidType::RoceV2),
-        };
         let settings = RcSettings {
             completion_delay: COMPLETION_DELAY,
             max_message: abilities.max_message,
@@ -140,7 +134,7 @@ impl Network {
             max_registered: abilities.max_registered,
             ..RcSettings::default()
         };
-        let adapter = ChannelAdapter::new(attributes, port, settings);
+        let adapter = ChannelAdapter::new(attributes, port(number), settings);
         let adapter = Rc::new(RefCell::new(adapter));
         net.adapters.push(Rc::clone(&adapter));
         net.is_off.push(false);
@@ -175,6 +169,38 @@ impl Network {
     pub fn faults(&self) -> Vec<String> {
         self.0.borrow().faults.borrow().clone()
     }
+}
+
+/// Returns the port of an adapter.
+pub(crate) fn port(number: usize) -> AdapterPort {
+    AdapterPort {
+        link_layer: LinkLayer::Ethernet,
+        mtu: Mtu::Mtu4096,
+        lid: 0,
+        gid: (gid(number), GidType::RoceV2),
+    }
+}
+
+/// Returns the bytes of a packet on the wire.
+pub(crate) fn frame(from: usize, route: &GlobalRoute, packet: Packet<'_>) -> Frame {
+    let frame = RoceFrame {
+        destination_mac: [0; 6],
+        source_mac: [0; 6],
+        ip: Ip::V4 {
+            tos: 0,
+            identification: 0,
+            dont_fragment: true,
+            ttl: route.hop_limit,
+            source: address(gid(from)),
+            destination: address(route.dgid),
+        },
+        source_port: 0xC000,
+        has_udp_checksum: false,
+        packet,
+    };
+    let mut bytes = Vec::new();
+    frame.emit(&mut bytes);
+    bytes
 }
 
 /// Returns the global identifier of an adapter: an address of IPv4.
@@ -225,23 +251,7 @@ impl Net {
             let to = (0..count).find(|to| gid(*to) == route.dgid).unwrap();
             let packet = Packet::new(sent.bth, sent.extension, &payload);
             self.note_refusal(from, &packet);
-            let frame = RoceFrame {
-                destination_mac: [0; 6],
-                source_mac: [0; 6],
-                ip: Ip::V4 {
-                    tos: 0,
-                    identification: 0,
-                    dont_fragment: true,
-                    ttl: route.hop_limit,
-                    source: address(gid(from)),
-                    destination: address(route.dgid),
-                },
-                source_port: 0xC000,
-                has_udp_checksum: false,
-                packet,
-            };
-            let mut bytes = Vec::new();
-            frame.emit(&mut bytes);
+            let bytes = frame(from, &route, packet);
             let flight = (from, sent.source_qp, to);
             self.flights.entry(flight).or_default().push_back(bytes);
             true

@@ -8,6 +8,8 @@ pub mod adapter;
 pub mod apps;
 #[cfg(feature = "models")]
 pub mod lab;
+#[cfg(feature = "rdma")]
+pub mod pair;
 pub mod random;
 #[cfg(feature = "mpi")]
 pub mod ranks;

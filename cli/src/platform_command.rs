@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::Subcommand;
 use files::Output;
@@ -50,7 +51,9 @@ pub(crate) enum PlatformCommand {
 pub(crate) fn run(command: &PlatformCommand) -> ExitCode {
     let done = match command {
         PlatformCommand::Check { file } => load(file, &[]).map(|platform| {
+            let platform = Arc::new(platform);
             status::warn_all(&platform.unreachable());
+            status::warn_all(&run::credit_loop_warnings(&platform));
             summary(&platform)
         }),
         PlatformCommand::Show {

@@ -10,7 +10,7 @@
 
 use sim_core::{Choosing, StepKind};
 
-use crate::facts::SharedLists;
+use crate::facts::{Facts, SharedLists};
 use crate::orders::{Known, Order, Orders};
 use crate::search::Counterexample;
 use crate::state::State;
@@ -133,23 +133,7 @@ impl Checkpoint {
         let is_under_way = saved.frames.len() == state.path.len() + 1;
         let fits = (is_over || is_under_way) && state.done <= state.path.len();
         state.trees = Trees::restore(saved).filter(|_| fits)?;
-        for _ in 0..reader.count()? {
-            let users = reader.numbers()?.iter().copied();
-            let users: Option<Vec<u16>> = users.map(|word| u16::try_from(word).ok()).collect();
-            state.facts.users.push(users?);
-        }
-        let oversubscribed = reader.numbers()?.iter().copied();
-        state.facts.oversubscribed = oversubscribed.map(|word| word == 1).collect();
-        let may_have_effects = reader.numbers()?.iter().copied();
-        let may_have_effects: Option<Vec<u8>> = may_have_effects
-            .map(|word| u8::try_from(word).ok())
-            .collect();
-        state.facts.may_have_effects = may_have_effects?;
-        let order_sensitive = reader.numbers()?.iter().copied();
-        state.facts.order_sensitive = order_sensitive.map(choosing).collect();
-        if state.facts.users.len() != state.facts.oversubscribed.len() {
-            return None;
-        }
+        reader.facts(&mut state.facts)?;
         let mut lists = Vec::new();
         for _ in 0..reader.count()? {
             let pairs = reader.numbers()?.iter().copied();
@@ -244,6 +228,25 @@ impl<'a> Reader<'a> {
     fn numbers(&mut self) -> Option<&'a [u64]> {
         let count = self.count()?;
         self.take(count)
+    }
+
+    /// Reads the facts of the program; `None` if they do not fit together.
+    fn facts(&mut self, facts: &mut Facts) -> Option<()> {
+        for _ in 0..self.count()? {
+            let users = self.numbers()?.iter().copied();
+            let users: Option<Vec<u16>> = users.map(|word| u16::try_from(word).ok()).collect();
+            facts.users.push(users?);
+        }
+        let oversubscribed = self.numbers()?.iter().copied();
+        facts.oversubscribed = oversubscribed.map(|word| word == 1).collect();
+        let may_have_effects = self.numbers()?.iter().copied();
+        let may_have_effects: Option<Vec<u8>> = may_have_effects
+            .map(|word| u8::try_from(word).ok())
+            .collect();
+        facts.may_have_effects = may_have_effects?;
+        let order_sensitive = self.numbers()?.iter().copied();
+        facts.order_sensitive = order_sensitive.map(choosing).collect();
+        (facts.users.len() == facts.oversubscribed.len()).then_some(())
     }
 
     fn order(&mut self) -> Option<Order> {

@@ -38,6 +38,9 @@ pub trait Fabric {
     /// Takes the packets that were captured; `None` if none were to be.
     fn take_capture(&self) -> Option<Capture>;
 
+    /// Returns the deadlock of the packet network in words, by lines; empty if there is none.
+    fn network_deadlock(&self) -> Vec<String>;
+
     /// Writes each arrival, and each look of a rank into its inbox, to `steps`, in their order.
     fn record(&self, steps: Rc<RefCell<Vec<Observed>>>);
 }
@@ -60,6 +63,10 @@ impl<C: PacketTransport + 'static> Fabric for C {
 
     fn take_capture(&self) -> Option<Capture> {
         PacketTransport::take_capture(self)
+    }
+
+    fn network_deadlock(&self) -> Vec<String> {
+        PacketTransport::network_deadlock(self)
     }
 
     fn record(&self, steps: Rc<RefCell<Vec<Observed>>>) {
@@ -95,6 +102,11 @@ pub(crate) trait PacketTransport: Device {
     /// See [`Fabric::take_capture`].
     fn take_capture(&self) -> Option<Capture> {
         None
+    }
+
+    /// See [`Fabric::network_deadlock`].
+    fn network_deadlock(&self) -> Vec<String> {
+        Vec::new()
     }
 
     /// See [`RemoteMemory::offer`].

@@ -17,6 +17,9 @@
 //! sees the same rate with few and with many queue pairs, and ranks that find a completion at the
 //! date at which it can be polled.
 //!
+//! In a deadlock of the network (a credit loop) timeouts of the adapters no longer expire, so that
+//! the run ends as a deadlock; real adapters would exhaust their retries after seconds.
+//!
 //! Times within the device are whole picoseconds.
 
 mod capture;
@@ -24,6 +27,7 @@ mod port;
 mod state;
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -68,6 +72,8 @@ pub struct VerbsSettings {
     pub costs: AdapterCosts,
     /// Settings of the network.
     pub network: PacketSettings,
+    /// Service levels of the routes between hosts, by source and destination; others have 0.
+    pub service_levels: BTreeMap<(HostId, HostId), u8>,
     /// The packets to capture, if any.
     pub capture: Option<CaptureFilter>,
 }
@@ -230,6 +236,10 @@ impl PacketTransport for VerbsFabric {
 
     fn take_capture(&self) -> Option<Capture> {
         self.state.borrow_mut().take_capture()
+    }
+
+    fn network_deadlock(&self) -> Vec<String> {
+        self.state.borrow().network_deadlock()
     }
 
     fn offer(&self, rank: u32, peer: u32, send: Token, message: &Buffer) {

@@ -5,6 +5,8 @@
 
 mod common;
 
+use std::collections::BTreeMap;
+
 use common::{DONE, Run, ranks};
 use fabric::{AdapterCosts, VerbsSettings};
 use models::packet::PacketSettings;
@@ -27,6 +29,7 @@ fn verbs(costs: AdapterCosts) -> VerbsSettings {
         mtu: 1024,
         costs,
         network: PacketSettings::default(),
+        service_levels: BTreeMap::new(),
         capture: None,
     }
 }

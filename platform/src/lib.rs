@@ -108,8 +108,8 @@
 //! `device = "verbs"` beside the model runs rank programs over queue pairs of InfiniBand adapters
 //! and a network of single packets. The table `[network.verbs]` ([`VerbsParameters`]) has its
 //! parameters: `mtu = "4096B"`, the costs of an adapter (`doorbell`, `dma_read`, `tx_packet`,
-//! `rx_packet`, `atomic`, `completion`, all durations, and `pcie_bandwidth`), `switch_latency` and
-//! `buffer`.
+//! `rx_packet`, `atomic`, `completion`, all durations, and `pcie_bandwidth`), `switch_latency`,
+//! `buffer` and `lanes = 1` (virtual lanes; more than one avoid credit loops, as in a torus).
 //!
 //! **Message layer.** `[protocol]` sets limits, none by default: `packet_size` (largest payload,
 //! such as `"8KiB"`), `send_buffers` (packet buffers of a rank for sends), `credits` (flow-control

@@ -22,6 +22,7 @@ pub use parameters::{
     Compat, FluidParameters, IbPenaltyFactors, Loopback, NetworkDevice, NetworkModel,
     NetworkParameters,
 };
+pub(crate) use verbs::LANES_MAX;
 pub use verbs::VerbsParameters;
 
 /// All models, in the order of the documentation: a new one is a file, its `mod` and its line here.

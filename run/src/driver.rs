@@ -9,13 +9,11 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use fabric::{
-    AdapterCosts, Capture, CaptureFilter, Fabric, Flow, LogGops, VerbsFabric, VerbsSettings,
-};
-use models::packet::{PacketSettings, PlatformTopology};
+use fabric::{Capture, CaptureFilter, Fabric, Flow, LogGops, VerbsFabric};
+use models::packet::PlatformTopology;
 use mpi::{Overheads, PostingCost, Settings};
 use platform::units::{Duration, Size};
-use platform::{HostNames, NoRoute, Platform, ReadySendMode, SsendProtocol, VerbsParameters};
+use platform::{HostNames, NoRoute, Platform, ReadySendMode, SsendProtocol};
 use sim_core::{ActorId, Console, HostId, Observed, Outcome, Progress, Report, Simulation, Time};
 
 use crate::connections::{ConnectionTotals, Stall, connections, losses, stalls, totals};
@@ -85,6 +83,13 @@ pub enum RunError {
     Mapping(MappingError),
     /// Two hosts in use have no route between them.
     NoRoute(NoRoute),
+    /// The routes between the hosts in use need more virtual lanes.
+    Lanes {
+        /// Number of lanes.
+        lanes: u8,
+        /// Source and destination of a route that makes a credit loop in each lane.
+        hosts: [String; 2],
+    },
     /// Static connections need more descriptors than there are.
     Descriptors {
         /// Their number.
@@ -100,6 +105,11 @@ impl fmt::Display for RunError {
             Self::NoRanks => f.write_str("0 ranks: expected at least 1"),
             Self::Mapping(error) => error.fmt(f),
             Self::NoRoute(error) => error.fmt(f),
+            Self::Lanes { lanes, hosts } => write!(
+                f,
+                "network.verbs.lanes = {lanes} is too few: the route from {} to {} makes a credit loop in each lane; expected more lanes, 15 at most",
+                hosts[0], hosts[1]
+            ),
             Self::Descriptors { descriptors, ranks } => write!(
                 f,
                 "connection.descriptors = {descriptors} is too few for connection.mode = \"static\" with {ranks} ranks: expected at least {}",
@@ -133,6 +143,8 @@ pub struct Run {
     pub connections: Option<ConnectionTotals>,
     /// The host of each rank.
     pub hosts: Vec<HostId>,
+    /// The deadlock of the packet network in words, by lines; empty if there is none.
+    pub network_deadlock: Vec<String>,
     /// The packets that were captured, if any were to be.
     pub capture: Option<Capture>,
     /// Time that it took, in seconds of real time.
@@ -198,10 +210,11 @@ fn run(
     let mut simulation = Simulation::new(models::model(Arc::clone(platform)), names, options.seed);
     configure(&mut simulation, options, ranks);
     simulation.set_console(Rc::clone(output) as Rc<dyn Console>);
-    let fabric = program.has_ranks().then(|| {
+    let mut fabric = None;
+    if program.has_ranks() {
         simulation.set_default_name(|actor: ActorId| format!("rank {}", actor.number() - 1));
-        device(&simulation, platform, &hosts, options)
-    });
+        fabric = Some(device(&simulation, platform, &hosts, options)?);
+    }
     let device = fabric.clone();
     if let Some((recording, transcript)) = recorded {
         simulation.set_console(transcript);
@@ -225,18 +238,15 @@ fn run(
         failure.message = format!("{} (at {place})", failure.message);
     }
     let capture = device.as_ref().and_then(|device| device.take_capture());
+    let stall = device.as_ref().map(|device| device.network_deadlock());
+    let network_deadlock = stall.unwrap_or_default();
     let lost = device.map_or_else(Vec::new, |device| device.lost());
     let mut warnings = losses(&lost);
+    if !matches!(report.outcome, Outcome::Deadlock(_)) {
+        warnings.extend(network_deadlock.iter().cloned());
+    }
     if report.outcome == Outcome::Finished {
-        let lives = |rank: &usize| !lost.iter().any(|&(lost, _)| lost as usize == *rank);
-        for (rank, process) in processes.iter().enumerate().filter(|(rank, _)| lives(rank)) {
-            warnings.extend(
-                process
-                    .leftovers()
-                    .into_iter()
-                    .map(|text| format!("rank {rank}: {text}")),
-            );
-        }
+        warnings.extend(unfinished(&processes, &lost));
     }
     Ok(Run {
         report,
@@ -245,9 +255,21 @@ fn run(
         stalls: stalls(&processes),
         connections: totals(&processes),
         warnings,
+        network_deadlock,
         capture,
         wall_s: start.elapsed().as_secs_f64(),
     })
+}
+
+/// Returns the unfinished operations of the ranks that were not lost.
+fn unfinished(processes: &[Rc<mpi::Process>], lost: &[(u32, Time)]) -> Vec<String> {
+    let lives = |rank: &usize| !lost.iter().any(|&(lost, _)| lost as usize == *rank);
+    let living = processes.iter().enumerate().filter(|(rank, _)| lives(rank));
+    let texts = living.flat_map(|(rank, process)| {
+        let texts = process.leftovers().into_iter();
+        texts.map(move |text| format!("rank {rank}: {text}"))
+    });
+    texts.collect()
 }
 
 /// Lets the device between ranks, or without one the kernel, write down the steps of the run.
@@ -320,45 +342,27 @@ fn device(
     platform: &Arc<Platform>,
     hosts: &[HostId],
     options: &Options,
-) -> Rc<dyn Fabric> {
+) -> Result<Rc<dyn Fabric>, RunError> {
     let network = platform.network();
     let settings = settings(platform, options);
     if let Some(parameters) = &network.verbs {
-        let verbs = verbs(parameters, options);
         let topology = Arc::new(PlatformTopology::new(Arc::clone(platform)));
-        return VerbsFabric::new(simulation.port(), hosts, settings, &verbs, topology);
+        let capture = options.capture.clone();
+        let verbs = crate::verbs::settings(parameters, &*topology, hosts, capture, options.seed)?;
+        return Ok(VerbsFabric::new(
+            simulation.port(),
+            hosts,
+            settings,
+            &verbs,
+            topology,
+        ));
     }
     let ranks = u32::try_from(hosts.len()).expect("ranks are counted in 32 bits");
     let Some(loggops) = &network.loggops else {
-        return Flow::new(simulation.port(), ranks, settings);
+        return Ok(Flow::new(simulation.port(), ranks, settings));
     };
     let costs = loggops.map(Duration::span);
-    LogGops::new(simulation.port(), ranks, settings, costs)
-}
-
-/// Returns the settings of simulated adapters.
-fn verbs(parameters: &VerbsParameters, options: &Options) -> VerbsSettings {
-    let picoseconds = |time: &Duration| -> u64 { (time.as_secs() * 1e12).round() as u64 };
-    let blocks = parameters.buffer.bytes() / u64::from(models::packet::BLOCK_BYTES);
-    VerbsSettings {
-        mtu: u32::try_from(parameters.mtu.bytes()).unwrap_or(u32::MAX),
-        costs: AdapterCosts {
-            doorbell: picoseconds(&parameters.doorbell),
-            dma_read: picoseconds(&parameters.dma_read),
-            tx_packet: picoseconds(&parameters.tx_packet),
-            rx_packet: picoseconds(&parameters.rx_packet),
-            atomic: picoseconds(&parameters.atomic),
-            completion: picoseconds(&parameters.completion),
-            pcie_per_byte: 1e12 / parameters.pcie_bandwidth.bytes_per_s(),
-        },
-        network: PacketSettings {
-            switch_latency_ps: picoseconds(&parameters.switch_latency),
-            buffer_blocks: u32::try_from(blocks).unwrap_or(u32::MAX),
-            seed: options.seed,
-            ..PacketSettings::default()
-        },
-        capture: options.capture.clone(),
-    }
+    Ok(LogGops::new(simulation.port(), ranks, settings, costs))
 }
 
 fn configure(simulation: &mut Simulation, options: &Options, ranks: u32) {

@@ -21,6 +21,7 @@ mod platform_file;
 mod program;
 mod record;
 mod recording;
+mod verbs;
 
 pub use connections::{ConnectionTotals, Stall};
 pub use driver::{Options, Run, RunError, SendMode, simulate, simulate_recorded};
@@ -33,3 +34,4 @@ pub use platform_file::load_platform;
 pub use program::{Program, RankFuture, RankProgram, RootProgram, Stage};
 pub use record::{BlockedRecord, FailureRecord, Folder, Origin, RecordError, Rerun, RunRecord};
 pub use recording::{Lines, Recording, Transcript, not_explorable};
+pub use verbs::credit_loop_warnings;

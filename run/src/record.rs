@@ -58,6 +58,9 @@ pub struct RunRecord {
     /// Waits of all actors, if there is a deadlock.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deadlock: Option<Vec<BlockedRecord>>,
+    /// The deadlock of the packet network in words: the cause, then a line for each buffer.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub network_deadlock: Vec<String>,
     /// The limit that stopped the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<String>,
@@ -177,6 +180,7 @@ impl RunRecord {
             rerun: origin.rerun,
             failure: failure(&report.outcome),
             deadlock: deadlock(&report.outcome),
+            network_deadlock: run.network_deadlock.clone(),
             limit: limit(&report.outcome),
             warnings: run.warnings.clone(),
             stalls: run.stalls.clone(),

@@ -446,7 +446,7 @@ fn tell_problems(run: &Run, args: &RunArgs, stderr: &mut dyn Write) {
             let _ = writeln!(stderr, "warning: {warning}");
         }
     }
-    if let Some(problem) = summary::problem(&run.report) {
+    if let Some(problem) = summary::problem(run) {
         let _ = writeln!(stderr, "{problem}");
     }
 }

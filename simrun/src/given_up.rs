@@ -37,7 +37,7 @@ impl Job {
         if let Cause::Memory(_) = stopped.cause {
             let _ = writeln!(stderr, "{}", self.memory(run.ranks));
         } else if stopped.cause != Cause::Exit
-            && let Some(problem) = summary::problem(&run.report)
+            && let Some(problem) = summary::problem(&run)
         {
             let _ = writeln!(stderr, "{problem}");
         }
@@ -96,6 +96,7 @@ impl Job {
             ranks,
             warnings,
             stalls: Vec::new(),
+            network_deadlock: Vec::new(),
             connections: None,
             capture: None,
             // They were placed before the run.

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use platform::{NetworkModel, Platform};
 use real::RealRecord;
 use run::{ConnectionTotals, Options, Run, RunRecord, SendMode, Stall};
-use sim_core::{Limit, Outcome, Report, Time};
+use sim_core::{Limit, Outcome, Time};
 
 use crate::Size;
 use crate::args::RunArgs;
@@ -135,13 +135,19 @@ const fn ended(outcome: &Outcome) -> &'static str {
 }
 
 /// Returns what went wrong, for standard error; `None` if nothing did.
-pub(crate) fn problem(report: &Report) -> Option<String> {
+pub(crate) fn problem(run: &Run) -> Option<String> {
+    let report = &run.report;
     Some(match &report.outcome {
         Outcome::Finished => return None,
         Outcome::Deadlock(graph) => {
             let blocked = count(graph.blocked.len() as u64, "rank or actor");
             let graph = graph.to_string();
-            format!("error: deadlock: {blocked} blocked\n{}", graph.trim_end())
+            let mut text = format!("error: deadlock: {blocked} blocked\n{}", graph.trim_end());
+            for line in &run.network_deadlock {
+                text.push_str("\n  ");
+                text.push_str(line);
+            }
+            text
         }
         Outcome::Failed(failure) | Outcome::ForeignFuture(failure) => format!("error: {failure}"),
         Outcome::Limit(Limit::Time(time)) => {

@@ -1,6 +1,6 @@
 //! The protocol machines as graphs (E7), and what a run tells about its connections.
 
-use crate::support::{case, simrun};
+use crate::support::{Folder, case, simrun};
 
 #[test]
 fn e7_machines_are_printed_as_graphs_and_as_pictures() {
@@ -119,4 +119,80 @@ fn programs_run_over_simulated_queue_pairs() {
     let by_option =
         simrun("--platform platforms/cluster.toml --set network.device=verbs apps/ring");
     assert_eq!(by_option.status, 0, "{by_option:?}");
+}
+
+/// A ring of eight switches and hosts, whose buffers hold one packet.
+const RING: &str = r#"
+version = 1
+[network]
+model = "flow"
+device = "verbs"
+[network.verbs]
+buffer = "8320B"
+[clusters.nodes]
+hosts = "node-[0-7]"
+speed = "36Gf"
+topology = "torus"
+dimensions = [8]
+bandwidth = "10Gbps"
+latency = "10ns"
+sharing = "split-duplex"
+"#;
+
+#[test]
+fn a_credit_loop_is_a_deadlock_that_names_its_buffers() {
+    let folder = Folder::new();
+    let platform = folder.write("ring.toml", RING);
+    let all = "-n 8 apps/alltoall -- --size 64KiB";
+    let ran = simrun(&format!("--platform {platform} --format json {all}"));
+    assert_eq!(ran.status, 1, "{ran:?}");
+    let record = ran.json();
+    assert_eq!(record["outcome"], "deadlock");
+    let lines = record["network_deadlock"].as_array().expect("lines");
+    let lines: Vec<&str> = lines.iter().filter_map(|line| line.as_str()).collect();
+    // Ranks send to rank + 1 first, so the cycle goes up.
+    assert_eq!(lines.len(), 9, "{lines:?}");
+    for (number, line) in lines[1..].iter().enumerate() {
+        let next = (number + 1) % 8;
+        let begin = format!("buffer of lane 0 of node-{number}/0:up: a packet to node-");
+        let end = format!("waits for the buffer of lane 0 of node-{next}/0:up");
+        assert!(line.starts_with(&begin) && line.ends_with(&end), "{line}");
+    }
+    for line in lines {
+        assert!(ran.stderr.contains(line), "{ran:?}");
+    }
+    let lanes = "--set network.verbs.lanes=2";
+    let ran = simrun(&format!("--platform {platform} {lanes} {all}"));
+    assert_eq!(ran.status, 0, "{ran:?}");
+}
+
+#[test]
+fn routes_that_can_deadlock_are_a_warning() {
+    let folder = Folder::new();
+    let platform = folder.write("ring.toml", RING);
+    let ran = simrun(&format!("platform check {platform}"));
+    assert_eq!(ran.status, 0, "{ran:?}");
+    let cycle: Vec<String> = (0..8).map(|node| format!("node-{node}/0:up")).collect();
+    assert!(ran.stderr.contains(&cycle.join(" -> ")), "{ran:?}");
+    let with_lanes = RING.replace("8320B\"", "8320B\"\nlanes = 2");
+    let platform = folder.write("lanes.toml", &with_lanes);
+    let ran = simrun(&format!("platform check {platform}"));
+    assert!(ran.status == 0 && ran.stderr.is_empty(), "{ran:?}");
+    let star = simrun("platform check platforms/infiniband.toml");
+    assert!(star.status == 0 && star.stderr.is_empty(), "{star:?}");
+}
+
+#[test]
+fn bad_adapters_are_refused() {
+    for (change, expected) in [
+        ("network.verbs.lanes=16", "expected 1 to 15"),
+        ("network.verbs.lanes=0", "at least 1"),
+        ("connection.mode=static", "expected mode = \"instant\""),
+    ] {
+        let ran = simrun(&format!(
+            "--platform platforms/infiniband.toml --set {change} apps/ring"
+        ));
+        assert_eq!(ran.status, 2, "{ran:?}");
+        assert!(ran.stderr.contains(expected), "{ran:?}");
+    }
 }

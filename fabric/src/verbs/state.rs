@@ -91,6 +91,8 @@ pub(super) struct VerbsState {
     /// The hosts of the ports.
     hosts: Vec<HostId>,
     network: PacketNetwork,
+    topology: Arc<dyn PacketTopology>,
+    service_levels: BTreeMap<(HostId, HostId), u8>,
     capture: Option<HostCapture>,
     packets: Slab<InFlight>,
     /// Payload buffers to be used again.
@@ -162,7 +164,9 @@ impl VerbsState {
             ranks,
             ports: used.iter().map(|_| HostPort::default()).collect(),
             hosts: used,
-            network: PacketNetwork::new(topology, network),
+            network: PacketNetwork::new(Arc::clone(&topology), network),
+            topology,
+            service_levels: verbs.service_levels.clone(),
             capture: verbs.capture.clone().map(HostCapture::new),
             packets: Slab::default(),
             spare: Vec::new(),
@@ -181,6 +185,11 @@ impl VerbsState {
 
     pub(super) fn take_capture(&mut self) -> Option<Capture> {
         self.capture.take().map(HostCapture::into_inner)
+    }
+
+    pub(super) fn network_deadlock(&self) -> Vec<String> {
+        let stall = self.network.stall();
+        stall.map_or_else(Vec::new, |stall| stall.lines(&*self.topology))
     }
 
     pub(super) fn device(&mut self, rank: u32) -> &mut Device {
@@ -246,7 +255,7 @@ impl VerbsState {
             }
             return true;
         }
-        if let Some(&(at, rank)) = self.timeouts.first()
+        if let Some((at, rank)) = self.first_timeout()
             && at <= now
         {
             self.timeouts.pop_first();
@@ -257,6 +266,13 @@ impl VerbsState {
             return true;
         }
         false
+    }
+
+    /// Returns the next timeout and its rank; `None` if the network is in a deadlock, which sending
+    /// again does not resolve.
+    fn first_timeout(&self) -> Option<(u64, u32)> {
+        let first = self.timeouts.first().copied();
+        first.filter(|_| self.network.stall().is_none())
     }
 
     /// Takes the departures and the deliveries of the network.
@@ -310,13 +326,14 @@ impl VerbsState {
             let read = if sent.reads_memory { payload.len() } else { 0 };
             let is_atomic = sent.bth.opcode == Opcode::RcAtomicAcknowledge;
             let at = self.ports[port].send(now, &self.costs, read, is_atomic);
+            let to = destination(&sent.address);
             let index = self.packets.insert(InFlight {
                 from: rank,
-                to: destination(&sent.address),
+                to,
                 source_qp: sent.source_qp,
                 bth: sent.bth,
                 extension: sent.extension,
-                service_level: sent.address.sl,
+                service_level: self.service_level(rank, to),
                 is_global: sent.address.grh.is_some(),
                 payload,
             });
@@ -355,6 +372,13 @@ impl VerbsState {
             self.release(index);
         }
         self.collect(now);
+    }
+
+    /// Returns the service level of the route between two ranks, which the connection manager of a
+    /// real adapter asks the subnet manager for.
+    fn service_level(&self, from: u32, to: u32) -> u8 {
+        let hosts = (self.host(from), self.host(to));
+        self.service_levels.get(&hosts).copied().unwrap_or(0)
     }
 
     fn host(&self, rank: u32) -> HostId {
@@ -410,7 +434,7 @@ impl VerbsState {
         let next = [
             self.network.next_event_at(),
             self.steps.keys().next().copied(),
-            self.timeouts.first().map(|(at, _)| *at),
+            self.first_timeout().map(|(at, _)| at),
         ];
         let Some(next) = next.into_iter().flatten().min() else {
             self.armed = None;

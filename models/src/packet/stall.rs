@@ -13,8 +13,9 @@ use super::arena::NONE;
 use super::credit_loop::LaneOfLink;
 use super::event_queue::{Event, EventKind};
 use super::network::PacketNetwork;
+use super::overhead::BLOCK_BYTES;
 use super::port::NEVER;
-use super::topology::PACKET_LINKS_MAX;
+use super::topology::{PACKET_LINKS_MAX, PacketTopology};
 
 /// A buffer of a deadlock, and the packet that waits at its head for the next buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -53,6 +54,47 @@ pub enum PacketStall {
         /// The host.
         host: HostId,
     },
+}
+
+impl PacketStall {
+    /// Returns the stall in words: the cause, and a line for each buffer of a cycle, with the names
+    /// of the topology.
+    #[must_use]
+    pub fn lines(&self, topology: &dyn PacketTopology) -> Vec<String> {
+        let lane = |(link, vl): LaneOfLink| format!("lane {vl} of {}", topology.link_name(link));
+        match self {
+            Self::CreditLoop { cycle, .. } => {
+                let count = cycle.len();
+                let mut lines = vec![format!(
+                    "network deadlock: a credit loop of {count} full buffers, each waits for the next; more virtual lanes avoid it"
+                )];
+                let next = cycle.iter().cycle().skip(1);
+                lines.extend(cycle.iter().zip(next).map(|(buffer, next)| {
+                    format!(
+                        "buffer of {}: a packet to {} waits for the buffer of {}",
+                        lane(buffer.buffer),
+                        topology.host_name(buffer.destination),
+                        lane(next.buffer)
+                    )
+                }));
+                lines
+            }
+            Self::BufferTooSmall {
+                buffer,
+                buffer_blocks,
+                packet_blocks,
+            } => vec![format!(
+                "network deadlock: the buffer of {} has {} bytes, and a packet needs {}",
+                lane(*buffer),
+                buffer_blocks * BLOCK_BYTES,
+                packet_blocks * BLOCK_BYTES
+            )],
+            Self::StalledSink { host } => vec![format!(
+                "network deadlock: host {} takes no packets",
+                topology.host_name(*host)
+            )],
+        }
+    }
 }
 
 /// A buffer by the position of its port.

@@ -1,6 +1,8 @@
 //! Reading `[network]`: the preset, the parameters that replace its own, and what has no meaning in
 //! that model.
 
+use std::num::NonZeroU8;
+
 use settings::{OverheadSection, OverheadTable, Overheads};
 use toml::Spanned;
 use toml::de::DeValue;
@@ -8,8 +10,8 @@ use toml::de::DeValue;
 use super::field::{InvalidValue, ParseField};
 use super::section::{Collector, Section};
 use crate::network::{
-    Compat, FactorStep, Factors, IbPenaltyFactors, NetworkDevice, NetworkModel, NetworkParameters,
-    VerbsParameters,
+    Compat, FactorStep, Factors, IbPenaltyFactors, LANES_MAX, NetworkDevice, NetworkModel,
+    NetworkParameters, VerbsParameters,
 };
 use crate::units::{Duration, Size};
 
@@ -164,7 +166,7 @@ pub(super) fn network(
 
 /// Reads the parameters of the device `verbs`.
 fn read_verbs(collector: &mut Collector, section: &Section<'_>, network: &mut NetworkParameters) {
-    const KEYS: [&str; 10] = [
+    const KEYS: [&str; 11] = [
         "mtu",
         "doorbell",
         "dma_read",
@@ -175,6 +177,7 @@ fn read_verbs(collector: &mut Collector, section: &Section<'_>, network: &mut Ne
         "pcie_bandwidth",
         "switch_latency",
         "buffer",
+        "lanes",
     ];
     let table = section.get(VERBS);
     if network.device != Some(NetworkDevice::Verbs) {
@@ -205,6 +208,7 @@ fn read_verbs(collector: &mut Collector, section: &Section<'_>, network: &mut Ne
         });
         set(collector, &inner, "mtu", |Mtu(read)| verbs.mtu = read);
         set(collector, &inner, "buffer", |read| verbs.buffer = read);
+        set(collector, &inner, "lanes", |Lanes(read)| verbs.lanes = read);
         check_buffer(collector, &inner, &verbs);
     }
     network.verbs = Some(verbs);
@@ -236,6 +240,22 @@ impl ParseField for Mtu {
         Err(InvalidValue {
             problem: format!("mtu = {size}"),
             expected: "expected 256B, 512B, 1024B, 2048B or 4096B".to_owned(),
+            help: None,
+        })
+    }
+}
+
+/// A number of virtual lanes.
+struct Lanes(NonZeroU8);
+
+impl ParseField for Lanes {
+    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, InvalidValue> {
+        let number = u32::read(value)?;
+        let lanes = u8::try_from(number).ok().and_then(NonZeroU8::new);
+        let lanes = lanes.filter(|_| number <= LANES_MAX);
+        lanes.map(Self).ok_or_else(|| InvalidValue {
+            problem: format!("lanes = {number}"),
+            expected: format!("expected 1 to {LANES_MAX}"),
             help: None,
         })
     }

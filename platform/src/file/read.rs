@@ -4,6 +4,7 @@
 
 use std::path::Path;
 
+use settings::ConnectionMode;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -105,6 +106,11 @@ impl Read {
         if let Some(value) = root.get("connection") {
             let connection = &mut self.file.connection;
             super::connection::connection(&mut self.collector, value, connection);
+            if self.file.network.device.is_some() && connection.mode != ConnectionMode::Instant {
+                let problem = "connection mode with [network] device = \"verbs\"".to_owned();
+                let expected = "expected mode = \"instant\": queue pairs are connected at their first message, at no cost";
+                self.collector.add(value.span(), problem, expected, None);
+            }
         }
         self.file.root = ZoneReader::new(&mut self.collector, &mut self.names).root(&root);
         let has_links = !self.names.links.is_empty() || !self.names.clusters.is_empty();

@@ -12,6 +12,8 @@
 //! x16 carries 15.75 GB/s. Switches: Mellanox's data sheets have 90 ns (Switch-IB) to 130 ns
 //! (Quantum).
 
+use std::num::NonZeroU8;
+
 use serde::Serialize;
 
 use crate::units::{Bandwidth, Duration, Size};
@@ -39,7 +41,13 @@ pub struct VerbsParameters {
     pub switch_latency: Duration,
     /// Buffer of each link and virtual lane at the switch or adapter behind it.
     pub buffer: Size,
+    /// Number of virtual lanes for data, 1 to 15. With several, routes are assigned to lanes so
+    /// that no credit loop is possible. IBA 7.6.
+    pub lanes: NonZeroU8,
 }
+
+/// The largest number of virtual lanes for data. IBA 7.6.1.
+pub(crate) const LANES_MAX: u32 = 15;
 
 impl Default for VerbsParameters {
     fn default() -> Self {
@@ -56,6 +64,7 @@ impl Default for VerbsParameters {
             pcie_bandwidth: "15.75GBps".parse().expect("a bandwidth"),
             switch_latency: time("100ns"),
             buffer: size("32KiB"),
+            lanes: NonZeroU8::MIN,
         }
     }
 }

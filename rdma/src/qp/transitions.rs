@@ -254,7 +254,7 @@ mod tests {
 
     /// Every pair of states with every set of attributes: 49 times 2^15 modifications.
     #[test]
-    fn exactly_the_transitions_of_the_table_are_legal() {
+    fn d5_exactly_the_transitions_of_the_table_are_legal() {
         for (from, row) in QpState::ALL.into_iter().zip(LEGAL) {
             for (to, legal) in QpState::ALL.into_iter().zip(row) {
                 let mut accepted = 0_u32;

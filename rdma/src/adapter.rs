@@ -83,36 +83,57 @@ impl AdapterParts<'_> {
         solicited: bool,
         (sends, receives): (u32, u32),
     ) {
-        let at = self.now + self.settings.completion_delay;
         let entry = CompletionEntry {
             completion,
             solicited,
             sends,
             receives,
         };
-        self.completions.pending.push_back((at, cq, entry));
-        self.completions.deliver(self.now, self.events);
+        let delay = self.settings.completion_delay;
+        if delay == 0 && self.completions.pending.is_empty() {
+            self.completions.push(cq, entry, self.events);
+        } else {
+            let at = self.now + delay;
+            self.completions.pending.push_back((at, cq, entry));
+        }
     }
 }
 
 impl Completions {
     /// Moves what can be polled now to its queue.
+    #[inline]
     fn deliver(&mut self, now: u64, events: &mut VecDeque<AsyncEvent>) {
+        if !self.pending.is_empty() {
+            self.deliver_pending(now, events);
+        }
+    }
+
+    fn deliver_pending(&mut self, now: u64, events: &mut VecDeque<AsyncEvent>) {
         while self.pending.front().is_some_and(|(at, ..)| *at <= now) {
             let Some((_, cq, entry)) = self.pending.pop_front() else {
                 return;
             };
-            let Some(ring) = self.rings.get_mut(&cq.0) else {
-                continue;
-            };
-            let was_usable = !ring.has_overflowed;
-            if ring.push(entry) {
-                self.notifications.push_back(cq);
-            }
-            if was_usable && ring.has_overflowed {
-                self.overflowed.push(cq);
-                events.push_back(AsyncEvent::CqErr(cq));
-            }
+            self.push(cq, entry, events);
+        }
+    }
+
+    /// Adds an entry to its queue.
+    fn push(
+        &mut self,
+        cq: CompletionQueue,
+        entry: CompletionEntry,
+        events: &mut VecDeque<AsyncEvent>,
+    ) {
+        let Some(ring) = self.rings.get_mut(&cq.0) else {
+            return;
+        };
+        let was_usable = !ring.has_overflowed;
+        if ring.push(entry) {
+            self.notifications.push_back(cq);
+        }
+        if was_usable && ring.has_overflowed {
+            self.overflowed.push(cq);
+            events.push_back(AsyncEvent::CqErr(cq));
         }
     }
 }
@@ -312,7 +333,15 @@ impl ChannelAdapter {
     }
 
     /// Ends the queue pairs of completion queues that overflowed. IBA 11.6.3.1.
+    #[inline]
     fn end_overflowed(&mut self) {
+        if !self.completions.overflowed.is_empty() {
+            self.end_queue_pairs();
+        }
+    }
+
+    #[cold]
+    fn end_queue_pairs(&mut self) {
         while let Some(cq) = self.completions.overflowed.pop() {
             for position in 0..self.qps.len() {
                 let uses = |slot: &Slot| {
@@ -356,3 +385,6 @@ impl DeviceAttributes {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

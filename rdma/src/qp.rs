@@ -245,6 +245,12 @@ impl RcQueuePair {
         parts.complete(self.init.send_cq, completion, solicited, (sends, 0));
     }
 
+    /// Returns the bytes that the queue pair has allocated, besides lists of a work request.
+    #[cfg(test)]
+    pub(crate) fn allocated(&self) -> usize {
+        self.send.entries.capacity() * size_of::<SendEntry>() + self.responder.allocated()
+    }
+
     fn report(&self, parts: &mut AdapterParts<'_>, event: fn(QueuePair) -> AsyncEvent) {
         parts.events.push_back(event(self.handle));
     }

@@ -92,6 +92,14 @@ pub(super) struct Responder {
 }
 
 impl Responder {
+    /// Returns the bytes that the responder has allocated.
+    #[cfg(test)]
+    pub(super) fn allocated(&self) -> usize {
+        self.receives.capacity() * size_of::<ReceiveEntry>()
+            + self.responses.capacity() * size_of::<Response>()
+            + self.saved.capacity() * size_of::<SavedRequest>()
+    }
+
     /// Returns the number of reads and atomics whose response is not sent. Responses that are sent
     /// again do not count: the requester may have got them meanwhile and send the next request.
     pub(super) fn unanswered_reads(&self) -> usize {

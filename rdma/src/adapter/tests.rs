@@ -1,0 +1,99 @@
+//! Promise: a connected queue pair without work takes at most 1 KiB, what it allocates included.
+
+use super::*;
+use crate::{
+    Access, AddressVector, Operation, Payload, QpCapabilities, QpInitAttributes, QpModify, QpState,
+    QueuePair, RegionMemory, SendFlags, SendRequest,
+};
+
+/// Bytes of a queue pair in the adapter's list, which may have twice as many places as it needs.
+const LISTED: usize = 2 * size_of::<Option<Slot>>();
+
+/// A queue pair that is connected to itself.
+fn connected(adapter: &mut ChannelAdapter, init: &QpInitAttributes) -> QueuePair {
+    let qp = adapter.create_qp(init).expect("a queue pair");
+    let to_init = QpModify {
+        pkey_index: Some(0),
+        port_num: Some(1),
+        qp_access_flags: Some(Access::ALL),
+        ..QpModify::to_state(QpState::Init)
+    };
+    let to_rtr = QpModify {
+        ah_attr: Some(AddressVector {
+            dlid: 1,
+            sl: 0,
+            grh: None,
+            port_num: 1,
+        }),
+        path_mtu: Some(Mtu::Mtu256),
+        dest_qp_num: Some(qp.qp_num),
+        rq_psn: Some(0),
+        max_dest_rd_atomic: Some(1),
+        min_rnr_timer: Some(1),
+        ..QpModify::to_state(QpState::Rtr)
+    };
+    let to_rts = QpModify {
+        timeout: Some(14),
+        retry_cnt: Some(7),
+        rnr_retry: Some(7),
+        sq_psn: Some(0),
+        max_rd_atomic: Some(1),
+        ..QpModify::to_state(QpState::Rts)
+    };
+    for modify in [to_init, to_rtr, to_rts] {
+        adapter.modify_qp(qp, &modify).expect("it is legal");
+    }
+    qp
+}
+
+#[test]
+fn an_idle_queue_pair_takes_at_most_a_kibibyte() {
+    let attributes = DeviceAttributes::of_model("idle", 1);
+    let port = AdapterPort {
+        link_layer: LinkLayer::InfiniBand,
+        mtu: Mtu::Mtu4096,
+        lid: 1,
+        gid: (Gid::default(), GidType::Ib),
+    };
+    let mut adapter = ChannelAdapter::new(attributes, port, RcSettings::default());
+    let pd = adapter.alloc_pd();
+    let cq = adapter.create_cq(8).expect("a queue");
+    let init = QpInitAttributes {
+        pd,
+        send_cq: cq,
+        recv_cq: cq,
+        cap: QpCapabilities::default(),
+        sq_sig_all: false,
+    };
+    let qp = connected(&mut adapter, &init);
+    let allocated =
+        |adapter: &ChannelAdapter| adapter.qps[0].as_ref().map(|slot| slot.qp.allocated());
+    assert_eq!(allocated(&adapter), Some(0));
+    // A place in the list of queue pairs with packets, which may have twice as many, too.
+    assert_eq!(LISTED + 2 * size_of::<u32>(), 888);
+    // What is left after a request in both roles.
+    let memory = RegionMemory::Zeroed(64);
+    let region = adapter.reg_mr(pd, memory, Access::ALL).expect("memory");
+    let sges = [region.sge(0, 8)];
+    let read = SendRequest {
+        wr_id: 0,
+        operation: Operation::RdmaRead {
+            remote_addr: region.addr,
+            rkey: region.rkey,
+        },
+        payload: Payload::Sges(&sges),
+        flags: SendFlags::SIGNALED,
+    };
+    adapter.post_send(qp, &[read]).expect("room");
+    let mut payload = Vec::new();
+    while let Some(sent) = adapter.next_packet(0, &mut payload) {
+        let packet = Packet::new(sent.bth, sent.extension, &payload);
+        adapter.handle_packet(0, &packet);
+        payload.clear();
+    }
+    let mut completions = Vec::new();
+    assert_eq!(adapter.poll_cq(cq, 8, &mut completions), Ok(1));
+    assert!(completions[0].status.is_success(), "{completions:?}");
+    // Four places each for send requests, responses and saved requests.
+    assert_eq!(allocated(&adapter), Some(4 * (96 + 32 + 32)));
+}

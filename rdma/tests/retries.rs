@@ -281,7 +281,7 @@ fn d4_any_progress_reloads_the_counters() {
     assert_eq!(requester.poll(), [(2, WcStatus::RetryExcErr)]);
 }
 
-/// What acknowledges nothing new reloads nothing.
+/// An acknowledgement of nothing new reloads nothing.
 #[test]
 fn d4_old_acknowledgements_reload_nothing() {
     let time = UNIT << 14;

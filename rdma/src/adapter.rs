@@ -22,7 +22,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 pub(crate) use regions::Regions;
 
-use crate::qp::{Defect, RcQueuePair, RcSettings, Transmit};
+use crate::qp::{AnyQueuePair, Defect, RcSettings, Transmit};
 use crate::wire::Packet;
 use crate::{
     AsyncEvent, AtomicCap, CompletionQueue, DeviceAttributes, Gid, GidType, LinkLayer, Mtu,
@@ -141,7 +141,7 @@ impl Completions {
 /// A queue pair with its place in the lists of the adapter.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Slot {
-    qp: RcQueuePair,
+    qp: AnyQueuePair,
     is_ready: bool,
     /// Its entry in the list of timeouts, not later than its next timeout.
     timeout: Option<u64>,
@@ -240,7 +240,7 @@ impl ChannelAdapter {
             if let Some(Some(slot)) = self.qps.get_mut(position as usize) {
                 slot.timeout = None;
             }
-            self.with_qp_at(position, RcQueuePair::handle_timeout);
+            self.with_qp_at(position, AnyQueuePair::handle_timeout);
         }
     }
 
@@ -289,7 +289,7 @@ impl ChannelAdapter {
     fn with_qp_at<T>(
         &mut self,
         position: u32,
-        call: impl FnOnce(&mut RcQueuePair, &mut AdapterParts<'_>) -> T,
+        call: impl FnOnce(&mut AnyQueuePair, &mut AdapterParts<'_>) -> T,
     ) -> Option<T> {
         let result = self.call_qp(position, call)?;
         self.mark_ready(position);
@@ -309,7 +309,7 @@ impl ChannelAdapter {
     fn call_qp<T>(
         &mut self,
         position: u32,
-        call: impl FnOnce(&mut RcQueuePair, &mut AdapterParts<'_>) -> T,
+        call: impl FnOnce(&mut AnyQueuePair, &mut AdapterParts<'_>) -> T,
     ) -> Option<T> {
         let slot = self.qps.get_mut(position as usize)?.as_mut()?;
         let mut parts = AdapterParts {
@@ -345,13 +345,13 @@ impl ChannelAdapter {
         while let Some(cq) = self.completions.overflowed.pop() {
             for position in 0..self.qps.len() {
                 let uses = |slot: &Slot| {
-                    let init = &slot.qp.init;
+                    let init = slot.qp.init();
                     init.send_cq == cq || init.recv_cq == cq
                 };
                 if self.qps[position].as_ref().is_some_and(uses) {
                     #[expect(clippy::cast_possible_truncation, reason = "numbers have 24 bits")]
                     self.with_qp_at(position as u32, |qp, parts| {
-                        let event = AsyncEvent::QpFatal(qp.handle);
+                        let event = AsyncEvent::QpFatal(qp.handle());
                         parts.events.push_back(event);
                         qp.enter_error(parts);
                     });

@@ -239,6 +239,8 @@ pub struct WorkCompletion {
     pub imm_data: Option<u32>,
     /// The `qp_num` of the queue pair of the request.
     pub qp_num: u32,
+    /// The `qp_num` of the sender, for receives of datagrams.
+    pub src_qp: Option<u32>,
     /// Vendor's error code; 0 if there is none.
     pub vendor_err: u32,
 }

@@ -20,7 +20,8 @@
 //!
 //! # What it is not
 //!
-//! * Only reliable connections (RC). No datagrams, no shared receive queues, no memory windows, no
+//! * Only reliable connections (RC); unreliable datagrams (UD) of [`ChannelAdapter`] are beside the
+//!   trait. No shared receive queues, no memory windows, no
 //!   multicast, no path migration.
 //! * **Nothing waits.** Every call returns at once. Who has nothing to do asks for a
 //!   [notification](Verbs::req_notify_cq) and then waits by means of the implementation: for a file
@@ -78,4 +79,4 @@ pub use queue_pair::{
     AddressVector, GlobalRoute, QpAttributes, QpCapabilities, QpInitAttributes, QpModify, QpState,
 };
 pub use verbs::Verbs;
-pub use work::{Operation, Payload, RecvRequest, SendFlags, SendRequest, Sge};
+pub use work::{DatagramRequest, Operation, Payload, RecvRequest, SendFlags, SendRequest, Sge};

@@ -12,6 +12,7 @@
 //! source address (a packet counts for the queue pair that it names).
 
 mod acknowledge;
+mod datagram;
 mod defect;
 mod duplicate;
 mod flush;
@@ -20,15 +21,18 @@ mod receive_queue;
 mod respond;
 mod retry;
 mod send_queue;
+mod service;
 mod settings;
 pub(crate) mod transitions;
 mod transmit;
 
+pub(crate) use datagram::DatagramQueuePair;
 #[cfg_attr(
     not(feature = "seeded-defects"),
     expect(unreachable_pub, reason = "only tests can name it")
 )]
 pub use defect::Defect;
+pub(crate) use service::AnyQueuePair;
 pub use settings::RcSettings;
 
 use crate::adapter::AdapterParts;
@@ -239,6 +243,7 @@ impl RcQueuePair {
             },
             imm_data: None,
             qp_num: self.handle.qp_num,
+            src_qp: None,
             vendor_err: 0,
         };
         let solicited = !status.is_success();

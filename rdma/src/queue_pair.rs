@@ -150,6 +150,8 @@ pub struct QpModify {
     pub cur_qp_state: Option<QpState>,
     /// The place of the partition key in the port's table; 0 is the default.
     pub pkey_index: Option<u16>,
+    /// The Q_Key of datagrams that are received; only for UD. IBA 10.2.5.
+    pub qkey: Option<u32>,
     /// The port to use, from 1.
     pub port_num: Option<u8>,
     /// Rights of requests from the other side.

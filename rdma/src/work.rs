@@ -145,6 +145,28 @@ pub struct SendRequest<'a> {
     pub flags: SendFlags,
 }
 
+/// A datagram to send. `ibv_post_send(3)`, `struct ibv_send_wr` with `wr.ud`; IBA 11.4.1.1.
+///
+/// A message longer than the MTU of the port completes with
+/// [`WcStatus::LocLenErr`](crate::WcStatus::LocLenErr).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DatagramRequest<'a> {
+    /// Identifier in the completion.
+    pub wr_id: u64,
+    /// Immediate data, if there are some.
+    pub imm_data: Option<u32>,
+    /// The message.
+    pub payload: Payload<'a>,
+    /// Flags of the request; a fence has no effect.
+    pub flags: SendFlags,
+    /// The route to the receiver.
+    pub address: crate::AddressVector,
+    /// The number of its queue pair.
+    pub remote_qpn: u32,
+    /// Its Q_Key; with the highest bit set, that of the own queue pair is sent. IBA 3.5.3.
+    pub remote_qkey: u32,
+}
+
 /// A request on the receive queue: where a message may arrive. `ibv_post_recv(3)`, `struct
 /// ibv_recv_wr`; IBA 11.4.1.2.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

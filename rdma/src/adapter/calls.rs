@@ -2,11 +2,11 @@
 
 use super::completion_ring::CompletionRing;
 use super::{AdapterParts, ChannelAdapter, FIRST_QP, Slot};
-use crate::qp::RcQueuePair;
+use crate::qp::{AnyQueuePair, DatagramQueuePair, RcQueuePair};
 use crate::{
-    Access, AsyncEvent, CompletionQueue, Gid, GidType, MemoryRegion, PortAttributes, PostError,
-    ProtectionDomain, QpAttributes, QpInitAttributes, QpModify, QueuePair, RecvRequest,
-    RegionMemory, RegisterError, SendRequest, VerbsError, WorkCompletion,
+    Access, AsyncEvent, CompletionQueue, DatagramRequest, Gid, GidType, MemoryRegion,
+    PortAttributes, PostError, ProtectionDomain, QpAttributes, QpInitAttributes, QpModify,
+    QueuePair, RecvRequest, RegionMemory, RegisterError, SendRequest, VerbsError, WorkCompletion,
 };
 
 fn no_such(what: &'static str, handle: u32) -> VerbsError {
@@ -61,7 +61,7 @@ impl ChannelAdapter {
         let Some(position) = self.pds.iter().position(|other| *other == pd) else {
             return Err(no_such("protection domain", pd.0));
         };
-        let in_use = self.regions.uses(pd) || self.slots().any(|slot| slot.qp.init.pd == pd);
+        let in_use = self.regions.uses(pd) || self.slots().any(|slot| slot.qp.init().pd == pd);
         if in_use {
             return busy("protection domain");
         }
@@ -157,7 +157,7 @@ impl ChannelAdapter {
     }
 
     pub(crate) fn destroy_cq(&mut self, cq: CompletionQueue) -> Result<(), VerbsError> {
-        let uses = |slot: &Slot| slot.qp.init.send_cq == cq || slot.qp.init.recv_cq == cq;
+        let uses = |slot: &Slot| slot.qp.init().send_cq == cq || slot.qp.init().recv_cq == cq;
         if self.slots().any(uses) {
             return busy("completion queue");
         }
@@ -168,6 +168,28 @@ impl ChannelAdapter {
     }
 
     pub(crate) fn create_qp(&mut self, init: &QpInitAttributes) -> Result<QueuePair, VerbsError> {
+        self.create(init, |handle| {
+            AnyQueuePair::Rc(RcQueuePair::new(handle, *init))
+        })
+    }
+
+    /// Makes a queue pair of unreliable datagrams, to be used like the others but for
+    /// [`post_datagram`](Self::post_datagram).
+    ///
+    /// # Errors
+    /// As [`Verbs::create_qp`](crate::Verbs::create_qp).
+    pub fn create_datagram_qp(&mut self, init: &QpInitAttributes) -> Result<QueuePair, VerbsError> {
+        let mtu = self.port.mtu.bytes();
+        self.create(init, |handle| {
+            AnyQueuePair::Ud(DatagramQueuePair::new(handle, *init, mtu))
+        })
+    }
+
+    fn create(
+        &mut self,
+        init: &QpInitAttributes,
+        make: impl FnOnce(QueuePair) -> AnyQueuePair,
+    ) -> Result<QueuePair, VerbsError> {
         if !self.pds.contains(&init.pd) {
             return Err(no_such("protection domain", init.pd.0));
         }
@@ -205,7 +227,7 @@ impl ChannelAdapter {
             self.qps.push(None);
         }
         self.qps[position] = Some(Slot {
-            qp: RcQueuePair::new(handle, *init),
+            qp: make(handle),
             is_ready: false,
             timeout: None,
         });
@@ -216,7 +238,7 @@ impl ChannelAdapter {
     fn position(&self, qp: QueuePair) -> Result<u32, VerbsError> {
         let position = qp.qp_num.wrapping_sub(FIRST_QP);
         match self.qps.get(position as usize) {
-            Some(Some(slot)) if slot.qp.handle == qp => Ok(position),
+            Some(Some(slot)) if slot.qp.handle() == qp => Ok(position),
             _ => Err(no_such("queue pair", qp.handle)),
         }
     }
@@ -224,7 +246,7 @@ impl ChannelAdapter {
     fn with_qp<T>(
         &mut self,
         qp: QueuePair,
-        call: impl FnOnce(&mut RcQueuePair, &mut AdapterParts<'_>) -> Result<T, VerbsError>,
+        call: impl FnOnce(&mut AnyQueuePair, &mut AdapterParts<'_>) -> Result<T, VerbsError>,
     ) -> Result<T, VerbsError> {
         let position = self.position(qp)?;
         let result = self.with_qp_at(position, call);
@@ -234,7 +256,7 @@ impl ChannelAdapter {
     pub(crate) fn query_qp(&self, qp: QueuePair) -> Result<QpAttributes, VerbsError> {
         let position = self.position(qp)? as usize;
         let slot = self.qps[position].as_ref();
-        slot.map(|slot| slot.qp.attributes)
+        slot.map(|slot| slot.qp.attributes())
             .ok_or_else(|| no_such("queue pair", qp.handle))
     }
 
@@ -299,7 +321,19 @@ impl ChannelAdapter {
         qp: QueuePair,
         requests: &[SendRequest<'_>],
     ) -> Result<(), PostError> {
-        self.post(qp, requests, RcQueuePair::post_send)
+        self.post(qp, requests, AnyQueuePair::post_send)
+    }
+
+    /// Posts datagrams; those before one that is refused are taken.
+    ///
+    /// # Errors
+    /// As [`Verbs::post_send`](crate::Verbs::post_send), also for a queue pair of connections.
+    pub fn post_datagram(
+        &mut self,
+        qp: QueuePair,
+        requests: &[DatagramRequest<'_>],
+    ) -> Result<(), PostError> {
+        self.post(qp, requests, AnyQueuePair::post_datagram)
     }
 
     pub(crate) fn post_recv(
@@ -307,14 +341,14 @@ impl ChannelAdapter {
         qp: QueuePair,
         requests: &[RecvRequest<'_>],
     ) -> Result<(), PostError> {
-        self.post(qp, requests, RcQueuePair::post_recv)
+        self.post(qp, requests, AnyQueuePair::post_recv)
     }
 
     fn post<R>(
         &mut self,
         qp: QueuePair,
         requests: &[R],
-        post: impl Fn(&mut RcQueuePair, &mut AdapterParts<'_>, &R) -> Result<(), VerbsError>,
+        post: impl Fn(&mut AnyQueuePair, &mut AdapterParts<'_>, &R) -> Result<(), VerbsError>,
     ) -> Result<(), PostError> {
         let position = self.position(qp);
         position.map_err(|error| PostError { taken: 0, error })?;

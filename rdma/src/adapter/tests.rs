@@ -66,8 +66,12 @@ fn an_idle_queue_pair_takes_at_most_a_kibibyte() {
         sq_sig_all: false,
     };
     let qp = connected(&mut adapter, &init);
-    let allocated =
-        |adapter: &ChannelAdapter| adapter.qps[0].as_ref().map(|slot| slot.qp.allocated());
+    let allocated = |adapter: &ChannelAdapter| {
+        adapter.qps[0].as_ref().map(|slot| match &slot.qp {
+            AnyQueuePair::Rc(qp) => qp.allocated(),
+            AnyQueuePair::Ud(_) => panic!("it is connected"),
+        })
+    };
     assert_eq!(allocated(&adapter), Some(0));
     // A place in the list of queue pairs with packets, which may have twice as many, too.
     assert_eq!(LISTED + 2 * size_of::<u32>(), 888);

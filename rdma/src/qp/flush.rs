@@ -3,7 +3,7 @@
 
 use super::receive_queue::{IncomingMessage, Responder};
 use super::send_queue::SendQueue;
-use super::transitions::target_state;
+use super::transitions::{ServiceType, target_state};
 use super::{Defect, RcQueuePair};
 use crate::adapter::AdapterParts;
 use crate::{AsyncEvent, Psn, QpAttributes, QpModify, QpState, VerbsError, WcStatus};
@@ -19,7 +19,7 @@ impl RcQueuePair {
         modify: &QpModify,
     ) -> Result<(), VerbsError> {
         let from = self.state();
-        let to = target_state(from, modify)?;
+        let to = target_state(ServiceType::Rc, from, modify)?;
         if to == QpState::Reset {
             *self = Self::new(self.handle, self.init);
             return Ok(());
@@ -111,7 +111,7 @@ impl QpAttributes {
     }
 
     /// Takes over the attributes that a modification gives.
-    fn apply(&mut self, modify: &QpModify) {
+    pub(super) fn apply(&mut self, modify: &QpModify) {
         self.path_mtu = modify.path_mtu.or(self.path_mtu);
         let set = |to: &mut u8, from: Option<u8>| *to = from.unwrap_or(*to);
         set(&mut self.max_rd_atomic, modify.max_rd_atomic);

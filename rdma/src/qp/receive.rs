@@ -407,6 +407,7 @@ impl RcQueuePair {
             byte_len: end.map_or(0, |(_, length, _)| length),
             imm_data: end.ok().and_then(|(.., immediate)| immediate),
             qp_num: self.handle.qp_num,
+            src_qp: None,
             vendor_err: 0,
         };
         let solicited = solicited || end.is_err();

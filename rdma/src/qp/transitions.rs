@@ -1,8 +1,7 @@
 //! The states of a queue pair and the attributes that each transition requires and permits, as a
 //! table. IBA 10.3.1 and 11.2.5.2, in the form of `qp_state_table` of the Linux kernel.
 //!
-//! *Not modelled*: alternate paths and path migration, whose attributes no program can give; SQE,
-//! which a reliable connection never enters.
+//! *Not modelled*: alternate paths and path migration, whose attributes no program can give.
 
 use crate::{QpModify, QpState, VerbsError};
 
@@ -25,15 +24,25 @@ pub(crate) enum Attribute {
     RetryCnt,
     RnrRetry,
     SqdNotify,
+    Qkey,
+}
+
+/// The service of a queue pair. `ibv_create_qp(3)`, `enum ibv_qp_type`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum ServiceType {
+    /// Reliable connection.
+    Rc,
+    /// Unreliable datagram.
+    Ud,
 }
 
 use Attribute::{
     AccessFlags, AddressVector, DestQpNum, MaxDestRdAtomic, MaxRdAtomic, MinRnrTimer, PathMtu,
-    PkeyIndex, PortNum, RetryCnt, RnrRetry, RqPsn, SqPsn, SqdNotify, Timeout,
+    PkeyIndex, PortNum, Qkey, RetryCnt, RnrRetry, RqPsn, SqPsn, SqdNotify, Timeout,
 };
 
 impl Attribute {
-    const ALL: [Self; 15] = [
+    const ALL: [Self; 16] = [
         PkeyIndex,
         PortNum,
         AccessFlags,
@@ -49,6 +58,7 @@ impl Attribute {
         RetryCnt,
         RnrRetry,
         SqdNotify,
+        Qkey,
     ];
 
     /// Returns the name of its field.
@@ -69,6 +79,7 @@ impl Attribute {
             RetryCnt => "retry_cnt",
             RnrRetry => "rnr_retry",
             SqdNotify => "en_sqd_async_notify",
+            Qkey => "qkey",
         }
     }
 
@@ -89,11 +100,12 @@ impl Attribute {
             RetryCnt => modify.retry_cnt.is_some(),
             RnrRetry => modify.rnr_retry.is_some(),
             SqdNotify => modify.en_sqd_async_notify.is_some(),
+            Qkey => modify.qkey.is_some(),
         }
     }
 }
 
-/// A legal transition of a reliable connection.
+/// A legal transition.
 struct Transition {
     from: QpState,
     to: QpState,
@@ -101,9 +113,9 @@ struct Transition {
     optional: &'static [Attribute],
 }
 
-/// The legal transitions besides those to RESET and ERR, which are legal from every state and take
-/// no attribute.
-const TRANSITIONS: &[Transition] = &[
+/// The legal transitions of a reliable connection besides those to RESET and ERR, which are legal
+/// from every state and take no attribute.
+const RC_TRANSITIONS: &[Transition] = &[
     Transition {
         from: QpState::Reset,
         to: QpState::Init,
@@ -172,12 +184,83 @@ const TRANSITIONS: &[Transition] = &[
     },
 ];
 
+/// The same of unreliable datagrams, which leave SQE by going back to RTS.
+const UD_TRANSITIONS: &[Transition] = &[
+    Transition {
+        from: QpState::Reset,
+        to: QpState::Init,
+        required: &[PkeyIndex, PortNum, Qkey],
+        optional: &[],
+    },
+    Transition {
+        from: QpState::Init,
+        to: QpState::Init,
+        required: &[],
+        optional: &[PkeyIndex, PortNum, Qkey],
+    },
+    Transition {
+        from: QpState::Init,
+        to: QpState::Rtr,
+        required: &[],
+        optional: &[PkeyIndex, Qkey],
+    },
+    Transition {
+        from: QpState::Rtr,
+        to: QpState::Rts,
+        required: &[SqPsn],
+        optional: &[Qkey],
+    },
+    Transition {
+        from: QpState::Rts,
+        to: QpState::Rts,
+        required: &[],
+        optional: &[Qkey],
+    },
+    Transition {
+        from: QpState::Rts,
+        to: QpState::Sqd,
+        required: &[],
+        optional: &[SqdNotify],
+    },
+    Transition {
+        from: QpState::Sqd,
+        to: QpState::Rts,
+        required: &[],
+        optional: &[Qkey],
+    },
+    Transition {
+        from: QpState::Sqd,
+        to: QpState::Sqd,
+        required: &[],
+        optional: &[PkeyIndex, Qkey],
+    },
+    Transition {
+        from: QpState::Sqe,
+        to: QpState::Rts,
+        required: &[],
+        optional: &[Qkey],
+    },
+];
+
+impl ServiceType {
+    const fn transitions(self) -> &'static [Transition] {
+        match self {
+            Self::Rc => RC_TRANSITIONS,
+            Self::Ud => UD_TRANSITIONS,
+        }
+    }
+}
+
 /// Returns the state that a modification leads to from `from`.
 ///
 /// # Errors
 /// [`VerbsError::Invalid`] if the transition is illegal, or an attribute is missing for it or not
 /// permitted in it.
-pub(crate) fn target_state(from: QpState, modify: &QpModify) -> Result<QpState, VerbsError> {
+pub(crate) fn target_state(
+    service: ServiceType,
+    from: QpState,
+    modify: &QpModify,
+) -> Result<QpState, VerbsError> {
     let invalid = |why: String| Err(VerbsError::Invalid { why });
     if let Some(assumed) = modify.cur_qp_state.filter(|assumed| *assumed != from) {
         return invalid(format!("cur_qp_state is {assumed}, the state is {from}"));
@@ -185,7 +268,8 @@ pub(crate) fn target_state(from: QpState, modify: &QpModify) -> Result<QpState, 
     let to = modify.qp_state.unwrap_or(from);
     let (required, optional): (&[Attribute], &[Attribute]) = match to {
         QpState::Reset | QpState::Err => (&[], &[]),
-        _ => match TRANSITIONS
+        _ => match service
+            .transitions()
             .iter()
             .find(|row| row.from == from && row.to == to)
         {
@@ -215,7 +299,7 @@ mod tests {
     use crate::{Access, AddressVector as Vector, Mtu};
 
     /// The legal pairs, written once more from IBA figure 124: one row per state, RESET to ERR.
-    const LEGAL: [[u8; 7]; 7] = [
+    const RC_LEGAL: [[u8; 7]; 7] = [
         [1, 1, 0, 0, 0, 0, 1],
         [1, 1, 1, 0, 0, 0, 1],
         [1, 0, 0, 1, 0, 0, 1],
@@ -224,6 +308,13 @@ mod tests {
         [1, 0, 0, 0, 0, 0, 1],
         [1, 0, 0, 0, 0, 0, 1],
     ];
+
+    /// The same of datagrams: SQE to RTS besides.
+    const UD_LEGAL: [[u8; 7]; 7] = {
+        let mut legal = RC_LEGAL;
+        legal[5][3] = 1;
+        legal
+    };
 
     fn set(attribute: Attribute, modify: &mut QpModify) {
         match attribute {
@@ -249,37 +340,51 @@ mod tests {
             RetryCnt => modify.retry_cnt = Some(1),
             RnrRetry => modify.rnr_retry = Some(1),
             SqdNotify => modify.en_sqd_async_notify = Some(true),
+            Qkey => modify.qkey = Some(1),
         }
     }
 
-    /// Every pair of states with every set of attributes: 49 times 2^15 modifications.
+    /// Every pair of states of both services with every set of attributes: 2 times 49 times 2^16
+    /// modifications.
     #[test]
     fn d5_exactly_the_transitions_of_the_table_are_legal() {
-        for (from, row) in QpState::ALL.into_iter().zip(LEGAL) {
-            for (to, legal) in QpState::ALL.into_iter().zip(row) {
-                let mut accepted = 0_u32;
-                for bits in 0..1_u32 << Attribute::ALL.len() {
-                    let mut modify = QpModify::to_state(to);
-                    for (at, attribute) in Attribute::ALL.into_iter().enumerate() {
-                        if bits >> at & 1 == 1 {
-                            set(attribute, &mut modify);
-                        }
-                    }
-                    accepted += u32::from(target_state(from, &modify) == Ok(to));
+        for (service, legal) in [(ServiceType::Rc, RC_LEGAL), (ServiceType::Ud, UD_LEGAL)] {
+            for (from, row) in QpState::ALL.into_iter().zip(legal) {
+                for (to, legal) in QpState::ALL.into_iter().zip(row) {
+                    let mut rows = service.transitions().iter();
+                    let optional = rows
+                        .find(|row| row.from == from && row.to == to)
+                        .map_or(0, |row| row.optional.len());
+                    let expected = if legal == 1 { 1 << optional } else { 0 };
+                    let accepted = count_accepted(service, from, to);
+                    assert_eq!(accepted, expected, "{service:?}: {from} to {to}");
                 }
-                let optional = TRANSITIONS
-                    .iter()
-                    .find(|row| row.from == from && row.to == to)
-                    .map_or(0, |row| row.optional.len());
-                let expected = if legal == 1 { 1 << optional } else { 0 };
-                assert_eq!(accepted, expected, "{from} to {to}");
             }
         }
     }
 
+    /// Returns the number of sets of attributes with which a transition is accepted.
+    fn count_accepted(service: ServiceType, from: QpState, to: QpState) -> u32 {
+        let accepts = |bits: &u32| {
+            let mut modify = QpModify::to_state(to);
+            for (at, attribute) in Attribute::ALL.into_iter().enumerate() {
+                if bits >> at & 1 == 1 {
+                    set(attribute, &mut modify);
+                }
+            }
+            target_state(service, from, &modify) == Ok(to)
+        };
+        let sets = 0..1_u32 << Attribute::ALL.len();
+        u32::try_from(sets.filter(accepts).count()).expect("at most 2^16")
+    }
+
     #[test]
     fn refusals_name_the_attribute() {
-        let why = |from, modify: &QpModify| target_state(from, modify).unwrap_err().to_string();
+        let why = |from, modify: &QpModify| {
+            target_state(ServiceType::Rc, from, modify)
+                .unwrap_err()
+                .to_string()
+        };
         let to_init = QpModify {
             pkey_index: Some(0),
             ..QpModify::to_state(QpState::Init)

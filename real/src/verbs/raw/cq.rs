@@ -188,6 +188,8 @@ fn completion(raw: &ffi::ibv_wc) -> WorkCompletion {
         },
         imm_data: raw.imm_data().map(u32::from_be),
         qp_num: raw.qp_num,
+        // Only datagrams have it.
+        src_qp: None,
         vendor_err,
     }
 }

@@ -460,6 +460,7 @@ fn attributes(modify: &QpModify) -> (ffi::ibv_qp_attr, u32) {
         qp_state, IBV_QP_STATE, QpState::code;
         cur_qp_state, IBV_QP_CUR_STATE, QpState::code;
         pkey_index, IBV_QP_PKEY_INDEX, u16::from;
+        qkey, IBV_QP_QKEY, u32::from;
         port_num, IBV_QP_PORT, u8::from;
         qp_access_flags, IBV_QP_ACCESS_FLAGS, Access::bits;
         path_mtu, IBV_QP_PATH_MTU, |mtu: Mtu| u32::from(mtu.code());

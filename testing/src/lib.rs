@@ -4,6 +4,8 @@
 
 #[cfg(feature = "rdma")]
 pub mod adapter;
+#[cfg(feature = "rdma")]
+pub mod any_packets;
 #[cfg(feature = "apps")]
 pub mod apps;
 #[cfg(feature = "models")]

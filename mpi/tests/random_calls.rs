@@ -151,7 +151,7 @@ async fn receive_all(world: &Comm, comms: &[Comm], messages: &[Message], got: &G
                 requests.push((place, request));
             }
             Side::Matched => {
-                done.push((place, comm.mprobe(source, tag).await?.recv(buffer).await?))
+                done.push((place, comm.mprobe(source, tag).await?.recv(buffer).await?));
             }
             Side::MatchedLater => {
                 let message = loop {

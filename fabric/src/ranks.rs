@@ -19,7 +19,7 @@ use mpi::channel::{ConnectionLifecycle, RankHost, RemoteMemory};
 use mpi::exploration::CausalityHooks;
 use mpi::exploration::ExplorationHooks;
 use mpi::{Buffer, Envelope, Overheads, Process};
-use rdma::Capture;
+use rdma::{Capture, Verbs};
 use sim_core::{ActorId, Blocked, Device, Kernel, KernelHandle, Observed, Parked, Time};
 
 use crate::flow::label;
@@ -114,6 +114,14 @@ pub(crate) trait PacketTransport: Device {
 
     /// See [`RemoteMemory::expect`].
     fn expect(&self, _rank: u32, _peer: u32, _receive: Token, _length: u64) {}
+
+    /// See [`RemoteMemory::adapter`].
+    fn adapter(&self, _rank: u32) -> Option<Rc<dyn Verbs>> {
+        None
+    }
+
+    /// See [`RemoteMemory::watch_adapter`].
+    fn watch_adapter(&self, _rank: u32, _token: Token) {}
 
     /// Returns true if [`PacketTransport::before_poll`] has nothing to do.
     fn is_quiet(&self, _rank: u32) -> bool {
@@ -586,6 +594,14 @@ impl<C: PacketTransport> RemoteMemory for RankChannel<C> {
 
     fn expect(&self, peer: u32, _: Token, receive: Token, length: u64) {
         self.device.expect(self.rank, peer, receive, length);
+    }
+
+    fn adapter(&self) -> Option<Rc<dyn Verbs>> {
+        self.device.adapter(self.rank)
+    }
+
+    fn watch_adapter(&self, token: Token) {
+        self.device.watch_adapter(self.rank, token);
     }
 }
 

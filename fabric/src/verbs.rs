@@ -23,6 +23,7 @@
 //! Times within the device are whole picoseconds.
 
 mod capture;
+mod host;
 mod port;
 mod state;
 
@@ -36,12 +37,13 @@ use models::packet::{PacketSettings, PacketTopology};
 use mpi::channel::{Event, Packet, Settings, Token};
 use mpi::{Buffer, Envelope};
 use mpi_verbs::Options;
-use rdma::Capture;
+use rdma::{Capture, LocalAdapter, Verbs};
 use sim_core::{ActorId, Blocked, Device, End, HostId, Kernel, KernelHandle, Span, Work};
 
 use crate::flow::{begins, label};
 use crate::ranks::{PacketTransport, Ranks, actor};
 use crate::slab::Slab;
+use host::ProgramHost;
 use state::VerbsState;
 
 /// Costs of an adapter, in picoseconds.
@@ -251,6 +253,19 @@ impl PacketTransport for VerbsFabric {
     fn expect(&self, rank: u32, peer: u32, receive: Token, length: u64) {
         if rank != peer {
             self.at_now(|state, _| state.device(rank).expect(peer, receive, length));
+        }
+    }
+
+    fn adapter(&self, rank: u32) -> Option<Rc<dyn Verbs>> {
+        let (adapter, surroundings) = self.state.borrow().adapter(rank);
+        let host = ProgramHost::new(surroundings, self.ranks.port.clone());
+        Some(Rc::new(LocalAdapter::new(adapter, host)))
+    }
+
+    fn watch_adapter(&self, rank: u32, token: Token) {
+        let waits = self.state.borrow_mut().watch(rank, token);
+        if !waits {
+            self.timer(rank, 0.0, token);
         }
     }
 

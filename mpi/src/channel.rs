@@ -17,7 +17,10 @@
 //! Units: seconds, flop, bytes.
 
 use std::fmt;
+use std::rc::Rc;
 use std::task::Waker;
+
+use rdma::Verbs;
 
 use crate::connection::Failure;
 use crate::exploration::ExplorationHooks;
@@ -510,6 +513,16 @@ pub trait RemoteMemory {
     /// has arrived has taken its place. A channel that provides memory may use it again.
     fn recycle(&self, memory: Vec<u8>) {
         drop(memory);
+    }
+
+    /// Returns the rank's adapter; `None` if the channel has none.
+    fn adapter(&self) -> Option<Rc<dyn Verbs>> {
+        None
+    }
+
+    /// Tells [`Event::Elapsed`] when a completion or a packet may have arrived at the adapter.
+    fn watch_adapter(&self, token: Token) {
+        let _ = token;
     }
 }
 

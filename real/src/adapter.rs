@@ -135,6 +135,10 @@ impl DataPath for VerbsDataPath {
         self.device.expect(peer, receive, length);
     }
 
+    fn adapter(&self) -> Option<Rc<dyn Verbs>> {
+        Some(self.device.adapter())
+    }
+
     fn happened(&mut self) -> Option<DataPathEvent> {
         if let Some((peer, why)) = self.failed.pop() {
             return Some(DataPathEvent::Failed(peer, why));

@@ -54,6 +54,12 @@ pub(super) trait DataPath: fmt::Debug {
         let _ = (peer, receive, length);
     }
 
+    /// See [`mpi::channel::RemoteMemory::adapter`].
+    #[cfg(feature = "verbs")]
+    fn adapter(&self) -> Option<std::rc::Rc<dyn rdma::Verbs>> {
+        None
+    }
+
     /// True if packets are carried elsewhere than on the sockets.
     const CARRIES: bool = false;
 

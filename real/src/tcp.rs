@@ -338,6 +338,15 @@ impl<C: DataPath> RemoteMemory for TcpChannel<C> {
         }
     }
 
+    #[cfg(feature = "verbs")]
+    fn adapter(&self) -> Option<Rc<dyn rdma::Verbs>> {
+        self.0.connections.borrow_mut().carrier().adapter()
+    }
+
+    fn watch_adapter(&self, token: mpi::channel::Token) {
+        self.0.local.tell(Event::Elapsed(token));
+    }
+
     fn recycle(&self, memory: Vec<u8>) {
         if !C::CARRIES {
             self.0.connections.borrow_mut().recycle(memory);

@@ -11,16 +11,17 @@ use std::sync::Arc;
 use models::packet::{
     Encapsulation, OutboundPacket, PacketNetwork, PacketOverhead, PacketSettings, PacketTopology,
 };
-use mpi::channel::{Event, Packet};
+use mpi::channel::{Event, Packet, Token};
 use mpi_verbs::{Device, DeviceEvent, Options};
 use rdma::wire::{Bth, Extension, Opcode, Packet as WirePacket};
 use rdma::{
-    AdapterHost, AdapterPort, AddressVector, Capture, ChannelAdapter, DeviceAttributes, Gid,
-    GidType, LinkLayer, LocalAdapter, Mtu, RcSettings,
+    AdapterPort, AddressVector, Capture, ChannelAdapter, DeviceAttributes, Gid, GidType, LinkLayer,
+    LocalAdapter, Mtu, RcSettings,
 };
 use sim_core::{HostId, Kernel, Time};
 
 use super::capture::HostCapture;
+use super::host::{Surroundings, picoseconds};
 use super::port::HostPort;
 use super::{AdapterCosts, VerbsSettings, WAKE};
 use crate::ranks::{Ranks, actor};
@@ -28,24 +29,6 @@ use crate::slab::Slab;
 
 /// The highest local identifier of a port; those above are for multicast. IBA 4.1.1.
 const UNICAST_LIDS: u32 = 0xBFFF;
-
-/// The surroundings of an adapter: the clock of the device, and the list of those that were called.
-#[derive(Clone)]
-struct Surroundings {
-    clock: Rc<Cell<u64>>,
-    called: Rc<RefCell<BTreeSet<u32>>>,
-    rank: u32,
-}
-
-impl AdapterHost for Surroundings {
-    fn now(&self) -> u64 {
-        self.clock.get()
-    }
-
-    fn ring_doorbell(&self) {
-        self.called.borrow_mut().insert(self.rank);
-    }
-}
 
 /// A packet between two adapters.
 #[derive(Debug)]
@@ -79,6 +62,10 @@ struct RankAdapter {
     port: usize,
     /// Its entry among the timeouts.
     timeout: Option<u64>,
+    /// Operation of the rank that waits for something to happen at the adapter.
+    watch: Option<Token>,
+    /// True if something has happened since it waited last.
+    has_news: bool,
 }
 
 /// The adapters, the ports of hosts and the network.
@@ -102,16 +89,6 @@ pub(super) struct VerbsState {
     timeouts: BTreeSet<(u64, u32)>,
     /// The time of the kernel's next wake-up.
     armed: Option<u64>,
-}
-
-/// Returns the time in whole picoseconds.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "dates are not negative, and beyond 213 days the largest number stands for all"
-)]
-fn picoseconds(time: Time) -> u64 {
-    (time.as_secs() * 1e12).round() as u64
 }
 
 #[expect(
@@ -151,6 +128,8 @@ impl VerbsState {
                 device: device.expect("an adapter that has just been made"),
                 port,
                 timeout: None,
+                watch: None,
+                has_news: false,
             });
         }
         let network = PacketSettings {
@@ -197,6 +176,25 @@ impl VerbsState {
         &mut self.ranks[rank as usize].device
     }
 
+    /// Returns a rank's adapter and its surroundings.
+    pub(super) fn adapter(&self, rank: u32) -> (Rc<RefCell<ChannelAdapter>>, Surroundings) {
+        let surroundings = Surroundings {
+            clock: Rc::clone(&self.clock),
+            called: Rc::clone(&self.called),
+            rank,
+        };
+        (Rc::clone(&self.ranks[rank as usize].adapter), surroundings)
+    }
+
+    /// Lets the rank be told [`Event::Elapsed`] when something happens at its adapter; false if
+    /// something has happened since it waited last.
+    pub(super) fn watch(&mut self, rank: u32, token: Token) -> bool {
+        let place = &mut self.ranks[rank as usize];
+        let has_news = std::mem::take(&mut place.has_news);
+        place.watch = (!has_news).then_some(token);
+        !has_news
+    }
+
     /// Posts a packet, after the two ranks are connected.
     pub(super) fn post(&mut self, rank: u32, peer: u32, packet: Packet) {
         if !self.ranks[rank as usize].device.has(peer) {
@@ -223,6 +221,12 @@ impl VerbsState {
             let called = std::mem::take(&mut *self.called.borrow_mut());
             for &rank in &called {
                 self.handle_completions(kernel, ranks, rank);
+                let place = &mut self.ranks[rank as usize];
+                let watch = place.watch.take();
+                place.has_news = watch.is_none();
+                if let Some(token) = watch {
+                    ranks.tell(kernel, rank, Event::Elapsed(token));
+                }
                 self.note_timeout(rank);
                 let port = self.ranks[rank as usize].port;
                 self.ports[port].mark_ready(rank);

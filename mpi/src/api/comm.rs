@@ -15,6 +15,8 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
+use rdma::Verbs;
+
 use crate::api::group::Members;
 use crate::channel::{Channel, Interest, Level, Token};
 use crate::exploration;
@@ -538,6 +540,26 @@ impl Comm {
         );
         self.elapse("sleep", Location::caller(), move |process, token| {
             process.channel().timer(seconds, token);
+        })
+    }
+
+    /// Returns the rank's adapter, for programs that use queue pairs themselves; `None` where the
+    /// ranks have none: `device = "verbs"` in the platform file or `--backend verbs` gives one.
+    ///
+    /// The message layer uses the same adapter, with queue pairs and completion queues of its own.
+    #[must_use]
+    pub fn adapter(&self) -> Option<Rc<dyn Verbs>> {
+        self.process.channel().adapter()
+    }
+
+    /// Waits until a completion or a packet may have arrived at the [adapter](Self::adapter).
+    ///
+    /// Each loop that polls a completion queue or memory awaits it: in a simulation nothing happens
+    /// at an adapter before. On real adapters it returns at once, and the loop spins.
+    #[track_caller]
+    pub fn adapter_event(&self) -> impl Future<Output = ()> + '_ {
+        self.elapse("adapter_event", Location::caller(), |process, token| {
+            process.channel().watch_adapter(token);
         })
     }
 

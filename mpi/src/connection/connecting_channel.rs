@@ -28,9 +28,12 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::panic::Location;
+use std::rc::Rc;
 use std::task::Waker;
 
 pub use statistics::ConnectionStatistics;
+
+use rdma::Verbs;
 
 use self::sockets::{Done, Sockets};
 use crate::channel::{Channel, Event, Interest, Level, Packet, PacketHeader, Settings, Token};
@@ -517,6 +520,14 @@ impl RemoteMemory for ConnectingChannel {
 
     fn recycle(&self, memory: Vec<u8>) {
         self.inner.recycle(memory);
+    }
+
+    fn adapter(&self) -> Option<Rc<dyn Verbs>> {
+        self.inner.adapter()
+    }
+
+    fn watch_adapter(&self, token: Token) {
+        self.inner.watch_adapter(token);
     }
 }
 

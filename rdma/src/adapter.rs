@@ -210,7 +210,14 @@ impl ChannelAdapter {
     ///
     /// # Panics
     /// If it goes back.
+    #[inline]
     pub fn set_time(&mut self, now: u64) {
+        if now != self.now {
+            self.pass_time(now);
+        }
+    }
+
+    fn pass_time(&mut self, now: u64) {
         assert!(now >= self.now, "time goes back from {} to {now}", self.now);
         self.now = now;
         self.completions.deliver(now, &mut self.events);

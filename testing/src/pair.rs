@@ -192,7 +192,8 @@ impl PairState {
             this.post_receive();
         }
         this.post_works();
-        this.settle();
+        this.settle(0);
+        this.settle(RESPONDER);
         this
     }
 
@@ -306,7 +307,16 @@ impl PairState {
     /// The name of the property that is violated, a colon, and in which way.
     pub fn take(&mut self, choice: PairChoice) -> Result<(), String> {
         let result = self.take_unchecked(choice).and_then(|()| {
-            self.settle();
+            match choice {
+                PairChoice::Transmit { from: side } | PairChoice::Arrive { to: side, .. } => {
+                    self.settle(side);
+                }
+                PairChoice::PostReceive => self.settle(RESPONDER),
+                PairChoice::Expire => self.settle(0),
+                PairChoice::Lose { .. }
+                | PairChoice::Duplicate { .. }
+                | PairChoice::Corrupt { .. } => return Ok(()),
+            }
             self.poll()
         });
         self.failed = result.is_err();
@@ -406,16 +416,15 @@ impl PairState {
         adapter.handle_timeout(self.now.get());
     }
 
-    /// Finds out which adapters have a packet to send.
-    fn settle(&mut self) {
-        let now = self.now.get();
-        for node in &mut self.nodes {
-            let mut adapter = node.adapter.borrow_mut();
-            let mut probe = adapter.clone();
-            node.can_transmit = probe.next_packet(now, &mut Vec::new()).is_some();
-            if !node.can_transmit {
-                *adapter = probe;
-            }
+    /// Finds out if an adapter has a packet to send.
+    fn settle(&mut self, side: usize) {
+        let node = &mut self.nodes[side];
+        let mut adapter = node.adapter.borrow_mut();
+        let mut probe = adapter.clone();
+        let packet = probe.next_packet(self.now.get(), &mut Vec::new());
+        node.can_transmit = packet.is_some();
+        if packet.is_none() {
+            *adapter = probe;
         }
     }
 

@@ -351,10 +351,11 @@ impl ChannelAdapter {
         post: impl Fn(&mut AnyQueuePair, &mut AdapterParts<'_>, &R) -> Result<(), VerbsError>,
     ) -> Result<(), PostError> {
         let position = self.position(qp);
-        position.map_err(|error| PostError { taken: 0, error })?;
+        let position = position.map_err(|error| PostError { taken: 0, error })?;
         for (taken, request) in requests.iter().enumerate() {
-            self.with_qp(qp, |qp, parts| post(qp, parts, request))
-                .map_err(|error| PostError { taken, error })?;
+            let posted = self.with_qp_at(position, |qp, parts| post(qp, parts, request));
+            let posted = posted.unwrap_or_else(|| Err(no_such("queue pair", qp.handle)));
+            posted.map_err(|error| PostError { taken, error })?;
         }
         Ok(())
     }

@@ -15,7 +15,9 @@ use std::time::{Duration, Instant};
 
 use rdma::dialogue::{Arrival, DeviceCommand, DeviceReply, DeviceUnderTest};
 use rdma::wire::{Ip, Packet, RoceFrame, WireError};
-use rustix::net::sockopt::{Ipv4PathMtuDiscovery, set_ip_mtu_discover};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, recv, sockopt};
+use sockopt::{Ipv4PathMtuDiscovery, set_ip_mtu_discover};
 
 /// The UDP port of RoCE v2. Annex A17.4.5.
 pub const ROCE_PORT: u16 = 4791;
@@ -26,6 +28,9 @@ const HEADERS: usize = 14 + 20 + 8;
 /// The longest time until the device's side connects and replies.
 const REPLY_LIMIT: Duration = Duration::from_secs(10);
 
+/// The longest time between two looks for packets, which tells how late one may be found.
+const LOOK_INTERVAL: Duration = Duration::from_millis(20);
+
 /// An adapter at an address.
 #[derive(Debug)]
 pub struct UdpDevice {
@@ -34,6 +39,8 @@ pub struct UdpDevice {
     local: Ipv4Addr,
     device: Ipv4Addr,
     start: Instant,
+    /// The last time at which no packet was there, in picoseconds.
+    empty_at: u64,
 }
 
 impl UdpDevice {
@@ -69,7 +76,14 @@ impl UdpDevice {
             local,
             device,
             start: Instant::now(),
+            empty_at: 0,
         })
+    }
+
+    /// Returns the address of the tester.
+    #[must_use]
+    pub const fn local_address(&self) -> Ipv4Addr {
+        self.local
     }
 
     fn frame<'a>(&self, packet: Packet<'a>) -> RoceFrame<'a> {
@@ -87,6 +101,15 @@ impl UdpDevice {
             source_port: ROCE_PORT,
             has_udp_checksum: false,
             packet,
+        }
+    }
+
+    /// Notes the time if no packet is there.
+    fn note_empty(&mut self) {
+        let now = self.now();
+        let flags = RecvFlags::DONTWAIT | RecvFlags::PEEK;
+        if recv(&self.socket, &mut [0; 1], flags).err() == Some(Errno::WOULDBLOCK) {
+            self.empty_at = now;
         }
     }
 
@@ -163,6 +186,7 @@ fn reduced(number: u32, changes: &[u32]) -> u32 {
 impl DeviceUnderTest for UdpDevice {
     fn command(&mut self, command: &DeviceCommand) -> Result<DeviceReply, String> {
         let told = |error: io::Error| format!("the device's side: {error}");
+        self.note_empty();
         let line = command.to_line() + "\n";
         self.commands
             .get_mut()
@@ -178,6 +202,7 @@ impl DeviceUnderTest for UdpDevice {
     }
 
     fn transmit(&mut self, packet: &Packet<'_>) -> Result<(), String> {
+        self.note_empty();
         let mut frame = Vec::new();
         self.frame(*packet).emit(&mut frame);
         let sent = self
@@ -189,9 +214,10 @@ impl DeviceUnderTest for UdpDevice {
     fn receive(&mut self, until: u64) -> Result<Option<Arrival>, String> {
         let mut datagram = [0; 1 << 13];
         loop {
-            let left = until.saturating_sub(self.now());
+            self.note_empty();
+            let left = Duration::from_nanos(until.saturating_sub(self.now()) / 1000);
             // A limit of 0 would be none.
-            let left = Duration::from_nanos((left / 1000).max(1000));
+            let left = left.clamp(Duration::from_micros(1), LOOK_INTERVAL);
             let limited = self.socket.set_read_timeout(Some(left));
             limited.map_err(|error| error.to_string())?;
             match self.socket.recv_from(&mut datagram) {
@@ -217,6 +243,10 @@ impl DeviceUnderTest for UdpDevice {
         u64::try_from(elapsed)
             .unwrap_or(u64::MAX)
             .saturating_mul(1000)
+    }
+
+    fn arrived_after(&self) -> u64 {
+        self.empty_at
     }
 
     /// 10 ms: timers of kernels have ticks of 4 ms.

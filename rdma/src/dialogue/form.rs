@@ -126,8 +126,8 @@ pub enum FormHeaders {
     },
     /// AETH with a positive syndrome, and AtomicAckETH.
     AtomicAck {
-        /// Message sequence number.
-        msn: u32,
+        /// Message sequence number; `None` where the standard fixes none.
+        msn: Option<u32>,
         /// Original value.
         original: WordValue,
     },
@@ -248,7 +248,22 @@ impl PacketForm {
     /// Returns the response of an atomic operation.
     #[must_use]
     pub const fn atomic_ack(psn: Psn, msn: u32, original: WordValue) -> Self {
-        let headers = FormHeaders::AtomicAck { msn, original };
+        let headers = FormHeaders::AtomicAck {
+            msn: Some(msn),
+            original,
+        };
+        let opcode = Opcode::RcAtomicAcknowledge;
+        Self::new(opcode, psn, headers, PatternData::EMPTY)
+    }
+
+    /// Returns the response of a duplicate atomic operation: the standard does not fix its message
+    /// sequence number.
+    #[must_use]
+    pub const fn atomic_ack_again(psn: Psn, original: WordValue) -> Self {
+        let headers = FormHeaders::AtomicAck {
+            msn: None,
+            original,
+        };
         let opcode = Opcode::RcAtomicAcknowledge;
         Self::new(opcode, psn, headers, PatternData::EMPTY)
     }
@@ -325,7 +340,7 @@ impl PacketForm {
                 msn,
             }),
             FormHeaders::AtomicAck { msn, original } => {
-                let syndrome = SyndromeForm::Ack.syndrome();
+                let (syndrome, msn) = (SyndromeForm::Ack.syndrome(), msn.unwrap_or(0));
                 Extension::AtomicAck(Aeth { syndrome, msn }, number(original))
             }
         }

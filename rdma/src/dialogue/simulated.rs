@@ -112,6 +112,10 @@ impl DeviceUnderTest for SimulatedDevice {
         self.clock.now()
     }
 
+    fn arrived_after(&self) -> u64 {
+        self.now()
+    }
+
     fn tolerance(&self) -> u64 {
         0
     }

@@ -16,12 +16,14 @@ pub(super) const FAMILY: CaseFamily = CaseFamily {
         case("04", "a read from its middle", RULE_READ, |p| read(p, 2)),
         DialogueCase {
             needs_atomics: true,
+            notes: MSN,
             ..case("05", "a FetchAdd twice", RULE_ATOMIC, |p| {
                 atomic(p, PacketForm::fetch_add(p.psn(1), ADD))
             })
         },
         DialogueCase {
             needs_atomics: true,
+            notes: MSN,
             ..case("06", "a CompareSwap twice", RULE_ATOMIC, |p| {
                 let (base, swap) = (WordValue::BasePlus(0), WordValue::BasePlus(ADD));
                 atomic(p, PacketForm::compare_swap(p.psn(1), base, swap))
@@ -36,6 +38,7 @@ const RULE_READ: &str =
     "a duplicate read, or its rest, is answered again with its sequence numbers";
 const RULE_ATOMIC: &str =
     "a duplicate atomic operation is answered with the original value of its first execution";
+const MSN: &str = "The repeated response may have any message sequence number.";
 const ADD: u64 = 0x1111_1111_1111_1111;
 
 const fn case(
@@ -128,6 +131,9 @@ fn atomic(p: &DialogueParameters, request: PacketForm) -> Dialogue {
         .send(fetch(3))
         .expect(response(3, changed))
         .send(request)
-        .expect(response(1, WordValue::BasePlus(0)))
+        .expect(PacketForm::atomic_ack_again(
+            p.psn(1),
+            WordValue::BasePlus(0),
+        ))
         .word(ATOMIC, changed)
 }

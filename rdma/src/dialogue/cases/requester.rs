@@ -38,13 +38,18 @@ pub(super) const FAMILY: CaseFamily = CaseFamily {
         case("06", "a remote operational error", FATAL, |p| {
             fatal(p, Nak::RemoteOperational, WcStatus::RemOpErr)
         }),
-        case("07", "a read whose second packet is lost", PARTIAL, partial),
+        DialogueCase {
+            notes: "The device may send again at once or after its acknowledgement timeout.",
+            ..case("07", "a read whose second packet is lost", PARTIAL, partial)
+        },
     ],
 };
 
 const COALESCED: &str = "an acknowledgement completes all sends and writes up to its PSN";
 const IMPLIED: &str = "a read that an acknowledgement passes has lost its response, and is sent again with all after it";
 const GO_BACK: &str = "NAK (PSN sequence error) acknowledges what is before its PSN, and all from there on is sent again";
+/// The code of a timeout of 0.5 s: longer than a tester needs to answer.
+const TIMEOUT: u8 = 17;
 const FATAL: &str = "another NAK ends its request with the error, and those behind it are flushed";
 const PARTIAL: &str =
     "a read whose response was lost in part is requested again from the first missing packet on";
@@ -145,7 +150,9 @@ fn partial(p: &DialogueParameters) -> Dialogue {
     let data = PatternData::new(7, 0, length);
     let rest = PatternData::new(7, mtu, length - mtu);
     let response = PacketForm::read_response(p, p.psn(0), 1, data);
-    Dialogue::new(p)
+    let mut dialogue = Dialogue::new(p);
+    dialogue.setup.timeout = TIMEOUT;
+    dialogue
         .post(0, tester_read(0), length)
         .expect(PacketForm::read(p.psn(0), 0, length))
         .send(response[0])

@@ -1,13 +1,15 @@
 //! `simrun conformance`: plays the packet dialogues of `rdma::dialogue` with an adapter, and tells
 //! the verdict on each case, as text, JSON or JUnit XML.
 //!
-//! Exit status 0 if no case fails, 1 if one does, 2 if the adapter cannot be used.
+//! Exit status 0 if no case fails but as expected, 1 if one does, 2 if the adapter cannot be used.
 
+mod capture;
+mod expected;
 mod report;
 
-use std::net::SocketAddrV4;
+use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::unix::process::CommandExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use clap::{Args, ValueEnum};
@@ -18,6 +20,9 @@ use rdma::dialogue::{
 use rdma::{Mtu, Psn, RcSettings};
 use real::conformance::{RESPONDER_PORT, UdpDevice};
 use simrun::status;
+
+use capture::{CaptureEnds, CapturedDevice};
+use expected::ExpectedDeviation;
 
 use crate::new::CHECKOUT;
 
@@ -45,6 +50,15 @@ pub(crate) struct ConformanceCommand {
     /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: ReportFormat,
+
+    /// Known deviations of the adapter, which do not make the command fail: a line for each with
+    /// the case, the field that differs, a colon and the judgement
+    #[arg(long, value_name = "FILE")]
+    expect: Option<PathBuf>,
+
+    /// Write the packets to FILE in pcapng format
+    #[arg(long, value_name = "FILE")]
+    pcap: Option<PathBuf>,
 
     /// List the cases with their rules, without playing them
     #[arg(long)]
@@ -107,9 +121,16 @@ struct PlayedCase {
     case: &'static DialogueCase,
     parameters: DialogueParameters,
     verdict: CaseVerdict,
+    /// The judgement on a failure that is expected.
+    known: Option<String>,
 }
 
 impl PlayedCase {
+    /// Returns true if the case fails and nobody expects it.
+    const fn is_new_failure(&self) -> bool {
+        matches!(self.verdict, CaseVerdict::Fail(_)) && self.known.is_none()
+    }
+
     fn name(&self) -> String {
         case_name(self.family, self.case)
     }
@@ -128,18 +149,14 @@ pub(crate) fn run(command: &ConformanceCommand) -> ExitCode {
     if command.list {
         return status::print(report::list(&cases).trim_end());
     }
-    let mut device: Box<dyn DeviceUnderTest> = match &command.adapter {
-        Adapter::Simulated => Box::new(SimulatedDevice::new(RcSettings::default())),
-        Adapter::Kernel => return in_guest(command),
-        Adapter::Udp(at) => match UdpDevice::connect(*at.ip(), at.port()) {
-            Ok(device) => Box::new(device),
-            Err(error) => return status::refuse(error),
-        },
-    };
-    let played = match play(command, &cases, &mut *device) {
-        Ok(played) => played,
-        Err(problem) => return status::refuse(problem),
-    };
+    if command.adapter == Adapter::Kernel {
+        return in_guest(command);
+    }
+    let played =
+        match expectations(command).and_then(|expected| play_all(command, &cases, &expected)) {
+            Ok(played) => played,
+            Err(problem) => return status::refuse(problem),
+        };
     let adapter = command.adapter.to_string();
     let text = match command.format {
         ReportFormat::Text => report::text(&adapter, &played),
@@ -147,13 +164,63 @@ pub(crate) fn run(command: &ConformanceCommand) -> ExitCode {
         ReportFormat::Junit => report::junit(&adapter, &played),
     };
     let printed = status::print(text.trim_end());
-    let has_failed = played
-        .iter()
-        .any(|played| matches!(played.verdict, CaseVerdict::Fail(_)));
-    if has_failed && printed == ExitCode::SUCCESS {
+    if played.iter().any(PlayedCase::is_new_failure) && printed == ExitCode::SUCCESS {
         return ExitCode::from(status::FAILED);
     }
     printed
+}
+
+/// Reads the file of expected deviations.
+fn expectations(command: &ConformanceCommand) -> Result<Vec<ExpectedDeviation>, String> {
+    let Some(path) = &command.expect else {
+        return Ok(Vec::new());
+    };
+    let text = std::fs::read_to_string(path).map_err(|error| error.to_string());
+    let expected = text.and_then(|text| expected::parse(&text));
+    expected.map_err(|problem| format!("--expect {}: {problem}", path.display()))
+}
+
+/// Plays the cases with the adapter, and writes the capture.
+fn play_all(
+    command: &ConformanceCommand,
+    cases: &[ChosenCase],
+    expected: &[ExpectedDeviation],
+) -> Result<Vec<PlayedCase>, String> {
+    let file = command.pcap.as_deref().map(files::Output::new).transpose();
+    let file = file.map_err(|error| error.to_string())?;
+    let (mut device, ends) = open(&command.adapter)?;
+    let mut captured = CapturedDevice::new(&mut *device, ends);
+    let played = if file.is_some() {
+        play(command, cases, expected, &mut captured)
+    } else {
+        play(command, cases, expected, captured.uncaptured())
+    };
+    if let Some(file) = file {
+        let written = file.write(captured.into_capture().into_bytes());
+        written.map_err(|error| error.to_string())?;
+    }
+    let played = played?;
+    status::warn_all(&expected::not_found(expected, cases, &played));
+    Ok(played)
+}
+
+/// Opens an adapter outside of guests.
+fn open(adapter: &Adapter) -> Result<(Box<dyn DeviceUnderTest>, CaptureEnds), String> {
+    let Adapter::Udp(at) = adapter else {
+        // RFC 5737: addresses for documentation.
+        let ends = CaptureEnds {
+            device: Ipv4Addr::new(192, 0, 2, 1),
+            tester: Ipv4Addr::new(192, 0, 2, 2),
+        };
+        let device = SimulatedDevice::new(RcSettings::default());
+        return Ok((Box::new(device), ends));
+    };
+    let device = UdpDevice::connect(*at.ip(), at.port()).map_err(|error| error.to_string())?;
+    let ends = CaptureEnds {
+        device: *at.ip(),
+        tester: device.local_address(),
+    };
+    Ok((Box::new(device), ends))
 }
 
 type ChosenCase = (&'static CaseFamily, &'static DialogueCase);
@@ -192,6 +259,11 @@ fn in_guest(command: &ConformanceCommand) -> ExitCode {
     for psn in &command.start_psn {
         guest.args(["--start-psn", &psn.to_string()]);
     }
+    for (option, file) in [("--expect", &command.expect), ("--pcap", &command.pcap)] {
+        if let Some(file) = file {
+            guest.arg(option).arg(file);
+        }
+    }
     if let Some(format) = command.format.to_possible_value() {
         guest.args(["--format", format.get_name()]);
     }
@@ -206,6 +278,7 @@ fn in_guest(command: &ConformanceCommand) -> ExitCode {
 fn play(
     command: &ConformanceCommand,
     cases: &[ChosenCase],
+    expected: &[ExpectedDeviation],
     device: &mut dyn DeviceUnderTest,
 ) -> Result<Vec<PlayedCase>, String> {
     let mtus = match command.pmtu.as_slice() {
@@ -224,11 +297,16 @@ fn play(
                 let verdict = run_case(case, &parameters, device);
                 let name = case_name(family, case);
                 let verdict = verdict.map_err(|problem| format!("{name}: {problem}"))?;
+                let known = match &verdict {
+                    CaseVerdict::Fail(mismatch) => expected::judgement(expected, &name, mismatch),
+                    _ => None,
+                };
                 played.push(PlayedCase {
                     family,
                     case,
                     parameters,
                     verdict,
+                    known,
                 });
             }
         }

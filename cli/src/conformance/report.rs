@@ -13,6 +13,8 @@ use super::{ChosenCase, PlayedCase, case_name};
 struct VerdictCounts {
     passed: usize,
     failed: usize,
+    /// Failures that are expected.
+    known: usize,
     not_applicable: usize,
 }
 
@@ -22,6 +24,7 @@ impl VerdictCounts {
         for played in played {
             match played.verdict {
                 CaseVerdict::Pass => counts.passed += 1,
+                CaseVerdict::Fail(_) if played.known.is_some() => counts.known += 1,
                 CaseVerdict::Fail(_) => counts.failed += 1,
                 CaseVerdict::NotApplicable(_) => counts.not_applicable += 1,
             }
@@ -30,7 +33,7 @@ impl VerdictCounts {
     }
 
     const fn all(&self) -> usize {
-        self.passed + self.failed + self.not_applicable
+        self.passed + self.failed + self.known + self.not_applicable
     }
 }
 
@@ -87,13 +90,14 @@ pub(super) fn text(adapter: &str, played: &[PlayedCase]) -> String {
         let counts = VerdictCounts::of(runs);
         let verdict = match counts {
             VerdictCounts { failed: 1.., .. } => "FAIL",
+            VerdictCounts { known: 1.., .. } => "known",
             VerdictCounts { passed: 1.., .. } => "pass",
-            VerdictCounts { .. } => "n/a ",
+            VerdictCounts { .. } => "n/a",
         };
         let (name, title) = (runs[0].name(), runs[0].case.title);
         let _ = writeln!(
             text,
-            "{verdict}  {name:<14}  {title} ({} of {})",
+            "{verdict:<5} {name:<14}  {title} ({} of {})",
             counts.passed,
             counts.all()
         );
@@ -105,12 +109,19 @@ pub(super) fn text(adapter: &str, played: &[PlayedCase]) -> String {
             };
             let _ = writeln!(text, "      {}: {why}", parameters(run));
         }
+        if let Some(judgement) = runs.iter().find_map(|run| run.known.as_deref()) {
+            let _ = writeln!(text, "      known: {judgement}");
+        }
     }
     let counts = VerdictCounts::of(played);
+    let known = match counts.known {
+        0 => String::new(),
+        known => format!("{known} known, "),
+    };
     let _ = writeln!(
         text,
-        "adapter {adapter}: {} passed, {} failed, {} not applicable",
-        counts.passed, counts.failed, counts.not_applicable
+        "adapter {adapter}: {} passed, {} failed, {}{} not applicable",
+        counts.passed, counts.failed, known, counts.not_applicable
     );
     text
 }
@@ -135,6 +146,10 @@ pub(super) fn json(adapter: &str, played: &[PlayedCase]) -> String {
                 case["field"] = mismatch.field.into();
                 case["expected"] = mismatch.expected.clone().into();
                 case["got"] = mismatch.got.clone().into();
+                if let Some(judgement) = &played.known {
+                    case["verdict"] = "known deviation".into();
+                    case["judgement"] = judgement.clone().into();
+                }
             }
             CaseVerdict::NotApplicable(reason) => {
                 case["verdict"] = "not applicable".into();
@@ -148,6 +163,7 @@ pub(super) fn json(adapter: &str, played: &[PlayedCase]) -> String {
         "adapter": adapter,
         "passed": counts.passed,
         "failed": counts.failed,
+        "known_deviations": counts.known,
         "not_applicable": counts.not_applicable,
         "cases": played.iter().map(case).collect::<Vec<_>>(),
     });
@@ -168,7 +184,7 @@ pub(super) fn junit(adapter: &str, played: &[PlayedCase]) -> String {
             escaped(name),
             counts.all(),
             counts.failed,
-            counts.not_applicable
+            counts.known + counts.not_applicable
         )
     };
     let root = attributes(&format!("simrun conformance: {adapter}"), &counts);
@@ -196,6 +212,11 @@ fn junit_case(xml: &mut String, played: &PlayedCase) {
     let _ = write!(xml, "    <testcase classname=\"{family}\" name=\"{name}\"");
     let _ = match &played.verdict {
         CaseVerdict::Pass => writeln!(xml, "/>"),
+        CaseVerdict::Fail(mismatch) if played.known.is_some() => {
+            let judgement = played.known.as_deref().unwrap_or_default();
+            let text = format!("known deviation: {mismatch}: {judgement}");
+            writeln!(xml, "><skipped message=\"{}\"/></testcase>", escaped(&text))
+        }
         CaseVerdict::Fail(mismatch) => writeln!(
             xml,
             "><failure message=\"{}\">{}</failure></testcase>",
@@ -243,6 +264,7 @@ mod tests {
                 start: DialogueParameters::WRAPPING,
             },
             verdict,
+            known: None,
         }
     }
 
@@ -272,6 +294,26 @@ mod tests {
         ] {
             assert!(xml.contains(part), "{part}: {xml}");
         }
+    }
+
+    #[test]
+    fn a_known_deviation_is_no_failure() {
+        let [_, failed, _] = all_verdicts();
+        let known = PlayedCase {
+            known: Some("wrong <here>".to_owned()),
+            ..failed
+        };
+        assert!(!known.is_new_failure());
+        let known = [known];
+        let report = text("x", &known);
+        assert!(report.starts_with("known C09-027/12 "), "{report}");
+        let end = "known: wrong <here>\nadapter x: 0 passed, 0 failed, 1 known, 0 not applicable\n";
+        assert!(report.ends_with(end), "{report}");
+        let found: serde_json::Value = serde_json::from_str(&json("x", &known)).unwrap();
+        assert_eq!(found["cases"][0]["verdict"], "known deviation");
+        let xml = junit("x", &known);
+        assert!(xml.contains("failures=\"0\" skipped=\"1\""), "{xml}");
+        assert!(xml.contains(": wrong &lt;here&gt;\"/></testcase>"), "{xml}");
     }
 
     #[test]

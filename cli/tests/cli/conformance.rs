@@ -26,6 +26,18 @@ fn our_adapter_passes_in_each_format() {
     assert!(ran.stdout.contains(suite), "{}", ran.stdout);
 }
 
+/// Of an adapter without deviations.
+#[test]
+fn expected_deviations_that_are_not_found_are_warnings() {
+    let line = "conformance --expect real/softroce/rxe-deviations.txt --pmtu 256";
+    let ran = simrun(&format!("{line} --case duplicates"));
+    assert_eq!(ran.status, 0, "{ran:?}");
+    let warning =
+        "warning: --expect: duplicates/04 opcode: no run of the case has this deviation\n";
+    assert_eq!(ran.stderr, warning);
+    assert_eq!(simrun(&format!("{line} --case receiver")).stderr, "");
+}
+
 #[test]
 fn the_list_has_rules_and_origins() {
     let ran = simrun("conformance --list --case C09-130");
@@ -44,6 +56,11 @@ fn what_there_is_not_is_refused() {
         ("--case C09-999", "--case C09-999: there is no such case"),
         ("--pmtu 1500", "expected 256, 512, 1024, 2048 or 4096"),
         ("--start-psn 16777216", "16777216"),
+        ("--expect nowhere.txt", "--expect nowhere.txt: "),
+        (
+            "--expect cli/Cargo.toml",
+            "--expect cli/Cargo.toml: line 1: ",
+        ),
         ("--adapter soft", "expected simulated, kernel or udp:"),
         (
             "--adapter udp:nowhere",

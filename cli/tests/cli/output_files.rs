@@ -187,6 +187,42 @@ fn captures_are_read_by_public_dissectors() {
     assert_eq!(dissect(&file, &fields), Some(Vec::new()));
 }
 
+/// A FetchAdd and a send behind it: requests of the tester, then responses of the adapter.
+#[test]
+fn captures_of_conformance_runs_are_read_by_public_dissectors() {
+    let folder = Folder::new();
+    let file = folder.path("dialogue.pcapng");
+    let case = "conformance --case C09-027/12 --pmtu 256 --start-psn 5";
+    let ran = simrun(&format!("{case} --pcap {file}"));
+    assert_eq!(ran.status, 0, "{ran:?}");
+    let fields = [
+        "ip.src",
+        "infiniband.bth.opcode",
+        "infiniband.bth.psn",
+        "infiniband.aeth.msn",
+        "_ws.malformed",
+    ];
+    let Some(packets) = dissect(&file, &fields) else {
+        return;
+    };
+    let expected = [
+        // The first FetchAdd makes the value known.
+        "192.0.2.2\t20\t5\t\t",
+        "192.0.2.1\t18\t5\t1\t",
+        "192.0.2.2\t20\t6\t\t",
+        "192.0.2.2\t20\t7\t\t",
+        "192.0.2.2\t20\t8\t\t",
+        "192.0.2.2\t20\t9\t\t",
+        "192.0.2.2\t4\t10\t\t",
+        "192.0.2.1\t18\t6\t2\t",
+        "192.0.2.1\t18\t7\t3\t",
+        "192.0.2.1\t18\t8\t4\t",
+        "192.0.2.1\t18\t9\t5\t",
+        "192.0.2.1\t17\t10\t6\t",
+    ];
+    assert_eq!(packets, expected);
+}
+
 #[test]
 fn captures_that_cannot_be_are_refused() {
     let folder = Folder::new();

@@ -17,13 +17,30 @@ bare=$cache/conformance-programs
 mkdir -p "$bare"
 strip -o "$bare/simrun" "$built/simrun"
 strip -o "$bare/conformance_responder" "$built/examples/conformance_responder"
-arguments=''
-for argument in "$@"; do arguments+=" $(printf '%q' "$argument")"; done
+# The guest reads --expect from its memory, and writes --pcap to a folder of this machine.
+arguments='' given=() capture=''
+while [ $# -gt 0 ]; do
+  case $1 in
+    --expect)
+      given+=(-f "$2")
+      arguments+=" --expect $(printf '%q' "$(basename "$2")")"
+      shift 2 ;;
+    --pcap)
+      capture=$2 shared=$(mktemp -d "${TMPDIR:-/tmp}/softroce.XXXXXX")
+      given+=(-s "$shared")
+      arguments+=' --pcap /shared/capture.pcapng'
+      shift 2 ;;
+    *)
+      arguments+=" $(printf '%q' "$1")"
+      shift ;;
+  esac
+done
 
 # The adapter belongs to the namespace of the guest's first process, whose port 4791 the kernel has. The tester's namespace is that of a sleeping
 # process. The shell would take its own `ip`, which knows no veth.
 # shellcheck disable=SC2016 # for the guest's shell
-exec "$here/run.sh" -t 900 -f "$bare/simrun" -f "$bare/conformance_responder" '
+status=0
+"$here/run.sh" -t 900 ${given[@]+"${given[@]}"} -f "$bare/simrun" -f "$bare/conformance_responder" '
 set -e
 uname -r >&2
 unshare -n sleep 100000 &
@@ -42,4 +59,9 @@ until grep -q :12B8 /proc/net/tcp; do sleep 0.1; done
 status=0
 nsenter -t $sleeper -n ./simrun conformance --adapter udp:10.0.1.1'"$arguments"' || status=$?
 kill $sleeper
-exit $status'
+exit $status' || status=$?
+if [ -n "$capture" ]; then
+  [ ! -e "$shared/capture.pcapng" ] || cp "$shared/capture.pcapng" "$capture"
+  rm -rf "$shared"
+fi
+exit $status

@@ -247,6 +247,26 @@ fn d3_receives_that_come_late() {
     assert_counts(&late(1), (6884, 15492, 22));
 }
 
+/// Attributes at their limits: one packet at a time, one read or atomic at a time, credits.
+#[test]
+fn d3_small_windows_and_credits() {
+    let mut narrow = faulty(&[LONG_SEND, ADD], 1);
+    narrow.settings.window = 1;
+    assert_counts(&narrow, (169, 250, 3));
+    let single = PairSetup {
+        max_rd_atomic: 1,
+        ..faulty(&[ADD, READ, SEND], 1)
+    };
+    assert_counts(&single, (494, 884, 4));
+    let mut credits = PairSetup {
+        late_receives: 2,
+        late_rounds: 1,
+        ..faulty(&[SEND, SEND], 1)
+    };
+    credits.settings.credits = true;
+    assert_counts(&credits, (3838, 7974, 35));
+}
+
 /// Without faults the optimal search ends in the same state, with one execution for each class.
 #[test]
 fn d3_classes_without_faults() {

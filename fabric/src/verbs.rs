@@ -91,6 +91,10 @@ pub struct CaptureFilter {
     pub max_bytes: u64,
 }
 
+/// The largest eager threshold in bytes: each packet buffer of the message layer holds an eager
+/// message. UCX's largest buffer for copies; real adapters have 8 KiB by default. \[choice\]
+const EAGER_THRESHOLD_MAX: u64 = 64 << 10;
+
 /// Tokens of kernel timers: a wake-up of the device, or a job of a rank.
 const WAKE: u64 = 0;
 
@@ -129,9 +133,7 @@ impl VerbsFabric {
             "adapters need time to send again"
         );
         let options = Options {
-            eager_threshold: settings
-                .eager_threshold
-                .min(Options::default().eager_threshold),
+            eager_threshold: settings.eager_threshold.min(EAGER_THRESHOLD_MAX),
             ..Options::default()
         };
         let settings = options.settings(settings);

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use files::Output;
+use platform::Override;
 use validation::{
     CalibrateOptions, Calibration, Handshake, Preset, Statistic, calibrate, calibration_as_json,
     read, write_report,
@@ -14,18 +15,30 @@ use validation::{
 use simrun::args::Format;
 use simrun::{Size, status};
 
-use crate::command_line;
 use crate::limits::{Limit, missed};
+use crate::{command_line, fit_keys};
 
 /// A calibration: its samples, and where the results go.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct CalibrateCommand {
     /// The measurements: samples as CSV, or what an OSU benchmark or the PingPong of IMB printed
-    measurements: PathBuf,
+    pub(crate) measurements: PathBuf,
 
     /// Output platform file
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
+
+    /// Fit keys of this platform by simulated ping-pongs, instead of a model of its own
+    #[arg(short, long, value_name = "FILE", requires = "fit", conflicts_with_all = ["report", "model"])]
+    platform: Option<PathBuf>,
+
+    /// Key of the platform to fit, as 'network.verbs.dma_read' or 'clusters.*.latency'; repeatable
+    #[arg(long, value_name = "PATH", requires = "platform")]
+    pub(crate) fit: Vec<String>,
+
+    /// Change the platform before the fit, as for a run; repeatable
+    #[arg(long = "set", value_name = "PATH=VALUE", requires = "platform")]
+    pub(crate) changes: Vec<Override>,
 
     /// Report directory: HTML page, JSON data, SVG and PNG pictures
     #[arg(long, value_name = "DIR")]
@@ -69,7 +82,7 @@ pub(crate) struct CalibrateCommand {
 
     /// Maximum errors, for example median=5%,worst=15%; exit with status 1 if exceeded
     #[arg(long, value_name = "LIMITS", value_delimiter = ',')]
-    require: Vec<Limit>,
+    pub(crate) require: Vec<Limit>,
 
     /// Maximum errors for the measured programs (kernel ringN)
     #[arg(long, value_name = "LIMITS", value_delimiter = ',')]
@@ -77,7 +90,7 @@ pub(crate) struct CalibrateCommand {
 
     /// Output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    pub(crate) format: Format,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -110,6 +123,9 @@ pub(crate) fn run(command: &CalibrateCommand) -> ExitCode {
         Ok(output) => output,
         Err(problem) => return status::refuse(problem),
     };
+    if let Some(platform) = &command.platform {
+        return fit_keys::run(command, platform, &output);
+    }
     let calibration = match results(command, &output) {
         Ok(calibration) => calibration,
         Err(problem) => return status::refuse(problem),

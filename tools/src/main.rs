@@ -6,6 +6,7 @@
 mod calibrate;
 mod compare;
 mod draw;
+mod fit_keys;
 mod limits;
 mod measure;
 mod measure_real;

@@ -24,6 +24,7 @@ use std::fmt;
 use crate::point::{Point, bytes};
 
 pub use breaks::{Break, BreakKind};
+pub(crate) use hinge::solve;
 pub use noise::rough_noise;
 pub use segment::Line;
 

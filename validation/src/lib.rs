@@ -23,6 +23,7 @@ mod error_summary;
 mod facts;
 mod fit;
 mod interpolation;
+mod key_fit;
 mod loggp;
 mod measure;
 mod overheads;
@@ -56,6 +57,7 @@ pub use fit::{
     Break, BreakKind, Fit, FitError, FitOptions, Line, Segment, fit, fit_line, rough_noise,
 };
 pub use interpolation::Interpolation;
+pub use key_fit::{KeyFit, KeyFitError, fit_keys};
 pub use loggp::LogGp;
 pub use measure::{
     Effort, IdleMode, KernelSelection, Machine, MeasureOptions, Plan, Session, Task, Tell, measure,

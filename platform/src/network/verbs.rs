@@ -6,11 +6,10 @@
 //!
 //! *Not modelled here*: anything; `fabric` runs the adapters and `models` the packets.
 //!
-//! Sources: perftest's `ib_send_lat` over RC in the thesis of D. Potter (table of MTUs: 0.83 µs for
-//! 32 bytes inline, 1.58 µs for 1024 bytes, 4.57 µs for 32 KiB), which fixes the sum of the costs
-//! on both sides and the read of memory; their division between the sides is our choice. PCIe 3.0
-//! x16 carries 15.75 GB/s. Switches: Mellanox's data sheets have 90 ns (Switch-IB) to 130 ns
-//! (Quantum).
+//! Sources: `completion` and `dma_read` are fitted to perftest's `ib_send_lat` over RC in the
+//! thesis of D. Potter (table of MTUs), see `results/verbs-calibration.md`; the division of the sum
+//! between `doorbell`, `tx_packet`, `rx_packet` and `completion` is our choice. PCIe 3.0 x16
+//! carries 15.75 GB/s. Switches: Mellanox's data sheets have 90 ns (Switch-IB) to 130 ns (Quantum).
 
 use std::num::NonZeroU8;
 
@@ -56,11 +55,11 @@ impl Default for VerbsParameters {
         Self {
             mtu: size("4096B"),
             doorbell: time("300ns"),
-            dma_read: time("500ns"),
+            dma_read: time("624ns"),
             tx_packet: time("30ns"),
             rx_packet: time("30ns"),
             atomic: time("100ns"),
-            completion: time("350ns"),
+            completion: time("333ns"),
             pcie_bandwidth: "15.75GBps".parse().expect("a bandwidth"),
             switch_latency: time("100ns"),
             buffer: size("32KiB"),

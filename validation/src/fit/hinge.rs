@@ -104,8 +104,9 @@ fn least_squares(points: &[Point], sigmas: &[f64], hinges: &[f64]) -> Option<Vec
     Some(solution)
 }
 
-/// Gauss with the largest pivot; each row ends with its right side.
-fn solve(mut rows: Vec<Vec<f64>>) -> Option<Vec<f64>> {
+/// Returns the solution of linear equations by Gauss's elimination with the largest pivot; each row
+/// ends with its right side. `None` if they have no single solution.
+pub(crate) fn solve(mut rows: Vec<Vec<f64>>) -> Option<Vec<f64>> {
     let n = rows.len();
     for column in 0..n {
         let pivot = (column..n).max_by(|one, other| {

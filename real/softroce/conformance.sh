@@ -36,24 +36,12 @@ while [ $# -gt 0 ]; do
   esac
 done
 
-# The adapter belongs to the namespace of the guest's first process, whose port 4791 the kernel has. The tester's namespace is that of a sleeping
-# process. The shell would take its own `ip`, which knows no veth.
 # shellcheck disable=SC2016 # for the guest's shell
 status=0
-"$here/run.sh" -t 900 ${given[@]+"${given[@]}"} -f "$bare/simrun" -f "$bare/conformance_responder" '
+"$here/run.sh" -t 900 ${given[@]+"${given[@]}"} -f "$here/veth-guest.sh" -f "$bare/simrun" -f "$bare/conformance_responder" '
 set -e
 uname -r >&2
-unshare -n sleep 100000 &
-sleeper=$!
-/bin/ip link add veth0 mtu 4200 type veth peer name veth1 mtu 4200
-until [ "$(readlink /proc/$sleeper/ns/net)" != "$(readlink /proc/self/ns/net)" ]; do sleep 0.1; done
-/bin/ip link set veth1 netns $sleeper
-/bin/ip addr add 10.0.1.1/24 dev veth0
-/bin/ip link set veth0 up
-nsenter -t $sleeper -n /bin/ip link set lo up
-nsenter -t $sleeper -n /bin/ip addr add 10.0.1.2/24 dev veth1
-nsenter -t $sleeper -n /bin/ip link set veth1 up
-rdma link add rxe1 type rxe netdev veth0
+. ./veth-guest.sh
 ./conformance_responder --device rxe1 --once &
 until grep -q :12B8 /proc/net/tcp; do sleep 0.1; done
 status=0

@@ -76,7 +76,7 @@ depmod -b pkg "$release"
 [ -n "$(find pkg/lib/modules -name 'rdma_rxe.ko*')" ] || die "$kernel has no rdma_rxe; a generic kernel has"
 # No module says that it needs crc32_generic, but rdma_rxe asks the kernel for a crc32 when it starts.
 # 9pnet_virtio and 9p: the folder that guests share with us.
-for module in crc32_generic crc32c_generic virtio_pci virtio_net dummy veth rdma_rxe 9pnet_virtio 9p; do
+for module in crc32_generic crc32c_generic virtio_pci virtio_net dummy veth sch_netem rdma_rxe 9pnet_virtio 9p; do
   modprobe -d "$PWD/pkg" -S "$release" --show-depends "$module" 2>/dev/null || true
 done | awk '$1 == "insmod" && !seen[$2]++ { print $2 }' >order
 while read -r file; do
@@ -100,8 +100,8 @@ add() { # add FILE TO: with the shared libraries that it needs
 found() { find pkg -path "*/$1" -type f | head -n 1; }
 cp -L /lib64/ld-linux-x86-64.so.2 root/lib64/
 ln -s usr/lib root/lib
-for program in ip rdma chrt ibv_devinfo ibv_devices ib_send_lat ib_write_lat ib_read_lat ib_send_bw ib_write_bw; do
-  file=$(found "bin/$program")
+for program in ip tc rdma chrt ibv_devinfo ibv_devices ib_send_lat ib_write_lat ib_read_lat ib_send_bw ib_write_bw; do
+  file=$(found "*bin/$program")
   [ -n "$file" ] || die "no $program in the packages"
   add "$file" "bin/$program"
 done

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use rdma::dialogue::{Arrival, DeviceCommand, DeviceReply, DeviceUnderTest};
 use rdma::wire::{Ip, Packet, RoceFrame, WireError};
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, recv, sockopt};
+use rustix::net::{RecvFlags, recv, recvfrom, sockopt};
 use sockopt::{Ipv4PathMtuDiscovery, set_ip_mtu_discover};
 
 /// The UDP port of RoCE v2. Annex A17.4.5.
@@ -31,13 +31,19 @@ const REPLY_LIMIT: Duration = Duration::from_secs(10);
 /// The longest time between two looks for packets, which tells how late one may be found.
 const LOOK_INTERVAL: Duration = Duration::from_millis(20);
 
+/// A socket of packets to one adapter.
+#[derive(Debug)]
+pub(crate) struct RoceSocket {
+    socket: UdpSocket,
+    local: Ipv4Addr,
+    device: Ipv4Addr,
+}
+
 /// An adapter at an address.
 #[derive(Debug)]
 pub struct UdpDevice {
-    socket: UdpSocket,
+    roce: RoceSocket,
     commands: BufReader<TcpStream>,
-    local: Ipv4Addr,
-    device: Ipv4Addr,
     start: Instant,
     /// The last time at which no packet was there, in picoseconds.
     empty_at: u64,
@@ -63,6 +69,33 @@ impl UdpDevice {
             return Err(io::Error::other("a connection over IPv4 has its addresses"));
         };
         let local = *local.ip();
+        Ok(Self {
+            roce: RoceSocket::bind(local, device)?,
+            commands: BufReader::new(commands),
+            start: Instant::now(),
+            empty_at: 0,
+        })
+    }
+
+    /// Notes the time if no packet is there.
+    fn note_empty(&mut self) {
+        let now = self.now();
+        let flags = RecvFlags::DONTWAIT | RecvFlags::PEEK;
+        if recv(&self.roce.socket, &mut [0; 1], flags).err() == Some(Errno::WOULDBLOCK) {
+            self.empty_at = now;
+        }
+    }
+
+    /// Returns the address of the tester.
+    #[must_use]
+    pub const fn local_address(&self) -> Ipv4Addr {
+        self.roce.local
+    }
+}
+
+impl RoceSocket {
+    /// Binds the port of RoCE.
+    pub(crate) fn bind(local: Ipv4Addr, device: Ipv4Addr) -> io::Result<Self> {
         let socket = UdpSocket::bind((local, ROCE_PORT)).map_err(|error| {
             let text =
                 format!("UDP port {ROCE_PORT} of {local}: {error}: expected no adapter to use it");
@@ -72,18 +105,40 @@ impl UdpDevice {
         set_ip_mtu_discover(&socket, Ipv4PathMtuDiscovery::DO)?;
         Ok(Self {
             socket,
-            commands: BufReader::new(commands),
             local,
             device,
-            start: Instant::now(),
-            empty_at: 0,
         })
     }
 
-    /// Returns the address of the tester.
-    #[must_use]
-    pub const fn local_address(&self) -> Ipv4Addr {
-        self.local
+    /// Sends a packet to the adapter.
+    pub(crate) fn send(&self, packet: &Packet<'_>) -> io::Result<()> {
+        let mut frame = Vec::new();
+        self.frame(*packet).emit(&mut frame);
+        self.socket
+            .send_to(&frame[HEADERS..], (self.device, ROCE_PORT))
+            .map(|_| ())
+    }
+
+    /// Returns the next packet of the adapter, if one is there.
+    pub(crate) fn try_receive(&self) -> io::Result<Option<Arrival>> {
+        let mut datagram = [0; 1 << 13];
+        loop {
+            let received = recvfrom(&self.socket, &mut datagram, RecvFlags::DONTWAIT);
+            let (length, from) = match received {
+                Err(Errno::WOULDBLOCK) => return Ok(None),
+                Err(Errno::INTR) => continue,
+                other => {
+                    let (length, _, from) = other?;
+                    (length, from)
+                }
+            };
+            let from = from.and_then(|from| SocketAddr::try_from(from).ok());
+            if let Some(SocketAddr::V4(from)) = from
+                && *from.ip() == self.device
+            {
+                return Ok(Some(self.arrival(&datagram[..length], from.port())));
+            }
+        }
     }
 
     fn frame<'a>(&self, packet: Packet<'a>) -> RoceFrame<'a> {
@@ -101,15 +156,6 @@ impl UdpDevice {
             source_port: ROCE_PORT,
             has_udp_checksum: false,
             packet,
-        }
-    }
-
-    /// Notes the time if no packet is there.
-    fn note_empty(&mut self) {
-        let now = self.now();
-        let flags = RecvFlags::DONTWAIT | RecvFlags::PEEK;
-        if recv(&self.socket, &mut [0; 1], flags).err() == Some(Errno::WOULDBLOCK) {
-            self.empty_at = now;
         }
     }
 
@@ -203,12 +249,7 @@ impl DeviceUnderTest for UdpDevice {
 
     fn transmit(&mut self, packet: &Packet<'_>) -> Result<(), String> {
         self.note_empty();
-        let mut frame = Vec::new();
-        self.frame(*packet).emit(&mut frame);
-        let sent = self
-            .socket
-            .send_to(&frame[HEADERS..], (self.device, ROCE_PORT));
-        sent.map(|_| ()).map_err(|error| error.to_string())
+        self.roce.send(packet).map_err(|error| error.to_string())
     }
 
     fn receive(&mut self, until: u64) -> Result<Option<Arrival>, String> {
@@ -218,11 +259,11 @@ impl DeviceUnderTest for UdpDevice {
             let left = Duration::from_nanos(until.saturating_sub(self.now()) / 1000);
             // A limit of 0 would be none.
             let left = left.clamp(Duration::from_micros(1), LOOK_INTERVAL);
-            let limited = self.socket.set_read_timeout(Some(left));
+            let limited = self.roce.socket.set_read_timeout(Some(left));
             limited.map_err(|error| error.to_string())?;
-            match self.socket.recv_from(&mut datagram) {
-                Ok((length, SocketAddr::V4(from))) if *from.ip() == self.device => {
-                    return Ok(Some(self.arrival(&datagram[..length], from.port())));
+            match self.roce.socket.recv_from(&mut datagram) {
+                Ok((length, SocketAddr::V4(from))) if *from.ip() == self.roce.device => {
+                    return Ok(Some(self.roce.arrival(&datagram[..length], from.port())));
                 }
                 Ok(_) => {}
                 Err(error)

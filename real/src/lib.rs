@@ -50,6 +50,8 @@ mod outcome;
 mod rank;
 mod record;
 mod tcp;
+#[cfg(feature = "conformance")]
+pub mod udp_adapter;
 #[cfg(feature = "verbs")]
 pub mod verbs;
 

@@ -29,17 +29,17 @@ use crate::{Buffer, ConnectionSettings, Envelope, Limits, Overheads, TransportMo
 /// Something that a channel was asked to tell the end of; chosen by the message layer.
 pub type Token = u32;
 
-/// What a packet is about.
+/// Header of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PacketHeader {
     /// A whole message, sent without asking.
     Eager {
-        /// What it is matched by.
+        /// Envelope for matching.
         envelope: Envelope,
     },
     /// Request to send: announces a message that waits at the sender.
     Rts {
-        /// What it is matched by.
+        /// Envelope for matching.
         envelope: Envelope,
         /// The length of the message in bytes.
         length: u64,
@@ -52,7 +52,7 @@ pub enum PacketHeader {
     /// leaves when the receiver [pulls](Channel::pull) it. Where limits are set an
     /// [`PacketHeader::Rts`] says so instead.
     Detached {
-        /// What it is matched by.
+        /// Envelope for matching.
         envelope: Envelope,
     },
     /// Clear to send: the receiver has a buffer for the message.
@@ -69,7 +69,7 @@ pub enum PacketHeader {
     },
     /// The first part of a message that is sent without asking, in several packets.
     EagerFirst {
-        /// What it is matched by.
+        /// Envelope for matching.
         envelope: Envelope,
         /// The length of the message in bytes.
         length: u64,
@@ -93,7 +93,7 @@ pub enum PacketHeader {
     /// A whole synchronous message, sent without asking, of which the sender wants to know when a
     /// receive has met it.
     Synchronous {
-        /// What it is matched by.
+        /// Envelope for matching.
         envelope: Envelope,
         /// The sender's operation, to be echoed.
         send: Token,
@@ -105,7 +105,7 @@ pub enum PacketHeader {
     },
     /// The sender wants a message back that it has announced, or that waits for an acknowledgement.
     CancelRequest {
-        /// What the message is matched by.
+        /// Envelope of the message, for matching.
         envelope: Envelope,
         /// The sender's operation.
         send: Token,
@@ -123,12 +123,12 @@ pub enum PacketHeader {
         socket: u32,
         /// True if that is the sender.
         is_own: bool,
-        /// What is said.
+        /// Control message.
         says: ConnectionControl,
     },
 }
 
-/// What one end of a socket says to the other.
+/// Control messages between the ends of a socket.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ConnectionControl {
     /// May I connect?
@@ -147,7 +147,7 @@ pub enum ConnectionControl {
     End,
 }
 
-/// What a rank tells the other end of a connection: which of its packets are used up.
+/// Packets that are used up, reported to the other end of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Returned {
     /// Packets.
@@ -223,17 +223,17 @@ impl PacketHeader {
     }
 }
 
-/// What travels from one rank to another.
+/// Unit of transfer from one rank to another.
 #[derive(Clone, Debug)]
 pub struct Packet {
-    /// What it is about.
+    /// Header.
     pub header: PacketHeader,
     /// The content; empty for control packets, except that of a detached message, which has not
     /// left.
     pub payload: Buffer,
     /// If given, the sender is told by [`Event::Sent`] when the packet has left it for good.
     pub notify: Option<Token>,
-    /// What it tells on the way, where [limits](crate::Limits) are set.
+    /// Returned credits, where [limits](crate::Limits) are set.
     pub returned: Option<Box<Returned>>,
 }
 
@@ -265,7 +265,7 @@ pub enum Event {
         send: Token,
         /// The length of the message in bytes.
         length: u64,
-        /// What was told with that.
+        /// Returned credits of that packet.
         returned: Option<Box<Returned>>,
     },
     /// A packet posted with this token has left for good.
@@ -287,14 +287,14 @@ pub enum Event {
     },
     /// A rank is lost. Comes only where [connections](crate::ConnectionSettings) are made.
     Lost {
-        /// Which one.
+        /// Rank of the peer.
         peer: u32,
     },
     /// A rank is lost to this one, because what carries packets to it has failed.
     Failed {
-        /// Which one.
+        /// Rank of the peer.
         peer: u32,
-        /// How it has failed.
+        /// Cause of the failure.
         why: Failure,
     },
     /// There is no connection for a packet. Comes from the layer that makes connections.
@@ -308,7 +308,7 @@ pub enum Event {
     },
 }
 
-/// What a rank that has nothing to do waits for.
+/// Events that an idle rank waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Interest {
     /// Anything.
@@ -318,7 +318,7 @@ pub enum Interest {
     Arrivals,
 }
 
-/// How important a line of the log is.
+/// Severity of a line of the log.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Level {
     /// Something went wrong.
@@ -353,7 +353,7 @@ pub struct Settings {
     /// At how many bytes per second a rank packs, unpacks, copies into an attached buffer, and
     /// copies eager messages that came before their receives; infinite if that costs nothing.
     pub copy_bandwidth: f64,
-    /// What a control message is on the way, in bytes; `None` if it takes no time.
+    /// Length of a control message on the network, in bytes; `None` if it takes no time.
     pub control: Option<u64>,
     /// True if a short synchronous message leaves at once and is acknowledged when a receive has
     /// met it; otherwise it is announced, as a long one.
@@ -361,17 +361,17 @@ pub struct Settings {
     /// True if a ready send that finds no receive is a mistake, which the receive gets to know;
     /// otherwise it is a standard send.
     pub strict_ready: bool,
-    /// What posting costs where [limits](Settings::limits) are set, besides copying.
+    /// Costs of posting where [limits](Settings::limits) are set, besides copying.
     pub posting: PostingCost,
-    /// How the channel carries packets.
+    /// Transport of packets.
     pub variant: TransportMode,
-    /// What the message layer may use up; `None` if nothing is limited.
+    /// Limits of the message layer's resources; `None` if nothing is limited.
     pub limits: Option<Limits>,
-    /// How ranks get connected; `None` if they are connected from the beginning, for nothing.
+    /// Costs of connections; `None` if ranks are connected from the beginning, at no cost.
     pub connections: Option<ConnectionSettings>,
 }
 
-/// What it costs to post packets, in seconds.
+/// Costs of posting packets, in seconds.
 #[derive(Clone, Copy, PartialEq, Default, Debug)]
 pub struct PostingCost {
     /// For each packet.

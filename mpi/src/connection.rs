@@ -125,7 +125,7 @@ impl std::fmt::Display for Failure {
     }
 }
 
-/// Who answers the close of a peer.
+/// Side that answers the close of a peer.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Answer {
     /// The protocol, as soon as everything is written.
@@ -135,15 +135,15 @@ pub enum Answer {
     WhenClosed,
 }
 
-/// What a user can choose.
+/// Settings of the user.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Settings {
     /// Number of sockets that a process may have besides its listener. Incoming requests may exceed
     /// it until idle connections are closed.
     pub descriptors: Option<u32>,
-    /// What happens at that limit.
+    /// Policy at that limit.
     pub at_limit: AtLimit,
-    /// Who answers the close of a peer.
+    /// Side that answers the close of a peer.
     pub answer: Answer,
 }
 
@@ -192,7 +192,7 @@ pub(crate) enum SeededDefect {
     LeavesMoribund,
 }
 
-/// What is to be done, or what has happened.
+/// Action for the caller, or a report of an event.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Output {
     /// Connect to an address; report [`Input::ConnectDone`] or [`Input::ConnectError`].
@@ -208,7 +208,7 @@ pub enum Output {
     Write {
         /// On which connection.
         connection: ConnectionId,
-        /// What, in one piece.
+        /// Messages, in one piece.
         messages: Vec<Message>,
     },
     /// Read one message; report [`Input::Read`] or [`Input::Eof`].
@@ -219,35 +219,35 @@ pub enum Output {
     /// Close; report [`Input::Closed`]. For the listener: call [`Connector::accept`] for what is
     /// pending before that.
     Close {
-        /// Which connection.
+        /// Number of the connection.
         connection: ConnectionId,
     },
     /// A message has arrived.
     Deliver {
         /// From whom.
         peer: Peer,
-        /// What.
+        /// Number of the packet.
         packet: u64,
     },
     /// A message was written.
     Completed {
         /// To whom.
         peer: Peer,
-        /// What.
+        /// Number of the packet.
         packet: u64,
     },
     /// A message was not sent, or may be lost.
     Failed {
         /// To whom.
         peer: Peer,
-        /// What.
+        /// Number of the packet.
         packet: u64,
         /// Why.
         why: Failure,
     },
     /// A connection serves its virtual connection from now on: what waits is written next.
     Opened {
-        /// Which connection.
+        /// Number of the connection.
         connection: ConnectionId,
         /// Whose it is.
         peer: Peer,
@@ -256,7 +256,7 @@ pub enum Output {
     PortAccepted {
         /// Through which port.
         port: u32,
-        /// How it is called from now on.
+        /// New name of the peer.
         peer: Peer,
     },
     /// Everything is closed.
@@ -265,7 +265,7 @@ pub enum Output {
     Illegal(String),
 }
 
-/// How often something has happened to the connections of a process.
+/// Counts of events on the connections of a process.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counts {
     /// Connections that came into use, opened by either side.
@@ -284,16 +284,16 @@ pub struct Counts {
     pub broken: u64,
 }
 
-/// What has happened to a connection.
+/// Event on a connection.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Input {
     /// The connect has succeeded.
     ConnectDone,
     /// The connect has failed; there is no socket.
     ConnectError,
-    /// What was written is out.
+    /// End of a write.
     WriteDone,
-    /// What was read.
+    /// Message that was read.
     Read(Message),
     /// The stream has ended or is broken.
     Eof,
@@ -325,7 +325,7 @@ impl LogicalTime {
     }
 }
 
-/// What is being written on a connection.
+/// Write in progress on a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Written {
     Handshake,
@@ -338,11 +338,11 @@ struct Connection {
     state: socket::State,
     /// Whose it is.
     peer: Option<Peer>,
-    /// What the request said.
+    /// Rank in the request.
     asking_rank: u32,
-    /// Who sent it.
+    /// Sender of the request.
     asking: Option<Peer>,
-    /// How the request is answered.
+    /// Answer to the request.
     verdict: Option<Verdict>,
     /// The port to which it connects, and the address.
     port: Option<(u32, String)>,
@@ -352,7 +352,7 @@ struct Connection {
 }
 
 impl Connection {
-    /// What is not needed any more, so that equal states are equal.
+    /// Clears data that are not needed any more, so that equal states are equal.
     fn forget_handshake(&mut self) {
         (self.asking_rank, self.asking) = (0, None);
         (self.verdict, self.port) = (None, None);
@@ -382,7 +382,7 @@ struct VirtualConnection {
     late: Option<virtual_connection::State>,
 }
 
-/// How far finalize is.
+/// Progress of finalize.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Phase {
     Running,
@@ -417,7 +417,7 @@ pub struct Connector {
     busy: u32,
     /// Those of them that are in the close protocol.
     closing: u32,
-    /// Who waits for a descriptor.
+    /// Peers that wait for a descriptor.
     waiting: VecDeque<Peer>,
     /// The time of the latest input.
     now: LogicalTime,
@@ -427,7 +427,7 @@ pub struct Connector {
     outputs: ActionQueue,
 }
 
-/// What is to be told; not part of the state.
+/// Outputs that were not taken yet; not part of the state.
 #[derive(Clone, Debug, Default)]
 struct ActionQueue {
     queue: VecDeque<Output>,
@@ -503,7 +503,7 @@ impl Connector {
         self.outputs.queue.pop_front()
     }
 
-    /// How often something has happened so far.
+    /// Returns the counts of events so far.
     #[must_use]
     pub const fn counts(&self) -> Counts {
         self.outputs.counts
@@ -534,7 +534,7 @@ impl Connector {
             .map_or_else(Default::default, |vc| vc.state)
     }
 
-    /// Whether a peer can be reached right now, derived from its connection.
+    /// Returns the reachability of a peer, derived from its connection.
     #[must_use]
     pub fn channel(&self, peer: Peer) -> virtual_connection::Channel {
         let vc = self.vcs.get(&peer);

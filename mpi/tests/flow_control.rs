@@ -452,7 +452,7 @@ fn waiting_times_are_told() {
     );
 }
 
-/// What a communicator is made from is cut into packets as other messages are.
+/// The data from which a communicator is made are cut into packets as other messages are.
 #[test]
 fn communicators_are_made_in_packets_too() {
     let limits = Limits {

@@ -25,14 +25,14 @@ struct Message {
     to: usize,
     tag: u32,
     length: u64,
-    /// How its receive asks for it, and in which way.
+    /// True if its receive asks for any source.
     any_source: bool,
     any_tag: bool,
     receive: Side,
     send: Side,
 }
 
-/// How an operation is done.
+/// Form of an operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Side {
     /// Started, and waited for together with others at the end.
@@ -112,7 +112,7 @@ fn limits() -> impl Strategy<Value = Limits> {
     )
 }
 
-/// What a rank got: source, tag and bytes, by the receive that asked.
+/// Received messages: source, tag and bytes, by receive.
 type Got = Rc<RefCell<Vec<(usize, Completion)>>>;
 
 /// With limits an eager send may have to wait for its receive, so a program that is right does not

@@ -4,7 +4,8 @@
 use mpi::{ANY_SOURCE, Comm, waitall, waitany};
 use testing::ranks::{Either, Outcome, THRESHOLD, join, pattern, select, world};
 
-/// What rank 0 waits for when its program is this one and rank 1 does nothing.
+/// Returns the outcome, with the operation that rank 0 waits for, when its program is this one and
+/// rank 1 does nothing.
 fn stuck<F, Fut>(program: F) -> Outcome
 where
     F: Fn(Comm) -> Fut + 'static,

@@ -216,7 +216,7 @@ impl Comm {
         })
     }
 
-    /// What a receive or a probe accepts; `None` for the null process.
+    /// Returns the pattern that a receive or a probe accepts; `None` for the null process.
     pub(crate) fn pattern_or_null(&self, source: Source, tag: Tag) -> Result<Option<Pattern>> {
         if source == Source::Rank(PROC_NULL) {
             return self.pattern(ANY_SOURCE, tag).map(|_| None);
@@ -492,8 +492,9 @@ impl Comm {
         }
     }
 
-    /// What a receive would get, if there is a message: `MPI_Iprobe`. The first *no* comes at once;
-    /// asking again without anything having happened at this rank waits for its next event.
+    /// Returns the status of the message that a receive would get, if there is one: `MPI_Iprobe`.
+    /// The first failed probe returns at once; if it is repeated without another operation or event
+    /// in between, it waits for the next event of this rank.
     ///
     /// # Errors
     /// [`Error::Rank`] or [`Error::Tag`] for arguments out of range.

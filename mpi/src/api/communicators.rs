@@ -40,7 +40,7 @@ const DOWN: u32 = 101;
 /// The contexts that one rank knows about.
 #[derive(Debug, Default)]
 pub(crate) struct Contexts {
-    /// How many this rank has given out as rank 0 of a communicator.
+    /// Number of contexts that this rank has given out as rank 0 of a communicator.
     given: u32,
     /// Those of communicators that have been freed here.
     freed: BTreeSet<u32>,
@@ -209,7 +209,7 @@ impl Comm {
         Group::new(self.members().clone(), self.world_rank())
     }
 
-    /// How two communicators relate: `MPI_Comm_compare`.
+    /// Compares two communicators: `MPI_Comm_compare`.
     #[must_use]
     pub fn compare(&self, other: &Self) -> Comparison {
         match self.group().compare(&other.group()) {
@@ -310,9 +310,9 @@ impl Comm {
         Ok(completion.buffer)
     }
 
-    /// What rank 0 makes of the records: a table of the context, the number of groups, where each
-    /// begins and the last ends, whether orders follow, the group of each rank, the members of all
-    /// groups, and if needed their orders.
+    /// Returns the table that rank 0 makes of the records: a table of the context, the number of
+    /// groups, where each begins and the last ends, whether orders follow, the group of each rank,
+    /// the members of all groups, and if needed their orders.
     fn groups(&self, records: &[u8]) -> Result<Buffer> {
         let mut ranks: Vec<(u32, i32, u32)> = Vec::new();
         for (rank, record) in (0..).zip(records.chunks_exact(RECORD)) {

@@ -1,4 +1,4 @@
-//! What a call of the message layer can refuse, and why.
+//! Errors of calls of the message layer.
 
 use std::fmt;
 use std::panic::Location;
@@ -62,14 +62,14 @@ pub enum Error {
     Colour(u32),
     /// No context is left for a new communicator (`MPI_ERR_OTHER`).
     Contexts {
-        /// How many communicators the rank has made that chooses the context.
+        /// Number of communicators made by the rank that chooses the context.
         given: u32,
     },
     /// The message does not fit into what is free of the attached buffer (`MPI_ERR_BUFFER`).
     BufferFull {
         /// The length of the message in bytes.
         length: u64,
-        /// What is free, in bytes.
+        /// Free bytes.
         free: u64,
         /// The length of the attached buffer in bytes; `None` if none is attached.
         attached: Option<u64>,

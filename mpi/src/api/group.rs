@@ -193,7 +193,7 @@ impl Members {
         rank.map_or(world, |rank| rank as usize)
     }
 
-    /// What a status says in the group.
+    /// Returns a status with the rank of the group.
     pub(crate) fn told(&self, status: Status) -> Status {
         Status {
             source: self.source(status.source),
@@ -201,7 +201,7 @@ impl Members {
         }
     }
 
-    /// What the result of an operation says in the group.
+    /// Returns the result of an operation with the rank of the group.
     pub(crate) fn translate_result(&self, result: Result<Status>) -> Result<Status> {
         match result {
             Ok(status) => Ok(self.told(status)),
@@ -241,7 +241,7 @@ impl Members {
     }
 }
 
-/// How two groups or communicators relate (MPI 4.1, sections 7.3.1 and 7.4.1).
+/// Relation of two groups or communicators (MPI 4.1, sections 7.3.1 and 7.4.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Comparison {
     /// The same members in the same order; for communicators also the same context: `MPI_IDENT`.
@@ -372,7 +372,7 @@ impl Group {
         ranks.iter().map(translate).collect()
     }
 
-    /// How the groups relate: `MPI_Group_compare`. Never [`Comparison::Congruent`].
+    /// Compares the groups: `MPI_Group_compare`. Never [`Comparison::Congruent`].
     #[must_use]
     pub fn compare(&self, other: &Self) -> Comparison {
         if self.size() != other.size() {

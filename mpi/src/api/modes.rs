@@ -39,7 +39,7 @@ pub enum SendMode {
 }
 
 impl Status {
-    /// What an operation with the null process says: no source, a tag that no message has, no
+    /// Status of an operation with the null process: no source, a tag that no message has, no
     /// bytes.
     pub const PROC_NULL: Self = Self {
         source: PROC_NULL,

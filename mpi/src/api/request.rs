@@ -40,9 +40,9 @@ pub struct Request {
     /// The ranks among which the source of a message is told.
     members: Members,
     token: Option<Token>,
-    /// How it is started again.
+    /// Parameters with which a persistent request starts again.
     persistent: Option<Box<Persistent>>,
-    /// What is done with what a receive has got.
+    /// Unpacking of the received data.
     unpack: Option<Box<Unpack>>,
 }
 
@@ -110,7 +110,7 @@ impl Request {
         self.token.is_none() && self.persistent.is_none()
     }
 
-    /// Whether an operation is in progress, or over and not waited for.
+    /// Returns true if an operation is in progress, or over and not waited for.
     #[must_use]
     pub const fn is_active(&self) -> bool {
         self.token.is_some()
@@ -415,7 +415,7 @@ pub fn waitany(requests: &mut [Request]) -> WaitAny<'_> {
 #[derive(Debug)]
 pub struct WaitAny<'a> {
     requests: &'a mut [Request],
-    /// How many operations had ended when the requests were looked at.
+    /// Number of operations that had ended when the requests were last tested.
     looked: Option<u64>,
     /// The one that is over, while its completion is paid.
     chosen: Option<usize>,

@@ -1,7 +1,7 @@
 //! Waiting for some of several requests, and asking about several, besides
 //! [`waitall`](crate::waitall) and [`waitany`](crate::waitany) (MPI 4.1, section 3.7.5).
 //!
-//! What a rank pays to complete its requests it pays one by one, before the call returns.
+//! The costs of completing requests are paid one by one, before the call returns.
 
 use std::future::Future;
 use std::panic::Location;

@@ -4,7 +4,7 @@
 use crate::{Buffer, Comm, Error, Result, Status};
 
 mod sealed {
-    /// What a number is in a buffer.
+    /// Representation of a number in a buffer.
     pub trait Bytes: Sized + Copy {
         fn put(self, into: &mut Vec<u8>);
         fn get(from: &[u8]) -> Self;

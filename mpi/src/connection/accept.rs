@@ -36,7 +36,7 @@ impl Verdict {
         matches!(self, Self::Accept | Self::Replace | Self::Reopen)
     }
 
-    /// What the peer is told: a yes is a yes.
+    /// Returns the verdict sent to the peer: each acceptance is the same.
     #[must_use]
     pub const fn told(self) -> Self {
         if self.accepts() { Self::Accept } else { self }
@@ -44,7 +44,7 @@ impl Verdict {
 }
 
 impl Connector {
-    /// Who asks.
+    /// Returns the peer that asks.
     pub(super) fn asking_peer(&self, id: ConnectionId, group: &str) -> Option<Peer> {
         let rank = self.connection(id).asking_rank;
         let known = self.groups.iter().position(|known| known.name() == group);

@@ -153,7 +153,7 @@ impl Connector {
     /// the same peer first. Then, when no close is outstanding, all sockets are closed, and
     /// [`Output::Finalized`] comes.
     ///
-    /// What was sent before is written first. A send after that fails.
+    /// Starts finalize: messages posted before are written first. A send after that fails.
     pub fn finalize(&mut self, now: f64) {
         self.set_time(now);
         if self.phase != Phase::Running {

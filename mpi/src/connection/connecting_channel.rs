@@ -76,11 +76,11 @@ struct ConnectionDriver {
     /// Packets under way of whose end the channel tells: where they went, and what the engine calls
     /// them.
     notified: Parked<(u32, Option<Token>)>,
-    /// What the engine is to be told.
+    /// Events for the engine.
     ready: VecDeque<Event>,
     /// Since when packets wait for a connection, by peer.
     waiting: BTreeMap<u32, f64>,
-    /// How long they did, and how often the connection was opened; also of those that were lost
+    /// Waiting times of messages and counts of openings by peer; also of connections that were lost
     /// before.
     known: BTreeMap<u32, statistics::Known>,
     /// The rank opens, or has opened, all of them.
@@ -166,7 +166,7 @@ pub(crate) fn connect(channel: Box<dyn Channel>) -> Box<dyn Channel> {
     })
 }
 
-/// What the settings say about connections.
+/// Returns the settings of connections.
 fn connections(channel: &dyn Channel) -> &ConnectionSettings {
     let connections = &channel.settings().connections;
     connections
@@ -308,7 +308,7 @@ impl ConnectionDriver {
         self.ready.push_back(event);
     }
 
-    /// What the channel says: what is left of it for the engine.
+    /// Handles an event of the channel; returns it if it is one for the engine.
     fn take(&mut self, channel: &dyn Channel, event: Event) -> Option<Event> {
         match event {
             Event::Packet { source, packet } if source == channel.rank() => {

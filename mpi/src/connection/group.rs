@@ -80,7 +80,7 @@ impl Group {
         }
     }
 
-    /// What a member of another group needs to know.
+    /// Returns the message with the data that a member of another group needs.
     #[must_use]
     pub fn encode_group(&self) -> Self {
         Self {

@@ -23,12 +23,12 @@ pub enum Message {
     Group(String),
     /// The request to open a connection to a port.
     ConnAccept {
-        /// Which port.
+        /// Number of the port.
         port: u32,
     },
     /// The answer to a request.
     OpenResp {
-        /// Whether it is accepted, and if not why.
+        /// Acceptance, or the reason for a refusal.
         verdict: Verdict,
     },
     /// The close protocol.

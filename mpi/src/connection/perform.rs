@@ -1,4 +1,4 @@
-//! What the transitions of a connection do.
+//! Actions of the transitions of a connection.
 //!
 //! The only place where the state of a connection changes is [`Connector::connection_event`].
 
@@ -9,12 +9,12 @@ use super::{
     Written,
 };
 
-/// What came with an event.
+/// Data of an event.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Detail {
     /// The packet that was read.
     pub(super) message: Option<Message>,
-    /// What was written.
+    /// Data of the write that ended.
     pub(super) written: Option<Written>,
 }
 
@@ -180,7 +180,7 @@ impl Connector {
         self.start_sends(id);
     }
 
-    /// What was being written will not be reported, or does not matter any more.
+    /// Drops writes in progress, whose ends are not reported or do not matter any more.
     fn drop_writes(&mut self, id: ConnectionId) {
         let connection = self.connection_mut(id);
         connection.outbox.clear();

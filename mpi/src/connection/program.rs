@@ -205,7 +205,7 @@ impl Connector {
         self.check_finalized();
     }
 
-    /// What a message is to the machine; what it says is kept for the transition.
+    /// Returns the event of a message; its content is kept for the transition.
     fn read(&mut self, id: ConnectionId, message: Message, detail: &mut Detail) -> Event {
         let now = self.now;
         let state = self.connection(id).state;

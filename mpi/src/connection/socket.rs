@@ -53,7 +53,7 @@ pub enum State {
     Failed,
 }
 
-/// What can happen to a connection.
+/// Event on a connection.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Event {
     /// A send needs a connection.
@@ -68,7 +68,7 @@ pub enum Event {
     ConnectDone,
     /// The connect has failed.
     ConnectError,
-    /// What was written is written.
+    /// End of a write.
     WriteDone,
     /// A request was read.
     OpenReq,
@@ -90,7 +90,7 @@ pub enum Event {
     Closed,
 }
 
-/// What else a transition depends on.
+/// Further condition of a transition.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub enum Guard {
     /// Nothing.
@@ -106,7 +106,7 @@ pub enum Guard {
     Refused,
 }
 
-/// What a transition does.
+/// Action of a transition.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Action {
     /// Look the peer's address up and connect.
@@ -133,7 +133,7 @@ pub enum Action {
     VcConnected,
     /// Write what waits.
     StartSends,
-    /// What was written is over.
+    /// Complete the message that was written.
     CompleteWrite,
     /// Hand the packet over.
     Deliver,
@@ -225,7 +225,7 @@ const EVENTS: &[Event] = &[
     E::Closed,
 ];
 
-/// What is done when a connection that serves or will serve a virtual connection breaks.
+/// Actions when a connection that serves or will serve a virtual connection breaks.
 const BREAK: &[Action] = &[A::DropWrites, A::Abandon, A::PostClose];
 
 #[rustfmt::skip]

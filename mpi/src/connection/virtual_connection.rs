@@ -33,7 +33,7 @@ pub enum State {
     Moribund,
 }
 
-/// Whether the peer can be reached, as the connection says.
+/// Reachability of the peer, derived from the connection.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Channel {
     /// There is no connection.
@@ -61,7 +61,7 @@ pub const fn channel(state: State, connection: Option<socket::State>) -> Channel
     }
 }
 
-/// What can happen to a virtual connection.
+/// Event on a virtual connection.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Event {
     /// Somebody sends, or the peer's request was accepted.
@@ -88,7 +88,7 @@ pub enum Guard {
     Always,
 }
 
-/// What a transition does.
+/// Action of a transition.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Action {
     /// Connect unless there is a connection, or the peer's is expected.

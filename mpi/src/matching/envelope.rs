@@ -68,7 +68,7 @@ impl From<u32> for Tag {
     }
 }
 
-/// What a receive or a probe accepts.
+/// Pattern of messages that a receive or a probe accepts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Pattern {
     /// The context.
@@ -80,7 +80,7 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    /// What accepts only messages like this one.
+    /// Returns the pattern that accepts only messages with this envelope.
     pub(crate) const fn of(envelope: &Envelope) -> Self {
         Self {
             context: envelope.context,

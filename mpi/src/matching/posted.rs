@@ -28,7 +28,7 @@ pub(super) struct Index {
     /// The first of the free nodes, which are linked by `after`.
     free: Option<u32>,
     lists: Table,
-    /// How many there are of each kind of pattern.
+    /// Number of receives of each kind of pattern.
     kinds: [u32; 4],
     numbers: u64,
 }
@@ -37,7 +37,7 @@ pub(super) struct Index {
 struct Node {
     pattern: Pattern,
     receive: Token,
-    /// Which of two was posted first.
+    /// Order of posting.
     number: u64,
     before: u32,
     after: u32,

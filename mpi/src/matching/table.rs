@@ -7,7 +7,7 @@
 use super::NONE;
 use crate::{Envelope, Pattern};
 
-/// What a list holds: entries of one context, of one source or any, of one tag or any.
+/// Key of a list: entries of one context, of one source or any, of one tag or any.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Key {
     context_and_tag: u64,
@@ -42,7 +42,7 @@ impl Key {
         ]
     }
 
-    /// Which of the four kinds of patterns it is, in the order of [`Key::all`].
+    /// Returns the kind of a pattern, in the order of [`Key::all`].
     pub(super) fn kind(pattern: &Pattern) -> usize {
         usize::from(pattern.source.is_none()) * 2 + usize::from(pattern.tag.is_none())
     }

@@ -17,7 +17,7 @@ pub(crate) struct UnexpectedMessage {
 }
 
 impl UnexpectedMessage {
-    /// What a probe says about it.
+    /// Returns the status that a probe reports.
     pub(crate) fn status(&self) -> Status {
         Status {
             source: self.envelope.source as usize,
@@ -28,7 +28,7 @@ impl UnexpectedMessage {
     }
 }
 
-/// What there is of a message.
+/// Part of a message that has arrived.
 #[derive(Clone, Debug)]
 pub(crate) enum UnexpectedContent {
     /// All of it.
@@ -105,7 +105,7 @@ pub(super) struct Index {
 struct Node {
     /// None if the node is free.
     message: Option<UnexpectedMessage>,
-    /// Which of two arrived first.
+    /// Order of arrival.
     number: u64,
     links: [Link; 4],
 }

@@ -1,7 +1,7 @@
 //! Defects of the protocols that tests put in, to see that the search through all states finds
 //! them. Outside of tests there are none, and asking for one costs nothing.
 
-/// What is wrong.
+/// Seeded defect.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ProtocolDefect {
     /// A connection that waits for a packet buffer is not told of a free one.

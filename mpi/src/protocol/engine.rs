@@ -36,7 +36,7 @@ pub(crate) use forwarding::ForwardTarget;
 use forwarding::{Forwards, Role};
 use provenance::Provenance;
 
-/// What a completed operation says about its message.
+/// Status of a completed operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Status {
     /// The sending rank.
@@ -49,7 +49,7 @@ pub struct Status {
     pub cancelled: bool,
 }
 
-/// How a send was called.
+/// Arguments of a send.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SendCall {
     /// True if the rank waits for its end.
@@ -147,9 +147,9 @@ struct Operation {
     unpacks: bool,
     /// The receive has met a message for which it should have been posted.
     unready: bool,
-    /// Which end it is of a message that is being forwarded.
+    /// End of the forwarded message.
     role: Role,
-    /// What completing the operation costs, in seconds, and has not been paid.
+    /// Cost of completing the operation that has not been paid, in seconds.
     owed: f64,
 }
 
@@ -164,7 +164,7 @@ pub(crate) struct ProtocolEngine {
     free: Option<Token>,
     /// Events handled so far.
     events: u64,
-    /// What the program did: operations started, and results taken.
+    /// Number of actions of the program: operations started, and results taken.
     actions: u64,
     /// The date until which the rank is busy with what its calls cost.
     busy_until: f64,
@@ -190,7 +190,7 @@ pub(crate) struct ProtocolEngine {
     cold: Option<Box<ColdState>>,
 }
 
-/// What few ranks have.
+/// State that few ranks have.
 #[derive(Clone, Debug, Default)]
 struct ColdState {
     /// The operation that ends when the rank is not busy any more, if anybody waits for it, and its

@@ -27,7 +27,7 @@ use crate::protocol::defect::{ProtocolDefect, ProtocolDefects};
 use crate::protocol::machine;
 use crate::{Buffer, Limits, TransportMode};
 
-/// What the engine has to do.
+/// Action for the engine.
 #[derive(Clone, Debug)]
 pub(crate) enum FlowAction {
     /// Send a packet; if there is a slot, [`FlowControl::left`] wants to know when it has left.
@@ -47,7 +47,7 @@ pub(crate) enum FlowAction {
     Forwarded { operation: Token, bytes: u64 },
 }
 
-/// How often each transition was taken, by its place in the table.
+/// Number of times that each transition was taken, by its place in the table.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Taken {
     /// Of [`machine::send()`].
@@ -74,14 +74,14 @@ pub(crate) struct FlowControl {
     pub(crate) defects: ProtocolDefects,
 }
 
-/// What it takes to post packets, in seconds.
+/// Costs of posting packets, in seconds.
 #[derive(Clone, Copy, Debug)]
 struct Costs {
     posting: PostingCost,
     copy_bandwidth: f64,
 }
 
-/// What the connections of a rank share.
+/// Resources shared by the connections of a rank.
 #[derive(Clone, Debug)]
 struct Shared {
     /// Free packet buffers.
@@ -94,7 +94,7 @@ struct Shared {
 }
 
 impl FlowControl {
-    /// What a rank has whose channel has these settings, in which limits are set.
+    /// Returns the resources of a rank whose channel has these settings, in which limits are set.
     pub(crate) fn of(settings: &Settings) -> Self {
         let limits = settings.limits.as_ref().expect("limits are set");
         let mut flow = match settings.variant {
@@ -208,7 +208,7 @@ impl FlowControl {
         }
     }
 
-    /// What is posted next to a peer has been packed.
+    /// Handles the end of packing of the next packet to a peer.
     pub(crate) fn packed(&mut self, peer: u32, now: f64) {
         self.connection(peer, now).packed = true;
         self.run(peer, now);
@@ -279,7 +279,7 @@ impl FlowControl {
         }
     }
 
-    /// Whether nothing is queued or under way.
+    /// Returns true if nothing is queued or in progress.
     pub(crate) fn is_idle(&self) -> bool {
         let mut all = self.connections.values();
         self.shared.under_way == 0 && all.all(|connection| connection.is_idle())
@@ -299,7 +299,7 @@ impl FlowControl {
         self.connections.values().map(|connection| &**connection)
     }
 
-    /// What the connection to a peer waits for, in words.
+    /// Returns the resource that the connection to a peer waits for, in words.
     pub(crate) fn waits_for(&self, peer: u32) -> Option<&'static str> {
         self.connections.get(&peer)?.waits_for()
     }

@@ -76,9 +76,9 @@ where
 pub struct Transition {
     /// The state in which it is taken.
     pub from: String,
-    /// What has happened, or what the state has found out.
+    /// Event, or observation of the state.
     pub event: String,
-    /// What is done; empty if nothing.
+    /// Action; empty if none.
     pub action: String,
     /// The next state.
     pub to: String,

@@ -36,18 +36,18 @@ struct Failures {
     count: u32,
 }
 
-/// What a test or a probe asks.
+/// Question of a test or a probe.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Question {
-    /// Whether an operation is over.
+    /// Is an operation over?
     Test(Token),
-    /// What a call of this name asks about several operations, all of which make this number.
+    /// Question of a call of this name about several operations, all of which make this number.
     Several(&'static str, u64),
-    /// Whether there is a message.
+    /// Is there a message?
     Probe(Pattern),
 }
 
-/// What few ranks have.
+/// State that few ranks have.
 #[derive(Default)]
 struct ColdState {
     failures: Failures,
@@ -414,7 +414,7 @@ impl Process {
         })
     }
 
-    /// What happened to the rank's connections; `None` if none had to be made.
+    /// Returns the counts of the rank's connections; `None` if none had to be made.
     #[must_use]
     pub fn connection_statistics(&self) -> Option<crate::ConnectionStatistics> {
         self.channel.connected()
@@ -468,7 +468,7 @@ impl Process {
         Some(flow.describe(self.channel.now()))
     }
 
-    /// What the rank waits for; `None` if it does not.
+    /// Returns the operations that the rank waits for; `None` if it does not wait.
     #[must_use]
     pub fn waiting(&self) -> Option<Waiting> {
         self.blocked.borrow().describe(&self.engine.borrow())

@@ -53,11 +53,11 @@ pub(crate) use index;
 pub struct Transition<S: 'static, E: 'static, G: 'static, A: 'static> {
     /// The state before.
     pub from: S,
-    /// What happened.
+    /// Event.
     pub event: E,
-    /// What else has to hold.
+    /// Further condition.
     pub guard: G,
-    /// What is done, in this order, after the state has changed.
+    /// Actions, in this order, after the state has changed.
     pub actions: &'static [A],
     /// The state after.
     pub to: S,
@@ -111,17 +111,17 @@ pub(crate) const fn never<S, E>(
 /// A state machine.
 #[derive(Debug)]
 pub struct Table<S: 'static, E: 'static, G: 'static, A: 'static> {
-    /// What it is called.
+    /// Name of the machine.
     pub name: &'static str,
     /// All states; the first one is the initial one.
     pub states: &'static [S],
     /// All events.
     pub events: &'static [E],
-    /// What happens; the rows of a state and an event stand together.
+    /// Transitions; the rows of a state and an event stand together.
     pub rows: &'static [Transition<S, E, G, A>],
     /// For each state and event, event by event, the number of its first row; 255 if there is none.
     pub index: &'static [u8],
-    /// What cannot happen.
+    /// Impossible pairs of state and event.
     pub impossible: &'static [Impossible<S, E>],
 }
 
@@ -145,8 +145,8 @@ where
             .map(|place| first + place)
     }
 
-    /// What is wrong with the table: pairs of state and event without a row or a reason, pairs with
-    /// both, and rows that are there twice or do not stand together.
+    /// Returns the mistakes of the table: pairs of state and event without a row or a reason, pairs
+    /// with both, and rows that are there twice or do not stand together.
     #[must_use]
     pub fn gaps(&self) -> Vec<String> {
         let mut gaps = Vec::new();

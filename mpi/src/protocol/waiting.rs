@@ -1,4 +1,4 @@
-//! What a blocked rank waits for, in words: for reports of deadlocks.
+//! Operations that a blocked rank waits for, in words: for reports of deadlocks.
 //!
 //! A rank may wait in several operations at once (`join!`, `select!`). Those that were pending at
 //! the latest turn are kept, one turn being what happens between two events; a future that is
@@ -13,7 +13,7 @@ use crate::{Error, Pattern};
 /// At most this many operations are listed one by one.
 const LISTED_MAX: usize = 3;
 
-/// What a pending future waits for.
+/// Operation that a pending future waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Waits {
     /// The end of one operation.
@@ -26,7 +26,7 @@ pub(crate) enum Waits {
     All,
     /// The end of any of some operations.
     Any,
-    /// What a call of this name waits for among the operations that are not over.
+    /// Operations that are not over, of a call of this name.
     Several(&'static str),
     /// The end of one operation, by asking again and again.
     Test(Token),
@@ -86,7 +86,7 @@ impl Waits {
         }
     }
 
-    /// Which events can end the wait.
+    /// Returns the events that can end the wait.
     pub(crate) fn interest(self, engine: &ProtocolEngine) -> Interest {
         let is_receive = match self {
             Self::Operation(token) | Self::Named(_, token) => matches!(
@@ -115,7 +115,7 @@ impl Waits {
     }
 }
 
-/// What a rank waits for, in words.
+/// Operations that a rank waits for, in words.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Waiting {
     /// The operation and its arguments.
@@ -164,7 +164,7 @@ impl Blocked {
         self.first == Some(entry) || self.others().contains(&entry)
     }
 
-    /// What the rank waits for, if that is one future alone.
+    /// Returns the operation that the rank waits for, if that is one future alone.
     pub(crate) fn only(&self) -> Option<Waits> {
         let (waits, _) = self.first.filter(|_| self.others().is_empty())?;
         Some(waits)
@@ -193,7 +193,7 @@ impl Blocked {
         more.0.len() < before
     }
 
-    /// What the rank waits for; `None` if it does not.
+    /// Returns the operations that the rank waits for; `None` if it does not wait.
     pub(crate) fn describe(&self, engine: &ProtocolEngine) -> Option<Waiting> {
         let &(first, location) = self.first.as_ref()?;
         if self.turn != engine.events() {

@@ -40,7 +40,7 @@ struct End {
     is_known: bool,
     /// A read is posted.
     reads: bool,
-    /// What has come, with the number of packets of data before it.
+    /// Received messages, each with the number of packets of data before it.
     messages: VecDeque<(Message, u32)>,
     /// Nothing more comes.
     has_ended: bool,
@@ -68,7 +68,7 @@ enum Task {
     End(SocketId),
 }
 
-/// Whether there may be something for the connector.
+/// Result of a step: the connector may have work, or not.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Done {
     Changed,

@@ -1,21 +1,21 @@
-//! What happened to the connections of a rank, for reports.
+//! Counts of the connections of a rank, for reports.
 
 use super::ConnectionDriver;
 use crate::connection::Counts;
 
-/// What is remembered of a peer to which there was a connection.
+/// Record of a peer to which there was a connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Known {
-    /// How long messages waited for it, in seconds.
+    /// Time that messages waited for it, in seconds.
     pub(super) waited: f64,
-    /// How often it came into use.
+    /// Number of times that it came into use.
     pub(super) opened: u64,
 }
 
-/// What happened to the connections of a rank.
+/// Counts of the connections of a rank.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ConnectionStatistics {
-    /// How often what has happened.
+    /// Number of events by kind.
     pub counts: Counts,
     /// Of the connections that came into use, those to a rank to which there had been one before.
     pub reopened: u64,

@@ -10,7 +10,7 @@ use std::hash::{Hash, Hasher};
 use super::super::Step;
 use super::world::{Choice, World};
 
-/// What a search found.
+/// Result of a search.
 #[derive(Debug, Default)]
 pub(super) struct Report {
     pub(super) states: usize,
@@ -20,7 +20,7 @@ pub(super) struct Report {
     pub(super) is_cut: bool,
     /// The rows that were taken.
     pub(super) steps: BTreeSet<Step>,
-    /// What is wrong, and how to get there.
+    /// First violation, and the choices that lead to it.
     pub(super) violation: Option<(String, Vec<Choice>)>,
 }
 

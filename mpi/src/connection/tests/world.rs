@@ -22,7 +22,7 @@ pub(super) enum Do {
     Crash,
 }
 
-/// What may happen next.
+/// Choice of the next step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Choice {
     Step(usize),
@@ -66,7 +66,7 @@ pub(super) struct Side {
     closing: bool,
     pub(super) closed: bool,
     pub(super) closed_at: Stamp,
-    /// What it has not read yet.
+    /// Messages that it has not read yet.
     pub(super) wire: VecDeque<(Message, Stamp)>,
 }
 
@@ -481,7 +481,7 @@ impl World {
         self.mistake.get_or_insert(what);
     }
 
-    /// What must hold in every state.
+    /// Returns the violation of an invariant of all states, if any.
     pub(super) fn invariant(&self) -> Option<String> {
         if let Some(mistake) = &self.mistake {
             return Some(mistake.clone());
@@ -514,7 +514,7 @@ impl World {
         all.any(|process| process.program[..process.next].contains(&Do::Finalize))
     }
 
-    /// What must hold when nothing can happen any more.
+    /// Returns the violation of an invariant of final states, if any.
     pub(super) fn at_the_end(&self) -> Option<String> {
         use virtual_connection::{Channel, State};
         let ranks = 0..u32::try_from(self.processes.len()).unwrap();

@@ -1,4 +1,4 @@
-//! What the engine does for the rarer calls: operations that are cancelled, messages that a matched
+//! Rarer calls: operations that are cancelled, messages that a matched
 //! probe has taken, and operations that are over before they begin.
 
 use super::{NOTHING, Place, ProtocolEngine, State, Status};

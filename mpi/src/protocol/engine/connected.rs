@@ -1,4 +1,4 @@
-//! What the engine does when there is no connection, or no longer: operations with a lost rank
+//! Operations without a connection, or after its loss: operations with a lost rank
 //! fail, those that it has begun and those to come.
 //!
 //! A receive from any source goes on to wait, because another rank may send. What had arrived

@@ -152,7 +152,7 @@ impl ProtocolEngine {
         channel.timer(self.packing_until - channel.now(), token);
     }
 
-    /// What is posted next to a peer has been packed.
+    /// Handles the end of packing of the next packet to a peer.
     pub(super) fn handle_packed(&mut self, channel: &dyn Channel, token: Token) {
         let State::Packing { peer } = self.remove(token) else {
             unreachable!("only packing is over");
@@ -500,7 +500,7 @@ impl ProtocolEngine {
     }
 }
 
-/// What a packet is for the machine that receives.
+/// Returns the event of a packet for the machine that receives.
 fn event_of(header: &PacketHeader) -> Event {
     match header {
         PacketHeader::Credits => Event::Credits,

@@ -13,7 +13,7 @@ use crate::exploration::choose;
 use crate::protocol::flow_control::{Kind, OutboundMessage};
 use crate::{Buffer, Envelope, Error, ForwardBuffering, Pattern, Status};
 
-/// Which end of a forwarded message an operation is.
+/// End of a forwarded message.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) enum Role {
     /// None.
@@ -58,7 +58,7 @@ struct Forward {
     left: bool,
     /// So many bytes from the beginning are here.
     available: u64,
-    /// What is here behind them: where each part begins and ends.
+    /// Parts that have arrived behind them: where each begins and ends.
     islands: BTreeMap<u64, u64>,
     /// So many bytes have been posted.
     posted: u64,

@@ -12,7 +12,7 @@ use crate::{Envelope, Pattern};
 struct Origin {
     /// The step in which what ended it arrived.
     arrival: u32,
-    /// How many arrivals the program knew when it posted it.
+    /// Number of arrivals known to the program when it posted the receive.
     known: u32,
     /// Its number among the receives of the rank, from 1, if it is a posted receive.
     receive: u32,
@@ -36,7 +36,7 @@ const UNKNOWN: Origin = Origin {
     message: None,
 };
 
-/// What is remembered.
+/// Causes of the operations of a rank.
 #[derive(Clone, Debug)]
 pub(super) struct Provenance {
     /// By operation.
@@ -154,7 +154,7 @@ impl ProtocolEngine {
         }
     }
 
-    /// What follows is an answer to the message that a receive has met.
+    /// Notes that the packets that follow answer the message matched by a receive.
     pub(super) fn note_answer(&mut self, channel: &dyn Channel, receive: Token, met: Envelope) {
         if let Some(provenance) = self.provenance()
             && let Some(causes) = causality(channel)

@@ -1,4 +1,4 @@
-//! What others want to know: probes, warnings about what is left, reports of deadlocks.
+//! Queries: probes, warnings about unfinished operations, reports of deadlocks.
 
 use super::{Place, ProtocolEngine, State, Status, status};
 use crate::{Envelope, Pattern};

@@ -1,4 +1,4 @@
-//! What receives: the call, the message that a receive has met, its data, the end.
+//! Receives: the call, the matched message, its data, the end.
 
 use super::{Place, ProtocolEngine, Role, State, status};
 use crate::channel::{Channel, Packet, PacketHeader, Token};

@@ -1,4 +1,4 @@
-//! What sends: the call, the decision between eager and rendezvous, the answer to an announcement,
+//! Sends: the call, the decision between eager and rendezvous, the answer to an announcement,
 //! the end.
 
 use super::{ProtocolEngine, Role, SendCall, State, status};

@@ -6,7 +6,7 @@ use crate::channel::{PacketHeader, Returned, Token};
 use crate::protocol::machine::{credits, receive, send};
 use crate::{Buffer, Limits};
 
-/// What is sent on a connection: a message, a part of one, or an answer.
+/// Data to send on a connection: a message, a part of one, or an answer.
 #[derive(Clone, Debug)]
 pub(crate) struct OutboundMessage {
     pub(crate) kind: Kind,
@@ -34,9 +34,9 @@ pub(crate) struct OutboundMessage {
 pub(crate) enum Kind {
     /// A message, or the beginning of one, that nobody has asked for.
     Eager,
-    /// What keeps its place among the messages: RTS, the request to give a message back.
+    /// Packets that keep their place among the messages: RTS, the request to give a message back.
     Control,
-    /// What overtakes them: CTS, acknowledgements.
+    /// Packets that overtake them: CTS, acknowledgements.
     Answer,
     /// A message that has been cleared.
     Data,
@@ -67,7 +67,7 @@ impl OutboundMessage {
         }
     }
 
-    /// How many packets could be posted once so many bytes have been.
+    /// Returns the number of packets that could be posted once `sent` bytes have been.
     pub(super) fn ready(&self, limits: &Limits, sent: u64) -> u64 {
         let rest = self.available - sent;
         if self.available == self.payload.len() {
@@ -86,7 +86,7 @@ impl OutboundMessage {
     }
 }
 
-/// What a packet holds until it has left.
+/// Buffer that a packet holds until it has left.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Hold {
     /// No buffer.
@@ -106,7 +106,7 @@ pub(crate) struct Slot {
     pub(crate) operation: Option<Token>,
 }
 
-/// What the peer has of our eager messages without having received them.
+/// Eager messages that the peer has and has not received.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct OutstandingEager {
     pub(crate) packets: u64,
@@ -121,9 +121,9 @@ pub(crate) struct Connection {
     pub(super) send: send::State,
     /// Since when it is in that state, if it waits there.
     pub(super) since: f64,
-    /// How long it has waited in each of [`send::WAITS`], in seconds.
+    /// Time in each of [`send::WAITS`], in seconds.
     pub(super) waited: [f64; 8],
-    /// What is being sent.
+    /// Message that is being sent.
     pub(super) message: Option<OutboundMessage>,
     /// True if what is posted next is packed.
     pub(super) packed: bool,
@@ -133,7 +133,7 @@ pub(crate) struct Connection {
     pub(super) fixed: Option<u32>,
     /// The buffer that is held for its first packet.
     pub(super) hold: Hold,
-    /// What comes before the others, because nothing may hold it up.
+    /// Answers, sent before the others, because nothing may delay them.
     pub(super) answers: VecDeque<OutboundMessage>,
     pub(super) queue: VecDeque<OutboundMessage>,
     /// Free buffers for control traffic only.
@@ -263,7 +263,7 @@ impl Connection {
         })
     }
 
-    /// How long it has waited in each of [`send::WAITS`], in seconds, up to now.
+    /// Returns the time in each of [`send::WAITS`], in seconds, up to now.
     pub(crate) fn waited(&self, now: f64) -> [f64; 8] {
         let mut waited = self.waited;
         if let Some(at) = send::WAITS.iter().position(|state| *state == self.send) {

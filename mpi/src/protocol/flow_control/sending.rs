@@ -48,7 +48,7 @@ impl FlowControl {
 }
 
 impl Connection {
-    /// What the state of the machine finds out; `None` if it waits.
+    /// Returns the event that the state of the machine finds; `None` if it waits.
     pub(super) fn observe(
         &self,
         limits: &Limits,
@@ -132,8 +132,8 @@ impl Connection {
         several || eager && (self.converting || self.would_exceed(limits, message.payload.len()))
     }
 
-    /// Which buffer there is for the first packet. One of the reserved ones is left for
-    /// flow-control updates.
+    /// Returns the buffer for the first packet, if there is one. One of the reserved buffers is
+    /// left for flow-control updates.
     fn control_buffer(&self, free: Option<u32>) -> Option<Hold> {
         match free {
             None => Some(Hold::Nothing),
@@ -158,7 +158,7 @@ impl Connection {
         })
     }
 
-    /// How long it takes to pack and post so many packets, in seconds.
+    /// Returns the time to pack and post packets, in seconds.
     #[expect(
         clippy::cast_precision_loss,
         reason = "messages of 2^53 bytes and more may be off by one"
@@ -177,7 +177,7 @@ impl Connection {
         batch + packet * f64::from(packets) + copied as f64 / costs.copy_bandwidth
     }
 
-    /// What comes after so many packets.
+    /// Returns the event after this number of packets.
     fn after(&self, limits: &Limits, packets: u32) -> Event {
         let message = self.current();
         let posted = limits
@@ -196,7 +196,7 @@ impl Connection {
         }
     }
 
-    /// How the operation of what has been sent ends.
+    /// Returns the event that ends the operation after the last packet.
     fn completion(&self, limits: &Limits) -> Event {
         let message = self.current();
         match message.kind {

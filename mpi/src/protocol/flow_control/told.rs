@@ -1,47 +1,47 @@
-//! What flow control tells about a run: waiting times and counters of each connection.
+//! Report of flow control about a run: waiting times and counters of each connection.
 
 use super::{FlowControl, Taken};
 use crate::channel::Returned;
 
-/// What happened on the connections of a rank; only where [limits](crate::Limits) are set.
+/// Counters of the connections of a rank; only where [limits](crate::Limits) are set.
 #[derive(Clone, PartialEq, Debug)]
 pub struct FlowReport {
     /// The connections, by peer.
     pub connections: Vec<ConnectionReport>,
     /// The most memory that unexpected messages have taken at one time, in bytes.
     pub unexpected_peak: u64,
-    /// How often each transition of the machines was taken.
+    /// Number of times that each transition of the machines was taken.
     pub taken: Taken,
-    /// Whether nothing is queued or under way, no message lies unexpected in memory, and all packet
+    /// True if nothing is queued or in progress, no unexpected message is in memory, and all packet
     /// buffers are free.
     pub settled: bool,
 }
 
-/// What happened on one connection.
+/// Counters of one connection.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ConnectionReport {
     /// The rank at the other end.
     pub peer: u32,
-    /// How long the connection had nothing to send, in seconds.
+    /// Time that the connection had nothing to send, in seconds.
     pub idle: f64,
-    /// How long it waited for packet buffers, in seconds.
+    /// Time that it waited for packet buffers, in seconds.
     pub awaited_buffers: f64,
-    /// How long it waited for credits from the peer, in seconds.
+    /// Time that it waited for credits from the peer, in seconds.
     pub awaited_credits: f64,
-    /// How long packets to the peer were packed and posted, in seconds.
+    /// Time in which packets to the peer were packed and posted, in seconds.
     pub packed: f64,
-    /// How long it waited for more of a message that it forwards, in seconds.
+    /// Time that it waited for more of a message that it forwards, in seconds.
     pub awaited_data: f64,
     /// Free credits.
     pub credits: Option<u32>,
     /// Packets of eager messages that the peer has not said to have used up.
     pub outstanding: u64,
-    /// What has not been told to the peer.
+    /// Credits that have not been returned to the peer.
     pub returned: Returned,
 }
 
 impl FlowControl {
-    /// What has happened up to now.
+    /// Returns the report up to now.
     pub(crate) fn describe(&self, now: f64) -> FlowReport {
         let connection = |connection: &super::Connection| {
             // In the order of `send::WAITS`.

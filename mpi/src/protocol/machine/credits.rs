@@ -15,7 +15,7 @@ pub(crate) enum State {
     AwaitBuf,
 }
 
-/// What happens, or what a state finds out.
+/// Event, or observation of a state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Event {
     Few,
@@ -26,7 +26,7 @@ pub(crate) enum Event {
     BuffersAvailable,
 }
 
-/// What is done on the way.
+/// Action of a transition.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Action {
     Nothing,

@@ -19,7 +19,7 @@ pub(crate) enum State {
     AwaitUnexpectedData,
 }
 
-/// What arrives, or what a state finds out.
+/// Arrival, or observation of a state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Event {
     Credits,
@@ -40,7 +40,7 @@ pub(crate) enum Event {
     ReceivePosted,
 }
 
-/// What is done on the way.
+/// Action of a transition.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Action {
     Nothing,

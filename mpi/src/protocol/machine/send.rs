@@ -1,7 +1,7 @@
 //! The table of the machine that sends: how one message or control packet after the other leaves on
 //! a connection.
 //!
-//! What is to be sent is a *CAR* (communication agent request): an envelope and data. Eight states
+//! Data to send are a *CAR* (communication agent request): an envelope and data. Eight states
 //! wait: for something to send, for packet buffers and credits (four states), for the end of
 //! packing (two), and, if the message is being forwarded, for more of it. The others ask a
 //! question, whose answer is the event. The type of a message is decided once, before its first
@@ -34,7 +34,7 @@ pub(crate) enum State {
     CheckReady,
 }
 
-/// What happens, or what a state finds out.
+/// Event, or observation of a state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Event {
     MessageAvailable,
@@ -64,7 +64,7 @@ pub(crate) enum Event {
     QueueEmpty,
 }
 
-/// What is done on the way.
+/// Action of a transition.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Action {
     Nothing,

@@ -40,7 +40,7 @@ pub(super) enum Do {
     Cancel(usize),
 }
 
-/// How a call ended: with a message of so many bytes, or cancelled.
+/// End of a call: a message of this number of bytes, or a cancellation.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Ended {
     Length(u64),
@@ -86,7 +86,7 @@ enum Choice {
     Left(usize),
 }
 
-/// What is posted is taken by the world after each step.
+/// Packets that were posted; the world takes them after each step.
 struct Posted<'a> {
     rank: u32,
     settings: &'a Settings,
@@ -299,7 +299,7 @@ impl World {
         hash(&self.key())
     }
 
-    /// What decides the future, in words.
+    /// Returns the state that decides the future, in words.
     fn key(&self) -> String {
         let (mut text, mut wires) = (String::new(), [const { String::new() }; 2]);
         for rank in &self.ranks {
@@ -324,7 +324,7 @@ impl World {
         text + &wires.concat()
     }
 
-    /// How each call ended; `None` for those that did not, or have nothing to end.
+    /// Returns the end of each call; `None` for those that did not end, or have nothing to end.
     fn ends(&self, at: usize) -> Vec<Option<Ended>> {
         let rank = &self.ranks[at];
         let end = |token: &Option<Token>| {
@@ -341,7 +341,7 @@ impl World {
         rank.tokens.iter().map(end).collect()
     }
 
-    /// What is wrong in a state.
+    /// Returns the fault of a state, if any.
     fn fault(&self) -> Option<String> {
         self.ranks.iter().enumerate().find_map(|(at, rank)| {
             let peer = rank.engine.flow_control()?.find_missed_wakeup()?;
@@ -351,7 +351,7 @@ impl World {
         })
     }
 
-    /// What is wrong in a state in which nothing can happen.
+    /// Returns the fault of a state in which nothing can happen, if any.
     pub(super) fn fault_at_the_end(&self, check: Check) -> Option<String> {
         for (at, rank) in self.ranks.iter().enumerate() {
             for (call, end) in rank.calls.iter().zip(self.ends(at)) {
@@ -449,10 +449,10 @@ fn tidy(engine: &mut ProtocolEngine, calls: usize) {
     }
 }
 
-/// What is wrong with how the calls of both ranks ended.
+/// Check of the ends of the calls of both ranks; returns the fault, if any.
 pub(super) type Check = fn([&[Option<Ended>]; 2]) -> Option<String>;
 
-/// What a search has found.
+/// Result of a search.
 #[derive(Debug)]
 pub(super) struct Report {
     pub(super) states: usize,
@@ -460,7 +460,7 @@ pub(super) struct Report {
     pub(super) end_states: BTreeSet<u128>,
     /// There are more states than were allowed.
     pub(super) is_cut: bool,
-    /// What is wrong, and a shortest way there.
+    /// First fault, and a shortest path to it.
     pub(super) fault: Option<(String, Vec<String>)>,
 }
 

@@ -1,10 +1,9 @@
-//! A model checker: every distinguishable order of a program's steps, soundly and without
-//! repetition.
+//! A model checker: explores each Mazurkiewicz trace of a program exactly once (optimal DPOR).
 //!
-//! The program is the one that is simulated, on the same kernel ([`sim_core::Stepper`]); only time
-//! stands still and the search decides who goes next. Orders that differ only in steps that do not
-//! depend on each other ([`independence`]) are the same *class*; the reductions run one order of
-//! each.
+//! The program is the one that is simulated, on the same kernel ([`sim_core::Stepper`]). Simulated
+//! time does not advance, and the search selects the next actor. Interleavings that differ only in
+//! the order of independent steps ([`independence`]) are equivalent; a reduction executes one
+//! interleaving of each equivalence class (*trace*).
 //!
 //! ```
 //! use explore::{Options, check};

@@ -6,16 +6,16 @@
 //! for them; there is a receive for each credit of the message layer, and for each report about
 //! credits, so that in a correct run no packet ever finds none (RNR). Long ones are cleared by the
 //! message layer's rendezvous and travel by RDMA WRITE or READ: up to [`Options::bounce_max`] bytes
-//! through memory that stays registered, because a copy is faster than to register memory; longer
-//! ones from where they are to where the program gets them, without a copy: the sender's memory is
-//! shared with the adapter while it is read, and the receiver's is given to it and comes back as
-//! the message (see [`Device`], `sending`, `completions`, `copies`).
+//! through memory that stays registered, because a copy is faster than a registration. Longer ones
+//! are transferred without a copy: the send buffer is registered while the adapter reads it, and
+//! the receive buffer belongs to the adapter until the message has arrived (see [`Device`],
+//! `sending`, `completions`, `bounce_buffers`).
 //!
 //! # Layers
 //!
-//! * [`Device`]: connections over an adapter, packets and messages on them. It knows no ranks but
-//!   numbers of peers, and nothing waits. How the two sides of a connection get to know each other
-//!   is not its business: it makes bytes for the other side and takes its bytes.
+//! * [`Device`]: connections over an adapter, packets and messages on them. It identifies peers by
+//!   numbers, not by ranks, and no call blocks. The caller exchanges the connection data:
+//!   [`Device::endpoint`] returns the bytes for the peer, [`Device::connect`] takes the peer's.
 //!
 //! # Who gets connected
 //!

@@ -43,14 +43,14 @@
 //!   not returns at once, but whatever the rank does next, also reading the time, happens after the
 //!   cost.
 //! * *Progress*: protocols advance also while a rank computes or sleeps.
-//! * *The end of a rank*: when the program returns `Ok`, the rank goes on until its own sends are
+//! * *The end of a rank*: when the program returns `Ok`, the rank continues until its own sends are
 //!   over (`MPI_Finalize`). A request of a receive that never got a message and a message that
 //!   nobody received are warnings. An `Err` or a panic ends the run as a failure of that rank, and
 //!   so does [`Comm::abort`].
-//! * *Tests*: the first *no* of [`Request::test`] or [`Comm::iprobe`] comes at once. The same
-//!   question again, when the rank has done nothing and nothing has happened to it in between,
-//!   waits for the rank's next event. A loop of tests thus ends at the right date, costs no time,
-//!   and is reported if nothing can come.
+//! * *Tests*: the first failed [`Request::test`] or [`Comm::iprobe`] returns at once. If it is
+//!   repeated without another operation or event in between, it suspends the rank until its next
+//!   event. A loop of tests thus ends at the right date, costs no time, and is reported if no event
+//!   can end it.
 //! * *Dropped requests*: see [`Request`].
 //!
 //! *Not modelled* here: how long a message travels. That is the channel's business.

@@ -1,15 +1,14 @@
 //! Running a program for real: each rank is a process, its packets travel on a real network, and
 //! time is the wall clock's.
 //!
-//! * [`launch`]: starts the ranks, hears them, and ends them; its [`RealRun`] says what happened.
+//! * [`launch`]: starts the ranks, reads their reports, and ends them; returns a [`RealRun`].
 //! * [`run_rank`]: one rank, in its own process.
 //!
-//! Inside, the parts that every back end shares come first: `clock` and `local` (what a rank has
-//! besides a network), `executor` (runs it), `connections` over `link`, `frame`, `porter` and
-//! `opening` (connects it), `auth` and `gate` (who may), `control`, `arrival` and `coordinator`
-//! (where all meet), `keepalive` (who is still there), `children` and `descendants` (who is to be
-//! ended). `tcp` is the back end over sockets, and `adapter` what carries packets over verbs
-//! instead.
+//! Modules that all back ends share: `clock`, `local` and `executor` run a rank; `connections`,
+//! `link`, `frame`, `connection_manager` and `opening` connect it; `auth` and `auth_listener`
+//! authenticate peers; `control`, `arrival` and `coordinator` start the ranks; `keepalive` detects
+//! failures; `children` and `descendants` end processes. `tcp` is the back end over sockets,
+//! `adapter` the transport of packets over verbs.
 
 #[cfg(feature = "verbs")]
 mod adapter;

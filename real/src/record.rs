@@ -12,7 +12,7 @@ use super::outcome::{RealFailure, RealOutcome, RealRun};
 /// The facts of a run, in the order in which they are printed.
 #[derive(Clone, Debug, Serialize)]
 pub struct RealRecord {
-    /// `finished`, `failed`, `missing`, `limit` or `interrupted`.
+    /// `finished`, `failed`, `startup_timeout`, `limit` or `interrupted`.
     pub outcome: &'static str,
     /// From the start of all ranks to the end of the last one, in seconds.
     pub measured_s: f64,

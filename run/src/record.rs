@@ -18,7 +18,7 @@ use crate::{ConnectionTotals, Run, Stall};
 /// The facts of a run, in the order in which they are printed.
 #[derive(Clone, Debug, Serialize)]
 pub struct RunRecord {
-    /// `finished`, `deadlock`, `failed`, `limit`, `interrupted` or `refused`.
+    /// `finished`, `deadlock`, `failed`, `limit`, `interrupted` or `invalid_input`.
     pub outcome: &'static str,
     /// The date at which it ended, in seconds.
     pub simulated_s: f64,

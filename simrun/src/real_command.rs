@@ -271,7 +271,7 @@ fn be_rank(program: &dyn Program, args: &RealArgs) -> ExitCode {
         Ok(ticket) => ticket,
         Err(error) => {
             return status::refuse(format_args!(
-                "no ticket on standard input, which the launcher of a run gives: {error}"
+                "no launch information on standard input: the launcher of a run starts this command: {error}"
             ));
         }
     };

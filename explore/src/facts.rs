@@ -30,7 +30,7 @@ pub(crate) struct Facts {
 
 impl Facts {
     /// Returns true if more actors use a barrier than it is made for.
-    pub(crate) fn is_crowded(&self, barrier: u32) -> bool {
+    pub(crate) fn is_oversubscribed(&self, barrier: u32) -> bool {
         self.oversubscribed
             .get(barrier as usize)
             .is_some_and(|&oversubscribed| oversubscribed)
@@ -155,6 +155,10 @@ mod tests {
             .map(|actor| facts.note_user(actor, 1, 2))
             .collect();
         assert_eq!(learnt, [false, false, false, true, false]);
-        assert!(facts.is_crowded(1) && !facts.is_crowded(0) && !facts.is_crowded(2));
+        assert!(
+            facts.is_oversubscribed(1)
+                && !facts.is_oversubscribed(0)
+                && !facts.is_oversubscribed(2)
+        );
     }
 }

@@ -524,7 +524,7 @@ fn rarer(rule: Rule, first: &Event, second: &Event, lists: &Lists) -> bool {
                 (second, first)
             };
             let in_round = arrival.detail >> 1 == wait.detail;
-            arrival.object == wait.object && (in_round || arrival.detail & CROWDED != 0)
+            arrival.object == wait.object && (in_round || arrival.detail & OVERSUBSCRIBED != 0)
         }
         Rule::TouchedActors => {
             // Of different actors; the detail is 0 if there is no other.
@@ -552,9 +552,9 @@ fn rarer(rule: Rule, first: &Event, second: &Event, lists: &Lists) -> bool {
 }
 
 /// In the detail of an arrival at a barrier: more actors use it than it is made for.
-pub(crate) const CROWDED: u32 = 1 << 31;
+pub(crate) const OVERSUBSCRIBED: u32 = 1 << 31;
 /// The actor asks whether it is the last, or the barrier is crowded.
-const ORDER_MATTERS: u32 = CROWDED | 1;
+const ORDER_MATTERS: u32 = OVERSUBSCRIBED | 1;
 
 /// Returns true for an arrival at a barrier whose position among the others can be seen.
 pub(crate) fn order_of_arrivals_matters(event: &Event) -> bool {

@@ -8,7 +8,7 @@
 use sim_core::{Choosing, Executed, Footprint, Offer, QueueHead, StepKind, Stepper};
 
 use crate::facts::{Facts, SharedLists};
-use crate::independence::{CROWDED, Lists};
+use crate::independence::{Lists, OVERSUBSCRIBED};
 use crate::seeded::{Seeded, SeededDefect};
 use crate::{Event, Halt};
 
@@ -159,7 +159,9 @@ impl Machine {
             StepKind::TestAny => {
                 object = self.shared_lists.number(&self.places, &mut self.lists);
             }
-            StepKind::BarrierAsyncLock if self.facts.is_crowded(object) => detail |= CROWDED,
+            StepKind::BarrierAsyncLock if self.facts.is_oversubscribed(object) => {
+                detail |= OVERSUBSCRIBED
+            }
             _ => {}
         }
         let is_test = matches!(

@@ -7,7 +7,7 @@
 
 use sim_core::{Executed, StepKind};
 
-use crate::independence::CROWDED;
+use crate::independence::OVERSUBSCRIBED;
 use crate::walk::Walk;
 use crate::{Event, Halt, Path};
 
@@ -84,7 +84,7 @@ const fn enables(e: &Event, f: &Event) -> bool {
             e.object == f.object
         }
         (StepKind::BarrierAsyncLock, StepKind::BarrierWait) => {
-            e.object == f.object && e.detail & CROWDED == 0 && e.detail >> 1 == f.detail
+            e.object == f.object && e.detail & OVERSUBSCRIBED == 0 && e.detail >> 1 == f.detail
         }
         (StepKind::CondvarAsyncLock, StepKind::MutexWait | StepKind::MutexUnlock) => {
             e.detail == f.object

@@ -321,7 +321,7 @@ impl Ranks {
         let is_asking = matches!(packet.header, PacketHeader::Socket { .. });
         if is_asking && self.is_gone(destination) {
             let peer = destination;
-            self.tell(kernel, source, Event::Returned { peer, packet });
+            self.tell(kernel, source, Event::Undeliverable { peer, packet });
         } else {
             self.tell(kernel, destination, Event::Packet { source, packet });
         }

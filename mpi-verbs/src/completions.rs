@@ -16,7 +16,7 @@ use super::device::{Device, DeviceEvent, ReceiveRegion, Source, sent};
 use super::link::{Stage, Then};
 use crate::wire::{self, Frame, HEAD_MAX, RdmaExtension};
 use mpi::Buffer;
-use mpi::channel::{Event, Packet, PacketHeader, Returned, Token};
+use mpi::channel::{CreditReturn, Event, Packet, PacketHeader, Token};
 use mpi::connection::Failure;
 
 /// Bit that marks the work request ids of receives; the ids of sends count from 0.
@@ -32,8 +32,8 @@ impl Device {
     /// Looks at all completions that are there.
     pub fn progress(&mut self) {
         let mut failed: BTreeMap<u32, WcStatus> = BTreeMap::new();
-        for shelf in 0..self.shelves.len() {
-            let cq = self.shelves[shelf].cq;
+        for shared in 0..self.shared_cqs.len() {
+            let cq = self.shared_cqs[shared].cq;
             loop {
                 let mut completions = std::mem::take(&mut self.completions);
                 completions.clear();
@@ -46,7 +46,7 @@ impl Device {
                     Ok(count) if count == BATCH => {}
                     Ok(_) => break,
                     Err(error) => {
-                        self.fail_shelf(shelf, &error.to_string());
+                        self.fail_cq(shared, &error.to_string());
                         break;
                     }
                 }
@@ -58,8 +58,8 @@ impl Device {
     }
 
     /// A completion queue is broken, and with it all that uses it.
-    fn fail_shelf(&mut self, shelf: usize, detail: &str) {
-        let links = self.links.values().filter(|link| link.shelf == shelf);
+    fn fail_cq(&mut self, shared: usize, detail: &str) {
+        let links = self.links.values().filter(|link| link.shared == shared);
         let numbers: Vec<u32> = links.map(|link| link.qp.qp_num).collect();
         for number in numbers {
             self.fail(number, Failure::Adapter, detail.to_owned());
@@ -78,7 +78,7 @@ impl Device {
         if !is_closing {
             self.forget_messages(peer);
         }
-        self.happenings.push_back(DeviceEvent::Broken {
+        self.events.push_back(DeviceEvent::Broken {
             link: id,
             peer,
             why,
@@ -127,12 +127,12 @@ impl Device {
                 Then::Nothing => {}
                 Then::Buffer(buffer, notify) => {
                     self.free_buffer(buffer);
-                    self.happenings.extend(notify.map(sent));
+                    self.events.extend(notify.map(sent));
                     self.run_all_that_wait(number);
                 }
                 Then::Written(origin, notify) => {
                     self.give_back(origin);
-                    self.happenings.extend(notify.map(sent));
+                    self.events.extend(notify.map(sent));
                 }
                 Then::Read(receive) => self.fetched(number, peer, receive),
             }
@@ -153,25 +153,24 @@ impl Device {
 
     /// A message has been fetched: here it has arrived, and its sender is told.
     fn fetched(&mut self, number: u32, peer: u32, receive: Token) {
-        let answer = self.landings.get_mut(&(peer, receive));
+        let answer = self.receive_regions.get_mut(&(peer, receive));
         let answer = answer.and_then(|landing| landing.answer.take());
         let message = match self.land(peer, receive) {
             Ok(message) => message,
             Err((why, detail)) => return self.fail(number, why, detail),
         };
-        self.happenings
-            .push_back(DeviceEvent::Event(Event::Fetched {
-                source: peer,
-                receive,
-                message,
-            }));
+        self.events.push_back(DeviceEvent::Event(Event::Fetched {
+            source: peer,
+            receive,
+            message,
+        }));
         if let (Some(answer), Some(link)) = (answer, self.links.get_mut(&number)) {
-            let annex = RdmaExtension {
+            let extension = RdmaExtension {
                 elsewhere: true,
                 ..RdmaExtension::default()
             };
             link.pending.push_back(super::link::Job::Frame {
-                head: wire::encode_with(&answer, &annex),
+                head: wire::encode_with(&answer, &extension),
                 payload: Buffer::phantom(0),
                 notify: None,
                 is_signaled: false,
@@ -181,7 +180,7 @@ impl Device {
 
     /// A message is in its place, and leaves it.
     fn land(&mut self, peer: u32, receive: Token) -> Result<Buffer, Fault> {
-        let landing = self.landings.remove(&(peer, receive));
+        let landing = self.receive_regions.remove(&(peer, receive));
         let landing = landing.ok_or_else(|| stray("RDMA data without a posted buffer"))?;
         if landing.is_copied {
             return self.copy_out(&landing);
@@ -212,7 +211,7 @@ impl Device {
         &mut self,
         number: u32,
         receive: Token,
-        returned: Option<Box<Returned>>,
+        returned: Option<Box<CreditReturn>>,
     ) -> Result<(), Fault> {
         let source = self.peer_of(number);
         let packet = Packet {
@@ -233,8 +232,7 @@ impl Device {
     fn hand_up(&mut self, number: u32, event: Event) {
         let link = self.current.iter().find(|(_, other)| **other == number);
         let link = link.map(|(&link, _)| link);
-        self.happenings
-            .push_back(DeviceEvent::Arrived { link, event });
+        self.events.push_back(DeviceEvent::Arrived { link, event });
     }
 
     /// A receive is over: a packet has come, or a message is in its place.
@@ -277,28 +275,28 @@ impl Device {
         self.verbs.read_mr(&region, offset, head).map_err(copied)?;
         let decoded = wire::decode(head).map_err(|bad| (Failure::Adapter, bad.to_string()))?;
         let (frame, payload, used) = decoded.ok_or_else(|| stray("a frame that is cut off"))?;
-        let (header, returned, phantom, annex) = match frame {
+        let (header, returned, phantom, extension) = match frame {
             Frame::Hello => return Ok(()),
             Frame::Messages => return Err(stray("messages of the connection")),
             Frame::Bye => {
                 let link = self.current.iter().find(|(_, other)| **other == number);
                 let link = link.map(|(&link, _)| link);
-                self.happenings.extend(link.map(DeviceEvent::Bye));
+                self.events.extend(link.map(DeviceEvent::Bye));
                 return Ok(());
             }
             Frame::Packet {
                 header,
                 returned,
                 phantom,
-                annex,
-            } => (header, returned.map(Box::new), phantom, annex),
+                extension,
+            } => (header, returned.map(Box::new), phantom, extension),
         };
         let taken = self.announced(peer, &header);
-        self.note(peer, &header, &annex);
-        if let (PacketHeader::Data { receive }, true) = (header, annex.elsewhere) {
+        self.note(peer, &header, &extension);
+        if let (PacketHeader::Data { receive }, true) = (header, extension.elsewhere) {
             return self.written(number, receive, returned);
         }
-        if let (PacketHeader::Cts { send, .. }, true) = (header, annex.elsewhere) {
+        if let (PacketHeader::Cts { send, .. }, true) = (header, extension.elsewhere) {
             let taken = Event::Taken {
                 peer,
                 send,
@@ -342,17 +340,17 @@ impl Device {
     }
 
     /// Notes what a packet says about memory.
-    fn note(&mut self, peer: u32, header: &PacketHeader, annex: &RdmaExtension) {
+    fn note(&mut self, peer: u32, header: &PacketHeader, extension: &RdmaExtension) {
         match *header {
-            PacketHeader::Rts { send, .. } if annex.memory.is_some() || annex.phantom => {
+            PacketHeader::Rts { send, .. } if extension.memory.is_some() || extension.phantom => {
                 let source = Source {
-                    memory: annex.memory,
-                    is_phantom: annex.phantom,
+                    memory: extension.memory,
+                    is_phantom: extension.phantom,
                 };
                 self.sources.insert((peer, send), source);
             }
             PacketHeader::Cts { send, receive } => {
-                if let Some(memory) = annex.memory {
+                if let Some(memory) = extension.memory {
                     self.cleared.insert((peer, receive), memory);
                 }
                 self.withdraw((peer, send));

@@ -106,7 +106,7 @@ pub struct Device {
     pub(crate) options: Options,
     pub(crate) pd: ProtectionDomain,
     pub(crate) max_message: u64,
-    pub(crate) shelves: Vec<SharedCq>,
+    pub(crate) shared_cqs: Vec<SharedCq>,
     /// All of them, also those that are being closed, by the number of their queue pair.
     pub(crate) links: BTreeMap<u32, Link>,
     /// Those that are not being closed.
@@ -121,10 +121,10 @@ pub struct Device {
     /// The lengths of messages that are about to be cleared, by peer and our operation.
     pub(crate) expected: BTreeMap<RendezvousKey, u64>,
     /// Where messages arrive, by peer and our operation.
-    pub(crate) landings: BTreeMap<RendezvousKey, ReceiveRegion>,
+    pub(crate) receive_regions: BTreeMap<RendezvousKey, ReceiveRegion>,
     /// Where messages go that were cleared, by peer and its operation.
     pub(crate) cleared: BTreeMap<RendezvousKey, Memory>,
-    pub(crate) happenings: VecDeque<DeviceEvent>,
+    pub(crate) events: VecDeque<DeviceEvent>,
     /// Zeros: what phantoms are on the way.
     pub(crate) zeros: Rc<Vec<u8>>,
     /// A connection waits for a packet buffer.
@@ -140,7 +140,7 @@ impl fmt::Debug for Device {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Device")
             .field("links", &self.links.len())
-            .field("landings", &self.landings.len())
+            .field("landings", &self.receive_regions.len())
             .field("offers", &self.offers.len())
             .finish_non_exhaustive()
     }
@@ -176,16 +176,16 @@ impl Device {
             verbs,
             options,
             pd,
-            shelves: Vec::new(),
+            shared_cqs: Vec::new(),
             links: BTreeMap::new(),
             current: BTreeMap::new(),
             buffers: None,
             offers: BTreeMap::new(),
             sources: BTreeMap::new(),
             expected: BTreeMap::new(),
-            landings: BTreeMap::new(),
+            receive_regions: BTreeMap::new(),
             cleared: BTreeMap::new(),
-            happenings: VecDeque::new(),
+            events: VecDeque::new(),
             zeros: Rc::default(),
             starved: false,
             completions: Vec::new(),
@@ -221,14 +221,14 @@ impl Device {
         // be left.
         self.progress();
         self.provide_buffers()?;
-        let shelf = self.provide_shelf()?;
+        let shared = self.provide_cq()?;
         let receives = self.options.receives();
         let length = u64::from(receives) * self.options.buffer();
         let region = self
             .verbs
             .reg_mr(self.pd, RegionMemory::Zeroed(length), Access::LOCAL_WRITE)
             .map_err(|refused| refused.error)?;
-        let made = self.make_queue_pair(shelf).and_then(|(qp, inline)| {
+        let made = self.make_queue_pair(shared).and_then(|(qp, inline)| {
             let endpoint = self.prepare(qp, &region).inspect_err(|_| {
                 let _ = self.verbs.destroy_qp(qp);
             })?;
@@ -237,7 +237,7 @@ impl Device {
         let (qp, max_inline, endpoint) = made.inspect_err(|_| {
             let _ = self.verbs.dereg_mr(&region);
         })?;
-        self.shelves[shelf].users += 1;
+        self.shared_cqs[shared].users += 1;
         self.made = self.made.wrapping_add(1);
         self.current.insert(link, qp.qp_num);
         self.links.insert(
@@ -245,7 +245,7 @@ impl Device {
             Link {
                 peer,
                 qp,
-                shelf,
+                shared,
                 endpoint,
                 receives: region,
                 stage: Stage::Prepared,
@@ -279,24 +279,27 @@ impl Device {
     }
 
     /// A completion queue in which there is room for everything that a queue pair can complete.
-    fn provide_shelf(&mut self) -> Result<usize, VerbsError> {
+    fn provide_cq(&mut self) -> Result<usize, VerbsError> {
         let each = self.options.receives() + self.options.send_queue_depth;
         let most = self.verbs.query_device().max_cqe;
         let length = self.options.cq_depth.max(each).min(most);
         let users = (length / each).max(1);
-        let free = self.shelves.iter().position(|shelf| shelf.users < users);
+        let free = self
+            .shared_cqs
+            .iter()
+            .position(|shared| shared.users < users);
         if let Some(free) = free {
             return Ok(free);
         }
         let cq = self.verbs.create_cq(length)?;
-        self.shelves.push(SharedCq { cq, users: 0 });
-        Ok(self.shelves.len() - 1)
+        self.shared_cqs.push(SharedCq { cq, users: 0 });
+        Ok(self.shared_cqs.len() - 1)
     }
 
     /// A queue pair, and how much it takes inline: what was asked for, or as much as the adapter
     /// can.
-    fn make_queue_pair(&self, shelf: usize) -> Result<(QueuePair, u32), VerbsError> {
-        let cq = self.shelves[shelf].cq;
+    fn make_queue_pair(&self, shared: usize) -> Result<(QueuePair, u32), VerbsError> {
+        let cq = self.shared_cqs[shared].cq;
         let mut inline = self.options.max_inline;
         loop {
             let made = self.verbs.create_qp(&QpInitAttributes {
@@ -408,7 +411,7 @@ impl Device {
     #[must_use]
     pub fn is_breaking(&self, link: LinkId) -> bool {
         let is_it = |happening: &DeviceEvent| matches!(happening, DeviceEvent::Broken { link: Some(other), .. } if *other == link);
-        self.happenings.iter().any(is_it)
+        self.events.iter().any(is_it)
     }
 
     /// The connections, prepared or in use.
@@ -466,7 +469,7 @@ impl Device {
         };
         self.current.retain(|_, other| *other != number);
         let _ = self.verbs.destroy_qp(link.qp);
-        self.shelves[link.shelf].users -= 1;
+        self.shared_cqs[link.shared].users -= 1;
         let _ = self.verbs.dereg_mr(&link.receives);
         for then in link.posted {
             match then {
@@ -508,11 +511,14 @@ impl Device {
         for name in offers {
             self.withdraw(name);
         }
-        let landings: Vec<RendezvousKey> =
-            self.landings.range(range).map(|(&name, _)| name).collect();
-        for landing in landings
+        let receive_regions: Vec<RendezvousKey> = self
+            .receive_regions
+            .range(range)
+            .map(|(&name, _)| name)
+            .collect();
+        for landing in receive_regions
             .iter()
-            .filter_map(|name| self.landings.remove(name))
+            .filter_map(|name| self.receive_regions.remove(name))
         {
             let _ = self.verbs.dereg_mr(&landing.region);
         }
@@ -520,7 +526,7 @@ impl Device {
 
     /// The next thing that has happened, as far as [`progress`](Self::progress) has looked.
     pub fn take(&mut self) -> Option<DeviceEvent> {
-        self.happenings.pop_front()
+        self.events.pop_front()
     }
 
     /// Returns the adapter, which programs may use besides.
@@ -536,11 +542,11 @@ impl Device {
     /// If the adapter is broken.
     pub fn arm(&mut self) -> Result<bool, VerbsError> {
         while self.verbs.get_cq_event()?.is_some() {}
-        for shelf in &self.shelves {
-            self.verbs.req_notify_cq(shelf.cq, false)?;
+        for shared in &self.shared_cqs {
+            self.verbs.req_notify_cq(shared.cq, false)?;
         }
         self.progress();
-        Ok(self.happenings.is_empty())
+        Ok(self.events.is_empty())
     }
 
     /// Looks at what the adapter tells without having been asked: what broke ends the connections
@@ -552,7 +558,7 @@ impl Device {
                 Ok(Some(event)) => self.heard(event),
                 Err(error) => {
                     let notice = format!("{}: its events: {error}", self.name());
-                    return self.happenings.push_back(DeviceEvent::Notice(notice));
+                    return self.events.push_back(DeviceEvent::Notice(notice));
                 }
             }
         }
@@ -566,7 +572,7 @@ impl Device {
                 vec![qp.qp_num]
             }
             AsyncEvent::CqErr(cq) => {
-                let uses = |link: &&Link| self.shelves[link.shelf].cq == cq;
+                let uses = |link: &&Link| self.shared_cqs[link.shared].cq == cq;
                 let links = self.links.values().filter(uses);
                 links.map(|link| link.qp.qp_num).collect()
             }
@@ -576,11 +582,11 @@ impl Device {
                     "port {port} of {} is down; sends are retried up to the retry count",
                     self.name()
                 );
-                return self.happenings.push_back(DeviceEvent::Notice(notice));
+                return self.events.push_back(DeviceEvent::Notice(notice));
             }
             AsyncEvent::PortActive(port) if port == self.options.connection.port_num => {
                 let notice = format!("port {port} of {} is up", self.name());
-                return self.happenings.push_back(DeviceEvent::Notice(notice));
+                return self.events.push_back(DeviceEvent::Notice(notice));
             }
             _ => return,
         };
@@ -588,7 +594,7 @@ impl Device {
         let detail = format!("{fault} of {}", self.name());
         if event == AsyncEvent::DeviceFatal && numbers.is_empty() {
             let notice = DeviceEvent::Notice(detail.clone());
-            self.happenings.push_back(notice);
+            self.events.push_back(notice);
         }
         for number in numbers {
             self.fail(number, Failure::Fault(fault), detail.clone());
@@ -614,7 +620,7 @@ impl Drop for Device {
         for number in numbers {
             self.end(number);
         }
-        for (_, landing) in std::mem::take(&mut self.landings) {
+        for (_, landing) in std::mem::take(&mut self.receive_regions) {
             let _ = self.verbs.dereg_mr(&landing.region);
         }
         self.registrations.drop_all(&*self.verbs);
@@ -622,8 +628,8 @@ impl Drop for Device {
         if let Some(buffers) = self.buffers.take() {
             let _ = self.verbs.dereg_mr(&buffers.region);
         }
-        for shelf in std::mem::take(&mut self.shelves) {
-            let _ = self.verbs.destroy_cq(shelf.cq);
+        for shared in std::mem::take(&mut self.shared_cqs) {
+            let _ = self.verbs.destroy_cq(shared.cq);
         }
         let _ = self.verbs.dealloc_pd(self.pd);
     }

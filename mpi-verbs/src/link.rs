@@ -84,7 +84,7 @@ pub(crate) struct Link {
     pub(crate) peer: u32,
     pub(crate) qp: QueuePair,
     /// The completion queue that it uses.
-    pub(crate) shelf: usize,
+    pub(crate) shared: usize,
     pub(crate) endpoint: Endpoint,
     /// The memory of its receives.
     pub(crate) receives: MemoryRegion,

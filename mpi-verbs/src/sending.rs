@@ -117,7 +117,7 @@ impl Device {
             // On one that has just broken, nothing leaves: that all of its peer has failed will be
             // told.
             let notify = packet.notify.take().filter(|_| !self.is_breaking(link));
-            return self.happenings.extend(notify.map(sent));
+            return self.events.extend(notify.map(sent));
         };
         debug_assert!(
             !matches!(
@@ -130,7 +130,7 @@ impl Device {
             PacketHeader::Rts { send, .. } => {
                 let offer = self.offers.get(&(peer, send));
                 let memory = offer.and_then(|offer| offer.memory);
-                let annex = RdmaExtension {
+                let extension = RdmaExtension {
                     memory: memory.map(|(_, region)| Memory {
                         address: region.addr,
                         key: region.rkey,
@@ -138,7 +138,7 @@ impl Device {
                     phantom: offer.is_some_and(|offer| offer.is_phantom),
                     elsewhere: false,
                 };
-                self.queue_frame(number, packet, &annex);
+                self.queue_frame(number, packet, &extension);
             }
             PacketHeader::Cts { send, receive } => {
                 self.clear(number, peer, (send, receive), packet);
@@ -162,8 +162,8 @@ impl Device {
         }
     }
 
-    fn queue_frame(&mut self, number: u32, packet: Packet, annex: &RdmaExtension) {
-        let head = wire::encode_with(&packet, annex);
+    fn queue_frame(&mut self, number: u32, packet: Packet, extension: &RdmaExtension) {
+        let head = wire::encode_with(&packet, extension);
         let length = wire::payload_of(&packet);
         assert!(
             length <= self.options.capacity(),
@@ -231,7 +231,7 @@ impl Device {
         };
         if let Some(place) = source.memory {
             // What it holds is free: it waits here and not in a buffer.
-            self.happenings.extend(packet.notify.take().map(sent));
+            self.events.extend(packet.notify.take().map(sent));
             landing.answer = Some(packet);
             let job = Job::Read {
                 landing: region,
@@ -246,13 +246,13 @@ impl Device {
                 address: region.addr,
                 key: region.rkey,
             });
-            let annex = RdmaExtension {
+            let extension = RdmaExtension {
                 memory,
                 ..RdmaExtension::default()
             };
-            self.queue_frame(number, packet, &annex);
+            self.queue_frame(number, packet, &extension);
         }
-        self.landings.insert((peer, receive), landing);
+        self.receive_regions.insert((peer, receive), landing);
     }
 
     /// Memory in which a message of so many bytes arrives.
@@ -286,14 +286,14 @@ impl Device {
             Ok(source) => source,
             Err(refused) => return self.fail(number, Failure::NoMemory, refused.error.to_string()),
         };
-        let annex = RdmaExtension {
+        let extension = RdmaExtension {
             elsewhere: true,
             ..RdmaExtension::default()
         };
         let head = packet
             .returned
             .is_some()
-            .then(|| wire::encode_with(&packet, &annex));
+            .then(|| wire::encode_with(&packet, &extension));
         let job = Job::Write {
             source,
             length,
@@ -364,7 +364,7 @@ impl Device {
                 (is_signaled, Then::Nothing),
             );
             self.frame = frame;
-            self.happenings.extend(notify.map(sent));
+            self.events.extend(notify.map(sent));
             return None;
         }
         let buffers = self.buffers.as_mut()?;

@@ -29,7 +29,7 @@
 use std::fmt;
 
 use mpi::Envelope;
-use mpi::channel::{Packet, PacketHeader, Returned};
+use mpi::channel::{CreditReturn, Packet, PacketHeader};
 
 /// The longest head.
 pub const HEAD_MAX: usize = PREFIX + ENVELOPE + 8 + 8 + RETURNED + MEMORY;
@@ -68,11 +68,11 @@ pub enum Frame {
         /// Its header.
         header: PacketHeader,
         /// Credits and signs that travel with it.
-        returned: Option<Returned>,
+        returned: Option<CreditReturn>,
         /// True if the payload has a length and no memory.
         phantom: bool,
         /// Extension for channels that reach each other's memory.
-        annex: RdmaExtension,
+        extension: RdmaExtension,
     },
     /// Messages of the connection itself.
     Messages,
@@ -335,16 +335,16 @@ pub fn encode(packet: &Packet) -> FrameHeaderBytes {
 /// The head of a packet's frame, and what else is to be told. A packet whose payload is elsewhere
 /// has only the length of it.
 #[must_use]
-pub fn encode_with(packet: &Packet, annex: &RdmaExtension) -> FrameHeaderBytes {
+pub fn encode_with(packet: &Packet, extension: &RdmaExtension) -> FrameHeaderBytes {
     let fields = fields(&packet.header);
     let shape = SHAPES[usize::from(fields.kind) - 1];
     let mut flags = 0;
     let mut set = |flag, is_set| flags |= if is_set { flag } else { 0 };
     set(HAS_RETURNED, packet.returned.is_some());
     let is_phantom = packet.payload.is_phantom() && payload_of(packet) > 0;
-    set(IS_PHANTOM, is_phantom || annex.phantom);
-    set(HAS_MEMORY, annex.memory.is_some());
-    set(IS_ELSEWHERE, annex.elsewhere);
+    set(IS_PHANTOM, is_phantom || extension.phantom);
+    set(HAS_MEMORY, extension.memory.is_some());
+    set(IS_ELSEWHERE, extension.elsewhere);
     set(
         IS_READY,
         fields.envelope.is_some_and(|envelope| envelope.ready),
@@ -368,7 +368,7 @@ pub fn encode_with(packet: &Packet, annex: &RdmaExtension) -> FrameHeaderBytes {
         }
         head.put(&returned.bytes.to_le_bytes());
     }
-    if let Some(memory) = annex.memory {
+    if let Some(memory) = extension.memory {
         head.put(&memory.address.to_le_bytes());
         head.put(&memory.key.to_le_bytes());
     }
@@ -457,7 +457,7 @@ pub fn decode(bytes: &[u8]) -> Result<Option<(Frame, u64, usize)>, FrameError> {
     let Some(fields) = read(head, shape) else {
         return Ok(None);
     };
-    let (fields, payload, returned, annex) = fields?;
+    let (fields, payload, returned, extension) = fields?;
     match kind {
         MESSAGES => return Ok(Some((Frame::Messages, payload, length))),
         HELLO => return Ok(Some((Frame::Hello, payload, length))),
@@ -469,12 +469,12 @@ pub fn decode(bytes: &[u8]) -> Result<Option<(Frame, u64, usize)>, FrameError> {
         header,
         returned,
         phantom: flags & IS_PHANTOM != 0,
-        annex,
+        extension,
     };
     Ok(Some((frame, payload, length)))
 }
 
-type Read = Result<(HeaderFields, u64, Option<Returned>, RdmaExtension), FrameError>;
+type Read = Result<(HeaderFields, u64, Option<CreditReturn>, RdmaExtension), FrameError>;
 
 /// Reads a complete head; `None` if it is not.
 fn read(head: &[u8], shape: &Shape) -> Option<Read> {
@@ -499,7 +499,7 @@ fn read(head: &[u8], shape: &Shape) -> Option<Read> {
         *number = reader.u64()?;
     }
     let returned = if flags & HAS_RETURNED != 0 {
-        Some(Returned {
+        Some(CreditReturn {
             credits: reader.u32()?,
             eager_packets: reader.u32()?,
             messages: reader.u32()?,
@@ -516,7 +516,7 @@ fn read(head: &[u8], shape: &Shape) -> Option<Read> {
     } else {
         None
     };
-    let annex = RdmaExtension {
+    let extension = RdmaExtension {
         memory,
         elsewhere: flags & IS_ELSEWHERE != 0,
         phantom: flags & IS_PHANTOM != 0 && shape.payload_max == 0,
@@ -527,7 +527,7 @@ fn read(head: &[u8], shape: &Shape) -> Option<Read> {
     if zero != 0 || zero_too != 0 || (!shape.operation && fields.operation != 0) {
         return Some(Err(FrameError::NotZero));
     }
-    Some(Ok((fields, payload, returned, annex)))
+    Some(Ok((fields, payload, returned, extension)))
 }
 
 #[cfg(test)]

@@ -149,7 +149,7 @@ pub enum ConnectionControl {
 
 /// Packets that are used up, reported to the other end of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Returned {
+pub struct CreditReturn {
     /// Packets.
     pub credits: u32,
     /// Packets of eager messages among them.
@@ -160,7 +160,7 @@ pub struct Returned {
     pub bytes: u64,
 }
 
-impl Returned {
+impl CreditReturn {
     /// Nothing to tell.
     pub const NOTHING: Self = Self {
         credits: 0,
@@ -234,7 +234,7 @@ pub struct Packet {
     /// If given, the sender is told by [`Event::Sent`] when the packet has left it for good.
     pub notify: Option<Token>,
     /// Returned credits, where [limits](crate::Limits) are set.
-    pub returned: Option<Box<Returned>>,
+    pub returned: Option<Box<CreditReturn>>,
 }
 
 /// Something that happened at a rank's channel.
@@ -266,14 +266,14 @@ pub enum Event {
         /// The length of the message in bytes.
         length: u64,
         /// Returned credits of that packet.
-        returned: Option<Box<Returned>>,
+        returned: Option<Box<CreditReturn>>,
     },
     /// A packet posted with this token has left for good.
     Sent(Token),
     /// A timer or a computation started with this token has ended.
     Elapsed(Token),
     /// A packet was not delivered, because nobody is there any more.
-    Returned {
+    Undeliverable {
         /// Where it was sent to.
         peer: u32,
         /// The packet.
@@ -539,7 +539,7 @@ pub trait ConnectionLifecycle {
     }
 
     /// Says that the rank takes no packets any more: the requests of others to connect are
-    /// [returned](Event::Returned).
+    /// [returned](Event::Undeliverable).
     fn shut(&self) {}
 
     /// Returns the statistics of the connections; `None` if there are none to be made.

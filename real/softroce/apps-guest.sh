@@ -91,7 +91,7 @@ by_ssh() {
 # Each guest starts its own rank, as a batch system does; they meet over a file in the folder that both see.
 in_allocation() {
   export SLURM_PROCID=$NODE SLURM_STEP_NUM_TASKS=2 SLURM_LOCALID=0 SLURM_JOB_ID=7 SLURM_STEP_ID=0
-  export SIMRUN_RENDEZVOUS=/shared/meeting
+  export SIMRUN_BOOTSTRAP_FILE=/shared/meeting
   if [ "$NODE" = 0 ]; then
     rings "ring of 2 in an allocation" ./ring $real --listen "$ME"
   else

@@ -5,7 +5,7 @@
 ranks() {
   pids='' rank=$NODE
   while [ "$rank" -lt "$RANKS" ]; do
-    PMI_RANK=$rank PMI_SIZE=$RANKS PMI_JOBID=calibrate SIMRUN_RENDEZVOUS=/shared/meeting \
+    PMI_RANK=$rank PMI_SIZE=$RANKS PMI_JOBID=calibrate SIMRUN_BOOTSTRAP_FILE=/shared/meeting \
       MPI_LOCALRANKID=$((rank / NODES)) MPI_LOCALNRANKS=$((RANKS / NODES)) "$@" &
     pids="$pids $!" rank=$((rank + NODES))
   done

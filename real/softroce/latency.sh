@@ -34,7 +34,7 @@ if [ -n "$app" ]; then
   files+=(-f "${CARGO_TARGET_DIR:-target}/${profile/dev/debug}/pingpong")
   # Each guest starts its own rank; the first is where `ib_send_lat` has its client.
   # shellcheck disable=SC2016 # for the guests' shell
-  others+=('export PMI_RANK=$((1 - NODE)) PMI_SIZE=2 PMI_JOBID=latency MPI_LOCALRANKID=0 MPI_LOCALNRANKS=1 SIMRUN_RENDEZVOUS=/shared/meeting-$PORT
+  others+=('export PMI_RANK=$((1 - NODE)) PMI_SIZE=2 PMI_JOBID=latency MPI_LOCALRANKID=0 MPI_LOCALNRANKS=1 SIMRUN_BOOTSTRAP_FILE=/shared/meeting-$PORT
 ./pingpong real --backend verbs --device $DEVICE --wait spin --listen $ME -q --prefix-rank=false -- --sizes $BYTES --repetitions $ITERATIONS >/tmp/table &&
 awk -v bytes=$BYTES -v iterations=$ITERATIONS '"'"'$3 == "us" { print bytes "," iterations "," $4 "," $6 "," $2 }'"'"' /tmp/table')
 fi

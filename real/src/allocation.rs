@@ -12,7 +12,7 @@
 //! it is the parent process, so all ranks must be on one machine or be given a meeting point.
 //!
 //! The ranks meet over a file: rank 0 opens the meeting point of the run and writes its address and
-//! the secret, for its owner alone, to `$HOME/.simrun/JOB`, or where `SIMRUN_RENDEZVOUS` says; the
+//! the secret, for its owner alone, to `$HOME/.simrun/JOB`, or where `SIMRUN_BOOTSTRAP_FILE` says; the
 //! others wait for it. The file is removed when all are there, or when the run ends. One that was
 //! left by a killed job leads nowhere and is waited out.
 
@@ -46,14 +46,14 @@ pub struct Place {
 }
 
 /// The variable that says over which file the ranks meet.
-pub const RENDEZVOUS: &str = "SIMRUN_RENDEZVOUS";
+pub const BOOTSTRAP_FILE: &str = "SIMRUN_BOOTSTRAP_FILE";
 
 impl Place {
     /// The file over which the ranks of this job meet, as this process's environment tells. A
-    /// process that starts others in its place hands it on in [`RENDEZVOUS`], because by themselves
+    /// process that starts others in its place hands it on in [`BOOTSTRAP_FILE`], because by themselves
     /// they might take another process for what makes the job.
     #[must_use]
-    pub fn meeting_point(&self) -> PathBuf {
+    pub fn bootstrap_path(&self) -> PathBuf {
         #[expect(
             clippy::disallowed_methods,
             reason = "launchers tell by the environment"
@@ -147,7 +147,7 @@ pub(super) struct BootstrapFile(PathBuf);
 impl BootstrapFile {
     /// The file of a job.
     pub(super) fn of(place: &Place, variable: impl Fn(&str) -> Option<String>) -> Self {
-        if let Some(path) = variable(RENDEZVOUS) {
+        if let Some(path) = variable(BOOTSTRAP_FILE) {
             return Self(path.into());
         }
         let folder = variable("HOME").map_or_else(std::env::temp_dir, PathBuf::from);

@@ -179,13 +179,13 @@ pub(super) fn start(
     std::thread::Builder::new()
         .name("porter".to_owned())
         .spawn(move || thread.run())?;
-    let porter = ConnectionManager {
+    let manager = ConnectionManager {
         orders,
         waker,
         news,
         has_news,
     };
-    Ok((porter, address))
+    Ok((manager, address))
 }
 
 impl ConnectionManager {

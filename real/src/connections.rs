@@ -96,7 +96,7 @@ pub(super) struct Known {
 pub(super) struct Connections<C> {
     local: Rc<Local>,
     how: Connecting,
-    porter: ConnectionManager,
+    manager: ConnectionManager,
     registry: Registry,
     cards: Vec<String>,
     connector: Connector,
@@ -111,7 +111,7 @@ pub(super) struct Connections<C> {
     since: BTreeMap<u32, f64>,
     known: BTreeMap<u32, Known>,
     lost: BTreeSet<u32>,
-    carrier: C,
+    transport: C,
     /// Congestion controls of sockets that carry packets or have done so.
     congestion_controls: BTreeSet<String>,
     spares: BufferPool,
@@ -176,10 +176,10 @@ impl<C: DataPath> Connections<C> {
     pub(super) fn new(
         local: Rc<Local>,
         how: Connecting,
-        porter: ConnectionManager,
+        manager: ConnectionManager,
         registry: Registry,
         cards: Vec<String>,
-        carrier: C,
+        transport: C,
     ) -> Self {
         let (rank, size) = (local.me().rank, local.me().size);
         let mut connector = Connector::new(Group::of_ranks("world", size), rank, how.connector);
@@ -187,7 +187,7 @@ impl<C: DataPath> Connections<C> {
         Self {
             local,
             how,
-            porter,
+            manager,
             registry,
             cards,
             connector,
@@ -199,7 +199,7 @@ impl<C: DataPath> Connections<C> {
             since: BTreeMap::new(),
             known: BTreeMap::new(),
             lost: BTreeSet::new(),
-            carrier,
+            transport,
             congestion_controls: BTreeSet::new(),
             spares: BufferPool::default(),
             opens: false,
@@ -241,7 +241,7 @@ impl<C: DataPath> Connections<C> {
 
     fn write_packet(&mut self, connection: ConnectionId, packet: Packet) {
         let local = Rc::clone(&self.local);
-        let Some(packet) = self.carrier.carry(connection, packet) else {
+        let Some(packet) = self.transport.carry(connection, packet) else {
             if let Some(end) = self.end(connection) {
                 end.sent += 1;
             }
@@ -301,7 +301,7 @@ impl<C: DataPath> Connections<C> {
                 self.list(connection);
             }
             Output::Close { connection } if connection == self.listener => {
-                self.porter.order(ManagerCommand::Shut);
+                self.manager.order(ManagerCommand::Shut);
                 self.input(connection, Input::Closed);
             }
             Output::Close { connection } => {
@@ -334,7 +334,7 @@ impl<C: DataPath> Connections<C> {
         self.insert(connection, End::new(None, Some(peer)));
         let address = self.cards.get(peer as usize);
         match address.and_then(|card| card.parse::<SocketAddr>().ok()) {
-            Some(address) => self.porter.order(ManagerCommand::Connect {
+            Some(address) => self.manager.order(ManagerCommand::Connect {
                 connection,
                 peer,
                 address,
@@ -347,7 +347,7 @@ impl<C: DataPath> Connections<C> {
         if let Some(place) = self.ends.get_mut(connection as usize)
             && place.take().is_some()
         {
-            self.carrier.closed(connection);
+            self.transport.closed(connection);
             self.input(connection, Input::ConnectError);
         }
     }
@@ -365,11 +365,11 @@ impl<C: DataPath> Connections<C> {
         bytes.extend(messages.iter().flat_map(Message::encode));
         match (messages, end.peer) {
             ([Message::OpenReq { .. }, ..], Some(peer)) => {
-                bytes.extend(self.carrier.asks(connection, peer));
+                bytes.extend(self.transport.asks(connection, peer));
             }
             ([Message::OpenResp { verdict }, ..], Some(peer)) if verdict.accepts() => {
                 let asked = std::mem::take(&mut end.private);
-                bytes.extend(self.carrier.answers(connection, peer, &asked));
+                bytes.extend(self.transport.answers(connection, peer, &asked));
             }
             _ => {}
         }
@@ -395,7 +395,7 @@ impl<C: DataPath> Connections<C> {
             end.peer = Some(peer);
             end.in_use = true;
             let answer = std::mem::take(&mut end.private);
-            self.carrier.opened(connection, peer, &answer);
+            self.transport.opened(connection, peer, &answer);
         }
     }
 
@@ -432,7 +432,7 @@ impl<C: DataPath> Connections<C> {
         if end.closes && is_written {
             let end = self.ends[connection as usize].take();
             if let Some(mut end) = end {
-                self.carrier.closed(connection);
+                self.transport.closed(connection);
                 if let Some(link) = &mut end.link {
                     let _ = self.registry.deregister(link.stream());
                 }
@@ -515,7 +515,7 @@ impl<C: DataPath> Connections<C> {
         if self.connector.state(member(peer)) == VcState::Moribund && self.lost.insert(peer) {
             self.known.entry(peer).or_default();
             self.since.remove(&peer);
-            self.carrier.lost(peer);
+            self.transport.lost(peer);
             self.local.tell(Event::Lost { peer });
         }
     }
@@ -568,7 +568,7 @@ impl<C: DataPath> Connections<C> {
 
     /// Handles what the porter has to say.
     pub(super) fn hear(&mut self) {
-        while let Some(news) = self.porter.news() {
+        while let Some(news) = self.manager.news() {
             match news {
                 ManagerEvent::Connected(connection, stream) => self.connected(connection, stream),
                 ManagerEvent::NotConnected(connection, error) => {
@@ -630,14 +630,14 @@ impl<C: DataPath> Connections<C> {
         self.go_on();
         self.known.entry(rank).or_default();
         self.since.remove(&rank);
-        self.carrier.lost(rank);
+        self.transport.lost(rank);
         self.local.tell(Event::Lost { peer: rank });
     }
 
     /// Handles what has happened to packets that are carried elsewhere.
     pub(super) fn handle_data_path(&mut self) {
         let mut any = false;
-        while let Some(carried) = self.carrier.happened() {
+        while let Some(carried) = self.transport.happened() {
             any = true;
             match carried {
                 DataPathEvent::Arrived(connection, event) => {
@@ -668,7 +668,7 @@ impl<C: DataPath> Connections<C> {
             return;
         }
         self.local.tell(Event::Failed { peer, why });
-        self.carrier.lost(peer);
+        self.transport.lost(peer);
         self.connector.peer_failed(self.local.now(), member(peer));
         self.go_on();
         self.known.entry(peer).or_default();
@@ -678,7 +678,7 @@ impl<C: DataPath> Connections<C> {
     /// Returns true if nothing has happened to packets that are carried elsewhere, so that it is
     /// right to sleep.
     pub(super) fn arm_data_path(&mut self) -> bool {
-        self.carrier.arm()
+        self.transport.arm()
     }
 
     /// Memory in which messages may arrive.
@@ -687,8 +687,8 @@ impl<C: DataPath> Connections<C> {
     }
 
     /// Returns the back end that carries packets.
-    pub(super) const fn carrier(&mut self) -> &mut C {
-        &mut self.carrier
+    pub(super) const fn transport(&mut self) -> &mut C {
+        &mut self.transport
     }
 
     /// Opens all connections, if that has to be done before the program; true when it is done.
@@ -716,8 +716,8 @@ impl<C: DataPath> Connections<C> {
     }
 
     /// Returns the connection to the coordinator.
-    pub(super) const fn porter(&self) -> &ConnectionManager {
-        &self.porter
+    pub(super) const fn manager(&self) -> &ConnectionManager {
+        &self.manager
     }
 
     /// Returns the counts of the connections.

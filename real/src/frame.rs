@@ -1,7 +1,7 @@
 //! Frames on a stream between two ranks: the frames of [`mpi_verbs::wire`], but for those
 //! that mean something only where ranks reach each other's memory.
 
-use mpi::channel::{PacketHeader, Returned};
+use mpi::channel::{CreditReturn, PacketHeader};
 use mpi_verbs::wire;
 pub(super) use mpi_verbs::wire::{
     FrameError, FrameHeaderBytes, HEAD_MAX, PAYLOAD_MAX, encode, encode_messages, payload_of,
@@ -15,7 +15,7 @@ pub(super) enum Frame {
         /// Its header.
         header: PacketHeader,
         /// Messages that it sends on the way.
-        returned: Option<Returned>,
+        returned: Option<CreditReturn>,
         /// True if the payload stands only for its length.
         phantom: bool,
     },
@@ -38,8 +38,8 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Option<(Frame, u64, usize)>, FrameE
             header,
             returned,
             phantom,
-            annex,
-        } if annex == wire::RdmaExtension::default() => Frame::Packet {
+            extension,
+        } if extension == wire::RdmaExtension::default() => Frame::Packet {
             header,
             returned,
             phantom,
@@ -69,11 +69,11 @@ mod tests {
             returned: None,
         };
         assert!(matches!(decode(encode(&cts).bytes()), Ok(Some(_))));
-        let annex = wire::RdmaExtension {
+        let extension = wire::RdmaExtension {
             elsewhere: true,
             ..wire::RdmaExtension::default()
         };
-        let head = wire::encode_with(&cts, &annex);
+        let head = wire::encode_with(&cts, &extension);
         assert!(matches!(decode(head.bytes()), Err(FrameError::Flags(_))));
         for sign in [wire::Frame::Hello, wire::Frame::Bye] {
             let head = wire::encode_sign(&sign);

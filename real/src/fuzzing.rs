@@ -42,17 +42,17 @@ pub fn packet(bytes: &[u8]) {
         header,
         returned,
         phantom,
-        annex,
+        extension,
     } = read
     else {
         return;
     };
     // What has memory behind it takes as much to write; and nobody writes a phantom of nothing.
     let is_written = length <= 4096 || phantom;
-    if !is_written || (phantom && length == 0 && !annex.phantom) {
+    if !is_written || (phantom && length == 0 && !extension.phantom) {
         return;
     }
-    let payload = if phantom && !annex.phantom {
+    let payload = if phantom && !extension.phantom {
         Buffer::phantom(length)
     } else {
         Buffer::from(vec![0; usize::try_from(length).unwrap_or(0)])
@@ -63,7 +63,7 @@ pub fn packet(bytes: &[u8]) {
         notify: None,
         returned: returned.map(Box::new),
     };
-    let written = wire::encode_with(&packet, &annex);
+    let written = wire::encode_with(&packet, &extension);
     let again = wire::decode(written.bytes());
     assert_eq!(again, Ok(Some((read, length, head))));
 }

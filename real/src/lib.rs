@@ -54,7 +54,7 @@ pub mod udp_adapter;
 #[cfg(feature = "verbs")]
 pub mod verbs;
 
-pub use allocation::{Place, RENDEZVOUS, place};
+pub use allocation::{BOOTSTRAP_FILE, Place, place};
 pub use congestion::{CongestionError, congestion_control};
 pub use connections::Connecting;
 pub use control::{FailureKind, RankFailure, RankReport};

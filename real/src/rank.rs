@@ -155,9 +155,10 @@ pub(super) fn be(
         within: options.startup,
         coordinator: coordinator.map(|name| format!("{name} at {}", ticket.coordinator)),
     };
-    let (porter, address) = connection_manager::start(control, doors, &secret, Arc::clone(&waker))?;
+    let (manager, address) =
+        connection_manager::start(control, doors, &secret, Arc::clone(&waker))?;
     let host = os::host_name();
-    porter.order(ManagerCommand::Tell(RankMessage::Here {
+    manager.order(ManagerCommand::Tell(RankMessage::Here {
         rank: ticket.rank,
         size: ticket.size,
         card: address.to_string(),
@@ -167,10 +168,10 @@ pub(super) fn be(
         refusal: refusal.clone(),
     }));
     if let Some(why) = refusal {
-        wait_for_end(&porter);
+        wait_for_end(&manager);
         return Err(io::Error::new(ErrorKind::Unsupported, why));
     }
-    let (cards, clock) = begin(&porter)?;
+    let (cards, clock) = begin(&manager)?;
     let me = RankIdentity {
         rank: ticket.rank,
         size: ticket.size,
@@ -184,7 +185,7 @@ pub(super) fn be(
     };
     let local = Rc::new(Local::new(me, clock));
     let oversubscribed = ticket.local_size as usize > os::cores();
-    let parts = (poll, waker, porter, cards, oversubscribed);
+    let parts = (poll, waker, manager, cards, oversubscribed);
     match &options.backend {
         Backend::Tcp { .. } => live(program, options, &local, parts, SocketDataPath),
         #[cfg(feature = "verbs")]
@@ -198,9 +199,10 @@ pub(super) fn be(
                 ..how.clone()
             };
             let registry = parts.0.registry();
-            let carrier = VerbsDataPath::open(Rc::clone(&local), device.as_deref(), how, registry);
-            let carrier = carrier.map_err(|error| refuse(&parts.2, &local, error))?;
-            live(program, options, &local, parts, carrier)
+            let transport =
+                VerbsDataPath::open(Rc::clone(&local), device.as_deref(), how, registry);
+            let transport = transport.map_err(|error| refuse(&parts.2, &local, error))?;
+            live(program, options, &local, parts, transport)
         }
     }
 }
@@ -236,16 +238,16 @@ fn live<C: DataPath + 'static>(
     program: &dyn Program,
     options: &RankOptions,
     local: &Rc<Local>,
-    (poll, waker, porter, cards, oversubscribed): Parts,
-    carrier: C,
+    (poll, waker, manager, cards, oversubscribed): Parts,
+    transport: C,
 ) -> io::Result<bool> {
-    let how = (options.connecting, options.wait, oversubscribed, carrier);
-    let sockets = Sockets::new(Rc::clone(local), (poll, waker), porter, cards, how)?;
+    let how = (options.connecting, options.wait, oversubscribed, transport);
+    let sockets = Sockets::new(Rc::clone(local), (poll, waker), manager, cards, how)?;
     let process = Process::new(Box::new(TcpChannel(Rc::clone(&sockets))));
     let Some(future) = program.rank(Rc::clone(&process)) else {
         let error = io::Error::new(ErrorKind::Unsupported, "not a rank program");
         return Err(refuse(
-            sockets.connections().borrow().porter(),
+            sockets.connections().borrow().manager(),
             local,
             error,
         ));
@@ -256,25 +258,25 @@ fn live<C: DataPath + 'static>(
     let finished = report.failure.is_none();
     let connections = sockets.connections().borrow();
     report.congestion_controls = connections.congestion_controls();
-    end(connections.porter(), report);
+    end(connections.manager(), report);
     Ok(finished)
 }
 
 /// Tells the coordinator how this rank ended, and waits until nobody needs it any more.
-fn end(porter: &ConnectionManager, report: RankReport) {
-    porter.order(ManagerCommand::Tell(RankMessage::Ended(report)));
-    wait_for_end(porter);
+fn end(manager: &ConnectionManager, report: RankReport) {
+    manager.order(ManagerCommand::Tell(RankMessage::Ended(report)));
+    wait_for_end(manager);
 }
 
 /// Waits until nobody needs this rank any more.
-fn wait_for_end(porter: &ConnectionManager) {
-    while !matches!(porter.wait(), None | Some(ManagerEvent::Over)) {}
+fn wait_for_end(manager: &ConnectionManager) {
+    while !matches!(manager.wait(), None | Some(ManagerEvent::Over)) {}
 }
 
 /// Tells the coordinator why this rank failed to start: whoever has asked for it is to hear of
 /// that, not of a rank that has died.
-fn refuse(porter: &ConnectionManager, local: &Local, error: io::Error) -> io::Error {
-    end(porter, RankReport::refusal(local.now(), error.to_string()));
+fn refuse(manager: &ConnectionManager, local: &Local, error: io::Error) -> io::Error {
+    end(manager, RankReport::refusal(local.now(), error.to_string()));
     error
 }
 
@@ -293,9 +295,9 @@ fn settings(options: &RankOptions) -> Settings {
 }
 
 /// Waits for all others and for the start.
-fn begin(porter: &ConnectionManager) -> io::Result<(Vec<String>, Clock)> {
+fn begin(manager: &ConnectionManager) -> io::Result<(Vec<String>, Clock)> {
     loop {
-        match porter.wait() {
+        match manager.wait() {
             Some(ManagerEvent::Book(CoordinatorMessage::Book {
                 cards,
                 boot,

@@ -92,7 +92,7 @@ impl<C> fmt::Debug for Sockets<C> {
 
 impl<C: DataPath> Sockets<C> {
     /// The sockets of a rank that is to be connected with the others as `how` says, and waits like
-    /// this; `oversubscribed` if its host has more ranks than cores; `carrier` is what carries
+    /// this; `oversubscribed` if its host has more ranks than cores; `transport` is what carries
     /// packets.
     ///
     /// # Errors
@@ -100,14 +100,14 @@ impl<C: DataPath> Sockets<C> {
     pub(super) fn new(
         local: Rc<Local>,
         (poll, waker): (Poll, Arc<mio::Waker>),
-        porter: ConnectionManager,
+        manager: ConnectionManager,
         cards: Vec<String>,
-        (how, wait, oversubscribed, carrier): (Connecting, Wait, bool, C),
+        (how, wait, oversubscribed, transport): (Connecting, Wait, bool, C),
     ) -> io::Result<Rc<Self>> {
         let registry = poll.registry().try_clone()?;
         let alarm = Alarm::new(&registry, ALARM)?;
         let connections =
-            Connections::new(Rc::clone(&local), how, porter, registry, cards, carrier);
+            Connections::new(Rc::clone(&local), how, manager, registry, cards, transport);
         Ok(Rc::new(Self {
             local,
             connections: Rc::new(RefCell::new(connections)),
@@ -138,7 +138,7 @@ impl<C: DataPath> Sockets<C> {
         let mut alerted = false;
         for event in &*events {
             if event.token() == ALERT {
-                connections.carrier().hear();
+                connections.transport().hear();
                 alerted = true;
             } else if ![WAKE, ALARM, CARRIER].contains(&event.token()) {
                 let readable = event.is_readable() || event.is_read_closed() || event.is_error();
@@ -327,20 +327,20 @@ impl<C: DataPath> RemoteMemory for TcpChannel<C> {
     fn offer(&self, peer: u32, send: mpi::channel::Token, message: &mpi::Buffer) {
         if C::CARRIES && peer != self.0.local.me().rank {
             let mut connections = self.0.connections.borrow_mut();
-            connections.carrier().offer(peer, send, message);
+            connections.transport().offer(peer, send, message);
         }
     }
 
     fn expect(&self, peer: u32, _: mpi::channel::Token, receive: mpi::channel::Token, length: u64) {
         if C::CARRIES && peer != self.0.local.me().rank {
             let mut connections = self.0.connections.borrow_mut();
-            connections.carrier().expect(peer, receive, length);
+            connections.transport().expect(peer, receive, length);
         }
     }
 
     #[cfg(feature = "verbs")]
     fn adapter(&self) -> Option<Rc<dyn rdma::Verbs>> {
-        self.0.connections.borrow_mut().carrier().adapter()
+        self.0.connections.borrow_mut().transport().adapter()
     }
 
     fn watch_adapter(&self, token: mpi::channel::Token) {

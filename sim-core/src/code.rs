@@ -195,7 +195,7 @@ impl Code {
     }
 
     #[inline(always)]
-    pub(crate) const fn knob(self) -> ControlParameter {
+    pub(crate) const fn parameter(self) -> ControlParameter {
         ControlParameter::from_code(self.head >> 10 & 3)
     }
 }
@@ -275,8 +275,8 @@ impl Draft {
     }
 
     #[inline(always)]
-    pub(crate) const fn knob(mut self, knob: ControlParameter) -> Self {
-        self.0.head |= (knob as u64) << 10;
+    pub(crate) const fn parameter(mut self, parameter: ControlParameter) -> Self {
+        self.0.head |= (parameter as u64) << 10;
         self
     }
 
@@ -325,14 +325,14 @@ mod tests {
         let code = Code::from(wait);
         assert_eq!((code.kind(), code.object(), code.detail()), (29, 1, 2));
         assert_eq!(code.transition(), wait);
-        for knob in [
+        for parameter in [
             ControlParameter::PowerState,
             ControlParameter::Link,
             ControlParameter::Bandwidth,
             ControlParameter::Latency,
         ] {
             let control = Transition::Control {
-                knob,
+                parameter,
                 object: 7,
                 value: 0x0123_4567_89AB_CDEF,
             };

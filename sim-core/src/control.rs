@@ -75,7 +75,7 @@ impl ControlParameter {
 impl Control {
     /// The transition that makes the change.
     fn transition(self) -> Transition {
-        let (knob, object, value) = match self {
+        let (parameter, object, value) = match self {
             Self::PowerState { host, state } => {
                 (ControlParameter::PowerState, host.0, u64::from(state))
             }
@@ -88,7 +88,7 @@ impl Control {
             }
         };
         Transition::Control {
-            knob,
+            parameter,
             object,
             value,
         }
@@ -99,8 +99,8 @@ impl Control {
         clippy::cast_possible_truncation,
         reason = "power states are counted in 32 bits"
     )]
-    pub(crate) fn new(knob: ControlParameter, object: u32, value: u64) -> Self {
-        match knob {
+    pub(crate) fn new(parameter: ControlParameter, object: u32, value: u64) -> Self {
+        match parameter {
             ControlParameter::PowerState => Self::PowerState {
                 host: HostId(object),
                 state: value as u32,

@@ -15,7 +15,7 @@ use crate::{ActorId, ControlParameter};
 /// Makes `Transition`, `StepKind`, the classes and both directions of the code from the table.
 ///
 /// A field names the part of the code that holds it: `first`, `second` and `third` are numbers of
-/// 32 bits, `mark` is a bit, `wide` the second and the third number together, `knob` two bits.
+/// 32 bits, `mark` is a bit, `wide` the second and the third number together, `parameter` two bits.
 macro_rules! operations {
     (
         transitions {
@@ -158,7 +158,7 @@ operations! {
         /// Switches a host on or off.
         SwitchHost { host: u32 = first, on: bool = mark } = 33: [PAUSED, MEETS_TRANSFERS, FREE];
         /// Changes something in the resource: see [`Control`](crate::Control).
-        Control { knob: ControlParameter = knob, object: u32 = first, value: u64 = wide } = 34:
+        Control { parameter: ControlParameter = parameter, object: u32 = first, value: u64 = wide } = 34:
             [PAUSED, MEETS_TRANSFERS, FREE];
     }
     other steps {

@@ -181,7 +181,7 @@ impl Net {
                 self.tell(from, Event::Sent(token));
             }
             if matches!(packet.header, PacketHeader::Socket { .. }) && self.shut.contains(&to) {
-                self.tell(from, Event::Returned { peer: to, packet });
+                self.tell(from, Event::Undeliverable { peer: to, packet });
                 return true;
             }
             self.tell(

@@ -8,8 +8,8 @@ use clap::{Args, ValueEnum};
 use files::Output;
 use platform::Override;
 use validation::{
-    CalibrateOptions, Calibration, Handshake, Preset, Statistic, calibrate, calibration_as_json,
-    read, write_report,
+    CalibrateOptions, Calibration, Preset, RendezvousCost, Statistic, calibrate,
+    calibration_as_json, read, write_report,
 };
 
 use simrun::args::Format;
@@ -174,8 +174,8 @@ impl CalibrateCommand {
                 ModelArg::Loggops => Preset::LogGops,
             },
             handshake: match self.rendezvous_cost {
-                RendezvousCostArg::InTable => Handshake::InTable,
-                RendezvousCostArg::Simulated => Handshake::Simulated,
+                RendezvousCostArg::InTable => RendezvousCost::InTable,
+                RendezvousCostArg::Simulated => RendezvousCost::Simulated,
             },
             robust: self.huber,
         }

@@ -9,7 +9,7 @@ use std::process::{Command, ExitCode, Stdio};
 
 use clap::Args;
 use files::{Output, OutputError};
-use real::{Place, RENDEZVOUS, congestion_control};
+use real::{BOOTSTRAP_FILE, Place, congestion_control};
 use validation::{
     Comparison, Facts, Measurements, RoundTimes, add_run, common_factor, read, read_rounds,
     reference_times, rounds_as_csv, text_digest, write_comparison,
@@ -372,9 +372,9 @@ impl Plan<'_> {
         if let Some(place) = &self.place {
             let number = self.started.get() + 1;
             self.started.set(number);
-            let mut path = place.meeting_point().into_os_string();
+            let mut path = place.bootstrap_path().into_os_string();
             path.push(format!(".{number}"));
-            command.env(RENDEZVOUS, path);
+            command.env(BOOTSTRAP_FILE, path);
         }
         command
     }

@@ -26,7 +26,7 @@ use crate::facts::Facts;
 use crate::fit::{Fit, FitError};
 use crate::loggp::LogGp;
 use crate::overheads::{CallCosts, CostSplit};
-use crate::platform_file::{Handshake, Preset};
+use crate::platform_file::{Preset, RendezvousCost};
 use crate::point::{Point, count};
 use crate::programs::Program;
 use crate::sample::{Kernel, Measurements};
@@ -53,7 +53,7 @@ pub struct CalibrateOptions {
     /// Network model to calibrate.
     pub preset: Preset,
     /// Where the cost of a rendezvous is.
-    pub handshake: Handshake,
+    pub handshake: RendezvousCost,
     /// True if points far from their line count less (Huber).
     pub robust: bool,
 }
@@ -67,7 +67,7 @@ impl Default for CalibrateOptions {
             breaks: Vec::new(),
             hosts: 2,
             preset: Preset::Flow,
-            handshake: Handshake::InTable,
+            handshake: RendezvousCost::InTable,
             robust: false,
         }
     }
@@ -195,7 +195,7 @@ pub struct Calibration {
     pub self_check: f64,
     /// Form in which the rendezvous was written, which is in the tables where its simulation is
     /// impossible.
-    pub handshake: Handshake,
+    pub handshake: RendezvousCost,
     /// Warnings, the most severe first.
     pub warnings: Vec<Warning>,
     /// The text of the platform file.

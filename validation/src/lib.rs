@@ -64,7 +64,7 @@ pub use measure::{
     measure_simulated, samples_as_csv, simulated_times,
 };
 pub use overheads::{CallCosts, CostSegment, CostSplit};
-pub use platform_file::{Handshake, PlatformMetadata, Preset, loggops_file, platform_file};
+pub use platform_file::{PlatformMetadata, Preset, RendezvousCost, loggops_file, platform_file};
 pub use point::Point;
 pub use programs::Program;
 pub use quantile::{median, quantile};

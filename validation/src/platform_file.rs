@@ -49,7 +49,7 @@ pub enum Preset {
 
 /// Where the cost of a rendezvous is.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub enum Handshake {
+pub enum RendezvousCost {
     /// In the tables, as it was measured; control messages take no time.
     #[default]
     InTable,
@@ -57,7 +57,7 @@ pub enum Handshake {
     Simulated,
 }
 
-impl Handshake {
+impl RendezvousCost {
     /// Its name in files.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -80,7 +80,7 @@ pub struct PlatformMetadata {
     /// For which model.
     pub preset: Preset,
     /// Where the cost of a rendezvous is.
-    pub handshake: Handshake,
+    pub handshake: RendezvousCost,
     /// True if both directions of a cable share its bandwidth.
     pub shared: bool,
     /// Bytes/s of a copy in memory, if the message layer is to pay for copies.
@@ -141,7 +141,7 @@ impl Wire {
             bandwidth: 1.0 / lines[lines.len() - 1].slope_s,
             steps,
         };
-        if facts.handshake == Handshake::Simulated {
+        if facts.handshake == RendezvousCost::Simulated {
             wire.take_off_handshake(facts)?;
         }
         Some(wire)
@@ -248,10 +248,10 @@ fn head(fit: &Fit, facts: &PlatformMetadata) -> String {
     }
     let (smallest, largest) = fit.range();
     let how = match facts.handshake {
-        Handshake::InTable => {
+        RendezvousCost::InTable => {
             "rendezvous cost is included in the factors; control messages take no time"
         }
-        Handshake::Simulated => {
+        RendezvousCost::Simulated => {
             "the factors have the transport alone, and control messages are simulated"
         }
     };
@@ -298,7 +298,7 @@ fn protocol(text: &mut String, facts: &PlatformMetadata) {
         }
         None => text.push_str("# eager_threshold: not measured; default 64KiB.\n"),
     }
-    if facts.handshake == Handshake::Simulated && facts.preset != Preset::LogGops {
+    if facts.handshake == RendezvousCost::Simulated && facts.preset != Preset::LogGops {
         let _ = writeln!(
             text,
             "control_messages = \"simulated\"\ncontrol_size = \"{CONTROL}B\""
@@ -369,7 +369,7 @@ fn calls(text: &mut String, split: &CostSplit) {
 #[must_use]
 pub fn loggops_file(fit: &Fit, model: &LogGp, facts: &PlatformMetadata) -> String {
     let facts = PlatformMetadata {
-        handshake: Handshake::Simulated,
+        handshake: RendezvousCost::Simulated,
         ..facts.clone()
     };
     let mut text = head(fit, &facts);

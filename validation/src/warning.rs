@@ -23,7 +23,7 @@ pub enum Code {
     /// The clock is too slow, or runs backwards.
     Clock,
     /// The handshake is not written as it was asked for.
-    Handshake,
+    RendezvousCost,
     /// The time falls from one size to the next.
     NonMonotone,
     /// A break is known only to lie in a wide gap.
@@ -60,7 +60,7 @@ impl Code {
             Self::Overlap => "W-OVERLAP",
             Self::Sharing => "W-CONTENTION",
             Self::Clock => "W-CLOCK",
-            Self::Handshake => "W-RENDEZVOUS",
+            Self::RendezvousCost => "W-RENDEZVOUS",
         }
     }
 }

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use platform::Platform;
 use validation::{
-    BreakKind, CalibrateOptions, Calibration, Code, Effort, Handshake, Kernel, MeasureOptions,
-    Preset, calibrate, measure_simulated, read, samples_as_csv, simulated_times,
+    BreakKind, CalibrateOptions, Calibration, Code, Effort, Kernel, MeasureOptions, Preset,
+    RendezvousCost, calibrate, measure_simulated, read, samples_as_csv, simulated_times,
 };
 
 /// A network with overheads, a switch of protocol at 4072 B, and rendezvous from 16384 B on.
@@ -137,7 +137,7 @@ fn every_preset_and_handshake_gives_the_fit_back() {
     for ranks in [2, 4] {
         let text = measured(OVERHEADS, ranks);
         for preset in [Preset::Flow, Preset::Smpi, Preset::LogGops] {
-            for handshake in [Handshake::InTable, Handshake::Simulated] {
+            for handshake in [RendezvousCost::InTable, RendezvousCost::Simulated] {
                 let options = CalibrateOptions {
                     preset,
                     handshake,
@@ -150,9 +150,13 @@ fn every_preset_and_handshake_gives_the_fit_back() {
                     found.self_check
                 );
                 let codes: Vec<Code> = found.warnings.iter().map(|one| one.code).collect();
-                assert!(!codes.contains(&Code::Handshake), "{:?}", found.warnings);
+                assert!(
+                    !codes.contains(&Code::RendezvousCost),
+                    "{:?}",
+                    found.warnings
+                );
                 let expected = if preset == Preset::LogGops {
-                    Handshake::Simulated
+                    RendezvousCost::Simulated
                 } else {
                     handshake
                 };

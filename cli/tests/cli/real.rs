@@ -397,7 +397,7 @@ fn placed_each(
         for (name, value) in variables {
             started.env(name, value.replace("{}", &rank.to_string()));
         }
-        started.env("SIMRUN_RENDEZVOUS", &meeting);
+        started.env("SIMRUN_BOOTSTRAP_FILE", &meeting);
         started.stdout(Stdio::piped()).stderr(Stdio::piped());
         started.spawn().unwrap()
     };

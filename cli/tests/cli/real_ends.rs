@@ -98,7 +98,7 @@ fn allocation(folder: &Folder, size: u32) -> Vec<Child> {
             .args(["real", "--", "--case", "forever"])
             .env("PMI_RANK", rank.to_string())
             .env("PMI_SIZE", size.to_string())
-            .env("SIMRUN_RENDEZVOUS", &meeting)
+            .env("SIMRUN_BOOTSTRAP_FILE", &meeting)
             .stdout(fs::File::create(folder.path(&format!("out-{rank}"))).unwrap())
             .stderr(Stdio::piped());
         rank_command.spawn().unwrap()

@@ -97,7 +97,7 @@ fn survivors_of_a_silent_rank_0_say_why_they_end() {
     let cases = program("cases");
     let start = |rank: u32, to: &str| {
         format!(
-            "PMI_SIZE=2 PMI_RANK={rank} SIMRUN_RENDEZVOUS={meeting} {cases} real \
+            "PMI_SIZE=2 PMI_RANK={rank} SIMRUN_BOOTSTRAP_FILE={meeting} {cases} real \
              --network-timeout 2s -- --case forever {to} &\n"
         )
     };

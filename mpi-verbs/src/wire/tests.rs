@@ -44,12 +44,14 @@ fn header() -> impl Strategy<Value = PacketHeader> {
     )
 }
 
-fn returned() -> impl Strategy<Value = Returned> {
-    any::<(u32, u32, u32, u64)>().prop_map(|(credits, eager_packets, messages, bytes)| Returned {
-        credits,
-        eager_packets,
-        messages,
-        bytes,
+fn returned() -> impl Strategy<Value = CreditReturn> {
+    any::<(u32, u32, u32, u64)>().prop_map(|(credits, eager_packets, messages, bytes)| {
+        CreditReturn {
+            credits,
+            eager_packets,
+            messages,
+            bytes,
+        }
     })
 }
 
@@ -86,12 +88,12 @@ proptest! {
         header in header(),
         returned in prop::option::of(returned()),
         (length, is_phantom) in (0..100_u64, any::<bool>()),
-        annex in any::<(u64, u32, bool)>(),
+        extension in any::<(u64, u32, bool)>(),
     ) {
         let payload = if is_phantom { Buffer::phantom(length) } else { Buffer::zeroed(length) };
         let packet = Packet { header, payload, notify: None, returned: returned.map(Box::new) };
-        let annex = annex_for(&header, annex);
-        let head = encode_with(&packet, &annex);
+        let extension = annex_for(&header, extension);
+        let head = encode_with(&packet, &extension);
         prop_assert!(head.bytes().len() <= HEAD_MAX);
         for cut in 0..head.bytes().len() {
             prop_assert_eq!(decode(&head.bytes()[..cut]), Ok(None));
@@ -99,11 +101,11 @@ proptest! {
         let (frame, length, used) = decode(head.bytes()).unwrap().unwrap();
         prop_assert_eq!(used, head.bytes().len());
         prop_assert_eq!(length, payload_of(&packet));
-        let Frame::Packet { header: read, returned: told, phantom, annex: also } = frame else {
+        let Frame::Packet { header: read, returned: told, phantom, extension: also } = frame else {
             panic!("a packet was written");
         };
-        prop_assert_eq!((read, told, also), (header, returned, annex));
-        prop_assert_eq!(phantom, annex.phantom || length > 0 && is_phantom);
+        prop_assert_eq!((read, told, also), (header, returned, extension));
+        prop_assert_eq!(phantom, extension.phantom || length > 0 && is_phantom);
         prop_assert_eq!(length > 0, payload_of(&packet) > 0);
     }
 
@@ -172,13 +174,13 @@ fn headers() -> Vec<PacketHeader> {
 }
 
 fn packets() -> Vec<Packet> {
-    let returned = Returned {
+    let returned = CreditReturn {
         credits: 1,
         eager_packets: 2,
         messages: 3,
         bytes: u64::MAX,
     };
-    let packet = |(header, returned): (PacketHeader, Option<Returned>)| Packet {
+    let packet = |(header, returned): (PacketHeader, Option<CreditReturn>)| Packet {
         header,
         payload: Buffer::from(vec![7; 5]),
         notify: None,
@@ -199,7 +201,7 @@ fn every_kind_of_packet_is_read_as_it_was_written() {
             header,
             returned,
             phantom: false,
-            annex: RdmaExtension::default(),
+            extension: RdmaExtension::default(),
         };
         assert_eq!(frame, expected);
         let control = header.is_control() && !matches!(header, PacketHeader::Detached { .. });
@@ -288,7 +290,7 @@ fn check(bytes: &[u8]) {
             header,
             returned,
             phantom,
-            annex,
+            extension,
         } => {
             let packet = Packet {
                 header,
@@ -296,7 +298,7 @@ fn check(bytes: &[u8]) {
                 notify: None,
                 returned: returned.map(Box::new),
             };
-            let mut head = encode_with(&packet, &annex);
+            let mut head = encode_with(&packet, &extension);
             head.bytes[1] = head.bytes[1] & !IS_PHANTOM | if phantom { IS_PHANTOM } else { 0 };
             head
         }

@@ -322,7 +322,7 @@ impl ConnectionDriver {
                     self.go_on(channel);
                 }
             }
-            Event::Returned { peer, packet } => {
+            Event::Undeliverable { peer, packet } => {
                 if self
                     .sockets
                     .returned(&mut self.connector, channel.now(), peer, &packet)

@@ -22,7 +22,7 @@ use std::collections::{BTreeMap, VecDeque};
 pub(crate) use connection::{Connection, Hold, Kind, OutboundMessage, Slot};
 pub use told::{ConnectionReport, FlowReport};
 
-use crate::channel::{Packet, PostingCost, Returned, Settings, Token};
+use crate::channel::{CreditReturn, Packet, PostingCost, Settings, Token};
 use crate::protocol::defect::{ProtocolDefect, ProtocolDefects};
 use crate::protocol::machine;
 use crate::{Buffer, Limits, TransportMode};
@@ -182,7 +182,7 @@ impl FlowControl {
     }
 
     /// The peer has told what it has used up.
-    pub(crate) fn open(&mut self, peer: u32, returned: &Returned, now: f64) {
+    pub(crate) fn open(&mut self, peer: u32, returned: &CreditReturn, now: f64) {
         let limits = self.limits.clone();
         self.connection(peer, now).open(&limits, returned);
         self.run(peer, now);

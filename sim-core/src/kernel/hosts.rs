@@ -96,11 +96,11 @@ impl Kernel {
                 self.resource.switch_host(HostId(host), on, self.now)
             }
             Transition::Control {
-                knob,
+                parameter,
                 object,
                 value,
             } => {
-                let control = Control::new(knob, object, value);
+                let control = Control::new(parameter, object, value);
                 self.resource.control(control, self.now)
             }
             other => unreachable!("{other:?} does not change the resource"),

@@ -177,7 +177,7 @@ const fn goes_off(transition: Transition) -> bool {
         transition,
         Transition::SwitchHost { on: false, .. }
             | Transition::Control {
-                knob: ControlParameter::Link,
+                parameter: ControlParameter::Link,
                 value: 0,
                 ..
             }

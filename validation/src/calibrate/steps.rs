@@ -9,7 +9,7 @@ use crate::error_summary::Prediction;
 use crate::fit::{Fit, FitOptions, Line, fit, fit_line};
 use crate::loggp::LogGp;
 use crate::overheads::{CallCosts, CostSplit, of_call};
-use crate::platform_file::{Handshake, PlatformMetadata, Preset, loggops_file, platform_file};
+use crate::platform_file::{PlatformMetadata, Preset, RendezvousCost, loggops_file, platform_file};
 use crate::point::{Point, bytes};
 use crate::programs::{Measured, Program};
 use crate::sample::Kernel;
@@ -38,7 +38,7 @@ pub(super) fn finish(
     let (calls, copy) = calls(
         &input,
         eager_end,
-        copy.filter(|_| options.handshake == Handshake::InTable),
+        copy.filter(|_| options.handshake == RendezvousCost::InTable),
     );
     let band = ErrorBands::new(&cross_check.piecewise, fitted.range().1);
     let facts = PlatformMetadata {
@@ -273,7 +273,7 @@ impl Written {
             let model = LogGp::new(fitted, calls, single, (number, many), threshold)?;
             warnings.extend(warnings::of_loggp(&model));
             facts.eager_threshold = Some(threshold);
-            facts.handshake = Handshake::Simulated;
+            facts.handshake = RendezvousCost::Simulated;
             return Ok(Self {
                 text: loggops_file(fitted, &model, &facts),
                 facts,
@@ -282,9 +282,9 @@ impl Written {
             });
         }
         let text = platform_file(fitted, split, &facts).unwrap_or_else(|| {
-            facts.handshake = Handshake::InTable;
+            facts.handshake = RendezvousCost::InTable;
             let text = "rendezvous cost was put into the tables: control messages exceed the measured cost, or the threshold is unknown";
-            warnings.push(Warning::new(Code::Handshake, text));
+            warnings.push(Warning::new(Code::RendezvousCost, text));
             platform_file(fitted, split, &facts).unwrap_or_default()
         });
         Ok(Self {

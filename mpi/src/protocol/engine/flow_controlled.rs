@@ -6,7 +6,7 @@
 //! it has met its receive.
 
 use super::{ProtocolEngine, Role, State};
-use crate::channel::{Channel, Packet, PacketHeader, Returned, Token};
+use crate::channel::{Channel, CreditReturn, Packet, PacketHeader, Token};
 use crate::matching::UnexpectedContent;
 use crate::protocol::flow_control::{FlowAction, FlowControl, Kind, OutboundMessage, Slot};
 use crate::protocol::machine::receive::{Action, Event};
@@ -293,7 +293,7 @@ impl ProtocolEngine {
         &mut self,
         channel: &dyn Channel,
         (peer, send): (u32, Token),
-        returned: Option<&Returned>,
+        returned: Option<&CreditReturn>,
     ) {
         let now = channel.now();
         let flow = self.flow(channel);

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::channel::{PacketHeader, Returned, Token};
+use crate::channel::{CreditReturn, PacketHeader, Token};
 use crate::protocol::machine::{credits, receive, send};
 use crate::{Buffer, Limits};
 
@@ -146,7 +146,7 @@ pub(crate) struct Connection {
     /// The eager message of which more packets will come.
     pub(crate) incoming: Option<Token>,
     pub(super) report: credits::State,
-    pub(super) returned: Returned,
+    pub(super) returned: CreditReturn,
     /// True if the peer waits for what there is to tell, however little it is.
     pub(super) urgent: bool,
     /// True if it stands in the line for buffers.
@@ -174,14 +174,14 @@ impl Connection {
             receive: receive::State::AwaitPacket,
             incoming: None,
             report: credits::State::Quiet,
-            returned: Returned::NOTHING,
+            returned: CreditReturn::NOTHING,
             urgent: false,
             in_line: false,
         }
     }
 
     /// Takes back what the peer has used up.
-    pub(super) fn open(&mut self, limits: &Limits, returned: &Returned) {
+    pub(super) fn open(&mut self, limits: &Limits, returned: &CreditReturn) {
         if let (Some(credits), Some(window)) = (&mut self.credits, limits.window()) {
             *credits += returned.credits;
             assert!(
@@ -273,7 +273,7 @@ impl Connection {
     }
 
     /// Free credits, and what is to be told to the peer.
-    pub(crate) const fn counters(&self) -> (Option<u32>, OutstandingEager, Returned) {
+    pub(crate) const fn counters(&self) -> (Option<u32>, OutstandingEager, CreditReturn) {
         (self.credits, self.outstanding, self.returned)
     }
 }

@@ -3,7 +3,7 @@
 use super::connection::{Connection, Hold, Slot};
 use super::sending::take_from;
 use super::{FlowControl, Shared};
-use crate::channel::{PacketHeader, Returned};
+use crate::channel::{CreditReturn, PacketHeader};
 use crate::protocol::defect::{ProtocolDefect, ProtocolDefects};
 use crate::protocol::machine::credits::{Action, Event, ROWS, State};
 use crate::protocol::machine::take;
@@ -99,7 +99,7 @@ impl Connection {
     }
 
     /// Takes what there is to tell, for a packet that leaves anyway.
-    pub(super) fn piggyback(&mut self, reports: &mut [u64]) -> Option<Box<Returned>> {
+    pub(super) fn piggyback(&mut self, reports: &mut [u64]) -> Option<Box<CreditReturn>> {
         if self.returned.is_nothing() {
             return None;
         }
@@ -110,7 +110,7 @@ impl Connection {
         }
         Some(Box::new(std::mem::replace(
             &mut self.returned,
-            Returned::NOTHING,
+            CreditReturn::NOTHING,
         )))
     }
 }

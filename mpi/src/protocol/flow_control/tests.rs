@@ -3,7 +3,7 @@
 
 use super::{FlowControl, Hold, Slot};
 use crate::Limits;
-use crate::channel::Returned;
+use crate::channel::CreditReturn;
 
 fn limited() -> FlowControl {
     FlowControl::new(&Limits {
@@ -16,9 +16,9 @@ fn limited() -> FlowControl {
 #[test]
 #[should_panic(expected = "no more credits come back than left (M-13)")]
 fn m13_credits_never_exceed_the_window() {
-    let returned = Returned {
+    let returned = CreditReturn {
         credits: 1,
-        ..Returned::NOTHING
+        ..CreditReturn::NOTHING
     };
     limited().open(1, &returned, 0.0);
 }
@@ -26,9 +26,9 @@ fn m13_credits_never_exceed_the_window() {
 #[test]
 #[should_panic(expected = "what comes back was outstanding (M-13)")]
 fn m13_outstanding_messages_are_never_below_0() {
-    let returned = Returned {
+    let returned = CreditReturn {
         messages: 1,
-        ..Returned::NOTHING
+        ..CreditReturn::NOTHING
     };
     limited().open(1, &returned, 0.0);
 }

@@ -1,7 +1,7 @@
 //! Report of flow control about a run: waiting times and counters of each connection.
 
 use super::{FlowControl, Taken};
-use crate::channel::Returned;
+use crate::channel::CreditReturn;
 
 /// Counters of the connections of a rank; only where [limits](crate::Limits) are set.
 #[derive(Clone, PartialEq, Debug)]
@@ -37,7 +37,7 @@ pub struct ConnectionReport {
     /// Packets of eager messages that the peer has not said to have used up.
     pub outstanding: u64,
     /// Credits that have not been returned to the peer.
-    pub returned: Returned,
+    pub returned: CreditReturn,
 }
 
 impl FlowControl {

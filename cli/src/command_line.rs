@@ -10,7 +10,7 @@ use clap::{Args as _, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 
 use simrun::args::{EXIT_STATUS, RunArgs};
-use simrun::way::Network;
+use simrun::transport_args::Network;
 use simrun::{
     CHECK_EXIT_STATUS, CheckArgs, REAL_EXIT_STATUS, RealArgs, VERSION, drawing, package, quoted,
     status,

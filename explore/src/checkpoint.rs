@@ -10,8 +10,8 @@
 
 use sim_core::{Choosing, StepKind};
 
-use crate::facts::{Facts, SharedLists};
 use crate::orders::{Known, Order, Orders};
+use crate::properties::{ProgramProperties, SharedLists};
 use crate::search::Counterexample;
 use crate::state::State;
 use crate::wakeup::{Saved, Trees};
@@ -47,7 +47,7 @@ impl Checkpoint {
 
     pub(crate) fn new(state: &State, found: &[Counterexample], orders: &Orders) -> Self {
         let mut words = vec![VERSION];
-        let flags = u64::from(state.thorough) | u64::from(state.facts.has_invariants) << 1;
+        let flags = u64::from(state.thorough) | u64::from(state.properties.has_invariants) << 1;
         words.extend([flags, state.done as u64]);
         events(&mut words, &state.path);
         let saved = state.trees.save();
@@ -64,21 +64,21 @@ impl Checkpoint {
             saved.shape.iter().map(|&shape| u64::from(shape)),
         );
         events(&mut words, &saved.pending);
-        words.push(state.facts.users.len() as u64);
-        for users in &state.facts.users {
+        words.push(state.properties.users.len() as u64);
+        for users in &state.properties.users {
             numbers(&mut words, users.iter().map(|&actor| u64::from(actor)));
         }
-        let oversubscribed = state.facts.oversubscribed.iter();
+        let oversubscribed = state.properties.oversubscribed.iter();
         numbers(
             &mut words,
             oversubscribed.map(|&oversubscribed| u64::from(oversubscribed)),
         );
-        let may_have_effects = state.facts.may_have_effects.iter();
+        let may_have_effects = state.properties.may_have_effects.iter();
         numbers(
             &mut words,
             may_have_effects.map(|&effects| u64::from(effects)),
         );
-        let order_sensitive = state.facts.order_sensitive.iter();
+        let order_sensitive = state.properties.order_sensitive.iter();
         numbers(&mut words, order_sensitive.map(|&choosing| choosing as u64));
         let lists = state.lists.to_vec();
         words.push(lists.len() as u64);
@@ -113,7 +113,7 @@ impl Checkpoint {
         }
         let mut state = State::new();
         let flags = reader.word()?;
-        (state.thorough, state.facts.has_invariants) = (flags & 1 == 1, flags & 2 == 2);
+        (state.thorough, state.properties.has_invariants) = (flags & 1 == 1, flags & 2 == 2);
         state.done = reader.small()?;
         state.path = reader.events()?;
         let sleep = reader.events()?;
@@ -133,7 +133,7 @@ impl Checkpoint {
         let is_under_way = saved.frames.len() == state.path.len() + 1;
         let fits = (is_over || is_under_way) && state.done <= state.path.len();
         state.trees = Trees::restore(saved).filter(|_| fits)?;
-        reader.facts(&mut state.facts)?;
+        reader.properties(&mut state.properties)?;
         let mut lists = Vec::new();
         for _ in 0..reader.count()? {
             let pairs = reader.numbers()?.iter().copied();
@@ -231,22 +231,22 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads the facts of the program; `None` if they do not fit together.
-    fn facts(&mut self, facts: &mut Facts) -> Option<()> {
+    fn properties(&mut self, properties: &mut ProgramProperties) -> Option<()> {
         for _ in 0..self.count()? {
             let users = self.numbers()?.iter().copied();
             let users: Option<Vec<u16>> = users.map(|word| u16::try_from(word).ok()).collect();
-            facts.users.push(users?);
+            properties.users.push(users?);
         }
         let oversubscribed = self.numbers()?.iter().copied();
-        facts.oversubscribed = oversubscribed.map(|word| word == 1).collect();
+        properties.oversubscribed = oversubscribed.map(|word| word == 1).collect();
         let may_have_effects = self.numbers()?.iter().copied();
         let may_have_effects: Option<Vec<u8>> = may_have_effects
             .map(|word| u8::try_from(word).ok())
             .collect();
-        facts.may_have_effects = may_have_effects?;
+        properties.may_have_effects = may_have_effects?;
         let order_sensitive = self.numbers()?.iter().copied();
-        facts.order_sensitive = order_sensitive.map(choosing).collect();
-        (facts.users.len() == facts.oversubscribed.len()).then_some(())
+        properties.order_sensitive = order_sensitive.map(choosing).collect();
+        (properties.users.len() == properties.oversubscribed.len()).then_some(())
     }
 
     fn order(&mut self) -> Option<Order> {

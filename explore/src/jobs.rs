@@ -13,8 +13,8 @@ use std::sync::Arc;
 
 use sim_core::{StepKind, Stepper};
 
-use crate::facts::{Facts, SharedLists};
 use crate::odpor::Odpor;
+use crate::properties::{ProgramProperties, SharedLists};
 use crate::wakeup::Trees;
 use crate::walk::Walk;
 use crate::{Collector, End, Event, Halt, Observer, Run, Statistics};
@@ -36,7 +36,7 @@ pub(crate) struct Job {
     pub(crate) thorough: bool,
     /// The most runs.
     pub(crate) runs_max: u64,
-    pub(crate) facts: Arc<Facts>,
+    pub(crate) properties: Arc<ProgramProperties>,
 }
 
 /// One run of a job.
@@ -131,7 +131,7 @@ impl<C: Collector> Observer for RecordingObserver<C> {
 pub(crate) struct Worker<'a, C: Collector> {
     pub(crate) walk: Walk<'a>,
     log: Rc<RefCell<JobLog<C::Observation>>>,
-    facts: Arc<Facts>,
+    properties: Arc<ProgramProperties>,
 }
 
 impl<'a, C: Collector> Worker<'a, C> {
@@ -146,7 +146,7 @@ impl<'a, C: Collector> Worker<'a, C> {
         Self {
             walk,
             log,
-            facts: Arc::default(),
+            properties: Arc::default(),
         }
     }
 
@@ -180,7 +180,7 @@ impl<'a, C: Collector> Worker<'a, C> {
             log.note_users(walk.path.events(), &walk.machine.stepper);
             // What was half done is of no use.
             walk.clear();
-            self.facts = Arc::default();
+            self.properties = Arc::default();
         }
         result
     }
@@ -217,10 +217,10 @@ impl<'a, C: Collector> Worker<'a, C> {
     /// Goes to the leaf. How many of its events the path had already.
     fn go_to(&mut self, job: &Job) -> Result<usize, Halt> {
         let walk = &mut self.walk;
-        if !Arc::ptr_eq(&self.facts, &job.facts) {
+        if !Arc::ptr_eq(&self.properties, &job.properties) {
             walk.clear();
-            walk.machine.facts = (*job.facts).clone();
-            self.facts = Arc::clone(&job.facts);
+            walk.machine.properties = (*job.properties).clone();
+            self.properties = Arc::clone(&job.properties);
         }
         walk.machine.shared_lists.bring_to(&mut walk.machine.lists);
         let known = walk.path.events().iter().zip(&job.path);

@@ -7,8 +7,8 @@
 
 use sim_core::{Choosing, Executed, Footprint, Offer, QueueHead, StepKind, Stepper};
 
-use crate::facts::{Facts, SharedLists};
 use crate::independence::{Lists, OVERSUBSCRIBED};
+use crate::properties::{ProgramProperties, SharedLists};
 use crate::seeded::{Seeded, SeededDefect};
 use crate::{Event, Halt};
 
@@ -17,7 +17,7 @@ use crate::{Event, Halt};
 pub(crate) struct Machine {
     pub(crate) stepper: Stepper,
     pub(crate) lists: Lists,
-    pub(crate) facts: Facts,
+    pub(crate) properties: ProgramProperties,
     /// True if the users of barriers are recorded here; otherwise the thread that sees all runs
     /// records them.
     pub(crate) notes_users: bool,
@@ -53,7 +53,7 @@ impl Machine {
         Self {
             stepper,
             lists: Lists::default(),
-            facts: Facts::default(),
+            properties: ProgramProperties::default(),
             notes_users: true,
             shared_lists: SharedLists::default(),
             units: Vec::new(),
@@ -97,8 +97,8 @@ impl Machine {
             self.places.clear();
             self.places.extend_from_slice(self.stepper.tested());
         }
-        if !self.facts.has_invariants && self.stepper.has_invariants() {
-            self.facts.has_invariants = true;
+        if !self.properties.has_invariants && self.stepper.has_invariants() {
+            self.properties.has_invariants = true;
             return Err(Halt::Again);
         }
         self.note_choosers(executed.footprint)?;
@@ -108,7 +108,7 @@ impl Machine {
         self.note_mutexes(actor, &executed);
         if event.kind == StepKind::BarrierAsyncLock && self.notes_users {
             let size = self.stepper.barrier_size(event.object);
-            if self.facts.note_user(actor, event.object, size) {
+            if self.properties.note_user(actor, event.object, size) {
                 return Err(Halt::Again);
             }
         }
@@ -159,7 +159,7 @@ impl Machine {
             StepKind::TestAny => {
                 object = self.shared_lists.number(&self.places, &mut self.lists);
             }
-            StepKind::BarrierAsyncLock if self.facts.is_oversubscribed(object) => {
+            StepKind::BarrierAsyncLock if self.properties.is_oversubscribed(object) => {
                 detail |= OVERSUBSCRIBED
             }
             _ => {}
@@ -170,7 +170,7 @@ impl Machine {
         );
         let tells_ends = is_test && self.stepper.transfers_last();
         let is_orderless = kind == StepKind::Deliver
-            && match self.facts.chooses(object) {
+            && match self.properties.chooses(object) {
                 Choosing::Never => true,
                 Choosing::Sources => !self.stepper.holds_messages(u32::from(actor)),
                 Choosing::Always => false,
@@ -186,11 +186,11 @@ impl Machine {
             choice,
         };
         if event.has_open_end()
-            && let Some(effects) = self.facts.may_have_effects.get(actor as usize)
+            && let Some(effects) = self.properties.may_have_effects.get(actor as usize)
         {
             event.effects |= effects;
         }
-        if self.facts.has_invariants {
+        if self.properties.has_invariants {
             // Whatever it does, an invariant may look at it.
             event.effects |= Executed::HIDDEN;
         }
@@ -208,14 +208,15 @@ impl Machine {
             }
             _ => return Ok(()),
         };
-        let is_news = |actor: &u32| self.stepper.chooses(*actor) > self.facts.chooses(*actor);
+        let is_news = |actor: &u32| self.stepper.chooses(*actor) > self.properties.chooses(*actor);
         if actors.into_iter().any(|actor| is_news(&actor)) {
             // All that are known by now, so that the search begins anew less often.
             for actor in (0..self.stepper.actors())
                 .filter(is_news)
                 .collect::<Vec<_>>()
             {
-                self.facts.note_chooser(actor, self.stepper.chooses(actor));
+                self.properties
+                    .note_chooser(actor, self.stepper.chooses(actor));
             }
             return Err(Halt::Again);
         }
@@ -230,7 +231,7 @@ impl Machine {
         let is_delivery = executed.footprint.kind == StepKind::Deliver;
         let is_mistaken = self.seeded.is(SeededDefect::LatestCause);
         let is_orderless =
-            || !is_mistaken && self.facts.chooses(self.stepper.sender()) < Choosing::Always;
+            || !is_mistaken && self.properties.chooses(self.stepper.sender()) < Choosing::Always;
         if is_draw || (is_delivery && is_orderless()) {
             let causes = self.stepper.causes().iter();
             self.causes
@@ -244,10 +245,10 @@ impl Machine {
     #[inline]
     fn note_effects(&mut self, event: &Event) -> Result<(), Halt> {
         let effects = event.effects & (Executed::HIDDEN | Executed::ALLOCATES);
-        if effects == 0 || !event.has_open_end() || self.facts.has_invariants {
+        if effects == 0 || !event.has_open_end() || self.properties.has_invariants {
             return Ok(());
         }
-        if self.facts.note_effects(event.actor, effects) {
+        if self.properties.note_effects(event.actor, effects) {
             return Err(Halt::Again);
         }
         Ok(())

@@ -38,7 +38,7 @@ impl Odpor {
     pub(crate) fn new(state: State, walk: &mut Walk<'_>) -> Result<Self, Halt> {
         walk.statistics = state.statistics;
         walk.thorough = state.thorough;
-        walk.machine.facts = state.facts;
+        walk.machine.properties = state.properties;
         state.lists.bring_to(&mut walk.machine.lists);
         walk.machine.shared_lists = state.lists;
         for planned in &state.path {
@@ -73,7 +73,7 @@ impl Odpor {
             path: walk.path.events().to_vec(),
             done: self.done,
             thorough: walk.thorough,
-            facts: walk.machine.facts.clone(),
+            properties: walk.machine.properties.clone(),
             lists: walk.machine.shared_lists.clone(),
             statistics,
         }

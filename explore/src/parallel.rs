@@ -18,9 +18,9 @@ use sim_core::Stepper;
 
 use crate::clock::Stopwatch;
 use crate::drive::Halt;
-use crate::facts::Facts;
 use crate::independence::Lists;
 use crate::jobs::{Job, JobLog, JobResult, RecordingObserver, User, Worker};
+use crate::properties::ProgramProperties;
 use crate::seeded::Seeded;
 use crate::state::State;
 use crate::threads::{Done, Exchange, Threads, do_job, without_bounds, work};
@@ -39,7 +39,7 @@ struct Owner<'a, C: Collector> {
     options: &'a Options,
     collector: &'a mut C,
     lists: Lists,
-    facts: Arc<Facts>,
+    properties: Arc<ProgramProperties>,
     /// Jobs so far.
     jobs: u32,
     /// Number of leaves that are handed out ahead of their turn.
@@ -62,7 +62,7 @@ pub(crate) fn run<C: Collector>(
     let mut look = RecordingObserver::<C>(Rc::clone(&sight));
     let walk = Walk::new(stepper, &own_options, &mut look, watch);
     let mut owner = Owner {
-        facts: Arc::new(state.facts.clone()),
+        properties: Arc::new(state.properties.clone()),
         worker: Worker::new(walk, sight, &exchange.lists),
         state,
         exchange: &exchange,
@@ -123,7 +123,7 @@ impl<C: Collector> Owner<'_, C> {
             done,
             thorough: self.state.thorough,
             runs_max: u64::MAX,
-            facts: Arc::clone(&self.facts),
+            properties: Arc::clone(&self.properties),
         }
     }
 
@@ -134,7 +134,7 @@ impl<C: Collector> Owner<'_, C> {
         let Self {
             state,
             fresh,
-            facts,
+            properties,
             ..
         } = self;
         let (path, thorough) = (&state.path, state.thorough);
@@ -154,7 +154,7 @@ impl<C: Collector> Owner<'_, C> {
                 done: leaf.shared,
                 thorough,
                 runs_max: u64::MAX,
-                facts: Arc::clone(facts),
+                properties: Arc::clone(properties),
             };
             if first.is_none() {
                 first = Some(job.clone());
@@ -197,13 +197,13 @@ impl<C: Collector> Owner<'_, C> {
     fn open(&mut self, done: Done<C::Observation>) -> Result<JobResult<C::Observation>, Halt> {
         match done {
             Done::JobResult(ran) => Ok(ran),
-            Done::Halted(halt, facts, users) => {
+            Done::Halted(halt, properties, users) => {
                 if matches!(halt, Halt::Again) {
                     // The users of barriers are noted here, and one actor too many came first.
                     self.learn(&users)?;
-                    self.state.facts.take_choosers(&facts);
-                    self.state.facts.may_have_effects = facts.may_have_effects;
-                    self.state.facts.has_invariants |= facts.has_invariants;
+                    self.state.properties.take_choosers(&properties);
+                    self.state.properties.may_have_effects = properties.may_have_effects;
+                    self.state.properties.has_invariants |= properties.has_invariants;
                 }
                 Err(halt)
             }
@@ -283,7 +283,7 @@ impl<C: Collector> Owner<'_, C> {
     /// Notes users of barriers.
     fn learn(&mut self, users: &[User]) -> Result<(), Halt> {
         for &(actor, barrier, size) in users {
-            if self.state.facts.note_user(actor, barrier, size) {
+            if self.state.properties.note_user(actor, barrier, size) {
                 return Err(Halt::Again);
             }
         }

@@ -1,6 +1,6 @@
 //! State of an optimal search, from which one thread or several can continue.
 
-use crate::facts::{Facts, SharedLists};
+use crate::properties::{ProgramProperties, SharedLists};
 use crate::wakeup::Trees;
 use crate::walk::Walk;
 use crate::{Event, Statistics};
@@ -15,7 +15,7 @@ pub(crate) struct State {
     pub(crate) done: usize,
     /// True if all races of every run are examined.
     pub(crate) thorough: bool,
-    pub(crate) facts: Facts,
+    pub(crate) properties: ProgramProperties,
     /// The lists of communications that are tested, by their numbers in events.
     pub(crate) lists: SharedLists,
     pub(crate) statistics: Statistics,
@@ -29,7 +29,7 @@ impl State {
             path: Vec::new(),
             done: 0,
             thorough: false,
-            facts: Facts::default(),
+            properties: ProgramProperties::default(),
             lists: SharedLists::default(),
             statistics: Statistics::default(),
         }
@@ -38,7 +38,7 @@ impl State {
     /// The beginning of another search of the same program, after the dependency relation changed.
     pub(crate) fn again(walk: &Walk<'_>) -> Self {
         Self {
-            facts: walk.machine.facts.clone(),
+            properties: walk.machine.properties.clone(),
             lists: walk.machine.shared_lists.clone(),
             statistics: walk.statistics,
             ..Self::new()

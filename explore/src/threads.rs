@@ -15,8 +15,8 @@ use std::time::Duration;
 use sim_core::Stepper;
 
 use crate::clock::Stopwatch;
-use crate::facts::{Facts, SharedLists};
 use crate::jobs::{Job, JobResult, RecordingObserver, User, Worker};
+use crate::properties::{ProgramProperties, SharedLists};
 use crate::walk::Walk;
 use crate::{Collector, Halt, Options};
 
@@ -50,7 +50,7 @@ pub(crate) enum Done<T> {
     JobResult(JobResult<T>),
     /// Its first run ended the search; the facts at that time, and the users of barriers in this
     /// run.
-    Halted(Halt, Facts, Vec<User>),
+    Halted(Halt, ProgramProperties, Vec<User>),
     /// An invariant is broken.
     Panicked(Box<dyn Any + Send>),
 }
@@ -165,8 +165,8 @@ pub(crate) fn do_job<C: Collector>(worker: &mut Worker<'_, C>, job: &Job) -> Don
     match catch_unwind(AssertUnwindSafe(|| worker.run(job))) {
         Ok(Ok(ran)) => Done::JobResult(ran),
         Ok(Err(halt)) => {
-            let facts = worker.walk.machine.facts.clone();
-            Done::Halted(halt, facts, worker.take_users())
+            let properties = worker.walk.machine.properties.clone();
+            Done::Halted(halt, properties, worker.take_users())
         }
         Err(panic) => Done::Panicked(panic),
     }

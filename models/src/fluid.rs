@@ -42,15 +42,15 @@ mod dynamics;
 mod model_kind;
 mod parallel;
 mod resource;
+mod route_cache;
 mod timetable;
-mod ways;
 mod wifi;
 
 use activity::{Activities, Activity, Phase, Place, slowest};
 use dynamics::DynamicState;
 use model_kind::ModelKind;
 use parallel::Task;
-use ways::RouteCache;
+use route_cache::RouteCache;
 use wifi::WifiDecay;
 
 use crate::agenda::LatencyQueue;

@@ -12,9 +12,9 @@
 //! it is the parent process, so all ranks must be on one machine or be given a meeting point.
 //!
 //! The ranks meet over a file: rank 0 opens the meeting point of the run and writes its address and
-//! the secret, for its owner alone, to `$HOME/.simrun/JOB`, or where `SIMRUN_BOOTSTRAP_FILE` says; the
-//! others wait for it. The file is removed when all are there, or when the run ends. One that was
-//! left by a killed job leads nowhere and is waited out.
+//! the secret, for its owner alone, to `$HOME/.simrun/JOB`, or where `SIMRUN_BOOTSTRAP_FILE` says;
+//! the others wait for it. The file is removed when all are there, or when the run ends. One that
+//! was left by a killed job leads nowhere and is waited out.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Write};
@@ -50,8 +50,8 @@ pub const BOOTSTRAP_FILE: &str = "SIMRUN_BOOTSTRAP_FILE";
 
 impl Place {
     /// The file over which the ranks of this job meet, as this process's environment tells. A
-    /// process that starts others in its place hands it on in [`BOOTSTRAP_FILE`], because by themselves
-    /// they might take another process for what makes the job.
+    /// process that starts others in its place hands it on in [`BOOTSTRAP_FILE`], because by
+    /// themselves they might take another process for what makes the job.
     #[must_use]
     pub fn bootstrap_path(&self) -> PathBuf {
         #[expect(

@@ -13,7 +13,7 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use super::auth::{ConnectionPurpose, Handshake, RunSecret, Side};
-use super::auth_listener::PATIENCE;
+use super::auth_listener::HANDSHAKE_TIMEOUT;
 use super::launch_info::LaunchInfo;
 use super::{clock, keepalive};
 
@@ -34,9 +34,9 @@ pub(super) fn pause_after(pause: Option<Duration>) -> Duration {
 ///
 /// # Errors The last failure, with the number of attempts.
 pub(super) fn come(
-    ticket: &LaunchInfo,
+    launch_info: &LaunchInfo,
     startup: Duration,
-    silence: Option<Duration>,
+    keepalive_timeout: Option<Duration>,
 ) -> io::Result<TcpStream> {
     let within = startup * PART.0 / PART.1;
     let deadline_ns = clock::after(within);
@@ -45,9 +45,12 @@ pub(super) fn come(
     loop {
         attempts += 1;
         let left = clock::until(deadline_ns).max(Duration::from_millis(1));
-        let error = match attempt(ticket, left.min(PATIENCE)) {
+        let error = match attempt(launch_info, left.min(HANDSHAKE_TIMEOUT)) {
             Ok(control) => {
-                keepalive::watch(&control, keepalive::Silence::of_rank(silence))?;
+                keepalive::watch(
+                    &control,
+                    keepalive::KeepaliveSettings::of_rank(keepalive_timeout),
+                )?;
                 return Ok(control);
             }
             Err(error) => error,
@@ -67,9 +70,9 @@ pub(super) fn come(
 }
 
 /// Connects once, each step within `patience`.
-pub(super) fn attempt(ticket: &LaunchInfo, patience: Duration) -> io::Result<TcpStream> {
-    let secret = ticket.secret().ok_or(ErrorKind::InvalidData)?;
-    let mut control = TcpStream::connect_timeout(&ticket.coordinator, patience)?;
+pub(super) fn attempt(launch_info: &LaunchInfo, patience: Duration) -> io::Result<TcpStream> {
+    let secret = launch_info.secret().ok_or(ErrorKind::InvalidData)?;
+    let mut control = TcpStream::connect_timeout(&launch_info.coordinator, patience)?;
     control.set_nodelay(true)?;
     control.set_read_timeout(Some(patience))?;
     introduce(&mut control, &secret)?;
@@ -139,13 +142,13 @@ pub(super) mod tests {
         let secret = RunSecret::random().unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        let ticket = LaunchInfo::new((0, 1), (0, 1), address, None, &secret);
+        let launch_info = LaunchInfo::new((0, 1), (0, 1), address, None, &secret);
         thread::scope(|scope| {
             scope.spawn(|| door(&listener, (ConnectionPurpose::Control, &secret), 3));
-            come(&ticket, Duration::from_secs(60), None).unwrap();
+            come(&launch_info, Duration::from_secs(60), None).unwrap();
         });
         drop(listener);
-        let error = come(&ticket, Duration::from_millis(50), None).unwrap_err();
+        let error = come(&launch_info, Duration::from_millis(50), None).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
         assert!(error.to_string().ends_with(" attempts)"), "{error}");
     }
@@ -155,14 +158,14 @@ pub(super) mod tests {
         let secret = RunSecret::random().unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        let ticket = LaunchInfo::new((0, 1), (0, 1), address, None, &secret);
+        let launch_info = LaunchInfo::new((0, 1), (0, 1), address, None, &secret);
         thread::scope(|scope| {
             scope.spawn(|| {
                 let (mut stream, _) = listener.accept().unwrap();
                 stream.read_exact(&mut [0; 24]).unwrap();
                 stream.write_all(&[b'x'; 56]).unwrap();
             });
-            let error = come(&ticket, Duration::from_secs(3600), None).unwrap_err();
+            let error = come(&launch_info, Duration::from_secs(3600), None).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::PermissionDenied);
             assert_eq!(error.to_string(), "peer is not a compatible simrun");
         });

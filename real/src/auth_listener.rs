@@ -1,11 +1,11 @@
 //! A listener and the connections to it that have not authenticated yet.
 //!
-//! A connection has [`PATIENCE`] for its handshake, and costs 56 bytes until then. At most
-//! [`STRANGERS_MAX`] may be in their handshake at once, or as many as an eighth of the descriptors;
-//! for one more, the oldest one of the address that has most of them is closed, so that half-open
-//! connections of some cannot keep others out. A connection that has authenticated leaves the gate
-//! and is never closed by it. An honest process may be closed in its handshake when others come
-//! from its own address: it tries again.
+//! A connection has [`HANDSHAKE_TIMEOUT`] for its handshake, and costs 56 bytes until then. At most
+//! [`HANDSHAKES_MAX`] may be in their handshake at once, or as many as an eighth of the
+//! descriptors; for one more, the oldest one of the address that has most of them is closed, so
+//! that half-open connections of some cannot keep others out. A connection that has authenticated
+//! leaves the gate and is never closed by it. An honest process may be closed in its handshake when
+//! others come from its own address: it tries again.
 //!
 //! Where no descriptor is left for one more, the same one is closed; if there is none, the listener
 //! rests for [`REST`].
@@ -31,10 +31,10 @@ use super::auth::{ConnectionPurpose, Handshake, RunSecret, Side};
 use super::{clock, congestion, descriptors};
 
 /// The time that a handshake may take.
-pub(super) const PATIENCE: Duration = Duration::from_secs(5);
+pub(super) const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Number of strangers may try at once.
-pub(super) const STRANGERS_MAX: usize = 128;
+pub(super) const HANDSHAKES_MAX: usize = 128;
 
 /// Number of connections that are taken from the listener before others get a turn.
 const ACCEPTS_MAX: usize = 64;
@@ -52,7 +52,7 @@ const REST: Duration = Duration::from_millis(100);
 pub(super) struct HandshakeCounters {
     /// Those that said what no process of the run says, or ended before they had authenticated.
     pub failed: u64,
-    /// Those that took longer than [`PATIENCE`].
+    /// Those that took longer than [`HANDSHAKE_TIMEOUT`].
     pub late: u64,
     /// Those that were closed to make room for others.
     pub evicted: u64,
@@ -119,7 +119,7 @@ impl PendingHandshake {
             stream,
             unsent: handshake.take_output(),
             handshake,
-            deadline_ns: clock::after(PATIENCE),
+            deadline_ns: clock::after(HANDSHAKE_TIMEOUT),
             network: network(peer),
         })
     }
@@ -178,14 +178,14 @@ pub(super) struct AuthListener {
     purpose: ConnectionPurpose,
     /// The token of the listener; those of strangers follow.
     first: usize,
-    strangers: Vec<Option<PendingHandshake>>,
+    pending_handshakes: Vec<Option<PendingHandshake>>,
     tally: HandshakeCounters,
     /// Nothing is accepted before that moment.
     rests_until_ns: Option<u64>,
 }
 
 impl AuthListener {
-    /// Opens a gate; it uses the tokens from `first` to `first +` [`STRANGERS_MAX`].
+    /// Opens a gate; it uses the tokens from `first` to `first +` [`HANDSHAKES_MAX`].
     ///
     /// # Errors
     /// If the address cannot be listened at.
@@ -204,7 +204,7 @@ impl AuthListener {
             secret: secret.clone(),
             purpose,
             first,
-            strangers: (0..descriptors::for_strangers(STRANGERS_MAX))
+            pending_handshakes: (0..descriptors::for_pending_handshakes(HANDSHAKES_MAX))
                 .map(|_| None)
                 .collect(),
             tally: HandshakeCounters::default(),
@@ -235,7 +235,7 @@ impl AuthListener {
 
     /// Returns true if an event is its own.
     pub(super) const fn owns(&self, token: Token) -> bool {
-        self.first <= token.0 && token.0 <= self.first + STRANGERS_MAX
+        self.first <= token.0 && token.0 <= self.first + HANDSHAKES_MAX
     }
 
     /// Handles an event; the sockets of those who belong to the run are handed over.
@@ -252,17 +252,17 @@ impl AuthListener {
     }
 
     fn go_on(&mut self, registry: &Registry, place: usize, known: &mut impl FnMut(TcpStream)) {
-        let Some(stranger) = &mut self.strangers[place] else {
+        let Some(pending_handshake) = &mut self.pending_handshakes[place] else {
             return;
         };
-        let progress = stranger.go_on();
+        let progress = pending_handshake.go_on();
         if progress == Progress::Pending {
             return;
         }
-        if let Some(mut stranger) = self.strangers[place].take() {
-            let removed = registry.deregister(&mut stranger.stream);
+        if let Some(mut pending_handshake) = self.pending_handshakes[place].take() {
+            let removed = registry.deregister(&mut pending_handshake.stream);
             if progress == Progress::Known && removed.is_ok() {
-                known(stranger.stream);
+                known(pending_handshake.stream);
             } else {
                 self.tally.failed += 1;
             }
@@ -302,33 +302,43 @@ impl AuthListener {
         stream: (TcpStream, IpAddr),
         known: &mut impl FnMut(TcpStream),
     ) {
-        let stranger = PendingHandshake::new(stream, Side::Accepts, self.purpose, &self.secret);
-        let Ok(mut stranger) = stranger else { return };
-        if self.strangers.iter().all(Option::is_some) {
+        let pending_handshake =
+            PendingHandshake::new(stream, Side::Accepts, self.purpose, &self.secret);
+        let Ok(mut pending_handshake) = pending_handshake else {
+            return;
+        };
+        if self.pending_handshakes.iter().all(Option::is_some) {
             self.evict();
         }
-        let Some(place) = self.strangers.iter().position(Option::is_none) else {
+        let Some(place) = self.pending_handshakes.iter().position(Option::is_none) else {
             return;
         };
         let both = Interest::READABLE | Interest::WRITABLE;
         let token = Token(self.first + 1 + place);
-        if registry.register(&mut stranger.stream, token, both).is_ok() {
-            self.strangers[place] = Some(stranger);
+        if registry
+            .register(&mut pending_handshake.stream, token, both)
+            .is_ok()
+        {
+            self.pending_handshakes[place] = Some(pending_handshake);
             self.go_on(registry, place, known);
         }
     }
 
     /// Closes the oldest connection of the address that has most; false if there is none.
     fn evict(&mut self) -> bool {
-        let all = (0..).zip(&self.strangers);
-        let all = all.filter_map(|(place, stranger)| {
-            let stranger = stranger.as_ref()?;
-            Some((stranger.network, stranger.deadline_ns, place))
+        let all = (0..).zip(&self.pending_handshakes);
+        let all = all.filter_map(|(place, pending_handshake)| {
+            let pending_handshake = pending_handshake.as_ref()?;
+            Some((
+                pending_handshake.network,
+                pending_handshake.deadline_ns,
+                place,
+            ))
         });
         let Some(place) = oldest_of_busiest(all) else {
             return false;
         };
-        self.strangers[place] = None;
+        self.pending_handshakes[place] = None;
         self.tally.evicted += 1;
         true
     }
@@ -336,7 +346,7 @@ impl AuthListener {
     /// Closes those whose time is over; the time until that is to be done again.
     pub(super) fn expire(&mut self, registry: &Registry) -> Option<Duration> {
         let now = clock::monotonic_ns();
-        for place in &mut self.strangers {
+        for place in &mut self.pending_handshakes {
             if place.as_ref().is_some_and(|known| known.deadline_ns <= now) {
                 *place = None;
                 self.tally.late += 1;
@@ -346,7 +356,7 @@ impl AuthListener {
             self.rests_until_ns = None;
             self.look_again(registry);
         }
-        let deadlines = self.strangers.iter().flatten();
+        let deadlines = self.pending_handshakes.iter().flatten();
         let deadlines = deadlines.map(|known| known.deadline_ns);
         let next = deadlines.chain(self.rests_until_ns).min();
         next.map(clock::until)

@@ -45,7 +45,7 @@ struct OutputPipe {
 }
 
 impl Process {
-    /// Starts a process that reads `ticket`; the events of its two pipes have the tokens from
+    /// Starts a process that reads `launch_info`; the events of its two pipes have the tokens from
     /// `first` on.
     ///
     /// # Errors
@@ -53,7 +53,7 @@ impl Process {
     pub(super) fn start(
         command: &[OsString],
         environment: &[(&str, &str)],
-        ticket: &str,
+        launch_info: &str,
         (registry, first): (&Registry, usize),
     ) -> io::Result<Self> {
         let (program, arguments) = command
@@ -84,7 +84,7 @@ impl Process {
         if let Some(mut input) = child.stdin.take() {
             // If it does not read, it will not come, and that is told by name. The pipe holds a
             // ticket without anybody reading.
-            let _ = input.write_all(ticket.as_bytes());
+            let _ = input.write_all(launch_info.as_bytes());
         }
         Ok(Self {
             child,

@@ -22,7 +22,7 @@ use mio::{Events, Interest, Poll, Token, Waker};
 use mpi::connection::ConnectionId;
 
 use super::auth::{ConnectionPurpose, RunSecret};
-use super::auth_listener::{AuthListener, STRANGERS_MAX};
+use super::auth_listener::{AuthListener, HANDSHAKES_MAX};
 use super::control::{self, CoordinatorMessage, RankMessage};
 use super::descendants;
 use super::keepalive::is_silence;
@@ -78,7 +78,7 @@ const CONTROL: Token = Token(1);
 /// The gate's listener and strangers.
 const GATE: usize = 2;
 /// Sockets that are being opened: after the gate, by connection.
-const OWN: usize = GATE + STRANGERS_MAX + 1;
+const OWN: usize = GATE + HANDSHAKES_MAX + 1;
 
 /// The thread's end.
 struct ManagerThread {

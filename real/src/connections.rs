@@ -45,7 +45,7 @@ pub struct Connecting {
     pub is_static: bool,
     /// The time after which a rank, or the coordinator, that does not answer over the network is
     /// lost; `None` for never.
-    pub silence: Option<Duration>,
+    pub keepalive_timeout: Option<Duration>,
     /// The limit of descriptors and the like.
     pub connector: ConnectorSettings,
 }
@@ -590,7 +590,11 @@ impl<C: DataPath> Connections<C> {
         let both = Interest::READABLE | Interest::WRITABLE;
         let token = Token(FIRST_SOCKET + connection as usize);
         stream.set_nodelay(true).ok()?;
-        keepalive::watch(&stream, keepalive::Silence::of_peer(self.how.silence)).ok()?;
+        keepalive::watch(
+            &stream,
+            keepalive::KeepaliveSettings::of_peer(self.how.keepalive_timeout),
+        )
+        .ok()?;
         if !C::CARRIES {
             self.congestion_controls.extend(congestion::of(&stream));
         }

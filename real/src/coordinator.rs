@@ -14,10 +14,10 @@ use mio::net::TcpStream;
 use mio::{Interest, Registry, Token};
 
 use super::auth::{ConnectionPurpose, RunSecret};
-use super::auth_listener::{AuthListener, HandshakeCounters, STRANGERS_MAX};
+use super::auth_listener::{AuthListener, HANDSHAKES_MAX, HandshakeCounters};
 use super::clock;
 use super::control::{self, CoordinatorMessage, RankMessage, RankReport};
-use super::keepalive::{Silence, is_silence, watch};
+use super::keepalive::{KeepaliveSettings, is_silence, watch};
 
 /// From the moment at which all are here to the start: the message about it arrives meanwhile.
 const LEAD: Duration = Duration::from_millis(5);
@@ -66,14 +66,14 @@ pub(super) struct Coordinator {
     members: Vec<Member>,
     start_ns: Option<u64>,
     /// The time after which a rank that does not answer over the network is lost.
-    silence: Option<Duration>,
+    keepalive_timeout: Option<Duration>,
     /// Mistake of a process that connected.
     complaint: Option<String>,
 }
 
 impl Coordinator {
     /// Opens the meeting point for so many ranks, which are lost when they do not answer for
-    /// `silence`; it uses all tokens from `first` on.
+    /// `keepalive_timeout`; it uses all tokens from `first` on.
     ///
     /// # Errors
     /// If the address cannot be listened at.
@@ -82,18 +82,18 @@ impl Coordinator {
         first: usize,
         address: SocketAddr,
         (size, revision): (u32, &str),
-        silence: Option<Duration>,
+        keepalive_timeout: Option<Duration>,
         secret: &RunSecret,
     ) -> io::Result<Self> {
         Ok(Self {
             registry: registry.try_clone()?,
             gate: AuthListener::open(registry, first, address, ConnectionPurpose::Control, secret)?,
             controls: BTreeMap::new(),
-            next: first + STRANGERS_MAX + 1,
+            next: first + HANDSHAKES_MAX + 1,
             revision: revision.to_owned(),
             members: (0..size).map(|_| Member::default()).collect(),
             start_ns: None,
-            silence,
+            keepalive_timeout,
             complaint: None,
         })
     }
@@ -117,7 +117,7 @@ impl Coordinator {
     }
 
     /// The connections that have not authenticated.
-    pub(super) const fn strangers(&self) -> HandshakeCounters {
+    pub(super) const fn pending_handshakes(&self) -> HandshakeCounters {
         self.gate.tally()
     }
 
@@ -147,7 +147,12 @@ impl Coordinator {
         self.gate
             .handle(&self.registry, event, &mut |stream| known.push(stream));
         for mut stream in known {
-            if watch(&stream, Silence::of_coordinator(self.silence)).is_err() {
+            if watch(
+                &stream,
+                KeepaliveSettings::of_coordinator(self.keepalive_timeout),
+            )
+            .is_err()
+            {
                 continue;
             }
             let both = Interest::READABLE | Interest::WRITABLE;

@@ -36,7 +36,7 @@ pub(super) fn check_rank(others: u32) -> io::Result<()> {
 
 /// Number of connections that may be in their handshake at a door, of at most `most`: an eighth of
 /// the descriptors, so that those of the run, and of the program, are there whoever else connects.
-pub(super) fn for_strangers(most: usize) -> usize {
+pub(super) fn for_pending_handshakes(most: usize) -> usize {
     let allowed = getrlimit(Resource::Nofile).current;
     allowed.map_or(most, |allowed| {
         usize::try_from(allowed / 8).map_or(most, |part| part.clamp(1, most))

@@ -132,6 +132,6 @@ pub fn handshake(bytes: &[u8]) {
 }
 
 /// A ticket.
-pub fn ticket(bytes: &[u8]) {
+pub fn launch_info(bytes: &[u8]) {
     let _ = launch_info::LaunchInfo::read(bytes);
 }

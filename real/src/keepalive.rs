@@ -21,7 +21,7 @@ use std::time::Duration;
 
 /// Limits of silence.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Silence {
+pub(super) struct KeepaliveSettings {
     /// The time after which the other side counts as gone; `None` for never.
     after: Option<Duration>,
     /// Data that is not acknowledged ends the connection, too.
@@ -34,7 +34,7 @@ pub(super) fn spread(after: Duration) -> Duration {
     (after / 5).max(Duration::from_secs(1))
 }
 
-impl Silence {
+impl KeepaliveSettings {
     /// That of a rank, as its coordinator sees it.
     pub(super) const fn of_coordinator(after: Option<Duration>) -> Self {
         let limits_data = true;
@@ -75,9 +75,12 @@ pub(super) fn is_silence(error: &io::Error) -> bool {
 /// # Errors
 /// If the system refuses.
 #[cfg(target_os = "linux")]
-pub(super) fn watch(socket: impl std::os::fd::AsFd, silence: Silence) -> io::Result<()> {
+pub(super) fn watch(
+    socket: impl std::os::fd::AsFd,
+    keepalive_timeout: KeepaliveSettings,
+) -> io::Result<()> {
     use rustix::net::sockopt;
-    let Some(after) = silence.after else {
+    let Some(after) = keepalive_timeout.after else {
         return Ok(());
     };
     let idle = spread(after);
@@ -89,7 +92,7 @@ pub(super) fn watch(socket: impl std::os::fd::AsFd, silence: Silence) -> io::Res
     sockopt::set_tcp_keepintvl(&socket, interval)?;
     sockopt::set_tcp_keepcnt(&socket, u32::try_from(probes).unwrap_or(127).clamp(1, 127))?;
     sockopt::set_socket_keepalive(&socket, true)?;
-    if silence.limits_data {
+    if keepalive_timeout.limits_data {
         let limit = u32::try_from(after.as_millis()).unwrap_or(u32::MAX);
         sockopt::set_tcp_user_timeout(&socket, limit)?;
     }
@@ -101,7 +104,10 @@ pub(super) fn watch(socket: impl std::os::fd::AsFd, silence: Silence) -> io::Res
 /// # Errors
 /// If the system refuses.
 #[cfg(not(target_os = "linux"))]
-pub(super) fn watch(socket: impl std::os::fd::AsFd, silence: Silence) -> io::Result<()> {
-    rustix::net::sockopt::set_socket_keepalive(&socket, silence.after.is_some())?;
+pub(super) fn watch(
+    socket: impl std::os::fd::AsFd,
+    keepalive_timeout: KeepaliveSettings,
+) -> io::Result<()> {
+    rustix::net::sockopt::set_socket_keepalive(&socket, keepalive_timeout.after.is_some())?;
     Ok(())
 }

@@ -79,7 +79,7 @@ pub struct LaunchOptions {
     /// Time that they may take to come.
     pub arrival: Duration,
     /// The time after which a rank that does not answer over the network is lost; `None` for never.
-    pub silence: Option<Duration>,
+    pub keepalive_timeout: Option<Duration>,
     /// Time that the run may take from its start on.
     pub until: Option<Duration>,
     /// Reaction to the death of a rank.

@@ -73,11 +73,11 @@ impl LaunchInfo {
     pub fn read(input: impl BufRead) -> io::Result<Self> {
         let mut line = String::new();
         input.take(LENGTH_MAX).read_line(&mut line)?;
-        let ticket: Self = serde_json::from_str(&line)?;
-        if ticket.rank >= ticket.size || ticket.secret().is_none() {
+        let launch_info: Self = serde_json::from_str(&line)?;
+        if launch_info.rank >= launch_info.size || launch_info.secret().is_none() {
             return Err(ErrorKind::InvalidData.into());
         }
-        Ok(ticket)
+        Ok(launch_info)
     }
 }
 
@@ -89,10 +89,10 @@ mod tests {
     fn a_ticket_is_read_as_it_was_written_and_nothing_else_is() {
         let secret = RunSecret::random().unwrap();
         let address = "127.0.0.1:4000".parse().unwrap();
-        let ticket = LaunchInfo::new((1, 2), (1, 2), address, Some(7), &secret);
-        let line = ticket.to_line();
-        assert_eq!(LaunchInfo::read(line.as_bytes()).unwrap(), ticket);
-        assert_eq!(ticket.secret(), Some(secret));
+        let launch_info = LaunchInfo::new((1, 2), (1, 2), address, Some(7), &secret);
+        let line = launch_info.to_line();
+        assert_eq!(LaunchInfo::read(line.as_bytes()).unwrap(), launch_info);
+        assert_eq!(launch_info.secret(), Some(secret));
         let wrong = [
             String::new(),
             "{}\n".to_owned(),

@@ -124,7 +124,7 @@ impl<'a> Launcher<'a> {
             PIPES + 2 * launch.starts.processes().len(),
             launch.listen,
             (launch.starts.size()?, &launch.revision),
-            launch.silence,
+            launch.keepalive_timeout,
             secret,
         );
         let coordinator = coordinator
@@ -164,10 +164,10 @@ impl<'a> Launcher<'a> {
         for (rank, start) in (0..).zip(self.launch.starts.processes()) {
             let place = (start.local_rank, start.local_size);
             let parent = start.is_child.then(std::process::id);
-            let ticket = LaunchInfo::new((rank, size), place, address, parent, &self.secret);
+            let launch_info = LaunchInfo::new((rank, size), place, address, parent, &self.secret);
             let variables = [(launch_info::VARIABLE, launch_info::ON_INPUT)];
             let at = (self.poll.registry(), PIPES + 2 * self.processes.len());
-            let process = Process::start(&start.command, &variables, &ticket.to_line(), at);
+            let process = Process::start(&start.command, &variables, &launch_info.to_line(), at);
             self.processes.push(process.map_err(|error| {
                 let program = start
                     .command
@@ -262,8 +262,8 @@ impl<'a> Launcher<'a> {
     /// Returns the time that others have to say what they know, or to be noticed as silent.
     fn grace(&self, failure: &RealFailure) -> Duration {
         let is_silent = self.coordinator.members()[failure.rank as usize].is_silent;
-        let silence = self.launch.silence.filter(|_| is_silent);
-        GRACE + silence.map_or(Duration::ZERO, keepalive::spread)
+        let keepalive_timeout = self.launch.keepalive_timeout.filter(|_| is_silent);
+        GRACE + keepalive_timeout.map_or(Duration::ZERO, keepalive::spread)
     }
 
     /// Names the other silent ranks, too: it is the network that failed, or their hosts.
@@ -283,8 +283,8 @@ impl<'a> Launcher<'a> {
     /// Returns what is wrong with the ranks that connected, besides that some did not.
     fn complaint(&self) -> Option<String> {
         let complaint = self.coordinator.complaint().map(str::to_owned);
-        let strangers = Some(self.coordinator.strangers().to_string());
-        let all = complaint.into_iter().chain(strangers);
+        let pending_handshakes = Some(self.coordinator.pending_handshakes().to_string());
+        let all = complaint.into_iter().chain(pending_handshakes);
         let all: Vec<String> = all.filter(|text| !text.is_empty()).collect();
         (!all.is_empty()).then(|| all.join("; "))
     }
@@ -439,7 +439,11 @@ impl<'a> Launcher<'a> {
         let elapsed = self.coordinator.start_ns().map(clock::seconds_since);
         let message = match status {
             _ if member.is_silent => {
-                let seconds = self.launch.silence.unwrap_or_default().as_secs_f64();
+                let seconds = self
+                    .launch
+                    .keepalive_timeout
+                    .unwrap_or_default()
+                    .as_secs_f64();
                 format!("no answer from it over the network for {seconds} s")
             }
             Some(status) if member.arrived => describe(status),

@@ -10,9 +10,9 @@ use run::Program;
 use super::allocation::{BootstrapFile, LOOK_INTERVAL, Place};
 use super::arrival::{attempt, come};
 use super::auth::RunSecret;
-use super::auth_listener::PATIENCE;
+use super::auth_listener::HANDSHAKE_TIMEOUT;
 use super::clock;
-use super::keepalive::{Silence, watch};
+use super::keepalive::{KeepaliveSettings, watch};
 use super::launch::{LaunchOptions, OutputListener};
 use super::launch_info::LaunchInfo;
 use super::launcher::Launcher;
@@ -50,16 +50,16 @@ pub fn run_in_allocation(
     };
     let file = BootstrapFile::of(place, variable);
     if place.rank > 0 {
-        let (ticket, control) = meet(place, &file, &launch)?;
-        return be(program, options, &ticket, (control, Some("rank 0")));
+        let (launch_info, control) = meet(place, &file, &launch)?;
+        return be(program, options, &launch_info, (control, Some("rank 0")));
     }
     let secret = RunSecret::random()?;
     let path = file.path().to_owned();
     let address = host(launch, file, &secret, tell)?;
     let address = address.recv().map_err(io::Error::other)??;
-    let ticket = ticket(place, address, &secret);
-    let control = come(&ticket, options.startup, None)?;
-    if let Err(error) = be(program, options, &ticket, (control, None)) {
+    let launch_info = launch_info(place, address, &secret);
+    let control = come(&launch_info, options.startup, None)?;
+    if let Err(error) = be(program, options, &launch_info, (control, None)) {
         // This process ends before its coordinator has removed it.
         let _ = std::fs::remove_file(path);
         return Err(error);
@@ -70,7 +70,7 @@ pub fn run_in_allocation(
     }
 }
 
-fn ticket(place: &Place, address: std::net::SocketAddr, secret: &RunSecret) -> LaunchInfo {
+fn launch_info(place: &Place, address: std::net::SocketAddr, secret: &RunSecret) -> LaunchInfo {
     let local = (place.local_rank, place.local_size);
     LaunchInfo::new((place.rank, place.size), local, address, None, secret)
 }
@@ -130,12 +130,15 @@ fn meet(
         if let Some(meeting) = file.read()?
             && let Some(secret) = RunSecret::from_hex(&meeting.secret)
         {
-            let ticket = ticket(place, meeting.address, &secret);
+            let launch_info = launch_info(place, meeting.address, &secret);
             let left = clock::until(deadline_ns).max(LOOK_INTERVAL);
-            match attempt(&ticket, left.min(PATIENCE)) {
+            match attempt(&launch_info, left.min(HANDSHAKE_TIMEOUT)) {
                 Ok(control) => {
-                    watch(&control, Silence::of_rank(launch.silence))?;
-                    return Ok((ticket, control));
+                    watch(
+                        &control,
+                        KeepaliveSettings::of_rank(launch.keepalive_timeout),
+                    )?;
+                    return Ok((launch_info, control));
                 }
                 Err(error) => {
                     problem = format!("no coordinator of this run at {}: {error}", meeting.address);

@@ -20,7 +20,7 @@ use mpi::connection::ConnectionId;
 
 use super::arrival::{closed, pause_after};
 use super::auth::{ConnectionPurpose, RunSecret, Side};
-use super::auth_listener::{PATIENCE, PendingHandshake, Progress, is_exhausted};
+use super::auth_listener::{HANDSHAKE_TIMEOUT, PendingHandshake, Progress, is_exhausted};
 use super::{clock, congestion};
 
 /// An authenticated socket, or the last reason why there is none.
@@ -139,7 +139,7 @@ impl Openings {
         let token = Token(self.first + connection as usize);
         let opening = self.all.get_mut(&connection)?;
         opening.attempts += 1;
-        opening.until_ns = clock::after(PATIENCE).min(opening.deadline_ns);
+        opening.until_ns = clock::after(HANDSHAKE_TIMEOUT).min(opening.deadline_ns);
         let both = Interest::READABLE | Interest::WRITABLE;
         let stream = congestion::connect(opening.address, self.congestion.as_deref());
         let registered = stream.and_then(|mut stream| {
@@ -170,21 +170,21 @@ impl Openings {
             return Ok(None);
         }
         let (purpose, peer) = (ConnectionPurpose::Rank(opening.peer), opening.address.ip());
-        let mut stranger = match std::mem::replace(&mut opening.stage, Stage::Waiting) {
+        let mut pending_handshake = match std::mem::replace(&mut opening.stage, Stage::Waiting) {
             Stage::Waiting => return Ok(None),
             Stage::Connecting(stream) => {
                 PendingHandshake::new((stream, peer), Side::Connects, purpose, &self.secret)?
             }
-            Stage::Handshake(stranger) => stranger,
+            Stage::Handshake(pending_handshake) => pending_handshake,
         };
-        match stranger.go_on() {
+        match pending_handshake.go_on() {
             Progress::Pending => {
-                opening.stage = Stage::Handshake(stranger);
+                opening.stage = Stage::Handshake(pending_handshake);
                 Ok(None)
             }
             Progress::Known => {
-                registry.deregister(&mut stranger.stream)?;
-                Ok(Some(stranger.stream))
+                registry.deregister(&mut pending_handshake.stream)?;
+                Ok(Some(pending_handshake.stream))
             }
             Progress::Gone => Err(closed()),
         }

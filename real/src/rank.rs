@@ -111,17 +111,22 @@ pub struct RankOptions {
 pub fn run_rank(
     program: &dyn Program,
     options: &RankOptions,
-    ticket: &LaunchInfo,
+    launch_info: &LaunchInfo,
 ) -> io::Result<bool> {
-    os::die_with_parent(ticket.parent)?;
-    let coordinator = ticket.coordinator;
-    let silence = options.connecting.silence;
-    let control = come(ticket, options.startup, silence).map_err(|error| {
+    os::die_with_parent(launch_info.parent)?;
+    let coordinator = launch_info.coordinator;
+    let keepalive_timeout = options.connecting.keepalive_timeout;
+    let control = come(launch_info, options.startup, keepalive_timeout).map_err(|error| {
         let text = format!("cannot connect to the launcher at {coordinator}: {error}");
         io::Error::new(error.kind(), text)
     })?;
-    let finished = be(program, options, ticket, (control, Some("the launcher")));
-    if ticket.parent.is_none() {
+    let finished = be(
+        program,
+        options,
+        launch_info,
+        (control, Some("the launcher")),
+    );
+    if launch_info.parent.is_none() {
         // The launcher is on another machine and cannot.
         Spared::default().end_others();
     }
@@ -133,34 +138,34 @@ pub fn run_rank(
 pub(super) fn be(
     program: &dyn Program,
     options: &RankOptions,
-    ticket: &LaunchInfo,
+    launch_info: &LaunchInfo,
     (control, coordinator): (TcpStream, Option<&str>),
 ) -> io::Result<bool> {
-    let secret = ticket.secret().ok_or(ErrorKind::InvalidData)?;
+    let secret = launch_info.secret().ok_or(ErrorKind::InvalidData)?;
     descendants::adopt();
     if options.bind_to_core {
-        os::pin(ticket.local_rank)?;
+        os::pin(launch_info.local_rank)?;
     }
     // Others reach this rank where it reaches the coordinator: by the loopback if that is on the
     // loopback.
     let address = SocketAddr::new(control.local_addr()?.ip(), 0);
     let poll = Poll::new()?;
     let waker = Arc::new(mio::Waker::new(poll.registry(), WAKE)?);
-    let refusal = refusal(options, ticket);
+    let refusal = refusal(options, launch_info);
     let congestion = options.backend.congestion().filter(|_| refusal.is_none());
     let doors = Doors {
-        rank: ticket.rank,
+        rank: launch_info.rank,
         address,
         congestion: congestion.map(str::to_owned),
         within: options.startup,
-        coordinator: coordinator.map(|name| format!("{name} at {}", ticket.coordinator)),
+        coordinator: coordinator.map(|name| format!("{name} at {}", launch_info.coordinator)),
     };
     let (manager, address) =
         connection_manager::start(control, doors, &secret, Arc::clone(&waker))?;
     let host = os::host_name();
     manager.order(ManagerCommand::Tell(RankMessage::Here {
-        rank: ticket.rank,
-        size: ticket.size,
+        rank: launch_info.rank,
+        size: launch_info.size,
         card: address.to_string(),
         host: host.clone(),
         boot: clock::boot(),
@@ -173,8 +178,8 @@ pub(super) fn be(
     }
     let (cards, clock) = begin(&manager)?;
     let me = RankIdentity {
-        rank: ticket.rank,
-        size: ticket.size,
+        rank: launch_info.rank,
+        size: launch_info.size,
         host,
         settings: settings(options),
         compute: options.compute,
@@ -184,7 +189,7 @@ pub(super) fn be(
         print: options.print,
     };
     let local = Rc::new(Local::new(me, clock));
-    let oversubscribed = ticket.local_size as usize > os::cores();
+    let oversubscribed = launch_info.local_size as usize > os::cores();
     let parts = (poll, waker, manager, cards, oversubscribed);
     match &options.backend {
         Backend::Tcp { .. } => live(program, options, &local, parts, SocketDataPath),
@@ -208,12 +213,12 @@ pub(super) fn be(
 }
 
 /// Why this rank failed to start, as far as that is known before it has met the others.
-fn refusal(options: &RankOptions, ticket: &LaunchInfo) -> Option<String> {
+fn refusal(options: &RankOptions, launch_info: &LaunchInfo) -> Option<String> {
     let congestion = options.backend.congestion();
     let congestion = congestion.and_then(|name| congestion_control(Some(name)).err());
     // On demand, a rank may never be connected with more than one.
     let others = if options.connecting.is_static {
-        ticket.size - 1
+        launch_info.size - 1
     } else {
         1
     };
@@ -405,7 +410,7 @@ mod tests {
                 listen: "127.0.0.1:0".parse().unwrap(),
                 revision: "1".to_owned(),
                 arrival: STARTUP,
-                silence: None,
+                keepalive_timeout: None,
                 until: None,
                 // Nor is it lost to others that could go on.
                 on_loss: FailurePolicy::Notify,
@@ -432,9 +437,15 @@ mod tests {
             print: OutputMode::Now,
             revision: "1".to_owned(),
         };
-        let ticket = LaunchInfo::new((0, 1), (0, 1), address.recv().unwrap(), None, &secret);
-        let control = come(&ticket, STARTUP, None).unwrap();
-        let error = be(&Nothing, &options, &ticket, (control, Some("the launcher"))).unwrap_err();
+        let launch_info = LaunchInfo::new((0, 1), (0, 1), address.recv().unwrap(), None, &secret);
+        let control = come(&launch_info, STARTUP, None).unwrap();
+        let error = be(
+            &Nothing,
+            &options,
+            &launch_info,
+            (control, Some("the launcher")),
+        )
+        .unwrap_err();
         (error.to_string(), launcher.join().unwrap())
     }
 

@@ -25,12 +25,12 @@ pub struct StartupArgs {
     #[arg(
         long,
         value_name = "TIME",
-        value_parser = silence,
+        value_parser = keepalive_timeout,
         default_value = "10s",
         verbatim_doc_comment,
         help_heading = "Launch"
     )]
-    pub network_timeout: Silence,
+    pub network_timeout: KeepaliveSettings,
 
     /// Address on which ranks connect: an IP address, or host (the address of this
     /// machine's name) [default: loopback, for ranks on this machine]
@@ -51,8 +51,8 @@ impl StartupArgs {
     }
 
     /// Returns the time that a rank may be silent; `None` for ever.
-    pub fn silence(&self) -> Option<Duration> {
-        let Silence(after) = &self.network_timeout;
+    pub fn keepalive_timeout(&self) -> Option<Duration> {
+        let KeepaliveSettings(after) = &self.network_timeout;
         after
             .as_ref()
             .map(|after| Duration::from_secs_f64(after.as_secs()))
@@ -66,7 +66,7 @@ impl StartupArgs {
 
     /// The same on a command line.
     pub fn as_arguments(&self) -> Vec<OsString> {
-        let Silence(after) = &self.network_timeout;
+        let KeepaliveSettings(after) = &self.network_timeout;
         let after = after
             .as_ref()
             .map_or("never".to_owned(), ToString::to_string);
@@ -84,17 +84,17 @@ impl StartupArgs {
 
 /// The value of `--network-timeout`.
 #[derive(Clone, Debug)]
-pub struct Silence(Option<units::Duration>);
+pub struct KeepaliveSettings(Option<units::Duration>);
 
-fn silence(text: &str) -> Result<Silence, String> {
+fn keepalive_timeout(text: &str) -> Result<KeepaliveSettings, String> {
     if text == "never" {
-        return Ok(Silence(None));
+        return Ok(KeepaliveSettings(None));
     }
     let after: units::Duration = text.parse().map_err(|error| format!("{error}"))?;
     if !(1.0..=3600.0).contains(&after.as_secs()) {
         return Err("expected never, or a time from 1s to 3600s".to_owned());
     }
-    Ok(Silence(Some(after)))
+    Ok(KeepaliveSettings(Some(after)))
 }
 
 /// Returns the value of `--listen`.

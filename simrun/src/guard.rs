@@ -4,10 +4,10 @@
 //! notices a program that ends the process (`std::process::exit`), that forks and lets the child
 //! return, that closes standard output, for which there is no memory, or that keeps the processor:
 //! if it has not given control back [`GRACE`] after Ctrl-C or the end of the real time, or the run
-//! has not stopped by itself [`PATIENCE`] after that, a thread ends the process with the record
-//! written. It names the rank whose program was running. It does not notice `_exit`, `execve` and
-//! signals that kill; a rank that closes standard output is not named, since nobody looks after
-//! each step.
+//! has not stopped by itself [`HANDSHAKE_TIMEOUT`] after that, a thread ends the process with the
+//! record written. It names the rank whose program was running. It does not notice `_exit`,
+//! `execve` and signals that kill; a rank that closes standard output is not named, since nobody
+//! looks after each step.
 //!
 //! Nothing here reaches into a kernel: kernels tell their [`Progress`], and a flag stops them.
 
@@ -28,7 +28,7 @@ mod forks;
 mod streams;
 
 pub(crate) use cause::{Cause, Stopped};
-use cause::{ENDED, GRACE, PATIENCE};
+use cause::{ENDED, GRACE, HANDSHAKE_TIMEOUT};
 use forks::Family;
 pub(crate) use forks::is_child;
 use streams::stdout_identity;
@@ -279,7 +279,7 @@ impl State {
                 && !rests
             {
                 let busy = self.busy();
-                if busy.is_some() || now >= since + PATIENCE {
+                if busy.is_some() || now >= since + HANDSHAKE_TIMEOUT {
                     self.give_up(cause, busy);
                 }
             }

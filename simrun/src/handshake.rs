@@ -26,7 +26,7 @@ const ARGUMENT: &str = "--simrun-handshake";
 const ANSWER: &str = "simrun-program ";
 
 /// Time that a program has for its answer: much more than a start takes on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(10);
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Largest number of bytes read of an answer.
 const LENGTH_MAX: u64 = 4096;
@@ -78,7 +78,7 @@ pub(crate) fn version(program: &Path) -> Result<String, String> {
     let _ = child.kill();
     let signal = child.wait().ok().and_then(|status| status.signal());
     let Some(line) = line else {
-        let seconds = PATIENCE.as_secs();
+        let seconds = HANDSHAKE_TIMEOUT.as_secs();
         return Err(stranger(&format!("did not answer within {seconds} s"), ""));
     };
     match (line.strip_prefix(ANSWER).map(str::trim_end), signal) {
@@ -113,7 +113,7 @@ fn first_line(child: &mut Child) -> Option<String> {
         let _ = BufReader::new(stdout.take(LENGTH_MAX)).read_until(b'\n', &mut line);
         let _ = sender.send(String::from_utf8_lossy(&line).into_owned());
     });
-    receiver.recv_timeout(PATIENCE).ok()
+    receiver.recv_timeout(HANDSHAKE_TIMEOUT).ok()
 }
 
 /// The version without its revision.

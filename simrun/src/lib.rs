@@ -63,8 +63,8 @@ mod size;
 pub mod status;
 mod summary;
 pub mod tcp_args;
+pub mod transport_args;
 pub mod verbs_args;
-pub mod way;
 
 pub use allocator::Allocator;
 pub use app::App;

@@ -22,8 +22,8 @@ use run::{Folder, Program, RankMap, SendMode};
 use crate::args::{Format, OutputArgs, PrefixArgs, RecordArgs, ranks, send_mode};
 use crate::arrival_args::StartupArgs;
 use crate::tcp_args::TcpArgs;
+use crate::transport_args::{self, Network};
 use crate::verbs_args::{NO_VERBS, VerbsArgs};
-use crate::way::{self, Network};
 use crate::{REVISION, entry, status, summary};
 
 /// Meanings of the exit statuses, for the end of help texts.
@@ -250,7 +250,7 @@ pub(crate) fn run(
     if std::env::var_os(real::RANK_VARIABLE).is_some() {
         return be_rank(program, args);
     }
-    match way::placed(args.ranks) {
+    match transport_args::placed(args.ranks) {
         Ok(Some(place)) => be_placed(name, program, (args, arguments), &place),
         Ok(None) => launch(name, args, arguments),
         Err(wrong) => status::refuse(wrong),
@@ -267,16 +267,16 @@ fn check(args: &RealArgs) -> Result<(), String> {
 }
 
 fn be_rank(program: &dyn Program, args: &RealArgs) -> ExitCode {
-    let ticket = match LaunchInfo::read(io::stdin().lock()) {
-        Ok(ticket) => ticket,
+    let launch_info = match LaunchInfo::read(io::stdin().lock()) {
+        Ok(launch_info) => launch_info,
         Err(error) => {
             return status::refuse(format_args!(
                 "no launch information on standard input: the launcher of a run starts this command: {error}"
             ));
         }
     };
-    let finished = real::run_rank(program, &options(args, false), &ticket);
-    ended(ticket.rank, finished)
+    let finished = real::run_rank(program, &options(args, false), &launch_info);
+    ended(launch_info.rank, finished)
 }
 
 /// The status of a process that was a rank.
@@ -317,7 +317,7 @@ fn options(args: &RealArgs, prefix: bool) -> RankOptions {
         wait: args.wait.into(),
         connecting: Connecting {
             is_static: args.connect == ConnectArg::Static,
-            silence: args.arrival.silence(),
+            keepalive_timeout: args.arrival.keepalive_timeout(),
             ..Connecting::default()
         },
         startup: args.arrival.patience(),
@@ -361,7 +361,7 @@ fn settings(args: &RealArgs, starts: LaunchMode, ours: bool) -> Result<LaunchOpt
         listen: args.arrival.address(),
         revision: REVISION.to_owned(),
         arrival: args.arrival.patience(),
-        silence: args.arrival.silence(),
+        keepalive_timeout: args.arrival.keepalive_timeout(),
         until: args
             .until
             .as_ref()
@@ -431,7 +431,7 @@ fn starts(name: &str, args: &RealArgs, arguments: &[OsString]) -> Result<LaunchM
     let ssh = args
         .remote_shell
         .clone()
-        .unwrap_or_else(|| ssh(args.arrival.silence()));
+        .unwrap_or_else(|| ssh(args.arrival.keepalive_timeout()));
     let ssh: Vec<OsString> = ssh.split_whitespace().map(OsString::from).collect();
     if ssh.is_empty() {
         return Err("--remote-shell is empty: expected a command, such as ssh".to_owned());
@@ -441,13 +441,13 @@ fn starts(name: &str, args: &RealArgs, arguments: &[OsString]) -> Result<LaunchM
 }
 
 /// The command for ranks on hosts that ends when the host is silent for that time.
-fn ssh(silence: Option<Duration>) -> String {
+fn ssh(keepalive_timeout: Option<Duration>) -> String {
     const COUNT: u32 = 2;
     let plain = "ssh -o BatchMode=yes";
-    let Some(silence) = silence else {
+    let Some(keepalive_timeout) = keepalive_timeout else {
         return plain.to_owned();
     };
-    let interval = (silence / COUNT).as_secs().max(1);
+    let interval = (keepalive_timeout / COUNT).as_secs().max(1);
     format!("{plain} -o ServerAliveInterval={interval} -o ServerAliveCountMax={COUNT}")
 }
 

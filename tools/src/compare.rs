@@ -11,12 +11,12 @@ use clap::Args;
 use files::{Output, OutputError};
 use real::{BOOTSTRAP_FILE, Place, congestion_control};
 use validation::{
-    Comparison, Facts, Measurements, RoundTimes, add_run, common_factor, read, read_rounds,
-    reference_times, rounds_as_csv, text_digest, write_comparison,
+    Comparison, Measurements, RoundTimes, SampleMetadata, add_run, common_factor, read,
+    read_rounds, reference_times, rounds_as_csv, text_digest, write_comparison,
 };
 
 use simrun::args::Format;
-use simrun::way::{self, Network, TransportArgs};
+use simrun::transport_args::{self, Network, TransportArgs};
 use simrun::{Size, package, status};
 
 use crate::limits::{Limit, missed};
@@ -153,7 +153,7 @@ fn plan(command: &CompareCommand) -> Result<Plan<'_>, String> {
     check_outputs(command).map_err(|error| error.to_string())?;
     let place = match &command.measured_times {
         Some(_) => None,
-        None => way::placed(command.ranks)?,
+        None => transport_args::placed(command.ranks)?,
     };
     let ranks = command.ranks.or(place.as_ref().map(|place| place.size));
     let ranks = ranks.ok_or("no number of ranks: expected -n N, such as -n 2")?;
@@ -197,7 +197,7 @@ fn check_outputs(command: &CompareCommand) -> Result<(), OutputError> {
 fn compared(plan: &Plan<'_>) -> Result<Comparison, String> {
     let command = plan.command;
     let platform = text_of(&command.platform)?;
-    let facts = Facts::read(&platform);
+    let metadata = SampleMetadata::read(&platform);
     let predicted = predicted(plan)?;
     let predictions = rounds_as_csv(&predicted);
     keep(command, KEPT[0], &predictions)?;
@@ -207,20 +207,20 @@ fn compared(plan: &Plan<'_>) -> Result<Comparison, String> {
             let rounds = read_rounds(&path.display().to_string(), &text);
             (
                 rounds.map_err(|error| error.to_string())?,
-                references_of(&Facts::read(&text)),
+                references_of(&SampleMetadata::read(&text)),
             )
         }
         None => measured(plan)?,
     };
-    let factor = common_factor(&references_of(&facts), &now);
-    let mut comparison = Comparison::new(&predicted, &measured, factor, facts.number("band_90"));
+    let factor = common_factor(&references_of(&metadata), &now);
+    let mut comparison = Comparison::new(&predicted, &measured, factor, metadata.number("band_90"));
     comparison.notes.push(format!(
         "digests: predictions {}, platform {}",
         text_digest(&predictions),
         text_digest(&platform)
     ));
     if command.measured_times.is_none() {
-        comparison.notes.extend(other_way(plan, &facts));
+        comparison.notes.extend(other_way(plan, &metadata));
     }
     let head = references_as_comment(&now);
     keep(command, KEPT[1], &(head + &rounds_as_csv(&measured)))?;
@@ -241,10 +241,10 @@ fn compared(plan: &Plan<'_>) -> Result<Comparison, String> {
 
 /// Returns the differences from the calibration, so that it may not hold: how ranks wait, how many
 /// there are, and over what they talk.
-fn other_way(plan: &Plan<'_>, facts: &Facts) -> Vec<String> {
+fn other_way(plan: &Plan<'_>, metadata: &SampleMetadata) -> Vec<String> {
     let mut notes = Vec::new();
     let mut compare = |key: &str, ours: &str, option: &str| {
-        if let Some(theirs) = facts.text(key)
+        if let Some(theirs) = metadata.text(key)
             && theirs != ours
         {
             notes.push(format!(
@@ -276,12 +276,12 @@ fn keep(command: &CompareCommand, name: &str, text: &str) -> Result<(), String> 
 }
 
 /// Reference blocks as `# references: 64=4.5 65536=23` says them, in bytes and microseconds.
-fn references_of(facts: &Facts) -> Vec<(u64, f64)> {
+fn references_of(metadata: &SampleMetadata) -> Vec<(u64, f64)> {
     let pair = |word: &str| {
         let (size, time) = word.split_once('=')?;
         Some((size.parse().ok()?, time.parse::<f64>().ok()? / 1e6))
     };
-    let text = facts.text("references").unwrap_or_default();
+    let text = metadata.text("references").unwrap_or_default();
     text.split(' ').filter_map(pair).collect()
 }
 

@@ -16,7 +16,7 @@ use validation::{
     samples_as_csv,
 };
 
-use simrun::way::{self, Network, TransportArgs};
+use simrun::transport_args::{self, Network, TransportArgs};
 use simrun::{REVISION, Size, load, status};
 
 use crate::measure_real;
@@ -198,7 +198,7 @@ pub(crate) fn run(command: &MeasureCommand) -> ExitCode {
     if let Err(missing) = command.way.check(network) {
         return status::refuse(missing);
     }
-    match way::placed(command.ranks) {
+    match transport_args::placed(command.ranks) {
         Err(wrong) => status::refuse(wrong),
         Ok(Some(place)) => measure_real::be_placed(command, network, &place),
         Ok(None) => match measure_real::sessions(command, network) {

@@ -18,7 +18,7 @@ use real::{
 use run::{Program, RankProgram};
 use validation::{Session, Tell, measure, samples_as_csv};
 
-use simrun::way::Network;
+use simrun::transport_args::Network;
 use simrun::{REVISION, ended, status, watch_signals};
 
 use crate::measure::MeasureCommand;
@@ -32,8 +32,8 @@ fn left(command: &MeasureCommand, session: u32) -> PathBuf {
 
 /// One rank of a session, started by [`sessions`].
 pub(crate) fn be_rank(command: &MeasureCommand, network: Network) -> ExitCode {
-    let ticket = match LaunchInfo::read(io::stdin().lock()) {
-        Ok(ticket) => ticket,
+    let launch_info = match LaunchInfo::read(io::stdin().lock()) {
+        Ok(launch_info) => launch_info,
         Err(error) => {
             return status::refuse(format_args!(
                 "no launch information on standard input: {error}"
@@ -52,7 +52,10 @@ pub(crate) fn be_rank(command: &MeasureCommand, network: Network) -> ExitCode {
         Err(missing) => return status::refuse(missing),
     };
     let program = measuring(command, &progress);
-    ended(ticket.rank, real::run_rank(&program, &options, &ticket))
+    ended(
+        launch_info.rank,
+        real::run_rank(&program, &options, &launch_info),
+    )
 }
 
 /// One rank that somebody else has started, as srun and mpirun do. Rank 0 writes the samples.
@@ -164,7 +167,7 @@ fn launch(command: &MeasureCommand, starts: LaunchMode, stop: Arc<AtomicBool>) -
         listen: command.way.arrival.address(),
         revision: REVISION.to_owned(),
         arrival: command.way.arrival.patience(),
-        silence: command.way.arrival.silence(),
+        keepalive_timeout: command.way.arrival.keepalive_timeout(),
         until: None,
         on_loss: FailurePolicy::Abort,
         stop,

@@ -22,9 +22,9 @@ use crate::bands::ErrorBands;
 use crate::confidence::BootstrapIntervals;
 use crate::cross_check::CrossCheck;
 use crate::error_summary::{ErrorSummary, Prediction};
-use crate::facts::Facts;
 use crate::fit::{Fit, FitError};
 use crate::loggp::LogGp;
+use crate::metadata::SampleMetadata;
 use crate::overheads::{CallCosts, CostSplit};
 use crate::platform_file::{Preset, RendezvousCost};
 use crate::point::{Point, count};
@@ -145,7 +145,7 @@ pub struct Calibration {
     /// The digest of the measurements' text.
     pub digest: String,
     /// Facts of the file about itself.
-    pub facts: Facts,
+    pub metadata: SampleMetadata,
     /// Fitted times, by size.
     pub points: Vec<Point>,
     /// The empty message, if it was measured: it is not fitted, because a simulation has a number
@@ -269,7 +269,7 @@ impl Calibration {
                 )
             },
         );
-        let processes = self.facts.whole("ranks").map_or_else(
+        let processes = self.metadata.whole("ranks").map_or_else(
             || "as many processes".to_owned(),
             |ranks| format!("{ranks} processes"),
         );

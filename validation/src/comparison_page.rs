@@ -10,7 +10,7 @@ use std::path::Path;
 use report::{Marker, PlotError, Scatter, Series, plot_scatter, svg_of_scatter};
 
 use crate::compare::{Comparison, Figure};
-use crate::facts::Facts;
+use crate::metadata::SampleMetadata;
 use crate::report_page::{STYLE, escaped, text_digest, whole};
 
 impl Comparison {
@@ -152,7 +152,7 @@ fn page(comparison: &Comparison, platform: &str, command: &str, svgs: &[String])
         let _ = writeln!(page, "<p>{svg}</p>");
     }
     page.push_str("<h2>Provenance</h2>\n<ul>\n");
-    for (key, value) in Facts::read(platform).iter() {
+    for (key, value) in SampleMetadata::read(platform).iter() {
         let _ = writeln!(page, "<li>{}: {}</li>", escaped(key), escaped(value));
     }
     let _ = writeln!(

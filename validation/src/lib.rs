@@ -20,12 +20,12 @@ mod comparison_page;
 mod confidence;
 mod cross_check;
 mod error_summary;
-mod facts;
 mod fit;
 mod interpolation;
 mod key_fit;
 mod loggp;
 mod measure;
+mod metadata;
 mod overheads;
 mod platform_file;
 mod point;
@@ -52,7 +52,6 @@ pub use comparison_page::write_comparison;
 pub use confidence::{BootstrapIntervals, Interval};
 pub use cross_check::CrossCheck;
 pub use error_summary::{ErrorSummary, Prediction};
-pub use facts::Facts;
 pub use fit::{
     Break, BreakKind, Fit, FitError, FitOptions, Line, Segment, fit, fit_line, rough_noise,
 };
@@ -63,6 +62,7 @@ pub use measure::{
     Effort, IdleMode, KernelSelection, Machine, MeasureOptions, Plan, Session, Task, Tell, measure,
     measure_simulated, samples_as_csv, simulated_times,
 };
+pub use metadata::SampleMetadata;
 pub use overheads::{CallCosts, CostSegment, CostSplit};
 pub use platform_file::{PlatformMetadata, Preset, RendezvousCost, loggops_file, platform_file};
 pub use point::Point;

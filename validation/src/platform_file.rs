@@ -111,14 +111,16 @@ struct Wire {
 
 impl Wire {
     /// The tables, or nothing if two control messages take longer than a whole rendezvous.
-    fn new(split: &CostSplit, facts: &PlatformMetadata) -> Option<Self> {
-        let envelope = facts.envelope();
+    fn new(split: &CostSplit, metadata: &PlatformMetadata) -> Option<Self> {
+        let envelope = metadata.envelope();
         let lines: Vec<Line> = split
             .pieces
             .iter()
             .map(|piece| positive(piece, bytes(envelope)))
             .collect();
-        let empty_s = facts.empty_s.unwrap_or(split.pieces[0].whole.intercept_s);
+        let empty_s = metadata
+            .empty_s
+            .unwrap_or(split.pieces[0].whole.intercept_s);
         let first = empty_s - bytes(envelope) * lines[0].slope_s;
         let latency_s = if first > 0.0 {
             first
@@ -141,15 +143,15 @@ impl Wire {
             bandwidth: 1.0 / lines[lines.len() - 1].slope_s,
             steps,
         };
-        if facts.handshake == RendezvousCost::Simulated {
-            wire.take_off_handshake(facts)?;
+        if metadata.handshake == RendezvousCost::Simulated {
+            wire.take_off_handshake(metadata)?;
         }
         Some(wire)
     }
 
     /// Two control messages come before the data of a rendezvous, so its steps are so much shorter.
-    fn take_off_handshake(&mut self, facts: &PlatformMetadata) -> Option<()> {
-        let threshold = facts.eager_threshold? + facts.envelope();
+    fn take_off_handshake(&mut self, metadata: &PlatformMetadata) -> Option<()> {
+        let threshold = metadata.eager_threshold? + metadata.envelope();
         // Control messages have no envelope.
         let control = CONTROL;
         let after = self.steps.partition_point(|step| step.0 < control);
@@ -191,10 +193,10 @@ fn positive(piece: &CostSegment, envelope: f64) -> Line {
 /// The text of the platform file; nothing if the handshake is to be simulated, and would take
 /// longer than a whole rendezvous.
 #[must_use]
-pub fn platform_file(fit: &Fit, split: &CostSplit, facts: &PlatformMetadata) -> Option<String> {
-    let wire = Wire::new(split, facts)?;
-    let mut text = head(fit, facts);
-    let name = match facts.preset {
+pub fn platform_file(fit: &Fit, split: &CostSplit, metadata: &PlatformMetadata) -> Option<String> {
+    let wire = Wire::new(split, metadata)?;
+    let mut text = head(fit, metadata);
+    let name = match metadata.preset {
         Preset::Smpi => "smpi",
         Preset::Flow | Preset::LogGops => "flow",
     };
@@ -203,8 +205,8 @@ pub fn platform_file(fit: &Fit, split: &CostSplit, facts: &PlatformMetadata) -> 
         "\nversion = 1\nname = \"calibrated\"\n\n[network]\nmodel = \"{name}\""
     );
     let mut bandwidth = wire.bandwidth;
-    if facts.preset == Preset::Smpi {
-        if facts.shared {
+    if metadata.preset == Preset::Smpi {
+        if metadata.shared {
             bandwidth *= 1.0 + CROSSTRAFFIC;
         }
         // Twice what the window would need.
@@ -216,7 +218,7 @@ pub fn platform_file(fit: &Fit, split: &CostSplit, facts: &PlatformMetadata) -> 
                 window.ceil()
             );
         }
-        let threshold = facts.eager_threshold.unwrap_or(65_536);
+        let threshold = metadata.eager_threshold.unwrap_or(65_536);
         let _ = writeln!(
             text,
             "async_small_threshold = \"{threshold}B\"    # eager messages leave at once"
@@ -235,19 +237,19 @@ pub fn platform_file(fit: &Fit, split: &CostSplit, facts: &PlatformMetadata) -> 
     {
         calls(&mut text, split);
     }
-    protocol(&mut text, facts);
-    hosts(&mut text, facts, bandwidth, latency_s);
+    protocol(&mut text, metadata);
+    hosts(&mut text, metadata, bandwidth, latency_s);
     Some(text)
 }
 
-fn head(fit: &Fit, facts: &PlatformMetadata) -> String {
+fn head(fit: &Fit, metadata: &PlatformMetadata) -> String {
     let mut text =
         String::from("# A network calibrated from measurements by `simrun calibrate`.\n#\n");
-    for source in &facts.sources {
+    for source in &metadata.sources {
         let _ = writeln!(text, "# {source}");
     }
     let (smallest, largest) = fit.range();
-    let how = match facts.handshake {
+    let how = match metadata.handshake {
         RendezvousCost::InTable => {
             "rendezvous cost is included in the factors; control messages take no time"
         }
@@ -261,7 +263,7 @@ fn head(fit: &Fit, facts: &PlatformMetadata) -> String {
          # handshake = \"{}\": {how}.\n\
          #\n\
          # segment: time = a + b x size",
-        facts.handshake.name()
+        metadata.handshake.name()
     );
     for (at, segment) in fit.segments().iter().enumerate() {
         let from = at
@@ -290,27 +292,27 @@ fn head(fit: &Fit, facts: &PlatformMetadata) -> String {
     text
 }
 
-fn protocol(text: &mut String, facts: &PlatformMetadata) {
+fn protocol(text: &mut String, metadata: &PlatformMetadata) {
     text.push_str("\n[protocol]\n");
-    match facts.eager_threshold {
+    match metadata.eager_threshold {
         Some(threshold) => {
             let _ = writeln!(text, "eager_threshold = \"{threshold}B\"");
         }
         None => text.push_str("# eager_threshold: not measured; default 64KiB.\n"),
     }
-    if facts.handshake == RendezvousCost::Simulated && facts.preset != Preset::LogGops {
+    if metadata.handshake == RendezvousCost::Simulated && metadata.preset != Preset::LogGops {
         let _ = writeln!(
             text,
             "control_messages = \"simulated\"\ncontrol_size = \"{CONTROL}B\""
         );
     }
-    if let Some(copy) = facts.copy_bandwidth {
+    if let Some(copy) = metadata.copy_bandwidth {
         let _ = writeln!(text, "copy_bandwidth = \"{copy}Bps\"");
     }
 }
 
-fn hosts(text: &mut String, facts: &PlatformMetadata, bandwidth: f64, latency_s: f64) {
-    let sharing = if facts.shared {
+fn hosts(text: &mut String, metadata: &PlatformMetadata, bandwidth: f64, latency_s: f64) {
+    let sharing = if metadata.shared {
         "sharing = \"shared\"    # both directions together have the bandwidth\n"
     } else {
         ""
@@ -323,7 +325,7 @@ fn hosts(text: &mut String, facts: &PlatformMetadata, bandwidth: f64, latency_s:
          # Of each of the two cables between two hosts.\n\
          bandwidth = \"{bandwidth}Bps\"\n\
          latency = \"{}us\"\n{sharing}",
-        facts.hosts.max(2) - 1,
+        metadata.hosts.max(2) - 1,
         latency_s * 1e6 / 2.0
     );
     text.truncate(text.trim_end().len());
@@ -367,12 +369,12 @@ fn calls(text: &mut String, split: &CostSplit) {
 
 /// The text of a platform file for the model `loggops`.
 #[must_use]
-pub fn loggops_file(fit: &Fit, model: &LogGp, facts: &PlatformMetadata) -> String {
-    let facts = PlatformMetadata {
+pub fn loggops_file(fit: &Fit, model: &LogGp, metadata: &PlatformMetadata) -> String {
+    let metadata = PlatformMetadata {
         handshake: RendezvousCost::Simulated,
-        ..facts.clone()
+        ..metadata.clone()
     };
-    let mut text = head(fit, &facts);
+    let mut text = head(fit, &metadata);
     let _ = writeln!(
         text,
         "\nversion = 1\nname = \"calibrated\"\n\n[network]\nmodel = \"loggops\"\n\
@@ -387,11 +389,11 @@ pub fn loggops_file(fit: &Fit, model: &LogGp, facts: &PlatformMetadata) -> Strin
         1e12 * model.gap_per_byte_s,
         1e12 * model.overhead_per_byte_s
     );
-    protocol(&mut text, &facts);
+    protocol(&mut text, &metadata);
     // The model has no links; a platform has.
     hosts(
         &mut text,
-        &facts,
+        &metadata,
         1.0 / model.gap_per_byte_s.max(1e-15),
         0.0,
     );

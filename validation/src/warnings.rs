@@ -3,9 +3,9 @@
 use crate::calibrate::{CalibrateOptions, Calibration, by_timing};
 use crate::cross_check::{CrossCheck, predictions};
 use crate::error_summary::{ErrorSummary, Prediction};
-use crate::facts::Facts;
 use crate::fit::{Break, Fit, FitOptions};
 use crate::loggp::LogGp;
+use crate::metadata::SampleMetadata;
 use crate::point::{Point, bytes};
 use crate::quantile::median;
 use crate::sample::Kernel;
@@ -260,7 +260,7 @@ pub(crate) fn of_calibration(
     warnings.extend(of_calls(calibration));
     warnings.extend(of_sharing(calibration));
     warnings.extend(of_machine(calibration));
-    warnings.extend(of_congestion_control(&calibration.facts));
+    warnings.extend(of_congestion_control(&calibration.metadata));
     let farthest = |one: &&SizeSummary| !calibration.bands.reaches(one.point.size);
     let refused: Vec<String> = calibration
         .hidden
@@ -289,7 +289,7 @@ fn of_threshold(
         let ratio = bytes(one.max(1)) / bytes(other.max(1));
         ratio.max(1.0 / ratio) > 1.05
     };
-    let measured = calibration.facts.whole("eager_threshold");
+    let measured = calibration.metadata.whole("eager_threshold");
     if let (Some(asked), Some(measured)) = (options.eager_threshold, measured)
         && differ(asked, measured)
     {
@@ -387,10 +387,10 @@ fn of_sharing(calibration: &Calibration) -> Vec<Warning> {
 /// The clock, and more processes than processors.
 fn of_machine(calibration: &Calibration) -> Vec<Warning> {
     let mut warnings = Vec::new();
-    let facts = &calibration.facts;
+    let metadata = &calibration.metadata;
     let smallest = calibration.points.iter().map(|point| point.time_s);
     let smallest = smallest.fold(f64::INFINITY, f64::min);
-    if let Some(cost) = facts.number("clock_cost_us").map(|cost| cost / 1e6)
+    if let Some(cost) = metadata.number("clock_cost_us").map(|cost| cost / 1e6)
         && cost > 0.01 * smallest
     {
         let text = format!(
@@ -399,17 +399,17 @@ fn of_machine(calibration: &Calibration) -> Vec<Warning> {
         );
         warnings.push(Warning::new(Code::Clock, text));
     }
-    if facts
+    if metadata
         .iter()
         .any(|(_, value)| value.contains("clock is not monotonic"))
     {
         warnings.push(Warning::new(Code::Clock, "clock is not monotonic"));
     }
     // Of one host, where it is told.
-    let ranks = facts.whole("ranks_per_host").or(facts.whole("ranks"));
-    if let (Some(ranks), Some(cores)) = (ranks, facts.whole("cores"))
+    let ranks = metadata.whole("ranks_per_host").or(metadata.whole("ranks"));
+    if let (Some(ranks), Some(cores)) = (ranks, metadata.whole("cores"))
         && ranks > cores
-        && facts.text("wait") != Some("block")
+        && metadata.text("wait") != Some("block")
     {
         let text = format!(
             "{ranks} polling processes on {cores} cores: times are valid only for this oversubscription"
@@ -421,8 +421,8 @@ fn of_machine(calibration: &Calibration) -> Vec<Warning> {
 
 /// Sockets that pace what they send, as BBR in all its versions does: how long a message takes
 /// depends on what the sockets believe of the network, and that changes from moment to moment.
-fn of_congestion_control(facts: &Facts) -> Option<Warning> {
-    let names = facts.text("congestion_control")?;
+fn of_congestion_control(metadata: &SampleMetadata) -> Option<Warning> {
+    let names = metadata.text("congestion_control")?;
     let paces = names.split(' ').find(|name| name.starts_with("bbr"))?;
     let text = format!(
         "the congestion control of the sockets, {paces}, paces packets, so the time of long messages varies even without losses: use --tcp-congestion cubic if the predicted programs do not run with {paces}"

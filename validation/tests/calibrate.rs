@@ -195,7 +195,7 @@ fn few_noisy_and_changing_measurements_are_reported() {
 
 #[test]
 fn polling_processes_are_counted_on_each_host() {
-    for (facts, expected) in [
+    for (metadata, expected) in [
         (
             "# ranks: 4\n# cores: 2\n# wait: spin\n",
             &[Code::Oversubscribed][..],
@@ -210,9 +210,9 @@ fn polling_processes_are_counted_on_each_host() {
             &[Code::Oversubscribed],
         ),
     ] {
-        let text = facts.to_owned() + &samples(&[1.0], 6, 0.001);
+        let text = metadata.to_owned() + &samples(&[1.0], 6, 0.001);
         let calibration = calibrated(&text, &CalibrateOptions::default());
-        assert_eq!(codes(&calibration), expected, "{facts}");
+        assert_eq!(codes(&calibration), expected, "{metadata}");
     }
 }
 

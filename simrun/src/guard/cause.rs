@@ -10,7 +10,7 @@ use crate::{Size, status};
 pub(super) const GRACE: Duration = Duration::from_secs(2);
 
 /// Time that a run has to stop by itself while no program keeps it from that.
-pub(super) const PATIENCE: Duration = Duration::from_secs(10);
+pub(super) const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The reason for which a process ends before its run.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -76,7 +76,7 @@ impl Stopped {
             Cause::Interrupt => "after it was interrupted",
             Cause::MaxTime(_) => "after the end of its real time",
         };
-        let (grace, patience) = (GRACE.as_secs(), PATIENCE.as_secs());
+        let (grace, patience) = (GRACE.as_secs(), HANDSHAKE_TIMEOUT.as_secs());
         match &self.failure {
             Some(Failure { name, host, .. }) => format!(
                 "{name} on host {host} was still busy {grace} s {what}: the process was ended"

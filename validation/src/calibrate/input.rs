@@ -6,8 +6,8 @@ use sim_core::Digest;
 
 use super::{CalibrateError, CalibrateOptions, ReferenceBlock};
 use crate::compare::reference_times;
-use crate::facts::Facts;
 use crate::fit::FitOptions;
+use crate::metadata::SampleMetadata;
 use crate::point::{Point, count};
 use crate::programs::{Measured, Program};
 use crate::quantile::median;
@@ -38,7 +38,7 @@ pub(super) struct Input {
     /// Bytes and seconds.
     pub(super) reference_times: Vec<(u64, f64)>,
     pub(super) rules: FitOptions,
-    pub(super) facts: Facts,
+    pub(super) metadata: SampleMetadata,
     pub(super) digest: String,
     pub(super) sources: Vec<String>,
     pub(super) warnings: Vec<Warning>,
@@ -62,7 +62,7 @@ impl Input {
         let source = format!("Measurements: {file}, digest {}.", input.digest);
         input.sources.insert(0, source);
         if matches!(measurements, Measurements::Samples(_)) {
-            input.facts = Facts::read(text);
+            input.metadata = SampleMetadata::read(text);
         }
         for key in [
             "backend",
@@ -73,7 +73,7 @@ impl Input {
             "wait",
             "plan",
         ] {
-            if let Some(value) = input.facts.text(key) {
+            if let Some(value) = input.metadata.text(key) {
                 input.sources.push(format!("{key}: {value}"));
             }
         }
@@ -119,7 +119,7 @@ fn of_table(benchmark: &str, rows: &[(u64, f64)]) -> Input {
         references: Vec::new(),
         reference_times: Vec::new(),
         rules: FitOptions::table(),
-        facts: Facts::default(),
+        metadata: SampleMetadata::default(),
         digest: String::new(),
         sources: vec![format!(
             "{benchmark}: {} sizes, one value each.",
@@ -193,7 +193,7 @@ fn of_samples(all: &[Block], options: &CalibrateOptions) -> Result<Input, Calibr
         reference_times: reference_times(&speed.blocks),
         sessions: speed.factors,
         rules: FitOptions::samples(),
-        facts: Facts::default(),
+        metadata: SampleMetadata::default(),
         digest: String::new(),
         warnings,
     })

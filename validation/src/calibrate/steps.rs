@@ -41,7 +41,7 @@ pub(super) fn finish(
         copy.filter(|_| options.handshake == RendezvousCost::InTable),
     );
     let band = ErrorBands::new(&cross_check.piecewise, fitted.range().1);
-    let facts = PlatformMetadata {
+    let metadata = PlatformMetadata {
         sources: said(&input, &band, &fitted),
         eager_threshold: threshold,
         shared: sharing::is_shared(&sharing),
@@ -49,8 +49,8 @@ pub(super) fn finish(
         empty_s: input.empty.map(|point| point.time_s),
         ..PlatformMetadata::of(options)
     };
-    let split = CostSplit::new(&fitted, &calls, eager_end, facts.envelope());
-    let mut written = Written::new(&input, (&fitted, &calls, &split), facts)?;
+    let split = CostSplit::new(&fitted, &calls, eager_end, metadata.envelope());
+    let mut written = Written::new(&input, (&fitted, &calls, &split), metadata)?;
     let self_check = written.check(&input.points, &fitted, &split, eager_end)?;
     let (bands, validation) = held_back(&input, &fitted, &cross_check, written.loggp.as_ref());
     let measured = std::mem::take(&mut input.programs);
@@ -63,7 +63,7 @@ pub(super) fn finish(
     let mut calibration = Calibration {
         sources: input.sources,
         digest: input.digest,
-        facts: input.facts,
+        metadata: input.metadata,
         points: input.points,
         empty: input.empty,
         summaries: input.summaries,
@@ -86,7 +86,7 @@ pub(super) fn finish(
         sessions: input.sessions,
         references: input.references,
         self_check,
-        handshake: written.facts.handshake,
+        handshake: written.metadata.handshake,
         platform: written.text,
         fit: fitted,
         warnings: Vec::new(),
@@ -173,11 +173,11 @@ fn programs(
 
 /// Where messages begin to go by rendezvous: what was asked for, or what the measurements say.
 fn threshold(input: &Input, options: &CalibrateOptions) -> Option<u64> {
-    let was_looked_for = input.facts.number("late_delay_us").is_some();
+    let was_looked_for = input.metadata.number("late_delay_us").is_some();
     let largest = input.points.iter().map(|point| point.size).max();
     options
         .eager_threshold
-        .or_else(|| input.facts.whole("eager_threshold"))
+        .or_else(|| input.metadata.whole("eager_threshold"))
         // All that was measured is eager.
         .or_else(|| largest.filter(|_| was_looked_for).map(|size| size + 1))
 }
@@ -248,7 +248,7 @@ fn calls(input: &Input, eager_end: u64, copy: Option<f64>) -> (CallCosts, Option
 /// The platform file that was written.
 struct Written {
     text: String,
-    facts: PlatformMetadata,
+    metadata: PlatformMetadata,
     loggp: Option<LogGp>,
     warnings: Vec<Warning>,
 }
@@ -257,10 +257,10 @@ impl Written {
     fn new(
         input: &Input,
         (fitted, calls, split): (&Fit, &CallCosts, &CostSplit),
-        mut facts: PlatformMetadata,
+        mut metadata: PlatformMetadata,
     ) -> Result<Self, CalibrateError> {
         let mut warnings = Vec::new();
-        if facts.preset == Preset::LogGops {
+        if metadata.preset == Preset::LogGops {
             let of = |number| input.kernels.get(&Kernel::Stream(number));
             let number = [16, 8, 4, 2]
                 .into_iter()
@@ -269,27 +269,27 @@ impl Written {
                 return Err(CalibrateError::Needs("prtt1 and prtt16, os and or"));
             };
             let many = of(number).map_or(&[][..], Vec::as_slice);
-            let threshold = facts.eager_threshold.unwrap_or(DEFAULT_THRESHOLD);
+            let threshold = metadata.eager_threshold.unwrap_or(DEFAULT_THRESHOLD);
             let model = LogGp::new(fitted, calls, single, (number, many), threshold)?;
             warnings.extend(warnings::of_loggp(&model));
-            facts.eager_threshold = Some(threshold);
-            facts.handshake = RendezvousCost::Simulated;
+            metadata.eager_threshold = Some(threshold);
+            metadata.handshake = RendezvousCost::Simulated;
             return Ok(Self {
-                text: loggops_file(fitted, &model, &facts),
-                facts,
+                text: loggops_file(fitted, &model, &metadata),
+                metadata,
                 loggp: Some(model),
                 warnings,
             });
         }
-        let text = platform_file(fitted, split, &facts).unwrap_or_else(|| {
-            facts.handshake = RendezvousCost::InTable;
+        let text = platform_file(fitted, split, &metadata).unwrap_or_else(|| {
+            metadata.handshake = RendezvousCost::InTable;
             let text = "rendezvous cost was put into the tables: control messages exceed the measured cost, or the threshold is unknown";
             warnings.push(Warning::new(Code::RendezvousCost, text));
-            platform_file(fitted, split, &facts).unwrap_or_default()
+            platform_file(fitted, split, &metadata).unwrap_or_default()
         });
         Ok(Self {
             text,
-            facts,
+            metadata,
             loggp: None,
             warnings,
         })
@@ -297,13 +297,13 @@ impl Written {
 
     /// The same file for another number of hosts.
     fn with_hosts(&self, hosts: u32, fitted: &Fit, split: &CostSplit) -> String {
-        let facts = PlatformMetadata {
+        let metadata = PlatformMetadata {
             hosts,
-            ..self.facts.clone()
+            ..self.metadata.clone()
         };
         match &self.loggp {
-            Some(model) => loggops_file(fitted, model, &facts),
-            None => platform_file(fitted, split, &facts).unwrap_or_default(),
+            Some(model) => loggops_file(fitted, model, &metadata),
+            None => platform_file(fitted, split, &metadata).unwrap_or_default(),
         }
     }
 
@@ -317,7 +317,7 @@ impl Written {
     ) -> Result<f64, CalibrateError> {
         let mut expected = Vec::new();
         let sizes = points.iter().map(|point| point.size);
-        for size in sizes.chain(self.facts.empty_s.map(|_| 0)) {
+        for size in sizes.chain(self.metadata.empty_s.map(|_| 0)) {
             let mut add = |kernel: Kernel, time_s: f64| {
                 // A call that costs nothing has no relative error.
                 if time_s > 0.0 {
@@ -338,7 +338,7 @@ impl Written {
                 }
                 continue;
             }
-            let empty_s = self.facts.empty_s.unwrap_or_else(|| fitted.predict(0));
+            let empty_s = self.metadata.empty_s.unwrap_or_else(|| fitted.predict(0));
             let time = if size == 0 {
                 empty_s
             } else {
@@ -349,7 +349,7 @@ impl Written {
             // The calls of an empty message cost nothing.
             if size > 0 && size < eager_end {
                 let piece = split.piece(size);
-                let copy = self.facts.copy_bandwidth.map_or(0.0, |copy| 1.0 / copy);
+                let copy = self.metadata.copy_bandwidth.map_or(0.0, |copy| 1.0 / copy);
                 add(Kernel::Send, piece.os.at(bytes(size)));
                 add(Kernel::Isend, piece.ois.at(bytes(size)));
                 add(

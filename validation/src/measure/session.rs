@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use crate::facts::Facts;
+use crate::metadata::SampleMetadata;
 use crate::read::{ReadError, read};
 use crate::sample::{Block, Kernel, Measurements, Set};
 
@@ -42,19 +42,19 @@ impl Session {
     }
 
     /// Facts that the calibration needs, by key.
-    fn facts(&self) -> BTreeMap<&'static str, String> {
-        let mut facts = BTreeMap::from([
+    fn metadata(&self) -> BTreeMap<&'static str, String> {
+        let mut metadata = BTreeMap::from([
             ("ranks", self.ranks.to_string()),
             ("clock_step_us", format!("{}", 1e6 * self.clock_step_s)),
             ("clock_cost_us", format!("{}", 1e6 * self.clock_cost_s)),
         ]);
         if self.late_delay_s > 0.0 {
-            facts.insert("late_delay_us", format!("{}", 1e6 * self.late_delay_s));
+            metadata.insert("late_delay_us", format!("{}", 1e6 * self.late_delay_s));
         }
         if let Some(threshold) = self.eager_threshold {
-            facts.insert("eager_threshold", threshold.to_string());
+            metadata.insert("eager_threshold", threshold.to_string());
         }
-        facts
+        metadata
     }
 }
 
@@ -64,12 +64,12 @@ impl Session {
     /// # Errors
     /// [`ReadError`] with all mistakes in the text.
     pub fn from_csv(file: &str, text: &str) -> Result<Self, ReadError> {
-        let facts = Facts::read(text);
+        let metadata = SampleMetadata::read(text);
         let blocks = match read(file, text)? {
             Measurements::Samples(blocks) => blocks,
             Measurements::Table(_) => Vec::new(),
         };
-        let micro = |key: &str| facts.number(key).unwrap_or(0.0) / 1e6;
+        let micro = |key: &str| metadata.number(key).unwrap_or(0.0) / 1e6;
         let notes: Vec<String> = text
             .lines()
             .take_while(|line| line.starts_with('#'))
@@ -90,9 +90,9 @@ impl Session {
             blocks,
             clock_step_s: micro("clock_step_us"),
             clock_cost_s: micro("clock_cost_us"),
-            eager_threshold: facts.whole("eager_threshold"),
+            eager_threshold: metadata.whole("eager_threshold"),
             late_delay_s: micro("late_delay_us"),
-            ranks: facts
+            ranks: metadata
                 .whole("ranks")
                 .and_then(|ranks| u32::try_from(ranks).ok())
                 .unwrap_or(0),
@@ -109,7 +109,7 @@ impl Session {
 pub fn samples_as_csv(head: &str, sessions: &[Session]) -> String {
     let mut text = String::from(head);
     if let Some(first) = sessions.first() {
-        for (key, value) in first.facts() {
+        for (key, value) in first.metadata() {
             let _ = writeln!(text, "# {key}: {value}");
         }
     }

@@ -163,8 +163,8 @@ pub fn calibration_as_json(calibration: &Calibration) -> String {
     let sharing = calibration.sharing.iter().map(
         |one| json!({ "kernel": one.kernel.to_string(), "size": one.size, "factor": one.factor }),
     );
-    let facts: serde_json::Map<String, Value> = calibration
-        .facts
+    let metadata: serde_json::Map<String, Value> = calibration
+        .metadata
         .iter()
         .map(|(key, value)| (key.to_owned(), Value::from(value)))
         .collect();
@@ -189,7 +189,7 @@ pub fn calibration_as_json(calibration: &Calibration) -> String {
         "self_check": calibration.self_check,
         "validation": validation(calibration),
         "programs": programs(calibration),
-        "metadata": facts,
+        "metadata": metadata,
         "digests": {
             "measurements": calibration.digest,
             "predictions": text_digest(&predictions_as_csv(calibration)),

@@ -41,7 +41,7 @@ pub(super) fn page(calibration: &Calibration, command: &str, svgs: &[(&str, Stri
     for source in &calibration.sources {
         let _ = writeln!(page, "<li>{}</li>", escaped(source));
     }
-    for (key, value) in calibration.facts.iter() {
+    for (key, value) in calibration.metadata.iter() {
         let _ = writeln!(page, "<li>{}: {}</li>", escaped(key), escaped(value));
     }
     for one in &calibration.states {

@@ -127,7 +127,7 @@ impl TransportArgs {
             eager_threshold: threshold,
             wait: self.wait.into(),
             connecting: Connecting {
-                silence: self.arrival.silence(),
+                keepalive_timeout: self.arrival.keepalive_timeout(),
                 ..Connecting::default()
             },
             startup: self.arrival.patience(),

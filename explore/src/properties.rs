@@ -12,7 +12,7 @@ use crate::independence::Lists;
 
 /// The facts discovered so far.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Facts {
+pub(crate) struct ProgramProperties {
     /// By barrier: the actors that have used it, over all runs.
     pub(crate) users: Vec<Vec<u16>>,
     /// By barrier: true if more actors use it than it is made for.
@@ -28,7 +28,7 @@ pub(crate) struct Facts {
     pub(crate) has_invariants: bool,
 }
 
-impl Facts {
+impl ProgramProperties {
     /// Returns true if more actors use a barrier than it is made for.
     pub(crate) fn is_oversubscribed(&self, barrier: u32) -> bool {
         self.oversubscribed
@@ -149,16 +149,16 @@ mod tests {
 
     #[test]
     fn a_barrier_is_crowded_from_one_actor_too_many_on() {
-        let mut facts = Facts::default();
+        let mut properties = ProgramProperties::default();
         let learnt: Vec<bool> = [3, 4, 3, 5, 6]
             .into_iter()
-            .map(|actor| facts.note_user(actor, 1, 2))
+            .map(|actor| properties.note_user(actor, 1, 2))
             .collect();
         assert_eq!(learnt, [false, false, false, true, false]);
         assert!(
-            facts.is_oversubscribed(1)
-                && !facts.is_oversubscribed(0)
-                && !facts.is_oversubscribed(2)
+            properties.is_oversubscribed(1)
+                && !properties.is_oversubscribed(0)
+                && !properties.is_oversubscribed(2)
         );
     }
 }

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 
 /// Facts by key.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct Facts(BTreeMap<String, String>);
+pub struct SampleMetadata(BTreeMap<String, String>);
 
-impl Facts {
+impl SampleMetadata {
     /// The facts in the text of a file. Of a key that is there twice, the last one counts.
     ///
     /// ```

@@ -156,7 +156,7 @@ async fn measure(world: Comm, what: What) -> Result<()> {
 }
 
 fn rank(what: What, spins: bool, congestion: Option<&str>) {
-    let ticket = LaunchInfo::read(io::stdin().lock()).unwrap();
+    let launch_info = LaunchInfo::read(io::stdin().lock()).unwrap();
     let program = RankProgram::new(move |world| measure(world, what));
     assert!(program.has_ranks());
     let options = RankOptions {
@@ -175,7 +175,7 @@ fn rank(what: What, spins: bool, congestion: Option<&str>) {
         print: OutputMode::Now,
         revision: "bench".to_owned(),
     };
-    assert!(real::run_rank(&program, &options, &ticket).unwrap());
+    assert!(real::run_rank(&program, &options, &launch_info).unwrap());
 }
 
 struct Answer(String);
@@ -201,7 +201,7 @@ fn ours(what: What, wait: &str, congestion: Option<&str>) -> f64 {
         listen: "127.0.0.1:0".parse().unwrap(),
         revision: "bench".to_owned(),
         arrival: Duration::from_secs(10),
-        silence: None,
+        keepalive_timeout: None,
         until: None,
         on_loss: FailurePolicy::Abort,
         stop: Arc::new(AtomicBool::new(false)),

@@ -71,8 +71,8 @@ fn handshakes_of_strangers() {
 }
 
 #[test]
-fn tickets() {
-    replay("ticket", fuzzing::ticket, 5_000);
+fn launch_information() {
+    replay("launch_info", fuzzing::launch_info, 5_000);
 }
 
 #[test]

@@ -1,0 +1,6 @@
+//! Any bytes for the reader of launch information: `cargo +nightly fuzz run launch_info -- -max_len=4096
+//! -timeout=10 -rss_limit_mb=1024` in `real/`.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| real::fuzzing::launch_info(bytes));

@@ -1,6 +1,0 @@
-//! Any bytes for the reader of tickets: `cargo +nightly fuzz run ticket -- -max_len=4096
-//! -timeout=10 -rss_limit_mb=1024` in `real/`.
-
-#![no_main]
-
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| real::fuzzing::ticket(bytes));

@@ -160,7 +160,7 @@ impl Machine {
                 object = self.shared_lists.number(&self.places, &mut self.lists);
             }
             StepKind::BarrierAsyncLock if self.properties.is_oversubscribed(object) => {
-                detail |= OVERSUBSCRIBED
+                detail |= OVERSUBSCRIBED;
             }
             _ => {}
         }

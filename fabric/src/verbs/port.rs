@@ -7,9 +7,9 @@ use std::collections::VecDeque;
 
 use super::AdapterCosts;
 
-/// Packets that are read ahead of the link. Enough to cover the latency of a read of memory with
-/// full packets at 400 Gb/s (1 µs of 80 ns each). \[choice\]
-const READ_AHEAD: u32 = 16;
+/// Bytes of full packets that are read ahead of the link. Enough to cover the latency of a read of
+/// memory at 400 Gb/s (1.3 µs). \[choice\]
+const READ_AHEAD: u32 = 65_536;
 
 /// The port of a host.
 #[derive(Debug, Default)]
@@ -18,6 +18,8 @@ pub(super) struct HostPort {
     ready: VecDeque<u32>,
     /// Packets between the adapters and the link.
     waiting: u32,
+    /// The largest number of them.
+    read_ahead: u32,
     /// When the processing of packets that leave is free, in picoseconds.
     tx_free: u64,
     /// When the last packet reaches the link: no packet overtakes another one.
@@ -27,6 +29,14 @@ pub(super) struct HostPort {
 }
 
 impl HostPort {
+    /// Returns a port for packets of at most `mtu` bytes.
+    pub(super) fn new(mtu: u32) -> Self {
+        Self {
+            read_ahead: READ_AHEAD / mtu,
+            ..Self::default()
+        }
+    }
+
     pub(super) fn mark_ready(&mut self, rank: u32) {
         if !self.ready.contains(&rank) {
             self.ready.push_back(rank);
@@ -35,7 +45,7 @@ impl HostPort {
 
     /// Returns the rank whose adapter may send next, if the port takes a packet at `now`.
     pub(super) fn next_sender(&mut self, now: u64) -> Option<u32> {
-        if self.waiting >= READ_AHEAD || self.tx_free > now {
+        if self.waiting >= self.read_ahead || self.tx_free > now {
             return None;
         }
         self.ready.pop_front()
@@ -43,7 +53,7 @@ impl HostPort {
 
     /// Returns the time at which the port takes the next packet, if one may wait for it.
     pub(super) fn next_free(&self, now: u64) -> Option<u64> {
-        let waits = !self.ready.is_empty() && self.waiting < READ_AHEAD;
+        let waits = !self.ready.is_empty() && self.waiting < self.read_ahead;
         (waits && self.tx_free > now).then_some(self.tx_free)
     }
 

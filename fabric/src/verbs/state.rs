@@ -141,7 +141,7 @@ impl VerbsState {
             called,
             costs: verbs.costs,
             ranks,
-            ports: used.iter().map(|_| HostPort::default()).collect(),
+            ports: used.iter().map(|_| HostPort::new(verbs.mtu)).collect(),
             hosts: used,
             network: PacketNetwork::new(Arc::clone(&topology), network),
             topology,

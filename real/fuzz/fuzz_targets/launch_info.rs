@@ -1,5 +1,5 @@
-//! Any bytes for the reader of launch information: `cargo +nightly fuzz run launch_info -- -max_len=4096
-//! -timeout=10 -rss_limit_mb=1024` in `real/`.
+//! Any bytes for the reader of launch information: `cargo +nightly fuzz run launch_info --
+//! -max_len=4096 -timeout=10 -rss_limit_mb=1024` in `real/`.
 
 #![no_main]
 

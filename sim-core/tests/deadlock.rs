@@ -37,20 +37,20 @@ fn the_report_as_text_and_as_a_graph() {
     let graph = deadlock(crossed());
     assert_eq!(
         graph.to_string(),
-        "  alice on host host-1 waits in lock of mutex 1 at sim-core/tests/deadlock.rs:21, for bob\n  \
-         bob on host host-1 waits in lock of mutex 0 at sim-core/tests/deadlock.rs:21, for alice\n  \
-         carol on host host-0 waits in join of alice or join of bob at sim-core/tests/deadlock.rs:25, for alice, bob\n  \
+        "  alice on host host-1 waits in lock of mutex 1 at sim-core/tests/deadlock.rs:22, for bob\n  \
+         bob on host host-1 waits in lock of mutex 0 at sim-core/tests/deadlock.rs:22, for alice\n  \
+         carol on host host-0 waits in join of alice or join of bob at sim-core/tests/deadlock.rs:26, for alice, bob\n  \
          cycle: alice -> bob -> alice\n"
     );
     assert_eq!(
         graph.to_dot(),
         "digraph deadlock {\n  \
            node [shape=box];\n  \
-           a1 [label=\"alice\\nlock of mutex 1\\nsim-core/tests/deadlock.rs:21\"];\n  \
+           a1 [label=\"alice\\nlock of mutex 1\\nsim-core/tests/deadlock.rs:22\"];\n  \
            a1 -> a2;\n  \
-           a2 [label=\"bob\\nlock of mutex 0\\nsim-core/tests/deadlock.rs:21\"];\n  \
+           a2 [label=\"bob\\nlock of mutex 0\\nsim-core/tests/deadlock.rs:22\"];\n  \
            a2 -> a1;\n  \
-           a3 [label=\"carol\\njoin of alice or join of bob\\nsim-core/tests/deadlock.rs:25\"];\n  \
+           a3 [label=\"carol\\njoin of alice or join of bob\\nsim-core/tests/deadlock.rs:26\"];\n  \
            a3 -> a1;\n  \
            a3 -> a2;\n\
          }\n"

@@ -13,9 +13,9 @@ impl SampleMetadata {
     ///
     /// ```
     /// let text = "# cores: 2\n# made by hand\nsize_bytes,time_us\n8,1\n";
-    /// let facts = validation::Facts::read(text);
-    /// assert_eq!(facts.number("cores"), Some(2.0));
-    /// assert_eq!(facts.text("made by hand"), None);
+    /// let metadata = validation::SampleMetadata::read(text);
+    /// assert_eq!(metadata.number("cores"), Some(2.0));
+    /// assert_eq!(metadata.text("made by hand"), None);
     /// ```
     #[must_use]
     pub fn read(text: &str) -> Self {

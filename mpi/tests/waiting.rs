@@ -4,8 +4,8 @@
 use mpi::{ANY_SOURCE, Comm, waitall, waitany};
 use testing::ranks::{Either, Outcome, THRESHOLD, join, pattern, select, world};
 
-/// Returns the outcome, with the operation that rank 0 waits for, when its program is this one and
-/// rank 1 does nothing.
+/// Runs this program at rank 0, and none at the other ranks; rank 0 must stay blocked. Returns the
+/// outcome.
 fn stuck<F, Fut>(program: F) -> Outcome
 where
     F: Fn(Comm) -> Fut + 'static,

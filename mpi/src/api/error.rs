@@ -62,7 +62,7 @@ pub enum Error {
     Colour(u32),
     /// No context is left for a new communicator (`MPI_ERR_OTHER`).
     Contexts {
-        /// Number of communicators made by the rank that chooses the context.
+        /// Number of contexts that the choosing rank has allocated.
         given: u32,
     },
     /// The message does not fit into what is free of the attached buffer (`MPI_ERR_BUFFER`).

@@ -74,7 +74,7 @@ pub(crate) struct FlowControl {
     pub(crate) defects: ProtocolDefects,
 }
 
-/// Costs of posting packets, in seconds.
+/// Parameters of the cost of posting packets.
 #[derive(Clone, Copy, Debug)]
 struct Costs {
     posting: PostingCost,

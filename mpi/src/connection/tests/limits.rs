@@ -16,8 +16,8 @@ fn limited(descriptors: u32, at_limit: AtLimit) -> Settings {
     }
 }
 
-/// Returns the leaf of a star with three leaves whose connection is closed to make room, after the
-/// hub has sent to them at these dates.
+/// Returns the leaf of a star to which the hub closes its connection to make room for a fourth one,
+/// after it has sent to the other three in this order.
 fn victim(order: [u32; 3]) -> Option<u32> {
     let cards = (0..5).map(|rank| (rank, rank.to_string()));
     let mut hub = Connector::new(Group::new("world", 5, cards), 0, limited(3, AtLimit::Wait));

@@ -8,7 +8,7 @@
 //! Damaged numbers are refused if they do not fit together. To detect every damage is the task of
 //! the writer.
 
-use sim_core::{Choosing, StepKind};
+use sim_core::{OrderSensitivity, StepKind};
 
 use crate::orders::{Known, Order, Orders};
 use crate::properties::{ProgramProperties, SharedLists};
@@ -79,7 +79,10 @@ impl Checkpoint {
             may_have_effects.map(|&effects| u64::from(effects)),
         );
         let order_sensitive = state.properties.order_sensitive.iter();
-        numbers(&mut words, order_sensitive.map(|&choosing| choosing as u64));
+        numbers(
+            &mut words,
+            order_sensitive.map(|&order_sensitivity| order_sensitivity as u64),
+        );
         let lists = state.lists.to_vec();
         words.push(lists.len() as u64);
         for list in &lists {
@@ -245,7 +248,7 @@ impl<'a> Reader<'a> {
             .collect();
         properties.may_have_effects = may_have_effects?;
         let order_sensitive = self.numbers()?.iter().copied();
-        properties.order_sensitive = order_sensitive.map(choosing).collect();
+        properties.order_sensitive = order_sensitive.map(order_sensitivity).collect();
         (properties.users.len() == properties.oversubscribed.len()).then_some(())
     }
 
@@ -277,11 +280,11 @@ fn event(first: u64, second: u64) -> Option<Event> {
         choice: high(first),
     })
 }
-/// Returns the [`Choosing`] of a number.
-const fn choosing(word: u64) -> Choosing {
+/// Returns the [`OrderSensitivity`] of a number.
+const fn order_sensitivity(word: u64) -> OrderSensitivity {
     match word {
-        0 => Choosing::Never,
-        1 => Choosing::Sources,
-        _ => Choosing::Always,
+        0 => OrderSensitivity::Never,
+        1 => OrderSensitivity::Sources,
+        _ => OrderSensitivity::Always,
     }
 }

@@ -3,7 +3,7 @@
 //! If the program has changed since its schedule was written, only steps that are not possible any
 //! more are detected: a schedule that fits by chance is executed.
 
-use sim_core::{ActorId, Choice, Offer, Schedule, StepKind, Stepper};
+use sim_core::{ActorId, Choice, EnabledStep, Schedule, StepKind, Stepper};
 
 use crate::machine::Machine;
 use crate::{End, Event, Finding, FindingStep, finding, spinning};
@@ -40,9 +40,9 @@ pub fn follow(stepper: &mut Stepper, schedule: &Schedule) -> Followed {
             impossible = Some(position);
             break;
         };
-        let mut offers = Vec::new();
-        machine.offers(short, &mut offers);
-        let Some(event) = offers.into_iter().find(|event| event.choice == step) else {
+        let mut enabled_steps = Vec::new();
+        machine.enabled_steps(short, &mut enabled_steps);
+        let Some(event) = enabled_steps.into_iter().find(|event| event.choice == step) else {
             impossible = Some(position);
             break;
         };
@@ -97,12 +97,12 @@ pub fn schedule_alone(
 /// Returns the actors with enabled steps, and the number of branches of each.
 fn possible(stepper: &Stepper) -> Vec<(ActorId, u32)> {
     let mut possible = Vec::new();
-    let mut offers: Vec<Offer> = Vec::new();
+    let mut enabled_steps: Vec<EnabledStep> = Vec::new();
     let mut next = stepper.next_able(0);
     while let Some(actor) = next {
-        offers.clear();
-        stepper.offers(actor, &mut offers);
-        let branches = u32::try_from(offers.len()).expect("branches are counted in 32 bits");
+        enabled_steps.clear();
+        stepper.enabled_steps(actor, &mut enabled_steps);
+        let branches = u32::try_from(enabled_steps.len()).expect("branches are counted in 32 bits");
         possible.push((ActorId::from_number(actor + 1), branches));
         next = stepper.next_able(actor + 1);
     }

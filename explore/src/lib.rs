@@ -55,7 +55,6 @@
 
 mod candidates;
 mod checkpoint;
-mod class;
 mod clock;
 mod critical;
 mod drive;
@@ -87,16 +86,16 @@ mod seeded;
 mod shortest;
 mod spinning;
 mod state;
+pub mod state_machines;
 mod statistics;
 mod threads;
 mod timeline;
+mod trace_id;
 mod vector_clocks;
 mod wakeup;
 mod walk;
-pub mod worlds;
 
 pub use checkpoint::Checkpoint;
-pub use class::Class;
 pub use critical::{Critical, critical};
 pub(crate) use drive::Halt;
 pub use event::Event;
@@ -121,3 +120,4 @@ pub use spinning::STEPS as SPINNING_STEPS;
 pub use statistics::{Bound, Bounds, Statistics};
 pub use threads::Threads;
 pub use timeline::{Timeline, TimelineEnd, TimelineStep, dot_of_timeline};
+pub use trace_id::TraceId;

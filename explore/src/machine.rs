@@ -5,7 +5,7 @@
 //! search restarts when one is first seen: more actors use a barrier than it is made for, steps
 //! whose answer may change have hidden effects, or the order of deliveries to an actor may matter.
 
-use sim_core::{Choosing, Executed, Footprint, Offer, QueueHead, StepKind, Stepper};
+use sim_core::{EnabledStep, Executed, Footprint, OrderSensitivity, QueueHead, StepKind, Stepper};
 
 use crate::independence::{Lists, OVERSUBSCRIBED};
 use crate::properties::{ProgramProperties, SharedLists};
@@ -36,7 +36,7 @@ pub(crate) struct Machine {
     pub(crate) seeded: Seeded,
     /// True before the actors are known whose order of deliveries matters before the first step.
     is_new: bool,
-    offers: Vec<Offer>,
+    enabled_steps: Vec<EnabledStep>,
     places: Vec<(u32, u32)>,
 }
 
@@ -62,7 +62,7 @@ impl Machine {
             causes: Vec::new(),
             seeded: Seeded::default(),
             is_new: true,
-            offers: Vec::new(),
+            enabled_steps: Vec::new(),
             places: Vec::new(),
         }
     }
@@ -101,7 +101,7 @@ impl Machine {
             self.properties.has_invariants = true;
             return Err(Halt::Again);
         }
-        self.note_choosers(executed.footprint)?;
+        self.note_order_sensitive_actors(executed.footprint)?;
         self.note_causes(&executed);
         let event = self.event(actor, choice, executed.footprint, executed.effects);
         self.note_effects(&event)?;
@@ -128,22 +128,23 @@ impl Machine {
     }
 
     /// The events that an actor could execute now.
-    pub(crate) fn offers(&mut self, actor: u16, into: &mut Vec<Event>) {
-        let mut offers = std::mem::take(&mut self.offers);
-        offers.clear();
-        self.stepper.offers(u32::from(actor), &mut offers);
+    pub(crate) fn enabled_steps(&mut self, actor: u16, into: &mut Vec<Event>) {
+        let mut enabled_steps = std::mem::take(&mut self.enabled_steps);
+        enabled_steps.clear();
+        self.stepper
+            .enabled_steps(u32::from(actor), &mut enabled_steps);
         self.places.clear();
-        if offers
+        if enabled_steps
             .iter()
-            .any(|offer| offer.footprint.kind == StepKind::TestAny)
+            .any(|enabled_step| enabled_step.footprint.kind == StepKind::TestAny)
         {
             self.stepper
                 .pending_places(u32::from(actor), &mut self.places);
         }
-        for offer in &offers {
-            into.push(self.event(actor, offer.choice, offer.footprint, 0));
+        for enabled_step in &enabled_steps {
+            into.push(self.event(actor, enabled_step.choice, enabled_step.footprint, 0));
         }
-        self.offers = offers;
+        self.enabled_steps = enabled_steps;
     }
 
     fn event(&mut self, actor: u16, choice: u32, footprint: Footprint, effects: u8) -> Event {
@@ -170,10 +171,10 @@ impl Machine {
         );
         let tells_ends = is_test && self.stepper.transfers_last();
         let is_orderless = kind == StepKind::Deliver
-            && match self.properties.chooses(object) {
-                Choosing::Never => true,
-                Choosing::Sources => !self.stepper.holds_messages(u32::from(actor)),
-                Choosing::Always => false,
+            && match self.properties.order_sensitivity(object) {
+                OrderSensitivity::Never => true,
+                OrderSensitivity::Sources => !self.stepper.holds_messages(u32::from(actor)),
+                OrderSensitivity::Always => false,
             };
         let mut event = Event {
             actor,
@@ -199,7 +200,7 @@ impl Machine {
 
     /// Notes who asked what the order of deliveries to it decides.
     #[inline]
-    fn note_choosers(&mut self, footprint: Footprint) -> Result<(), Halt> {
+    fn note_order_sensitive_actors(&mut self, footprint: Footprint) -> Result<(), Halt> {
         let actors = match footprint.kind {
             _ if self.seeded.is(SeededDefect::NobodyChooses) => return Ok(()),
             _ if std::mem::take(&mut self.is_new) => 0..self.stepper.actors(),
@@ -208,7 +209,9 @@ impl Machine {
             }
             _ => return Ok(()),
         };
-        let is_news = |actor: &u32| self.stepper.chooses(*actor) > self.properties.chooses(*actor);
+        let is_news = |actor: &u32| {
+            self.stepper.order_sensitivity(*actor) > self.properties.order_sensitivity(*actor)
+        };
         if actors.into_iter().any(|actor| is_news(&actor)) {
             // All that are known by now, so that the search begins anew less often.
             for actor in (0..self.stepper.actors())
@@ -216,7 +219,7 @@ impl Machine {
                 .collect::<Vec<_>>()
             {
                 self.properties
-                    .note_chooser(actor, self.stepper.chooses(actor));
+                    .note_order_sensitive(actor, self.stepper.order_sensitivity(actor));
             }
             return Err(Halt::Again);
         }
@@ -230,8 +233,11 @@ impl Machine {
         let is_draw = executed.footprint.kind == StepKind::Choose;
         let is_delivery = executed.footprint.kind == StepKind::Deliver;
         let is_mistaken = self.seeded.is(SeededDefect::LatestCause);
-        let is_orderless =
-            || !is_mistaken && self.properties.chooses(self.stepper.sender()) < Choosing::Always;
+        let is_orderless = || {
+            !is_mistaken
+                && self.properties.order_sensitivity(self.stepper.sender())
+                    < OrderSensitivity::Always
+        };
         if is_draw || (is_delivery && is_orderless()) {
             let causes = self.stepper.causes().iter();
             self.causes

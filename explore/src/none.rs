@@ -97,7 +97,7 @@ fn open(
     if !walk.is_too_deep() {
         let mut actor = walk.next_able(0);
         while let Some(able) = actor {
-            walk.machine.offers(able, &mut todo);
+            walk.machine.enabled_steps(able, &mut todo);
             actor = walk.next_able(able + 1);
         }
     }

@@ -201,7 +201,7 @@ impl<C: Collector> Owner<'_, C> {
                 if matches!(halt, Halt::Again) {
                     // The users of barriers are noted here, and one actor too many came first.
                     self.learn(&users)?;
-                    self.state.properties.take_choosers(&properties);
+                    self.state.properties.merge_order_sensitive(&properties);
                     self.state.properties.may_have_effects = properties.may_have_effects;
                     self.state.properties.has_invariants |= properties.has_invariants;
                 }

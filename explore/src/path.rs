@@ -18,7 +18,7 @@ use crate::independence::{Lists, Suspects, Touched, dependent};
 use crate::machine::Step;
 use crate::releases::Releases;
 use crate::vector_clocks::{VectorClocks, join_rows};
-use crate::{Class, Event};
+use crate::{Event, TraceId};
 
 /// Number of events that are not ordered before a new one from which on those that it can depend on
 /// are looked up. Below, a look at each is cheaper.
@@ -282,14 +282,14 @@ impl Path {
     /// The class of the run: the same for all orders of the same partial order with the same
     /// answers, and for no others.
     #[must_use]
-    pub fn class(&self) -> Class {
-        Class::of(self)
+    pub fn trace_id(&self) -> TraceId {
+        TraceId::of(self)
     }
 
     /// Returns the class of the steps and answers of each actor, without the order between actors.
     #[must_use]
-    pub fn histories(&self) -> Class {
-        Class::of_histories(self)
+    pub fn histories(&self) -> TraceId {
+        TraceId::of_histories(self)
     }
 
     /// The latest event of an actor.

@@ -5,7 +5,7 @@ use sim_core::Stepper;
 
 use crate::independence::{Lists, dependent};
 use crate::machine::Machine;
-use crate::{Class, Event, Halt, Path};
+use crate::{Event, Halt, Path, TraceId};
 
 /// A program and one run of it.
 #[derive(Debug)]
@@ -61,15 +61,15 @@ impl Player {
     ///
     /// # Panics
     /// If there are more than 2^16 actors.
-    pub fn offers(&mut self) -> Vec<Event> {
-        let mut offers = Vec::new();
+    pub fn enabled_steps(&mut self) -> Vec<Event> {
+        let mut enabled_steps = Vec::new();
         let mut actor = self.machine.stepper.next_able(0);
         while let Some(able) = actor {
             let number = u16::try_from(able).expect("a run has at most 2^16 actors");
-            self.machine.offers(number, &mut offers);
+            self.machine.enabled_steps(number, &mut enabled_steps);
             actor = self.machine.stepper.next_able(able + 1);
         }
-        offers
+        enabled_steps
     }
 
     /// Gives the program back.
@@ -104,7 +104,7 @@ impl Player {
 
     /// A fingerprint of the state: what each actor did and was told, and all objects.
     #[must_use]
-    pub fn state(&self) -> (Class, u64) {
+    pub fn state(&self) -> (TraceId, u64) {
         let objects = self.machine.stepper.object_digest().value();
         (self.path.histories(), objects)
     }

@@ -6,7 +6,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use sim_core::Choosing;
+use sim_core::OrderSensitivity;
 
 use crate::independence::Lists;
 
@@ -22,7 +22,7 @@ pub(crate) struct ProgramProperties {
     /// on answers.
     pub(crate) may_have_effects: Vec<u8>,
     /// By actor: the part of the order of deliveries that it can observe.
-    pub(crate) order_sensitive: Vec<Choosing>,
+    pub(crate) order_sensitive: Vec<OrderSensitivity>,
     /// The program states invariants, which may read whatever a step changes, so all steps are
     /// dependent.
     pub(crate) has_invariants: bool,
@@ -54,24 +54,25 @@ impl ProgramProperties {
 
     /// Returns the part of the order of deliveries to an actor that may matter.
     #[inline]
-    pub(crate) fn chooses(&self, actor: u32) -> Choosing {
+    pub(crate) fn order_sensitivity(&self, actor: u32) -> OrderSensitivity {
         let known = self.order_sensitive.get(actor as usize);
         known.copied().unwrap_or_default()
     }
 
     /// Records the part of the order of deliveries to an actor that may matter.
-    pub(crate) fn note_chooser(&mut self, actor: u32, choosing: Choosing) {
+    pub(crate) fn note_order_sensitive(&mut self, actor: u32, order_sensitivity: OrderSensitivity) {
         let index = actor as usize;
         if index >= self.order_sensitive.len() {
-            self.order_sensitive.resize(index + 1, Choosing::Never);
+            self.order_sensitive
+                .resize(index + 1, OrderSensitivity::Never);
         }
-        self.order_sensitive[index] = self.order_sensitive[index].max(choosing);
+        self.order_sensitive[index] = self.order_sensitive[index].max(order_sensitivity);
     }
 
     /// Takes over what others know of that.
-    pub(crate) fn take_choosers(&mut self, other: &Self) {
-        for (actor, &choosing) in (0..).zip(&other.order_sensitive) {
-            self.note_chooser(actor, choosing);
+    pub(crate) fn merge_order_sensitive(&mut self, other: &Self) {
+        for (actor, &order_sensitivity) in (0..).zip(&other.order_sensitive) {
+            self.note_order_sensitive(actor, order_sensitivity);
         }
     }
 

@@ -29,7 +29,7 @@ pub(crate) trait Sink {
 pub(crate) struct Races {
     positions: Vec<u32>,
     sequence: Vec<Event>,
-    offers: Vec<Event>,
+    enabled_steps: Vec<Event>,
 }
 
 impl Races {
@@ -146,22 +146,22 @@ impl Races {
         without: Option<u32>,
         sink: &mut impl Sink,
     ) -> Result<(), Halt> {
-        let mut offers = std::mem::take(&mut self.offers);
-        offers.clear();
-        walk.offers_after(position, &self.sequence, actor, &mut offers)?;
+        let mut enabled_steps = std::mem::take(&mut self.enabled_steps);
+        enabled_steps.clear();
+        walk.offers_after(position, &self.sequence, actor, &mut enabled_steps)?;
         let length = self.sequence.len();
-        for offer in &offers {
-            if Some(offer.choice) != without {
+        for enabled_step in &enabled_steps {
+            if Some(enabled_step.choice) != without {
                 let several = Event {
-                    effects: offer.effects | Executed::SEVERAL,
-                    ..*offer
+                    effects: enabled_step.effects | Executed::SEVERAL,
+                    ..*enabled_step
                 };
                 self.sequence.push(several);
                 sink.insert(&walk.machine.lists, position, &self.sequence);
                 self.sequence.truncate(length);
             }
         }
-        self.offers = offers;
+        self.enabled_steps = enabled_steps;
         Ok(())
     }
 

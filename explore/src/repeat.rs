@@ -7,7 +7,7 @@
 //! *Not modelled*: reads of a clock, a file or a variable that outlives its run are detected only
 //! if they change one of these in the runs that are compared.
 
-use sim_core::{Executed, Offer, SendCall, Stepper, Stream};
+use sim_core::{EnabledStep, Executed, SendCall, Stepper, Stream};
 
 /// Maximum number of steps that are compared.
 const STEPS_MAX: usize = 10_000;
@@ -16,7 +16,7 @@ const STEPS_MAX: usize = 10_000;
 #[derive(PartialEq, Eq)]
 struct ObservedStep {
     /// The steps of all actors that were enabled before it.
-    offers: Vec<(u32, Offer)>,
+    enabled_steps: Vec<(u32, EnabledStep)>,
     name: String,
     line: String,
     executed: Executed,
@@ -41,25 +41,25 @@ pub fn repeat(stepper: &mut Stepper, seed: u64) -> Result<(), String> {
         Some((actor, stepper.first_choice(actor)?))
     })?;
     let mut stream = Stream::new(seed, "runs that are compared");
-    compare(stepper, &mut |_, offers| {
-        let count = u64::try_from(offers.len())
+    compare(stepper, &mut |_, enabled_steps| {
+        let count = u64::try_from(enabled_steps.len())
             .ok()
             .filter(|&count| count > 0)?;
         let drawn = usize::try_from(stream.below(count)).ok()?;
-        let (actor, offer) = *offers.get(drawn)?;
-        Some((actor, offer.choice))
+        let (actor, enabled_step) = *enabled_steps.get(drawn)?;
+        Some((actor, enabled_step.choice))
     })
 }
 
 /// Picks an actor and one of its steps.
-type Pick<'a> = dyn FnMut(&Stepper, &[(u32, Offer)]) -> Option<(u32, u32)> + 'a;
+type Pick<'a> = dyn FnMut(&Stepper, &[(u32, EnabledStep)]) -> Option<(u32, u32)> + 'a;
 
 /// Takes a run whose steps are picked, and then the same steps again.
 fn compare(stepper: &mut Stepper, pick: &mut Pick<'_>) -> Result<(), String> {
     stepper.restart();
     let mut steps: Vec<(u32, u32, ObservedStep)> = Vec::new();
     while steps.len() < STEPS_MAX {
-        let Some((actor, choice)) = pick(stepper, &offers(stepper)) else {
+        let Some((actor, choice)) = pick(stepper, &enabled_steps(stepper)) else {
             break;
         };
         let Some(seen) = take(stepper, actor, choice) else {
@@ -115,27 +115,27 @@ fn compare_sends(stepper: &Stepper, before: &[SendCall]) -> Result<(), String> {
 
 /// Takes a step and writes down what is compared. `None` if it is not possible.
 fn take(stepper: &mut Stepper, actor: u32, choice: u32) -> Option<ObservedStep> {
-    let offers = offers(stepper);
+    let enabled_steps = enabled_steps(stepper);
     let name = stepper.name_of(actor);
     let line = stepper
         .line_of(actor)
         .map_or_else(String::new, |at| format!("{}:{}", at.file(), at.line()));
     let executed = stepper.execute(actor, choice)?;
     Some(ObservedStep {
-        offers,
+        enabled_steps,
         name,
         line,
         executed,
     })
 }
 
-fn offers(stepper: &Stepper) -> Vec<(u32, Offer)> {
+fn enabled_steps(stepper: &Stepper) -> Vec<(u32, EnabledStep)> {
     let (mut all, mut own) = (Vec::new(), Vec::new());
     let mut next = stepper.next_able(0);
     while let Some(actor) = next {
         own.clear();
-        stepper.offers(actor, &mut own);
-        all.extend(own.iter().map(|&offer| (actor, offer)));
+        stepper.enabled_steps(actor, &mut own);
+        all.extend(own.iter().map(|&enabled_step| (actor, enabled_step)));
         next = stepper.next_able(actor + 1);
     }
     all
@@ -165,7 +165,7 @@ fn difference(position: usize, before: &ObservedStep, again: Option<&ObservedSte
         Some(again) if again.name != *name || again.line != *line => {
             format!("was of {} at {}", again.name, again.line)
         }
-        Some(again) if again.offers != before.offers => {
+        Some(again) if again.enabled_steps != before.enabled_steps => {
             "came where other steps were possible than before".to_owned()
         }
         Some(_) => "had another result".to_owned(),

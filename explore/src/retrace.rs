@@ -12,8 +12,8 @@
 use std::collections::BTreeSet;
 
 use sim_core::{
-    ActorId, Answer, Choice, Executed, Footprint, Observed, Offer, Schedule, StepKind, Stepper,
-    TraceEvent,
+    ActorId, Answer, Choice, EnabledStep, Executed, Footprint, Observed, Schedule, StepKind,
+    Stepper, TraceEvent,
 };
 
 /// Why a run cannot be taken again.
@@ -93,10 +93,13 @@ impl Retrace<'_> {
     fn transition(&mut self, event: &TraceEvent) -> Result<(), String> {
         let actor = event.actor.number() - 1;
         let Footprint { kind, .. } = event.footprint;
-        let mut offers = Vec::new();
-        self.stepper.offers(actor, &mut offers);
-        offers.retain(|offer| is_same(event, offer));
-        let Some(offer) = offers.iter().max_by_key(|offer| fits(event, offer)) else {
+        let mut enabled_steps = Vec::new();
+        self.stepper.enabled_steps(actor, &mut enabled_steps);
+        enabled_steps.retain(|enabled_step| is_same(event, enabled_step));
+        let Some(enabled_step) = enabled_steps
+            .iter()
+            .max_by_key(|enabled_step| fits(event, enabled_step))
+        else {
             let is_no = is_test(kind) && event.answer == Answer::Bool(false);
             if is_no || (self.in_vain.contains(&actor) && is_silent(event.footprint)) {
                 self.in_vain.insert(actor);
@@ -106,7 +109,7 @@ impl Retrace<'_> {
         };
         self.in_vain.remove(&actor);
         let before = self.stepper.failures().len();
-        let Some(executed) = self.take(actor, offer.choice) else {
+        let Some(executed) = self.take(actor, enabled_step.choice) else {
             return Err(self.other_step(event));
         };
         let has_answer = !matches!(kind, StepKind::AsyncSend | StepKind::AsyncReceive);
@@ -153,9 +156,9 @@ impl Retrace<'_> {
 }
 
 /// Returns true if an enabled step has the kind and the object of a transition.
-fn is_same(event: &TraceEvent, offer: &Offer) -> bool {
+fn is_same(event: &TraceEvent, enabled_step: &EnabledStep) -> bool {
     let Footprint { kind, object, .. } = event.footprint;
-    let of_kind = match offer.footprint.kind {
+    let of_kind = match enabled_step.footprint.kind {
         StepKind::TestEnded => kind == StepKind::Test,
         StepKind::TestAnyEnded => kind == StepKind::TestAny,
         StepKind::TimeUp => matches!(kind, StepKind::Wait | StepKind::WaitAny),
@@ -165,7 +168,10 @@ fn is_same(event: &TraceEvent, offer: &Offer) -> bool {
         StepKind::TimedCondvarWait => kind == StepKind::CondvarWait,
         other => other == kind,
     };
-    let is_up = matches!(offer.footprint.kind, StepKind::TimeUp | StepKind::Withdraw);
+    let is_up = matches!(
+        enabled_step.footprint.kind,
+        StepKind::TimeUp | StepKind::Withdraw
+    );
     let may_be_up = matches!(kind, StepKind::Wait | StepKind::WaitAny);
     let ends_so = !may_be_up || is_up == (event.answer == Answer::Timeout);
     let about = match kind {
@@ -174,22 +180,27 @@ fn is_same(event: &TraceEvent, offer: &Offer) -> bool {
         // What was cancelled has no place any more.
         StepKind::Cancel | StepKind::Wait | StepKind::Test if object == Footprint::NOTHING => true,
         // The footprint of a limit that is up names nothing.
-        _ => is_up || offer.footprint.object == object,
+        _ => is_up || enabled_step.footprint.object == object,
     };
     of_kind && ends_so && about
 }
 
 /// Ranks the enabled steps of one kind by how well they fit a transition; the highest fits best.
-fn fits(event: &TraceEvent, offer: &Offer) -> (bool, bool) {
-    let branch = offer.choice & Offer::TIME_UP;
+fn fits(event: &TraceEvent, enabled_step: &EnabledStep) -> (bool, bool) {
+    let branch = enabled_step.choice & EnabledStep::TIME_UP;
     let fits = match (event.footprint.kind, event.answer) {
         (StepKind::Random | StepKind::WaitAny, Answer::Number(number)) => branch == number,
         (StepKind::TestAny, Answer::Number(number)) => branch == number + 1,
-        (StepKind::Test, Answer::Bool(yes)) => (offer.footprint.kind == StepKind::TestEnded) == yes,
+        (StepKind::Test, Answer::Bool(yes)) => {
+            (enabled_step.footprint.kind == StepKind::TestEnded) == yes
+        }
         (StepKind::Cancel, _) => (branch == 1) == event.cancelled,
         _ => branch == 0,
     };
-    (offer.footprint.detail == event.footprint.detail, fits)
+    (
+        enabled_step.footprint.detail == event.footprint.detail,
+        fits,
+    )
 }
 
 /// Returns true for a step that tests without waiting.

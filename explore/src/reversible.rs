@@ -130,14 +130,16 @@ pub(crate) fn come_first(
                 .iter()
                 .map(|&position| events[position as usize])
                 .collect();
-            let mut offers = Vec::new();
-            if !walk.offers_after(first, &before, f.actor, &mut offers)? {
+            let mut enabled_steps = Vec::new();
+            if !walk.offers_after(first, &before, f.actor, &mut enabled_steps)? {
                 return Ok(None);
             }
-            let found = offers.into_iter().find(|offer| offer.choice == f.choice);
-            Ok(found.map(|offer| Event {
+            let found = enabled_steps
+                .into_iter()
+                .find(|enabled_step| enabled_step.choice == f.choice);
+            Ok(found.map(|enabled_step| Event {
                 effects: f.effects,
-                ..offer
+                ..enabled_step
             }))
         }
     }

@@ -23,25 +23,25 @@ pub(crate) fn run(walk: &mut Walk<'_>, strategy: Strategy) -> Result<(), Halt> {
     };
     let mut stream = Stream::new(seed, "explore/sampling");
     let mut longest = 1;
-    let mut offers: Vec<Event> = Vec::new();
+    let mut enabled_steps: Vec<Event> = Vec::new();
     loop {
         walk.clear();
         walk.reach()?;
         let mut ranking = Ranking::new(changes, longest, &mut stream);
         while !walk.is_too_deep() {
-            offers.clear();
+            enabled_steps.clear();
             let mut actor = walk.next_able(0);
             while let Some(able) = actor {
-                walk.machine.offers(able, &mut offers);
+                walk.machine.enabled_steps(able, &mut enabled_steps);
                 actor = walk.next_able(able + 1);
             }
-            if offers.is_empty() {
+            if enabled_steps.is_empty() {
                 break;
             }
-            let actor = ranking.pick(&offers, walk.path.len() as u64, &mut stream);
-            let own: Vec<&Event> = offers
+            let actor = ranking.pick(&enabled_steps, walk.path.len() as u64, &mut stream);
+            let own: Vec<&Event> = enabled_steps
                 .iter()
-                .filter(|offer| actor.is_none_or(|actor| offer.actor == actor))
+                .filter(|enabled_step| actor.is_none_or(|actor| enabled_step.actor == actor))
                 .collect();
             let index = usize::try_from(stream.below(own.len() as u64));
             let step = *own[index.expect("steps are counted in memory")];
@@ -70,15 +70,18 @@ impl Ranking {
     }
 
     /// The actor whose turn it is; `None` if any may go.
-    fn pick(&mut self, offers: &[Event], place: u64, stream: &mut Stream) -> Option<u16> {
+    fn pick(&mut self, enabled_steps: &[Event], place: u64, stream: &mut Stream) -> Option<u16> {
         let priorities = self.priorities.as_mut()?;
-        let last = offers.iter().map(|offer| offer.actor).max()?;
+        let last = enabled_steps
+            .iter()
+            .map(|enabled_step| enabled_step.actor)
+            .max()?;
         while priorities.len() <= last as usize {
             // Above all that a fall leads to.
             priorities.push((1 << 32) + stream.below(1 << 31));
         }
         let first = |priorities: &[u64]| {
-            let actors = offers.iter().map(|offer| offer.actor);
+            let actors = enabled_steps.iter().map(|enabled_step| enabled_step.actor);
             actors.max_by_key(|&actor| priorities[actor as usize])
         };
         let actor = first(priorities)?;

@@ -39,7 +39,7 @@ pub(crate) fn run(walk: &mut Walk<'_>) -> Result<(), Halt> {
             let actor = frame.wanted[frame.tried];
             frame.tried += 1;
             walk.reach()?;
-            walk.machine.offers(actor, &mut frame.todo);
+            walk.machine.enabled_steps(actor, &mut frame.todo);
             frame.todo.reverse();
             continue;
         }
@@ -98,17 +98,17 @@ fn open(walk: &mut Walk<'_>, sleep: Vec<Event>) -> Result<Frame, Halt> {
         let spins = |actor: &u16| walk.spins(u32::from(*actor));
         frame.able.sort_by_key(spins);
     }
-    let mut offers = Vec::new();
+    let mut enabled_steps = Vec::new();
     for &actor in &frame.able {
-        offers.clear();
-        walk.machine.offers(actor, &mut offers);
-        let sleeps = |offer: &Event| {
+        enabled_steps.clear();
+        walk.machine.enabled_steps(actor, &mut enabled_steps);
+        let sleeps = |enabled_step: &Event| {
             frame
                 .sleep
                 .iter()
-                .any(|sleeper| sleeper.is_same_step(offer))
+                .any(|sleeper| sleeper.is_same_step(enabled_step))
         };
-        if !offers.iter().all(sleeps) {
+        if !enabled_steps.iter().all(sleeps) {
             frame.wanted.push(actor);
             return Ok(frame);
         }

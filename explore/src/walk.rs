@@ -139,11 +139,11 @@ impl<'a> Walk<'a> {
     #[inline]
     pub(crate) fn needs_all_races(&self, position: usize) -> bool {
         let event = &self.path.events()[position];
-        let chooses =
+        let order_sensitivity =
             self.path.alternatives(position) > 1 || event.effects & Executed::SEVERAL != 0;
         event.effects & Executed::HIDDEN != 0
             || is_global(event.kind)
-            || (chooses && !Seeded::of(self.options).is(SeededDefect::ChoicesOnce))
+            || (order_sensitivity && !Seeded::of(self.options).is(SeededDefect::ChoicesOnce))
     }
 
     /// Takes the last event of the path away.
@@ -281,7 +281,7 @@ impl<'a> Walk<'a> {
                 return Ok(false);
             }
         }
-        self.machine.offers(actor, into);
+        self.machine.enabled_steps(actor, into);
         Ok(true)
     }
 

@@ -10,7 +10,9 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use explore::{Class, End, Observer, Options, Reduction, Run, Statistics, Verdict, check, explore};
+use explore::{
+    End, Observer, Options, Reduction, Run, Statistics, TraceId, Verdict, check, explore,
+};
 use sim_core::{Activity, Actor, Mailbox, Mutex, Stepper, Stream};
 
 /// Programs with more runs than this are left out.
@@ -146,11 +148,11 @@ fn stepper(roles: &[Role]) -> Stepper {
 type Outcome = (Vec<Vec<usize>>, End);
 
 #[derive(Default)]
-struct Observation(BTreeSet<Class>, BTreeSet<Outcome>);
+struct Observation(BTreeSet<TraceId>, BTreeSet<Outcome>);
 
 impl Observer for Observation {
     fn look(&mut self, run: &Run<'_>) -> ControlFlow<()> {
-        self.0.insert(run.path.class());
+        self.0.insert(run.path.trace_id());
         self.1.insert((TOLD.with_borrow(Clone::clone), run.end));
         ControlFlow::Continue(())
     }
@@ -188,15 +190,15 @@ fn loops_over_several_questions_lose_no_order() {
         }
         judged += 1;
         ends.extend(judge.1.iter().map(|(_, end)| *end));
-        let (classes, _) = search(&roles, Reduction::Sleep);
+        let (traces, _) = search(&roles, Reduction::Sleep);
         for reduction in [Reduction::Sleep, Reduction::Sdpor, Reduction::Odpor] {
             let (seen, statistics) = search(&roles, reduction);
             assert_eq!(seen.1, judge.1, "{number} {reduction:?}: {roles:?}");
             assert!(
-                seen.0 == classes.0,
+                seen.0 == traces.0,
                 "{number} {reduction:?}: {} of {}: {roles:?}",
                 seen.0.len(),
-                classes.0.len()
+                traces.0.len()
             );
             if reduction == Reduction::Odpor {
                 let counts = (statistics.traces, statistics.blocked);

@@ -32,12 +32,15 @@ fn outcome(
     let [.., first, second] = events[..] else {
         unreachable!("two steps were played")
     };
-    let offers: BTreeSet<String> = player
-        .offers()
+    let enabled_steps: BTreeSet<String> = player
+        .enabled_steps()
         .iter()
-        .map(|offer| format!("{offer:?}"))
+        .map(|enabled_step| format!("{enabled_step:?}"))
         .collect();
-    Some(([first, second], format!("{:?} {offers:?}", player.state())))
+    Some((
+        [first, second],
+        format!("{:?} {enabled_steps:?}", player.state()),
+    ))
 }
 
 /// Returns true if a step is enabled after another one.
@@ -50,9 +53,9 @@ fn follows(player: &mut Player, prefix: &[Event], first: &Event, second: &Event)
     }
     Some(
         player
-            .offers()
+            .enabled_steps()
             .iter()
-            .any(|offer| offer.is_same_step(second)),
+            .any(|enabled_step| enabled_step.is_same_step(second)),
     )
 }
 
@@ -61,12 +64,12 @@ fn state(player: &mut Player, stream: &mut Stream) -> Option<Vec<Event>> {
     player.restart();
     let mut prefix = Vec::new();
     for _ in 0..stream.below(18) {
-        let offers = player.offers();
-        if offers.is_empty() {
+        let enabled_steps = player.enabled_steps();
+        if enabled_steps.is_empty() {
             break;
         }
-        let index = usize::try_from(stream.below(offers.len() as u64)).expect("few");
-        match player.step(offers[index].actor, offers[index].choice) {
+        let index = usize::try_from(stream.below(enabled_steps.len() as u64)).expect("few");
+        match player.step(enabled_steps[index].actor, enabled_steps[index].choice) {
             Played::Event(event) => prefix.push(event),
             Played::Impossible | Played::Learnt => return None,
         }
@@ -75,9 +78,9 @@ fn state(player: &mut Player, stream: &mut Stream) -> Option<Vec<Event>> {
 }
 
 fn look_at_pairs(player: &mut Player, prefix: &[Event], cells: &mut Cells) -> Option<()> {
-    let offers = player.offers();
-    for (position, first) in offers.iter().enumerate() {
-        for second in &offers[position + 1..] {
+    let enabled_steps = player.enabled_steps();
+    for (position, first) in enabled_steps.iter().enumerate() {
+        for second in &enabled_steps[position + 1..] {
             if first.actor == second.actor {
                 continue;
             }

@@ -10,12 +10,12 @@ use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use explore::{Class, Options, Reduction, Statistics, explore};
+use explore::{Options, Reduction, Statistics, TraceId, explore};
 use seen::Observation;
 use sim_core::Stepper;
 
 /// Explores and checks what must hold of every exploration.
-fn classes(mut stepper: Stepper, reduction: Reduction) -> (Statistics, BTreeSet<Class>) {
+fn traces(mut stepper: Stepper, reduction: Reduction) -> (Statistics, BTreeSet<TraceId>) {
     let mut seen = Observation::default();
     let options = Options {
         reduction,
@@ -35,7 +35,7 @@ fn classes(mut stepper: Stepper, reduction: Reduction) -> (Statistics, BTreeSet<
 /// The numbers of runs that finish and of those that end in a deadlock.
 #[track_caller]
 fn check(stepper: Stepper, finished: u64, deadlocks: u64) {
-    let (statistics, _) = classes(stepper, Reduction::Odpor);
+    let (statistics, _) = traces(stepper, Reduction::Odpor);
     assert_eq!(
         (statistics.finished, statistics.deadlocks),
         (finished, deadlocks),
@@ -47,9 +47,9 @@ fn check(stepper: Stepper, finished: u64, deadlocks: u64) {
 #[track_caller]
 fn check_judged(make: impl Fn() -> Stepper, finished: u64, deadlocks: u64) {
     check(make(), finished, deadlocks);
-    let (_, optimal) = classes(make(), Reduction::Odpor);
+    let (_, optimal) = traces(make(), Reduction::Odpor);
     for judge in [Reduction::None, Reduction::Sleep, Reduction::Sdpor] {
-        let (_, all) = classes(make(), judge);
+        let (_, all) = traces(make(), judge);
         assert!(
             optimal == all,
             "{judge:?}: {} classes, not {}",
@@ -161,7 +161,7 @@ fn what_comes_after_a_barrier_never_comes_before_an_arrival() {
 
 #[test]
 fn draws_are_branches() {
-    let (statistics, seen) = classes(programs::draws(), Reduction::Odpor);
+    let (statistics, seen) = traces(programs::draws(), Reduction::Odpor);
     assert_eq!(
         (statistics.traces, seen.len(), statistics.failed),
         (36, 36, 1)
@@ -232,6 +232,6 @@ fn waiters_for_a_broadcast() {
 fn any_of_two_messages() {
     check_judged(|| wait_any(false), 2, 0);
     // An actor that fails gives up its other get, which its sender sees sooner or later.
-    let (statistics, _) = classes(wait_any(true), Reduction::Odpor);
+    let (statistics, _) = traces(wait_any(true), Reduction::Odpor);
     assert!(statistics.finished > 0 && statistics.failed > 0);
 }

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::rc::Rc;
 
-use explore::{Observer, Options, Reduction, Run, explore, worlds};
+use explore::{Observer, Options, Reduction, Run, explore, state_machines};
 use sim_core::{
     ActorId, Blocked, Branch, Device, End, ExplorableDevice, Kernel, QueueHead, Stepper, Stream,
 };
@@ -144,7 +144,7 @@ fn explored(program: &Program, reduction: Reduction) -> (BTreeSet<Lists>, u64) {
         port.attach_explorable(Rc::new(Noting(Rc::clone(&shared))));
         for _ in &program.steps {
             let port = port.clone();
-            let actor = simulation.spawn_anonymous(0, |_| worlds::stand(port));
+            let actor = simulation.spawn_anonymous(0, |_| state_machines::run_branches(port));
             // All has been done when nothing is left to do.
             actor.daemonize();
         }

@@ -6,15 +6,15 @@ mod seen;
 
 use std::collections::BTreeSet;
 
-use explore::{Class, Options, Reduction, SeededDefect, explore};
+use explore::{Options, Reduction, SeededDefect, TraceId, explore};
 use random::{Family, Program};
 use seen::Observation;
 
-fn classes(
+fn traces(
     program: &Program,
     reduction: Reduction,
     defect: Option<SeededDefect>,
-) -> Option<BTreeSet<Class>> {
+) -> Option<BTreeSet<TraceId>> {
     let options = Options {
         reduction,
         defect,
@@ -32,10 +32,10 @@ fn classes(
 fn check(reduction: Reduction, defect: SeededDefect) {
     let is_noticed = |number: u64| {
         let program = random::program(Family::ALL[0], number);
-        let Some(judge) = classes(&program, Reduction::Sleep, None) else {
+        let Some(judge) = traces(&program, Reduction::Sleep, None) else {
             return false;
         };
-        classes(&program, reduction, Some(defect)).is_some_and(|seen| seen != judge)
+        traces(&program, reduction, Some(defect)).is_some_and(|seen| seen != judge)
     };
     assert!((0..3_000).any(is_noticed), "{defect:?} is not noticed");
 }
@@ -64,9 +64,9 @@ fn choices_without_what_comes_after() {
 #[test]
 fn choices_that_are_looked_at_once() {
     let program = random::program(Family::ALL[3], 3_901);
-    let judge = classes(&program, Reduction::Sleep, None);
-    let mistaken = classes(&program, Reduction::Odpor, Some(SeededDefect::ChoicesOnce));
-    assert_eq!(classes(&program, Reduction::Odpor, None), judge);
+    let judge = traces(&program, Reduction::Sleep, None);
+    let mistaken = traces(&program, Reduction::Odpor, Some(SeededDefect::ChoicesOnce));
+    assert_eq!(traces(&program, Reduction::Odpor, None), judge);
     assert_ne!(mistaken, judge);
 }
 

@@ -32,14 +32,14 @@ fn neighbours(actors: usize) -> Stepper {
 fn random_run(player: &mut Player, stream: &mut Stream) {
     player.restart();
     loop {
-        let offers = player.offers();
-        if offers.is_empty() {
+        let enabled_steps = player.enabled_steps();
+        if enabled_steps.is_empty() {
             return;
         }
-        let drawn = stream.below(offers.len() as u64);
-        let offer = offers[usize::try_from(drawn).expect("few offers")];
+        let drawn = stream.below(enabled_steps.len() as u64);
+        let enabled_step = enabled_steps[usize::try_from(drawn).expect("few steps")];
         assert!(matches!(
-            player.step(offer.actor, offer.choice),
+            player.step(enabled_step.actor, enabled_step.choice),
             Played::Event(_)
         ));
     }

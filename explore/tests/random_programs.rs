@@ -9,7 +9,7 @@ mod random;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
-use explore::{Class, End, Observer, Options, Reduction, Run, Statistics, explore};
+use explore::{End, Observer, Options, Reduction, Run, Statistics, TraceId, explore};
 use random::{Family, Op, Program};
 
 /// Programs with more runs than this are left out.
@@ -18,8 +18,8 @@ const RUNS_MAX: u64 = 300;
 /// Observations of a search.
 #[derive(Default)]
 struct Observation {
-    classes: BTreeMap<Class, String>,
-    states: BTreeSet<(Class, u64)>,
+    traces: BTreeMap<TraceId, String>,
+    states: BTreeSet<(TraceId, u64)>,
     ends: BTreeSet<End>,
 }
 
@@ -39,7 +39,7 @@ impl Observer for Observation {
             });
             steps.collect::<Vec<_>>().join(" ")
         };
-        self.classes.entry(run.path.class()).or_insert_with(text);
+        self.traces.entry(run.path.trace_id()).or_insert_with(text);
         self.states
             .insert((run.path.histories(), run.stepper.object_digest().value()));
         self.ends.insert(run.end);
@@ -96,30 +96,30 @@ fn compare(name: &str, program: &Program, runs_max: u64) -> Option<Vec<String>> 
         let (seen, statistics) = search(program, &options).expect("no more runs than the judge");
         check(what, &seen);
         assert_eq!(statistics.blocked, 0, "{name}: runs in vain");
-        let classes = seen.classes.len() as u64;
-        assert_eq!(statistics.traces, classes, "{name}: classes twice");
+        let traces = seen.traces.len() as u64;
+        assert_eq!(statistics.traces, traces, "{name}: classes twice");
     }
     Some(differences)
 }
 
 /// Returns the difference between the observations of a search and those of the reference search.
 fn difference(what: &str, seen: &Observation, judge: &Observation) -> Option<String> {
-    let same_classes = seen.classes.keys().eq(judge.classes.keys());
+    let same_classes = seen.traces.keys().eq(judge.traces.keys());
     if same_classes && seen.states == judge.states && seen.ends == judge.ends {
         return None;
     }
     let only = |from: &Observation, other: &Observation| {
-        let runs = from.classes.iter();
-        let runs = runs.filter(|(class, _)| !other.classes.contains_key(class));
+        let runs = from.traces.iter();
+        let runs = runs.filter(|(trace_id, _)| !other.traces.contains_key(trace_id));
         runs.take(3)
             .map(|(_, text)| format!("\n    {text}"))
             .collect::<String>()
     };
     Some(format!(
         "{what} has {} classes and {} states, the judge {} and {}\n  missed:{}\n  too many:{}",
-        seen.classes.len(),
+        seen.traces.len(),
         seen.states.len(),
-        judge.classes.len(),
+        judge.traces.len(),
         judge.states.len(),
         only(judge, seen),
         only(seen, judge)

@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use explore::{
-    Checkpoint, Class, Collector, End, Options, Report, Run, Statistics, Threads, Verdict, check,
+    Checkpoint, Collector, End, Options, Report, Run, Statistics, Threads, TraceId, Verdict, check,
     check_on_threads, explore_on_threads,
 };
 use random::Family;
@@ -17,13 +17,13 @@ use sim_core::Stepper;
 
 /// All runs, in order.
 #[derive(Default, PartialEq, Debug)]
-struct Runs(Vec<(Class, End)>);
+struct Runs(Vec<(TraceId, End)>);
 
 impl Collector for Runs {
-    type Observation = (Class, End);
+    type Observation = (TraceId, End);
 
     fn look(run: &Run<'_>) -> Self::Observation {
-        (run.path.class(), run.end)
+        (run.path.trace_id(), run.end)
     }
 
     fn collect(&mut self, seen: Self::Observation) -> ControlFlow<()> {

@@ -25,8 +25,8 @@ use mpi::channel::{Event, Interest, Packet, PacketHeader, Settings, Token};
 use mpi::exploration::SendCause;
 use mpi::{Envelope, Process};
 use sim_core::{
-    ActorId, Blocked, Branch, Choosing, Device, End, ExplorableDevice, Kernel, KernelHandle,
-    QueueHead, WildcardReceive,
+    ActorId, Blocked, Branch, Device, End, ExplorableDevice, Kernel, KernelHandle,
+    OrderSensitivity, QueueHead, WildcardReceive,
 };
 
 use crate::deliveries::Delivery;
@@ -360,8 +360,8 @@ impl ExplorableDevice for IdealFabric {
         }
     }
 
-    fn chooses(&self, actor: ActorId) -> Choosing {
-        self.knowledge.choosing(actor.number() - 1)
+    fn order_sensitivity(&self, actor: ActorId) -> OrderSensitivity {
+        self.knowledge.order_sensitivity(actor.number() - 1)
     }
 
     fn holds_messages(&self, queue: u32) -> bool {

@@ -10,7 +10,7 @@ use std::rc::Rc;
 
 use mpi::Buffer;
 use mpi::exploration::{CausalityHooks, SendCause};
-use sim_core::{Choosing, Digest, KernelHandle, SendCall};
+use sim_core::{Digest, KernelHandle, OrderSensitivity, SendCall};
 
 use crate::deliveries::Deliveries;
 use crate::ranks::actor;
@@ -23,7 +23,7 @@ struct Known {
     learnt: RefCell<Vec<u32>>,
     /// Why it posts the next packets, if not because its program does.
     reason: Cell<Option<SendCause>>,
-    chose: Cell<Choosing>,
+    chose: Cell<OrderSensitivity>,
     /// Number of receives that it has posted.
     receives: Cell<u32>,
     deferred: Cell<bool>,
@@ -122,13 +122,15 @@ impl CausalityTracker {
     }
 
     /// Returns the part of the order of arrivals that a rank can tell.
-    pub(crate) fn choosing(&self, rank: u32) -> Choosing {
+    pub(crate) fn order_sensitivity(&self, rank: u32) -> OrderSensitivity {
         let rank = self.ranks.get(rank as usize);
-        rank.map_or(Choosing::Never, |rank| rank.chose.get())
+        rank.map_or(OrderSensitivity::Never, |rank| rank.chose.get())
     }
 
     pub(crate) fn choose(&self, rank: u32) {
-        self.ranks[rank as usize].chose.set(Choosing::Always);
+        self.ranks[rank as usize]
+            .chose
+            .set(OrderSensitivity::Always);
     }
 
     /// Returns true if the rank parks only to show where it waits.
@@ -195,13 +197,13 @@ impl CausalityHooks for RankCauses {
         self.all.choose(self.rank);
     }
 
-    fn choose_source(&self) {
+    fn note_source_choice(&self) {
         let chose = &self.own().chose;
-        chose.set(chose.get().max(Choosing::Sources));
+        chose.set(chose.get().max(OrderSensitivity::Sources));
     }
 
     fn has_chosen(&self) -> bool {
-        self.all.choosing(self.rank) == Choosing::Always
+        self.all.order_sensitivity(self.rank) == OrderSensitivity::Always
     }
 
     fn defer(&self) {

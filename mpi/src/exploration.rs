@@ -89,7 +89,7 @@ pub trait CausalityHooks {
 
     /// Notes a receive from any source: the order of messages and of announcements may matter,
     /// and of nothing else.
-    fn choose_source(&self);
+    fn note_source_choice(&self);
 
     /// Returns true if it has asked something in this run whose answer may depend on more than the
     /// order of messages.
@@ -170,8 +170,8 @@ pub(crate) fn choose(channel: &dyn Channel) {
 }
 
 /// Notes a receive from any source.
-pub(crate) fn choose_source(channel: &dyn Channel) {
+pub(crate) fn note_source_choice(channel: &dyn Channel) {
     if let Some(causes) = channel.causality() {
-        causes.choose_source();
+        causes.note_source_choice();
     }
 }

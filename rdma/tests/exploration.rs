@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::rc::Rc;
 
-use explore::worlds::{self, World, WorldBranch};
+use explore::state_machines::{self, ModelBranch, StateMachineModel};
 use explore::{End, Observer, Options, Reduction, Run};
 use rdma::{Defect, Psn};
 use testing::pair::{FaultKinds, PairChoice, PairSetup, PairState, Work};
@@ -38,16 +38,16 @@ fn branch(pair: &PairState, choice: PairChoice) -> (usize, u32, Option<u32>) {
     }
 }
 
-impl World for PairWorld {
+impl StateMachineModel for PairWorld {
     fn processes(&self) -> u32 {
         2
     }
 
-    fn branches(&self, process: u32, into: &mut Vec<WorldBranch>) {
+    fn branches(&self, process: u32, into: &mut Vec<ModelBranch>) {
         for choice in self.pair.choices() {
             let (at, number, cause) = branch(&self.pair, choice);
             if at == process as usize {
-                into.push(WorldBranch {
+                into.push(ModelBranch {
                     number,
                     also: None,
                     cause,
@@ -76,7 +76,7 @@ impl World for PairWorld {
 
 /// Looks at the ends of executions.
 struct Ends {
-    world: worlds::Shared<PairWorld>,
+    world: state_machines::Shared<PairWorld>,
     fault: Option<String>,
     states: BTreeSet<(u64, u64)>,
 }
@@ -123,7 +123,7 @@ fn search(setup: &PairSetup, reduction: Reduction) -> Searched {
         pair: PairState::new(&setup),
         states: Rc::clone(&same),
     };
-    let (mut stepper, world) = worlds::stepper(make);
+    let (mut stepper, world) = state_machines::stepper(make);
     let mut ends = Ends {
         world,
         fault: None,

@@ -14,7 +14,7 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::task::Poll;
 
-use explore::{Class, End, Observer, Options, Reduction, Run, SeededDefect, Statistics, explore};
+use explore::{End, Observer, Options, Reduction, Run, SeededDefect, Statistics, TraceId, explore};
 use mpi::{
     ANY_SOURCE, ANY_TAG, Buffer, Comm, Error, Request, Result, Source, Tag, waitall, waitany,
 };
@@ -316,11 +316,11 @@ type Outcome = (Vec<Vec<u64>>, End);
 
 /// The classes and the outcomes.
 #[derive(Default)]
-struct Observation(BTreeSet<Class>, BTreeSet<Outcome>);
+struct Observation(BTreeSet<TraceId>, BTreeSet<Outcome>);
 
 impl Observer for Observation {
     fn look(&mut self, run: &Run<'_>) -> ControlFlow<()> {
-        self.0.insert(run.path.class());
+        self.0.insert(run.path.trace_id());
         self.1.insert((TOLD.with_borrow(Clone::clone), run.end));
         ControlFlow::Continue(())
     }
@@ -392,10 +392,10 @@ fn nothing_is_lost_that_a_rank_could_be_told() {
             let mut counts = Vec::new();
             for reduction in [Reduction::Sleep, Reduction::Sdpor, Reduction::Odpor] {
                 let right = is_right(&program, mode, &judge, &options(reduction));
-                let classes = right.unwrap_or_else(|| {
+                let traces = right.unwrap_or_else(|| {
                     panic!("{number}, {mode:?}, {reduction:?}: {program:?}");
                 });
-                counts.push(classes);
+                counts.push(traces);
             }
             assert!(
                 counts.iter().all(|&count| count == counts[0]),

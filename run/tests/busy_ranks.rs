@@ -13,7 +13,9 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::rc::Rc;
 
-use explore::{Class, End, Observer, Options, Reduction, Run, Statistics, Verdict, check, explore};
+use explore::{
+    End, Observer, Options, Reduction, Run, Statistics, TraceId, Verdict, check, explore,
+};
 use mpi::{ANY_SOURCE, Comm, Completion, Request, Result, Source, testany, waitall};
 use run::{RankProgram, SendMode, explorable};
 use sim_core::Stream;
@@ -282,14 +284,14 @@ type Told = Vec<Vec<u64>>;
 /// The classes, what was told in runs in which nobody has given up too soon, and how these ended.
 #[derive(Default)]
 struct Observation {
-    classes: BTreeSet<Class>,
+    traces: BTreeSet<TraceId>,
     told: BTreeSet<Told>,
     ends: BTreeSet<(Told, End)>,
 }
 
 impl Observer for Observation {
     fn look(&mut self, run: &Run<'_>) -> ControlFlow<()> {
-        self.classes.insert(run.path.class());
+        self.traces.insert(run.path.trace_id());
         assert!(run.stepper.failures().is_empty());
         if !PREMATURE.with_borrow(|premature| *premature) {
             let told = TOLD.with_borrow(Clone::clone);
@@ -353,10 +355,10 @@ fn loops_of_ranks_lose_no_order() {
         for reduction in [Reduction::Sleep, Reduction::Sdpor, Reduction::Odpor] {
             let (seen, statistics) = search(&program, false, reduction);
             assert_eq!(seen.ends, judge.ends, "{number} {reduction:?}: {program:?}");
-            counts.insert(seen.classes.len());
+            counts.insert(seen.traces.len());
             if reduction == Reduction::Odpor {
                 let runs = (statistics.traces, statistics.blocked);
-                assert_eq!(runs, (seen.classes.len() as u64, 0), "{number}");
+                assert_eq!(runs, (seen.traces.len() as u64, 0), "{number}");
             }
         }
         assert_eq!(counts.len(), 1, "{number}: {counts:?}, {program:?}");

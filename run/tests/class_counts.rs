@@ -7,7 +7,7 @@ use explore::{Options, Report, Threads, Verdict, check, check_on_threads};
 use mpi::{ANY_SOURCE, ANY_TAG, Comm, Result, waitall};
 use run::{RankProgram, SendMode, explorable};
 
-fn classes<Fut>(ranks: u32, mode: SendMode, program: fn(Comm) -> Fut) -> u64
+fn traces<Fut>(ranks: u32, mode: SendMode, program: fn(Comm) -> Fut) -> u64
 where
     Fut: Future<Output = Result<()>> + 'static,
 {
@@ -40,7 +40,7 @@ async fn alltoall(world: Comm) -> Result<()> {
 fn an_exchange_by_name_has_one_order() {
     for mode in [SendMode::Eager, SendMode::Rendezvous] {
         for ranks in 2..=6 {
-            assert_eq!(classes(ranks, mode, alltoall), 1, "{ranks} {mode:?}");
+            assert_eq!(traces(ranks, mode, alltoall), 1, "{ranks} {mode:?}");
         }
     }
 }
@@ -75,8 +75,8 @@ async fn by_name(world: Comm) -> Result<()> {
 fn a_fan_in_has_as_many_orders_as_its_receiver_can_tell() {
     for (ranks, orders) in [(2, 1), (3, 2), (4, 6), (5, 24), (6, 120)] {
         for mode in [SendMode::Eager, SendMode::Rendezvous] {
-            assert_eq!(classes(ranks, mode, from_any), orders, "{ranks} {mode:?}");
-            assert_eq!(classes(ranks, mode, by_name), 1, "{ranks} {mode:?}");
+            assert_eq!(traces(ranks, mode, from_any), orders, "{ranks} {mode:?}");
+            assert_eq!(traces(ranks, mode, by_name), 1, "{ranks} {mode:?}");
         }
     }
 }
@@ -99,7 +99,7 @@ async fn mixed(world: Comm) -> Result<()> {
 #[test]
 fn orders_that_nobody_can_tell_do_not_multiply_those_that_somebody_can() {
     for (ranks, orders) in [(3, 2), (4, 6), (5, 24)] {
-        assert_eq!(classes(ranks, SendMode::Eager, mixed), orders, "{ranks}");
+        assert_eq!(traces(ranks, SendMode::Eager, mixed), orders, "{ranks}");
     }
 }
 
@@ -124,7 +124,7 @@ async fn twice(world: Comm) -> Result<()> {
 #[test]
 fn what_is_relayed_by_name_is_one_of_those_that_come_in_any_order() {
     for (ranks, orders) in [(3, 2), (4, 6), (5, 24)] {
-        assert_eq!(classes(ranks, SendMode::Eager, twice), orders, "{ranks}");
+        assert_eq!(traces(ranks, SendMode::Eager, twice), orders, "{ranks}");
     }
 }
 
@@ -214,8 +214,8 @@ async fn ask_and_tell(world: Comm) -> Result<()> {
 /// questions, and there are the 11.
 #[test]
 fn a_question_that_is_repeated_in_vain_is_asked_once() {
-    assert_eq!(classes(2, SendMode::Eager, ask_idly), 3);
-    assert_eq!(classes(3, SendMode::Eager, ask_and_tell), 11);
+    assert_eq!(traces(2, SendMode::Eager, ask_idly), 3);
+    assert_eq!(traces(3, SendMode::Eager, ask_and_tell), 11);
 }
 
 /// A rank that fails unless its first question is answered with yes.

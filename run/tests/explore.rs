@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use std::rc::Rc;
 
 use explore::{
-    Class, End, Observer, Options, Reduction, Report, Run, Statistics, Verdict, check, explore,
+    End, Observer, Options, Reduction, Report, Run, Statistics, TraceId, Verdict, check, explore,
 };
 use mpi::{ANY_SOURCE, ANY_TAG, Comm, Result};
 use run::{RankProgram, SendMode, explorable};
@@ -94,11 +94,11 @@ fn a_probe_promises_its_message_only_to_a_receive_from_its_source() {
 
 /// The classes and the ends that a search finds.
 #[derive(Default)]
-struct Observation(BTreeSet<Class>, BTreeSet<End>);
+struct Observation(BTreeSet<TraceId>, BTreeSet<End>);
 
 impl Observer for Observation {
     fn look(&mut self, run: &Run<'_>) -> ControlFlow<()> {
-        self.0.insert(run.path.class());
+        self.0.insert(run.path.trace_id());
         self.1.insert(run.end);
         ControlFlow::Continue(())
     }

@@ -16,7 +16,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use explore::{
-    Class, End, Observer, Options, Reduction, Run, Statistics, explore, follow, replay, retrace,
+    End, Observer, Options, Reduction, Run, Statistics, TraceId, explore, follow, replay, retrace,
 };
 use mpi::{ANY_SOURCE, ANY_TAG, Comm, Request, Result, Source, waitany};
 use platform::Platform;
@@ -135,11 +135,11 @@ async fn play(world: Comm, program: Rc<Program>, synchronous: u32) -> Result<()>
 
 /// The classes, with their ends.
 #[derive(Default)]
-struct Observation(BTreeSet<Class>, BTreeSet<End>);
+struct Observation(BTreeSet<TraceId>, BTreeSet<End>);
 
 impl Observer for Observation {
     fn look(&mut self, run: &Run<'_>) -> ControlFlow<()> {
-        self.0.insert(run.path.class());
+        self.0.insert(run.path.trace_id());
         self.1.insert(run.end);
         ControlFlow::Continue(())
     }

@@ -44,16 +44,16 @@ pub trait ExplorableDevice: Device {
 
     /// Appends the steps that have to come before the head of a queue can arrive, besides the
     /// arrival of what was before it there: as far as its sender has not
-    /// [chosen](ExplorableDevice::chooses), because then it is [`QueueHead::cause`] alone.
+    /// [chosen](ExplorableDevice::order_sensitivity), because then it is [`QueueHead::cause`] alone.
     fn causes(&self, queue: u32, into: &mut Vec<u32>) {
         into.extend(self.head(queue).map(|head| head.cause));
     }
 
     /// Returns how much an actor could tell, by the questions that it has asked in this run, of the
     /// order in which things arrive from different queues.
-    fn chooses(&self, actor: ActorId) -> Choosing {
+    fn order_sensitivity(&self, actor: ActorId) -> OrderSensitivity {
         let _ = actor;
-        Choosing::Always
+        OrderSensitivity::Always
     }
 
     /// Returns true if a queue holds messages that receives from any source take.
@@ -159,13 +159,13 @@ pub struct Branch {
     pub cause: u32,
     /// True if it only decides how the actor continues:
     /// [`StepKind::Choose`](crate::StepKind::Choose), which depends only on what arrives at an
-    /// actor that [chooses](ExplorableDevice::chooses).
+    /// actor that [chooses](ExplorableDevice::order_sensitivity).
     pub draws: bool,
 }
 
 /// The part of the order of arrivals that an actor can tell.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
-pub enum Choosing {
+pub enum OrderSensitivity {
     /// Nothing: it asks by name and waits.
     #[default]
     Never,

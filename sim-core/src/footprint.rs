@@ -72,18 +72,18 @@ impl Footprint {
 
 /// One step that an actor could take.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Offer {
+pub struct EnabledStep {
     /// Number of the step among those of the actor, for
     /// [`Stepper::execute`](crate::Stepper::execute). For a draw, the value; for a wait-any, the
     /// position of the member; for an operation that meets work in progress, the number of the
-    /// activity that ends or fails (0: none); [`Offer::TIME_UP`] if the time limit expires. The
+    /// activity that ends or fails (0: none); [`EnabledStep::TIME_UP`] if the time limit expires. The
     /// highest 8 bits are the position of the operation, for an actor that waits in several.
     pub choice: u32,
     /// The object that it accesses.
     pub footprint: Footprint,
 }
 
-impl Offer {
+impl EnabledStep {
     /// The choice that the time of a wait is up, for an actor that waits in one operation.
     pub const TIME_UP: u32 = (1 << 24) - 1;
 }

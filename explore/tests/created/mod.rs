@@ -10,14 +10,14 @@ mod programs;
 use explore::Reduction;
 use sim_core::Stepper;
 
-use crate::{check, check_judged, classes};
+use crate::{check, check_judged, traces};
 
 /// Besides the counts, the judge that uses sleep sets alone sees the same classes.
 #[track_caller]
 fn check_by_sleep_sets(make: impl Fn() -> Stepper, finished: u64, deadlocks: u64) {
     check(make(), finished, deadlocks);
-    let (_, optimal) = classes(make(), Reduction::Odpor);
-    let (_, all) = classes(make(), Reduction::Sleep);
+    let (_, optimal) = traces(make(), Reduction::Odpor);
+    let (_, all) = traces(make(), Reduction::Sleep);
     assert!(optimal == all, "{} and {}", all.len(), optimal.len());
 }
 

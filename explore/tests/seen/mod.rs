@@ -3,15 +3,15 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use explore::{Class, Observer, Run};
+use explore::{Observer, Run, TraceId};
 
 /// The classes of the runs that were seen.
 #[derive(Default)]
-pub(crate) struct Observation(pub(crate) BTreeSet<Class>);
+pub(crate) struct Observation(pub(crate) BTreeSet<TraceId>);
 
 impl Observer for Observation {
     fn look(&mut self, run: &Run<'_>) -> ControlFlow<()> {
-        self.0.insert(run.path.class());
+        self.0.insert(run.path.trace_id());
         ControlFlow::Continue(())
     }
 

@@ -8,7 +8,9 @@
 
 use super::{Kernel, NONE, PendingState, Slot, Status, activities::Kind};
 use crate::code::{Code, TransitionKindSet};
-use crate::{ActorId, Answer, Branch, End, Executed, Footprint, Offer, StepKind, Time, Transition};
+use crate::{
+    ActorId, Answer, Branch, EnabledStep, End, Executed, Footprint, StepKind, Time, Transition,
+};
 
 /// Effects of a step besides its transition, as flags of [`Executed`].
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
@@ -208,7 +210,7 @@ impl Kernel {
     }
 
     /// The steps that an actor can take, in the order of its operations and their branches.
-    pub(crate) fn offers(&self, actor: u32, into: &mut Vec<Offer>) {
+    pub(crate) fn enabled_steps(&self, actor: u32, into: &mut Vec<EnabledStep>) {
         let Some(record) = self.actors.get(actor as usize) else {
             return;
         };
@@ -224,21 +226,21 @@ impl Kernel {
         }
     }
 
-    fn offers_of(&self, actor: u32, position: usize, slot: &Slot, into: &mut Vec<Offer>) {
+    fn offers_of(&self, actor: u32, position: usize, slot: &Slot, into: &mut Vec<EnabledStep>) {
         if !self.is_open(actor, slot) {
             return;
         }
         if self.is_branching(slot) {
             for branch in self.device_branches(actor) {
-                into.push(Offer {
+                into.push(EnabledStep {
                     choice: choice(position, branch.number),
                     footprint: branch.footprint(actor),
                 });
             }
             return;
         }
-        let mut offer = |branch: u32| {
-            into.push(Offer {
+        let mut enabled_step = |branch: u32| {
+            into.push(EnabledStep {
                 choice: choice(position, branch),
                 footprint: self.footprint(actor, slot.code, branch),
             });
@@ -246,11 +248,11 @@ impl Kernel {
         let may_expire =
             slot.code.is_limited() && slot.code.is_among(TransitionKindSet::TAKES_TIME);
         match slot.code.transition() {
-            Transition::Random { limit } => (0..limit).for_each(&mut offer),
+            Transition::Random { limit } => (0..limit).for_each(&mut enabled_step),
             Transition::WaitAny { list } => {
                 for (member, &activity) in (0..).zip(&self.lists[list as usize]) {
                     if self.has_ended(activity) {
-                        offer(member);
+                        enabled_step(member);
                     }
                 }
             }
@@ -258,12 +260,14 @@ impl Kernel {
             // It waits, unless what it asks for ends now.
             _ if slot.code.is_among(TransitionKindSet::POLLS)
                 && !self.is_enabled(actor, slot.code, false) => {}
-            _ => offer(0),
+            _ => enabled_step(0),
         }
         if may_expire {
-            offer(Offer::TIME_UP);
+            enabled_step(EnabledStep::TIME_UP);
         }
-        self.meetings(actor, slot.code).into_iter().for_each(offer);
+        self.meetings(actor, slot.code)
+            .into_iter()
+            .for_each(enabled_step);
     }
 
     /// Executes a step of a wait with a time limit that may be up at any moment. Work takes time,
@@ -272,7 +276,7 @@ impl Kernel {
     #[cold]
     pub(crate) fn execute_limited(&mut self, actor: u32, code: Code) -> u64 {
         let up = if code.is_among(TransitionKindSet::TAKES_TIME) {
-            self.branch == Offer::TIME_UP && !self.is_over_for_good(actor, code)
+            self.branch == EnabledStep::TIME_UP && !self.is_over_for_good(actor, code)
         } else {
             !self.is_enabled(actor, code, false)
         };
@@ -342,18 +346,20 @@ impl Kernel {
                 _ => (choice == 0).then_some((*slot, 0, 1)),
             };
         }
-        let mut offers = Vec::new();
-        self.offers(actor, &mut offers);
-        offers.iter().find(|offer| offer.choice == choice)?;
+        let mut enabled_steps = Vec::new();
+        self.enabled_steps(actor, &mut enabled_steps);
+        enabled_steps
+            .iter()
+            .find(|enabled_step| enabled_step.choice == choice)?;
         let slot = *record.slots().get((choice >> BRANCH_BITS) as usize)?;
         let branch = choice & BRANCH_MASK;
         let branch = match slot.code.transition() {
-            Transition::WaitAny { list } if branch != Offer::TIME_UP => {
+            Transition::WaitAny { list } if branch != EnabledStep::TIME_UP => {
                 self.rank_of_ended(list, branch)?
             }
             _ => branch,
         };
-        let all = u32::try_from(offers.len()).expect("offers are counted in 32 bits");
+        let all = u32::try_from(enabled_steps.len()).expect("enabled steps are counted in 32 bits");
         Some((slot, branch, all))
     }
 
@@ -397,7 +403,7 @@ impl Kernel {
     pub(crate) fn footprint(&self, actor: u32, code: Code, branch: u32) -> Footprint {
         let mut kind = StepKind::from_number(code.kind());
         if code.is_limited() {
-            kind = kind.limited(branch == Offer::TIME_UP, code.is_owned());
+            kind = kind.limited(branch == EnabledStep::TIME_UP, code.is_owned());
         }
         if branch > 0 {
             kind = kind.let_end();

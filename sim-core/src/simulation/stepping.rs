@@ -39,8 +39,8 @@ use crate::code::{Code, TransitionKindSet};
 use crate::kernel::{BRANCH_MASK, NONE, PendingState, StepEffects};
 use crate::outcome::panic_message;
 use crate::{
-    Actor, ActorId, Answer, Branch, Clock, Digest, Executed, ExplorableDevice, Failure, Footprint,
-    HostId, Offer, Outcome, QueueHead, StepKind, Transition, WaitGraph,
+    Actor, ActorId, Answer, Branch, Clock, Digest, EnabledStep, Executed, ExplorableDevice,
+    Failure, Footprint, HostId, Outcome, QueueHead, StepKind, Transition, WaitGraph,
 };
 
 /// Something that may fail.
@@ -289,15 +289,15 @@ impl Stepper {
     }
 
     /// Adds the steps that an actor can take.
-    pub fn offers(&self, actor: u32, into: &mut Vec<Offer>) {
+    pub fn enabled_steps(&self, actor: u32, into: &mut Vec<EnabledStep>) {
         if let Some(head) = self.head(actor) {
-            into.push(Offer {
+            into.push(EnabledStep {
                 choice: 0,
                 footprint: footprint_of(head),
             });
             return;
         }
-        self.simulation.kernel.borrow().offers(actor, into);
+        self.simulation.kernel.borrow().enabled_steps(actor, into);
     }
 
     /// The first step that an actor can take, if it can take any.
@@ -311,9 +311,11 @@ impl Stepper {
         if self.head(actor).is_some() {
             return Some(0);
         }
-        let mut offers = Vec::new();
-        self.offers(actor, &mut offers);
-        offers.first().map(|offer| offer.choice)
+        let mut enabled_steps = Vec::new();
+        self.enabled_steps(actor, &mut enabled_steps);
+        enabled_steps
+            .first()
+            .map(|enabled_step| enabled_step.choice)
     }
 
     /// Returns the footprint of the next step of an actor, enabled or not; `None` if the actor has
@@ -350,7 +352,7 @@ impl Stepper {
     }
 
     /// The steps that the latest step needs if it was a delivery and its [sender](Self::sender)
-    /// does not [choose](Self::chooses), or if it [draws](Branch::draws); [`QueueHead::BEFORE`] may
+    /// does not [choose](Self::order_sensitivity), or if it [draws](Branch::draws); [`QueueHead::BEFORE`] may
     /// be among them.
     #[must_use]
     pub fn causes(&self) -> &[u32] {
@@ -573,17 +575,21 @@ impl Stepper {
     /// steps that the actor can take.
     #[must_use]
     pub fn choice_of(&self, actor: u32, branch: u32) -> Option<u32> {
-        let mut offers = Vec::new();
-        self.offers(actor, &mut offers);
-        offers.get(branch as usize).map(|offer| offer.choice)
+        let mut enabled_steps = Vec::new();
+        self.enabled_steps(actor, &mut enabled_steps);
+        enabled_steps
+            .get(branch as usize)
+            .map(|enabled_step| enabled_step.choice)
     }
 
     /// The branch of a schedule that means a choice: the inverse of [`Stepper::choice_of`].
     #[must_use]
     pub fn branch_of(&self, actor: u32, choice: u32) -> Option<u32> {
-        let mut offers = Vec::new();
-        self.offers(actor, &mut offers);
-        let position = offers.iter().position(|offer| offer.choice == choice)?;
+        let mut enabled_steps = Vec::new();
+        self.enabled_steps(actor, &mut enabled_steps);
+        let position = enabled_steps
+            .iter()
+            .position(|enabled_step| enabled_step.choice == choice)?;
         u32::try_from(position).ok()
     }
 

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use explore::worlds::{self, WorldBranch};
+use explore::state_machines::{self, ModelBranch};
 use explore::{End, Observer, Options, Reduction, Run, Statistics};
 
 use super::super::*;
@@ -17,7 +17,7 @@ use super::world::{Choice, Do, World};
 use Do::{Close, Crash, Finalize, Send};
 
 /// The branch of a process that a choice is, and whose.
-fn branch(world: &World, choice: Choice) -> (usize, WorldBranch) {
+fn branch(world: &World, choice: Choice) -> (usize, ModelBranch) {
     const PROGRAM: usize = 0;
     const LISTENER: usize = 1;
     const NOTICES: usize = 1 << 20;
@@ -56,7 +56,7 @@ fn branch(world: &World, choice: Choice) -> (usize, WorldBranch) {
         Choice::Notice(at, lost) => (at, NOTICES + lost),
     };
     let small = |number: usize| u32::try_from(number).unwrap();
-    let branch = WorldBranch {
+    let branch = ModelBranch {
         number: small(name),
         also: also.map(small),
         cause: cause.map(|stamp| stamp.0),
@@ -64,12 +64,12 @@ fn branch(world: &World, choice: Choice) -> (usize, WorldBranch) {
     (at, branch)
 }
 
-impl worlds::World for World {
+impl state_machines::StateMachineModel for World {
     fn processes(&self) -> u32 {
         u32::try_from(self.processes.len()).unwrap()
     }
 
-    fn branches(&self, process: u32, into: &mut Vec<WorldBranch>) {
+    fn branches(&self, process: u32, into: &mut Vec<ModelBranch>) {
         let mut all = self.choices();
         if self.pair_by_pair {
             let first = all.iter().map(|&choice| self.pair(choice)).min();
@@ -109,7 +109,7 @@ fn state(world: &World) -> (u64, u64) {
 }
 
 struct Ends {
-    world: worlds::Shared<World>,
+    world: state_machines::Shared<World>,
     states: BTreeSet<(u64, u64)>,
     fault: Option<String>,
 }
@@ -158,7 +158,7 @@ fn search_by(
     world: World,
     traces_max: u64,
 ) -> (Statistics, BTreeSet<(u64, u64)>, Option<String>) {
-    let (mut stepper, shared) = worlds::stepper(move || world.clone());
+    let (mut stepper, shared) = state_machines::stepper(move || world.clone());
     let mut ends = Ends {
         world: shared,
         states: BTreeSet::new(),

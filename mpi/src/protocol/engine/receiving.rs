@@ -3,7 +3,7 @@
 use super::{Place, ProtocolEngine, Role, State, status};
 use crate::channel::{Channel, Packet, PacketHeader, Token};
 use crate::exploration;
-use crate::exploration::choose_source;
+use crate::exploration::note_source_choice;
 use crate::matching::{UnexpectedContent, UnexpectedMessage};
 use crate::{Buffer, Envelope, Error, Pattern};
 
@@ -28,7 +28,7 @@ impl ProtocolEngine {
         location: Place,
     ) -> Token {
         if pattern.source.is_none() {
-            choose_source(channel);
+            note_source_choice(channel);
         }
         if self.may_begin(channel) {
             let receive = self.insert(State::Posted { pattern, buffer }, location);

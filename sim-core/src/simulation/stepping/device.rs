@@ -8,7 +8,7 @@ use std::rc::Rc;
 use super::Stepper;
 use crate::kernel::StepEffects;
 use crate::{
-    ActorId, Branch, Choosing, Executed, ExplorableDevice, Footprint, QueueHead, StepKind,
+    ActorId, Branch, Executed, ExplorableDevice, Footprint, OrderSensitivity, QueueHead, StepKind,
 };
 
 impl Stepper {
@@ -21,9 +21,11 @@ impl Stepper {
     /// Returns how much an actor could tell, by its questions so far, of the order of
     /// arrivals.
     #[must_use]
-    pub fn chooses(&self, actor: u32) -> Choosing {
+    pub fn order_sensitivity(&self, actor: u32) -> OrderSensitivity {
         let device = self.device.as_ref();
-        device.map_or(Choosing::Never, |device| device.chooses(ActorId(actor)))
+        device.map_or(OrderSensitivity::Never, |device| {
+            device.order_sensitivity(ActorId(actor))
+        })
     }
 
     /// Returns true if a number above those of the actors means a queue with messages that receives

@@ -4,14 +4,14 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use explore::{End, Observer, Options, Reduction, Run, Statistics, worlds};
+use explore::{End, Observer, Options, Reduction, Run, Statistics, state_machines};
 
 use super::explorer::{Check, Do, World, explore};
 use super::scenarios::{BOTH_WAYS, CROSSING, LONG, ONE_WAY, anything, in_order, settings};
 use crate::protocol::defect::ProtocolDefect;
 
 struct Ends {
-    world: worlds::Shared<World>,
+    world: state_machines::Shared<World>,
     check: Check,
     states: BTreeSet<u128>,
     fault: Option<String>,
@@ -46,7 +46,7 @@ fn bounded(
     reduction: Reduction,
     traces_max: u64,
 ) -> (Statistics, BTreeSet<u128>, Option<String>) {
-    let (mut stepper, shared) = worlds::stepper(move || world.clone());
+    let (mut stepper, shared) = state_machines::stepper(move || world.clone());
     let mut ends = Ends {
         world: shared,
         check,

@@ -12,7 +12,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 
-use explore::worlds::WorldBranch;
+use explore::state_machines::ModelBranch;
 
 use super::super::{Operation, Place, ProtocolEngine, Role, SendCall, State};
 use crate::channel::{Channel, Event, Packet, Settings, Token};
@@ -381,14 +381,14 @@ const CALL: u32 = 0;
 const ARRIVE: u32 = 1;
 const LEFT: u32 = 2;
 
-impl explore::worlds::World for World {
+impl explore::state_machines::StateMachineModel for World {
     fn processes(&self) -> u32 {
         2
     }
 
-    fn branches(&self, process: u32, into: &mut Vec<WorldBranch>) {
+    fn branches(&self, process: u32, into: &mut Vec<ModelBranch>) {
         let mut offer = |number, cause| {
-            into.push(WorldBranch {
+            into.push(ModelBranch {
                 number,
                 also: None,
                 cause,

@@ -1,19 +1,19 @@
-//! The class of a run: a fingerprint of its partial order.
+//! Identifiers of Mazurkiewicz traces: a fingerprint of the partial order of an execution.
 //!
-//! Two orders of the same partial order give each actor the same events, in the same order, with
-//! the same answers and the same vector clocks. So the class is the digest of these lists, actor by
-//! actor. 128 bits: among the 10^8 classes that an exploration may visit, two that collide are not
-//! to be expected before 10^19 explorations.
+//! Two interleavings of the same partial order give each actor the same events, in the same order,
+//! with the same results and the same vector clocks. So the identifier is the digest of these lists,
+//! actor by actor. 128 bits: among the 10^8 traces that an exploration may visit, two that collide
+//! are not to be expected before 10^19 explorations.
 
 use sim_core::Digest;
 
 use crate::Path;
 
-/// A fingerprint of a partial order of events.
+/// Identifier of a trace: a fingerprint of a partial order of events.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Class(u64, u64);
+pub struct TraceId(u64, u64);
 
-impl Class {
+impl TraceId {
     pub(crate) fn of(path: &Path) -> Self {
         Self::digest(path, true)
     }

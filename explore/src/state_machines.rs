@@ -25,12 +25,12 @@ use sim_core::{
 };
 
 /// A world of processes.
-pub trait World {
+pub trait StateMachineModel {
     /// The number of processes.
     fn processes(&self) -> u32;
 
     /// Adds the branches of a process to `into`.
-    fn branches(&self, process: u32, into: &mut Vec<WorldBranch>);
+    fn branches(&self, process: u32, into: &mut Vec<ModelBranch>);
 
     /// Executes a branch of a process, in the step with this number.
     ///
@@ -47,7 +47,7 @@ pub trait World {
 
 /// A possible next step of a process.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct WorldBranch {
+pub struct ModelBranch {
     /// Number of the branch among all those of the process, below 2^24; the same in all orders of
     /// steps.
     pub number: u32,
@@ -68,7 +68,9 @@ impl<W> Shared<W> {
 }
 
 /// The world that `make` makes, anew for each run, as something that takes steps.
-pub fn stepper<W: World + 'static>(make: impl Fn() -> W + 'static) -> (Stepper, Shared<W>) {
+pub fn stepper<W: StateMachineModel + 'static>(
+    make: impl Fn() -> W + 'static,
+) -> (Stepper, Shared<W>) {
     let world = Rc::new(RefCell::new(make()));
     let shared = Shared(Rc::clone(&world));
     let stepper = Stepper::on_one_host(move |simulation| {
@@ -78,7 +80,7 @@ pub fn stepper<W: World + 'static>(make: impl Fn() -> W + 'static) -> (Stepper, 
         for process in 0..world.borrow().processes() {
             let port = port.clone();
             let name = format!("process {process}");
-            let actor = simulation.spawn(&name, 0, move |_| stand(port));
+            let actor = simulation.spawn(&name, 0, move |_| run_branches(port));
             // A run is over when nobody can do anything any more; that is no deadlock.
             actor.daemonize();
         }
@@ -88,7 +90,7 @@ pub fn stepper<W: World + 'static>(make: impl Fn() -> W + 'static) -> (Stepper, 
 
 /// The whole life of an actor whose steps are the [branches](ExplorableDevice::branches) of a
 /// device.
-pub async fn stand(port: KernelHandle) {
+pub async fn run_branches(port: KernelHandle) {
     let mut parked: Option<Parked> = None;
     poll_fn(|_| {
         if parked.is_none_or(|parked| port.is_woken(parked)) {
@@ -102,7 +104,7 @@ pub async fn stand(port: KernelHandle) {
 /// A world as a device.
 struct Presented<W>(Rc<RefCell<W>>);
 
-impl<W: World> Device for Presented<W> {
+impl<W: StateMachineModel> Device for Presented<W> {
     fn on_end(&self, _: &mut Kernel, _: u64, _: End) {}
 
     fn on_timer(&self, _: &mut Kernel, _: u64) {}
@@ -112,7 +114,7 @@ impl<W: World> Device for Presented<W> {
     }
 }
 
-impl<W: World> ExplorableDevice for Presented<W> {
+impl<W: StateMachineModel> ExplorableDevice for Presented<W> {
     fn has_branches(&self) -> bool {
         true
     }

@@ -17,9 +17,9 @@ pub enum Reduction {
     Sleep,
     /// Every interleaving, without reduction.
     None,
-    /// Every state once, of [worlds](crate::state_machines) that have a fingerprint; without one, every
-    /// order. A run ends where another one has been, so runs are not orders then: only the states
-    /// that are seen and the ends of runs count.
+    /// Every state once, of [worlds](crate::state_machines) that have a fingerprint; without one,
+    /// every order. A run ends where another one has been, so runs are not orders then: only the
+    /// states that are seen and the ends of runs count.
     States,
 }
 

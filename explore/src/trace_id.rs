@@ -1,9 +1,9 @@
 //! Identifiers of Mazurkiewicz traces: a fingerprint of the partial order of an execution.
 //!
 //! Two interleavings of the same partial order give each actor the same events, in the same order,
-//! with the same results and the same vector clocks. So the identifier is the digest of these lists,
-//! actor by actor. 128 bits: among the 10^8 traces that an exploration may visit, two that collide
-//! are not to be expected before 10^19 explorations.
+//! with the same results and the same vector clocks. So the identifier is the digest of these
+//! lists, actor by actor. 128 bits: among the 10^8 traces that an exploration may visit, two that
+//! collide are not to be expected before 10^19 explorations.
 
 use sim_core::Digest;
 

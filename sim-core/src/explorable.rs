@@ -44,7 +44,8 @@ pub trait ExplorableDevice: Device {
 
     /// Appends the steps that have to come before the head of a queue can arrive, besides the
     /// arrival of what was before it there: as far as its sender has not
-    /// [chosen](ExplorableDevice::order_sensitivity), because then it is [`QueueHead::cause`] alone.
+    /// [chosen](ExplorableDevice::order_sensitivity), because then it is [`QueueHead::cause`]
+    /// alone.
     fn causes(&self, queue: u32, into: &mut Vec<u32>) {
         into.extend(self.head(queue).map(|head| head.cause));
     }

@@ -76,8 +76,8 @@ pub struct EnabledStep {
     /// Number of the step among those of the actor, for
     /// [`Stepper::execute`](crate::Stepper::execute). For a draw, the value; for a wait-any, the
     /// position of the member; for an operation that meets work in progress, the number of the
-    /// activity that ends or fails (0: none); [`EnabledStep::TIME_UP`] if the time limit expires. The
-    /// highest 8 bits are the position of the operation, for an actor that waits in several.
+    /// activity that ends or fails (0: none); [`EnabledStep::TIME_UP`] if the time limit expires.
+    /// The highest 8 bits are the position of the operation, for an actor that waits in several.
     pub choice: u32,
     /// The object that it accesses.
     pub footprint: Footprint,

@@ -352,8 +352,8 @@ impl Stepper {
     }
 
     /// The steps that the latest step needs if it was a delivery and its [sender](Self::sender)
-    /// does not [choose](Self::order_sensitivity), or if it [draws](Branch::draws); [`QueueHead::BEFORE`] may
-    /// be among them.
+    /// does not [choose](Self::order_sensitivity), or if it [draws](Branch::draws);
+    /// [`QueueHead::BEFORE`] may be among them.
     #[must_use]
     pub fn causes(&self) -> &[u32] {
         &self.causes

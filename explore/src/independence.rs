@@ -295,7 +295,7 @@ pub const fn rule(first: StepKind, second: StepKind) -> Rule {
 
 /// The lists of communications that tests are about, each with its number, for the whole of an
 /// exploration. The number of a list is made of its members, so that it is the same in every
-/// search: it is part of what tells classes apart.
+/// search: it is part of what distinguishes traces.
 #[derive(Clone, Debug, Default)]
 pub struct Lists {
     all: BTreeMap<u32, Vec<(u32, u32)>>,

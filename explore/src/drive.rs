@@ -84,7 +84,9 @@ pub(crate) fn together<C: Collector>(
     let watch = Stopwatch::start();
     let before = state.statistics.seconds;
     let options = &Options {
-        traces_max: options.traces_max.saturating_add(state.statistics.traces),
+        executions_max: options
+            .executions_max
+            .saturating_add(state.statistics.executions),
         transitions_max: options
             .transitions_max
             .saturating_add(state.statistics.transitions),

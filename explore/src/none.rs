@@ -112,7 +112,7 @@ fn open(
         .iter()
         .all(|step| sleep.iter().any(|sleeper| sleeper.is_same_step(step)))
     {
-        walk.statistics.blocked += 1;
+        walk.statistics.sleep_set_blocked += 1;
     }
     Ok(Frame { todo, sleep })
 }

@@ -53,7 +53,7 @@ pub struct Options {
     /// The most steps of one run. Longer runs are cut, and the search is then not exhaustive.
     pub depth_max: usize,
     /// The most runs.
-    pub traces_max: u64,
+    pub executions_max: u64,
     /// The most executed steps, replayed ones included.
     pub transitions_max: u64,
     /// The most seconds of real time.
@@ -81,7 +81,7 @@ impl Default for Options {
             reduction: Reduction::default(),
             strategy: Strategy::default(),
             depth_max: 100_000,
-            traces_max: u64::MAX,
+            executions_max: u64::MAX,
             transitions_max: u64::MAX,
             seconds_max: f64::INFINITY,
             findings_max: 10,

@@ -219,8 +219,8 @@ impl<C: Collector> Owner<'_, C> {
         }
         let left = self
             .options
-            .traces_max
-            .saturating_sub(self.state.statistics.traces);
+            .executions_max
+            .saturating_sub(self.state.statistics.executions);
         if ran.runs.len() as u64 > left {
             ran = self.run_again(job, left)?;
         }
@@ -293,13 +293,13 @@ impl<C: Collector> Owner<'_, C> {
     fn look_at_bounds(&mut self, wish: ControlFlow<()>) -> Result<(), Halt> {
         let statistics = &self.state.statistics;
         if let Some(progress) = &self.options.progress {
-            progress.note(statistics.traces, statistics.transitions);
+            progress.note(statistics.executions, statistics.transitions);
         }
         if wish.is_break() {
             return Err(Halt::Stopped);
         }
-        if statistics.traces >= self.options.traces_max {
-            return Err(Halt::Bound(Bound::Traces));
+        if statistics.executions >= self.options.executions_max {
+            return Err(Halt::Bound(Bound::Executions));
         }
         if statistics.transitions >= self.options.transitions_max {
             return Err(Halt::Bound(Bound::Transitions));

@@ -5,15 +5,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Counts of a running search, updated with a short delay.
 #[derive(Debug, Default)]
 pub struct Progress {
-    traces: AtomicU64,
+    executions: AtomicU64,
     transitions: AtomicU64,
 }
 
 impl Progress {
     /// Runs so far.
     #[must_use]
-    pub fn traces(&self) -> u64 {
-        self.traces.load(Ordering::Relaxed)
+    pub fn executions(&self) -> u64 {
+        self.executions.load(Ordering::Relaxed)
     }
 
     /// Steps executed so far.
@@ -22,8 +22,8 @@ impl Progress {
         self.transitions.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn note(&self, traces: u64, transitions: u64) {
-        self.traces.store(traces, Ordering::Relaxed);
+    pub(crate) fn note(&self, executions: u64, transitions: u64) {
+        self.executions.store(executions, Ordering::Relaxed);
         self.transitions.store(transitions, Ordering::Relaxed);
     }
 }

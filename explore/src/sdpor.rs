@@ -113,7 +113,7 @@ fn open(walk: &mut Walk<'_>, sleep: Vec<Event>) -> Result<Frame, Halt> {
             return Ok(frame);
         }
     }
-    walk.statistics.blocked += 1;
+    walk.statistics.sleep_set_blocked += 1;
     Ok(frame)
 }
 

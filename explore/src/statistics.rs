@@ -10,7 +10,7 @@ pub enum Bound {
     /// A run was cut because it was too long.
     Depth,
     /// The number of runs.
-    Traces,
+    Executions,
     /// The number of executed steps.
     Transitions,
     /// The time.
@@ -27,7 +27,7 @@ impl Bound {
     /// All of them.
     pub const ALL: [Self; 7] = [
         Self::Depth,
-        Self::Traces,
+        Self::Executions,
         Self::Transitions,
         Self::Time,
         Self::Interrupt,
@@ -40,7 +40,7 @@ impl fmt::Display for Bound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Depth => "maximum depth reached",
-            Self::Traces => "maximum number of executions reached",
+            Self::Executions => "maximum number of executions reached",
             Self::Transitions => "the number of transitions was reached",
             Self::Time => "time limit reached",
             Self::Interrupt => "interrupted",
@@ -78,7 +78,7 @@ impl Bounds {
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Statistics {
     /// Runs to their end, whatever it was. With an optimal reduction: classes.
-    pub traces: u64,
+    pub executions: u64,
     /// Runs in which every actor ended.
     pub finished: u64,
     /// Runs in which every actor ended and something was left unfinished.
@@ -90,7 +90,7 @@ pub struct Statistics {
     /// Runs that were cut because they were too long.
     pub cut: u64,
     /// Runs that were given up because earlier ones cover them: none with an optimal reduction.
-    pub blocked: u64,
+    pub sleep_set_blocked: u64,
     /// Steps executed, those included that were executed again to come back to a place.
     pub transitions: u64,
     /// Steps without those: the edges of the explored tree.
@@ -114,13 +114,13 @@ impl Statistics {
     /// All counts as numbers.
     pub(crate) const fn to_words(self) -> [u64; Self::WORDS] {
         [
-            self.traces,
+            self.executions,
             self.finished,
             self.leftovers,
             self.deadlocks,
             self.failed,
             self.cut,
-            self.blocked,
+            self.sleep_set_blocked,
             self.transitions,
             self.events,
             self.depth_max,
@@ -135,13 +135,13 @@ impl Statistics {
     pub(crate) fn from_words(words: &[u64]) -> Option<Self> {
         let words: [u64; Self::WORDS] = words.try_into().ok()?;
         Some(Self {
-            traces: words[0],
+            executions: words[0],
             finished: words[1],
             leftovers: words[2],
             deadlocks: words[3],
             failed: words[4],
             cut: words[5],
-            blocked: words[6],
+            sleep_set_blocked: words[6],
             transitions: words[7],
             events: words[8],
             depth_max: words[9],
@@ -152,10 +152,10 @@ impl Statistics {
         })
     }
 
-    /// The states that were seen: places of the explored tree, the beginning included. Two ways to
-    /// the same state of the program are two places, unless one is a beginning of the other.
+    /// The number of nodes of the explored tree, its root included. Two paths to
+    /// the same state of the program are two nodes, unless one is a prefix of the other.
     #[must_use]
-    pub const fn states(&self) -> u64 {
+    pub const fn tree_nodes(&self) -> u64 {
         self.events + 1
     }
 
@@ -169,7 +169,7 @@ impl Statistics {
             End::TooDeep => &mut self.cut,
         };
         *counter += 1;
-        self.traces += 1;
+        self.executions += 1;
         self.depth_max = self.depth_max.max(length as u64);
         if matches!(end, End::TooDeep | End::Spinning) {
             self.bounds.insert(Bound::Depth);

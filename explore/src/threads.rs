@@ -213,7 +213,7 @@ fn refuse_all<T>(exchange: &Exchange<T>, panic: Box<dyn Any + Send>) {
 /// The same search, for one run of it: somebody else counts.
 pub(crate) fn without_bounds(options: &Options) -> Options {
     Options {
-        traces_max: u64::MAX,
+        executions_max: u64::MAX,
         transitions_max: u64::MAX,
         progress: None,
         ..options.clone()

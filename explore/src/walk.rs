@@ -203,8 +203,8 @@ impl<'a> Walk<'a> {
         if let ControlFlow::Break(()) = self.observer.look(&view) {
             return Err(Halt::Stopped);
         }
-        if self.statistics.traces >= self.options.traces_max {
-            return Err(Halt::Bound(Bound::Traces));
+        if self.statistics.executions >= self.options.executions_max {
+            return Err(Halt::Bound(Bound::Executions));
         }
         self.look_at_bounds()
     }
@@ -248,7 +248,7 @@ impl<'a> Walk<'a> {
         }
         self.next_look = self.machine.transitions + STEPS_BETWEEN_LOOKS;
         if let Some(progress) = &self.options.progress {
-            progress.note(self.statistics.traces, self.machine.transitions);
+            progress.note(self.statistics.executions, self.machine.transitions);
         }
         self.look_at_clock()
     }

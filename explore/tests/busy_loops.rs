@@ -165,7 +165,7 @@ impl Observer for Observation {
 fn search(roles: &[Role], reduction: Reduction) -> (Observation, Statistics) {
     let options = Options {
         reduction,
-        traces_max: RUNS_MAX,
+        executions_max: RUNS_MAX,
         depth_max: 200,
         ..Options::default()
     };
@@ -201,7 +201,7 @@ fn loops_over_several_questions_lose_no_order() {
                 traces.0.len()
             );
             if reduction == Reduction::Odpor {
-                let counts = (statistics.traces, statistics.blocked);
+                let counts = (statistics.executions, statistics.sleep_set_blocked);
                 assert_eq!(counts, (seen.0.len() as u64, 0), "{number}: {roles:?}");
             }
         }

@@ -27,7 +27,7 @@ fn forgetful(number: u64, period: u32) -> Stepper {
 fn verdict(number: u64, period: u32, reduction: Reduction) -> Verdict {
     let options = Options {
         reduction,
-        traces_max: 300,
+        executions_max: 300,
         depth_max: 60,
         ..Options::default()
     };
@@ -40,7 +40,7 @@ fn a_program_without_a_memory_is_not_suspected() {
     for number in 0..100 {
         let program = random::program(Family::Common, number);
         let options = Options {
-            traces_max: 300,
+            executions_max: 300,
             ..Options::default()
         };
         let verdict = check(random::stepper(&program), &options).verdict;

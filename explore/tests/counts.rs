@@ -26,8 +26,8 @@ fn traces(mut stepper: Stepper, reduction: Reduction) -> (Statistics, BTreeSet<T
     assert_eq!(broken, None);
     assert!(statistics.bounds.is_empty());
     if reduction == Reduction::Odpor {
-        assert_eq!(statistics.blocked, 0, "runs in vain");
-        assert_eq!(statistics.traces, seen.len() as u64, "classes twice");
+        assert_eq!(statistics.sleep_set_blocked, 0, "runs in vain");
+        assert_eq!(statistics.executions, seen.len() as u64, "classes twice");
     }
     (statistics, seen)
 }
@@ -163,7 +163,7 @@ fn what_comes_after_a_barrier_never_comes_before_an_arrival() {
 fn draws_are_branches() {
     let (statistics, seen) = traces(programs::draws(), Reduction::Odpor);
     assert_eq!(
-        (statistics.traces, seen.len(), statistics.failed),
+        (statistics.executions, seen.len(), statistics.failed),
         (36, 36, 1)
     );
 }

@@ -160,7 +160,7 @@ fn explored(program: &Program, reduction: Reduction) -> (BTreeSet<Lists>, u64) {
     let (statistics, broken) = explore(&mut stepper, &options, &mut ends);
     assert_eq!(broken, None);
     assert!(statistics.bounds.is_empty(), "{statistics:?}");
-    (ends.lists, statistics.traces)
+    (ends.lists, statistics.executions)
 }
 
 /// The number of orders that differ. The judge runs them all; it knows no dependency relation.

@@ -46,7 +46,7 @@ fn options(reduction: Reduction) -> Options {
 fn is_found(report: &Report) {
     let counted = &report.statistics;
     // 4! / (2! 2!) orders.
-    assert_eq!((counted.traces, counted.failed), (6, 1), "{report:?}");
+    assert_eq!((counted.executions, counted.failed), (6, 1), "{report:?}");
     assert_eq!(report.verdict, Verdict::Found);
     let [finding] = &report.findings[..] else {
         panic!("one order violates it: {report:?}")
@@ -59,7 +59,7 @@ fn is_found(report: &Report) {
 #[test]
 fn independent_steps_are_not_left_out() {
     let report = check(notes(false, false), &options(Reduction::Odpor));
-    assert_eq!(report.statistics.traces, 1, "they are independent");
+    assert_eq!(report.statistics.executions, 1, "they are independent");
     for late in [false, true] {
         for reduction in [
             Reduction::Odpor,
@@ -99,7 +99,7 @@ fn threads_and_interruptions_change_nothing() {
         };
         is_found(&check_on_threads(&threads, &Options::default(), None));
         let few = Options {
-            traces_max: 2,
+            executions_max: 2,
             ..Options::default()
         };
         let first = check_on_threads(&threads, &few, None);
@@ -140,7 +140,7 @@ fn a_lock_excludes_others() {
     assert!(report.is_exhaustive());
     // Every order is a class of its own.
     let judge = check(sections(3, true), &options(Reduction::None));
-    assert_eq!(report.statistics.traces, judge.statistics.traces);
+    assert_eq!(report.statistics.executions, judge.statistics.executions);
     assert_eq!(
         check(sections(2, false), &Options::default()).verdict,
         Verdict::Found
@@ -157,5 +157,8 @@ fn an_invariant_is_violated_once_per_run() {
         }
     });
     let report = check(stepper, &Options::default());
-    assert_eq!((report.statistics.traces, report.statistics.failed), (1, 1));
+    assert_eq!(
+        (report.statistics.executions, report.statistics.failed),
+        (1, 1)
+    );
 }

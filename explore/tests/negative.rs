@@ -18,7 +18,7 @@ fn traces(
     let options = Options {
         reduction,
         defect,
-        traces_max: 2_000,
+        executions_max: 2_000,
         depth_max: 60,
         ..Options::default()
     };

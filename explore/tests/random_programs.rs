@@ -59,10 +59,10 @@ fn search(program: &Program, options: &Options) -> Option<(Observation, Statisti
     statistics.bounds.is_empty().then_some((seen, statistics))
 }
 
-fn options(reduction: Reduction, traces_max: u64) -> Options {
+fn options(reduction: Reduction, executions_max: u64) -> Options {
     Options {
         reduction,
-        traces_max,
+        executions_max,
         depth_max: 60,
         ..Options::default()
     }
@@ -95,9 +95,9 @@ fn compare(name: &str, program: &Program, runs_max: u64) -> Option<Vec<String>> 
         };
         let (seen, statistics) = search(program, &options).expect("no more runs than the judge");
         check(what, &seen);
-        assert_eq!(statistics.blocked, 0, "{name}: runs in vain");
+        assert_eq!(statistics.sleep_set_blocked, 0, "{name}: runs in vain");
         let traces = seen.traces.len() as u64;
-        assert_eq!(statistics.traces, traces, "{name}: classes twice");
+        assert_eq!(statistics.executions, traces, "{name}: classes twice");
     }
     Some(differences)
 }

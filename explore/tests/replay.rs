@@ -12,7 +12,7 @@ use sim_core::{Answer, Observed, Outcome, Stepper};
 
 fn options() -> Options {
     Options {
-        traces_max: 300,
+        executions_max: 300,
         depth_max: 60,
         findings_max: 3,
         ..Options::default()

@@ -113,14 +113,16 @@ fn random_programs() {
     for (family, number) in all.chain(learnt) {
         let program = random::program(family, number);
         let options = Options {
-            traces_max: 300,
+            executions_max: 300,
             depth_max: 60,
             every_race: number % 4 == 0,
             ..Options::default()
         };
         let what = format!("{family:?} {number}");
         compare(&what, &|| random::stepper(&program), &options);
-        runs += search(2, &|| random::stepper(&program), &options).1.traces;
+        runs += search(2, &|| random::stepper(&program), &options)
+            .1
+            .executions;
     }
     assert!(runs > programs * 5 * 4, "{runs} runs");
 }
@@ -137,7 +139,7 @@ fn reports_are_the_same() {
             ..Options::default()
         },
         Options {
-            traces_max: 9,
+            executions_max: 9,
             ..Options::default()
         },
     ] {
@@ -145,7 +147,7 @@ fn reports_are_the_same() {
         let together = check_on_threads(&threads(2, make), &options, None);
         assert_eq!(alone.findings, together.findings);
         assert_eq!(alone.verdict, together.verdict);
-        assert_eq!(alone.statistics.traces, together.statistics.traces);
+        assert_eq!(alone.statistics.executions, together.statistics.executions);
         assert_eq!(alone.statistics.bounds, together.statistics.bounds);
     }
 }
@@ -179,7 +181,7 @@ fn parts_are_the_whole() {
                 ..Options::default()
             };
             let bounded = Options {
-                traces_max: 400,
+                executions_max: 400,
                 ..whole.clone()
             };
             let all = check(make(), &bounded);
@@ -189,7 +191,7 @@ fn parts_are_the_whole() {
             for threads in [1, 2] {
                 for part in [
                     Options {
-                        traces_max: 3,
+                        executions_max: 3,
                         ..whole.clone()
                     },
                     Options {
@@ -202,19 +204,19 @@ fn parts_are_the_whole() {
                     assert_eq!(sum.verdict, all.verdict);
                     let counts = |report: &Report| {
                         let Statistics {
-                            traces,
+                            executions,
                             finished,
                             deadlocks,
                             failed,
                             cut,
                             ..
                         } = report.statistics;
-                        [traces, finished, deadlocks, failed, cut]
+                        [executions, finished, deadlocks, failed, cut]
                     };
                     assert_eq!(counts(&sum), counts(&all), "{family:?} {number}");
                     assert_eq!(
-                        sum.statistics.states(),
-                        all.statistics.states(),
+                        sum.statistics.tree_nodes(),
+                        all.statistics.tree_nodes(),
                         "{family:?} {number}"
                     );
                 }
@@ -228,7 +230,7 @@ fn parts_are_the_whole() {
 fn damaged_checkpoints_are_refused_or_read() {
     let make: Make<'_> = &|| programs::philosophers(4, false);
     let options = Options {
-        traces_max: 5,
+        executions_max: 5,
         ..Options::default()
     };
     let report = check_on_threads(&threads(1, make), &options, None);

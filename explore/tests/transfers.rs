@@ -65,7 +65,7 @@ fn a_test_meets_a_transfer_before_or_after_its_end() {
     assert_eq!(report.verdict, Verdict::Ok);
     let (report, seen) = explored(Stepper::use_instant_transfers, program);
     assert_eq!(seen, set(&["over: true"]));
-    assert_eq!(report.statistics.traces, 1);
+    assert_eq!(report.statistics.executions, 1);
 }
 
 /// Whoever was told that it is over can tell others: the end has one date.

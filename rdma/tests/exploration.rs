@@ -140,7 +140,7 @@ fn search(setup: &PairSetup, reduction: Reduction) -> Searched {
     Searched {
         states: states.borrow().len(),
         steps: statistics.events,
-        executions: statistics.traces,
+        executions: statistics.executions,
         ends: ends.states,
         fault: ends.fault,
     }

@@ -66,11 +66,11 @@ one_guest() {
   refused "--port 2: " ./simrun measure --backend verbs -n 2 --port 2 --out /tmp/none.csv
   known
   # Below the threshold messages are copied into packets; all others travel by RDMA, whoever moves them.
-  usual="--send-mode threshold=16KiB"
+  usual="--protocol threshold=16KiB"
   check "write, blocking" 3 "$usual" "" ""
   check "read, blocking" 3 "$usual" "" "--rendezvous read"
-  check "write, spinning, connected before" 2 "--send-mode threshold=100" "--threshold 100 --messages 500" "--wait spin --connect static"
-  check "read, spinning, everything by rendezvous" 2 "--send-mode rendezvous" "--threshold 0 --messages 300" "--wait spin --rendezvous read"
+  check "write, spinning, connected before" 2 "--protocol threshold=100" "--threshold 100 --messages 500" "--wait spin --connect static"
+  check "read, spinning, everything by rendezvous" 2 "--protocol rendezvous" "--threshold 0 --messages 300" "--wait spin --rendezvous read"
 }
 
 # The launcher in the first guest starts ranks in both.
@@ -79,7 +79,7 @@ by_ssh() {
   printf '#!/bin/sh\nexec dbclient -y -y "$@"\n' >/bin/ssh
   chmod +x /bin/ssh
   hosts="--hosts /tmp/hosts --listen $ME --remote-shell ssh"
-  usual="--send-mode threshold=16KiB"
+  usual="--protocol threshold=16KiB"
   rings "ring of 4 by ssh" ./ring $real $hosts -n 4
   check "write, blocking, by ssh" 3 "$usual" "" "$hosts"
   check "read, blocking, by ssh" 3 "$usual" "" "$hosts --rendezvous read"

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use explore::{Options, check};
 use mpi::{ANY_SOURCE, Comm, Result};
-use run::{RankProgram, SendMode, explorable};
+use run::{MessageProtocol, RankProgram, explorable};
 use sim_core::Stepper;
 
 /// Both ranks send and then receive, so often.
@@ -65,7 +65,11 @@ fn stepper<Fut>(ranks: u32, program: fn(Comm) -> Fut) -> Stepper
 where
     Fut: Future<Output = Result<()>> + 'static,
 {
-    explorable(Rc::new(RankProgram::new(program)), ranks, SendMode::Eager)
+    explorable(
+        Rc::new(RankProgram::new(program)),
+        ranks,
+        MessageProtocol::Eager,
+    )
 }
 
 fn benches(criterion: &mut Criterion) {

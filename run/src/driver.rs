@@ -21,20 +21,20 @@ use crate::mapping::MappingError;
 use crate::program::{Program, Stage};
 use crate::{Mapping, Output, Recording, Transcript, panic_hook};
 
-/// Send modes.
+/// A choice between eager and rendezvous transfer of messages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum SendMode {
-    /// All eagerly.
+pub enum MessageProtocol {
+    /// All messages eagerly.
     Eager,
-    /// All by rendezvous.
+    /// All messages by rendezvous.
     Rendezvous,
-    /// Those shorter than so many bytes eagerly.
+    /// Messages shorter than this many bytes eagerly.
     Threshold(u64),
-    /// All eagerly; a model checker chooses for each whether its sender waits for the receive.
+    /// All messages eagerly; a model checker chooses for each if its sender waits for the receive.
     Mixed,
 }
 
-impl SendMode {
+impl MessageProtocol {
     /// The length in bytes from which on messages go by rendezvous.
     #[must_use]
     pub const fn threshold(self) -> u64 {
@@ -55,8 +55,8 @@ pub struct Options {
     pub mapping: Mapping,
     /// The seed of all random streams.
     pub seed: u64,
-    /// The send mode; by default as the platform says.
-    pub send_mode: Option<SendMode>,
+    /// The message protocol; by default as the platform says.
+    pub protocol: Option<MessageProtocol>,
     /// True if communicators that are never freed are told as left over; only under a model
     /// checker.
     pub leaks: bool,
@@ -283,11 +283,11 @@ fn record(simulation: &mut Simulation, fabric: Option<&Rc<dyn Fabric>>, recordin
     }
 }
 
-/// The parameters of the message layer. A send mode that is asked for decides both when a sender
-/// goes on and when a message leaves.
+/// The parameters of the message layer. A message protocol that is asked for decides both when a
+/// sender goes on and when a message leaves.
 fn settings(platform: &Platform, options: &Options) -> Settings {
     let network = platform.network();
-    let asked = options.send_mode.map(SendMode::threshold);
+    let asked = options.protocol.map(MessageProtocol::threshold);
     let protocol = platform.protocol();
     let in_file = protocol.eager_threshold.bytes();
     let copy_bandwidth = protocol.copy_bandwidth.as_ref();

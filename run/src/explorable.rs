@@ -1,10 +1,10 @@
 //! A program for a model checker: without time, one step after another.
 //!
-//! Ranks are connected by the ideal device, on which sending is not delivery. The send mode decides
-//! which deadlocks there are: with *eager* a sender never waits for the receiver, with *rendezvous*
-//! always, with *mixed* as the explorer chooses for each send. Of a platform only the hosts and the
-//! eager threshold can be observed; without one there is one host per rank, and the threshold is
-//! that of platform files which say nothing.
+//! Ranks are connected by the ideal device, on which sending is not delivery. The message protocol
+//! decides which deadlocks there are: with *eager* a sender never waits for the receiver, with
+//! *rendezvous* always, with *mixed* as the explorer chooses for each send. Of a platform only the
+//! hosts and the eager threshold can be observed; without one there is one host per rank, and the
+//! threshold is that of platform files which say nothing.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -16,7 +16,7 @@ use platform::{HostNames, Platform, Protocol};
 use sim_core::{ActorId, Console, Constant, HostId, Simulation, Span, Stepper};
 
 use crate::program::{Program, Stage};
-use crate::{Options, RunError, SendMode, panic_hook};
+use crate::{MessageProtocol, Options, RunError, panic_hook};
 
 /// The program as something that takes steps. `ranks` is the number of ranks, or what an actor
 /// program is told by [`Actor::count`](sim_core::Actor::count).
@@ -26,10 +26,10 @@ use crate::{Options, RunError, SendMode, panic_hook};
 /// # Panics
 /// If `ranks` is 0.
 #[must_use]
-pub fn explorable(program: Rc<dyn Program>, ranks: u32, send_mode: SendMode) -> Stepper {
+pub fn explorable(program: Rc<dyn Program>, ranks: u32, protocol: MessageProtocol) -> Stepper {
     let options = Options {
         ranks: Some(ranks),
-        send_mode: Some(send_mode),
+        protocol: Some(protocol),
         ..Options::default()
     };
     let numbers = QueueNumbers::default();
@@ -38,8 +38,8 @@ pub fn explorable(program: Rc<dyn Program>, ranks: u32, send_mode: SendMode) -> 
 }
 
 /// The program as something that takes steps, on the hosts of a platform if there is one. Of the
-/// options the ranks (1 without), their mapping, the seed, the send mode and the progress count.
-/// Programs with the same `numbers` call their queues the same.
+/// options the ranks (1 without), their mapping, the seed, the message protocol and the progress
+/// count. Programs with the same `numbers` call their queues the same.
 ///
 /// # Errors
 /// [`RunError`] if there is no rank, or if the mapping does not fit the platform.
@@ -59,11 +59,11 @@ pub fn stepper(
         None => (0..ranks).map(HostId).collect(),
     };
     let in_file = platform.map(|platform| platform.protocol().eager_threshold.bytes());
-    let threshold = options.send_mode.map_or_else(
+    let threshold = options.protocol.map_or_else(
         || in_file.unwrap_or_else(|| Protocol::default().eager_threshold.bytes()),
-        SendMode::threshold,
+        MessageProtocol::threshold,
     );
-    let chooses_sends = options.send_mode == Some(SendMode::Mixed);
+    let chooses_sends = options.protocol == Some(MessageProtocol::Mixed);
     let (has_ranks, leaks) = (program.has_ranks(), options.leaks);
     let (platform, seed) = (platform.map(Arc::clone), options.seed);
     let progress = options.progress.clone();

@@ -24,7 +24,7 @@ mod recording;
 mod verbs;
 
 pub use connections::{ConnectionTotals, Stall};
-pub use driver::{Options, Run, RunError, SendMode, simulate, simulate_recorded};
+pub use driver::{MessageProtocol, Options, Run, RunError, simulate, simulate_recorded};
 pub use explorable::{explorable, stepper, without_panic_messages};
 pub use fabric::{Capture, CaptureFilter, QueueNumbers};
 pub use mapping::{Mapping, MappingError, RankMap};

@@ -18,7 +18,7 @@ use explore::{End, Observer, Options, Reduction, Run, SeededDefect, Statistics, 
 use mpi::{
     ANY_SOURCE, ANY_TAG, Buffer, Comm, Error, Request, Result, Source, Tag, waitall, waitany,
 };
-use run::{RankProgram, SendMode, explorable};
+use run::{MessageProtocol, RankProgram, explorable};
 use sim_core::Stream;
 
 /// More runs than these, and a program is left out.
@@ -332,7 +332,7 @@ impl Observer for Observation {
 
 fn search(
     program: &Rc<Program>,
-    mode: SendMode,
+    mode: MessageProtocol,
     options: &Options,
 ) -> (Observation, Statistics, Option<String>) {
     let ranks = u32::try_from(program.len()).expect("few");
@@ -347,13 +347,13 @@ fn search(
 fn options(reduction: Reduction) -> Options {
     Options {
         reduction,
-        traces_max: RUNS_MAX,
+        executions_max: RUNS_MAX,
         ..Options::default()
     }
 }
 
 /// Returns the results of the reference; nothing if there is too much of it.
-fn judge(program: &Rc<Program>, mode: SendMode) -> Option<BTreeSet<Outcome>> {
+fn judge(program: &Rc<Program>, mode: MessageProtocol) -> Option<BTreeSet<Outcome>> {
     let (judge, statistics, broken) = search(program, mode, &options(Reduction::None));
     assert_eq!(broken, None, "{program:?}");
     statistics.bounds.is_empty().then_some(judge.1)
@@ -362,13 +362,13 @@ fn judge(program: &Rc<Program>, mode: SendMode) -> Option<BTreeSet<Outcome>> {
 /// Checks that a search finds the same as the reference; returns the number of its classes.
 fn is_right(
     program: &Rc<Program>,
-    mode: SendMode,
+    mode: MessageProtocol,
     judge: &BTreeSet<Outcome>,
     options: &Options,
 ) -> Option<usize> {
     let (seen, statistics, broken) = search(program, mode, options);
     let is_optimal = options.reduction != Reduction::Odpor
-        || (statistics.traces == seen.0.len() as u64 && statistics.blocked == 0);
+        || (statistics.executions == seen.0.len() as u64 && statistics.sleep_set_blocked == 0);
     (broken.is_none() && seen.1 == *judge && is_optimal).then_some(seen.0.len())
 }
 
@@ -383,7 +383,7 @@ fn nothing_is_lost_that_a_rank_could_be_told() {
     let (mut judged, mut with_several, mut fewer) = (0, 0, 0);
     for number in 0..programs(200) {
         let program = Rc::new(program(number));
-        for mode in [SendMode::Eager, SendMode::Rendezvous] {
+        for mode in [MessageProtocol::Eager, MessageProtocol::Rendezvous] {
             let Some(judge) = judge(&program, mode) else {
                 continue;
             };
@@ -413,7 +413,7 @@ fn mistakes_in_it_are_noticed() {
     for defect in [SeededDefect::NobodyChooses, SeededDefect::LatestCause] {
         let is_noticed = |number: u64| {
             let program = Rc::new(program(number));
-            [SendMode::Eager, SendMode::Rendezvous]
+            [MessageProtocol::Eager, MessageProtocol::Rendezvous]
                 .into_iter()
                 .any(|mode| {
                     let mistaken = Options {

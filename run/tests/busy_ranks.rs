@@ -17,7 +17,7 @@ use explore::{
     End, Observer, Options, Reduction, Run, Statistics, TraceId, Verdict, check, explore,
 };
 use mpi::{ANY_SOURCE, Comm, Completion, Request, Result, Source, testany, waitall};
-use run::{RankProgram, SendMode, explorable};
+use run::{MessageProtocol, RankProgram, explorable};
 use sim_core::Stream;
 
 /// More runs than these, and a program is left out.
@@ -314,10 +314,14 @@ fn search(
     let ranks = u32::try_from(program.len()).expect("few");
     let same = Rc::clone(program);
     let start = move |world| play(world, Rc::clone(&same), gives_up);
-    let mut stepper = explorable(Rc::new(RankProgram::new(start)), ranks, SendMode::Eager);
+    let mut stepper = explorable(
+        Rc::new(RankProgram::new(start)),
+        ranks,
+        MessageProtocol::Eager,
+    );
     let options = Options {
         reduction,
-        traces_max: if gives_up { 20 * RUNS_MAX } else { RUNS_MAX },
+        executions_max: if gives_up { 20 * RUNS_MAX } else { RUNS_MAX },
         ..Options::default()
     };
     let mut seen = Observation::default();
@@ -357,7 +361,7 @@ fn loops_of_ranks_lose_no_order() {
             assert_eq!(seen.ends, judge.ends, "{number} {reduction:?}: {program:?}");
             counts.insert(seen.traces.len());
             if reduction == Reduction::Odpor {
-                let runs = (statistics.traces, statistics.blocked);
+                let runs = (statistics.executions, statistics.sleep_set_blocked);
                 assert_eq!(runs, (seen.traces.len() as u64, 0), "{number}");
             }
         }
@@ -397,7 +401,7 @@ async fn asks_about_one_and_both(world: Comm) -> Result<()> {
 #[test]
 fn the_same_call_about_others_is_another_question() {
     let program = Rc::new(RankProgram::new(asks_about_one_and_both));
-    let stepper = explorable(program, 2, SendMode::Eager);
+    let stepper = explorable(program, 2, MessageProtocol::Eager);
     let report = check(stepper, &Options::default());
     assert_eq!(report.verdict, Verdict::Ok, "{report:?}");
 }

@@ -5,17 +5,17 @@ use std::rc::Rc;
 
 use explore::{Options, Report, Threads, Verdict, check, check_on_threads};
 use mpi::{ANY_SOURCE, ANY_TAG, Comm, Result, waitall};
-use run::{RankProgram, SendMode, explorable};
+use run::{MessageProtocol, RankProgram, explorable};
 
-fn traces<Fut>(ranks: u32, mode: SendMode, program: fn(Comm) -> Fut) -> u64
+fn traces<Fut>(ranks: u32, mode: MessageProtocol, program: fn(Comm) -> Fut) -> u64
 where
     Fut: Future<Output = Result<()>> + 'static,
 {
     let stepper = explorable(Rc::new(RankProgram::new(program)), ranks, mode);
     let report = check(stepper, &Options::default());
     assert_eq!(report.verdict, Verdict::Ok, "{report:?}");
-    assert_eq!(report.statistics.blocked, 0);
-    report.statistics.traces
+    assert_eq!(report.statistics.sleep_set_blocked, 0);
+    report.statistics.executions
 }
 
 /// Receives from and sends to everybody by name, and waits for all.
@@ -38,7 +38,7 @@ async fn alltoall(world: Comm) -> Result<()> {
 /// Everybody gets its messages by name: nobody can tell their order, however many there are.
 #[test]
 fn an_exchange_by_name_has_one_order() {
-    for mode in [SendMode::Eager, SendMode::Rendezvous] {
+    for mode in [MessageProtocol::Eager, MessageProtocol::Rendezvous] {
         for ranks in 2..=6 {
             assert_eq!(traces(ranks, mode, alltoall), 1, "{ranks} {mode:?}");
         }
@@ -74,7 +74,7 @@ async fn by_name(world: Comm) -> Result<()> {
 #[test]
 fn a_fan_in_has_as_many_orders_as_its_receiver_can_tell() {
     for (ranks, orders) in [(2, 1), (3, 2), (4, 6), (5, 24), (6, 120)] {
-        for mode in [SendMode::Eager, SendMode::Rendezvous] {
+        for mode in [MessageProtocol::Eager, MessageProtocol::Rendezvous] {
             assert_eq!(traces(ranks, mode, from_any), orders, "{ranks} {mode:?}");
             assert_eq!(traces(ranks, mode, by_name), 1, "{ranks} {mode:?}");
         }
@@ -99,7 +99,11 @@ async fn mixed(world: Comm) -> Result<()> {
 #[test]
 fn orders_that_nobody_can_tell_do_not_multiply_those_that_somebody_can() {
     for (ranks, orders) in [(3, 2), (4, 6), (5, 24)] {
-        assert_eq!(traces(ranks, SendMode::Eager, mixed), orders, "{ranks}");
+        assert_eq!(
+            traces(ranks, MessageProtocol::Eager, mixed),
+            orders,
+            "{ranks}"
+        );
     }
 }
 
@@ -124,7 +128,11 @@ async fn twice(world: Comm) -> Result<()> {
 #[test]
 fn what_is_relayed_by_name_is_one_of_those_that_come_in_any_order() {
     for (ranks, orders) in [(3, 2), (4, 6), (5, 24)] {
-        assert_eq!(traces(ranks, SendMode::Eager, twice), orders, "{ranks}");
+        assert_eq!(
+            traces(ranks, MessageProtocol::Eager, twice),
+            orders,
+            "{ranks}"
+        );
     }
 }
 
@@ -133,7 +141,7 @@ fn searched(threads: usize, options: &Options, from: Option<&explore::Checkpoint
     let make = || {
         let options = run::Options {
             ranks: Some(5),
-            send_mode: Some(SendMode::Eager),
+            protocol: Some(MessageProtocol::Eager),
             ..run::Options::default()
         };
         let program = Rc::new(RankProgram::new(mixed));
@@ -150,17 +158,17 @@ fn searched(threads: usize, options: &Options, from: Option<&explore::Checkpoint
 #[test]
 fn threads_and_interruptions_change_nothing() {
     let whole = searched(1, &Options::default(), None);
-    assert_eq!(whole.statistics.traces, 24);
+    assert_eq!(whole.statistics.executions, 24);
     assert_eq!(whole.receive_orders.len(), 1, "rank 0 is warned of");
     for threads in [2, 3] {
         let report = searched(threads, &Options::default(), None);
-        let counts = |report: &Report| (report.statistics.traces, report.statistics.events);
+        let counts = |report: &Report| (report.statistics.executions, report.statistics.events);
         assert_eq!(counts(&report), counts(&whole), "{threads} threads");
         assert_eq!(report.receive_orders, whole.receive_orders);
     }
     for stop in [1, 5, 11] {
         let bounded = Options {
-            traces_max: stop,
+            executions_max: stop,
             ..Options::default()
         };
         let first = searched(1, &bounded, None);
@@ -168,7 +176,7 @@ fn threads_and_interruptions_change_nothing() {
         let words = checkpoint.words().to_vec();
         let checkpoint = explore::Checkpoint::from_words(words).expect("it is whole");
         let rest = searched(2, &Options::default(), Some(&checkpoint));
-        assert_eq!(rest.statistics.traces, 24, "stopped after {stop}");
+        assert_eq!(rest.statistics.executions, 24, "stopped after {stop}");
         assert_eq!(rest.receive_orders.len(), 1, "the warning survives");
     }
 }
@@ -214,8 +222,8 @@ async fn ask_and_tell(world: Comm) -> Result<()> {
 /// questions, and there are the 11.
 #[test]
 fn a_question_that_is_repeated_in_vain_is_asked_once() {
-    assert_eq!(traces(2, SendMode::Eager, ask_idly), 3);
-    assert_eq!(traces(3, SendMode::Eager, ask_and_tell), 11);
+    assert_eq!(traces(2, MessageProtocol::Eager, ask_idly), 3);
+    assert_eq!(traces(3, MessageProtocol::Eager, ask_and_tell), 11);
 }
 
 /// A rank that fails unless its first question is answered with yes.
@@ -231,7 +239,10 @@ async fn relies_on_the_first(world: Comm) -> Result<()> {
 #[test]
 fn a_program_that_relies_on_an_early_answer_is_found() {
     let program = Rc::new(RankProgram::new(relies_on_the_first));
-    let report = check(explorable(program, 2, SendMode::Eager), &Options::default());
+    let report = check(
+        explorable(program, 2, MessageProtocol::Eager),
+        &Options::default(),
+    );
     assert_eq!(report.verdict, Verdict::Found);
     let counts = (report.statistics.finished, report.statistics.failed);
     assert_eq!(counts, (1, 1), "{report:?}");

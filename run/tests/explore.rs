@@ -1,5 +1,5 @@
-//! Promise: a rank program is explored as it is: delivery is the choice, and the send mode decides
-//! which deadlocks there are.
+//! Promise: a rank program is explored as it is: delivery is the choice, and the message protocol
+//! decides which deadlocks there are.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -10,14 +10,14 @@ use explore::{
     End, Observer, Options, Reduction, Report, Run, Statistics, TraceId, Verdict, check, explore,
 };
 use mpi::{ANY_SOURCE, ANY_TAG, Comm, Result};
-use run::{RankProgram, SendMode, explorable};
+use run::{MessageProtocol, RankProgram, explorable};
 use sim_core::Stepper;
 
-fn stepper<Fut>(ranks: u32, send_mode: SendMode, program: fn(Comm) -> Fut) -> Stepper
+fn stepper<Fut>(ranks: u32, protocol: MessageProtocol, program: fn(Comm) -> Fut) -> Stepper
 where
     Fut: Future<Output = Result<()>> + 'static,
 {
-    explorable(Rc::new(RankProgram::new(program)), ranks, send_mode)
+    explorable(Rc::new(RankProgram::new(program)), ranks, protocol)
 }
 
 fn options(reduction: Reduction) -> Options {
@@ -27,7 +27,7 @@ fn options(reduction: Reduction) -> Options {
     }
 }
 
-fn checked<Fut>(ranks: u32, mode: SendMode, program: fn(Comm) -> Fut) -> Report
+fn checked<Fut>(ranks: u32, mode: MessageProtocol, program: fn(Comm) -> Fut) -> Report
 where
     Fut: Future<Output = Result<()>> + 'static,
 {
@@ -45,10 +45,10 @@ async fn two_senders(world: Comm) -> Result<()> {
 
 #[test]
 fn two_senders_wait_for_each_other_only_under_rendezvous() {
-    for mode in [SendMode::Eager, SendMode::Threshold(9)] {
+    for mode in [MessageProtocol::Eager, MessageProtocol::Threshold(9)] {
         assert_eq!(checked(2, mode, two_senders).verdict, Verdict::Ok);
     }
-    let report = checked(2, SendMode::Rendezvous, two_senders);
+    let report = checked(2, MessageProtocol::Rendezvous, two_senders);
     assert_eq!(report.findings[0].kind.name(), "deadlock");
     assert_eq!(report.statistics.finished, 0);
     let message = &report.findings[0].message;
@@ -79,7 +79,11 @@ async fn probes(world: Comm, by_name: bool) -> Result<()> {
 
 #[test]
 fn a_probe_promises_its_message_only_to_a_receive_from_its_source() {
-    for mode in [SendMode::Eager, SendMode::Rendezvous, SendMode::Mixed] {
+    for mode in [
+        MessageProtocol::Eager,
+        MessageProtocol::Rendezvous,
+        MessageProtocol::Mixed,
+    ] {
         let report = checked(3, mode, |world| probes(world, true));
         assert_eq!(report.verdict, Verdict::Ok, "{mode:?}");
         let report = checked(3, mode, |world| probes(world, false));
@@ -110,7 +114,7 @@ impl Observer for Observation {
 
 /// The same classes by all searches, each once by the optimal one.
 #[track_caller]
-fn agree<Fut>(ranks: u32, mode: SendMode, program: fn(Comm) -> Fut) -> Statistics
+fn agree<Fut>(ranks: u32, mode: MessageProtocol, program: fn(Comm) -> Fut) -> Statistics
 where
     Fut: Future<Output = Result<()>> + 'static,
 {
@@ -128,7 +132,7 @@ where
     }
     let (_, statistics) = search(Reduction::Odpor);
     assert_eq!(
-        (statistics.traces, statistics.blocked),
+        (statistics.executions, statistics.sleep_set_blocked),
         (judge.0.len() as u64, 0)
     );
     statistics
@@ -170,12 +174,15 @@ fn a_relayed_message_may_overtake() {
         Reduction::Odpor,
     ] {
         SEEN.with_borrow_mut(BTreeSet::clear);
-        let report = check(stepper(3, SendMode::Eager, relayed), &options(reduction));
+        let report = check(
+            stepper(3, MessageProtocol::Eager, relayed),
+            &options(reduction),
+        );
         assert_eq!(report.verdict, Verdict::Ok);
         let seen = SEEN.with_borrow(Clone::clone);
         assert_eq!(seen, BTreeSet::from([0, 1]), "{reduction:?}");
     }
-    assert_eq!(agree(3, SendMode::Eager, relayed).traces, 2);
+    assert_eq!(agree(3, MessageProtocol::Eager, relayed).executions, 2);
 }
 
 async fn workers(world: Comm) -> Result<()> {
@@ -193,7 +200,7 @@ async fn workers(world: Comm) -> Result<()> {
 #[test]
 fn messages_of_workers_arrive_in_every_order() {
     for (ranks, orders) in [(2, 1), (3, 2), (4, 6), (5, 24)] {
-        let statistics = agree(ranks, SendMode::Eager, workers);
+        let statistics = agree(ranks, MessageProtocol::Eager, workers);
         assert_eq!(statistics.finished, orders, "{ranks} ranks");
     }
 }
@@ -214,8 +221,8 @@ async fn ring(world: Comm) -> Result<()> {
 
 #[test]
 fn a_ring_has_one_order() {
-    assert_eq!(agree(4, SendMode::Eager, ring).finished, 1);
-    assert_eq!(agree(4, SendMode::Rendezvous, ring).deadlocks, 0);
+    assert_eq!(agree(4, MessageProtocol::Eager, ring).finished, 1);
+    assert_eq!(agree(4, MessageProtocol::Rendezvous, ring).deadlocks, 0);
 }
 
 async fn tester(world: Comm) -> Result<()> {
@@ -234,7 +241,7 @@ async fn tester(world: Comm) -> Result<()> {
 
 #[test]
 fn a_test_comes_before_and_after_the_arrival() {
-    let statistics = agree(2, SendMode::Eager, tester);
+    let statistics = agree(2, MessageProtocol::Eager, tester);
     assert_eq!(statistics.finished, 2);
     assert_eq!(SEEN.with_borrow(Clone::clone), BTreeSet::from([0, 1]));
 }
@@ -249,7 +256,7 @@ async fn ignored(world: Comm) -> Result<()> {
 
 #[test]
 fn a_message_that_nobody_receives_is_found() {
-    let report = checked(2, SendMode::Eager, ignored);
+    let report = checked(2, MessageProtocol::Eager, ignored);
     assert_eq!(report.verdict, Verdict::Found);
     assert_eq!(report.findings[0].kind.name(), "unfinished-operations");
     assert!(
@@ -261,8 +268,8 @@ fn a_message_that_nobody_receives_is_found() {
 
 #[test]
 fn what_is_found_replays() {
-    let report = checked(2, SendMode::Rendezvous, two_senders);
-    let mut stepper = stepper(2, SendMode::Rendezvous, two_senders);
+    let report = checked(2, MessageProtocol::Rendezvous, two_senders);
+    let mut stepper = stepper(2, MessageProtocol::Rendezvous, two_senders);
     let steps = explore::replay(&mut stepper, &report.findings[0].replay);
     assert_eq!(steps, report.findings[0].steps.len());
     assert!(stepper.next_able(0).is_none() && !stepper.is_finished());

@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use explore::{Options, Reduction, Report, Verdict, check};
 use mpi::{Comm, Result};
-use run::{RankProgram, SendMode, explorable};
+use run::{MessageProtocol, RankProgram, explorable};
 
 /// Operations that the messages are mixed with.
 #[derive(Clone, Copy, Debug)]
@@ -76,7 +76,7 @@ async fn together(world: &Comm, between: Between) -> Result<()> {
     }
 }
 
-fn checked(mode: SendMode, reduction: Reduction, case: (Between, bool, bool)) -> Report {
+fn checked(mode: MessageProtocol, reduction: Reduction, case: (Between, bool, bool)) -> Report {
     let (between, send_blocks, receive_blocks) = case;
     let program = move |world| hazard(world, between, send_blocks, receive_blocks);
     let options = Options {
@@ -122,13 +122,13 @@ async fn one_of_two(world: Comm) -> Result<()> {
 
 #[test]
 fn some_sends_buffered_and_others_not_is_a_hazard_of_its_own() {
-    let search = |mode: SendMode| {
+    let search = |mode: MessageProtocol| {
         let program = explorable(Rc::new(RankProgram::new(one_of_two)), 3, mode);
         check(program, &Options::default())
     };
-    assert_eq!(search(SendMode::Eager).verdict, Verdict::Ok);
-    assert_eq!(search(SendMode::Rendezvous).verdict, Verdict::Ok);
-    let mixed = search(SendMode::Mixed);
+    assert_eq!(search(MessageProtocol::Eager).verdict, Verdict::Ok);
+    assert_eq!(search(MessageProtocol::Rendezvous).verdict, Verdict::Ok);
+    let mixed = search(MessageProtocol::Mixed);
     assert_eq!(mixed.verdict, Verdict::Found);
     let finding = &mixed.findings[0];
     assert_eq!(finding.kind.name(), "deadlock");
@@ -147,13 +147,13 @@ fn buffering_hazards_are_deadlocks_without_buffers_only() {
             for receive_blocks in [true, false] {
                 let case = (between, send_blocks, receive_blocks);
                 for reduction in [Reduction::None, Reduction::Odpor] {
-                    let eager = checked(SendMode::Eager, reduction, case);
+                    let eager = checked(MessageProtocol::Eager, reduction, case);
                     assert_eq!(eager.verdict, Verdict::Ok, "{case:?} {eager:?}");
-                    let rendezvous = checked(SendMode::Rendezvous, reduction, case);
+                    let rendezvous = checked(MessageProtocol::Rendezvous, reduction, case);
                     assert_eq!(rendezvous.verdict, Verdict::Found, "{case:?}");
                     assert_eq!(rendezvous.findings[0].kind.name(), "deadlock");
                     assert_eq!(rendezvous.statistics.finished, 0, "{case:?}");
-                    let mixed = checked(SendMode::Mixed, reduction, case);
+                    let mixed = checked(MessageProtocol::Mixed, reduction, case);
                     assert_eq!(mixed.findings[0].kind.name(), "deadlock");
                     assert!(mixed.statistics.finished > 0, "{case:?}");
                 }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use explore::{FindingKind, Options, Reduction, Verdict, check, follow};
 use mpi::{Buffer, Comm};
-use run::{RankProgram, SendMode, explorable};
+use run::{MessageProtocol, RankProgram, explorable};
 use sim_core::Stepper;
 
 /// Rank 0 sleeps, as often as `sleeps` says or for ever, and then sends to rank 1.
@@ -23,7 +23,7 @@ fn program(sleeps: Option<u32>) -> Stepper {
         }
         Ok::<(), mpi::Error>(())
     });
-    explorable(Rc::new(program), 2, SendMode::Eager)
+    explorable(Rc::new(program), 2, MessageProtocol::Eager)
 }
 
 fn options(reduction: Reduction) -> Options {

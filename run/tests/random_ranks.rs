@@ -21,7 +21,7 @@ use explore::{
 use mpi::{ANY_SOURCE, ANY_TAG, Comm, Request, Result, Source, waitany};
 use platform::Platform;
 use run::{
-    LogFilter, Output, QueueNumbers, RankProgram, Recording, SendMode, Stream as Channel,
+    LogFilter, MessageProtocol, Output, QueueNumbers, RankProgram, Recording, Stream as Channel,
     Transcript, explorable, simulate_recorded, stepper,
 };
 use sim_core::{Console, Outcome, Stream};
@@ -151,7 +151,7 @@ impl Observer for Observation {
 
 fn search(
     program: &Rc<Program>,
-    mode: SendMode,
+    mode: MessageProtocol,
     reduction: Reduction,
 ) -> (Observation, Statistics) {
     search_with(program, mode, reduction, 0)
@@ -159,7 +159,7 @@ fn search(
 
 fn search_with(
     program: &Rc<Program>,
-    mode: SendMode,
+    mode: MessageProtocol,
     reduction: Reduction,
     synchronous: u32,
 ) -> (Observation, Statistics) {
@@ -169,7 +169,7 @@ fn search_with(
     let mut stepper = explorable(Rc::new(RankProgram::new(start)), ranks, mode);
     let options = Options {
         reduction,
-        traces_max: RUNS_MAX,
+        executions_max: RUNS_MAX,
         ..Options::default()
     };
     let mut seen = Observation::default();
@@ -188,7 +188,11 @@ fn reductions_find_what_brute_force_finds() {
     for number in 0..programs {
         let mut stream = Stream::new(number, "rank programs");
         let program = Rc::new(program(&mut stream));
-        for mode in [SendMode::Eager, SendMode::Rendezvous, SendMode::Mixed] {
+        for mode in [
+            MessageProtocol::Eager,
+            MessageProtocol::Rendezvous,
+            MessageProtocol::Mixed,
+        ] {
             let (judge, statistics) = search(&program, mode, Reduction::Sleep);
             if !statistics.bounds.is_empty() {
                 continue;
@@ -208,7 +212,7 @@ fn reductions_find_what_brute_force_finds() {
                     what()
                 );
                 if reduction == Reduction::Odpor {
-                    let counts = (statistics.traces, statistics.blocked);
+                    let counts = (statistics.executions, statistics.sleep_set_blocked);
                     assert_eq!(counts, (judge.0.len() as u64, 0), "{}", what());
                 }
             }
@@ -234,15 +238,15 @@ fn mixed_sends_deadlock_as_some_are_synchronous() {
         if all().any(looks) || !(2..=5).contains(&sends) {
             continue;
         }
-        let deadlocks = |mode: SendMode, synchronous: u32| {
+        let deadlocks = |mode: MessageProtocol, synchronous: u32| {
             let (seen, statistics) = search_with(&program, mode, Reduction::Odpor, synchronous);
             let is_whole = statistics.bounds.is_empty();
             is_whole.then(|| seen.1.contains(&End::Deadlock))
         };
         let ways: Option<Vec<bool>> = (0..1 << sends)
-            .map(|synchronous| deadlocks(SendMode::Eager, synchronous))
+            .map(|synchronous| deadlocks(MessageProtocol::Eager, synchronous))
             .collect();
-        let (Some(ways), Some(mixed)) = (ways, deadlocks(SendMode::Mixed, 0)) else {
+        let (Some(ways), Some(mixed)) = (ways, deadlocks(MessageProtocol::Mixed, 0)) else {
             continue;
         };
         judged += 1;
@@ -261,10 +265,10 @@ fn a_simulated_run_is_taken_again() {
     for number in 0..300 {
         let drawn = Rc::new(program(&mut Stream::new(number, "rank programs")));
         let ranks = u32::try_from(drawn.len()).expect("few");
-        for mode in [SendMode::Eager, SendMode::Rendezvous] {
+        for mode in [MessageProtocol::Eager, MessageProtocol::Rendezvous] {
             let options = run::Options {
                 ranks: Some(ranks),
-                send_mode: Some(mode),
+                protocol: Some(mode),
                 ..run::Options::default()
             };
             let moved = Rc::clone(&drawn);

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use explore::{Options, Report, Verdict, check};
 use mpi::{Comm, Result};
-use run::{RankProgram, SendMode, explorable};
+use run::{MessageProtocol, RankProgram, explorable};
 
 /// The order between the receive at rank 1 and the ready send of rank 0.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -85,7 +85,7 @@ async fn program(world: Comm, order: Order) -> Result<()> {
     Ok(())
 }
 
-fn checked(order: Order, mode: SendMode) -> Report {
+fn checked(order: Order, mode: MessageProtocol) -> Report {
     let ranks = RankProgram::new(move |world| program(world, order));
     check(explorable(Rc::new(ranks), 3, mode), &Options::default())
 }
@@ -98,11 +98,11 @@ fn what_orders_the_receive_before_the_send_is_right() {
         Order::Barrier,
         Order::Synchronous,
     ] {
-        for mode in [SendMode::Eager, SendMode::Rendezvous] {
+        for mode in [MessageProtocol::Eager, MessageProtocol::Rendezvous] {
             let report = checked(order, mode);
             assert_eq!(report.verdict, Verdict::Ok, "{order:?} {mode:?} {report:?}");
         }
-        let mixed = checked(order, SendMode::Mixed);
+        let mixed = checked(order, MessageProtocol::Mixed);
         assert_eq!(mixed.verdict, Verdict::Ok, "{order:?} {mixed:?}");
     }
 }
@@ -115,7 +115,7 @@ fn a_receive_that_nothing_orders_before_the_send_is_a_finding_with_both_lines() 
         Order::Standard,
         Order::Test,
     ] {
-        let report = checked(order, SendMode::Eager);
+        let report = checked(order, MessageProtocol::Eager);
         assert_eq!(report.verdict, Verdict::Found, "{order:?} {report:?}");
         let message = &report.findings[0].message;
         let at = |text: &str| {

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use clap::{Args, ValueEnum};
 use platform::Override;
 use platform::units::Duration;
-use run::{Folder, LogFilter, Mapping, RankMap, RecordError, SendMode};
+use run::{Folder, LogFilter, Mapping, MessageProtocol, RankMap, RecordError};
 
 use crate::Size;
 use crate::pcap::PcapArgs;
@@ -148,8 +148,8 @@ pub struct RunArgs {
 
     /// Message protocol: eager (a send does not wait for its receive), rendezvous (it does)
     /// or threshold=SIZE (rendezvous from SIZE on) [default: by the platform]
-    #[arg(long, value_name = "MODE", value_parser = send_mode, verbatim_doc_comment)]
-    pub send_mode: Option<SendMode>,
+    #[arg(long, value_name = "PROTOCOL", value_parser = protocol, verbatim_doc_comment)]
+    pub protocol: Option<MessageProtocol>,
 
     /// Buffer contents: real, or phantom (length only, saves memory)
     #[arg(
@@ -243,16 +243,16 @@ pub fn ranks(text: &str) -> Result<u32, String> {
 ///
 /// # Errors
 /// A sentence that says what was expected.
-pub fn send_mode(text: &str) -> Result<SendMode, String> {
+pub fn protocol(text: &str) -> Result<MessageProtocol, String> {
     match text {
-        "eager" => Ok(SendMode::Eager),
-        "rendezvous" => Ok(SendMode::Rendezvous),
+        "eager" => Ok(MessageProtocol::Eager),
+        "rendezvous" => Ok(MessageProtocol::Rendezvous),
         _ => {
             let size = text
                 .strip_prefix("threshold=")
                 .ok_or("expected eager, rendezvous or threshold=SIZE")?;
             Size::from_str(size)
-                .map(|size| SendMode::Threshold(size.0))
+                .map(|size| MessageProtocol::Threshold(size.0))
                 .map_err(|error| error.to_string())
         }
     }

@@ -25,10 +25,10 @@ use std::sync::atomic::AtomicBool;
 
 use explore::{Critical, End, Finding, FindingKind, FindingStep, Followed, ReceiveOrder};
 use platform::Platform;
-use run::{Output, Program, QueueNumbers, RunError, SendMode, Stream};
+use run::{MessageProtocol, Output, Program, QueueNumbers, RunError, Stream};
 use sim_core::{ActorId, Console, Level, LogLine, Progress, Schedule, Stepper, WaitGraph};
 
-pub(crate) use self::args::send_mode_option;
+pub(crate) use self::args::protocol_option;
 pub use self::args::{CheckArgs, EXIT_STATUS, quoted};
 pub(crate) use self::text::clock_warning;
 use crate::args::Format;
@@ -58,8 +58,8 @@ struct Found {
     command: String,
     /// Where the program has read the time on the way, which stands still.
     clock_reads: Vec<String>,
-    /// There is no such mistake under the send mode of the platform: the program needs sends that
-    /// do not wait.
+    /// There is no such mistake under the message protocol of the platform: the program needs sends
+    /// that do not wait.
     needs_buffering: bool,
 }
 
@@ -163,7 +163,7 @@ struct Subject<'a> {
     make: MakeProgram<'a>,
     args: &'a CheckArgs,
     platform: Option<Arc<Platform>>,
-    send_mode: Option<SendMode>,
+    protocol: Option<MessageProtocol>,
     guard: &'a Guard,
 }
 
@@ -190,7 +190,7 @@ impl Subject<'_> {
             output,
             is_open: Cell::new(false),
         });
-        let (mut options, program) = (self.args.run_options(self.send_mode), (self.make)());
+        let (mut options, program) = (self.args.run_options(self.protocol), (self.make)());
         let progress = Arc::new(Progress::default());
         options.progress = Some(Arc::clone(&progress));
         self.guard.add(progress);
@@ -254,9 +254,7 @@ impl Subject<'_> {
             let run = (&taken.steps[..], &taken.replay);
             let schedule = self.alone(run, |_, schedule| Some(schedule.clone()))?;
             let schedule = schedule.as_ref().unwrap_or(&taken.replay);
-            let command = self
-                .args
-                .replay_command(self.name, schedule, self.send_mode);
+            let command = self.args.replay_command(self.name, schedule, self.protocol);
             commands.push((schedule.to_string(), command));
         }
         Ok(Warning {
@@ -297,7 +295,7 @@ impl Subject<'_> {
             clock_reads: stepper.clock_reads(),
             command: self
                 .args
-                .replay_command(self.name, &finding.replay, self.send_mode),
+                .replay_command(self.name, &finding.replay, self.protocol),
             needs_buffering: false,
             way: ScheduleKind::Given,
             critical: run::without_panic_messages(|| {
@@ -347,7 +345,7 @@ pub(crate) fn run(name: &str, make: MakeProgram<'_>, args: &CheckArgs) -> ExitCo
         make,
         args,
         platform,
-        send_mode: args.send_mode,
+        protocol: args.protocol,
         guard: &guard,
     };
     let done = match &args.replay {
@@ -378,11 +376,11 @@ fn watch(
         is_timed: false,
         conclude: Box::new(move |stopped| {
             let mut stderr = guard::unlocked(&io::stderr());
-            let (traces, transitions) = (counts.traces(), counts.transitions());
+            let (executions, transitions) = (counts.executions(), counts.transitions());
             // The process ends with its status in any case.
             let _ = writeln!(
                 stderr,
-                "{}\nno verdict after {traces} traces, {transitions} transitions",
+                "{}\nno verdict after {executions} executions, {transitions} transitions",
                 stopped.sentence()
             );
             stopped.cause.status()

@@ -403,7 +403,7 @@ fn options(args: &RunArgs, stop: &Arc<AtomicBool>) -> Result<Options, run::Mappi
         ranks: args.ranks,
         mapping: mapping(&args.map)?,
         seed: args.seed,
-        send_mode: args.send_mode,
+        protocol: args.protocol,
         leaks: false,
         phantom: args.payload == Payload::Phantom,
         until: args

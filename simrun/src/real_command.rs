@@ -17,9 +17,9 @@ use real::{
     LaunchOptions, OutputListener, OutputMode, Place, RankOptions, RealOrigin, RealOutcome,
     RealRecord, RealRun, Wait,
 };
-use run::{Folder, Program, RankMap, SendMode};
+use run::{Folder, MessageProtocol, Program, RankMap};
 
-use crate::args::{Format, OutputArgs, PrefixArgs, RecordArgs, ranks, send_mode};
+use crate::args::{Format, OutputArgs, PrefixArgs, RecordArgs, protocol, ranks};
 use crate::arrival_args::StartupArgs;
 use crate::tcp_args::TcpArgs;
 use crate::transport_args::{self, Network};
@@ -111,8 +111,8 @@ pub struct RealArgs {
 
     /// Message protocol: eager (a send does not wait for its receive), rendezvous (it does)
     /// or threshold=SIZE (rendezvous from SIZE on) [default: threshold=16KiB]
-    #[arg(long, value_name = "MODE", value_parser = send_mode, verbatim_doc_comment)]
-    pub send_mode: Option<SendMode>,
+    #[arg(long, value_name = "PROTOCOL", value_parser = protocol, verbatim_doc_comment)]
+    pub protocol: Option<MessageProtocol>,
 
     /// Options of TCP.
     #[command(flatten)]
@@ -313,7 +313,9 @@ fn be_placed(
 fn options(args: &RealArgs, prefix: bool) -> RankOptions {
     RankOptions {
         backend: backend(args).unwrap_or_default(),
-        eager_threshold: args.send_mode.map_or(EAGER_THRESHOLD, SendMode::threshold),
+        eager_threshold: args
+            .protocol
+            .map_or(EAGER_THRESHOLD, MessageProtocol::threshold),
         wait: args.wait.into(),
         connecting: Connecting {
             is_static: args.connect == ConnectArg::Static,
@@ -342,7 +344,9 @@ fn backend(args: &RealArgs) -> Option<Backend> {
     match args.backend {
         Network::Tcp => Some(args.tcp.backend()),
         Network::Verbs => {
-            let threshold = args.send_mode.map_or(EAGER_THRESHOLD, SendMode::threshold);
+            let threshold = args
+                .protocol
+                .map_or(EAGER_THRESHOLD, MessageProtocol::threshold);
             args.verbs.backend(threshold)
         }
     }

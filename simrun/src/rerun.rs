@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 
-use run::{Mapping, Rerun, SendMode};
+use run::{Mapping, MessageProtocol, Rerun};
 
 use crate::args::{Payload, RunArgs};
 
@@ -35,12 +35,12 @@ fn options(args: &RunArgs, ranks: u32, mapping: &Mapping) -> Vec<String> {
         Mapping::Random => Some("--map=random".to_owned()),
         Mapping::File(_) => None,
     });
-    options.extend(args.send_mode.and_then(|mode| match mode {
-        SendMode::Eager => Some("--send-mode=eager".to_owned()),
-        SendMode::Rendezvous => Some("--send-mode=rendezvous".to_owned()),
-        SendMode::Threshold(bytes) => Some(format!("--send-mode=threshold={bytes}B")),
+    options.extend(args.protocol.and_then(|mode| match mode {
+        MessageProtocol::Eager => Some("--protocol=eager".to_owned()),
+        MessageProtocol::Rendezvous => Some("--protocol=rendezvous".to_owned()),
+        MessageProtocol::Threshold(bytes) => Some(format!("--protocol=threshold={bytes}B")),
         // Of searches alone.
-        SendMode::Mixed => None,
+        MessageProtocol::Mixed => None,
     }));
     if args.payload == Payload::Phantom {
         options.push("--payload=phantom".to_owned());

@@ -15,11 +15,11 @@ use std::sync::Arc;
 
 use explore::{End, Followed};
 use platform::Platform;
-use run::{Lines, Options, Program, QueueNumbers, Recording, Run, SendMode, Transcript};
+use run::{Lines, MessageProtocol, Options, Program, QueueNumbers, Recording, Run, Transcript};
 use sim_core::{ActorId, Answer, Console, Observed, Outcome, Schedule, Stepper};
 
 use crate::args::RunArgs;
-use crate::check::{clock_warning, quoted, send_mode_option};
+use crate::check::{clock_warning, protocol_option, quoted};
 use crate::entry::{Job, Start};
 use crate::{status, summary};
 
@@ -69,7 +69,7 @@ impl ScheduleFile {
             options: Options {
                 ranks: Some(run.ranks),
                 seed: job.args.seed,
-                send_mode: send_mode(&job.args, &job.start.platform),
+                protocol: protocol(&job.args, &job.start.platform),
                 ..Options::default()
             },
             has_timeouts,
@@ -91,11 +91,11 @@ impl ScheduleFile {
     }
 }
 
-/// The send mode under which a checker sends as the run did; `None` if that is what the platform's
-/// file says.
-fn send_mode(args: &RunArgs, platform: &Platform) -> Option<SendMode> {
-    let changed = || SendMode::Threshold(platform.protocol().eager_threshold.bytes());
-    args.send_mode
+/// The message protocol under which a checker sends as the run did; `None` if that is what the
+/// platform's file says.
+fn protocol(args: &RunArgs, platform: &Platform) -> Option<MessageProtocol> {
+    let changed = || MessageProtocol::Threshold(platform.protocol().eager_threshold.bytes());
+    args.protocol
         .or_else(|| (!args.changes.is_empty()).then(changed))
 }
 
@@ -116,7 +116,7 @@ fn command(job: &Job, checked: &Checked<'_>, file: &files::Output) -> String {
     if job.args.seed != 0 {
         let _ = write!(command, " --seed {}", job.args.seed);
     }
-    command.push_str(&send_mode_option(checked.options.send_mode));
+    command.push_str(&protocol_option(checked.options.protocol));
     if checked.has_timeouts {
         command.push_str(" --explore-timeouts");
     }

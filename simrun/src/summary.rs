@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use platform::{NetworkModel, Platform};
 use real::RealRecord;
-use run::{ConnectionTotals, Options, Run, RunRecord, SendMode, Stall};
+use run::{ConnectionTotals, MessageProtocol, Options, Run, RunRecord, Stall};
 use sim_core::{Limit, Outcome, Time};
 
 use crate::Size;
@@ -196,12 +196,12 @@ pub(crate) fn parameters(platform: &Platform, options: &Options, args: &RunArgs)
     let ranks = options
         .ranks
         .unwrap_or_else(|| options.mapping.default_ranks(platform.host_count()));
-    let sends = match options.send_mode {
+    let sends = match options.protocol {
         None => "platform default".to_owned(),
-        Some(SendMode::Eager) => "all eager".to_owned(),
-        Some(SendMode::Mixed) => "buffered or not".to_owned(),
-        Some(SendMode::Rendezvous) => "all by rendezvous".to_owned(),
-        Some(SendMode::Threshold(bytes)) => {
+        Some(MessageProtocol::Eager) => "all eager".to_owned(),
+        Some(MessageProtocol::Mixed) => "buffered or not".to_owned(),
+        Some(MessageProtocol::Rendezvous) => "all by rendezvous".to_owned(),
+        Some(MessageProtocol::Threshold(bytes)) => {
             format!("eager below {}, then rendezvous", Size(bytes))
         }
     };

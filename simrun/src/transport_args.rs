@@ -152,7 +152,7 @@ impl TransportArgs {
     /// The same options on the command line of a program's `real`.
     pub fn for_real(&self, network: Network) -> Vec<OsString> {
         let mut arguments = self.as_arguments(network);
-        arguments.push("--send-mode".into());
+        arguments.push("--protocol".into());
         arguments.push(format!("threshold={}", self.eager_threshold).into());
         arguments
     }

@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use platform::{LoadError, Platform};
-use run::SendMode;
+use run::MessageProtocol;
 
 use crate::measure::simulated_times;
 use crate::sample::Kernel;
@@ -85,7 +85,7 @@ pub(crate) fn parse(text: &str) -> Result<Arc<Platform>, SimulationFailed> {
 pub fn simulated_ping_pong(
     platform: &str,
     sizes: &[u64],
-    mode: Option<SendMode>,
+    mode: Option<MessageProtocol>,
 ) -> Result<Vec<f64>, SimulationFailed> {
     let wanted: Vec<(Kernel, u64)> = sizes.iter().map(|size| (Kernel::PingPong, *size)).collect();
     simulated_times(&parse(platform)?, 2, &wanted, mode)

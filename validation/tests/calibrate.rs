@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use run::SendMode;
+use run::MessageProtocol;
 use validation::{
     CalibrateError, CalibrateOptions, Calibration, Code, Measurements, calibrate, read,
     simulated_ping_pong,
@@ -40,7 +40,7 @@ fn calibrated(text: &str, options: &CalibrateOptions) -> Calibration {
 
 /// The largest difference between simulated ping-pongs and the fit, at sizes between and beside the
 /// measured ones too.
-fn difference(calibration: &Calibration, mode: Option<SendMode>) -> f64 {
+fn difference(calibration: &Calibration, mode: Option<MessageProtocol>) -> f64 {
     let mut sizes: Vec<u64> = (0..150)
         .map(|at| libm::exp(0.1 * f64::from(at)) as u64)
         .collect();
@@ -65,7 +65,11 @@ fn simulated_ping_pongs_give_the_fit_back() {
             "{name}: {}",
             calibration.self_check
         );
-        for mode in [None, Some(SendMode::Eager), Some(SendMode::Rendezvous)] {
+        for mode in [
+            None,
+            Some(MessageProtocol::Eager),
+            Some(MessageProtocol::Rendezvous),
+        ] {
             let difference = difference(&calibration, mode);
             println!("| {name} | {mode:?} | {difference:.1e} |");
             assert!(difference <= 0.01, "{name} {mode:?}: {difference}");

@@ -37,7 +37,7 @@ fn from_the_threshold_on_three_messages() {
 
 #[test]
 fn any_threshold_and_any_parameter_from_the_command_line() {
-    let record = barrier("-n 2 --send-mode eager", "--size 64KiB");
+    let record = barrier("-n 2 --protocol eager", "--size 64KiB");
     check(&record, 5.5 + 65_535.0 * 6e-3);
     let changed =
         "--set network.latency=10us --set network.overhead=2us --set network.gap_per_byte*=2";

@@ -3,7 +3,7 @@
 //!
 //! Each case asserts by itself what MPI promises, and no more: nothing depends on time or on who is
 //! faster. It needs at least 2 ranks; what a case has to say is printed, and is the same
-//! everywhere. Run it with `--send-mode threshold=SIZE`, and tell the same size after `--`.
+//! everywhere. Run it with `--protocol threshold=SIZE`, and tell the same size after `--`.
 //!
 //! Not covered: what differs between devices on purpose, as times, limits and lost ranks.
 

@@ -41,26 +41,23 @@ fn check(options: &str, arguments: &str) {
 
 #[test]
 fn everything_by_the_usual_threshold() {
-    check("-n 4 --send-mode threshold=16KiB", "--threshold 16KiB");
+    check("-n 4 --protocol threshold=16KiB", "--threshold 16KiB");
 }
 
 #[test]
 fn everything_by_a_small_threshold_and_other_random_messages() {
     check(
-        "-n 3 --send-mode threshold=100",
+        "-n 3 --protocol threshold=100",
         "--threshold 100 --seed 7 --messages 3000",
     );
 }
 
 #[test]
 fn everything_by_rendezvous() {
-    check(
-        "-n 2 --send-mode rendezvous",
-        "--threshold 0 --messages 500",
-    );
+    check("-n 2 --protocol rendezvous", "--threshold 0 --messages 500");
 }
 
 #[test]
 fn everything_eagerly() {
-    check("-n 2 --send-mode eager", "--threshold 16KiB --messages 500");
+    check("-n 2 --protocol eager", "--threshold 16KiB --messages 500");
 }

@@ -11,7 +11,11 @@ fn check(nodes: u32, arguments: &[&str]) -> (Option<i32>, Value) {
 fn nothing_depends_on_who_is_faster() {
     for nodes in [1, 2, 3, 5, 8] {
         let (status, found) = check(nodes, &[]);
-        assert_eq!((status, &found["traces"]), (Some(0), &1.into()), "{found}");
+        assert_eq!(
+            (status, &found["executions"]),
+            (Some(0), &1.into()),
+            "{found}"
+        );
     }
 }
 
@@ -21,7 +25,7 @@ fn twins_are_two_leaders() {
         let (status, found) = check(nodes, &["--twins"]);
         assert_eq!(status, Some(1));
         assert_eq!(
-            (&found["traces"], &found["failed"]),
+            (&found["executions"], &found["failed"]),
             (&2.into(), &2.into()),
             "{found}"
         );

@@ -24,7 +24,7 @@ fn one_waiter_may_be_late() {
 #[test]
 fn with_a_flag_nobody_is_late() {
     let (status, found) = check("-n 1 -- --fixed");
-    assert_eq!((status, &found["traces"]), (Some(0), &2.into()));
+    assert_eq!((status, &found["executions"]), (Some(0), &2.into()));
     for waiters in [2, 3] {
         let (status, found) = check(&format!("-n {waiters} -- --fixed"));
         assert_eq!((status, &found["deadlocks"]), (Some(0), &0.into()));

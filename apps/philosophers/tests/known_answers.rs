@@ -14,9 +14,9 @@ fn check(philosophers: u32, order: &str) -> (Option<i32>, Value) {
 fn ordered_philosophers_have_two_ways_less_than_forks_have() {
     for (philosophers, ways) in [(3, 6), (4, 14), (5, 30), (7, 126)] {
         let (status, found) = check(philosophers, "ordered");
-        assert_eq!((status, &found["traces"]), (Some(0), &ways.into()));
+        assert_eq!((status, &found["executions"]), (Some(0), &ways.into()));
         assert_eq!(
-            (&found["exhaustive"], &found["blocked"]),
+            (&found["exhaustive"], &found["sleep_set_blocked"]),
             (&true.into(), &0.into())
         );
     }
@@ -41,7 +41,7 @@ fn unordered_philosophers_have_one_deadlock_more() {
 #[test]
 fn with_a_waiter_all_eat() {
     let (status, found) = check(3, "waiter");
-    assert_eq!((status, &found["traces"]), (Some(0), &96.into()));
+    assert_eq!((status, &found["executions"]), (Some(0), &96.into()));
 }
 
 /// A plain run is one of the orders, and takes the good one: that is what checking is for.

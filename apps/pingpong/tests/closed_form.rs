@@ -31,8 +31,8 @@ fn check(platform: &str, options: &str, latency: f64, bandwidth: f64) {
     let texts = sizes.map(|size| size.to_string()).join(",");
     for mode in [
         "",
-        "--send-mode eager",
-        "--send-mode rendezvous",
+        "--protocol eager",
+        "--protocol rendezvous",
         "--payload phantom",
     ] {
         let output = pingpong(
@@ -107,10 +107,7 @@ fn payloads_do_not_change_the_digest() {
         record["digest"].as_str().unwrap().to_owned()
     };
     assert_eq!(digest("--payload phantom"), digest("--payload real"));
-    assert_ne!(
-        digest("--send-mode rendezvous"),
-        digest("--send-mode eager")
-    );
+    assert_ne!(digest("--protocol rendezvous"), digest("--protocol eager"));
 }
 
 #[test]

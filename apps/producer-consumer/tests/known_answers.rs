@@ -6,8 +6,8 @@ fn check(items: u32, room: u32, expected: u64) {
     let arguments = format!("-n 2 -- --items {items} --room {room}");
     let (status, found) = testing::apps::check(env!("CARGO_BIN_EXE_producer-consumer"), &arguments);
     assert_eq!(status, Some(0), "{found}");
-    assert_eq!(found["traces"], expected);
-    assert_eq!(found["blocked"], 0);
+    assert_eq!(found["executions"], expected);
+    assert_eq!(found["sleep_set_blocked"], 0);
 }
 
 #[test]

@@ -18,9 +18,9 @@ fn ring(platform: &str, options: &str, arguments: &str) -> Value {
 fn check(platform: &str, ranks: &str, round: impl Fn(f64) -> f64) {
     for mode in [
         "",
-        "--send-mode eager",
-        "--send-mode rendezvous",
-        "--send-mode threshold=1024B",
+        "--protocol eager",
+        "--protocol rendezvous",
+        "--protocol threshold=1024B",
     ] {
         for size in [0_u32, 1, 1024, 65_535, 65_536, 1 << 20] {
             let record = ring(
@@ -123,7 +123,7 @@ fn the_digest_is_that_of_the_run() {
         assert_eq!(digest(same), first, "{same}");
     }
     // What does.
-    for other in ["--map random", "-n 31", "--send-mode rendezvous"] {
+    for other in ["--map random", "-n 31", "--protocol rendezvous"] {
         assert_ne!(digest(other), first, "{other}");
     }
     assert_ne!(
@@ -140,7 +140,7 @@ fn the_digest_is_that_of_the_run() {
 
 #[test]
 fn a_run_is_replayed() {
-    for mode in ["", "--send-mode rendezvous"] {
+    for mode in ["", "--protocol rendezvous"] {
         let program = env!("CARGO_BIN_EXE_ring");
         let (run, replay) = testing::apps::replayed(program, &format!("-n 4 {mode}"), "--rounds 2");
         assert_eq!(run.status.code(), Some(0), "{run:?}");

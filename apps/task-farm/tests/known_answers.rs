@@ -9,10 +9,10 @@ fn check(arguments: &str) -> (Option<i32>, Value) {
 #[test]
 fn answers_arrive_in_every_order() {
     for (ranks, orders) in [(2, 1), (3, 2), (4, 6), (5, 24)] {
-        let mode = if ranks < 5 { "" } else { "--send-mode eager" };
+        let mode = if ranks < 5 { "" } else { "--protocol eager" };
         let (status, found) = check(&format!("-n {ranks} {mode}"));
         assert_eq!(
-            (status, &found["traces"]),
+            (status, &found["executions"]),
             (Some(0), &orders.into()),
             "{ranks}: {found}"
         );
@@ -21,7 +21,7 @@ fn answers_arrive_in_every_order() {
     for arguments in [
         "-n 3 -- --tasks 4",
         "-n 4 -- --tasks 1",
-        "-n 3 --send-mode rendezvous",
+        "-n 3 --protocol rendezvous",
     ] {
         let (status, found) = check(arguments);
         assert_eq!(status, Some(0), "{found}");
@@ -67,7 +67,7 @@ fn the_order_of_answers_is_a_warning() {
 
 #[test]
 fn a_run_is_replayed() {
-    for mode in ["", "--send-mode rendezvous"] {
+    for mode in ["", "--protocol rendezvous"] {
         let program = env!("CARGO_BIN_EXE_task-farm");
         let (run, replay) = testing::apps::replayed(program, &format!("-n 4 {mode}"), "--tasks 7");
         assert_eq!(

@@ -9,7 +9,7 @@ fn check(options: &str) -> (Option<i32>, Value) {
 
 #[test]
 fn the_send_mode_decides() {
-    for mode in ["--send-mode eager", "--send-mode threshold=1025B"] {
+    for mode in ["--protocol eager", "--protocol threshold=1025B"] {
         let (status, found) = check(mode);
         assert_eq!(
             (status, &found["verdict"]),
@@ -17,7 +17,7 @@ fn the_send_mode_decides() {
             "{mode}"
         );
     }
-    for mode in ["--send-mode rendezvous", "--send-mode threshold=1024B"] {
+    for mode in ["--protocol rendezvous", "--protocol threshold=1024B"] {
         let (status, found) = check(mode);
         assert_eq!((status, &found["finished"]), (Some(1), &0.into()), "{mode}");
         let finding = &found["findings"][0];

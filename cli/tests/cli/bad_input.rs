@@ -259,12 +259,12 @@ fn options() {
         &format!("invalid value '1e3' for '--ranks <N>': {ranks}"),
     );
     refuses_option(
-        &format!("--send-mode fast {app}"),
-        "invalid value 'fast' for '--send-mode <MODE>': expected eager, rendezvous or threshold=SIZE",
+        &format!("--protocol fast {app}"),
+        "invalid value 'fast' for '--protocol <PROTOCOL>': expected eager, rendezvous or threshold=SIZE",
     );
     refuses_option(
-        &format!("--send-mode threshold=3Q {app}"),
-        "invalid value 'threshold=3Q' for '--send-mode <MODE>': unknown unit \"Q\" in \"3Q\": expected a size, such as \"1MiB\", \"64KiB\" or \"1500B\"",
+        &format!("--protocol threshold=3Q {app}"),
+        "invalid value 'threshold=3Q' for '--protocol <PROTOCOL>': unknown unit \"Q\" in \"3Q\": expected a size, such as \"1MiB\", \"64KiB\" or \"1500B\"",
     );
     let duration = "expected a duration, such as \"1.3us\", \"500ns\", \"20ms\" or \"1s\"";
     refuses_option(

@@ -29,7 +29,7 @@ fn nothing_found_in_any_order() {
     assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
     assert!(
         ran.stdout
-            .starts_with("checked: no errors found; search complete\n  24 traces; at most "),
+            .starts_with("checked: no errors found; search complete\n  24 executions; at most "),
         "{ran:?}"
     );
     // What holds of every reduction.
@@ -60,7 +60,7 @@ fn a_panic_is_found_and_replays() {
     assert_eq!(again.status, 1);
     let (finding, _) = ran
         .stdout
-        .split_once("checked: errors in 1 of 2 traces")
+        .split_once("checked: errors in 1 of 2 executions")
         .unwrap();
     // A replay shows the way that it is given, and has not looked for shorter ones.
     let known = "this counterexample is minimal\n";
@@ -75,7 +75,7 @@ fn an_error_is_found_with_its_branches() {
     let found = ran.json();
     assert_eq!(ran.status, 1);
     assert_eq!(
-        (&found["traces"], &found["failed"]),
+        (&found["executions"], &found["failed"]),
         (&36.into(), &1.into())
     );
     let finding = &found["findings"][0];
@@ -170,9 +170,9 @@ fn json_has_its_keys() {
     let found = check("users", "-n 3 --format json").json();
     assert_eq!(found["verdict"], "ok");
     assert_eq!(found["exhaustive"], true);
-    assert_eq!(found["traces"], 6);
+    assert_eq!(found["executions"], 6);
     assert!(found["transitions"].as_u64().unwrap() > 6);
-    let (states, events) = (&found["states"], &found["events"]);
+    let (states, events) = (&found["tree_nodes"], &found["events"]);
     assert_eq!(states.as_u64().unwrap(), events.as_u64().unwrap() + 1);
     assert!(found["transitions_per_s"].as_f64().unwrap() > 0.0);
     assert_eq!(found["findings"], serde_json::json!([]));
@@ -223,7 +223,7 @@ fn threads_change_no_result() {
             assert_eq!(without_times(&alone), without_times(&together), "{what}");
         }
     }
-    for case in ["relay -n 3", "head-to-head -n 2 --send-mode rendezvous"] {
+    for case in ["relay -n 3", "head-to-head -n 2 --protocol rendezvous"] {
         let (case, options) = case.split_once(' ').unwrap();
         let search = |threads: u32| {
             let more = format!("{options} --format json --threads {threads}");
@@ -248,11 +248,11 @@ pub(crate) fn counts(found: &serde_json::Value) -> Vec<serde_json::Value> {
     let keys = [
         "verdict",
         "exhaustive",
-        "traces",
+        "executions",
         "finished",
         "deadlocks",
         "failed",
-        "states",
+        "tree_nodes",
         "findings",
     ];
     keys.iter().map(|key| found[key].clone()).collect()
@@ -289,7 +289,7 @@ fn a_search_of_something_else_is_refused() {
         assert!(ran.stderr.contains(expected), "{ran:?}");
     }
     for damaged in [
-        text.replace("\"traces\"", "\"trace\"")
+        text.replace("\"executions\"", "\"traces\"")
             .replacen("[3,", "[4,", 1),
         text[..text.len() / 2].to_owned(),
         text.replacen("\"search\":[3,", "\"search\":[3,7,", 1),
@@ -387,7 +387,7 @@ fn an_invariant_is_looked_at_in_every_order() {
 #[test]
 fn a_bound_is_no_verdict() {
     for (case, bound, name) in [
-        ("users", "--max-executions 3", "traces"),
+        ("users", "--max-executions 3", "executions"),
         ("users", "--max-transitions 50", "transitions"),
         ("endless", "--max-depth 4", "depth"),
         ("users", "-n 12 --max-time 100ms", "time"),
@@ -415,8 +415,9 @@ fn the_first_finding_is_enough() {
     let ran = check("draws", "--stop-at-first");
     assert_eq!(ran.status, 1);
     assert!(
-        ran.stdout
-            .contains("errors in 1 of 23 traces; search incomplete: stopped at the first finding"),
+        ran.stdout.contains(
+            "errors in 1 of 23 executions; search incomplete: stopped at the first finding"
+        ),
         "{ran:?}"
     );
 }
@@ -492,14 +493,14 @@ fn check_ranks(case: &str, options: &str, kind: &str) -> serde_json::Value {
 
 #[test]
 fn rank_programs_are_explored_too() {
-    let found = check_ranks("head-to-head", "-n 2 --send-mode rendezvous", "deadlock");
+    let found = check_ranks("head-to-head", "-n 2 --protocol rendezvous", "deadlock");
     let finding = &found["findings"][0];
     assert_eq!(finding["cycle"], serde_json::json!([1, 2]));
     assert_eq!(finding["critical"]["kind"], "all_executions");
     assert_eq!(finding["counterexample"], "minimal");
     let ranks = program("cases");
     let ran = simrun(&format!(
-        "check -n 2 --send-mode eager {ranks} -- --case head-to-head"
+        "check -n 2 --protocol eager {ranks} -- --case head-to-head"
     ));
     assert_eq!(ran.status, 0, "{ran:?}");
     let found = check_ranks("unreceived", "-n 2", "unfinished-operations");
@@ -612,7 +613,7 @@ fn bad_input_is_refused() {
         ),
         ("-n 0", "expected a whole number from 1"),
         (
-            "--send-mode fast",
+            "--protocol fast",
             "expected mixed, eager, rendezvous or threshold=SIZE",
         ),
         ("-p nowhere.toml", "nowhere.toml"),

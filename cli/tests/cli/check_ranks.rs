@@ -23,7 +23,7 @@ fn sends_that_need_buffers_are_found() {
     );
     assert!(found["without_buffering"]["deadlocks"].as_u64().unwrap() > 0);
     let command = finding["command"].as_str().unwrap();
-    assert!(command.contains("--send-mode rendezvous"), "{command}");
+    assert!(command.contains("--protocol rendezvous"), "{command}");
     let again = shell(command);
     assert_eq!(again.status, 1);
     assert!(again.stdout.starts_with("deadlock"), "{again:?}");
@@ -38,8 +38,7 @@ fn sends_that_need_buffers_are_found() {
             .contains("correct only if sends are buffered; search complete")
     );
     // Who says what sends do asks for nothing else.
-    let eager =
-        format!("check -n 2 --send-mode eager --format json {ranks} -- --case head-to-head");
+    let eager = format!("check -n 2 --protocol eager --format json {ranks} -- --case head-to-head");
     let ran = simrun(&eager);
     assert_eq!(ran.status, 0, "{ran:?}");
     let found = ran.json();
@@ -63,11 +62,11 @@ fn the_search_that_nobody_asked_for_is_limited() {
     assert_eq!(found["bounds"], serde_json::json!(["transitions"]));
     let text = found["message"].as_str().unwrap();
     assert!(!text.contains("search complete"), "{text}");
-    assert!(found["traces"].as_u64() == Some(720), "{found}");
+    assert!(found["executions"].as_u64() == Some(720), "{found}");
     // Six senders have 6! orders under rendezvous, too.
     let unbuffered = &found["without_buffering"];
     assert_eq!(unbuffered["exhaustive"], true);
-    assert_eq!(unbuffered["traces"], 720);
+    assert_eq!(unbuffered["executions"], 720);
     assert_eq!(found["mixed"]["exhaustive"], false);
     let text = found["mixed"]["message"].as_str().unwrap();
     assert!(

@@ -53,7 +53,7 @@ fn an_abort_ends_the_run() {
 #[test]
 fn sending_first_deadlocks_by_rendezvous_and_finishes_when_eager() {
     let place = place("world.send(&message, 1 - rank, 0)");
-    let ran = case("head-to-head", "-n 2 --send-mode rendezvous");
+    let ran = case("head-to-head", "-n 2 --protocol rendezvous");
     assert_eq!(ran.status, 1);
     for (rank, other) in [(0, 1), (1, 0)] {
         let line = format!(
@@ -71,10 +71,10 @@ fn sending_first_deadlocks_by_rendezvous_and_finishes_when_eager() {
     );
     // 1000 bytes are rendezvous from a threshold of 1000 bytes on.
     assert_eq!(
-        case("head-to-head", "-n 2 --send-mode threshold=1000B").status,
+        case("head-to-head", "-n 2 --protocol threshold=1000B").status,
         1
     );
-    for mode in ["", "--send-mode eager", "--send-mode threshold=1001B"] {
+    for mode in ["", "--protocol eager", "--protocol threshold=1001B"] {
         assert_eq!(
             case("head-to-head", &format!("-n 2 {mode}")).status,
             0,

@@ -302,7 +302,7 @@ fn the_end_of_memory_is_a_limit_with_a_record() {
     let ran = in_a_gibibyte("check -n 2 -- --case hungry");
     assert_eq!((ran.status, ran.stdout.as_str()), (3, ""), "{ran:?}");
     assert!(
-        ran.stderr.contains("\nno verdict after 0 traces, "),
+        ran.stderr.contains("\nno verdict after 0 executions, "),
         "{ran:?}"
     );
 }

@@ -45,7 +45,7 @@ fn prefix_and_quiet() {
 fn verbose_shows_the_parameters_in_force() {
     let ran = case(
         "log",
-        "-n 2 --log off -v --send-mode threshold=4KiB --payload phantom --seed 7",
+        "-n 2 --log off -v --protocol threshold=4KiB --payload phantom --seed 7",
     );
     for line in [
         "name      64 nodes, InfiniBand EDR\n",
@@ -99,7 +99,7 @@ fn json_of_failures() {
         "{message}"
     );
 
-    let ran = case("head-to-head", "-n 2 --send-mode rendezvous --format json");
+    let ran = case("head-to-head", "-n 2 --protocol rendezvous --format json");
     assert_eq!(ran.status, 1);
     let deadlock = ran.json();
     assert_eq!(deadlock["outcome"], "deadlock");

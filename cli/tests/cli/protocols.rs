@@ -77,7 +77,7 @@ fn the_explicit_preset_takes_longer_where_messages_are_announced() {
     let seconds = |options: &str| {
         let ran = case(
             "late",
-            &format!("-n 2 --send-mode rendezvous --format json {options}"),
+            &format!("-n 2 --protocol rendezvous --format json {options}"),
         );
         assert_eq!(ran.status, 0, "{ran:?}");
         ran.json()["simulated_s"].as_f64().unwrap()

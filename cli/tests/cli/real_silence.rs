@@ -79,7 +79,7 @@ fn a_silent_network_ends_the_run_and_the_ranks_are_named() {
 fn a_rank_that_computes_longer_than_the_network_timeout_is_not_silent() {
     // Its peer sends more than sockets hold, and waits for a receiver that reads nothing meanwhile.
     let cases = program("cases");
-    let options = "-n 2 --network-timeout 1s --connect static --send-mode eager --format json";
+    let options = "-n 2 --network-timeout 1s --connect static --protocol eager --format json";
     let ran = simrun(&format!("real {options} {cases} -- --case deaf"));
     assert_eq!((ran.status, ran.stderr.as_str()), (0, ""), "{ran:?}");
     let seconds = ran.json()["measured_s"].as_f64().unwrap();

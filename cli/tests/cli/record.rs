@@ -86,7 +86,7 @@ fn every_platform_survives_its_record() {
 fn a_record_is_replaced_only_by_force() {
     let folder = Folder::new();
     let out = folder.path("out");
-    let options = format!("-n 2 --send-mode rendezvous -o {out}");
+    let options = format!("-n 2 --protocol rendezvous -o {out}");
     assert_eq!(case("head-to-head", &options).status, 1);
     let first = fs::read_to_string(format!("{out}/record.json")).unwrap();
     let ran = case("hosts", &format!("-n 2 -o {out}"));
@@ -126,7 +126,7 @@ fn a_deadlock_leaves_its_graph_and_a_mapping_file_its_hosts() {
     let map = folder.path("map");
     fs::write(&map, "node-9\nnode-7\n").unwrap();
     let out = folder.path("out");
-    let options = format!("--map {map} --send-mode rendezvous -o {out}");
+    let options = format!("--map {map} --protocol rendezvous -o {out}");
     let ran = case("head-to-head", &options);
     assert_eq!(ran.status, 1, "{ran:?}");
     let dot = fs::read_to_string(format!("{out}/deadlock.dot")).unwrap();
@@ -141,7 +141,7 @@ fn a_deadlock_leaves_its_graph_and_a_mapping_file_its_hosts() {
     // It is a mapping file itself.
     let again = case(
         "head-to-head",
-        &format!("--map {out}/hosts.txt --send-mode rendezvous"),
+        &format!("--map {out}/hosts.txt --protocol rendezvous"),
     );
     assert_eq!(again.digest(), ran.digest());
 }
@@ -165,9 +165,9 @@ fn rerun_makes_the_run_again_and_compares() {
     // Failures are the same again, too, and so are limits.
     for (case_name, options, status) in [
         ("panic", "-n 2", 1),
-        ("head-to-head", "-n 3 --send-mode rendezvous", 1),
+        ("head-to-head", "-n 3 --protocol rendezvous", 1),
         ("forever", "-n 2 --max-events 50", 3),
-        ("late", "--map random -n 5 --send-mode threshold=1KiB", 0),
+        ("late", "--map random -n 5 --protocol threshold=1KiB", 0),
     ] {
         let ran = case(case_name, &format!("{options} --force -o {out}"));
         assert_eq!(ran.status, status, "{ran:?}");

@@ -26,10 +26,10 @@ fn an_interrupted_search_goes_on() {
                 &format!("{options} --format json --max-executions 25 --checkpoint {file}"),
             );
             let part = ran.json();
-            assert_eq!(part["bounds"], serde_json::json!(["traces"]), "{ran:?}");
+            assert_eq!(part["bounds"], serde_json::json!(["executions"]), "{ran:?}");
             assert_eq!(part["checkpoint"], file);
             traces += 25;
-            assert_eq!(part["traces"], traces);
+            assert_eq!(part["executions"], traces);
         }
         let rest = check(
             case,
@@ -64,10 +64,10 @@ fn a_search_that_is_stopped_under_mixed_sends_goes_on_there() {
         ))
     };
     let whole = any_source("").json();
-    assert_eq!(whole["traces"], 6, "3 messages come in any order");
-    let unbuffered = whole["without_buffering"]["traces"].as_u64().unwrap();
+    assert_eq!(whole["executions"], 6, "3 messages come in any order");
+    let unbuffered = whole["without_buffering"]["executions"].as_u64().unwrap();
     assert_eq!(unbuffered, 6, "as many under rendezvous");
-    let mixed = whole["mixed"]["traces"].as_u64().unwrap();
+    let mixed = whole["mixed"]["executions"].as_u64().unwrap();
     assert!(mixed > unbuffered, "{whole}");
     // The first two searches have 6 orders and are over; the limit stops the last one, again and
     // again.
@@ -78,17 +78,17 @@ fn a_search_that_is_stopped_under_mixed_sends_goes_on_there() {
         if part["checkpoint"].is_null() {
             assert_eq!(counts(&part), counts(&whole));
             assert_eq!(part["warnings"], whole["warnings"], "warnings survive");
-            assert_eq!(part["without_buffering"]["traces"], unbuffered);
+            assert_eq!(part["without_buffering"]["executions"], unbuffered);
             break;
         }
         kept += 1;
         assert_eq!(
-            (ran.status, &part["traces"]),
-            (3, &whole["traces"]),
+            (ran.status, &part["executions"]),
+            (3, &whole["executions"]),
             "{ran:?}"
         );
-        assert_eq!(part["without_buffering"]["traces"], unbuffered);
-        assert_eq!(part["mixed"]["traces"], 7 * kept);
+        assert_eq!(part["without_buffering"]["executions"], unbuffered);
+        assert_eq!(part["mixed"]["executions"], 7 * kept);
     }
     assert_eq!(kept, (mixed - 1) / 7);
     assert_eq!(folder.names(), [""; 0]);
@@ -119,9 +119,9 @@ fn interrupted_goes_on_another_time() {
     assert_eq!(output.status.code(), Some(130));
     let first: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(first["checkpoint"], file, "{first}");
-    let traces = first["traces"].as_u64().unwrap();
+    let traces = first["executions"].as_u64().unwrap();
     let rest = check("users", &format!("{options} --max-executions 10")).json();
-    assert_eq!(rest["traces"], traces + 10);
+    assert_eq!(rest["executions"], traces + 10);
 }
 
 /// Slices of no length change nothing, in both searches of a program of ranks.
@@ -146,8 +146,8 @@ fn a_search_that_is_kept_all_the_time_comes_to_the_same() {
     let sliced = simrun(&line(&often)).json();
     assert_eq!(counts(&sliced), counts(&whole));
     assert_eq!(
-        sliced["without_buffering"]["traces"],
-        whole["without_buffering"]["traces"]
+        sliced["without_buffering"]["executions"],
+        whole["without_buffering"]["executions"]
     );
     assert_eq!(folder.names(), [""; 0]);
 }
@@ -171,7 +171,7 @@ fn a_search_that_is_killed_goes_on_from_the_last_time_it_was_kept() {
     let kept = |file: &str| {
         let text = std::fs::read_to_string(file).ok()?;
         let value: serde_json::Value = serde_json::from_str(&text).expect("a whole file");
-        value["searches"][0]["traces"]
+        value["searches"][0]["executions"]
             .as_u64()
             .filter(|&traces| traces > 0)
     };
@@ -186,5 +186,5 @@ fn a_search_that_is_killed_goes_on_from_the_last_time_it_was_kept() {
     child.wait().unwrap();
     let traces = kept(&file).expect("a search");
     let rest = check("users", &format!("{options} --max-executions 10")).json();
-    assert_eq!(rest["traces"], traces + 10);
+    assert_eq!(rest["executions"], traces + 10);
 }

@@ -23,7 +23,7 @@ fn replayed(name: &str, options: &str, arguments: &str) -> (Output, Option<Outpu
 fn combinators_take_the_same_order_again() {
     for (name, options, arguments) in [
         ("combined", "-n 4", ""),
-        ("combined", "-n 4 --send-mode rendezvous", ""),
+        ("combined", "-n 4 --protocol rendezvous", ""),
         ("combined", "-n 3 --set protocol.eager_threshold=1B", ""),
         ("actors", "-n 3", ""),
         ("checked", "", "--case several"),
@@ -51,7 +51,7 @@ fn deadlocks_and_failures_are_replayed() {
     for (name, options, arguments, end) in [
         (
             "cases",
-            "-n 2 --send-mode rendezvous",
+            "-n 2 --protocol rendezvous",
             "--case head-to-head",
             "deadlock\n",
         ),

@@ -26,10 +26,10 @@ fn hits(report: &Report, bound: Bound) {
 fn bounds_are_said() {
     assert_eq!(bounded(Options::default()).verdict, Verdict::Ok);
     let traces = Options {
-        traces_max: 7,
+        executions_max: 7,
         ..Options::default()
     };
-    hits(&bounded(traces), Bound::Traces);
+    hits(&bounded(traces), Bound::Executions);
     let transitions = Options {
         transitions_max: 5_000,
         ..Options::default()
@@ -72,19 +72,19 @@ fn drawn_runs_find_a_deadlock_and_the_same_seed_draws_the_same() {
             strategy,
             findings_max: 1,
             goes_on: false,
-            traces_max: 5_000,
+            executions_max: 5_000,
             ..Options::default()
         };
         let search = || check(programs::philosophers(3, false), &options);
         let (one, same) = (search(), search());
         assert_eq!(one.verdict, Verdict::Found, "{strategy:?}");
-        assert_eq!(one.statistics.traces, same.statistics.traces);
+        assert_eq!(one.statistics.executions, same.statistics.executions);
         assert_eq!(one.findings, same.findings);
         // Nothing found is not a proof.
         let fine = check(
             programs::mutex_users(2),
             &Options {
-                traces_max: 50,
+                executions_max: 50,
                 ..options.clone()
             },
         );

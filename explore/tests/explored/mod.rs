@@ -37,7 +37,7 @@ pub(crate) fn explored(
         assert_eq!(all, seen, "{judge:?}");
         assert_eq!(other.verdict, report.verdict, "{judge:?}");
     }
-    assert_eq!(report.statistics.blocked, 0);
+    assert_eq!(report.statistics.sleep_set_blocked, 0);
     (report, seen)
 }
 

@@ -7,11 +7,11 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use platform::units::Duration;
-use run::SendMode;
+use run::MessageProtocol;
 use sim_core::Schedule;
 
 use crate::Size;
-use crate::args::{OutputArgs, ranks, send_mode};
+use crate::args::{OutputArgs, protocol, ranks};
 
 /// Meanings of the exit statuses, for the end of help texts.
 pub const EXIT_STATUS: &str = "\
@@ -81,7 +81,7 @@ pub struct CheckArgs {
     /// combinations) [default: by the platform; if no errors are found, the search is
     /// repeated with rendezvous and with mixed, for a limited number of steps]
     #[arg(long, value_name = "MODE", value_parser = sends, verbatim_doc_comment)]
-    pub(super) send_mode: Option<SendMode>,
+    pub(super) protocol: Option<MessageProtocol>,
 
     /// Duration of a matched transfer of an actor program: lasting (a test, a cancellation
     /// or a failure may come before its end) or instant (as in the formal
@@ -248,10 +248,10 @@ pub struct CheckArgs {
     pub(crate) arguments: Vec<OsString>,
 }
 
-fn sends(text: &str) -> Result<SendMode, String> {
+fn sends(text: &str) -> Result<MessageProtocol, String> {
     match text {
-        "mixed" => Ok(SendMode::Mixed),
-        _ => send_mode(text).map_err(|error| error.replace("eager,", "mixed, eager,")),
+        "mixed" => Ok(MessageProtocol::Mixed),
+        _ => protocol(text).map_err(|error| error.replace("eager,", "mixed, eager,")),
     }
 }
 
@@ -340,7 +340,7 @@ impl CheckArgs {
                 },
             },
             depth_max: self.max_depth,
-            traces_max: self.max_executions.unwrap_or(defaults.traces_max),
+            executions_max: self.max_executions.unwrap_or(defaults.executions_max),
             transitions_max: self.max_transitions.unwrap_or(defaults.transitions_max),
             seconds_max: self.max_seconds().unwrap_or(defaults.seconds_max),
             findings_max: if self.stop_at_first { 1 } else { FINDINGS_MAX },
@@ -350,11 +350,11 @@ impl CheckArgs {
     }
 
     /// Returns the options of the program under test.
-    pub(super) fn run_options(&self, send_mode: Option<SendMode>) -> run::Options {
+    pub(super) fn run_options(&self, protocol: Option<MessageProtocol>) -> run::Options {
         run::Options {
             ranks: Some(self.ranks),
             seed: self.seed,
-            send_mode,
+            protocol,
             leaks: self.leaks,
             ..run::Options::default()
         }
@@ -365,14 +365,14 @@ impl CheckArgs {
         &self,
         name: &str,
         replay: &Schedule,
-        send_mode: Option<SendMode>,
+        protocol: Option<MessageProtocol>,
     ) -> String {
         let called = self.called_as.clone();
         let mut command = called.unwrap_or_else(|| {
             let program = std::env::args().next();
             format!("{} check", quoted(program.as_deref().unwrap_or(name)))
         });
-        command.push_str(&self.program_options(send_mode));
+        command.push_str(&self.program_options(protocol));
         let _ = write!(command, " --replay '{replay}'");
         if !self.arguments.is_empty() {
             command.push_str(" --");
@@ -388,7 +388,7 @@ impl CheckArgs {
         let depth = self.max_depth;
         format!(
             "{} --max-depth {depth}",
-            self.program_options(self.send_mode)
+            self.program_options(self.protocol)
         )
     }
 
@@ -401,7 +401,7 @@ impl CheckArgs {
     }
 
     /// Returns the options of the program under test as text.
-    fn program_options(&self, send_mode: Option<SendMode>) -> String {
+    fn program_options(&self, protocol: Option<MessageProtocol>) -> String {
         let mut command = format!(" -n {}", self.ranks);
         if let Some(platform) = &self.platform {
             let _ = write!(
@@ -413,7 +413,7 @@ impl CheckArgs {
         if self.seed != 0 {
             let _ = write!(command, " --seed {}", self.seed);
         }
-        command.push_str(&send_mode_option(send_mode));
+        command.push_str(&protocol_option(protocol));
         let switches = [
             (self.transfers_are_instant(), " --transfers instant"),
             (self.explore_timeouts, " --explore-timeouts"),
@@ -436,14 +436,14 @@ impl CheckArgs {
     }
 }
 
-/// A send mode as an option, with a space before it; nothing for that of the platform.
-pub(crate) fn send_mode_option(send_mode: Option<SendMode>) -> String {
-    match send_mode {
+/// A message protocol as an option, with a space before it; nothing for that of the platform.
+pub(crate) fn protocol_option(protocol: Option<MessageProtocol>) -> String {
+    match protocol {
         None => String::new(),
-        Some(SendMode::Eager) => " --send-mode eager".to_owned(),
-        Some(SendMode::Rendezvous) => " --send-mode rendezvous".to_owned(),
-        Some(SendMode::Mixed) => " --send-mode mixed".to_owned(),
-        Some(SendMode::Threshold(bytes)) => format!(" --send-mode threshold={}", Size(bytes)),
+        Some(MessageProtocol::Eager) => " --protocol eager".to_owned(),
+        Some(MessageProtocol::Rendezvous) => " --protocol rendezvous".to_owned(),
+        Some(MessageProtocol::Mixed) => " --protocol mixed".to_owned(),
+        Some(MessageProtocol::Threshold(bytes)) => format!(" --protocol threshold={}", Size(bytes)),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Results of a search or a replay as one JSON object.
 
 use explore::{Bound, Critical, End, FindingStep, Followed, Verdict};
-use run::SendMode;
+use run::MessageProtocol;
 use serde_json::{Value, json};
 
 use super::passes::Pass;
@@ -32,17 +32,17 @@ pub(super) fn of_search(name: &str, searched: &SearchResult) -> String {
         "message": text::verdict(searched),
         "exhaustive": searched.is_exhaustive(),
         "bounds": names(searched.bounds()),
-        "traces": statistics.traces,
+        "executions": statistics.executions,
         "finished": statistics.finished,
         "deadlocks": statistics.deadlocks,
         "failed": statistics.failed,
         "unfinished_operations": statistics.leftovers,
         "truncated": statistics.cut,
-        "blocked": statistics.blocked,
+        "sleep_set_blocked": statistics.sleep_set_blocked,
         "transitions": statistics.transitions,
         "transitions_per_s": statistics.rate(),
         "events": statistics.events,
-        "states": statistics.states(),
+        "tree_nodes": statistics.tree_nodes(),
         "depth": statistics.depth_max,
         "restarts": statistics.restarts,
         "wall_s": statistics.seconds,
@@ -53,14 +53,14 @@ pub(super) fn of_search(name: &str, searched: &SearchResult) -> String {
             .map(warning)
             .chain(clock_reads.iter().map(clock))
             .collect::<Vec<Value>>(),
-        "without_buffering": pass(passes, SendMode::Rendezvous),
-        "mixed": pass(passes, SendMode::Mixed),
+        "without_buffering": pass(passes, MessageProtocol::Rendezvous),
+        "mixed": pass(passes, MessageProtocol::Mixed),
         "checkpoint": kept_in,
     }))
 }
 
 /// The search with such sends, if there was one.
-fn pass(passes: &[Pass], mode: SendMode) -> Value {
+fn pass(passes: &[Pass], mode: MessageProtocol) -> Value {
     let found = passes.iter().find(|pass| pass.mode == mode);
     found.map_or(Value::Null, |pass| {
         let report = &pass.report;
@@ -68,7 +68,7 @@ fn pass(passes: &[Pass], mode: SendMode) -> Value {
             "message": text::pass(pass),
             "exhaustive": report.is_exhaustive(),
             "bounds": names(report.statistics.bounds.iter()),
-            "traces": report.statistics.traces,
+            "executions": report.statistics.executions,
             "deadlocks": report.statistics.deadlocks,
             "failed": report.statistics.failed,
             "unfinished_operations": report.statistics.leftovers,

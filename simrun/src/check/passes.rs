@@ -2,22 +2,22 @@
 //! otherwise.
 //!
 //! MPI promises no buffer for a send in the standard mode. If nothing is found in a program of
-//! ranks whose send mode was left open, it is explored again with sends that all wait for their
-//! receives, and then with sends of which each is buffered or not. What is found only there is a
-//! finding: the program relies on buffers. These searches take a limited number of steps unless a
-//! number was asked for; one that is cut makes the verdict of the whole check *bounded*.
+//! ranks whose message protocol was left open, it is explored again with sends that all wait for
+//! their receives, and then with sends of which each is buffered or not. What is found only there
+//! is a finding: the program relies on buffers. These searches take a limited number of steps
+//! unless a number was asked for; one that is cut makes the verdict of the whole check *bounded*.
 
 use std::vec::IntoIter;
 
 use explore::{Options, Report, Verdict};
-use run::SendMode;
+use run::MessageProtocol;
 
 use super::resume::Part;
 use super::search::{Parts, add_findings, explore_all};
 use super::{Found, Subject};
 
 /// The sends of the searches that follow, in their order.
-const MODES: [SendMode; 2] = [SendMode::Rendezvous, SendMode::Mixed];
+const MODES: [MessageProtocol; 2] = [MessageProtocol::Rendezvous, MessageProtocol::Mixed];
 
 /// Without a number of steps that was asked for, a search takes at most so many times the steps of
 /// the first one...
@@ -27,7 +27,7 @@ const STEPS_MIN: u64 = 1_000_000;
 
 /// One of these searches.
 pub(super) struct Pass {
-    pub(super) mode: SendMode,
+    pub(super) mode: MessageProtocol,
     pub(super) report: Report,
 }
 
@@ -35,7 +35,7 @@ impl Pass {
     /// Returns the sends that wait, in words.
     pub(super) const fn condition(&self) -> &'static str {
         match self.mode {
-            SendMode::Mixed => "if only some sends are buffered",
+            MessageProtocol::Mixed => "if only some sends are buffered",
             _ => "if sends are not buffered",
         }
     }
@@ -57,10 +57,10 @@ impl Pass {
 }
 
 /// The same program with other sends.
-fn with_sends<'a>(subject: &Subject<'a>, mode: SendMode) -> Subject<'a> {
+fn with_sends<'a>(subject: &Subject<'a>, mode: MessageProtocol) -> Subject<'a> {
     Subject {
         platform: subject.platform.clone(),
-        send_mode: Some(mode),
+        protocol: Some(mode),
         ..*subject
     }
 }
@@ -75,7 +75,7 @@ pub(super) fn follow(
     parts: &mut Parts<'_>,
 ) -> Result<Vec<Pass>, std::process::ExitCode> {
     let mut passes: Vec<Pass> = Vec::new();
-    let is_open = subject.send_mode.is_none() && first.verdict == Verdict::Ok;
+    let is_open = subject.protocol.is_none() && first.verdict == Verdict::Ok;
     if !is_open || !(subject.make)().has_ranks() {
         return Ok(passes);
     }

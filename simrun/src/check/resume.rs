@@ -145,7 +145,7 @@ fn read_part(value: &Value) -> Option<Part> {
 fn write_part((checkpoint, numbers): (&Checkpoint, &QueueNumbers)) -> Value {
     let (words, queues) = (checkpoint.words(), numbers.to_words());
     json!({
-        "traces": checkpoint.statistics().traces,
+        "executions": checkpoint.statistics().executions,
         "queues": queues,
         "search": words,
         "checksum": checksum(words, &queues),

@@ -97,8 +97,8 @@ pub(super) fn search(
     let kept = file.as_ref().map_or(Ok(Vec::new()), SearchFile::read);
     let mut kept = kept.map_err(status::refuse)?.into_iter();
     let line = progress::line(move || {
-        let (traces, transitions) = (counts.traces(), counts.transitions());
-        format!("{traces} traces, {transitions} transitions")
+        let (executions, transitions) = (counts.executions(), counts.transitions());
+        format!("{executions} executions, {transitions} transitions")
     });
     let mut parts = Parts {
         file,

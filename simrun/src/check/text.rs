@@ -34,12 +34,12 @@ pub(super) fn of_search(name: &str, searched: &SearchResult) -> String {
 /// Returns the result of a search with other sends.
 pub(super) fn pass(pass: &Pass) -> String {
     let (statistics, condition) = (&pass.report.statistics, pass.condition());
-    let traces = summary::count(statistics.traces, "trace");
+    let executions = summary::count(statistics.executions, "execution");
     let wrong = wrong(statistics);
     if wrong > 0 {
-        format!("{condition}: errors in {wrong} of {traces}")
+        format!("{condition}: errors in {wrong} of {executions}")
     } else if statistics.bounds.is_empty() {
-        format!("{condition}: no errors found ({traces})")
+        format!("{condition}: no errors found ({executions})")
     } else {
         format!(
             "{condition}: search incomplete: {}; use --max-transitions N to continue",
@@ -74,8 +74,8 @@ pub(super) fn verdict(searched: &SearchResult) -> String {
             format!("correct only if sends are buffered; {rest}")
         }
         Verdict::Found => {
-            let traces = summary::count(statistics.traces, "trace");
-            format!("errors in {} of {traces}; {rest}", wrong(statistics))
+            let executions = summary::count(statistics.executions, "execution");
+            format!("errors in {} of {executions}; {rest}", wrong(statistics))
         }
     }
 }
@@ -88,7 +88,7 @@ fn joined(bounds: impl IntoIterator<Item = Bound>) -> String {
 
 /// The counts of a search.
 fn counts(statistics: &Statistics) -> String {
-    let mut text = format!("  {}", summary::count(statistics.traces, "trace"));
+    let mut text = format!("  {}", summary::count(statistics.executions, "execution"));
     for (number, what) in [
         (statistics.finished, "finished"),
         (statistics.deadlocks, "deadlocked"),
@@ -96,7 +96,7 @@ fn counts(statistics: &Statistics) -> String {
         (statistics.leftovers, "with unfinished operations"),
         (statistics.cut, "truncated"),
     ] {
-        if number > 0 && number < statistics.traces {
+        if number > 0 && number < statistics.executions {
             let _ = write!(text, ", {number} {what}");
         }
     }
@@ -104,7 +104,7 @@ fn counts(statistics: &Statistics) -> String {
         text,
         "; at most {}\n  {}, {} in {} real ({} per second)",
         summary::count(statistics.depth_max, "step"),
-        summary::count(statistics.states(), "state"),
+        summary::count(statistics.tree_nodes(), "node"),
         summary::count(statistics.transitions, "transition"),
         summary::rounded(statistics.seconds),
         summary::short(statistics.rate()),

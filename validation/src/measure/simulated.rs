@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use mpi::Comm;
 use platform::Platform;
-use run::{LogFilter, Options, Output, RankProgram, SendMode, Stream, simulate};
+use run::{LogFilter, MessageProtocol, Options, Output, RankProgram, Stream, simulate};
 
 use super::command::Block;
 use super::conductor::{Tell, measure};
@@ -63,7 +63,7 @@ pub fn simulated_times(
     platform: &Arc<Platform>,
     ranks: u32,
     wanted: &[(Kernel, u64)],
-    mode: Option<SendMode>,
+    mode: Option<MessageProtocol>,
 ) -> Result<Vec<f64>, SimulationFailed> {
     let wanted: Rc<[(Kernel, u64)]> = wanted.into();
     let times = Rc::new(RefCell::new(Vec::new()));
@@ -103,7 +103,7 @@ async fn single(
 fn run<F, Fut>(
     platform: &Arc<Platform>,
     ranks: u32,
-    (send_mode, phantom): (Option<SendMode>, bool),
+    (protocol, phantom): (Option<MessageProtocol>, bool),
     program: F,
 ) -> Result<(), SimulationFailed>
 where
@@ -114,7 +114,7 @@ where
     let program = RankProgram::new(program);
     let options = Options {
         ranks: Some(ranks),
-        send_mode,
+        protocol,
         phantom,
         ..Options::default()
     };

@@ -72,7 +72,7 @@ pub(super) const ALL: &[Workload] = &[
         name: "check task-farm",
         build: &["-p", "task-farm"],
         program: "task-farm",
-        arguments: "check -q --format json --send-mode eager -n LENGTH",
+        arguments: "check -q --format json --protocol eager -n LENGTH",
         short: "5",
         long: "7",
         per: Per::Transition,

@@ -142,8 +142,8 @@ fn world(programs: &[&[Do]], mutations: &[SeededDefect]) -> World {
 }
 
 /// Searches a world class by class: the counts, the states at the ends, and what is wrong.
-fn search(world: World, traces_max: u64) -> (Statistics, BTreeSet<(u64, u64)>, Option<String>) {
-    search_by(Reduction::Odpor, world, traces_max)
+fn search(world: World, executions_max: u64) -> (Statistics, BTreeSet<(u64, u64)>, Option<String>) {
+    search_by(Reduction::Odpor, world, executions_max)
 }
 
 /// Searches a world state by state, which ends where there are too many classes.
@@ -156,7 +156,7 @@ fn search_states(world: World) -> (BTreeSet<(u64, u64)>, Option<String>) {
 fn search_by(
     reduction: Reduction,
     world: World,
-    traces_max: u64,
+    executions_max: u64,
 ) -> (Statistics, BTreeSet<(u64, u64)>, Option<String>) {
     let (mut stepper, shared) = state_machines::stepper(move || world.clone());
     let mut ends = Ends {
@@ -166,7 +166,7 @@ fn search_by(
     };
     let options = Options {
         reduction,
-        traces_max,
+        executions_max,
         ..Options::default()
     };
     let (statistics, broken) = explore::explore(&mut stepper, &options, &mut ends);
@@ -193,9 +193,13 @@ fn f1_who_connects_closes_and_finalizes() {
         let programs = [program(0), program(1)];
         let programs: Vec<&[Do]> = programs.iter().map(Vec::as_slice).collect();
         let both_connect = does(0, 0) && does(0, 1);
-        let traces_max = if both_connect { 200 } else { u64::MAX };
-        let (statistics, ends, fault) = search(world(&programs, &[]), traces_max);
-        assert_eq!((fault, statistics.blocked), (None, 0), "{programs:?}");
+        let executions_max = if both_connect { 200 } else { u64::MAX };
+        let (statistics, ends, fault) = search(world(&programs, &[]), executions_max);
+        assert_eq!(
+            (fault, statistics.sleep_set_blocked),
+            (None, 0),
+            "{programs:?}"
+        );
         if both_connect {
             parts += 1;
             let (ends, fault) = search_states(world(&programs, &[]));
@@ -218,7 +222,7 @@ fn f1_who_connects_closes_and_finalizes() {
 fn f1_head_to_head_is_seen_whole() {
     let programs: &[&[Do]] = &[&[Send(1)], &[Send(0)]];
     let (statistics, ends, fault) = search(world(programs, &[]), u64::MAX);
-    assert_eq!((fault, statistics.blocked), (None, 0));
+    assert_eq!((fault, statistics.sleep_set_blocked), (None, 0));
     assert!(statistics.bounds.is_empty());
     assert!(ends == explore(world(programs, &[]), STATES_MAX).end_states);
     assert_eq!(ends.len(), 7);
@@ -269,7 +273,7 @@ fn f2_each_defect_is_found() {
 fn f3_three_processes() {
     let chain: &[&[Do]] = &[&[Send(1)], &[Send(2)], &[]];
     let (statistics, ends, fault) = search(world(chain, &[]), u64::MAX);
-    assert_eq!((fault, statistics.blocked), (None, 0));
+    assert_eq!((fault, statistics.sleep_set_blocked), (None, 0));
     assert!(statistics.bounds.is_empty());
     assert!(ends == explore(world(chain, &[]), STATES_MAX).end_states);
     let crossing: &[&[Do]] = &[&[Send(1)], &[Send(0), Send(2)], &[Send(1)]];

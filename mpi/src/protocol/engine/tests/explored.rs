@@ -44,7 +44,7 @@ fn bounded(
     world: World,
     check: Check,
     reduction: Reduction,
-    traces_max: u64,
+    executions_max: u64,
 ) -> (Statistics, BTreeSet<u128>, Option<String>) {
     let (mut stepper, shared) = state_machines::stepper(move || world.clone());
     let mut ends = Ends {
@@ -55,7 +55,7 @@ fn bounded(
     };
     let options = Options {
         reduction,
-        traces_max,
+        executions_max,
         ..Options::default()
     };
     let (statistics, broken) = explore::explore(&mut stepper, &options, &mut ends);
@@ -98,7 +98,7 @@ fn e1_the_model_checker_sees_what_the_search_through_all_states_sees() {
                 let all = explore(make(), 100_000, check);
                 assert_eq!((&fault, &all.fault), (&None, &None), "{what}");
                 assert!(statistics.bounds.is_empty(), "{what}");
-                assert_eq!(statistics.blocked, 0, "{what}");
+                assert_eq!(statistics.sleep_set_blocked, 0, "{what}");
                 assert_eq!(ends, all.end_states, "{what}");
             }
         }
@@ -113,7 +113,7 @@ fn e1_the_searches_agree() {
     for reduction in [Reduction::Sdpor, Reduction::Odpor] {
         let (statistics, same, fault) = search(make(), in_order, reduction);
         assert_eq!((same, fault), (ends.clone(), None), "{reduction:?}");
-        assert!(statistics.traces <= judge.traces, "{reduction:?}");
+        assert!(statistics.executions <= judge.executions, "{reduction:?}");
     }
 }
 

@@ -8,7 +8,7 @@ use crate::{End, Event, Path, spinning};
 /// Kind of a finding.
 #[derive(Clone, PartialEq, Debug)]
 pub enum FindingKind {
-    /// Actors are left that can never go on.
+    /// Actors are left that can never continue.
     Deadlock(WaitGraph),
     /// The same, and at least one of them asks the same again and again.
     Livelock(WaitGraph),

@@ -68,7 +68,7 @@ pub enum Rule {
     SameMutexes,
     /// If the mutex of a condition variable's wait is the mutex of the other event.
     MutexOfCondvar,
-    /// If they are deliveries to the same actor, or a delivery to it and a choice how it goes on,
+    /// If they are deliveries to the same actor, or a delivery to it and a choice how it continues,
     /// and it may see in which order they come.
     InSight,
     /// If one of the actors is one that the other event also touches, or both touch a third.

@@ -127,7 +127,7 @@ impl<C: Collector> Observer for RecordingObserver<C> {
     }
 }
 
-/// Somebody who does jobs.
+/// A worker.
 pub(crate) struct Worker<'a, C: Collector> {
     pub(crate) walk: Walk<'a>,
     log: Rc<RefCell<JobLog<C::Observation>>>,

@@ -4,9 +4,9 @@
 //!
 //! 1. *Past closure*: only what happens before the failing event is kept; for a deadlock only what
 //!    happens before what the blocked actors of the cycle have asked for, and what is needed so
-//!    that nobody else can go on. What is left out did not matter.
+//!    that nobody else can continue. What is left out did not matter.
 //! 2. *Order*: among the orders of the same partial order one that changes actors seldom: the
-//!    present actor goes on as long as its next event may.
+//!    present actor continues as long as its next event may.
 //! 3. *Choices*: smaller drawn values, if they lead to the same.
 //!
 //! "The same" is the kind of the finding, and for a failure its actor and its message.
@@ -144,7 +144,7 @@ fn with_smaller_draws(events: &[Event]) -> Vec<Vec<Event>> {
     all
 }
 
-/// The same partial order, with few changes of the actor: each goes on while its next event waits
+/// The same partial order, with few changes of the actor: each continues while its next event waits
 /// for nobody's.
 fn by_actor(path: &Path) -> Vec<Event> {
     let mut done = vec![false; path.len()];

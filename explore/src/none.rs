@@ -4,8 +4,8 @@
 //! runs that only swap independent steps of earlier ones are cut, which never loses a class;
 //! without them every interleaving is run.
 //!
-//! A search through states goes on from each state once. That is sound without sleep sets: what can
-//! happen from a state does not depend on the way there.
+//! A search through states continues from each state once. That is sound without sleep sets: what
+//! can happen from a state does not depend on the way there.
 
 use std::collections::BTreeSet;
 

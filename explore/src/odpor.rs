@@ -131,7 +131,7 @@ impl Odpor {
         Ok(())
     }
 
-    /// Goes on from a leaf with any steps to the end of a run, and looks at its races.
+    /// Continues from a leaf with any steps to the end of a run, and looks at its races.
     fn run_leaf(&mut self, walk: &mut Walk<'_>) -> Result<(), Halt> {
         self.leaf = Some((walk.path.len(), walk.statistics));
         if !self.trees.start() && Seeded::of(walk.options).is_none() {

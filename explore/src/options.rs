@@ -61,7 +61,7 @@ pub struct Options {
     /// Number of findings to keep; the search stops at that number, unless
     /// [`Options::goes_on`].
     pub findings_max: usize,
-    /// True if the search goes on after the last finding that is kept, to count.
+    /// True if the search continues after the last finding that is kept, to count.
     pub goes_on: bool,
     /// Stops the search soon after it has become true.
     pub interrupt: Option<Arc<AtomicBool>>,

@@ -103,7 +103,7 @@ fn semaphore(path: &Path, units: &[u32], wait: usize) -> Verdict {
     let Some(released) = path.released_before(wait) else {
         return Verdict::Try;
     };
-    // The request's number is its place in the queue: so many units have to have been there.
+    // The request's number is its place in the queue: this many units have to have been there.
     if units[object as usize] + released > detail {
         Verdict::Yes
     } else {

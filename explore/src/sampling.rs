@@ -2,9 +2,9 @@
 //!
 //! *Uniform*: at each place each possible step is as likely as any other. *PCT* (Burckhardt,
 //! Kothari, Musuvathi, Nagarakatti: ASPLOS 2010): actors have random priorities, the first that can
-//! go on does, and at d - 1 random places the present one falls behind all others; a mistake that
-//! takes d orderings is found with probability of at least 1 / (n k^(d-1)) per run, for n actors
-//! and k steps.
+//! continue does, and at d - 1 random places the present one falls behind all others; a mistake
+//! that takes d orderings is found with probability of at least 1 / (n k^(d-1)) per run, for n
+//! actors and k steps.
 //!
 //! The same seed gives the same runs. A search of this kind is never exhaustive.
 

@@ -17,11 +17,11 @@ pub enum End {
     /// The same, with unfinished operations: messages that were not received, operations that never
     /// ended.
     Leftovers,
-    /// Actors are left that can never go on.
+    /// Actors are left that can never continue.
     Deadlock,
     /// The same, and one of them asks the same again and again.
     Livelock,
-    /// An actor failed. The others went on as far as they could.
+    /// An actor failed. The others continued as far as they could.
     Failed,
     /// The run was cut because it was too long.
     TooDeep,

@@ -55,7 +55,7 @@ pub struct Shortest {
     pub is_proven: bool,
 }
 
-/// The shortest way to the same finding that so many executed steps show, minimised; the finding
+/// The shortest way to the same finding that this many executed steps show, minimised; the finding
 /// itself if there is no shorter one.
 #[must_use]
 pub fn shortest(stepper: &mut Stepper, finding: &Finding, budget: u64) -> Shortest {

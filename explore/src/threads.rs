@@ -210,7 +210,7 @@ fn refuse_all<T>(exchange: &Exchange<T>, panic: Box<dyn Any + Send>) {
     }
 }
 
-/// The same search, for one run of it: somebody else counts.
+/// The same search, for one run of it: another thread counts.
 pub(crate) fn without_bounds(options: &Options) -> Options {
     Options {
         executions_max: u64::MAX,

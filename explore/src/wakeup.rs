@@ -231,7 +231,7 @@ impl Trees {
         });
     }
 
-    /// Shows the pending leaves, at most so many, in the order in which they come if nothing is
+    /// Shows the pending leaves, at most this many, in the order in which they come if nothing is
     /// added.
     pub(crate) fn show_pending(&mut self, limit: usize, mut show: impl FnMut(PendingLeaf<'_>)) {
         let mut left = limit;
@@ -333,7 +333,8 @@ impl Trees {
         }
     }
 
-    /// Takes over the trees of the leaf at the end of the path, which somebody has run meanwhile.
+    /// Takes over the trees of the leaf at the end of the path, which another worker has run
+    /// meanwhile.
     pub(crate) fn take_over(&mut self, lists: &Lists, other: &Self) {
         let mut from = 0;
         for &(place, length) in &other.outer.places {

@@ -73,7 +73,7 @@ impl<'a> Walk<'a> {
         self.at = Some(0);
     }
 
-    /// Tells the observer that the search could go on from here another time.
+    /// Tells the observer that the search could continue from here another time.
     pub(crate) fn keep(&mut self) {
         self.observer.keep();
     }
@@ -253,7 +253,7 @@ impl<'a> Walk<'a> {
         self.look_at_clock()
     }
 
-    /// Looks whether the time is up or somebody wants the search to stop.
+    /// Returns an error if the time limit is reached or the search is to stop.
     pub(crate) fn look_at_clock(&self) -> Result<(), Halt> {
         if self.seconds() > self.options.seconds_max {
             return Err(Halt::Bound(Bound::Time));

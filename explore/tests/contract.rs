@@ -10,7 +10,7 @@ use explore::{Options, Reduction, Verdict, check};
 use random::Family;
 use sim_core::Stepper;
 
-/// A program that is another one in every so manyth run.
+/// A program that is another one in every n-th run.
 fn forgetful(number: u64, period: u32) -> Stepper {
     let family = Family::ALL[usize::try_from(number % 5).expect("few")];
     let usual = random::program(family, number);

@@ -168,7 +168,7 @@ fn draws_are_branches() {
     );
 }
 
-/// So many actors wait for a flag under a mutex and a condition variable; one more sets it and
+/// Some actors wait for a flag under a mutex and a condition variable; one more sets it and
 /// wakes all.
 fn broadcast(waiters: u32) -> Stepper {
     Stepper::on_one_host(move |simulation| {

@@ -222,7 +222,7 @@ fn an_actor_looks_before_and_after_what_is_delivered_to_it() {
     };
     assert_eq!(orders(&looks(&[1], &[(0, 1)])), 2);
     assert_eq!(orders(&looks(&[1], &[(0, 2)])), 3);
-    // Of two queues in every order; to somebody else in none that differs.
+    // Of two queues in every order; to another actor in one order.
     assert_eq!(orders(&looks(&[1], &[(0, 1), (0, 1)])), 6);
     assert_eq!(orders(&looks(&[1, 1], &[(1, 1)])), 2);
     assert_eq!(orders(&looks(&[1, 0], &[(1, 1)])), 1);

@@ -147,7 +147,7 @@ fn a_lock_excludes_others() {
     );
 }
 
-/// A violated invariant ends its actor and is not violated again; the others go on.
+/// A violated invariant ends its actor and is not violated again; the others continue.
 #[test]
 fn an_invariant_is_violated_once_per_run() {
     let stepper = Stepper::on_one_host(|simulation| {

@@ -264,7 +264,7 @@ fn a_host_may_fail_at_any_moment() {
     assert!(shortest.is_some_and(|steps| steps <= 4), "{shortest:?}");
 }
 
-/// With a limit the master goes on without the worker.
+/// With a limit the master continues without the worker.
 #[test]
 fn a_master_that_does_not_wait_for_ever_survives() {
     let (report, seen) = explored(
@@ -286,7 +286,7 @@ fn a_master_that_does_not_wait_for_ever_survives() {
     assert_eq!(seen, set(&["false", "true"]));
 }
 
-/// Each of two hosts has an actor that waits for ever. With one failure one of them goes on
+/// Each of two hosts has an actor that waits for ever. With one failure one of them continues
 /// waiting; with two, both may be gone.
 #[test]
 fn failures_are_bounded() {

@@ -4,7 +4,7 @@
 use explore::{Played, Player};
 use sim_core::{Stepper, Stream};
 
-/// So many rounds of each actor.
+/// Rounds of each actor.
 const ROUNDS: usize = 12;
 
 /// Actors that share two mutexes, in pairs that overlap, and that are alone between.

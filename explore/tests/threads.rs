@@ -152,8 +152,8 @@ fn reports_are_the_same() {
     }
 }
 
-/// A search that stops after every few runs, is written down, read back and goes on, until nothing
-/// is left.
+/// A search that stops after every few runs, is written down, read back and continues, until
+/// nothing is left.
 fn in_parts(number: usize, make: Make<'_>, options: &Options, parts: &mut u64) -> Report {
     let mut from: Option<Checkpoint> = None;
     loop {

@@ -7,7 +7,7 @@
 //! packets do. Packets with an envelope keep the order of each pair of ranks: one that arrives
 //! before its predecessor waits for it.
 //!
-//! With each message travels an envelope of so many bytes as the settings say.
+//! With each message travels an envelope of the given number of bytes as the settings say.
 //!
 //! A rendezvous send is over when its data have arrived; an eager send was over when it was posted.
 //!

@@ -1,10 +1,10 @@
-//! The ideal device: no network. A packet waits in a queue until somebody decides that it arrives.
+//! The ideal device: no network. A packet waits in a queue until the explorer delivers it.
 //!
 //! For model checkers: sending is not delivery. A packet goes into the queue of its sender,
 //! receiver and context, and [`Device::deliver`] moves the head of one queue to its receiver, which
-//! then goes on as far as it can. Messages of one queue keep their order, those of different queues
-//! have none: what was relayed by a third rank may overtake what was sent directly. Packets that
-//! control the protocol, and the data of a rendezvous, have queues of their own (`lanes.rs`).
+//! then continues as far as it can. Messages of one queue keep their order, those of different
+//! queues have none: what was relayed by a third rank may overtake what was sent directly. Packets
+//! that control the protocol, and the data of a rendezvous, have queues of their own (`lanes.rs`).
 //!
 //! A rank stops before it looks whether something has arrived (a test, a probe, a wait for some of
 //! several requests), so that arrivals before and after the look are both explored.

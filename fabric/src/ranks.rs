@@ -157,7 +157,7 @@ struct Endpoint {
     first: u32,
     last: u32,
     parked: Option<Parked>,
-    /// Parked, and the kernel knows that it has to go on.
+    /// Parked, and the kernel knows that it has to continue.
     woken: bool,
     /// In the list of those with events to handle, which holds the first of these events.
     called: bool,
@@ -332,7 +332,7 @@ impl Ranks {
     }
 
     /// Puts an event into the inbox of a rank. If it is parked, its process handles the event
-    /// before any rank goes on, and it is woken only if it can go on then.
+    /// before any rank continues, and it is woken only if it can continue then.
     #[inline]
     pub(crate) fn tell(&self, kernel: &mut Kernel, rank: u32, event: Event) {
         let ends = &mut *self.ends.borrow_mut();
@@ -379,7 +379,7 @@ impl Ranks {
         endpoint.called || endpoint.first != NONE
     }
 
-    /// Lets a parked rank go on.
+    /// Lets a parked rank continue.
     pub(crate) fn wake(&self, rank: u32) {
         let mut ends = self.ends.borrow_mut();
         ends.endpoints[rank as usize].woken = true;

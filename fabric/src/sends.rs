@@ -1,10 +1,10 @@
 //! Choice of the sends that are buffered, where a model checker chooses for each.
 //!
 //! Messages leave as if all sends were buffered. A rank that waits for sends (`send`, `wait`,
-//! `waitall`) stops there, and the explorer chooses: it goes on, because they are buffered, or it
+//! `waitall`) stops there, and the explorer chooses: it continues, because they are buffered, or it
 //! stays, because one is not and no receive has met its message. A rank that stays does so for the
 //! rest of the run. If its messages have all been received at the end, the run says nothing: where
-//! the rank goes on after that, it does what it does in a run in which its sends are buffered. So
+//! the rank continues after that, it does what it does in a run in which its sends are buffered. So
 //! the runs in which the rest is stuck too, and one message of each rank that stays was not
 //! received, are the deadlocks of all ways to buffer.
 //!
@@ -31,7 +31,7 @@ struct Waiting {
     latest: Cell<Option<u32>>,
     /// The messages about which it waits for the explorer's choice.
     asked: RefCell<Vec<u32>>,
-    /// Those with which it may go on.
+    /// Those with which it may continue.
     granted: RefCell<Vec<u32>>,
     /// Those at whose sends it stays.
     held: RefCell<Vec<u32>>,
@@ -88,7 +88,7 @@ impl ChosenSends {
         self.ranks[rank as usize].latest.take()
     }
 
-    /// Returns true if a rank goes on that waits for the sends of these messages; otherwise the
+    /// Returns true if a rank continues that waits for the sends of these messages; otherwise the
     /// explorer is asked, unless it has answered.
     pub(crate) fn may_leave(&self, rank: u32, messages: &[u32]) -> bool {
         let own = &self.ranks[rank as usize];

@@ -41,7 +41,7 @@ const FIRST: f64 = 4.0 * 1.064e-6 + 2e-6 + 64e-9;
 
 const TEXT: &str = "no connection to rank 1: it is lost";
 
-/// A posted receive fails at the date of the loss, a send after that at once; other ranks go on.
+/// A posted receive fails at the date of the loss, a send after that at once; other ranks continue.
 #[test]
 fn n18_what_waits_for_a_lost_rank_fails_at_once() {
     let run = off("b", "1s").run(|world, notes| async move {

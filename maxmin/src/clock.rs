@@ -155,7 +155,7 @@ impl Incremental {
         first(&self.dates).min(first(&self.bounded))
     }
 
-    /// Appends the flows that end up to `last`; they go on until they leave.
+    /// Appends the flows that end up to `last`; they continue until they leave.
     pub(super) fn due(&mut self, last: f64, flows: &mut Vec<u32>) {
         while let Some((date, flow)) = self.bounded.first()
             && date <= last

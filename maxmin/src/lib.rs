@@ -67,9 +67,9 @@ use plain::{Plain, Progress, rate_alone};
 pub use uses::Use;
 use uses::{Capacity, UseMerger};
 
-/// Up to so many flows the plain way costs less, whatever happens.
+/// Up to this many flows the plain way costs less, whatever happens.
 const FEW: usize = 16;
-/// A batch is large when so many flows arrive at once,
+/// A batch is large when this many flows arrive at once,
 const BATCH_MIN: usize = 64;
 /// and they are more than this part of all flows.
 const BATCH_PART: usize = 2;
@@ -389,7 +389,7 @@ impl Solver {
 
     /// Returns the method expected to be cheaper.
     ///
-    /// Nobody knows what is to come. So the plain way goes on until what it has wasted would have
+    /// Nobody knows what is to come. So the plain way continues until what it has wasted would have
     /// paid for the other one, which costs at most twice what is possible.
     fn cheaper_method(&mut self, arrivals: usize, changes: usize) -> Method {
         if self.plain.shares_by_bottleneck() {

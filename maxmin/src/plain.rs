@@ -76,7 +76,7 @@ impl Progress {
         }
     }
 
-    /// Goes on at a rate; returns the end in seconds.
+    /// Continues at a rate; returns the end in seconds.
     pub(super) fn go(&mut self, rate: f64, now: f64) -> f64 {
         if rate != self.rate {
             self.left = self.left(now);

@@ -51,7 +51,7 @@ impl Incremental {
         true
     }
 
-    /// Puts a link that limits somebody among the dirty ones.
+    /// Puts a link that limits a flow among the dirty ones.
     pub(super) fn mark(&mut self, link: usize) {
         let state = &self.state.links[link];
         let gauge = self.state.gauges[link];

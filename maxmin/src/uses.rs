@@ -42,7 +42,7 @@ impl Capacity {
     }
 }
 
-/// The table of so many capacities.
+/// The table of this many capacities.
 pub(super) fn capacities(count: usize) -> Box<[Capacity]> {
     vec![
         Capacity {
@@ -55,7 +55,7 @@ pub(super) fn capacities(count: usize) -> Box<[Capacity]> {
     .into_boxed_slice()
 }
 
-/// Up to so many uses are looked through; the table of positions would cost more.
+/// Up to this many uses are looked through; the table of positions would cost more.
 const FEW: usize = 16;
 
 /// Finds out whether a flow that is being declared uses a capacity already.

@@ -105,8 +105,8 @@ impl FlowModel {
     /// The model of a platform on which nothing runs yet.
     ///
     /// # Panics
-    /// If the platform has so many hosts, links and disks that their numbers do not fit, which the
-    /// reader refuses.
+    /// If the platform has this many hosts, links and disks that their numbers do not fit, which
+    /// the reader refuses.
     #[must_use]
     pub fn new(platform: Arc<Platform>) -> Self {
         let capacities = u64::from(platform.link_id_end())

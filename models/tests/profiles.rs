@@ -337,7 +337,7 @@ fn a_host_may_stand_still_in_a_power_state() {
         lab.exec("a", 20.0, 1.0, UNLIMITED);
         assert_eq!(lab.next_end(), None);
         let (model, _) = lab.model();
-        assert_eq!(model.overflow(), None, "what stands still may go on");
+        assert_eq!(model.overflow(), None, "what stands still may continue");
         lab.wait_until(5.0);
         lab.change(platform::profile::Change::PowerState(host, 1));
         lab.expect(&[(7.0, &[0])], 1e-12);

@@ -181,7 +181,7 @@ fn many_transfers_decay() {
         let all: Vec<u64> = (0..count).collect();
         lab.expect(&[(0.001 + count as f64 / part, &all)], 1e-12);
     }
-    // One ends and the others are 20: what is left of them goes on without decay.
+    // One ends and the others are 20: what is left of them continues without decay.
     let mut lab = Lab::new(&cell("", ", decay = true"));
     lab.send("s31", "w", B / 2.0);
     for at in 3..23 {

@@ -25,7 +25,7 @@ pub(crate) struct BounceBuffers {
     access: Access,
     /// Longer messages are not copied.
     longest: u64,
-    /// So many bytes are kept at most.
+    /// Maximum number of bytes that are kept.
     most_bytes: u64,
     /// Regions that nobody uses, by their length.
     kept: BTreeMap<u64, Vec<MemoryRegion>>,
@@ -53,8 +53,8 @@ impl BounceBuffers {
         length <= self.longest
     }
 
-    /// A region for a message of so many bytes, and perhaps more; `None` if such a message is not
-    /// copied, or the adapter has no room.
+    /// A region for a message of the given number of bytes, and perhaps more; `None` if such a
+    /// message is not copied, or the adapter has no room.
     pub(crate) fn take(&mut self, verbs: &dyn Verbs, length: u64) -> Option<MemoryRegion> {
         if !self.takes(length) {
             return None;

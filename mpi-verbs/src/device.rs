@@ -35,7 +35,7 @@ pub enum DeviceEvent {
     Event(Event),
     /// The other side has sent its last frame.
     Bye(LinkId),
-    /// Something about the adapter that somebody should read.
+    /// A message about the adapter, for the user.
     Notice(String),
     /// A connection has failed, and is closed.
     Broken {
@@ -614,7 +614,7 @@ impl Device {
 }
 
 impl Drop for Device {
-    /// Gives everything back to the adapter, which others may go on to use.
+    /// Gives everything back to the adapter, which others may continue to use.
     fn drop(&mut self) {
         let numbers: Vec<u32> = self.links.keys().copied().collect();
         for number in numbers {

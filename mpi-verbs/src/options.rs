@@ -17,7 +17,8 @@ pub enum Rendezvous {
     #[default]
     Write,
     /// The sender names the message, and the receiver reads it: RTS, data, CTS, which says that it
-    /// is done. A way less before the data, but the adapter can have only so many reads at a time.
+    /// is done. A way less before the data, but the adapter can have only this many reads at a
+    /// time.
     Read,
 }
 
@@ -37,7 +38,7 @@ pub struct Options {
     /// peer, one for the packet and one for what tells that a packet of the other direction is used
     /// up.
     pub credits: u32,
-    /// Those of them that only control traffic may use. Used-up packets are reported when so many
+    /// Those of them that only control traffic may use. Used-up packets are reported when this many
     /// are.
     pub reserved: u32,
     /// Send buffers per rank (for packets not sent inline).
@@ -47,7 +48,7 @@ pub struct Options {
     /// Packets up to this many bytes, with their head, are given to the adapter inline; less if it
     /// can do less.
     pub max_inline: u32,
-    /// One of so many requests of which nobody has to know the end is signalled, to learn that
+    /// One of this many requests of which nobody has to know the end is signalled, to learn that
     /// their places in the queue are free.
     pub signal_every: u32,
     /// Completions that a completion queue can hold. When its queue pairs could fill one, another

@@ -154,8 +154,8 @@ impl RegistrationCache {
         }
     }
 
-    /// Ends registrations that nobody uses until no more than so many and so many bytes are left,
-    /// or those left are all in use. Whether any was.
+    /// Ends registrations that nobody uses until no more than this many and this many bytes are
+    /// left, or those left are all in use. Whether any was.
     pub(crate) fn drop_idle(&mut self, verbs: &dyn Verbs, most: usize, most_bytes: u64) -> bool {
         let mut any = false;
         while self.entries.len() > most || self.bytes > most_bytes {

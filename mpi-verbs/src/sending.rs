@@ -88,7 +88,7 @@ impl Device {
         }
     }
 
-    /// So many zeros, or more.
+    /// Zeros: this number or more.
     fn zeros(&mut self, length: u64) -> Rc<Vec<u8>> {
         let length = usize::try_from(length).unwrap_or(usize::MAX);
         if self.zeros.len() < length {
@@ -97,7 +97,7 @@ impl Device {
         Rc::clone(&self.zeros)
     }
 
-    /// A receive is about to clear a message of so many bytes.
+    /// A receive is about to clear a message of the given number of bytes.
     pub fn expect(&mut self, peer: u32, receive: Token, length: u64) {
         self.expected.insert((peer, receive), length);
     }
@@ -255,7 +255,7 @@ impl Device {
         self.receive_regions.insert((peer, receive), landing);
     }
 
-    /// Memory in which a message of so many bytes arrives.
+    /// Memory in which a message of the given number of bytes arrives.
     fn register_landing(&mut self, length: u64, is_written: bool) -> Option<MemoryRegion> {
         let length = usize::try_from(length).ok()?;
         let access = if is_written {
@@ -518,7 +518,7 @@ fn sge(region: &MemoryRegion, offset: u64, length: u64) -> Sge {
     region.sge(offset, u32::try_from(length).unwrap_or(u32::MAX))
 }
 
-/// Makes a frame of its head and payload; a phantom is so many zeros.
+/// Makes a frame of its head and payload; a phantom is this many zeros.
 fn fill(frame: &mut Vec<u8>, head: &[u8], payload: &Buffer) {
     frame.clear();
     frame.extend_from_slice(head);

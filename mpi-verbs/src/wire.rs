@@ -18,7 +18,7 @@
 //! a CTS), that it is where it shall go (with its data).
 //!
 //! The frame of a connection's own [messages](mpi::connection::Message) has them as its payload. A
-//! *phantom* payload travels as so many zeros and arrives as a phantom.
+//! *phantom* payload travels as this many zeros and arrives as a phantom.
 //!
 //! Reading refuses what no [`encode`] writes: unknown kinds and flags, bytes that should be zero,
 //! payloads where there is none, lengths above the limits. It never panics and keeps nothing.
@@ -397,7 +397,7 @@ pub fn payload_of(packet: &Packet) -> u64 {
     }
 }
 
-/// The head of a frame with messages of the connection, of so many bytes.
+/// The head of a frame with messages of the connection, of the given number of bytes.
 #[must_use]
 pub fn encode_messages(length: usize) -> FrameHeaderBytes {
     let mut head = FrameHeaderBytes::new();

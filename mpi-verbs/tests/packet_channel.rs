@@ -212,7 +212,7 @@ impl Draws {
     }
 }
 
-/// So many messages from everybody to everybody, also to itself, in all modes; each is received
+/// Messages from each rank to each, also to itself, in all modes; each is received
 /// once, in the order of its sender and tag.
 async fn traffic(world: Comm, seed: u64, count: usize) -> Result<()> {
     let (rank, size) = (world.rank(), world.size());
@@ -484,7 +484,7 @@ fn a_lost_peer_is_an_error_that_names_it_and_the_status() {
                     // Nothing was on the way.
                     other => assert_eq!(other, "no connection to rank 2: it is lost"),
                 }
-                // From now on everything with that rank fails, and the others go on.
+                // From now on everything with that rank fails, and the others continue.
                 let mut buffer = world.buffer(10);
                 assert_eq!(world.recv(&mut buffer, 2, 0).await, Err(error));
                 assert_eq!(world.send(&buffer, 2, 0).await, Err(error));

@@ -137,10 +137,11 @@ pub enum ConnectionControl {
     Accepted,
     /// No: nobody listens.
     Refused,
-    /// The [messages](crate::connection::Message) in the payload, after so many packets of other
+    /// The [messages](crate::connection::Message) in the payload, after this many packets of other
     /// kinds.
     Messages {
-        /// So many packets that are not of sockets were sent since the connection came into use.
+        /// Number of packets, without those of sockets, that were sent since the connection came
+        /// into use.
         after: u32,
     },
     /// Nothing more comes.
@@ -448,7 +449,7 @@ pub trait Channel: RankHost + RemoteMemory + ConnectionLifecycle + ExplorationHo
     }
 
     /// Says that the rank has nothing to do until the next event, which wakes `waker`; `None` if
-    /// the rank is parked already, and has handled its events without being able to go on.
+    /// the rank is parked already, and has handled its events without being able to continue.
     ///
     /// May be called more than once before that event; it wakes all wakers, because it may concern
     /// any of them. A rank that parks more than once is woken by any of its `interest`s.
@@ -484,8 +485,8 @@ pub trait RankHost {
     /// Ends the whole run, because the program wants so.
     fn abort(&self, code: i32);
 
-    /// Says that the rank has ended but for messages that wait at it until somebody receives them,
-    /// and from which it has gone on. If nobody else goes on either, the run is over.
+    /// Says that the rank has ended but for messages that wait at it until a rank receives them,
+    /// and from which it has gone on. If nobody else continues either, the run is over.
     fn linger(&self) {}
 }
 

@@ -53,7 +53,7 @@ pub fn machines() -> [crate::protocol::machine::Machine; 2] {
 /// A connection of one process; numbers are used again.
 pub type ConnectionId = u32;
 
-/// Somebody with whom a process may be connected.
+/// A process with which another may be connected.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Peer {
     /// A member of a process group; group 0 is the own one.
@@ -63,7 +63,7 @@ pub enum Peer {
         /// The rank in that group.
         rank: u32,
     },
-    /// Somebody behind a port.
+    /// A process behind a port.
     Temporary(u32),
 }
 
@@ -168,7 +168,7 @@ pub(crate) enum SeededDefect {
     None,
     /// Requests are accepted after finalize.
     NoFinalizingFlag,
-    /// The loser of a head-to-head goes on as if nothing had happened.
+    /// The loser of a head-to-head continues as if nothing had happened.
     NoDiscard,
     /// Sockets without a virtual connection are not closed at the end.
     NoRegistryClose,
@@ -183,8 +183,8 @@ pub(crate) enum SeededDefect {
     /// This process breaks ties with the member of this rank the other way round, and with nobody
     /// else.
     SwappedTieWith(u32),
-    /// The loser of a head-to-head with the member of this rank goes on as if nothing had happened,
-    /// with nobody else.
+    /// The loser of a head-to-head with the member of this rank continues as if nothing had
+    /// happened, with nobody else.
     NoDiscardTo(u32),
     /// A socket on which the other side has ended is not closed.
     KeepsLostSockets,

@@ -95,8 +95,8 @@ pub trait CausalityHooks {
     /// order of messages.
     fn has_chosen(&self) -> bool;
 
-    /// Notes that the rank is about to park although what it waits for is there, and wants to go on
-    /// at once: so it shows in how many places it waits.
+    /// Notes that the rank is about to park although what it waits for is there, and wants to
+    /// continue at once: so it shows in how many places it waits.
     fn defer(&self);
 
     /// Notes that the program reads the time, which stands still.

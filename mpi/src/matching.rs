@@ -35,7 +35,7 @@ const NONE: u32 = u32::MAX;
 pub(crate) struct Matching {
     posted: Posted,
     unexpected: UnexpectedQueue,
-    /// The step in which the latest message has arrived, if somebody wants to know it.
+    /// The step in which the latest message has arrived, if it is recorded.
     pub(crate) arrival: u32,
 }
 

@@ -4,8 +4,8 @@
 use mpi::{Buffer, Comm, Error, Result};
 use testing::ranks::{Order, Outcome, THRESHOLD, pattern, world};
 
-/// Rank 0 sends a message of so many bytes, rank 1 receives it after a while if it is to be
-/// unexpected, or before.
+/// Rank 0 sends a message of the given number of bytes, rank 1 receives it after a while if it is
+/// to be unexpected, or before.
 fn dialogue(length: u64, threshold: u64, unexpected: bool) -> Outcome {
     let program = move |world: Comm| async move {
         if world.rank() == 0 {

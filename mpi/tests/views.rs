@@ -170,7 +170,7 @@ fn packing_and_unpacking_take_time() {
             if world.rank() == 0 {
                 world.send_view(&full, 1, &one, 1, 0).await?;
                 assert_eq!(world.wtime(), 16.0);
-                // The message leaves at 32, and the rank goes on then.
+                // The message leaves at 32, and the rank continues then.
                 let mut request = world.isend_view(&full, 1, &one, 1, 1)?;
                 assert_eq!(world.wtime(), 32.0);
                 request.wait().await?;

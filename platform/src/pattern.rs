@@ -262,9 +262,9 @@ impl HostPattern {
             let found = shared::in_ranges(&[(0, self), (1, other)]).pop();
             return found.map(|(_, _, name)| name);
         }
-        // With different prefixes, the digits at which the longer one goes on are the whole number
-        // of the shorter pattern, because the longer prefix does not end with a digit: at most one
-        // name can be common.
+        // With different prefixes, the digits at which the longer one continues are the whole
+        // number of the shorter pattern, because the longer prefix does not end with a digit: at
+        // most one name can be common.
         let (short, long) = if self.prefix.len() <= other.prefix.len() {
             (self, other)
         } else {

@@ -31,11 +31,11 @@ pub enum Change {
     Bandwidth(LinkId, f64),
     /// A new latency.
     Latency(LinkId, Span),
-    /// A link goes on or off.
+    /// A link is turned on or off.
     Link(LinkId, bool),
     /// A host has this part of its speed from now on; with 0 nothing moves.
     Speed(HostId, f64),
-    /// A host goes on or off.
+    /// A host is turned on or off.
     Host(HostId, bool),
     /// A host goes to another of its power states, by number.
     PowerState(HostId, u32),

@@ -89,7 +89,7 @@ pub fn run_side(case: &Case, side: &Side<'_>, advance: &mut dyn FnMut()) {
     }
 }
 
-/// Lets the other side, and time, go on.
+/// Lets the other side, and time, continue.
 async fn wait_a_little() {
     let mut has_waited = false;
     let wait = std::future::poll_fn(|_| {

@@ -131,7 +131,7 @@ impl Mtu {
         Self::ALL.into_iter().find(|mtu| mtu.code() == code)
     }
 
-    /// The one with so many bytes.
+    /// The one with this many bytes.
     #[must_use]
     pub fn from_bytes(bytes: u32) -> Option<Self> {
         Self::ALL.into_iter().find(|mtu| mtu.bytes() == bytes)

@@ -82,7 +82,7 @@ impl BitOrAssign for Access {
 /// Memory that is given to an adapter to be registered, and that it gives back.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum RegionMemory {
-    /// So many bytes of zeros that the adapter allocates, aligned so that atomics can be used on
+    /// Zeros that the adapter allocates, aligned so that atomics can be used on
     /// them (8 bytes or more).
     Zeroed(u64),
     /// Bytes that the adapter owns until they are taken back. Their first byte has any alignment,

@@ -89,8 +89,8 @@ pub trait Verbs: fmt::Debug {
     /// read](RegionMemory::ReadOnly).
     fn write_mr(&self, region: &MemoryRegion, offset: u64, bytes: &[u8]) -> Result<(), VerbsError>;
 
-    /// Makes a completion queue for at least so many completions. It must never hold more: then it
-    /// is broken, and what uses it. `ibv_create_cq(3)`.
+    /// Makes a completion queue for at least this many completions. It must never hold more: then
+    /// it is broken, and what uses it. `ibv_create_cq(3)`.
     ///
     /// # Errors
     /// If there is no room.

@@ -76,8 +76,8 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// Returns true if something comes back into local memory: a read or an atomic. Only so many of
-    /// them go at once (`max_rd_atomic`).
+    /// Returns true if something comes back into local memory: a read or an atomic. Only this many
+    /// of them go at once (`max_rd_atomic`).
     #[must_use]
     pub const fn returns_data(&self) -> bool {
         matches!(

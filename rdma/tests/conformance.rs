@@ -5,7 +5,7 @@
 use rdma::conformance::{CASES, Case, InMemoryChannel, Side, run_pair};
 use testing::adapter::{Abilities, Network};
 
-/// Steps of the network, of which no case needs nearly so many.
+/// Steps of the network, of which no case needs nearly this many.
 const STEPS_MAX: u32 = 3_000_000;
 
 fn run(case: &Case, seed: u64) {

@@ -85,7 +85,7 @@ fn run(setup: &PairSetup, decisions: &[u8]) -> Result<(), String> {
 }
 
 fn decisions() -> impl Strategy<Value = Vec<u8>> {
-    // Small ones let packets go on.
+    // Small ones let packets continue.
     vec(prop_oneof![3 => 0..4_u8, 1 => any::<u8>()], 0..300)
 }
 

@@ -29,7 +29,7 @@ use real::verbs::LibVerbs;
 
 /// Receives that are always posted.
 const RECEIVES: u64 = 16;
-/// One in so many sends is signalled: not more than the send queue is long.
+/// One in this many sends is signalled: not more than the send queue is long.
 const SIGNAL_EVERY: u64 = 32;
 /// Round trips before the first one that counts.
 const WARM_UP: u64 = 100;

@@ -1,5 +1,5 @@
-//! Ranks that somebody else has started: `srun`, `mpirun`, `mpiexec`. Each finds its number in the
-//! variables that its launcher has set.
+//! Ranks that another launcher has started: `srun`, `mpirun`, `mpiexec`. Each finds its number in
+//! the variables that its launcher has set.
 //!
 //! | launcher | rank | ranks | on this host | job |
 //! |---|---|---|---|---|
@@ -328,7 +328,7 @@ mod tests {
         fs::set_permissions(file.path(), open).unwrap();
         assert!(
             file.read().is_err(),
-            "somebody else may have written or read it"
+            "another user may have written or read it"
         );
         file.remove();
         assert!(file.read().unwrap().is_none());

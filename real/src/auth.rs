@@ -187,7 +187,7 @@ impl Handshake {
         &mut self.input[self.filled..self.awaited]
     }
 
-    /// So many bytes were read into the [space](Self::space).
+    /// Notes the number of bytes that were read into the [space](Self::space).
     ///
     /// # Errors
     /// [`Refused`] if the other side is not one of this run.

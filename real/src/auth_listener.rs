@@ -124,7 +124,7 @@ impl PendingHandshake {
         })
     }
 
-    /// Goes on as far as possible.
+    /// Continues as far as possible.
     pub(super) fn go_on(&mut self) -> Progress {
         match self.try_go_on() {
             Ok(true) => Progress::Known,

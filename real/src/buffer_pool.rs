@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 /// Shorter ones come from memory that the allocator keeps anyway.
 const LENGTH_MIN: usize = 64 * 1024;
 
-/// So many bytes are kept at most.
+/// Maximum number of bytes that are kept.
 const TOTAL_MAX: usize = 64 << 20;
 
 /// Buffers that are kept.
@@ -38,7 +38,7 @@ impl BufferPool {
         self.by_length.entry(length).or_default().push(memory);
     }
 
-    /// Empty memory with room for exactly so many bytes; `None` if there is none, kept or new.
+    /// Empty memory with room for exactly this many bytes; `None` if there is none, kept or new.
     pub(super) fn take(&mut self, length: usize) -> Option<Vec<u8>> {
         if length >= LENGTH_MIN
             && let Some(memory) = self.by_length.get_mut(&length).and_then(Vec::pop)

@@ -20,7 +20,7 @@ use rustix::process::{
     Pid, Signal, WaitId, WaitIdOptions, WaitIdStatus, kill_process_group, waitid,
 };
 
-/// So many of a process's last lines are kept.
+/// Number of last lines of a process that are kept.
 const LAST_LINES: usize = 5;
 
 /// A longer line is broken.

@@ -53,7 +53,7 @@ pub(super) enum ManagerEvent {
     Connected(ConnectionId, TcpStream),
     /// A socket that it wanted could not be opened, and the last reason.
     NotConnected(ConnectionId, io::Error),
-    /// Somebody of the run has connected.
+    /// A process of the run has connected.
     Accepted(TcpStream),
     /// All ranks are here.
     Book(CoordinatorMessage),

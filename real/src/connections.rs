@@ -71,7 +71,7 @@ struct End {
     has_ended: bool,
     /// It is to be closed when everything is written.
     closes: bool,
-    /// Somebody has to look at it.
+    /// The owner has to handle it.
     is_listed: bool,
 }
 
@@ -758,7 +758,7 @@ const fn is_from(source: u32, packet: &Packet) -> bool {
 }
 
 fn tell_broken(local: &Local, peer: Option<u32>, broken: &Broken) {
-    let who = peer.map_or_else(|| "somebody".to_owned(), |rank| format!("rank {rank}"));
+    let who = peer.map_or_else(|| "a process".to_owned(), |rank| format!("rank {rank}"));
     match broken {
         Broken::End => {}
         Broken::Frame(bad) => local.log(mpi::Level::Error, format_args!("from {who}: {bad}")),

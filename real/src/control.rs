@@ -65,7 +65,7 @@ pub struct RankReport {
 }
 
 impl RankReport {
-    /// That of a rank that failed to start, so many seconds after the start.
+    /// That of a rank that failed to start, this many seconds after the start.
     pub(super) fn refusal(time_s: f64, message: String) -> Self {
         let failure = RankFailure {
             message,
@@ -120,7 +120,7 @@ pub(super) enum CoordinatorMessage {
         /// Its rank.
         rank: u32,
     },
-    /// The run ends now, because of somebody else.
+    /// The run ends now, because another rank ended it.
     Stop,
     /// Everybody is over.
     Over,

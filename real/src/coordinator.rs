@@ -72,7 +72,7 @@ pub(super) struct Coordinator {
 }
 
 impl Coordinator {
-    /// Opens the meeting point for so many ranks, which are lost when they do not answer for
+    /// Opens the meeting point for this many ranks, which are lost when they do not answer for
     /// `keepalive_timeout`; it uses all tokens from `first` on.
     ///
     /// # Errors

@@ -25,7 +25,7 @@ pub(super) fn check_launcher(processes: usize, ranks: u32) -> io::Result<()> {
     check(raise(), needed, &format!("the launcher of {ranks} ranks"))
 }
 
-/// Makes sure that a rank may have a connection to each of so many others.
+/// Makes sure that a rank may have a connection to each of this many others.
 ///
 /// # Errors
 /// If it may not.

@@ -40,7 +40,7 @@ fn here() -> usize {
     HERE.with(|here| std::ptr::from_ref(here).addr())
 }
 
-/// Notes that somebody has woken the program.
+/// Notes that the program was woken.
 struct Alarm {
     woken: AtomicBool,
     device: Arc<mio::Waker>,

@@ -22,7 +22,7 @@ pub enum FailurePolicy {
 pub enum LaunchMode {
     /// The launcher starts them.
     Processes(Vec<Start>),
-    /// Somebody else has started so many.
+    /// Another launcher has started this many.
     Elsewhere(u32),
 }
 
@@ -40,7 +40,7 @@ pub struct Start {
 }
 
 impl LaunchMode {
-    /// So many processes of one command on this machine.
+    /// Number of processes of one command on this machine.
     #[must_use]
     pub fn here(command: &[OsString], ranks: u32) -> Self {
         let start = |local_rank| Start {

@@ -32,7 +32,7 @@ use super::{clock, descriptors, keepalive};
 /// Time that others have to say what they know when one rank has failed or is lost.
 const GRACE: Duration = Duration::from_millis(300);
 
-/// Time that the process that was started for a rank may go on when the rank's connection has
+/// Time that the process that was started for a rank may continue when the rank's connection has
 /// broken: one that has died ends at once, but ssh may live on when the machine over there, or the
 /// network to it, does not.
 const AFTERLIFE: Duration = Duration::from_secs(5);
@@ -40,7 +40,7 @@ const AFTERLIFE: Duration = Duration::from_secs(5);
 const SIGNALS: Token = Token(0);
 const PIPES: usize = 1;
 
-/// A run that is going on.
+/// A run that is in progress.
 pub(super) struct Launcher<'a> {
     launch: &'a LaunchOptions,
     begin_ns: u64,
@@ -72,7 +72,7 @@ impl std::fmt::Debug for Launcher<'_> {
 }
 
 /// Runs a program for real; `tell` gets to know what happened when no process is left that was
-/// started here, and before ranks that somebody else has started are told to stop.
+/// started here, and before ranks that another launcher has started are told to stop.
 ///
 /// # Errors
 /// If ranks cannot be started, or nobody can be listened to.
@@ -482,7 +482,7 @@ impl<'a> Launcher<'a> {
     }
 }
 
-/// Until when the process of a rank may go on whose connection has broken then.
+/// Until when the process of a rank may continue whose connection has broken then.
 fn lives_until(lost_ns: u64) -> u64 {
     let span = u64::try_from(AFTERLIFE.as_nanos()).unwrap_or(u64::MAX);
     lost_ns.saturating_add(span)

@@ -22,7 +22,7 @@ use super::frame::{self, Frame, FrameError, FrameHeaderBytes};
 /// So much is read at once while no payload is awaited.
 const READ: usize = 64 * 1024;
 
-/// So many frames are written with one call at most.
+/// Maximum number of frames that are written with one call.
 const BATCH: usize = 16;
 
 /// A frame that is not longer is copied and written in one piece.
@@ -48,7 +48,7 @@ pub(super) enum Broken {
     End,
     /// The peer has written what no peer writes.
     Frame(FrameError),
-    /// There is no memory for a payload of so many bytes.
+    /// There is no memory for a payload of the given number of bytes.
     Memory(u64),
 }
 

@@ -2,9 +2,9 @@
 //! its clock and timers, its computations, its output, and whom to wake.
 //!
 //! A computation of f flop takes f divided by the host's speed that the run was given. It *burns*
-//! that time on its core, where nothing else of the rank goes on meanwhile, as in a program that
-//! calls no library; or it *sleeps*, and messages go on arriving. Several computations are done one
-//! after another.
+//! that time on its core, where nothing else of the rank continues meanwhile, as in a program that
+//! calls no library; or it *sleeps*, and messages continue to arrive. Several computations are done
+//! one after another.
 //!
 //! *Not modelled*: what a computation would take on this machine: the program only says how many
 //! flop it has.
@@ -86,7 +86,7 @@ pub(super) struct Local {
     kept: RefCell<String>,
 }
 
-/// Lines that are kept to be printed later may be so many bytes; more are printed earlier.
+/// Lines that are kept to be printed later may be this many bytes; more are printed earlier.
 const KEPT_MAX: usize = 16 << 20;
 
 impl Local {
@@ -186,12 +186,12 @@ impl Local {
         self.tally.get()
     }
 
-    /// Returns true if it has heard that somebody is lost.
+    /// Returns true if a rank is known to be lost.
     pub(super) const fn knows_of_loss(&self) -> bool {
         self.knows_of_loss.get()
     }
 
-    /// Tells [`Event::Elapsed`] after so many seconds.
+    /// Tells [`Event::Elapsed`] after the given number of seconds.
     pub(super) fn timer(&self, seconds: f64, token: Token) {
         if seconds > 0.0 {
             self.set_timer(
@@ -244,7 +244,7 @@ impl Local {
         None
     }
 
-    /// Whom to wake when the rank goes on.
+    /// Whom to wake when the rank continues.
     pub(super) fn park(&self, waker: &Waker) {
         let mut parked = self.parked.borrow_mut();
         if !parked.iter().any(|other| other.will_wake(waker)) {

@@ -1,4 +1,4 @@
-//! A run whose processes somebody else has started: rank 0 is also where all meet.
+//! A run whose processes another launcher has started: rank 0 is also where all meet.
 
 use std::cell::Cell;
 use std::io::{self, ErrorKind};

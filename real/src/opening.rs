@@ -93,7 +93,7 @@ impl Openings {
         self.attempt(registry, connection)
     }
 
-    /// Goes on with the socket of a token.
+    /// Continues with the socket of a token.
     pub(super) fn handle(
         &mut self,
         registry: &Registry,

@@ -87,7 +87,7 @@ pub struct RealRun {
     pub reports: Vec<Option<RankReport>>,
     /// The host of each rank, as far as it has said so.
     pub hosts: Vec<String>,
-    /// Ranks that died while the others went on.
+    /// Ranks that died while the others continued.
     pub lost: Vec<RealFailure>,
     /// From the start of all ranks to the end of the last one, in seconds.
     pub measured_s: f64,

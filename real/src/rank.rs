@@ -412,7 +412,7 @@ mod tests {
                 arrival: STARTUP,
                 keepalive_timeout: None,
                 until: None,
-                // Nor is it lost to others that could go on.
+                // Nor is it lost to others that could continue.
                 on_loss: FailurePolicy::Notify,
                 stop: Arc::default(),
             };

@@ -2,7 +2,7 @@
 //!
 //! The operating system takes what is written and orders, repeats and limits it. A send is over
 //! when the system has taken its last byte. A rank that waits lets packets move; one that computes
-//! does not, but the system goes on with what it has taken: `progress = "polling"`.
+//! does not, but the system continues with what it has taken: `progress = "polling"`.
 //!
 //! While it waits, a rank *blocks*, which leaves the core to others and costs a wake-up, or it
 //! *spins*, which is faster if each rank has a core.
@@ -51,14 +51,14 @@ pub(super) const ALERT: Token = Token(usize::MAX - 2);
 /// Wakes it at a date.
 const ALARM: Token = Token(usize::MAX);
 
-/// So many sockets are looked at one by one; more of them by asking the system which ones have
-/// something.
+/// Number of sockets that are looked at one by one; more of them by asking the system which ones
+/// have something.
 const LOOKS_MAX: usize = 4;
 
-/// While spinning, the system is asked what happened elsewhere after so many looks.
+/// While spinning, the system is asked what happened elsewhere after this many looks.
 const LOOKS_BETWEEN_POLLS: u32 = 64;
 
-/// While spinning, sockets that carry no packets are looked at after so many looks at what does.
+/// While spinning, sockets that carry no packets are looked at after this many looks at what does.
 const CARRIED_BETWEEN_LOOKS: u32 = 256;
 
 /// A rank that calls without ever waiting looks at its sockets this often.

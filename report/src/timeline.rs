@@ -82,7 +82,7 @@ fn width(text: &str) -> i32 {
     count(text.chars().count()) * LETTER
 }
 
-/// A text that is no longer than so many letters.
+/// A text that is no longer than this many letters.
 fn cut(text: &str, letters: i32) -> String {
     let letters = usize::try_from(letters).unwrap_or(1);
     if text.chars().count() <= letters {

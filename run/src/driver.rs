@@ -284,7 +284,7 @@ fn record(simulation: &mut Simulation, fabric: Option<&Rc<dyn Fabric>>, recordin
 }
 
 /// The parameters of the message layer. A message protocol that is asked for decides both when a
-/// sender goes on and when a message leaves.
+/// sender continues and when a message leaves.
 fn settings(platform: &Platform, options: &Options) -> Settings {
     let network = platform.network();
     let asked = options.protocol.map(MessageProtocol::threshold);

@@ -244,11 +244,11 @@ fn first_tag(text: &str) -> Option<(usize, String)> {
 }
 
 impl RankMap {
-    /// The names of the hosts of so many ranks, by rank; of all that are placed if no number is
+    /// The names of the hosts of this many ranks, by rank; of all that are placed if no number is
     /// given.
     ///
     /// # Errors
-    /// [`MappingError::TooFew`] if it does not place so many.
+    /// [`MappingError::TooFew`] if it does not place this many.
     pub fn names(&self, ranks: Option<u32>) -> Result<Vec<String>, MappingError> {
         let named = self.lines.len();
         let ranks = ranks.unwrap_or_else(|| u32::try_from(named).unwrap_or(u32::MAX));

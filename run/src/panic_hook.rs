@@ -10,7 +10,7 @@ use std::panic;
 use std::sync::Once;
 
 thread_local! {
-    /// `Some` while a run is going on; the place of the latest panic in it.
+    /// `Some` while a run is in progress; the place of the latest panic in it.
     static PLACE: RefCell<Option<Option<String>>> = const { RefCell::new(None) };
     /// Not even with `RUST_BACKTRACE` is anything printed.
     static SILENT: Cell<bool> = const { Cell::new(false) };

@@ -1,9 +1,9 @@
 //! Promise: a rank that asks the same again and again waits until it could be told something else:
 //! no order is lost, every loop that can end does, and one that cannot is a livelock or a deadlock.
 //!
-//! Random programs of ranks that loop over probes, tests and `testany` until so many answers were
+//! Random programs of ranks that loop over probes, tests and `testany` until this many answers were
 //! yes, and of ranks that send to them. There are two judges. One runs every interleaving and uses
-//! no dependency relation. The other has no loops that wait: it asks so many rounds as could
+//! no dependency relation. The other has no loops that wait: it asks this many rounds as could
 //! matter, does something of its own before each, which makes every question a new one, and gives
 //! up after them. Runs in which it has given up too soon do not count: once all others have said
 //! that they send nothing more, it asks a last time.
@@ -51,7 +51,7 @@ enum Question {
 enum Op {
     Send(usize, u32),
     Irecv(From),
-    /// Asks all of these, round by round, until so many answers were yes.
+    /// Asks all of these, round by round, until this many answers were yes.
     Loop(Vec<Question>, usize),
 }
 
@@ -107,7 +107,7 @@ fn program(number: u64) -> Program {
 thread_local! {
     /// Results of each rank in the present run.
     static TOLD: RefCell<Vec<Vec<u64>>> = const { RefCell::new(Vec::new()) };
-    /// True if somebody has given up too soon in it.
+    /// True if a rank has given up too soon in it.
     static PREMATURE: RefCell<bool> = const { RefCell::new(false) };
 }
 
@@ -172,7 +172,7 @@ async fn ask(
     }
 }
 
-/// Asks until so many answers were yes, or there is nothing more to ask; whether it came to that.
+/// Asks until this many answers were yes, or there is nothing more to ask; whether it came to that.
 /// `gives_up`: it asks only as many rounds as can bring something new.
 async fn ask_in_rounds(
     world: &Comm,
@@ -236,7 +236,7 @@ async fn listen(
     for &question in questions {
         answers.insert(ask(world, question, receives, false).await?);
     }
-    // It could go on, or there is nothing left to ask.
+    // It could continue, or there is nothing left to ask.
     if answers.contains(&Some(true)) || !answers.contains(&Some(false)) {
         PREMATURE.set(true);
     }

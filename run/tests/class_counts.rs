@@ -1,5 +1,5 @@
-//! Promise: of rank programs whose numbers of distinguishable orders can be derived, so many are
-//! explored, alone and on several threads, and an interrupted search goes on to the same number.
+//! Promise: of rank programs whose numbers of distinguishable orders can be derived, this many are
+//! explored, alone and on several threads, and an interrupted search continues to the same number.
 
 use std::rc::Rc;
 
@@ -97,7 +97,7 @@ async fn mixed(world: Comm) -> Result<()> {
 
 /// The exchange has one order, the fan-in n!; there is nothing else to tell.
 #[test]
-fn orders_that_nobody_can_tell_do_not_multiply_those_that_somebody_can() {
+fn indistinguishable_orders_do_not_multiply_distinguishable_ones() {
     for (ranks, orders) in [(3, 2), (4, 6), (5, 24)] {
         assert_eq!(
             traces(ranks, MessageProtocol::Eager, mixed),
@@ -172,7 +172,7 @@ fn threads_and_interruptions_change_nothing() {
             ..Options::default()
         };
         let first = searched(1, &bounded, None);
-        let checkpoint = first.checkpoint.expect("it can go on");
+        let checkpoint = first.checkpoint.expect("it can continue");
         let words = checkpoint.words().to_vec();
         let checkpoint = explore::Checkpoint::from_words(words).expect("it is whole");
         let rest = searched(2, &Options::default(), Some(&checkpoint));

@@ -90,7 +90,7 @@ fn checked(mode: MessageProtocol, reduction: Reduction, case: (Between, bool, bo
 }
 
 /// Rank 2 hears of rank 0 first only if the message of rank 0 to rank 1 is buffered, and can then
-/// go on only if that of rank 1 is.
+/// continue only if that of rank 1 is.
 async fn one_of_two(world: Comm) -> Result<()> {
     let mut message = world.buffer(8);
     match world.rank() {

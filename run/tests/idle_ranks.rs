@@ -1,5 +1,5 @@
 //! Promise: ranks that do nothing any more but let time pass are a livelock, by a bound; ranks that
-//! do so for a while and then go on are none.
+//! do so for a while and then continue are none.
 
 use std::rc::Rc;
 

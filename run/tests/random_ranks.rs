@@ -308,6 +308,7 @@ fn a_simulated_run_is_taken_again() {
         }
     }
     assert!(deadlocks > 50, "{deadlocks} deadlocks");
-    // Of 600: a receive that its rank gives up has met a message that came before the rank went on.
+    // Of 600: a receive that its rank gives up has met a message that came before the rank
+    // continued.
     assert!(refused < 20, "{refused} refused");
 }

@@ -154,7 +154,7 @@ impl Limits {
     }
 
     /// Returns the number of unreported credits from which on they are returned by a packet of
-    /// their own instead of piggybacked: half of the window, but never so many that the peer is
+    /// their own instead of piggybacked: half of the window, but never as many that the peer is
     /// left with too few credits to continue.
     #[must_use]
     pub fn report_threshold(&self) -> u32 {

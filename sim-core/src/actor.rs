@@ -1,8 +1,8 @@
 //! Actors: the handle through which a program reaches the simulation.
 //!
 //! An actor is a future; `me` is the handle that it gets. The same type names other actors. A new
-//! actor runs up to its first operation before anybody else goes on; that operation takes its turn
-//! behind what was runnable before.
+//! actor runs up to its first operation before anybody else continues; that operation takes its
+//! turn behind what was runnable before.
 
 use std::fmt;
 use std::future::Future;
@@ -204,7 +204,7 @@ impl Actor {
     }
 
     /// Ends the actor: its destructors run, and what it asked for is withdrawn, before anybody else
-    /// goes on. An actor may end itself; it does not return from that.
+    /// continues. An actor may end itself; it does not return from that.
     #[inline]
     #[track_caller]
     pub fn kill(&self) -> Operation<'_, ()> {

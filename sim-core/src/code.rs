@@ -19,7 +19,7 @@ impl Class {
     /// Only the loop lets them happen: they are never enabled when they are issued.
     pub(crate) const LATER: u16 = 1 << 0;
     /// The issuing actor takes its turn behind those that became runnable before it: at a barrier
-    /// all go on in the order of their arrival, the last one too.
+    /// all continue in the order of their arrival, the last one too.
     pub(crate) const QUEUED: u16 = 1 << 1;
     /// The issuing actor must not run on in the same poll, because it may have stopped itself.
     pub(crate) const PAUSED: u16 = 1 << 2;

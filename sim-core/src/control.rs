@@ -2,7 +2,7 @@
 //!
 //! The kernel knows no network: a link is a number that the resource gives to a name, and a change
 //! of it is handed on as it is. A change is a transition, because others can observe it; what fails
-//! by it ends at this instant, before the actor goes on.
+//! by it ends at this instant, before the actor continues.
 //!
 //! *Not modelled*: notifications of changes. An actor sees a link that went off by what fails on
 //! it, or by asking.
@@ -25,7 +25,7 @@ pub enum Control {
         /// The number of the power state, from 0.
         state: u32,
     },
-    /// A link goes on or off.
+    /// A link is turned on or off.
     Link {
         /// The link, by the number that the resource gave.
         link: u32,
@@ -163,8 +163,8 @@ impl Actor {
         })
     }
 
-    /// Lets a host go to the power state number `state`: what runs on it goes on with the speed of
-    /// that state. A host that has no such state ends the run.
+    /// Lets a host go to the power state number `state`: what runs on it continues with the speed
+    /// of that state. A host that has no such state ends the run.
     #[track_caller]
     pub fn set_pstate(&self, host: HostId, state: u32) -> Operation<'_, ()> {
         operation(&self.kernel, Control::PowerState { host, state })
@@ -271,8 +271,8 @@ impl Link {
         operation(&self.kernel, Control::Bandwidth { link, bytes_per_s })
     }
 
-    /// Gives it another latency. A transfer that is paying its latency already goes on with the old
-    /// one.
+    /// Gives it another latency. A transfer that is paying its latency already continues with the
+    /// old one.
     #[track_caller]
     pub fn set_latency(&self, latency: Span) -> Operation<'_, ()> {
         let link = self.link;

@@ -61,7 +61,7 @@ impl Kernel {
         self.set_timer(date, crate::kernel::DEVICE_TARGET | token);
     }
 
-    /// Lets an actor that is parked for the device go on. Does nothing if it is not parked.
+    /// Lets an actor that is parked for the device continue. Does nothing if it is not parked.
     #[inline]
     pub fn wake_actor(&mut self, actor: ActorId) {
         self.progress += 1;
@@ -74,7 +74,7 @@ impl Kernel {
         }
     }
 
-    /// Asks for a call of [`Device::progress`] at this date, before any actor goes on.
+    /// Asks for a call of [`Device::progress`] at this date, before any actor continues.
     #[inline]
     pub const fn request_progress(&mut self) {
         self.progress += 1;
@@ -134,7 +134,7 @@ impl Kernel {
         self.stop.get_or_insert(Stop::BadInput(message));
     }
 
-    /// Ends the run as a failure of an actor. Nobody else goes on at this date.
+    /// Ends the run as a failure of an actor. Nobody else continues at this date.
     pub fn fail_actor(&mut self, actor: ActorId, message: String) {
         self.fail(actor.0, message, false);
     }

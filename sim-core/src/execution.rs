@@ -58,7 +58,7 @@ impl Execution<'_> {
         self
     }
 
-    /// At most so many flop/s, all threads together. As many as the cores give, if this is not
+    /// At most this many flop/s, all threads together. As many as the cores give, if this is not
     /// called.
     ///
     /// # Panics

@@ -107,8 +107,8 @@ pub trait ExplorableDevice: Device {
         Ok(())
     }
 
-    /// Returns true if the end of the run says nothing, because other runs go on where this one has
-    /// stopped an actor.
+    /// Returns true if the end of the run says nothing, because other runs continue where this one
+    /// has stopped an actor.
     fn is_covered(&self) -> bool {
         false
     }

@@ -2,7 +2,7 @@
 //!
 //! An invariant is looked at whenever an actor has gone as far as it can, up to its next operation
 //! or its end, from the moment on at which it was stated. One that does not hold is a failure of
-//! that actor, which ends a run. Under an explorer, where the others go on, each invariant is
+//! that actor, which ends a run. Under an explorer, where the others continue, each invariant is
 //! violated once per run.
 //!
 //! An actor runs from one operation to the next in one step: a violation that begins and ends

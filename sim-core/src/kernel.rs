@@ -121,7 +121,7 @@ pub struct Kernel {
     /// The actor whose transition is being executed.
     pub(crate) acting: u32,
     pub(crate) actors: Vec<ActorRecord>,
-    /// Actors that may be able to go on, in the order in which they became so.
+    /// Actors that may be able to continue, in the order in which they became so.
     pub(crate) ready: VecDeque<u32>,
     /// Actors that have been created, or resumed after they suspended themselves: they go first, up
     /// to their next operation.
@@ -199,7 +199,7 @@ pub struct Kernel {
     pub(crate) timeouts: bool,
     /// The time limits that are up only when nothing else can happen, under an explorer.
     pub(crate) limits: limits::Limits,
-    /// True if work is on its way, under an explorer, until somebody sees that it is over.
+    /// True if work is on its way, under an explorer, until an actor observes its end.
     pub(crate) transfers_last: bool,
     /// The invariants, if there are any.
     pub(crate) watch: Option<Box<crate::invariant::Watch>>,
@@ -365,8 +365,8 @@ impl Kernel {
             .expect("the kernel is alive while it is used")
     }
 
-    /// Stops an actor that has an answer: another one ends or stops before it goes on. Returns the
-    /// ticket.
+    /// Stops an actor that has an answer: another one ends or stops before it continues. Returns
+    /// the ticket.
     #[cold]
     #[inline(never)]
     fn pause(

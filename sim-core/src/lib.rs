@@ -30,7 +30,7 @@
 //!   come to its next operation, which it then does. The new actor's first operation takes its turn
 //!   behind what is runnable then.
 //! * Queues are first in, first out: mutexes, semaphores, condition variables, mailboxes. The
-//!   actors at a barrier go on in the order of their arrival.
+//!   actors at a barrier continue in the order of their arrival.
 //! * A sleep of no time lets everything that is due at this date go first.
 //! * The ends that a fluid model reports at one date happen in the order of the activities'
 //!   numbers.

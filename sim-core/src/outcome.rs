@@ -14,7 +14,7 @@ use crate::{ActorId, Digest, Schedule, Time};
 pub enum Outcome {
     /// Every actor that is not a daemon has ended.
     Finished,
-    /// Actors are left that can never go on.
+    /// Actors are left that can never continue.
     Deadlock(WaitGraph),
     /// An actor panicked or returned an error.
     Failed(Failure),
@@ -49,7 +49,7 @@ pub enum Limit {
     /// The memory of the machine: an allocation of this number of bytes failed. Said by whoever
     /// noticed it.
     Memory(u64),
-    /// Number of times that actors went on at one date, under a limit of simulated time that a
+    /// Number of times that actors continued at one date, under a limit of simulated time that a
     /// clock which stands still never reaches.
     Standstill(u64),
 }
@@ -84,7 +84,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// An actor that cannot go on.
+/// An actor that cannot continue.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Blocked {
     /// The actor.

@@ -145,7 +145,7 @@ pub trait Resource {
     /// The kernel alternates the two, also when several actors wait for the activity.
     fn suspend(&mut self, activity: ActivityId, now: Time);
 
-    /// Lets `activity` go on after [`Resource::suspend`].
+    /// Lets `activity` continue after [`Resource::suspend`].
     fn resume(&mut self, activity: ActivityId, now: Time);
 
     /// Changes a running activity.
@@ -174,8 +174,8 @@ pub trait Resource {
     }
 
     /// Returns true if nothing runs, and what changes up to `date` has all changed before since
-    /// `since`: then nobody who has waited since then will ever go on. A model whose hosts switch
-    /// by themselves must say so in the end, or a deadlock is never found.
+    /// `since`: then nobody who has waited since then will ever continue. A model whose hosts
+    /// switch by themselves must say so in the end, or a deadlock is never found.
     fn only_repeats(&self, since: Time, date: Time) -> bool {
         let _ = (since, date);
         false
@@ -238,8 +238,8 @@ pub trait Resource {
         None
     }
 
-    /// Appends the hosts that went on (`true`) or off since the last call, in the order in which
-    /// they did: by [`Resource::switch_host`] or by themselves.
+    /// Appends the hosts that were turned on (`true`) or off since the last call, in the order in
+    /// which they did: by [`Resource::switch_host`] or by themselves.
     fn take_switched(&mut self, switched: &mut Vec<(HostId, bool)>) {
         let _ = switched;
     }

@@ -119,7 +119,7 @@ impl ActorResult for <fn() -> ! as Returns>::Output {
 const POLLS_BETWEEN_LOOKS: u32 = 4096;
 
 /// Number of polls at one date after which a run with a limit of simulated time ends, and as many
-/// more for each actor. Our choice: seconds of real time, and beyond what programs do that go on
+/// more for each actor. Our choice: seconds of real time, and beyond what programs do that continue
 /// afterwards. Fewer in the tests of this crate.
 const STANDSTILL: (u64, u64) = (if cfg!(test) { 1 << 15 } else { 1 << 24 }, 1 << 10);
 

@@ -184,13 +184,13 @@ fn a_creation_that_is_dropped_creates_nobody() {
             inner.add("it ran");
             drop(destructor);
         }));
-        // What the program of the child owns is dropped before anybody goes on.
+        // What the program of the child owns is dropped before anybody continues.
         me.sleep(secs(1.0)).await;
-        seen.add("root goes on");
+        seen.add("root continues");
     });
     let report = simulation.run();
     assert_eq!(report.outcome, Outcome::Finished);
-    assert_eq!(log.take(), ["dropped", "root goes on"]);
+    assert_eq!(log.take(), ["dropped", "root continues"]);
 }
 
 #[test]

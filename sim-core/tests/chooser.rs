@@ -117,7 +117,7 @@ fn a_schedule_can_be_written_down_and_read_back() {
 
 #[test]
 fn an_impossible_step_stops_the_replay() {
-    // The third actor, whose get is posted first, cannot go on to wait: nothing has been put.
+    // The third actor, whose get is posted first, cannot continue to wait: nothing has been put.
     for text in ["3;3", "9", "1/1", ""] {
         let schedule: Schedule = text.parse().unwrap();
         let report = chosen(two_puts(), Replay::new(schedule));
@@ -239,7 +239,7 @@ fn what_stops_an_actor_stops_it_under_a_chooser_too() {
         let mut simulation = Simulation::with_constant_model(1);
         simulation.spawn("kills itself", 0, |me| async move {
             me.kill().await;
-            panic!("it went on");
+            panic!("it continued");
         });
         let suspended = simulation.spawn("suspends itself", 0, |me| async move {
             me.suspend().await;

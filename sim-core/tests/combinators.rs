@@ -81,8 +81,8 @@ fn the_dropped_loser_withdraws_its_request() {
 
 #[test]
 fn a_loser_that_had_won_gives_back_what_it_got() {
-    // Both branches can go on at 1 s. The first to be polled wins, the other has its answer or not:
-    // in any case the mutex and the unit are free afterwards.
+    // Both branches can continue at 1 s. The first to be polled wins, the other has its answer or
+    // not: in any case the mutex and the unit are free afterwards.
     let mut simulation = Simulation::with_constant_model(1);
     let (mutex, semaphore) = (simulation.new_mutex(), simulation.new_semaphore(1));
     let (held, taken) = (mutex.clone(), semaphore.clone());

@@ -45,7 +45,7 @@ fn a_get_leaves_the_mailbox() {
         (
             |_| async move { drop(mailbox.get().await) },
             |me: Actor| async move {
-                // A put does not meet the dead: it stays until somebody gets it.
+                // A put does not meet the dead: it stays until an actor gets it.
                 let put = other.put_async(7, 1.0).await;
                 assert!(other.probe().await);
                 assert_eq!(other.get().await.unwrap().word(), Some(7));
@@ -111,7 +111,7 @@ fn a_semaphore_forgets_a_request_and_passes_on_a_granted_unit() {
             },
         )
     });
-    // Granted at 0 and killed before it went on: the unit goes to the next in the queue.
+    // Granted at 0 and killed before it continued: the unit goes to the next in the queue.
     let mut simulation = Simulation::with_constant_model(1);
     let semaphore = simulation.new_semaphore(0);
     let (first, second) = (semaphore.clone(), semaphore.clone());
@@ -207,7 +207,7 @@ fn an_actor_may_kill_itself_and_does_not_return_from_that() {
     let mut simulation = Simulation::with_constant_model(1);
     simulation.spawn("actor", 0, |me| async move {
         me.kill().await;
-        never("a dead actor does not go on");
+        never("a dead actor does not continue");
     });
     assert_eq!(simulation.run().outcome, Outcome::Finished);
 }

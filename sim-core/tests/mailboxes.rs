@@ -20,7 +20,7 @@ const LATENCY: f64 = 1e-6;
 
 #[test]
 fn a_put_and_a_get_meet_whoever_comes_first() {
-    // The data travel when both are there, at 1 s; both sides go on at 1 s + 1 µs.
+    // The data travel when both are there, at 1 s; both sides continue at 1 s + 1 µs.
     for (put_at, get_at) in [(0.0, 1.0), (1.0, 0.0)] {
         let mut simulation = Simulation::with_constant_model(2);
         let mailbox = simulation.new_mailbox();

@@ -39,7 +39,7 @@ fn a_panic_is_told_with_actor_host_and_date() {
         failure.to_string(),
         "bob on host host-1 panicked at 1.5 s: out of coffee"
     );
-    // Another simulation goes on.
+    // Another simulation continues.
     assert_eq!(other.run().outcome, Outcome::Finished);
 }
 

@@ -1,4 +1,4 @@
-//! A suspended actor does not go on before it is resumed; computations stop, dates do not.
+//! A suspended actor does not continue before it is resumed; computations stop, dates do not.
 
 mod common;
 
@@ -73,7 +73,7 @@ fn a_suspended_actor_does_not_wake() {
         puts.put(1, 1.0).await.unwrap();
         me.sleep_until(Time::from_secs(2.0)).await;
         held.unlock().await;
-        // The suspended actor owns it already: the queue goes on without it.
+        // The suspended actor owns it already: the queue continues without it.
         assert!(!held.try_lock().await);
         me.sleep_until(Time::from_secs(5.0)).await;
         getter.resume().await;
@@ -105,8 +105,8 @@ fn suspending_twice_is_suspending_once() {
 
 #[test]
 fn a_computation_that_two_wait_for_stops_and_goes_on_once() {
-    // Both waiters are suspended from 0.5 on. Resuming one of them, at 1, lets it go on: 0.5 s are
-    // left.
+    // Both waiters are suspended from 0.5 on. Resuming one of them, at 1, lets it continue: 0.5 s
+    // are left.
     let mut simulation = Simulation::with_constant_model(1);
     let shared = Log::new();
     let give = shared.clone();

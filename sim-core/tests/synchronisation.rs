@@ -11,9 +11,9 @@ use sim_core::{Actor, Mutex, Outcome, Simulation, Time, TimedOut};
 #[test]
 fn dates_and_order_of_simgrid() {
     // O21. Actors come at 0.3 (a0), 0.2 (a1), 0.1 (a2) and hold the mutex for 1 s: a2 until 1.1, a1
-    // 2.1, a0 3.1. All meet at a barrier at 3.1, and go on as they came. Two units of a semaphore
-    // are held for 1 s: a2 and a1 until 4.1, a0 until 5.1. All wait 2 s for a condition that nobody
-    // signals: until 6.1, 6.1 and 7.1.
+    // 2.1, a0 3.1. All meet at a barrier at 3.1, and continue as they came. Two units of a
+    // semaphore are held for 1 s: a2 and a1 until 4.1, a0 until 5.1. All wait 2 s for a condition
+    // that nobody signals: until 6.1, 6.1 and 7.1.
     let mut simulation = Simulation::with_constant_model(1);
     let (mutex, barrier) = (simulation.new_mutex(), simulation.new_barrier(3));
     let (semaphore, condvar) = (simulation.new_semaphore(2), simulation.new_condvar());

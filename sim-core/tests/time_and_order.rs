@@ -130,10 +130,10 @@ fn a_new_actor_runs_up_to_its_first_operation_before_others_go_on() {
         me.spawn("child", HostId(0), |me| async move {
             child.add("child begins");
             me.yield_now().await;
-            child.add("child goes on");
+            child.add("child continues");
         })
         .await;
-        root.add("root goes on");
+        root.add("root continues");
         // A step that is possible at once: it is still root's turn after it.
         me.random(2).await;
         root.add("root after its next step");
@@ -141,18 +141,18 @@ fn a_new_actor_runs_up_to_its_first_operation_before_others_go_on() {
     simulation.spawn("other", 0, |me| async move {
         other.add("other begins");
         me.yield_now().await;
-        other.add("other goes on");
+        other.add("other continues");
     });
     assert_eq!(simulation.run().outcome, Outcome::Finished);
     assert_eq!(
         log.take(),
         [
             "other begins",
-            "root goes on",
+            "root continues",
             "child begins",
             "root after its next step",
-            "other goes on",
-            "child goes on",
+            "other continues",
+            "child continues",
         ]
     );
 }

@@ -2,8 +2,8 @@
 //!
 //! The standard library aborts the process when memory that a program cannot do without is refused,
 //! and tells nobody before. With what is remembered here, the guard can tell such an end from any
-//! other. A program that handles the refusal (`try_reserve`) goes on as before; if it aborts later
-//! for another reason, that is taken for the end of memory.
+//! other. A program that handles the refusal (`try_reserve`) continues as before; if it aborts
+//! later for another reason, that is taken for the end of memory.
 
 #![expect(
     unsafe_code,

@@ -36,11 +36,11 @@ use crate::guard::{self, Guard, Misdeed, Watched};
 use crate::memory::{self, Estimate};
 use crate::{entry, status};
 
-/// So many steps are executed at most to know whether a correct run was still possible at one
+/// Maximum number of steps that are executed to know if a correct run was still possible at one
 /// place.
 const CRITICAL_BUDGET: u64 = 50_000;
 
-/// So many steps are executed at most to look for a shorter way to a finding.
+/// Maximum number of steps that are executed to look for a shorter way to a finding.
 const SHORTER_BUDGET: u64 = 100_000;
 
 /// A finding, followed once more.

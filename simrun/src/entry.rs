@@ -380,7 +380,7 @@ impl Start {
 pub fn watch_signals() -> io::Result<Arc<AtomicBool>> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     let stop = Arc::new(AtomicBool::new(false));
-    // Under nohup, the loss of the terminal goes on being ignored.
+    // Under nohup, the loss of the terminal continues to be ignored.
     let lost = (!is_ignored(SIGHUP)).then_some(SIGHUP);
     for signal in [SIGINT, SIGTERM].into_iter().chain(lost) {
         let status = i32::from(status::INTERRUPTED);

@@ -101,7 +101,7 @@ static CURRENT: Mutex<Option<Arc<State>>> = Mutex::new(None);
 
 /// A thread can act on [`IS_OUT_OF_MEMORY`].
 static IS_ON_GUARD: AtomicBool = AtomicBool::new(false);
-/// The program cannot go on for want of memory.
+/// The program cannot continue for want of memory.
 static IS_OUT_OF_MEMORY: AtomicBool = AtomicBool::new(false);
 
 static THREADS: AtomicU32 = AtomicU32::new(1);

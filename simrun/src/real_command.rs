@@ -288,7 +288,7 @@ pub fn ended(rank: u32, finished: io::Result<bool>) -> ExitCode {
     }
 }
 
-/// A rank that somebody else has started, as srun and mpirun do.
+/// A rank that another launcher has started, as srun and mpirun do.
 fn be_placed(
     name: &str,
     program: &dyn Program,

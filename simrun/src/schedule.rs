@@ -207,7 +207,7 @@ fn check_end(outcome: &Outcome, followed: &Followed) -> Result<(), String> {
         Some(End::Finished | End::Leftovers) => "finished",
         Some(End::Deadlock | End::Livelock | End::Spinning) => "deadlocked",
         Some(End::Failed) => "failed",
-        _ => "goes on",
+        _ => "continues",
     };
     if expected == found {
         return Ok(());

@@ -290,7 +290,7 @@ impl Net {
         true
     }
 
-    /// Goes on to the next timeout.
+    /// Continues to the next timeout.
     fn pass_time(&mut self) -> bool {
         let adapters = self.adapters.iter();
         let next = adapters

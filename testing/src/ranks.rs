@@ -30,8 +30,8 @@ pub enum Order {
     Posted,
     /// At random, from a seed.
     Seeded(u64),
-    /// Pairs (from, to) in this order; pairs that are not in the list any more go on in the order
-    /// of posting.
+    /// Pairs (from, to) in this order; pairs that are not in the list any more continue in the
+    /// order of posting.
     Script(VecDeque<(u32, u32)>),
     /// The candidates with these numbers, then always the first; how many candidates there were is
     /// noted.
@@ -484,7 +484,7 @@ impl World {
         self
     }
 
-    /// Runs the program at every rank until all have ended or none can go on.
+    /// Runs the program at every rank until all have ended or none can continue.
     pub fn run<F, Fut>(self, program: F) -> Outcome
     where
         F: Fn(Comm) -> Fut,

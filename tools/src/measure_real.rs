@@ -58,7 +58,7 @@ pub(crate) fn be_rank(command: &MeasureCommand, network: Network) -> ExitCode {
     )
 }
 
-/// One rank that somebody else has started, as srun and mpirun do. Rank 0 writes the samples.
+/// One rank that another launcher has started, as srun and mpirun do. Rank 0 writes the samples.
 pub(crate) fn be_placed(command: &MeasureCommand, network: Network, place: &Place) -> ExitCode {
     if place.size < 2 {
         return status::refuse("at least 2 ranks are required");

@@ -11,7 +11,7 @@ use crate::quantile::quantile;
 
 /// The fewest errors of a decade.
 const DECADE_MIN: usize = 20;
-/// So many times the largest size, nothing is predicted any more.
+/// Multiple of the largest size from which on nothing is predicted any more.
 pub(crate) const FARTHEST: u64 = 4;
 
 /// Errors of a model at sizes that it had not seen.

@@ -108,7 +108,7 @@ pub enum FitError {
     BadTime(u64, f64),
     /// The same size twice.
     Twice(u64),
-    /// No cut into so many segments obeys the rules.
+    /// No cut into this many segments obeys the rules.
     Impossible(usize),
 }
 

@@ -1,7 +1,7 @@
 //! Log-log interpolation of the points: no model at all, against which a model has to prove itself.
 //!
 //! Between neighbouring points ln T is linear in ln s; 0 bytes count as half a byte. Outside the
-//! points the nearest one's time per byte or time is kept, as ln T goes on with the last slope.
+//! points the nearest one's time per byte or time is kept, as ln T continues with the last slope.
 
 use crate::point::{Point, bytes};
 

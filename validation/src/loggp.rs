@@ -29,7 +29,7 @@ pub struct LogGp {
     pub gap_per_byte_s: f64,
     /// O: per byte at the processor.
     pub overhead_per_byte_s: f64,
-    /// S: messages of so many bytes and more go by rendezvous.
+    /// S: messages of the given number of bytes and more go by rendezvous.
     pub threshold: u64,
     /// By how much the overheads had to be scaled down: measured / used.
     pub scaled: f64,

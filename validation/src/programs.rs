@@ -40,7 +40,7 @@ impl Program {
         }
     }
 
-    /// Simulates a program on the platform that `platform` writes for so many hosts.
+    /// Simulates a program on the platform that `platform` writes for this many hosts.
     ///
     /// # Errors
     /// [`SimulationFailed`] if that is no platform, or the run does not finish.

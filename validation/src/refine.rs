@@ -96,7 +96,7 @@ impl AdaptiveSampling {
     }
 
     /// Takes a time that was measured in the gap: the size belongs to the nearer line, and the
-    /// search goes on in the half where the lines change.
+    /// search continues in the half where the lines change.
     pub fn tell(&mut self, point: Point) {
         let Some(gap) = self.gaps.last_mut() else {
             return;

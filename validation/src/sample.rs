@@ -13,7 +13,7 @@ pub enum Kernel {
     PingPong,
     /// The same while all other ranks of the job poll.
     PingPongOccupied,
-    /// From the first of so many sends, back to back, to the one empty answer.
+    /// From the first of this many sends, back to back, to the one empty answer.
     Stream(u32),
     /// The same with a pause between the sends, which is taken off: what the sends themselves cost,
     /// by difference.
@@ -26,14 +26,14 @@ pub enum Kernel {
     Receive,
     /// Inside a blocking send whose receive is posted late.
     Late,
-    /// From the first of so many empty requests, each to another rank, to the last of their
+    /// From the first of this many empty requests, each to another rank, to the last of their
     /// messages.
     Incast(u32),
-    /// From the first of so many messages, each to another rank, to the last empty answer.
+    /// From the first of this many messages, each to another rank, to the last empty answer.
     Outcast(u32),
     /// An exchange: both ranks send and receive at once.
     Exchange,
-    /// A token round so many ranks, from rank 0 back to it: the program that is predicted from
+    /// A token round this many ranks, from rank 0 back to it: the program that is predicted from
     /// ping-pongs.
     Ring(u32),
     /// A copy in memory.
@@ -53,7 +53,7 @@ const NAMES: [(&str, Kernel); 9] = [
     ("prtt1", Kernel::Stream(1)),
 ];
 
-/// A kernel of so many messages or ranks.
+/// A kernel of this many messages or ranks.
 type Counted = fn(u32) -> Kernel;
 
 /// Kernels of several messages or ranks, whose names end with how many.

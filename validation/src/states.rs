@@ -32,8 +32,8 @@ const PIECE_MIN: usize = 5;
 const PENALTY: f64 = 24.0;
 /// Levels closer than this are one state.
 const SAME: f64 = 0.10;
-/// With so many blocks a size has met the machine at every speed that it has often: at one that it
-/// has for a third of the time with 98 %.
+/// With this many blocks a size has met the machine at every speed that it has often: at one that
+/// it has for a third of the time with 98 %.
 const MANY: f64 = 10.0;
 /// From the median absolute deviation of normal noise to its standard deviation.
 const MAD: f64 = 1.4826;

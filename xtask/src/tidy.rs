@@ -12,6 +12,7 @@ mod headers;
 mod linked;
 mod names;
 mod openings;
+mod phrases;
 mod ratchet;
 mod repository;
 mod reused;
@@ -71,6 +72,7 @@ const CHECKS: &[Check] = &[
     ratcheted("columns", columns::find),
     ratcheted("names", names::find),
     ratcheted("openings", openings::find),
+    strict("phrases", phrases::find),
 ];
 
 /// Findings of one check that are shown.

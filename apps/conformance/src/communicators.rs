@@ -42,7 +42,7 @@ pub(crate) async fn communicators(world: &Comm) -> Result<()> {
     twin.free().await
 }
 
-/// When somebody leaves a barrier, what everybody sent before it has a receive that can be met, and
+/// When a rank leaves a barrier, what all ranks sent before it has a receive that can be met, and
 /// nobody is more than one barrier ahead.
 pub(crate) async fn collectives(world: &Comm) -> Result<()> {
     let (rank, size) = (world.rank(), world.size());

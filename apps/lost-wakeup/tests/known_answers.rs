@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// The exit status, the orders in which all end, and those in which somebody sleeps for ever.
+/// The exit status, the orders in which all end, and those in which an actor waits for ever.
 fn check(arguments: &str) -> (Option<i32>, Value) {
     testing::apps::check(env!("CARGO_BIN_EXE_lost-wakeup"), arguments)
 }

@@ -45,7 +45,7 @@ struct Args {
     /// Iterations per size.
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
     iterations: u32,
-    /// Ask for so many bytes inline.
+    /// Ask for this many bytes inline.
     #[arg(long, default_value_t = 188)]
     inline: u32,
     /// The number of times to send again what was not acknowledged, 0 to 7.

@@ -33,7 +33,7 @@ const OUR_SECONDS: f64 = 2.0;
 /// The same where flows are many: going over from the fill to single events takes half a second
 /// there, which a simulation of some length pays once.
 const OUR_SECONDS_MANY: f64 = 8.0;
-/// So many are many.
+/// Number of flows from which on a platform counts as large.
 const MANY: u32 = 30_000;
 /// User seconds after which a churn of SimGrid's ends, after the fill.
 const THEIR_SECONDS: f64 = 4.0;

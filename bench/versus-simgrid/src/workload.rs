@@ -33,7 +33,7 @@ pub(crate) enum Side {
     None,
     /// Runs this program of actors.
     Actors(&'static str),
-    /// Runs this MPI program on so many ranks, with so many rounds.
+    /// Runs this MPI program on this many ranks, with this many rounds.
     Smpi(&'static str, u64),
 }
 
@@ -70,7 +70,7 @@ pub(crate) enum Goal {
     AtLeast(f64),
     /// None: the figure is told.
     None,
-    /// Our figure is so many times better than SimGrid's.
+    /// Our figure is this many times better than SimGrid's.
     Times(f64),
 }
 

@@ -14,7 +14,7 @@ fn completions_know_commands_and_options() {
         let ran = simrun(&format!("completions {shell}"));
         assert_eq!((ran.status, ran.stderr.as_str()), (0, ""), "{shell}");
         assert!(ran.stdout.starts_with(begin), "{shell}: {}", ran.stdout);
-        for word in ["calibrate", "rerun", "send-mode"] {
+        for word in ["calibrate", "rerun", "protocol"] {
             assert!(ran.stdout.contains(word), "{shell}: {word}");
         }
     }

@@ -259,7 +259,7 @@ fn verbs_that_are_not_there_are_named() {
     }
 }
 
-/// Two processes that somebody has started as ranks, as mpirun does.
+/// Two processes that a launcher has started as ranks, as mpirun does.
 fn placed(folder: &Folder, line: &str) -> Vec<Output> {
     let start = |rank: u32| {
         let mut command = command(SIMRUN);
@@ -419,7 +419,7 @@ fn on_one_processor(line: &str) -> Output {
     run(command.args(line.split_whitespace()))
 }
 
-/// A short real measurement that is started by `start` and may take so many seconds, calibrated.
+/// A short real measurement that is started by `start` and may take this many seconds, calibrated.
 /// Its sockets do not pace what they send, whatever others of this machine do. Asserts what holds
 /// on any machine, and returns the figures.
 fn really_measured(folder: &Folder, start: fn(&str) -> Output, seconds: u32) -> Value {

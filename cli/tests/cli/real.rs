@@ -135,7 +135,7 @@ fn bad_usage_is_refused_before_anything_starts() {
     }
 }
 
-/// A run that goes on for ever, when its first line has come; its ranks' process numbers.
+/// A run that continues for ever, when its first line has come; its ranks' process numbers.
 fn forever(options: &str) -> (Child, Vec<u32>) {
     let line = format!("real {options} {} -- --case forever", program("cases"));
     let mut child = command(SIMRUN)
@@ -180,7 +180,7 @@ pub(crate) fn kill(signal: &str, pid: u32) {
 pub(crate) fn all_gone(pids: &[u32]) {
     let lives = |pid: &&u32| {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        // A zombie is gone but for somebody who asks.
+        // A zombie has ended, and remains until its parent waits for it.
         !stat.is_empty() && !stat.contains(") Z ")
     };
     for _ in 0..500 {

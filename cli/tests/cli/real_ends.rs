@@ -89,7 +89,7 @@ fn children_that_the_launcher_had_before_are_left_alone() {
     kill("-KILL", pid);
 }
 
-/// The ranks of an allocation that goes on for ever, when all are there.
+/// The ranks of an allocation that continues for ever, when all are there.
 fn allocation(folder: &Folder, size: u32) -> Vec<Child> {
     let meeting = folder.path("meeting");
     let start = |rank: u32| {
@@ -151,7 +151,7 @@ fn ranks_that_are_told_to_stop_leave_the_word_to_rank_0() {
     assert_eq!(all[1].stderr, "", "{all:?}");
 }
 
-/// `simrun real` with at most so many descriptors.
+/// `simrun real` with at most this many descriptors.
 fn with_descriptors(limit: u64, options: &str) -> Output {
     let cases = program("cases");
     let line = format!("ulimit -n {limit}; exec {SIMRUN} real {options} {cases} -- --case hosts");

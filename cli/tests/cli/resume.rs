@@ -1,4 +1,4 @@
-//! Promise: a search that was interrupted goes on where it was, and comes to the same counts,
+//! Promise: a search that was interrupted continues where it was, and comes to the same counts,
 //! findings and warnings.
 
 use std::process::{Command, Stdio};

@@ -28,7 +28,7 @@ enum Case {
     Livelock,
     /// Yields for ever, while others have work to do.
     Spinning,
-    /// So many users of a mutex: N! orders, for a long search.
+    /// The number N of users of a mutex: N! orders, for a long search.
     Users,
     /// Draws for ever: no run ends.
     Endless,

@@ -70,7 +70,7 @@ fn writers_and_readers_of_mutexes() {
     check(programs::writers_and_readers(5), 120 * 32, 0);
 }
 
-/// Sums over all ways to choose a place in each of so many rounds. In every round the one who
+/// Sums over all ways to choose a place in each of this many rounds. In every round the one who
 /// chooses comes before the first number of a count, and then finds the last number of the round
 /// before, or after any of them. A place that was chosen c times has c + 1 orders, for the one who
 /// owns it and comes once.
@@ -102,7 +102,7 @@ fn a_dispatcher() {
 }
 
 /// Published: 160 and 3700, without the numbers of places and of looks. Three looks at 3 and at 8
-/// places have so many.
+/// places have this many.
 #[test]
 fn places_that_are_poked() {
     check_by_sleep_sets(|| programs::poke(2, 2), chosen(2, 1..2, 2), 0);
@@ -113,7 +113,7 @@ fn places_that_are_poked() {
 }
 
 /// Published: 60 for 5 workers, without the number of times, and said to be for 2 producers. Three
-/// producers who do everything once have so many. Two who do it twice have 423: both numbers are
+/// producers who do everything once have this many. Two who do it twice have 423: both numbers are
 /// those of an enumeration that places the locks of one mutex after another, and uses no dependency
 /// relation.
 #[test]

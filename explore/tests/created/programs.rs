@@ -35,7 +35,7 @@ async fn lock_and_unlock(mutexes: &[&Mutex]) {
     }
 }
 
-/// A barber who sleeps while nobody is there, and so many customers, as many of whom as there are
+/// A barber who sleeps while nobody is there, and this many customers, as many of whom as there are
 /// chairs may be in the waiting room. Unless they `leave_chairs`, a customer who is called keeps
 /// its place there: the room is full in the end.
 pub(crate) fn barber(customers: usize, chairs: u32, leave_chairs: bool) -> Stepper {
@@ -82,8 +82,8 @@ async fn cuts_hair(pillow: Semaphore, belt: Semaphore, all_done: Rc<Cell<bool>>)
     }
 }
 
-/// So many actors say that they are there, and wait one after the other, with a mutex, for main to
-/// let as many go on.
+/// Actors say that they are there, and wait one after the other, with a mutex, for main to
+/// let as many continue.
 pub(crate) fn roll_call(actors: usize) -> Stepper {
     Stepper::on_one_host(move |simulation| {
         let mutex = simulation.new_mutex();
@@ -111,7 +111,7 @@ pub(crate) fn roll_call(actors: usize) -> Stepper {
     })
 }
 
-/// One writer for each of so many mutexes, and one reader for each, which has another mutex
+/// One writer for each of this many mutexes, and one reader for each, which has another mutex
 /// meanwhile, the same for all readers. Nobody is joined.
 pub(crate) fn writers_and_readers(number: usize) -> Stepper {
     Stepper::on_one_host(move |simulation| {
@@ -156,7 +156,7 @@ impl Guarded {
     }
 }
 
-/// Servers look once whether they have a request. For each of so many requests an actor counts
+/// Servers look once whether they have a request. For each of this many requests an actor counts
 /// through all servers while main takes the one that is counted at that moment.
 pub(crate) fn dispatcher(servers: usize, requests: usize) -> Stepper {
     Stepper::on_one_host(move |simulation| {
@@ -183,9 +183,9 @@ pub(crate) fn dispatcher(servers: usize, requests: usize) -> Stepper {
     })
 }
 
-/// Writers mark so many places, each under its mutex. So many times one actor points at every place
-/// but the first, one after the other, while another one looks at the place that is pointed at
-/// then.
+/// Writers mark this many places, each under its mutex. As many times one actor points at every
+/// place but the first, one after the other, while another one looks at the place that is pointed
+/// at then.
 pub(crate) fn poke(places: usize, looks: usize) -> Stepper {
     Stepper::on_one_host(move |simulation| {
         let mutexes: Vec<Mutex> = (0..places).map(|_| simulation.new_mutex()).collect();

@@ -2,7 +2,7 @@
 
 use sim_core::Stepper;
 
-/// So many actors lock and unlock one mutex.
+/// Actors lock and unlock one mutex.
 pub(crate) fn mutex_users(users: u32) -> Stepper {
     Stepper::on_one_host(move |simulation| {
         let mutex = simulation.new_mutex();
@@ -131,7 +131,7 @@ pub(crate) fn producers_consumers(
     })
 }
 
-/// So many actors meet at a barrier, `rounds` times.
+/// Actors meet at a barrier, `rounds` times.
 pub(crate) fn barrier(actors: u32, rounds: u32) -> Stepper {
     Stepper::on_one_host(move |simulation| {
         let barrier = simulation.new_barrier(actors);

@@ -47,7 +47,7 @@ pub(super) struct DynamicState {
     pub(super) timetable: ProfileSchedule,
     /// Activities that have failed and are not yet reported.
     pub(super) failed: Vec<u32>,
-    /// Hosts that went on or off and are not yet reported.
+    /// Hosts that were turned on or off and are not yet reported.
     pub(super) switched: Vec<(HostId, bool)>,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Each link draws from a random stream of its own, and always the same number of times per
 //! packet: faults of one link, or another probability, do not change the draws of the rest.
-//! A corrupted packet goes on to its host, which finds its check sequence wrong; a switch that
+//! A corrupted packet continues to its host, which finds its check sequence wrong; a switch that
 //! stores packets before it forwards them drops it. *Not modelled*: a cut-through switch that drops
 //! a corrupted packet because it had to wait; faults of flow-control packets.
 

@@ -119,7 +119,7 @@ impl SharedPool {
 pub enum PauseChange {
     /// The sender must stop: XOFF.
     Pause,
-    /// The sender may go on: XON.
+    /// The sender may continue: XON.
     Resume,
 }
 

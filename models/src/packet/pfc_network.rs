@@ -251,7 +251,7 @@ impl PacketNetwork {
             .push(Event::new(time, link.0, EventKind::Pause, subject));
     }
 
-    /// Makes the sender of a link stop or go on.
+    /// Makes the sender of a link stop or continue.
     pub(super) fn apply_pause(&mut self, link: PacketLinkId, subject: u32, now: u64) {
         let (is_pause, vl) = (subject >> 8 == 1, subject & 0xff);
         let at = self.port(link);

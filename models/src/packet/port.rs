@@ -198,7 +198,7 @@ impl Port {
         packet
     }
 
-    /// Notes that an input has sent on a lane; arbitration goes on behind it.
+    /// Notes that an input has sent on a lane; arbitration continues behind it.
     pub(super) fn note_winner(&mut self, vl: u8, input: u32) {
         self.last_vl = vl;
         self.lanes[usize::from(vl)].last_input = input;

@@ -40,10 +40,10 @@ pub trait World {
     /// The time in seconds since an arbitrary moment, the same for all ranks.
     fn now(&self) -> f64;
 
-    /// Lets [`elapsed`](Self::elapsed) tell the token after so many seconds.
+    /// Lets [`elapsed`](Self::elapsed) tell the token after the given number of seconds.
     fn timer(&self, seconds: f64, token: Token);
 
-    /// The same after so many flop on this rank's host.
+    /// The same after this many flop on this rank's host.
     fn compute(&self, flops: f64, token: Token);
 
     /// The next timer or computation that is over.

@@ -111,9 +111,9 @@ pub struct Ranks {
     pub settings: Settings,
     pub options: Options,
     pub abilities: Abilities,
-    /// This rank's adapter goes off after so many steps.
+    /// This rank's adapter goes off after this many steps.
     pub off: Option<(u32, u64)>,
-    /// This rank's adapter tells something after so many steps.
+    /// This rank's adapter tells something after this many steps.
     pub tells: Option<(u32, u64, Tells)>,
 }
 

@@ -53,7 +53,7 @@ impl Buffer {
         self.length == u64::MAX
     }
 
-    /// An empty buffer of so many bytes, real if this one is.
+    /// An empty buffer of the given number of bytes, real if this one is.
     pub(crate) fn of_kind(&self, length: u64) -> Self {
         if self.is_phantom() {
             Self::phantom(length)

@@ -481,7 +481,7 @@ impl Comm {
             let attempt = move |process: &Process, engine: &mut ProtocolEngine| {
                 seen = seen.or_else(|| engine.probe(&pattern));
                 let status = seen?;
-                // Other messages may arrive before the program goes on.
+                // Other messages may arrive before the program continues.
                 let may_go_on =
                     pattern.source.is_some() || exploration::may_look(process.channel());
                 may_go_on.then_some(status)
@@ -529,7 +529,7 @@ impl Comm {
         }
     }
 
-    /// Sleeps for so many seconds; messages go on arriving.
+    /// Sleeps for this many seconds; messages continue to arrive.
     ///
     /// # Panics
     /// If `seconds` is negative or not a number.
@@ -564,7 +564,7 @@ impl Comm {
         })
     }
 
-    /// Computes so many flop on the rank's host; messages go on arriving.
+    /// Computes this many flop on the rank's host; messages continue to arrive.
     ///
     /// # Panics
     /// If `flops` is negative or not finite.

@@ -27,7 +27,7 @@ pub struct Datatype {
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Layout {
-    /// So many bytes from the beginning on.
+    /// A prefix of the given length in bytes.
     Dense,
     /// `count` times `length` items that follow each other, every `stride` bytes.
     Blocks {
@@ -52,7 +52,7 @@ fn reach(start: u64, count: u64, item: &Datatype) -> Option<u64> {
 }
 
 impl Datatype {
-    /// So many bytes in a row: `MPI_BYTE`, several times.
+    /// Contiguous bytes: `MPI_BYTE`, several times.
     #[must_use]
     pub const fn bytes(size: u64) -> Self {
         Self {

@@ -24,8 +24,8 @@ pub enum ForwardBuffering {
     Receiver,
     /// In packet buffers of the send: every part is copied into one and needs a free one.
     Sender,
-    /// In a buffer of so many bytes, at least a packet: while it is full, the source does not get
-    /// its credits back, so a slow destination holds the source up.
+    /// In a buffer of the given number of bytes, at least a packet: while it is full, the source
+    /// does not get its credits back, so a slow destination holds the source up.
     Segment(u64),
     /// In temporary memory, from which they are copied into packet buffers and, in the end, into
     /// the buffer of the call.

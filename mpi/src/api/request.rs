@@ -1,9 +1,9 @@
 //! Requests: handles of operations in progress, and the ways to wait for them.
 //!
 //! A request owns the buffer of its operation until the operation is over; waiting gives the buffer
-//! back. Dropping a request means `MPI_Request_free`: a send goes on to its end, a receive that no
-//! message has met is withdrawn. A model checker tells requests that are dropped without a call of
-//! [`Request::free`], and receives that are given up with their messages.
+//! back. Dropping a request means `MPI_Request_free`: a send continues to its end, a receive that
+//! no message has met is withdrawn. A model checker tells requests that are dropped without a call
+//! of [`Request::free`], and receives that are given up with their messages.
 //!
 //! A persistent request keeps a share of its buffer. Completing it makes it inactive, and it can be
 //! started again.
@@ -148,7 +148,7 @@ impl Request {
     /// `MPI_Cancel`. The request must be completed as ever; [`Status::cancelled`] then says which
     /// of the two came first. A message that has been announced is asked back from the receiver,
     /// which takes as long as two control messages, and has to be running still. An eager send that
-    /// is over, or a receive that a message has met, goes on to its normal end.
+    /// is over, or a receive that a message has met, continues to its normal end.
     pub fn cancel(&mut self) {
         if let Some(token) = self.token {
             self.process
@@ -339,8 +339,8 @@ pub fn waitall(requests: &mut [Request]) -> WaitAll<'_> {
 #[derive(Debug)]
 pub struct WaitAll<'a> {
     requests: &'a mut [Request],
-    /// So many of the first ones are known to be over, so that all polls together look at each
-    /// once.
+    /// Number of leading requests that are known to be complete, so that all polls together look at
+    /// each once.
     over: usize,
     location: &'static Location<'static>,
 }

@@ -186,7 +186,7 @@ impl Connector {
         }
     }
 
-    /// Goes on with finalize when nothing is outstanding.
+    /// Continues with finalize when nothing is outstanding.
     pub(super) fn check_finalized(&mut self) {
         if self.phase == Phase::Finalizing && self.busy == 0 {
             debug_assert_eq!(self.outstanding, 0, "what is outstanding is busy");

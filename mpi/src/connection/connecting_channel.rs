@@ -14,7 +14,7 @@
 //! * *Finalize* ([`Channel::close`]) runs the close protocol on all connections; requests that come
 //!   later are refused.
 //! * *Loss*: what is sent to a lost rank and what is received from it by its name fails with
-//!   [`Error::Connection`](crate::Error::Connection). A receive from any source goes on to wait.
+//!   [`Error::Connection`](crate::Error::Connection). A receive from any source continues to wait.
 //!
 //! *Not modelled*: the processor time of handshakes is not taken from the program; they are handled
 //! one after another beside it (`sockets`). A rank that is not connected to a lost one learns of

@@ -83,7 +83,7 @@ impl Connector {
             && connection.outbox.is_empty()
     }
 
-    /// Closes all connections that have been idle for so many seconds.
+    /// Closes all connections that have been idle for this many seconds.
     pub fn close_idle(&mut self, now: f64, seconds: f64) {
         self.close_unreferenced(now, now - seconds);
     }

@@ -137,9 +137,7 @@ impl Connector {
 
     fn start_connect(&mut self, id: ConnectionId) {
         let connection = self.connection(id);
-        let peer = connection
-            .peer
-            .expect("a connection is opened for somebody");
+        let peer = connection.peer.expect("a connection is opened for a peer");
         let card = match (peer, &connection.port) {
             (_, Some((_, address))) => Some(address.clone()),
             (Peer::Member { group, rank }, None) => {
@@ -262,7 +260,7 @@ impl Connector {
         self.tell(Output::PortAccepted { port, peer });
     }
 
-    /// A name for somebody behind a port.
+    /// A name for a process behind a port.
     pub(super) fn next_temporary(&mut self) -> Peer {
         self.temporaries += 1;
         Peer::Temporary(self.temporaries)
@@ -272,7 +270,7 @@ impl Connector {
         let peer = self
             .connection(id)
             .peer
-            .expect("a request was accepted from somebody");
+            .expect("a request was accepted from a peer");
         let own = self.vc(peer).connection.take();
         let is_forgotten = match self.defect() {
             SeededDefect::NoDiscard => true,
@@ -293,7 +291,7 @@ impl Connector {
         let peer = self
             .connection(id)
             .peer
-            .expect("a request was accepted from somebody");
+            .expect("a request was accepted from a peer");
         if let Some(old) = self.vc(peer).connection {
             // It is closing. That is the end of it for the virtual connection.
             self.leave(old);
@@ -359,7 +357,7 @@ impl Connector {
             self.vc_event(peer, VcEvent::Terminated, Failure::PeerLost);
             self.is_closed(peer);
         } else {
-            // A discarded one: what waited for it may go on.
+            // A discarded one: what waited for it may continue.
             self.try_close(peer);
         }
     }

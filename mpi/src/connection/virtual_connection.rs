@@ -64,7 +64,7 @@ pub const fn channel(state: State, connection: Option<socket::State>) -> Channel
 /// Event on a virtual connection.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Event {
-    /// Somebody sends, or the peer's request was accepted.
+    /// The program sends, or the peer's request was accepted.
     Use,
     /// We close: it is not needed any more and everything is written.
     WeClose,

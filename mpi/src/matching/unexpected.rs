@@ -12,7 +12,7 @@ use crate::{Buffer, Envelope, Pattern, Status};
 pub(crate) struct UnexpectedMessage {
     pub(crate) envelope: Envelope,
     pub(crate) content: UnexpectedContent,
-    /// The step in which it has arrived, if somebody wants to know it.
+    /// The step in which it has arrived, if it is recorded.
     pub(crate) arrival: u32,
 }
 

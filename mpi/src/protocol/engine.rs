@@ -111,7 +111,7 @@ pub(crate) enum State {
         length: u64,
         buffer: Buffer,
         detached: bool,
-        /// So many bytes are there, if the message comes in several packets.
+        /// Number of bytes that have arrived, if the message comes in several packets.
         arrived: u64,
     },
     /// A message that arrives or has arrived before its receive.

@@ -40,10 +40,10 @@ pub(crate) enum FlowAction {
     Finished(Token),
     /// The eager message of an operation goes by rendezvous.
     Converted(Token),
-    /// Let so many seconds pass in which the packets for a peer are packed; then
+    /// Let this many seconds pass in which the packets for a peer are packed; then
     /// [`FlowControl::packed`].
     Pack { peer: u32, seconds: f64 },
-    /// So many bytes of a message that is being forwarded have been posted.
+    /// This number of bytes of a message that is being forwarded has been posted.
     Forwarded { operation: Token, bytes: u64 },
 }
 
@@ -188,7 +188,7 @@ impl FlowControl {
         self.run(peer, now);
     }
 
-    /// A packet has left for good: what it held is free, and whoever waits for that goes on.
+    /// A packet has left for good: what it held is free, and whoever waits for that continues.
     pub(crate) fn left(&mut self, slot: Slot, now: f64) {
         self.shared.under_way -= 1;
         match slot.hold {
@@ -254,7 +254,7 @@ impl FlowControl {
         self.run(peer, now);
     }
 
-    /// Lets those go on that wait for buffers.
+    /// Lets those continue that wait for buffers.
     fn serve(&mut self, now: f64) {
         for _ in 0..self.line.len() {
             if self.shared.buffers == Some(0) {
@@ -267,7 +267,7 @@ impl FlowControl {
         }
     }
 
-    /// Lets the machines of a connection go on as far as they can.
+    /// Lets the machines of a connection continue as far as they can.
     fn run(&mut self, peer: u32, now: f64) {
         // What is sent takes along what there is to tell the peer.
         self.run_send(peer, now);

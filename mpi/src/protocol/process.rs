@@ -302,7 +302,7 @@ impl Process {
     }
 
     /// Handles `first`, and then the events of the channel, while the rank is parked. Returns true
-    /// if the rank can go on now.
+    /// if the rank can continue now.
     ///
     /// A driver of the channel calls it, or wakes the rank, which then does the same.
     #[must_use]
@@ -420,8 +420,8 @@ impl Process {
         self.channel.connected()
     }
 
-    /// Waits for the sends that still go on: what every rank does after its program has returned.
-    /// Messages that have been detached and that nobody receives do not keep a run going.
+    /// Waits for the sends that still continue: what every rank does after its program has
+    /// returned. Messages that have been detached and that nobody receives do not keep a run going.
     pub fn finalize(self: &Rc<Self>) -> impl Future<Output = ()> + 'static {
         let process = Rc::clone(self);
         let location = Location::caller();

@@ -37,12 +37,12 @@ pub(crate) enum Waits {
     Probe(Pattern),
     /// The same, by asking again and again.
     Iprobe(Pattern),
-    /// The sends that were still going on when the program returned.
+    /// The sends that were still in progress when the program returned.
     Finalize,
 }
 
 impl Waits {
-    /// Returns true if the wait may be over after some events, at whose beginning so many
+    /// Returns true if the wait may be over after some events, at whose beginning this many
     /// operations had `ended`.
     pub(crate) fn may_end(self, engine: &ProtocolEngine, ended: u64) -> bool {
         // With limits, a rank may have something to do besides what it waits for.

@@ -12,7 +12,7 @@
 //! A transfer crosses the limiter of each node and router on its way; that of the router before a
 //! blue link comes after that link in the list, as in SimGrid.
 //!
-//! SimGrid 4.1 loses its chassis after the last green link: it goes on from the first chassis, so
+//! SimGrid 4.1 loses its chassis after the last green link: it continues from the first chassis, so
 //! that routes are not connected ([`Dragonfly::compat`]).
 //!
 //! Source: Faanes et al., "Cray Cascade: a scalable HPC system based on a Dragonfly network", 2012.

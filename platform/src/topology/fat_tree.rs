@@ -11,8 +11,8 @@
 //!
 //! A transfer crosses the limiter of each node on its way.
 //!
-//! SimGrid 4.1 goes on counting cables from the level above where there are parallel ones, so that
-//! the source no longer chooses alone ([`FatTree::compat`]).
+//! SimGrid 4.1 continues counting cables from the level above where there are parallel ones, so
+//! that the source no longer chooses alone ([`FatTree::compat`]).
 //!
 //! Source: Zahavi, "D-Mod-K routing providing non-blocking traffic for shift permutations on real
 //! life fat trees", 2010.

@@ -62,7 +62,8 @@ pub struct Deviations {
     pub late_receives_stay: bool,
     /// While a send queue drains nothing is sent again, so that what is under way may never end.
     pub draining_stops_retries: bool,
-    /// After a send queue was drained, what waits in it goes on only when something else is posted.
+    /// After a send queue was drained, what waits in it continues only when something else is
+    /// posted.
     pub drained_queues_need_a_push: bool,
 }
 

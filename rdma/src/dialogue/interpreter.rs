@@ -62,7 +62,7 @@ const POLL_INTERVAL: u64 = 2_000_000_000;
 /// Packets that are dropped after a dialogue at most: more than the requests of a case can bring.
 const LEFT_OVER_MAX: usize = 1000;
 
-/// The end of a dialogue that does not go on.
+/// The end of a dialogue that does not continue.
 enum Stop {
     Mismatch(Mismatch),
     /// The device cannot be used.

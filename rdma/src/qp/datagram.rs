@@ -3,7 +3,7 @@
 //!
 //! A datagram arrives behind 40 bytes of its receive that belong to the global route header, and
 //! is dropped if its Q_Key is another one, or no receive is posted. A send that fails locally moves
-//! the queue pair to SQE: later sends are flushed, and receives go on.
+//! the queue pair to SQE: later sends are flushed, and receives continue.
 //!
 //! *Not modelled*: the content of the 40 bytes, which a program needs to answer over a router; they
 //! are left as they are. Multicast, the counter of Q_Key violations, and the delay from a post to

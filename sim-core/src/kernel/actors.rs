@@ -461,7 +461,7 @@ impl Kernel {
     }
 
     /// Stops an actor, and the work of its own that it waits for, until [`Kernel::wake_up`]. Its
-    /// timers go on; what they end is seen when it is resumed.
+    /// timers continue; what they end is seen when it is resumed.
     pub(crate) fn suspend(&mut self, actor: u32) {
         let record = &mut self.actors[actor as usize];
         if record.suspended || record.dead {

@@ -1,5 +1,5 @@
-//! Barriers: the last of a fixed number of actors to arrive lets all of them go on, in the order of
-//! arrival.
+//! Barriers: the last of a fixed number of actors to arrive lets all of them continue, in the order
+//! of arrival.
 //!
 //! A barrier can be used again: arrivals count for the round in which they come.
 

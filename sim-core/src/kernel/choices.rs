@@ -94,7 +94,7 @@ impl Kernel {
         all
     }
 
-    /// Executes a decision of the chooser. True if the actor goes on; it is then the current one.
+    /// Executes a decision of the chooser. True if the actor continues; it is then the current one.
     ///
     /// # Panics
     /// If the decision is not among the candidates: the chooser is broken.

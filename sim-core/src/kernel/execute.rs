@@ -251,7 +251,7 @@ impl Kernel {
                 _,
             ) => self.release_activity(activity),
             (Transition::AsyncReceive { .. }, Answer::Number(comm)) => self.drop_handle(comm),
-            // A detached send has no handle and goes on.
+            // A detached send has no handle and continues.
             (Transition::AsyncSend { .. }, Answer::Number(comm))
                 if !self.activities.get(comm).detached =>
             {

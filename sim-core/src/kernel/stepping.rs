@@ -1,8 +1,8 @@
 //! Steps for an explorer: which ones are possible, what they touch, and beginning anew.
 //!
 //! An explorer takes the same transitions, through the same functions, as a run. Three things
-//! differ. It asks whether *one* actor can go on, instead of keeping a queue of those that can. A
-//! test that is repeated in vain waits until something has changed that it depends on, instead of
+//! differ. It asks whether *one* actor can continue, instead of keeping a queue of those that can.
+//! A test that is repeated in vain waits until something has changed that it depends on, instead of
 //! anything at all, so that steps of others that have nothing to do with it do not enable it. And a
 //! kernel begins anew without giving its memory back.
 

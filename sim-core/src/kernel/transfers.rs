@@ -1,7 +1,7 @@
 //! Work on its way, under an explorer.
 //!
 //! Where no time passes, the records of the kernel call work ended as soon as it begins. It is
-//! *over* from the step on that shows it to somebody: a wait, or a test that says yes. Until then
+//! *over* from the step on that shows it to an actor: a wait, or a test that says yes. Until then
 //! it is on its way, and what meets it may come before or after its end: each is a branch of the
 //! step.
 //!

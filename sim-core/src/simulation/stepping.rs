@@ -1,9 +1,9 @@
 //! A simulation that an explorer drives, one step at a time, and begins anew as often as it likes.
 //!
-//! Time stands still. A *step* executes one transition of one actor and lets that actor go on up to
-//! its next operation, together with the actors that it has created. Nothing else moves, so a run
-//! is its list of steps: taking the same steps again gives the same run, if the program keeps to
-//! the contract (no time, no randomness of its own, no memory shared between actors).
+//! Time stands still. A *step* executes one transition of one actor and lets that actor continue up
+//! to its next operation, together with the actors that it has created. Nothing else moves, so a
+//! run is its list of steps: taking the same steps again gives the same run, if the program keeps
+//! to the contract (no time, no randomness of its own, no memory shared between actors).
 //!
 //! An actor that fails ends alone, so that what the others could still do is explored as well; the
 //! failures of a run are kept in order.
@@ -17,7 +17,7 @@
 //! decides.
 //!
 //! Work takes time that the explorer does not know: what has begun is on its way until a step shows
-//! somebody that it is over. A test, a wait for any, a cancellation, a time limit, a host or a link
+//! an actor that it is over. A test, a wait for any, a cancellation, a time limit, a host or a link
 //! that goes off may come before or after its end. With [instant
 //! transfers](Stepper::use_instant_transfers) a communication is over when both sides have posted
 //! it.
@@ -480,8 +480,8 @@ impl Stepper {
         Some(scan || self.device.is_some() || kernel.needs_looking_after())
     }
 
-    /// Lets those go on that have nothing to choose: new actors, and those that were stopped with
-    /// an answer.
+    /// Lets those continue that have nothing to choose: new actors, and those that were stopped
+    /// with an answer.
     fn settle(&mut self) {
         loop {
             self.simulation.poll_device();

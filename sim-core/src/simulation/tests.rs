@@ -3,7 +3,7 @@
 use super::*;
 use crate::Span;
 
-/// A run up to 1 s of an actor that goes on for ever at the date 0, and of one that locks and
+/// A run up to 1 s of an actor that continues for ever at the date 0, and of one that locks and
 /// unlocks a mutex.
 fn up_to_one_second(sleeps: bool) -> Report {
     let mut simulation = Simulation::with_constant_model(1);

@@ -28,7 +28,7 @@ impl<T> Clone for Log<T> {
     }
 }
 
-/// A span of so many seconds.
+/// A span of this many seconds.
 pub(crate) fn secs(seconds: f64) -> Span {
     Span::from_secs(seconds)
 }

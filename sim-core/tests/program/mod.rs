@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use sim_core::{Activity, Actor, Barrier, Condvar, HostId, Mailbox, Mutex, Semaphore};
 use sim_core::{Simulation, Span};
 
-/// So many cases, the same ones in every run.
+/// Number of cases, the same ones in every run.
 pub(crate) fn cases(cases: u32) -> ProptestConfig {
     ProptestConfig {
         cases,

@@ -19,10 +19,10 @@ use super::{Found, Subject};
 /// The sends of the searches that follow, in their order.
 const MODES: [MessageProtocol; 2] = [MessageProtocol::Rendezvous, MessageProtocol::Mixed];
 
-/// Without a number of steps that was asked for, a search takes at most so many times the steps of
-/// the first one...
+/// Without a number of steps that was asked for, a search takes at most this many times the steps
+/// of the first one...
 const FACTOR: u64 = 10;
-/// ... but so many in any case.
+/// ... but this many in any case.
 const STEPS_MIN: u64 = 1_000_000;
 
 /// One of these searches.
@@ -66,7 +66,7 @@ fn with_sends<'a>(subject: &Subject<'a>, mode: MessageProtocol) -> Subject<'a> {
 }
 
 /// Carries the searches out that follow the first one, until one finds something. `kept` is where
-/// they were interrupted, and `parts` takes where they can go on.
+/// they were interrupted, and `parts` takes where they can continue.
 pub(super) fn follow(
     subject: &Subject<'_>,
     first: &Report,

@@ -1,4 +1,4 @@
-//! The file in which an interrupted search is kept, and from which it goes on.
+//! The file in which an interrupted search is kept, and from which it continues.
 //!
 //! It names the program, its arguments, the options that matter, and the revision and the
 //! executable that made it, and carries a checksum: whatever does not fit is refused, with what is

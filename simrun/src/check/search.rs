@@ -20,7 +20,7 @@ use super::{Found, Subject, Warning, json, print, slices, text};
 use crate::args::Format;
 use crate::{progress, status};
 
-/// So many different findings are shown.
+/// Maximum number of different findings that are shown.
 const SHOWN_MAX: usize = 5;
 
 /// Results of a search.
@@ -163,7 +163,7 @@ fn opened(part: Option<Part>) -> (Option<Checkpoint>, QueueNumbers) {
     }
 }
 
-/// Where a search can go on another time, or that it is over.
+/// Where a search can continue another time, or that it is over.
 fn part_of(report: &Report, numbers: QueueNumbers) -> Option<Part> {
     let checkpoint = report.checkpoint.as_ref().or(report.over.as_ref())?.clone();
     Some(Part {
@@ -228,14 +228,15 @@ fn guarded(search: impl FnOnce() -> Report) -> Result<Report, ExitCode> {
     searched.map_err(|panic| broken_search(&*panic))
 }
 
-/// The searches that have ended, each with where it can go on, and the file in which they are kept.
+/// The searches that have ended, each with where it can continue, and the file in which they are
+/// kept.
 pub(super) struct Parts<'a> {
     file: Option<SearchFile<'a>>,
     over: Vec<Part>,
 }
 
 impl Parts<'_> {
-    /// Keeps a search that goes on. It is worth more than its file, which may be written another
+    /// Keeps a search that continues. It is worth more than its file, which may be written another
     /// time: an error is a warning.
     fn keep(&self, checkpoint: &Checkpoint, numbers: &QueueNumbers) {
         if let Some(file) = &self.file

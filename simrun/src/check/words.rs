@@ -39,7 +39,7 @@ pub(super) const fn operation(step: &FindingStep) -> &'static str {
         StepKind::CondvarWait => "wake up",
         StepKind::CondvarSignal => "signal",
         StepKind::CondvarBroadcast => "broadcast",
-        StepKind::Device => "go on",
+        StepKind::Device => "continue",
         StepKind::Choose if step.branch == 0 => "buffered",
         StepKind::Choose => "not buffered",
         StepKind::SwitchHost => "switch host",

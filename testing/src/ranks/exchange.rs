@@ -91,8 +91,8 @@ pub const FEW: Limits = Limits {
     ..Limits::NONE
 };
 
-/// All orders of delivery of a run of two ranks, the first so many: what `check` says of each, and
-/// how many there were.
+/// All orders of delivery of a run of two ranks, the first this many: what `check` says of each,
+/// and how many there were.
 pub fn every_order(
     limits: &Limits,
     lengths: &[u64],
@@ -134,8 +134,8 @@ pub fn scarce() -> impl Iterator<Item = Limits> {
     })
 }
 
-/// Parameters of a race: a send in this mode of so many bytes is cancelled after a while, and its
-/// receive is posted after a while.
+/// Parameters of a race: a send in this mode of the given number of bytes is cancelled after a
+/// while, and its receive is posted after a while.
 #[derive(Clone, Copy, Debug)]
 pub struct Race {
     pub mode: SendMode,
@@ -191,8 +191,8 @@ pub async fn race(world: Comm, race: Race, tag: u32) -> Result<bool> {
     Ok(cancelled)
 }
 
-/// A message of so many bytes from rank 0 by way of the ranks in between to the last one; each
-/// forwards as it is told.
+/// A message of the given number of bytes from rank 0 by way of the ranks in between to the last
+/// one; each forwards as it is told.
 pub async fn relay(world: Comm, length: u64, placement: ForwardBuffering, tag: u32) -> Result<()> {
     let (rank, last) = (world.rank(), world.size() - 1);
     let content = pattern(length, 9);

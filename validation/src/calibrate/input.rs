@@ -17,7 +17,7 @@ use crate::states::States;
 use crate::warning::{Code, Warning};
 use crate::warnings;
 
-/// At most so many samples are kept for pictures.
+/// At most this many samples are kept for pictures.
 const SHOWN: usize = 6000;
 
 /// Input of a fit.

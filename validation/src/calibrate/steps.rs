@@ -160,7 +160,7 @@ fn held_back(
     (bands, predictions(&hidden, model).collect())
 }
 
-/// Returns the predictions of the platform, written for so many hosts, for the programs that were
+/// Returns the predictions of the platform, written for this many hosts, for the programs that were
 /// measured.
 fn programs(
     measured: Measured,

@@ -35,8 +35,8 @@ const LATE_REPETITIONS: u32 = 5;
 const LATE_MIN_S: f64 = 5e-3;
 /// The part of the time after which no pass begins, so that refinement has some.
 const PASSES_PART: f64 = 0.85;
-/// So many times the time limit after the warm-up, even the first pass ends: everything is measured
-/// once, if there is any way to.
+/// Multiple of the time limit, after the warm-up, at which even the first pass ends: everything is
+/// measured once, if there is any way to.
 const FIRST_PASS: f64 = 4.0;
 /// Cost of a block besides its samples, in seconds: telling the others.
 const BLOCK_S: f64 = 50e-6;

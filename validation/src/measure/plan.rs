@@ -17,7 +17,7 @@ use sim_core::Stream;
 use crate::point::bytes;
 use crate::sample::{Kernel, Set};
 
-/// Of so many training sizes one is measured with the kernels other than the ping-pong.
+/// Of this many training sizes one is measured with the kernels other than the ping-pong.
 const OTHERS: usize = 3;
 /// Bytes of the two reference blocks.
 pub(crate) const REFERENCE_BYTES: [u64; 2] = [64, 65_536];
@@ -104,7 +104,7 @@ pub struct MeasureOptions {
     pub repetitions: Option<u32>,
     /// A size is done when half its 95 % interval is at most this part of its time.
     pub target: f64,
-    /// After so many seconds it ends.
+    /// After this many seconds it ends.
     pub time_limit_s: f64,
     /// Kernels besides ping-pongs.
     pub kernels: KernelSelection,
@@ -168,7 +168,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The plan for so many ranks.
+    /// The plan for this many ranks.
     #[must_use]
     pub fn new(options: &MeasureOptions, ranks: u32) -> Self {
         let mut training: BTreeSet<u64> = drawn(

@@ -21,7 +21,7 @@ use super::session::Session;
 use crate::sample::Kernel;
 use crate::self_check::SimulationFailed;
 
-/// One simulated session on a platform with so many ranks, one per host. There is no noise, so a
+/// One simulated session on a platform with this many ranks, one per host. There is no noise, so a
 /// few samples of each size are enough.
 ///
 /// # Errors
@@ -55,7 +55,7 @@ pub fn measure_simulated(
 }
 
 /// Returns the times of each kernel at each size on a platform, in seconds: one repetition each,
-/// with so many ranks, one on each host. `mode` overrides the eager threshold.
+/// with this many ranks, one on each host. `mode` overrides the eager threshold.
 ///
 /// # Errors
 /// [`SimulationFailed`] if the run does not finish.

@@ -359,7 +359,7 @@ fn f3_defects_of_one_pair_are_found() {
     }
 }
 
-/// F4: defects in what is left of a lost peer, while a third process goes on.
+/// F4: defects in what is left of a lost peer, while a third process continues.
 #[test]
 fn f4_defects_after_a_loss_are_found() {
     use SeededDefect as M;

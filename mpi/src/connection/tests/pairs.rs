@@ -1,5 +1,5 @@
 //! Search over the interleavings of a world in which steps of different pairs of processes commute:
-//! one pair goes on at a time.
+//! one pair continues at a time.
 //!
 //! That holds while nobody takes a step of its program, ends, or is lost, and nothing is limited: a
 //! process then keeps nothing that two of its virtual connections share. The search does not take

@@ -87,7 +87,7 @@ pub(super) struct Process {
     listener: Option<ConnectionId>,
     listener_closing: bool,
     pub(super) listener_closed_at: Stamp,
-    /// So many sockets were opened, where these have numbers that do not depend on others.
+    /// Number of sockets that were opened, where these have numbers that do not depend on others.
     opened: usize,
     pub(super) finalized: bool,
     pub(super) dead: bool,

@@ -9,7 +9,7 @@ use crate::protocol::defect::ProtocolDefect;
 use crate::{Buffer, Envelope, Pattern};
 
 impl ProtocolEngine {
-    /// Makes the rank busy with copying so many bytes.
+    /// Makes the rank busy with copying this many bytes.
     #[expect(
         clippy::cast_precision_loss,
         reason = "messages of 2^53 bytes and more may be off by one"
@@ -22,7 +22,7 @@ impl ProtocolEngine {
     }
 
     /// Ends a receive that no message has met, or a send whose message no receive has met and that
-    /// waits for one: `MPI_Cancel`. Everything else goes on as if nothing had been said.
+    /// waits for one: `MPI_Cancel`. Everything else continues as if nothing had been said.
     ///
     /// A message that is only announced is asked back. The receiver decides: it answers a request
     /// only if it had not answered the announcement, and forgets the announcement then. So there is

@@ -1,7 +1,7 @@
 //! Operations without a connection, or after its loss: operations with a lost rank
 //! fail, those that it has begun and those to come.
 //!
-//! A receive from any source goes on to wait, because another rank may send. What had arrived
+//! A receive from any source continues to wait, because another rank may send. What had arrived
 //! before the loss can be received.
 //!
 //! *Not modelled*: a message that is being forwarded in parts when its source is lost stays

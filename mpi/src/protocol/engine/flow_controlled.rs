@@ -30,7 +30,7 @@ enum Place {
     Receive,
     /// In memory for unexpected messages.
     Memory,
-    /// In so many packets.
+    /// In this many packets.
     Packets(u32),
 }
 
@@ -137,7 +137,7 @@ impl ProtocolEngine {
 
     /// An operation of the message layer's own.
     pub(super) fn insert_inner(&mut self, state: State) -> Token {
-        // No action of the program's: tests may go on to say no.
+        // No action of the program's: tests may continue to say no.
         let actions = self.actions;
         let token = self.insert(state, std::panic::Location::caller());
         self.actions = actions;

@@ -2,7 +2,7 @@
 //!
 //! The receive and the send are two operations; the program has the receive, which is over when the
 //! send is. A message that is announced is announced further when it meets its receive, and each
-//! part of it goes on when it has come and all before it have. One that comes whole, eagerly or
+//! part of it continues when it has come and all before it have. One that comes whole, eagerly or
 //! because nothing cuts it into packets, is sent on when it is there.
 
 use std::collections::BTreeMap;
@@ -56,11 +56,11 @@ struct Forward {
     queued: bool,
     /// True if its send is over.
     left: bool,
-    /// So many bytes from the beginning are here.
+    /// Number of leading bytes that have arrived.
     available: u64,
     /// Parts that have arrived behind them: where each begins and ends.
     islands: BTreeMap<u64, u64>,
-    /// So many bytes have been posted.
+    /// Number of bytes that have been posted.
     posted: u64,
     /// Packets whose credits the source does not get back before more has been posted.
     kept: u32,
@@ -256,8 +256,8 @@ impl ProtocolEngine {
         keeps
     }
 
-    /// So many bytes of a message have been posted to its destination: credits of the source for
-    /// which there is room come back.
+    /// This number of bytes of a message has been posted to its destination: credits of the source
+    /// for which there is room come back.
     pub(super) fn handle_forwarded(&mut self, channel: &dyn Channel, send: Token, bytes: u64) {
         let forwards = self.forwards.as_ref();
         let receive = forwards.expect("something is being forwarded").sources[&send];
@@ -281,7 +281,7 @@ impl ProtocolEngine {
         let room = size.saturating_sub(held) / packet;
         let room = match held {
             _ if forward.posted == forward.length => u64::MAX,
-            // Else nobody would go on.
+            // Else nobody would continue.
             0 => room.max(batch),
             _ => room,
         };
@@ -364,7 +364,7 @@ impl ProtocolEngine {
         let place = &mut self.operations[receive as usize].state;
         match std::mem::replace(place, State::Elapsing) {
             State::Forwarding { buffer, .. } => self.finish(receive, Err(error), buffer),
-            // The message comes to its end first, and does not go on.
+            // The message comes to its end first, and does not continue.
             other => {
                 *place = other;
                 self.forwarded(receive).left = true;

@@ -53,12 +53,12 @@ impl ProtocolEngine {
         self.cold.as_ref()?.forgotten
     }
 
-    /// Returns true if no send is going on.
+    /// Returns true if no send is in progress.
     pub(crate) fn sends_complete(&self) -> bool {
         self.sends == 0 && self.flow.as_ref().is_none_or(|flow| flow.is_idle())
     }
 
-    /// Returns true if nothing is going on but detached messages that no receive has met.
+    /// Returns true if nothing is in progress but detached messages that no receive has met.
     pub(crate) fn has_only_detached(&self) -> bool {
         let idle = self.flow.as_ref().is_none_or(|flow| flow.is_idle());
         self.detached > 0 && self.sends == self.detached && idle

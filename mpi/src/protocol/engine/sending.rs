@@ -123,7 +123,7 @@ impl ProtocolEngine {
             buffer: buffer.clone(),
         };
         let announced = if detached {
-            // The program's operation is over; that of the message goes on, and the rank stays
+            // The program's operation is over; that of the message continues, and the rank stays
             // until it is over too.
             let location = self.operations[send as usize].location;
             self.finish(send, Ok(status(envelope, length)), buffer);

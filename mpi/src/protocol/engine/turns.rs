@@ -61,8 +61,8 @@ impl ProtocolEngine {
         !is_busy && self.waiting == 0
     }
 
-    /// Goes on with an operation at once, or when the rank is not busy any more. Timers of one date
-    /// end in their order, so the order of the calls is kept.
+    /// Continues with an operation at once, or when the rank is not busy any more. Timers of one
+    /// date end in their order, so the order of the calls is kept.
     pub(super) fn in_turn(&mut self, channel: &dyn Channel, token: Token) {
         if self.may_begin(channel) {
             self.begin(channel, token);

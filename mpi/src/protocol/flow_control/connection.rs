@@ -23,7 +23,7 @@ pub(crate) struct OutboundMessage {
     pub(crate) available: u64,
     /// True if it has left in one packet.
     pub(crate) whole: bool,
-    /// True if somebody wants to know how much has been posted.
+    /// True if the amount that was posted is recorded.
     pub(crate) forwarded: bool,
     /// True if its data are sent from the program's memory.
     pub(crate) direct: bool,
@@ -217,7 +217,7 @@ impl Connection {
         ) && below(self.outstanding.bytes, limits.eager_bytes)
     }
 
-    /// Returns true if a further eager message of so many bytes would be too much.
+    /// Returns true if a further eager message of the given number of bytes would be too much.
     pub(super) fn would_exceed(&self, limits: &Limits, length: u64) -> bool {
         let above = |is: u64, more: u64, limit: Option<u64>| {
             limit.is_some_and(|limit| is.saturating_add(more) > limit)

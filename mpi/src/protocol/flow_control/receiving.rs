@@ -27,7 +27,7 @@ impl FlowControl {
         connection.is_some_and(|connection| connection.receive == State::AwaitUnexpectedData)
     }
 
-    /// So many packets of a peer are used up.
+    /// This number of packets of a peer is used up.
     pub(crate) fn consume_credits(&mut self, peer: u32, packets: u32, eager: bool, now: f64) {
         let twice = self.defects.has(ProtocolDefect::CreditTwice);
         let returned = &mut self.connection(peer, now).returned;

@@ -134,7 +134,7 @@ impl Cq {
         while taken < most {
             let room = BATCH.min(most - taken);
             let entries = i32::try_from(room).expect("a batch is small");
-            // SAFETY: the queue is live and of this context, and there is room for so many
+            // SAFETY: the queue is live and of this context, and there is room for this many
             // completions.
             let got = unsafe { function(self.raw, entries, raw.as_mut_ptr()) };
             let got = usize::try_from(got).map_err(|_| refused(CALL, got))?;

@@ -59,7 +59,7 @@ struct Flying {
 struct Rank {
     engine: ProtocolEngine,
     calls: Rc<Vec<Do>>,
-    /// So many have been made.
+    /// Number of those that were made.
     made: usize,
     /// The operation of each call that has one.
     tokens: Vec<Option<Token>>,

@@ -12,8 +12,8 @@
 use std::collections::BTreeSet;
 
 use sim_core::{
-    ActorId, Answer, Choice, EnabledStep, Executed, Footprint, Observed, Schedule, StepKind,
-    Stepper, TraceEvent,
+    ActorId, Choice, EnabledStep, Executed, Footprint, Observed, OperationResult, Schedule,
+    StepKind, Stepper, TraceEvent,
 };
 
 /// Why a run cannot be taken again.
@@ -100,7 +100,7 @@ impl Retrace<'_> {
             .iter()
             .max_by_key(|enabled_step| fits(event, enabled_step))
         else {
-            let is_no = is_test(kind) && event.answer == Answer::Bool(false);
+            let is_no = is_test(kind) && event.answer == OperationResult::Bool(false);
             if is_no || (self.in_vain.contains(&actor) && is_silent(event.footprint)) {
                 self.in_vain.insert(actor);
                 return Ok(());
@@ -115,10 +115,10 @@ impl Retrace<'_> {
         let has_answer = !matches!(kind, StepKind::AsyncSend | StepKind::AsyncReceive);
         if has_answer
             && self.stepper.failures().len() == before
-            && Answer::from_code(u64::from(executed.answer)) != event.answer
+            && OperationResult::from_code(u64::from(executed.answer)) != event.answer
         {
             let name = self.stepper.name_of(actor);
-            let other = Answer::from_code(u64::from(executed.answer));
+            let other = OperationResult::from_code(u64::from(executed.answer));
             return Err(format!(
                 "{kind:?} of {name} answered {:?}, and under check {other:?}",
                 event.answer
@@ -130,7 +130,7 @@ impl Retrace<'_> {
     fn other_step(&self, event: &TraceEvent) -> String {
         let actor = event.actor.number() - 1;
         let (kind, name) = (event.footprint.kind, self.stepper.name_of(actor));
-        let timed_out = if event.answer == Answer::Timeout {
+        let timed_out = if event.answer == OperationResult::Timeout {
             ", whose time was up,"
         } else {
             ""
@@ -173,7 +173,7 @@ fn is_same(event: &TraceEvent, enabled_step: &EnabledStep) -> bool {
         StepKind::TimeUp | StepKind::Withdraw
     );
     let may_be_up = matches!(kind, StepKind::Wait | StepKind::WaitAny);
-    let ends_so = !may_be_up || is_up == (event.answer == Answer::Timeout);
+    let ends_so = !may_be_up || is_up == (event.answer == OperationResult::Timeout);
     let about = match kind {
         // A list is made anew for each call.
         StepKind::TestAny => true,
@@ -189,9 +189,9 @@ fn is_same(event: &TraceEvent, enabled_step: &EnabledStep) -> bool {
 fn fits(event: &TraceEvent, enabled_step: &EnabledStep) -> (bool, bool) {
     let branch = enabled_step.choice & EnabledStep::TIME_UP;
     let fits = match (event.footprint.kind, event.answer) {
-        (StepKind::Random | StepKind::WaitAny, Answer::Number(number)) => branch == number,
-        (StepKind::TestAny, Answer::Number(number)) => branch == number + 1,
-        (StepKind::Test, Answer::Bool(yes)) => {
+        (StepKind::Random | StepKind::WaitAny, OperationResult::Number(number)) => branch == number,
+        (StepKind::TestAny, OperationResult::Number(number)) => branch == number + 1,
+        (StepKind::Test, OperationResult::Bool(yes)) => {
             (enabled_step.footprint.kind == StepKind::TestEnded) == yes
         }
         (StepKind::Cancel, _) => (branch == 1) == event.cancelled,

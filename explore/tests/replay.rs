@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use explore::{FindingKind, Options, check, replay, retrace};
 use random::{Family, Op, Program};
-use sim_core::{Answer, Observed, Outcome, Stepper};
+use sim_core::{Observed, OperationResult, Outcome, Stepper};
 
 fn options() -> Options {
     Options {
@@ -88,7 +88,7 @@ fn a_plain_run_is_taken_again_or_its_first_other_step_is_told() {
                 continue;
             };
             let has_timeouts = steps.iter().any(|step| {
-                matches!(step, Observed::Transition(event) if event.answer == Answer::Timeout)
+                matches!(step, Observed::Transition(event) if event.answer == OperationResult::Timeout)
             });
             let moved = program.clone();
             let start = move |simulation: &mut _| random::start(simulation, &moved);
@@ -131,7 +131,7 @@ fn the_step_that_no_explorer_can_take_is_named() {
         panic!("{steps:?}");
     };
     let name = format!("actor-{}", last.actor);
-    last.answer = Answer::Number(1);
+    last.answer = OperationResult::Number(1);
     let position = steps.len() - 1;
     let start = move |simulation: &mut _| random::start(simulation, &program);
     let mut stepper = Stepper::new(random::two_hosts, start);

@@ -151,7 +151,7 @@ pub(crate) fn message(packet: &Packet) -> Option<(Envelope, u64)> {
 #[inline]
 fn hand_over(kernel: &mut Kernel, ranks: &Ranks, source: u32, destination: u32, packet: Packet) {
     if let Some(token) = packet.notify {
-        ranks.tell(kernel, source, Event::Sent(token));
+        ranks.notify(kernel, source, Event::Sent(token));
     }
     ranks.deliver(kernel, source, destination, packet);
 }
@@ -291,7 +291,7 @@ impl Device for Flow {
         }
         if let Job::Elapse { rank, token } = *tables.jobs.get(index) {
             tables.jobs.remove(index);
-            self.ranks.tell(kernel, rank, Event::Elapsed(token));
+            self.ranks.notify(kernel, rank, Event::Elapsed(token));
         } else {
             tables.arrive(kernel, &self.ranks, index);
         }
@@ -336,8 +336,8 @@ impl PacketTransport for Flow {
             && rank != peer
             && self.is_next(rank, peer, &packet)
         {
-            let tell = |kernel: &mut Kernel| hand_over(kernel, &self.ranks, rank, peer, packet);
-            return self.ranks.port.with(tell);
+            let notify = |kernel: &mut Kernel| hand_over(kernel, &self.ranks, rank, peer, packet);
+            return self.ranks.port.with(notify);
         }
         let index = self.tables.borrow_mut().launch(rank, peer, packet);
         self.ranks.port.with(|kernel| {

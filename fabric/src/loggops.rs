@@ -459,7 +459,7 @@ impl Node {
         now: Time,
     ) {
         while let Some(token) = self.pop_left(jobs, now) {
-            ranks.tell(kernel, rank, Event::Sent(token));
+            ranks.notify(kernel, rank, Event::Sent(token));
         }
         if !self.left.is_empty()
             && let What::Left { date, .. } = jobs.get(self.left.first).what
@@ -495,7 +495,7 @@ impl Tables {
             Elapsing::Computation | Elapsing::Sleep => Event::Elapsed(token),
             Elapsing::Rest => Event::Sent(token),
         };
-        ranks.tell(kernel, rank, event);
+        ranks.notify(kernel, rank, event);
         rank
     }
 }

@@ -321,9 +321,9 @@ impl Ranks {
         let is_asking = matches!(packet.header, PacketHeader::Socket { .. });
         if is_asking && self.is_gone(destination) {
             let peer = destination;
-            self.tell(kernel, source, Event::Undeliverable { peer, packet });
+            self.notify(kernel, source, Event::Undeliverable { peer, packet });
         } else {
-            self.tell(kernel, destination, Event::Packet { source, packet });
+            self.notify(kernel, destination, Event::Packet { source, packet });
         }
     }
 
@@ -334,7 +334,7 @@ impl Ranks {
     /// Puts an event into the inbox of a rank. If it is parked, its process handles the event
     /// before any rank continues, and it is woken only if it can continue then.
     #[inline]
-    pub(crate) fn tell(&self, kernel: &mut Kernel, rank: u32, event: Event) {
+    pub(crate) fn notify(&self, kernel: &mut Kernel, rank: u32, event: Event) {
         let ends = &mut *self.ends.borrow_mut();
         let endpoint = &mut ends.endpoints[rank as usize];
         if endpoint.parked.is_none() || endpoint.woken || endpoint.called {
@@ -446,14 +446,14 @@ impl Ranks {
             (endpoint.parked, endpoint.process) = (None, Weak::new());
         }
         for rank in (0..self.size).filter(|rank| *rank != peer) {
-            self.tell(kernel, rank, Event::Lost { peer });
+            self.notify(kernel, rank, Event::Lost { peer });
         }
     }
 
     /// A packet from one rank to another was lost on the way: both are told.
     pub(crate) fn part(&self, kernel: &mut Kernel, source: u32, destination: u32) {
-        self.tell(kernel, source, Event::Broken { peer: destination });
-        self.tell(kernel, destination, Event::Broken { peer: source });
+        self.notify(kernel, source, Event::Broken { peer: destination });
+        self.notify(kernel, destination, Event::Broken { peer: source });
     }
 
     /// A rank takes no packets any more.
@@ -557,7 +557,7 @@ impl<C: PacketTransport> RankHost for RankChannel<C> {
         self.device.compute(self.rank, flops, token);
     }
 
-    fn linger(&self) {
+    fn finalize_wait(&self) {
         let actor = self.device.ranks().port.actor(actor(self.rank));
         actor.daemonize();
     }

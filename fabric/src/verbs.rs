@@ -171,11 +171,11 @@ impl Device for VerbsFabric {
                 let notify = packet.notify;
                 self.ranks.deliver(kernel, rank, rank, packet);
                 if let Some(token) = notify {
-                    self.ranks.tell(kernel, rank, Event::Sent(token));
+                    self.ranks.notify(kernel, rank, Event::Sent(token));
                 }
             }
             Job::Elapse { rank, token } if end == End::Done => {
-                self.ranks.tell(kernel, rank, Event::Elapsed(token));
+                self.ranks.notify(kernel, rank, Event::Elapsed(token));
             }
             Job::Elapse { rank, .. } => {
                 kernel.fail_actor(actor(rank), "computation failed: host failure".to_owned());

@@ -396,7 +396,7 @@ impl Device {
         };
         let number = link.qp.qp_num;
         if has_asked {
-            self.say(number, &crate::wire::Frame::Hello);
+            self.send_frame(number, &crate::wire::Frame::Hello);
         }
         Ok(())
     }
@@ -421,9 +421,9 @@ impl Device {
     }
 
     /// Says that nothing but reports will follow on a connection.
-    pub fn bye(&mut self, link: LinkId) {
+    pub fn send_close(&mut self, link: LinkId) {
         if let Some(&number) = self.current.get(&link) {
-            self.say(number, &crate::wire::Frame::Bye);
+            self.send_frame(number, &crate::wire::Frame::Bye);
         }
     }
 
@@ -551,11 +551,11 @@ impl Device {
 
     /// Looks at what the adapter tells without having been asked: what broke ends the connections
     /// that need it, and what may pass is told.
-    pub fn hear(&mut self) {
+    pub fn poll_async_events(&mut self) {
         loop {
             match self.verbs.get_async_event() {
                 Ok(None) => return,
-                Ok(Some(event)) => self.heard(event),
+                Ok(Some(event)) => self.handle_async_event(event),
                 Err(error) => {
                     let notice = format!("{}: its events: {error}", self.name());
                     return self.events.push_back(DeviceEvent::Notice(notice));
@@ -564,7 +564,7 @@ impl Device {
         }
     }
 
-    fn heard(&mut self, event: AsyncEvent) {
+    fn handle_async_event(&mut self, event: AsyncEvent) {
         // A completion tells better than an event why a queue pair failed.
         self.progress();
         let numbers: Vec<u32> = match event {

@@ -184,7 +184,7 @@ impl Device {
     }
 
     /// Sends a frame without content, and learns of its arrival.
-    pub(crate) fn say(&mut self, number: u32, frame: &Frame) {
+    pub(crate) fn send_frame(&mut self, number: u32, frame: &Frame) {
         let job = Job::Frame {
             head: wire::encode_sign(frame),
             payload: Buffer::phantom(0),

@@ -487,7 +487,7 @@ pub trait RankHost {
 
     /// Says that the rank has ended but for messages that wait at it until a rank receives them,
     /// and from which it has gone on. If nobody else continues either, the run is over.
-    fn linger(&self) {}
+    fn finalize_wait(&self) {}
 }
 
 /// Memory of one rank that a device of another may read or write. Used where

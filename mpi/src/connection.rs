@@ -127,7 +127,7 @@ impl std::fmt::Display for Failure {
 
 /// Side that answers the close of a peer.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub enum Answer {
+pub enum CloseAckPolicy {
     /// The protocol, as soon as everything is written.
     #[default]
     WhenDrained,
@@ -144,7 +144,7 @@ pub struct Settings {
     /// Policy at that limit.
     pub at_limit: AtLimit,
     /// Side that answers the close of a peer.
-    pub answer: Answer,
+    pub answer: CloseAckPolicy,
 }
 
 impl Settings {
@@ -152,7 +152,7 @@ impl Settings {
     pub const NONE: Self = Self {
         descriptors: None,
         at_limit: AtLimit::Wait,
-        answer: Answer::WhenDrained,
+        answer: CloseAckPolicy::WhenDrained,
     };
 }
 

@@ -5,7 +5,7 @@
 //! A case is one program that both sides run; they find out who is who by [`Side::is_first`]. It
 //! gets along without a clock, a thread or a socket: it is a future, which whoever runs the cases
 //! polls again and again ([`run_pair`] for two sides in one program, [`run_side`] for one), and
-//! what the sides have to tell each other besides goes through a [`Link`].
+//! what the sides have to tell each other besides goes through a [`SideChannel`].
 //!
 //! A case fails by panicking.
 //!
@@ -25,7 +25,7 @@ use std::future::Future;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
 
-pub use side::{Deviations, InMemoryChannel, Link, Side};
+pub use side::{Deviations, InMemoryChannel, Side, SideChannel};
 
 /// A side's part of a case, under way.
 type Run<'a> = Pin<Box<dyn Future<Output = ()> + 'a>>;

@@ -178,9 +178,9 @@ fn rank(what: What, spins: bool, congestion: Option<&str>) {
     assert!(real::run_rank(&program, &options, &launch_info).unwrap());
 }
 
-struct Answer(String);
+struct CloseAckPolicy(String);
 
-impl OutputListener for Answer {
+impl OutputListener for CloseAckPolicy {
     fn line(&mut self, _: u32, is_error: bool, line: &[u8]) -> bool {
         let text = String::from_utf8_lossy(line).into_owned();
         assert!(!is_error, "{text}");
@@ -206,7 +206,7 @@ fn ours(what: What, wait: &str, congestion: Option<&str>) -> f64 {
         on_loss: FailurePolicy::Abort,
         stop: Arc::new(AtomicBool::new(false)),
     };
-    let mut answer = Answer(String::new());
+    let mut answer = CloseAckPolicy(String::new());
     let run = real::launch(&launch, &mut answer, RealRun::clone).unwrap();
     assert_eq!(run.outcome, RealOutcome::Finished);
     if let Some(asked) = congestion {

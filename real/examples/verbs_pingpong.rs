@@ -67,7 +67,7 @@ fn options() -> Result<Options> {
     Ok(options)
 }
 
-fn meet(options: &Options) -> Result<(TcpStream, bool)> {
+fn connect_to_bootstrap(options: &Options) -> Result<(TcpStream, bool)> {
     if let Some(port) = &options.listen {
         let listener = TcpListener::bind(format!("0.0.0.0:{port}"))?;
         return Ok((listener.accept()?.0, false));
@@ -190,7 +190,7 @@ impl Player {
 
 fn main() -> Result<()> {
     let options = options()?;
-    let (mut stream, is_first) = meet(&options)?;
+    let (mut stream, is_first) = connect_to_bootstrap(&options)?;
     let mut player = Player::new(&options, &mut stream)?;
     let mut halves = Vec::new();
     for round in 0..WARM_UP + options.iterations {

@@ -170,8 +170,8 @@ impl DataPath for VerbsDataPath {
         }
     }
 
-    fn hear(&mut self) {
-        self.device.hear();
+    fn receive(&mut self) {
+        self.device.poll_async_events();
     }
 
     fn arm(&mut self) -> bool {

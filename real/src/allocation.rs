@@ -9,9 +9,10 @@
 //!
 //! The first one that is complete counts: `mpirun` inside of an allocation of Slurm starts its
 //! helpers by `srun`. A shell in an allocation is no step and no rank. Where the job is not told,
-//! it is the parent process, so all ranks must be on one machine or be given a meeting point.
+//! it is the parent process, so all ranks must be on one machine or be given the address of the
+//! coordinator.
 //!
-//! The ranks meet over a file: rank 0 opens the meeting point of the run and writes its address and
+//! The ranks meet over a file: rank 0 opens the coordinator of the run and writes its address and
 //! the secret, for its owner alone, to `$HOME/.simrun/JOB`, or where `SIMRUN_BOOTSTRAP_FILE` says;
 //! the others wait for it. The file is removed when all are there, or when the run ends. One that
 //! was left by a killed job leads nowhere and is waited out.
@@ -170,13 +171,13 @@ impl BootstrapFile {
         if let Some(folder) = self.0.parent() {
             fs::create_dir_all(folder)?;
         }
-        let meeting = BootstrapInfo {
+        let bootstrap = BootstrapInfo {
             address,
             secret: secret.to_hex(),
             host: os::host_name(),
             boot: clock::boot(),
         };
-        let text = serde_json::to_string(&meeting)?;
+        let text = serde_json::to_string(&bootstrap)?;
         let mut name = self.0.clone().into_os_string();
         name.push(format!(".{}.tmp", std::process::id()));
         let temporary = PathBuf::from(name);
@@ -215,14 +216,14 @@ impl BootstrapFile {
         let Ok(text) = fs::read_to_string(&self.0) else {
             return Ok(None);
         };
-        let meeting: Option<BootstrapInfo> = serde_json::from_str(&text).ok();
-        match meeting {
-            Some(meeting)
-                if meeting.address.ip().is_loopback() && meeting.boot != clock::boot() =>
+        let bootstrap: Option<BootstrapInfo> = serde_json::from_str(&text).ok();
+        match bootstrap {
+            Some(bootstrap)
+                if bootstrap.address.ip().is_loopback() && bootstrap.boot != clock::boot() =>
             {
                 let text = format!(
                     "rank 0 on {} listens on the loopback only; rank on {} cannot connect: use --listen host",
-                    meeting.host,
+                    bootstrap.host,
                     os::host_name()
                 );
                 Err(io::Error::new(ErrorKind::AddrNotAvailable, text))
@@ -318,9 +319,9 @@ mod tests {
         assert!(file.read().unwrap().is_none());
         let (secret, address) = (RunSecret::random().unwrap(), "127.0.0.1:9".parse().unwrap());
         file.write(address, &secret).unwrap();
-        let meeting = file.read().unwrap().unwrap();
+        let bootstrap = file.read().unwrap().unwrap();
         assert_eq!(
-            (meeting.address, meeting.secret),
+            (bootstrap.address, bootstrap.secret),
             (address, secret.to_hex())
         );
         assert_eq!(fs::metadata(file.path()).unwrap().mode() & 0o777, 0o600);

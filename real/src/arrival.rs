@@ -33,7 +33,7 @@ pub(super) fn pause_after(pause: Option<Duration>) -> Duration {
 /// secret, within the startup timeout.
 ///
 /// # Errors The last failure, with the number of attempts.
-pub(super) fn come(
+pub(super) fn connect_to_coordinator(
     launch_info: &LaunchInfo,
     startup: Duration,
     keepalive_timeout: Option<Duration>,
@@ -75,12 +75,12 @@ pub(super) fn attempt(launch_info: &LaunchInfo, patience: Duration) -> io::Resul
     let mut control = TcpStream::connect_timeout(&launch_info.coordinator, patience)?;
     control.set_nodelay(true)?;
     control.set_read_timeout(Some(patience))?;
-    introduce(&mut control, &secret)?;
+    authenticate(&mut control, &secret)?;
     Ok(control)
 }
 
 /// Shows the coordinator that this process knows the secret, and has it show the same.
-fn introduce(control: &mut TcpStream, secret: &RunSecret) -> io::Result<()> {
+fn authenticate(control: &mut TcpStream, secret: &RunSecret) -> io::Result<()> {
     let mut handshake = Handshake::new(Side::Connects, ConnectionPurpose::Control, secret)?;
     loop {
         control.write_all(&handshake.take_output())?;
@@ -114,7 +114,7 @@ pub(super) mod tests {
 
     /// A door that closes the first `closes` connections at once, one when it has shown that it
     /// knows the secret, and lets the next one in.
-    pub(crate) fn door(
+    pub(crate) fn accept_peer(
         listener: &TcpListener,
         (purpose, secret): (ConnectionPurpose, &RunSecret),
         closes: usize,
@@ -144,11 +144,12 @@ pub(super) mod tests {
         let address = listener.local_addr().unwrap();
         let launch_info = LaunchInfo::new((0, 1), (0, 1), address, None, &secret);
         thread::scope(|scope| {
-            scope.spawn(|| door(&listener, (ConnectionPurpose::Control, &secret), 3));
-            come(&launch_info, Duration::from_secs(60), None).unwrap();
+            scope.spawn(|| accept_peer(&listener, (ConnectionPurpose::Control, &secret), 3));
+            connect_to_coordinator(&launch_info, Duration::from_secs(60), None).unwrap();
         });
         drop(listener);
-        let error = come(&launch_info, Duration::from_millis(50), None).unwrap_err();
+        let error =
+            connect_to_coordinator(&launch_info, Duration::from_millis(50), None).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
         assert!(error.to_string().ends_with(" attempts)"), "{error}");
     }
@@ -165,7 +166,8 @@ pub(super) mod tests {
                 stream.read_exact(&mut [0; 24]).unwrap();
                 stream.write_all(&[b'x'; 56]).unwrap();
             });
-            let error = come(&launch_info, Duration::from_secs(3600), None).unwrap_err();
+            let error =
+                connect_to_coordinator(&launch_info, Duration::from_secs(3600), None).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::PermissionDenied);
             assert_eq!(error.to_string(), "peer is not a compatible simrun");
         });

@@ -59,30 +59,30 @@ mod tests {
 
     #[test]
     fn memory_comes_back_for_messages_of_its_length() {
-        let mut spares = BufferPool::default();
+        let mut pool = BufferPool::default();
         let memory = vec![1; LENGTH_MIN];
         let place = memory.as_ptr();
-        spares.keep(memory);
-        let longer = spares.take(LENGTH_MIN + 1).unwrap();
+        pool.keep(memory);
+        let longer = pool.take(LENGTH_MIN + 1).unwrap();
         assert_ne!(longer.as_ptr(), place);
-        let again = spares.take(LENGTH_MIN).unwrap();
+        let again = pool.take(LENGTH_MIN).unwrap();
         assert_eq!(
             (again.as_ptr(), again.len(), again.capacity()),
             (place, 0, LENGTH_MIN)
         );
-        assert_eq!(spares.total, 0);
+        assert_eq!(pool.total, 0);
     }
 
     #[test]
     fn short_memory_is_not_kept_and_long_memory_not_without_end() {
-        let mut spares = BufferPool::default();
-        spares.keep(vec![1; LENGTH_MIN - 1]);
-        assert_eq!(spares.total, 0);
+        let mut pool = BufferPool::default();
+        pool.keep(vec![1; LENGTH_MIN - 1]);
+        assert_eq!(pool.total, 0);
         for _ in 0..3 {
-            spares.keep(Vec::with_capacity(TOTAL_MAX / 2));
+            pool.keep(Vec::with_capacity(TOTAL_MAX / 2));
         }
-        assert_eq!(spares.total, TOTAL_MAX / 2);
-        spares.keep(Vec::with_capacity(TOTAL_MAX + 1));
-        assert_eq!(spares.total, TOTAL_MAX / 2);
+        assert_eq!(pool.total, TOTAL_MAX / 2);
+        pool.keep(Vec::with_capacity(TOTAL_MAX + 1));
+        assert_eq!(pool.total, TOTAL_MAX / 2);
     }
 }

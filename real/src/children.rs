@@ -96,7 +96,7 @@ impl Process {
     }
 
     /// Hears what has been written to one of its pipes; `line` gets each line without its end.
-    pub(super) fn hear(&mut self, place: usize, line: &mut impl FnMut(&[u8])) {
+    pub(super) fn receive(&mut self, place: usize, line: &mut impl FnMut(&[u8])) {
         let Some(pipe) = &mut self.pipes[place] else {
             return;
         };

@@ -43,7 +43,7 @@ pub(super) enum ManagerCommand {
     /// Nobody else is let in.
     Shut,
     /// Something for the coordinator.
-    Tell(RankMessage),
+    SendToCoordinator(RankMessage),
 }
 
 /// Answers to the rank.
@@ -56,7 +56,7 @@ pub(super) enum ManagerEvent {
     /// A process of the run has connected.
     Accepted(TcpStream),
     /// All ranks are here.
-    Book(CoordinatorMessage),
+    AddressList(CoordinatorMessage),
     /// A rank is lost.
     Lost(u32),
     /// Nobody needs this rank any more.
@@ -76,9 +76,9 @@ pub(super) struct ConnectionManager {
 const WAKE: Token = Token(0);
 const CONTROL: Token = Token(1);
 /// The gate's listener and strangers.
-const GATE: usize = 2;
+const AUTH_LISTENER: usize = 2;
 /// Sockets that are being opened: after the gate, by connection.
-const OWN: usize = GATE + HANDSHAKES_MAX + 1;
+const OWN: usize = AUTH_LISTENER + HANDSHAKES_MAX + 1;
 
 /// The thread's end.
 struct ManagerThread {
@@ -86,7 +86,7 @@ struct ManagerThread {
     control: TcpStream,
     input: Vec<u8>,
     unsent: Vec<u8>,
-    gate: Option<AuthListener>,
+    auth_listener: Option<AuthListener>,
     openings: Openings,
     /// The coordinator's name and address; `None` if it runs in this process.
     coordinator: Option<String>,
@@ -104,7 +104,7 @@ const STOPPED: i32 = 1;
 
 /// Facts that a rank's listeners need.
 #[derive(Clone, Debug)]
-pub(super) struct Doors {
+pub(super) struct ListenerOptions {
     /// Number of the rank.
     pub rank: u32,
     /// Where others are let in.
@@ -125,17 +125,17 @@ pub(super) struct Doors {
 /// thread to be had.
 pub(super) fn start(
     control: std::net::TcpStream,
-    doors: Doors,
+    listeners: ListenerOptions,
     secret: &RunSecret,
     wakes: Arc<Waker>,
 ) -> io::Result<(ConnectionManager, SocketAddr)> {
-    let Doors {
+    let ListenerOptions {
         rank,
         address,
         congestion,
         within,
         coordinator,
-    } = doors;
+    } = listeners;
     let poll = Poll::new()?;
     control.set_nonblocking(true)?;
     let mut control = TcpStream::from_std(control);
@@ -145,17 +145,17 @@ pub(super) fn start(
         CONTROL,
         Interest::READABLE | Interest::WRITABLE,
     )?;
-    let gate = AuthListener::open(
+    let auth_listener = AuthListener::open(
         registry,
-        GATE,
+        AUTH_LISTENER,
         address,
         ConnectionPurpose::Rank(rank),
         secret,
     )?;
     if let Some(name) = &congestion {
-        gate.set_congestion(name)?;
+        auth_listener.set_congestion(name)?;
     }
-    let address = gate.address()?;
+    let address = auth_listener.address()?;
     let waker = Waker::new(registry, WAKE)?;
     let (orders, ordered) = channel();
     let (tells, news) = channel();
@@ -165,7 +165,7 @@ pub(super) fn start(
         control,
         input: Vec::new(),
         unsent: Vec::new(),
-        gate: Some(gate),
+        auth_listener: Some(auth_listener),
         openings: Openings::new(OWN, secret, congestion, within),
         coordinator,
         orders: ordered,
@@ -222,12 +222,13 @@ impl ManagerThread {
         let mut events = Events::with_capacity(256);
         loop {
             let registry = self.poll.registry();
-            let gate = self.gate.as_mut();
-            let gate = gate.and_then(|gate| gate.expire(registry));
+            let auth_listener = self.auth_listener.as_mut();
+            let auth_listener =
+                auth_listener.and_then(|auth_listener| auth_listener.expire(registry));
             let (ended, opening) = self.openings.expire(registry);
             self.tell_all(ended);
             // A moment more, so that the deadline has passed then.
-            let timeout = gate.into_iter().chain(opening).min();
+            let timeout = auth_listener.into_iter().chain(opening).min();
             let timeout = timeout.map(|span| span + Duration::from_millis(1));
             match self.poll.poll(&mut events, timeout) {
                 Ok(()) => {}
@@ -246,7 +247,10 @@ impl ManagerThread {
 
     /// Says once that no descriptor is left for those who want to connect.
     fn tell_of_descriptors(&mut self) {
-        let exhausted = self.gate.as_ref().map_or(0, |gate| gate.tally().exhausted);
+        let exhausted = self
+            .auth_listener
+            .as_ref()
+            .map_or(0, |auth_listener| auth_listener.tally().exhausted);
         if exhausted > 0 && !std::mem::replace(&mut self.is_exhausted, true) {
             let text = format!(
                 "warning: rank {}: no file descriptor is left for connections of others: expected \
@@ -257,7 +261,7 @@ impl ManagerThread {
         }
     }
 
-    fn tell(&self, news: ManagerEvent) {
+    fn report(&self, news: ManagerEvent) {
         let _ = self.news.send(news);
         self.has_news.store(true, Ordering::Release);
         let _ = self.wakes.wake();
@@ -265,7 +269,7 @@ impl ManagerThread {
 
     fn tell_all(&self, ended: impl IntoIterator<Item = (ConnectionId, Opened)>) {
         for (connection, opened) in ended {
-            self.tell(match opened {
+            self.report(match opened {
                 Ok(stream) => ManagerEvent::Connected(connection, stream),
                 Err(error) => ManagerEvent::NotConnected(connection, error),
             });
@@ -275,11 +279,11 @@ impl ManagerThread {
     fn handle(&mut self, event: &Event) {
         match event.token() {
             WAKE => self.take_orders(),
-            CONTROL => self.hear(),
+            CONTROL => self.receive(),
             token if token.0 < OWN => {
                 let (news, has_news, wakes) = (&self.news, &self.has_news, &self.wakes);
-                if let Some(gate) = &mut self.gate {
-                    gate.handle(self.poll.registry(), event, &mut |stream| {
+                if let Some(auth_listener) = &mut self.auth_listener {
+                    auth_listener.handle(self.poll.registry(), event, &mut |stream| {
                         let _ = news.send(ManagerEvent::Accepted(stream));
                         has_news.store(true, Ordering::Release);
                         let _ = wakes.wake();
@@ -305,8 +309,8 @@ impl ManagerThread {
                     let ended = self.openings.open(self.poll.registry(), to);
                     self.tell_all(ended);
                 }
-                ManagerCommand::Shut => self.gate = None,
-                ManagerCommand::Tell(message) => {
+                ManagerCommand::Shut => self.auth_listener = None,
+                ManagerCommand::SendToCoordinator(message) => {
                     self.unsent.extend(control::encode(&message));
                     self.speak();
                 }
@@ -315,18 +319,20 @@ impl ManagerThread {
     }
 
     /// Hears the coordinator, and says what could not be said before.
-    fn hear(&mut self) {
+    fn receive(&mut self) {
         self.speak();
         let ended = self.read();
         loop {
             match control::decode(&mut self.input) {
-                Ok(Some(CoordinatorMessage::Lost { rank })) => self.tell(ManagerEvent::Lost(rank)),
+                Ok(Some(CoordinatorMessage::Lost { rank })) => {
+                    self.report(ManagerEvent::Lost(rank));
+                }
                 Ok(Some(CoordinatorMessage::Over)) => {
                     self.is_over = true;
-                    self.tell(ManagerEvent::Over);
+                    self.report(ManagerEvent::Over);
                 }
-                Ok(Some(book @ CoordinatorMessage::Book { .. })) => {
-                    self.tell(ManagerEvent::Book(book));
+                Ok(Some(book @ CoordinatorMessage::AddressList { .. })) => {
+                    self.report(ManagerEvent::AddressList(book));
                 }
                 Ok(Some(CoordinatorMessage::Stop)) => descendants::exit_with(STOPPED),
                 Err(error) => self.alone(&format!("it says what no coordinator says: {error}")),

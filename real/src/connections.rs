@@ -114,7 +114,7 @@ pub(super) struct Connections<C> {
     transport: C,
     /// Congestion controls of sockets that carry packets or have done so.
     congestion_controls: BTreeSet<String>,
-    spares: BufferPool,
+    pool: BufferPool,
     opens: bool,
     finalizes: bool,
 }
@@ -201,7 +201,7 @@ impl<C: DataPath> Connections<C> {
             lost: BTreeSet::new(),
             transport,
             congestion_controls: BTreeSet::new(),
-            spares: BufferPool::default(),
+            pool: BufferPool::default(),
             opens: false,
             finalizes: false,
         }
@@ -251,7 +251,7 @@ impl<C: DataPath> Connections<C> {
             && let Some(link) = &mut end.link
         {
             end.sent += 1;
-            link.send(packet, &mut |token| local.tell(Event::Sent(token)));
+            link.send(packet, &mut |token| local.push_event(Event::Sent(token)));
         }
     }
 
@@ -327,13 +327,13 @@ impl<C: DataPath> Connections<C> {
     }
 
     fn deliver(&self, source: u32, packet: Packet) {
-        self.local.tell(Event::Packet { source, packet });
+        self.local.push_event(Event::Packet { source, packet });
     }
 
     fn connect(&mut self, connection: ConnectionId, peer: u32) {
         self.insert(connection, End::new(None, Some(peer)));
         let address = self.cards.get(peer as usize);
-        match address.and_then(|card| card.parse::<SocketAddr>().ok()) {
+        match address.and_then(|business_card| business_card.parse::<SocketAddr>().ok()) {
             Some(address) => self.manager.order(ManagerCommand::Connect {
                 connection,
                 peer,
@@ -410,9 +410,9 @@ impl<C: DataPath> Connections<C> {
             PacketHeader::Credits | PacketHeader::Ack { .. } | PacketHeader::CancelResponse { .. }
         );
         if is_missed {
-            self.local.tell(Event::Refused { peer, packet, why });
+            self.local.push_event(Event::Refused { peer, packet, why });
         } else if let Some(token) = packet.notify {
-            self.local.tell(Event::Sent(token));
+            self.local.push_event(Event::Sent(token));
         }
     }
 
@@ -448,7 +448,7 @@ impl<C: DataPath> Connections<C> {
             ends,
             local,
             arriving,
-            spares,
+            pool,
             ..
         } = self;
         let end = ends.get_mut(connection as usize)?.as_mut()?;
@@ -470,13 +470,13 @@ impl<C: DataPath> Connections<C> {
                 end.reads = false;
                 return Some(Input::Eof);
             }
-            match end.link.as_mut()?.next(spares) {
+            match end.link.as_mut()?.next(pool) {
                 Ok(None) => return None,
                 Ok(Some(Arrived::Packet(packet))) => {
                     end.received += 1;
                     match end.peer {
                         Some(source) if end.in_use && is_from(source, &packet) => {
-                            local.tell(Event::Packet { source, packet });
+                            local.push_event(Event::Packet { source, packet });
                         }
                         _ if end.in_use => end.has_ended = true,
                         _ => {
@@ -516,7 +516,7 @@ impl<C: DataPath> Connections<C> {
             self.known.entry(peer).or_default();
             self.since.remove(&peer);
             self.transport.lost(peer);
-            self.local.tell(Event::Lost { peer });
+            self.local.push_event(Event::Lost { peer });
         }
     }
 
@@ -529,7 +529,7 @@ impl<C: DataPath> Connections<C> {
         if let Some(link) = self.end(connection).and_then(|end| end.link.as_mut()) {
             link.readable |= readable;
             if writable {
-                link.write(&mut |token| local.tell(Event::Sent(token)));
+                link.write(&mut |token| local.push_event(Event::Sent(token)));
             }
         }
         self.list(connection);
@@ -546,7 +546,7 @@ impl<C: DataPath> Connections<C> {
             {
                 link.readable = true;
                 if !link.is_written() {
-                    link.write(&mut |token| local.tell(Event::Sent(token)));
+                    link.write(&mut |token| local.push_event(Event::Sent(token)));
                 }
                 let connection = ConnectionId::try_from(place).unwrap_or(ConnectionId::MAX);
                 self.service_socket(connection);
@@ -567,7 +567,7 @@ impl<C: DataPath> Connections<C> {
     }
 
     /// Handles what the porter has to say.
-    pub(super) fn hear(&mut self) {
+    pub(super) fn receive(&mut self) {
         while let Some(news) = self.manager.news() {
             match news {
                 ManagerEvent::Connected(connection, stream) => self.connected(connection, stream),
@@ -580,7 +580,7 @@ impl<C: DataPath> Connections<C> {
                 }
                 ManagerEvent::Accepted(stream) => self.accepted(stream),
                 ManagerEvent::Lost(rank) => self.peer_lost(rank),
-                ManagerEvent::Over | ManagerEvent::Book(_) => {}
+                ManagerEvent::Over | ManagerEvent::AddressList(_) => {}
             }
             self.go_on();
         }
@@ -635,7 +635,7 @@ impl<C: DataPath> Connections<C> {
         self.known.entry(rank).or_default();
         self.since.remove(&rank);
         self.transport.lost(rank);
-        self.local.tell(Event::Lost { peer: rank });
+        self.local.push_event(Event::Lost { peer: rank });
     }
 
     /// Handles what has happened to packets that are carried elsewhere.
@@ -655,9 +655,9 @@ impl<C: DataPath> Connections<C> {
                             self.list(connection);
                         }
                     }
-                    self.local.tell(event);
+                    self.local.push_event(event);
                 }
-                DataPathEvent::Event(event) => self.local.tell(event),
+                DataPathEvent::Event(event) => self.local.push_event(event),
                 DataPathEvent::Failed(peer, why) => self.fail(peer, why),
             }
         }
@@ -671,7 +671,7 @@ impl<C: DataPath> Connections<C> {
         if !self.lost.insert(peer) {
             return;
         }
-        self.local.tell(Event::Failed { peer, why });
+        self.local.push_event(Event::Failed { peer, why });
         self.transport.lost(peer);
         self.connector.peer_failed(self.local.now(), member(peer));
         self.go_on();
@@ -687,7 +687,7 @@ impl<C: DataPath> Connections<C> {
 
     /// Memory in which messages may arrive.
     pub(super) fn recycle(&mut self, memory: Vec<u8>) {
-        self.spares.keep(memory);
+        self.pool.keep(memory);
     }
 
     /// Returns the back end that carries packets.

@@ -2,8 +2,8 @@
 //! length before it (4 bytes, little-endian).
 //!
 //! The coordinator is the launcher, or in an allocation a thread of rank 0. Order: the rank says
-//! [`RankMessage::Here`]; when all are here, they get the [`CoordinatorMessage::Book`] of addresses
-//! and the moment to begin, unless one of them cannot; at the end the rank says
+//! [`RankMessage::Here`]; when all are here, they get the [`CoordinatorMessage::AddressList`] of
+//! addresses and the moment to begin, unless one of them cannot; at the end the rank says
 //! [`RankMessage::Ended`] and is told [`CoordinatorMessage::Over`] when nobody needs it any more.
 
 use std::io::{self, ErrorKind};
@@ -25,7 +25,7 @@ pub(super) enum RankMessage {
         /// Number of ranks that it expects.
         size: u32,
         /// Where it listens for others.
-        card: String,
+        business_card: String,
         /// The name of its host.
         host: String,
         /// The number of its host's boot: who has the same one has the same clock.
@@ -107,7 +107,7 @@ pub enum FailureKind {
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, Debug)]
 pub(super) enum CoordinatorMessage {
     /// All ranks are here.
-    Book {
+    AddressList {
         /// Where they listen, by rank.
         cards: Vec<String>,
         /// The boot of the coordinator's host.

@@ -38,7 +38,7 @@ pub(super) struct Member {
     /// The token of its connection, while there is one.
     control: Option<usize>,
     /// Where it listens for others.
-    card: String,
+    business_card: String,
     /// The name of its host.
     pub host: String,
     /// Its end.
@@ -52,14 +52,14 @@ pub(super) struct Member {
     /// When that was, on this machine's clock in nanoseconds.
     pub lost_ns: u64,
     /// Its connection ended because no answer came over the network.
-    pub is_silent: bool,
+    pub has_timed_out: bool,
 }
 
-/// The meeting point.
+/// the coordinator.
 #[derive(Debug)]
 pub(super) struct Coordinator {
     registry: Registry,
-    gate: AuthListener,
+    auth_listener: AuthListener,
     controls: BTreeMap<usize, Control>,
     next: usize,
     revision: String,
@@ -68,11 +68,11 @@ pub(super) struct Coordinator {
     /// The time after which a rank that does not answer over the network is lost.
     keepalive_timeout: Option<Duration>,
     /// Mistake of a process that connected.
-    complaint: Option<String>,
+    startup_error: Option<String>,
 }
 
 impl Coordinator {
-    /// Opens the meeting point for this many ranks, which are lost when they do not answer for
+    /// Opens the coordinator for this many ranks, which are lost when they do not answer for
     /// `keepalive_timeout`; it uses all tokens from `first` on.
     ///
     /// # Errors
@@ -87,14 +87,20 @@ impl Coordinator {
     ) -> io::Result<Self> {
         Ok(Self {
             registry: registry.try_clone()?,
-            gate: AuthListener::open(registry, first, address, ConnectionPurpose::Control, secret)?,
+            auth_listener: AuthListener::open(
+                registry,
+                first,
+                address,
+                ConnectionPurpose::Control,
+                secret,
+            )?,
             controls: BTreeMap::new(),
             next: first + HANDSHAKES_MAX + 1,
             revision: revision.to_owned(),
             members: (0..size).map(|_| Member::default()).collect(),
             start_ns: None,
             keepalive_timeout,
-            complaint: None,
+            startup_error: None,
         })
     }
 
@@ -103,7 +109,7 @@ impl Coordinator {
     /// # Errors
     /// If the system does not tell.
     pub(super) fn address(&self) -> io::Result<SocketAddr> {
-        self.gate.address()
+        self.auth_listener.address()
     }
 
     /// The ranks.
@@ -118,12 +124,12 @@ impl Coordinator {
 
     /// The connections that have not authenticated.
     pub(super) const fn pending_handshakes(&self) -> HandshakeCounters {
-        self.gate.tally()
+        self.auth_listener.tally()
     }
 
     /// Returns what is wrong with a process that connected and knows the secret.
-    pub(super) fn complaint(&self) -> Option<&str> {
-        self.complaint.as_deref()
+    pub(super) fn startup_error(&self) -> Option<&str> {
+        self.startup_error.as_deref()
     }
 
     /// The ranks that have not arrived.
@@ -135,16 +141,16 @@ impl Coordinator {
 
     /// Sends strangers away who have taken too long; how long it is until that is to be done again.
     pub(super) fn expire(&mut self) -> Option<Duration> {
-        self.gate.expire(&self.registry)
+        self.auth_listener.expire(&self.registry)
     }
 
     /// Handles an event of one of its tokens.
     pub(super) fn handle(&mut self, event: &Event) {
-        if !self.gate.owns(event.token()) {
-            return self.hear(event.token().0);
+        if !self.auth_listener.owns(event.token()) {
+            return self.receive(event.token().0);
         }
         let mut known = Vec::new();
-        self.gate
+        self.auth_listener
             .handle(&self.registry, event, &mut |stream| known.push(stream));
         for mut stream in known {
             if watch(
@@ -170,13 +176,13 @@ impl Coordinator {
                     rank: None,
                 };
                 self.controls.insert(token, control);
-                self.hear(token);
+                self.receive(token);
             }
         }
     }
 
     /// Reads what a rank has to say, and writes what could not be written before.
-    fn hear(&mut self, token: usize) {
+    fn receive(&mut self, token: usize) {
         let Some(control) = self.controls.get_mut(&token) else {
             return;
         };
@@ -197,8 +203,8 @@ impl Coordinator {
         if let Some(ended) = ended {
             let rank = self.controls.get(&token).and_then(|control| control.rank);
             if let Some(rank) = rank {
-                let is_silent = ended.is_err_and(|error| is_silence(&error));
-                self.members[rank as usize].is_silent = is_silent;
+                let has_timed_out = ended.is_err_and(|error| is_silence(&error));
+                self.members[rank as usize].has_timed_out = has_timed_out;
             }
             self.part(token);
         }
@@ -225,7 +231,7 @@ impl Coordinator {
                 RankMessage::Here {
                     rank,
                     size,
-                    card,
+                    business_card,
                     host,
                     revision,
                     refusal,
@@ -233,28 +239,28 @@ impl Coordinator {
                 },
                 None,
             ) => {
-                if let Some(complaint) = self.complain(rank, size, &revision) {
-                    self.complaint.get_or_insert(complaint);
+                if let Some(startup_error) = self.complain(rank, size, &revision) {
+                    self.startup_error.get_or_insert(startup_error);
                     return self.part(token);
                 }
                 if let Some(control) = self.controls.get_mut(&token) {
                     control.rank = Some(rank);
                 }
                 let member = &mut self.members[rank as usize];
-                (member.card, member.host) = (card, host);
+                (member.business_card, member.host) = (business_card, host);
                 (member.control, member.arrived) = (Some(token), true);
                 if let Some(why) = &refusal {
                     // Told where others do not come; else they are waited for, so that none of them
                     // looks for a run that is over.
-                    let complaint = format!("rank {rank} failed to start: {why}");
-                    self.complaint.get_or_insert(complaint);
+                    let startup_error = format!("rank {rank} failed to start: {why}");
+                    self.startup_error.get_or_insert(startup_error);
                 }
                 self.members[rank as usize].refusal = refusal;
                 self.start_if_all_are_here();
             }
             (RankMessage::Ended(report), Some(rank)) => {
                 self.members[rank as usize].report = Some(report);
-                self.tell(rank, &CoordinatorMessage::Over);
+                self.send(rank, &CoordinatorMessage::Over);
             }
             // Nobody of ours says that.
             (RankMessage::Here { .. }, Some(_)) | (RankMessage::Ended(_), None) => self.part(token),
@@ -291,8 +297,11 @@ impl Coordinator {
         }
         let start_ns = clock::after(LEAD);
         self.start_ns = Some(start_ns);
-        let cards = self.members.iter().map(|member| member.card.clone());
-        self.tell_all(&CoordinatorMessage::Book {
+        let cards = self
+            .members
+            .iter()
+            .map(|member| member.business_card.clone());
+        self.tell_all(&CoordinatorMessage::AddressList {
             cards: cards.collect(),
             boot: clock::boot(),
             start_ns,
@@ -307,12 +316,12 @@ impl Coordinator {
                 continue;
             };
             member.report = Some(RankReport::refusal(0.0, message));
-            self.tell(rank, &CoordinatorMessage::Over);
+            self.send(rank, &CoordinatorMessage::Over);
         }
     }
 
     /// Says something to a rank, if it can still hear.
-    pub(super) fn tell(&mut self, rank: u32, message: &CoordinatorMessage) {
+    pub(super) fn send(&mut self, rank: u32, message: &CoordinatorMessage) {
         let token = self.members[rank as usize].control;
         if let Some(control) = token.and_then(|token| self.controls.get_mut(&token)) {
             control.unsent.extend(control::encode(message));
@@ -329,7 +338,7 @@ impl Coordinator {
     /// Says something to the ranks from `first` on.
     pub(super) fn tell_from(&mut self, first: u32, message: &CoordinatorMessage) {
         for rank in first..u32::try_from(self.members.len()).unwrap_or(u32::MAX) {
-            self.tell(rank, message);
+            self.send(rank, message);
         }
     }
 }

@@ -69,7 +69,7 @@ pub(super) trait DataPath: fmt::Debug {
     }
 
     /// The data path has an asynchronous event.
-    fn hear(&mut self) {}
+    fn receive(&mut self) {}
 
     /// Asks to be told, at a file descriptor that whoever has made the carrier knows, when
     /// something happens; true if nothing has, so that it is right to sleep.

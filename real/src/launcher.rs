@@ -99,7 +99,7 @@ impl Drop for Launcher<'_> {
 }
 
 impl<'a> Launcher<'a> {
-    /// Opens the meeting point of a run with this secret.
+    /// Opens the coordinator of a run with this secret.
     pub(super) fn new(
         launch: &'a LaunchOptions,
         listener: &'a mut dyn OutputListener,
@@ -250,7 +250,7 @@ impl<'a> Launcher<'a> {
             return Some(RealOutcome::Missing {
                 ranks: self.coordinator.missing(),
                 waited: self.launch.arrival,
-                complaint: self.complaint(),
+                startup_error: self.startup_error(),
             });
         }
         let is_late = |end_ns| clock::until(end_ns).is_zero();
@@ -261,18 +261,20 @@ impl<'a> Launcher<'a> {
 
     /// Returns the time that others have to say what they know, or to be noticed as silent.
     fn grace(&self, failure: &RealFailure) -> Duration {
-        let is_silent = self.coordinator.members()[failure.rank as usize].is_silent;
-        let keepalive_timeout = self.launch.keepalive_timeout.filter(|_| is_silent);
+        let has_timed_out = self.coordinator.members()[failure.rank as usize].has_timed_out;
+        let keepalive_timeout = self.launch.keepalive_timeout.filter(|_| has_timed_out);
         GRACE + keepalive_timeout.map_or(Duration::ZERO, keepalive::spread)
     }
 
     /// Names the other silent ranks, too: it is the network that failed, or their hosts.
     fn with_silent(&self, mut failure: RealFailure) -> RealFailure {
         let members = self.coordinator.members();
-        if !members[failure.rank as usize].is_silent {
+        if !members[failure.rank as usize].has_timed_out {
             return failure;
         }
-        let silent = (0..).zip(members).filter(|(_, member)| member.is_silent);
+        let silent = (0..)
+            .zip(members)
+            .filter(|(_, member)| member.has_timed_out);
         for (rank, member) in silent.filter(|(rank, _)| *rank != failure.rank) {
             let text = format!(", nor from rank {rank} on host {}", member.host);
             failure.message.push_str(&text);
@@ -281,10 +283,10 @@ impl<'a> Launcher<'a> {
     }
 
     /// Returns what is wrong with the ranks that connected, besides that some did not.
-    fn complaint(&self) -> Option<String> {
-        let complaint = self.coordinator.complaint().map(str::to_owned);
+    fn startup_error(&self) -> Option<String> {
+        let startup_error = self.coordinator.startup_error().map(str::to_owned);
         let pending_handshakes = Some(self.coordinator.pending_handshakes().to_string());
-        let all = complaint.into_iter().chain(pending_handshakes);
+        let all = startup_error.into_iter().chain(pending_handshakes);
         let all: Vec<String> = all.filter(|text| !text.is_empty()).collect();
         (!all.is_empty()).then(|| all.join("; "))
     }
@@ -337,7 +339,7 @@ impl<'a> Launcher<'a> {
             self.look();
         } else if token.0 < PIPES + 2 * self.processes.len() {
             let place = token.0 - PIPES;
-            self.hear(place / 2, place % 2);
+            self.receive(place / 2, place % 2);
         } else {
             self.coordinator.handle(event);
         }
@@ -360,7 +362,7 @@ impl<'a> Launcher<'a> {
         }
     }
 
-    fn hear(&mut self, rank: usize, place: usize) {
+    fn receive(&mut self, rank: usize, place: usize) {
         let Self {
             processes,
             listener,
@@ -368,15 +370,15 @@ impl<'a> Launcher<'a> {
             ..
         } = self;
         let number = u32::try_from(rank).unwrap_or(u32::MAX);
-        processes[rank].hear(place, &mut |line| {
+        processes[rank].receive(place, &mut |line| {
             *unheard |= !listener.line(number, place == 1, line);
         });
     }
 
     fn hear_all(&mut self) {
         for rank in 0..self.processes.len() {
-            self.hear(rank, 0);
-            self.hear(rank, 1);
+            self.receive(rank, 0);
+            self.receive(rank, 1);
         }
     }
 
@@ -438,7 +440,7 @@ impl<'a> Launcher<'a> {
         }
         let elapsed = self.coordinator.start_ns().map(clock::seconds_since);
         let message = match status {
-            _ if member.is_silent => {
+            _ if member.has_timed_out => {
                 let seconds = self
                     .launch
                     .keepalive_timeout
@@ -449,7 +451,7 @@ impl<'a> Launcher<'a> {
             Some(status) if member.arrived => describe(status),
             Some(status) => {
                 let problem = self
-                    .complaint()
+                    .startup_error()
                     .map_or_else(String::new, |text| format!("; {text}"));
                 format!("{} before it connected{problem}", describe(status))
             }

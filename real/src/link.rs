@@ -220,13 +220,13 @@ impl Link {
         }
     }
 
-    /// Returns what has arrived next, in memory of `spares`; `None` if it is not complete.
+    /// Returns what has arrived next, in memory of `pool`; `None` if it is not complete.
     ///
     /// # Errors
     /// [`Broken`] when nothing more will come.
-    pub(super) fn next(&mut self, spares: &mut BufferPool) -> Result<Option<Arrived>, Broken> {
+    pub(super) fn next(&mut self, pool: &mut BufferPool) -> Result<Option<Arrived>, Broken> {
         loop {
-            if let Some(arrived) = self.take(spares)? {
+            if let Some(arrived) = self.take(pool)? {
                 return Ok(Some(arrived));
             }
             if !self.readable {
@@ -282,7 +282,7 @@ impl Link {
     }
 
     /// Takes a frame out of what was read.
-    fn take(&mut self, spares: &mut BufferPool) -> Result<Option<Arrived>, Broken> {
+    fn take(&mut self, pool: &mut BufferPool) -> Result<Option<Arrived>, Broken> {
         if let Some(mut partial) = self.partial.take() {
             if !partial.is_kept() {
                 let count = (self.end - self.start).min(partial.length - partial.skipped);
@@ -301,7 +301,7 @@ impl Link {
             return Ok(None);
         };
         self.consume(head);
-        let mut partial = PartialPayload::new(frame, length, spares)?;
+        let mut partial = PartialPayload::new(frame, length, pool)?;
         let count = (self.end - self.start).min(partial.length);
         if partial.is_kept() {
             partial
@@ -372,7 +372,7 @@ fn gather<'a>(queue: &'a VecDeque<OutgoingFrame>, slices: &mut [IoSlice<'a>]) ->
 }
 
 impl PartialPayload {
-    fn new(frame: Frame, length: u64, spares: &mut BufferPool) -> Result<Self, Broken> {
+    fn new(frame: Frame, length: u64, pool: &mut BufferPool) -> Result<Self, Broken> {
         let mut partial = Self {
             frame,
             bytes: Vec::new(),
@@ -380,7 +380,7 @@ impl PartialPayload {
             skipped: 0,
         };
         if partial.is_kept() {
-            let memory = spares.take(partial.length);
+            let memory = pool.take(partial.length);
             partial.bytes = memory.ok_or(Broken::Memory(length))?;
         }
         Ok(partial)

@@ -119,7 +119,7 @@ impl Local {
     }
 
     /// Something that the message layer is to hear of.
-    pub(super) fn tell(&self, event: Event) {
+    pub(super) fn push_event(&self, event: Event) {
         if matches!(event, Event::Lost { .. } | Event::Failed { .. }) {
             self.knows_of_loss.set(true);
         }
@@ -199,7 +199,7 @@ impl Local {
                 token,
             );
         } else {
-            self.tell(Event::Elapsed(token));
+            self.push_event(Event::Elapsed(token));
         }
     }
 
@@ -220,7 +220,7 @@ impl Local {
                 while clock::monotonic_ns() < end {
                     std::hint::spin_loop();
                 }
-                self.tell(Event::Elapsed(token));
+                self.push_event(Event::Elapsed(token));
             }
             Compute::Sleep => {
                 let begin = self.computes_until_ns.get().max(clock::monotonic_ns());
@@ -239,7 +239,7 @@ impl Local {
                 return Some(date);
             }
             timers.pop();
-            self.tell(Event::Elapsed(token));
+            self.push_event(Event::Elapsed(token));
         }
         None
     }

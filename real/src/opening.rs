@@ -235,7 +235,7 @@ mod tests {
 
     use mio::{Events, Poll};
 
-    use super::super::arrival::tests::door;
+    use super::super::arrival::tests::accept_peer;
     use super::*;
 
     /// Opens a connection to `address`.
@@ -270,7 +270,7 @@ mod tests {
         let address = listener.local_addr().unwrap();
         let hour = Duration::from_secs(3600);
         std::thread::scope(|scope| {
-            scope.spawn(|| door(&listener, (ConnectionPurpose::Rank(7), &secret), 3));
+            scope.spawn(|| accept_peer(&listener, (ConnectionPurpose::Rank(7), &secret), 3));
             opened(address, &secret, hour, &mut poll).unwrap();
         });
     }

@@ -20,7 +20,7 @@ pub enum RealOutcome {
         /// Time that they were waited for.
         waited: Duration,
         /// Mistake of a process that connected instead.
-        complaint: Option<String>,
+        startup_error: Option<String>,
     },
     /// The time that it was given is over.
     Limit,

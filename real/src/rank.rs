@@ -13,10 +13,12 @@ use run::{ConnectionTotals, LogFilter, Program, with_quiet_panics};
 
 #[cfg(feature = "verbs")]
 use super::adapter::VerbsDataPath;
-use super::arrival::come;
+use super::arrival::connect_to_coordinator;
 use super::clock::{self, Clock};
 use super::congestion::congestion_control;
-use super::connection_manager::{self, ConnectionManager, Doors, ManagerCommand, ManagerEvent};
+use super::connection_manager::{
+    self, ConnectionManager, ListenerOptions, ManagerCommand, ManagerEvent,
+};
 use super::connections::Connecting;
 use super::control::{CoordinatorMessage, FailureKind, RankFailure, RankMessage, RankReport};
 use super::data_path::{DataPath, SocketDataPath};
@@ -116,11 +118,13 @@ pub fn run_rank(
     os::die_with_parent(launch_info.parent)?;
     let coordinator = launch_info.coordinator;
     let keepalive_timeout = options.connecting.keepalive_timeout;
-    let control = come(launch_info, options.startup, keepalive_timeout).map_err(|error| {
-        let text = format!("cannot connect to the launcher at {coordinator}: {error}");
-        io::Error::new(error.kind(), text)
-    })?;
-    let finished = be(
+    let control = connect_to_coordinator(launch_info, options.startup, keepalive_timeout).map_err(
+        |error| {
+            let text = format!("cannot connect to the launcher at {coordinator}: {error}");
+            io::Error::new(error.kind(), text)
+        },
+    )?;
+    let finished = run_connected_rank(
         program,
         options,
         launch_info,
@@ -135,7 +139,7 @@ pub fn run_rank(
 
 /// Runs one rank that has connected to the coordinator, whose name for messages is `coordinator`;
 /// `None` if it runs in this process.
-pub(super) fn be(
+pub(super) fn run_connected_rank(
     program: &dyn Program,
     options: &RankOptions,
     launch_info: &LaunchInfo,
@@ -153,7 +157,7 @@ pub(super) fn be(
     let waker = Arc::new(mio::Waker::new(poll.registry(), WAKE)?);
     let refusal = refusal(options, launch_info);
     let congestion = options.backend.congestion().filter(|_| refusal.is_none());
-    let doors = Doors {
+    let listeners = ListenerOptions {
         rank: launch_info.rank,
         address,
         congestion: congestion.map(str::to_owned),
@@ -161,12 +165,12 @@ pub(super) fn be(
         coordinator: coordinator.map(|name| format!("{name} at {}", launch_info.coordinator)),
     };
     let (manager, address) =
-        connection_manager::start(control, doors, &secret, Arc::clone(&waker))?;
+        connection_manager::start(control, listeners, &secret, Arc::clone(&waker))?;
     let host = os::host_name();
-    manager.order(ManagerCommand::Tell(RankMessage::Here {
+    manager.order(ManagerCommand::SendToCoordinator(RankMessage::Here {
         rank: launch_info.rank,
         size: launch_info.size,
-        card: address.to_string(),
+        business_card: address.to_string(),
         host: host.clone(),
         boot: clock::boot(),
         revision: options.revision.clone(),
@@ -269,7 +273,9 @@ fn live<C: DataPath + 'static>(
 
 /// Tells the coordinator how this rank ended, and waits until nobody needs it any more.
 fn end(manager: &ConnectionManager, report: RankReport) {
-    manager.order(ManagerCommand::Tell(RankMessage::Ended(report)));
+    manager.order(ManagerCommand::SendToCoordinator(RankMessage::Ended(
+        report,
+    )));
     wait_for_end(manager);
 }
 
@@ -303,7 +309,7 @@ fn settings(options: &RankOptions) -> Settings {
 fn begin(manager: &ConnectionManager) -> io::Result<(Vec<String>, Clock)> {
     loop {
         match manager.wait() {
-            Some(ManagerEvent::Book(CoordinatorMessage::Book {
+            Some(ManagerEvent::AddressList(CoordinatorMessage::AddressList {
                 cards,
                 boot,
                 start_ns,
@@ -438,8 +444,8 @@ mod tests {
             revision: "1".to_owned(),
         };
         let launch_info = LaunchInfo::new((0, 1), (0, 1), address.recv().unwrap(), None, &secret);
-        let control = come(&launch_info, STARTUP, None).unwrap();
-        let error = be(
+        let control = connect_to_coordinator(&launch_info, STARTUP, None).unwrap();
+        let error = run_connected_rank(
             &Nothing,
             &options,
             &launch_info,

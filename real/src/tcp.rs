@@ -138,14 +138,14 @@ impl<C: DataPath> Sockets<C> {
         let mut alerted = false;
         for event in &*events {
             if event.token() == ALERT {
-                connections.transport().hear();
+                connections.transport().receive();
                 alerted = true;
             } else if ![WAKE, ALARM, CARRIER].contains(&event.token()) {
                 let readable = event.is_readable() || event.is_read_closed() || event.is_error();
                 connections.socket_event(event.token(), readable, event.is_writable());
             }
         }
-        connections.hear();
+        connections.receive();
         if alerted {
             connections.handle_data_path();
         }
@@ -175,7 +175,7 @@ impl<C: DataPath> Sockets<C> {
         if few && !looks.is_multiple_of(LOOKS_BETWEEN_POLLS) {
             let mut connections = self.connections.borrow_mut();
             connections.look();
-            connections.hear();
+            connections.receive();
         } else {
             self.poll(Some(Duration::ZERO));
             if self.oversubscribed && !self.local.is_ready() {
@@ -262,12 +262,12 @@ impl<C: DataPath> Channel for TcpChannel<C> {
             return self.0.connections.borrow_mut().post(peer, packet);
         }
         let notify = packet.notify.take();
-        local.tell(Event::Packet {
+        local.push_event(Event::Packet {
             source: peer,
             packet,
         });
         if let Some(token) = notify {
-            local.tell(Event::Sent(token));
+            local.push_event(Event::Sent(token));
         }
     }
 
@@ -344,7 +344,7 @@ impl<C: DataPath> RemoteMemory for TcpChannel<C> {
     }
 
     fn watch_adapter(&self, token: mpi::channel::Token) {
-        self.0.local.tell(Event::Elapsed(token));
+        self.0.local.push_event(Event::Elapsed(token));
     }
 
     fn recycle(&self, memory: Vec<u8>) {

@@ -25,19 +25,21 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rdma::Verbs;
-use rdma::conformance::{CASES, Case, Deviations, InMemoryChannel, Link, Side, run_pair, run_side};
+use rdma::conformance::{
+    CASES, Case, Deviations, InMemoryChannel, Side, SideChannel, run_pair, run_side,
+};
 use real::verbs::LibVerbs;
 
 /// No case takes nearly so long, emulated on a busy machine neither.
 const CASE_LIMIT: Duration = Duration::from_secs(60);
 
 /// A link over TCP: each message with its length before it.
-struct TcpLink {
+struct TcpSideChannel {
     stream: TcpStream,
     came: RefCell<Vec<u8>>,
 }
 
-impl TcpLink {
+impl TcpSideChannel {
     fn new(stream: TcpStream) -> Self {
         stream.set_nodelay(true).expect("a socket");
         stream.set_nonblocking(true).expect("a socket");
@@ -46,8 +48,8 @@ impl TcpLink {
     }
 }
 
-impl Link for TcpLink {
-    fn tell(&self, message: &[u8]) {
+impl SideChannel for TcpSideChannel {
+    fn send(&self, message: &[u8]) {
         let length = u32::try_from(message.len()).expect("short messages");
         let mut bytes = length.to_be_bytes().to_vec();
         bytes.extend(message);
@@ -57,7 +59,7 @@ impl Link for TcpLink {
             .expect("the other side is there");
     }
 
-    fn hear(&self) -> Option<Vec<u8>> {
+    fn receive(&self) -> Option<Vec<u8>> {
         let mut came = self.came.borrow_mut();
         let mut bytes = [0; 4096];
         match (&self.stream).read(&mut bytes) {
@@ -150,7 +152,7 @@ fn deviations(verbs: &LibVerbs) -> Deviations {
     }
 }
 
-fn run(case: &Case, verbs: &LibVerbs, link: Option<&(TcpLink, bool)>) {
+fn run(case: &Case, verbs: &LibVerbs, link: Option<&(TcpSideChannel, bool)>) {
     if let Some((link, is_first)) = link {
         let side = Side::new(verbs, link, *is_first).deviating(deviations(verbs));
         run_side(case, &side, &mut advance());
@@ -172,8 +174,8 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let link =
-        connection(&options.place).map(|(stream, is_first)| (TcpLink::new(stream), is_first));
+    let link = connection(&options.place)
+        .map(|(stream, is_first)| (TcpSideChannel::new(stream), is_first));
     let chosen = CASES.iter().filter(|case| {
         options.filters.is_empty()
             || options

@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use crate::kernel::{Shared, Status};
 use crate::operation::{Operation, Step};
-use crate::{Answer, Change, End, Kernel, Message, Span, Transition};
+use crate::{Change, End, Kernel, Message, OperationResult, Span, Transition};
 
 /// A computation, a disk operation, a parallel task or one side of a communication in progress.
 pub struct Activity {
@@ -54,11 +54,11 @@ impl fmt::Display for ActivityError {
 
 impl std::error::Error for ActivityError {}
 
-pub(crate) fn end_result(answer: Answer) -> Result<(), ActivityError> {
+pub(crate) fn end_result(answer: OperationResult) -> Result<(), ActivityError> {
     match answer {
-        Answer::Number(end) if end == End::Done as u32 => Ok(()),
-        Answer::Number(end) if end == End::Failed as u32 => Err(ActivityError::Failed),
-        Answer::Timeout => Err(ActivityError::TimedOut),
+        OperationResult::Number(end) if end == End::Done as u32 => Ok(()),
+        OperationResult::Number(end) if end == End::Failed as u32 => Err(ActivityError::Failed),
+        OperationResult::Timeout => Err(ActivityError::TimedOut),
         _ => Err(ActivityError::Cancelled),
     }
 }
@@ -113,7 +113,7 @@ impl Activity {
             Transition::Test {
                 activity: self.slot,
             },
-            |_, _, answer| Step::Return(answer == Answer::Bool(true)),
+            |_, _, answer| Step::Return(answer == OperationResult::Bool(true)),
         )
     }
 

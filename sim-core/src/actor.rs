@@ -16,7 +16,7 @@ use crate::operation::{Operation, Step};
 use crate::simulation::{ActorResult, into_body};
 use crate::sync::{Barrier, Condvar, Mutex, Semaphore};
 use crate::yielding::Yield;
-use crate::{ActorId, Answer, HostId, Span, Stream, Time, Transition};
+use crate::{ActorId, HostId, OperationResult, Span, Stream, Time, Transition};
 
 /// An actor, as its own program and others name it.
 #[derive(Clone)]
@@ -37,7 +37,7 @@ impl fmt::Display for TimedOut {
 
 impl std::error::Error for TimedOut {}
 
-pub(crate) const fn nothing(_: &mut crate::Kernel, _: Code, _: Answer) -> Step<()> {
+pub(crate) const fn nothing(_: &mut crate::Kernel, _: Code, _: OperationResult) -> Step<()> {
     Step::Return(())
 }
 
@@ -118,7 +118,7 @@ impl Actor {
             &self.kernel,
             Transition::Random { limit },
             |_, _, answer| match answer {
-                Answer::Number(value) => Step::Return(value),
+                OperationResult::Number(value) => Step::Return(value),
                 other => unreachable!("a draw answers with a number, not {other:?}"),
             },
         )
@@ -193,7 +193,7 @@ impl Actor {
             &self.kernel,
             Transition::Join { target: self.id },
             |_, _, answer| {
-                Step::Return(if answer == Answer::Timeout {
+                Step::Return(if answer == OperationResult::Timeout {
                     Err(TimedOut)
                 } else {
                     Ok(())
@@ -337,7 +337,7 @@ impl Actor {
             |kernel, code, answer| {
                 kernel.free_list(code.object());
                 match answer {
-                    Answer::Number(position) => Step::Return(position as usize),
+                    OperationResult::Number(position) => Step::Return(position as usize),
                     other => unreachable!("a wait without a timeout has no answer {other:?}"),
                 }
             },
@@ -369,7 +369,7 @@ impl Actor {
             |kernel, code, answer| {
                 kernel.free_list(code.object());
                 match answer {
-                    Answer::Number(position) => Step::Return(Ok(position as usize)),
+                    OperationResult::Number(position) => Step::Return(Ok(position as usize)),
                     _ => Step::Return(Err(TimedOut)),
                 }
             },
@@ -388,7 +388,7 @@ impl Actor {
             |kernel, code, answer| {
                 kernel.free_list(code.object());
                 match answer {
-                    Answer::Number(position) => Step::Return(Some(position as usize)),
+                    OperationResult::Number(position) => Step::Return(Some(position as usize)),
                     _ => Step::Return(None),
                 }
             },

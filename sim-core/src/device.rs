@@ -227,8 +227,11 @@ impl KernelHandle {
     /// Parks the actor that is being polled until the device wakes it. Dropping the token unparks.
     #[must_use]
     pub fn park(&self, location: &'static Location<'static>) -> Parked {
-        let (actor, ticket) = self.kernel.borrow_mut().park_for_device(location);
-        Parked { actor, ticket }
+        let (actor, operation_id) = self.kernel.borrow_mut().park_for_device(location);
+        Parked {
+            actor,
+            operation_id,
+        }
     }
 
     /// Returns true if a parked actor has been woken; if so the token is used up.
@@ -236,7 +239,7 @@ impl KernelHandle {
     pub fn is_woken(&self, parked: Parked) -> bool {
         self.kernel
             .borrow_mut()
-            .collect(parked.actor, parked.ticket)
+            .collect(parked.actor, parked.operation_id)
             .is_some()
     }
 
@@ -244,7 +247,7 @@ impl KernelHandle {
     pub fn unpark(&self, parked: Parked) {
         self.kernel
             .borrow_mut()
-            .withdraw(parked.actor, parked.ticket);
+            .withdraw(parked.actor, parked.operation_id);
     }
 }
 
@@ -252,5 +255,5 @@ impl KernelHandle {
 #[derive(Clone, Copy, Debug)]
 pub struct Parked {
     actor: u32,
-    ticket: u32,
+    operation_id: u32,
 }

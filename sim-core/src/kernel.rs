@@ -17,12 +17,12 @@ use std::rc::{Rc, Weak};
 use std::task::Waker;
 
 use crate::code::{Code, TransitionKindSet};
-use crate::operation::TICKET_MAX;
+use crate::operation::OPERATION_ID_MAX;
 use crate::timers::TimerQueue;
 use crate::trace::TraceSink;
 use crate::{
-    ActorId, Answer, Choice, Clock, Digest, DiskId, End, Failure, HostId, Resource, Span, Stream,
-    Time, Transition,
+    ActorId, Choice, Clock, Digest, DiskId, End, Failure, HostId, OperationResult, Resource, Span,
+    Stream, Time, Transition,
 };
 use crate::{Device, ExplorableDevice};
 
@@ -90,7 +90,7 @@ pub(crate) enum Stop {
 
 /// The answer to issuing an operation.
 pub(crate) enum IssueResult {
-    Now(Answer),
+    Now(OperationResult),
     Parked(u32),
 }
 
@@ -331,8 +331,8 @@ impl Kernel {
             actor != NONE,
             "a device was waited for outside of an actor, at {location}"
         );
-        let ticket = self.park(actor, Code::DEVICE, Span::INFINITE, location, self.waker);
-        (actor, ticket)
+        let operation_id = self.park(actor, Code::DEVICE, Span::INFINITE, location, self.waker);
+        (actor, operation_id)
     }
 
     /// [`Kernel::issue`] for what may happen at once.
@@ -349,7 +349,7 @@ impl Kernel {
             self.begin_work(activity);
         }
         if !self.stepping && self.is_enabled(actor, code, false) {
-            let answer = Answer::from_code(self.execute(actor, code));
+            let answer = OperationResult::from_code(self.execute(actor, code));
             if code.is_among(TransitionKindSet::PAUSED) {
                 return IssueResult::Parked(self.pause(actor, code, answer, location, waker));
             }
@@ -373,14 +373,14 @@ impl Kernel {
         &mut self,
         actor: u32,
         code: Code,
-        answer: Answer,
+        answer: OperationResult,
         location: &'static Location<'static>,
         waker: &Waker,
     ) -> u32 {
-        let ticket = self.park(actor, code, Span::INFINITE, location, waker);
-        self.answer(actor, ticket, answer);
+        let operation_id = self.park(actor, code, Span::INFINITE, location, waker);
+        self.answer(actor, operation_id, answer);
         self.schedule_first(actor);
-        ticket
+        operation_id
     }
 
     /// Puts an operation that cannot happen yet into a slot of the actor; returns its ticket.
@@ -394,16 +394,16 @@ impl Kernel {
         waker: &Waker,
     ) -> u32 {
         let record = &mut self.actors[actor as usize];
-        let ticket = if record.tickets < TICKET_MAX {
-            record.tickets + 1
+        let operation_id = if record.operation_ids < OPERATION_ID_MAX {
+            record.operation_ids + 1
         } else {
             1
         };
-        record.tickets = ticket;
+        record.operation_ids = operation_id;
         let timer = if timeout.as_secs() == f64::INFINITY {
             0
         } else {
-            self.set_timeout(actor, ticket, &mut code, timeout)
+            self.set_timeout(actor, operation_id, &mut code, timeout)
         };
         // The turn that a new actor takes with its first operation is not yet the one that it gives
         // away.
@@ -418,30 +418,36 @@ impl Kernel {
             PendingState::Waiting
         };
         let record = &mut self.actors[actor as usize];
-        record.insert(Slot::new(code, location, timer, ticket, state));
+        record.insert(Slot::new(code, location, timer, operation_id, state));
         if !std::ptr::eq(waker, self.waker) {
-            record.keep_waker(ticket, waker);
+            record.keep_waker(operation_id, waker);
         }
         if code == Code::DEVICE {
             // The device wakes it.
         } else if !fired {
-            self.settle(actor, code, ticket);
+            self.settle(actor, code, operation_id);
         } else if !record.queued {
             record.queued = true;
             self.ready.push_back(actor);
         }
-        ticket
+        operation_id
     }
 
     /// Sets the timer of an operation with a time limit, if the limit applies; returns its number,
     /// 0 if there is none.
     #[inline]
-    fn set_timeout(&mut self, actor: u32, ticket: u32, code: &mut Code, timeout: Span) -> u64 {
+    fn set_timeout(
+        &mut self,
+        actor: u32,
+        operation_id: u32,
+        code: &mut Code,
+        timeout: Span,
+    ) -> u64 {
         if self.stepped && code.is_among(TransitionKindSet::LIMITED) {
             if self.timeouts {
                 *code = code.limited();
             } else {
-                self.limits.add(timeout, actor, ticket);
+                self.limits.add(timeout, actor, operation_id);
             }
         }
         if self.clock == Clock::Timed && code.is_among(TransitionKindSet::TIMED) {
@@ -454,7 +460,7 @@ impl Kernel {
     /// Makes sure that what a parked transition waits for wakes the actor; gives it its turn at
     /// once where a decision about it is due.
     #[inline(never)]
-    fn settle(&mut self, actor: u32, code: Code, ticket: u32) {
+    fn settle(&mut self, actor: u32, code: Code, operation_id: u32) {
         if code.is_among(TransitionKindSet::SUBSCRIBED) {
             self.subscribe(actor, code.transition());
         }
@@ -471,7 +477,7 @@ impl Kernel {
         };
         let enabled = looks && self.is_enabled(actor, code, false);
         if polls && enabled {
-            let slot = self.actors[actor as usize].slot_mut(ticket);
+            let slot = self.actors[actor as usize].slot_mut(operation_id);
             slot.expect("it was just parked").state = PendingState::Fired;
         }
         if yields || enabled {
@@ -499,43 +505,45 @@ impl Kernel {
 
     /// Gives the answer of a parked operation, once there is one.
     #[inline]
-    pub(crate) fn collect(&mut self, actor: u32, ticket: u32) -> Option<Answer> {
+    pub(crate) fn collect(&mut self, actor: u32, operation_id: u32) -> Option<OperationResult> {
         let record = &mut self.actors[actor as usize];
         let slot = &mut record.first;
-        let is_first = slot.ticket == ticket && slot.state == PendingState::Answered;
+        let is_first = slot.operation_id == operation_id && slot.state == PendingState::Answered;
         if is_first && !record.has_wakers() {
             let slot = &mut record.first;
             let answer = slot.answer();
             slot.state = PendingState::Free;
             return Some(answer);
         }
-        self.collect_any(actor, ticket)
+        self.collect_any(actor, operation_id)
     }
 
     #[cold]
-    fn collect_any(&mut self, actor: u32, ticket: u32) -> Option<Answer> {
+    fn collect_any(&mut self, actor: u32, operation_id: u32) -> Option<OperationResult> {
         let record = &mut self.actors[actor as usize];
-        let slot = record.slot_mut(ticket)?;
+        let slot = record.slot_mut(operation_id)?;
         if slot.state != PendingState::Answered {
             return None;
         }
         let answer = slot.answer();
-        record.remove(ticket);
+        record.remove(operation_id);
         Some(answer)
     }
 
     /// Puts an answer into a slot, so that the next poll of the operation finds it.
-    pub(crate) fn answer(&mut self, actor: u32, ticket: u32, answer: Answer) {
+    pub(crate) fn answer(&mut self, actor: u32, operation_id: u32, answer: OperationResult) {
         let record = &mut self.actors[actor as usize];
-        let slot = record.slot_mut(ticket).expect("the answered slot exists");
+        let slot = record
+            .slot_mut(operation_id)
+            .expect("the answered slot exists");
         let timer = slot.set_answer(answer.code());
-        record.wake(ticket);
+        record.wake(operation_id);
         self.drop_timer(timer);
     }
 
     /// Takes a parked operation back: its future was dropped.
-    pub(crate) fn withdraw(&mut self, actor: u32, ticket: u32) {
-        let Some(slot) = self.actors[actor as usize].remove(ticket) else {
+    pub(crate) fn withdraw(&mut self, actor: u32, operation_id: u32) {
+        let Some(slot) = self.actors[actor as usize].remove(operation_id) else {
             return;
         };
         self.drop_timer(slot.timer());
@@ -615,7 +623,7 @@ impl Kernel {
             && code.is_among(TransitionKindSet::LATER)
             && !record.has_wakers()
         {
-            const DONE: u64 = Answer::Done.code();
+            const DONE: u64 = OperationResult::Done.code();
             record.first.set_answer(DONE);
             self.record(actor, code, DONE);
             return true;
@@ -641,7 +649,7 @@ impl Kernel {
         let record = &mut self.actors[actor as usize];
         let timer = record.first.set_answer(answer);
         if record.extra.is_some() {
-            record.wake(record.first.ticket);
+            record.wake(record.first.operation_id);
         }
         self.drop_timer(timer);
         !self.pauses(actor, code)
@@ -656,7 +664,7 @@ impl Kernel {
             .iter()
             .find(|slot| slot.state == PendingState::Answered)
         {
-            self.actors[actor as usize].move_to_front(slot.ticket);
+            self.actors[actor as usize].move_to_front(slot.operation_id);
             return true;
         }
         let Some(&slot) = slots.iter().find(|slot| self.can_happen(actor, slot)) else {
@@ -664,8 +672,8 @@ impl Kernel {
             return false;
         };
         let answer = self.execute_slot(actor, slot.code, slot.state == PendingState::Fired);
-        self.actors[actor as usize].move_to_front(slot.ticket);
-        self.answer(actor, slot.ticket, Answer::from_code(answer));
+        self.actors[actor as usize].move_to_front(slot.operation_id);
+        self.answer(actor, slot.operation_id, OperationResult::from_code(answer));
         !self.pauses(actor, slot.code)
     }
 
@@ -684,7 +692,7 @@ impl Kernel {
         for slot in self.actors[actor as usize].slots() {
             if slot.code == Code::YIELD && slot.state == PendingState::Waiting {
                 let record = &mut self.actors[actor as usize];
-                let pending = record.slot_mut(slot.ticket).expect("just listed");
+                let pending = record.slot_mut(slot.operation_id).expect("just listed");
                 pending.state = PendingState::Fired;
                 self.schedule(actor);
             }
@@ -724,7 +732,7 @@ impl Kernel {
             u64::from(code.detail()) << 32 ^ answer << 8 ^ u64::from(code.kind()),
         );
         if self.schedule.is_some() || self.trace.is_some() {
-            self.write_down(actor, code, Answer::from_code(answer));
+            self.write_down(actor, code, OperationResult::from_code(answer));
         }
     }
 }

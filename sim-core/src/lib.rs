@@ -117,5 +117,5 @@ pub use simulation::{ActorResult, Simulation, Stepper};
 pub use sync::{Barrier, Condvar, Mutex, Semaphore};
 pub use time::{Span, Time};
 pub use trace::{Observed, TraceEvent};
-pub use transition::{ActorId, Answer};
+pub use transition::{ActorId, OperationResult};
 pub use yielding::Yield;

@@ -7,7 +7,7 @@ use crate::activity::{Activity, ActivityError, end_result};
 use crate::code::Code;
 use crate::kernel::Shared;
 use crate::operation::{Operation, Step};
-use crate::{Actor, Answer, Kernel, Message, Span, Transition};
+use crate::{Actor, Kernel, Message, OperationResult, Span, Transition};
 
 /// A mailbox, by which actors that need not know each other exchange messages.
 ///
@@ -187,7 +187,7 @@ impl Mailbox {
             Transition::Probe {
                 mailbox: self.number,
             },
-            |_, _, answer| Step::Return(answer == Answer::Bool(true)),
+            |_, _, answer| Step::Return(answer == OperationResult::Bool(true)),
         )
     }
 
@@ -201,8 +201,8 @@ impl Mailbox {
 }
 
 /// After the send or the receive comes the wait for it.
-fn started(answer: Answer) -> Code {
-    let Answer::Number(activity) = answer else {
+fn started(answer: OperationResult) -> Code {
+    let OperationResult::Number(activity) = answer else {
         unreachable!("posting answers with the communication")
     };
     Code::from(Transition::Wait {
@@ -211,11 +211,15 @@ fn started(answer: Answer) -> Code {
     })
 }
 
-fn follow_put(kernel: &mut Kernel, code: Code, answer: Answer) -> Step<Result<(), ActivityError>> {
+fn follow_put(
+    kernel: &mut Kernel,
+    code: Code,
+    answer: OperationResult,
+) -> Step<Result<(), ActivityError>> {
     let Some(activity) = code.owned_activity() else {
         return Step::Then(started(answer));
     };
-    if answer != Answer::Timeout {
+    if answer != OperationResult::Timeout {
         kernel.release_activity(activity);
     }
     Step::Return(end_result(answer))
@@ -224,20 +228,20 @@ fn follow_put(kernel: &mut Kernel, code: Code, answer: Answer) -> Step<Result<()
 fn follow_get(
     kernel: &mut Kernel,
     code: Code,
-    answer: Answer,
+    answer: OperationResult,
 ) -> Step<Result<Message, ActivityError>> {
     let Some(activity) = code.owned_activity() else {
         return Step::Then(started(answer));
     };
     let result = end_result(answer).map(|()| kernel.take_message(activity));
-    if answer != Answer::Timeout {
+    if answer != OperationResult::Timeout {
         kernel.release_activity(activity);
     }
     Step::Return(result)
 }
 
-fn follow_async(kernel: &mut Kernel, code: Code, answer: Answer) -> Step<Activity> {
-    let Answer::Number(activity) = answer else {
+fn follow_async(kernel: &mut Kernel, code: Code, answer: OperationResult) -> Step<Activity> {
+    let OperationResult::Number(activity) = answer else {
         unreachable!("posting answers with the communication")
     };
     let gets = matches!(code.transition(), Transition::AsyncReceive { .. });

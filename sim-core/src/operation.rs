@@ -12,7 +12,7 @@ use std::task::{Context, Poll, Waker};
 
 use crate::code::Code;
 use crate::kernel::{IssueResult, Kernel, Shared};
-use crate::{Answer, Span, Transition};
+use crate::{OperationResult, Span, Transition};
 
 /// Continuation of an operation after one of its transitions.
 pub(crate) enum Step<T> {
@@ -23,7 +23,7 @@ pub(crate) enum Step<T> {
 }
 
 /// Returns the next step, given the transition that was executed and its answer.
-pub(crate) type Continuation<T> = fn(&mut Kernel, Code, Answer) -> Step<T>;
+pub(crate) type Continuation<T> = fn(&mut Kernel, Code, OperationResult) -> Step<T>;
 
 /// The part of an operation that the kernel needs, independent of the type of its result.
 pub(crate) struct Request {
@@ -32,7 +32,7 @@ pub(crate) struct Request {
     pub(crate) location: &'static Location<'static>,
     pub(crate) actor: u32,
     /// The ticket of the parked transition, or where the operation is.
-    ticket: u32,
+    operation_id: u32,
 }
 
 /// The tickets of operations that have no ticket: never polled; between two transitions; over. (A
@@ -42,7 +42,7 @@ const FRESH: u32 = u32::MAX;
 const RUNNING: u32 = 0;
 const OVER: u32 = u32::MAX - 1;
 /// Tickets are at most this.
-pub(crate) const TICKET_MAX: u32 = u32::MAX - 2;
+pub(crate) const OPERATION_ID_MAX: u32 = u32::MAX - 2;
 
 /// An operation of an actor: a future that is polled by the actor that makes it.
 #[must_use = "an operation does nothing until it is awaited"]
@@ -64,7 +64,7 @@ impl<'a, T> Operation<'a, T> {
                 timeout: Span::INFINITE,
                 location: Location::caller(),
                 actor: 0,
-                ticket: FRESH,
+                operation_id: FRESH,
             },
         }
     }
@@ -84,21 +84,21 @@ impl<T> Future for Operation<'_, T> {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
         let this = self.get_mut();
         assert!(
-            this.request.ticket != OVER,
+            this.request.operation_id != OVER,
             "an operation was polled after its end"
         );
         let mut kernel = this.kernel.borrow_mut();
         let request = &mut this.request;
         let mut next = if request.is_parked() {
-            kernel.collect(request.actor, request.ticket)
+            kernel.collect(request.actor, request.operation_id)
         } else {
             kernel.start(request, context.waker())
         };
         while let Some(answer) = next {
-            request.ticket = RUNNING;
+            request.operation_id = RUNNING;
             match (this.follow)(&mut kernel, request.code, answer) {
                 Step::Return(value) => {
-                    request.ticket = OVER;
+                    request.operation_id = OVER;
                     return Poll::Ready(value);
                 }
                 Step::Then(code) => request.code = code,
@@ -112,14 +112,14 @@ impl<T> Future for Operation<'_, T> {
 impl Request {
     #[inline]
     const fn is_parked(&self) -> bool {
-        self.ticket != FRESH && self.ticket != RUNNING
+        self.operation_id != FRESH && self.operation_id != RUNNING
     }
 }
 
 impl<T> Drop for Operation<'_, T> {
     #[inline]
     fn drop(&mut self) {
-        if self.request.ticket != OVER && self.request.ticket != RUNNING {
+        if self.request.operation_id != OVER && self.request.operation_id != RUNNING {
             self.kernel.borrow_mut().drop_request(&self.request);
         }
     }
@@ -127,13 +127,17 @@ impl<T> Drop for Operation<'_, T> {
 
 impl Kernel {
     /// Begins the next transition of an operation: its answer, or `None` while there is none.
-    pub(crate) fn start(&mut self, request: &mut Request, waker: &Waker) -> Option<Answer> {
+    pub(crate) fn start(
+        &mut self,
+        request: &mut Request,
+        waker: &Waker,
+    ) -> Option<OperationResult> {
         request.actor = self.current;
-        request.ticket = RUNNING;
+        request.operation_id = RUNNING;
         match self.issue(request.code, request.timeout, request.location, waker) {
             IssueResult::Now(answer) => Some(answer),
-            IssueResult::Parked(ticket) => {
-                request.ticket = ticket;
+            IssueResult::Parked(operation_id) => {
+                request.operation_id = operation_id;
                 None
             }
         }
@@ -142,10 +146,10 @@ impl Kernel {
     /// An operation was dropped before its end.
     #[cold]
     fn drop_request(&mut self, request: &Request) {
-        if request.ticket == FRESH {
+        if request.operation_id == FRESH {
             self.forget(request.code.transition());
         } else {
-            self.withdraw(request.actor, request.ticket);
+            self.withdraw(request.actor, request.operation_id);
         }
     }
 

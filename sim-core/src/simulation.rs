@@ -622,7 +622,7 @@ impl Simulation {
             }
             let actor = kernel.dying.remove(0);
             drop(kernel);
-            self.bury(actor);
+            self.remove_actor(actor);
         }
     }
 
@@ -647,7 +647,7 @@ impl Simulation {
     }
 
     /// Drops the future of an actor and everything that it asked for.
-    fn bury(&mut self, actor: u32) {
+    fn remove_actor(&mut self, actor: u32) {
         // The actor is the current one while its destructors run, so that a panic there is its
         // failure.
         let body = {
@@ -659,7 +659,7 @@ impl Simulation {
         let (hooks, failed) = {
             let mut kernel = self.kernel.borrow_mut();
             let failed = kernel.actors[actor as usize].killed;
-            (kernel.bury(actor), failed)
+            (kernel.remove_actor(actor), failed)
         };
         for hook in hooks.into_iter().rev() {
             hook(failed);

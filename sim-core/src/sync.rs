@@ -12,7 +12,7 @@ use crate::actor::{TimedOut, nothing};
 use crate::code::Code;
 use crate::kernel::Shared;
 use crate::operation::{Operation, Step};
-use crate::{Answer, Kernel, Span, Transition};
+use crate::{Kernel, OperationResult, Span, Transition};
 
 /// A mutex with a queue, first in, first out. Not recursive.
 #[derive(Clone)]
@@ -65,7 +65,7 @@ impl Mutex {
         Operation::new(
             &self.kernel,
             Transition::MutexTest { mutex: self.number },
-            |_, _, answer| Step::Return(answer == Answer::Bool(true)),
+            |_, _, answer| Step::Return(answer == OperationResult::Bool(true)),
         )
     }
 
@@ -90,7 +90,7 @@ impl Mutex {
         Operation::new(
             &self.kernel,
             Transition::MutexTryLock { mutex: self.number },
-            |_, _, answer| Step::Return(answer == Answer::Bool(true)),
+            |_, _, answer| Step::Return(answer == OperationResult::Bool(true)),
         )
     }
 
@@ -125,9 +125,13 @@ pub struct Semaphore {
     number: u32,
 }
 
-fn follow_acquire<T>(code: Code, answer: Answer, result: fn(Answer) -> T) -> Step<T> {
+fn follow_acquire<T>(
+    code: Code,
+    answer: OperationResult,
+    result: fn(OperationResult) -> T,
+) -> Step<T> {
     match (code.transition(), answer) {
-        (Transition::SemaphoreAsyncLock { semaphore }, Answer::Number(request)) => {
+        (Transition::SemaphoreAsyncLock { semaphore }, OperationResult::Number(request)) => {
             Step::Then(Code::from(Transition::SemaphoreWait {
                 semaphore,
                 request,
@@ -172,7 +176,7 @@ impl Semaphore {
     pub fn acquire_timeout(&self, timeout: Span) -> Operation<'_, Result<(), TimedOut>> {
         Operation::new(&self.kernel, self.ask(), |_, code, answer| {
             follow_acquire(code, answer, |answer| {
-                if answer == Answer::Timeout {
+                if answer == OperationResult::Timeout {
                     Err(TimedOut)
                 } else {
                     Ok(())
@@ -230,7 +234,7 @@ impl Barrier {
         };
         Operation::new(&self.kernel, arrive, |_, code, answer| {
             match (code.transition(), answer) {
-                (Transition::BarrierAsyncLock { barrier, .. }, Answer::Number(round)) => {
+                (Transition::BarrierAsyncLock { barrier, .. }, OperationResult::Number(round)) => {
                     Step::Then(Code::from(Transition::BarrierWait {
                         barrier,
                         round,
@@ -253,7 +257,7 @@ impl Barrier {
         };
         Operation::new(&self.kernel, arrive, |kernel, code, answer| {
             match (code.transition(), answer) {
-                (Transition::BarrierAsyncLock { barrier, .. }, Answer::Number(round)) => {
+                (Transition::BarrierAsyncLock { barrier, .. }, OperationResult::Number(round)) => {
                     let last = kernel.is_complete(barrier, round);
                     let wait = Code::from(Transition::BarrierWait {
                         barrier,
@@ -277,9 +281,9 @@ pub struct Condvar {
 
 /// Release the mutex and queue; wait for the signal or the end of the time; wait for the mutex,
 /// with a mark if the time was up.
-fn follow_wait(_: &mut Kernel, code: Code, answer: Answer) -> Step<Result<(), TimedOut>> {
+fn follow_wait(_: &mut Kernel, code: Code, answer: OperationResult) -> Step<Result<(), TimedOut>> {
     match (code.transition(), answer) {
-        (Transition::CondvarAsyncLock { condvar, mutex }, Answer::Number(request)) => {
+        (Transition::CondvarAsyncLock { condvar, mutex }, OperationResult::Number(request)) => {
             Step::Then(Code::from(Transition::CondvarWait {
                 condvar,
                 mutex,
@@ -288,7 +292,7 @@ fn follow_wait(_: &mut Kernel, code: Code, answer: Answer) -> Step<Result<(), Ti
         }
         (Transition::CondvarWait { mutex, .. }, answer) => {
             let wait = Code::from(Transition::MutexWait { mutex, owned: true });
-            Step::Then(wait.marked(answer == Answer::Timeout))
+            Step::Then(wait.marked(answer == OperationResult::Timeout))
         }
         _ => Step::Return(if code.is_marked() {
             Err(TimedOut)

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{ActorId, Answer, Footprint, Time, Transition};
+use crate::{ActorId, Footprint, OperationResult, Time, Transition};
 
 /// One transition that was executed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -14,7 +14,7 @@ pub struct TraceEvent {
     /// The transition.
     pub transition: Transition,
     /// Its result.
-    pub answer: Answer,
+    pub answer: OperationResult,
     /// The objects that it touched, named as an explorer names them.
     pub footprint: Footprint,
     /// True if it was a cancellation that came before the end of its activity.

@@ -45,7 +45,7 @@ impl fmt::Display for ActorId {
 
 /// Answer of a transition, for the digest, the trace and the operation that issued it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Answer {
+pub enum OperationResult {
     /// Nothing but that it happened.
     Done,
     /// Yes or no.
@@ -56,7 +56,7 @@ pub enum Answer {
     Timeout,
 }
 
-impl Answer {
+impl OperationResult {
     /// The answer as a number: part of the format of digests.
     #[inline]
     pub(crate) const fn code(self) -> u64 {

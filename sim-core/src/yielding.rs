@@ -23,7 +23,7 @@ pub struct Yield<'a> {
 #[derive(Clone, Copy)]
 struct Parked {
     actor: u32,
-    ticket: u32,
+    operation_id: u32,
 }
 
 impl<'a> Yield<'a> {
@@ -45,8 +45,12 @@ impl Future for Yield<'_> {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let this = self.get_mut();
         let mut kernel = this.kernel.borrow_mut();
-        if let Some(Parked { actor, ticket }) = this.parked {
-            if kernel.collect(actor, ticket).is_none() {
+        if let Some(Parked {
+            actor,
+            operation_id,
+        }) = this.parked
+        {
+            if kernel.collect(actor, operation_id).is_none() {
                 return Poll::Pending;
             }
             this.parked = None;
@@ -56,8 +60,11 @@ impl Future for Yield<'_> {
         let waker = context.waker();
         match kernel.issue(Code::YIELD, Span::INFINITE, this.location, waker) {
             IssueResult::Now(_) => Poll::Ready(()),
-            IssueResult::Parked(ticket) => {
-                this.parked = Some(Parked { actor, ticket });
+            IssueResult::Parked(operation_id) => {
+                this.parked = Some(Parked {
+                    actor,
+                    operation_id,
+                });
                 Poll::Pending
             }
         }
@@ -67,8 +74,12 @@ impl Future for Yield<'_> {
 impl Drop for Yield<'_> {
     #[inline]
     fn drop(&mut self) {
-        if let Some(Parked { actor, ticket }) = self.parked {
-            self.kernel.borrow_mut().withdraw(actor, ticket);
+        if let Some(Parked {
+            actor,
+            operation_id,
+        }) = self.parked
+        {
+            self.kernel.borrow_mut().withdraw(actor, operation_id);
         }
     }
 }

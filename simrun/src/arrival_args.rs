@@ -46,7 +46,7 @@ pub struct StartupArgs {
 
 impl StartupArgs {
     /// Returns the time within which ranks must have connected.
-    pub fn patience(&self) -> Duration {
+    pub fn startup_timeout(&self) -> Duration {
         Duration::from_secs_f64(self.startup_timeout.as_secs())
     }
 

@@ -49,7 +49,7 @@ struct Found {
     /// The actors that had not ended, and where they were.
     states: WaitGraph,
     /// Knowledge of shorter ways.
-    way: ScheduleKind,
+    schedule_kind: ScheduleKind,
     /// From where on no run was correct.
     critical: Critical,
     /// Where the program panicked, if it did, as `file:line:column`.
@@ -217,13 +217,13 @@ impl Subject<'_> {
     /// A shorter way to a finding, followed in a program that has not been searched, as a replay
     /// will.
     fn again(&self, finding: &Finding) -> Result<Found, ExitCode> {
-        let way = (&finding.steps[..], &finding.replay);
-        let shorter = self.alone(way, |stepper, schedule| {
+        let schedule_kind = (&finding.steps[..], &finding.replay);
+        let shorter = self.alone(schedule_kind, |stepper, schedule| {
             let found = explore::follow(stepper, schedule).finding?;
             let shorter = explore::minimise(stepper, &found);
             Some(explore::shortest(stepper, &shorter, SHORTER_BUDGET))
         })?;
-        let (shorter, way) = match &shorter {
+        let (shorter, schedule_kind) = match &shorter {
             Some(shorter) if shorter.is_proven => (&shorter.finding, ScheduleKind::Shortest),
             Some(shorter) => (&shorter.finding, ScheduleKind::ShortestFound),
             None => (finding, ScheduleKind::ShortestFound),
@@ -236,7 +236,10 @@ impl Subject<'_> {
             None => None,
         };
         let is_same = |again: &Found| again.finding.kind.name() == finding.kind.name();
-        let again = again.filter(is_same).map(|again| Found { way, ..again });
+        let again = again.filter(is_same).map(|again| Found {
+            schedule_kind,
+            ..again
+        });
         again.ok_or_else(|| {
             status::refuse(format_args!(
                 "the program is not deterministic: replaying the same schedule gives a different {}: {}",
@@ -297,7 +300,7 @@ impl Subject<'_> {
                 .args
                 .replay_command(self.name, &finding.replay, self.protocol),
             needs_buffering: false,
-            way: ScheduleKind::Given,
+            schedule_kind: ScheduleKind::Given,
             critical: run::without_panic_messages(|| {
                 explore::critical(&mut stepper, &finding, CRITICAL_BUDGET)
             }),

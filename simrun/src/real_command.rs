@@ -248,10 +248,10 @@ pub(crate) fn run(
         return status::refuse(NO_VERBS);
     }
     if std::env::var_os(real::RANK_VARIABLE).is_some() {
-        return be_rank(program, args);
+        return run_as_rank(program, args);
     }
     match transport_args::placed(args.ranks) {
-        Ok(Some(place)) => be_placed(name, program, (args, arguments), &place),
+        Ok(Some(place)) => run_as_allocated_rank(name, program, (args, arguments), &place),
         Ok(None) => launch(name, args, arguments),
         Err(wrong) => status::refuse(wrong),
     }
@@ -266,7 +266,7 @@ fn check(args: &RealArgs) -> Result<(), String> {
     args.verbs.check()
 }
 
-fn be_rank(program: &dyn Program, args: &RealArgs) -> ExitCode {
+fn run_as_rank(program: &dyn Program, args: &RealArgs) -> ExitCode {
     let launch_info = match LaunchInfo::read(io::stdin().lock()) {
         Ok(launch_info) => launch_info,
         Err(error) => {
@@ -289,7 +289,7 @@ pub fn ended(rank: u32, finished: io::Result<bool>) -> ExitCode {
 }
 
 /// A rank that another launcher has started, as srun and mpirun do.
-fn be_placed(
+fn run_as_allocated_rank(
     name: &str,
     program: &dyn Program,
     (args, arguments): (&RealArgs, &[OsString]),
@@ -322,7 +322,7 @@ fn options(args: &RealArgs, prefix: bool) -> RankOptions {
             keepalive_timeout: args.arrival.keepalive_timeout(),
             ..Connecting::default()
         },
-        startup: args.arrival.patience(),
+        startup: args.arrival.startup_timeout(),
         compute: match args.compute {
             ComputeArg::Spin => Compute::Spin,
             ComputeArg::Sleep => Compute::Sleep,
@@ -364,7 +364,7 @@ fn settings(args: &RealArgs, starts: LaunchMode, ours: bool) -> Result<LaunchOpt
         starts,
         listen: args.arrival.address(),
         revision: REVISION.to_owned(),
-        arrival: args.arrival.patience(),
+        arrival: args.arrival.startup_timeout(),
         keepalive_timeout: args.arrival.keepalive_timeout(),
         until: args
             .until
@@ -562,7 +562,7 @@ fn problem(run: &RealRun, args: &RealArgs) -> Option<String> {
         RealOutcome::Missing {
             ranks,
             waited,
-            complaint,
+            startup_error,
         } => {
             let text: Vec<String> = ranks.iter().map(u32::to_string).collect();
             let (verb, what) = if ranks.len() == 1 {
@@ -570,11 +570,11 @@ fn problem(run: &RealRun, args: &RealArgs) -> Option<String> {
             } else {
                 ("have", "ranks")
             };
-            let complaint = complaint
+            let startup_error = startup_error
                 .as_ref()
                 .map_or_else(String::new, |text| format!("; {text}"));
             Some(format!(
-                "error: {what} {} {verb} not connected within {}{complaint}",
+                "error: {what} {} {verb} not connected within {}{startup_error}",
                 text.join(", "),
                 summary::seconds(waited.as_secs_f64())
             ))

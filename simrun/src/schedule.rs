@@ -16,7 +16,7 @@ use std::sync::Arc;
 use explore::{End, Followed};
 use platform::Platform;
 use run::{Lines, MessageProtocol, Options, Program, QueueNumbers, Recording, Run, Transcript};
-use sim_core::{ActorId, Answer, Console, Observed, Outcome, Schedule, Stepper};
+use sim_core::{ActorId, Console, Observed, OperationResult, Outcome, Schedule, Stepper};
 
 use crate::args::RunArgs;
 use crate::check::{clock_warning, protocol_option, quoted};
@@ -101,7 +101,7 @@ fn protocol(args: &RunArgs, platform: &Platform) -> Option<MessageProtocol> {
 
 /// Returns true if a step is the end of a time limit.
 fn is_timeout(step: &Observed) -> bool {
-    matches!(step, Observed::Transition(event) if event.answer == Answer::Timeout)
+    matches!(step, Observed::Transition(event) if event.answer == OperationResult::Timeout)
 }
 
 /// The command that replays a schedule.

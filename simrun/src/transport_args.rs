@@ -130,7 +130,7 @@ impl TransportArgs {
                 keepalive_timeout: self.arrival.keepalive_timeout(),
                 ..Connecting::default()
             },
-            startup: self.arrival.patience(),
+            startup: self.arrival.startup_timeout(),
             compute: Compute::Spin,
             flop_per_s: 1e9,
             bind_to_core: self.bind_to_core,

@@ -160,7 +160,11 @@ impl Network {
     }
 
     /// Lets an adapter report an event, which may depend on a queue pair of it.
-    pub fn tell(&self, adapter: &Adapter, event: fn(Option<QueuePair>) -> Option<AsyncEvent>) {
+    pub fn raise_async_event(
+        &self,
+        adapter: &Adapter,
+        event: fn(Option<QueuePair>) -> Option<AsyncEvent>,
+    ) {
         let qp = adapter.qps.borrow().first().copied();
         adapter.told.borrow_mut().extend(event(qp));
     }

@@ -161,7 +161,7 @@ impl Net {
         });
     }
 
-    fn tell(&mut self, rank: u32, event: Event) {
+    fn notify(&mut self, rank: u32, event: Event) {
         let endpoint = &mut self.endpoints[rank as usize];
         endpoint.inbox.push_back(event);
         endpoint.awake = true;
@@ -178,13 +178,13 @@ impl Net {
             } = self.flying.remove(index);
             self.transcript.push(line(from, to, &packet));
             if let Some(token) = packet.notify {
-                self.tell(from, Event::Sent(token));
+                self.notify(from, Event::Sent(token));
             }
             if matches!(packet.header, PacketHeader::Socket { .. }) && self.shut.contains(&to) {
-                self.tell(from, Event::Undeliverable { peer: to, packet });
+                self.notify(from, Event::Undeliverable { peer: to, packet });
                 return true;
             }
-            self.tell(
+            self.notify(
                 to,
                 Event::Packet {
                     source: from,
@@ -204,7 +204,7 @@ impl Net {
         let position = self.timers.iter().position(|timer| timer.number == number);
         let timer = self.timers.remove(position.expect("just found"));
         self.now = timer.date;
-        self.tell(timer.rank, Event::Elapsed(timer.token));
+        self.notify(timer.rank, Event::Elapsed(timer.token));
         true
     }
 }

@@ -12,7 +12,7 @@ use clap::{Args, ValueEnum};
 use files::Output;
 use real::{RANK_VARIABLE, RealRun};
 use validation::{
-    Effort, KernelSelection, Machine, MeasureOptions, Session, Tell, measure_simulated,
+    Effort, KernelSelection, Machine, MeasureOptions, ReportProgress, Session, measure_simulated,
     samples_as_csv,
 };
 
@@ -193,14 +193,14 @@ pub(crate) fn run(command: &MeasureCommand) -> ExitCode {
         }
     };
     if std::env::var_os(RANK_VARIABLE).is_some() {
-        return measure_real::be_rank(command, network);
+        return measure_real::run_as_rank(command, network);
     }
     if let Err(missing) = command.way.check(network) {
         return status::refuse(missing);
     }
     match transport_args::placed(command.ranks) {
         Err(wrong) => status::refuse(wrong),
-        Ok(Some(place)) => measure_real::be_placed(command, network, &place),
+        Ok(Some(place)) => measure_real::run_as_allocated_rank(command, network, &place),
         Ok(None) => match measure_real::sessions(command, network) {
             Ok((sessions, run)) => finish(command, &sessions, Some(&run)),
             Err(code) => code,
@@ -310,7 +310,7 @@ fn real_head(command: &MeasureCommand, network: Network, run: Option<&RealRun>) 
 }
 
 /// Shows progress on a terminal, on one line that is written over.
-pub(crate) fn tell() -> Tell {
+pub(crate) fn tell() -> ReportProgress {
     let is_terminal = std::io::stderr().is_terminal();
     Rc::new(move |elapsed, left, what| {
         if is_terminal {

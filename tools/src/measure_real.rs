@@ -16,7 +16,7 @@ use real::{
     RealOutcome, RealRun,
 };
 use run::{Program, RankProgram};
-use validation::{Session, Tell, measure, samples_as_csv};
+use validation::{ReportProgress, Session, measure, samples_as_csv};
 
 use simrun::transport_args::Network;
 use simrun::{REVISION, ended, status, watch_signals};
@@ -31,7 +31,7 @@ fn left(command: &MeasureCommand, session: u32) -> PathBuf {
 }
 
 /// One rank of a session, started by [`sessions`].
-pub(crate) fn be_rank(command: &MeasureCommand, network: Network) -> ExitCode {
+pub(crate) fn run_as_rank(command: &MeasureCommand, network: Network) -> ExitCode {
     let launch_info = match LaunchInfo::read(io::stdin().lock()) {
         Ok(launch_info) => launch_info,
         Err(error) => {
@@ -40,7 +40,7 @@ pub(crate) fn be_rank(command: &MeasureCommand, network: Network) -> ExitCode {
             ));
         }
     };
-    let progress: Tell = Rc::new(|elapsed, left, what| {
+    let progress: ReportProgress = Rc::new(|elapsed, left, what| {
         // A line of its own, which the launcher writes over the last one.
         let _ = writeln!(
             io::stderr().lock(),
@@ -59,7 +59,11 @@ pub(crate) fn be_rank(command: &MeasureCommand, network: Network) -> ExitCode {
 }
 
 /// One rank that another launcher has started, as srun and mpirun do. Rank 0 writes the samples.
-pub(crate) fn be_placed(command: &MeasureCommand, network: Network, place: &Place) -> ExitCode {
+pub(crate) fn run_as_allocated_rank(
+    command: &MeasureCommand,
+    network: Network,
+    place: &Place,
+) -> ExitCode {
     if place.size < 2 {
         return status::refuse("at least 2 ranks are required");
     }
@@ -93,7 +97,7 @@ pub(crate) fn be_placed(command: &MeasureCommand, network: Network, place: &Plac
 }
 
 /// The rank program. Rank 0 leaves what it found in a file.
-fn measuring(command: &MeasureCommand, progress: &Tell) -> impl Program + use<> {
+fn measuring(command: &MeasureCommand, progress: &ReportProgress) -> impl Program + use<> {
     let number = command.session.unwrap_or(1);
     let mut options = command.plan.options(number);
     options.thresholds.push(command.way.eager_threshold.0);
@@ -166,7 +170,7 @@ fn launch(command: &MeasureCommand, starts: LaunchMode, stop: Arc<AtomicBool>) -
         starts,
         listen: command.way.arrival.address(),
         revision: REVISION.to_owned(),
-        arrival: command.way.arrival.patience(),
+        arrival: command.way.arrival.startup_timeout(),
         keepalive_timeout: command.way.arrival.keepalive_timeout(),
         until: None,
         on_loss: FailurePolicy::Abort,
@@ -199,13 +203,15 @@ pub(crate) fn finished(run: &RealRun) -> Result<(), ExitCode> {
             Err(ExitCode::from(status::INTERRUPTED))
         }
         RealOutcome::Missing {
-            ranks, complaint, ..
+            ranks,
+            startup_error,
+            ..
         } => {
             let ranks: Vec<String> = ranks.iter().map(u32::to_string).collect();
-            let complaint = complaint.as_ref();
-            let complaint = complaint.map_or_else(String::new, |text| format!("; {text}"));
+            let startup_error = startup_error.as_ref();
+            let startup_error = startup_error.map_or_else(String::new, |text| format!("; {text}"));
             Err(status::refuse(format_args!(
-                "ranks not connected: {}{complaint}",
+                "ranks not connected: {}{startup_error}",
                 ranks.join(", ")
             )))
         }

@@ -59,8 +59,8 @@ pub use interpolation::Interpolation;
 pub use key_fit::{KeyFit, KeyFitError, fit_keys};
 pub use loggp::LogGp;
 pub use measure::{
-    Effort, IdleMode, KernelSelection, Machine, MeasureOptions, Plan, Session, Task, Tell, measure,
-    measure_simulated, samples_as_csv, simulated_times,
+    Effort, IdleMode, KernelSelection, Machine, MeasureOptions, Plan, ReportProgress, Session,
+    Task, measure, measure_simulated, samples_as_csv, simulated_times,
 };
 pub use metadata::SampleMetadata;
 pub use overheads::{CallCosts, CostSegment, CostSplit};

@@ -20,7 +20,7 @@ mod session;
 mod simulated;
 mod stop;
 
-pub use conductor::{Tell, measure};
+pub use conductor::{ReportProgress, measure};
 pub use machine::Machine;
 pub use plan::{Effort, IdleMode, KernelSelection, MeasureOptions, Plan, Task};
 pub use session::{Session, samples_as_csv};

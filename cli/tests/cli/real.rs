@@ -405,7 +405,7 @@ fn placed_each(
     let all: Vec<Child> = (0..size).rev().map(start).collect();
     let mut all: Vec<Output> = all.into_iter().map(ended).collect();
     all.reverse();
-    assert_eq!(folder.names(), [""; 0], "the meeting point is gone");
+    assert_eq!(folder.names(), [""; 0], "the bootstrap file is removed");
     all
 }
 

@@ -225,7 +225,7 @@ impl VerbsState {
                 let watch = place.watch.take();
                 place.has_news = watch.is_none();
                 if let Some(token) = watch {
-                    ranks.tell(kernel, rank, Event::Elapsed(token));
+                    ranks.notify(kernel, rank, Event::Elapsed(token));
                 }
                 self.note_timeout(rank);
                 let port = self.ranks[rank as usize].port;
@@ -417,15 +417,15 @@ impl VerbsState {
     /// Tells a rank what its connections have to say.
     fn handle_completions(&mut self, kernel: &mut Kernel, ranks: &Ranks, rank: u32) {
         let device = &mut self.ranks[rank as usize].device;
-        device.hear();
+        device.poll_async_events();
         device.progress();
         while let Some(event) = device.take() {
             match event {
                 DeviceEvent::Arrived { event, .. } | DeviceEvent::Event(event) => {
-                    ranks.tell(kernel, rank, event);
+                    ranks.notify(kernel, rank, event);
                 }
                 DeviceEvent::Broken { peer, why, .. } => {
-                    ranks.tell(kernel, rank, Event::Failed { peer, why });
+                    ranks.notify(kernel, rank, Event::Failed { peer, why });
                 }
                 // Nobody says goodbye: the ranks end together with the run.
                 DeviceEvent::Bye(_) | DeviceEvent::Notice(_) => {}

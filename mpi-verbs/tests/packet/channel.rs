@@ -89,7 +89,7 @@ struct Ends {
     /// Connections on which we have said that nothing follows.
     said: BTreeSet<LinkId>,
     /// Connections on which the peer has.
-    heard: BTreeSet<LinkId>,
+    handle_async_event: BTreeSet<LinkId>,
 }
 
 /// A rank's channel over an adapter. A connection has the number of its peer.
@@ -190,7 +190,7 @@ impl<W: World> VerbsChannel<W> {
                 None
             }
             DeviceEvent::Bye(link) => {
-                self.ends.borrow_mut().heard.insert(link);
+                self.ends.borrow_mut().handle_async_event.insert(link);
                 None
             }
             DeviceEvent::Broken {
@@ -200,7 +200,8 @@ impl<W: World> VerbsChannel<W> {
                 detail,
             } => {
                 // Who has said that nothing follows may be gone.
-                let is_over = link.is_none_or(|link| self.ends.borrow().heard.contains(&link));
+                let is_over =
+                    link.is_none_or(|link| self.ends.borrow().handle_async_event.contains(&link));
                 if !is_over {
                     self.lose(peer, why, &detail);
                 }
@@ -282,7 +283,7 @@ impl<W: World> Channel for VerbsChannel<W> {
                 return None;
             }
             if self.world.is_alerted() {
-                self.device.borrow_mut().hear();
+                self.device.borrow_mut().poll_async_events();
             }
             self.device.borrow_mut().progress();
         }
@@ -346,9 +347,9 @@ impl<W: World> ConnectionLifecycle for VerbsChannel<W> {
         let mut is_done = true;
         for link in links {
             if ends.said.insert(link) {
-                device.bye(link);
+                device.send_close(link);
             }
-            is_done &= device.is_drained(link) && ends.heard.contains(&link);
+            is_done &= device.is_drained(link) && ends.handle_async_event.contains(&link);
         }
         is_done
     }

@@ -221,7 +221,7 @@ impl Ranks {
                 is_off = true;
             }
             if let Some((rank, _, what)) = tells.take_if(|(_, after, _)| steps >= *after) {
-                network.tell(&adapters[rank as usize], what);
+                network.raise_async_event(&adapters[rank as usize], what);
                 told = Some(rank);
                 happened = true;
             }

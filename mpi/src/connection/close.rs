@@ -10,7 +10,8 @@
 use super::perform::Detail;
 use super::virtual_connection::{Action, Event, State, TABLE};
 use super::{
-    Answer, Connector, Failure, Message, Output, Peer, Phase, SeededDefect, Step, Written, socket,
+    CloseAckPolicy, Connector, Failure, Message, Output, Peer, Phase, SeededDefect, Step, Written,
+    socket,
 };
 
 /// Returns true if a virtual connection in this state is over and done with.
@@ -98,7 +99,7 @@ impl Connector {
 
     /// Closes if that is wanted and nothing is left to write.
     pub(super) fn try_close(&mut self, peer: Peer) {
-        let answers = self.settings.answer == Answer::WhenDrained;
+        let answers = self.settings.answer == CloseAckPolicy::WhenDrained;
         let careful = self.defect() != SeededDefect::HastyDiscard;
         let vc = self.vc(peer);
         let wanted = match vc.state {

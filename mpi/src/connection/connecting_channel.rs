@@ -488,8 +488,8 @@ impl RankHost for ConnectingChannel {
         self.inner.compute(flops, token);
     }
 
-    fn linger(&self) {
-        self.inner.linger();
+    fn finalize_wait(&self) {
+        self.inner.finalize_wait();
     }
 
     fn host_name(&self) -> String {

@@ -169,7 +169,7 @@ impl FlowControl {
     /// Puts something in the queue of a connection.
     pub(crate) fn send(&mut self, peer: u32, message: OutboundMessage, now: f64) {
         let connection = self.connection(peer, now);
-        if message.kind == Kind::Answer {
+        if message.kind == Kind::CloseAckPolicy {
             connection.answers.push_back(message);
         } else {
             connection.queue.push_back(message);

@@ -428,7 +428,7 @@ impl Process {
         std::future::poll_fn(move |context| {
             process.poll_until(context, Waits::Finalize, location, |engine, channel| {
                 if engine.has_only_detached() {
-                    channel.linger();
+                    channel.finalize_wait();
                 }
                 (engine.sends_complete() && channel.close()).then(|| {
                     let mut cold = process.cold.borrow_mut();

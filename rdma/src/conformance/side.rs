@@ -7,16 +7,16 @@ use std::rc::Rc;
 use super::wait_a_little;
 use crate::{MemoryRegion, Verbs, WcStatus};
 
-/// Takes messages to the other side of a case and brings those from there, in order and none lost.
-pub trait Link {
-    /// Sends one.
-    fn tell(&self, message: &[u8]);
+/// A reliable, ordered channel of messages between the two sides of a case.
+pub trait SideChannel {
+    /// Sends a message.
+    fn send(&self, message: &[u8]);
 
-    /// The next one that came. Does not wait.
-    fn hear(&self) -> Option<Vec<u8>>;
+    /// Returns the next message, if one has arrived; does not wait.
+    fn receive(&self) -> Option<Vec<u8>>;
 }
 
-/// A link within one program.
+/// A channel within one program.
 #[derive(Debug)]
 pub struct InMemoryChannel {
     there: Rc<RefCell<VecDeque<Vec<u8>>>>,
@@ -36,12 +36,12 @@ impl InMemoryChannel {
     }
 }
 
-impl Link for InMemoryChannel {
-    fn tell(&self, message: &[u8]) {
+impl SideChannel for InMemoryChannel {
+    fn send(&self, message: &[u8]) {
         self.there.borrow_mut().push_back(message.to_vec());
     }
 
-    fn hear(&self) -> Option<Vec<u8>> {
+    fn receive(&self) -> Option<Vec<u8>> {
         self.here.borrow_mut().pop_front()
     }
 }
@@ -82,7 +82,7 @@ impl Deviations {
 #[expect(missing_debug_implementations, reason = "a link has nothing to show")]
 pub struct Side<'a> {
     pub(super) verbs: &'a dyn Verbs,
-    link: &'a dyn Link,
+    link: &'a dyn SideChannel,
     is_first: bool,
     pub(super) deviations: Deviations,
 }
@@ -90,7 +90,7 @@ pub struct Side<'a> {
 impl<'a> Side<'a> {
     /// A side with this adapter; the other side has the other value of `is_first`.
     #[must_use]
-    pub fn new(verbs: &'a dyn Verbs, link: &'a dyn Link, is_first: bool) -> Self {
+    pub fn new(verbs: &'a dyn Verbs, link: &'a dyn SideChannel, is_first: bool) -> Self {
         Self {
             verbs,
             link,
@@ -122,9 +122,9 @@ impl<'a> Side<'a> {
 
     /// Tells the other side something and hears what it tells.
     pub(super) async fn swap(&self, message: &[u8]) -> Vec<u8> {
-        self.link.tell(message);
+        self.link.send(message);
         loop {
-            if let Some(message) = self.link.hear() {
+            if let Some(message) = self.link.receive() {
                 return message;
             }
             wait_a_little().await;

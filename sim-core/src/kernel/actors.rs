@@ -10,7 +10,7 @@ use std::task::Waker;
 use super::{Kernel, NONE, Stop};
 use crate::code::Code;
 use crate::simulation::{Body, ExitHook};
-use crate::{ActorId, Answer, Failure, HostId, Transition};
+use crate::{ActorId, Failure, HostId, OperationResult, Transition};
 
 /// The state of a slot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -30,9 +30,10 @@ pub(crate) enum PendingState {
 pub(crate) struct Slot {
     pub(crate) code: Code,
     pub(crate) location: &'static Location<'static>,
-    /// Before the answer the number of its timer, 0 if there is none; then [`Answer::code`].
+    /// Before the answer the number of its timer, 0 if there is none; then
+    /// [`OperationResult::code`].
     word: u64,
-    pub(crate) ticket: u32,
+    pub(crate) operation_id: u32,
     pub(crate) state: PendingState,
 }
 
@@ -42,14 +43,14 @@ impl Slot {
         code: Code,
         location: &'static Location<'static>,
         timer: u64,
-        ticket: u32,
+        operation_id: u32,
         state: PendingState,
     ) -> Self {
         Self {
             code,
             location,
             word: timer,
-            ticket,
+            operation_id,
             state,
         }
     }
@@ -76,12 +77,12 @@ impl Slot {
 
     /// The answer of a slot that has one.
     #[inline]
-    pub(crate) fn answer(&self) -> Answer {
+    pub(crate) fn answer(&self) -> OperationResult {
         debug_assert!(
             self.state == PendingState::Answered,
             "an answer is read once it is there"
         );
-        Answer::from_code(self.word)
+        OperationResult::from_code(self.word)
     }
 
     /// Gives the slot its answer; returns the timer that it no longer needs, 0 if there is none.
@@ -135,7 +136,7 @@ pub(crate) struct ActorRecord {
     /// The future; none while it is polled and after the end.
     pub(crate) body: Option<Body>,
     pub(crate) host: HostId,
-    pub(crate) tickets: u32,
+    pub(crate) operation_ids: u32,
     pub(crate) queued: bool,
     pub(crate) dead: bool,
     pub(crate) daemon: bool,
@@ -156,7 +157,7 @@ impl ActorRecord {
             extra: None,
             body: None,
             host,
-            tickets: 0,
+            operation_ids: 0,
             queued: false,
             dead: false,
             daemon: false,
@@ -199,13 +200,13 @@ impl ActorRecord {
     #[inline]
     pub(crate) fn answered(&self) -> Option<u32> {
         if self.extra.is_none() {
-            return (self.first.state == PendingState::Answered).then_some(self.first.ticket);
+            return (self.first.state == PendingState::Answered).then_some(self.first.operation_id);
         }
         if !self.is_answered() {
             return None;
         }
         let earliest = self.earliest(|slot| slot.state == PendingState::Answered);
-        earliest.map(|slot| slot.ticket)
+        earliest.map(|slot| slot.operation_id)
     }
 
     /// Returns true if combinators keep wakers of their own.
@@ -225,7 +226,7 @@ impl ActorRecord {
             first.code = slot.code;
             first.location = slot.location;
             first.word = slot.word;
-            first.ticket = slot.ticket;
+            first.operation_id = slot.operation_id;
             first.state = slot.state;
         } else {
             self.insert_more(slot);
@@ -234,8 +235,8 @@ impl ActorRecord {
 
     /// Keeps the waker of a combinator, which polls only those of its futures that were woken.
     #[cold]
-    pub(crate) fn keep_waker(&mut self, ticket: u32, waker: &Waker) {
-        self.extra().wakers.push((ticket, waker.clone()));
+    pub(crate) fn keep_waker(&mut self, operation_id: u32, waker: &Waker) {
+        self.extra().wakers.push((operation_id, waker.clone()));
     }
 
     #[cold]
@@ -244,40 +245,47 @@ impl ActorRecord {
     }
 
     #[inline]
-    pub(crate) fn slot_mut(&mut self, ticket: u32) -> Option<&mut Slot> {
-        if self.first.ticket == ticket && self.first.state != PendingState::Free {
+    pub(crate) fn slot_mut(&mut self, operation_id: u32) -> Option<&mut Slot> {
+        if self.first.operation_id == operation_id && self.first.state != PendingState::Free {
             return Some(&mut self.first);
         }
         self.extra
             .as_mut()?
             .slots
             .iter_mut()
-            .find(|slot| slot.ticket == ticket)
+            .find(|slot| slot.operation_id == operation_id)
     }
 
     #[inline]
-    pub(crate) fn remove(&mut self, ticket: u32) -> Option<Slot> {
-        if self.first.ticket == ticket && self.first.state != PendingState::Free {
+    pub(crate) fn remove(&mut self, operation_id: u32) -> Option<Slot> {
+        if self.first.operation_id == operation_id && self.first.state != PendingState::Free {
             let slot = self.first;
             self.first.state = PendingState::Free;
             if let Some(extra) = &mut self.extra {
-                extra.wakers.retain(|(other, _)| *other != ticket);
+                extra.wakers.retain(|(other, _)| *other != operation_id);
             }
             return Some(slot);
         }
         let extra = self.extra.as_mut()?;
-        extra.wakers.retain(|(other, _)| *other != ticket);
-        let position = extra.slots.iter().position(|slot| slot.ticket == ticket)?;
+        extra.wakers.retain(|(other, _)| *other != operation_id);
+        let position = extra
+            .slots
+            .iter()
+            .position(|slot| slot.operation_id == operation_id)?;
         Some(extra.slots.remove(position))
     }
 
     /// Moves an operation into the first place. The one that is about to be answered must be there,
     /// so that what is left is seen as *more* when it has been taken.
-    pub(crate) fn move_to_front(&mut self, ticket: u32) {
+    pub(crate) fn move_to_front(&mut self, operation_id: u32) {
         let Some(extra) = &mut self.extra else {
             return;
         };
-        let Some(position) = extra.slots.iter().position(|slot| slot.ticket == ticket) else {
+        let Some(position) = extra
+            .slots
+            .iter()
+            .position(|slot| slot.operation_id == operation_id)
+        else {
             return;
         };
         if self.first.state == PendingState::Free {
@@ -296,7 +304,7 @@ impl ActorRecord {
         if let Some(extra) = &self.extra {
             slots.extend_from_slice(&extra.slots);
         }
-        slots.sort_by_key(|slot| slot.ticket);
+        slots.sort_by_key(|slot| slot.operation_id);
         slots
     }
 
@@ -305,14 +313,18 @@ impl ActorRecord {
         let more = self.extra.iter().flat_map(|extra| &extra.slots);
         let all = std::iter::once(&self.first).chain(more);
         let pending = all.filter(|slot| slot.state != PendingState::Free && counts(slot));
-        pending.min_by_key(|slot| slot.ticket).copied()
+        pending.min_by_key(|slot| slot.operation_id).copied()
     }
 
     /// Tells a combinator that keeps wakers of its own that an operation has its answer.
     #[inline]
-    pub(crate) fn wake(&self, ticket: u32) {
+    pub(crate) fn wake(&self, operation_id: u32) {
         if let Some(extra) = &self.extra {
-            for (_, waker) in extra.wakers.iter().filter(|(other, _)| *other == ticket) {
+            for (_, waker) in extra
+                .wakers
+                .iter()
+                .filter(|(other, _)| *other == operation_id)
+            {
                 waker.wake_by_ref();
             }
         }
@@ -402,7 +414,7 @@ impl Kernel {
 
     /// The end of an actor whose future is gone: wakes those who join it and withdraws what it
     /// asked for. Returns its exit hooks, to be called without the kernel being borrowed.
-    pub(crate) fn bury(&mut self, actor: u32) -> Vec<ExitHook> {
+    pub(crate) fn remove_actor(&mut self, actor: u32) -> Vec<ExitHook> {
         let record = &mut self.actors[actor as usize];
         if record.dead {
             return Vec::new();
@@ -484,7 +496,7 @@ impl Kernel {
             .iter()
             .find(|slot| slot.state == PendingState::Answered);
         if let Some(slot) = answered {
-            record.move_to_front(slot.ticket);
+            record.move_to_front(slot.operation_id);
         }
         let is_polled = record.is_new() || answered.is_some();
         self.suspend_activities(actor, false);

@@ -4,7 +4,7 @@
 //! A barrier can be used again: arrivals count for the round in which they come.
 
 use super::{Kernel, Recycle, StepEffects};
-use crate::Answer;
+use crate::OperationResult;
 
 /// One barrier.
 #[derive(Debug, Default)]
@@ -34,7 +34,7 @@ impl Kernel {
     }
 
     /// Arrives; answers with the round.
-    pub(crate) fn arrive(&mut self, barrier: u32, actor: u32) -> Answer {
+    pub(crate) fn arrive(&mut self, barrier: u32, actor: u32) -> OperationResult {
         let record = &mut self.barriers[barrier as usize];
         let round = record.round;
         record.arrived.push(actor);
@@ -46,7 +46,7 @@ impl Kernel {
             }
             self.barriers[barrier as usize].arrived = arrived;
         }
-        Answer::Number(round)
+        OperationResult::Number(round)
     }
 
     pub(crate) fn is_complete(&self, barrier: u32, round: u32) -> bool {

@@ -3,7 +3,7 @@
 //! A plain run never comes here; it executes the same transitions through the same functions.
 
 use super::{Kernel, PendingState, Slot};
-use crate::{ActorId, Answer, Choice, EnabledTransition};
+use crate::{ActorId, Choice, EnabledTransition, OperationResult};
 
 impl Kernel {
     /// Takes an actor that is new or has an answer out of the queue.
@@ -14,23 +14,23 @@ impl Kernel {
         if self.stepped {
             return self.next_answered();
         }
-        let (position, ticket) = self
-            .ready
-            .iter()
-            .enumerate()
-            .find_map(|(position, &actor)| {
-                let record = &self.actors[actor as usize];
-                let waits = record.dead || record.suspended;
-                let ticket = record.answered().filter(|_| !waits)?;
-                Some((position, ticket))
-            })?;
+        let (position, operation_id) =
+            self.ready
+                .iter()
+                .enumerate()
+                .find_map(|(position, &actor)| {
+                    let record = &self.actors[actor as usize];
+                    let waits = record.dead || record.suspended;
+                    let operation_id = record.answered().filter(|_| !waits)?;
+                    Some((position, operation_id))
+                })?;
         let actor = self
             .ready
             .remove(position)
             .expect("the position was just found");
         let record = &mut self.actors[actor as usize];
         record.queued = false;
-        record.move_to_front(ticket);
+        record.move_to_front(operation_id);
         Some(actor)
     }
 
@@ -47,8 +47,8 @@ impl Kernel {
                 record.deferred = true;
                 continue;
             }
-            if let Some(ticket) = record.answered() {
-                record.move_to_front(ticket);
+            if let Some(operation_id) = record.answered() {
+                record.move_to_front(operation_id);
                 return Some(actor);
             }
         }
@@ -114,8 +114,8 @@ impl Kernel {
         if let Some(last) = self.schedule.as_mut().and_then(|steps| steps.last_mut()) {
             *last = choice;
         }
-        self.actors[actor as usize].move_to_front(slot.ticket);
-        self.answer(actor, slot.ticket, Answer::from_code(answer));
+        self.actors[actor as usize].move_to_front(slot.operation_id);
+        self.answer(actor, slot.operation_id, OperationResult::from_code(answer));
         if self.pauses(actor, slot.code) {
             return false;
         }

@@ -5,7 +5,7 @@
 
 use super::{Kernel, NONE};
 use crate::code::{Code, TransitionKindSet};
-use crate::{Answer, End, Transition};
+use crate::{End, OperationResult, Transition};
 
 impl Kernel {
     /// Returns true if a transition can happen now. `fired` tells that its timer has expired, or
@@ -72,11 +72,11 @@ impl Kernel {
         }
     }
 
-    /// Executes an enabled transition of an actor; returns [`Answer::code`].
+    /// Executes an enabled transition of an actor; returns [`OperationResult::code`].
     #[inline]
     pub(crate) fn execute(&mut self, actor: u32, code: Code) -> u64 {
         let answer = if code.is_among(TransitionKindSet::SILENT) {
-            const { Answer::Done.code() }
+            const { OperationResult::Done.code() }
         } else {
             self.act(actor, code.transition()).code()
         };
@@ -85,12 +85,14 @@ impl Kernel {
     }
 
     /// Executes a transition that has an answer or changes something.
-    fn act(&mut self, actor: u32, transition: Transition) -> Answer {
+    fn act(&mut self, actor: u32, transition: Transition) -> OperationResult {
         self.acting = actor;
         let answer = match transition {
-            Transition::Wait { activity, .. } => Answer::Number(self.end_of(activity) as u32),
+            Transition::Wait { activity, .. } => {
+                OperationResult::Number(self.end_of(activity) as u32)
+            }
             Transition::WaitAny { list } => {
-                Answer::Number(self.first_ended(list, self.branch).unwrap_or(0))
+                OperationResult::Number(self.first_ended(list, self.branch).unwrap_or(0))
             }
             Transition::Test { .. }
             | Transition::TestAny { .. }
@@ -107,57 +109,57 @@ impl Kernel {
     }
 
     /// Executes a transition that changes the state of an object.
-    fn change(&mut self, actor: u32, transition: Transition) -> Answer {
+    fn change(&mut self, actor: u32, transition: Transition) -> OperationResult {
         match transition {
-            Transition::Random { limit } => Answer::Number(self.draw(limit)),
+            Transition::Random { limit } => OperationResult::Number(self.draw(limit)),
             Transition::Create { child } => {
                 self.start_actor(child.0);
-                Answer::Number(child.0)
+                OperationResult::Number(child.0)
             }
             Transition::Kill { target } => {
                 self.kill(target.0);
-                Answer::Done
+                OperationResult::Done
             }
             Transition::Suspend { target } => {
                 self.suspend(target.0);
-                Answer::Done
+                OperationResult::Done
             }
             Transition::Resume { target } => {
                 self.wake_up(target.0);
-                Answer::Done
+                OperationResult::Done
             }
             Transition::SwitchHost { .. } | Transition::Control { .. } => {
                 self.change_under_transfers(transition);
-                Answer::Done
+                OperationResult::Done
             }
             Transition::AsyncSend { mailbox, comm } => {
-                Answer::Number(self.post_send(mailbox, comm))
+                OperationResult::Number(self.post_send(mailbox, comm))
             }
             Transition::AsyncReceive { mailbox, comm } => {
-                Answer::Number(self.post_receive(mailbox, comm))
+                OperationResult::Number(self.post_receive(mailbox, comm))
             }
             Transition::Cancel { activity } => {
                 self.cancel_under_way(activity);
-                Answer::Done
+                OperationResult::Done
             }
             Transition::MutexAsyncLock { mutex } => {
                 self.enter_mutex(mutex, actor);
-                Answer::Done
+                OperationResult::Done
             }
             Transition::MutexUnlock { mutex } | Transition::MutexCancel { mutex } => {
                 self.leave_mutex_of(mutex, actor);
-                Answer::Done
+                OperationResult::Done
             }
             Transition::SemaphoreAsyncLock { semaphore } => {
-                Answer::Number(self.ask_semaphore(semaphore, actor))
+                OperationResult::Number(self.ask_semaphore(semaphore, actor))
             }
             Transition::SemaphoreUnlock { semaphore } => {
                 self.release_semaphore(semaphore);
-                Answer::Done
+                OperationResult::Done
             }
             Transition::BarrierAsyncLock { barrier, .. } => self.arrive(barrier, actor),
             Transition::CondvarAsyncLock { condvar, mutex } => {
-                Answer::Number(self.enter_condvar(condvar, mutex, actor))
+                OperationResult::Number(self.enter_condvar(condvar, mutex, actor))
             }
             Transition::CondvarWait {
                 condvar,
@@ -166,22 +168,22 @@ impl Kernel {
             } => {
                 self.leave_condvar(condvar, request);
                 self.enter_mutex(mutex, actor);
-                Answer::Done
+                OperationResult::Done
             }
             Transition::CondvarSignal { condvar } => {
                 self.signal(condvar);
-                Answer::Done
+                OperationResult::Done
             }
             Transition::CondvarBroadcast { condvar } => {
                 self.broadcast(condvar);
-                Answer::Done
+                OperationResult::Done
             }
             silent => unreachable!("{silent:?} changes nothing and is handled before"),
         }
     }
 
     /// Ends a wait whose time is up.
-    pub(crate) fn expire(&mut self, actor: u32, code: Code) -> Answer {
+    pub(crate) fn expire(&mut self, actor: u32, code: Code) -> OperationResult {
         self.progress += 1;
         let transition = code.transition();
         self.acting = actor;
@@ -196,9 +198,9 @@ impl Kernel {
         } else {
             self.abandon(actor, transition);
         }
-        self.record(actor, code, Answer::Timeout.code());
+        self.record(actor, code, OperationResult::Timeout.code());
         self.acting = NONE;
-        Answer::Timeout
+        OperationResult::Timeout
     }
 
     /// Takes back what a pending wait asked for, because the wait is over without success.
@@ -241,7 +243,7 @@ impl Kernel {
     }
 
     /// Takes back what an operation got: it was dropped before its future saw the answer.
-    pub(crate) fn revert(&mut self, actor: u32, transition: Transition, answer: Answer) {
+    pub(crate) fn revert(&mut self, actor: u32, transition: Transition, answer: OperationResult) {
         match (transition, answer) {
             (
                 Transition::Wait {
@@ -250,32 +252,34 @@ impl Kernel {
                 },
                 _,
             ) => self.release_activity(activity),
-            (Transition::AsyncReceive { .. }, Answer::Number(comm)) => self.drop_handle(comm),
+            (Transition::AsyncReceive { .. }, OperationResult::Number(comm)) => {
+                self.drop_handle(comm);
+            }
             // A detached send has no handle and continues.
-            (Transition::AsyncSend { .. }, Answer::Number(comm))
+            (Transition::AsyncSend { .. }, OperationResult::Number(comm))
                 if !self.activities.get(comm).detached =>
             {
                 self.drop_handle(comm);
             }
-            (Transition::MutexTryLock { mutex }, Answer::Bool(true))
+            (Transition::MutexTryLock { mutex }, OperationResult::Bool(true))
             | (Transition::MutexAsyncLock { mutex }, _)
-            | (Transition::MutexWait { mutex, owned: true }, Answer::Done)
+            | (Transition::MutexWait { mutex, owned: true }, OperationResult::Done)
             | (Transition::CondvarWait { mutex, .. }, _) => {
                 self.leave_mutex_if_asked(mutex, actor);
             }
-            (Transition::SemaphoreAsyncLock { semaphore }, Answer::Number(request))
+            (Transition::SemaphoreAsyncLock { semaphore }, OperationResult::Number(request))
             | (
                 Transition::SemaphoreWait {
                     semaphore,
                     request,
                     owned: true,
                 },
-                Answer::Done,
+                OperationResult::Done,
             ) => self.withdraw_from_semaphore(semaphore, request),
-            (Transition::BarrierAsyncLock { barrier, .. }, Answer::Number(round)) => {
+            (Transition::BarrierAsyncLock { barrier, .. }, OperationResult::Number(round)) => {
                 self.withdraw_from_barrier(barrier, round, actor);
             }
-            (Transition::CondvarAsyncLock { condvar, .. }, Answer::Number(request)) => {
+            (Transition::CondvarAsyncLock { condvar, .. }, OperationResult::Number(request)) => {
                 self.withdraw_from_condvar(condvar, request);
             }
             _ => {}
@@ -309,7 +313,7 @@ impl Kernel {
 
     /// Keeps a decision and shows it to the trace.
     #[cold]
-    pub(crate) fn write_down(&mut self, actor: u32, code: Code, answer: Answer) {
+    pub(crate) fn write_down(&mut self, actor: u32, code: Code, answer: OperationResult) {
         let branch = std::mem::take(&mut self.branch);
         // A panic of the trace is told as one of this actor.
         self.acting = actor;
@@ -333,9 +337,9 @@ impl Kernel {
     }
 
     /// Returns the footprint of a transition that was just executed.
-    fn footprint_after(&self, actor: u32, code: Code, answer: Answer) -> crate::Footprint {
+    fn footprint_after(&self, actor: u32, code: Code, answer: OperationResult) -> crate::Footprint {
         let member = match (code.transition(), answer) {
-            (Transition::WaitAny { .. }, Answer::Number(member)) => member,
+            (Transition::WaitAny { .. }, OperationResult::Number(member)) => member,
             _ => 0,
         };
         let mut footprint = self.footprint(actor, code, member);

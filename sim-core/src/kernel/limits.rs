@@ -22,8 +22,8 @@ pub(crate) struct Limits {
 }
 
 impl Limits {
-    pub(super) fn add(&mut self, limit: Span, actor: u32, ticket: u32) {
-        self.pending.push((self.now + limit, actor, ticket));
+    pub(super) fn add(&mut self, limit: Span, actor: u32, operation_id: u32) {
+        self.pending.push((self.now + limit, actor, operation_id));
     }
 
     pub(crate) const fn is_empty(&self) -> bool {
@@ -40,21 +40,23 @@ impl Kernel {
     /// Lets the limit be up that ends first, because nothing else can happen.
     pub(crate) fn let_first_limit_be_up(&mut self) {
         let mut pending = std::mem::take(&mut self.limits.pending);
-        pending.retain(|&(_, actor, ticket)| {
+        pending.retain(|&(_, actor, operation_id)| {
             let record = &self.actors[actor as usize];
             let mut slots = record.slots().into_iter();
             !record.dead
-                && slots.any(|slot| slot.ticket == ticket && slot.state == PendingState::Waiting)
+                && slots.any(|slot| {
+                    slot.operation_id == operation_id && slot.state == PendingState::Waiting
+                })
         });
         let is_active =
             |&&(_, actor, _): &&(Time, u32, u32)| !self.actors[actor as usize].suspended;
         let first = pending.iter().filter(is_active).min().copied();
         self.limits.pending = pending;
-        let Some((date, actor, ticket)) = first else {
+        let Some((date, actor, operation_id)) = first else {
             return;
         };
         (self.limits.now, self.limits.is_up) = (date, true);
-        let slot = self.actors[actor as usize].slot_mut(ticket);
+        let slot = self.actors[actor as usize].slot_mut(operation_id);
         let slot = slot.expect("the wait was just seen");
         slot.code = slot.code.limited();
     }

@@ -12,7 +12,7 @@
 
 use super::Kernel;
 use crate::code::{Code, TransitionKindSet};
-use crate::{Answer, Transition};
+use crate::{OperationResult, Transition};
 
 /// After this many negative answers about different objects without any event, the actor waits too.
 const FAILURES_MAX: u32 = 1000;
@@ -163,12 +163,12 @@ impl Kernel {
     }
 
     /// Answers a test or a probe.
-    pub(crate) fn poll_once(&mut self, actor: u32, transition: Transition) -> Answer {
+    pub(crate) fn poll_once(&mut self, actor: u32, transition: Transition) -> OperationResult {
         let let_end = if self.stepped { self.branch } else { 0 };
         if let_end == 0 && !self.poll_succeeds(actor, transition) {
             if self.stepped {
                 self.note_asked(actor, transition, false);
-                return Answer::Bool(false);
+                return OperationResult::Bool(false);
             }
             let (progress, question) = (self.progress, self.question(transition));
             let extra = self.actors[actor as usize].extra();
@@ -177,7 +177,7 @@ impl Kernel {
             } else {
                 (extra.failed_at, extra.failed_on, extra.failures) = (progress, question, 1);
             }
-            return Answer::Bool(false);
+            return OperationResult::Bool(false);
         }
         if self.stepped && !matches!(transition, Transition::MutexTryLock { .. }) {
             self.note_asked(actor, transition, true);
@@ -189,13 +189,13 @@ impl Kernel {
                 }
                 self.progress += 1;
                 self.enter_mutex(mutex, actor);
-                Answer::Bool(true)
+                OperationResult::Bool(true)
             }
-            Transition::TestAny { .. } if let_end > 0 => Answer::Number(let_end - 1),
+            Transition::TestAny { .. } if let_end > 0 => OperationResult::Number(let_end - 1),
             Transition::TestAny { list } => {
-                Answer::Number(self.first_over(list).expect("one is over"))
+                OperationResult::Number(self.first_over(list).expect("one is over"))
             }
-            _ => Answer::Bool(true),
+            _ => OperationResult::Bool(true),
         }
     }
 

@@ -9,7 +9,8 @@
 use super::{Kernel, NONE, PendingState, Slot, Status, activities::Kind};
 use crate::code::{Code, TransitionKindSet};
 use crate::{
-    ActorId, Answer, Branch, EnabledStep, End, Executed, Footprint, StepKind, Time, Transition,
+    ActorId, Branch, EnabledStep, End, Executed, Footprint, OperationResult, StepKind, Time,
+    Transition,
 };
 
 /// Effects of a step besides its transition, as flags of [`Executed`].
@@ -21,8 +22,8 @@ impl StepEffects {
     pub(crate) const HIDDEN: u8 = Executed::HIDDEN;
 }
 
-/// The answer yes, and the first of those that are numbers, as [`Answer::code`](crate::Answer) has
-/// them.
+/// The answer yes, and the first of those that are numbers, as
+/// [`OperationResult::code`](crate::OperationResult) has them.
 const YES: u64 = 2;
 const NUMBERS: u64 = 4;
 
@@ -379,9 +380,9 @@ impl Kernel {
         let goes_on =
             |&&actor: &&u32| !actors[actor as usize].suspended && !device.stops(ActorId(actor));
         let actor = *self.woken.iter().filter(goes_on).min()?;
-        let ticket = actors[actor as usize].earliest(is_woken)?.ticket;
-        self.actors[actor as usize].move_to_front(ticket);
-        self.answer(actor, ticket, Answer::Done);
+        let operation_id = actors[actor as usize].earliest(is_woken)?.operation_id;
+        self.actors[actor as usize].move_to_front(operation_id);
+        self.answer(actor, operation_id, OperationResult::Done);
         Some(actor)
     }
 
@@ -460,7 +461,7 @@ impl Kernel {
 
     /// Notes that an actor has been told that an activity has ended.
     pub(crate) fn note_known(&mut self, actor: u32, code: Code, answer: u64) {
-        if answer == const { Answer::Timeout.code() } {
+        if answer == const { OperationResult::Timeout.code() } {
             return;
         }
         let slot = match code.transition() {

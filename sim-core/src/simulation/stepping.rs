@@ -39,8 +39,8 @@ use crate::code::{Code, TransitionKindSet};
 use crate::kernel::{BRANCH_MASK, NONE, PendingState, StepEffects};
 use crate::outcome::panic_message;
 use crate::{
-    Actor, ActorId, Answer, Branch, Clock, Digest, EnabledStep, Executed, ExplorableDevice,
-    Failure, Footprint, HostId, Outcome, QueueHead, StepKind, Transition, WaitGraph,
+    Actor, ActorId, Branch, Clock, Digest, EnabledStep, Executed, ExplorableDevice, Failure,
+    Footprint, HostId, OperationResult, Outcome, QueueHead, StepKind, Transition, WaitGraph,
 };
 
 /// Something that may fail.
@@ -450,8 +450,8 @@ impl Stepper {
             )]
             let short = answer as u32;
             self.latest.answer = short;
-            kernel.actors[actor as usize].move_to_front(slot.ticket);
-            kernel.answer(actor, slot.ticket, Answer::from_code(answer));
+            kernel.actors[actor as usize].move_to_front(slot.operation_id);
+            kernel.answer(actor, slot.operation_id, OperationResult::from_code(answer));
             let kind = self.latest.footprint.kind;
             if code == Code::DEVICE
                 && let Some(device) = &self.device

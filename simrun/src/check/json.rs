@@ -123,7 +123,7 @@ fn finding(found: &Found) -> Value {
         "replay": found.finding.replay.to_string(),
         "command": found.command,
         "steps": steps(&found.finding.steps),
-        "counterexample": match found.way {
+        "counterexample": match found.schedule_kind {
             ScheduleKind::Given => "given",
             ScheduleKind::ShortestFound => "not_proven_minimal",
             ScheduleKind::Shortest => "minimal",

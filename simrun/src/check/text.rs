@@ -210,15 +210,15 @@ fn finding(found: &Found) -> String {
         "
 {}{critical}replay with
   {}",
-        way(found.way),
+        schedule_kind(found.schedule_kind),
         found.command
     );
     text
 }
 
 /// Returns what is known of shorter ways, in words.
-const fn way(way: ScheduleKind) -> &'static str {
-    match way {
+const fn schedule_kind(schedule_kind: ScheduleKind) -> &'static str {
+    match schedule_kind {
         ScheduleKind::Given => "",
         ScheduleKind::ShortestFound => {
             "no shorter counterexample was found; a shorter one may exist\n"

@@ -76,13 +76,13 @@ impl Stopped {
             Cause::Interrupt => "after it was interrupted",
             Cause::MaxTime(_) => "after the end of its real time",
         };
-        let (grace, patience) = (GRACE.as_secs(), HANDSHAKE_TIMEOUT.as_secs());
+        let (grace, limit) = (GRACE.as_secs(), HANDSHAKE_TIMEOUT.as_secs());
         match &self.failure {
             Some(Failure { name, host, .. }) => format!(
                 "{name} on host {host} was still busy {grace} s {what}: the process was ended"
             ),
             None => {
-                format!("the run did not stop within {patience} s {what}: the process was ended")
+                format!("the run did not stop within {limit} s {what}: the process was ended")
             }
         }
     }

@@ -43,7 +43,7 @@ const BLOCK_S: f64 = 50e-6;
 
 /// Is told now and then how far it is: seconds gone, seconds that may be left, and what is being
 /// done.
-pub type Tell = Rc<dyn Fn(f64, f64, &str)>;
+pub type ReportProgress = Rc<dyn Fn(f64, f64, &str)>;
 
 /// The rank program: measures what the options ask for. Rank 0 puts what it finds into `session`.
 ///
@@ -53,7 +53,7 @@ pub async fn measure(
     world: Comm,
     options: Rc<MeasureOptions>,
     session: Rc<RefCell<Session>>,
-    progress: Tell,
+    progress: ReportProgress,
 ) -> Result<()> {
     if world.rank() != 0 {
         while let Some(block) = told(&world).await? {
@@ -91,11 +91,11 @@ struct MeasureDriver<'a> {
     since_reference: u32,
     /// About how long an empty message and the largest one take, in seconds.
     about: (f64, f64),
-    progress: Tell,
+    progress: ReportProgress,
 }
 
 impl<'a> MeasureDriver<'a> {
-    async fn new(world: &'a Comm, options: MeasureOptions, progress: Tell) -> Self {
+    async fn new(world: &'a Comm, options: MeasureOptions, progress: ReportProgress) -> Self {
         let ranks = u32::try_from(world.size()).unwrap_or(u32::MAX);
         Self {
             world,

@@ -14,7 +14,7 @@ use platform::Platform;
 use run::{LogFilter, MessageProtocol, Options, Output, RankProgram, Stream, simulate};
 
 use super::command::Block;
-use super::conductor::{Tell, measure};
+use super::conductor::{ReportProgress, measure};
 use super::kernels::{KernelRunner, partner};
 use super::plan::{IdleMode, KernelSelection, MeasureOptions};
 use super::session::Session;
@@ -30,7 +30,7 @@ pub fn measure_simulated(
     platform: &Arc<Platform>,
     ranks: u32,
     options: &MeasureOptions,
-    progress: Tell,
+    progress: ReportProgress,
 ) -> Result<Session, SimulationFailed> {
     let options = Rc::new(MeasureOptions {
         pause: IdleMode::Compute,

@@ -12,7 +12,7 @@ fn limited(descriptors: u32, at_limit: AtLimit) -> Settings {
     Settings {
         descriptors: Some(descriptors),
         at_limit,
-        answer: Answer::WhenDrained,
+        answer: CloseAckPolicy::WhenDrained,
     }
 }
 

@@ -71,7 +71,7 @@ const ANSWERED: &[(&str, Programs)] = &[
 
 fn answered(world: &mut World) {
     let settings = Settings {
-        answer: Answer::WhenClosed,
+        answer: CloseAckPolicy::WhenClosed,
         ..Settings::default()
     };
     for process in &mut world.processes {

@@ -82,7 +82,7 @@ impl ProtocolEngine {
     pub(super) fn post_control(&mut self, channel: &dyn Channel, peer: u32, header: PacketHeader) {
         let kind = match header {
             PacketHeader::Rts { .. } | PacketHeader::CancelRequest { .. } => Kind::Control,
-            _ => Kind::Answer,
+            _ => Kind::CloseAckPolicy,
         };
         let message = OutboundMessage::new(kind, header, Buffer::phantom(0));
         self.dispatch(channel, peer, message);

@@ -37,7 +37,7 @@ pub(crate) enum Kind {
     /// Packets that keep their place among the messages: RTS, the request to give a message back.
     Control,
     /// Packets that overtake them: CTS, acknowledgements.
-    Answer,
+    CloseAckPolicy,
     /// A message that has been cleared.
     Data,
 }

@@ -138,7 +138,7 @@ impl Connection {
         match free {
             None => Some(Hold::Nothing),
             Some(0) => {
-                let control = matches!(self.current().kind, Kind::Control | Kind::Answer);
+                let control = matches!(self.current().kind, Kind::Control | Kind::CloseAckPolicy);
                 (control && self.reserved >= 2).then_some(Hold::Reserved)
             }
             Some(_) => Some(Hold::Pool),
@@ -201,7 +201,7 @@ impl Connection {
         let message = self.current();
         match message.kind {
             _ if message.operation.is_none() => Event::Control,
-            Kind::Control | Kind::Answer => Event::Control,
+            Kind::Control | Kind::CloseAckPolicy => Event::Control,
             Kind::Eager | Kind::Data if !message.told && !message.is_direct(limits) => {
                 Event::AllPacked
             }

@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, channel};
 use run::Program;
 
 use super::allocation::{BootstrapFile, LOOK_INTERVAL, Place};
-use super::arrival::{attempt, come};
+use super::arrival::{attempt, connect_to_coordinator};
 use super::auth::RunSecret;
 use super::auth_listener::HANDSHAKE_TIMEOUT;
 use super::clock;
@@ -17,7 +17,7 @@ use super::launch::{LaunchOptions, OutputListener};
 use super::launch_info::LaunchInfo;
 use super::launcher::Launcher;
 use super::outcome::RealRun;
-use super::rank::{RankOptions, be};
+use super::rank::{RankOptions, run_connected_rank};
 
 /// Ranks print by themselves.
 struct Nobody;
@@ -50,21 +50,21 @@ pub fn run_in_allocation(
     };
     let file = BootstrapFile::of(place, variable);
     if place.rank > 0 {
-        let (launch_info, control) = meet(place, &file, &launch)?;
-        return be(program, options, &launch_info, (control, Some("rank 0")));
+        let (launch_info, control) = connect_to_bootstrap(place, &file, &launch)?;
+        return run_connected_rank(program, options, &launch_info, (control, Some("rank 0")));
     }
     let secret = RunSecret::random()?;
     let path = file.path().to_owned();
     let address = host(launch, file, &secret, tell)?;
     let address = address.recv().map_err(io::Error::other)??;
     let launch_info = launch_info(place, address, &secret);
-    let control = come(&launch_info, options.startup, None)?;
-    if let Err(error) = be(program, options, &launch_info, (control, None)) {
+    let control = connect_to_coordinator(&launch_info, options.startup, None)?;
+    if let Err(error) = run_connected_rank(program, options, &launch_info, (control, None)) {
         // This process ends before its coordinator has removed it.
         let _ = std::fs::remove_file(path);
         return Err(error);
     }
-    // The others may still need the meeting point; when nobody does, the process ends.
+    // The others may still need the coordinator; when nobody does, the process ends.
     loop {
         std::thread::park();
     }
@@ -75,7 +75,7 @@ fn launch_info(place: &Place, address: std::net::SocketAddr, secret: &RunSecret)
     LaunchInfo::new((place.rank, place.size), local, address, None, secret)
 }
 
-/// Opens the meeting point in a thread of its own, which ends the process when the run has ended.
+/// Opens the coordinator in a thread of its own, which ends the process when the run has ended.
 fn host(
     launch: LaunchOptions,
     file: BootstrapFile,
@@ -118,8 +118,8 @@ fn host(
     Ok(address)
 }
 
-/// Comes to the meeting point when it is open.
-fn meet(
+/// Comes to the coordinator when it is open.
+fn connect_to_bootstrap(
     place: &Place,
     file: &BootstrapFile,
     launch: &LaunchOptions,
@@ -127,10 +127,10 @@ fn meet(
     let deadline_ns = clock::after(launch.arrival);
     loop {
         let mut problem = "not written by rank 0".to_owned();
-        if let Some(meeting) = file.read()?
-            && let Some(secret) = RunSecret::from_hex(&meeting.secret)
+        if let Some(bootstrap) = file.read()?
+            && let Some(secret) = RunSecret::from_hex(&bootstrap.secret)
         {
-            let launch_info = launch_info(place, meeting.address, &secret);
+            let launch_info = launch_info(place, bootstrap.address, &secret);
             let left = clock::until(deadline_ns).max(LOOK_INTERVAL);
             match attempt(&launch_info, left.min(HANDSHAKE_TIMEOUT)) {
                 Ok(control) => {
@@ -141,7 +141,10 @@ fn meet(
                     return Ok((launch_info, control));
                 }
                 Err(error) => {
-                    problem = format!("no coordinator of this run at {}: {error}", meeting.address);
+                    problem = format!(
+                        "no coordinator of this run at {}: {error}",
+                        bootstrap.address
+                    );
                 }
             }
         }

@@ -52,12 +52,12 @@ fn again(folder: &Path) -> Result<Again, String> {
     let recorded: Value = serde_json::from_str(&text)
         .map_err(|error| format!("{file}: not a record of a run: {error}"))?;
     let rerun = Rerun::from_record(&recorded).ok_or_else(|| {
-        format!("{file}: it does not say what makes the run again: expected the record of a simulated run")
+        format!("{file}: the record has no key `rerun`: expected the record of a simulated run")
     })?;
     let outcome = recorded["outcome"].as_str().unwrap_or_default();
     let digest = recorded["digest"].as_str();
     let digest = digest.filter(|_| outcome != "interrupted").ok_or_else(|| {
-        format!("{file}: this run was stopped from outside, and would not stop there again")
+        format!("{file}: this run was interrupted, so it cannot be reproduced")
     })?;
     let program = package::program(Path::new(&rerun.program), true, &[]);
     let program = program.map_err(|error| error.to_string())?;

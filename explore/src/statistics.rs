@@ -41,7 +41,7 @@ impl fmt::Display for Bound {
         f.write_str(match self {
             Self::Depth => "maximum depth reached",
             Self::Executions => "maximum number of executions reached",
-            Self::Transitions => "the number of transitions was reached",
+            Self::Transitions => "maximum number of transitions reached",
             Self::Time => "time limit reached",
             Self::Interrupt => "interrupted",
             Self::Finding => "stopped at the first finding",

@@ -2,10 +2,10 @@
 //! [`Verbs`](crate::Verbs): on real adapters, on emulated ones and on simulated ones. Only with the
 //! cargo feature `conformance`.
 //!
-//! A case is one program that both sides run; they find out who is who by [`Side::is_first`]. It
-//! gets along without a clock, a thread or a socket: it is a future, which whoever runs the cases
-//! polls again and again ([`run_pair`] for two sides in one program, [`run_side`] for one), and
-//! what the sides have to tell each other besides goes through a [`SideChannel`].
+//! A case is one program that both sides run; [`Side::is_first`] distinguishes them. It needs no
+//! clock, thread or socket: it is a future that is polled again and again ([`run_pair`] for two
+//! sides in one program, [`run_side`] for one, [`Case::run`] in a program that is itself a future),
+//! and the sides exchange other data through a [`SideChannel`].
 //!
 //! A case fails by panicking.
 //!
@@ -36,7 +36,17 @@ pub struct Case {
     /// Its name.
     pub name: &'static str,
     /// Actions of a side in it.
-    run: for<'a> fn(&'a Side<'a>) -> Run<'a>,
+    body: for<'a> fn(&'a Side<'a>) -> Run<'a>,
+}
+
+impl Case {
+    /// Runs one side of the case, which is polled again and again: it waits without a waker.
+    ///
+    /// # Panics
+    /// If the case fails, when it is polled.
+    pub fn run<'a>(&self, side: &'a Side<'a>) -> impl Future<Output = ()> + 'a {
+        (self.body)(side)
+    }
 }
 
 /// Lists functions as cases by their names.
@@ -44,7 +54,7 @@ macro_rules! cases {
     ($($module:ident: $($case:ident)*;)*) => {
         &[$($(Case {
             name: concat!(stringify!($module), "::", stringify!($case)),
-            run: |side| Box::pin($module::$case(side)),
+            body: |side| Box::pin($module::$case(side)),
         }),*),*]
     };
 }
@@ -67,7 +77,7 @@ pub const CASES: &[Case] = cases! {
 /// # Panics
 /// If the case fails.
 pub fn run_pair(case: &Case, first: &Side<'_>, second: &Side<'_>, advance: &mut dyn FnMut()) {
-    let (mut first, mut second) = ((case.run)(first), (case.run)(second));
+    let (mut first, mut second) = ((case.body)(first), (case.body)(second));
     let mut context = Context::from_waker(Waker::noop());
     let (mut first_runs, mut second_runs) = (true, true);
     while first_runs || second_runs {
@@ -82,7 +92,7 @@ pub fn run_pair(case: &Case, first: &Side<'_>, second: &Side<'_>, advance: &mut 
 /// # Panics
 /// If the case fails.
 pub fn run_side(case: &Case, side: &Side<'_>, advance: &mut dyn FnMut()) {
-    let mut run = (case.run)(side);
+    let mut run = (case.body)(side);
     let mut context = Context::from_waker(Waker::noop());
     while run.as_mut().poll(&mut context).is_pending() {
         advance();

@@ -76,13 +76,13 @@ pub struct Recording {
 #[must_use]
 pub fn not_explorable(platform: &Platform) -> Option<&'static str> {
     if platform.protocol().is_limited() {
-        return Some("the platform limits packets or credits, and check knows no limits");
+        return Some("check does not support platforms with packet or credit limits");
     }
     if platform.connection().mode != ConnectionMode::Instant {
-        return Some("the platform makes connections, and under check all ranks are connected");
+        return Some("check does not support connections on demand: under it all ranks are connected");
     }
     if platform.network().device.is_some() {
-        return Some("the platform has queue pairs, and check delivers messages without packets");
+        return Some("check does not support queue pairs: it delivers messages without packets");
     }
     None
 }

@@ -11,7 +11,7 @@ use real::Backend;
 use crate::size::Size;
 
 /// Message of programs that were built without verbs.
-pub const NO_VERBS: &str = "--backend verbs: this program was built without verbs: expected tcp, or a build with the feature simrun/verbs, as `cargo build --release -p simrun-tools --features verbs` makes for measuring; docs/verbs.md lists the system libraries that it needs";
+pub const NO_VERBS: &str = "--backend verbs: this program was built without verbs: rebuild it with --features simrun/verbs (for measure: cargo build --release -p simrun-tools --features verbs), or use --backend tcp; docs/verbs.md lists the system libraries that it needs";
 
 /// Transport of long messages over an adapter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]

@@ -252,7 +252,7 @@ fn verbs_that_are_not_there_are_named() {
         let missing = if cfg!(feature = "verbs") {
             "docs/verbs.md"
         } else {
-            "built without verbs: expected tcp, or a build with the feature simrun/verbs"
+            "built without verbs: rebuild it with --features simrun/verbs"
         };
         assert!(ran.stderr.contains(missing), "{}", ran.stderr);
         assert!(!std::fs::exists(&out).unwrap());

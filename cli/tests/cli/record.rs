@@ -213,7 +213,7 @@ fn what_cannot_be_made_again_is_refused() {
     };
     check(None, "expected the folder of --out");
     check(Some("version = 1"), "not a record of a run");
-    check(Some("{}"), "it does not say what makes the run again");
+    check(Some("{}"), "the record has no key `rerun`");
     let rerun = "{\"program\": \"/nowhere/app\", \"sha256\": \"\", \"working_directory\": \"/\", \
                  \"options\": [], \"arguments\": []}";
     let record = |outcome: &str| {
@@ -221,7 +221,7 @@ fn what_cannot_be_made_again_is_refused() {
     };
     check(
         Some(&record("interrupted")),
-        "this run was stopped from outside",
+        "this run was interrupted",
     );
     check(
         Some(&record("finished")),

@@ -66,7 +66,7 @@ pub(super) fn verdict(searched: &SearchResult) -> String {
         Verdict::Ok => format!("no errors found; {rest}"),
         Verdict::Bounded if searched.report.verdict == Verdict::Ok => {
             let text = joined(bounds);
-            format!("no errors found, but search with other buffering incomplete: {text}")
+            format!("no errors found; the searches with unbuffered sends are incomplete: {text}")
         }
         Verdict::Bounded => format!("no errors found, but {rest}"),
         Verdict::Broken(text) => text.clone(),

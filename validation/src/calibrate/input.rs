@@ -97,7 +97,7 @@ fn of_table(benchmark: &str, rows: &[(u64, f64)]) -> Input {
     let mut warnings = Vec::new();
     if !(benchmark.contains("Latency") || benchmark.contains("PingPong")) {
         let text = format!(
-            "{benchmark:?} is no ping-pong: the latency of the platform is what a message of a stream costs"
+            "{benchmark:?} is a bandwidth test, not a ping-pong: the fitted latency is the time per message of a stream"
         );
         warnings.push(Warning::new(Code::Stream, text));
     }

@@ -1,0 +1,69 @@
+//! Promise: the simulated adapter does its duties: every case for adapters holds for two ranks on
+//! it, without any deviation.
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::pin;
+use std::rc::Rc;
+use std::task::{Context, Waker};
+
+use common::{DONE, ranks};
+use fabric::{AdapterCosts, VerbsSettings};
+use models::packet::PacketSettings;
+use mpi::{Comm, Settings};
+use rdma::conformance::{CASES, Case, InMemoryChannel, Side};
+use sim_core::Outcome;
+
+/// Simulated time between two polls of a case, in seconds.
+const PAUSE: f64 = 1e-6;
+
+/// Simulated time of which no case needs nearly as much, in seconds. The longest is that of
+/// retries that are exhausted.
+const LIMIT: f64 = 100.0;
+
+fn settings() -> VerbsSettings {
+    VerbsSettings {
+        mtu: 1024,
+        costs: AdapterCosts::default(),
+        network: PacketSettings::default(),
+        service_levels: BTreeMap::new(),
+        capture: None,
+    }
+}
+
+/// Polls a side until it has ended; simulated time passes in between.
+async fn drive(world: &Comm, case: &Case, side: &Side<'_>) {
+    let mut run = pin!(case.run(side));
+    let mut context = Context::from_waker(Waker::noop());
+    while run.as_mut().poll(&mut context).is_pending() {
+        assert!(world.wtime() < LIMIT, "{} has no end", case.name);
+        world.sleep(PAUSE).await;
+    }
+}
+
+#[test]
+fn all_cases_hold_on_simulated_adapters() {
+    for case in CASES {
+        let (one, two) = InMemoryChannel::pair();
+        let channels = Rc::new([one, two]);
+        let run = ranks(2)
+            .with_settings(Settings::new(1024))
+            .with_verbs(settings())
+            .run(move |world, notes| {
+                let channels = Rc::clone(&channels);
+                async move {
+                    let adapter = world.adapter().expect("an adapter");
+                    let channel = &channels[world.rank()];
+                    let side = Side::new(&*adapter, channel, world.rank() == 0);
+                    drive(&world, case, &side).await;
+                    notes.add(&world, case.name);
+                    DONE
+                }
+            });
+        let outcome = &run.report.outcome;
+        assert_eq!(*outcome, Outcome::Finished, "{}", case.name);
+        assert_eq!(run.notes.len(), 2, "{}", case.name);
+    }
+}

@@ -86,7 +86,7 @@ fn what_check_cannot_take_again_is_told() {
     for (setting, text) in [
         (
             "protocol.credits=4",
-            "the platform limits packets or credits",
+            "check does not support platforms with packet or credit limits",
         ),
         (
             "connection.mode=\"on-demand\"",

@@ -179,6 +179,14 @@ impl Guard {
         self.state.is_resting.store(true, Ordering::Relaxed);
     }
 
+    /// Ends a forked child that has returned into the run. Other threads of its parent may have held
+    /// any lock, and nobody will release it, so a child must take none.
+    pub(crate) fn end_child(&self) {
+        if is_child() {
+            Family::end_child(self.state.family.as_ref());
+        }
+    }
+
     /// Ends the watch after the last step of the program, and looks at what it has done to the
     /// process. A forked child does not return from here.
     pub(crate) fn end(&self) -> Option<Misdeed> {

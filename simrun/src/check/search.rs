@@ -105,10 +105,12 @@ pub(super) fn search(
         over: Vec::new(),
     };
     let report = explore_all(subject, &options, kept.next(), &mut parts);
+    subject.guard.end_child();
     let mut passes = Ok(Vec::new());
     if let Ok(report) = &report {
         passes = passes::follow(subject, report, &options, kept, &mut parts);
     }
+    subject.guard.end_child();
     if let Some(line) = line {
         line.finish();
     }

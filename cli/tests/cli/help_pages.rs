@@ -45,7 +45,7 @@ fn man_pages_are_written_for_all_commands() {
     assert_eq!((ran.status, ran.stdout), (0, expected), "{}", ran.stderr);
     // The second one is of the tools.
     for (page, word) in [
-        ("simrun-check", "\\-\\-send\\-mode"),
+        ("simrun-check", "\\-\\-protocol"),
         ("simrun-measure", "\\-\\-backend"),
         ("simrun-platform-show", "\\-\\-route"),
     ] {

@@ -59,8 +59,27 @@ known() {
 
 real="real --backend verbs --device $DEVICE"
 
+# pingpong MODE: queue pairs of the program itself; the table has a line for each size.
+pingpong() {
+  ./verbs-pingpong $real -q -n 2 --prefix-rank=false -- --mode "$1" --sizes 2,4KiB --iterations 20 >/tmp/said 2>/tmp/errors || failed "verbs-pingpong: $1"
+  lines=2
+  [ "$1" = atomic ] && lines=1
+  [ "$(sort -u /tmp/said | grep -cE '^ (2|8|4096) +20( +[0-9.]+){4}$')" -ge "$lines" ] || failed "verbs-pingpong: $1: other lines"
+  echo "verbs-pingpong: $1: fine"
+}
+
+# Nobody answers: the adapter gives up, and the program sees it in a completion.
+unanswered() {
+  status=0
+  ./verbs-pingpong $real -q -n 2 -- --misconnect --retries 1 >/tmp/said 2>/tmp/errors || status=$?
+  [ "$status" = 1 ] && grep -q 'retries exhausted\|retry' /tmp/errors || failed "verbs-pingpong: status $status of retries that are exhausted"
+  echo "verbs-pingpong: retries exhausted: fine"
+}
+
 one_guest() {
   rings "ring of 4" ./ring $real -n 4
+  for mode in send write read atomic; do pingpong $mode; done
+  unanswered
   refused "--gid-index 200: " ./ring $real -q -n 2 --gid-index 200
   refused "--credits 32 and --send-queue-depth 65536: " ./ring $real -q -n 2 --send-queue-depth 65536
   refused "--port 2: " ./simrun measure --backend verbs -n 2 --port 2 --out /tmp/none.csv

@@ -2,7 +2,7 @@
 # apps.sh [-d] [one|two]...
 #
 # Runs programs over verbs on Soft-RoCE, as a user would on real adapters: `apps/ring`, and `apps/conformance`, the tests that are the same on every
-# device, whose lines must be those of a simulation. In one guest `simrun measure` and `simrun compare` are run, too.
+# device, whose lines must be those of a simulation. `apps/verbs-pingpong` uses queue pairs itself. In one guest `simrun measure` and `simrun compare` are run, too.
 #
 #   one   all ranks in one guest, which the launcher there starts
 #   two   in two guests, of which the launcher in the first one starts ranks in both, by ssh; then as ranks of an allocation, which each guest starts
@@ -23,7 +23,7 @@ shift $((OPTIND - 1))
 need cargo=cargo strip=binutils
 "$here/image.sh" >/dev/null
 cd "$root"
-cargo build --quiet --profile "$profile" -p simrun-cli -p simrun-tools -p ring -p conformance --features simrun/verbs
+cargo build --quiet --profile "$profile" -p simrun-cli -p simrun-tools -p ring -p conformance -p verbs-pingpong --features simrun/verbs
 built=${CARGO_TARGET_DIR:-target}/${profile/dev/debug}
 
 # In the guest the script of the job has that name.
@@ -32,7 +32,7 @@ rm -rf "$job"
 mkdir -p "$job"
 cp "$here/apps-guest.sh" "$job/job"
 # A guest has its programs in its memory.
-for program in simrun simrun-tools ring conformance; do strip -o "$job/$program" "$built/$program"; done
+for program in simrun simrun-tools ring conformance verbs-pingpong; do strip -o "$job/$program" "$built/$program"; done
 
 for where in "$@"; do
   case $where in
@@ -42,5 +42,5 @@ for where in "$@"; do
   esac
   rm -rf "$job/shared"
   mkdir "$job/shared"
-  "$here/run.sh" -n "$nodes" -t 240 -s "$job/shared" -f "$job/simrun" -f "$job/simrun-tools" -f "$job/ring" -f "$job/conformance" -f platforms/cluster.toml -f "$job/job" '. ./job'
+  "$here/run.sh" -n "$nodes" -t 240 -s "$job/shared" -f "$job/simrun" -f "$job/simrun-tools" -f "$job/ring" -f "$job/verbs-pingpong" -f "$job/conformance" -f platforms/cluster.toml -f "$job/job" '. ./job'
 done

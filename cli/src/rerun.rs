@@ -56,9 +56,9 @@ fn again(folder: &Path) -> Result<Again, String> {
     })?;
     let outcome = recorded["outcome"].as_str().unwrap_or_default();
     let digest = recorded["digest"].as_str();
-    let digest = digest.filter(|_| outcome != "interrupted").ok_or_else(|| {
-        format!("{file}: this run was interrupted, so it cannot be reproduced")
-    })?;
+    let digest = digest
+        .filter(|_| outcome != "interrupted")
+        .ok_or_else(|| format!("{file}: this run was interrupted, so it cannot be reproduced"))?;
     let program = package::program(Path::new(&rerun.program), true, &[]);
     let program = program.map_err(|error| error.to_string())?;
     let has_changed = sha256_of(&program).is_ok_and(|found| found != rerun.sha256);

@@ -109,7 +109,9 @@
 //! and a network of single packets. The table `[network.verbs]` ([`VerbsParameters`]) has its
 //! parameters: `mtu = "4096B"`, the costs of an adapter (`doorbell`, `dma_read`, `tx_packet`,
 //! `rx_packet`, `atomic`, `completion`, all durations, and `pcie_bandwidth`), `switch_latency`,
-//! `buffer` and `lanes = 1` (virtual lanes; more than one avoid credit loops, as in a torus).
+//! `buffer` and `lanes = 1` (virtual lanes; more than one avoid credit loops, as in a torus). Its
+//! table `faults` ([`PacketFaults`]) has probabilities of each packet on each link, 0 by default:
+//! `loss`, `duplication`, `reordering` (later by `reordering_delay = "2us"`), and `bit_error_rate`.
 //!
 //! **Message layer.** `[protocol]` sets limits, none by default: `packet_size` (largest payload,
 //! such as `"8KiB"`), `send_buffers` (packet buffers of a rank for sends), `credits` (flow-control
@@ -410,7 +412,7 @@ pub use file::{Connection, Protocol, Routing, Sharing};
 pub use names::HostNames;
 pub use network::{
     CROSSTRAFFIC, Compat, FactorStep, Factors, FluidParameters, IbPenaltyFactors, LogGops,
-    Loopback, NetworkDevice, NetworkModel, NetworkParameters, VerbsParameters,
+    Loopback, NetworkDevice, NetworkModel, NetworkParameters, PacketFaults, VerbsParameters,
 };
 pub use note::ImportNote;
 pub use overrides::{Override, OverrideError};

@@ -23,7 +23,7 @@ pub use parameters::{
     NetworkParameters,
 };
 pub(crate) use verbs::LANES_MAX;
-pub use verbs::VerbsParameters;
+pub use verbs::{PacketFaults, VerbsParameters};
 
 /// All models, in the order of the documentation: a new one is a file, its `mod` and its line here.
 const MODELS: &[NetworkModel] = &[

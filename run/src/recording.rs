@@ -79,7 +79,9 @@ pub fn not_explorable(platform: &Platform) -> Option<&'static str> {
         return Some("check does not support platforms with packet or credit limits");
     }
     if platform.connection().mode != ConnectionMode::Instant {
-        return Some("check does not support connections on demand: under it all ranks are connected");
+        return Some(
+            "check does not support connections on demand: under it all ranks are connected",
+        );
     }
     if platform.network().device.is_some() {
         return Some("check does not support queue pairs: it delivers messages without packets");

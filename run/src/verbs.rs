@@ -12,8 +12,8 @@ use std::sync::Arc;
 
 use fabric::{AdapterCosts, CaptureFilter, VerbsSettings};
 use models::packet::{
-    BLOCK_BYTES, LaneOfLink, PacketSettings, PacketTopology, PlatformTopology, assign_layers,
-    possible_credit_loops,
+    BLOCK_BYTES, LaneOfLink, LinkFaults, PacketSettings, PacketTopology, PlatformTopology,
+    assign_layers, possible_credit_loops,
 };
 use platform::units::Duration;
 use platform::{Platform, VerbsParameters};
@@ -35,7 +35,6 @@ pub(crate) fn settings(
     capture: Option<CaptureFilter>,
     seed: u64,
 ) -> Result<VerbsSettings, RunError> {
-    let picoseconds = |time: &Duration| -> u64 { (time.as_secs() * 1e12).round() as u64 };
     Ok(VerbsSettings {
         mtu: u32::try_from(parameters.mtu.bytes()).unwrap_or(u32::MAX),
         costs: AdapterCosts {
@@ -56,13 +55,25 @@ pub(crate) fn settings(
     })
 }
 
+fn picoseconds(time: &Duration) -> u64 {
+    (time.as_secs() * 1e12).round() as u64
+}
+
 fn network(parameters: &VerbsParameters) -> PacketSettings {
-    let picoseconds = (parameters.switch_latency.as_secs() * 1e12).round() as u64;
+    let faults = &parameters.faults;
     let blocks = parameters.buffer.bytes() / u64::from(BLOCK_BYTES);
     PacketSettings {
-        switch_latency_ps: picoseconds,
+        switch_latency_ps: picoseconds(&parameters.switch_latency),
         buffer_blocks: u32::try_from(blocks).unwrap_or(u32::MAX),
         data_vls: parameters.lanes.get(),
+        faults: LinkFaults {
+            loss: faults.loss,
+            bit_error_rate: faults.bit_error_rate,
+            duplication: faults.duplication,
+            reordering: faults.reordering,
+            reordering_delay_ps: picoseconds(&faults.reordering_delay),
+            outages: Vec::new(),
+        },
         ..PacketSettings::default()
     }
 }

@@ -182,12 +182,45 @@ fn routes_that_can_deadlock_are_a_warning() {
     assert!(star.status == 0 && star.stderr.is_empty(), "{star:?}");
 }
 
+/// Lost packets are sent again: the program prints the same, later; and only then does the seed
+/// count.
+#[test]
+fn links_lose_packets() {
+    let end = |options: &str| {
+        let ran = simrun(&format!(
+            "--platform platforms/infiniband.toml --format json {options} apps/ring -- --size 64KiB --rounds 20"
+        ));
+        assert_eq!(ran.status, 0, "{ran:?}");
+        let record = ran.json();
+        (
+            record["simulated_s"].as_f64().unwrap(),
+            record["digest"].clone(),
+        )
+    };
+    let lossless = end("");
+    assert_eq!(lossless, end("--seed 7"));
+    let faults = "--set network.verbs.faults.loss=0.01";
+    let lossy = end(faults);
+    assert_eq!(lossy, end(faults));
+    assert!(lossy.0 > lossless.0, "{lossy:?} {lossless:?}");
+    assert_ne!(lossy, end(&format!("{faults} --seed 7")));
+}
+
 #[test]
 fn bad_adapters_are_refused() {
     for (change, expected) in [
         ("network.verbs.lanes=16", "expected 1 to 15"),
         ("network.verbs.lanes=0", "at least 1"),
         ("connection.mode=static", "expected mode = \"instant\""),
+        ("network.verbs.faults.loss=2", "expected 0 to 1"),
+        (
+            "network.verbs.faults.loss=\"1%\"",
+            "expected a finite number",
+        ),
+        (
+            "network.verbs.faults.reordering=0.1",
+            "reordering without reordering_delay",
+        ),
     ] {
         let ran = simrun(&format!(
             "--platform platforms/infiniband.toml --set {change} apps/ring"

@@ -219,10 +219,7 @@ fn what_cannot_be_made_again_is_refused() {
     let record = |outcome: &str| {
         format!("{{\"outcome\": \"{outcome}\", \"digest\": \"0\", \"rerun\": {rerun}}}")
     };
-    check(
-        Some(&record("interrupted")),
-        "this run was interrupted",
-    );
+    check(Some(&record("interrupted")), "this run was interrupted");
     check(
         Some(&record("finished")),
         "/nowhere/app: no such file or directory",

@@ -13,6 +13,7 @@ use sim_core::Stream;
 use super::arena::Packet;
 use super::event_queue::{Event, EventKind};
 use super::network::PacketNetwork;
+use super::settings::PacketSettings;
 use super::topology::PacketLinkId;
 
 /// Faults of a directed link.
@@ -93,6 +94,19 @@ pub(super) struct Fate {
 }
 
 impl FaultState {
+    /// Returns the state of the faults of a link; `None` if it has none.
+    pub(super) fn of_link(
+        settings: &PacketSettings,
+        link: PacketLinkId,
+        faults: LinkFaults,
+    ) -> Option<Box<Self>> {
+        if faults == LinkFaults::default() {
+            return None;
+        }
+        let stream = Stream::new(settings.seed, &format!("faults of link {}", link.0));
+        Some(Box::new(Self { faults, stream }))
+    }
+
     /// Returns the end of the outage at `now`, if there is one.
     pub(super) fn down_until(&self, now: u64) -> Option<u64> {
         let at = self.faults.outages.partition_point(|(_, up)| *up <= now);
@@ -175,10 +189,8 @@ impl PacketNetwork {
         faults: LinkFaults,
     ) -> Result<(), InvalidFaults> {
         faults.check()?;
-        let stream = Stream::new(self.settings.seed, &format!("faults of link {}", link.0));
         let port = self.port(link);
-        let is_none = faults == LinkFaults::default();
-        let state = (!is_none).then(|| Box::new(FaultState { faults, stream }));
+        let state = FaultState::of_link(&self.settings, link, faults);
         self.ports[port as usize].faults = state;
         Ok(())
     }

@@ -12,6 +12,7 @@ use sim_core::HostId;
 use super::arena::{NONE, Packet, PacketArena};
 use super::credit_updates::CreditUpdates;
 use super::event_queue::{Event, EventKind, EventQueue};
+use super::faults::FaultState;
 use super::lane_choice::lane;
 use super::overhead::credit_blocks;
 use super::pfc_network::PfcState;
@@ -662,6 +663,7 @@ impl PacketNetwork {
         let spec = self.topology.link(link);
         let at = u32::try_from(self.ports.len()).expect("fewer ports than links");
         let mut port = Port::new(link, &spec, &self.settings);
+        port.faults = FaultState::of_link(&self.settings, link, self.settings.faults.clone());
         port.end_host = self.topology.host_at_end(link).map_or(NONE, |host| host.0);
         if self.ports.len() == self.ports.capacity() {
             // By an eighth: there are many ports, and they are made once.

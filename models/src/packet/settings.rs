@@ -2,6 +2,7 @@
 
 use super::congestion::FecnSettings;
 use super::ecn::EcnThresholds;
+use super::faults::LinkFaults;
 use super::pfc::PfcSettings;
 use super::vl_arbiter::VlArbitrationTables;
 
@@ -74,6 +75,8 @@ pub struct PacketSettings {
     pub adaptive_routing: bool,
     /// Bytes of each packet that take wire time but no credits.
     pub delimiter_bytes: u32,
+    /// Faults of every link that is not given others.
+    pub faults: LinkFaults,
     /// Period of the look for deadlocks, in picoseconds. 100 µs is our choice.
     pub deadlock_check_ps: u64,
     /// Seed of all random streams.
@@ -100,6 +103,7 @@ impl Default for PacketSettings {
             fecn: None,
             adaptive_routing: false,
             delimiter_bytes: super::overhead::DELIMITER_BYTES,
+            faults: LinkFaults::default(),
             deadlock_check_ps: 100_000_000,
             seed: 0,
             report_departures: false,

@@ -11,7 +11,7 @@ use super::field::{InvalidValue, ParseField};
 use super::section::{Collector, Section};
 use crate::network::{
     Compat, FactorStep, Factors, IbPenaltyFactors, LANES_MAX, NetworkDevice, NetworkModel,
-    NetworkParameters, VerbsParameters,
+    NetworkParameters, PacketFaults, VerbsParameters,
 };
 use crate::units::{Duration, Size};
 
@@ -44,6 +44,9 @@ const KEYS: [&str; 23] = [
 
 /// The table of the parameters of the device `verbs`.
 const VERBS: &str = "verbs";
+/// The table of faults in that of the device `verbs`.
+const FAULTS: &str = "faults";
+const REORDERING_DELAY: &str = "reordering_delay";
 
 /// Those of the keys that are for `loggops`.
 const OF_LOGGOPS: [&str; 5] = [
@@ -166,7 +169,7 @@ pub(super) fn network(
 
 /// Reads the parameters of the device `verbs`.
 fn read_verbs(collector: &mut Collector, section: &Section<'_>, network: &mut NetworkParameters) {
-    const KEYS: [&str; 11] = [
+    const KEYS: [&str; 12] = [
         "mtu",
         "doorbell",
         "dma_read",
@@ -178,6 +181,7 @@ fn read_verbs(collector: &mut Collector, section: &Section<'_>, network: &mut Ne
         "switch_latency",
         "buffer",
         "lanes",
+        FAULTS,
     ];
     let table = section.get(VERBS);
     if network.device != Some(NetworkDevice::Verbs) {
@@ -210,8 +214,40 @@ fn read_verbs(collector: &mut Collector, section: &Section<'_>, network: &mut Ne
         set(collector, &inner, "buffer", |read| verbs.buffer = read);
         set(collector, &inner, "lanes", |Lanes(read)| verbs.lanes = read);
         check_buffer(collector, &inner, &verbs);
+        verbs.faults = read_faults(collector, &inner);
     }
     network.verbs = Some(verbs);
+}
+
+/// Reads the faults of links.
+fn read_faults(collector: &mut Collector, section: &Section<'_>) -> PacketFaults {
+    let mut faults = PacketFaults::default();
+    let keys = [
+        ("loss", &mut faults.loss),
+        ("bit_error_rate", &mut faults.bit_error_rate),
+        ("duplication", &mut faults.duplication),
+        ("reordering", &mut faults.reordering),
+    ];
+    let known = [keys[0].0, keys[1].0, keys[2].0, keys[3].0, REORDERING_DELAY];
+    let Some(value) = section.get(FAULTS) else {
+        return faults;
+    };
+    let Some(inner) = collector.section(value, value.span(), FAULTS.to_owned(), &known) else {
+        return faults;
+    };
+    for (key, store) in keys {
+        set(collector, &inner, key, |Probability(read)| *store = read);
+    }
+    set(collector, &inner, REORDERING_DELAY, |read| {
+        faults.reordering_delay = read;
+    });
+    if faults.reordering > 0.0 && inner.get(REORDERING_DELAY).is_none() {
+        let problem = "reordering without reordering_delay".to_owned();
+        let expected =
+            "expected the delay of such a packet, for example reordering_delay = \"2us\"";
+        collector.add(inner.span(), problem, expected, None);
+    }
+    faults
 }
 
 /// Checks that a full packet fits into a buffer: with a smaller one, the first stops its link for
@@ -240,6 +276,23 @@ impl ParseField for Mtu {
         Err(InvalidValue {
             problem: format!("mtu = {size}"),
             expected: "expected 256B, 512B, 1024B, 2048B or 4096B".to_owned(),
+            help: None,
+        })
+    }
+}
+
+/// A probability.
+struct Probability(f64);
+
+impl ParseField for Probability {
+    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, InvalidValue> {
+        let number = f64::read(value)?;
+        if (0.0..=1.0).contains(&number) {
+            return Ok(Self(number));
+        }
+        Err(InvalidValue {
+            problem: format!("the probability {number}"),
+            expected: "expected 0 to 1".to_owned(),
             help: None,
         })
     }

@@ -43,6 +43,24 @@ pub struct VerbsParameters {
     /// Number of virtual lanes for data, 1 to 15. With several, routes are assigned to lanes so
     /// that no credit loop is possible. IBA 7.6.
     pub lanes: NonZeroU8,
+    /// Faults of every link.
+    pub faults: PacketFaults,
+}
+
+/// Faults of the links of a packet network: the table `[network.verbs.faults]`. Each direction of
+/// each link draws from a random stream of its own.
+#[derive(Clone, PartialEq, Default, Serialize, Debug)]
+pub struct PacketFaults {
+    /// Probability that a packet is lost.
+    pub loss: f64,
+    /// Probability that a bit is inverted; the receiver drops a packet with a wrong bit.
+    pub bit_error_rate: f64,
+    /// Probability that a packet arrives twice.
+    pub duplication: f64,
+    /// Probability that a packet is delayed, so that later ones overtake it.
+    pub reordering: f64,
+    /// Delay of such a packet.
+    pub reordering_delay: Duration,
 }
 
 /// The largest number of virtual lanes for data. IBA 7.6.1.
@@ -64,6 +82,7 @@ impl Default for VerbsParameters {
             switch_latency: time("100ns"),
             buffer: size("32KiB"),
             lanes: NonZeroU8::MIN,
+            faults: PacketFaults::default(),
         }
     }
 }

@@ -2,14 +2,20 @@
 //!
 //! Each pattern runs in a process of its own, which tells its user CPU time and peak memory; the
 //! time begins when the platform stands. Runs of all patterns alternate, and the table has medians.
-//! The state of a port is measured without the packets in its buffers.
+//! The state of a port is measured without the packets in its buffers. `--versus-flow FOLDER`
+//! compares dates with those of the flow model instead.
 //!
 //! *Not measured*: wall time. There are no acknowledgements: all hops are of data packets.
 
+mod comparison;
+mod fluid;
+mod ns3;
 mod pattern;
 mod run;
+mod scenario;
 
 use std::io::Write as _;
+use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
 use clap::Parser;
@@ -29,6 +35,13 @@ struct Arguments {
     /// Only patterns whose name contains this
     #[arg(long, default_value = "")]
     only: String,
+    /// Compares the packet network with the flow model, and writes the page, its data and its
+    /// pictures into this folder
+    #[arg(long, value_name = "FOLDER")]
+    versus_flow: Option<PathBuf>,
+    /// Compares the packet network with ns-3 (libns3-dev, g++) and prints a table
+    #[arg(long)]
+    versus_ns3: bool,
     /// Runs one pattern in this process and prints its figures
     #[arg(long, hide = true)]
     child: Option<String>,
@@ -36,9 +49,13 @@ struct Arguments {
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    let result = match &arguments.child {
-        Some(name) => child(name, arguments.packets),
-        None => table(&arguments),
+    let result = match (&arguments.child, &arguments.versus_flow) {
+        (Some(name), _) => child(name, arguments.packets),
+        (None, Some(folder)) => comparison::write(folder),
+        (None, None) if arguments.versus_ns3 => {
+            ns3::rows(arguments.runs).and_then(|rows| say(&rows))
+        }
+        (None, None) => table(&arguments),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

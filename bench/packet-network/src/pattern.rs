@@ -69,7 +69,7 @@ pub(crate) const PATTERNS: &[Pattern] = &[
 ];
 
 /// Returns the settings of RoCE switches with pauses at 64 KiB per port.
-fn pfc() -> PacketSettings {
+pub(crate) fn pfc() -> PacketSettings {
     let pfc = PfcSettings {
         fixed_threshold: Some(64 << 10),
         ..PfcSettings::default()
@@ -88,7 +88,7 @@ fn shift() -> Vec<(u32, u32)> {
         .collect()
 }
 
-fn permutation() -> Vec<(u32, u32)> {
+pub(crate) fn permutation() -> Vec<(u32, u32)> {
     let mut targets: Vec<u32> = (0..HOSTS).collect();
     Stream::new(1, "permutation").shuffle(&mut targets);
     let pairs = (0..HOSTS).zip(targets).filter(|(from, to)| from != to);

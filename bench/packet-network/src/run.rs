@@ -10,10 +10,10 @@ use sim_core::HostId;
 use crate::pattern::Pattern;
 
 /// Bytes on the wire: MTU 4096, local header and delimiters.
-const WIRE_BYTES: u32 = 4126;
+pub(crate) const WIRE_BYTES: u32 = 4126;
 
 /// A three-level tree of 16-port switches, without oversubscription.
-const PLATFORM: &str = r#"
+pub(crate) const PLATFORM: &str = r#"
 version = 1
 [clusters.nodes]
 hosts = "n[0-1023]"
@@ -38,59 +38,94 @@ pub(crate) struct Figures {
     end_us: f64,
 }
 
-/// Runs a pattern with flows of `packets` packets.
-pub(crate) fn measure(pattern: &Pattern, packets: u32) -> Result<Figures, String> {
-    let platform = Platform::parse("fat-tree.toml", PLATFORM).map_err(|error| error.to_string())?;
-    let topology = Arc::new(PlatformTopology::new(Arc::new(platform)));
+/// Packets from one host to another, at once.
+#[derive(Clone, Copy)]
+pub(crate) struct Flow {
+    pub(crate) from: u32,
+    pub(crate) to: u32,
+    pub(crate) packets: u32,
+    pub(crate) service_level: u8,
+}
+
+/// Returns flows between these hosts, which take turns among the lanes.
+pub(crate) fn flows(pairs: &[(u32, u32)], packets: u32, lanes: u32) -> Vec<Flow> {
+    let flow = |(number, &(from, to)): (u32, &(u32, u32))| Flow {
+        from,
+        to,
+        packets,
+        service_level: u8::try_from(number % lanes).expect("a lane"),
+    };
+    (0..).zip(pairs).map(flow).collect()
+}
+
+/// Returns a network on which [`ends`] can run.
+pub(crate) fn network(topology: Arc<PlatformTopology>, settings: PacketSettings) -> PacketNetwork {
     let settings = PacketSettings {
         report_departures: true,
-        ..(pattern.settings)()
+        ..settings
     };
-    let lanes = u64::from(settings.data_vls);
-    let mut network = PacketNetwork::new(topology, settings);
-    let flows = (pattern.flows)();
-    let mut left = vec![packets; flows.len()];
-    let before = user_seconds()?;
-    let mut send = |network: &mut PacketNetwork, now, flow: u64| {
-        let at = usize::try_from(flow).expect("a flow");
+    PacketNetwork::new(topology, settings)
+}
+
+/// Runs flows that start at once. Returns when the last packet of each arrives, in picoseconds.
+///
+/// The flows of a host take turns: a packet is made when the one before it starts, because the
+/// port of the host is busy meanwhile.
+pub(crate) fn ends(network: &mut PacketNetwork, flows: &[Flow]) -> Result<Vec<u64>, String> {
+    let mut left: Vec<u32> = flows.iter().map(|flow| flow.packets).collect();
+    let mut send = |network: &mut PacketNetwork, now, tag: u64| {
+        let at = usize::try_from(tag).expect("a flow");
         if left[at] == 0 {
             return Ok(());
         }
         left[at] -= 1;
-        let (from, to) = flows[at];
         let packet = OutboundPacket {
-            destination: HostId(to),
+            destination: HostId(flows[at].to),
             wire_bytes: WIRE_BYTES,
-            service_level: u8::try_from(flow % lanes).expect("a lane"),
-            flow_hash: from,
-            tag: flow,
+            service_level: flows[at].service_level,
+            flow_hash: flows[at].from,
+            tag,
         };
-        let sent = network.send(now, HostId(from), packet);
+        let sent = network.send(now, HostId(flows[at].from), packet);
         sent.map_err(|error| error.to_string())
     };
     for flow in 0..flows.len() as u64 {
-        send(&mut network, 0, flow)?;
+        send(network, 0, flow)?;
     }
-    let (mut delivered, mut end) = (0, 0);
+    let (mut delivered, mut ends) = (0, vec![0; flows.len()]);
     loop {
-        // A packet is made when the one before it starts: the port of the host is busy meanwhile.
         while let Some(departure) = network.poll_departure() {
-            send(&mut network, departure.at, departure.tag)?;
+            send(network, departure.at, departure.tag)?;
         }
         while let Some(delivery) = network.poll_delivery() {
-            (delivered, end) = (delivered + 1, delivery.at);
+            delivered += 1;
+            ends[usize::try_from(delivery.tag).expect("a flow")] = delivery.at;
         }
         let Some(time) = network.next_event_at() else {
             break;
         };
         network.handle_events(time);
     }
-    let expected = flows.len() as u64 * u64::from(packets);
+    let expected: u64 = flows.iter().map(|flow| u64::from(flow.packets)).sum();
     if delivered != expected {
         return Err(format!(
             "{delivered} packets delivered: expected {expected}"
         ));
     }
+    Ok(ends)
+}
+
+/// Runs a pattern with flows of `packets` packets.
+pub(crate) fn measure(pattern: &Pattern, packets: u32) -> Result<Figures, String> {
+    let platform = Platform::parse("fat-tree.toml", PLATFORM).map_err(|error| error.to_string())?;
+    let topology = Arc::new(PlatformTopology::new(Arc::new(platform)));
+    let settings = (pattern.settings)();
+    let lanes = u32::from(settings.data_vls);
+    let mut network = network(topology, settings);
+    let flows = flows(&(pattern.flows)(), packets, lanes);
+    let before = user_seconds()?;
+    let ends = ends(&mut network, &flows)?;
+    let end = ends.into_iter().max().unwrap_or(0);
     let statistics = network.statistics();
     Ok(Figures {
         hops: statistics.hops,
@@ -146,7 +181,7 @@ impl Figures {
     }
 }
 
-fn user_seconds() -> Result<f64, String> {
+pub(crate) fn user_seconds() -> Result<f64, String> {
     let usage = getrusage(UsageWho::RUSAGE_SELF).map_err(|error| error.to_string())?;
     let time = usage.user_time();
     #[expect(clippy::cast_precision_loss, reason = "seconds of a run")]
@@ -159,6 +194,6 @@ fn peak_bytes() -> Result<u64, String> {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts far below 2^53")]
-const fn to_f64(count: u64) -> f64 {
+pub(crate) const fn to_f64(count: u64) -> f64 {
     count as f64
 }

@@ -112,6 +112,8 @@ pub struct VerbsFabric {
     ranks: Ranks,
     jobs: RefCell<Slab<Job>>,
     state: RefCell<VerbsState>,
+    /// The accesses of the programs to their adapters, by rank; made when first asked for.
+    programs: RefCell<BTreeMap<u32, Rc<LocalAdapter<ProgramHost>>>>,
 }
 
 impl VerbsFabric {
@@ -141,6 +143,7 @@ impl VerbsFabric {
         let fabric = Rc::new(Self {
             ranks: Ranks::new(port.clone(), ranks, settings),
             jobs: RefCell::default(),
+            programs: RefCell::default(),
             state: RefCell::new(VerbsState::new(hosts, &options, verbs, topology)),
         });
         port.attach(Rc::clone(&fabric) as Rc<dyn Device>);
@@ -259,9 +262,13 @@ impl PacketTransport for VerbsFabric {
     }
 
     fn adapter(&self, rank: u32) -> Option<Rc<dyn Verbs>> {
-        let (adapter, surroundings) = self.state.borrow().adapter(rank);
-        let host = ProgramHost::new(surroundings, self.ranks.port.clone());
-        Some(Rc::new(LocalAdapter::new(adapter, host)))
+        let mut programs = self.programs.borrow_mut();
+        let program = programs.entry(rank).or_insert_with(|| {
+            let (adapter, surroundings) = self.state.borrow().adapter(rank);
+            let host = ProgramHost::new(surroundings, self.ranks.port.clone());
+            Rc::new(LocalAdapter::new(adapter, host))
+        });
+        Some(Rc::clone(program) as Rc<dyn Verbs>)
     }
 
     fn watch_adapter(&self, rank: u32, token: Token) {

@@ -26,7 +26,15 @@ const LIMIT: f64 = 100.0;
 fn settings() -> VerbsSettings {
     VerbsSettings {
         mtu: 1024,
-        costs: AdapterCosts::default(),
+        costs: AdapterCosts {
+            doorbell: 300_000,
+            dma_read: 500_000,
+            tx_packet: 30_000,
+            rx_packet: 40_000,
+            atomic: 100_000,
+            completion: 350_000,
+            pcie_per_byte: 64.0,
+        },
         network: PacketSettings::default(),
         service_levels: BTreeMap::new(),
         capture: None,

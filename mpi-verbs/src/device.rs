@@ -529,12 +529,6 @@ impl Device {
         self.events.pop_front()
     }
 
-    /// Returns the adapter, which programs may use besides.
-    #[must_use]
-    pub fn adapter(&self) -> Rc<dyn Verbs> {
-        Rc::clone(&self.verbs)
-    }
-
     /// Asks the adapter to tell of the next completion; true if nothing has happened that was not
     /// looked at, so that it is right to wait.
     ///

@@ -2,6 +2,7 @@
 //! and tests.
 
 use std::cell::{RefCell, RefMut};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::rc::Rc;
 
@@ -22,13 +23,36 @@ pub trait AdapterHost {
     fn ring_doorbell(&self);
 }
 
-/// Access to a [`ChannelAdapter`] of the same process.
+/// Access to a [`ChannelAdapter`] of the same process: what `ibv_open_device` returns. Several
+/// accesses share an adapter, and each gets the asynchronous events of its own objects.
 #[derive(Clone)]
 pub struct LocalAdapter<H> {
     adapter: Rc<RefCell<ChannelAdapter>>,
     host: H,
     /// A copy, to lend.
     attributes: Rc<DeviceAttributes>,
+    own: Rc<RefCell<OwnObjects>>,
+}
+
+/// Objects that were created through one access.
+#[derive(Default)]
+struct OwnObjects {
+    queue_pairs: BTreeSet<QueuePair>,
+    completion_queues: BTreeSet<CompletionQueue>,
+}
+
+impl OwnObjects {
+    fn concerns(&self, event: AsyncEvent) -> bool {
+        match event {
+            AsyncEvent::CqErr(cq) => self.completion_queues.contains(&cq),
+            AsyncEvent::QpFatal(qp)
+            | AsyncEvent::QpReqErr(qp)
+            | AsyncEvent::QpAccessErr(qp)
+            | AsyncEvent::CommEst(qp)
+            | AsyncEvent::SqDrained(qp) => self.queue_pairs.contains(&qp),
+            _ => true,
+        }
+    }
 }
 
 impl<H> fmt::Debug for LocalAdapter<H> {
@@ -48,6 +72,7 @@ impl<H: AdapterHost> LocalAdapter<H> {
             adapter,
             host,
             attributes,
+            own: Rc::default(),
         }
     }
 
@@ -113,15 +138,21 @@ impl<H: AdapterHost> Verbs for LocalAdapter<H> {
     }
 
     fn create_cq(&self, cqe: u32) -> Result<CompletionQueue, VerbsError> {
-        self.now().create_cq(cqe)
+        let cq = self.now().create_cq(cqe)?;
+        self.own.borrow_mut().completion_queues.insert(cq);
+        Ok(cq)
     }
 
     fn destroy_cq(&self, cq: CompletionQueue) -> Result<(), VerbsError> {
-        self.now().destroy_cq(cq)
+        self.now().destroy_cq(cq)?;
+        self.own.borrow_mut().completion_queues.remove(&cq);
+        Ok(())
     }
 
     fn create_qp(&self, init: &QpInitAttributes) -> Result<QueuePair, VerbsError> {
-        self.now().create_qp(init)
+        let qp = self.now().create_qp(init)?;
+        self.own.borrow_mut().queue_pairs.insert(qp);
+        Ok(qp)
     }
 
     fn query_qp(&self, qp: QueuePair) -> Result<QpAttributes, VerbsError> {
@@ -134,7 +165,9 @@ impl<H: AdapterHost> Verbs for LocalAdapter<H> {
     }
 
     fn destroy_qp(&self, qp: QueuePair) -> Result<(), VerbsError> {
-        self.now().destroy_qp(qp)
+        self.now().destroy_qp(qp)?;
+        self.own.borrow_mut().queue_pairs.remove(&qp);
+        Ok(())
     }
 
     fn post_send(&self, qp: QueuePair, requests: &[SendRequest<'_>]) -> Result<(), PostError> {
@@ -161,10 +194,12 @@ impl<H: AdapterHost> Verbs for LocalAdapter<H> {
     }
 
     fn get_cq_event(&self) -> Result<Option<CompletionQueue>, VerbsError> {
-        Ok(self.now().get_cq_event())
+        let own = &self.own.borrow().completion_queues;
+        Ok(self.now().get_cq_event(|cq| own.contains(&cq)))
     }
 
     fn get_async_event(&self) -> Result<Option<AsyncEvent>, VerbsError> {
-        Ok(self.now().get_async_event())
+        let own = self.own.borrow();
+        Ok(self.now().get_async_event(|event| own.concerns(event)))
     }
 }

@@ -9,6 +9,7 @@
 //!
 //! *Not modelled*: moving to another adapter or port; a rank uses one.
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::io;
 use std::os::fd::AsRawFd;
@@ -33,6 +34,11 @@ use super::verbs::LibVerbs;
 pub(super) struct VerbsDataPath {
     local: Rc<Local>,
     device: Device,
+    /// The name of the adapter, if one was asked for.
+    name: Option<String>,
+    /// The adapter, opened a second time for the program: events of its queue pairs come to it
+    /// alone.
+    program: OnceCell<Option<Rc<LibVerbs>>>,
     /// Connections that could not be made, and their peers.
     failed: Vec<(u32, Failure)>,
     /// Peers of connections that were prepared.
@@ -72,6 +78,8 @@ impl VerbsDataPath {
         Ok(Self {
             local,
             device,
+            name: name.map(str::to_owned),
+            program: OnceCell::new(),
             failed: Vec::new(),
             lost: BTreeSet::new(),
         })
@@ -136,7 +144,18 @@ impl DataPath for VerbsDataPath {
     }
 
     fn adapter(&self) -> Option<Rc<dyn Verbs>> {
-        Some(self.device.adapter())
+        let program = self.program.get_or_init(|| {
+            LibVerbs::open(self.name.as_deref()).map_or_else(
+                |error| {
+                    let text = format_args!("no adapter for the program: {error}");
+                    self.local.log(Level::Error, text);
+                    None
+                },
+                |verbs| Some(Rc::new(verbs)),
+            )
+        });
+        let verbs = program.as_ref().map(Rc::clone)?;
+        Some(verbs)
     }
 
     fn happened(&mut self) -> Option<DataPathEvent> {

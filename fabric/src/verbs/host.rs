@@ -44,8 +44,11 @@ impl ProgramHost {
 
 impl AdapterHost for ProgramHost {
     fn now(&self) -> u64 {
-        // The clock of the device may be ahead by a rounded date.
-        picoseconds(self.port.now()).max(self.surroundings.clock.get())
+        // The clock of the device may be ahead by a rounded date. It must not be behind either: the
+        // device calls the adapter once more when the run has ended.
+        let clock = &self.surroundings.clock;
+        clock.set(picoseconds(self.port.now()).max(clock.get()));
+        clock.get()
     }
 
     fn ring_doorbell(&self) {

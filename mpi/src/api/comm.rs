@@ -547,7 +547,8 @@ impl Comm {
     /// Returns the rank's adapter, for programs that use queue pairs themselves; `None` where the
     /// ranks have none: `device = "verbs"` in the platform file or `--backend verbs` gives one.
     ///
-    /// The message layer uses the same adapter, with queue pairs and completion queues of its own.
+    /// The message layer uses the same adapter, with queue pairs and completion queues of its own;
+    /// the program gets no events of those.
     #[must_use]
     pub fn adapter(&self) -> Option<Rc<dyn Verbs>> {
         self.process.channel().adapter()

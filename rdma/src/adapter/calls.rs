@@ -393,12 +393,21 @@ impl ChannelAdapter {
         Ok(())
     }
 
-    pub(crate) fn get_cq_event(&mut self) -> Option<CompletionQueue> {
-        self.completions.notifications.pop_front()
+    pub(crate) fn get_cq_event(
+        &mut self,
+        is_wanted: impl Fn(CompletionQueue) -> bool,
+    ) -> Option<CompletionQueue> {
+        let notifications = &mut self.completions.notifications;
+        let at = notifications.iter().position(|cq| is_wanted(*cq))?;
+        notifications.remove(at)
     }
 
-    pub(crate) fn get_async_event(&mut self) -> Option<AsyncEvent> {
-        self.events.pop_front()
+    pub(crate) fn get_async_event(
+        &mut self,
+        is_wanted: impl Fn(AsyncEvent) -> bool,
+    ) -> Option<AsyncEvent> {
+        let at = self.events.iter().position(|event| is_wanted(*event))?;
+        self.events.remove(at)
     }
 }
 

@@ -76,6 +76,16 @@ impl<H: AdapterHost> LocalAdapter<H> {
         }
     }
 
+    /// Creates a queue pair of unreliable datagrams (`IBV_QPT_UD`) in the state RESET.
+    ///
+    /// # Errors
+    /// As [`Verbs::create_qp`].
+    pub fn create_datagram_qp(&self, init: &QpInitAttributes) -> Result<QueuePair, VerbsError> {
+        let qp = self.now().create_datagram_qp(init)?;
+        self.own.borrow_mut().queue_pairs.insert(qp);
+        Ok(qp)
+    }
+
     /// Returns the adapter at the time of the host.
     fn now(&self) -> RefMut<'_, ChannelAdapter> {
         let mut adapter = self.adapter.borrow_mut();

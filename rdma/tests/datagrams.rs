@@ -62,7 +62,7 @@ impl Node {
             },
             sq_sig_all: false,
         };
-        let qp = adapter.borrow_mut().create_datagram_qp(&init);
+        let qp = verbs.create_datagram_qp(&init);
         let bytes = (0..1024).map(|at| (at % 251) as u8).collect();
         let memory = RegionMemory::Owned(bytes);
         let this = Self {

@@ -111,7 +111,7 @@ impl Attacked {
             sq_sig_all: kind & 128 != 0,
         };
         let qps = [(); 2].map(|()| verbs.create_qp(&init).expect("a queue pair"));
-        let datagram_qp = adapter.borrow_mut().create_datagram_qp(&init);
+        let datagram_qp = verbs.create_datagram_qp(&init);
         let memory = RegionMemory::Zeroed(LENGTH.into());
         let region = verbs.reg_mr(pd, memory, Access::ALL).expect("memory");
         let options = RcOptions {

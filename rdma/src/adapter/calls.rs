@@ -178,7 +178,10 @@ impl ChannelAdapter {
     ///
     /// # Errors
     /// As [`Verbs::create_qp`](crate::Verbs::create_qp).
-    pub fn create_datagram_qp(&mut self, init: &QpInitAttributes) -> Result<QueuePair, VerbsError> {
+    pub(crate) fn create_datagram_qp(
+        &mut self,
+        init: &QpInitAttributes,
+    ) -> Result<QueuePair, VerbsError> {
         let mtu = self.port.mtu.bytes();
         self.create(init, |handle| {
             AnyQueuePair::Ud(DatagramQueuePair::new(handle, *init, mtu))

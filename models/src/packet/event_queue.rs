@@ -95,46 +95,62 @@ impl EventQueue {
     }
 
     pub(super) fn push(&mut self, event: Event) {
-        let mut at = self.heap.len();
         self.heap.push(event);
-        while at > 0 {
-            let parent = (at - 1) / ARITY;
+        self.sift_up(self.heap.len() - 1, event);
+    }
+
+    /// Puts an event where `hole` is, or above it.
+    fn sift_up(&mut self, mut hole: usize, event: Event) {
+        while hole > 0 {
+            let parent = (hole - 1) / ARITY;
             if self.heap[parent] <= event {
                 break;
             }
-            self.heap[at] = self.heap[parent];
-            at = parent;
+            self.heap[hole] = self.heap[parent];
+            hole = parent;
         }
-        self.heap[at] = event;
+        self.heap[hole] = event;
     }
 
+    /// Takes the first event. The hole that it leaves moves to a leaf, and the last event from
+    /// there upwards: it is one of the latest and stays low, so comparisons with it on the way down
+    /// would be in vain.
     pub(super) fn pop(&mut self) -> Option<Event> {
         let last = self.heap.pop()?;
         let Some(&first) = self.heap.first() else {
             return Some(last);
         };
-        let length = self.heap.len();
-        let mut at = 0;
+        let mut hole = 0;
         loop {
-            let begin = at * ARITY + 1;
-            if begin >= length {
-                break;
-            }
-            let children = &self.heap[begin..length.min(begin + ARITY)];
-            let (mut offset, mut least) = (0, children[0]);
-            for (number, child) in children.iter().enumerate().skip(1) {
-                if *child < least {
-                    (offset, least) = (number, *child);
-                }
-            }
-            if last <= least {
-                break;
-            }
-            self.heap[at] = least;
-            at = begin + offset;
+            let begin = hole * ARITY + 1;
+            let children = self.heap.get(begin..).unwrap_or_default();
+            let offset = match children.first_chunk::<ARITY>() {
+                Some(four) => least_of(four),
+                None if children.is_empty() => break,
+                None => (1..children.len()).fold(0, |least, at| {
+                    if children[at] < children[least] {
+                        at
+                    } else {
+                        least
+                    }
+                }),
+            };
+            self.heap[hole] = children[offset];
+            hole = begin + offset;
         }
-        self.heap[at] = last;
+        self.sift_up(hole, last);
         Some(first)
+    }
+}
+
+/// Returns the place of the least of four events: two independent comparisons and one more.
+fn least_of(four: &[Event; ARITY]) -> usize {
+    let left = usize::from(four[1] < four[0]);
+    let right = 2 + usize::from(four[3] < four[2]);
+    if four[right] < four[left] {
+        right
+    } else {
+        left
     }
 }
 

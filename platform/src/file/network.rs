@@ -241,11 +241,14 @@ fn read_faults(collector: &mut Collector, section: &Section<'_>) -> PacketFaults
     set(collector, &inner, REORDERING_DELAY, |read| {
         faults.reordering_delay = read;
     });
-    if faults.reordering > 0.0 && inner.get(REORDERING_DELAY).is_none() {
+    if let Some(value) = inner.get("reordering")
+        && faults.reordering > 0.0
+        && faults.reordering_delay.as_secs() == 0.0
+    {
         let problem = "reordering without reordering_delay".to_owned();
         let expected =
             "expected the delay of such a packet, for example reordering_delay = \"2us\"";
-        collector.add(inner.span(), problem, expected, None);
+        collector.add(value.span(), problem, expected, None);
     }
     faults
 }

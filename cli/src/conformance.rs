@@ -17,7 +17,7 @@ use rdma::dialogue::{
     CaseFamily, CaseVerdict, DeviceUnderTest, DialogueCase, DialogueParameters, FAMILIES,
     SimulatedDevice, run_case,
 };
-use rdma::{Mtu, Psn, RcSettings};
+use rdma::{Mtu, Psn, SoftAdapterSettings};
 use real::conformance::{RESPONDER_PORT, UdpDevice};
 use simrun::status;
 
@@ -212,7 +212,7 @@ fn open(adapter: &Adapter) -> Result<(Box<dyn DeviceUnderTest>, CaptureEnds), St
             device: Ipv4Addr::new(192, 0, 2, 1),
             tester: Ipv4Addr::new(192, 0, 2, 2),
         };
-        let device = SimulatedDevice::new(RcSettings::default());
+        let device = SimulatedDevice::new(SoftAdapterSettings::default());
         return Ok((Box::new(device), ends));
     };
     let device = UdpDevice::connect(*at.ip(), at.port()).map_err(|error| error.to_string())?;

@@ -30,7 +30,8 @@
 //! ```
 //!
 //! * [`check`] explores and reports [`Finding`]s; [`explore`] shows every run to an [`Observer`];
-//!   [`follow`] replays a finding; [`retrace`] finds the schedule of a run that was simulated.
+//!   [`replay_schedule`] replays a finding; [`schedule_of_run`] finds the schedule of a run that
+//!   was simulated.
 //! * [`Reduction`]: `odpor` (each class once), `sdpor` (source sets), `none` (brute force, the
 //!   judge).
 //! * [`Strategy`]: depth first through all orders, or runs drawn at random.
@@ -54,13 +55,13 @@
 //! with few actors and few steps. The search begins anew when the first invariant is stated.
 
 mod candidates;
+mod check_determinism;
 mod checkpoint;
 mod clock;
 mod critical;
 mod drive;
 mod event;
 mod finding;
-mod follow;
 pub mod independence;
 mod jobs;
 mod machine;
@@ -76,10 +77,10 @@ mod progress;
 mod properties;
 mod races;
 mod releases;
-mod repeat;
-mod retrace;
+mod replay_schedule;
 mod reversible;
 mod sampling;
+mod schedule_of_run;
 mod sdpor;
 mod search;
 mod seeded;
@@ -95,20 +96,20 @@ mod vector_clocks;
 mod wakeup;
 mod walk;
 
+pub use check_determinism::check_determinism;
 pub use checkpoint::Checkpoint;
 pub use critical::{Critical, critical};
 pub(crate) use drive::Halt;
 pub use event::Event;
 pub use finding::{Finding, FindingKind, FindingStep};
-pub use follow::{Followed, follow, schedule_alone};
 pub use minimise::minimise;
 pub use options::{Options, Reduction, Strategy};
 pub use orders::{ReceiveOrder, TakenOrder};
 pub use path::Path;
 pub use player::{Played, Player};
 pub use progress::Progress;
-pub use repeat::repeat;
-pub use retrace::{NotRetraced, retrace};
+pub use replay_schedule::{ReplayResult, replay_schedule, schedule_alone};
+pub use schedule_of_run::{NotReplayable, schedule_of_run};
 pub use search::{
     Collector, End, Observer, Report, Run, Verdict, check, check_on_threads, explore,
     explore_on_threads, replay,

@@ -5,7 +5,8 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use explore::{
-    Options, Reduction, Report, Threads, Verdict, check, check_on_threads, follow, minimise,
+    Options, Reduction, Report, Threads, Verdict, check, check_on_threads, minimise,
+    replay_schedule,
 };
 use sim_core::{Actor, Stepper};
 
@@ -77,7 +78,7 @@ fn a_finding_replays() {
     let report = check(notes(true, true), &Options::default());
     let finding = &report.findings[0];
     let mut stepper = notes(true, true);
-    let again = follow(&mut stepper, &finding.replay);
+    let again = replay_schedule(&mut stepper, &finding.replay);
     assert_eq!(again.steps.len(), 4);
     let found = again.finding.expect("it is there again");
     assert_eq!(
@@ -85,7 +86,7 @@ fn a_finding_replays() {
         ("invariant", &finding.message)
     );
     assert_eq!(minimise(&mut stepper, finding).replay, finding.replay);
-    let other = follow(&mut stepper, &"1;2;1;2".parse().expect("a schedule"));
+    let other = replay_schedule(&mut stepper, &"1;2;1;2".parse().expect("a schedule"));
     assert_eq!(other.finding, None);
 }
 

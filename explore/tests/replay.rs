@@ -6,7 +6,7 @@ mod random;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use explore::{FindingKind, Options, check, replay, retrace};
+use explore::{FindingKind, Options, check, replay, schedule_of_run};
 use random::{Family, Op, Program};
 use sim_core::{Observed, OperationResult, Outcome, Stepper};
 
@@ -96,7 +96,7 @@ fn a_plain_run_is_taken_again_or_its_first_other_step_is_told() {
             if has_timeouts {
                 stepper.allow_timeouts();
             }
-            let Ok(schedule) = retrace(&mut stepper, &steps) else {
+            let Ok(schedule) = schedule_of_run(&mut stepper, &steps) else {
                 refused += 1;
                 continue;
             };
@@ -135,12 +135,12 @@ fn the_step_that_no_explorer_can_take_is_named() {
     let position = steps.len() - 1;
     let start = move |simulation: &mut _| random::start(simulation, &program);
     let mut stepper = Stepper::new(random::two_hosts, start);
-    let refused = retrace(&mut stepper, &steps).unwrap_err();
+    let refused = schedule_of_run(&mut stepper, &steps).unwrap_err();
     assert_eq!(refused.position, position);
     let expected = format!("Wait of {name} answered Number(1), and under check Number(0)");
     assert_eq!(refused.problem, expected);
     // Of a transfer that was not begun.
-    let refused = retrace(&mut stepper, &steps[position..]).unwrap_err();
+    let refused = schedule_of_run(&mut stepper, &steps[position..]).unwrap_err();
     assert_eq!(refused.position, 0);
     let expected = format!("Wait of {name} is not possible under check: it stands before Async");
     assert!(refused.problem.starts_with(&expected), "{refused:?}");

@@ -2,7 +2,7 @@
 //! others can still do is seen before; a loop that ends is none.
 
 use explore::{FindingKind, Options, Reduction, Report, SPINNING_STEPS, Verdict, check};
-use explore::{follow, minimise, shortest};
+use explore::{minimise, replay_schedule, shortest};
 use sim_core::{Actor, Schedule, Span, Stepper};
 
 /// Enough for two actors that spin, and less than what a search looks at without being asked.
@@ -127,12 +127,16 @@ fn a_livelock_by_a_bound_is_minimised_and_followed() {
     let written = schedule.to_string();
     assert!(written.len() < 40, "{written}");
     let read: Schedule = written.parse().expect("it was written so");
-    let again = follow(&mut one_spins(true), &read).finding;
+    let again = replay_schedule(&mut one_spins(true), &read).finding;
     let again = again.expect("the same happens again");
     assert_eq!(again.message, report.findings[0].message);
     // One step less is not enough.
     let less = Schedule(read.0[..read.0.len() - 1].to_vec());
-    assert!(follow(&mut one_spins(true), &less).finding.is_none());
+    assert!(
+        replay_schedule(&mut one_spins(true), &less)
+            .finding
+            .is_none()
+    );
 }
 
 #[test]

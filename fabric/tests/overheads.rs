@@ -153,7 +153,7 @@ fn without_time_calls_cost_nothing() {
 fn a_detached_message_leaves_when_it_is_received_and_keeps_its_rank() {
     let settings = Settings {
         phantom: true,
-        transfer_threshold: 100,
+        async_small_threshold: 100,
         ..Settings::new(common::THRESHOLD)
     };
     let run = |bytes| {

@@ -19,7 +19,7 @@ fn explicit() -> Settings {
     Settings {
         phantom: true,
         control: Some(CONTROL.into()),
-        acknowledged: true,
+        acknowledged_ssend: true,
         limits: Some(Limits::NONE),
         ..Settings::new(THRESHOLD)
     }
@@ -337,7 +337,7 @@ fn m1_forwarding_is_a_pipeline() {
 #[test]
 fn a_detached_message_that_nobody_receives_ends_with_the_run() {
     let settings = Settings {
-        transfer_threshold: 0,
+        async_small_threshold: 0,
         ..free()
     };
     let run = ranks(2)
@@ -365,7 +365,7 @@ fn a_detached_message_that_nobody_receives_ends_with_the_run() {
 #[test]
 fn a_deadlock_is_not_hidden_by_a_detached_message() {
     let settings = Settings {
-        transfer_threshold: 0,
+        async_small_threshold: 0,
         ..free()
     };
     let run = ranks(2).with_settings(settings).run(|world, _| async move {
@@ -420,7 +420,7 @@ fn m12_a_ready_send_needs_a_posted_receive_where_that_is_strict() {
     ] {
         for limits in [None, Some(Limits::NONE)] {
             let settings = Settings {
-                strict_ready: strict,
+                strict_ready_send: strict,
                 limits,
                 ..free()
             };

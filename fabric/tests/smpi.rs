@@ -23,7 +23,7 @@ routes = [{ from = "a", to = "b", links = ["L"] }]
 /// One line of the figures.
 struct Situation {
     costs: bool,
-    transfer_threshold: u64,
+    async_small_threshold: u64,
     calls: String,
     size: u64,
     begin: [f64; 2],
@@ -35,7 +35,7 @@ fn situations() -> Vec<Situation> {
     let parse = |line: &str| {
         let mut words = line.splitn(7, ' ');
         let mut word = || words.next().expect("seven columns");
-        let (costs, transfer_threshold) = (word() == "over", word().parse().expect("a size"));
+        let (costs, async_small_threshold) = (word() == "over", word().parse().expect("a size"));
         let (calls, size) = (word().to_owned(), word().parse().expect("a size"));
         let begin = [word(), word()].map(|date| date.parse().expect("a date"));
         let dates = word().split(';').map(|note| {
@@ -45,7 +45,7 @@ fn situations() -> Vec<Situation> {
         });
         Situation {
             costs,
-            transfer_threshold,
+            async_small_threshold,
             calls,
             size,
             begin,
@@ -146,7 +146,7 @@ fn dates_of_the_reference() {
     for one in situations {
         let plain = Settings {
             phantom: true,
-            transfer_threshold: one.transfer_threshold,
+            async_small_threshold: one.async_small_threshold,
             envelope: 16,
             ..Settings::new(65_536)
         };
@@ -185,7 +185,7 @@ fn dates_of_the_reference() {
             assert!(
                 same,
                 "rank {rank}, costs {}, async {}, {} of {} bytes from {:?}:\n{found:?}, but SimGrid says\n{wanted:?}",
-                one.costs, one.transfer_threshold, one.calls, one.size, one.begin
+                one.costs, one.async_small_threshold, one.calls, one.size, one.begin
             );
         }
     }

@@ -45,7 +45,7 @@ where
 {
     let settings = Settings {
         phantom: true,
-        transfer_threshold: 0,
+        async_small_threshold: 0,
         envelope: 16,
         ..Settings::new(65_536)
     };

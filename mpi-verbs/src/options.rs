@@ -3,7 +3,7 @@
 //! All ranks of a run must have the same values of what both sides of a connection have to agree
 //! about: `eager_threshold`, `credits`, `reserved`.
 
-use rdma::{Access, RcOptions};
+use rdma::{Access, ConnectionAttributes};
 
 use crate::wire;
 use mpi::Limits;
@@ -28,7 +28,7 @@ pub struct Options {
     /// The attributes of connections: port, GID index, path MTU, local acknowledgement timeout (18,
     /// 1.07 s: the round trip of an adapter in software may be above shorter ones), retries (7),
     /// retries when no receive is posted (for ever; there always is one) and their timer.
-    pub connection: RcOptions,
+    pub connection: ConnectionAttributes,
     /// Protocol of long messages.
     pub rendezvous: Rendezvous,
     /// Messages shorter than this many bytes are sent eagerly; also the longest payload of a
@@ -73,9 +73,9 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
-            connection: RcOptions {
+            connection: ConnectionAttributes {
                 access: Access::LOCAL_WRITE | Access::REMOTE_WRITE | Access::REMOTE_READ,
-                ..RcOptions::default()
+                ..ConnectionAttributes::default()
             },
             rendezvous: Rendezvous::Write,
             eager_threshold: 8192,

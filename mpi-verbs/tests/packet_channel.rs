@@ -56,7 +56,7 @@ fn all_that_the_machines_can_do_together() {
     let lengths = Rc::new(vec![0, 30, 99, 100, 250]);
     each(3, 25, |mut ranks| {
         let (seed, acknowledged) = (ranks.seed % 4, ranks.seed % 2 == 0);
-        ranks.settings.acknowledged = acknowledged;
+        ranks.settings.acknowledged_ssend = acknowledged;
         let lengths = Rc::clone(&lengths);
         ranks
             .run(move |world| everything(world, Rc::clone(&lengths), Receives::Then, seed))
@@ -276,7 +276,7 @@ fn thousands_of_random_messages_arrive_once_and_in_order() {
     for (size, count, seeds) in [(2, 300, 12), (4, 400, 12), (6, 1000, 2)] {
         each(size, seeds, |mut ranks| {
             let seed = ranks.seed;
-            ranks.settings.acknowledged = seed % 2 == 0;
+            ranks.settings.acknowledged_ssend = seed % 2 == 0;
             ranks.options.reg_cache_entries = usize::try_from(seed % 3).unwrap();
             ranks.options.bounce_max = [0, 300, 128 << 10][usize::try_from(seed / 3 % 3).unwrap()];
             ranks.options.max_inline = [0, 60, 220][usize::try_from(seed % 3).unwrap()];

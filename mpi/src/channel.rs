@@ -346,7 +346,7 @@ pub struct Settings {
     pub tells_eager_sends: bool,
     /// Eager messages shorter than this many bytes leave at once; longer ones leave when a receive
     /// has met them, although the sender does not wait for that.
-    pub transfer_threshold: u64,
+    pub async_small_threshold: u64,
     /// Bytes that travel with each message besides its payload.
     pub envelope: u64,
     /// Overheads of calls.
@@ -358,10 +358,10 @@ pub struct Settings {
     pub control: Option<u64>,
     /// True if a short synchronous message leaves at once and is acknowledged when a receive has
     /// met it; otherwise it is announced, as a long one.
-    pub acknowledged: bool,
+    pub acknowledged_ssend: bool,
     /// True if a ready send that finds no receive is a mistake, which the receive gets to know;
     /// otherwise it is a standard send.
-    pub strict_ready: bool,
+    pub strict_ready_send: bool,
     /// Costs of posting where [limits](Settings::limits) are set, besides copying.
     pub posting: PostingCost,
     /// Transport of packets.
@@ -390,13 +390,13 @@ impl Settings {
             eager_threshold,
             phantom: false,
             tells_eager_sends: false,
-            transfer_threshold: u64::MAX,
+            async_small_threshold: u64::MAX,
             envelope: 0,
             overheads: Overheads::NONE,
             copy_bandwidth: f64::INFINITY,
             control: None,
-            acknowledged: false,
-            strict_ready: false,
+            acknowledged_ssend: false,
+            strict_ready_send: false,
             posting: PostingCost {
                 packet: 0.0,
                 batch: 0.0,

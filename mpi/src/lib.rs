@@ -38,7 +38,7 @@
 //!   over when a receive has met it and the data have left. Two ranks that both send first and
 //!   receive then finish in the first case and deadlock in the second. An eager message leaves at
 //!   once or, above a second threshold, when a receive has met it
-//!   ([`Settings::transfer_threshold`]); in that case its sender does not end before.
+//!   ([`Settings::async_small_threshold`]); in that case its sender does not end before.
 //! * *Costs of calls* ([`OverheadTable`]): a call that blocks lasts so much longer. One that does
 //!   not returns at once, but whatever the rank does next, also reading the time, happens after the
 //!   cost.

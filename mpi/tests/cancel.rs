@@ -19,7 +19,7 @@ fn worlds(order: &Order) -> Vec<World> {
     let limits = [None, Some(Limits::NONE), Some(few)];
     let both = limits.into_iter().flat_map(|limits| {
         [false, true].map(|acknowledged| Settings {
-            acknowledged,
+            acknowledged_ssend: acknowledged,
             limits: limits.clone(),
             ..Settings::new(testing::ranks::THRESHOLD)
         })

@@ -48,7 +48,7 @@ fn busy(limits: &Limits, seed: u64) -> Outcome {
     let when = WAYS[usize::try_from(seed).expect("small") % 4];
     let slow = slow(limits.clone());
     let mut settings = Settings {
-        acknowledged: seed.is_multiple_of(2),
+        acknowledged_ssend: seed.is_multiple_of(2),
         ..slow
     };
     if !seed.is_multiple_of(3) {

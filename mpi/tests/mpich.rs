@@ -23,7 +23,7 @@ fn worlds(ranks: u32) -> Vec<World> {
         for order in [Order::Posted, Order::Seeded(3)] {
             let settings = Settings {
                 limits: limits.clone(),
-                acknowledged,
+                acknowledged_ssend: acknowledged,
                 ..Settings::new(THRESHOLD)
             };
             all.push(world(ranks).settings(settings).order(order));

@@ -246,7 +246,7 @@ proptest! {
             (Just(ranks), prop::collection::vec(message(ranks), 0..24))
         }),
         seed in 1..u64::MAX,
-        transfer_threshold in prop_oneof![Just(0), Just(u64::MAX)],
+        async_small_threshold in prop_oneof![Just(0), Just(u64::MAX)],
         costly in any::<bool>(),
     ) {
         let messages = Rc::new(messages);
@@ -257,7 +257,7 @@ proptest! {
         };
         let cost = |time| if costly { vec![OverheadSection { above: 1, time, per_byte: 0.1 }] } else { Vec::new() };
         let settings = Settings {
-            transfer_threshold,
+            async_small_threshold,
             overheads: Overheads {
                 os: OverheadTable::new(cost(1.0)),
                 ois: OverheadTable::new(cost(2.0)),

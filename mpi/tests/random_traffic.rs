@@ -273,7 +273,7 @@ proptest! {
             (Just(ranks), prop::collection::vec(message(ranks), 0..24))
         }),
         seed in 1..u64::MAX,
-        transfer_threshold in prop_oneof![Just(0), Just(THRESHOLD / 2), Just(u64::MAX)],
+        async_small_threshold in prop_oneof![Just(0), Just(THRESHOLD / 2), Just(u64::MAX)],
         costly in any::<bool>(),
         (told, acknowledged, packing) in any::<(bool, bool, bool)>(),
         limits in prop::option::weighted(0.7, limits()),
@@ -287,14 +287,14 @@ proptest! {
         let ranks = u32::try_from(ranks).expect("few");
         let cost = |time| if costly { vec![OverheadSection { above: 3, time, per_byte: 0.1 }] } else { Vec::new() };
         let settings = Settings {
-            transfer_threshold,
+            async_small_threshold,
             overheads: Overheads {
                 os: OverheadTable::new(cost(1.0)),
                 ois: OverheadTable::new(cost(2.0)),
                 or: OverheadTable::new(cost(3.0)),
             },
             tells_eager_sends: told,
-            acknowledged,
+            acknowledged_ssend: acknowledged,
             copy_bandwidth: if packing { 50.0 } else { f64::INFINITY },
             posting: PostingCost { packet: if packing { 0.5 } else { 0.0 }, batch: 0.0 },
             limits: limits.clone(),
@@ -325,7 +325,7 @@ proptest! {
         wild in prop::collection::vec(any::<bool>(), 16),
         posted_after in 0..40_u32,
         seed in 1..u64::MAX,
-        transfer_threshold in prop_oneof![Just(0), Just(THRESHOLD / 2), Just(u64::MAX)],
+        async_small_threshold in prop_oneof![Just(0), Just(THRESHOLD / 2), Just(u64::MAX)],
         time in 0..3_u32,
         limits in prop::option::weighted(0.7, limits()),
     ) {
@@ -363,7 +363,7 @@ proptest! {
         };
         let cost = OverheadSection { above: 1, time: time.into(), per_byte: 0.0 };
         let settings = Settings {
-            transfer_threshold,
+            async_small_threshold,
             overheads: Overheads {
                 ois: OverheadTable::new(vec![cost]),
                 or: OverheadTable::new(vec![cost]),

@@ -228,7 +228,7 @@ fn m7_protocols_run_over_what_loses_repeats_and_reorders() {
             let mut bodies: Vec<_> = (0..3)
                 .map(|rank| {
                     let settings = Settings {
-                        acknowledged: true,
+                        acknowledged_ssend: true,
                         limits: limits.clone(),
                         ..Settings::new(100)
                     };

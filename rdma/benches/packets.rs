@@ -8,10 +8,10 @@ use std::rc::Rc;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use rdma::wire::Packet;
 use rdma::{
-    Access, AdapterHost, AdapterPort, ChannelAdapter, CompletionQueue, DeviceAttributes, Gid,
-    GidType, LinkLayer, LocalAdapter, MemoryRegion, Mtu, Operation, Payload, QpCapabilities,
-    QpInitAttributes, QueuePair, RcOptions, RcSettings, RecvRequest, RegionMemory, SendFlags,
-    SendRequest, Verbs, connect, prepare,
+    Access, AdapterHost, AdapterPort, ChannelAdapter, CompletionQueue, ConnectionAttributes,
+    DeviceAttributes, Gid, GidType, LinkLayer, LocalAdapter, MemoryRegion, Mtu, Operation, Payload,
+    QpCapabilities, QpInitAttributes, QueuePair, RecvRequest, RegionMemory, SendFlags, SendRequest,
+    SoftAdapterSettings, Verbs, connect, prepare,
 };
 
 /// Time stands still.
@@ -46,7 +46,7 @@ impl Node {
             gid: (Gid::default(), GidType::Ib),
         };
         let attributes = DeviceAttributes::of_model("bench", number.into());
-        let adapter = ChannelAdapter::new(attributes, port, RcSettings::default());
+        let adapter = ChannelAdapter::new(attributes, port, SoftAdapterSettings::default());
         let adapter = Rc::new(RefCell::new(adapter));
         let verbs = LocalAdapter::new(Rc::clone(&adapter), NoClock);
         let pd = verbs.alloc_pd().expect("a domain");
@@ -80,9 +80,9 @@ struct Pair {
 impl Pair {
     fn new(mtu: Mtu) -> Self {
         let nodes = [0, 1].map(Node::new);
-        let options = RcOptions {
+        let options = ConnectionAttributes {
             path_mtu: Some(mtu),
-            ..RcOptions::default()
+            ..ConnectionAttributes::default()
         };
         let [one, other] = [0, 1].map(|number: usize| {
             let node = &nodes[number];

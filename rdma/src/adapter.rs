@@ -22,7 +22,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 pub(crate) use regions::Regions;
 
-use crate::qp::{AnyQueuePair, Defect, RcSettings, Transmit};
+use crate::qp::{AnyQueuePair, Defect, SoftAdapterSettings, Transmit};
 use crate::wire::Packet;
 use crate::{
     AsyncEvent, AtomicCap, CompletionQueue, DeviceAttributes, Gid, GidType, LinkLayer, Mtu,
@@ -51,7 +51,7 @@ pub struct AdapterPort {
 #[derive(Debug)]
 pub(crate) struct AdapterParts<'a> {
     pub(crate) now: u64,
-    pub(crate) settings: &'a RcSettings,
+    pub(crate) settings: &'a SoftAdapterSettings,
     pub(crate) regions: &'a mut Regions,
     pub(crate) events: &'a mut VecDeque<AsyncEvent>,
     completions: &'a mut Completions,
@@ -152,7 +152,7 @@ struct Slot {
 pub struct ChannelAdapter {
     attributes: DeviceAttributes,
     port: AdapterPort,
-    settings: RcSettings,
+    settings: SoftAdapterSettings,
     now: u64,
     /// The number of the next handle.
     next_handle: u32,
@@ -171,7 +171,11 @@ pub struct ChannelAdapter {
 impl ChannelAdapter {
     /// Returns an adapter with an active port.
     #[must_use]
-    pub fn new(attributes: DeviceAttributes, port: AdapterPort, settings: RcSettings) -> Self {
+    pub fn new(
+        attributes: DeviceAttributes,
+        port: AdapterPort,
+        settings: SoftAdapterSettings,
+    ) -> Self {
         Self {
             attributes,
             port,

@@ -20,7 +20,7 @@ pub const RNR_TIMER_US: [u32; 32] = [
 
 /// The attributes of a connection. The defaults work on any healthy fabric.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct RcOptions {
+pub struct ConnectionAttributes {
     /// The port to use, from 1.
     pub port_num: u8,
     /// Index of the port's global identifier to use. `None` takes the first of RoCE v2 that stands
@@ -54,7 +54,7 @@ pub struct RcOptions {
     pub max_rd_atomic: u8,
 }
 
-impl Default for RcOptions {
+impl Default for ConnectionAttributes {
     fn default() -> Self {
         Self {
             port_num: 1,
@@ -74,7 +74,7 @@ impl Default for RcOptions {
     }
 }
 
-impl RcOptions {
+impl ConnectionAttributes {
     /// Returns the index and value of the port's global identifier that is used; zeros if there are
     /// none, as may be on InfiniBand.
     fn gid(&self, verbs: &dyn Verbs) -> Result<(u8, Gid), VerbsError> {
@@ -185,7 +185,7 @@ impl Endpoint {
 pub fn prepare(
     verbs: &dyn Verbs,
     qp: QueuePair,
-    options: &RcOptions,
+    options: &ConnectionAttributes,
     psn: u32,
 ) -> Result<Endpoint, VerbsError> {
     let port = verbs.query_port(options.port_num)?;
@@ -221,7 +221,7 @@ pub fn prepare(
 pub fn connect(
     verbs: &dyn Verbs,
     qp: QueuePair,
-    options: &RcOptions,
+    options: &ConnectionAttributes,
     local: &Endpoint,
     remote: &Endpoint,
 ) -> Result<(), VerbsError> {

@@ -13,8 +13,8 @@
 //! 2. [`prepare`] brings the queue pair from RESET to INIT and gives its [`Endpoint`]. Post
 //!    receives: the first message may arrive as soon as the *other* side is connected.
 //! 3. Give the endpoint to the other side, by any other way, and get the one of the other side.
-//! 4. [`connect`] with both and some [`RcOptions`]: over RTR to RTS. What the other side sends
-//!    before that is lost, and sent again after its `timeout`.
+//! 4. [`connect`] with both and some [`ConnectionAttributes`]: over RTR to RTS. What the other side
+//!    sends before that is lost, and sent again after its `timeout`.
 //! 5. [`post_recv`](Verbs::post_recv), [`post_send`](Verbs::post_send),
 //!    [`poll_cq`](Verbs::poll_cq).
 //!
@@ -63,7 +63,7 @@ mod work;
 pub use adapter::{AdapterPort, ChannelAdapter};
 pub use capture::{Capture, CaptureLink};
 pub use completion::{AdapterFault, AsyncEvent, WcOpcode, WcStatus, WorkCompletion};
-pub use connect::{Endpoint, EndpointError, RNR_TIMER_US, RcOptions, connect, prepare};
+pub use connect::{ConnectionAttributes, Endpoint, EndpointError, RNR_TIMER_US, connect, prepare};
 pub use device::{
     AtomicCap, DeviceAttributes, Gid, GidType, LinkLayer, Mtu, PortAttributes, PortState,
 };
@@ -74,7 +74,7 @@ pub use memory::{Access, MemoryRegion, RegionMemory};
 pub use psn::Psn;
 #[cfg(feature = "seeded-defects")]
 pub use qp::Defect;
-pub use qp::{RcSettings, Transmit};
+pub use qp::{SoftAdapterSettings, Transmit};
 pub use queue_pair::{
     AddressVector, GlobalRoute, QpAttributes, QpCapabilities, QpInitAttributes, QpModify, QpState,
 };

@@ -33,7 +33,7 @@ pub(crate) use datagram::DatagramQueuePair;
 )]
 pub use defect::Defect;
 pub(crate) use service::AnyQueuePair;
-pub use settings::RcSettings;
+pub use settings::SoftAdapterSettings;
 
 use crate::adapter::AdapterParts;
 use crate::wire::{Bth, Extension, Packet};

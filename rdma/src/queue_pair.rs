@@ -171,7 +171,7 @@ pub struct QpModify {
     /// Reads and atomics that may be outstanding there; not more than its `max_dest_rd_atomic`.
     pub max_rd_atomic: Option<u8>,
     /// Time that the other side is told to wait when no receive is posted: a code from 0 to 31, see
-    /// [`RcOptions`](crate::RcOptions). IBA 9.7.5.2.8.
+    /// [`ConnectionAttributes`](crate::ConnectionAttributes). IBA 9.7.5.2.8.
     pub min_rnr_timer: Option<u8>,
     /// Time to wait for an acknowledgement: 4.096 µs × 2^n, 0 for ever, at most 31. IBA
     /// 9.7.6.1.3.

@@ -8,8 +8,9 @@ use rdma::wire::{Extension, Packet};
 use rdma::{
     Access, AdapterHost, AdapterPort, AddressVector, AsyncEvent, ChannelAdapter, CompletionQueue,
     DatagramRequest, DeviceAttributes, Gid, GidType, LinkLayer, LocalAdapter, MemoryRegion, Mtu,
-    Operation, Payload, QpCapabilities, QpInitAttributes, QpModify, QpState, QueuePair, RcSettings,
-    RecvRequest, RegionMemory, SendFlags, SendRequest, Verbs, WcStatus, WorkCompletion,
+    Operation, Payload, QpCapabilities, QpInitAttributes, QpModify, QpState, QueuePair,
+    RecvRequest, RegionMemory, SendFlags, SendRequest, SoftAdapterSettings, Verbs, WcStatus,
+    WorkCompletion,
 };
 
 /// Time stands still.
@@ -47,7 +48,7 @@ impl Node {
             gid: (Gid::default(), GidType::Ib),
         };
         let attributes = DeviceAttributes::of_model("ud", number.into());
-        let adapter = ChannelAdapter::new(attributes, port, RcSettings::default());
+        let adapter = ChannelAdapter::new(attributes, port, SoftAdapterSettings::default());
         let adapter = Rc::new(RefCell::new(adapter));
         let verbs = LocalAdapter::new(Rc::clone(&adapter), NoClock);
         let pd = verbs.alloc_pd().expect("a domain");

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use rdma::dialogue::{
     CaseFamily, CaseVerdict, DialogueCase, DialogueParameters, FAMILIES, SimulatedDevice, run_case,
 };
-use rdma::{Defect, Mtu, RcSettings};
+use rdma::{Defect, Mtu, SoftAdapterSettings};
 
 const STARTS: [rdma::Psn; 2] = [DialogueParameters::PLAIN, DialogueParameters::WRAPPING];
 
@@ -17,9 +17,9 @@ fn verdict(
     parameters: &DialogueParameters,
     defect: Option<Defect>,
 ) -> CaseVerdict {
-    let settings = RcSettings {
+    let settings = SoftAdapterSettings {
         defect,
-        ..RcSettings::default()
+        ..SoftAdapterSettings::default()
     };
     run_case(case, parameters, &mut SimulatedDevice::new(settings)).unwrap()
 }
@@ -46,7 +46,7 @@ fn our_adapter_passes_all_cases() {
 
 #[test]
 fn an_adapter_passes_all_cases_one_after_another() {
-    let mut device = SimulatedDevice::new(RcSettings::default());
+    let mut device = SimulatedDevice::new(SoftAdapterSettings::default());
     for (family, case) in cases() {
         let (mtu, start) = (Mtu::Mtu1024, DialogueParameters::WRAPPING);
         let found = run_case(case, &DialogueParameters { mtu, start }, &mut device);

@@ -7,7 +7,7 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
-use rdma::{Defect, Mtu, Psn, RcSettings};
+use rdma::{Defect, Mtu, Psn, SoftAdapterSettings};
 use testing::pair::{FaultKinds, PairSetup, PairState, PostedWork, Work};
 
 /// The most faults of a case: no more than retries, so that no connection may end.
@@ -34,15 +34,15 @@ fn work() -> impl Strategy<Value = PostedWork> {
     (kind, any::<bool>()).prop_map(|(work, fence)| PostedWork { work, fence })
 }
 
-fn settings() -> impl Strategy<Value = RcSettings> {
+fn settings() -> impl Strategy<Value = SoftAdapterSettings> {
     let numbers = (1..40_u32, 1..9_u32);
     (numbers, any::<bool>(), any::<bool>()).prop_map(|((window, ack_every), credits, strong)| {
-        RcSettings {
+        SoftAdapterSettings {
             window,
             ack_every,
             credits,
             strong_fence: strong,
-            ..RcSettings::default()
+            ..SoftAdapterSettings::default()
         }
     })
 }

@@ -8,7 +8,7 @@ use rdma::dialogue::{
     TesterEnd,
 };
 use rdma::wire::{Aeth, Bth, Extension, Nak, Opcode, Packet, Syndrome};
-use rdma::{Mtu, Operation, RcSettings, WcStatus};
+use rdma::{Mtu, Operation, SoftAdapterSettings, WcStatus};
 
 /// The unit of the acknowledgement timeout: 4.096 µs. IBA 9.7.6.1.3.
 const UNIT: u64 = 4_096_000;
@@ -48,7 +48,7 @@ impl Requester {
         setup.timeout = counters.timeout;
         setup.retry_cnt = counters.retry_cnt;
         setup.rnr_retry = counters.rnr_retry;
-        let mut device = SimulatedDevice::new(RcSettings::default());
+        let mut device = SimulatedDevice::new(SoftAdapterSettings::default());
         let opened = device.command(&DeviceCommand::Open(setup)).unwrap();
         let DeviceReply::Opened(opened) = opened else {
             panic!("{opened:?}");

@@ -18,8 +18,8 @@ use std::net::Ipv4Addr;
 use std::time::{Duration, Instant};
 
 use rdma::{
-    Access, CompletionQueue, Endpoint, MemoryRegion, Mtu, Operation, Payload, QpCapabilities,
-    QpInitAttributes, QueuePair, RcOptions, RecvRequest, RegionMemory, SendFlags, SendRequest,
+    Access, CompletionQueue, ConnectionAttributes, Endpoint, MemoryRegion, Mtu, Operation, Payload,
+    QpCapabilities, QpInitAttributes, QueuePair, RecvRequest, RegionMemory, SendFlags, SendRequest,
     Verbs, WcStatus, connect, prepare,
 };
 use real::udp_adapter::UdpAdapter;
@@ -108,7 +108,7 @@ impl<'a> End<'a> {
         })
     }
 
-    fn prepare(&self, options: &RcOptions, psn: u32) -> Result<Endpoint> {
+    fn prepare(&self, options: &ConnectionAttributes, psn: u32) -> Result<Endpoint> {
         let endpoint = prepare(self.verbs, self.qp, options, psn)?;
         for number in 0..WINDOW {
             self.post_receive(number)?;
@@ -296,10 +296,10 @@ fn main() -> Result<()> {
     let mut udp = UdpAdapter::bind(local, peer)?;
     let (ours, theirs) = (udp.verbs(), LibVerbs::open(device.as_deref())?);
     let mut ends = [End::new(&ours)?, End::new(&theirs)?];
-    let options = RcOptions {
+    let options = ConnectionAttributes {
         path_mtu: Some(Mtu::Mtu1024),
         access: Access::ALL,
-        ..RcOptions::default()
+        ..ConnectionAttributes::default()
     };
     // Both wrap.
     let first = ends[0].prepare(&options, 0xFF_FFF0)?;

@@ -21,8 +21,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rdma::{
-    Access, CompletionQueue, Endpoint, MemoryRegion, Operation, Payload, QpCapabilities,
-    QpInitAttributes, QueuePair, RcOptions, RecvRequest, RegionMemory, SendFlags, SendRequest,
+    Access, CompletionQueue, ConnectionAttributes, Endpoint, MemoryRegion, Operation, Payload,
+    QpCapabilities, QpInitAttributes, QueuePair, RecvRequest, RegionMemory, SendFlags, SendRequest,
     Verbs, connect, prepare,
 };
 use real::verbs::LibVerbs;
@@ -113,7 +113,7 @@ impl Player {
         let length = u64::from(options.bytes.max(1));
         let region = || verbs.reg_mr(pd, RegionMemory::Zeroed(length), Access::LOCAL_WRITE);
         let most_inline = verbs.query_qp(qp)?.cap.max_inline_data;
-        let rc = RcOptions::default();
+        let rc = ConnectionAttributes::default();
         let (send, receive) = (region()?, region()?);
         let local = prepare(&verbs, qp, &rc, std::process::id())?;
         let this = Self {

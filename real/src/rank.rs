@@ -299,7 +299,7 @@ fn settings(options: &RankOptions) -> Settings {
     }
     Settings {
         tells_eager_sends: true,
-        transfer_threshold: options.eager_threshold,
+        async_small_threshold: options.eager_threshold,
         variant: TransportMode::Stream,
         ..Settings::new(options.eager_threshold)
     }

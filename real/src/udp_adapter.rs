@@ -13,7 +13,7 @@ use std::rc::Rc;
 use rdma::wire::Packet;
 use rdma::{
     AdapterHost, AdapterPort, ChannelAdapter, DeviceAttributes, Gid, GidType, LinkLayer,
-    LocalAdapter, Mtu, RcSettings,
+    LocalAdapter, Mtu, SoftAdapterSettings,
 };
 
 use crate::conformance::RoceSocket;
@@ -65,7 +65,7 @@ impl UdpAdapter {
             gid: (Gid(local.to_ipv6_mapped().octets()), GidType::RoceV2),
         };
         let attributes = DeviceAttributes::of_model("udp", 1);
-        let adapter = ChannelAdapter::new(attributes, port, RcSettings::default());
+        let adapter = ChannelAdapter::new(attributes, port, SoftAdapterSettings::default());
         Ok(Self {
             adapter: Rc::new(RefCell::new(adapter)),
             clock: PolledClock::default(),

@@ -296,7 +296,7 @@ fn settings(platform: &Platform, options: &Options) -> Settings {
     Settings {
         phantom: options.phantom,
         tells_eager_sends: network.loggops.is_some(),
-        transfer_threshold: asked.unwrap_or(small.map_or(u64::MAX, |small| small.bytes())),
+        async_small_threshold: asked.unwrap_or(small.map_or(u64::MAX, |small| small.bytes())),
         envelope: network.envelope_bytes(),
         overheads: fluid.map_or(Overheads::NONE, |fluid| {
             fluid.overheads.map(Size::bytes, Duration::as_secs)
@@ -320,13 +320,13 @@ fn costs(protocol: &platform::Protocol, eager_threshold: u64) -> Settings {
     let seconds =
         |cost: &Option<Duration>| cost.as_ref().map_or(0.0, |duration| duration.as_secs());
     let control = protocol.control_size.as_ref().map(|size| size.bytes());
-    let acknowledged = protocol
+    let acknowledged_ssend = protocol
         .ssend_protocol
         .map_or(explicit, |way| way == SsendProtocol::Acknowledged);
     Settings {
         control: control.or(explicit.then_some(CONTROL)),
-        acknowledged,
-        strict_ready: protocol.ready_send == Some(ReadySendMode::Strict),
+        acknowledged_ssend,
+        strict_ready_send: protocol.ready_send == Some(ReadySendMode::Strict),
         posting: PostingCost {
             packet: seconds(&protocol.post_cost_per_packet),
             batch: seconds(&protocol.post_cost_per_batch),

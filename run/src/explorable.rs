@@ -93,7 +93,7 @@ pub fn stepper(
                 .and_then(|before| before.again(simulation.port()));
             let ideal = again.unwrap_or_else(|| {
                 let settings = Settings {
-                    strict_ready: true,
+                    strict_ready_send: true,
                     ..Settings::new(threshold)
                 };
                 let settings = (settings, chooses_sends);

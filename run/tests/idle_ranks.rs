@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use explore::{FindingKind, Options, Reduction, Verdict, check, follow};
+use explore::{FindingKind, Options, Reduction, Verdict, check, replay_schedule};
 use mpi::{Buffer, Comm};
 use run::{MessageProtocol, RankProgram, explorable};
 use sim_core::Stepper;
@@ -53,7 +53,7 @@ fn a_rank_that_sleeps_for_ever_is_a_livelock() {
             .message
             .contains("rank 0 does nothing but yields, sleeps");
         assert!(is_named, "{}", finding.message);
-        let again = follow(&mut program(None), &finding.replay).finding;
+        let again = replay_schedule(&mut program(None), &finding.replay).finding;
         assert_eq!(
             again.map(|again| again.message),
             Some(finding.message.clone())

@@ -16,7 +16,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use explore::{
-    End, Observer, Options, Reduction, Run, Statistics, TraceId, explore, follow, replay, retrace,
+    End, Observer, Options, Reduction, Run, Statistics, TraceId, explore, replay, replay_schedule,
+    schedule_of_run,
 };
 use mpi::{ANY_SOURCE, ANY_TAG, Comm, Request, Result, Source, waitany};
 use platform::Platform;
@@ -282,11 +283,11 @@ fn a_simulated_run_is_taken_again() {
             let numbers = QueueNumbers::default();
             let stepper = stepper(Some(&platform), program, &options, console, &numbers);
             let mut stepper = stepper.expect("it fits");
-            let Ok(schedule) = retrace(&mut stepper, &recording.steps.borrow()) else {
+            let Ok(schedule) = schedule_of_run(&mut stepper, &recording.steps.borrow()) else {
                 refused += 1;
                 continue;
             };
-            let end = follow(&mut stepper, &schedule).end;
+            let end = replay_schedule(&mut stepper, &schedule).end;
             drop(transcript.take());
             assert_eq!(replay(&mut stepper, &schedule), schedule.0.len());
             let what = || format!("{number} {mode:?} {schedule}: {drawn:?}");

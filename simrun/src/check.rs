@@ -23,7 +23,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use explore::{Critical, End, Finding, FindingKind, FindingStep, Followed, ReceiveOrder};
+use explore::{Critical, End, Finding, FindingKind, FindingStep, ReceiveOrder, ReplayResult};
 use platform::Platform;
 use run::{MessageProtocol, Output, Program, QueueNumbers, RunError, Stream};
 use sim_core::{ActorId, Console, Level, LogLine, Progress, Schedule, Stepper, WaitGraph};
@@ -219,7 +219,7 @@ impl Subject<'_> {
     fn again(&self, finding: &Finding) -> Result<Found, ExitCode> {
         let schedule_kind = (&finding.steps[..], &finding.replay);
         let shorter = self.alone(schedule_kind, |stepper, schedule| {
-            let found = explore::follow(stepper, schedule).finding?;
+            let found = explore::replay_schedule(stepper, schedule).finding?;
             let shorter = explore::minimise(stepper, &found);
             Some(explore::shortest(stepper, &shorter, SHORTER_BUDGET))
         })?;
@@ -285,9 +285,10 @@ impl Subject<'_> {
         &self,
         schedule: &Schedule,
         shows_output: bool,
-    ) -> Result<(Followed, Option<Found>), ExitCode> {
+    ) -> Result<(ReplayResult, Option<Found>), ExitCode> {
         let (mut stepper, gate) = self.stepper()?;
-        let (followed, place) = run::with_silent_panics(|| explore::follow(&mut stepper, schedule));
+        let (followed, place) =
+            run::with_silent_panics(|| explore::replay_schedule(&mut stepper, schedule));
         if shows_output && followed.impossible.is_none() {
             gate.is_open.set(true);
             run::with_quiet_panics(|| explore::replay(&mut stepper, schedule));

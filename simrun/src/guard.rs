@@ -179,8 +179,8 @@ impl Guard {
         self.state.is_resting.store(true, Ordering::Relaxed);
     }
 
-    /// Ends a forked child that has returned into the run. Other threads of its parent may have held
-    /// any lock, and nobody will release it, so a child must take none.
+    /// Ends a forked child that has returned into the run. Other threads of its parent may have
+    /// held any lock, and nobody will release it, so a child must take none.
     pub(crate) fn end_child(&self) {
         if is_child() {
             Family::end_child(self.state.family.as_ref());

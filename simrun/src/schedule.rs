@@ -13,7 +13,7 @@ use std::fmt::Write as _;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use explore::{End, Followed};
+use explore::{End, ReplayResult};
 use platform::Platform;
 use run::{Lines, MessageProtocol, Options, Program, QueueNumbers, Recording, Run, Transcript};
 use sim_core::{ActorId, Console, Observed, OperationResult, Outcome, Schedule, Stepper};
@@ -161,7 +161,7 @@ impl Checked<'_> {
     fn schedule(&self, recording: &Recording, outcome: &Outcome) -> Result<Schedule, String> {
         let (retraced, _) = run::with_silent_panics(|| -> Result<_, String> {
             let (mut stepper, transcript) = self.stepper()?;
-            let schedule = retrace(&mut stepper, &transcript, recording, outcome);
+            let schedule = schedule_of_run(&mut stepper, &transcript, recording, outcome);
             let reads = stepper.clock_reads();
             schedule.map_err(|problem| match reads.is_empty() {
                 true => problem,
@@ -173,18 +173,18 @@ impl Checked<'_> {
 }
 
 /// The schedule of a recorded run, which is followed as a replay follows it.
-fn retrace(
+fn schedule_of_run(
     stepper: &mut Stepper,
     transcript: &Transcript,
     recording: &Recording,
     outcome: &Outcome,
 ) -> Result<Schedule, String> {
     let steps = recording.steps.borrow();
-    let schedule = explore::retrace(stepper, &steps).map_err(|not| {
+    let schedule = explore::schedule_of_run(stepper, &steps).map_err(|not| {
         let (step, all) = (not.position + 1, steps.len());
         format!("step {step} of {all}: {}", not.problem)
     })?;
-    check_end(outcome, &explore::follow(stepper, &schedule))?;
+    check_end(outcome, &explore::replay_schedule(stepper, &schedule))?;
     drop(transcript.take());
     explore::replay(stepper, &schedule);
     // Programs that read the time may print it.
@@ -196,7 +196,7 @@ fn retrace(
 }
 
 /// Makes sure that a replay ends as the run did.
-fn check_end(outcome: &Outcome, followed: &Followed) -> Result<(), String> {
+fn check_end(outcome: &Outcome, followed: &ReplayResult) -> Result<(), String> {
     let expected = match outcome {
         Outcome::Finished => "finished",
         Outcome::Deadlock(_) => "deadlocked",

@@ -20,7 +20,7 @@ use std::rc::Rc;
 use rdma::wire::{Ip, Packet, RoceFrame, Syndrome};
 use rdma::{
     AdapterHost, AdapterPort, AsyncEvent, ChannelAdapter, DeviceAttributes, Gid, GidType,
-    GlobalRoute, LinkLayer, LocalAdapter, Mtu, QueuePair, RcSettings,
+    GlobalRoute, LinkLayer, LocalAdapter, Mtu, QueuePair, SoftAdapterSettings,
 };
 
 use crate::random::Random;
@@ -127,12 +127,12 @@ impl Network {
             max_qp_init_rd_atom: abilities.max_rd_atomic.into(),
             ..DeviceAttributes::of_model(&format!("memory{number}"), number as u64)
         };
-        let settings = RcSettings {
+        let settings = SoftAdapterSettings {
             completion_delay: COMPLETION_DELAY,
             max_message: abilities.max_message,
             max_inline_data: abilities.max_inline,
             max_registered: abilities.max_registered,
-            ..RcSettings::default()
+            ..SoftAdapterSettings::default()
         };
         let adapter = ChannelAdapter::new(attributes, port(number), settings);
         let adapter = Rc::new(RefCell::new(adapter));

@@ -15,10 +15,10 @@ use rdma::wire::{
     Aeth, AtomicEth, Bth, Deth, Extension, Layout, Nak, Opcode, Packet, Reth, Syndrome,
 };
 use rdma::{
-    Access, AddressVector, ChannelAdapter, CompletionQueue, DatagramRequest, DeviceAttributes,
-    Endpoint, LocalAdapter, MemoryRegion, Mtu, Operation, Payload, Psn, QpCapabilities,
-    QpInitAttributes, QpModify, QpState, QueuePair, RcOptions, RcSettings, RecvRequest,
-    RegionMemory, SendFlags, SendRequest, Verbs, connect, prepare,
+    Access, AddressVector, ChannelAdapter, CompletionQueue, ConnectionAttributes, DatagramRequest,
+    DeviceAttributes, Endpoint, LocalAdapter, MemoryRegion, Mtu, Operation, Payload, Psn,
+    QpCapabilities, QpInitAttributes, QpModify, QpState, QueuePair, RecvRequest, RegionMemory,
+    SendFlags, SendRequest, SoftAdapterSettings, Verbs, connect, prepare,
 };
 
 use crate::adapter::{Clock, port};
@@ -53,7 +53,7 @@ struct Attacked {
     qps: [QueuePair; 2],
     datagram_qp: QueuePair,
     ends: [Endpoint; 2],
-    options: RcOptions,
+    options: ConnectionAttributes,
     region: MemoryRegion,
     /// Packets that have left.
     sent: Vec<Vec<u8>>,
@@ -84,14 +84,14 @@ pub fn any_packets(bytes: &[u8]) {
 impl Attacked {
     fn new(decisions: &mut Decisions<'_>) -> Self {
         let kind = decisions.byte();
-        let settings = RcSettings {
+        let settings = SoftAdapterSettings {
             window: u32::from(kind & 7) + 1,
             credits: kind & 8 != 0,
             strong_fence: kind & 16 != 0,
             completion_delay: u64::from(kind & 32) * 1000,
             doorbell_delay: u64::from(kind & 64) * 1000,
             max_message: 1 << 16,
-            ..RcSettings::default()
+            ..SoftAdapterSettings::default()
         };
         let attributes = DeviceAttributes::of_model("attacked", 1);
         let adapter = ChannelAdapter::new(attributes, port(0), settings);
@@ -114,12 +114,12 @@ impl Attacked {
         let datagram_qp = verbs.create_datagram_qp(&init);
         let memory = RegionMemory::Zeroed(LENGTH.into());
         let region = verbs.reg_mr(pd, memory, Access::ALL).expect("memory");
-        let options = RcOptions {
+        let options = ConnectionAttributes {
             path_mtu: Some(Mtu::Mtu256),
             max_rd_atomic: 2,
             retry_cnt: 2,
             rnr_retry: 2,
-            ..RcOptions::default()
+            ..ConnectionAttributes::default()
         };
         let ends = qps.map(|qp| prepare(&verbs, qp, &options, START).expect("INIT"));
         let mut this = Self {

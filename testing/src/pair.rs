@@ -19,9 +19,10 @@ use std::rc::Rc;
 
 use rdma::wire::{Packet, RoceFrame};
 use rdma::{
-    Access, ChannelAdapter, CompletionQueue, DeviceAttributes, Endpoint, LocalAdapter,
-    MemoryRegion, Mtu, Payload, QpCapabilities, QpInitAttributes, QueuePair, RcOptions, RcSettings,
-    RecvRequest, RegionMemory, SendFlags, SendRequest, Verbs, connect, prepare,
+    Access, ChannelAdapter, CompletionQueue, ConnectionAttributes, DeviceAttributes, Endpoint,
+    LocalAdapter, MemoryRegion, Mtu, Payload, QpCapabilities, QpInitAttributes, QueuePair,
+    RecvRequest, RegionMemory, SendFlags, SendRequest, SoftAdapterSettings, Verbs, connect,
+    prepare,
 };
 
 use crate::adapter::{Clock, Frame, frame, port};
@@ -63,7 +64,7 @@ pub struct PairSetup {
     /// The first packet sequence number of the requester; that of the responder is another one.
     pub start: u32,
     pub mtu: Mtu,
-    pub settings: RcSettings,
+    pub settings: SoftAdapterSettings,
     pub retry_cnt: u8,
     pub rnr_retry: u8,
     pub max_rd_atomic: u8,
@@ -86,7 +87,7 @@ impl PairSetup {
             works: works.iter().map(|&work| PostedWork::new(work)).collect(),
             start: 0x12_3456,
             mtu: Mtu::Mtu256,
-            settings: RcSettings::default(),
+            settings: SoftAdapterSettings::default(),
             retry_cnt: 7,
             rnr_retry: 6,
             max_rd_atomic: 4,
@@ -198,13 +199,13 @@ impl PairState {
     }
 
     fn connect(&mut self) {
-        let options = RcOptions {
+        let options = ConnectionAttributes {
             path_mtu: Some(self.setup.mtu),
             retry_cnt: self.setup.retry_cnt,
             rnr_retry: self.setup.rnr_retry,
             max_rd_atomic: self.setup.max_rd_atomic,
             timeout: 14,
-            ..RcOptions::default()
+            ..ConnectionAttributes::default()
         };
         let starts = [self.setup.start, 77];
         let ends: [Endpoint; 2] = [0, 1].map(|side: usize| {

@@ -10,8 +10,8 @@ use std::rc::Rc;
 
 use mpi::{Buffer, Comm};
 use rdma::{
-    Access, CompletionQueue, Endpoint, MemoryRegion, Operation, Payload, QpCapabilities,
-    QpInitAttributes, QueuePair, RcOptions, RecvRequest, RegionMemory, SendFlags, SendRequest,
+    Access, CompletionQueue, ConnectionAttributes, Endpoint, MemoryRegion, Operation, Payload,
+    QpCapabilities, QpInitAttributes, QueuePair, RecvRequest, RegionMemory, SendFlags, SendRequest,
     Verbs, connect, prepare,
 };
 use simrun::Size;
@@ -84,9 +84,9 @@ impl Side {
             sq_sig_all: true,
         })?;
         let memory = verbs.reg_mr(pd, RegionMemory::Zeroed(2 * length), Access::ALL)?;
-        let options = RcOptions {
+        let options = ConnectionAttributes {
             retry_cnt: args.retries,
-            ..RcOptions::default()
+            ..ConnectionAttributes::default()
         };
         let local = prepare(&*verbs, qp, &options, 7)?;
         let mut own = local.to_bytes().to_vec();

@@ -90,7 +90,7 @@ fn what_check_cannot_take_again_is_told() {
         ),
         (
             "connection.mode=\"on-demand\"",
-            "the platform makes connections",
+            "check does not support connections on demand",
         ),
     ] {
         let (run, replay) = replayed(

@@ -16,7 +16,7 @@ use mpi_verbs::{Device, DeviceEvent, Options};
 use rdma::wire::{Bth, Extension, Opcode, Packet as WirePacket};
 use rdma::{
     AdapterPort, AddressVector, Capture, ChannelAdapter, DeviceAttributes, Gid, GidType, LinkLayer,
-    LocalAdapter, Mtu, RcSettings,
+    LocalAdapter, Mtu, SoftAdapterSettings,
 };
 use sim_core::{HostId, Kernel, Time};
 
@@ -482,10 +482,10 @@ fn adapter(rank: u32, verbs: &VerbsSettings) -> ChannelAdapter {
         lid,
         gid: (gid(rank), GidType::Ib),
     };
-    let settings = RcSettings {
+    let settings = SoftAdapterSettings {
         doorbell_delay: verbs.costs.doorbell,
         completion_delay: verbs.costs.completion,
-        ..RcSettings::default()
+        ..SoftAdapterSettings::default()
     };
     let attributes = DeviceAttributes::of_model(&format!("sim{rank}"), u64::from(rank) + 1);
     ChannelAdapter::new(attributes, port, settings)

@@ -22,8 +22,8 @@ pub enum Error {
     },
     /// The message came from a ready send that was started before its receive was posted
     /// (`MPI_ERR_OTHER`), and is lost; only where that is an error
-    /// ([`Settings::strict_ready`](crate::Settings::strict_ready)). Under a model checker also if
-    /// nothing orders the receive before the send.
+    /// ([`Settings::strict_ready_send`](crate::Settings::strict_ready_send)). Under a model checker
+    /// also if nothing orders the receive before the send.
     NotReady {
         /// The sending rank.
         source: usize,

@@ -4,9 +4,9 @@
 //!   at every length.
 //! * *Ready*: the program promises that the receive is posted. MPI allows to send as in the
 //!   standard mode then, which is what happens here. Where
-//!   [`Settings::strict_ready`](crate::Settings::strict_ready) is set, a receive that gets such a
-//!   message and was not posted before is told so ([`Error::NotReady`]); a model checker also tells
-//!   receives that nothing orders before the send.
+//!   [`Settings::strict_ready_send`](crate::Settings::strict_ready_send) is set, a receive that
+//!   gets such a message and was not posted before is told so ([`Error::NotReady`]); a model
+//!   checker also tells receives that nothing orders before the send.
 //! * *Buffered*: at once, after the time that copying it takes (`copy_bandwidth`). The message
 //!   takes room in the buffer that the program has attached until it has left, and is refused where
 //!   there is not enough.

@@ -571,7 +571,7 @@ impl ProtocolEngine {
         envelope: Envelope,
         content: UnexpectedContent,
     ) -> Option<(Token, UnexpectedContent)> {
-        if envelope.ready && channel.settings().strict_ready {
+        if envelope.ready && channel.settings().strict_ready_send {
             let (receive, content) = self.matching.arrive_ready(envelope, content)?;
             if self.may_meet_ready(channel, receive) {
                 return Some((receive, content));

@@ -55,7 +55,7 @@ fn an_idle_queue_pair_takes_at_most_a_kibibyte() {
         lid: 1,
         gid: (Gid::default(), GidType::Ib),
     };
-    let mut adapter = ChannelAdapter::new(attributes, port, RcSettings::default());
+    let mut adapter = ChannelAdapter::new(attributes, port, SoftAdapterSettings::default());
     let pd = adapter.alloc_pd();
     let cq = adapter.create_cq(8).expect("a queue");
     let init = QpInitAttributes {

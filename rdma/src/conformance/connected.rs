@@ -2,8 +2,8 @@
 
 use super::{Side, wait_a_little};
 use crate::{
-    Access, CompletionQueue, Endpoint, MemoryRegion, Operation, Payload, ProtectionDomain,
-    QpCapabilities, QpInitAttributes, QpModify, QpState, QueuePair, RcOptions, RecvRequest,
+    Access, CompletionQueue, ConnectionAttributes, Endpoint, MemoryRegion, Operation, Payload,
+    ProtectionDomain, QpCapabilities, QpInitAttributes, QpModify, QpState, QueuePair, RecvRequest,
     RegionMemory, SendFlags, SendRequest, WcStatus, WorkCompletion, connect, prepare,
 };
 
@@ -11,7 +11,7 @@ use crate::{
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Setup {
     pub(super) cap: QpCapabilities,
-    pub(super) options: RcOptions,
+    pub(super) options: ConnectionAttributes,
     pub(super) sq_sig_all: bool,
     /// The domain of another connection, which is closed after this one.
     pub(super) pd: Option<ProtectionDomain>,
@@ -26,7 +26,7 @@ impl Default for Setup {
                 max_inline_data: 64,
                 ..QpCapabilities::default()
             },
-            options: RcOptions::default(),
+            options: ConnectionAttributes::default(),
             sq_sig_all: false,
             pd: None,
         }
@@ -42,7 +42,7 @@ pub(super) struct ConnectedQp<'a> {
     pub(super) qp: QueuePair,
     pub(super) local: Endpoint,
     pub(super) remote: Endpoint,
-    pub(super) options: RcOptions,
+    pub(super) options: ConnectionAttributes,
     owns_pd: bool,
     regions: std::cell::RefCell<Vec<MemoryRegion>>,
 }

@@ -3,7 +3,7 @@
 
 use super::Side;
 use super::connected::{ConnectedQp, Setup};
-use crate::{Access, AtomicCap, MemoryRegion, Operation, QpState, RcOptions, WcStatus};
+use crate::{Access, AtomicCap, ConnectionAttributes, MemoryRegion, Operation, QpState, WcStatus};
 
 /// The one-sided operations on a place of the other side.
 fn one_sided(side: &Side<'_>, remote_addr: u64, rkey: u32) -> Vec<Operation> {
@@ -122,9 +122,9 @@ pub(super) async fn missing_rights_of_memory(side: &Side<'_>) {
 
 pub(super) async fn missing_rights_of_the_queue_pair(side: &Side<'_>) {
     let setup = Setup {
-        options: RcOptions {
+        options: ConnectionAttributes {
             access: Access::LOCAL_WRITE,
-            ..RcOptions::default()
+            ..ConnectionAttributes::default()
         },
         ..Setup::default()
     };
@@ -188,9 +188,9 @@ pub(super) async fn receives_that_are_too_short(side: &Side<'_>) {
 
 pub(super) async fn no_receive_posted(side: &Side<'_>) {
     let setup = Setup {
-        options: RcOptions {
+        options: ConnectionAttributes {
             rnr_retry: 1,
-            ..RcOptions::default()
+            ..ConnectionAttributes::default()
         },
         ..Setup::default()
     };
@@ -270,11 +270,11 @@ pub(super) async fn the_error_state_flushes(side: &Side<'_>) {
 
 pub(super) async fn the_peer_is_gone(side: &Side<'_>) {
     let setup = Setup {
-        options: RcOptions {
+        options: ConnectionAttributes {
             // 4.096 µs × 2^14 = 67 ms.
             timeout: 14,
             retry_cnt: 2,
-            ..RcOptions::default()
+            ..ConnectionAttributes::default()
         },
         ..Setup::default()
     };

@@ -4,9 +4,9 @@
 use super::memory::{self, ATOMIC_START};
 use super::{DialogueSetup, TesterEnd};
 use crate::{
-    AtomicCap, CompletionQueue, Endpoint, Gid, MemoryRegion, Operation, Payload, ProtectionDomain,
-    QpCapabilities, QpInitAttributes, QueuePair, RcOptions, RecvRequest, RegionMemory, SendFlags,
-    SendRequest, Verbs, VerbsError, WcStatus, connect, prepare,
+    AtomicCap, CompletionQueue, ConnectionAttributes, Endpoint, Gid, MemoryRegion, Operation,
+    Payload, ProtectionDomain, QpCapabilities, QpInitAttributes, QueuePair, RecvRequest,
+    RegionMemory, SendFlags, SendRequest, Verbs, VerbsError, WcStatus, connect, prepare,
 };
 
 /// The identifier of the first receive; those of requests begin with 0.
@@ -257,15 +257,15 @@ impl Responder {
 }
 
 /// Returns the attributes of the connection.
-fn options(setup: &DialogueSetup) -> RcOptions {
-    RcOptions {
+fn options(setup: &DialogueSetup) -> ConnectionAttributes {
+    ConnectionAttributes {
         path_mtu: Some(setup.parameters.mtu),
         access: setup.access,
         timeout: setup.timeout,
         retry_cnt: setup.retry_cnt,
         rnr_retry: setup.rnr_retry,
         min_rnr_timer: setup.min_rnr_timer,
-        ..RcOptions::default()
+        ..ConnectionAttributes::default()
     }
 }
 

@@ -12,7 +12,7 @@ use super::{DeviceCommand, DeviceReply, Responder};
 use crate::wire::{Ip, Packet, RoceFrame};
 use crate::{
     AdapterHost, AdapterPort, ChannelAdapter, DeviceAttributes, Gid, GidType, LinkLayer,
-    LocalAdapter, Mtu, RcSettings,
+    LocalAdapter, Mtu, SoftAdapterSettings,
 };
 
 /// The address of the device. RFC 5737: documentation.
@@ -45,7 +45,7 @@ pub struct SimulatedDevice {
 impl SimulatedDevice {
     /// Returns a new adapter with these settings.
     #[must_use]
-    pub fn new(settings: RcSettings) -> Self {
+    pub fn new(settings: SoftAdapterSettings) -> Self {
         let port = AdapterPort {
             link_layer: LinkLayer::Ethernet,
             mtu: Mtu::Mtu4096,

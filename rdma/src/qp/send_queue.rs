@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use super::RcSettings;
+use super::SoftAdapterSettings;
 use crate::{Operation, Psn, SendFlags, Sge, WcStatus};
 
 /// The data of a send request: entries of registered memory, or bytes taken when it was posted.
@@ -201,7 +201,7 @@ pub(super) fn psn_count(operation: &Operation, length: u32, mtu: u32) -> u32 {
 }
 
 /// Returns true if the window lets the packet `psn` leave.
-pub(super) fn is_in_window(queue: &SendQueue, psn: Psn, settings: &RcSettings) -> bool {
+pub(super) fn is_in_window(queue: &SendQueue, psn: Psn, settings: &SoftAdapterSettings) -> bool {
     let ahead = psn.ahead_of(queue.unacked);
     u32::try_from(ahead).is_ok_and(|ahead| ahead < settings.window)
 }

@@ -4,7 +4,7 @@ use super::Defect;
 
 /// Choices of an adapter.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct RcSettings {
+pub struct SoftAdapterSettings {
     /// Packets that may be sent and not acknowledged, 1 to 2^23 − 1.
     pub window: u32,
     /// Packets after which an acknowledgement is requested within a message.
@@ -28,7 +28,7 @@ pub struct RcSettings {
     pub defect: Option<Defect>,
 }
 
-impl Default for RcSettings {
+impl Default for SoftAdapterSettings {
     /// Returns the choices of Linux's `rdma_rxe` (`RXE_MAX_UNACKED_PSNS` 128, an acknowledgement
     /// every 64 packets, no credits), with the weak fence, without delays.
     fn default() -> Self {
@@ -48,7 +48,7 @@ impl Default for RcSettings {
     }
 }
 
-impl RcSettings {
+impl SoftAdapterSettings {
     /// Returns true if this is the seeded defect.
     pub(crate) const fn has(&self, defect: Defect) -> bool {
         #[cfg(feature = "seeded-defects")]

@@ -1,6 +1,6 @@
 //! Results of a search or a replay as one JSON object.
 
-use explore::{Bound, Critical, End, FindingStep, Followed, Verdict};
+use explore::{Bound, Critical, End, FindingStep, ReplayResult, Verdict};
 use run::MessageProtocol;
 use serde_json::{Value, json};
 
@@ -85,7 +85,7 @@ fn names(bounds: impl IntoIterator<Item = Bound>) -> Vec<String> {
 }
 
 /// A replay.
-pub(super) fn of_replay(name: &str, followed: &Followed, found: Option<&Found>) -> String {
+pub(super) fn of_replay(name: &str, followed: &ReplayResult, found: Option<&Found>) -> String {
     let verdict = match followed.end {
         Some(End::Finished) => "finished",
         Some(_) => "found",

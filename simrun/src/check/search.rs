@@ -149,7 +149,7 @@ pub(super) fn search(
 fn repeat(subject: &Subject<'_>, searched: &mut SearchResult) -> Result<(), ExitCode> {
     let (mut stepper, _) = subject.stepper()?;
     let seed = subject.args.seed();
-    let (repeated, _) = run::with_silent_panics(|| explore::repeat(&mut stepper, seed));
+    let (repeated, _) = run::with_silent_panics(|| explore::check_determinism(&mut stepper, seed));
     searched.clock_reads = stepper.clock_reads();
     if let Err(text) = repeated {
         searched.report.verdict = Verdict::Broken(text);

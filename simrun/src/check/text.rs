@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use explore::{Bound, Critical, End, FindingKind, FindingStep, Followed, Statistics, Verdict};
+use explore::{Bound, Critical, End, FindingKind, FindingStep, ReplayResult, Statistics, Verdict};
 use sim_core::{ActorId, Schedule};
 
 use super::passes::Pass;
@@ -305,7 +305,7 @@ fn row(number: String, step: &FindingStep) -> [String; 7] {
 }
 
 /// A replay: its steps and where they lead.
-pub(super) fn of_replay(name: &str, followed: &Followed, found: Option<&Found>) -> String {
+pub(super) fn of_replay(name: &str, followed: &ReplayResult, found: Option<&Found>) -> String {
     if let Some(found) = found {
         return finding(found);
     }
@@ -321,7 +321,7 @@ pub(super) fn of_replay(name: &str, followed: &Followed, found: Option<&Found>) 
 }
 
 /// Why a replay is refused.
-pub(super) fn impossible(schedule: &Schedule, position: usize, followed: &Followed) -> String {
+pub(super) fn impossible(schedule: &Schedule, position: usize, followed: &ReplayResult) -> String {
     let step = Schedule(vec![schedule.0[position]]);
     let possible = if followed.possible.is_empty() {
         "none: the program has ended".to_owned()

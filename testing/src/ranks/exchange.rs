@@ -305,7 +305,7 @@ pub fn slow(limits: Limits) -> Settings {
             packet: 0.25,
             batch: 0.5,
         },
-        acknowledged: true,
+        acknowledged_ssend: true,
         limits: Some(limits),
         ..Settings::new(super::THRESHOLD)
     }

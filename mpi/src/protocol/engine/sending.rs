@@ -31,7 +31,7 @@ impl ProtocolEngine {
         {
             return false;
         }
-        let header = if length < settings.transfer_threshold {
+        let header = if length < settings.async_small_threshold {
             PacketHeader::Eager { envelope }
         } else {
             PacketHeader::Detached { envelope }
@@ -102,8 +102,8 @@ impl ProtocolEngine {
         }
         let settings = channel.settings();
         let length = buffer.len();
-        let leaves_at_once = length < settings.eager_threshold.min(settings.transfer_threshold);
-        if synchronous && leaves_at_once && settings.acknowledged {
+        let leaves_at_once = length < settings.eager_threshold.min(settings.async_small_threshold);
+        if synchronous && leaves_at_once && settings.acknowledged_ssend {
             return self.launch_synchronous(channel, send, peer, envelope, buffer);
         }
         if leaves_at_once && !synchronous {

@@ -10,7 +10,7 @@ use Do::{Cancel, Receive, Send, Synchronous};
 pub(super) fn settings(buffers: u32, credits: u32, reserved: u32) -> Settings {
     Settings {
         phantom: true,
-        acknowledged: true,
+        acknowledged_ssend: true,
         limits: Some(Limits {
             packet: Some(20),
             buffers: Some(buffers),

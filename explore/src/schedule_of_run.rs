@@ -18,7 +18,7 @@ use sim_core::{
 
 /// Why a run cannot be taken again.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct NotRetraced {
+pub struct NotReplayable {
     /// Index of the step in the run, from 0.
     pub position: usize,
     /// The problem, in words.
@@ -29,27 +29,27 @@ pub struct NotRetraced {
 /// time.
 ///
 /// # Errors
-/// [`NotRetraced`] for the first step that an explorer cannot take.
-pub fn retrace(stepper: &mut Stepper, run: &[Observed]) -> Result<Schedule, NotRetraced> {
+/// [`NotReplayable`] for the first step that an explorer cannot take.
+pub fn schedule_of_run(stepper: &mut Stepper, run: &[Observed]) -> Result<Schedule, NotReplayable> {
     stepper.restart();
-    let mut retrace = Retrace {
+    let mut schedule_of_run = Retrace {
         stepper,
         schedule: Schedule::default(),
         in_vain: BTreeSet::new(),
     };
     for (position, step) in run.iter().enumerate() {
-        if !retrace.stepper.failures().is_empty() {
+        if !schedule_of_run.stepper.failures().is_empty() {
             break;
         }
         let taken = match step {
-            Observed::Arrival(queue) => retrace.arrival(queue),
-            Observed::Poll(actor) => retrace.look(actor.number() - 1),
-            Observed::Transition(event) => retrace.transition(event),
+            Observed::Arrival(queue) => schedule_of_run.arrival(queue),
+            Observed::Poll(actor) => schedule_of_run.look(actor.number() - 1),
+            Observed::Transition(event) => schedule_of_run.transition(event),
         };
-        taken.map_err(|problem| NotRetraced { position, problem })?;
+        taken.map_err(|problem| NotReplayable { position, problem })?;
     }
-    retrace.let_rest_arrive();
-    Ok(retrace.schedule)
+    schedule_of_run.let_rest_arrive();
+    Ok(schedule_of_run.schedule)
 }
 
 struct Retrace<'a> {

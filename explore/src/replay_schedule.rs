@@ -10,7 +10,7 @@ use crate::{End, Event, Finding, FindingStep, finding, spinning};
 
 /// Result of the execution of a schedule.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Followed {
+pub struct ReplayResult {
     /// The steps that were taken, up to the first failure if there was one.
     pub steps: Vec<FindingStep>,
     /// End of the run; `None` if an actor can still take a step.
@@ -24,7 +24,7 @@ pub struct Followed {
 }
 
 /// Takes the steps of a schedule as far as they are possible. The program is left where they end.
-pub fn follow(stepper: &mut Stepper, schedule: &Schedule) -> Followed {
+pub fn replay_schedule(stepper: &mut Stepper, schedule: &Schedule) -> ReplayResult {
     stepper.restart();
     let mut events: Vec<Event> = Vec::new();
     let mut impossible = None;
@@ -54,7 +54,7 @@ pub fn follow(stepper: &mut Stepper, schedule: &Schedule) -> Followed {
     let end = end_of(stepper, &events);
     let possible = possible(stepper);
     let found = Finding::of(stepper, &events, end.unwrap_or(End::Finished));
-    Followed {
+    ReplayResult {
         steps: found.steps.clone(),
         finding: end.filter(|&end| finding::is_finding(end)).map(|_| found),
         end,

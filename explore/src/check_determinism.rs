@@ -34,7 +34,7 @@ struct Ended {
 ///
 /// # Errors
 /// The call that was not the same, and what was different.
-pub fn repeat(stepper: &mut Stepper, seed: u64) -> Result<(), String> {
+pub fn check_determinism(stepper: &mut Stepper, seed: u64) -> Result<(), String> {
     stepper.compare_sends();
     compare(stepper, &mut |stepper, _| {
         let actor = stepper.first_enabled()?;

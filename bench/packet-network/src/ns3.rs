@@ -23,6 +23,9 @@ use crate::scenario::{self, Scenario};
 /// Rate of all links, in bit/s.
 const RATE: u64 = 100_000_000_000;
 
+/// User CPU seconds below which no rate is given.
+const CPU_MIN: f64 = 0.01;
+
 /// Header of the table.
 pub(crate) const HEADER: &str = "\
 | scenario | packet-hops | last end: ours µs | ns-3 µs | hops per s: ours | ns-3 | ratio |
@@ -68,17 +71,25 @@ fn row(scenario: &Scenario, program: &Path, runs: u32) -> Result<String, String>
         runs.sort_by(|one, two| one.2.total_cmp(&two.2));
         runs[runs.len() / 2]
     });
-    let rate = |(_, hops, seconds): Measured| to_f64(hops) / seconds / 1e6;
     Ok(format!(
-        "| {} | {} | {:.3} | {:.3} | {:.2} M | {:.2} M | {:.1} |\n",
+        "| {} | {} | {:.3} | {:.3} | {} |\n",
         scenario.name,
         ours.1,
         to_f64(ours.0) / 1e6,
         to_f64(theirs.0) / 1e6,
-        rate(ours),
-        rate(theirs),
-        rate(ours) / rate(theirs)
+        rates(ours, theirs)
     ))
+}
+
+/// Returns the hops per second of both and their quotient; the clock of user CPU is too coarse for
+/// the shortest runs.
+fn rates(ours: Measured, theirs: Measured) -> String {
+    if ours.2 < CPU_MIN || theirs.2 < CPU_MIN {
+        return "| |".to_owned();
+    }
+    let rate = |(_, hops, seconds): Measured| to_f64(hops) / seconds / 1e6;
+    let (ours, theirs) = (rate(ours), rate(theirs));
+    format!("{ours:.2} M | {theirs:.2} M | {:.1}", ours / theirs)
 }
 
 fn own_run(topology: &Arc<PlatformTopology>, flows: &[Flow]) -> Result<Measured, String> {

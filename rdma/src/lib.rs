@@ -47,7 +47,6 @@ mod completion;
 pub mod conformance;
 mod connect;
 mod device;
-#[cfg(feature = "dialogue")]
 pub mod dialogue;
 mod error;
 mod handle;

@@ -11,7 +11,7 @@ need cargo=cargo strip=binutils
 cd "$root"
 built=${CARGO_TARGET_DIR:-$root/target}/debug
 cargo build --quiet -p simrun-cli
-cargo build --quiet -p simrun-real --features verbs,conformance --example conformance_responder
+cargo build --quiet -p simrun-real --features verbs --example conformance_responder
 # A guest has its programs in its memory.
 bare=$cache/conformance-programs
 mkdir -p "$bare"

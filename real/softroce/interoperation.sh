@@ -8,7 +8,7 @@ need cargo=cargo strip=binutils
 operations=${1:-2000} loss=${2:-1%}
 "$here/image.sh" >/dev/null
 cd "$root"
-cargo build --quiet -p simrun-real --features verbs,conformance --example interoperation
+cargo build --quiet -p simrun-real --features verbs --example interoperation
 bare=$cache/conformance-programs
 mkdir -p "$bare"
 strip -o "$bare/interoperation" "${CARGO_TARGET_DIR:-$root/target}/debug/examples/interoperation"

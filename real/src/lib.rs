@@ -22,7 +22,6 @@ mod bootstrap;
 mod buffer_pool;
 mod children;
 mod clock;
-#[cfg(feature = "conformance")]
 pub mod conformance;
 mod congestion;
 mod connection_manager;
@@ -49,7 +48,6 @@ mod outcome;
 mod rank;
 mod record;
 mod tcp;
-#[cfg(feature = "conformance")]
 pub mod udp_adapter;
 #[cfg(feature = "verbs")]
 pub mod verbs;

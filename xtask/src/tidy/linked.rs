@@ -1,5 +1,5 @@
 //! Packages that a program links. Programs are built by everybody who tries simrun, so they are
-//! few.
+//! few; and `simrun` has the same features of them, because the first run builds both.
 
 use super::Finding;
 use super::repository::Repository;
@@ -8,6 +8,27 @@ use super::repository::Repository;
 const PACKAGES_MAX: usize = 60;
 
 pub(super) fn find(repository: &Repository) -> Vec<Finding> {
+    let mut findings = too_many(repository);
+    findings.extend(built_twice(repository));
+    findings
+}
+
+/// Packages that `apps/ring` and `cli` build with different features.
+fn built_twice(repository: &Repository) -> impl Iterator<Item = Finding> + '_ {
+    let [ring, cli] = &repository.built;
+    ring.iter().filter_map(move |(package, features)| {
+        let others = cli.get(package).filter(|others| *others != features)?;
+        Some(Finding {
+            place: "cli/Cargo.toml:1".to_owned(),
+            text: format!(
+                "{package} is built with the features {others:?}, for apps/ring with {features:?}: expected the same, or it is built twice"
+            ),
+            key: String::new(),
+        })
+    })
+}
+
+fn too_many(repository: &Repository) -> Vec<Finding> {
     let linked = &repository.linked_by_ring;
     if linked.len() <= PACKAGES_MAX {
         return Vec::new();
@@ -25,6 +46,16 @@ pub(super) fn find(repository: &Repository) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn other_features_are_found() {
+        let with = |features: &str| Repository {
+            built: ["", features].map(|one| [("rdma".to_owned(), one.to_owned())].into()),
+            ..Repository::default()
+        };
+        assert_eq!(find(&with("")), []);
+        assert_eq!(find(&with("dialogue")).len(), 1);
+    }
 
     #[test]
     fn too_many_packages_are_found() {

@@ -25,6 +25,8 @@ pub(super) struct Repository {
     pub(super) packages: BTreeMap<String, Package>,
     /// The packages that `apps/ring` links, itself among them, with their versions.
     pub(super) linked_by_ring: BTreeSet<String>,
+    /// The packages that `apps/ring` and `cli` build, with their versions and features.
+    pub(super) built: [BTreeMap<String, String>; 2],
 }
 
 /// A Rust file.
@@ -55,6 +57,7 @@ impl Repository {
             glossary: crate::read(root, "docs/glossary.md")?,
             packages: packages(root)?,
             linked_by_ring: linked(root, "ring")?,
+            built: [built(root, "ring")?, built(root, "simrun-cli")?],
         })
     }
 
@@ -151,18 +154,31 @@ fn packages(root: &Path) -> Result<BTreeMap<String, Package>, String> {
 /// Returns the packages that a program links. Cargo's metadata cannot tell: it has the features of
 /// the whole workspace at once.
 fn linked(root: &Path, package: &str) -> Result<BTreeSet<String>, String> {
+    let text = tree(root, package, "normal,no-proc-macro", "{p}")?;
+    Ok(text.lines().map(str::to_owned).collect())
+}
+
+/// Returns the packages that are built for a program, and their features.
+fn built(root: &Path, package: &str) -> Result<BTreeMap<String, String>, String> {
+    let text = tree(root, package, "normal,build", "{p}|{f}")?;
+    let pairs = text.lines().filter_map(|line| line.split_once('|'));
+    Ok(pairs
+        .map(|(package, features)| (package.to_owned(), features.to_owned()))
+        .collect())
+}
+
+fn tree(root: &Path, package: &str, edges: &str, format: &str) -> Result<String, String> {
     let output = Command::new(option_env!("CARGO").unwrap_or("cargo"))
         .args(["tree", "--offline", "--package", package])
-        .args(["--edges", "normal,no-proc-macro", "--prefix", "none"])
-        .args(["--no-dedupe", "--format", "{p}"])
+        .args(["--edges", edges, "--prefix", "none"])
+        .args(["--no-dedupe", "--format", format])
         .current_dir(root)
         .output()
         .map_err(|error| format!("cannot start cargo: {error}"))?;
     if !output.status.success() {
         return Err(String::from_utf8_lossy(&output.stderr).into_owned());
     }
-    let text = String::from_utf8_lossy(&output.stdout);
-    Ok(text.lines().map(str::to_owned).collect())
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 #[cfg(test)]

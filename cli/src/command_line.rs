@@ -121,6 +121,8 @@ enum Sub {
     Compare,
     /// Draw a figure or a platform as SVG or PNG
     Draw,
+    /// Run random interactions over endpoints, and shrink what fails
+    Fuzz,
     /// Make a recorded run again, and compare
     Rerun(RerunCommand),
     /// Create a new package
@@ -187,7 +189,7 @@ pub(crate) fn simrun() -> ExitCode {
         Some(Sub::Platform(command)) => platform_command::run(&command),
         Some(Sub::Conformance(command)) => conformance::run(&command),
         Some(Sub::Graph(command)) => graph::run(&command),
-        Some(Sub::Calibrate | Sub::Measure | Sub::Compare | Sub::Draw) => {
+        Some(Sub::Calibrate | Sub::Measure | Sub::Compare | Sub::Draw | Sub::Fuzz) => {
             tools::hand_over(&arguments)
         }
         Some(Sub::Rerun(command)) => rerun::run(&command),

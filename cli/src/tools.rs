@@ -1,4 +1,4 @@
-//! The executable `simrun-tools`, which measures, calibrates, compares and draws.
+//! The executable `simrun-tools`, which measures, calibrates, compares, draws and fuzzes.
 //!
 //! It stands beside `simrun`. In a checkout it is built when it is needed first, so that nobody
 //! waits for it who only simulates; one of another revision is built again. *Not noticed*: sources
@@ -17,7 +17,7 @@ use crate::new::CHECKOUT;
 const NAME: &str = "simrun-tools";
 
 /// The commands that it has.
-pub(crate) const COMMANDS: [&str; 4] = ["calibrate", "compare", "draw", "measure"];
+pub(crate) const COMMANDS: [&str; 5] = ["calibrate", "compare", "draw", "fuzz", "measure"];
 
 /// Returns true for arguments that are for the tools: one of their commands, or help about it.
 pub(crate) fn are_meant(arguments: &[OsString]) -> bool {
@@ -60,7 +60,7 @@ pub(crate) fn program() -> Result<PathBuf, String> {
         }
     } else if !can_build {
         return Err(format!(
-            "{}: there is no such file, and it measures, calibrates, compares and draws: expected it beside simrun, \
+            "{}: there is no such file, and it measures, calibrates, compares, draws and fuzzes: expected it beside simrun, \
              where cargo install --path tools puts it in a checkout of simrun",
             program.display()
         ));

@@ -1,4 +1,4 @@
-//! The commands of simrun that measure, calibrate, compare and draw.
+//! The commands of simrun that measure, calibrate, compare, draw and fuzz.
 //!
 //! `simrun` starts this executable for them, so that simulating and checking need not wait until
 //! what draws and fits curves is built.
@@ -7,6 +7,7 @@ mod calibrate;
 mod compare;
 mod draw;
 mod fit_keys;
+mod fuzz;
 mod limits;
 mod measure;
 mod measure_real;
@@ -20,7 +21,7 @@ use clap::{CommandFactory, Parser};
 use files::OutputError;
 use simrun::{VERSION, quoted, status};
 
-/// The commands of simrun that measure, calibrate, compare and draw.
+/// The commands of simrun that measure, calibrate, compare, draw and fuzz.
 #[derive(Parser)]
 #[command(name = "simrun", version = VERSION)]
 enum Tool {
@@ -32,6 +33,8 @@ enum Tool {
     Compare(compare::CompareCommand),
     /// Draw a figure or a platform as SVG or PNG
     Draw(draw::DrawCommand),
+    /// Run random interactions over endpoints, and shrink what fails
+    Fuzz(fuzz::FuzzCommand),
     /// Write the man pages of these commands: `simrun man` asks for them
     #[command(hide = true)]
     Man { folder: PathBuf },
@@ -48,6 +51,7 @@ fn main() -> ExitCode {
         Ok(Tool::Measure(command)) => measure::run(&command),
         Ok(Tool::Compare(command)) => compare::run(&command),
         Ok(Tool::Draw(command)) => draw::run(&command),
+        Ok(Tool::Fuzz(command)) => fuzz::run(&command),
         Ok(Tool::Man { folder }) => match man_pages(&folder) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => status::refuse(error),

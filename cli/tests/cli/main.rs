@@ -12,6 +12,7 @@ mod check_ranks;
 mod conformance;
 mod containment;
 mod failures;
+mod fuzz;
 mod help_pages;
 mod limits;
 mod mapping;

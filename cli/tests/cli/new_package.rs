@@ -105,7 +105,7 @@ fn an_installed_simrun_works_away_from_its_checkout() {
         .current_dir(&here)
         .args(["draw", "my-app/platform.toml"]));
     let expected = format!(
-        "error: {installed}-tools: there is no such file, and it measures, calibrates, compares and draws: expected it \
+        "error: {installed}-tools: there is no such file, and it measures, calibrates, compares, draws and fuzzes: expected it \
          beside simrun, where cargo install --path tools puts it in a checkout of simrun\n"
     );
     assert_eq!((refused.status, refused.stderr), (2, expected));

@@ -1,0 +1,85 @@
+//! Events of an endpoint. Each is borrowed until it is returned; a receive buffer is posted again
+//! only then.
+
+use crate::{Attribute, ConnectionId};
+
+/// Identifier of an event, to return it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct EventId(pub(crate) u64);
+
+/// Identifier of a connection request that waits for [`accept`](crate::Endpoint::accept) or
+/// [`reject`](crate::Endpoint::reject).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct RequestId(pub(crate) u32);
+
+/// End of an operation.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum Status {
+    /// Done.
+    Success,
+    /// The peer rejected the connection (`ECONNREFUSED`).
+    Refused,
+    /// No answer in time (`ETIMEDOUT`). The peer may have seen it.
+    TimedOut,
+    /// The peer had no receive buffer in time (`CCI_ERR_RNR`).
+    ReceiverNotReady,
+    /// The connection ended before the operation did (`CCI_ERR_DISCONNECTED`).
+    Disconnected,
+    /// The adapter failed otherwise.
+    OperationFailed,
+}
+
+/// An event, borrowed until [`return_event`](crate::Endpoint::return_event).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Event {
+    /// Its identifier.
+    pub id: EventId,
+    /// Its content.
+    pub kind: EventKind,
+}
+
+/// Content of an event.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum EventKind {
+    /// The end of [`connect`](crate::Endpoint::connect).
+    Connect {
+        /// Context of the call.
+        context: u64,
+        /// The connection, or the reason why there is none.
+        result: Result<ConnectionId, Status>,
+    },
+    /// A peer asks for a connection. It is accepted or rejected once, before the event is returned.
+    ConnectRequest {
+        /// Identifier of the request.
+        request: RequestId,
+        /// Attribute of the connection.
+        attribute: Attribute,
+        /// Payload of the request, at most 1024 bytes.
+        payload: Vec<u8>,
+    },
+    /// The end of [`accept`](crate::Endpoint::accept).
+    Accept {
+        /// Context of the call.
+        context: u64,
+        /// The connection, or the reason why there is none.
+        result: Result<ConnectionId, Status>,
+    },
+    /// The end of a send.
+    Send {
+        /// Its connection.
+        connection: ConnectionId,
+        /// Context of the call.
+        context: u64,
+        /// Its end.
+        status: Status,
+    },
+    /// A message.
+    Receive {
+        /// Its connection.
+        connection: ConnectionId,
+        /// Its bytes.
+        message: Vec<u8>,
+    },
+}

@@ -1,0 +1,215 @@
+//! Datagrams between endpoints.
+//!
+//! A datagram is one byte of kind and the fields of the kind, big-endian. Datagrams may be lost,
+//! repeated and reordered; what is malformed is dropped.
+
+use rdma::Endpoint as QpEndpoint;
+
+/// Address of an endpoint, as its network names it.
+pub type Uri = String;
+
+/// The longest payload of a connection request, in bytes. CCI: `CCI_CONN_REQ_LEN`.
+pub(crate) const PAYLOAD_MAX: usize = 1024;
+
+/// Delivery of the messages of a connection.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Attribute {
+    /// Once, in the order of the sends (RO).
+    ReliableOrdered,
+    /// Once, in any order (RU).
+    ReliableUnordered,
+    /// Any number of times, in any order; no RMA (UU).
+    UnreliableUnordered,
+}
+
+impl Attribute {
+    /// All attributes.
+    pub const ALL: [Self; 3] = [
+        Self::ReliableOrdered,
+        Self::ReliableUnordered,
+        Self::UnreliableUnordered,
+    ];
+
+    /// Returns true if messages are delivered once.
+    #[must_use]
+    pub const fn is_reliable(self) -> bool {
+        !matches!(self, Self::UnreliableUnordered)
+    }
+
+    const fn code(self) -> u8 {
+        self as u8
+    }
+
+    fn from_code(code: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|one| one.code() == code)
+    }
+}
+
+/// A datagram. `initiator` is the number of the connection at the side that has connected,
+/// `acceptor` that at the other side.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Datagram {
+    /// Asks for a connection.
+    Request {
+        initiator: u32,
+        attribute: Attribute,
+        qp: Option<QpEndpoint>,
+        payload: Vec<u8>,
+    },
+    /// Accepts a request.
+    Accept {
+        initiator: u32,
+        acceptor: u32,
+        qp: Option<QpEndpoint>,
+    },
+    /// Rejects a request.
+    Reject { initiator: u32 },
+    /// Acknowledges an `Accept`: the connection is in use.
+    Established { acceptor: u32 },
+    /// A message of an unreliable connection, by the number at the receiver.
+    Message { connection: u32, bytes: Vec<u8> },
+}
+
+const REQUEST: u8 = 1;
+const ACCEPT: u8 = 2;
+const REJECT: u8 = 3;
+const ESTABLISHED: u8 = 4;
+const MESSAGE: u8 = 5;
+
+impl Datagram {
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        match self {
+            Self::Request {
+                initiator,
+                attribute,
+                qp,
+                payload,
+            } => {
+                bytes.push(REQUEST);
+                bytes.extend(initiator.to_be_bytes());
+                bytes.push(attribute.code());
+                put_qp(&mut bytes, qp.as_ref());
+                bytes.extend(payload);
+            }
+            Self::Accept {
+                initiator,
+                acceptor,
+                qp,
+            } => {
+                bytes.push(ACCEPT);
+                bytes.extend(initiator.to_be_bytes());
+                bytes.extend(acceptor.to_be_bytes());
+                put_qp(&mut bytes, qp.as_ref());
+            }
+            Self::Reject { initiator } => {
+                bytes.push(REJECT);
+                bytes.extend(initiator.to_be_bytes());
+            }
+            Self::Established { acceptor } => {
+                bytes.push(ESTABLISHED);
+                bytes.extend(acceptor.to_be_bytes());
+            }
+            Self::Message {
+                connection,
+                bytes: message,
+            } => {
+                bytes.push(MESSAGE);
+                bytes.extend(connection.to_be_bytes());
+                bytes.extend(message);
+            }
+        }
+        bytes
+    }
+
+    /// Returns the datagram in these bytes; `None` if they are malformed.
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let (&kind, rest) = bytes.split_first()?;
+        let (number, rest) = word(rest)?;
+        match kind {
+            REQUEST => {
+                let (&code, rest) = rest.split_first()?;
+                let (qp, payload) = take_qp(rest)?;
+                (payload.len() <= PAYLOAD_MAX).then_some(())?;
+                Some(Self::Request {
+                    initiator: number,
+                    attribute: Attribute::from_code(code)?,
+                    qp,
+                    payload: payload.to_vec(),
+                })
+            }
+            ACCEPT => {
+                let (acceptor, rest) = word(rest)?;
+                let (qp, _) = take_qp(rest)?;
+                Some(Self::Accept {
+                    initiator: number,
+                    acceptor,
+                    qp,
+                })
+            }
+            REJECT => Some(Self::Reject { initiator: number }),
+            ESTABLISHED => Some(Self::Established { acceptor: number }),
+            MESSAGE => Some(Self::Message {
+                connection: number,
+                bytes: rest.to_vec(),
+            }),
+            _ => None,
+        }
+    }
+}
+
+fn word(bytes: &[u8]) -> Option<(u32, &[u8])> {
+    let (word, rest) = bytes.split_first_chunk()?;
+    Some((u32::from_be_bytes(*word), rest))
+}
+
+fn put_qp(bytes: &mut Vec<u8>, qp: Option<&QpEndpoint>) {
+    bytes.push(u8::from(qp.is_some()));
+    if let Some(qp) = qp {
+        bytes.extend(qp.to_bytes());
+    }
+}
+
+fn take_qp(bytes: &[u8]) -> Option<(Option<QpEndpoint>, &[u8])> {
+    let (&is_some, rest) = bytes.split_first()?;
+    if is_some == 0 {
+        return Some((None, rest));
+    }
+    let (qp, rest) = rest.split_first_chunk()?;
+    Some((Some(QpEndpoint::from_bytes(qp).ok()?), rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn datagrams_are_read_as_they_were_written() {
+        for datagram in [
+            Datagram::Request {
+                initiator: 7,
+                attribute: Attribute::UnreliableUnordered,
+                qp: None,
+                payload: b"hello".to_vec(),
+            },
+            Datagram::Accept {
+                initiator: 7,
+                acceptor: 9,
+                qp: None,
+            },
+            Datagram::Reject { initiator: 1 },
+            Datagram::Established { acceptor: u32::MAX },
+            Datagram::Message {
+                connection: 3,
+                bytes: Vec::new(),
+            },
+        ] {
+            let bytes = datagram.to_bytes();
+            assert_eq!(Datagram::from_bytes(&bytes), Some(datagram));
+            for length in 0..5 {
+                assert_eq!(Datagram::from_bytes(&bytes[..length]), None);
+            }
+        }
+        assert_eq!(Datagram::from_bytes(&[9, 0, 0, 0, 0]), None);
+    }
+}

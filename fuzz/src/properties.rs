@@ -1,0 +1,39 @@
+//! Properties of a run: each a small function, in a file of its own. A new one is a file, its `mod`
+//! and its line in [`PROPERTIES`].
+
+mod calls;
+mod completes;
+mod completions;
+mod delivery;
+
+use crate::driver::Outcome;
+use crate::interaction::Interaction;
+
+/// A property: its name, and a function that returns how a run violates it.
+#[derive(Debug)]
+pub struct Property {
+    /// Its name: the class of a failure.
+    pub name: &'static str,
+    /// Returns how the run violates it; `None` if it holds.
+    pub check: fn(&Interaction, &Outcome) -> Option<String>,
+}
+
+/// All properties; the first that is violated names the failure.
+pub const PROPERTIES: &[Property] = &[
+    Property {
+        name: "completes",
+        check: completes::check,
+    },
+    Property {
+        name: "calls-succeed",
+        check: calls::check,
+    },
+    Property {
+        name: "sends-equal-completions",
+        check: completions::check,
+    },
+    Property {
+        name: "messages-arrive-as-sent",
+        check: delivery::check,
+    },
+];

@@ -17,6 +17,7 @@
 mod calls;
 mod completion_ring;
 mod regions;
+mod zeroed;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 

@@ -111,14 +111,14 @@ impl ChannelAdapter {
     }
 
     pub(crate) fn read_mr(
-        &self,
+        &mut self,
         region: &MemoryRegion,
         offset: u64,
         bytes: &mut [u8],
     ) -> Result<(), VerbsError> {
-        let found = self.regions.get(region.handle);
+        let found = self.regions.get_mut(region.handle);
         let found = found.ok_or_else(|| no_such("memory region", region.handle))?;
-        let from = range(offset, bytes.len()).and_then(|range| found.bytes().get(range));
+        let from = range(offset, bytes.len()).and_then(|range| found.range(range));
         match from {
             Some(from) => bytes.copy_from_slice(from),
             None => return outside(region, offset, bytes.len()),
@@ -134,10 +134,10 @@ impl ChannelAdapter {
     ) -> Result<(), VerbsError> {
         let found = self.regions.get_mut(region.handle);
         let found = found.ok_or_else(|| no_such("memory region", region.handle))?;
-        let Some(memory) = found.bytes_mut() else {
+        if found.is_read_only() {
             return invalid("the region is only read".to_owned());
-        };
-        let to = range(offset, bytes.len()).and_then(|range| memory.get_mut(range));
+        }
+        let to = range(offset, bytes.len()).and_then(|range| found.range_mut(range));
         match to {
             Some(to) => to.copy_from_slice(bytes),
             None => return outside(region, offset, bytes.len()),

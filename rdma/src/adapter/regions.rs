@@ -3,14 +3,16 @@
 //! *Not modelled*: memory windows, and keys that a program chooses.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::rc::Rc;
 
+use super::zeroed::Zeroed;
 use crate::{Access, MemoryRegion, ProtectionDomain, RegionMemory, Sge};
 
 /// The bytes of a region.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 enum Bytes {
-    Zeroed(Vec<u8>),
+    Zeroed(Zeroed),
     Owned(Vec<u8>),
     ReadOnly(Rc<Vec<u8>>),
 }
@@ -25,19 +27,28 @@ pub(crate) struct Region {
 }
 
 impl Region {
-    pub(crate) fn bytes(&self) -> &[u8] {
-        match &self.bytes {
-            Bytes::Zeroed(bytes) | Bytes::Owned(bytes) => bytes,
-            Bytes::ReadOnly(bytes) => bytes,
+    /// Returns the bytes of a range; `None` if it is not within the region.
+    pub(crate) fn range(&mut self, range: Range<usize>) -> Option<&[u8]> {
+        match &mut self.bytes {
+            Bytes::Zeroed(bytes) => bytes.range(range).map(|bytes| &*bytes),
+            Bytes::Owned(bytes) => bytes.get(range),
+            Bytes::ReadOnly(bytes) => bytes.get(range),
         }
     }
 
-    /// Returns the bytes to write to; `None` for memory that is only read.
-    pub(crate) fn bytes_mut(&mut self) -> Option<&mut [u8]> {
+    /// Returns the bytes of a range to write to; `None` if it is not within the region, or the
+    /// region is only read.
+    pub(crate) fn range_mut(&mut self, range: Range<usize>) -> Option<&mut [u8]> {
         match &mut self.bytes {
-            Bytes::Zeroed(bytes) | Bytes::Owned(bytes) => Some(bytes),
+            Bytes::Zeroed(bytes) => bytes.range(range),
+            Bytes::Owned(bytes) => bytes.get_mut(range),
             Bytes::ReadOnly(_) => None,
         }
+    }
+
+    /// Returns true if the region is only read.
+    pub(crate) const fn is_read_only(&self) -> bool {
+        matches!(self.bytes, Bytes::ReadOnly(_))
     }
 
     pub(crate) fn into_memory(self) -> RegionMemory {
@@ -100,7 +111,7 @@ impl Regions {
         self.registered += length;
         let bytes = match memory {
             RegionMemory::Zeroed(length) => {
-                Bytes::Zeroed(vec![0; usize::try_from(length).unwrap_or(usize::MAX)])
+                Bytes::Zeroed(Zeroed::new(usize::try_from(length).unwrap_or(usize::MAX)))
             }
             RegionMemory::Owned(bytes) => Bytes::Owned(bytes),
             RegionMemory::ReadOnly(bytes) => Bytes::ReadOnly(bytes),
@@ -119,10 +130,6 @@ impl Regions {
         let removed = self.regions.remove(&handle)?;
         self.registered -= removed.region.length;
         Some(removed)
-    }
-
-    pub(crate) fn get(&self, handle: u32) -> Option<&Region> {
-        self.regions.get(&handle)
     }
 
     pub(crate) fn get_mut(&mut self, handle: u32) -> Option<&mut Region> {
@@ -170,7 +177,7 @@ impl Regions {
 
     /// Returns the bytes that a remote read names.
     pub(crate) fn remote(
-        &self,
+        &mut self,
         rkey: u32,
         pd: ProtectionDomain,
         (address, length): (u64, u32),
@@ -180,7 +187,10 @@ impl Regions {
         }
         let place = (address, u64::from(length));
         let (handle, offset) = self.find((rkey, RKEY), pd, place, Access::REMOTE_READ)?;
-        Ok(&self.regions[&handle].bytes()[offset..offset + length as usize])
+        let region = self.regions.get_mut(&handle).ok_or(AccessDenied)?;
+        region
+            .range(offset..offset + length as usize)
+            .ok_or(AccessDenied)
     }
 
     /// Returns the `length` bytes that a remote write or atomic names.
@@ -197,8 +207,9 @@ impl Regions {
         let place = (address, length as u64);
         let (handle, offset) = self.find((rkey, RKEY), pd, place, rights)?;
         let region = self.regions.get_mut(&handle).ok_or(AccessDenied)?;
-        let bytes = region.bytes_mut().ok_or(AccessDenied)?;
-        Ok(&mut bytes[offset..offset + length])
+        region
+            .range_mut(offset..offset + length)
+            .ok_or(AccessDenied)
     }
 
     /// Checks the local keys of scatter/gather entries.
@@ -217,7 +228,7 @@ impl Regions {
 
     /// Appends `length` bytes, from `offset` on, of the memory that the entries name.
     pub(crate) fn gather(
-        &self,
+        &mut self,
         sges: &[Sge],
         pd: ProtectionDomain,
         (mut offset, mut length): (u64, usize),
@@ -235,7 +246,8 @@ impl Regions {
             let part = length.min((entry - offset) as usize);
             let place = (sge.addr.wrapping_add(offset), part as u64);
             let (handle, at) = self.find((sge.lkey, LKEY), pd, place, Access::NONE)?;
-            into.extend_from_slice(&self.regions[&handle].bytes()[at..at + part]);
+            let region = self.regions.get_mut(&handle).ok_or(AccessDenied)?;
+            into.extend_from_slice(region.range(at..at + part).ok_or(AccessDenied)?);
             length -= part;
             offset = 0;
         }
@@ -265,8 +277,8 @@ impl Regions {
             let place = (sge.addr.wrapping_add(offset), part as u64);
             let (handle, at) = self.find((sge.lkey, LKEY), pd, place, Access::LOCAL_WRITE)?;
             let region = self.regions.get_mut(&handle).ok_or(AccessDenied)?;
-            let memory = region.bytes_mut().ok_or(AccessDenied)?;
-            memory[at..at + part].copy_from_slice(now);
+            let memory = region.range_mut(at..at + part).ok_or(AccessDenied)?;
+            memory.copy_from_slice(now);
             bytes = rest;
             offset = 0;
         }

@@ -241,7 +241,7 @@ impl DatagramQueuePair {
 
     fn gather(
         &self,
-        parts: &AdapterParts<'_>,
+        parts: &mut AdapterParts<'_>,
         entry: &DatagramEntry,
         payload: &mut Vec<u8>,
     ) -> Result<(), WcStatus> {

@@ -196,7 +196,7 @@ fn append_payload(
     packet: u32,
     mtu: u32,
     pd: ProtectionDomain,
-    parts: &AdapterParts<'_>,
+    parts: &mut AdapterParts<'_>,
     payload: &mut Vec<u8>,
 ) -> Option<()> {
     if entry.operation.returns_data() {

@@ -1,53 +1,59 @@
-//! A connection of an endpoint: its stage, its queue pair and its buffers.
+//! A connection of an endpoint: its stage, its queue pair, its buffers and its operations.
 
 use std::collections::VecDeque;
 
 use rdma::{Endpoint as QpEndpoint, MemoryRegion, QueuePair};
 
-use crate::wire::Uri;
+use crate::event::Status;
+use crate::stage::{Stage, StageEvent};
+use crate::wire::{Attribute, Uri};
 
 /// Identifier of a connection at one endpoint; never used again.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct ConnectionId(pub(crate) u32);
 
-/// Stage of a connection.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Stage {
-    /// The request was sent; the answer is awaited.
-    Connecting {
-        /// The next transmission of the request.
-        resend_at: u64,
-        /// The end of the wait.
-        deadline: Option<u64>,
-    },
-    /// A request was reported; the program has not decided.
-    Requested,
-    /// Accepted; the acknowledgement is awaited.
-    Accepting {
-        /// The next transmission of the answer.
-        resend_at: u64,
-        /// Transmissions that are left.
-        left: u32,
-    },
-    /// In use.
-    Open,
-    /// Ended: operations fail.
-    Broken,
-}
+/// Identifier of an operation at one endpoint.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct OperationId(pub(crate) u64);
 
 /// A connection.
 #[derive(Debug)]
 pub(crate) struct Connection {
+    pub(crate) attribute: Attribute,
     pub(crate) peer: Uri,
     /// Context of the call that made it.
     pub(crate) context: u64,
     /// Its number at the peer.
     pub(crate) remote: u32,
-    /// The datagram that is repeated.
-    pub(crate) handshake: Vec<u8>,
     pub(crate) stage: Stage,
+    /// The datagram that is repeated until it is answered.
+    pub(crate) handshake: Option<Handshake>,
+    pub(crate) keepalive: Option<Keepalive>,
+    /// Time after which an operation has failed, in picoseconds.
+    pub(crate) send_timeout: Option<u64>,
     /// The queue pair, of a reliable connection.
     pub(crate) pair: Option<Pair>,
+}
+
+/// A datagram that is repeated.
+#[derive(Debug)]
+pub(crate) struct Handshake {
+    pub(crate) datagram: Vec<u8>,
+    pub(crate) resend_at: u64,
+    /// Transmissions that are left; `None` for no limit.
+    pub(crate) left: Option<u32>,
+    /// The end of the wait.
+    pub(crate) deadline: Option<u64>,
+}
+
+/// Supervision of the peer.
+#[derive(Debug)]
+pub(crate) struct Keepalive {
+    pub(crate) timeout: u64,
+    /// The time at which the peer counts as lost.
+    pub(crate) deadline: u64,
+    /// The next ping.
+    pub(crate) ping_at: u64,
 }
 
 /// The queue pair of a connection and its buffers.
@@ -55,22 +61,46 @@ pub(crate) struct Connection {
 pub(crate) struct Pair {
     pub(crate) qp: QueuePair,
     pub(crate) local: QpEndpoint,
-    /// Send buffers, then receive buffers.
-    pub(crate) buffers: MemoryRegion,
+    /// Send buffers.
+    pub(crate) sends: MemoryRegion,
+    /// Receive buffers.
+    pub(crate) receives: MemoryRegion,
     /// Send buffers that are free.
     pub(crate) free: Vec<u32>,
-    /// Operations that are posted, in order, by their numbers.
-    pub(crate) operations: VecDeque<(u64, Operation)>,
-    /// The number of the next operation.
-    pub(crate) next_operation: u64,
+    /// Receive buffers whose events have not been returned.
+    pub(crate) borrowed: u32,
+    /// Operations that are posted, in their order.
+    pub(crate) operations: VecDeque<Operation>,
+    /// The next transfer to or from remote memory waits for those before.
+    pub(crate) fences_next: bool,
+    /// End of the operations that the adapter flushes.
+    pub(crate) failure: Status,
 }
 
-/// A send of the program.
-#[derive(Clone, Debug)]
+/// An operation that is posted.
+#[derive(Debug)]
 pub(crate) struct Operation {
+    pub(crate) id: OperationId,
     pub(crate) context: u64,
+    pub(crate) report: Report,
     /// The send buffer in use.
-    pub(crate) buffer: u32,
+    pub(crate) buffer: Option<u32>,
+    /// Memory of the program that is lent.
+    pub(crate) lent: Option<MemoryRegion>,
+    pub(crate) is_rma: bool,
+    /// The time at which it has failed.
+    pub(crate) deadline: Option<u64>,
+}
+
+/// Report of the end of an operation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Report {
+    /// An event.
+    Event,
+    /// None.
+    Silent,
+    /// The result of [`Endpoint::blocking_status`](crate::Endpoint::blocking_status).
+    Blocking,
 }
 
 impl Connection {
@@ -78,15 +108,35 @@ impl Connection {
         matches!(self.stage, Stage::Open)
     }
 
+    /// Changes the stage; returns false if the event is ignored in this one.
+    pub(crate) fn follow(&mut self, event: StageEvent) -> bool {
+        let next = self.stage.after(event);
+        self.stage = next.unwrap_or(self.stage);
+        next.is_some()
+    }
+
     /// Returns the time at which something is due.
     pub(crate) fn next_timeout(&self) -> Option<u64> {
-        match self.stage {
-            Stage::Connecting {
-                resend_at,
-                deadline,
-            } => Some(deadline.map_or(resend_at, |end| end.min(resend_at))),
-            Stage::Accepting { resend_at, .. } => Some(resend_at),
-            Stage::Requested | Stage::Open | Stage::Broken => None,
+        let handshake = self.handshake.as_ref();
+        let handshake = handshake.filter(|_| self.stage.is_half_open());
+        let handshake = handshake.map(|handshake| {
+            let deadline = handshake.deadline.unwrap_or(u64::MAX);
+            deadline.min(handshake.resend_at)
+        });
+        let keepalive = self.keepalive.as_ref();
+        let keepalive = keepalive.map(|keepalive| keepalive.deadline.min(keepalive.ping_at));
+        let oldest = self.pair.as_ref().and_then(|pair| pair.operations.front());
+        let operation = oldest.and_then(|operation| operation.deadline);
+        [handshake, keepalive, operation]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    /// Notes that the peer has sent something.
+    pub(crate) fn heard(&mut self, now: u64) {
+        if let Some(keepalive) = &mut self.keepalive {
+            keepalive.deadline = now + keepalive.timeout;
         }
     }
 }

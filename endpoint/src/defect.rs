@@ -4,6 +4,8 @@
 //! none of them is compiled. Those marked *CCI* are faults that its transports had (history of its
 //! repository, 2012).
 
+use crate::{ConnectionId, RmaHandle};
+
 /// A wrong rule of an endpoint.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(
@@ -21,25 +23,104 @@ pub enum Defect {
     HandshakeCompletionLeaked,
     /// A message that arrives before the acknowledgement is dropped. *CCI*
     FirstMessageLost,
-    /// Messages are not copied when they are sent: all have the bytes of the latest. *CCI*
-    BytesNotCopied,
-    /// A repeated request makes another connection.
-    RequestAcceptedTwice,
+    /// Completion messages of transfers are not copied. *CCI*
+    CompletionMessageNotCopied,
+    /// The offset in remote memory is ignored. *CCI*
+    RemoteOffsetIgnored,
+    /// A silent operation is reported. *CCI*
+    SilentIgnored,
+    /// A failed transfer is reported by two events. *CCI*
+    FailedRmaReportedTwice,
+    /// A failed transfer is reported as successful. *CCI*
+    FailedRmaSucceeds,
+    /// A transfer uses the first handle that was used on its connection. *CCI*
+    StaleRemoteHandle,
+    /// Connections in the handshake are not released when the endpoint is destroyed. *CCI*
+    HalfOpenNotReleased,
+    /// The completion of an operation behind which others are posted is lost.
+    CompletionLost,
     /// Receive buffers are not posted again.
     BufferNotPosted,
+    /// Deregistered memory can still be accessed.
+    DeregistrationIgnored,
+    /// Transfers do not wait for earlier ones.
+    FenceIgnored,
+    /// A silent operation is reported on unreliable connections.
+    SilentIgnoredOnUu,
+    /// The completion message of a transfer is sent before the data.
+    MessageBeforeData,
+    /// Peers are not supervised.
+    KeepaliveNotArmed,
+    /// A silent peer is reported again and again.
+    KeepaliveNotDisarmed,
+    /// The receive buffer of a returned event is posted twice.
+    BufferPostedTwice,
+    /// A request can be accepted again.
+    SecondDecision,
+    /// A repeated request makes another connection.
+    RequestAcceptedTwice,
+    /// Messages are not copied when they are sent: all have the bytes of the latest.
+    BytesNotCopied,
+    /// Events of a connection come after it was disconnected.
+    EventAfterDisconnect,
 }
 
 #[cfg(feature = "seeded-defects")]
 impl Defect {
     /// All defects.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 25] = [
         Self::PayloadCut,
         Self::ConnectContextLost,
         Self::AcceptContextLost,
         Self::HandshakeCompletionLeaked,
         Self::FirstMessageLost,
-        Self::BytesNotCopied,
-        Self::RequestAcceptedTwice,
+        Self::CompletionMessageNotCopied,
+        Self::RemoteOffsetIgnored,
+        Self::SilentIgnored,
+        Self::FailedRmaReportedTwice,
+        Self::FailedRmaSucceeds,
+        Self::StaleRemoteHandle,
+        Self::HalfOpenNotReleased,
+        Self::CompletionLost,
         Self::BufferNotPosted,
+        Self::DeregistrationIgnored,
+        Self::FenceIgnored,
+        Self::SilentIgnoredOnUu,
+        Self::MessageBeforeData,
+        Self::KeepaliveNotArmed,
+        Self::KeepaliveNotDisarmed,
+        Self::BufferPostedTwice,
+        Self::SecondDecision,
+        Self::RequestAcceptedTwice,
+        Self::BytesNotCopied,
+        Self::EventAfterDisconnect,
     ];
+}
+
+/// State of defects that need one.
+#[derive(Default)]
+pub(crate) struct DefectState {
+    #[cfg(feature = "seeded-defects")]
+    handles: std::collections::BTreeMap<ConnectionId, RmaHandle>,
+}
+
+impl DefectState {
+    /// Returns the first handle that was used on a connection.
+    #[cfg_attr(
+        not(feature = "seeded-defects"),
+        expect(clippy::unused_self, reason = "no state")
+    )]
+    pub(crate) fn first_handle(
+        &mut self,
+        connection: ConnectionId,
+        handle: RmaHandle,
+    ) -> RmaHandle {
+        #[cfg(feature = "seeded-defects")]
+        return *self.handles.entry(connection).or_insert(handle);
+        #[cfg(not(feature = "seeded-defects"))]
+        {
+            let _ = connection;
+            handle
+        }
+    }
 }

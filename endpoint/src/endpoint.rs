@@ -1,30 +1,41 @@
 //! The endpoint: its connections, its events, and the calls of its owner.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::rc::Rc;
 
-use rdma::{CompletionQueue, ConnectionAttributes, ProtectionDomain, Verbs};
+use rdma::{CompletionQueue, ConnectionAttributes, MemoryRegion, ProtectionDomain, Verbs};
 
-use crate::connection::{Connection, ConnectionId, Stage};
+use crate::connection::{Connection, ConnectionId, OperationId, Report};
 use crate::defect::Defect;
 use crate::event::{Event, EventId, EventKind, RequestId, Status};
+use crate::handshake::Requests;
+use crate::stage::{Stage, StageEvent};
 use crate::wire::{Datagram, Uri};
-use crate::{Attribute, Error, handshake};
+use crate::{Attribute, Error, handshake, keepalive};
 
 /// Parameters of an endpoint.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct EndpointSettings {
     /// The longest active message in bytes.
     pub max_send_size: u32,
-    /// Send buffers of each connection.
+    /// Send buffers of each connection (`CCI_OPT_ENDPT_SEND_BUF_COUNT`).
     pub send_buffers: u32,
-    /// Receive buffers of each connection.
+    /// Receive buffers of each connection (`CCI_OPT_ENDPT_RECV_BUF_COUNT`).
     pub receive_buffers: u32,
+    /// Time after which an operation has failed, in picoseconds, for new connections
+    /// (`CCI_OPT_ENDPT_SEND_TIMEOUT`).
+    pub send_timeout: Option<u64>,
+    /// Time without a sign of the peer after which it is reported, in picoseconds, for new
+    /// connections (`CCI_OPT_ENDPT_KEEPALIVE_TIMEOUT`).
+    pub keepalive_timeout: Option<u64>,
     /// Time after which a handshake datagram is sent again, in picoseconds.
     pub resend_after: u64,
     /// Transmissions of the answer that accepts, before the connection counts as lost.
     pub accept_tries: u32,
+    /// Buffers that are given back are overwritten, so that a use after that is seen.
+    pub poisons: bool,
     /// Attributes of the queue pairs of reliable connections.
     pub queue_pairs: ConnectionAttributes,
     /// A seeded defect, for tests of tests.
@@ -53,8 +64,11 @@ impl Default for EndpointSettings {
             max_send_size: 4096,
             send_buffers: 16,
             receive_buffers: 16,
+            send_timeout: None,
+            keepalive_timeout: None,
             resend_after: 1_000_000_000,
             accept_tries: 50,
+            poisons: false,
             queue_pairs: ConnectionAttributes {
                 // 4.2 ms; simulated packets take microseconds.
                 timeout: 10,
@@ -78,18 +92,28 @@ pub struct Endpoint {
     pub(crate) connections: BTreeMap<ConnectionId, Connection>,
     /// Connections by the numbers of their queue pairs.
     pub(crate) by_qp: BTreeMap<u32, ConnectionId>,
-    /// Requests of peers, by their numbers there; `None` if rejected.
-    pub(crate) requests: BTreeMap<(Uri, u32), Option<ConnectionId>>,
+    pub(crate) requests: Requests,
     pub(crate) next_connection: u32,
+    pub(crate) next_operation: u64,
+    /// Ends of blocking operations that were not asked for.
+    pub(crate) ended: BTreeMap<OperationId, Status>,
+    /// Registered memory of the program, by the handles of its regions.
+    pub(crate) registered: BTreeMap<u32, MemoryRegion>,
     datagrams: VecDeque<(Uri, Vec<u8>)>,
     events: VecDeque<(EventKind, Borrowed)>,
-    pub(crate) borrowed: BTreeMap<EventId, Borrowed>,
+    borrowed: BTreeMap<EventId, Borrowed>,
     next_event: u64,
+    /// The next timeout, if it was computed since the last change of one.
+    pub(crate) timeout: Cell<Option<Option<u64>>>,
+    /// Connections all of whose receive buffers are borrowed.
+    pub(crate) exhausted: u32,
+    pub(crate) has_failed: bool,
+    pub(crate) defective: crate::defect::DefectState,
 }
 
 /// Duties when an event is returned.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Borrowed {
+enum Borrowed {
     /// None.
     Nothing,
     /// The request has to be decided before.
@@ -113,7 +137,7 @@ impl Endpoint {
     /// If the adapter has no room.
     pub fn new(uri: Uri, verbs: Rc<dyn Verbs>, settings: EndpointSettings) -> Result<Self, Error> {
         let pd = verbs.alloc_pd()?;
-        let cq = verbs.create_cq(4096)?;
+        let cq = verbs.create_cq(COMPLETIONS.min(verbs.query_device().max_cqe))?;
         Ok(Self {
             uri,
             verbs,
@@ -123,13 +147,39 @@ impl Endpoint {
             now: 0,
             connections: BTreeMap::new(),
             by_qp: BTreeMap::new(),
-            requests: BTreeMap::new(),
+            requests: Requests::default(),
             next_connection: 1,
+            next_operation: 1,
+            ended: BTreeMap::new(),
+            registered: BTreeMap::new(),
             datagrams: VecDeque::new(),
             events: VecDeque::new(),
             borrowed: BTreeMap::new(),
             next_event: 1,
+            timeout: Cell::new(None),
+            exhausted: 0,
+            has_failed: false,
+            defective: crate::defect::DefectState::default(),
         })
+    }
+
+    /// Returns its address, to which others connect.
+    #[must_use]
+    pub fn uri(&self) -> &str {
+        &self.uri
+    }
+
+    /// Returns the parameters.
+    #[must_use]
+    pub const fn settings(&self) -> &EndpointSettings {
+        &self.settings
+    }
+
+    /// Returns the stage of a connection.
+    #[must_use]
+    pub fn stage(&self, connection: ConnectionId) -> Stage {
+        let found = self.connections.get(&connection);
+        found.map_or(Stage::Closed, |found| found.stage)
     }
 
     /// Asks the endpoint at `uri` for a connection, with a payload of at most 1024 bytes. The end
@@ -163,45 +213,108 @@ impl Endpoint {
         handshake::reject(self, request)
     }
 
-    /// Ends a connection at this side. The peer is not told.
+    /// Ends a connection at this side. The peer is not told; no event of the connection comes any
+    /// more.
     ///
     /// # Errors
     /// [`Error::Disconnected`] if there is no such connection.
     pub fn disconnect(&mut self, connection: ConnectionId) -> Result<(), Error> {
-        let ended = self.connections.remove(&connection);
-        let ended = ended.ok_or(Error::Disconnected)?;
-        self.release(&ended)?;
+        let found = self.connections.get_mut(&connection);
+        let found = found.ok_or(Error::Disconnected)?;
+        if !found.follow(StageEvent::Disconnect) {
+            return Err(Error::Disconnected);
+        }
+        self.remove(connection)?;
         let is_of_it = |event: &EventKind| match event {
-            EventKind::Receive { connection: of, .. } | EventKind::Send { connection: of, .. } => {
-                *of == connection
-            }
+            EventKind::Receive { connection: of, .. }
+            | EventKind::Send { connection: of, .. }
+            | EventKind::KeepaliveTimedOut { connection: of } => *of == connection,
             _ => false,
         };
-        self.events.retain(|(event, _)| !is_of_it(event));
-        Ok(())
-    }
-
-    /// Gives the queue pair and the buffers of a connection back.
-    pub(crate) fn release(&mut self, connection: &Connection) -> Result<(), Error> {
-        if let Some(pair) = &connection.pair {
-            self.by_qp.remove(&pair.qp.qp_num);
-            self.verbs.destroy_qp(pair.qp)?;
-            self.verbs.dereg_mr(&pair.buffers)?;
+        if !self.settings.has(Defect::EventAfterDisconnect) {
+            self.events.retain(|(event, _)| !is_of_it(event));
         }
         Ok(())
     }
 
-    /// Returns the next event, which is borrowed until it is returned.
-    pub fn get_event(&mut self) -> Option<Event> {
+    /// Ends all connections, also those whose handshake is not over, deregisters all memory and
+    /// gives back everything that the endpoint has of the adapter.
+    ///
+    /// # Errors
+    /// Errors of the adapter.
+    pub fn destroy(mut self) -> Result<(), Error> {
+        let ids: Vec<ConnectionId> = self.connections.keys().copied().collect();
+        for id in ids {
+            let Some(connection) = self.connections.get_mut(&id) else {
+                continue;
+            };
+            let is_half_open = connection.stage != Stage::Open;
+            connection.follow(StageEvent::Destroy);
+            if !(is_half_open && self.settings.has(Defect::HalfOpenNotReleased)) {
+                self.remove(id)?;
+            }
+        }
+        for region in std::mem::take(&mut self.registered).values() {
+            self.verbs.dereg_mr(region)?;
+        }
+        self.verbs.destroy_cq(self.cq)?;
+        self.verbs.dealloc_pd(self.pd)?;
+        Ok(())
+    }
+
+    /// Removes a connection and gives its queue pair and buffers back. Blocking operations end.
+    pub(crate) fn remove(&mut self, id: ConnectionId) -> Result<(), Error> {
+        let Some(connection) = self.connections.remove(&id) else {
+            return Ok(());
+        };
+        self.timeouts_change();
+        self.requests.end(id);
+        let Some(pair) = connection.pair else {
+            return Ok(());
+        };
+        self.by_qp.remove(&pair.qp.qp_num);
+        if pair.borrowed == self.settings.receive_buffers {
+            self.exhausted -= 1;
+        }
+        self.verbs.destroy_qp(pair.qp)?;
+        self.verbs.dereg_mr(&pair.sends)?;
+        self.verbs.dereg_mr(&pair.receives)?;
+        for operation in pair.operations {
+            if operation.report == Report::Blocking {
+                self.ended.insert(operation.id, Status::Disconnected);
+            }
+            if let Some(lent) = operation.lent {
+                self.verbs.dereg_mr(&lent)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the next event, which is borrowed until it is returned; `None` if there is none
+    /// (`CCI_EAGAIN`).
+    ///
+    /// # Errors
+    /// [`Error::NoBuffers`] if there is none, and borrowed events have all receive buffers of a
+    /// connection.
+    pub fn get_event(&mut self) -> Result<Option<Event>, Error> {
         self.poll_completions();
-        let (kind, duty) = self.events.pop_front()?;
+        let Some((kind, duty)) = self.events.pop_front() else {
+            return if self.exhausted > 0 {
+                Err(Error::NoBuffers)
+            } else {
+                Ok(None)
+            };
+        };
         let id = EventId(self.next_event);
         self.next_event += 1;
         self.borrowed.insert(id, duty);
-        Some(Event { id, kind })
+        if let Borrowed::Buffer(connection, _) = duty {
+            self.count_borrowed(connection, true);
+        }
+        Ok(Some(Event { id, kind }))
     }
 
-    /// Returns an event; receive buffers are posted again.
+    /// Returns an event; receive buffers are posted again. Events are returned in any order.
     ///
     /// # Errors
     /// [`Error::Invalid`] if it was returned before, or is a request that is not decided.
@@ -215,11 +328,60 @@ impl Endpoint {
                     return Err(Error::Invalid("the request is not decided"));
                 }
             }
-            Borrowed::Buffer(..) if self.settings.has(Defect::BufferNotPosted) => {}
-            Borrowed::Buffer(connection, buffer) => self.post_receive(connection, buffer)?,
+            Borrowed::Buffer(connection, buffer) => {
+                self.count_borrowed(connection, false);
+                self.return_buffer(connection, buffer)?;
+            }
         }
         self.borrowed.remove(&id);
         Ok(())
+    }
+
+    fn return_buffer(&mut self, connection: ConnectionId, buffer: u32) -> Result<(), Error> {
+        if self.settings.has(Defect::BufferNotPosted) {
+            return Ok(());
+        }
+        let found = self.connections.get(&connection);
+        if let Some(pair) = found.and_then(|found| found.pair.as_ref()) {
+            self.poison(&pair.receives, buffer)?;
+        }
+        if self.settings.has(Defect::BufferPostedTwice) {
+            self.post_receive(connection, buffer)?;
+        }
+        self.post_receive(connection, buffer)
+    }
+
+    /// Overwrites a buffer that is given back, if that is wanted.
+    pub(crate) fn poison(&self, region: &MemoryRegion, buffer: u32) -> Result<(), Error> {
+        if !self.settings.poisons {
+            return Ok(());
+        }
+        let size = self.settings.max_send_size;
+        let offset = u64::from(buffer) * u64::from(size);
+        Ok(self
+            .verbs
+            .write_mr(region, offset, &vec![POISON; size as usize])?)
+    }
+
+    fn count_borrowed(&mut self, connection: ConnectionId, is_borrowed: bool) {
+        let found = self.connections.get_mut(&connection);
+        let Some(pair) = found.and_then(|found| found.pair.as_mut()) else {
+            return;
+        };
+        let all = self.settings.receive_buffers;
+        if is_borrowed {
+            pair.borrowed += 1;
+            self.exhausted += u32::from(pair.borrowed == all);
+        } else {
+            self.exhausted -= u32::from(pair.borrowed == all);
+            pair.borrowed -= 1;
+        }
+    }
+
+    /// Returns the number of events that were borrowed and not returned.
+    #[must_use]
+    pub fn borrowed_events(&self) -> usize {
+        self.borrowed.len()
     }
 
     pub(crate) fn push_event(&mut self, event: EventKind) {
@@ -247,6 +409,7 @@ impl Endpoint {
     /// Takes a datagram that arrives now. What is malformed is dropped.
     pub fn handle_datagram(&mut self, now: u64, from: &str, bytes: &[u8]) {
         self.now = now;
+        self.timeouts_change();
         if let Some(datagram) = Datagram::from_bytes(bytes) {
             handshake::handle(self, from, datagram);
         }
@@ -261,36 +424,40 @@ impl Endpoint {
     /// picoseconds.
     #[must_use]
     pub fn next_timeout(&self) -> Option<u64> {
+        if let Some(known) = self.timeout.get() {
+            return known;
+        }
         let timeouts = self.connections.values();
-        timeouts.filter_map(Connection::next_timeout).min()
+        let next = timeouts.filter_map(Connection::next_timeout).min();
+        self.timeout.set(Some(next));
+        next
+    }
+
+    /// Notes that a timeout may have changed.
+    pub(crate) fn timeouts_change(&self) {
+        self.timeout.set(None);
     }
 
     /// Sets the time, and handles the timeouts that are due.
     pub fn handle_timeout(&mut self, now: u64) {
         self.now = now;
-        let due: Vec<ConnectionId> = self
-            .connections
-            .iter()
-            .filter(|(_, one)| one.next_timeout().is_some_and(|at| at <= now))
-            .map(|(id, _)| *id)
-            .collect();
+        if self.next_timeout().is_none_or(|at| at > now) {
+            return;
+        }
+        self.timeouts_change();
+        let is_due = |one: &Connection| one.next_timeout().is_some_and(|at| at <= now);
+        let due = self.connections.iter().filter(|(_, one)| is_due(one));
+        let due: Vec<ConnectionId> = due.map(|(id, _)| *id).collect();
         for connection in due {
             handshake::time_out(self, connection);
+            keepalive::time_out(self, connection);
+            self.time_out_operations(connection);
         }
     }
-
-    /// Reports the end of a handshake that has failed, and forgets the connection.
-    pub(crate) fn fail_handshake(&mut self, id: ConnectionId, status: Status) {
-        let Some(ended) = self.connections.remove(&id) else {
-            return;
-        };
-        let (context, result) = (ended.context, Err(status));
-        self.push_event(match ended.stage {
-            Stage::Connecting { .. } => EventKind::Connect { context, result },
-            _ => EventKind::Accept { context, result },
-        });
-        // The adapter cannot refuse: the objects exist and are used by nothing else.
-        let released = self.release(&ended);
-        debug_assert_eq!(released, Ok(()));
-    }
 }
+
+/// The content of buffers that were given back. \[choice\]
+const POISON: u8 = 0xDD;
+
+/// Completions that the queue of an endpoint holds. \[choice\]
+const COMPLETIONS: u32 = 4096;

@@ -14,7 +14,6 @@ pub struct RequestId(pub(crate) u32);
 
 /// End of an operation.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[non_exhaustive]
 pub enum Status {
     /// Done.
     Success,
@@ -24,6 +23,8 @@ pub enum Status {
     TimedOut,
     /// The peer had no receive buffer in time (`CCI_ERR_RNR`).
     ReceiverNotReady,
+    /// The remote memory is not registered (`CCI_ERR_RMA_HANDLE`).
+    RmaHandle,
     /// The connection ended before the operation did (`CCI_ERR_DISCONNECTED`).
     Disconnected,
     /// The adapter failed otherwise.
@@ -66,7 +67,7 @@ pub enum EventKind {
         /// The connection, or the reason why there is none.
         result: Result<ConnectionId, Status>,
     },
-    /// The end of a send.
+    /// The end of a [`send`](crate::Endpoint::send) or of an [`rma`](crate::Endpoint::rma).
     Send {
         /// Its connection.
         connection: ConnectionId,
@@ -82,4 +83,13 @@ pub enum EventKind {
         /// Its bytes.
         message: Vec<u8>,
     },
+    /// Nothing was heard from the peer for the time of
+    /// [`set_keepalive_timeout`](crate::Endpoint::set_keepalive_timeout). The connection stays,
+    /// and is not supervised any more.
+    KeepaliveTimedOut {
+        /// The connection.
+        connection: ConnectionId,
+    },
+    /// The adapter does not work any more.
+    DeviceFailed,
 }

@@ -1,31 +1,68 @@
 //! The handshake of connections: request, answer, acknowledgement, each repeated until it is
-//! answered.
-//!
-//! | stage | event | next stage |
-//! |---|---|---|
-//! | none | `connect` | connecting: the request is sent, and again after `resend_after` |
-//! | connecting | accept | open; an acknowledgement is sent |
-//! | connecting | reject, deadline | none: refused, timed out |
-//! | none | request | requested: reported to the program |
-//! | requested | `accept` | accepting: the answer is sent, and again after `resend_after` |
-//! | requested | `reject` | none; repeated requests are rejected again |
-//! | accepting | acknowledgement, message | open |
-//! | accepting | all answers unanswered | none: timed out |
+//! answered. Stages and their changes are those of [`TRANSITIONS`](crate::TRANSITIONS).
 //!
 //! A repeated request is answered again, a repeated answer acknowledged again. An answer for which
 //! no connection waits is dropped: the acceptor then runs out of answers.
 
-use rdma::{Endpoint as QpEndpoint, connect as connect_qp, prepare};
+use std::collections::{BTreeMap, VecDeque};
 
-use crate::connection::{Connection, ConnectionId, Pair, Stage};
+use rdma::{Endpoint as QpEndpoint, connect as connect_qp};
+
+use crate::connection::{Connection, ConnectionId, Handshake, Pair};
 use crate::defect::Defect;
 use crate::endpoint::Endpoint;
 use crate::event::{EventKind, RequestId, Status};
+use crate::stage::{Stage, StageEvent};
 use crate::wire::{Attribute, Datagram, PAYLOAD_MAX, Uri};
-use crate::{Error, messages};
+use crate::{Error, keepalive, messages};
 
-/// Rejected requests that are remembered, to reject repeated ones again. \[choice\]
-const REJECTED_MAX: usize = 1024;
+/// Requests that have ended and are remembered, to recognize repeated ones. \[choice\]
+const ENDED_MAX: usize = 1024;
+
+/// Requests of peers, by the address of the peer and its number of the connection.
+#[derive(Default)]
+pub(crate) struct Requests {
+    found: BTreeMap<(Uri, u32), Answer>,
+    by_connection: BTreeMap<ConnectionId, (Uri, u32)>,
+    /// Requests that have ended, the oldest first.
+    ended: VecDeque<(Uri, u32)>,
+}
+
+/// Answer to a request.
+#[derive(Clone, Copy, Debug)]
+enum Answer {
+    /// That of the connection, when there is one.
+    Of(ConnectionId),
+    /// Rejected.
+    Rejected,
+    /// None: the connection has ended.
+    Ended,
+}
+
+impl Requests {
+    fn insert(&mut self, key: (Uri, u32), id: ConnectionId) {
+        self.found.insert(key.clone(), Answer::Of(id));
+        self.by_connection.insert(id, key);
+    }
+
+    /// Notes that the connection of a request has ended.
+    pub(crate) fn end(&mut self, id: ConnectionId) {
+        self.answer(id, Answer::Ended);
+    }
+
+    fn answer(&mut self, id: ConnectionId, answer: Answer) {
+        let Some(key) = self.by_connection.remove(&id) else {
+            return;
+        };
+        self.found.insert(key.clone(), answer);
+        self.ended.push_back(key);
+        if self.ended.len() > ENDED_MAX
+            && let Some(oldest) = self.ended.pop_front()
+        {
+            self.found.remove(&oldest);
+        }
+    }
+}
 
 pub(crate) fn connect(
     endpoint: &mut Endpoint,
@@ -47,28 +84,44 @@ pub(crate) fn connect(
         qp: pair.as_ref().map(|pair| pair.local),
         payload: payload.to_vec(),
     };
-    let stage = Stage::Connecting {
+    let handshake = Handshake {
+        datagram: request.to_bytes(),
         resend_at: endpoint.now + endpoint.settings.resend_after,
+        left: None,
         deadline: timeout.map(|timeout| endpoint.now + timeout),
     };
-    let handshake = request.to_bytes();
-    endpoint.send_datagram(uri, &handshake);
-    let connection = Connection {
-        peer: uri.to_owned(),
-        context,
-        remote: 0,
-        handshake,
-        stage,
-        pair,
-    };
+    endpoint.send_datagram(uri, &handshake.datagram);
+    let mut connection = new_connection(endpoint, (attribute, uri.to_owned()), pair);
+    connection.context = context;
+    connection.handshake = Some(handshake);
+    connection.follow(StageEvent::Connect);
     endpoint.connections.insert(id, connection);
+    endpoint.timeouts_change();
     Ok(())
 }
 
-fn new_id(endpoint: &mut Endpoint) -> ConnectionId {
+const fn new_id(endpoint: &mut Endpoint) -> ConnectionId {
     let id = ConnectionId(endpoint.next_connection);
     endpoint.next_connection += 1;
     id
+}
+
+fn new_connection(
+    endpoint: &Endpoint,
+    (attribute, peer): (Attribute, Uri),
+    pair: Option<Pair>,
+) -> Connection {
+    Connection {
+        attribute,
+        peer,
+        context: 0,
+        remote: 0,
+        stage: Stage::Closed,
+        handshake: None,
+        keepalive: None,
+        send_timeout: endpoint.settings.send_timeout,
+        pair,
+    }
 }
 
 /// Makes the queue pair of a reliable connection.
@@ -80,12 +133,11 @@ fn pair(
     if !attribute.is_reliable() {
         return Ok(None);
     }
-    let (qp, buffers, free) = messages::make_queue_pair(endpoint)?;
     // Numbers of packets differ from connection to connection.
-    let psn = id.0.wrapping_mul(0x9E37);
-    let local = prepare(&*endpoint.verbs, qp, &endpoint.settings.queue_pairs, psn)?;
-    endpoint.by_qp.insert(qp.qp_num, id);
-    Ok(Some(Pair::new(qp, local, buffers, free)))
+    let psn = id.0.wrapping_mul(0x9E37) & 0xFF_FFFF;
+    let pair = messages::make_pair(endpoint, psn)?;
+    endpoint.by_qp.insert(pair.qp.qp_num, id);
+    Ok(Some(pair))
 }
 
 pub(crate) fn accept(
@@ -94,12 +146,9 @@ pub(crate) fn accept(
     context: u64,
 ) -> Result<(), Error> {
     let id = undecided(endpoint, request)?;
-    let now = endpoint.now;
-    let (resend_after, tries) = (
-        endpoint.settings.resend_after,
-        endpoint.settings.accept_tries,
-    );
     messages::post_all_receives(endpoint, id)?;
+    let settings = endpoint.settings;
+    let resend_at = endpoint.now + settings.resend_after;
     let Some(connection) = endpoint.connections.get_mut(&id) else {
         return Err(Error::Disconnected);
     };
@@ -108,52 +157,51 @@ pub(crate) fn accept(
         acceptor: id.0,
         qp: connection.pair.as_ref().map(|pair| pair.local),
     };
-    if !endpoint.settings.has(Defect::AcceptContextLost) {
+    if !settings.has(Defect::AcceptContextLost) {
         connection.context = context;
     }
-    connection.handshake = answer.to_bytes();
-    connection.stage = Stage::Accepting {
-        resend_at: now + resend_after,
-        left: tries,
-    };
+    connection.follow(StageEvent::Accept);
+    connection.handshake = Some(Handshake {
+        datagram: answer.to_bytes(),
+        resend_at,
+        left: Some(settings.accept_tries),
+        deadline: None,
+    });
+    endpoint.timeouts_change();
     resend(endpoint, id);
     Ok(())
 }
 
 pub(crate) fn reject(endpoint: &mut Endpoint, request: RequestId) -> Result<(), Error> {
     let id = undecided(endpoint, request)?;
-    let Some(connection) = endpoint.connections.remove(&id) else {
+    let Some(connection) = endpoint.connections.get_mut(&id) else {
         return Err(Error::Disconnected);
     };
-    endpoint.release(&connection)?;
-    let initiator = connection.remote;
-    endpoint
-        .requests
-        .insert((connection.peer.clone(), initiator), None);
-    if endpoint.requests.len() > REJECTED_MAX {
-        let live = |one: &Option<ConnectionId>| one.is_some();
-        let oldest = endpoint.requests.iter().find(|(_, one)| !live(one));
-        if let Some(oldest) = oldest.map(|(key, _)| key.clone()) {
-            endpoint.requests.remove(&oldest);
-        }
-    }
+    connection.follow(StageEvent::Reject);
+    let (peer, initiator) = (connection.peer.clone(), connection.remote);
+    endpoint.requests.answer(id, Answer::Rejected);
+    endpoint.remove(id)?;
     let answer = Datagram::Reject { initiator }.to_bytes();
-    endpoint.send_datagram(&connection.peer, &answer);
+    endpoint.send_datagram(&peer, &answer);
     Ok(())
 }
 
 fn undecided(endpoint: &Endpoint, request: RequestId) -> Result<ConnectionId, Error> {
     let id = ConnectionId(request.0);
-    let connection = endpoint.connections.get(&id);
-    if connection.is_none_or(|one| one.stage != Stage::Requested) {
+    let stage = endpoint.stage(id);
+    let is_repeated = stage == Stage::Accepting && endpoint.settings.has(Defect::SecondDecision);
+    if stage != Stage::Requested && !is_repeated {
         return Err(Error::Invalid("the request was decided before"));
     }
     Ok(id)
 }
 
 fn resend(endpoint: &mut Endpoint, id: ConnectionId) {
-    if let Some(connection) = endpoint.connections.get(&id) {
-        let (peer, datagram) = (connection.peer.clone(), connection.handshake.clone());
+    let Some(connection) = endpoint.connections.get(&id) else {
+        return;
+    };
+    if let Some(handshake) = &connection.handshake {
+        let (peer, datagram) = (connection.peer.clone(), handshake.datagram.clone());
         endpoint.send_datagram(&peer, &datagram);
     }
 }
@@ -161,28 +209,40 @@ fn resend(endpoint: &mut Endpoint, id: ConnectionId) {
 /// Handles a timeout of a handshake.
 pub(crate) fn time_out(endpoint: &mut Endpoint, id: ConnectionId) {
     let (now, after) = (endpoint.now, endpoint.settings.resend_after);
+    let connection = endpoint.connections.get_mut(&id);
+    let connection = connection.filter(|one| one.stage.is_half_open());
+    let Some(handshake) = connection.and_then(|one| one.handshake.as_mut()) else {
+        return;
+    };
+    if handshake.deadline.is_some_and(|end| end <= now) || handshake.left == Some(0) {
+        return give_up(endpoint, id, Status::TimedOut);
+    }
+    if handshake.resend_at <= now {
+        handshake.resend_at = now + after;
+        handshake.left = handshake.left.map(|left| left - 1);
+        resend(endpoint, id);
+    }
+}
+
+/// Reports the end of a handshake that has failed, and forgets the connection.
+fn give_up(endpoint: &mut Endpoint, id: ConnectionId, status: Status) {
     let Some(connection) = endpoint.connections.get_mut(&id) else {
         return;
     };
-    match &mut connection.stage {
-        Stage::Connecting {
-            resend_at,
-            deadline,
-        } => {
-            if deadline.is_some_and(|end| end <= now) {
-                return endpoint.fail_handshake(id, Status::TimedOut);
-            }
-            *resend_at = now + after;
-        }
-        Stage::Accepting { resend_at, left } => {
-            if *left == 0 {
-                return endpoint.fail_handshake(id, Status::TimedOut);
-            }
-            (*resend_at, *left) = (now + after, *left - 1);
-        }
-        Stage::Requested | Stage::Open | Stage::Broken => return,
-    }
-    resend(endpoint, id);
+    let (context, result) = (connection.context, Err(status));
+    let event = match connection.stage {
+        Stage::Connecting => EventKind::Connect { context, result },
+        _ => EventKind::Accept { context, result },
+    };
+    let cause = match status {
+        Status::Refused => StageEvent::Rejected,
+        _ => StageEvent::GivenUp,
+    };
+    connection.follow(cause);
+    endpoint.push_event(event);
+    // The adapter cannot refuse: the objects exist and are used by nothing else.
+    let released = endpoint.remove(id);
+    debug_assert_eq!(released, Ok(()));
 }
 
 /// Handles a datagram.
@@ -195,9 +255,8 @@ pub(crate) fn handle(endpoint: &mut Endpoint, from: &str, datagram: Datagram) {
             payload,
         } => requested(
             endpoint,
-            from.to_owned(),
-            (initiator, attribute),
-            qp,
+            (from.to_owned(), initiator),
+            (attribute, qp),
             payload,
         ),
         Datagram::Accept {
@@ -208,43 +267,37 @@ pub(crate) fn handle(endpoint: &mut Endpoint, from: &str, datagram: Datagram) {
         Datagram::Reject { initiator } => {
             let id = ConnectionId(initiator);
             let connection = endpoint.connections.get(&id);
-            let waits = |one: &Connection| {
-                one.peer == from && matches!(one.stage, Stage::Connecting { .. })
-            };
+            let waits = |one: &Connection| one.peer == from && one.stage == Stage::Connecting;
             if connection.is_some_and(waits) {
-                endpoint.fail_handshake(id, Status::Refused);
+                give_up(endpoint, id, Status::Refused);
             }
         }
         Datagram::Established { acceptor } => established(endpoint, ConnectionId(acceptor)),
         Datagram::Message { connection, bytes } => {
             messages::datagram(endpoint, ConnectionId(connection), bytes);
         }
+        Datagram::Ping { connection } => keepalive::pinged(endpoint, ConnectionId(connection)),
+        Datagram::Pong { connection } => keepalive::ponged(endpoint, ConnectionId(connection)),
     }
 }
 
 fn requested(
     endpoint: &mut Endpoint,
-    peer: Uri,
-    (initiator, attribute): (u32, Attribute),
-    qp: Option<QpEndpoint>,
-    payload: Vec<u8>,
+    key: (Uri, u32),
+    (attribute, qp): (Attribute, Option<QpEndpoint>),
+    mut payload: Vec<u8>,
 ) {
-    match endpoint.requests.get(&(peer.clone(), initiator)) {
-        Some(None) => {
-            let answer = Datagram::Reject { initiator }.to_bytes();
-            return endpoint.send_datagram(&peer, &answer);
+    match endpoint.requests.found.get(&key) {
+        Some(Answer::Rejected) => {
+            let answer = Datagram::Reject { initiator: key.1 }.to_bytes();
+            return endpoint.send_datagram(&key.0, &answer);
         }
-        Some(&Some(id)) if !endpoint.settings.has(Defect::RequestAcceptedTwice) => {
-            let answers =
-                |one: &Connection| matches!(one.stage, Stage::Accepting { .. } | Stage::Open);
-            if endpoint.connections.get(&id).is_some_and(answers) {
-                resend(endpoint, id);
-            }
-            return;
+        Some(Answer::Ended) => return,
+        Some(&Answer::Of(id)) if !endpoint.settings.has(Defect::RequestAcceptedTwice) => {
+            return resend(endpoint, id);
         }
-        Some(_) | None => {}
+        Some(Answer::Of(_)) | None => {}
     }
-    let mut payload = payload;
     if endpoint.settings.has(Defect::PayloadCut) {
         payload.pop();
     }
@@ -263,16 +316,11 @@ fn requested(
             return;
         }
     }
-    let connection = Connection {
-        peer: peer.clone(),
-        context: 0,
-        remote: initiator,
-        handshake: Vec::new(),
-        stage: Stage::Requested,
-        pair,
-    };
+    let mut connection = new_connection(endpoint, (attribute, key.0.clone()), pair);
+    connection.remote = key.1;
+    connection.follow(StageEvent::Request);
     endpoint.connections.insert(id, connection);
-    endpoint.requests.insert((peer, initiator), Some(id));
+    endpoint.requests.insert(key, id);
     endpoint.push_event(EventKind::ConnectRequest {
         request: RequestId(id.0),
         attribute,
@@ -293,57 +341,65 @@ fn accepted(
     if connection.peer != from {
         return;
     }
-    if connection.is_open() {
-        if connection.remote == acceptor {
-            let answer = Datagram::Established { acceptor }.to_bytes();
-            endpoint.send_datagram(from, &answer);
-        }
-        return;
+    let is_repeated = matches!(connection.stage, Stage::Open | Stage::Broken);
+    if is_repeated && connection.remote == acceptor {
+        let answer = Datagram::Established { acceptor }.to_bytes();
+        return endpoint.send_datagram(from, &answer);
     }
-    if !matches!(connection.stage, Stage::Connecting { .. }) {
+    if connection.stage != Stage::Connecting {
         return;
     }
     connection.remote = acceptor;
-    connection.stage = Stage::Open;
-    let mut context = connection.context;
-    if endpoint.settings.has(Defect::ConnectContextLost) {
-        context = 0;
-    }
     if let (Some(pair), Some(remote)) = (&connection.pair, &qp) {
         let options = &endpoint.settings.queue_pairs;
         let connected = connect_qp(&*endpoint.verbs, pair.qp, options, &pair.local, remote)
             .map_err(Error::from)
             .and_then(|()| messages::post_all_receives(endpoint, id));
         if connected.is_err() {
-            return endpoint.fail_handshake(id, Status::OperationFailed);
+            return give_up(endpoint, id, Status::OperationFailed);
         }
     }
-    endpoint.push_event(EventKind::Connect {
-        context,
-        result: Ok(id),
-    });
     let answer = Datagram::Established { acceptor }.to_bytes();
     endpoint.send_datagram(from, &answer);
+    open(endpoint, id, StageEvent::Accepted);
 }
 
 /// Notes that the peer uses the connection.
 pub(crate) fn established(endpoint: &mut Endpoint, id: ConnectionId) {
+    let stage = endpoint.stage(id);
+    if stage != Stage::Accepting {
+        return;
+    }
+    open(endpoint, id, StageEvent::Established);
+    if endpoint.settings.has(Defect::HandshakeCompletionLeaked) {
+        endpoint.push_event(EventKind::Send {
+            connection: id,
+            context: 0,
+            status: Status::Success,
+        });
+    }
+}
+
+/// Opens a connection and reports it.
+fn open(endpoint: &mut Endpoint, id: ConnectionId, event: StageEvent) {
     let Some(connection) = endpoint.connections.get_mut(&id) else {
         return;
     };
-    if matches!(connection.stage, Stage::Accepting { .. }) {
-        connection.stage = Stage::Open;
-        let context = connection.context;
-        endpoint.push_event(EventKind::Accept {
-            context,
-            result: Ok(id),
-        });
-        if endpoint.settings.has(Defect::HandshakeCompletionLeaked) {
-            endpoint.push_event(EventKind::Send {
-                connection: id,
-                context: 0,
-                status: Status::Success,
-            });
-        }
+    connection.follow(event);
+    let (mut context, result) = (connection.context, Ok(id));
+    let is_initiator = event == StageEvent::Accepted;
+    if is_initiator {
+        // The acceptor keeps its answer: the request may be repeated.
+        connection.handshake = None;
     }
+    if is_initiator && endpoint.settings.has(Defect::ConnectContextLost) {
+        context = 0;
+    }
+    endpoint.push_event(if is_initiator {
+        EventKind::Connect { context, result }
+    } else {
+        EventKind::Accept { context, result }
+    });
+    let timeout = endpoint.settings.keepalive_timeout;
+    keepalive::arm(endpoint, id, timeout);
 }

@@ -1,49 +1,48 @@
-//! Active messages: send and receive buffers of a connection, and completions.
+//! Active messages: send and receive buffers of a connection.
+
+use std::rc::Rc;
 
 use rdma::{
     Access, MemoryRegion, Operation as WorkOperation, Payload, QpCapabilities, QpInitAttributes,
-    QueuePair, RecvRequest, RegionMemory, SendFlags as WorkFlags, SendRequest, WcStatus,
-    WorkCompletion,
+    RecvRequest, RegionMemory, SendFlags as WorkFlags, SendRequest, Sge, WorkCompletion,
 };
 
-use crate::connection::{ConnectionId, Operation, Pair, Stage};
+use crate::connection::{ConnectionId, Operation, OperationId, Pair};
 use crate::defect::Defect;
 use crate::endpoint::Endpoint;
 use crate::event::{EventKind, Status};
-use crate::wire::Datagram;
+use crate::operations::{Flags, RECEIVE};
+use crate::stage::Stage;
+use crate::wire::{Attribute, Datagram};
 use crate::{Error, handshake};
 
-/// Identifiers of receives have this bit; those of operations have not.
-const RECEIVE: u64 = 1 << 63;
+/// The bytes of a message.
+#[derive(Clone, Debug)]
+pub enum Message<'a> {
+    /// They are copied at once.
+    Copied(&'a [u8]),
+    /// They are lent until the operation has ended (`CCI_FLAG_NO_COPY`).
+    Lent(Rc<Vec<u8>>),
+}
 
-/// Completions that are polled at once.
-const POLLED: usize = 64;
-
-impl Pair {
-    pub(crate) const fn new(
-        qp: QueuePair,
-        local: rdma::Endpoint,
-        buffers: MemoryRegion,
-        free: Vec<u32>,
-    ) -> Self {
-        Self {
-            qp,
-            local,
-            buffers,
-            free,
-            operations: std::collections::VecDeque::new(),
-            next_operation: 0,
+impl Message<'_> {
+    /// Returns the bytes.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Copied(bytes) => bytes,
+            Self::Lent(bytes) => bytes,
         }
     }
 }
 
-/// Makes a queue pair with its buffers; returns the send buffers, too.
-pub(crate) fn make_queue_pair(
-    endpoint: &Endpoint,
-) -> Result<(QueuePair, MemoryRegion, Vec<u32>), Error> {
+/// Makes a queue pair with its buffers.
+pub(crate) fn make_pair(endpoint: &Endpoint, psn: u32) -> Result<Pair, Error> {
     let settings = &endpoint.settings;
     let cap = QpCapabilities {
-        max_send_wr: settings.send_buffers,
+        // Twice as many messages as buffers (lent ones have none), as many transfers as buffers,
+        // and a completion message of each.
+        max_send_wr: 4 * settings.send_buffers,
         max_recv_wr: settings.receive_buffers,
         ..QpCapabilities::default()
     };
@@ -52,16 +51,31 @@ pub(crate) fn make_queue_pair(
         send_cq: endpoint.cq,
         recv_cq: endpoint.cq,
         cap,
-        sq_sig_all: true,
+        sq_sig_all: false,
     })?;
-    let buffers = u64::from(settings.send_buffers + settings.receive_buffers);
-    let memory = RegionMemory::Zeroed(buffers * u64::from(settings.max_send_size));
-    let region = endpoint
-        .verbs
-        .reg_mr(endpoint.pd, memory, Access::LOCAL_WRITE)
-        .map_err(|refused| Error::Adapter(refused.error))?;
-    let free = (0..settings.send_buffers).rev().collect();
-    Ok((qp, region, free))
+    let local = rdma::prepare(&*endpoint.verbs, qp, &settings.queue_pairs, psn)?;
+    Ok(Pair {
+        qp,
+        local,
+        sends: buffers(endpoint, settings.send_buffers)?,
+        receives: buffers(endpoint, settings.receive_buffers)?,
+        free: (0..settings.send_buffers).rev().collect(),
+        borrowed: 0,
+        operations: std::collections::VecDeque::new(),
+        fences_next: false,
+        failure: Status::Disconnected,
+    })
+}
+
+/// Registers buffers of messages.
+fn buffers(endpoint: &Endpoint, count: u32) -> Result<MemoryRegion, Error> {
+    let length = u64::from(count) * u64::from(endpoint.settings.max_send_size);
+    let region = endpoint.verbs.reg_mr(
+        endpoint.pd,
+        RegionMemory::Zeroed(length),
+        Access::LOCAL_WRITE,
+    );
+    region.map_err(|refused| Error::Adapter(refused.error))
 }
 
 /// Posts all receive buffers of a connection.
@@ -85,64 +99,136 @@ pub(crate) fn datagram(endpoint: &mut Endpoint, id: ConnectionId, bytes: Vec<u8>
 }
 
 impl Endpoint {
-    /// Sends an active message. The bytes can be used again at once. The end is an
-    /// [`EventKind::Send`]; on an unreliable connection it says nothing about the peer.
+    /// Sends an active message. The end is an [`EventKind::Send`], unless the flags say otherwise;
+    /// on an unreliable connection it says nothing about the peer. A lent message can be silent
+    /// only on a reliable ordered connection, where the end of a later operation implies its end.
     ///
     /// # Errors
-    /// [`Error::Disconnected`], [`Error::MessageSize`], [`Error::NoBuffers`].
+    /// [`Error::Disconnected`], [`Error::MessageSize`], [`Error::NoBuffers`], and
+    /// [`Error::Invalid`] for flags that contradict each other.
     pub fn send(
         &mut self,
         connection: ConnectionId,
         context: u64,
-        bytes: &[u8],
-    ) -> Result<(), Error> {
+        message: Message<'_>,
+        flags: Flags,
+    ) -> Result<OperationId, Error> {
         let found = self.connections.get(&connection);
-        let found = found
-            .filter(|one| one.is_open())
-            .ok_or(Error::Disconnected)?;
+        let found = found.filter(|one| one.is_open());
+        let found = found.ok_or(Error::Disconnected)?;
+        let report = flags.report()?;
+        if flags.fence {
+            return Err(Error::Invalid("a message has no fence"));
+        }
+        let is_lent = matches!(message, Message::Lent(_));
+        if is_lent && flags.silent && found.attribute != Attribute::ReliableOrdered {
+            return Err(Error::Invalid(
+                "a lent message is silent only on a reliable ordered connection",
+            ));
+        }
+        if message.bytes().len() > self.settings.max_send_size as usize {
+            return Err(Error::MessageSize);
+        }
+        if found.attribute.is_reliable() {
+            return self.post_message(connection, context, message, flags);
+        }
+        let datagram = Datagram::Message {
+            connection: found.remote,
+            bytes: message.bytes().to_vec(),
+        };
+        let peer = found.peer.clone();
+        self.send_datagram(&peer, &datagram.to_bytes());
+        let id = self.new_operation();
+        let report = if self.settings.has(Defect::SilentIgnoredOnUu) && flags.silent {
+            crate::connection::Report::Event
+        } else {
+            report
+        };
+        self.end_operation(connection, (id, context), report, Status::Success);
+        Ok(id)
+    }
+
+    fn post_message(
+        &mut self,
+        connection: ConnectionId,
+        context: u64,
+        message: Message<'_>,
+        flags: Flags,
+    ) -> Result<OperationId, Error> {
+        let id = self.new_operation();
+        let most = 2 * self.settings.send_buffers as usize;
+        let pair = self.open_pair(connection)?.0;
+        if pair.operations.iter().filter(|one| !one.is_rma).count() >= most {
+            return Err(Error::NoBuffers);
+        }
+        let (buffer, lent, sge) = match message {
+            Message::Lent(bytes) if !bytes.is_empty() => {
+                let region = self.lend(bytes)?;
+                (None, Some(region), region.sge(0, short(region.length)))
+            }
+            message => {
+                let (buffer, sge) = self.fill_buffer(connection, message.bytes())?;
+                (Some(buffer), None, sge)
+            }
+        };
+        self.post_send_of(connection, id, sge, WorkFlags::SIGNALED)?;
+        let (pair, deadline) = self.open_pair(connection)?;
+        pair.operations.push_back(Operation {
+            id,
+            context,
+            report: flags.report()?,
+            buffer,
+            lent,
+            is_rma: false,
+            deadline,
+        });
+        Ok(id)
+    }
+
+    /// Registers a message that the program lends.
+    fn lend(&self, bytes: Rc<Vec<u8>>) -> Result<MemoryRegion, Error> {
+        let memory = RegionMemory::ReadOnly(bytes);
+        let region = self.verbs.reg_mr(self.pd, memory, Access::NONE);
+        region.map_err(|refused| Error::Adapter(refused.error))
+    }
+
+    /// Copies a message to a send buffer; returns the buffer and its bytes.
+    pub(crate) fn fill_buffer(
+        &mut self,
+        connection: ConnectionId,
+        bytes: &[u8],
+    ) -> Result<(u32, Sge), Error> {
         if bytes.len() > self.settings.max_send_size as usize {
             return Err(Error::MessageSize);
         }
-        if found.pair.is_some() {
-            return self.post_message(connection, context, bytes);
-        }
-        let message = Datagram::Message {
-            connection: found.remote,
-            bytes: bytes.to_vec(),
+        let size = self.settings.max_send_size;
+        let shares = self.settings.has(Defect::BytesNotCopied);
+        let pair = self.open_pair(connection)?.0;
+        let buffer = pair.free.pop().ok_or(Error::NoBuffers)?;
+        let offset = if shares {
+            0
+        } else {
+            u64::from(buffer) * u64::from(size)
         };
-        let peer = found.peer.clone();
-        self.send_datagram(&peer, &message.to_bytes());
-        self.push_event(EventKind::Send {
-            connection,
-            context,
-            status: Status::Success,
-        });
-        Ok(())
+        let region = pair.sends;
+        self.verbs.write_mr(&region, offset, bytes)?;
+        Ok((buffer, region.sge(offset, short(bytes.len() as u64))))
     }
 
-    fn post_message(&mut self, id: ConnectionId, context: u64, bytes: &[u8]) -> Result<(), Error> {
-        let size = self.settings.max_send_size;
-        let pair = self.connections.get_mut(&id);
-        let pair = pair.and_then(|connection| connection.pair.as_mut());
-        let pair = pair.ok_or(Error::Disconnected)?;
-        let buffer = pair.free.pop().ok_or(Error::NoBuffers)?;
-        let number = pair.next_operation;
-        pair.next_operation += 1;
-        pair.operations
-            .push_back((number, Operation { context, buffer }));
-        let (qp, region) = (pair.qp, pair.buffers);
-        let mut offset = u64::from(buffer) * u64::from(size);
-        if self.settings.has(Defect::BytesNotCopied) {
-            offset = 0;
-        }
-        self.verbs.write_mr(&region, offset, bytes)?;
-        let length = u32::try_from(bytes.len()).map_err(|_| Error::MessageSize)?;
-        let sges = [region.sge(offset, length)];
+    /// Posts a send.
+    pub(crate) fn post_send_of(
+        &mut self,
+        connection: ConnectionId,
+        id: OperationId,
+        sge: Sge,
+        flags: WorkFlags,
+    ) -> Result<(), Error> {
+        let qp = self.open_pair(connection)?.0.qp;
         let request = SendRequest {
-            wr_id: number,
+            wr_id: id.0,
             operation: WorkOperation::Send,
-            payload: Payload::Sges(&sges),
-            flags: WorkFlags::SIGNALED,
+            payload: Payload::Sges(&[sge]),
+            flags,
         };
         let posted = self.verbs.post_send(qp, &[request]);
         posted.map_err(|refused| Error::Adapter(refused.error))
@@ -155,80 +241,33 @@ impl Endpoint {
             return Ok(());
         };
         let size = self.settings.max_send_size;
-        let offset = u64::from(self.settings.send_buffers + buffer) * u64::from(size);
-        let sges = [pair.buffers.sge(offset, size)];
+        let offset = u64::from(buffer) * u64::from(size);
         let request = RecvRequest {
             wr_id: RECEIVE | u64::from(buffer),
-            sges: &sges,
+            sges: &[pair.receives.sge(offset, size)],
         };
         let posted = self.verbs.post_recv(pair.qp, &[request]);
         posted.map_err(|refused| Error::Adapter(refused.error))
     }
 
-    /// Turns completions into events.
-    pub(crate) fn poll_completions(&mut self) {
-        let mut completions = Vec::new();
-        loop {
-            completions.clear();
-            let polled = self.verbs.poll_cq(self.cq, POLLED, &mut completions);
-            if polled.is_err() || completions.is_empty() {
-                return;
-            }
-            for completion in &completions {
-                self.complete(completion);
-            }
-        }
-    }
-
-    fn complete(&mut self, completion: &WorkCompletion) {
-        let Some(&id) = self.by_qp.get(&completion.qp_num) else {
-            return;
-        };
-        if completion.wr_id & RECEIVE != 0 {
-            if completion.status.is_success() {
-                self.received(id, completion);
-            }
-            return;
-        }
-        let status = status_of(completion.status);
-        let Some(connection) = self.connections.get_mut(&id) else {
-            return;
-        };
-        if status != Status::Success {
-            connection.stage = Stage::Broken;
-        }
-        let Some(pair) = &mut connection.pair else {
-            return;
-        };
-        let is_it = |(number, _): &(u64, Operation)| *number == completion.wr_id;
-        let at = pair.operations.iter().position(is_it);
-        let Some((_, operation)) = at.and_then(|at| pair.operations.remove(at)) else {
-            return;
-        };
-        pair.free.push(operation.buffer);
-        self.push_event(EventKind::Send {
-            connection: id,
-            context: operation.context,
-            status,
-        });
-    }
-
-    fn received(&mut self, id: ConnectionId, completion: &WorkCompletion) {
-        let stage = self.connections.get(&id).map(|one| &one.stage);
-        if self.settings.has(Defect::FirstMessageLost)
-            && matches!(stage, Some(Stage::Accepting { .. }))
-        {
+    /// Reports a message that has arrived in a receive buffer.
+    pub(crate) fn received(&mut self, id: ConnectionId, completion: &WorkCompletion) {
+        let stage = self.stage(id);
+        if self.settings.has(Defect::FirstMessageLost) && stage == Stage::Accepting {
             return;
         }
         handshake::established(self, id);
-        let (size, senders) = (self.settings.max_send_size, self.settings.send_buffers);
-        let connection = self.connections.get(&id);
-        let Some(pair) = connection.and_then(|one| one.pair.as_ref()) else {
+        let (size, now) = (self.settings.max_send_size, self.now);
+        let Some(connection) = self.connections.get_mut(&id) else {
             return;
         };
-        let region = pair.buffers;
+        connection.heard(now);
+        let Some(pair) = &connection.pair else {
+            return;
+        };
+        let region = pair.receives;
         let buffer = u32::try_from(completion.wr_id & !RECEIVE).unwrap_or(u32::MAX);
-        let offset = u64::from(senders + buffer) * u64::from(size);
+        let offset = u64::from(buffer) * u64::from(size);
         let mut message = vec![0; completion.byte_len as usize];
         // The region is ours and registered.
         if self.verbs.read_mr(&region, offset, &mut message).is_ok() {
@@ -237,13 +276,7 @@ impl Endpoint {
     }
 }
 
-/// Returns the status of an operation whose work request ended so.
-const fn status_of(status: WcStatus) -> Status {
-    match status {
-        WcStatus::Success => Status::Success,
-        WcStatus::RetryExcErr => Status::TimedOut,
-        WcStatus::RnrRetryExcErr => Status::ReceiverNotReady,
-        WcStatus::WrFlushErr => Status::Disconnected,
-        _ => Status::OperationFailed,
-    }
+/// Returns a length that a scatter/gather entry has.
+pub(crate) fn short(length: u64) -> u32 {
+    u32::try_from(length).unwrap_or(u32::MAX)
 }

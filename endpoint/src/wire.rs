@@ -68,6 +68,10 @@ pub(crate) enum Datagram {
     Established { acceptor: u32 },
     /// A message of an unreliable connection, by the number at the receiver.
     Message { connection: u32, bytes: Vec<u8> },
+    /// Asks for a sign of life of the connection with this number at the receiver.
+    Ping { connection: u32 },
+    /// Answers a `Ping`.
+    Pong { connection: u32 },
 }
 
 const REQUEST: u8 = 1;
@@ -75,6 +79,8 @@ const ACCEPT: u8 = 2;
 const REJECT: u8 = 3;
 const ESTABLISHED: u8 = 4;
 const MESSAGE: u8 = 5;
+const PING: u8 = 6;
+const PONG: u8 = 7;
 
 impl Datagram {
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
@@ -118,6 +124,14 @@ impl Datagram {
                 bytes.extend(connection.to_be_bytes());
                 bytes.extend(message);
             }
+            Self::Ping { connection } => {
+                bytes.push(PING);
+                bytes.extend(connection.to_be_bytes());
+            }
+            Self::Pong { connection } => {
+                bytes.push(PONG);
+                bytes.extend(connection.to_be_bytes());
+            }
         }
         bytes
     }
@@ -153,6 +167,8 @@ impl Datagram {
                 connection: number,
                 bytes: rest.to_vec(),
             }),
+            PING => Some(Self::Ping { connection: number }),
+            PONG => Some(Self::Pong { connection: number }),
             _ => None,
         }
     }
@@ -199,6 +215,8 @@ mod tests {
             },
             Datagram::Reject { initiator: 1 },
             Datagram::Established { acceptor: u32::MAX },
+            Datagram::Ping { connection: 5 },
+            Datagram::Pong { connection: 6 },
             Datagram::Message {
                 connection: 3,
                 bytes: Vec::new(),

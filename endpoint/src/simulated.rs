@@ -1,0 +1,327 @@
+//! Endpoints on simulated adapters, and a network with faults between them, in simulated time.
+//!
+//! Each packet and datagram takes the same latency. Faults are drawn from one stream: loss,
+//! duplication, a delay by which later packets overtake, and outages. *Not modelled*: bandwidth and
+//! contention, which `models::packet` has.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
+
+use rdma::wire::Packet;
+use rdma::{
+    AdapterHost, AdapterPort, ChannelAdapter, DeviceAttributes, Gid, GidType, LinkLayer,
+    LocalAdapter, Mtu, SoftAdapterSettings, Verbs,
+};
+use sim_core::Stream;
+
+use crate::{Endpoint, EndpointSettings, Error, Uri};
+
+/// Latency of the network, in picoseconds: 1 µs. \[choice\]
+const LATENCY: u64 = 1_000_000;
+
+/// Delay of a packet that is overtaken, in picoseconds: 20 µs. \[choice\]
+const REORDERING_DELAY: u64 = 20_000_000;
+
+/// Duration of an outage, in picoseconds: 3 ms, shorter than the timeout of queue pairs. \[choice\]
+const OUTAGE: u64 = 3_000_000_000;
+
+/// Faults of a network: probabilities of each packet and datagram.
+#[derive(Clone, Copy, PartialEq, Default, Debug)]
+pub struct Faults {
+    /// It is lost.
+    pub loss: f64,
+    /// It arrives twice.
+    pub duplicate: f64,
+    /// It is delayed by 20 µs, so that later ones overtake it.
+    pub reorder: f64,
+    /// It begins an outage of 3 ms, in which all packets are lost.
+    pub flap: f64,
+    /// Seed of the draws.
+    pub seed: u64,
+}
+
+/// Progress of endpoints: handshakes, repeated datagrams and pings.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Hash, Debug)]
+pub enum Progress {
+    /// Always, as by a thread of the transport.
+    #[default]
+    Thread,
+    /// Only when the program polls for events. Adapters carry messages meanwhile.
+    Polling,
+}
+
+/// Parameters of a network.
+#[derive(Clone, Copy, PartialEq, Default, Debug)]
+pub struct NetworkSettings {
+    /// Faults of the network.
+    pub faults: Faults,
+    /// Progress of endpoints.
+    pub progress: Progress,
+    /// Parameters of the endpoints.
+    pub endpoints: EndpointSettings,
+    /// Parameters of the adapters.
+    pub adapters: SoftAdapterSettings,
+}
+
+/// The clock of all adapters.
+#[derive(Clone, Default)]
+struct Clock(Rc<Cell<u64>>);
+
+impl AdapterHost for Clock {
+    fn now(&self) -> u64 {
+        self.0.get()
+    }
+
+    /// Nothing: adapters are asked for packets after every call.
+    fn ring_doorbell(&self) {}
+}
+
+/// A packet or a datagram on its way.
+#[derive(Clone)]
+enum Flight {
+    Packet(Vec<u8>),
+    Datagram { from: u32, bytes: Vec<u8> },
+}
+
+/// An adapter and its endpoint.
+struct Node {
+    adapter: Rc<RefCell<ChannelAdapter>>,
+    endpoint: Option<Endpoint>,
+    /// Datagrams that wait for the program to poll.
+    waiting: VecDeque<(u32, Vec<u8>)>,
+}
+
+/// Endpoints with the addresses `sim://0`, `sim://1` and so on, and their network.
+pub struct Network {
+    clock: Clock,
+    nodes: Vec<Node>,
+    /// By arrival and serial number: the receiver and what arrives.
+    flights: BTreeMap<(u64, u64), (u32, Flight)>,
+    serial: u64,
+    settings: NetworkSettings,
+    /// The end of the outage.
+    down_until: u64,
+    stream: Stream,
+}
+
+impl std::fmt::Debug for Network {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Network")
+            .field("now", &self.now())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Returns the address of an endpoint.
+#[must_use]
+pub fn uri(number: u32) -> Uri {
+    format!("sim://{number}")
+}
+
+impl Network {
+    /// Returns a network with `count` endpoints.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for more than 65 534 endpoints.
+    pub fn new(count: u32, settings: NetworkSettings) -> Result<Self, Error> {
+        let clock = Clock::default();
+        let nodes: Result<Vec<Node>, Error> = (0..count)
+            .map(|number| node(number, &clock, &settings))
+            .collect();
+        Ok(Self {
+            clock,
+            nodes: nodes?,
+            flights: BTreeMap::new(),
+            serial: 0,
+            stream: Stream::new(settings.faults.seed, "network"),
+            settings,
+            down_until: 0,
+        })
+    }
+
+    /// Returns the simulated time, in picoseconds.
+    #[must_use]
+    pub fn now(&self) -> u64 {
+        self.clock.0.get()
+    }
+
+    /// Returns an endpoint; it makes progress first.
+    ///
+    /// # Panics
+    /// If there is none of this number, or it was destroyed.
+    pub fn endpoint(&mut self, number: u32) -> &mut Endpoint {
+        let now = self.now();
+        let node = &mut self.nodes[number as usize];
+        if self.settings.progress == Progress::Polling {
+            node.progress(now);
+        }
+        node.endpoint.as_mut().expect("the endpoint was destroyed")
+    }
+
+    /// Destroys an endpoint; packets to it are dropped from now on.
+    ///
+    /// # Errors
+    /// Errors of the adapter.
+    pub fn destroy(&mut self, number: u32) -> Result<(), Error> {
+        let endpoint = self.nodes[number as usize].endpoint.take();
+        endpoint.map_or(Ok(()), Endpoint::destroy)
+    }
+
+    /// Sends what leaves now, moves to the next event, or to `alarm` if that is earlier, and
+    /// handles it. Returns false if there is none.
+    pub fn advance(&mut self, alarm: Option<u64>) -> bool {
+        self.transmit();
+        let is_polling = self.settings.progress == Progress::Polling;
+        let arrival = self.flights.keys().next().map(|(at, _)| *at);
+        let timeouts = self.nodes.iter_mut().filter_map(|node| {
+            let adapter = node.adapter.borrow_mut().next_timeout();
+            let endpoint = node.endpoint.as_ref().filter(|_| !is_polling);
+            let endpoint = endpoint.and_then(Endpoint::next_timeout);
+            adapter.into_iter().chain(endpoint).min()
+        });
+        let Some(next) = timeouts.chain(arrival).chain(alarm).min() else {
+            return is_polling && self.advance_endpoints();
+        };
+        let now = next.max(self.now());
+        self.clock.0.set(now);
+        for node in &mut self.nodes {
+            node.adapter.borrow_mut().handle_timeout(now);
+            if !is_polling && let Some(endpoint) = &mut node.endpoint {
+                endpoint.handle_timeout(now);
+            }
+        }
+        while let Some((&key, _)) = self.flights.first_key_value()
+            && key.0 <= now
+            && let Some((to, flight)) = self.flights.remove(&key)
+        {
+            self.arrive(to, flight);
+        }
+        true
+    }
+
+    /// Moves to the next timeout of an endpoint that is handled when its program polls. Returns
+    /// false if there is none.
+    fn advance_endpoints(&mut self) -> bool {
+        let now = self.now();
+        let endpoints = self.nodes.iter().filter_map(|node| node.endpoint.as_ref());
+        let timeouts = endpoints.filter_map(Endpoint::next_timeout);
+        // One that is due belongs to a program that does not poll.
+        let next = timeouts.filter(|at| *at > now).min();
+        self.clock.0.set(next.unwrap_or(now));
+        next.is_some()
+    }
+
+    fn arrive(&mut self, to: u32, flight: Flight) {
+        let now = self.now();
+        let Some(node) = self.nodes.get_mut(to as usize) else {
+            return;
+        };
+        match flight {
+            Flight::Packet(bytes) => {
+                if let Ok(packet) = Packet::parse(&bytes) {
+                    node.adapter.borrow_mut().handle_packet(now, &packet);
+                }
+            }
+            Flight::Datagram { from, bytes } => {
+                node.waiting.push_back((from, bytes));
+                if self.settings.progress == Progress::Thread {
+                    node.take_datagrams(now);
+                }
+            }
+        }
+    }
+
+    /// Takes all packets and datagrams that leave now.
+    fn transmit(&mut self) {
+        let now = self.now();
+        let mut leaving = Vec::new();
+        for (from, node) in (0..).zip(&mut self.nodes) {
+            let mut adapter = node.adapter.borrow_mut();
+            let mut payload = Vec::new();
+            while let Some(sent) = adapter.next_packet(now, &mut payload) {
+                let mut bytes = Vec::new();
+                Packet::new(sent.bth, sent.extension, &payload).emit(&mut bytes);
+                payload.clear();
+                let to = u32::from(sent.address.dlid).wrapping_sub(1);
+                leaving.push((to, Flight::Packet(bytes)));
+            }
+            let mut endpoint = node.endpoint.as_mut();
+            while let Some((to, bytes)) = endpoint.as_deref_mut().and_then(Endpoint::next_datagram)
+            {
+                let number = to.strip_prefix("sim://").and_then(|to| to.parse().ok());
+                if let Some(to) = number {
+                    leaving.push((to, Flight::Datagram { from, bytes }));
+                }
+            }
+        }
+        for (to, flight) in leaving {
+            self.put_on_wire(to, flight);
+        }
+    }
+
+    fn put_on_wire(&mut self, to: u32, flight: Flight) {
+        let (now, faults) = (self.now(), self.settings.faults);
+        if faults.loss + faults.duplicate + faults.reorder + faults.flap == 0.0 {
+            return self.fly(now + LATENCY, to, flight);
+        }
+        let draws: [f64; 4] = std::array::from_fn(|_| self.stream.uniform());
+        if draws[3] < faults.flap {
+            self.down_until = now + OUTAGE;
+        }
+        if draws[0] < faults.loss || now < self.down_until {
+            return;
+        }
+        let mut at = now + LATENCY;
+        if draws[1] < faults.reorder {
+            at += REORDERING_DELAY;
+        }
+        if draws[2] < faults.duplicate {
+            self.fly(at + LATENCY, to, flight.clone());
+        }
+        self.fly(at, to, flight);
+    }
+
+    fn fly(&mut self, at: u64, to: u32, flight: Flight) {
+        self.serial += 1;
+        self.flights.insert((at, self.serial), (to, flight));
+    }
+}
+
+fn node(number: u32, clock: &Clock, settings: &NetworkSettings) -> Result<Node, Error> {
+    let attributes = DeviceAttributes::of_model(&format!("adapter{number}"), number.into());
+    let lid = u16::try_from(number + 1).ok().filter(|lid| *lid < u16::MAX);
+    let port = AdapterPort {
+        link_layer: LinkLayer::InfiniBand,
+        mtu: Mtu::Mtu1024,
+        lid: lid.ok_or(Error::Invalid("a network has at most 65534 endpoints"))?,
+        gid: (Gid::default(), GidType::Ib),
+    };
+    let adapter = ChannelAdapter::new(attributes, port, settings.adapters);
+    let adapter = Rc::new(RefCell::new(adapter));
+    let verbs: Rc<dyn Verbs> = Rc::new(LocalAdapter::new(Rc::clone(&adapter), clock.clone()));
+    Ok(Node {
+        adapter,
+        endpoint: Some(Endpoint::new(uri(number), verbs, settings.endpoints)?),
+        waiting: VecDeque::new(),
+    })
+}
+
+impl Node {
+    /// Hands the endpoint the datagrams that wait.
+    fn take_datagrams(&mut self, now: u64) {
+        while let Some((from, bytes)) = self.waiting.pop_front() {
+            if let Some(endpoint) = &mut self.endpoint {
+                endpoint.handle_datagram(now, &uri(from), &bytes);
+            }
+        }
+    }
+
+    /// Does what a program that polls lets its endpoint do.
+    fn progress(&mut self, now: u64) {
+        self.take_datagrams(now);
+        if let Some(endpoint) = &mut self.endpoint {
+            endpoint.handle_timeout(now);
+        }
+    }
+}

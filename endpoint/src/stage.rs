@@ -1,0 +1,154 @@
+//! Stages of a connection, and the table of their changes: every change of a stage is a row of
+//! [`TRANSITIONS`], which `simrun graph endpoint` prints.
+
+/// Stage of a connection at one endpoint.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Stage {
+    /// There is no connection, or no more.
+    Closed,
+    /// The request was sent; the answer is awaited.
+    Connecting,
+    /// A request was reported; the program has not decided.
+    Requested,
+    /// Accepted; the acknowledgement is awaited.
+    Accepting,
+    /// In use.
+    Open,
+    /// An operation has failed: no other can begin.
+    Broken,
+}
+
+/// Cause of a change.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum StageEvent {
+    /// The program calls `connect`.
+    Connect,
+    /// A request arrives.
+    Request,
+    /// The program calls `accept`.
+    Accept,
+    /// The program calls `reject`.
+    Reject,
+    /// The answer that accepts arrives.
+    Accepted,
+    /// The answer that rejects arrives.
+    Rejected,
+    /// The acknowledgement arrives, or a message, which says the same.
+    Established,
+    /// No answer in time, or the adapter refuses to connect.
+    GivenUp,
+    /// An operation fails.
+    OperationFailed,
+    /// The program calls `disconnect`.
+    Disconnect,
+    /// The program destroys the endpoint.
+    Destroy,
+}
+
+/// A change of a stage.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct StageTransition {
+    /// The stage before.
+    pub from: Stage,
+    /// The cause.
+    pub event: StageEvent,
+    /// The stage afterwards.
+    pub to: Stage,
+    /// Datagrams and events that it produces.
+    pub output: &'static str,
+}
+
+const fn row(from: Stage, event: StageEvent, to: Stage, output: &'static str) -> StageTransition {
+    StageTransition {
+        from,
+        event,
+        to,
+        output,
+    }
+}
+
+/// All changes. A pair of stage and event that is not there changes nothing.
+pub const TRANSITIONS: [StageTransition; 17] = {
+    use Stage::{Accepting, Broken, Closed, Connecting, Open, Requested};
+    use StageEvent as Event;
+    [
+        row(Closed, Event::Connect, Connecting, "REQUEST"),
+        row(Closed, Event::Request, Requested, "event CONNECT_REQUEST"),
+        row(
+            Connecting,
+            Event::Accepted,
+            Open,
+            "ESTABLISHED, event CONNECT",
+        ),
+        row(
+            Connecting,
+            Event::Rejected,
+            Closed,
+            "event CONNECT: refused",
+        ),
+        row(
+            Connecting,
+            Event::GivenUp,
+            Closed,
+            "event CONNECT: timed out",
+        ),
+        row(Connecting, Event::Destroy, Closed, ""),
+        row(Requested, Event::Accept, Accepting, "ACCEPT"),
+        row(Requested, Event::Reject, Closed, "REJECT"),
+        row(Requested, Event::Destroy, Closed, ""),
+        row(Accepting, Event::Established, Open, "event ACCEPT"),
+        row(Accepting, Event::GivenUp, Closed, "event ACCEPT: timed out"),
+        row(Accepting, Event::Destroy, Closed, ""),
+        row(Open, Event::OperationFailed, Broken, "event SEND: failed"),
+        row(Open, Event::Disconnect, Closed, ""),
+        row(Broken, Event::Disconnect, Closed, ""),
+        row(Broken, Event::Destroy, Closed, ""),
+        row(Open, Event::Destroy, Closed, ""),
+    ]
+};
+
+impl Stage {
+    /// All stages.
+    pub const ALL: [Self; 6] = [
+        Self::Closed,
+        Self::Connecting,
+        Self::Requested,
+        Self::Accepting,
+        Self::Open,
+        Self::Broken,
+    ];
+
+    /// Returns true if the handshake repeats datagrams.
+    pub(crate) const fn is_half_open(self) -> bool {
+        matches!(self, Self::Connecting | Self::Accepting)
+    }
+
+    /// Returns the stage after an event; `None` if the event is ignored in this stage.
+    #[must_use]
+    pub fn after(self, event: StageEvent) -> Option<Self> {
+        let found = TRANSITIONS
+            .iter()
+            .find(|one| one.from == self && one.event == event);
+        found.map(|one| one.to)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_stage_is_reached_and_left() {
+        for stage in Stage::ALL {
+            assert!(TRANSITIONS.iter().any(|one| one.to == stage), "{stage:?}");
+            assert!(TRANSITIONS.iter().any(|one| one.from == stage), "{stage:?}");
+        }
+        let mut pairs: Vec<_> = TRANSITIONS
+            .iter()
+            .map(|one| (one.from, one.event))
+            .collect();
+        pairs.sort_unstable();
+        pairs.dedup();
+        assert_eq!(pairs.len(), TRANSITIONS.len(), "a pair has two rows");
+    }
+}

@@ -1,36 +1,59 @@
 //! A campaign: generates interactions, runs them, checks the properties and shrinks what fails.
+//!
+//! Interactions are run in batches by several threads. Weights that have led to pairs of command
+//! and stage that no earlier interaction had are drawn again, in later batches, so results do not
+//! depend on the number of threads. The n-th interaction follows from the seed, its number and the
+//! weights found before its batch.
 
-use endpoint::EndpointSettings;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use serde::{Deserialize, Serialize};
 use sim_core::Stream;
 
-use crate::driver::run;
+use crate::coverage::Coverage;
+use crate::driver::{Outcome, RunSettings, run};
 use crate::generate::{GeneratorSettings, generate};
 use crate::interaction::Interaction;
 use crate::properties::PROPERTIES;
 use crate::shrink::shrink;
+use crate::swarm::Swarm;
+
+/// Interactions in a batch. \[choice\]
+const BATCH: u64 = 256;
+
+/// Weights that are kept. \[choice\]
+const CORPUS: usize = 64;
+
+/// Interactions after which a campaign that grows takes the next size. \[choice\]
+const LEVEL: u64 = 2048;
 
 /// Parameters of a campaign.
 #[derive(Clone, PartialEq, Debug)]
 pub struct CampaignSettings {
     /// Parameters of the interactions.
     pub generator: GeneratorSettings,
-    /// Parameters of the endpoints.
-    pub endpoints: EndpointSettings,
+    /// Parameters of the runs.
+    pub run: RunSettings,
     /// Seed of all interactions and faults.
     pub seed: u64,
-    /// Interactions to run.
-    pub tries: u32,
+    /// Interactions to run; `None` for no limit.
+    pub tries: Option<u64>,
     /// Failures after which the campaign stops.
     pub errors: u32,
     /// Runs that shrinking a failure may take.
     pub shrink_budget: u32,
+    /// Number of threads, at least 1.
+    pub jobs: usize,
+    /// Interactions become larger and larger.
+    pub grows: bool,
 }
 
 /// A failure.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Failure {
-    /// The number of the try, from 0.
-    pub attempt: u32,
+    /// The number of the interaction, from 0.
+    pub attempt: u64,
     /// Name of the violated property.
     pub property: &'static str,
     /// Description for people, of the shrunk interaction.
@@ -39,19 +62,53 @@ pub struct Failure {
     pub original: Interaction,
     /// The smallest one that fails in the same class.
     pub shrunk: Interaction,
+    /// Observations of the shrunk one.
+    pub outcome: Outcome,
     /// Runs that shrinking took.
     pub runs: u32,
+}
+
+/// Position of a campaign between two batches, from which it can continue.
+#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
+pub struct Position {
+    /// Interactions that were run.
+    pub tries: u64,
+    /// Steps in them.
+    pub steps: u64,
+    /// Pairs of command and stage that have occurred, as [`Coverage::words`].
+    pub coverage: Vec<u64>,
+    /// Weights that have led to new pairs.
+    pub corpus: Vec<Swarm>,
 }
 
 /// Result of a campaign.
 #[derive(Clone, PartialEq, Default, Debug)]
 pub struct CampaignReport {
-    /// Interactions that were run.
-    pub tries: u32,
-    /// Steps in them.
-    pub steps: u64,
-    /// Failures, in the order in which they were found.
+    /// The end of the campaign.
+    pub position: Position,
+    /// Failures, in the order of their interactions.
     pub failures: Vec<Failure>,
+}
+
+impl Position {
+    /// Returns the pairs of command and stage that have occurred.
+    #[must_use]
+    pub fn pairs(&self) -> Coverage {
+        Coverage::from_words(&self.coverage).unwrap_or_default()
+    }
+
+    fn merge(&mut self, tried: &Tried) {
+        let mut coverage = self.pairs();
+        if coverage.merge(&tried.coverage) > 0 {
+            if self.corpus.len() == CORPUS {
+                self.corpus.remove(0);
+            }
+            self.corpus.push(tried.swarm);
+        }
+        self.coverage = coverage.words();
+        self.steps += tried.steps;
+        self.tries += 1;
+    }
 }
 
 /// Returns the name of the first property that a run of the interaction violates, and how.
@@ -60,47 +117,166 @@ pub struct CampaignReport {
 /// If the workers cannot be made.
 pub fn check(
     interaction: &Interaction,
-    settings: EndpointSettings,
+    settings: &RunSettings,
 ) -> Result<Option<(&'static str, String)>, String> {
     let outcome = run(interaction, settings)?;
-    Ok(PROPERTIES.iter().find_map(|property| {
-        let violation = (property.check)(interaction, &outcome)?;
-        Some((property.name, violation))
-    }))
+    Ok(violation(interaction, &outcome))
 }
 
-/// Runs a campaign.
+/// Returns the name of the first property that an outcome violates, and how.
+#[must_use]
+pub fn violation(interaction: &Interaction, outcome: &Outcome) -> Option<(&'static str, String)> {
+    PROPERTIES.iter().find_map(|property| {
+        let violation = (property.check)(interaction, outcome)?;
+        Some((property.name, violation))
+    })
+}
+
+/// Returns the class of a failure: the property and, for calls, the text without its numbers.
+fn class((property, description): &(&'static str, String)) -> (&'static str, String) {
+    let is_of_call = *property == "calls-succeed";
+    let text = description.chars().filter(|letter| letter.is_alphabetic());
+    (property, text.filter(|_| is_of_call).collect())
+}
+
+/// Returns the smallest interaction found that fails in the same class, and the number of runs.
 ///
 /// # Errors
 /// If the workers cannot be made.
-pub fn campaign(settings: &CampaignSettings) -> Result<CampaignReport, String> {
-    let mut report = CampaignReport::default();
-    let mut stream = Stream::new(settings.seed, "interactions");
-    for attempt in 0..settings.tries {
-        let interaction = generate(&settings.generator, &mut stream);
-        report.tries += 1;
-        report.steps += interaction.steps.len() as u64;
-        let found = check(&interaction, settings.endpoints)?;
-        let Some((property, _)) = found else {
-            continue;
+pub fn shrink_failure(
+    interaction: &Interaction,
+    settings: &RunSettings,
+    budget: u32,
+) -> Result<(Interaction, u32), String> {
+    let Some(found) = check(interaction, settings)? else {
+        return Ok((interaction.clone(), 1));
+    };
+    let expected = class(&found);
+    let same = |candidate: &Interaction| {
+        let found = check(candidate, settings);
+        found.is_ok_and(|found| found.is_some_and(|found| class(&found) == expected))
+    };
+    Ok(shrink(interaction, budget, same))
+}
+
+/// An interaction that was run.
+struct Tried {
+    steps: u64,
+    coverage: Coverage,
+    swarm: Swarm,
+    /// The interaction, if it violates a property.
+    failed: Option<Interaction>,
+}
+
+impl CampaignSettings {
+    /// Returns the interaction with a number, and its weights.
+    fn interaction(&self, number: u64, corpus: &[Swarm]) -> (Interaction, Swarm) {
+        let mut stream = Stream::new(self.seed, &format!("interaction {number}"));
+        let reuses = !corpus.is_empty() && stream.below(2) == 0;
+        let swarm = if reuses {
+            let drawn = stream.below(corpus.len() as u64);
+            corpus[usize::try_from(drawn).unwrap_or(0)]
+        } else {
+            Swarm::draw(&mut stream)
         };
-        let same = |candidate: &Interaction| {
-            check(candidate, settings.endpoints)
-                .is_ok_and(|found| found.is_some_and(|(name, _)| name == property))
+        let interaction = if self.grows {
+            let grown = self.generator.grown(number / LEVEL);
+            generate(&grown, &swarm, &mut stream)
+        } else {
+            generate(&self.generator, &swarm, &mut stream)
         };
-        let (shrunk, runs) = shrink(&interaction, settings.shrink_budget, same);
-        let described = check(&shrunk, settings.endpoints)?;
-        report.failures.push(Failure {
+        (interaction, swarm)
+    }
+
+    fn attempt(&self, number: u64, corpus: &[Swarm]) -> Result<Tried, String> {
+        let (interaction, swarm) = self.interaction(number, corpus);
+        let outcome = run(&interaction, &self.run)?;
+        let violated = violation(&interaction, &outcome);
+        Ok(Tried {
+            steps: interaction.steps.len() as u64,
+            coverage: outcome.coverage,
+            swarm,
+            failed: violated.map(|_| interaction),
+        })
+    }
+
+    /// Runs the interactions from `first` to before `end`; returns them in their order.
+    fn batch(&self, first: u64, end: u64, corpus: &[Swarm]) -> Result<Vec<Tried>, String> {
+        let next = AtomicU64::new(first);
+        let work = || {
+            let mut tried = Vec::new();
+            loop {
+                let number = next.fetch_add(1, Ordering::Relaxed);
+                if number >= end {
+                    return tried;
+                }
+                tried.push((number, self.attempt(number, corpus)));
+            }
+        };
+        let mut all = std::thread::scope(|scope| {
+            let others: Vec<_> = (1..self.jobs).map(|_| scope.spawn(work)).collect();
+            let mut all = work();
+            for other in others {
+                match other.join() {
+                    Ok(more) => all.extend(more),
+                    Err(panic) => std::panic::resume_unwind(panic),
+                }
+            }
+            all
+        });
+        all.sort_unstable_by_key(|(number, _)| *number);
+        all.into_iter().map(|(_, tried)| tried).collect()
+    }
+
+    fn shrunk(&self, attempt: u64, original: Interaction) -> Result<Failure, String> {
+        let (shrunk, runs) = shrink_failure(&original, &self.run, self.shrink_budget)?;
+        let outcome = run(&shrunk, &self.run)?;
+        let (property, description) = violation(&shrunk, &outcome).unwrap_or_default();
+        Ok(Failure {
             attempt,
             property,
-            description: described.map(|(_, how)| how).unwrap_or_default(),
-            original: interaction,
+            description,
+            original,
             shrunk,
+            outcome,
             runs,
-        });
-        if report.failures.len() >= settings.errors as usize {
-            break;
+        })
+    }
+}
+
+/// Runs a campaign from a position on. After each batch `observe` sees the position and the new
+/// failures, and can stop it.
+///
+/// # Errors
+/// If the workers cannot be made.
+pub fn campaign(
+    settings: &CampaignSettings,
+    position: Position,
+    mut observe: impl FnMut(&Position, &[Failure]) -> ControlFlow<()>,
+) -> Result<CampaignReport, String> {
+    let mut report = CampaignReport {
+        position,
+        failures: Vec::new(),
+    };
+    loop {
+        let first = report.position.tries;
+        let end = (first / BATCH + 1) * BATCH;
+        let end = settings.tries.map_or(end, |tries| end.min(tries));
+        let begun = report.failures.len();
+        for tried in settings.batch(first, end, &report.position.corpus)? {
+            let attempt = report.position.tries;
+            report.position.merge(&tried);
+            if let Some(interaction) = tried.failed {
+                report.failures.push(settings.shrunk(attempt, interaction)?);
+            }
+            if report.failures.len() >= settings.errors as usize {
+                let _ = observe(&report.position, &report.failures[begun..]);
+                return Ok(report);
+            }
+        }
+        let goes_on = observe(&report.position, &report.failures[begun..]);
+        if goes_on.is_break() || settings.tries.is_some_and(|tries| end >= tries) {
+            return Ok(report);
         }
     }
-    Ok(report)
 }

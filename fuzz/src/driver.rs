@@ -1,69 +1,211 @@
 //! The driver: runs an interaction in lock step, in simulated time.
 //!
 //! All workers of a step get their commands; those that wait poll until what they wait for has
-//! happened. Workers without a command do not poll, but adapters work. A step in which nothing can
-//! happen any more is blocked at once; one that takes longer than its budget is blocked, too.
+//! happened. With [`Mode::Lockstep`] workers without a command do not poll, but adapters work. A
+//! step in which nothing can happen any more is blocked at once; one that takes longer than its
+//! budget is blocked, too.
 
-use endpoint::EndpointSettings;
+use std::rc::Rc;
 
-use crate::interaction::{Command, Interaction};
-use crate::worker::{Response, Worker};
-use crate::world::World;
+use endpoint::simulated::{Faults, Network, NetworkSettings, Progress, uri};
 
-/// Simulated time that a step may take, in picoseconds: 60 s, more than all retries. \[choice\]
-const STEP_BUDGET: u64 = 60_000_000_000_000;
+use crate::command::Command;
+use crate::coverage::Coverage;
+use crate::interaction::{Interaction, Step};
+use crate::response::Response;
+use crate::worker::Worker;
+
+/// Simulated time that a step may take besides the times that its interaction names, in
+/// picoseconds: 1 s, more than all retries. \[choice\]
+const STEP_BUDGET: u64 = 1_000_000_000_000;
+
+/// Picoseconds in a microsecond.
+pub(crate) const MICROSECOND: u64 = 1_000_000;
+
+/// Polling of workers.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Hash, Debug)]
+pub enum Mode {
+    /// Workers poll during their commands.
+    #[default]
+    Lockstep,
+    /// All workers poll all the time: fewer orders of events are determined.
+    Polling,
+}
+
+/// Parameters of a run.
+#[derive(Clone, Copy, PartialEq, Default, Debug)]
+pub struct RunSettings {
+    /// Parameters of the network; its faults are those of the interaction.
+    pub network: NetworkSettings,
+    /// Polling of workers.
+    pub mode: Mode,
+}
+
+/// A step that did not end.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Blocked {
+    /// The step.
+    pub step: usize,
+    /// Workers whose commands have not ended.
+    pub workers: Vec<u32>,
+    /// The step ends if all workers poll.
+    pub ends_if_all_poll: bool,
+}
 
 /// Result of a run.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Default, Debug)]
 pub struct Outcome {
     /// Observations of each worker.
     pub responses: Vec<Vec<Response>>,
-    /// The step that was blocked and its workers.
-    pub blocked: Option<(usize, Vec<u32>)>,
-    /// The simulated end, in picoseconds.
+    /// The step that was blocked.
+    pub blocked: Option<Blocked>,
+    /// The end in picoseconds.
     pub end: u64,
+    /// Pairs of command and stage.
+    pub coverage: Coverage,
 }
 
-/// Runs an interaction on endpoints with these settings.
+/// Runs an interaction on simulated endpoints.
 ///
 /// # Errors
 /// If the workers cannot be made.
-pub fn run(interaction: &Interaction, settings: EndpointSettings) -> Result<Outcome, String> {
-    let count = interaction.workers();
-    let mut world = World::new(count, interaction.faults, settings)?;
-    let mut workers: Vec<Worker> = (0..count).map(|_| Worker::default()).collect();
+pub fn run(interaction: &Interaction, settings: &RunSettings) -> Result<Outcome, String> {
+    let mut run = Run::new(interaction, settings)?;
     let mut blocked = None;
     for (number, step) in interaction.steps.iter().enumerate() {
-        let mut active: Vec<(u32, &Command)> = step
-            .commands
-            .iter()
-            .map(|one| (one.worker, &one.command))
-            .collect();
-        for (worker, command) in &active {
-            workers[*worker as usize].begin(command, world.endpoint(*worker));
-        }
-        let limit = world.now() + STEP_BUDGET;
-        loop {
-            active.retain(|(worker, command)| {
-                let state = &mut workers[*worker as usize];
-                state.poll(world.endpoint(*worker));
-                !state.has_ended(command)
+        if let Some(workers) = run.step(step) {
+            let polls = settings.network.progress == Progress::Polling;
+            let ends_if_all_poll = polls && run.ends_if_all_poll(step, &workers);
+            blocked = Some(Blocked {
+                step: number,
+                workers,
+                ends_if_all_poll,
             });
-            if active.is_empty() {
-                break;
-            }
-            if world.now() > limit || !world.advance() {
-                blocked = Some((number, active.iter().map(|(worker, _)| *worker).collect()));
-                break;
-            }
-        }
-        if blocked.is_some() {
             break;
         }
     }
-    Ok(Outcome {
-        responses: workers.into_iter().map(|worker| worker.responses).collect(),
-        blocked,
-        end: world.now(),
-    })
+    Ok(run.finish(blocked))
+}
+
+/// Returns the longest time that a command names, in microseconds.
+fn longest_time(interaction: &Interaction) -> u64 {
+    let times = interaction.commands().filter_map(|one| match one.command {
+        Command::ConnectTo { timeout, .. } => timeout,
+        Command::SetKeepalive { timeout, .. } => Some(timeout),
+        Command::Pause { time, .. } => Some(time),
+        _ => None,
+    });
+    times.max().unwrap_or(0)
+}
+
+/// A run.
+struct Run {
+    network: Network,
+    workers: Vec<Worker>,
+    mode: Mode,
+    /// Time that a step may take, in picoseconds.
+    budget: u64,
+    coverage: Coverage,
+}
+
+impl Run {
+    fn new(interaction: &Interaction, settings: &RunSettings) -> Result<Self, String> {
+        let count = interaction.workers();
+        let faults = interaction.faults;
+        let network = NetworkSettings {
+            faults: Faults {
+                loss: faults.loss,
+                duplicate: faults.duplicate,
+                reorder: faults.reorder,
+                flap: faults.flap,
+                seed: faults.seed,
+            },
+            ..settings.network
+        };
+        let uris: Rc<Vec<String>> = Rc::new((0..count).map(uri).collect());
+        let workers = (0..count).map(|_| Worker::new(Rc::clone(&uris)));
+        Ok(Self {
+            network: Network::new(count, network).map_err(|error| error.to_string())?,
+            workers: workers.collect(),
+            mode: settings.mode,
+            budget: STEP_BUDGET + longest_time(interaction) * MICROSECOND,
+            coverage: Coverage::default(),
+        })
+    }
+
+    /// Runs a step; returns the workers that are blocked, if some are.
+    fn step(&mut self, step: &Step) -> Option<Vec<u32>> {
+        let now = self.network.now();
+        for one in &step.commands {
+            let worker = &mut self.workers[one.worker as usize];
+            let endpoint = self.network.endpoint(one.worker);
+            let stage = worker.stage(one.command.connection(), endpoint);
+            self.coverage.insert(&one.command, stage);
+            worker.begin(&one.command, endpoint, now);
+        }
+        let commands = step.commands.iter();
+        let active = commands.map(|one| (one.worker, &one.command)).collect();
+        let blocked = self.wait(active, self.mode);
+        (!blocked.is_empty()).then_some(blocked)
+    }
+
+    /// Waits for the ends of commands; returns the workers that are blocked.
+    fn wait(&mut self, mut active: Vec<(u32, &Command)>, mode: Mode) -> Vec<u32> {
+        let limit = self.network.now() + self.budget;
+        loop {
+            let now = self.network.now();
+            if mode == Mode::Polling {
+                for (number, worker) in (0..).zip(&mut self.workers) {
+                    worker.poll(self.network.endpoint(number));
+                }
+            }
+            active.retain(|(number, command)| {
+                let worker = &mut self.workers[*number as usize];
+                let endpoint = self.network.endpoint(*number);
+                worker.poll(endpoint);
+                !worker.has_ended(command, endpoint, now)
+            });
+            let alarms = active.iter().filter_map(|(number, _)| self.alarm(*number));
+            let alarm = alarms.min();
+            if active.is_empty() || now > limit || !self.network.advance(alarm) {
+                return active.into_iter().map(|(worker, _)| worker).collect();
+            }
+        }
+    }
+
+    fn alarm(&self, worker: u32) -> Option<u64> {
+        self.workers[worker as usize].alarm()
+    }
+
+    /// Returns true if a step that is blocked ends when all workers poll.
+    fn ends_if_all_poll(&mut self, step: &Step, blocked: &[u32]) -> bool {
+        let commands = step.commands.iter();
+        let active = commands.filter(|one| blocked.contains(&one.worker));
+        let active = active.map(|one| (one.worker, &one.command)).collect();
+        self.wait(active, Mode::Polling).is_empty()
+    }
+
+    /// Destroys the endpoints and returns the result.
+    fn finish(mut self, blocked: Option<Blocked>) -> Outcome {
+        let end = self.network.now();
+        if blocked.is_none() {
+            for (number, worker) in (0..).zip(&mut self.workers) {
+                worker.check_events(self.network.endpoint(number));
+                if let Err(error) = self.network.destroy(number) {
+                    let what = format!("the endpoint cannot be destroyed: {error}");
+                    worker.respond(Response::Failed(what));
+                }
+            }
+        }
+        Outcome {
+            responses: self
+                .workers
+                .into_iter()
+                .map(Worker::into_responses)
+                .collect(),
+            blocked,
+            end,
+            coverage: self.coverage,
+        }
+    }
 }

@@ -4,62 +4,102 @@
 //! random merges of elemental ones, each of which keeps its own order. Commands that wait for each
 //! other are one step, so a merge cannot deadlock.
 
+mod endings;
+mod messages;
+mod transfers;
+
 use sim_core::Stream;
 
-use crate::interaction::{Assignment, Attribute, Command, Faults, Interaction, Step};
+use crate::command::{Attribute, Command};
+use crate::interaction::{Assignment, Faults, Interaction, Step};
+use crate::swarm::{Kind, Swarm};
 
 /// Parameters of the generation.
 #[derive(Clone, PartialEq, Debug)]
 pub struct GeneratorSettings {
-    /// Number of workers, at least 1.
+    /// Number of workers, at least 2.
     pub processes: u32,
-    /// Messages of each connection.
+    /// Messages of each connection, and as many transfers.
     pub sends: u32,
     /// The shortest and the longest message, in bytes.
     pub lengths: (u32, u32),
+    /// The longest message that endpoints take, in bytes.
+    pub longest: u32,
+    /// Messages of a connection that can be on their way.
+    pub outstanding: u32,
     /// Connections that each worker initiates.
     pub runs_per_process: u32,
     /// Attributes of connections, one drawn for each.
     pub attributes: Vec<Attribute>,
-    /// Probability that a request is rejected.
-    pub reject: f64,
+    /// Probability that a request is rejected; `None` to let the weights decide.
+    pub reject: Option<f64>,
+    /// Time after which a request that is ignored is given up, in microseconds.
+    pub connect_timeout: u64,
+    /// Reliable connections have transfers of remote memory.
+    pub rma: bool,
+    /// Endpoints make progress only when the program polls.
+    pub polling: bool,
     /// Faults of the network; the seed is drawn.
     pub faults: Faults,
 }
 
 impl Default for GeneratorSettings {
-    /// Returns the defaults of the generator of haskell-cci.
+    /// Returns the defaults of the generator of haskell-cci, for the rest those of
+    /// [`EndpointSettings`](endpoint::EndpointSettings).
     fn default() -> Self {
         Self {
             processes: 2,
             sends: 4,
             lengths: (16, 16),
+            longest: 4096,
+            outstanding: 12,
             runs_per_process: 2,
             attributes: vec![Attribute::Ro],
-            reject: 0.0,
+            reject: None,
+            connect_timeout: 5000,
+            rma: false,
+            polling: false,
             faults: Faults::default(),
         }
     }
 }
 
-/// Returns the interaction of a stream; the same stream gives the same one on every machine.
+impl GeneratorSettings {
+    /// Returns larger sizes: at each level another worker, up to 6, and twice as many messages, up
+    /// to 64; from the third level on messages of all lengths and four connections of each worker.
+    #[must_use]
+    pub fn grown(&self, level: u64) -> Self {
+        let level = u32::try_from(level).unwrap_or(u32::MAX).min(16);
+        let mut grown = self.clone();
+        grown.processes = (self.processes + level).min(self.processes.max(6));
+        grown.sends = (self.sends << level.min(6)).min(self.sends.max(64));
+        if level > 2 {
+            grown.lengths.1 = self.longest;
+            grown.runs_per_process = self.runs_per_process.max(4);
+        }
+        grown
+    }
+}
+
+/// Returns the interaction of a stream and weights; the same ones give the same interaction on
+/// every machine.
 #[must_use]
-pub fn generate(settings: &GeneratorSettings, stream: &mut Stream) -> Interaction {
-    let mut merged = Vec::new();
+pub fn generate(settings: &GeneratorSettings, swarm: &Swarm, stream: &mut Stream) -> Interaction {
+    let mut sequences = Vec::new();
     let mut connection = 0;
     for _ in 0..settings.runs_per_process {
-        let order = cycle(settings.processes, stream);
-        for (from, to) in order {
+        for ends in cycle(settings.processes, stream) {
             connection += 1;
-            let steps = elemental(settings, (from, to), connection, stream);
-            merged = merge(merged, steps, stream);
+            let mut elemental = Elemental::new(settings, swarm, (connection, ends), stream);
+            elemental.generate();
+            sequences.push(elemental.steps);
         }
     }
     let faults = Faults {
         seed: stream.bits() >> 11,
         ..settings.faults
     };
-    Interaction::new(faults, merged)
+    Interaction::new(faults, merge(sequences, stream))
 }
 
 /// Returns the pairs of a random permutation that is one cycle: nobody is paired with itself, if
@@ -73,184 +113,161 @@ fn cycle(processes: u32, stream: &mut Stream) -> Vec<(u32, u32)> {
     pairs
 }
 
-/// Merges two sequences; each keeps its order.
-fn merge(one: Vec<Step>, other: Vec<Step>, stream: &mut Stream) -> Vec<Step> {
-    let (mut one, mut other) = (one.into_iter(), other.into_iter());
-    let mut merged = Vec::with_capacity(one.len() + other.len());
-    while one.len() + other.len() > 0 {
-        let all = (one.len() + other.len()) as u64;
-        let takes_one = stream.below(all) < one.len() as u64;
-        merged.extend(if takes_one { one.next() } else { other.next() });
+/// Merges sequences; each keeps its order, and all merges are equally likely.
+fn merge(sequences: Vec<Vec<Step>>, stream: &mut Stream) -> Vec<Step> {
+    let mut left: u64 = sequences.iter().map(|steps| steps.len() as u64).sum();
+    let mut sequences: Vec<_> = sequences.into_iter().map(Vec::into_iter).collect();
+    let mut merged = Vec::with_capacity(usize::try_from(left).unwrap_or(0));
+    while left > 0 {
+        let mut drawn = stream.below(left);
+        let next = sequences.iter_mut().find(|steps| {
+            let length = steps.len() as u64;
+            let is_it = drawn < length;
+            drawn = drawn.wrapping_sub(length);
+            is_it
+        });
+        merged.extend(next.and_then(Iterator::next));
+        left -= 1;
     }
     merged
 }
 
 /// The steps of one connection under construction.
-struct Elemental {
-    origin: u32,
+struct Elemental<'a> {
+    settings: &'a GeneratorSettings,
+    swarm: &'a Swarm,
+    stream: &'a mut Stream,
+    connection: u32,
+    attribute: Attribute,
+    /// Number of messages.
+    sends: u32,
+    /// The worker that connects.
+    from: u32,
+    /// The worker that accepts.
+    to: u32,
     steps: Vec<Step>,
 }
 
-impl Elemental {
-    fn step(&mut self, commands: Vec<(u32, Command)>) {
-        let assign = |(worker, command)| Assignment { worker, command };
-        self.steps.push(Step {
-            origin: self.origin,
-            commands: commands.into_iter().map(assign).collect(),
-        });
+impl<'a> Elemental<'a> {
+    fn new(
+        settings: &'a GeneratorSettings,
+        swarm: &'a Swarm,
+        (connection, (from, to)): (u32, (u32, u32)),
+        stream: &'a mut Stream,
+    ) -> Self {
+        let drawn = stream.below(settings.attributes.len() as u64);
+        let attribute = settings.attributes[usize::try_from(drawn).unwrap_or(0)];
+        let is_many = swarm.happens(Kind::Many, stream) && stream.below(8) == 0;
+        Self {
+            settings,
+            swarm,
+            stream,
+            sends: settings.sends * if is_many { 10 } else { 1 },
+            connection,
+            attribute,
+            from,
+            to,
+            steps: Vec::new(),
+        }
     }
 
-    /// A step in which both workers wait; a worker that is connected to itself waits once.
-    fn both(&mut self, (from, to): (u32, u32), command: &Command) {
-        let mut commands = vec![(from, command.clone())];
-        if to != from {
-            commands.push((to, command.clone()));
+    fn generate(&mut self) {
+        let connection = self.connection;
+        let is_rejected = match self.settings.reject {
+            Some(rate) => self.stream.uniform() < rate,
+            None => self.happens(Kind::Reject),
+        };
+        let is_ignored = !is_rejected && self.happens(Kind::Ignore);
+        let decision = if is_rejected {
+            Command::Reject { connection }
+        } else if is_ignored {
+            Command::Ignore { connection }
+        } else {
+            Command::Accept { connection }
+        };
+        self.step(vec![(self.to, decision)]);
+        let connect = Command::ConnectTo {
+            to: self.to,
+            connection,
+            attribute: self.attribute,
+            timeout: is_ignored.then_some(self.settings.connect_timeout),
+        };
+        self.step(vec![(self.from, connect)]);
+        if is_ignored {
+            self.wait_for_nobody();
+        } else if is_rejected {
+            self.both(&Command::WaitConnection { connection });
+        } else {
+            self.accepted();
+        }
+    }
+
+    /// Waits for the end of a request that is ignored.
+    fn wait_for_nobody(&mut self) {
+        let connection = self.connection;
+        let mut commands = vec![(self.from, Command::WaitConnection { connection })];
+        // With faults it may never arrive.
+        if !self.settings.faults.is_faulty() {
+            commands.push((self.to, Command::WaitRequest { connection }));
         }
         self.step(commands);
     }
-}
 
-fn elemental(
-    settings: &GeneratorSettings,
-    (from, to): (u32, u32),
-    connection: u32,
-    stream: &mut Stream,
-) -> Vec<Step> {
-    let mut elemental = Elemental {
-        origin: connection,
-        steps: Vec::new(),
-    };
-    let at = usize::try_from(stream.below(settings.attributes.len() as u64)).unwrap_or(0);
-    let attribute = settings.attributes[at];
-    let is_rejected = stream.uniform() < settings.reject;
-    let decision = if is_rejected {
-        Command::Reject { connection }
-    } else {
-        Command::Accept { connection }
-    };
-    elemental.step(vec![(to, decision)]);
-    let connect = Command::ConnectTo {
-        to,
-        connection,
-        attribute,
-    };
-    elemental.step(vec![(from, connect)]);
-    let wait = Command::WaitConnection { connection };
-    if is_rejected {
-        elemental.both((from, to), &wait);
-        return elemental.steps;
-    }
-    let mut first = 1;
-    if settings.sends > 0 && stream.below(2) == 0 {
-        // The initiator sends before the other side knows that the connection is in use.
-        let request = Command::WaitRequest { connection };
-        elemental.step(vec![(from, wait.clone()), (to, request)]);
-        let send = Command::Send {
-            connection,
-            message: 1,
-            length: length(settings, stream),
-        };
-        elemental.step(vec![(from, send)]);
-        elemental.step(vec![(to, wait)]);
-        let sent = Sent {
-            sender: from,
-            receiver: to,
-            message: 1,
-        };
-        flush(&mut elemental, (connection, attribute), &mut vec![sent]);
-        first = 2;
-    } else {
-        elemental.both((from, to), &wait);
-    }
-    messages(
-        &mut elemental,
-        settings,
-        (from, to),
-        (connection, attribute),
-        (first, stream),
-    );
-    elemental.both((from, to), &Command::Disconnect { connection });
-    elemental.steps
-}
-
-/// Draws the length of a message.
-fn length(settings: &GeneratorSettings, stream: &mut Stream) -> u32 {
-    let (least, most) = settings.lengths;
-    least + u32::try_from(stream.below(u64::from(most - least) + 1)).unwrap_or(0)
-}
-
-/// A message that nobody has waited for.
-struct Sent {
-    sender: u32,
-    receiver: u32,
-    message: u32,
-}
-
-/// Messages in both directions; waits for each side are kept and flushed at random.
-fn messages(
-    elemental: &mut Elemental,
-    settings: &GeneratorSettings,
-    (from, to): (u32, u32),
-    (connection, attribute): (u32, Attribute),
-    (first, stream): (u32, &mut Stream),
-) {
-    let mut waits: Vec<Sent> = Vec::new();
-    for message in first..=settings.sends {
-        let (sender, receiver) = if stream.below(2) == 0 {
-            (from, to)
-        } else {
-            (to, from)
-        };
-        if stream.below(2) == 0 {
-            flush(elemental, (connection, attribute), &mut waits);
+    /// The body and the end of a connection that is accepted.
+    fn accepted(&mut self) {
+        let mut sent = self.establish();
+        let before = std::mem::take(&mut self.steps);
+        let has_rma = self.settings.rma && self.attribute != Attribute::Uu;
+        let transfers = has_rma && self.happens(Kind::Transfers);
+        if transfers {
+            self.transfers();
         }
-        let length = length(settings, stream);
-        elemental.step(vec![(
-            sender,
-            Command::Send {
-                connection,
-                message,
-                length,
-            },
-        )]);
-        waits.push(Sent {
-            sender,
-            receiver,
-            message,
-        });
+        let transferred = std::mem::take(&mut self.steps);
+        self.messages(&mut sent);
+        let messages = std::mem::take(&mut self.steps);
+        self.steps = before;
+        self.steps
+            .extend(merge(vec![messages, transferred], self.stream));
+        self.end(transfers, sent);
     }
-    flush(elemental, (connection, attribute), &mut waits);
-}
 
-/// Lets senders and receivers wait for what was sent: one step for each message, in which both
-/// poll.
-fn flush(
-    elemental: &mut Elemental,
-    (connection, attribute): (u32, Attribute),
-    waits: &mut Vec<Sent>,
-) {
-    for sent in waits.drain(..) {
-        let Sent {
-            sender,
-            receiver,
-            message,
-        } = sent;
-        let completion = Command::WaitSendCompletion {
-            connection,
-            message,
-        };
-        let arrival = Command::WaitReceive {
-            connection,
-            message,
-        };
-        // A message of an unreliable connection may never arrive.
-        if attribute == Attribute::Uu {
-            elemental.step(vec![(sender, completion)]);
-        } else if sender == receiver {
-            elemental.step(vec![(receiver, arrival)]);
-            elemental.step(vec![(sender, completion)]);
+    fn happens(&mut self, kind: Kind) -> bool {
+        self.swarm.happens(kind, self.stream)
+    }
+
+    fn flip(&mut self) -> bool {
+        self.stream.below(2) == 0
+    }
+
+    /// Returns a number from `least` to `most`.
+    fn between(&mut self, least: u32, most: u32) -> u32 {
+        let drawn = self.stream.below(u64::from(most - least) + 1);
+        least + u32::try_from(drawn).unwrap_or(0)
+    }
+
+    /// Returns the two workers in a random order.
+    fn direction(&mut self) -> (u32, u32) {
+        if self.flip() {
+            (self.from, self.to)
         } else {
-            elemental.step(vec![(sender, completion), (receiver, arrival)]);
+            (self.to, self.from)
         }
+    }
+
+    fn step(&mut self, commands: Vec<(u32, Command)>) {
+        let assign = |(worker, command)| Assignment { worker, command };
+        if !commands.is_empty() {
+            self.steps.push(Step {
+                origin: self.connection,
+                commands: commands.into_iter().map(assign).collect(),
+            });
+        }
+    }
+
+    fn both(&mut self, command: &Command) {
+        self.step(vec![
+            (self.from, command.clone()),
+            (self.to, command.clone()),
+        ]);
     }
 }

@@ -2,85 +2,14 @@
 //!
 //! A step gives commands to one or several workers; the next step begins when all of them have
 //! ended. The text is TOML with a version; reading what was printed gives the same interaction.
+//! Version 1 also has steps with one command for several workers: `workers = [0, 1]` and the fields
+//! of the command. Both forms are read.
 
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-/// Delivery of the messages of a connection.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Attribute {
-    /// Reliable, ordered.
-    Ro,
-    /// Reliable, unordered.
-    Ru,
-    /// Unreliable, unordered.
-    Uu,
-}
-
-/// A command of a worker. Connections and messages have numbers of the interaction.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", tag = "command")]
-pub enum Command {
-    /// Starts to connect to a worker.
-    ConnectTo {
-        /// The worker.
-        to: u32,
-        /// The connection.
-        connection: u32,
-        /// Attribute of the connection.
-        attribute: Attribute,
-    },
-    /// Accepts the request of this connection when it arrives.
-    Accept {
-        /// The connection.
-        connection: u32,
-    },
-    /// Rejects the request of this connection when it arrives.
-    Reject {
-        /// The connection.
-        connection: u32,
-    },
-    /// Polls until the connection is in use, or was rejected.
-    WaitConnection {
-        /// The connection.
-        connection: u32,
-    },
-    /// Polls until the request of the connection has arrived and was accepted.
-    WaitRequest {
-        /// The connection.
-        connection: u32,
-    },
-    /// Ends the connection at this worker.
-    Disconnect {
-        /// The connection.
-        connection: u32,
-    },
-    /// Sends an active message.
-    Send {
-        /// The connection.
-        connection: u32,
-        /// The message.
-        message: u32,
-        /// Its length in bytes.
-        length: u32,
-    },
-    /// Polls until the send of the message has ended.
-    WaitSendCompletion {
-        /// The connection.
-        connection: u32,
-        /// The message.
-        message: u32,
-    },
-    /// Polls until the message has arrived.
-    WaitReceive {
-        /// The connection.
-        connection: u32,
-        /// The message.
-        message: u32,
-    },
-}
+pub use crate::command::{Attribute, Command, SendFlags, Span};
 
 /// A command of one worker in a step.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
@@ -94,6 +23,7 @@ pub struct Assignment {
 
 /// Commands that workers get together.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(try_from = "StepForm")]
 pub struct Step {
     /// The elemental interaction that it comes from.
     pub origin: u32,
@@ -101,29 +31,91 @@ pub struct Step {
     pub commands: Vec<Assignment>,
 }
 
+/// A step as it is written: a list of commands, or one command of several workers.
+#[derive(Deserialize)]
+struct StepForm {
+    origin: u32,
+    #[serde(default)]
+    commands: Vec<Assignment>,
+    #[serde(default)]
+    workers: Vec<u32>,
+    #[serde(flatten)]
+    command: toml::Table,
+}
+
+impl TryFrom<StepForm> for Step {
+    type Error = String;
+
+    fn try_from(form: StepForm) -> Result<Self, String> {
+        let mut commands = form.commands;
+        if form.workers.is_empty() {
+            if let Some(field) = form.command.keys().next() {
+                return Err(format!("{field}: expected only beside `workers`"));
+            }
+        } else if !commands.is_empty() {
+            return Err("expected `commands`, or `workers` and one command".to_owned());
+        } else {
+            let command = Command::deserialize(toml::Value::Table(form.command));
+            let command = command.map_err(|error| error.message().to_owned())?;
+            commands.extend(form.workers.iter().map(|worker| Assignment {
+                worker: *worker,
+                command: command.clone(),
+            }));
+        }
+        let workers: BTreeSet<u32> = commands.iter().map(|one| one.worker).collect();
+        if workers.len() < commands.len() {
+            return Err("expected one command for each worker".to_owned());
+        }
+        Ok(Self {
+            origin: form.origin,
+            commands,
+        })
+    }
+}
+
 /// Faults of the network between workers: probabilities of each packet and datagram.
 #[derive(Clone, Copy, PartialEq, Default, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct Faults {
     /// It is lost.
-    #[serde(default)]
     pub loss: f64,
     /// It arrives twice.
-    #[serde(default)]
     pub duplicate: f64,
     /// It is delayed, so that later ones overtake it.
-    #[serde(default)]
     pub reorder: f64,
+    /// It begins an outage of 3 ms.
+    pub flap: f64,
     /// Seed of the draws, below 2^53.
-    #[serde(default)]
     pub seed: u64,
 }
 
 impl Faults {
+    /// Returns the probabilities with their names.
+    #[must_use]
+    pub const fn rates(&self) -> [(&'static str, f64); 4] {
+        [
+            ("loss", self.loss),
+            ("duplicate", self.duplicate),
+            ("reorder", self.reorder),
+            ("flap", self.flap),
+        ]
+    }
+
+    /// Returns the probability of a fault, by its name.
+    pub fn rate_mut(&mut self, name: &str) -> Option<&mut f64> {
+        match name {
+            "loss" => Some(&mut self.loss),
+            "duplicate" => Some(&mut self.duplicate),
+            "reorder" => Some(&mut self.reorder),
+            "flap" => Some(&mut self.flap),
+            _ => None,
+        }
+    }
+
     /// Returns true if a fault is possible.
     #[must_use]
-    pub const fn is_faulty(&self) -> bool {
-        self.loss > 0.0 || self.duplicate > 0.0 || self.reorder > 0.0
+    pub fn is_faulty(&self) -> bool {
+        self.rates().iter().any(|(_, rate)| *rate > 0.0)
     }
 }
 
@@ -141,7 +133,7 @@ pub struct Interaction {
 }
 
 /// The version of the format that is written.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 impl Interaction {
     /// Returns an interaction with these steps, over a network with these faults.
@@ -157,14 +149,40 @@ impl Interaction {
     /// Returns the number of workers: one more than the highest one with a command.
     #[must_use]
     pub fn workers(&self) -> u32 {
-        let steps = self.steps.iter().flat_map(|step| &step.commands);
-        steps.map(|one| one.worker + 1).max().unwrap_or(0)
+        let workers = self.commands().map(|one| one.worker + 1);
+        workers.max().unwrap_or(0)
+    }
+
+    /// Returns all commands, in the order of the steps.
+    pub fn commands(&self) -> impl Iterator<Item = &Assignment> {
+        self.steps.iter().flat_map(|step| &step.commands)
     }
 
     /// Returns the elemental interactions that it consists of.
     #[must_use]
     pub fn origins(&self) -> BTreeSet<u32> {
         self.steps.iter().map(|step| step.origin).collect()
+    }
+
+    /// Returns the interaction with only such steps as the form with one command for several
+    /// workers can express: steps with different commands become several. An acceptor waits for the
+    /// request before the initiator waits for the connection.
+    #[must_use]
+    pub fn with_single_commands(&self) -> Self {
+        let mut steps: Vec<Step> = Vec::new();
+        for step in &self.steps {
+            let mut rest = step.commands.clone();
+            rest.sort_by_key(|one| !matches!(one.command, Command::WaitRequest { .. }));
+            while let Some(first) = rest.first().map(|one| one.command.clone()) {
+                let (same, others) = rest.into_iter().partition(|one| one.command == first);
+                steps.push(Step {
+                    origin: step.origin,
+                    commands: same,
+                });
+                rest = others;
+            }
+        }
+        Self::new(self.faults, steps)
     }
 
     /// Returns the text.
@@ -181,36 +199,19 @@ impl Interaction {
     /// # Errors
     /// A description of the mistake, with its place.
     pub fn from_toml(text: &str) -> Result<Self, String> {
-        let interaction: Self = toml::from_str(text).map_err(|error| error.to_string())?;
-        if interaction.version != VERSION {
+        let mut interaction: Self = toml::from_str(text).map_err(|error| error.to_string())?;
+        if !(1..=VERSION).contains(&interaction.version) {
             return Err(format!(
-                "version = {}: expected {VERSION}",
+                "version = {}: expected 1 to {VERSION}",
                 interaction.version
             ));
         }
-        let Faults {
-            loss,
-            duplicate,
-            reorder,
-            ..
-        } = interaction.faults;
-        for (name, value) in [
-            ("loss", loss),
-            ("duplicate", duplicate),
-            ("reorder", reorder),
-        ] {
-            if !(0.0..=1.0).contains(&value) {
-                return Err(format!("{name} = {value}: expected a probability, 0 to 1"));
+        for (name, rate) in interaction.faults.rates() {
+            if !(0.0..=1.0).contains(&rate) {
+                return Err(format!("{name} = {rate}: expected a probability, 0 to 1"));
             }
         }
-        for (number, step) in interaction.steps.iter().enumerate() {
-            let workers: BTreeSet<u32> = step.commands.iter().map(|one| one.worker).collect();
-            if workers.len() < step.commands.len() {
-                return Err(format!(
-                    "step {number}: expected one command for each worker"
-                ));
-            }
-        }
+        interaction.version = VERSION;
         Ok(interaction)
     }
 }

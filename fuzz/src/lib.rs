@@ -1,26 +1,39 @@
 //! The interaction fuzzer: random interactions of workers over endpoints.
 //!
-//! An [`Interaction`] gives commands to workers, in steps. [`generate`] draws one, [`run`] runs it
-//! on simulated adapters in lock step, [`PROPERTIES`] are checked on what the workers have
-//! observed, and [`shrink`] makes one that fails smaller. [`campaign`] does all of it.
+//! An [`Interaction`] gives commands to workers, in steps. [`generate()`] draws one, [`run`] runs
+//! it on simulated adapters in lock step, [`PROPERTIES`] are checked on what the workers have
+//! observed, and [`shrink`] makes one that fails smaller. [`campaign()`] does all of it.
 //!
 //! *Not modelled*: contention of the network. Everything is deterministic: an interaction gives the
 //! same observations on every machine.
 
 mod campaign;
+mod command;
+mod coverage;
 mod driver;
 mod generate;
 mod interaction;
+mod pattern;
 mod properties;
+mod response;
+mod rma;
 mod shrink;
+mod swarm;
 mod worker;
-mod world;
 
-pub use campaign::{CampaignReport, CampaignSettings, Failure, campaign, check};
-pub use driver::{Outcome, run};
+pub use campaign::{
+    CampaignReport, CampaignSettings, Failure, Position, campaign, check, shrink_failure, violation,
+};
+pub use coverage::Coverage;
+pub use driver::{Blocked, Mode, Outcome, RunSettings, run};
 pub use endpoint::EndpointSettings;
+pub use endpoint::simulated::{NetworkSettings, Progress};
 pub use generate::{GeneratorSettings, generate};
-pub use interaction::{Assignment, Attribute, Command, Faults, Interaction, Step, VERSION};
+pub use interaction::{
+    Assignment, Attribute, Command, Faults, Interaction, SendFlags, Span, Step, VERSION,
+};
 pub use properties::{PROPERTIES, Property};
+pub use response::Response;
 pub use shrink::shrink;
-pub use worker::Response;
+pub use swarm::{Kind, Swarm};
+pub use worker::Worker;

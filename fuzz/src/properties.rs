@@ -4,7 +4,10 @@
 mod calls;
 mod completes;
 mod completions;
+mod connections;
 mod delivery;
+mod keepalive;
+mod transfers;
 
 use crate::driver::Outcome;
 use crate::interaction::Interaction;
@@ -25,15 +28,31 @@ pub const PROPERTIES: &[Property] = &[
         check: completes::check,
     },
     Property {
+        name: "completes-without-polling",
+        check: completes::check_polling,
+    },
+    Property {
         name: "calls-succeed",
         check: calls::check,
     },
     Property {
-        name: "sends-equal-completions",
+        name: "connections-as-decided",
+        check: connections::check,
+    },
+    Property {
+        name: "operations-complete-once",
         check: completions::check,
     },
     Property {
         name: "messages-arrive-as-sent",
         check: delivery::check,
+    },
+    Property {
+        name: "transfers-in-sequence",
+        check: transfers::check,
+    },
+    Property {
+        name: "silent-peers-are-reported-once",
+        check: keepalive::check,
     },
 ];

@@ -1,197 +1,322 @@
-//! A worker: what it does for a command, and what it has observed.
+//! A worker: begins commands, takes events of its endpoint and notes what it observes.
+//!
+//! It checks the contract of the endpoint, too: a request cannot be decided twice, nor returned
+//! before it is decided, and an event cannot be returned twice.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::rc::Rc;
 
-use endpoint::{Attribute as Delivery, ConnectionId, Endpoint, EventKind, Status};
+use endpoint::{
+    Access, Attribute as Delivery, ConnectionId, Endpoint, Error, EventId, EventKind, Flags,
+    Message, OperationId, RequestId, RmaHandle, Stage, Status,
+};
 
-use crate::interaction::{Attribute, Command};
-use crate::world::uri;
+use crate::command::{Attribute, BUFFER, Command, SendFlags};
+use crate::driver::MICROSECOND;
+use crate::pattern::{content, number_of};
+use crate::response::Response;
+use crate::rma::Rma;
 
-/// An observation of a worker.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub enum Response {
-    /// A connection that it has initiated or accepted is in use.
-    Connected {
-        /// The connection.
-        connection: u32,
-    },
-    /// Its request was rejected.
-    Rejected {
-        /// The connection.
-        connection: u32,
-    },
-    /// A request arrived and was accepted.
-    RequestAccepted {
-        /// The connection.
-        connection: u32,
-    },
-    /// A request arrived and was rejected.
-    RequestRejected {
-        /// The connection.
-        connection: u32,
-    },
-    /// A request arrived that it was not told about.
-    RequestIgnored {
-        /// The connection.
-        connection: u32,
-    },
-    /// A message arrived.
-    Received {
-        /// The connection.
-        connection: u32,
-        /// Its bytes.
-        message: Vec<u8>,
-    },
-    /// A send has ended.
-    Sent {
-        /// The connection.
-        connection: u32,
-        /// The message.
-        message: u32,
-        /// True if it succeeded.
-        is_success: bool,
-    },
-    /// A call failed, or an event was not expected.
-    Failed(String),
+/// Treatment of a request, as announced by a command.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Decision {
+    Accept,
+    Reject,
+    Ignore,
+}
+
+/// State of the command of a worker.
+enum Progress {
+    /// It has ended.
+    Ended,
+    /// It waits for observations.
+    Waits,
+    /// A call is tried again: all buffers are in use.
+    Retries,
+    /// A blocking send waits for its end.
+    Blocks(OperationId),
+    /// It ends at this time.
+    Until(u64),
 }
 
 /// A worker.
-#[derive(Default)]
-pub(crate) struct Worker {
+pub struct Worker {
+    /// Address of each worker.
+    uris: Rc<Vec<String>>,
     connections: BTreeMap<u32, ConnectionId>,
     numbers: BTreeMap<ConnectionId, u32>,
-    accepts: BTreeSet<u32>,
-    rejects: BTreeSet<u32>,
-    /// All observations, in their order.
-    pub(crate) responses: Vec<Response>,
-    /// Those that a wait can still be for.
-    unmatched: Vec<Response>,
+    /// Stages of connections whose identifier is not known yet.
+    early: BTreeMap<u32, Stage>,
+    decisions: BTreeMap<u32, Decision>,
+    pub(crate) rma: Rma,
+    progress: Progress,
+    responses: Vec<Response>,
+    /// Responses that a wait can still be for.
+    unmatched: Vec<usize>,
+    /// Events that are kept until the end: requests that are ignored.
+    kept: usize,
 }
 
-/// Returns the content of a message: its number, then that number repeated, cut to its length; a
-/// number longer than the message is not cut.
-pub(crate) fn content(message: u32, length: u32) -> Vec<u8> {
-    let number = message.to_string();
-    let length = (length as usize).max(number.len());
-    let mut text = number.clone();
-    text.push(' ');
-    while text.len() < length {
-        text.push_str(&number);
+impl std::fmt::Debug for Worker {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Worker")
+            .field("responses", &self.responses)
+            .finish_non_exhaustive()
     }
-    text.truncate(length);
-    text.into_bytes()
-}
-
-/// Returns the number of the message with this content.
-pub(crate) fn number_of(message: &[u8]) -> Option<u32> {
-    let text = std::str::from_utf8(message).ok()?;
-    text.split(' ').next()?.parse().ok()
 }
 
 impl Worker {
-    /// Begins a command.
-    pub(crate) fn begin(&mut self, command: &Command, endpoint: &mut Endpoint) {
-        let done = match command {
+    /// Returns a worker that knows the addresses of all workers.
+    #[must_use]
+    pub fn new(uris: Rc<Vec<String>>) -> Self {
+        Self {
+            uris,
+            connections: BTreeMap::new(),
+            numbers: BTreeMap::new(),
+            early: BTreeMap::new(),
+            decisions: BTreeMap::new(),
+            rma: Rma::default(),
+            progress: Progress::Ended,
+            responses: Vec::new(),
+            unmatched: Vec::new(),
+            kept: 0,
+        }
+    }
+
+    /// Returns all observations, in their order.
+    #[must_use]
+    pub fn into_responses(self) -> Vec<Response> {
+        self.responses
+    }
+
+    /// Returns the observations until now.
+    #[must_use]
+    pub fn responses(&self) -> &[Response] {
+        &self.responses
+    }
+
+    /// Returns the stage of a connection.
+    #[must_use]
+    pub fn stage(&self, connection: u32, endpoint: &Endpoint) -> Stage {
+        match self.connections.get(&connection) {
+            Some(id) => endpoint.stage(*id),
+            None => *self.early.get(&connection).unwrap_or(&Stage::Closed),
+        }
+    }
+
+    /// Begins a command at a time in picoseconds.
+    pub fn begin(&mut self, command: &Command, endpoint: &mut Endpoint, now: u64) {
+        self.progress = Progress::Ended;
+        if command.waits() {
+            self.progress = Progress::Waits;
+        } else if let Command::Pause { time, .. } = command {
+            self.progress = Progress::Until(now + time * MICROSECOND);
+        } else {
+            self.call(command, endpoint);
+        }
+    }
+
+    /// Makes the call of a command, or notes that it has to be tried again.
+    fn call(&mut self, command: &Command, endpoint: &mut Endpoint) {
+        self.progress = match self.perform(command, endpoint) {
+            Ok(progress) => progress,
+            Err(Error::NoBuffers) => Progress::Retries,
+            Err(error) => {
+                self.respond(Response::Failed(format!("{command:?}: {error}")));
+                Progress::Ended
+            }
+        };
+    }
+
+    fn perform(&mut self, command: &Command, endpoint: &mut Endpoint) -> Result<Progress, Error> {
+        match command {
             Command::ConnectTo {
                 to,
                 connection,
                 attribute,
+                timeout,
             } => {
-                let attribute = match attribute {
-                    Attribute::Ro => Delivery::ReliableOrdered,
-                    Attribute::Ru => Delivery::ReliableUnordered,
-                    Attribute::Uu => Delivery::UnreliableUnordered,
-                };
                 let payload = u64::from(*connection).to_be_bytes();
+                let uri = &self.uris[*to as usize];
+                let timeout = timeout.map(|time| time * MICROSECOND);
                 let context = u64::from(*connection);
-                endpoint.connect(&uri(*to), (attribute, &payload), context, None)
+                endpoint.connect(uri, (delivery(*attribute), &payload), context, timeout)?;
+                self.early.insert(*connection, Stage::Connecting);
             }
             Command::Accept { connection } => {
-                self.accepts.insert(*connection);
-                Ok(())
+                self.decisions.insert(*connection, Decision::Accept);
             }
             Command::Reject { connection } => {
-                self.rejects.insert(*connection);
-                Ok(())
+                self.decisions.insert(*connection, Decision::Reject);
             }
-            Command::Disconnect { connection } => match self.connections.remove(connection) {
-                Some(id) => endpoint.disconnect(id),
-                None => Err(endpoint::Error::Disconnected),
-            },
+            Command::Ignore { connection } => {
+                self.decisions.insert(*connection, Decision::Ignore);
+            }
+            Command::Disconnect { connection } => {
+                let id = self.connections.remove(connection);
+                endpoint.disconnect(id.ok_or(Error::Disconnected)?)?;
+            }
             Command::Send {
                 connection,
                 message,
                 length,
-            } => match self.connections.get(connection) {
-                Some(id) => {
-                    let bytes = content(*message, *length);
-                    endpoint.send(*id, u64::from(*message), &bytes)
+                flags,
+            } => {
+                let id = self.id(*connection)?;
+                return self.send(endpoint, id, (*message, *length), *flags);
+            }
+            Command::SetKeepalive {
+                connection,
+                timeout,
+            } => {
+                let id = self.id(*connection)?;
+                endpoint.set_keepalive_timeout(Some(id), Some(timeout * MICROSECOND))?;
+            }
+            _ => {
+                let id = self.id(command.connection())?;
+                let content = self.rma.perform(command, id, endpoint)?;
+                let connection = command.connection();
+                if let Some(bytes) = content {
+                    self.respond(Response::Content { connection, bytes });
                 }
-                None => Err(endpoint::Error::Disconnected),
-            },
-            Command::WaitConnection { .. }
-            | Command::WaitRequest { .. }
-            | Command::WaitSendCompletion { .. }
-            | Command::WaitReceive { .. } => Ok(()),
-        };
-        if let Err(error) = done {
-            self.respond(Response::Failed(format!("{command:?}: {error}")));
+            }
         }
+        Ok(Progress::Ended)
+    }
+
+    fn send(
+        &mut self,
+        endpoint: &mut Endpoint,
+        id: ConnectionId,
+        (message, length): (u32, u32),
+        flags: SendFlags,
+    ) -> Result<Progress, Error> {
+        let bytes = content(message, length);
+        let options = Flags {
+            silent: flags.silent,
+            blocking: flags.blocking,
+            fence: false,
+        };
+        let context = u64::from(message);
+        let operation = if flags.lent {
+            endpoint.send(id, context, Message::Lent(Rc::new(bytes)), options)?
+        } else {
+            endpoint.send(id, context, Message::Copied(&bytes), options)?
+        };
+        Ok(if flags.blocking {
+            Progress::Blocks(operation)
+        } else {
+            Progress::Ended
+        })
+    }
+
+    fn id(&self, connection: u32) -> Result<ConnectionId, Error> {
+        let found = self.connections.get(&connection);
+        found.copied().ok_or(Error::Disconnected)
     }
 
     /// Returns true if a command has ended; a wait takes what it was for.
-    pub(crate) fn has_ended(&mut self, command: &Command) -> bool {
-        let is_it = |response: &Response| match (command, response) {
-            (
-                Command::WaitConnection { connection },
-                Response::Connected { connection: of }
-                | Response::Rejected { connection: of }
-                | Response::RequestRejected { connection: of },
-            ) => connection == of,
-            (Command::WaitRequest { connection }, Response::RequestAccepted { connection: of }) => {
-                connection == of
+    pub fn has_ended(&mut self, command: &Command, endpoint: &mut Endpoint, now: u64) -> bool {
+        match self.progress {
+            Progress::Ended => {}
+            Progress::Waits => return self.takes(command),
+            Progress::Until(end) => return now >= end,
+            Progress::Retries => {
+                self.call(command, endpoint);
+                return matches!(self.progress, Progress::Ended);
             }
-            (
-                Command::WaitSendCompletion {
-                    connection,
-                    message,
-                },
-                Response::Sent {
-                    connection: of,
-                    message: sent,
-                    ..
-                },
-            ) => (connection, message) == (of, sent),
-            (
-                Command::WaitReceive {
-                    connection,
-                    message,
-                },
-                Response::Received {
-                    connection: of,
-                    message: bytes,
-                },
-            ) => connection == of && number_of(bytes) == Some(*message),
-            _ => false,
+            Progress::Blocks(operation) => {
+                let Some(status) = endpoint.blocking_status(operation) else {
+                    return false;
+                };
+                self.respond(Response::Sent {
+                    connection: command.connection(),
+                    message: command.message().unwrap_or(0),
+                    status,
+                });
+                self.unmatched.pop();
+                self.progress = Progress::Ended;
+            }
+        }
+        true
+    }
+
+    /// Returns the time at which the command ends by itself.
+    #[must_use]
+    pub const fn alarm(&self) -> Option<u64> {
+        match self.progress {
+            Progress::Until(end) => Some(end),
+            _ => None,
+        }
+    }
+
+    /// Takes the observations that a wait is for; returns false if they are not all there.
+    fn takes(&mut self, command: &Command) -> bool {
+        let find = |is_it: &dyn Fn(&Response) -> bool| {
+            let mut places = 0..self.unmatched.len();
+            places.find(|at| is_it(&self.responses[self.unmatched[*at]]))
         };
-        if !command.waits() {
-            return true;
+        let found = match command {
+            Command::RmaWaitExchange {
+                connection,
+                message,
+            } => {
+                let handle = Response::HandleArrived {
+                    connection: *connection,
+                };
+                let handle = find(&|one| *one == handle);
+                let sent = find(&|one| is_sent(one, *connection, *message));
+                handle.zip(sent).map(|(one, other)| vec![one, other])
+            }
+            _ => find(&|response| awaits(command, response)).map(|at| vec![at]),
+        };
+        let Some(mut places) = found else {
+            return false;
+        };
+        places.sort_unstable();
+        for at in places.into_iter().rev() {
+            self.unmatched.remove(at);
         }
-        let at = self.unmatched.iter().position(is_it);
-        at.map(|at| self.unmatched.remove(at)).is_some()
+        true
     }
 
-    /// Takes all events of the endpoint.
-    pub(crate) fn poll(&mut self, endpoint: &mut Endpoint) {
-        while let Some(event) = endpoint.get_event() {
-            self.observe(event.kind, endpoint);
-            if let Err(error) = endpoint.return_event(event.id) {
+    /// Takes all events of the endpoint; returns them in the reverse order.
+    pub fn poll(&mut self, endpoint: &mut Endpoint) {
+        let mut borrowed = Vec::new();
+        loop {
+            match endpoint.get_event() {
+                Ok(Some(event)) => {
+                    if self.observe(event.kind, event.id, endpoint) {
+                        borrowed.push(event.id);
+                    }
+                }
+                Ok(None) => break,
+                // Until events are returned.
+                Err(Error::NoBuffers) if !borrowed.is_empty() => {
+                    self.return_events(endpoint, &mut borrowed);
+                }
+                Err(error) => {
+                    self.respond(Response::Failed(format!("get_event: {error}")));
+                    break;
+                }
+            }
+        }
+        self.return_events(endpoint, &mut borrowed);
+    }
+
+    fn return_events(&mut self, endpoint: &mut Endpoint, borrowed: &mut Vec<EventId>) {
+        while let Some(id) = borrowed.pop() {
+            if let Err(error) = endpoint.return_event(id) {
                 self.respond(Response::Failed(format!("return of an event: {error}")));
+            } else if endpoint.return_event(id).is_ok() {
+                let what = "an event could be returned twice";
+                self.respond(Response::Failed(what.to_owned()));
             }
         }
     }
 
-    fn observe(&mut self, event: EventKind, endpoint: &mut Endpoint) {
+    /// Notes an event; returns false if it is kept until the end.
+    fn observe(&mut self, event: EventKind, id: EventId, endpoint: &mut Endpoint) -> bool {
         let response = match event {
             EventKind::Connect { context, result } | EventKind::Accept { context, result } => {
                 self.connected(context, result)
@@ -199,45 +324,78 @@ impl Worker {
             EventKind::ConnectRequest {
                 request, payload, ..
             } => {
-                let number = payload.first_chunk().map(|word| u64::from_be_bytes(*word));
-                let number = number.and_then(|number| u32::try_from(number).ok());
-                let connection = number.unwrap_or(0);
-                let (done, response) = if self.accepts.remove(&connection) {
-                    let done = endpoint.accept(request, u64::from(connection));
-                    (done, Response::RequestAccepted { connection })
-                } else {
-                    let done = endpoint.reject(request);
-                    if self.rejects.remove(&connection) {
-                        (done, Response::RequestRejected { connection })
-                    } else {
-                        (done, Response::RequestIgnored { connection })
-                    }
-                };
-                done.map_or_else(|error| Response::Failed(error.to_string()), |()| response)
+                if endpoint.return_event(id).is_ok() {
+                    let what = "a request could be returned before its decision";
+                    self.respond(Response::Failed(what.to_owned()));
+                }
+                let (response, is_decided) = self.requested(&payload, request, endpoint);
+                self.respond(response);
+                self.kept += usize::from(!is_decided);
+                return is_decided;
             }
             EventKind::Send {
                 connection,
                 context,
                 status,
-            } => Response::Sent {
-                connection: self.number(connection),
-                message: u32::try_from(context).unwrap_or(0),
-                is_success: status == Status::Success,
-            },
+            } => self.ended(connection, context, status, endpoint),
             EventKind::Receive {
                 connection,
                 message,
-            } => Response::Received {
-                connection: self.number(connection),
-                message,
+            } => self.received(connection, message, endpoint),
+            EventKind::KeepaliveTimedOut { connection } => match self.number(connection) {
+                Some(connection) => Response::KeepaliveTimedOut { connection },
+                None => after_disconnect("a keepalive"),
             },
             other => Response::Failed(format!("{other:?} was not expected")),
         };
         self.respond(response);
+        true
+    }
+
+    /// Decides a request as announced; returns false if it was ignored.
+    fn requested(
+        &mut self,
+        payload: &[u8],
+        request: RequestId,
+        endpoint: &mut Endpoint,
+    ) -> (Response, bool) {
+        let number = payload.first_chunk().map(|word| u64::from_be_bytes(*word));
+        let connection = number.and_then(|number| u32::try_from(number).ok());
+        let connection = connection.unwrap_or(0);
+        let (done, response) = match self.decisions.remove(&connection) {
+            Some(Decision::Accept) => {
+                self.early.insert(connection, Stage::Accepting);
+                let done = endpoint.accept(request, u64::from(connection));
+                (done, Response::RequestAccepted { connection })
+            }
+            Some(Decision::Reject) => {
+                let done = endpoint.reject(request);
+                (done, Response::RequestRejected { connection })
+            }
+            Some(Decision::Ignore) => {
+                self.early.insert(connection, Stage::Requested);
+                return (Response::RequestIgnored { connection }, false);
+            }
+            None => {
+                let done = endpoint.reject(request);
+                let what = format!("a request of connection {connection} was not expected");
+                (done, Response::Failed(what))
+            }
+        };
+        if let Err(error) = done {
+            let what = format!("connection {connection}: {error}");
+            return (Response::Failed(what), true);
+        }
+        if endpoint.accept(request, u64::from(connection)).is_ok() {
+            let what = format!("connection {connection}: a request could be accepted twice");
+            return (Response::Failed(what), true);
+        }
+        (response, true)
     }
 
     fn connected(&mut self, context: u64, result: Result<ConnectionId, Status>) -> Response {
         let connection = u32::try_from(context).unwrap_or(0);
+        self.early.remove(&connection);
         match result {
             Ok(id) => {
                 self.connections.insert(connection, id);
@@ -245,22 +403,143 @@ impl Worker {
                 Response::Connected { connection }
             }
             Err(Status::Refused) => Response::Rejected { connection },
+            Err(Status::TimedOut) => Response::TimedOut { connection },
             Err(status) => Response::Failed(format!("connection {connection}: {status:?}")),
         }
     }
 
-    fn number(&self, id: ConnectionId) -> u32 {
-        self.numbers.get(&id).copied().unwrap_or(0)
+    fn ended(
+        &mut self,
+        id: ConnectionId,
+        context: u64,
+        status: Status,
+        endpoint: &Endpoint,
+    ) -> Response {
+        let Some(connection) = self.number(id) else {
+            return after_disconnect("the end of an operation");
+        };
+        let message = u32::try_from(context).unwrap_or(0);
+        match self.rma.ended((connection, message), endpoint) {
+            Some(mut bytes) => {
+                if status != Status::Success {
+                    bytes.clear();
+                }
+                Response::RmaEnded {
+                    connection,
+                    message,
+                    status,
+                    bytes,
+                }
+            }
+            None => Response::Sent {
+                connection,
+                message,
+                status,
+            },
+        }
     }
 
-    fn respond(&mut self, response: Response) {
-        self.responses.push(response.clone());
-        self.unmatched.push(response);
+    fn received(&mut self, id: ConnectionId, message: Vec<u8>, endpoint: &Endpoint) -> Response {
+        let Some(connection) = self.number(id) else {
+            return after_disconnect("a message");
+        };
+        if message.starts_with(b"rma") {
+            return self.rma.received(connection, &message, endpoint);
+        }
+        Response::Received {
+            connection,
+            message,
+        }
+    }
+
+    /// Returns the number of a connection that was not disconnected.
+    fn number(&self, id: ConnectionId) -> Option<u32> {
+        let number = self.numbers.get(&id).copied().unwrap_or(0);
+        let known = self.connections.contains_key(&number) || number == 0;
+        known.then_some(number)
+    }
+
+    /// Checks at the end that all events but the kept ones were returned.
+    pub fn check_events(&mut self, endpoint: &Endpoint) {
+        let (found, expected) = (endpoint.borrowed_events(), self.kept);
+        if found != expected {
+            let what = format!("{found} events are borrowed, expected {expected}");
+            self.respond(Response::Failed(what));
+        }
+    }
+
+    /// Notes an observation.
+    pub fn respond(&mut self, response: Response) {
+        self.unmatched.push(self.responses.len());
+        self.responses.push(response);
+    }
+}
+
+fn after_disconnect(what: &str) -> Response {
+    Response::Failed(format!("{what} came after the connection was disconnected"))
+}
+
+const fn delivery(attribute: Attribute) -> Delivery {
+    match attribute {
+        Attribute::Ro => Delivery::ReliableOrdered,
+        Attribute::Ru => Delivery::ReliableUnordered,
+        Attribute::Uu => Delivery::UnreliableUnordered,
+    }
+}
+
+fn is_sent(response: &Response, connection: u32, message: u32) -> bool {
+    matches!(response, Response::Sent { connection: of, message: sent, .. }
+        if (*of, *sent) == (connection, message))
+}
+
+/// Returns true if a wait is for this observation.
+fn awaits(command: &Command, response: &Response) -> bool {
+    let of = command.connection();
+    let number = command.message().unwrap_or(0);
+    match (command, response) {
+        (
+            Command::WaitConnection { .. },
+            Response::Connected { connection }
+            | Response::Rejected { connection }
+            | Response::RequestRejected { connection }
+            | Response::TimedOut { connection },
+        )
+        | (
+            Command::WaitRequest { .. },
+            Response::RequestAccepted { connection }
+            | Response::RequestRejected { connection }
+            | Response::RequestIgnored { connection },
+        )
+        | (Command::WaitKeepalive { .. }, Response::KeepaliveTimedOut { connection }) => {
+            of == *connection
+        }
+        (Command::WaitSendCompletion { .. }, _) => is_sent(response, of, number),
+        (
+            Command::WaitReceive { .. },
+            Response::Received {
+                connection,
+                message,
+            },
+        ) => of == *connection && number_of(message) == Some(number),
+        (
+            Command::RmaWait { .. },
+            Response::RmaEnded {
+                connection,
+                message,
+                ..
+            }
+            | Response::RmaArrived {
+                connection,
+                message,
+                ..
+            },
+        ) => (of, number) == (*connection, *message),
+        _ => false,
     }
 }
 
 impl Command {
-    /// Returns true if the command ends only with an event.
+    /// Returns true if the command ends only with an observation.
     #[must_use]
     pub const fn waits(&self) -> bool {
         matches!(
@@ -269,6 +548,15 @@ impl Command {
                 | Self::WaitRequest { .. }
                 | Self::WaitSendCompletion { .. }
                 | Self::WaitReceive { .. }
+                | Self::RmaWaitExchange { .. }
+                | Self::RmaWait { .. }
+                | Self::WaitKeepalive { .. }
         )
     }
+}
+
+/// Registers a buffer for remote memory access.
+pub(crate) fn register(endpoint: &mut Endpoint) -> Result<RmaHandle, Error> {
+    let access = Access::REMOTE_READ | Access::REMOTE_WRITE;
+    endpoint.rma_register(vec![0; BUFFER as usize], access)
 }

@@ -1,249 +1,208 @@
 //! `simrun fuzz`: random interactions over endpoints; what fails is shrunk, shown and kept.
 //!
-//! Exit status 0 if no property was violated, 1 if one was, 2 for bad input.
+//! Exit status 0 if no property was violated, 1 if one was, 2 for bad input, 3 if the time was over
+//! before all interactions were run.
 
-use std::fmt::Write as _;
+#![expect(
+    clippy::disallowed_types,
+    reason = "a budget and progress are of real time; no interaction sees it"
+)]
+
+mod options;
+mod position;
+mod report;
+
+use std::io::{IsTerminal as _, Write as _};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
 
-use clap::{Args, ValueEnum};
 use fuzz::{
-    Attribute, CampaignReport, CampaignSettings, EndpointSettings, Failure, Faults,
-    GeneratorSettings, Interaction, campaign, check,
+    CampaignSettings, Failure, Interaction, Position, RunSettings, campaign, run, violation,
 };
 use simrun::args::Format;
-use simrun::{quoted, status};
+use simrun::status;
 
-/// Interactions to generate, or one to replay.
-#[derive(Args, Clone, Debug)]
-pub(crate) struct FuzzCommand {
-    /// Number of interactions
-    #[arg(long, value_name = "N", default_value_t = 300)]
-    tries: u32,
-
-    /// Number of failures after which to stop
-    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..))]
-    errors: u32,
-
-    /// Number of workers
-    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(2..=64))]
-    processes: u32,
-
-    /// Messages of each connection
-    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(..=10_000))]
-    sends: u32,
-
-    /// Shortest message in bytes
-    #[arg(long, value_name = "BYTES", default_value_t = 16)]
-    min_len: u32,
-
-    /// Longest message in bytes, at most 4096
-    #[arg(long, value_name = "BYTES", default_value_t = 16, value_parser = clap::value_parser!(u32).range(..=4096))]
-    max_len: u32,
-
-    /// Connections that each worker initiates
-    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=100))]
-    runs_per_process: u32,
-
-    /// Attributes of connections: reliable ordered, reliable unordered, unreliable unordered
-    #[arg(
-        long,
-        value_enum,
-        value_name = "LIST",
-        value_delimiter = ',',
-        default_value = "ro"
-    )]
-    attributes: Vec<ConnectionAttribute>,
-
-    /// Share of requests that are rejected, such as 10%
-    #[arg(long, value_name = "PERCENT", default_value = "0%", value_parser = percent)]
-    reject: f64,
-
-    /// Faults of the network: loss, duplicate and reorder, such as loss=1%,reorder=5%
-    #[arg(long, value_name = "LIST", value_parser = faults, default_value = "")]
-    faults: Faults,
-
-    /// Seed of all interactions and faults
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    seed: u64,
-
-    /// Run the interaction in FILE instead
-    #[arg(long, value_name = "FILE")]
-    replay: Option<PathBuf>,
-
-    /// Folder for failures: each as it was generated and shrunk
-    #[arg(long, value_name = "DIR", default_value = "fuzz-failures")]
-    out: PathBuf,
-
-    /// Output format
-    #[arg(long, value_enum, default_value_t)]
-    format: Format,
-}
-
-#[derive(ValueEnum, Clone, Copy, Debug)]
-enum ConnectionAttribute {
-    Ro,
-    Ru,
-    Uu,
-}
-
-impl From<ConnectionAttribute> for Attribute {
-    fn from(attribute: ConnectionAttribute) -> Self {
-        match attribute {
-            ConnectionAttribute::Ro => Self::Ro,
-            ConnectionAttribute::Ru => Self::Ru,
-            ConnectionAttribute::Uu => Self::Uu,
-        }
-    }
-}
-
-fn percent(text: &str) -> Result<f64, String> {
-    let number = text
-        .strip_suffix('%')
-        .and_then(|number| number.parse::<f64>().ok());
-    let number = number.filter(|number| (0.0..=100.0).contains(number));
-    let percent = number.ok_or_else(|| "expected a percentage from 0% to 100%".to_owned())?;
-    Ok(percent / 100.0)
-}
-
-fn faults(text: &str) -> Result<Faults, String> {
-    let mut faults = Faults::default();
-    for part in text.split(',').filter(|part| !part.is_empty()) {
-        let known = "expected loss, duplicate or reorder, as in loss=1%";
-        let (name, value) = part.split_once('=').ok_or_else(|| known.to_owned())?;
-        let value = percent(value)?;
-        match name {
-            "loss" => faults.loss = value,
-            "duplicate" => faults.duplicate = value,
-            "reorder" => faults.reorder = value,
-            _ => return Err(format!("{name:?}: {known}")),
-        }
-    }
-    Ok(faults)
-}
+pub(crate) use options::FuzzCommand;
 
 /// Runs a campaign, or replays an interaction.
-pub(crate) fn run(command: &FuzzCommand) -> ExitCode {
+pub(crate) fn run_command(command: &FuzzCommand) -> ExitCode {
     let ran = match &command.replay {
-        Some(file) => replay(file),
+        Some(file) => command.run_settings().and_then(|runs| replay(file, &runs)),
         None => fuzz(command),
     };
     ran.unwrap_or_else(status::refuse)
 }
 
-fn replay(file: &Path) -> Result<ExitCode, String> {
+fn replay(file: &Path, settings: &RunSettings) -> Result<ExitCode, String> {
     let text =
         std::fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
     let interaction =
         Interaction::from_toml(&text).map_err(|error| format!("{}: {error}", file.display()))?;
     let steps = interaction.steps.len();
-    Ok(match check(&interaction, EndpointSettings::default())? {
+    let outcome = run(&interaction, settings)?;
+    Ok(match violation(&interaction, &outcome) {
         None => status::print(format_args!("{steps} steps: no property violated")),
         Some((property, how)) => {
-            let _ = status::print(format_args!("{steps} steps: {property}: {how}"));
+            let observed = report::observations(&interaction, &outcome);
+            let _ = status::print(format_args!("{steps} steps: {property}: {how}\n{observed}"));
             ExitCode::from(status::FAILED)
         }
     })
 }
 
-fn fuzz(command: &FuzzCommand) -> Result<ExitCode, String> {
-    if command.min_len > command.max_len {
-        return Err(format!(
-            "--min-len {}: expected at most --max-len {}",
-            command.min_len, command.max_len
-        ));
-    }
-    let settings = CampaignSettings {
-        generator: GeneratorSettings {
-            processes: command.processes,
-            sends: command.sends,
-            lengths: (command.min_len, command.max_len),
-            runs_per_process: command.runs_per_process,
-            attributes: command.attributes.iter().copied().map(Into::into).collect(),
-            reject: command.reject,
-            faults: command.faults,
-        },
-        endpoints: EndpointSettings::default(),
-        seed: command.seed,
-        tries: command.tries,
-        errors: command.errors,
-        shrink_budget: SHRINK_BUDGET,
-    };
-    let report = campaign(&settings)?;
-    let mut kept = Vec::new();
-    for failure in &report.failures {
-        kept.push(keep(&command.out, failure)?);
-    }
-    let text = match command.format {
-        Format::Text => text(&report, &kept, command.seed),
-        Format::Json => json(&report, &kept, command.seed),
-    };
-    let _ = status::print(text);
-    let status = if report.failures.is_empty() {
-        status::SUCCESS
-    } else {
-        status::FAILED
-    };
-    Ok(ExitCode::from(status))
-}
-
 /// Runs that shrinking a failure may take.
 const SHRINK_BUDGET: u32 = 20_000;
 
+fn fuzz(command: &FuzzCommand) -> Result<ExitCode, String> {
+    let settings = CampaignSettings {
+        generator: command.generator_settings()?,
+        run: command.run_settings()?,
+        seed: command.seed,
+        tries: (!command.endless).then_some(command.tries),
+        errors: command.errors,
+        shrink_budget: SHRINK_BUDGET,
+        jobs: command.jobs,
+        grows: command.endless,
+    };
+    let begin = if command.endless {
+        position::read(&command.out, &settings)?
+    } else {
+        Position::default()
+    };
+    let mut watch = Watch::new(command, &settings, begin.tries);
+    let found = campaign(&settings, begin, |position, failures| {
+        watch.observe(position, failures)
+    })?;
+    let Watch {
+        kept,
+        problem,
+        is_over,
+        ..
+    } = watch;
+    if let Some(problem) = problem {
+        return Err(problem);
+    }
+    if let Some(file) = &command.junit {
+        let text = report::junit(&found, command.seed);
+        files::write(file, text).map_err(|error| error.to_string())?;
+    }
+    let text = match command.format {
+        Format::Text => report::text(&found, &kept, command.seed),
+        Format::Json => report::json(&found, &kept, command.seed),
+    };
+    let _ = status::print(text);
+    Ok(ExitCode::from(if !found.failures.is_empty() {
+        status::FAILED
+    } else if is_over && !command.endless {
+        status::LIMIT
+    } else {
+        status::SUCCESS
+    }))
+}
+
+/// Supervision of a campaign: keeps failures and the position, shows progress, watches the time.
+struct Watch<'a> {
+    command: &'a FuzzCommand,
+    settings: &'a CampaignSettings,
+    begin: Instant,
+    /// Interactions before the begin.
+    before: u64,
+    shown: Option<Instant>,
+    failures: usize,
+    /// Files of the shrunk failures.
+    kept: Vec<PathBuf>,
+    problem: Option<String>,
+    /// The time is over.
+    is_over: bool,
+}
+
+impl<'a> Watch<'a> {
+    fn new(command: &'a FuzzCommand, settings: &'a CampaignSettings, before: u64) -> Self {
+        Self {
+            command,
+            settings,
+            begin: Instant::now(),
+            before,
+            shown: None,
+            failures: 0,
+            kept: Vec::new(),
+            problem: None,
+            is_over: false,
+        }
+    }
+
+    fn observe(&mut self, position: &Position, failures: &[Failure]) -> ControlFlow<()> {
+        self.failures += failures.len();
+        for failure in failures {
+            match keep(&self.command.out, failure) {
+                Ok(file) => self.kept.push(file),
+                Err(problem) => self.problem = Some(problem),
+            }
+        }
+        if self.command.endless
+            && let Err(problem) = position::write(&self.command.out, self.settings, position)
+        {
+            self.problem = Some(problem);
+        }
+        self.show(position);
+        let budget = self.command.budget.as_ref();
+        let budget = budget.map(|budget| Duration::from_secs_f64(budget.as_secs()));
+        self.is_over = budget.is_some_and(|budget| self.begin.elapsed() >= budget);
+        if self.is_over || self.problem.is_some() {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    }
+
+    /// Shows progress: each second on a terminal, on one line that is written over, else each
+    /// minute.
+    fn show(&mut self, position: &Position) {
+        let is_terminal = std::io::stderr().is_terminal();
+        let every = Duration::from_secs(if is_terminal { 1 } else { 60 });
+        if self.shown.unwrap_or(self.begin).elapsed() < every {
+            return;
+        }
+        self.shown = Some(Instant::now());
+        let seconds = self.begin.elapsed().as_secs_f64();
+        #[expect(clippy::cast_precision_loss, reason = "a rate to be shown")]
+        let rate = (position.tries - self.before) as f64 / seconds;
+        let text = format!(
+            "{} interactions, {rate:.0} per second, {} pairs of command and stage, {} failures",
+            position.tries,
+            position.pairs().len(),
+            self.failures
+        );
+        let mut stderr = std::io::stderr().lock();
+        // Nobody can be told that standard error is closed.
+        let _ = if is_terminal {
+            write!(stderr, "\r\x1b[K{text}")
+        } else {
+            writeln!(stderr, "{text}")
+        };
+        let _ = stderr.flush();
+    }
+}
+
 /// Writes a failure as it was generated and shrunk; returns the file of the shrunk one.
 fn keep(folder: &Path, failure: &Failure) -> Result<PathBuf, String> {
-    let name = |kind: &str| folder.join(format!("{}-{kind}.toml", failure.attempt));
+    let name = |kind: &str| folder.join(format!("{}-{kind}", failure.attempt));
     let head = format!(
         "# {}: {}\n",
         failure.property,
         failure.description.replace('\n', " ")
     );
-    for (kind, interaction) in [("original", &failure.original), ("shrunk", &failure.shrunk)] {
-        let text = format!("{head}{}", interaction.to_toml());
-        files::write(&name(kind), text).map_err(|error| error.to_string())?;
+    let write =
+        |name: &Path, text: String| files::write(name, text).map_err(|error| error.to_string());
+    for (kind, interaction) in [
+        ("original.toml", &failure.original),
+        ("shrunk.toml", &failure.shrunk),
+    ] {
+        write(&name(kind), format!("{head}{}", interaction.to_toml()))?;
     }
-    Ok(name("shrunk"))
-}
-
-fn text(report: &CampaignReport, kept: &[PathBuf], seed: u64) -> String {
-    let mut text = String::new();
-    for (failure, file) in report.failures.iter().zip(kept) {
-        let (before, after) = (failure.original.steps.len(), failure.shrunk.steps.len());
-        let _ = writeln!(
-            text,
-            "{}: {}\n  shrunk from {before} to {after} steps in {} runs; run it again with\n  simrun fuzz --replay {}",
-            failure.property,
-            failure.description,
-            failure.runs,
-            quoted(&file.to_string_lossy())
-        );
-    }
-    let count = report.failures.len();
-    let _ = write!(
-        text,
-        "{} interactions, {} steps, seed {seed}: {count} failures",
-        report.tries, report.steps
-    );
-    text
-}
-
-fn json(report: &CampaignReport, kept: &[PathBuf], seed: u64) -> String {
-    let failures = report.failures.iter().zip(kept).map(|(failure, file)| {
-        serde_json::json!({
-            "attempt": failure.attempt,
-            "property": failure.property,
-            "description": failure.description,
-            "steps_before": failure.original.steps.len(),
-            "steps_after": failure.shrunk.steps.len(),
-            "shrink_runs": failure.runs,
-            "file": file,
-        })
-    });
-    let value = serde_json::json!({
-        "tries": report.tries,
-        "steps": report.steps,
-        "seed": seed,
-        "failures": failures.collect::<Vec<_>>(),
-    });
-    format!("{value:#}")
+    let observed = report::observations(&failure.shrunk, &failure.outcome);
+    write(&name("shrunk.txt"), format!("{head}{observed}\n"))?;
+    Ok(name("shrunk.toml"))
 }

@@ -34,7 +34,7 @@ enum Tool {
     /// Draw a figure or a platform as SVG or PNG
     Draw(draw::DrawCommand),
     /// Run random interactions over endpoints, and shrink what fails
-    Fuzz(fuzz::FuzzCommand),
+    Fuzz(Box<fuzz::FuzzCommand>),
     /// Write the man pages of these commands: `simrun man` asks for them
     #[command(hide = true)]
     Man { folder: PathBuf },
@@ -51,7 +51,7 @@ fn main() -> ExitCode {
         Ok(Tool::Measure(command)) => measure::run(&command),
         Ok(Tool::Compare(command)) => compare::run(&command),
         Ok(Tool::Draw(command)) => draw::run(&command),
-        Ok(Tool::Fuzz(command)) => fuzz::run(&command),
+        Ok(Tool::Fuzz(command)) => fuzz::run_command(&command),
         Ok(Tool::Man { folder }) => match man_pages(&folder) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => status::refuse(error),

@@ -7,20 +7,24 @@ use crate::support::{Folder, simrun};
 fn correct_endpoints_have_no_failures() {
     let folder = Folder::new();
     let out = folder.path("failures");
-    let options = "fuzz --tries 50 --processes 3 --max-len 4096 --attributes ro,ru,uu --reject 20%";
-    let ran = simrun(&format!("{options} --faults loss=1% --out {out}"));
+    let options = "fuzz --tries 50 --processes 3 --max-len 4096 --attributes ro,ru,uu --reject 20% \
+                   --rma --check-memory -j 2";
+    let ran = simrun(&format!("{options} --faults loss=1%,flap=0.1% --out {out}"));
     let expected = "50 interactions, ";
     assert!(
         ran.status == 0 && ran.stdout.starts_with(expected),
         "{ran:?}"
     );
     assert!(
-        ran.stdout.ends_with(" steps, seed 0: 0 failures\n"),
+        ran.stdout
+            .ends_with(" pairs of command and stage, seed 0: 0 failures\n"),
         "{ran:?}"
     );
     assert!(!std::path::Path::new(&out).exists(), "nothing to keep");
     let again = simrun(&format!("{options} --faults loss=1% --format json"));
     assert_eq!(again.json()["failures"], serde_json::json!([]));
+    let coverage = again.json()["coverage"].to_string();
+    assert!(coverage.contains("rma-write in Open"), "{coverage}");
 }
 
 /// Without any packet no connection is made: a failure, shrunk to one connection, and replayed.
@@ -28,13 +32,19 @@ fn correct_endpoints_have_no_failures() {
 fn failures_are_shrunk_and_replayed() {
     let folder = Folder::new();
     let out = folder.path("failures");
-    let ran = simrun(&format!("fuzz --errors 1 --faults loss=100% --out {out}"));
+    let ran = simrun(&format!(
+        "fuzz --errors 1 --faults loss=100% --out {out} --junit {out}/junit.xml"
+    ));
     assert_eq!(ran.status, 1, "{ran:?}");
     assert!(
         ran.stdout.starts_with("completes: step 2 is blocked: "),
         "{ran:?}"
     );
     assert!(ran.stdout.contains(" to 3 steps in "), "{ran:?}");
+    let junit = std::fs::read_to_string(format!("{out}/junit.xml")).unwrap();
+    assert!(junit.contains("<failure message=\"interaction 0: step 2 is blocked"));
+    let observed = std::fs::read_to_string(format!("{out}/0-shrunk.txt")).unwrap();
+    assert!(observed.contains("step 2 (blocked): "), "{observed}");
     let file = format!("{out}/0-shrunk.toml");
     let replayed = simrun(&format!("fuzz --replay {file}"));
     assert_eq!(replayed.status, 1);
@@ -56,7 +66,7 @@ fn failures_are_shrunk_and_replayed() {
 fn bad_input_is_refused() {
     let folder = Folder::new();
     let broken = folder.write("broken.toml", "version = 1\nsteps = 3");
-    let newer = folder.write("newer.toml", "version = 2\nsteps = []");
+    let newer = folder.write("newer.toml", "version = 9\nsteps = []");
     for (options, expected) in [
         (
             "--min-len 20",
@@ -64,13 +74,24 @@ fn bad_input_is_refused() {
         ),
         ("--max-len 5000", "5000 is not in 0..=4096"),
         ("--faults loss=2", "expected a percentage from 0% to 100%"),
-        ("--faults speed=2%", "expected loss, duplicate or reorder"),
+        (
+            "--faults speed=2%",
+            "expected loss, duplicate, reorder or flap",
+        ),
+        (
+            "--rma --attributes uu",
+            "--rma: expected a reliable connection: --attributes uu has none",
+        ),
+        ("--connect-timeout 0s", "expected 1us to 1000s"),
+        ("--send-buffers 1", "1 is not in 4..=1024"),
+        ("--jobs 0", "expected a number from 1 to 1024"),
+        ("--endless --tries 3", "cannot be used with"),
         ("--reject 101%", "expected a percentage"),
         ("--processes 1", "1 is not in 2..=64"),
         ("--attributes xx", "[possible values: ro, ru, uu]"),
         ("--replay /nowhere", "/nowhere: "),
         (&format!("--replay {broken}"), "expected a sequence"),
-        (&format!("--replay {newer}"), "version = 2: expected 1"),
+        (&format!("--replay {newer}"), "version = 9: expected 1 to 2"),
     ] {
         let ran = simrun(&format!("fuzz {options}"));
         assert_eq!(
@@ -80,4 +101,32 @@ fn bad_input_is_refused() {
         );
         assert!(ran.stderr.contains(expected), "{options}: {ran:?}");
     }
+}
+
+/// A campaign without end continues where it was, and refuses the folder of another one.
+#[test]
+fn an_endless_campaign_continues() {
+    let folder = Folder::new();
+    let out = folder.path("campaign");
+    let options = format!("fuzz --endless --budget 1ms --out {out}");
+    let ran = simrun(&options);
+    assert!(
+        ran.status == 0 && ran.stdout.starts_with("256 interactions, "),
+        "{ran:?}"
+    );
+    let ran = simrun(&options);
+    assert!(ran.stdout.starts_with("512 interactions, "), "{ran:?}");
+    let other = simrun(&format!("{options} --seed 1"));
+    assert_eq!(other.status, 2);
+    let expected = "a campaign with other options: expected another --out";
+    assert!(other.stderr.contains(expected), "{other:?}");
+    std::fs::write(format!("{out}/position.json"), "{").unwrap();
+    assert_eq!(simrun(&options).status, 2);
+}
+
+/// If the time is over before all interactions have run, there is no verdict.
+#[test]
+fn a_budget_ends_without_a_verdict() {
+    let ran = simrun("fuzz --tries 1000000 --budget 1ms");
+    assert_eq!(ran.status, 3, "{ran:?}");
 }

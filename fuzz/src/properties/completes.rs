@@ -1,15 +1,28 @@
 //! Each step ends.
 
-use crate::driver::Outcome;
+use crate::driver::{Blocked, Outcome};
 use crate::interaction::Interaction;
 
+/// Checks that no step is blocked.
 pub(super) fn check(interaction: &Interaction, outcome: &Outcome) -> Option<String> {
-    let (step, workers) = outcome.blocked.as_ref()?;
-    let commands = &interaction.steps[*step].commands;
+    let blocked = outcome.blocked.as_ref()?;
+    (!blocked.ends_if_all_poll).then(|| description(interaction, blocked))
+}
+
+/// Checks that no step is blocked because a worker does not poll.
+pub(super) fn check_polling(interaction: &Interaction, outcome: &Outcome) -> Option<String> {
+    let blocked = outcome.blocked.as_ref()?;
+    let description = description(interaction, blocked);
+    let what = format!("{description}; it ends if all workers poll");
+    blocked.ends_if_all_poll.then_some(what)
+}
+
+fn description(interaction: &Interaction, blocked: &Blocked) -> String {
+    let commands = &interaction.steps[blocked.step].commands;
     let of = |worker: &u32| {
         let found = commands.iter().find(|one| one.worker == *worker);
         found.map(|one| format!("worker {worker} waits in {:?}", one.command))
     };
-    let waits: Vec<String> = workers.iter().filter_map(of).collect();
-    Some(format!("step {step} is blocked: {}", waits.join(", ")))
+    let waits: Vec<String> = blocked.workers.iter().filter_map(of).collect();
+    format!("step {} is blocked: {}", blocked.step, waits.join(", "))
 }

@@ -1,22 +1,43 @@
-//! Each send completes exactly once.
+//! Each operation completes once, silent ones never.
 
 use std::collections::BTreeMap;
 
+use crate::command::Command;
 use crate::driver::Outcome;
-use crate::interaction::{Command, Interaction};
-use crate::worker::Response;
+use crate::interaction::Interaction;
+use crate::response::Response;
+
+/// Least and greatest number of completions, and the number found.
+#[derive(Clone, Copy, Default)]
+struct Count {
+    least: u32,
+    most: u32,
+    found: u32,
+}
 
 pub(super) fn check(interaction: &Interaction, outcome: &Outcome) -> Option<String> {
-    // Commands minus completions, by worker, connection and message.
-    let mut counts: BTreeMap<(u32, u32, u32), i64> = BTreeMap::new();
-    for one in interaction.steps.iter().flat_map(|step| &step.commands) {
-        if let Command::Send {
-            connection,
-            message,
-            ..
-        } = one.command
-        {
-            *counts.entry((one.worker, connection, message)).or_default() += 1;
+    // By worker, connection and message.
+    let mut counts: BTreeMap<(u32, u32, u32), Count> = BTreeMap::new();
+    for one in interaction.commands() {
+        let message = one.command.message().unwrap_or(0);
+        let key = (one.worker, one.command.connection(), message);
+        match one.command {
+            Command::Send { flags, .. } => {
+                let count = counts.entry(key).or_default();
+                count.most = u32::from(!flags.silent);
+                count.least = u32::from(flags.blocking);
+            }
+            Command::RmaHandleExchange { .. }
+            | Command::RmaWrite { .. }
+            | Command::RmaRead { .. } => counts.entry(key).or_default().most = 1,
+            Command::WaitSendCompletion { .. }
+            | Command::RmaWait { .. }
+            | Command::RmaWaitExchange { .. } => {
+                if let Some(count) = counts.get_mut(&key) {
+                    count.least = 1;
+                }
+            }
+            _ => {}
         }
     }
     for (worker, responses) in (0..).zip(&outcome.responses) {
@@ -25,15 +46,23 @@ pub(super) fn check(interaction: &Interaction, outcome: &Outcome) -> Option<Stri
                 connection,
                 message,
                 ..
+            }
+            | Response::RmaEnded {
+                connection,
+                message,
+                ..
             } = response
             {
-                *counts.entry((worker, *connection, *message)).or_default() -= 1;
+                let key = (worker, *connection, *message);
+                counts.entry(key).or_default().found += 1;
             }
         }
     }
-    let ((worker, connection, message), count) = counts.iter().find(|(_, count)| **count != 0)?;
-    let found = 1 - count;
+    let is_wrong = |count: &Count| !(count.least..=count.most).contains(&count.found);
+    let found = counts.iter().find(|(_, count)| is_wrong(count));
+    let ((worker, connection, message), count) = found?;
     Some(format!(
-        "worker {worker}: {found} completions of message {message} on connection {connection}, expected 1"
+        "worker {worker}: {} completions of message {message} on connection {connection}, expected {}",
+        count.found, count.most
     ))
 }

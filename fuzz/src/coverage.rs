@@ -1,0 +1,62 @@
+//! Coverage: pairs of a command and the stage of its connection when it begins.
+
+use endpoint::Stage;
+
+use crate::command::Command;
+
+/// Number of pairs.
+const PAIRS: usize = Command::NAMES.len() * Stage::ALL.len();
+
+/// Pairs of command and stage that have occurred.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Coverage([u64; PAIRS.div_ceil(64)]);
+
+impl Coverage {
+    /// Notes a pair.
+    pub(crate) fn insert(&mut self, command: &Command, stage: Stage) {
+        let place = command.kind() * Stage::ALL.len() + stage as usize;
+        self.0[place / 64] |= 1 << (place % 64);
+    }
+
+    /// Adds the pairs of another; returns the number of new ones.
+    pub fn merge(&mut self, other: &Self) -> u32 {
+        let before = self.len();
+        for (word, more) in self.0.iter_mut().zip(other.0) {
+            *word |= more;
+        }
+        self.len() - before
+    }
+
+    /// Returns the number of pairs.
+    #[must_use]
+    pub fn len(&self) -> u32 {
+        self.0.iter().map(|word| word.count_ones()).sum()
+    }
+
+    /// Returns true if there is no pair.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns the numbers that represent it, to keep it in a file.
+    #[must_use]
+    pub fn words(&self) -> Vec<u64> {
+        self.0.to_vec()
+    }
+
+    /// Returns the coverage that these numbers represent; `None` if they are not [`Self::words`].
+    #[must_use]
+    pub fn from_words(words: &[u64]) -> Option<Self> {
+        words.try_into().ok().map(Self)
+    }
+
+    /// Returns the pairs as text, such as `send in Open`.
+    pub fn pairs(&self) -> impl Iterator<Item = String> {
+        let all = (0..PAIRS).filter(|place| self.0[place / 64] >> (place % 64) & 1 == 1);
+        all.map(|place| {
+            let command = Command::NAMES[place / Stage::ALL.len()];
+            format!("{command} in {:?}", Stage::ALL[place % Stage::ALL.len()])
+        })
+    }
+}

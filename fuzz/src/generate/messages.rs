@@ -1,0 +1,111 @@
+//! Messages in both directions; waits for them are kept and flushed at random.
+
+use super::Elemental;
+use crate::command::{Attribute, Command, SendFlags};
+use crate::swarm::Kind;
+
+/// A message that nobody has waited for.
+pub(super) struct Sent {
+    sender: u32,
+    receiver: u32,
+    message: u32,
+    flags: SendFlags,
+}
+
+impl Elemental<'_> {
+    /// Waits for the connection; with [`Kind::Early`] the initiator sends the first message before
+    /// the other side knows that the connection is in use.
+    pub(super) fn establish(&mut self) -> Vec<Sent> {
+        let connection = self.connection;
+        let wait = Command::WaitConnection { connection };
+        // Twice as often as other kinds: what it needs of the network is rare.
+        let is_early = self.happens(Kind::Early) || self.happens(Kind::Early);
+        if self.sends == 0 || !is_early {
+            self.both(&wait);
+            return Vec::new();
+        }
+        let request = Command::WaitRequest { connection };
+        self.step(vec![(self.from, wait.clone()), (self.to, request)]);
+        let sent = self.send(1, (self.from, self.to), false);
+        self.step(vec![(self.to, wait)]);
+        vec![sent]
+    }
+
+    /// Sends the messages behind those in `waits`, where the last ones are left.
+    pub(super) fn messages(&mut self, waits: &mut Vec<Sent>) {
+        let first = u32::try_from(waits.len()).unwrap_or(0) + 1;
+        for message in first..=self.sends {
+            let direction = self.direction();
+            if self.flip() || waits.len() >= self.settings.outstanding as usize {
+                self.flush(waits);
+            }
+            let may_block = waits.is_empty();
+            waits.push(self.send(message, direction, may_block));
+        }
+    }
+
+    /// Sends a message.
+    fn send(&mut self, message: u32, (sender, receiver): (u32, u32), may_block: bool) -> Sent {
+        let silent = self.happens(Kind::Silent);
+        let flags = SendFlags {
+            silent,
+            // A blocking send may need the receiver to free buffers, which it does not.
+            blocking: !silent && may_block && self.happens(Kind::Blocking),
+            lent: (!silent || self.attribute == Attribute::Ro) && self.happens(Kind::Lent),
+        };
+        let length = self.length();
+        let connection = self.connection;
+        let send = Command::Send {
+            connection,
+            message,
+            length,
+            flags,
+        };
+        self.step(vec![(sender, send)]);
+        Sent {
+            sender,
+            receiver,
+            message,
+            flags,
+        }
+    }
+
+    /// Draws the length of a message.
+    fn length(&mut self) -> u32 {
+        if self.happens(Kind::Extreme) {
+            return if self.flip() {
+                0
+            } else {
+                self.settings.longest
+            };
+        }
+        let (least, most) = self.settings.lengths;
+        self.between(least, most)
+    }
+
+    /// Lets senders and receivers wait for what was sent: one step for each message, in which both
+    /// poll.
+    pub(super) fn flush(&mut self, waits: &mut Vec<Sent>) {
+        let connection = self.connection;
+        for sent in waits.drain(..) {
+            let message = sent.message;
+            let completion = Command::WaitSendCompletion {
+                connection,
+                message,
+            };
+            let arrival = Command::WaitReceive {
+                connection,
+                message,
+            };
+            let mut commands = Vec::new();
+            if !sent.flags.silent && !sent.flags.blocking {
+                commands.push((sent.sender, completion));
+            }
+            // A message of an unreliable connection may never arrive.
+            if self.attribute != Attribute::Uu {
+                commands.push((sent.receiver, arrival));
+            }
+            self.step(commands);
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! Transfers of remote memory: exchange of handles, then bursts of reads and writes.
+//!
+//! A burst comes from one side, and is waited for before the next. Its local bytes do not overlap.
+//! Remote ones may: writes are in order, reads see the writes before them, and a write that
+//! overlaps with a read before it has a fence. So a sequential execution tells all contents.
+
+use super::Elemental;
+use crate::command::{BUFFER, Command, Span};
+
+/// Transfers in a burst. \[choice\]
+const BURST: u32 = 4;
+
+/// The longest transfer in bytes. \[choice\]
+const LONGEST: u32 = 512;
+
+impl Elemental<'_> {
+    /// Exchanges handles, transfers and checks the contents of both buffers, once or twice.
+    pub(super) fn transfers(&mut self) {
+        let connection = self.connection;
+        let (first, end) = (self.sends + 1, 2 * self.sends);
+        let middle = if self.flip() {
+            end
+        } else {
+            self.between(first - 1, end)
+        };
+        self.exchange(0);
+        self.bursts(first, middle);
+        if middle < end {
+            self.both(&Command::RmaFreeHandles { connection });
+            self.exchange(1);
+            self.bursts(middle + 1, end);
+        }
+    }
+
+    fn bursts(&mut self, mut next: u32, last: u32) {
+        while next <= last {
+            let burst = self.between(1, BURST).min(last + 1 - next);
+            self.burst(next, burst);
+            next += burst;
+        }
+        self.both(&Command::RmaContent {
+            connection: self.connection,
+        });
+    }
+
+    /// Exchanges the handles of both sides for the n-th time.
+    fn exchange(&mut self, time: u32) {
+        let connection = self.connection;
+        let first = 3 * self.sends + 1 + 2 * time;
+        let sides = [(self.from, first), (self.to, first + 1)];
+        for (worker, _) in sides {
+            if self.flip() {
+                self.step(vec![(worker, Command::RmaReuseHandle { connection })]);
+            }
+        }
+        for (worker, message) in sides {
+            let exchange = Command::RmaHandleExchange {
+                connection,
+                message,
+            };
+            self.step(vec![(worker, exchange)]);
+        }
+        let wait = |(worker, message)| {
+            let wait = Command::RmaWaitExchange {
+                connection,
+                message,
+            };
+            (worker, wait)
+        };
+        self.step(sides.into_iter().map(wait).collect());
+    }
+
+    fn burst(&mut self, first: u32, count: u32) {
+        let connection = self.connection;
+        let (worker, peer) = self.direction();
+        let prepare = Command::RmaPrepareRead {
+            connection,
+            message: first,
+        };
+        if self.flip() {
+            self.step(vec![(peer, prepare)]);
+        }
+        // Remote bytes of reads that a write could overtake.
+        let mut read: Vec<(u32, u32)> = Vec::new();
+        let mut quiet: Vec<bool> = Vec::new();
+        for place in 0..count {
+            let message = first + place;
+            let is_read = self.flip();
+            let mut span = self.span(place);
+            quiet.push(span.quiet);
+            let bytes = (span.remote, span.remote + span.length);
+            let overlaps = |other: &(u32, u32)| bytes.0 < other.1 && other.0 < bytes.1;
+            if !is_read && read.iter().any(overlaps) {
+                span.fence = true;
+            }
+            if span.fence {
+                read.clear();
+            }
+            if is_read {
+                read.push(bytes);
+            }
+            self.step(vec![(
+                worker,
+                transfer((connection, message), span, is_read),
+            )]);
+        }
+        for (message, is_quiet) in (first..).zip(quiet) {
+            let wait = Command::RmaWait {
+                connection,
+                message,
+            };
+            let mut commands = vec![(worker, wait.clone())];
+            if !is_quiet {
+                commands.push((peer, wait));
+            }
+            self.step(commands);
+        }
+    }
+
+    /// Draws the bytes of a transfer of a burst.
+    pub(super) fn span(&mut self, place: u32) -> Span {
+        let slot = BUFFER / BURST;
+        let length = self.between(1, LONGEST);
+        Span {
+            local: place * slot + self.between(0, slot - length),
+            // Transfers of a burst overlap often.
+            remote: self.between(0, LONGEST),
+            length,
+            fence: self.stream.below(4) == 0,
+            quiet: self.stream.below(4) == 0,
+        }
+    }
+}
+
+pub(super) const fn transfer(
+    (connection, message): (u32, u32),
+    span: Span,
+    is_read: bool,
+) -> Command {
+    if is_read {
+        Command::RmaRead {
+            connection,
+            message,
+            span,
+        }
+    } else {
+        Command::RmaWrite {
+            connection,
+            message,
+            span,
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Observations of workers.
+
+use serde::{Deserialize, Serialize};
+
+/// End of an operation.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(remote = "endpoint::Status")]
+enum StatusForm {
+    Success,
+    Refused,
+    TimedOut,
+    ReceiverNotReady,
+    RmaHandle,
+    Disconnected,
+    OperationFailed,
+}
+
+/// An observation of a worker.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub enum Response {
+    /// A connection that it has initiated or accepted is in use.
+    Connected {
+        /// The connection.
+        connection: u32,
+    },
+    /// Its request was rejected.
+    Rejected {
+        /// The connection.
+        connection: u32,
+    },
+    /// Its request was not answered in time.
+    TimedOut {
+        /// The connection.
+        connection: u32,
+    },
+    /// A request arrived and was accepted.
+    RequestAccepted {
+        /// The connection.
+        connection: u32,
+    },
+    /// A request arrived and was rejected.
+    RequestRejected {
+        /// The connection.
+        connection: u32,
+    },
+    /// A request arrived and was ignored, as announced.
+    RequestIgnored {
+        /// The connection.
+        connection: u32,
+    },
+    /// A message arrived.
+    Received {
+        /// The connection.
+        connection: u32,
+        /// Its bytes.
+        message: Vec<u8>,
+    },
+    /// A send has ended.
+    Sent {
+        /// The connection.
+        connection: u32,
+        /// The message.
+        message: u32,
+        /// Its end.
+        #[serde(with = "StatusForm")]
+        status: endpoint::Status,
+    },
+    /// The handle of the peer's buffer arrived.
+    HandleArrived {
+        /// The connection.
+        connection: u32,
+    },
+    /// A transfer has ended at the worker that has started it.
+    RmaEnded {
+        /// The connection.
+        connection: u32,
+        /// The message.
+        message: u32,
+        /// Its end.
+        #[serde(with = "StatusForm")]
+        status: endpoint::Status,
+        /// The bytes that a read has brought.
+        bytes: Vec<u8>,
+    },
+    /// The completion message of the peer's transfer arrived.
+    RmaArrived {
+        /// The connection.
+        connection: u32,
+        /// The message.
+        message: u32,
+        /// The bytes that a write has brought.
+        bytes: Vec<u8>,
+    },
+    /// The content of the buffer.
+    Content {
+        /// The connection.
+        connection: u32,
+        /// The bytes of the buffer.
+        bytes: Vec<u8>,
+    },
+    /// The peer was reported as silent.
+    KeepaliveTimedOut {
+        /// The connection.
+        connection: u32,
+    },
+    /// A call failed, or an event was not expected.
+    Failed(String),
+}

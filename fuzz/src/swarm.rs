@@ -1,0 +1,94 @@
+//! Weights of what interactions can have. Each interaction has weights of its own: some kinds are
+//! switched off, others are frequent. Groce et al., *Swarm Testing* (ISSTA 2012): an interaction
+//! that never does one thing does the others more deeply.
+
+use serde::{Deserialize, Serialize};
+use sim_core::Stream;
+
+/// A kind of what an interaction can have.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Kind {
+    /// A rejected request.
+    Reject,
+    /// A request that nobody answers.
+    Ignore,
+    /// A message that is sent before the acceptor knows that the connection is in use.
+    Early,
+    /// A silent send.
+    Silent,
+    /// A blocking send.
+    Blocking,
+    /// A send of lent bytes.
+    Lent,
+    /// A message of length 0 or of the greatest length.
+    Extreme,
+    /// Ten times as many messages, at one connection in eight that would have them: all buffers are
+    /// used.
+    Many,
+    /// Messages that nobody waits for at the end of a connection.
+    Abandoned,
+    /// A supervised peer.
+    Keepalive,
+    /// Remote memory access.
+    Transfers,
+    /// Memory that is deregistered while it is used, or before.
+    Deregister,
+}
+
+impl Kind {
+    /// All kinds.
+    pub const ALL: [Self; 12] = [
+        Self::Reject,
+        Self::Ignore,
+        Self::Early,
+        Self::Silent,
+        Self::Blocking,
+        Self::Lent,
+        Self::Extreme,
+        Self::Many,
+        Self::Abandoned,
+        Self::Keepalive,
+        Self::Transfers,
+        Self::Deregister,
+    ];
+}
+
+/// The weight that is a certainty.
+const CERTAIN: u8 = 16;
+
+/// Weights that are drawn: half of the kinds are switched off. \[choice\]
+const DRAWN: [u8; 4] = [0, 0, 3, 8];
+
+/// Weights of all kinds, in sixteenths.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub struct Swarm([u8; Kind::ALL.len()]);
+
+impl Swarm {
+    /// Returns weights with which nothing of [`Kind`] happens.
+    #[must_use]
+    pub const fn none() -> Self {
+        Self([0; Kind::ALL.len()])
+    }
+
+    /// Draws weights.
+    #[must_use]
+    pub fn draw(stream: &mut Stream) -> Self {
+        Self(std::array::from_fn(|_| {
+            let drawn = stream.below(DRAWN.len() as u64);
+            DRAWN[usize::try_from(drawn).unwrap_or(0)]
+        }))
+    }
+
+    /// Returns the weights with another one for a kind.
+    #[must_use]
+    pub const fn with(mut self, kind: Kind, weight: u8) -> Self {
+        self.0[kind as usize] = if weight > CERTAIN { CERTAIN } else { weight };
+        self
+    }
+
+    /// Returns true if the next of a kind happens.
+    pub(crate) fn happens(&self, kind: Kind, stream: &mut Stream) -> bool {
+        let weight = self.0[kind as usize];
+        weight > 0 && stream.below(CERTAIN.into()) < weight.into()
+    }
+}

@@ -1,0 +1,266 @@
+//! Options of `simrun fuzz`, and the settings that follow from them.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use fuzz::{
+    Attribute, EndpointSettings, Faults, GeneratorSettings, Mode, NetworkSettings, Progress,
+    RunSettings,
+};
+use platform::units::Duration;
+use simrun::args::Format;
+
+/// Interactions to generate, or one to replay.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct FuzzCommand {
+    /// Number of interactions
+    #[arg(long, value_name = "N", default_value_t = 300)]
+    pub(super) tries: u64,
+
+    /// Number of failures after which to stop
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) errors: u32,
+
+    /// Number of workers
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(2..=64))]
+    processes: u32,
+
+    /// Messages of each connection, and with --rma as many transfers
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(..=10_000))]
+    sends: u32,
+
+    /// Shortest message in bytes
+    #[arg(long, value_name = "BYTES", default_value_t = 16)]
+    min_len: u32,
+
+    /// Longest message in bytes, at most 4096
+    #[arg(long, value_name = "BYTES", default_value_t = 16, value_parser = clap::value_parser!(u32).range(..=4096))]
+    max_len: u32,
+
+    /// Connections that each worker initiates
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=100))]
+    runs_per_process: u32,
+
+    /// Reliable connections read and write remote memory, too
+    #[arg(long)]
+    rma: bool,
+
+    /// Attributes of connections: reliable ordered, reliable unordered, unreliable unordered
+    #[arg(
+        long,
+        value_enum,
+        value_name = "LIST",
+        value_delimiter = ',',
+        default_value = "ro"
+    )]
+    attributes: Vec<ConnectionAttribute>,
+
+    /// Share of requests that are rejected, such as 10% [default: differs between interactions]
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    reject: Option<f64>,
+
+    /// Time after which requests that are not answered are given up
+    #[arg(long, value_name = "TIME", default_value = "5ms")]
+    connect_timeout: Duration,
+
+    /// Faults of the network: loss, duplicate, reorder and flap, such as loss=1%,reorder=5%
+    #[arg(long, value_name = "LIST", value_parser = faults, default_value = "")]
+    faults: Faults,
+
+    /// Seed of all interactions and faults
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(super) seed: u64,
+
+    /// Polling of workers: during their commands, or all the time
+    #[arg(long, value_enum, value_name = "MODE", default_value = "lockstep")]
+    mode: PollingMode,
+
+    /// Progress of endpoints: by a thread, or only when their worker polls
+    #[arg(long, value_enum, value_name = "KIND", default_value = "thread")]
+    progress: ProgressKind,
+
+    /// Send buffers of each connection
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(4..=1024))]
+    send_buffers: u32,
+
+    /// Receive buffers of each connection
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(4..=1024))]
+    receive_buffers: u32,
+
+    /// Overwrite buffers that are given back
+    #[arg(long)]
+    check_memory: bool,
+
+    /// Number of threads
+    #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = jobs)]
+    pub(super) jobs: usize,
+
+    /// Run larger and larger interactions until interrupted; continues where it was
+    #[arg(long, conflicts_with_all = ["tries", "replay"])]
+    pub(super) endless: bool,
+
+    /// Real time after which to stop
+    #[arg(long, value_name = "TIME")]
+    pub(super) budget: Option<Duration>,
+
+    /// Run the interaction in FILE instead
+    #[arg(long, value_name = "FILE")]
+    pub(super) replay: Option<PathBuf>,
+
+    /// Folder for failures: each as it was generated and shrunk
+    #[arg(long, value_name = "DIR", default_value = "fuzz-failures")]
+    pub(super) out: PathBuf,
+
+    /// Also write the result as JUnit XML
+    #[arg(long, value_name = "FILE")]
+    pub(super) junit: Option<PathBuf>,
+
+    /// Output format
+    #[arg(long, value_enum, default_value_t)]
+    pub(super) format: Format,
+}
+
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+enum ConnectionAttribute {
+    Ro,
+    Ru,
+    Uu,
+}
+
+impl From<ConnectionAttribute> for Attribute {
+    fn from(attribute: ConnectionAttribute) -> Self {
+        match attribute {
+            ConnectionAttribute::Ro => Self::Ro,
+            ConnectionAttribute::Ru => Self::Ru,
+            ConnectionAttribute::Uu => Self::Uu,
+        }
+    }
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug)]
+enum PollingMode {
+    Lockstep,
+    Polling,
+}
+
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+enum ProgressKind {
+    Thread,
+    Polling,
+}
+
+fn jobs(text: &str) -> Result<usize, String> {
+    let number = text
+        .parse()
+        .ok()
+        .filter(|number| (1..=1024).contains(number));
+    number.ok_or_else(|| "expected a number from 1 to 1024".to_owned())
+}
+
+fn percent(text: &str) -> Result<f64, String> {
+    let number = text
+        .strip_suffix('%')
+        .and_then(|number| number.parse::<f64>().ok());
+    let number = number.filter(|number| (0.0..=100.0).contains(number));
+    let percent = number.ok_or_else(|| "expected a percentage from 0% to 100%".to_owned())?;
+    Ok(percent / 100.0)
+}
+
+fn faults(text: &str) -> Result<Faults, String> {
+    let mut faults = Faults::default();
+    for part in text.split(',').filter(|part| !part.is_empty()) {
+        let known = "expected loss, duplicate, reorder or flap, as in loss=1%";
+        let (name, value) = part.split_once('=').ok_or_else(|| known.to_owned())?;
+        let value = percent(value)?;
+        let rate = faults.rate_mut(name);
+        *rate.ok_or_else(|| format!("{name:?}: {known}"))? = value;
+    }
+    Ok(faults)
+}
+
+/// Messages of a connection that are left for completion messages of transfers.
+const RESERVED: u32 = 6;
+
+impl FuzzCommand {
+    /// Returns the parameters of the interactions.
+    pub(super) fn generator_settings(&self) -> Result<GeneratorSettings, String> {
+        if self.min_len > self.max_len {
+            return Err(format!(
+                "--min-len {}: expected at most --max-len {}",
+                self.min_len, self.max_len
+            ));
+        }
+        if self.rma
+            && self
+                .attributes
+                .iter()
+                .all(|one| *one == ConnectionAttribute::Uu)
+        {
+            return Err(
+                "--rma: expected a reliable connection: --attributes uu has none".to_owned(),
+            );
+        }
+        let buffers = self.send_buffers.max(self.receive_buffers);
+        let reserved = if self.rma { RESERVED } else { 0 };
+        let endpoints = EndpointSettings::default();
+        Ok(GeneratorSettings {
+            processes: self.processes,
+            sends: self.sends,
+            lengths: (self.min_len, self.max_len),
+            longest: endpoints.max_send_size,
+            outstanding: buffers.saturating_sub(reserved).max(1),
+            runs_per_process: self.runs_per_process,
+            attributes: self.attributes.iter().copied().map(Into::into).collect(),
+            reject: self.reject,
+            connect_timeout: microseconds(&self.connect_timeout)?,
+            rma: self.rma,
+            polling: self.progress == ProgressKind::Polling,
+            faults: self.faults,
+        })
+    }
+
+    /// Returns the parameters of the runs.
+    pub(super) fn run_settings(&self) -> Result<RunSettings, String> {
+        let mut endpoints = EndpointSettings {
+            send_buffers: self.send_buffers,
+            receive_buffers: self.receive_buffers,
+            poisons: self.check_memory,
+            ..EndpointSettings::default()
+        };
+        if self.receive_buffers < self.send_buffers {
+            // Receivers run out of buffers, and may not poll for a long time.
+            endpoints.queue_pairs.rnr_retry = 7;
+        }
+        let progress = match self.progress {
+            ProgressKind::Thread => Progress::Thread,
+            ProgressKind::Polling => Progress::Polling,
+        };
+        Ok(RunSettings {
+            network: NetworkSettings {
+                endpoints,
+                progress,
+                ..NetworkSettings::default()
+            },
+            mode: match self.mode {
+                PollingMode::Lockstep => Mode::Lockstep,
+                PollingMode::Polling => Mode::Polling,
+            },
+        })
+    }
+}
+
+/// Returns a duration in microseconds.
+fn microseconds(duration: &Duration) -> Result<u64, String> {
+    let microseconds = duration.as_secs() * 1e6;
+    if !(1.0..=1e9).contains(&microseconds) {
+        return Err(format!(
+            "--connect-timeout {duration}: expected 1us to 1000s"
+        ));
+    }
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "from 1 to 1e9"
+    )]
+    Ok(microseconds.round() as u64)
+}

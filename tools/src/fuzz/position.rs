@@ -1,0 +1,48 @@
+//! Position of an endless campaign on disk: written after each batch, whole or not at all, so a
+//! campaign that was killed continues with its last batch.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use fuzz::{CampaignSettings, Position};
+
+/// The file of the position.
+fn file(folder: &Path) -> PathBuf {
+    folder.join("position.json")
+}
+
+/// Returns a text that differs between campaigns with other interactions or runs.
+fn identity(settings: &CampaignSettings) -> String {
+    format!(
+        "{} {:?} {:?}",
+        settings.seed, settings.generator, settings.run
+    )
+}
+
+/// Returns the position in a folder; the first one if there is none.
+pub(super) fn read(folder: &Path, settings: &CampaignSettings) -> Result<Position, String> {
+    let file = file(folder);
+    let text = match std::fs::read_to_string(&file) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Position::default()),
+        read => read.map_err(|error| format!("{}: {error}", file.display()))?,
+    };
+    let found: Result<(String, Position), _> = serde_json::from_str(&text);
+    let (campaign, position) = found.map_err(|error| format!("{}: {error}", file.display()))?;
+    if campaign != identity(settings) {
+        return Err(format!(
+            "{}: a campaign with other options: expected another --out, or no such file",
+            file.display()
+        ));
+    }
+    Ok(position)
+}
+
+/// Writes a position.
+pub(super) fn write(
+    folder: &Path,
+    settings: &CampaignSettings,
+    position: &Position,
+) -> Result<(), String> {
+    let text = serde_json::json!([identity(settings), position]).to_string();
+    files::write(&file(folder), text).map_err(|error| error.to_string())
+}

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use mpi::machine::{self, Machine};
+use mpi::machine::{self, Machine, Transition};
 use report::{Figure, StateGraph};
 
 use simrun::{drawing, status};
@@ -30,6 +30,7 @@ enum Which {
     Credits,
     Connection,
     Close,
+    Endpoint,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
@@ -48,6 +49,7 @@ pub(crate) fn run(command: &GraphCommand) -> ExitCode {
         Which::Credits => machine::credits(),
         Which::Connection => connection,
         Which::Close => close,
+        Which::Endpoint => endpoint_machine(),
     };
     match command.format {
         GraphFormat::Dot => status::print(machine.to_dot().trim_end()),
@@ -59,6 +61,25 @@ pub(crate) fn run(command: &GraphCommand) -> ExitCode {
             }
             Err(problem) => status::refuse(problem),
         },
+    }
+}
+
+/// The stages of a connection of an endpoint.
+fn endpoint_machine() -> Machine {
+    let name = |stage: endpoint::Stage| format!("{stage:?}");
+    let transitions = endpoint::TRANSITIONS.iter().map(|row| Transition {
+        from: name(row.from),
+        event: format!("{:?}", row.event),
+        action: row.output.to_owned(),
+        to: name(row.to),
+        requirement: "",
+    });
+    let states: Vec<String> = endpoint::Stage::ALL.into_iter().map(name).collect();
+    Machine {
+        name: "endpoint",
+        waits: states.clone(),
+        states,
+        transitions: transitions.collect(),
     }
 }
 

@@ -18,6 +18,11 @@ fn e7_machines_are_printed_as_graphs_and_as_pictures() {
         ("credits", "Quiet -> Owing [label=\"Few [M-3]\"]", "Owing"),
         ("connection", "OpenCSend -> OpenCRecv", "OpenCSend"),
         ("close", "LocalClose -> CloseAcked", "LocalClose"),
+        (
+            "endpoint",
+            "Connecting -> Open [label=\"Accepted / ESTABLISHED, event CONNECT\"]",
+            "Connecting",
+        ),
     ] {
         let dot = simrun(&format!("graph {machine} --format dot"));
         assert_eq!((dot.status, dot.stderr.as_str()), (0, ""));

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use sim_core::Stream;
 
 use crate::coverage::Coverage;
-use crate::driver::{Outcome, RunSettings, run};
+use crate::driver::Outcome;
 use crate::generate::{GeneratorSettings, generate};
 use crate::interaction::Interaction;
 use crate::properties::PROPERTIES;
@@ -28,13 +28,15 @@ const CORPUS: usize = 64;
 /// Interactions after which a campaign that grows takes the next size. \[choice\]
 const LEVEL: u64 = 2048;
 
+/// A function that runs an interaction: [`run`](crate::run), or
+/// [`run_processes`](crate::run_processes), with its parameters.
+pub type Runner<'a> = &'a (dyn Fn(&Interaction) -> Result<Outcome, String> + Sync);
+
 /// Parameters of a campaign.
 #[derive(Clone, PartialEq, Debug)]
 pub struct CampaignSettings {
     /// Parameters of the interactions.
     pub generator: GeneratorSettings,
-    /// Parameters of the runs.
-    pub run: RunSettings,
     /// Seed of all interactions and faults.
     pub seed: u64,
     /// Interactions to run; `None` for no limit.
@@ -117,9 +119,9 @@ impl Position {
 /// If the workers cannot be made.
 pub fn check(
     interaction: &Interaction,
-    settings: &RunSettings,
+    run: Runner<'_>,
 ) -> Result<Option<(&'static str, String)>, String> {
-    let outcome = run(interaction, settings)?;
+    let outcome = run(interaction)?;
     Ok(violation(interaction, &outcome))
 }
 
@@ -145,15 +147,15 @@ fn class((property, description): &(&'static str, String)) -> (&'static str, Str
 /// If the workers cannot be made.
 pub fn shrink_failure(
     interaction: &Interaction,
-    settings: &RunSettings,
+    run: Runner<'_>,
     budget: u32,
 ) -> Result<(Interaction, u32), String> {
-    let Some(found) = check(interaction, settings)? else {
+    let Some(found) = check(interaction, run)? else {
         return Ok((interaction.clone(), 1));
     };
     let expected = class(&found);
     let same = |candidate: &Interaction| {
-        let found = check(candidate, settings);
+        let found = check(candidate, run);
         found.is_ok_and(|found| found.is_some_and(|found| class(&found) == expected))
     };
     Ok(shrink(interaction, budget, same))
@@ -164,8 +166,8 @@ struct Tried {
     steps: u64,
     coverage: Coverage,
     swarm: Swarm,
-    /// The interaction, if it violates a property.
-    failed: Option<Interaction>,
+    /// The interaction and its outcome, if it violates a property.
+    failed: Option<(Interaction, Outcome)>,
 }
 
 impl CampaignSettings {
@@ -188,20 +190,25 @@ impl CampaignSettings {
         (interaction, swarm)
     }
 
-    fn attempt(&self, number: u64, corpus: &[Swarm]) -> Result<Tried, String> {
+    fn attempt(&self, run: Runner<'_>, number: u64, corpus: &[Swarm]) -> Result<Tried, String> {
         let (interaction, swarm) = self.interaction(number, corpus);
-        let outcome = run(&interaction, &self.run)?;
+        let outcome = run(&interaction)?;
         let violated = violation(&interaction, &outcome);
         Ok(Tried {
             steps: interaction.steps.len() as u64,
             coverage: outcome.coverage,
             swarm,
-            failed: violated.map(|_| interaction),
+            failed: violated.map(|_| (interaction, outcome)),
         })
     }
 
     /// Runs the interactions from `first` to before `end`; returns them in their order.
-    fn batch(&self, first: u64, end: u64, corpus: &[Swarm]) -> Result<Vec<Tried>, String> {
+    fn batch(
+        &self,
+        run: Runner<'_>,
+        (first, end): (u64, u64),
+        corpus: &[Swarm],
+    ) -> Result<Vec<Tried>, String> {
         let next = AtomicU64::new(first);
         let work = || {
             let mut tried = Vec::new();
@@ -210,7 +217,7 @@ impl CampaignSettings {
                 if number >= end {
                     return tried;
                 }
-                tried.push((number, self.attempt(number, corpus)));
+                tried.push((number, self.attempt(run, number, corpus)));
             }
         };
         let mut all = std::thread::scope(|scope| {
@@ -228,9 +235,22 @@ impl CampaignSettings {
         all.into_iter().map(|(_, tried)| tried).collect()
     }
 
-    fn shrunk(&self, attempt: u64, original: Interaction) -> Result<Failure, String> {
-        let (shrunk, runs) = shrink_failure(&original, &self.run, self.shrink_budget)?;
-        let outcome = run(&shrunk, &self.run)?;
+    /// Returns the shrunk failure. One that does not happen again is kept as it was.
+    fn shrunk(
+        &self,
+        run: Runner<'_>,
+        attempt: u64,
+        original: Interaction,
+        observed: Outcome,
+    ) -> Result<Failure, String> {
+        let (shrunk, runs) = shrink_failure(&original, run, self.shrink_budget)?;
+        let outcome = run(&shrunk)?;
+        let found = violation(&shrunk, &outcome);
+        let (shrunk, outcome) = if found.is_some() {
+            (shrunk, outcome)
+        } else {
+            (original.clone(), observed)
+        };
         let (property, description) = violation(&shrunk, &outcome).unwrap_or_default();
         Ok(Failure {
             attempt,
@@ -251,6 +271,7 @@ impl CampaignSettings {
 /// If the workers cannot be made.
 pub fn campaign(
     settings: &CampaignSettings,
+    run: Runner<'_>,
     position: Position,
     mut observe: impl FnMut(&Position, &[Failure]) -> ControlFlow<()>,
 ) -> Result<CampaignReport, String> {
@@ -263,11 +284,12 @@ pub fn campaign(
         let end = (first / BATCH + 1) * BATCH;
         let end = settings.tries.map_or(end, |tries| end.min(tries));
         let begun = report.failures.len();
-        for tried in settings.batch(first, end, &report.position.corpus)? {
+        for tried in settings.batch(run, (first, end), &report.position.corpus)? {
             let attempt = report.position.tries;
             report.position.merge(&tried);
-            if let Some(interaction) = tried.failed {
-                report.failures.push(settings.shrunk(attempt, interaction)?);
+            if let Some((interaction, outcome)) = tried.failed {
+                let failure = settings.shrunk(run, attempt, interaction, outcome)?;
+                report.failures.push(failure);
             }
             if report.failures.len() >= settings.errors as usize {
                 let _ = observe(&report.position, &report.failures[begun..]);

@@ -35,6 +35,8 @@ pub struct GeneratorSettings {
     pub reject: Option<f64>,
     /// Time after which a request that is ignored is given up, in microseconds.
     pub connect_timeout: u64,
+    /// Time after which a silent peer is reported, in microseconds: longer than an outage.
+    pub keepalive: u64,
     /// Reliable connections have transfers of remote memory.
     pub rma: bool,
     /// Endpoints make progress only when the program polls.
@@ -57,6 +59,7 @@ impl Default for GeneratorSettings {
             attributes: vec![Attribute::Ro],
             reject: None,
             connect_timeout: 5000,
+            keepalive: 20_000,
             rma: false,
             polling: false,
             faults: Faults::default(),

@@ -14,6 +14,7 @@ mod driver;
 mod generate;
 mod interaction;
 mod pattern;
+mod processes;
 mod properties;
 mod response;
 mod rma;
@@ -22,7 +23,8 @@ mod swarm;
 mod worker;
 
 pub use campaign::{
-    CampaignReport, CampaignSettings, Failure, Position, campaign, check, shrink_failure, violation,
+    CampaignReport, CampaignSettings, Failure, Position, Runner, campaign, check, shrink_failure,
+    violation,
 };
 pub use coverage::Coverage;
 pub use driver::{Blocked, Mode, Outcome, RunSettings, run};
@@ -32,6 +34,7 @@ pub use generate::{GeneratorSettings, generate};
 pub use interaction::{
     Assignment, Attribute, Command, Faults, Interaction, SendFlags, Span, Step, VERSION,
 };
+pub use processes::{FromWorker, ToWorker, run_processes};
 pub use properties::{PROPERTIES, Property};
 pub use response::Response;
 pub use shrink::shrink;

@@ -6,8 +6,8 @@ use std::ops::ControlFlow;
 use endpoint::Defect;
 use fuzz::{
     Attribute, CampaignReport, CampaignSettings, EndpointSettings, Failure, Faults,
-    GeneratorSettings, Interaction, Mode, NetworkSettings, Position, Progress, RunSettings, Swarm,
-    campaign, check, generate, run, shrink_failure,
+    GeneratorSettings, Interaction, Mode, Position, Progress, RunSettings, Swarm, campaign, check,
+    generate, run, shrink_failure,
 };
 use sim_core::Stream;
 
@@ -19,8 +19,14 @@ const FAULTS: Faults = Faults {
     seed: 0,
 };
 
-fn settings(attributes: &[Attribute]) -> CampaignSettings {
-    CampaignSettings {
+/// A campaign, and the parameters of its runs.
+struct Campaign {
+    settings: CampaignSettings,
+    run: RunSettings,
+}
+
+fn campaign_of(attributes: &[Attribute]) -> Campaign {
+    let settings = CampaignSettings {
         generator: GeneratorSettings {
             processes: 3,
             lengths: (0, 4096),
@@ -28,23 +34,39 @@ fn settings(attributes: &[Attribute]) -> CampaignSettings {
             rma: true,
             ..GeneratorSettings::default()
         },
-        run: RunSettings::default(),
         seed: 1,
         tries: Some(1000),
         errors: 1,
         shrink_budget: 10_000,
         jobs: 2,
         grows: false,
+    };
+    Campaign {
+        settings,
+        run: RunSettings::default(),
     }
 }
 
-fn run_campaign(settings: &CampaignSettings) -> CampaignReport {
-    let observe = |_: &_, _: &_| ControlFlow::Continue(());
-    campaign(settings, Position::default(), observe).expect("workers")
+fn run_campaign(these: &Campaign) -> CampaignReport {
+    these.from(Position::default(), |_| ControlFlow::Continue(()))
 }
 
-fn assert_no_failure(settings: &CampaignSettings) -> CampaignReport {
-    let report = run_campaign(settings);
+impl Campaign {
+    fn from(
+        &self,
+        position: Position,
+        mut observe: impl FnMut(&Position) -> ControlFlow<()>,
+    ) -> CampaignReport {
+        let run = |interaction: &Interaction| run(interaction, &self.run);
+        let report = campaign(&self.settings, &run, position, |position, _| {
+            observe(position)
+        });
+        report.expect("workers")
+    }
+}
+
+fn assert_no_failure(these: &Campaign) -> CampaignReport {
+    let report = run_campaign(these);
     if let Some(failure) = report.failures.first() {
         panic!(
             "{}: {}\n{}",
@@ -53,7 +75,7 @@ fn assert_no_failure(settings: &CampaignSettings) -> CampaignReport {
             failure.shrunk.to_toml()
         );
     }
-    assert_eq!(Some(report.position.tries), settings.tries);
+    assert_eq!(Some(report.position.tries), these.settings.tries);
     report
 }
 
@@ -62,16 +84,16 @@ const ALL: [Attribute; 3] = [Attribute::Ro, Attribute::Ru, Attribute::Uu];
 #[test]
 fn a1_a_perfect_network() {
     for attribute in ALL {
-        assert_no_failure(&settings(&[attribute]));
+        assert_no_failure(&campaign_of(&[attribute]));
     }
 }
 
 #[test]
 fn a4_a_faulty_network() {
     for attribute in ALL {
-        let mut settings = settings(&[attribute]);
-        settings.generator.faults = FAULTS;
-        assert_no_failure(&settings);
+        let mut these = campaign_of(&[attribute]);
+        these.settings.generator.faults = FAULTS;
+        assert_no_failure(&these);
     }
 }
 
@@ -79,15 +101,15 @@ fn a4_a_faulty_network() {
 /// when their program polls.
 #[test]
 fn polling() {
-    let mut all_poll = settings(&ALL);
+    let mut all_poll = campaign_of(&ALL);
     all_poll.run.mode = Mode::Polling;
     assert_no_failure(&all_poll);
-    let mut no_thread = settings(&ALL);
-    no_thread.generator.polling = true;
+    let mut no_thread = campaign_of(&ALL);
+    no_thread.settings.generator.polling = true;
     no_thread.run.network.progress = Progress::Polling;
     assert_no_failure(&no_thread);
     no_thread.run.mode = Mode::Polling;
-    no_thread.generator.faults = FAULTS;
+    no_thread.settings.generator.faults = FAULTS;
     assert_no_failure(&no_thread);
 }
 
@@ -95,48 +117,46 @@ fn polling() {
 #[test]
 fn many_messages() {
     for (send_buffers, receive_buffers) in [(4, 16), (16, 4), (4, 4)] {
-        let mut settings = settings(&ALL);
-        settings.run.network.endpoints = EndpointSettings {
+        let mut these = campaign_of(&ALL);
+        these.run.network.endpoints = EndpointSettings {
             send_buffers,
             receive_buffers,
             ..EndpointSettings::default()
         };
         // A receiver may not poll for a long time.
-        settings.run.network.endpoints.queue_pairs.rnr_retry = 7;
-        settings.generator.sends = 40;
-        settings.generator.outstanding = send_buffers.max(receive_buffers);
-        settings.generator.rma = false;
-        settings.tries = Some(300);
-        assert_no_failure(&settings);
+        these.run.network.endpoints.queue_pairs.rnr_retry = 7;
+        these.settings.generator.sends = 40;
+        these.settings.generator.outstanding = send_buffers.max(receive_buffers);
+        these.settings.generator.rma = false;
+        these.settings.tries = Some(300);
+        assert_no_failure(&these);
     }
 }
 
 #[test]
 fn the_number_of_threads_does_not_matter() {
-    let mut settings = settings(&ALL);
-    settings.run.network.endpoints.defect = Some(Defect::FenceIgnored);
-    settings.errors = 3;
-    let two = run_campaign(&settings);
-    settings.jobs = 1;
-    assert_eq!(run_campaign(&settings), two);
+    let mut these = campaign_of(&ALL);
+    these.run.network.endpoints.defect = Some(Defect::FenceIgnored);
+    these.settings.errors = 3;
+    let two = run_campaign(&these);
+    these.settings.jobs = 1;
+    assert_eq!(run_campaign(&these), two);
     assert_eq!(two.failures.len(), 3);
 }
 
 /// A campaign that is interrupted and continued finds the same as one that is not.
 #[test]
 fn a_campaign_continues() {
-    let mut settings = settings(&ALL);
-    settings.grows = true;
-    let whole = assert_no_failure(&settings);
+    let mut these = campaign_of(&ALL);
+    these.settings.grows = true;
+    let whole = assert_no_failure(&these);
     let mut last = Position::default();
-    let stop = |position: &Position, _: &_| {
+    these.from(Position::default(), |position| {
         last = position.clone();
         ControlFlow::Break(())
-    };
-    campaign(&settings, Position::default(), stop).expect("workers");
+    });
     assert_eq!(last.tries, 256);
-    let observe = |_: &_, _: &_| ControlFlow::Continue(());
-    let continued = campaign(&settings, last, observe).expect("workers");
+    let continued = these.from(last, |_| ControlFlow::Continue(()));
     assert_eq!(continued, whole);
 }
 
@@ -200,22 +220,13 @@ fn assert_found(defect: Defect, seeds: std::ops::Range<u64>, least: usize) {
 
 /// Returns the failure that a seed finds.
 fn failure(defect: Defect, seed: u64) -> Option<Failure> {
-    let settings = CampaignSettings {
+    let mut these = campaign_of(&ALL);
+    these.settings = CampaignSettings {
         generator: GeneratorSettings {
             attributes: ALL.to_vec(),
             rma: true,
             faults: FAULTS,
             ..GeneratorSettings::default()
-        },
-        run: RunSettings {
-            network: NetworkSettings {
-                endpoints: EndpointSettings {
-                    defect: Some(defect),
-                    ..EndpointSettings::default()
-                },
-                ..NetworkSettings::default()
-            },
-            ..RunSettings::default()
         },
         seed,
         tries: Some(300),
@@ -224,12 +235,14 @@ fn failure(defect: Defect, seed: u64) -> Option<Failure> {
         jobs: 2,
         grows: false,
     };
-    let report = run_campaign(&settings);
+    these.run.network.endpoints.defect = Some(defect);
+    let report = run_campaign(&these);
     let failure = report.failures.first()?;
-    let again = check(&failure.shrunk, &settings.run).expect("workers");
+    let run = |interaction: &Interaction| run(interaction, &these.run);
+    let again = check(&failure.shrunk, &run).expect("workers");
     assert_eq!(again.map(|(name, _)| name), Some(failure.property));
     if seed == 0 {
-        let (same, _) = shrink_failure(&failure.shrunk, &settings.run, 4000).expect("workers");
+        let (same, _) = shrink_failure(&failure.shrunk, &run, 4000).expect("workers");
         assert_eq!(same, failure.shrunk, "{defect:?}");
     }
     Some(failure.clone())
@@ -238,14 +251,14 @@ fn failure(defect: Defect, seed: u64) -> Option<Failure> {
 /// Steps with different commands and steps with one command for several workers behave alike.
 #[test]
 fn a5_both_forms_of_steps() {
+    let run = |interaction: &Interaction| run(interaction, &RunSettings::default());
     let mut stream = Stream::new(3, "forms");
     for _ in 0..200 {
         let swarm = Swarm::draw(&mut stream);
-        let interaction = generate(&settings(&ALL).generator, &swarm, &mut stream);
+        let interaction = generate(&campaign_of(&ALL).settings.generator, &swarm, &mut stream);
         let single = interaction.with_single_commands();
-        let runs = RunSettings::default();
-        assert_eq!(check(&interaction, &runs), Ok(None));
-        assert_eq!(check(&single, &runs), Ok(None), "{}", single.to_toml());
+        assert_eq!(check(&interaction, &run), Ok(None));
+        assert_eq!(check(&single, &run), Ok(None), "{}", single.to_toml());
         let text = first_version(&single);
         assert_eq!(Interaction::from_toml(&text), Ok(single), "{text}");
     }
@@ -269,12 +282,12 @@ fn first_version(interaction: &Interaction) -> String {
 /// A campaign that grows stays small: what it keeps between batches does not grow.
 #[test]
 fn a6_a_growing_campaign() {
-    let mut settings = settings(&ALL);
-    settings.grows = true;
-    settings.tries = Some(6000);
-    settings.generator.processes = 2;
-    settings.generator.faults = FAULTS;
-    let report = assert_no_failure(&settings);
+    let mut these = campaign_of(&ALL);
+    these.settings.grows = true;
+    these.settings.tries = Some(6000);
+    these.settings.generator.processes = 2;
+    these.settings.generator.faults = FAULTS;
+    let report = assert_no_failure(&these);
     assert!(report.position.corpus.len() <= 64);
     assert!(report.position.pairs().len() >= 25, "{:?}", report.position);
 }
@@ -283,7 +296,7 @@ fn a6_a_growing_campaign() {
 fn the_same_seed_gives_the_same_observations() {
     let generator = GeneratorSettings {
         faults: FAULTS,
-        ..settings(&ALL).generator
+        ..campaign_of(&ALL).settings.generator
     };
     let make = || {
         let mut stream = Stream::new(7, "interactions");
@@ -300,7 +313,7 @@ fn a_text_is_read_as_it_was_written() {
     let mut stream = Stream::new(5, "texts");
     for _ in 0..50 {
         let swarm = Swarm::draw(&mut stream);
-        let interaction = generate(&settings(&ALL).generator, &swarm, &mut stream);
+        let interaction = generate(&campaign_of(&ALL).settings.generator, &swarm, &mut stream);
         let text = interaction.to_toml();
         assert_eq!(Interaction::from_toml(&text), Ok(interaction), "{text}");
     }

@@ -57,6 +57,19 @@ known() {
   echo "measured, calibrated and compared after $(($(cut -d . -f 1 /proc/uptime) - start)) s"
 }
 
+# fuzzed: random interactions of endpoints in processes, over verbs and over TCP; the properties are those of simulated endpoints.
+fuzzed() {
+  start=$(cut -d . -f 1 /proc/uptime)
+  for way in "--backend verbs --device $DEVICE" "--backend tcp"; do
+    ./simrun-tools fuzz $way --tries 12 --rma --attributes ro,ru,uu --errors 1 --out /tmp/fuzzed >/tmp/said 2>/tmp/errors || {
+      cat /tmp/fuzzed/*.txt
+      failed "fuzz $way"
+    }
+    grep -q '^12 interactions, .* 0 failures$' /tmp/said || failed "fuzz $way: other lines"
+  done
+  echo "fuzzed after $(($(cut -d . -f 1 /proc/uptime) - start)) s"
+}
+
 real="real --backend verbs --device $DEVICE"
 
 # pingpong MODE: queue pairs of the program itself; the table has a line for each size.
@@ -77,6 +90,7 @@ unanswered() {
 }
 
 one_guest() {
+  fuzzed
   rings "ring of 4" ./ring $real -n 4
   for mode in send write read atomic; do pingpong $mode; done
   unanswered

@@ -2,7 +2,8 @@
 # apps.sh [-d] [one|two]...
 #
 # Runs programs over verbs on Soft-RoCE, as a user would on real adapters: `apps/ring`, and `apps/conformance`, the tests that are the same on every
-# device, whose lines must be those of a simulation. `apps/verbs-pingpong` uses queue pairs itself. In one guest `simrun measure` and `simrun compare` are run, too.
+# device, whose lines must be those of a simulation. `apps/verbs-pingpong` uses queue pairs itself. In one guest `simrun measure`,
+# `simrun compare` and `simrun fuzz` are run, too.
 #
 #   one   all ranks in one guest, which the launcher there starts
 #   two   in two guests, of which the launcher in the first one starts ranks in both, by ssh; then as ranks of an allocation, which each guest starts
@@ -23,7 +24,7 @@ shift $((OPTIND - 1))
 need cargo=cargo strip=binutils
 "$here/image.sh" >/dev/null
 cd "$root"
-cargo build --quiet --profile "$profile" -p simrun-cli -p simrun-tools -p ring -p conformance -p verbs-pingpong --features simrun/verbs
+cargo build --quiet --profile "$profile" -p simrun-cli -p simrun-tools -p ring -p conformance -p verbs-pingpong --features simrun/verbs,simrun-tools/verbs
 built=${CARGO_TARGET_DIR:-target}/${profile/dev/debug}
 
 # In the guest the script of the job has that name.

@@ -8,9 +8,11 @@
     reason = "a budget and progress are of real time; no interaction sees it"
 )]
 
+mod backend;
 mod options;
 mod position;
 mod report;
+mod worker;
 
 use std::io::{IsTerminal as _, Write as _};
 use std::ops::ControlFlow;
@@ -18,30 +20,29 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use fuzz::{
-    CampaignSettings, Failure, Interaction, Position, RunSettings, campaign, run, violation,
-};
+use fuzz::{CampaignSettings, Failure, Interaction, Position, campaign, violation};
 use simrun::args::Format;
 use simrun::status;
 
 pub(crate) use options::FuzzCommand;
+pub(crate) use worker::{WorkerCommand, work};
 
 /// Runs a campaign, or replays an interaction.
 pub(crate) fn run_command(command: &FuzzCommand) -> ExitCode {
     let ran = match &command.replay {
-        Some(file) => command.run_settings().and_then(|runs| replay(file, &runs)),
+        Some(file) => backend::Backend::new(command).and_then(|backend| replay(file, &backend)),
         None => fuzz(command),
     };
     ran.unwrap_or_else(status::refuse)
 }
 
-fn replay(file: &Path, settings: &RunSettings) -> Result<ExitCode, String> {
+fn replay(file: &Path, backend: &backend::Backend) -> Result<ExitCode, String> {
     let text =
         std::fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
     let interaction =
         Interaction::from_toml(&text).map_err(|error| format!("{}: {error}", file.display()))?;
     let steps = interaction.steps.len();
-    let outcome = run(&interaction, settings)?;
+    let outcome = backend.run(&interaction)?;
     Ok(match violation(&interaction, &outcome) {
         None => status::print(format_args!("{steps} steps: no property violated")),
         Some((property, how)) => {
@@ -52,27 +53,26 @@ fn replay(file: &Path, settings: &RunSettings) -> Result<ExitCode, String> {
     })
 }
 
-/// Runs that shrinking a failure may take.
-const SHRINK_BUDGET: u32 = 20_000;
-
 fn fuzz(command: &FuzzCommand) -> Result<ExitCode, String> {
+    let backend = backend::Backend::new(command)?;
     let settings = CampaignSettings {
         generator: command.generator_settings()?,
-        run: command.run_settings()?,
         seed: command.seed,
         tries: (!command.endless).then_some(command.tries),
         errors: command.errors,
-        shrink_budget: SHRINK_BUDGET,
+        shrink_budget: backend.shrink_budget(),
         jobs: command.jobs,
         grows: command.endless,
     };
+    let identity = position::identity(&settings, &backend);
     let begin = if command.endless {
-        position::read(&command.out, &settings)?
+        position::read(&command.out, &identity)?
     } else {
         Position::default()
     };
-    let mut watch = Watch::new(command, &settings, begin.tries);
-    let found = campaign(&settings, begin, |position, failures| {
+    let mut watch = Watch::new(command, &identity, begin.tries);
+    let run = |interaction: &Interaction| backend.run(interaction);
+    let found = campaign(&settings, &run, begin, |position, failures| {
         watch.observe(position, failures)
     })?;
     let Watch {
@@ -105,7 +105,7 @@ fn fuzz(command: &FuzzCommand) -> Result<ExitCode, String> {
 /// Supervision of a campaign: keeps failures and the position, shows progress, watches the time.
 struct Watch<'a> {
     command: &'a FuzzCommand,
-    settings: &'a CampaignSettings,
+    identity: &'a str,
     begin: Instant,
     /// Interactions before the begin.
     before: u64,
@@ -119,10 +119,10 @@ struct Watch<'a> {
 }
 
 impl<'a> Watch<'a> {
-    fn new(command: &'a FuzzCommand, settings: &'a CampaignSettings, before: u64) -> Self {
+    fn new(command: &'a FuzzCommand, identity: &'a str, before: u64) -> Self {
         Self {
             command,
-            settings,
+            identity,
             begin: Instant::now(),
             before,
             shown: None,
@@ -142,7 +142,7 @@ impl<'a> Watch<'a> {
             }
         }
         if self.command.endless
-            && let Err(problem) = position::write(&self.command.out, self.settings, position)
+            && let Err(problem) = position::write(&self.command.out, self.identity, position)
         {
             self.problem = Some(problem);
         }

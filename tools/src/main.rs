@@ -35,6 +35,9 @@ enum Tool {
     Draw(draw::DrawCommand),
     /// Run random interactions over endpoints, and shrink what fails
     Fuzz(Box<fuzz::FuzzCommand>),
+    /// Be a worker of `fuzz`
+    #[command(hide = true)]
+    FuzzWorker(fuzz::WorkerCommand),
     /// Write the man pages of these commands: `simrun man` asks for them
     #[command(hide = true)]
     Man { folder: PathBuf },
@@ -52,6 +55,7 @@ fn main() -> ExitCode {
         Ok(Tool::Compare(command)) => compare::run(&command),
         Ok(Tool::Draw(command)) => draw::run(&command),
         Ok(Tool::Fuzz(command)) => fuzz::run_command(&command),
+        Ok(Tool::FuzzWorker(command)) => fuzz::work(&command),
         Ok(Tool::Man { folder }) => match man_pages(&folder) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => status::refuse(error),

@@ -6,9 +6,6 @@ use super::transfers::transfer;
 use crate::command::Command;
 use crate::swarm::Kind;
 
-/// Time after which a silent peer is reported, in microseconds: longer than an outage. \[choice\]
-const KEEPALIVE: u64 = 20_000;
-
 impl Elemental<'_> {
     /// Waits for the last messages, or abandons them, and disconnects.
     pub(super) fn end(&mut self, has_buffers: bool, mut waits: Vec<Sent>) {
@@ -63,11 +60,11 @@ impl Elemental<'_> {
         let (worker, peer) = self.direction();
         let keepalive = Command::SetKeepalive {
             connection,
-            timeout: KEEPALIVE,
+            timeout: self.settings.keepalive,
         };
         let pause = Command::Pause {
             connection,
-            time: 2 * KEEPALIVE,
+            time: 2 * self.settings.keepalive,
         };
         self.step(vec![(worker, keepalive)]);
         if !self.settings.polling {

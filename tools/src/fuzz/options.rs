@@ -71,6 +71,14 @@ pub(crate) struct FuzzCommand {
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(super) seed: u64,
 
+    /// Endpoints of the workers: simulated, or of processes over TCP or libibverbs
+    #[arg(long, value_enum, value_name = "KIND", default_value = "simulated")]
+    pub(super) backend: BackendKind,
+
+    /// Adapter of libibverbs [default: the first one]
+    #[arg(long, value_name = "NAME")]
+    pub(super) device: Option<String>,
+
     /// Polling of workers: during their commands, or all the time
     #[arg(long, value_enum, value_name = "MODE", default_value = "lockstep")]
     mode: PollingMode,
@@ -137,7 +145,14 @@ impl From<ConnectionAttribute> for Attribute {
     }
 }
 
-#[derive(ValueEnum, Clone, Copy, Debug)]
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum BackendKind {
+    Simulated,
+    Tcp,
+    Verbs,
+}
+
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 enum PollingMode {
     Lockstep,
     Polling,
@@ -178,6 +193,10 @@ fn faults(text: &str) -> Result<Faults, String> {
     Ok(faults)
 }
 
+/// Time after which a silent peer is reported where it is a process, in microseconds: longer than
+/// one may wait for a processor. \[choice\]
+const REAL_KEEPALIVE: u64 = 300_000;
+
 /// Messages of a connection that are left for completion messages of transfers.
 const RESERVED: u32 = 6;
 
@@ -213,14 +232,44 @@ impl FuzzCommand {
             attributes: self.attributes.iter().copied().map(Into::into).collect(),
             reject: self.reject,
             connect_timeout: microseconds(&self.connect_timeout)?,
+            keepalive: if self.backend == BackendKind::Simulated {
+                GeneratorSettings::default().keepalive
+            } else {
+                REAL_KEEPALIVE
+            },
             rma: self.rma,
             polling: self.progress == ProgressKind::Polling,
             faults: self.faults,
         })
     }
 
-    /// Returns the parameters of the runs.
-    pub(super) fn run_settings(&self) -> Result<RunSettings, String> {
+    /// Returns the arguments of workers that are processes.
+    pub(super) fn worker_arguments(&self) -> Result<Vec<String>, String> {
+        if self.faults.is_faulty() {
+            return Err("--faults: expected with --backend simulated only".to_owned());
+        }
+        let mut arguments = vec![
+            format!("--send-buffers={}", self.send_buffers),
+            format!("--receive-buffers={}", self.receive_buffers),
+        ];
+        if let Some(device) = &self.device {
+            arguments.push(format!("--device={device}"));
+        }
+        for (flag, is_set) in [
+            ("--verbs", self.backend == BackendKind::Verbs),
+            ("--polls", self.mode == PollingMode::Polling),
+            ("--no-thread", self.progress == ProgressKind::Polling),
+            ("--poison", self.check_memory),
+        ] {
+            if is_set {
+                arguments.push(flag.to_owned());
+            }
+        }
+        Ok(arguments)
+    }
+
+    /// Returns the parameters of simulated runs.
+    pub(super) fn run_settings(&self) -> RunSettings {
         let mut endpoints = EndpointSettings {
             send_buffers: self.send_buffers,
             receive_buffers: self.receive_buffers,
@@ -235,7 +284,7 @@ impl FuzzCommand {
             ProgressKind::Thread => Progress::Thread,
             ProgressKind::Polling => Progress::Polling,
         };
-        Ok(RunSettings {
+        RunSettings {
             network: NetworkSettings {
                 endpoints,
                 progress,
@@ -245,7 +294,7 @@ impl FuzzCommand {
                 PollingMode::Lockstep => Mode::Lockstep,
                 PollingMode::Polling => Mode::Polling,
             },
-        })
+        }
     }
 }
 

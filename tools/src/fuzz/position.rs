@@ -6,21 +6,20 @@ use std::path::{Path, PathBuf};
 
 use fuzz::{CampaignSettings, Position};
 
+use super::backend::Backend;
+
 /// The file of the position.
 fn file(folder: &Path) -> PathBuf {
     folder.join("position.json")
 }
 
 /// Returns a text that differs between campaigns with other interactions or runs.
-fn identity(settings: &CampaignSettings) -> String {
-    format!(
-        "{} {:?} {:?}",
-        settings.seed, settings.generator, settings.run
-    )
+pub(super) fn identity(settings: &CampaignSettings, backend: &Backend) -> String {
+    format!("{} {:?} {backend:?}", settings.seed, settings.generator)
 }
 
 /// Returns the position in a folder; the first one if there is none.
-pub(super) fn read(folder: &Path, settings: &CampaignSettings) -> Result<Position, String> {
+pub(super) fn read(folder: &Path, identity: &str) -> Result<Position, String> {
     let file = file(folder);
     let text = match std::fs::read_to_string(&file) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Position::default()),
@@ -28,7 +27,7 @@ pub(super) fn read(folder: &Path, settings: &CampaignSettings) -> Result<Positio
     };
     let found: Result<(String, Position), _> = serde_json::from_str(&text);
     let (campaign, position) = found.map_err(|error| format!("{}: {error}", file.display()))?;
-    if campaign != identity(settings) {
+    if campaign != identity {
         return Err(format!(
             "{}: a campaign with other options: expected another --out, or no such file",
             file.display()
@@ -38,11 +37,7 @@ pub(super) fn read(folder: &Path, settings: &CampaignSettings) -> Result<Positio
 }
 
 /// Writes a position.
-pub(super) fn write(
-    folder: &Path,
-    settings: &CampaignSettings,
-    position: &Position,
-) -> Result<(), String> {
-    let text = serde_json::json!([identity(settings), position]).to_string();
+pub(super) fn write(folder: &Path, identity: &str, position: &Position) -> Result<(), String> {
+    let text = serde_json::json!([identity, position]).to_string();
     files::write(&file(folder), text).map_err(|error| error.to_string())
 }

@@ -1,0 +1,126 @@
+//! Frames on a TCP stream: length in 4 bytes, big-endian, kind in one byte, content. The first
+//! frame of a stream names the endpoint that has opened it.
+
+use std::collections::VecDeque;
+use std::io::{self, ErrorKind, Read as _, Write as _};
+
+use mio::net::TcpStream;
+
+/// The longest frame in bytes: a packet or a datagram with its headers. \[choice\]
+const LONGEST: usize = 1 << 16;
+
+/// Content of a frame.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Frame {
+    /// Address of the endpoint that has opened the stream.
+    Hello(String),
+    /// A datagram of the endpoint.
+    Datagram(Vec<u8>),
+    /// A packet of the adapter.
+    Packet(Vec<u8>),
+}
+
+const HELLO: u8 = 1;
+const DATAGRAM: u8 = 2;
+const PACKET: u8 = 3;
+
+/// A stream with the bytes that have not been read or written.
+#[derive(Debug)]
+pub(crate) struct FrameStream {
+    pub(crate) stream: TcpStream,
+    received: Vec<u8>,
+    unsent: VecDeque<u8>,
+}
+
+impl FrameStream {
+    pub(crate) const fn new(stream: TcpStream) -> Self {
+        Self {
+            stream,
+            received: Vec::new(),
+            unsent: VecDeque::new(),
+        }
+    }
+
+    /// Adds a frame to what is sent.
+    pub(crate) fn send(&mut self, frame: &Frame) {
+        let (kind, content) = match frame {
+            Frame::Hello(uri) => (HELLO, uri.as_bytes()),
+            Frame::Datagram(bytes) => (DATAGRAM, &**bytes),
+            Frame::Packet(bytes) => (PACKET, &**bytes),
+        };
+        let length = u32::try_from(content.len()).unwrap_or(u32::MAX);
+        self.unsent.extend(length.to_be_bytes());
+        self.unsent.push_back(kind);
+        self.unsent.extend(content);
+    }
+
+    /// Writes what the socket takes.
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
+        while !self.unsent.is_empty() {
+            let (bytes, _) = self.unsent.as_slices();
+            match self.stream.write(bytes) {
+                Ok(0) => return Err(ErrorKind::WriteZero.into()),
+                Ok(written) => drop(self.unsent.drain(..written)),
+                Err(error) if waits(&error) => return Ok(()),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads what is there, and returns the frames that are complete.
+    ///
+    /// # Errors
+    /// Errors of the socket; `UnexpectedEof` if the other side has closed it, `InvalidData` for
+    /// what is no frame.
+    pub(crate) fn receive(&mut self) -> io::Result<Vec<Frame>> {
+        let mut chunk = [0; 1 << 14];
+        loop {
+            match self.stream.read(&mut chunk) {
+                Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+                Ok(read) => self.received.extend_from_slice(&chunk[..read]),
+                Err(error) if waits(&error) => break,
+                Err(error) => return Err(error),
+            }
+        }
+        let mut frames = Vec::new();
+        let mut rest = &self.received[..];
+        while let Some((length, behind)) = rest.split_first_chunk() {
+            let length = u32::from_be_bytes(*length) as usize;
+            if length > LONGEST {
+                return Err(ErrorKind::InvalidData.into());
+            }
+            let Some((&kind, behind)) = behind.split_first() else {
+                break;
+            };
+            let Some((content, behind)) = behind.split_at_checked(length) else {
+                break;
+            };
+            frames.push(frame(kind, content.to_vec())?);
+            rest = behind;
+        }
+        let used = self.received.len() - rest.len();
+        self.received.drain(..used);
+        Ok(frames)
+    }
+}
+
+/// Returns true if the socket is not ready.
+fn waits(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::WouldBlock | ErrorKind::Interrupted | ErrorKind::NotConnected
+    )
+}
+
+fn frame(kind: u8, content: Vec<u8>) -> io::Result<Frame> {
+    Ok(match kind {
+        HELLO => {
+            let uri = String::from_utf8(content);
+            Frame::Hello(uri.map_err(|_| ErrorKind::InvalidData)?)
+        }
+        DATAGRAM => Frame::Datagram(content),
+        PACKET => Frame::Packet(content),
+        _ => return Err(ErrorKind::InvalidData.into()),
+    })
+}

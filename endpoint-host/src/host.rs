@@ -1,0 +1,256 @@
+//! An endpoint, the sockets that carry its datagrams, and the wall clock.
+
+use std::collections::BTreeMap;
+use std::io::{self, ErrorKind};
+use std::net::{SocketAddr, SocketAddrV4};
+use std::rc::Rc;
+use std::time::Duration;
+
+use endpoint::{Endpoint, EndpointSettings, Uri};
+use mio::net::{TcpListener, TcpStream};
+use mio::{Events, Interest, Poll, Token, Waker};
+use rdma::Verbs;
+
+use crate::frames::{Frame, FrameStream};
+use crate::soft_adapter::SoftAdapter;
+
+#[expect(clippy::disallowed_types, reason = "the time of a real endpoint")]
+type Instant = std::time::Instant;
+
+/// Adapter of an endpoint.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Adapter {
+    /// One in software; its packets travel over TCP.
+    Tcp,
+    /// The one of this name of libibverbs, or the first one.
+    #[cfg(feature = "verbs")]
+    Verbs(Option<String>),
+}
+
+/// The endpoint of a process.
+#[derive(Debug)]
+pub struct EndpointHost {
+    endpoint: Endpoint,
+    soft: Option<SoftAdapter>,
+    listener: TcpListener,
+    poll: Poll,
+    begin: Instant,
+    /// Streams that others have opened, with the address that they have named.
+    inbound: BTreeMap<usize, (FrameStream, Option<Uri>)>,
+    /// Streams that this endpoint has opened.
+    outbound: BTreeMap<Uri, FrameStream>,
+    next_token: usize,
+    /// Datagrams that wait for [`progress`](Self::progress).
+    waiting: Vec<(Uri, Vec<u8>)>,
+}
+
+const LISTENER: Token = Token(0);
+const WAKER: Token = Token(1);
+const FIRST: usize = 2;
+
+/// The scheme of addresses.
+const SCHEME: &str = "tcp://";
+
+impl EndpointHost {
+    /// Returns an endpoint that listens at an address; port 0 lets the system choose one.
+    ///
+    /// # Errors
+    /// Errors of sockets, and of the adapter.
+    pub fn new(
+        listen: SocketAddrV4,
+        adapter: &Adapter,
+        settings: EndpointSettings,
+    ) -> io::Result<Self> {
+        let mut listener = TcpListener::bind(SocketAddr::V4(listen))?;
+        let SocketAddr::V4(at) = listener.local_addr()? else {
+            return Err(ErrorKind::AddrNotAvailable.into());
+        };
+        let poll = Poll::new()?;
+        poll.registry()
+            .register(&mut listener, LISTENER, Interest::READABLE)?;
+        let (verbs, soft) = open(adapter, at)?;
+        let endpoint = Endpoint::new(format!("{SCHEME}{at}"), verbs, settings);
+        Ok(Self {
+            endpoint: endpoint.map_err(io::Error::other)?,
+            soft,
+            listener,
+            poll,
+            begin: now(),
+            inbound: BTreeMap::new(),
+            outbound: BTreeMap::new(),
+            next_token: FIRST,
+            waiting: Vec::new(),
+        })
+    }
+
+    /// Returns the endpoint.
+    pub const fn endpoint(&mut self) -> &mut Endpoint {
+        &mut self.endpoint
+    }
+
+    /// Returns the time since the begin, in picoseconds.
+    #[must_use]
+    pub fn now(&self) -> u64 {
+        let elapsed = self.begin.elapsed().as_nanos();
+        u64::try_from(elapsed)
+            .unwrap_or(u64::MAX)
+            .saturating_mul(1000)
+    }
+
+    /// Returns an object that ends [`wait`](Self::wait) from another thread.
+    ///
+    /// # Errors
+    /// Errors of the system.
+    pub fn waker(&self) -> io::Result<Waker> {
+        Waker::new(self.poll.registry(), WAKER)
+    }
+
+    /// Sleeps until a socket is ready, the waker is called, or the time is over.
+    ///
+    /// # Errors
+    /// Errors of the system.
+    pub fn wait(&mut self, most: Duration) -> io::Result<()> {
+        let mut events = Events::with_capacity(64);
+        match self.poll.poll(&mut events, Some(most)) {
+            Err(error) if error.kind() != ErrorKind::Interrupted => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Lets the endpoint make progress: handshakes, repeated datagrams, pings.
+    ///
+    /// # Errors
+    /// As [`carry`](Self::carry).
+    pub fn progress(&mut self) -> io::Result<()> {
+        self.carry()?;
+        let now = self.now();
+        for (from, bytes) in std::mem::take(&mut self.waiting) {
+            self.endpoint.handle_datagram(now, &from, &bytes);
+        }
+        self.endpoint.handle_timeout(now);
+        self.carry()
+    }
+
+    /// Carries packets of the adapter and datagrams, without progress of the endpoint: what an
+    /// adapter does by itself.
+    ///
+    /// # Errors
+    /// Errors of the listener. A stream that fails is closed; its datagrams and packets are lost.
+    pub fn carry(&mut self) -> io::Result<()> {
+        self.accept()?;
+        self.receive();
+        while let Some((to, datagram)) = self.endpoint.next_datagram() {
+            self.send(&to, &Frame::Datagram(datagram));
+        }
+        let now = self.now();
+        let packets = self.soft.as_ref().map(|soft| soft.poll(now));
+        for (to, packet) in packets.into_iter().flatten() {
+            self.send(&format!("{SCHEME}{to}"), &Frame::Packet(packet));
+        }
+        self.outbound.retain(|_, stream| stream.flush().is_ok());
+        Ok(())
+    }
+
+    /// Destroys the endpoint, and carries what still leaves.
+    ///
+    /// # Errors
+    /// Errors of the adapter, and of the listener.
+    pub fn destroy(mut self) -> io::Result<()> {
+        self.carry()?;
+        self.endpoint.destroy().map_err(io::Error::other)
+    }
+
+    fn accept(&mut self) -> io::Result<()> {
+        loop {
+            match self.listener.accept() {
+                Ok((mut stream, _)) => {
+                    self.register(&mut stream)?;
+                    let stream = FrameStream::new(stream);
+                    self.inbound.insert(self.next_token, (stream, None));
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
+                Err(error) if error.kind() == ErrorKind::ConnectionAborted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Registers a stream under the next token.
+    fn register(&mut self, stream: &mut TcpStream) -> io::Result<()> {
+        self.next_token += 1;
+        let interest = Interest::READABLE | Interest::WRITABLE;
+        let token = Token(self.next_token);
+        self.poll.registry().register(stream, token, interest)?;
+        stream.set_nodelay(true)
+    }
+
+    fn receive(&mut self) {
+        let mut closed = Vec::new();
+        for (token, (stream, from)) in &mut self.inbound {
+            let Ok(frames) = stream.receive() else {
+                closed.push(*token);
+                continue;
+            };
+            for frame in frames {
+                match (frame, from.as_ref()) {
+                    (Frame::Hello(uri), None) => *from = Some(uri),
+                    (Frame::Datagram(bytes), Some(from)) => {
+                        self.waiting.push((from.clone(), bytes));
+                    }
+                    (Frame::Packet(bytes), Some(_)) => {
+                        if let Some(soft) = &self.soft {
+                            soft.receive(&bytes);
+                        }
+                    }
+                    // A second name, or frames before the first one: ignored.
+                    _ => {}
+                }
+            }
+        }
+        for token in closed {
+            self.inbound.remove(&token);
+        }
+    }
+
+    /// Sends a frame, over a new stream if there is none. A destination that cannot be reached loses
+    /// it.
+    fn send(&mut self, to: &str, frame: &Frame) {
+        if !self.outbound.contains_key(to) {
+            let address = to.strip_prefix(SCHEME).and_then(|to| to.parse().ok());
+            let stream = address.and_then(|address| TcpStream::connect(address).ok());
+            let Some(mut stream) = stream else {
+                return;
+            };
+            if self.register(&mut stream).is_err() {
+                return;
+            }
+            let mut stream = FrameStream::new(stream);
+            stream.send(&Frame::Hello(self.endpoint.uri().to_owned()));
+            self.outbound.insert(to.to_owned(), stream);
+        }
+        if let Some(stream) = self.outbound.get_mut(to) {
+            stream.send(frame);
+        }
+    }
+}
+
+/// Opens an adapter; returns the one in software beside its verbs.
+fn open(adapter: &Adapter, at: SocketAddrV4) -> io::Result<(Rc<dyn Verbs>, Option<SoftAdapter>)> {
+    match adapter {
+        Adapter::Tcp => {
+            let soft = SoftAdapter::new(at);
+            Ok((soft.verbs(), Some(soft)))
+        }
+        #[cfg(feature = "verbs")]
+        Adapter::Verbs(name) => {
+            let opened = real::verbs::LibVerbs::open(name.as_deref());
+            let verbs = opened.map_err(|error| io::Error::other(error.to_string()))?;
+            Ok((Rc::new(verbs), None))
+        }
+    }
+}
+
+#[expect(clippy::disallowed_types, reason = "the time of a real endpoint")]
+fn now() -> Instant {
+    std::time::Instant::now()
+}

@@ -1,0 +1,262 @@
+//! Workers as processes: a driver that runs an interaction in lock step over their pipes.
+//!
+//! A worker announces its address, gets those of all workers, then one command a line; it answers
+//! with its observations, one a line, and tells when the command has ended. A worker that does not
+//! answer in time, or ends, blocks the step; all are killed and reaped, and their observations and
+//! standard errors are kept.
+
+use std::io::{BufRead as _, BufReader, Read, Write as _};
+use std::process::{Child, ChildStdin, Command as Process, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::command::Command;
+use crate::driver::{Blocked, Outcome};
+use crate::interaction::{Interaction, Step};
+use crate::response::Response;
+
+/// Time without an answer after which a step is blocked, besides the times that the interaction
+/// names. haskell-cci: 2000 ms.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Time in which workers have to destroy their endpoints and end. \[choice\]
+const FAREWELL: Duration = Duration::from_secs(2);
+
+/// A line to a worker.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum ToWorker {
+    /// The addresses of all workers.
+    Addresses(Vec<String>),
+    /// A command.
+    Command(Command),
+    /// Destroys the endpoint and ends.
+    Quit,
+}
+
+/// A line of a worker.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum FromWorker {
+    /// Its address.
+    Address(String),
+    /// An observation.
+    Response(Response),
+    /// The command has ended, or the endpoint is destroyed.
+    Idle,
+}
+
+/// Runs an interaction with workers that `process` starts.
+///
+/// # Errors
+/// If a process cannot be started, or does not announce its address.
+pub fn run_processes(
+    interaction: &Interaction,
+    process: impl Fn() -> Process,
+) -> Result<Outcome, String> {
+    let mut workers = Workers::start(interaction.workers(), process)?;
+    let mut outcome = Outcome::default();
+    workers.introduce()?;
+    for (number, step) in interaction.steps.iter().enumerate() {
+        let late = workers.step(step, PATIENCE + longest_time(step));
+        if !late.is_empty() {
+            outcome.blocked = Some(Blocked {
+                step: number,
+                workers: late,
+                ends_if_all_poll: false,
+            });
+            break;
+        }
+    }
+    if outcome.blocked.is_none() {
+        workers.quit();
+    }
+    outcome.responses = workers.end();
+    Ok(outcome)
+}
+
+fn longest_time(step: &Step) -> Duration {
+    let times = step.commands.iter().filter_map(|one| match one.command {
+        Command::Pause { time, .. } => Some(time),
+        _ => None,
+    });
+    Duration::from_micros(times.max().unwrap_or(0))
+}
+
+/// Processes of workers.
+struct Workers {
+    children: Vec<Child>,
+    inputs: Vec<Option<ChildStdin>>,
+    lines: Receiver<(u32, Option<FromWorker>)>,
+    readers: Vec<JoinHandle<String>>,
+    responses: Vec<Vec<Response>>,
+}
+
+impl Workers {
+    fn start(count: u32, process: impl Fn() -> Process) -> Result<Self, String> {
+        let (sender, lines) = channel();
+        let mut workers = Self {
+            children: Vec::new(),
+            inputs: Vec::new(),
+            lines,
+            readers: Vec::new(),
+            responses: vec![Vec::new(); count as usize],
+        };
+        for number in 0..count {
+            let mut process = process();
+            process
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped());
+            let started = process.spawn();
+            let mut child = started.map_err(|error| format!("worker {number}: {error}"))?;
+            workers.inputs.push(child.stdin.take());
+            if let Some(output) = child.stdout.take() {
+                read_lines(number, output, sender.clone());
+            }
+            if let Some(mut errors) = child.stderr.take() {
+                workers.readers.push(reader(move || {
+                    let mut text = String::new();
+                    // What cannot be read is not kept.
+                    let _ = errors.read_to_string(&mut text);
+                    text
+                }));
+            }
+            workers.children.push(child);
+        }
+        Ok(workers)
+    }
+
+    /// Waits for all addresses, and tells them to all workers.
+    fn introduce(&mut self) -> Result<(), String> {
+        let mut addresses = vec![None; self.children.len()];
+        while addresses.iter().any(Option::is_none) {
+            match self.lines.recv_timeout(PATIENCE) {
+                Ok((worker, Some(FromWorker::Address(address)))) => {
+                    addresses[worker as usize] = Some(address);
+                }
+                Ok((worker, _)) => {
+                    let errors = self.reap().join("");
+                    return Err(format!("worker {worker} has no address: {}", errors.trim()));
+                }
+                Err(_) => return Err("a worker does not announce its address".to_owned()),
+            }
+        }
+        let addresses: Vec<String> = addresses.into_iter().flatten().collect();
+        for worker in 0..addresses.len() {
+            self.write(worker, &ToWorker::Addresses(addresses.clone()));
+        }
+        Ok(())
+    }
+
+    /// Writes a line to a worker. One that has ended is seen by its output.
+    fn write(&mut self, worker: usize, line: &ToWorker) {
+        if let (Some(input), Ok(text)) = (&mut self.inputs[worker], serde_json::to_string(line)) {
+            let _ = writeln!(input, "{text}").and_then(|()| input.flush());
+        }
+    }
+
+    /// Runs a step; returns the workers that have not answered in time.
+    fn step(&mut self, step: &Step, patience: Duration) -> Vec<u32> {
+        for one in &step.commands {
+            let command = ToWorker::Command(one.command.clone());
+            self.write(one.worker as usize, &command);
+        }
+        let active = step.commands.iter().map(|one| one.worker).collect();
+        self.wait(active, patience)
+    }
+
+    /// Waits for the end of commands; returns the workers that have not answered in time.
+    fn wait(&mut self, mut active: Vec<u32>, patience: Duration) -> Vec<u32> {
+        while !active.is_empty() {
+            match self.lines.recv_timeout(patience) {
+                Ok((worker, Some(FromWorker::Idle))) => active.retain(|one| *one != worker),
+                Ok((worker, Some(FromWorker::Response(response)))) => {
+                    self.responses[worker as usize].push(response);
+                }
+                // One that has been told to end.
+                Ok((worker, None)) if !active.contains(&worker) => {}
+                Ok((worker, _)) => {
+                    let what = "the process has ended, or has written what is no answer";
+                    let response = Response::Failed(what.to_owned());
+                    self.responses[worker as usize].push(response);
+                    return vec![worker];
+                }
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return active,
+            }
+        }
+        active
+    }
+
+    /// Lets all workers destroy their endpoints.
+    fn quit(&mut self) {
+        for worker in 0..self.children.len() {
+            self.write(worker, &ToWorker::Quit);
+        }
+        let all = (0..).take(self.children.len()).collect();
+        for late in self.wait(all, FAREWELL) {
+            let what = "the endpoint cannot be destroyed in time".to_owned();
+            self.responses[late as usize].push(Response::Failed(what));
+        }
+    }
+
+    /// Kills and reaps all processes; returns the observations, with what was written to standard
+    /// error.
+    fn end(mut self) -> Vec<Vec<Response>> {
+        let errors = self.reap();
+        for (responses, errors) in self.responses.iter_mut().zip(errors) {
+            if !errors.is_empty() {
+                responses.push(Response::Failed(format!("standard error: {errors}")));
+            }
+        }
+        std::mem::take(&mut self.responses)
+    }
+
+    /// Kills and reaps all processes; returns what they have written to standard error.
+    fn reap(&mut self) -> Vec<String> {
+        self.inputs.clear();
+        for child in &mut self.children {
+            // It may have ended by itself.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+        let readers = std::mem::take(&mut self.readers).into_iter();
+        readers
+            .map(|reader| reader.join().unwrap_or_default())
+            .collect()
+    }
+}
+
+impl Drop for Workers {
+    fn drop(&mut self) {
+        self.reap();
+    }
+}
+
+/// Sends each line of a worker, and `None` at its end or for a line that is no answer.
+fn read_lines(
+    worker: u32,
+    output: impl Read + Send + 'static,
+    sender: Sender<(u32, Option<FromWorker>)>,
+) {
+    reader(move || {
+        for line in BufReader::new(output).lines() {
+            let answer = line.ok().and_then(|line| serde_json::from_str(&line).ok());
+            let is_last = answer.is_none();
+            if sender.send((worker, answer)).is_err() || is_last {
+                return String::new();
+            }
+        }
+        let _ = sender.send((worker, None));
+        String::new()
+    });
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "pipes of processes are read by threads; nothing is simulated"
+)]
+fn reader(read: impl FnOnce() -> String + Send + 'static) -> JoinHandle<String> {
+    std::thread::spawn(read)
+}

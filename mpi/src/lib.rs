@@ -81,6 +81,8 @@ pub use connection::connecting_channel::ConnectionStatistics;
 pub use matching::envelope::{
     ANY_SOURCE, ANY_TAG, Envelope, PROC_NULL, Pattern, Source, TAG_UB, Tag,
 };
+#[cfg(feature = "seeded-defects")]
+pub use protocol::defect::{ProtocolDefect, with_protocol_defect};
 pub use protocol::engine::Status;
 pub use protocol::flow_control::{ConnectionReport, FlowReport, Taken};
 pub use protocol::process::{Call, Process};

@@ -3,7 +3,7 @@
 //!
 //! *Not modelled*: the time that a packet travels; the [`Channel`](crate::Channel) knows it.
 
-mod defect;
+pub(crate) mod defect;
 pub(crate) mod engine;
 pub(crate) mod flow_control;
 mod leftovers;

@@ -1,9 +1,14 @@
-//! Defects of the protocols that tests put in, to see that the search through all states finds
-//! them. Outside of tests there are none, and asking for one costs nothing.
+//! Defects of the protocols that tests put in, to see that searches and campaigns find them.
+//! Without the feature `seeded-defects`, which only tests enable, there are none, and asking for
+//! one costs nothing.
 
 /// Seeded defect.
+#[cfg_attr(
+    not(feature = "seeded-defects"),
+    expect(unreachable_pub, reason = "only tests can name it")
+)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum ProtocolDefect {
+pub enum ProtocolDefect {
     /// A connection that waits for a packet buffer is not told of a free one.
     NoWakeOnBuffers,
     /// A connection that waits for credits is not told of new ones.
@@ -27,21 +32,44 @@ pub(crate) enum ProtocolDefect {
 }
 
 /// The defect of a rank.
-#[derive(Clone, Copy, Default, Debug)]
+#[cfg_attr(not(feature = "seeded-defects"), derive(Default))]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct ProtocolDefects {
-    #[cfg(test)]
+    #[cfg(any(test, feature = "seeded-defects"))]
     pub(crate) one: Option<ProtocolDefect>,
+}
+
+#[cfg(feature = "seeded-defects")]
+thread_local! {
+    /// The defect of ranks that are made on this thread.
+    static SEEDED: std::cell::Cell<Option<ProtocolDefect>> = const { std::cell::Cell::new(None) };
+}
+
+/// Calls `f`; ranks that are made in it have the defect.
+#[cfg(feature = "seeded-defects")]
+pub fn with_protocol_defect<T>(defect: ProtocolDefect, f: impl FnOnce() -> T) -> T {
+    let before = SEEDED.replace(Some(defect));
+    let result = f();
+    SEEDED.set(before);
+    result
+}
+
+#[cfg(feature = "seeded-defects")]
+impl Default for ProtocolDefects {
+    fn default() -> Self {
+        Self { one: SEEDED.get() }
+    }
 }
 
 impl ProtocolDefects {
     /// Returns true if it has this one.
-    #[cfg(test)]
+    #[cfg(any(test, feature = "seeded-defects"))]
     pub(crate) fn has(self, defect: ProtocolDefect) -> bool {
         self.one == Some(defect)
     }
 
     /// Returns true if it has this one.
-    #[cfg(not(test))]
+    #[cfg(not(any(test, feature = "seeded-defects")))]
     #[expect(clippy::unused_self, reason = "in tests it is used")]
     pub(crate) const fn has(self, _: ProtocolDefect) -> bool {
         false

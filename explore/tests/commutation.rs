@@ -3,12 +3,10 @@
 //! or disables the other; and no step disables another actor's step, but those that end or stop
 //! actors.
 
-mod random;
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use explore::{Event, Played, Player};
-use random::Family;
+use fuzz::actors::{self, Family};
 use sim_core::{Executed, StepKind, Stream};
 
 /// Pairs of kinds: how often they were dependent, and how often the order made a difference then.
@@ -172,9 +170,9 @@ fn independent_steps_commute_and_dependent_ones_sometimes_do_not() {
     let mut cells = Cells::new();
     for number in 0..programs() {
         for family in Family::ALL {
-            let program = random::program(family, number + 100_000);
+            let program = actors::program(family, number + 100_000);
             let mut stream = Stream::new(number, "states");
-            let mut player = Player::new(random::stepper(&program));
+            let mut player = Player::new(actors::stepper(&program));
             for _ in 0..6 {
                 // What is learnt on the way changes what depends on what: the state is looked at
                 // another time.

@@ -1,26 +1,24 @@
 //! Promise: a program that does not keep to the contract, because it remembers something from run
 //! to run, gets an answer; the search never panics.
 
-mod random;
-
 use std::cell::Cell;
 use std::rc::Rc;
 
 use explore::{Options, Reduction, Verdict, check};
-use random::Family;
+use fuzz::actors::{self, Family};
 use sim_core::Stepper;
 
 /// A program that is another one in every n-th run.
 fn forgetful(number: u64, period: u32) -> Stepper {
     let family = Family::ALL[usize::try_from(number % 5).expect("few")];
-    let usual = random::program(family, number);
-    let mut other = random::program(family, number + 1000);
+    let usual = actors::program(family, number);
+    let mut other = actors::program(family, number + 1000);
     other.truncate(usual.len());
     let runs = Rc::new(Cell::new(0));
     Stepper::on_one_host(move |simulation| {
         runs.set(runs.get() + 1);
         let is_other = u32::is_multiple_of(runs.get(), period);
-        random::start(simulation, if is_other { &other } else { &usual });
+        actors::start(simulation, if is_other { &other } else { &usual });
     })
 }
 
@@ -38,12 +36,12 @@ fn verdict(number: u64, period: u32, reduction: Reduction) -> Verdict {
 #[test]
 fn a_program_without_a_memory_is_not_suspected() {
     for number in 0..100 {
-        let program = random::program(Family::Common, number);
+        let program = actors::program(Family::Common, number);
         let options = Options {
             executions_max: 300,
             ..Options::default()
         };
-        let verdict = check(random::stepper(&program), &options).verdict;
+        let verdict = check(actors::stepper(&program), &options).verdict;
         assert!(
             !matches!(verdict, Verdict::Broken(_)),
             "{number}: {verdict:?}"

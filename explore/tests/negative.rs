@@ -1,13 +1,12 @@
 //! Promise: the comparison with the judge notices mistakes. Each search with a known mistake loses
 //! classes of some small random program.
 
-mod random;
 mod seen;
 
 use std::collections::BTreeSet;
 
 use explore::{Options, Reduction, SeededDefect, TraceId, explore};
-use random::{Family, Program};
+use fuzz::actors::{self, Family, Program};
 use seen::Observation;
 
 fn traces(
@@ -23,7 +22,7 @@ fn traces(
         ..Options::default()
     };
     let mut seen = Observation::default();
-    let (statistics, _) = explore(&mut random::stepper(program), &options, &mut seen);
+    let (statistics, _) = explore(&mut actors::stepper(program), &options, &mut seen);
     statistics.bounds.is_empty().then_some(seen.0)
 }
 
@@ -31,7 +30,7 @@ fn traces(
 #[track_caller]
 fn check(reduction: Reduction, defect: SeededDefect) {
     let is_noticed = |number: u64| {
-        let program = random::program(Family::ALL[0], number);
+        let program = actors::program(Family::ALL[0], number);
         let Some(judge) = traces(&program, Reduction::Sleep, None) else {
             return false;
         };
@@ -63,7 +62,7 @@ fn choices_without_what_comes_after() {
 /// One of 15 000 programs notices: it has two choices.
 #[test]
 fn choices_that_are_looked_at_once() {
-    let program = random::program(Family::ALL[3], 3_901);
+    let program = actors::program(Family::ALL[3], 3_901);
     let judge = traces(&program, Reduction::Sleep, None);
     let mistaken = traces(&program, Reduction::Odpor, Some(SeededDefect::ChoicesOnce));
     assert_eq!(traces(&program, Reduction::Odpor, None), judge);

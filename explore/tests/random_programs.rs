@@ -4,13 +4,11 @@
 //! `EXPLORE_PROGRAMS` sets how many programs of each family are compared, 400 by default;
 //! `EXPLORE_FIRST` the number of the first.
 
-mod random;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
 use explore::{End, Observer, Options, Reduction, Run, Statistics, TraceId, explore};
-use random::{Family, Op, Program};
+use fuzz::actors::{self, Family, Op, Program};
 
 /// Programs with more runs than this are left out.
 const RUNS_MAX: u64 = 300;
@@ -53,7 +51,7 @@ impl Observer for Observation {
 
 fn search(program: &Program, options: &Options) -> Option<(Observation, Statistics)> {
     let mut seen = Observation::default();
-    let mut stepper = random::stepper(program);
+    let mut stepper = actors::stepper(program);
     let (statistics, broken) = explore(&mut stepper, options, &mut seen);
     assert_eq!(broken, None, "{program:?}");
     statistics.bounds.is_empty().then_some((seen, statistics))
@@ -140,7 +138,7 @@ fn family(family: Family) {
         .filter_map(|number| {
             compare(
                 &format!("{family:?} {number}"),
-                &random::program(family, number),
+                &actors::program(family, number),
                 RUNS_MAX,
             )
         })
@@ -172,7 +170,7 @@ fn programs_with_condition_variables() {
 
 #[test]
 fn programs_with_rarer_steps() {
-    family(Family::Rare);
+    family(Family::Uncommon);
 }
 
 #[test]

@@ -1,13 +1,11 @@
 //! Promise: what is reported happens again when its schedule is replayed; and the order of a plain
 //! run is one that the model checker accepts.
 
-mod random;
-
 use std::cell::RefCell;
 use std::rc::Rc;
 
 use explore::{FindingKind, Options, check, replay, schedule_of_run};
-use random::{Family, Op, Program};
+use fuzz::actors::{self, Family, Op, Program};
 use sim_core::{Observed, OperationResult, Outcome, Stepper};
 
 fn options() -> Options {
@@ -23,9 +21,9 @@ fn options() -> Options {
 fn what_is_reported_replays_to_the_same() {
     let mut kinds = [0, 0];
     for number in 0..300 {
-        let program = random::program(Family::ALL[0], number);
-        for finding in check(random::stepper(&program), &options()).findings {
-            let mut stepper = random::stepper(&program);
+        let program = actors::program(Family::ALL[0], number);
+        for finding in check(actors::stepper(&program), &options()).findings {
+            let mut stepper = actors::stepper(&program);
             let text = finding.replay.to_string();
             let schedule = text.parse().expect("a schedule reads back as it prints");
             assert_eq!(
@@ -62,11 +60,11 @@ fn end(stepper: &Stepper) -> &'static str {
 
 /// Runs a program in simulated time. Returns its steps, and its end.
 fn plain_run(program: &Program) -> Option<(Vec<Observed>, &'static str)> {
-    let mut simulation = random::two_hosts();
+    let mut simulation = actors::two_hosts();
     let steps = Rc::new(RefCell::new(Vec::new()));
     let sink = Rc::clone(&steps);
     simulation.set_trace(move |event| sink.borrow_mut().push(Observed::Transition(*event)));
-    random::start(&mut simulation, program);
+    actors::start(&mut simulation, program);
     let end = match simulation.run().outcome {
         Outcome::Finished => "finished",
         Outcome::Deadlock(_) => "deadlocked",
@@ -83,7 +81,7 @@ fn a_plain_run_is_taken_again_or_its_first_other_step_is_told() {
     let (mut accepted, mut refused, mut asking) = (0, 0, 0);
     for number in 0..300 {
         for family in Family::ALL {
-            let program = random::program(family, number);
+            let program = actors::program(family, number);
             let Some((steps, expected)) = plain_run(&program) else {
                 continue;
             };
@@ -91,8 +89,8 @@ fn a_plain_run_is_taken_again_or_its_first_other_step_is_told() {
                 matches!(step, Observed::Transition(event) if event.answer == OperationResult::Timeout)
             });
             let moved = program.clone();
-            let start = move |simulation: &mut _| random::start(simulation, &moved);
-            let mut stepper = Stepper::new(random::two_hosts, start);
+            let start = move |simulation: &mut _| actors::start(simulation, &moved);
+            let mut stepper = Stepper::new(actors::two_hosts, start);
             if has_timeouts {
                 stepper.allow_timeouts();
             }
@@ -133,8 +131,8 @@ fn the_step_that_no_explorer_can_take_is_named() {
     let name = format!("actor-{}", last.actor);
     last.answer = OperationResult::Number(1);
     let position = steps.len() - 1;
-    let start = move |simulation: &mut _| random::start(simulation, &program);
-    let mut stepper = Stepper::new(random::two_hosts, start);
+    let start = move |simulation: &mut _| actors::start(simulation, &program);
+    let mut stepper = Stepper::new(actors::two_hosts, start);
     let refused = schedule_of_run(&mut stepper, &steps).unwrap_err();
     assert_eq!(refused.position, position);
     let expected = format!("Wait of {name} answered Number(1), and under check Number(0)");

@@ -3,7 +3,6 @@
 //! `EXPLORE_PROGRAMS` sets how many random programs of each family are compared, 40 by default.
 
 mod programs;
-mod random;
 
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -12,7 +11,7 @@ use explore::{
     Checkpoint, Collector, End, Options, Report, Run, Statistics, Threads, TraceId, Verdict, check,
     check_on_threads, explore_on_threads,
 };
-use random::Family;
+use fuzz::actors::{self, Family};
 use sim_core::Stepper;
 
 /// All runs, in order.
@@ -111,7 +110,7 @@ fn random_programs() {
     // counts.
     let learnt = [(Family::Condvars, 535), (Family::OneMutex, 639)];
     for (family, number) in all.chain(learnt) {
-        let program = random::program(family, number);
+        let program = actors::program(family, number);
         let options = Options {
             executions_max: 300,
             depth_max: 60,
@@ -119,8 +118,8 @@ fn random_programs() {
             ..Options::default()
         };
         let what = format!("{family:?} {number}");
-        compare(&what, &|| random::stepper(&program), &options);
-        runs += search(2, &|| random::stepper(&program), &options)
+        compare(&what, &|| actors::stepper(&program), &options);
+        runs += search(2, &|| actors::stepper(&program), &options)
             .1
             .executions;
     }
@@ -173,8 +172,8 @@ fn parts_are_the_whole() {
     let mut parts = 0;
     for family in Family::ALL {
         for number in 0..20 {
-            let program = random::program(family, number);
-            let make: Make<'_> = &|| random::stepper(&program);
+            let program = actors::program(family, number);
+            let make: Make<'_> = &|| actors::stepper(&program);
             let whole = Options {
                 depth_max: 60,
                 findings_max: 5,

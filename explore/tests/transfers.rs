@@ -2,8 +2,6 @@
 //! end, in each way that a run could show; with instant transfers only after.
 
 mod explored;
-#[path = "random/wire.rs"]
-mod wire;
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -16,7 +14,7 @@ fn explored(
     allow: impl Fn(&mut Stepper),
     program: impl Fn(&mut Simulation, &Observation) + Clone + 'static,
 ) -> (Report, BTreeSet<String>) {
-    explored::explored(wire::two_hosts, allow, program)
+    explored::explored(fuzz::actors::two_hosts, allow, program)
 }
 
 fn lasting(_: &mut Stepper) {}

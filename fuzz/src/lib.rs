@@ -7,15 +7,18 @@
 //! *Not modelled*: contention of the network. Everything is deterministic: an interaction gives the
 //! same observations on every machine.
 
+pub mod actors;
 mod campaign;
 mod command;
 mod coverage;
 mod driver;
 mod generate;
 mod interaction;
+mod layer;
 mod pattern;
 mod processes;
 mod properties;
+pub mod ranks;
 mod response;
 mod rma;
 mod shrink;
@@ -33,6 +36,10 @@ pub use endpoint::simulated::{NetworkSettings, Progress};
 pub use generate::{GeneratorSettings, generate};
 pub use interaction::{
     Assignment, Attribute, Command, Faults, Interaction, SendFlags, Span, Step, VERSION,
+};
+pub use layer::{
+    Comparison, FuzzProgram, Layer, LayerFailure, LayerLimits, LayerReport, compare,
+    layer_campaign, minimise,
 };
 pub use processes::{FromWorker, ToWorker, run_processes};
 pub use properties::{PROPERTIES, Property};

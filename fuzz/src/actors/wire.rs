@@ -1,4 +1,6 @@
-//! Two hosts and a wire between them that can be switched.
+//! A platform of actor programs: two hosts and a link between them that can be turned off.
+//!
+//! *Not modelled*: contention. Each activity takes a constant time.
 
 use std::rc::Rc;
 
@@ -7,8 +9,9 @@ use sim_core::{
     Time, Work,
 };
 
-/// A simulation on two hosts.
-pub(crate) fn two_hosts() -> Simulation {
+/// Returns a simulation on two hosts.
+#[must_use]
+pub fn two_hosts() -> Simulation {
     let names = vec!["host-0".to_owned(), "host-1".to_owned()];
     let model = Wired {
         constant: Constant::new(Span::from_micros(1.0), 1e9),

@@ -1,0 +1,251 @@
+//! Campaigns over random programs of a layer: generation, comparison, shrinking, and the text.
+//!
+//! A [`Layer`] generates programs and compares executions of one program that must agree. A program
+//! whose executions differ is shrunk: the candidates of [`FuzzProgram::smaller`] are tried in their
+//! order, and one is taken if it differs in the same property. *Not modelled*: faults that depend
+//! on a seed; a program gives the same result each time.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use run::without_panic_messages;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use sim_core::Stream;
+
+/// A program of a layer, and its text: TOML with a version.
+pub trait FuzzProgram: Clone + PartialEq + Serialize + DeserializeOwned {
+    /// Version of the format that is written.
+    const VERSION: u32;
+
+    /// Returns the number of operations.
+    fn operations(&self) -> usize;
+
+    /// Returns the first mistake: place, value, expectation.
+    ///
+    /// # Errors
+    /// The program cannot be executed.
+    fn validate(&self) -> Result<(), String>;
+
+    /// Returns smaller programs, in phases; a phase has the smallest first.
+    fn smaller(&self, phase: usize) -> Vec<Self>;
+
+    /// Number of phases of [`FuzzProgram::smaller`].
+    const PHASES: usize;
+
+    /// Returns the text.
+    ///
+    /// # Panics
+    /// Never: a program has only numbers and names.
+    #[must_use]
+    fn to_toml(&self) -> String {
+        toml::to_string(self).expect("numbers and names can be written")
+    }
+
+    /// Reads a text.
+    ///
+    /// # Errors
+    /// A description of the mistake, with its place.
+    fn from_toml(text: &str) -> Result<Self, String> {
+        let version = toml::from_str::<Version>(text).map_err(|error| error.to_string())?;
+        if version.version != Self::VERSION {
+            return Err(format!(
+                "version = {}: expected {}",
+                version.version,
+                Self::VERSION
+            ));
+        }
+        let program: Self = toml::from_str(text).map_err(|error| error.to_string())?;
+        program.validate()?;
+        Ok(program)
+    }
+}
+
+/// The version of a text, whatever else it has.
+#[derive(serde::Deserialize)]
+struct Version {
+    version: u32,
+}
+
+/// Result of a comparison.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Comparison {
+    /// All executions agree.
+    Same,
+    /// The program has too many interleavings to be compared.
+    TooLarge,
+    /// Two executions differ.
+    Different {
+        /// Name of the violated property.
+        property: &'static str,
+        /// Description for people.
+        description: String,
+    },
+}
+
+impl Comparison {
+    /// Returns a difference.
+    pub(crate) fn different(property: &'static str, description: impl Into<String>) -> Self {
+        Self::Different {
+            property,
+            description: description.into(),
+        }
+    }
+
+    /// Returns the name of the violated property.
+    #[must_use]
+    pub const fn property(&self) -> Option<&'static str> {
+        match self {
+            Self::Different { property, .. } => Some(property),
+            Self::Same | Self::TooLarge => None,
+        }
+    }
+}
+
+/// Generation and comparison of the programs of a layer.
+pub trait Layer {
+    /// A program.
+    type Program: FuzzProgram;
+
+    /// Draws a program.
+    fn generate(&self, stream: &mut Stream) -> Self::Program;
+
+    /// Compares executions of a program.
+    fn compare(&self, program: &Self::Program) -> Comparison;
+}
+
+/// Compares executions of a program; a panic of the simulator itself is a difference, too.
+pub fn compare<L: Layer>(layer: &L, program: &L::Program) -> Comparison {
+    let compare = || catch_unwind(AssertUnwindSafe(|| layer.compare(program)));
+    without_panic_messages(compare).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+        Comparison::different("no-panic", text.unwrap_or("a panic without a text"))
+    })
+}
+
+/// Limits of a campaign over a layer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LayerLimits {
+    /// Seed of all programs.
+    pub seed: u64,
+    /// Programs to generate.
+    pub tries: u64,
+    /// Failures after which the campaign stops.
+    pub errors: u32,
+    /// Comparisons that shrinking a failure may take.
+    pub shrink_budget: u32,
+}
+
+/// A program whose executions differ.
+#[derive(Clone, PartialEq, Debug)]
+pub struct LayerFailure<P> {
+    /// The number of the try, from 0.
+    pub attempt: u64,
+    /// Name of the violated property.
+    pub property: &'static str,
+    /// Description for people, of the shrunk program.
+    pub description: String,
+    /// The program as it was generated.
+    pub original: P,
+    /// The smallest program found that differs in the same property.
+    pub shrunk: P,
+    /// Comparisons that shrinking took.
+    pub comparisons: u32,
+}
+
+/// Result of a campaign over a layer.
+#[derive(Clone, PartialEq, Debug)]
+pub struct LayerReport<P> {
+    /// Programs that were generated.
+    pub tries: u64,
+    /// Programs that were too large to be compared.
+    pub too_large: u32,
+    /// Operations of all programs.
+    pub operations: u64,
+    /// Failures, in the order in which they were found.
+    pub failures: Vec<LayerFailure<P>>,
+}
+
+/// Runs a campaign over a layer.
+pub fn layer_campaign<L: Layer>(layer: &L, limits: &LayerLimits) -> LayerReport<L::Program> {
+    let mut stream = Stream::new(limits.seed, "programs");
+    let mut report = LayerReport {
+        tries: 0,
+        too_large: 0,
+        operations: 0,
+        failures: Vec::new(),
+    };
+    for attempt in 0..limits.tries {
+        let program = layer.generate(&mut stream);
+        report.tries += 1;
+        report.operations += program.operations() as u64;
+        match compare(layer, &program) {
+            Comparison::Same => {}
+            Comparison::TooLarge => report.too_large += 1,
+            Comparison::Different { property, .. } => {
+                let failure = shrunk(layer, limits, (attempt, property), program);
+                report.failures.push(failure);
+            }
+        }
+        if report.failures.len() >= limits.errors as usize {
+            break;
+        }
+    }
+    report
+}
+
+fn shrunk<L: Layer>(
+    layer: &L,
+    limits: &LayerLimits,
+    (attempt, property): (u64, &'static str),
+    original: L::Program,
+) -> LayerFailure<L::Program> {
+    let mut description = String::new();
+    let (shrunk, comparisons) = minimise(&original, limits.shrink_budget, |candidate| {
+        compare(layer, candidate).property() == Some(property)
+    });
+    if let Comparison::Different {
+        description: text, ..
+    } = compare(layer, &shrunk)
+    {
+        description = text;
+    }
+    LayerFailure {
+        attempt,
+        property,
+        description,
+        original,
+        shrunk,
+        comparisons,
+    }
+}
+
+/// Returns the smallest program found that `fails`, and the number of candidates that were tried,
+/// at most `budget`. What it returns within the budget shrinks no further.
+pub fn minimise<P: FuzzProgram>(
+    program: &P,
+    budget: u32,
+    mut fails: impl FnMut(&P) -> bool,
+) -> (P, u32) {
+    let (mut smallest, mut runs) = (program.clone(), 0);
+    loop {
+        let before = smallest.clone();
+        for phase in 0..P::PHASES {
+            let mut at = 0;
+            while let Some(candidate) = smallest.smaller(phase).into_iter().nth(at) {
+                if runs == budget {
+                    return (smallest, runs);
+                }
+                runs += 1;
+                if candidate.validate().is_ok() && fails(&candidate) {
+                    smallest = candidate;
+                } else {
+                    at += 1;
+                }
+            }
+        }
+        if smallest == before {
+            return (smallest, runs);
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! The layer of message passing: random rank programs, executed on several devices.
+//!
+//! [`MpiLayer`] executes a program on each [`Device`] and compares what the ranks have received.
+//! Small programs are also model-checked: each execution must be one that the checker finds.
+//! *Not modelled*: collective operations but the barrier, communicators, failures of ranks.
+
+mod compare;
+mod device;
+mod export;
+mod generate;
+mod interpreter;
+mod program;
+mod shrink;
+
+pub use compare::MpiLayer;
+pub use device::{Device, Execution, ExecutionEnd, devices};
+pub use export::source;
+pub use interpreter::{Received, parse_received, printing};
+pub use program::{RankMessage, RankOp, RankProgram, SendForm};

@@ -212,8 +212,8 @@ impl EndpointHost {
         }
     }
 
-    /// Sends a frame, over a new stream if there is none. A destination that cannot be reached loses
-    /// it.
+    /// Sends a frame, over a new stream if there is none. A destination that cannot be reached
+    /// loses it.
     fn send(&mut self, to: &str, frame: &Frame) {
         if !self.outbound.contains_key(to) {
             let address = to.strip_prefix(SCHEME).and_then(|to| to.parse().ok());

@@ -24,11 +24,30 @@ use fuzz::{CampaignSettings, Failure, Interaction, Position, campaign, violation
 use simrun::args::Format;
 use simrun::status;
 
+use crate::fuzz_layers::{self, CommonArgs};
+
 pub(crate) use options::FuzzCommand;
 pub(crate) use worker::{WorkerCommand, work};
 
 /// Runs a campaign, or replays an interaction.
 pub(crate) fn run_command(command: &FuzzCommand) -> ExitCode {
+    let common = CommonArgs {
+        tries: command.tries,
+        errors: command.errors,
+        seed: command.seed,
+        replay: command.replay.as_deref(),
+        out: &command.out,
+        format: command.format,
+    };
+    if let Some(option) = command
+        .of_endpoints()
+        .filter(|_| !command.layers.is_endpoint())
+    {
+        return status::refuse(format_args!("{option}: expected --layer endpoint"));
+    }
+    if let Some(code) = fuzz_layers::run(&command.layers, &common) {
+        return code;
+    }
     let ran = match &command.replay {
         Some(file) => backend::Backend::new(command).and_then(|backend| replay(file, &backend)),
         None => fuzz(command),

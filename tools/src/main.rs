@@ -8,6 +8,8 @@ mod compare;
 mod draw;
 mod fit_keys;
 mod fuzz;
+mod fuzz_layers;
+mod fuzz_processes;
 mod limits;
 mod measure;
 mod measure_real;

@@ -85,6 +85,18 @@ fn bad_input_is_refused() {
         ("--connect-timeout 0s", "expected 1us to 1000s"),
         ("--send-buffers 1", "1 is not in 4..=1024"),
         ("--jobs 0", "expected a number from 1 to 1024"),
+        (
+            "--backend tcp --faults loss=1%",
+            "--faults: expected with --backend simulated only",
+        ),
+        (
+            "--device rxe0",
+            "--device: expected with --backend verbs only",
+        ),
+        (
+            "--backend verbs",
+            "--backend verbs: expected simrun built with --features verbs",
+        ),
         ("--endless --tries 3", "cannot be used with"),
         ("--reject 101%", "expected a percentage"),
         ("--processes 1", "1 is not in 2..=64"),
@@ -129,4 +141,22 @@ fn an_endless_campaign_continues() {
 fn a_budget_ends_without_a_verdict() {
     let ran = simrun("fuzz --tries 1000000 --budget 1ms");
     assert_eq!(ran.status, 3, "{ran:?}");
+}
+
+/// Workers that are processes pass the same interactions, whatever makes progress.
+#[test]
+fn workers_are_processes() {
+    let folder = Folder::new();
+    let out = folder.path("failures");
+    for options in [
+        "--tries 6 --rma --attributes ro,ru,uu",
+        "--tries 3 --rma --mode polling --seed 3",
+        "--tries 3 --progress polling --processes 3 --seed 4",
+    ] {
+        let ran = simrun(&format!("fuzz --backend tcp {options} -j 2 --out {out}"));
+        assert!(
+            ran.status == 0 && ran.stdout.ends_with(" 0 failures\n"),
+            "{ran:?}"
+        );
+    }
 }

@@ -13,6 +13,7 @@ mod conformance;
 mod containment;
 mod failures;
 mod fuzz;
+mod fuzz_layers;
 mod help_pages;
 mod limits;
 mod mapping;

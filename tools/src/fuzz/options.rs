@@ -10,6 +10,8 @@ use fuzz::{
 use platform::units::Duration;
 use simrun::args::Format;
 
+use crate::fuzz_layers::LayerArgs;
+
 /// Interactions to generate, or one to replay.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct FuzzCommand {
@@ -126,6 +128,9 @@ pub(crate) struct FuzzCommand {
     /// Output format
     #[arg(long, value_enum, default_value_t)]
     pub(super) format: Format,
+
+    #[command(flatten)]
+    pub(super) layers: LayerArgs,
 }
 
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
@@ -201,6 +206,37 @@ const REAL_KEEPALIVE: u64 = 300_000;
 const RESERVED: u32 = 6;
 
 impl FuzzCommand {
+    /// Returns an option that only the layer of endpoints has, if one is set.
+    pub(super) fn of_endpoints(&self) -> Option<&'static str> {
+        let defaults = GeneratorSettings::default();
+        let set = [
+            ("--processes", self.processes != defaults.processes),
+            ("--sends", self.sends != defaults.sends),
+            ("--min-len", self.min_len != defaults.lengths.0),
+            ("--max-len", self.max_len != defaults.lengths.1),
+            (
+                "--runs-per-process",
+                self.runs_per_process != defaults.runs_per_process,
+            ),
+            ("--rma", self.rma),
+            ("--attributes", self.attributes != [ConnectionAttribute::Ro]),
+            ("--reject", self.reject.is_some()),
+            ("--faults", self.faults != defaults.faults),
+            ("--backend", self.backend != BackendKind::Simulated),
+            ("--device", self.device.is_some()),
+            ("--mode", self.mode != PollingMode::Lockstep),
+            ("--progress", self.progress != ProgressKind::Thread),
+            ("--check-memory", self.check_memory),
+            ("--jobs", self.jobs != 1),
+            ("--endless", self.endless),
+            ("--budget", self.budget.is_some()),
+            ("--junit", self.junit.is_some()),
+        ];
+        set.iter()
+            .find(|(_, is_set)| *is_set)
+            .map(|(name, _)| *name)
+    }
+
     /// Returns the parameters of the interactions.
     pub(super) fn generator_settings(&self) -> Result<GeneratorSettings, String> {
         if self.min_len > self.max_len {

@@ -97,9 +97,8 @@ impl Process {
         let mut host = host.map_err(|error| error.to_string())?;
         let lines = read_lines(&host)?;
         answer(&FromWorker::Address(host.endpoint().uri().to_owned()))?;
-        let addresses = match lines.recv() {
-            Ok(ToWorker::Addresses(addresses)) => addresses,
-            _ => return Err("expected the addresses of all workers".to_owned()),
+        let Ok(ToWorker::Addresses(addresses)) = lines.recv() else {
+            return Err("expected the addresses of all workers".to_owned());
         };
         Ok(Self {
             host,

@@ -1,0 +1,122 @@
+//! Promise: `simrun fuzz --layer actors` and `--layer mpi` find no difference, replay what is
+//! written as text, export a rank program as a package that runs, and refuse bad input.
+
+use crate::support::{Folder, simrun};
+
+const RANKS: &str = r#"version = 1
+eager_threshold = 64
+ranks = [[{ isend = 0 }, "barrier", { wait = 0 }, { recv = 1 }], ["barrier", { irecv = 0 }, { wait = 0 }, { ssend = 1 }]]
+messages = [
+  { from = 0, to = 1, tag = 2, bytes = 9, any_source = true, any_tag = true },
+  { from = 1, to = 0, tag = 0, bytes = 100, any_source = false, any_tag = false },
+]
+"#;
+
+#[test]
+fn executions_agree() {
+    let folder = Folder::new();
+    let out = folder.path("failures");
+    for (options, expected) in [
+        (
+            "actors --tries 40",
+            "40 programs, 432 operations, 16 with too many executions, seed 0: 0 failures\n",
+        ),
+        (
+            "mpi --tries 10 --tcp",
+            "10 programs, 228 operations, 0 with too many executions, seed 0: 0 failures\n",
+        ),
+    ] {
+        let ran = simrun(&format!("fuzz --layer {options} --out {out}"));
+        assert_eq!((ran.status, ran.stdout.as_str()), (0, expected), "{ran:?}");
+    }
+    assert!(!std::path::Path::new(&out).exists(), "nothing to keep");
+    let ran = simrun("fuzz --layer actors --tries 3 --seed 9 --format json");
+    assert_eq!(ran.json()["tries"], 3, "{ran:?}");
+}
+
+#[test]
+fn texts_are_replayed() {
+    let folder = Folder::new();
+    let text = "version = 1\ninstant_transfers = false\ntimeouts = true\nactors = [[{ send = 0 }], [{ get = 0 }]]\n";
+    let actors = folder.write("actors.toml", text);
+    let ranks = folder.write("ranks.toml", RANKS);
+    for (options, expected) in [
+        (
+            format!("actors --replay {actors}"),
+            "2 operations: all executions agree\n",
+        ),
+        (
+            format!("mpi --tcp --replay {ranks}"),
+            "8 operations: all executions agree\n",
+        ),
+        (
+            format!("actors --max-executions 1 --replay {actors}"),
+            "2 operations: not compared with the model checker: more executions than --max-executions\n",
+        ),
+    ] {
+        let ran = simrun(&format!("fuzz --layer {options}"));
+        assert_eq!((ran.status, ran.stdout.as_str()), (0, expected), "{ran:?}");
+    }
+}
+
+#[test]
+fn a_rank_program_is_exported_as_a_package_that_runs() {
+    let folder = Folder::new();
+    let ranks = folder.write("ranks.toml", RANKS);
+    let app = folder.path("two-ranks");
+    let made = simrun(&format!("fuzz --layer mpi --replay {ranks} --export {app}"));
+    assert_eq!(made.status, 0, "{made:?}");
+    let ran = simrun(&format!(
+        "-p platforms/two-hosts.toml -n 2 --protocol threshold=64 {app}"
+    ));
+    assert_eq!(ran.status, 0, "{ran:?}");
+    for line in [
+        "receive 0: Status { source: 0, tag: 2, length: 9, cancelled: false }\n",
+        "receive 1: Status { source: 1, tag: 0, length: 100, cancelled: false }\n",
+    ] {
+        assert!(ran.stdout.contains(line), "{ran:?}");
+    }
+    assert!(!ran.stderr.contains("warning: unused"), "{ran:?}");
+}
+
+#[test]
+fn bad_input_is_refused() {
+    let folder = Folder::new();
+    let newer = folder.write("newer.toml", "version = 2\n");
+    let alone = folder.write("alone.toml", &RANKS.replace("isend = 0", "isend = 7"));
+    for (options, expected) in [
+        (
+            "--layer sockets".to_owned(),
+            "[possible values: endpoint, mpi, actors]",
+        ),
+        (
+            "--layer actors --tcp".to_owned(),
+            "--tcp: expected --layer mpi",
+        ),
+        (
+            "--layer mpi --export /nowhere".to_owned(),
+            "--replay <FILE>",
+        ),
+        (
+            "--layer actors --rma".to_owned(),
+            "--rma: expected --layer endpoint",
+        ),
+        ("--layer mpi --replay /nowhere".to_owned(), "/nowhere: "),
+        (
+            format!("--layer actors --replay {newer}"),
+            "version = 2: expected 1",
+        ),
+        (
+            format!("--layer mpi --replay {alone}"),
+            "alone.toml: ranks[0][0]: Isend(7): expected a message below 2",
+        ),
+    ] {
+        let ran = simrun(&format!("fuzz {options}"));
+        assert_eq!(
+            (ran.status, ran.stdout.as_str()),
+            (2, ""),
+            "{options}: {ran:?}"
+        );
+        assert!(ran.stderr.contains(expected), "{options}: {ran:?}");
+    }
+}

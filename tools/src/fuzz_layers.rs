@@ -1,0 +1,331 @@
+//! `simrun fuzz --layer actors` and `--layer mpi`: random programs, executed in ways that must
+//! agree; what differs is shrunk, shown and kept.
+//!
+//! With `--tcp` a rank program is also executed by processes, which are this executable again. Exit
+//! status 0 if all executions agree, 1 if some differ, 2 for bad input.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Args, ValueEnum};
+use fuzz::actors::ActorLayer;
+use fuzz::ranks::{MpiLayer, RankProgram, source};
+use fuzz::{
+    Comparison, FuzzProgram, Layer, LayerFailure, LayerLimits, LayerReport, compare, layer_campaign,
+};
+use serde_json::json;
+use simrun::args::Format;
+use simrun::{quoted, status};
+
+use crate::fuzz_processes;
+
+/// The layer that random programs are made for.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum LayerArg {
+    /// Interactions over connection-oriented endpoints
+    #[default]
+    Endpoint,
+    /// Rank programs, on several devices and under the model checker
+    Mpi,
+    /// Actor programs, under the model checker and by brute force
+    Actors,
+}
+
+/// Options of the layers `mpi` and `actors`.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct LayerArgs {
+    /// Layer that random programs are made for
+    #[arg(long, value_enum, value_name = "NAME", default_value_t)]
+    layer: LayerArg,
+
+    /// Executions per program of --layer actors and mpi under the model checker; a program with
+    /// more is not compared with it
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    max_executions: u64,
+
+    /// With --layer mpi: execute each program over TCP, too, with a process per rank
+    #[arg(long)]
+    tcp: bool,
+
+    /// With --layer mpi and --replay: write the program as a package, too
+    #[arg(long, value_name = "DIR", requires = "replay")]
+    export: Option<PathBuf>,
+
+    /// Of a process: that it is a rank.
+    #[arg(long, hide = true)]
+    as_rank: bool,
+}
+
+impl LayerArgs {
+    /// Returns true if the layer is that of endpoints.
+    pub(crate) fn is_endpoint(&self) -> bool {
+        self.layer == LayerArg::Endpoint
+    }
+}
+
+/// Options that all layers have.
+pub(crate) struct CommonArgs<'a> {
+    pub(crate) tries: u64,
+    pub(crate) errors: u32,
+    pub(crate) seed: u64,
+    pub(crate) replay: Option<&'a Path>,
+    pub(crate) out: &'a Path,
+    pub(crate) format: Format,
+}
+
+/// Runs a campaign over a layer, or replays a program of it; `None` for the layer of endpoints.
+pub(crate) fn run(args: &LayerArgs, common: &CommonArgs<'_>) -> Option<ExitCode> {
+    let only_mpi = [("--tcp", args.tcp), ("--export", args.export.is_some())];
+    let given = only_mpi.iter().find(|(_, is_given)| *is_given);
+    let ran = match (args.layer, given) {
+        (LayerArg::Endpoint | LayerArg::Actors, Some((option, _))) => {
+            Err(format!("{option}: expected --layer mpi"))
+        }
+        (LayerArg::Endpoint, None) => return None,
+        (LayerArg::Actors, None) => {
+            let layer = ActorLayer::new(args.max_executions);
+            execute(&layer, "actors", common, |_, _| Ok(()))
+        }
+        (LayerArg::Mpi, _) if args.as_rank => match common.replay.map(read) {
+            Some(Ok(program)) => return Some(fuzz_processes::run_as_rank(&program)),
+            Some(Err(error)) => Err(error),
+            None => Err("--as-rank: expected --replay FILE".to_owned()),
+        },
+        (LayerArg::Mpi, _) => mpi(args, common),
+    };
+    Some(ran.unwrap_or_else(status::refuse))
+}
+
+fn mpi(args: &LayerArgs, common: &CommonArgs<'_>) -> Result<ExitCode, String> {
+    let mut layer = MpiLayer::new(args.max_executions)?;
+    if args.tcp {
+        layer.devices.push(fuzz_processes::device()?);
+    }
+    if let (Some(file), Some(folder)) = (common.replay, &args.export) {
+        export(&read(file)?, folder)?;
+    }
+    execute(&layer, "mpi", common, export)
+}
+
+/// Writes what a layer has besides the text of a shrunk program, into a folder.
+type Extra<P> = fn(&P, &Path) -> Result<(), String>;
+
+fn execute<L: Layer>(
+    layer: &L,
+    name: &str,
+    common: &CommonArgs<'_>,
+    extra: Extra<L::Program>,
+) -> Result<ExitCode, String> {
+    if let Some(file) = common.replay {
+        return replay(layer, file);
+    }
+    let limits = LayerLimits {
+        seed: common.seed,
+        tries: common.tries,
+        errors: common.errors,
+        shrink_budget: SHRINK_BUDGET,
+    };
+    let report = layer_campaign(layer, &limits);
+    let mut kept = Vec::new();
+    for failure in &report.failures {
+        kept.push(keep(common.out, failure)?);
+        let app = format!("{}-app", failure.attempt);
+        extra(&failure.shrunk, &common.out.join(app))?;
+    }
+    let text = match common.format {
+        Format::Text => text(name, &report, &kept, common.seed),
+        Format::Json => json(&report, &kept, common.seed),
+    };
+    let _ = status::print(text);
+    let status = if report.failures.is_empty() {
+        status::SUCCESS
+    } else {
+        status::FAILED
+    };
+    Ok(ExitCode::from(status))
+}
+
+/// Comparisons that shrinking a failure may take.
+const SHRINK_BUDGET: u32 = 20_000;
+
+fn read<P: FuzzProgram>(file: &Path) -> Result<P, String> {
+    let place = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
+    let text = std::fs::read_to_string(file).map_err(|error| place(&error))?;
+    P::from_toml(&text).map_err(|error| place(&error))
+}
+
+fn replay<L: Layer>(layer: &L, file: &Path) -> Result<ExitCode, String> {
+    let program: L::Program = read(file)?;
+    let operations = program.operations();
+    Ok(match compare(layer, &program) {
+        Comparison::Same => status::print(format_args!(
+            "{operations} operations: all executions agree"
+        )),
+        Comparison::TooLarge => status::print(format_args!(
+            "{operations} operations: not compared with the model checker: more executions than --max-executions"
+        )),
+        Comparison::Different {
+            property,
+            description,
+        } => {
+            let _ = status::print(format_args!(
+                "{operations} operations: {property}: {description}"
+            ));
+            ExitCode::from(status::FAILED)
+        }
+    })
+}
+
+/// Writes a failure as it was generated and shrunk; returns the file of the shrunk one.
+fn keep<P: FuzzProgram>(folder: &Path, failure: &LayerFailure<P>) -> Result<PathBuf, String> {
+    let name = |kind: &str| folder.join(format!("{}-{kind}.toml", failure.attempt));
+    let head = format!(
+        "# {}: {}\n",
+        failure.property,
+        failure.description.replace('\n', " ")
+    );
+    for (kind, program) in [("original", &failure.original), ("shrunk", &failure.shrunk)] {
+        let text = format!("{head}{}", program.to_toml());
+        files::write(&name(kind), text).map_err(|error| error.to_string())?;
+    }
+    Ok(name("shrunk"))
+}
+
+/// Writes a rank program as a package that depends on the checkout of this executable.
+fn export(program: &RankProgram, folder: &Path) -> Result<(), String> {
+    let checkout = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
+    let path = |folder: &str| {
+        let path = checkout.join(folder);
+        let path = path.canonicalize().unwrap_or(path);
+        // A string of JSON is one of TOML.
+        json!(path.to_string_lossy()).to_string()
+    };
+    let is_allowed = |letter: &char| letter.is_ascii_alphanumeric() || "-_".contains(*letter);
+    let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    let name: String = name.chars().filter(is_allowed).collect();
+    let manifest = format!(
+        "[package]\nname = \"fuzz-{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n\
+         [dependencies]\nmpi = {{ package = \"simrun-mpi\", path = {} }}\n\
+         simrun = {{ path = {} }}\n\n\
+         # Not part of any workspace around it.\n[workspace]\n\n\
+         # The profile that simrun itself is built with.\n\
+         [profile.release]\noverflow-checks = true\ndebug = \"line-tables-only\"\n",
+        path("mpi"),
+        path("simrun")
+    );
+    let mut files = vec![
+        ("Cargo.toml", manifest),
+        ("src/main.rs", source(program)),
+        (".gitignore", "/target\n".to_owned()),
+    ];
+    // With the same versions of other packages it builds without network.
+    let lock = std::fs::read_to_string(checkout.join("Cargo.lock"));
+    files.extend(lock.ok().map(|text| ("Cargo.lock", text)));
+    for (name, text) in files {
+        files::write(&folder.join(name), text).map_err(|error| error.to_string())?;
+    }
+    Ok(())
+}
+
+fn text<P: FuzzProgram>(
+    layer: &str,
+    report: &LayerReport<P>,
+    kept: &[PathBuf],
+    seed: u64,
+) -> String {
+    let mut text = String::new();
+    for (failure, file) in report.failures.iter().zip(kept) {
+        let (before, after) = (failure.original.operations(), failure.shrunk.operations());
+        let _ = writeln!(
+            text,
+            "{}: {}\n  shrunk from {before} to {after} operations in {} comparisons; run it again with\n  \
+             simrun fuzz --layer {layer} --replay {}",
+            failure.property,
+            failure.description,
+            failure.comparisons,
+            quoted(&file.to_string_lossy())
+        );
+    }
+    let count = report.failures.len();
+    let _ = write!(
+        text,
+        "{} programs, {} operations, {} with too many executions, seed {seed}: {count} failures",
+        report.tries, report.operations, report.too_large
+    );
+    text
+}
+
+fn json<P: FuzzProgram>(report: &LayerReport<P>, kept: &[PathBuf], seed: u64) -> String {
+    let failures = report.failures.iter().zip(kept).map(|(failure, file)| {
+        json!({
+            "attempt": failure.attempt,
+            "property": failure.property,
+            "description": failure.description,
+            "operations_before": failure.original.operations(),
+            "operations_after": failure.shrunk.operations(),
+            "shrink_runs": failure.comparisons,
+            "file": file,
+        })
+    });
+    let value = json!({
+        "tries": report.tries,
+        "operations": report.operations,
+        "too_large": report.too_large,
+        "seed": seed,
+        "failures": failures.collect::<Vec<_>>(),
+    });
+    format!("{value:#}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fuzz::ranks::RankOp;
+    use sim_core::Stream;
+
+    /// A layer in which each program with a synchronous send differs.
+    struct Refusing(MpiLayer);
+
+    impl Layer for Refusing {
+        type Program = RankProgram;
+
+        fn generate(&self, stream: &mut Stream) -> RankProgram {
+            self.0.generate(stream)
+        }
+
+        fn compare(&self, program: &RankProgram) -> Comparison {
+            let mut ops = program.ranks.iter().flatten();
+            if ops.all(|op| !matches!(op, RankOp::Ssend(_) | RankOp::Issend(_))) {
+                return Comparison::Same;
+            }
+            Comparison::Different {
+                property: "is-standard",
+                description: "a synchronous send".to_owned(),
+            }
+        }
+    }
+
+    #[test]
+    fn failures_are_kept_as_text_and_as_packages() {
+        let folder = std::env::temp_dir().join(format!("fuzz-layers-{}", std::process::id()));
+        let layer = Refusing(MpiLayer::new(0).unwrap());
+        let common = CommonArgs {
+            tries: 10,
+            errors: 1,
+            seed: 0,
+            replay: None,
+            out: &folder,
+            format: Format::Text,
+        };
+        let code = execute(&layer, "mpi", &common, export).unwrap();
+        assert_eq!(code, ExitCode::from(status::FAILED));
+        let shrunk = folder.join("0-shrunk.toml");
+        let program: RankProgram = read(&shrunk).unwrap();
+        assert_eq!(program.operations(), 2, "{program:?}");
+        assert_eq!(replay(&layer, &shrunk), Ok(ExitCode::from(status::FAILED)));
+        let main = std::fs::read_to_string(folder.join("0-app/src/main.rs")).unwrap();
+        assert!(main.contains("world.ssend(&world.buffer(0), "), "{main}");
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+}

@@ -51,6 +51,9 @@ const fn is_false(flag: &bool) -> bool {
     !*flag
 }
 
+/// Picoseconds in a microsecond.
+pub(crate) const MICROSECOND: u64 = 1_000_000;
+
 /// Length of the buffer for remote memory access that a worker has for a connection, in bytes.
 pub(crate) const BUFFER: u32 = 4096;
 

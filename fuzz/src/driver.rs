@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use endpoint::simulated::{Faults, Network, NetworkSettings, Progress, uri};
 
-use crate::command::Command;
+use crate::command::{Command, MICROSECOND};
 use crate::coverage::Coverage;
 use crate::interaction::{Interaction, Step};
 use crate::response::Response;
@@ -18,9 +18,6 @@ use crate::worker::Worker;
 /// Simulated time that a step may take besides the times that its interaction names, in
 /// picoseconds: 1 s, more than all retries. \[choice\]
 const STEP_BUDGET: u64 = 1_000_000_000_000;
-
-/// Picoseconds in a microsecond.
-pub(crate) const MICROSECOND: u64 = 1_000_000;
 
 /// Polling of workers.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Hash, Debug)]
@@ -87,15 +84,15 @@ pub fn run(interaction: &Interaction, settings: &RunSettings) -> Result<Outcome,
     Ok(run.finish(blocked))
 }
 
-/// Returns the longest time that a command names, in microseconds.
-fn longest_time(interaction: &Interaction) -> u64 {
+/// Returns the longest time that a command names, in picoseconds.
+pub(crate) fn longest_time(interaction: &Interaction) -> u64 {
     let times = interaction.commands().filter_map(|one| match one.command {
         Command::ConnectTo { timeout, .. } => timeout,
         Command::SetKeepalive { timeout, .. } => Some(timeout),
         Command::Pause { time, .. } => Some(time),
         _ => None,
     });
-    times.max().unwrap_or(0)
+    times.max().unwrap_or(0) * MICROSECOND
 }
 
 /// A run.
@@ -128,7 +125,7 @@ impl Run {
             network: Network::new(count, network).map_err(|error| error.to_string())?,
             workers: workers.collect(),
             mode: settings.mode,
-            budget: STEP_BUDGET + longest_time(interaction) * MICROSECOND,
+            budget: STEP_BUDGET + longest_time(interaction),
             coverage: Coverage::default(),
         })
     }
@@ -190,10 +187,9 @@ impl Run {
         let end = self.network.now();
         if blocked.is_none() {
             for (number, worker) in (0..).zip(&mut self.workers) {
-                worker.check_events(self.network.endpoint(number));
+                worker.finish(self.network.endpoint(number));
                 if let Err(error) = self.network.destroy(number) {
-                    let what = format!("the endpoint cannot be destroyed: {error}");
-                    worker.respond(Response::Failed(what));
+                    worker.cannot_destroy(&error.to_string());
                 }
             }
         }

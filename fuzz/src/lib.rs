@@ -12,9 +12,11 @@ mod campaign;
 mod command;
 mod coverage;
 mod driver;
+mod export;
 mod generate;
 mod interaction;
 mod layer;
+mod ordered;
 mod pattern;
 mod processes;
 mod properties;
@@ -33,6 +35,7 @@ pub use coverage::Coverage;
 pub use driver::{Blocked, Mode, Outcome, RunSettings, run};
 pub use endpoint::EndpointSettings;
 pub use endpoint::simulated::{NetworkSettings, Progress};
+pub use export::program;
 pub use generate::{GeneratorSettings, generate};
 pub use interaction::{
     Assignment, Attribute, Command, Faults, Interaction, SendFlags, Span, Step, VERSION,

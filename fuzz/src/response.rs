@@ -106,3 +106,24 @@ pub enum Response {
     /// A call failed, or an event was not expected.
     Failed(String),
 }
+
+/// The longest line, in bytes. \[choice\]
+const LINE: usize = 160;
+
+impl Response {
+    /// Returns the response on one line. A long one is cut, and a number follows from what is cut.
+    #[must_use]
+    pub fn line(&self) -> String {
+        let mut line = format!("{self:?}");
+        if line.len() > LINE {
+            let end = (0..=LINE).rev().find(|at| line.is_char_boundary(*at));
+            let rest = line.split_off(end.unwrap_or(0));
+            // FNV-1a.
+            let hash = rest.bytes().fold(0xCBF2_9CE4_8422_2325_u64, |hash, byte| {
+                (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3)
+            });
+            line.push_str(&format!("… #{hash:016x}"));
+        }
+        line
+    }
+}

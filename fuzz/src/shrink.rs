@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::command::{Command, SendFlags, Span};
 use crate::interaction::{Interaction, Step};
+use crate::ordered::transfers_are_ordered;
 
 /// Seeds of the faults that are tried for a candidate: without the packets that are gone, the old
 /// one has its faults elsewhere. \[choice\]
@@ -52,7 +53,7 @@ fn with_a_seed(
     budget: u32,
     fails: &mut impl FnMut(&Interaction) -> bool,
 ) -> (Option<Interaction>, u32) {
-    if candidate.steps.is_empty() {
+    if candidate.steps.is_empty() || !transfers_are_ordered(&candidate) {
         return (None, 0);
     }
     let seeds = if candidate.faults.is_faulty() {
@@ -297,21 +298,27 @@ fn changed(interaction: &Interaction, change: impl Fn(usize, &mut Command)) -> I
 
 /// Returns the interaction without each kind of fault that the network has.
 fn without_faults(interaction: &Interaction) -> Vec<Interaction> {
-    with_rates(interaction, |rate| (rate > 0.0).then_some(0.0))
+    with_rates(interaction, |_, rate| (rate > 0.0).then_some(0.0))
 }
 
 /// Returns the interaction with each packet duplicated, and with each one delayed, if some are.
 fn with_certain_faults(interaction: &Interaction) -> Vec<Interaction> {
-    let is_possible = |rate: f64| rate > 0.0 && rate < 1.0;
-    with_rates(interaction, |rate| is_possible(rate).then_some(1.0))
+    with_rates(interaction, |name, rate| {
+        // With each packet lost everything fails.
+        let is_possible = name != "loss" && name != "flap" && rate > 0.0 && rate < 1.0;
+        is_possible.then_some(1.0)
+    })
 }
 
 /// Returns the interaction with another rate of each kind of fault, where there is one.
-fn with_rates(interaction: &Interaction, other: impl Fn(f64) -> Option<f64>) -> Vec<Interaction> {
+fn with_rates(
+    interaction: &Interaction,
+    other: impl Fn(&str, f64) -> Option<f64>,
+) -> Vec<Interaction> {
     let mut smaller = Vec::new();
     for (name, rate) in interaction.faults.rates() {
         let mut faults = interaction.faults;
-        if let Some((changed, to)) = faults.rate_mut(name).zip(other(rate)) {
+        if let Some((changed, to)) = faults.rate_mut(name).zip(other(name, rate)) {
             *changed = to;
             smaller.push(Interaction::new(faults, interaction.steps.clone()));
         }

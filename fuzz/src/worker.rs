@@ -11,8 +11,7 @@ use endpoint::{
     Message, OperationId, RequestId, RmaHandle, Stage, Status,
 };
 
-use crate::command::{Attribute, BUFFER, Command, SendFlags};
-use crate::driver::MICROSECOND;
+use crate::command::{Attribute, BUFFER, Command, MICROSECOND, SendFlags};
 use crate::pattern::{content, number_of};
 use crate::response::Response;
 use crate::rma::Rma;
@@ -460,7 +459,7 @@ impl Worker {
     }
 
     /// Checks at the end that all events but the kept ones were returned.
-    pub fn check_events(&mut self, endpoint: &Endpoint) {
+    pub fn finish(&mut self, endpoint: &Endpoint) {
         let (found, expected) = (endpoint.borrowed_events(), self.kept);
         if found != expected {
             let what = format!("{found} events are borrowed, expected {expected}");
@@ -468,8 +467,14 @@ impl Worker {
         }
     }
 
+    /// Notes that the endpoint could not be destroyed.
+    pub fn cannot_destroy(&mut self, why: &str) {
+        let what = format!("the endpoint cannot be destroyed: {why}");
+        self.respond(Response::Failed(what));
+    }
+
     /// Notes an observation.
-    pub fn respond(&mut self, response: Response) {
+    fn respond(&mut self, response: Response) {
         self.unmatched.push(self.responses.len());
         self.responses.push(response);
     }

@@ -20,11 +20,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use fuzz::{CampaignSettings, Failure, Interaction, Position, campaign, violation};
+use fuzz::{CampaignSettings, Failure, Interaction, Position, campaign, program, violation};
 use simrun::args::Format;
 use simrun::status;
 
 use crate::fuzz_layers::{self, CommonArgs};
+use crate::fuzz_package;
 
 pub(crate) use options::FuzzCommand;
 pub(crate) use worker::{WorkerCommand, work};
@@ -89,7 +90,7 @@ fn fuzz(command: &FuzzCommand) -> Result<ExitCode, String> {
     } else {
         Position::default()
     };
-    let mut watch = Watch::new(command, &identity, begin.tries);
+    let mut watch = Watch::new(command, (&identity, &backend), begin.tries);
     let run = |interaction: &Interaction| backend.run(interaction);
     let found = campaign(&settings, &run, begin, |position, failures| {
         watch.observe(position, failures)
@@ -125,6 +126,7 @@ fn fuzz(command: &FuzzCommand) -> Result<ExitCode, String> {
 struct Watch<'a> {
     command: &'a FuzzCommand,
     identity: &'a str,
+    backend: &'a backend::Backend,
     begin: Instant,
     /// Interactions before the begin.
     before: u64,
@@ -138,10 +140,15 @@ struct Watch<'a> {
 }
 
 impl<'a> Watch<'a> {
-    fn new(command: &'a FuzzCommand, identity: &'a str, before: u64) -> Self {
+    fn new(
+        command: &'a FuzzCommand,
+        (identity, backend): (&'a str, &'a backend::Backend),
+        before: u64,
+    ) -> Self {
         Self {
             command,
             identity,
+            backend,
             begin: Instant::now(),
             before,
             shown: None,
@@ -155,7 +162,7 @@ impl<'a> Watch<'a> {
     fn observe(&mut self, position: &Position, failures: &[Failure]) -> ControlFlow<()> {
         self.failures += failures.len();
         for failure in failures {
-            match keep(&self.command.out, failure) {
+            match keep(&self.command.out, failure, self.backend) {
                 Ok(file) => self.kept.push(file),
                 Err(problem) => self.problem = Some(problem),
             }
@@ -205,8 +212,9 @@ impl<'a> Watch<'a> {
     }
 }
 
-/// Writes a failure as it was generated and shrunk; returns the file of the shrunk one.
-fn keep(folder: &Path, failure: &Failure) -> Result<PathBuf, String> {
+/// Writes a failure as it was generated and shrunk, and a program that reproduces it; returns the
+/// file of the shrunk one.
+fn keep(folder: &Path, failure: &Failure, backend: &backend::Backend) -> Result<PathBuf, String> {
     let name = |kind: &str| folder.join(format!("{}-{kind}", failure.attempt));
     let head = format!(
         "# {}: {}\n",
@@ -223,5 +231,12 @@ fn keep(folder: &Path, failure: &Failure) -> Result<PathBuf, String> {
     }
     let observed = report::observations(&failure.shrunk, &failure.outcome);
     write(&name("shrunk.txt"), format!("{head}{observed}\n"))?;
+    if let backend::Backend::Simulated(settings) = backend {
+        let what = format!("{}: {}", failure.property, failure.description);
+        let files = program(&failure.shrunk, settings, &failure.outcome, &what);
+        let dependencies = [("endpoint", "simrun-endpoint", "endpoint")];
+        let serde = "serde = { version = \"1\", features = [\"derive\"] }\n";
+        fuzz_package::write(&name("program"), &dependencies, serde, files)?;
+    }
     Ok(name("shrunk.toml"))
 }

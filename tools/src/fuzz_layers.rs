@@ -18,7 +18,7 @@ use serde_json::json;
 use simrun::args::Format;
 use simrun::{quoted, status};
 
-use crate::fuzz_processes;
+use crate::{fuzz_package, fuzz_processes};
 
 /// The layer that random programs are made for.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -194,38 +194,9 @@ fn keep<P: FuzzProgram>(folder: &Path, failure: &LayerFailure<P>) -> Result<Path
 
 /// Writes a rank program as a package that depends on the checkout of this executable.
 fn export(program: &RankProgram, folder: &Path) -> Result<(), String> {
-    let checkout = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
-    let path = |folder: &str| {
-        let path = checkout.join(folder);
-        let path = path.canonicalize().unwrap_or(path);
-        // A string of JSON is one of TOML.
-        json!(path.to_string_lossy()).to_string()
-    };
-    let is_allowed = |letter: &char| letter.is_ascii_alphanumeric() || "-_".contains(*letter);
-    let name = folder.file_name().unwrap_or_default().to_string_lossy();
-    let name: String = name.chars().filter(is_allowed).collect();
-    let manifest = format!(
-        "[package]\nname = \"fuzz-{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n\
-         [dependencies]\nmpi = {{ package = \"simrun-mpi\", path = {} }}\n\
-         simrun = {{ path = {} }}\n\n\
-         # Not part of any workspace around it.\n[workspace]\n\n\
-         # The profile that simrun itself is built with.\n\
-         [profile.release]\noverflow-checks = true\ndebug = \"line-tables-only\"\n",
-        path("mpi"),
-        path("simrun")
-    );
-    let mut files = vec![
-        ("Cargo.toml", manifest),
-        ("src/main.rs", source(program)),
-        (".gitignore", "/target\n".to_owned()),
-    ];
-    // With the same versions of other packages it builds without network.
-    let lock = std::fs::read_to_string(checkout.join("Cargo.lock"));
-    files.extend(lock.ok().map(|text| ("Cargo.lock", text)));
-    for (name, text) in files {
-        files::write(&folder.join(name), text).map_err(|error| error.to_string())?;
-    }
-    Ok(())
+    let dependencies = [("mpi", "simrun-mpi", "mpi"), ("simrun", "simrun", "simrun")];
+    let source = ("src/main.rs", source(program));
+    fuzz_package::write(folder, &dependencies, "", vec![source])
 }
 
 fn text<P: FuzzProgram>(

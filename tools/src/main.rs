@@ -9,6 +9,7 @@ mod draw;
 mod fit_keys;
 mod fuzz;
 mod fuzz_layers;
+mod fuzz_package;
 mod fuzz_processes;
 mod limits;
 mod measure;

@@ -1,7 +1,7 @@
 //! Promise: `simrun fuzz` finds nothing on correct endpoints, replays what it has written, and
 //! refuses bad input.
 
-use crate::support::{Folder, simrun};
+use crate::support::{Folder, command, run, simrun, target};
 
 #[test]
 fn correct_endpoints_have_no_failures() {
@@ -159,4 +159,35 @@ fn workers_are_processes() {
             "{ran:?}"
         );
     }
+}
+
+/// The program of a failure fails in the same way, and does not without the cause.
+#[test]
+fn a3_a_program_fails_in_the_same_way() {
+    let folder = Folder::new();
+    let out = folder.path("failures");
+    // The connections are made, and operations give up.
+    let ran = simrun(&format!(
+        "fuzz --errors 1 --rma --faults loss=60% --seed 1 --out {out}"
+    ));
+    assert_eq!(ran.status, 1, "{ran:?}");
+    let names = std::fs::read_dir(&out).unwrap();
+    let mut paths = names.map(|entry| entry.unwrap().path());
+    let program = paths.find(|path| path.is_dir()).unwrap();
+    let build = |expected: i32, text: &str| {
+        let mut cargo = command(env!("CARGO"));
+        cargo.args(["run", "--quiet", "--offline"]);
+        cargo.current_dir(&program);
+        cargo.env("CARGO_TARGET_DIR", target().join("fuzz-programs"));
+        let ran = run(&mut cargo);
+        assert!(
+            ran.status == expected && ran.stdout.contains(text),
+            "{ran:?}"
+        );
+    };
+    build(1, "the failure has happened again: ");
+    let case = program.join("src/case.rs");
+    let text = std::fs::read_to_string(&case).unwrap();
+    std::fs::write(&case, text.replace("loss: 0.6", "loss: 0.0")).unwrap();
+    build(0, "other observations than when it failed: ");
 }

@@ -113,13 +113,7 @@ pub(super) fn observations(interaction: &Interaction, outcome: &Outcome) -> Stri
     for (worker, responses) in outcome.responses.iter().enumerate() {
         let _ = writeln!(text, "  worker {worker} observed");
         for response in responses {
-            let mut line = format!("{response:?}");
-            if line.len() > 100 {
-                let end = (0..=100).rev().find(|at| line.is_char_boundary(*at));
-                line.truncate(end.unwrap_or(0));
-                line.push('…');
-            }
-            let _ = writeln!(text, "    {line}");
+            let _ = writeln!(text, "    {}", response.line());
         }
     }
     text.trim_end().to_owned()

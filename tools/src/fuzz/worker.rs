@@ -165,7 +165,7 @@ impl Process {
     }
 
     fn quit(mut self) -> Result<(), String> {
-        self.worker.check_events(self.host.endpoint());
+        self.worker.finish(self.host.endpoint());
         self.write_responses()?;
         if let Err(error) = self.host.destroy() {
             let what = format!("the endpoint cannot be destroyed: {error}");

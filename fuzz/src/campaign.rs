@@ -28,7 +28,7 @@ const CORPUS: usize = 64;
 /// Interactions after which a campaign that grows takes the next size. \[choice\]
 const LEVEL: u64 = 2048;
 
-/// A function that runs an interaction: [`run`](crate::run), or
+/// A function that runs an interaction: [`run`](crate::run()), or
 /// [`run_processes`](crate::run_processes), with its parameters.
 pub type Runner<'a> = &'a (dyn Fn(&Interaction) -> Result<Outcome, String> + Sync);
 

@@ -1,6 +1,6 @@
 //! The interaction fuzzer: random interactions of workers over endpoints.
 //!
-//! An [`Interaction`] gives commands to workers, in steps. [`generate()`] draws one, [`run`] runs
+//! An [`Interaction`] gives commands to workers, in steps. [`generate()`] draws one, [`run()`] runs
 //! it on simulated adapters in lock step, [`PROPERTIES`] are checked on what the workers have
 //! observed, and [`shrink`] makes one that fails smaller. [`campaign()`] does all of it.
 //!

@@ -103,7 +103,9 @@ pub struct Endpoint {
     events: VecDeque<(EventKind, Borrowed)>,
     borrowed: BTreeMap<EventId, Borrowed>,
     next_event: u64,
-    /// The next timeout, if it was computed since the last change of one.
+    /// A time before which no timeout is due, if it is known: the next timeout when it was
+    /// computed. Timeouts that are added since then make it unknown; those that have moved back do
+    /// not.
     pub(crate) timeout: Cell<Option<Option<u64>>>,
     /// Connections all of whose receive buffers are borrowed.
     pub(crate) exhausted: u32,
@@ -267,7 +269,6 @@ impl Endpoint {
         let Some(connection) = self.connections.remove(&id) else {
             return Ok(());
         };
-        self.timeouts_change();
         self.requests.end(id);
         let Some(pair) = connection.pair else {
             return Ok(());
@@ -409,7 +410,6 @@ impl Endpoint {
     /// Takes a datagram that arrives now. What is malformed is dropped.
     pub fn handle_datagram(&mut self, now: u64, from: &str, bytes: &[u8]) {
         self.now = now;
-        self.timeouts_change();
         if let Some(datagram) = Datagram::from_bytes(bytes) {
             handshake::handle(self, from, datagram);
         }
@@ -421,7 +421,7 @@ impl Endpoint {
     }
 
     /// Returns the time at which [`handle_timeout`](Self::handle_timeout) has to be called next, in
-    /// picoseconds.
+    /// picoseconds. Then perhaps nothing is due.
     #[must_use]
     pub fn next_timeout(&self) -> Option<u64> {
         if let Some(known) = self.timeout.get() {
@@ -433,7 +433,7 @@ impl Endpoint {
         next
     }
 
-    /// Notes that a timeout may have changed.
+    /// Notes that a timeout was added.
     pub(crate) fn timeouts_change(&self) {
         self.timeout.set(None);
     }

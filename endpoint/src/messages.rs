@@ -78,12 +78,29 @@ fn buffers(endpoint: &Endpoint, count: u32) -> Result<MemoryRegion, Error> {
     region.map_err(|refused| Error::Adapter(refused.error))
 }
 
-/// Posts all receive buffers of a connection.
+/// Posts all receive buffers of a connection, if it has a queue pair.
 pub(crate) fn post_all_receives(endpoint: &Endpoint, id: ConnectionId) -> Result<(), Error> {
-    for buffer in 0..endpoint.settings.receive_buffers {
-        endpoint.post_receive(id, buffer)?;
-    }
-    Ok(())
+    let connection = endpoint.connections.get(&id);
+    let Some(pair) = connection.and_then(|one| one.pair.as_ref()) else {
+        return Ok(());
+    };
+    let size = endpoint.settings.max_send_size;
+    let buffers = 0..endpoint.settings.receive_buffers;
+    let sges: Vec<[Sge; 1]> = buffers
+        .map(|buffer| [receive_sge(pair, buffer, size)])
+        .collect();
+    let requests: Vec<RecvRequest<'_>> = (RECEIVE..)
+        .zip(&sges)
+        .map(|(wr_id, sges)| RecvRequest { wr_id, sges })
+        .collect();
+    let posted = endpoint.verbs.post_recv(pair.qp, &requests);
+    posted.map_err(|refused| Error::Adapter(refused.error))
+}
+
+/// Returns the bytes of a receive buffer.
+fn receive_sge(pair: &Pair, buffer: u32, size: u32) -> Sge {
+    let offset = u64::from(buffer) * u64::from(size);
+    pair.receives.sge(offset, size)
 }
 
 /// Takes a message of an unreliable connection.
@@ -240,11 +257,9 @@ impl Endpoint {
         let Some(pair) = connection.and_then(|one| one.pair.as_ref()) else {
             return Ok(());
         };
-        let size = self.settings.max_send_size;
-        let offset = u64::from(buffer) * u64::from(size);
         let request = RecvRequest {
             wr_id: RECEIVE | u64::from(buffer),
-            sges: &[pair.receives.sge(offset, size)],
+            sges: &[receive_sge(pair, buffer, self.settings.max_send_size)],
         };
         let posted = self.verbs.post_recv(pair.qp, &[request]);
         posted.map_err(|refused| Error::Adapter(refused.error))

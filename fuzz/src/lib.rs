@@ -13,6 +13,7 @@ mod command;
 mod coverage;
 mod driver;
 mod export;
+mod export_c;
 mod generate;
 mod interaction;
 mod layer;
@@ -36,6 +37,7 @@ pub use driver::{Blocked, Mode, Outcome, RunSettings, run};
 pub use endpoint::EndpointSettings;
 pub use endpoint::simulated::{NetworkSettings, Progress};
 pub use export::program;
+pub use export_c::c_program;
 pub use generate::{GeneratorSettings, generate};
 pub use interaction::{
     Assignment, Attribute, Command, Faults, Interaction, SendFlags, Span, Step, VERSION,

@@ -70,6 +70,19 @@ fuzzed() {
   echo "fuzzed after $(($(cut -d . -f 1 /proc/uptime) - start)) s"
 }
 
+# exported: interactions as C programs, which use libibverbs themselves.
+exported() {
+  for program in ./c-*; do
+    status=0
+    "$program" "$DEVICE" >/tmp/said 2>/tmp/errors || status=$?
+    case $program in
+      */c-wrong) [ "$status" = 1 ] && grep -q 'a wrong byte of a region' /tmp/said || failed "$program: status $status" ;;
+      *) [ "$status" = 0 ] && grep -q '^as expected$' /tmp/said || failed "$program: status $status" ;;
+    esac
+    echo "$program: fine"
+  done
+}
+
 real="real --backend verbs --device $DEVICE"
 
 # pingpong MODE: queue pairs of the program itself; the table has a line for each size.
@@ -91,6 +104,7 @@ unanswered() {
 
 one_guest() {
   fuzzed
+  exported
   rings "ring of 4" ./ring $real -n 4
   for mode in send write read atomic; do pingpong $mode; done
   unanswered

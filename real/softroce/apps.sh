@@ -21,7 +21,7 @@ while getopts d option; do
 done
 shift $((OPTIND - 1))
 [ $# -gt 0 ] || set -- one two
-need cargo=cargo strip=binutils
+need cargo=cargo strip=binutils cc=gcc
 "$here/image.sh" >/dev/null
 cd "$root"
 cargo build --quiet --profile "$profile" -p simrun-cli -p simrun-tools -p ring -p conformance -p verbs-pingpong --features simrun/verbs,simrun-tools/verbs
@@ -35,6 +35,18 @@ cp "$here/apps-guest.sh" "$job/job"
 # A guest has its programs in its memory.
 for program in simrun simrun-tools ring conformance verbs-pingpong; do strip -o "$job/$program" "$built/$program"; done
 
+# Interactions of endpoints as C programs against libibverbs; the last one expects a wrong byte.
+interactions=(fence-ignored remote-offset-ignored stale-remote-handle deregistration-ignored bytes-not-copied buffer-not-posted message-before-data)
+for name in "${interactions[@]}"; do
+  "$built/simrun-tools" fuzz --replay "fuzz/regressions/$name.toml" --export "$job/$name.c" >/dev/null
+done
+sed 's/(const unsigned char\[\]){[0-9]*/&+1/' "$job/remote-offset-ignored.c" >"$job/wrong.c"
+exported=()
+for name in "${interactions[@]}" wrong; do
+  cc -O1 -Wall -Wextra -Werror -Wno-missing-field-initializers -o "$job/c-$name" "$job/$name.c" -libverbs
+  exported+=(-f "$job/c-$name")
+done
+
 for where in "$@"; do
   case $where in
     one) printf '== programs in one guest\n' && nodes=1 ;;
@@ -43,5 +55,5 @@ for where in "$@"; do
   esac
   rm -rf "$job/shared"
   mkdir "$job/shared"
-  "$here/run.sh" -n "$nodes" -t 240 -s "$job/shared" -f "$job/simrun" -f "$job/simrun-tools" -f "$job/ring" -f "$job/verbs-pingpong" -f "$job/conformance" -f platforms/cluster.toml -f "$job/job" '. ./job'
+  "$here/run.sh" -n "$nodes" -t 240 -s "$job/shared" -f "$job/simrun" -f "$job/simrun-tools" -f "$job/ring" -f "$job/verbs-pingpong" -f "$job/conformance" "${exported[@]}" -f platforms/cluster.toml -f "$job/job" '. ./job'
 done

@@ -20,7 +20,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use fuzz::{CampaignSettings, Failure, Interaction, Position, campaign, program, violation};
+use fuzz::{
+    CampaignSettings, Failure, Interaction, Outcome, Position, c_program, campaign, program,
+    violation,
+};
 use simrun::args::Format;
 use simrun::status;
 
@@ -50,27 +53,60 @@ pub(crate) fn run_command(command: &FuzzCommand) -> ExitCode {
         return code;
     }
     let ran = match &command.replay {
-        Some(file) => backend::Backend::new(command).and_then(|backend| replay(file, &backend)),
+        Some(file) => replay(file, command),
         None => fuzz(command),
     };
     ran.unwrap_or_else(status::refuse)
 }
 
-fn replay(file: &Path, backend: &backend::Backend) -> Result<ExitCode, String> {
+fn replay(file: &Path, command: &FuzzCommand) -> Result<ExitCode, String> {
+    let backend = backend::Backend::new(command)?;
     let text =
         std::fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
     let interaction =
         Interaction::from_toml(&text).map_err(|error| format!("{}: {error}", file.display()))?;
     let steps = interaction.steps.len();
     let outcome = backend.run(&interaction)?;
-    Ok(match violation(&interaction, &outcome) {
-        None => status::print(format_args!("{steps} steps: no property violated")),
-        Some((property, how)) => {
+    let violated = violation(&interaction, &outcome);
+    let what = match &violated {
+        None => "no property violated".to_owned(),
+        Some((property, how)) => format!("{property}: {how}"),
+    };
+    if let Some(to) = command.layers.export() {
+        export(to, &interaction, &backend, &outcome, &what)?;
+    }
+    Ok(match violated {
+        None => status::print(format_args!("{steps} steps: {what}")),
+        Some(_) => {
             let observed = report::observations(&interaction, &outcome);
-            let _ = status::print(format_args!("{steps} steps: {property}: {how}\n{observed}"));
+            let _ = status::print(format_args!("{steps} steps: {what}\n{observed}"));
             ExitCode::from(status::FAILED)
         }
     })
+}
+
+/// Writes an interaction as a program: C against libibverbs if the name ends so, else a package.
+fn export(
+    to: &Path,
+    interaction: &Interaction,
+    backend: &backend::Backend,
+    outcome: &Outcome,
+    what: &str,
+) -> Result<(), String> {
+    if to.extension().is_some_and(|extension| extension == "c") {
+        let text = c_program(interaction, what);
+        return files::write(to, text).map_err(|error| error.to_string());
+    }
+    let backend::Backend::Simulated(settings) = backend else {
+        return Err(format!(
+            "--export {}: expected a name that ends with .c, or --backend simulated",
+            to.display()
+        ));
+    };
+    let dependencies = [("endpoint", "simrun-endpoint", "endpoint")];
+    let serde = "serde = { version = \"1\", features = [\"derive\"] }\n";
+    let files = program(interaction, settings, outcome, what);
+    fuzz_package::write(to, &dependencies, serde, files)
 }
 
 fn fuzz(command: &FuzzCommand) -> Result<ExitCode, String> {
@@ -231,12 +267,11 @@ fn keep(folder: &Path, failure: &Failure, backend: &backend::Backend) -> Result<
     }
     let observed = report::observations(&failure.shrunk, &failure.outcome);
     write(&name("shrunk.txt"), format!("{head}{observed}\n"))?;
-    if let backend::Backend::Simulated(settings) = backend {
-        let what = format!("{}: {}", failure.property, failure.description);
-        let files = program(&failure.shrunk, settings, &failure.outcome, &what);
-        let dependencies = [("endpoint", "simrun-endpoint", "endpoint")];
-        let serde = "serde = { version = \"1\", features = [\"derive\"] }\n";
-        fuzz_package::write(&name("program"), &dependencies, serde, files)?;
-    }
+    let what = format!("{}: {}", failure.property, failure.description);
+    let to = name(match backend {
+        backend::Backend::Simulated(_) => "program",
+        backend::Backend::Processes(..) => "shrunk.c",
+    });
+    export(&to, &failure.shrunk, backend, &failure.outcome, &what)?;
     Ok(name("shrunk.toml"))
 }

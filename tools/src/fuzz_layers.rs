@@ -48,8 +48,9 @@ pub(crate) struct LayerArgs {
     #[arg(long)]
     tcp: bool,
 
-    /// With --layer mpi and --replay: write the program as a package, too
-    #[arg(long, value_name = "DIR", requires = "replay")]
+    /// With --replay: write a program that runs it, too: a package, or for endpoints C against
+    /// libibverbs if the name ends with .c
+    #[arg(long, value_name = "PATH", requires = "replay")]
     export: Option<PathBuf>,
 
     /// Of a process: that it is a rank.
@@ -61,6 +62,11 @@ impl LayerArgs {
     /// Returns true if the layer is that of endpoints.
     pub(crate) fn is_endpoint(&self) -> bool {
         self.layer == LayerArg::Endpoint
+    }
+
+    /// Returns the place for a program.
+    pub(crate) fn export(&self) -> Option<&Path> {
+        self.export.as_deref()
     }
 }
 
@@ -76,23 +82,24 @@ pub(crate) struct CommonArgs<'a> {
 
 /// Runs a campaign over a layer, or replays a program of it; `None` for the layer of endpoints.
 pub(crate) fn run(args: &LayerArgs, common: &CommonArgs<'_>) -> Option<ExitCode> {
-    let only_mpi = [("--tcp", args.tcp), ("--export", args.export.is_some())];
-    let given = only_mpi.iter().find(|(_, is_given)| *is_given);
-    let ran = match (args.layer, given) {
-        (LayerArg::Endpoint | LayerArg::Actors, Some((option, _))) => {
-            Err(format!("{option}: expected --layer mpi"))
+    let ran = match args.layer {
+        LayerArg::Endpoint | LayerArg::Actors if args.tcp => {
+            Err("--tcp: expected --layer mpi".to_owned())
         }
-        (LayerArg::Endpoint, None) => return None,
-        (LayerArg::Actors, None) => {
+        LayerArg::Endpoint => return None,
+        LayerArg::Actors if args.export.is_some() => {
+            Err("--export: expected --layer mpi or endpoint".to_owned())
+        }
+        LayerArg::Actors => {
             let layer = ActorLayer::new(args.max_executions);
             execute(&layer, "actors", common, |_, _| Ok(()))
         }
-        (LayerArg::Mpi, _) if args.as_rank => match common.replay.map(read) {
+        LayerArg::Mpi if args.as_rank => match common.replay.map(read) {
             Some(Ok(program)) => return Some(fuzz_processes::run_as_rank(&program)),
             Some(Err(error)) => Err(error),
             None => Err("--as-rank: expected --replay FILE".to_owned()),
         },
-        (LayerArg::Mpi, _) => mpi(args, common),
+        LayerArg::Mpi => mpi(args, common),
     };
     Some(ran.unwrap_or_else(status::refuse))
 }

@@ -186,6 +186,13 @@ fn a3_a_program_fails_in_the_same_way() {
         );
     };
     build(1, "the failure has happened again: ");
+    // The same against libibverbs; real/softroce/apps.sh compiles and runs such programs.
+    let shrunk = program.to_str().unwrap().replace("program", "shrunk.toml");
+    let c = folder.path("failure.c");
+    let ran = simrun(&format!("fuzz --replay {shrunk} --export {c}"));
+    assert_eq!(ran.status, 1, "{ran:?}");
+    let text = std::fs::read_to_string(&c).unwrap();
+    assert!(text.contains("\n  open_connection(&c["), "{text}");
     let case = program.join("src/case.rs");
     let text = std::fs::read_to_string(&case).unwrap();
     std::fs::write(&case, text.replace("loss: 0.6", "loss: 0.0")).unwrap();

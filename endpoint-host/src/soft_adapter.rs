@@ -1,34 +1,21 @@
 //! An adapter in software, whose packets are carried by its owner. Its global identifier is the
 //! socket address of the endpoint, so the destination of a packet tells the stream.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::rc::Rc;
 
 use rdma::wire::Packet;
 use rdma::{
     AdapterHost, AdapterPort, ChannelAdapter, DeviceAttributes, Gid, GidType, LinkLayer,
-    LocalAdapter, Mtu, SoftAdapterSettings, Verbs,
+    LocalAdapter, Mtu, PolledClock, SoftAdapterSettings, Verbs,
 };
-
-/// The time, as the owner was told last.
-#[derive(Clone, Default, Debug)]
-pub(crate) struct Clock(Rc<Cell<u64>>);
-
-impl AdapterHost for Clock {
-    fn now(&self) -> u64 {
-        self.0.get()
-    }
-
-    /// Nothing: packets leave at the next poll.
-    fn ring_doorbell(&self) {}
-}
 
 /// An adapter.
 #[derive(Debug)]
 pub(crate) struct SoftAdapter {
     adapter: Rc<RefCell<ChannelAdapter>>,
-    clock: Clock,
+    clock: PolledClock,
 }
 
 /// The first bytes of global identifiers: of the range for local use (RFC 4193).
@@ -61,7 +48,7 @@ impl SoftAdapter {
         let adapter = ChannelAdapter::new(attributes, port, SoftAdapterSettings::default());
         Self {
             adapter: Rc::new(RefCell::new(adapter)),
-            clock: Clock::default(),
+            clock: PolledClock::default(),
         }
     }
 
@@ -81,7 +68,7 @@ impl SoftAdapter {
     /// Handles the timeouts that are due at `now`, in picoseconds, and returns the packets that
     /// leave, with the addresses of their destinations.
     pub(crate) fn poll(&self, now: u64) -> Vec<(SocketAddrV4, Vec<u8>)> {
-        self.clock.0.set(now);
+        self.clock.set(now);
         let mut adapter = self.adapter.borrow_mut();
         adapter.handle_timeout(now);
         let (mut packets, mut payload) = (Vec::new(), Vec::new());

@@ -4,14 +4,14 @@
 //! duplication, a delay by which later packets overtake, and outages. *Not modelled*: bandwidth and
 //! contention, which `models::packet` has.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
 use rdma::wire::Packet;
 use rdma::{
     AdapterHost, AdapterPort, ChannelAdapter, DeviceAttributes, Gid, GidType, LinkLayer,
-    LocalAdapter, Mtu, SoftAdapterSettings, Verbs,
+    LocalAdapter, Mtu, PolledClock, SoftAdapterSettings, Verbs,
 };
 use sim_core::Stream;
 
@@ -64,19 +64,6 @@ pub struct NetworkSettings {
     pub adapters: SoftAdapterSettings,
 }
 
-/// The clock of all adapters.
-#[derive(Clone, Default)]
-struct Clock(Rc<Cell<u64>>);
-
-impl AdapterHost for Clock {
-    fn now(&self) -> u64 {
-        self.0.get()
-    }
-
-    /// Nothing: adapters are asked for packets after every call.
-    fn ring_doorbell(&self) {}
-}
-
 /// A packet or a datagram on its way.
 #[derive(Clone)]
 enum Flight {
@@ -94,7 +81,7 @@ struct Node {
 
 /// Endpoints with the addresses `sim://0`, `sim://1` and so on, and their network.
 pub struct Network {
-    clock: Clock,
+    clock: PolledClock,
     nodes: Vec<Node>,
     /// By arrival and serial number: the receiver and what arrives.
     flights: BTreeMap<(u64, u64), (u32, Flight)>,
@@ -125,7 +112,7 @@ impl Network {
     /// # Errors
     /// [`Error::Invalid`] for more than 65 534 endpoints.
     pub fn new(count: u32, settings: NetworkSettings) -> Result<Self, Error> {
-        let clock = Clock::default();
+        let clock = PolledClock::default();
         let nodes: Result<Vec<Node>, Error> = (0..count)
             .map(|number| node(number, &clock, &settings))
             .collect();
@@ -143,7 +130,7 @@ impl Network {
     /// Returns the simulated time, in picoseconds.
     #[must_use]
     pub fn now(&self) -> u64 {
-        self.clock.0.get()
+        self.clock.now()
     }
 
     /// Returns an endpoint; it makes progress first.
@@ -184,7 +171,7 @@ impl Network {
             return is_polling && self.advance_endpoints();
         };
         let now = next.max(self.now());
-        self.clock.0.set(now);
+        self.clock.set(now);
         for node in &mut self.nodes {
             node.adapter.borrow_mut().handle_timeout(now);
             if !is_polling && let Some(endpoint) = &mut node.endpoint {
@@ -208,7 +195,7 @@ impl Network {
         let timeouts = endpoints.filter_map(Endpoint::next_timeout);
         // One that is due belongs to a program that does not poll.
         let next = timeouts.filter(|at| *at > now).min();
-        self.clock.0.set(next.unwrap_or(now));
+        self.clock.set(next.unwrap_or(now));
         next.is_some()
     }
 
@@ -288,7 +275,7 @@ impl Network {
     }
 }
 
-fn node(number: u32, clock: &Clock, settings: &NetworkSettings) -> Result<Node, Error> {
+fn node(number: u32, clock: &PolledClock, settings: &NetworkSettings) -> Result<Node, Error> {
     let attributes = DeviceAttributes::of_model(&format!("adapter{number}"), number.into());
     let lid = u16::try_from(number + 1).ok().filter(|lid| *lid < u16::MAX);
     let port = AdapterPort {

@@ -68,7 +68,7 @@ pub use device::{
 };
 pub use error::{PostError, RegisterError, VerbsError};
 pub use handle::{CompletionQueue, ProtectionDomain, QueuePair};
-pub use local_adapter::{AdapterHost, LocalAdapter};
+pub use local_adapter::{AdapterHost, LocalAdapter, PolledClock};
 pub use memory::{Access, MemoryRegion, RegionMemory};
 pub use psn::Psn;
 #[cfg(feature = "seeded-defects")]

@@ -1,7 +1,7 @@
 //! [`Verbs`] for programs that share a process with a [`ChannelAdapter`], such as simulated ranks
 //! and tests.
 
-use std::cell::{RefCell, RefMut};
+use std::cell::{Cell, RefCell, RefMut};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::rc::Rc;
@@ -21,6 +21,27 @@ pub trait AdapterHost {
     /// Tells that a call was made after which the adapter may have packets to send or another next
     /// timeout.
     fn ring_doorbell(&self);
+}
+
+/// The time of adapters whose owner asks them for packets after every call: as it was set last, 0
+/// at first. All clones are one clock.
+#[derive(Clone, Default, Debug)]
+pub struct PolledClock(Rc<Cell<u64>>);
+
+impl PolledClock {
+    /// Sets the time in picoseconds.
+    pub fn set(&self, now: u64) {
+        self.0.set(now);
+    }
+}
+
+impl AdapterHost for PolledClock {
+    fn now(&self) -> u64 {
+        self.0.get()
+    }
+
+    /// Nothing: the owner asks for packets.
+    fn ring_doorbell(&self) {}
 }
 
 /// Access to a [`ChannelAdapter`] of the same process: what `ibv_open_device` returns. Several

@@ -5,31 +5,18 @@
 //!
 //! *Not modelled*: pacing and congestion control: it sends as fast as requests are posted.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::io;
 use std::net::Ipv4Addr;
 use std::rc::Rc;
 
 use rdma::wire::Packet;
 use rdma::{
-    AdapterHost, AdapterPort, ChannelAdapter, DeviceAttributes, Gid, GidType, LinkLayer,
-    LocalAdapter, Mtu, SoftAdapterSettings,
+    AdapterPort, ChannelAdapter, DeviceAttributes, Gid, GidType, LinkLayer, LocalAdapter, Mtu,
+    PolledClock, SoftAdapterSettings,
 };
 
 use crate::conformance::RoceSocket;
-
-/// The time of an adapter, as [`UdpAdapter::poll`] was told last.
-#[derive(Clone, Default, Debug)]
-pub struct PolledClock(Rc<Cell<u64>>);
-
-impl AdapterHost for PolledClock {
-    fn now(&self) -> u64 {
-        self.0.get()
-    }
-
-    /// Nothing: packets leave at the next poll.
-    fn ring_doorbell(&self) {}
-}
 
 /// An adapter, and its socket.
 #[derive(Debug)]
@@ -91,7 +78,7 @@ impl UdpAdapter {
     /// # Errors
     /// Errors of the socket.
     pub fn poll(&mut self, now: u64) -> io::Result<()> {
-        self.clock.0.set(now);
+        self.clock.set(now);
         let mut adapter = self.adapter.borrow_mut();
         while let Some(arrival) = self.socket.try_receive()? {
             let packet = arrival

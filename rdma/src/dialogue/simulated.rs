@@ -3,7 +3,7 @@
 //! Every packet is written to bytes with its network headers and read again, so that the wire
 //! formats and their checksums are part of the test. *Not modelled*: durations on the wire, loss.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::net::Ipv4Addr;
 use std::rc::Rc;
 
@@ -12,7 +12,7 @@ use super::{DeviceCommand, DeviceReply, Responder};
 use crate::wire::{Ip, Packet, RoceFrame};
 use crate::{
     AdapterHost, AdapterPort, ChannelAdapter, DeviceAttributes, Gid, GidType, LinkLayer,
-    LocalAdapter, Mtu, SoftAdapterSettings,
+    LocalAdapter, Mtu, PolledClock, SoftAdapterSettings,
 };
 
 /// The address of the device. RFC 5737: documentation.
@@ -20,25 +20,12 @@ const DEVICE: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
 /// The address of the tester.
 const TESTER: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 2);
 
-/// The clock of the device.
-#[derive(Clone, Default, Debug)]
-struct DeviceClock(Rc<Cell<u64>>);
-
-impl AdapterHost for DeviceClock {
-    fn now(&self) -> u64 {
-        self.0.get()
-    }
-
-    /// Nothing: the adapter is asked for packets whenever the tester waits.
-    fn ring_doorbell(&self) {}
-}
-
 /// A simulated adapter under test.
 #[derive(Debug)]
 pub struct SimulatedDevice {
     adapter: Rc<RefCell<ChannelAdapter>>,
-    verbs: LocalAdapter<DeviceClock>,
-    clock: DeviceClock,
+    verbs: LocalAdapter<PolledClock>,
+    clock: PolledClock,
     responder: Responder,
 }
 
@@ -55,7 +42,7 @@ impl SimulatedDevice {
         let attributes = DeviceAttributes::of_model("simulated", 1);
         let adapter = ChannelAdapter::new(attributes, port, settings);
         let adapter = Rc::new(RefCell::new(adapter));
-        let clock = DeviceClock::default();
+        let clock = PolledClock::default();
         Self {
             verbs: LocalAdapter::new(Rc::clone(&adapter), clock.clone()),
             adapter,
@@ -99,11 +86,11 @@ impl DeviceUnderTest for SimulatedDevice {
             }
             let next = self.adapter.borrow_mut().next_timeout();
             let Some(next) = next.filter(|next| *next <= until) else {
-                self.clock.0.set(until.max(self.clock.now()));
+                self.clock.set(until.max(self.clock.now()));
                 return Ok(None);
             };
             let now = next.max(self.clock.now());
-            self.clock.0.set(now);
+            self.clock.set(now);
             self.adapter.borrow_mut().handle_timeout(now);
         }
     }

@@ -68,22 +68,31 @@ impl FrameStream {
         Ok(())
     }
 
-    /// Reads what is there, and returns the frames that are complete.
+    /// Reads what is there, and adds the frames that are complete to `frames`, also those before
+    /// the end of the stream.
     ///
     /// # Errors
     /// Errors of the socket; `UnexpectedEof` if the other side has closed it, `InvalidData` for
     /// what is no frame.
-    pub(crate) fn receive(&mut self) -> io::Result<Vec<Frame>> {
+    pub(crate) fn receive(&mut self, frames: &mut Vec<Frame>) -> io::Result<()> {
+        let read = self.read();
+        self.take_frames(frames)?;
+        read
+    }
+
+    fn read(&mut self) -> io::Result<()> {
         let mut chunk = [0; 1 << 14];
         loop {
             match self.stream.read(&mut chunk) {
                 Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
                 Ok(read) => self.received.extend_from_slice(&chunk[..read]),
-                Err(error) if waits(&error) => break,
+                Err(error) if waits(&error) => return Ok(()),
                 Err(error) => return Err(error),
             }
         }
-        let mut frames = Vec::new();
+    }
+
+    fn take_frames(&mut self, frames: &mut Vec<Frame>) -> io::Result<()> {
         let mut rest = &self.received[..];
         while let Some((length, behind)) = rest.split_first_chunk() {
             let length = u32::from_be_bytes(*length) as usize;
@@ -101,7 +110,7 @@ impl FrameStream {
         }
         let used = self.received.len() - rest.len();
         self.received.drain(..used);
-        Ok(frames)
+        Ok(())
     }
 }
 

@@ -187,10 +187,10 @@ impl EndpointHost {
     fn receive(&mut self) {
         let mut closed = Vec::new();
         for (token, (stream, from)) in &mut self.inbound {
-            let Ok(frames) = stream.receive() else {
+            let mut frames = Vec::new();
+            if stream.receive(&mut frames).is_err() {
                 closed.push(*token);
-                continue;
-            };
+            }
             for frame in frames {
                 match (frame, from.as_ref()) {
                     (Frame::Hello(uri), None) => *from = Some(uri),

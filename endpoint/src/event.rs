@@ -1,6 +1,8 @@
 //! Events of an endpoint. Each is borrowed until it is returned; a receive buffer is posted again
 //! only then.
 
+use serde::{Deserialize, Serialize};
+
 use crate::{Attribute, ConnectionId};
 
 /// Identifier of an event, to return it.
@@ -13,7 +15,7 @@ pub struct EventId(pub(crate) u64);
 pub struct RequestId(pub(crate) u32);
 
 /// End of an operation.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum Status {
     /// Done.
     Success,

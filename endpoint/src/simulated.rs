@@ -13,6 +13,7 @@ use rdma::{
     AdapterHost, AdapterPort, ChannelAdapter, DeviceAttributes, Gid, GidType, LinkLayer,
     LocalAdapter, Mtu, PolledClock, SoftAdapterSettings, Verbs,
 };
+use serde::{Deserialize, Serialize};
 use sim_core::Stream;
 
 use crate::{Endpoint, EndpointSettings, Error, Uri};
@@ -27,7 +28,8 @@ const REORDERING_DELAY: u64 = 20_000_000;
 const OUTAGE: u64 = 3_000_000_000;
 
 /// Faults of a network: probabilities of each packet and datagram.
-#[derive(Clone, Copy, PartialEq, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Default, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct Faults {
     /// It is lost.
     pub loss: f64,
@@ -37,8 +39,38 @@ pub struct Faults {
     pub reorder: f64,
     /// It begins an outage of 3 ms, in which all packets are lost.
     pub flap: f64,
-    /// Seed of the draws.
+    /// Seed of the draws; in a text below 2^53.
     pub seed: u64,
+}
+
+impl Faults {
+    /// Returns the probabilities with their names.
+    #[must_use]
+    pub const fn rates(&self) -> [(&'static str, f64); 4] {
+        [
+            ("loss", self.loss),
+            ("duplicate", self.duplicate),
+            ("reorder", self.reorder),
+            ("flap", self.flap),
+        ]
+    }
+
+    /// Returns the probability of a fault, by its name.
+    pub fn rate_mut(&mut self, name: &str) -> Option<&mut f64> {
+        match name {
+            "loss" => Some(&mut self.loss),
+            "duplicate" => Some(&mut self.duplicate),
+            "reorder" => Some(&mut self.reorder),
+            "flap" => Some(&mut self.flap),
+            _ => None,
+        }
+    }
+
+    /// Returns true if a fault is possible.
+    #[must_use]
+    pub fn is_faulty(&self) -> bool {
+        self.rates().iter().any(|(_, rate)| *rate > 0.0)
+    }
 }
 
 /// Progress of endpoints: handshakes, repeated datagrams and pings.
@@ -249,7 +281,7 @@ impl Network {
 
     fn put_on_wire(&mut self, to: u32, flight: Flight) {
         let (now, faults) = (self.now(), self.settings.faults);
-        if faults.loss + faults.duplicate + faults.reorder + faults.flap == 0.0 {
+        if !faults.is_faulty() {
             return self.fly(now + LATENCY, to, flight);
         }
         let draws: [f64; 4] = std::array::from_fn(|_| self.stream.uniform());

@@ -296,8 +296,8 @@ pub fn campaign(
                 return Ok(report);
             }
         }
-        let goes_on = observe(&report.position, &report.failures[begun..]);
-        if goes_on.is_break() || settings.tries.is_some_and(|tries| end >= tries) {
+        let flow = observe(&report.position, &report.failures[begun..]);
+        if flow.is_break() || settings.tries.is_some_and(|tries| end >= tries) {
             return Ok(report);
         }
     }

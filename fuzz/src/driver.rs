@@ -7,7 +7,7 @@
 
 use std::rc::Rc;
 
-use endpoint::simulated::{Faults, Network, NetworkSettings, Progress, uri};
+use endpoint::simulated::{Network, NetworkSettings, Progress, uri};
 
 use crate::command::{Command, MICROSECOND};
 use crate::coverage::Coverage;
@@ -108,15 +108,8 @@ struct Run {
 impl Run {
     fn new(interaction: &Interaction, settings: &RunSettings) -> Result<Self, String> {
         let count = interaction.workers();
-        let faults = interaction.faults;
         let network = NetworkSettings {
-            faults: Faults {
-                loss: faults.loss,
-                duplicate: faults.duplicate,
-                reorder: faults.reorder,
-                flap: faults.flap,
-                seed: faults.seed,
-            },
+            faults: interaction.faults,
             ..settings.network
         };
         let uris: Rc<Vec<String>> = Rc::new((0..count).map(uri).collect());

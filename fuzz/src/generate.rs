@@ -105,7 +105,7 @@ pub fn generate(settings: &GeneratorSettings, swarm: &Swarm, stream: &mut Stream
     Interaction::new(faults, merge(sequences, stream))
 }
 
-/// Returns the pairs of a random permutation that is one cycle: nobody is paired with itself, if
+/// Returns the pairs of a random permutation that is one cycle: no worker is paired with itself, if
 /// there are several.
 fn cycle(processes: u32, stream: &mut Stream) -> Vec<(u32, u32)> {
     let mut order: Vec<u32> = (0..processes).collect();
@@ -197,7 +197,7 @@ impl<'a> Elemental<'a> {
         };
         self.step(vec![(self.from, connect)]);
         if is_ignored {
-            self.wait_for_nobody();
+            self.wait_for_the_timeout();
         } else if is_rejected {
             self.both(&Command::WaitConnection { connection });
         } else {
@@ -206,7 +206,7 @@ impl<'a> Elemental<'a> {
     }
 
     /// Waits for the end of a request that is ignored.
-    fn wait_for_nobody(&mut self) {
+    fn wait_for_the_timeout(&mut self) {
         let connection = self.connection;
         let mut commands = vec![(self.from, Command::WaitConnection { connection })];
         // With faults it may never arrive.

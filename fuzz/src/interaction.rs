@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 pub use crate::command::{Attribute, Command, SendFlags, Span};
+pub use endpoint::simulated::Faults;
 
 /// A command of one worker in a step.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
@@ -70,52 +71,6 @@ impl TryFrom<StepForm> for Step {
             origin: form.origin,
             commands,
         })
-    }
-}
-
-/// Faults of the network between workers: probabilities of each packet and datagram.
-#[derive(Clone, Copy, PartialEq, Default, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Faults {
-    /// It is lost.
-    pub loss: f64,
-    /// It arrives twice.
-    pub duplicate: f64,
-    /// It is delayed, so that later ones overtake it.
-    pub reorder: f64,
-    /// It begins an outage of 3 ms.
-    pub flap: f64,
-    /// Seed of the draws, below 2^53.
-    pub seed: u64,
-}
-
-impl Faults {
-    /// Returns the probabilities with their names.
-    #[must_use]
-    pub const fn rates(&self) -> [(&'static str, f64); 4] {
-        [
-            ("loss", self.loss),
-            ("duplicate", self.duplicate),
-            ("reorder", self.reorder),
-            ("flap", self.flap),
-        ]
-    }
-
-    /// Returns the probability of a fault, by its name.
-    pub fn rate_mut(&mut self, name: &str) -> Option<&mut f64> {
-        match name {
-            "loss" => Some(&mut self.loss),
-            "duplicate" => Some(&mut self.duplicate),
-            "reorder" => Some(&mut self.reorder),
-            "flap" => Some(&mut self.flap),
-            _ => None,
-        }
-    }
-
-    /// Returns true if a fault is possible.
-    #[must_use]
-    pub fn is_faulty(&self) -> bool {
-        self.rates().iter().any(|(_, rate)| *rate > 0.0)
     }
 }
 

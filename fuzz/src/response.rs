@@ -2,19 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-/// End of an operation.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
-#[serde(remote = "endpoint::Status")]
-enum StatusForm {
-    Success,
-    Refused,
-    TimedOut,
-    ReceiverNotReady,
-    RmaHandle,
-    Disconnected,
-    OperationFailed,
-}
-
 /// An observation of a worker.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum Response {
@@ -62,7 +49,6 @@ pub enum Response {
         /// The message.
         message: u32,
         /// Its end.
-        #[serde(with = "StatusForm")]
         status: endpoint::Status,
     },
     /// The handle of the peer's buffer arrived.
@@ -77,7 +63,6 @@ pub enum Response {
         /// The message.
         message: u32,
         /// Its end.
-        #[serde(with = "StatusForm")]
         status: endpoint::Status,
         /// The bytes that a read has brought.
         bytes: Vec<u8>,

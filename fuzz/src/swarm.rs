@@ -10,7 +10,7 @@ use sim_core::Stream;
 pub enum Kind {
     /// A rejected request.
     Reject,
-    /// A request that nobody answers.
+    /// A request without an answer.
     Ignore,
     /// A message that is sent before the acceptor knows that the connection is in use.
     Early,
@@ -25,7 +25,7 @@ pub enum Kind {
     /// Ten times as many messages, at one connection in eight that would have them: all buffers are
     /// used.
     Many,
-    /// Messages that nobody waits for at the end of a connection.
+    /// Messages for which no command waits at the end of a connection.
     Abandoned,
     /// A supervised peer.
     Keepalive,

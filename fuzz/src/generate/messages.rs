@@ -4,7 +4,7 @@ use super::Elemental;
 use crate::command::{Attribute, Command, SendFlags};
 use crate::swarm::Kind;
 
-/// A message that nobody has waited for.
+/// A message for which no command has waited.
 pub(super) struct Sent {
     sender: u32,
     receiver: u32,

@@ -1,0 +1,216 @@
+//! Promise: calls are refused and operations fail as CCI says: wrong arguments and flags, buffers
+//! that run out, receivers without buffers, silent peers, operations that take too long.
+
+use std::rc::Rc;
+
+use endpoint::simulated::{Network, NetworkSettings};
+use endpoint::{
+    Access, Attribute, ConnectionId, Direction, EndpointSettings, Error, EventKind, Flags, Message,
+    Stage, Status, Transfer,
+};
+
+/// A network of two endpoints with these settings.
+fn network(endpoints: EndpointSettings) -> Network {
+    let settings = NetworkSettings {
+        endpoints,
+        ..NetworkSettings::default()
+    };
+    Network::new(2, settings).expect("two endpoints")
+}
+
+/// Connects endpoint 0 with endpoint 1; returns the connection at each.
+fn connect(network: &mut Network, attribute: Attribute) -> (ConnectionId, ConnectionId) {
+    let uri = network.endpoint(1).uri().to_owned();
+    let endpoint = network.endpoint(0);
+    endpoint
+        .connect(&uri, (attribute, b""), 1, None)
+        .expect("a request");
+    let (mut initiator, mut acceptor) = (None, None);
+    while initiator.is_none() || acceptor.is_none() {
+        assert!(network.advance(None));
+        for number in 0..2 {
+            let endpoint = network.endpoint(number);
+            while let Some(event) = endpoint.get_event().expect("buffers") {
+                match event.kind {
+                    EventKind::ConnectRequest { request, .. } => {
+                        endpoint.accept(request, 2).expect("a request");
+                    }
+                    EventKind::Connect { result, .. } => initiator = result.ok(),
+                    EventKind::Accept { result, .. } => acceptor = result.ok(),
+                    _ => {}
+                }
+                endpoint.return_event(event.id).expect("an event");
+            }
+        }
+    }
+    (initiator.expect("connected"), acceptor.expect("connected"))
+}
+
+/// Returns the ends of the operations of endpoint 0, as many as asked for.
+fn ends(network: &mut Network, count: usize) -> Vec<(u64, Status)> {
+    let mut ends = Vec::new();
+    while ends.len() < count {
+        assert!(network.advance(None), "{ends:?}");
+        let endpoint = network.endpoint(0);
+        while let Some(event) = endpoint.get_event().expect("buffers") {
+            if let EventKind::Send {
+                context, status, ..
+            } = event.kind
+            {
+                ends.push((context, status));
+            }
+            endpoint.return_event(event.id).expect("an event");
+        }
+    }
+    ends
+}
+
+fn send(network: &mut Network, connection: ConnectionId, context: u64) -> Result<(), Error> {
+    let endpoint = network.endpoint(0);
+    let sent = endpoint.send(connection, context, Message::Copied(b"x"), Flags::default());
+    sent.map(|_| ())
+}
+
+#[test]
+fn an_operation_that_takes_too_long_breaks_the_connection() {
+    let mut network = network(EndpointSettings::default());
+    let (connection, other) = connect(&mut network, Attribute::ReliableOrdered);
+    // Half of the first retry of the queue pair.
+    let timeout = 2_000_000_000;
+    let endpoint = network.endpoint(0);
+    endpoint
+        .set_send_timeout(Some(connection), Some(timeout))
+        .unwrap();
+    network.endpoint(1).disconnect(other).unwrap();
+    let begin = network.now();
+    send(&mut network, connection, 7).unwrap();
+    send(&mut network, connection, 8).unwrap();
+    let expected = vec![(7, Status::TimedOut), (8, Status::TimedOut)];
+    assert_eq!(ends(&mut network, 2), expected);
+    assert_eq!(network.now() - begin, timeout);
+    assert_eq!(network.endpoint(0).stage(connection), Stage::Broken);
+    let refused = send(&mut network, connection, 9);
+    assert_eq!(refused, Err(Error::Disconnected));
+}
+
+/// On a reliable ordered connection all later sends end in order with the same status.
+#[test]
+fn a_receiver_without_buffers() {
+    let mut network = network(EndpointSettings {
+        receive_buffers: 1,
+        ..EndpointSettings::default()
+    });
+    let (connection, _) = connect(&mut network, Attribute::ReliableOrdered);
+    for context in 1..=3 {
+        send(&mut network, connection, context).unwrap();
+    }
+    let not_ready = Status::ReceiverNotReady;
+    let expected = vec![(1, Status::Success), (2, not_ready), (3, not_ready)];
+    assert_eq!(ends(&mut network, 3), expected);
+}
+
+#[test]
+fn buffers_run_out() {
+    let mut network = network(EndpointSettings {
+        send_buffers: 2,
+        receive_buffers: 2,
+        ..EndpointSettings::default()
+    });
+    let (connection, _) = connect(&mut network, Attribute::ReliableOrdered);
+    send(&mut network, connection, 1).unwrap();
+    send(&mut network, connection, 2).unwrap();
+    let refused = send(&mut network, connection, 3);
+    assert_eq!(refused, Err(Error::NoBuffers));
+    ends(&mut network, 2);
+    let endpoint = network.endpoint(1);
+    let first = endpoint.get_event().unwrap().unwrap();
+    let second = endpoint.get_event().unwrap().unwrap();
+    assert_eq!(endpoint.get_event(), Err(Error::NoBuffers));
+    endpoint.return_event(second.id).unwrap();
+    assert_eq!(endpoint.get_event(), Ok(None));
+    endpoint.return_event(first.id).unwrap();
+    assert!(matches!(
+        endpoint.return_event(first.id),
+        Err(Error::Invalid(_))
+    ));
+}
+
+#[test]
+fn lent_messages_and_blocking_sends() {
+    let mut network = network(EndpointSettings::default());
+    let (connection, _) = connect(&mut network, Attribute::ReliableUnordered);
+    let flags = Flags {
+        blocking: true,
+        ..Flags::default()
+    };
+    let message = Message::Lent(Rc::new(b"lent".to_vec()));
+    let endpoint = network.endpoint(0);
+    let operation = endpoint.send(connection, 1, message, flags).unwrap();
+    let mut status = None;
+    while status.is_none() {
+        assert!(network.advance(None));
+        status = network.endpoint(0).blocking_status(operation);
+    }
+    assert_eq!(status, Some(Status::Success));
+    assert_eq!(network.endpoint(0).blocking_status(operation), None);
+    assert_eq!(network.endpoint(0).get_event(), Ok(None), "no event");
+    let event = network.endpoint(1).get_event().unwrap().unwrap();
+    assert!(matches!(event.kind, EventKind::Receive { message, .. } if message == b"lent"));
+}
+
+#[test]
+fn wrong_arguments_are_refused() {
+    let mut network = network(EndpointSettings::default());
+    let (reliable, _) = connect(&mut network, Attribute::ReliableUnordered);
+    let (unreliable, _) = connect(&mut network, Attribute::UnreliableUnordered);
+    let endpoint = network.endpoint(0);
+    let long = vec![0; 4097];
+    let too_long = endpoint.send(reliable, 1, Message::Copied(&long), Flags::default());
+    assert_eq!(too_long, Err(Error::MessageSize));
+    let silent = Flags {
+        silent: true,
+        ..Flags::default()
+    };
+    let contradictory = Flags {
+        blocking: true,
+        ..silent
+    };
+    let fenced = Flags {
+        fence: true,
+        ..Flags::default()
+    };
+    let lent = Message::Lent(Rc::new(vec![1]));
+    for (message, flags) in [
+        (Message::Copied(b"x"), contradictory),
+        (Message::Copied(b"x"), fenced),
+        (lent, silent),
+    ] {
+        let refused = endpoint.send(reliable, 1, message, flags);
+        assert!(matches!(refused, Err(Error::Invalid(_))), "{refused:?}");
+    }
+    let local = endpoint.rma_register(vec![0; 64], Access::NONE).unwrap();
+    let transfer = Transfer {
+        direction: Direction::Write,
+        local: (local, 0),
+        remote: (local, 0),
+        length: 8,
+    };
+    let mut rma = |connection, transfer: Transfer| {
+        endpoint.rma(connection, 1, &transfer, None, Flags::default())
+    };
+    assert!(matches!(rma(unreliable, transfer), Err(Error::Invalid(_))));
+    assert_eq!(rma(reliable, transfer), Err(Error::RmaOperation));
+    for (length, at) in [(0, 0), (65, 0), (8, 60)] {
+        let local = (local, at);
+        let outside = Transfer {
+            length,
+            local,
+            ..transfer
+        };
+        assert!(matches!(rma(reliable, outside), Err(Error::Invalid(_))));
+    }
+    assert_eq!(endpoint.rma_deregister(local), Ok(vec![0; 64]));
+    assert_eq!(endpoint.rma_deregister(local), Err(Error::RmaHandle));
+    let unknown = endpoint.rma(reliable, 1, &transfer, None, Flags::default());
+    assert_eq!(unknown, Err(Error::RmaHandle));
+}

@@ -13,6 +13,9 @@ use crate::command::{Attribute, BUFFER, Command, Span};
 use crate::interaction::Interaction;
 use crate::pattern::pattern;
 
+/// Functions of all programs in C.
+pub(crate) const ADAPTER: &str = include_str!("export/adapter.c");
+
 /// Returns the text of the program; `failure` is the description of what it reproduces.
 #[must_use]
 pub fn c_program(interaction: &Interaction, failure: &str) -> String {
@@ -43,7 +46,7 @@ pub fn c_program(interaction: &Interaction, failure: &str) -> String {
     let connections = export.ends.keys().max().map_or(1, |most| most + 1);
     format!(
         "/* {description}\n\n   An interaction of `simrun fuzz`, as a program against libibverbs: cc -o program FILE -libverbs;\n   \
-         ./program [ADAPTER]. Exit status 0 if the adapter does what it should. */\n\n{}\
+         ./program [ADAPTER]. Exit status 0 if the adapter does what it should. */\n\n{ADAPTER}{}\
          static struct connection c[{connections}];\n\nint main(int argc, char **argv) {{\n  \
          open_adapter(argc > 1 ? argv[1] : NULL);\n{}  puts(\"as expected\");\n  return 0;\n}}\n",
         include_str!("export/verbs.c"),

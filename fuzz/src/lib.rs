@@ -26,6 +26,7 @@ mod response;
 mod rma;
 mod shrink;
 mod swarm;
+pub mod verbs;
 mod worker;
 
 pub use campaign::{

@@ -57,7 +57,8 @@ known() {
   echo "measured, calibrated and compared after $(($(cut -d . -f 1 /proc/uptime) - start)) s"
 }
 
-# fuzzed: random interactions of endpoints in processes, over verbs and over TCP; the properties are those of simulated endpoints.
+# fuzzed: random interactions of endpoints in processes, over verbs and over TCP, whose properties are those of simulated endpoints; random work requests, whose
+# completions and memory are those of simulated adapters.
 fuzzed() {
   start=$(cut -d . -f 1 /proc/uptime)
   for way in "--backend verbs --device $DEVICE" "--backend tcp"; do
@@ -67,6 +68,11 @@ fuzzed() {
     }
     grep -q '^12 interactions, .* 0 failures$' /tmp/said || failed "fuzz $way: other lines"
   done
+  ./simrun-tools fuzz --layer verbs --backend verbs --device "$DEVICE" --tries 200 --out /tmp/fuzzed >/tmp/said 2>/tmp/errors || {
+    cat /tmp/fuzzed/*-shrunk.toml
+    failed "fuzz --layer verbs"
+  }
+  grep -q '^200 programs, .* 0 failures$' /tmp/said || failed "fuzz --layer verbs: other lines"
   echo "fuzzed after $(($(cut -d . -f 1 /proc/uptime) - start)) s"
 }
 

@@ -35,14 +35,17 @@ cp "$here/apps-guest.sh" "$job/job"
 # A guest has its programs in its memory.
 for program in simrun simrun-tools ring conformance verbs-pingpong; do strip -o "$job/$program" "$built/$program"; done
 
-# Interactions of endpoints as C programs against libibverbs; the last one expects a wrong byte.
+# Interactions of endpoints and programs of work requests as C programs against libibverbs; the last one expects a wrong byte.
 interactions=(fence-ignored remote-offset-ignored stale-remote-handle deregistration-ignored bytes-not-copied buffer-not-posted message-before-data)
 for name in "${interactions[@]}"; do
   "$built/simrun-tools" fuzz --replay "fuzz/regressions/$name.toml" --export "$job/$name.c" >/dev/null
 done
+for name in all-kinds wrong-rkey; do
+  "$built/simrun-tools" fuzz --layer verbs --replay "fuzz/requests/$name.toml" --export "$job/$name.c" >/dev/null
+done
 sed 's/(const unsigned char\[\]){[0-9]*/&+1/' "$job/remote-offset-ignored.c" >"$job/wrong.c"
 exported=()
-for name in "${interactions[@]}" wrong; do
+for name in "${interactions[@]}" all-kinds wrong-rkey wrong; do
   cc -O1 -Wall -Wextra -Werror -Wno-missing-field-initializers -o "$job/c-$name" "$job/$name.c" -libverbs
   exported+=(-f "$job/c-$name")
 done

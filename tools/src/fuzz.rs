@@ -30,6 +30,8 @@ use simrun::status;
 use crate::fuzz_layers::{self, CommonArgs};
 use crate::fuzz_package;
 
+#[cfg(not(feature = "verbs"))]
+pub(crate) use backend::WITHOUT_VERBS;
 pub(crate) use options::FuzzCommand;
 pub(crate) use worker::{WorkerCommand, work};
 
@@ -42,6 +44,10 @@ pub(crate) fn run_command(command: &FuzzCommand) -> ExitCode {
         replay: command.replay.as_deref(),
         out: &command.out,
         format: command.format,
+        adapter: match command.layer_adapter() {
+            Ok(adapter) => adapter,
+            Err(error) => return status::refuse(error),
+        },
     };
     if let Some(option) = command
         .of_endpoints()

@@ -1,5 +1,5 @@
-//! `simrun fuzz --layer actors` and `--layer mpi`: random programs, executed in ways that must
-//! agree; what differs is shrunk, shown and kept.
+//! `simrun fuzz --layer actors`, `--layer mpi` and `--layer verbs`: random programs, executed in
+//! ways that must agree; what differs is shrunk, shown and kept.
 //!
 //! With `--tcp` a rank program is also executed by processes, which are this executable again. Exit
 //! status 0 if all executions agree, 1 if some differ, 2 for bad input.
@@ -11,6 +11,7 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 use fuzz::actors::ActorLayer;
 use fuzz::ranks::{MpiLayer, RankProgram, source};
+use fuzz::verbs::{VerbsLayer, VerbsProgram, c_source};
 use fuzz::{
     Comparison, FuzzProgram, Layer, LayerFailure, LayerLimits, LayerReport, compare, layer_campaign,
 };
@@ -18,6 +19,8 @@ use serde_json::json;
 use simrun::args::Format;
 use simrun::{quoted, status};
 
+#[cfg(feature = "verbs")]
+use crate::fuzz_verbs;
 use crate::{fuzz_package, fuzz_processes};
 
 /// The layer that random programs are made for.
@@ -30,9 +33,11 @@ pub(crate) enum LayerArg {
     Mpi,
     /// Actor programs, under the model checker and by brute force
     Actors,
+    /// Work requests on queue pairs, on simulated adapters and with --backend verbs on a real one
+    Verbs,
 }
 
-/// Options of the layers `mpi` and `actors`.
+/// Options of the layers other than that of endpoints.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct LayerArgs {
     /// Layer that random programs are made for
@@ -48,8 +53,8 @@ pub(crate) struct LayerArgs {
     #[arg(long)]
     tcp: bool,
 
-    /// With --replay: write a program that runs it, too: a package, or for endpoints C against
-    /// libibverbs if the name ends with .c
+    /// With --replay: write a program that runs it, too: a package, or C against libibverbs for
+    /// --layer verbs, and for endpoints if the name ends with .c
     #[arg(long, value_name = "PATH", requires = "replay")]
     export: Option<PathBuf>,
 
@@ -62,6 +67,11 @@ impl LayerArgs {
     /// Returns true if the layer is that of endpoints.
     pub(crate) fn is_endpoint(&self) -> bool {
         self.layer == LayerArg::Endpoint
+    }
+
+    /// Returns true if the layer is that of verbs.
+    pub(crate) fn is_verbs(&self) -> bool {
+        self.layer == LayerArg::Verbs
     }
 
     /// Returns the place for a program.
@@ -78,22 +88,25 @@ pub(crate) struct CommonArgs<'a> {
     pub(crate) replay: Option<&'a Path>,
     pub(crate) out: &'a Path,
     pub(crate) format: Format,
+    /// The adapter of `--layer verbs`: of libibverbs, by name or the first one.
+    pub(crate) adapter: Option<Option<&'a str>>,
 }
 
 /// Runs a campaign over a layer, or replays a program of it; `None` for the layer of endpoints.
 pub(crate) fn run(args: &LayerArgs, common: &CommonArgs<'_>) -> Option<ExitCode> {
     let ran = match args.layer {
-        LayerArg::Endpoint | LayerArg::Actors if args.tcp => {
+        LayerArg::Endpoint | LayerArg::Actors | LayerArg::Verbs if args.tcp => {
             Err("--tcp: expected --layer mpi".to_owned())
         }
         LayerArg::Endpoint => return None,
         LayerArg::Actors if args.export.is_some() => {
-            Err("--export: expected --layer mpi or endpoint".to_owned())
+            Err("--export: expected --layer endpoint, mpi or verbs".to_owned())
         }
         LayerArg::Actors => {
             let layer = ActorLayer::new(args.max_executions);
             execute(&layer, "actors", common, |_, _| Ok(()))
         }
+        LayerArg::Verbs => verbs(args, common),
         LayerArg::Mpi if args.as_rank => match common.replay.map(read) {
             Some(Ok(program)) => return Some(fuzz_processes::run_as_rank(&program)),
             Some(Err(error)) => Err(error),
@@ -115,6 +128,32 @@ fn mpi(args: &LayerArgs, common: &CommonArgs<'_>) -> Result<ExitCode, String> {
     execute(&layer, "mpi", common, export)
 }
 
+fn verbs(args: &LayerArgs, common: &CommonArgs<'_>) -> Result<ExitCode, String> {
+    if let (Some(file), Some(to)) = (common.replay, &args.export) {
+        export_c(&read(file)?, to)?;
+    }
+    let mut layer = VerbsLayer::default();
+    if let Some(device) = common.adapter {
+        layer.adapter = Some(fuzz_verbs::adapter(device)?);
+    }
+    execute(&layer, "verbs", common, |program, app| {
+        export_c(program, &app.with_extension("c"))
+    })
+}
+
+/// Writes a program of work requests in C.
+fn export_c(program: &VerbsProgram, file: &Path) -> Result<(), String> {
+    let text = c_source(program)?;
+    files::write(file, text).map_err(|error| error.to_string())
+}
+
+#[cfg(not(feature = "verbs"))]
+mod fuzz_verbs {
+    pub(super) fn adapter(_device: Option<&str>) -> Result<fuzz::verbs::VerbsAdapter, String> {
+        Err(crate::fuzz::WITHOUT_VERBS.to_owned())
+    }
+}
+
 /// Writes what a layer has besides the text of a shrunk program, into a folder.
 type Extra<P> = fn(&P, &Path) -> Result<(), String>;
 
@@ -131,7 +170,11 @@ fn execute<L: Layer>(
         seed: common.seed,
         tries: common.tries,
         errors: common.errors,
-        shrink_budget: SHRINK_BUDGET,
+        shrink_budget: if common.adapter.is_some() {
+            ADAPTER_SHRINK_BUDGET
+        } else {
+            SHRINK_BUDGET
+        },
     };
     let report = layer_campaign(layer, &limits);
     let mut kept = Vec::new();
@@ -155,6 +198,9 @@ fn execute<L: Layer>(
 
 /// Comparisons that shrinking a failure may take.
 const SHRINK_BUDGET: u32 = 20_000;
+
+/// The same on an adapter of this machine: each takes milliseconds, or 3 s if it is blocked.
+const ADAPTER_SHRINK_BUDGET: u32 = 100;
 
 fn read<P: FuzzProgram>(file: &Path) -> Result<P, String> {
     let place = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
@@ -295,6 +341,7 @@ mod tests {
             replay: None,
             out: &folder,
             format: Format::Text,
+            adapter: None,
         };
         let code = execute(&layer, "mpi", &common, export).unwrap();
         assert_eq!(code, ExitCode::from(status::FAILED));

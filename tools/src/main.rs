@@ -11,6 +11,8 @@ mod fuzz;
 mod fuzz_layers;
 mod fuzz_package;
 mod fuzz_processes;
+#[cfg(feature = "verbs")]
+mod fuzz_verbs;
 mod limits;
 mod measure;
 mod measure_real;

@@ -1,15 +1,4 @@
-/* Functions of the program: connections of two queue pairs each, in one process on one adapter. */
-
-#include <infiniband/verbs.h>
-#include <inttypes.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-
-/* Not all programs use all functions. */
-#pragma GCC diagnostic ignored "-Wunused-function"
+/* Connections of two queue pairs each. */
 
 enum { BUFFERS = 16, LONGEST = 4096, REGION = 4096, MESSAGES = 1 << 16, RECEIVE = 1 << 20 };
 
@@ -32,27 +21,6 @@ struct connection {
   struct side side[2];
 };
 
-static struct ibv_context *context;
-static struct ibv_pd *pd;
-static union ibv_gid gid;
-static struct ibv_port_attr port;
-static const char *step = "begin";
-
-static void fail(const char *what, long found) {
-  printf("%s: %s: %ld\n", step, what, found);
-  exit(1);
-}
-
-static void check(int ok, const char *what) {
-  if (!ok) fail(what, 0);
-}
-
-static double now(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
 /* The number of a message, a space, and the number repeated, cut to the length. */
 static int content(unsigned message, unsigned length, char *to) {
   char number[16];
@@ -61,32 +29,6 @@ static int content(unsigned message, unsigned length, char *to) {
   memcpy(to, number, (size_t)digits);
   for (int at = digits; at < total; at++) to[at] = at == digits ? ' ' : number[(at - digits - 1) % digits];
   return total;
-}
-
-static unsigned char pattern(unsigned message, unsigned place) {
-  return (unsigned char)((message * 31u + place * 7u) % 255u + 1u);
-}
-
-static void open_adapter(const char *name) {
-  int count = 0;
-  struct ibv_device **devices = ibv_get_device_list(&count);
-  check(devices != NULL && count > 0, "no adapter");
-  for (int at = 0; at < count; at++)
-    if (context == NULL && (name == NULL || strcmp(name, ibv_get_device_name(devices[at])) == 0))
-      context = ibv_open_device(devices[at]);
-  check(context != NULL, "no such adapter");
-  ibv_free_device_list(devices);
-  pd = ibv_alloc_pd(context);
-  check(pd != NULL, "ibv_alloc_pd");
-  check(ibv_query_port(context, 1, &port) == 0, "ibv_query_port");
-  /* The last identifier of the table that is set: on RoCE one of version 2. */
-  for (int at = 0; at < port.gid_tbl_len; at++) {
-    union ibv_gid other;
-    if (ibv_query_gid(context, 1, at, &other) == 0 && other.global.interface_id != 0) {
-      gid = other;
-      port.qkey_viol_cntr = (uint16_t)at; /* its place */
-    }
-  }
 }
 
 static void post_receive(struct side *side, unsigned buffer) {
@@ -106,37 +48,15 @@ static void make_side(struct side *side) {
   side->buffers = calloc(2 * BUFFERS, LONGEST);
   side->mr = ibv_reg_mr(pd, side->buffers, 2 * BUFFERS * LONGEST, IBV_ACCESS_LOCAL_WRITE);
   check(side->mr != NULL, "ibv_reg_mr");
-  struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT, .port_num = 1,
-                             .qp_access_flags = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE};
-  int mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS;
-  check(ibv_modify_qp(side->qp, &attr, mask) == 0, "to INIT");
+  init_qp(side->qp, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE);
   for (unsigned buffer = 0; buffer < BUFFERS; buffer++) post_receive(side, buffer);
-}
-
-static void connect_side(struct side *side, const struct side *peer) {
-  struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RTR, .path_mtu = port.active_mtu, .dest_qp_num = peer->qp->qp_num,
-                             .max_dest_rd_atomic = 4, .min_rnr_timer = 12};
-  attr.ah_attr.port_num = 1;
-  attr.ah_attr.dlid = port.lid;
-  if (port.link_layer == IBV_LINK_LAYER_ETHERNET) {
-    attr.ah_attr.is_global = 1;
-    attr.ah_attr.grh.dgid = gid;
-    attr.ah_attr.grh.sgid_index = (uint8_t)port.qkey_viol_cntr;
-    attr.ah_attr.grh.hop_limit = 64;
-  }
-  int mask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
-             IBV_QP_MIN_RNR_TIMER;
-  check(ibv_modify_qp(side->qp, &attr, mask) == 0, "to RTR");
-  struct ibv_qp_attr send = {.qp_state = IBV_QPS_RTS, .timeout = 15, .retry_cnt = 7, .rnr_retry = 7, .max_rd_atomic = 4};
-  mask = IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC;
-  check(ibv_modify_qp(side->qp, &send, mask) == 0, "to RTS");
 }
 
 static void open_connection(struct connection *connection) {
   make_side(&connection->side[0]);
   make_side(&connection->side[1]);
-  connect_side(&connection->side[0], &connection->side[1]);
-  connect_side(&connection->side[1], &connection->side[0]);
+  for (int at = 0; at < 2; at++)
+    connect_qp(connection->side[at].qp, connection->side[1 - at].qp, port.active_mtu, 0, 4, 7, 7);
 }
 
 static void close_side(struct side *side) {

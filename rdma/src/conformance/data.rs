@@ -203,7 +203,8 @@ pub(super) async fn immediate_data(side: &Side<'_>) {
         connected.post(2, write, &region, 1000, 3000);
         connected.post(3, write, &region, 0, 0);
         for wr_id in 0..4 {
-            connected.done(wr_id).await;
+            // It is of receives.
+            assert_eq!(connected.done(wr_id).await.imm_data, None);
         }
     } else {
         let facts = [

@@ -6,6 +6,13 @@ use fuzz::{Interaction, Outcome, RunSettings, run, run_processes};
 
 use super::options::{BackendKind, FuzzCommand};
 
+/// Mistake of an adapter's name without an adapter of libibverbs.
+pub(super) const WITHOUT_ADAPTER: &str = "--device: expected with --backend verbs only";
+
+/// Mistake of an adapter without libibverbs.
+pub(crate) const WITHOUT_VERBS: &str =
+    "--backend verbs: expected simrun built with --features verbs (docs/verbs.md)";
+
 /// A back end.
 #[derive(Debug)]
 pub(super) enum Backend {
@@ -20,16 +27,13 @@ impl Backend {
     pub(super) fn new(command: &FuzzCommand) -> Result<Self, String> {
         let arguments = match command.backend {
             BackendKind::Simulated if command.device.is_some() => {
-                return Err("--device: expected with --backend verbs only".to_owned());
+                return Err(WITHOUT_ADAPTER.to_owned());
             }
             BackendKind::Simulated => {
                 return Ok(Self::Simulated(Box::new(command.run_settings())));
             }
             BackendKind::Verbs if !cfg!(feature = "verbs") => {
-                return Err(
-                    "--backend verbs: expected simrun built with --features verbs (docs/verbs.md)"
-                        .to_owned(),
-                );
+                return Err(WITHOUT_VERBS.to_owned());
             }
             BackendKind::Tcp | BackendKind::Verbs => command.worker_arguments()?,
         };

@@ -10,6 +10,7 @@ use fuzz::{
 use platform::units::Duration;
 use simrun::args::Format;
 
+use super::backend::WITHOUT_ADAPTER;
 use crate::fuzz_layers::LayerArgs;
 
 /// Interactions to generate, or one to replay.
@@ -73,7 +74,8 @@ pub(crate) struct FuzzCommand {
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(super) seed: u64,
 
-    /// Endpoints of the workers: simulated, or of processes over TCP or libibverbs
+    /// Endpoints of the workers: simulated, or of processes over TCP or libibverbs; with --layer
+    /// verbs the adapters
     #[arg(long, value_enum, value_name = "KIND", default_value = "simulated")]
     pub(super) backend: BackendKind,
 
@@ -209,6 +211,7 @@ impl FuzzCommand {
     /// Returns an option that only the layer of endpoints has, if one is set.
     pub(super) fn of_endpoints(&self) -> Option<&'static str> {
         let defaults = GeneratorSettings::default();
+        let is_verbs = self.layers.is_verbs();
         let set = [
             ("--processes", self.processes != defaults.processes),
             ("--sends", self.sends != defaults.sends),
@@ -222,8 +225,11 @@ impl FuzzCommand {
             ("--attributes", self.attributes != [ConnectionAttribute::Ro]),
             ("--reject", self.reject.is_some()),
             ("--faults", self.faults != defaults.faults),
-            ("--backend", self.backend != BackendKind::Simulated),
-            ("--device", self.device.is_some()),
+            (
+                "--backend",
+                self.backend != BackendKind::Simulated && !is_verbs,
+            ),
+            ("--device", self.device.is_some() && !is_verbs),
             ("--mode", self.mode != PollingMode::Lockstep),
             ("--progress", self.progress != ProgressKind::Thread),
             ("--check-memory", self.check_memory),
@@ -235,6 +241,20 @@ impl FuzzCommand {
         set.iter()
             .find(|(_, is_set)| *is_set)
             .map(|(name, _)| *name)
+    }
+
+    /// Returns the adapter of libibverbs that the layer of verbs uses, if it uses one: its name, or
+    /// `None` for the first one.
+    pub(super) fn layer_adapter(&self) -> Result<Option<Option<&str>>, String> {
+        if !self.layers.is_verbs() {
+            return Ok(None);
+        }
+        match self.backend {
+            BackendKind::Tcp => Err("--backend tcp: expected --layer endpoint".to_owned()),
+            BackendKind::Simulated if self.device.is_some() => Err(WITHOUT_ADAPTER.to_owned()),
+            BackendKind::Simulated => Ok(None),
+            BackendKind::Verbs => Ok(Some(self.device.as_deref())),
+        }
     }
 
     /// Returns the parameters of the interactions.

@@ -177,6 +177,9 @@ fn completion(raw: &ffi::ibv_wc) -> WorkCompletion {
     };
     // Providers leave anything there for requests that bring nothing.
     let brings = !matches!(opcode, None | Some(WcOpcode::Send | WcOpcode::RdmaWrite));
+    // Linux's rxe also has immediate data, of 0, for the request that sends some.
+    let is_receive = matches!(opcode, Some(WcOpcode::Recv | WcOpcode::RecvRdmaWithImm));
+    let imm_data = raw.imm_data().filter(|_| is_receive);
     WorkCompletion {
         wr_id: raw.wr_id(),
         status,
@@ -186,7 +189,7 @@ fn completion(raw: &ffi::ibv_wc) -> WorkCompletion {
         } else {
             0
         },
-        imm_data: raw.imm_data().map(u32::from_be),
+        imm_data: imm_data.map(u32::from_be),
         qp_num: raw.qp_num,
         // Only datagrams have it.
         src_qp: None,

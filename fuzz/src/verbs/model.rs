@@ -1,0 +1,466 @@
+//! The sequential model: requests of a side of a connection take effect one after the other, and
+//! bytes whose value the standard leaves open are undefined.
+//!
+//! A request after a read or an atomic operation may take effect before it, unless it has a fence
+//! (IBA 9.5): where both meet in memory, the result is undefined. A program whose completions
+//! depend on time is refused: so is one that fails at a side while the other side sends, and one
+//! that fails on a connection with packets that are lost, because a lost NAK ends it by a timeout.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use rdma::{QpState, WcOpcode, WcStatus};
+
+use super::layout::{self, Slots};
+use super::program::{
+    Connection, PacketFaultKind, RETRY_MAX, Request, RequestFault, RequestKind, Round, VerbsProgram,
+};
+
+/// Fields of a completion that are compared. The vendor's error code is not: it is the vendor's.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CompletionRecord {
+    /// The number of the request or receive, from 0 at each side of each connection.
+    pub wr_id: u64,
+    /// The status.
+    pub status: WcStatus,
+    /// The opcode, if it succeeded.
+    pub opcode: Option<WcOpcode>,
+    /// Number of bytes, of receives, reads and atomics.
+    pub byte_len: u32,
+    /// Immediate data.
+    pub imm_data: Option<u32>,
+}
+
+/// Observation at a side of a connection; `B` is a byte, or one that may be undefined.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SideObservation<B> {
+    /// Completions of requests, in their order.
+    pub sends: Vec<CompletionRecord>,
+    /// Completions of receives, in their order.
+    pub receives: Vec<CompletionRecord>,
+    /// State of the queue pair at the end.
+    pub state: QpState,
+    /// True if a receive was a solicited event; `None` if that is not compared.
+    pub solicited: Option<bool>,
+    /// Content of the target region at the end.
+    pub target: Vec<B>,
+    /// Content of the local region at the end.
+    pub local: Vec<B>,
+}
+
+/// Observation at both sides of each connection.
+pub type Observation<B> = Vec<[SideObservation<B>; 2]>;
+
+/// A read or an atomic operation that may still take effect.
+struct OpenFetch {
+    offset: u32,
+    length: u32,
+    slot: usize,
+    is_atomic: bool,
+}
+
+/// A side of a connection.
+struct Side {
+    expected: SideObservation<Option<u8>>,
+    slots: Slots,
+    /// Requests and receives that were posted.
+    posted: [usize; 2],
+    receives: VecDeque<(usize, u32)>,
+    pending: VecDeque<(usize, Request)>,
+    open: Vec<OpenFetch>,
+}
+
+/// Effect of a request.
+enum Effect {
+    /// It waits for a receive.
+    Blocked,
+    /// It has succeeded, with the number of bytes in its completion.
+    Done(u32),
+    /// It has failed.
+    Failed {
+        status: WcStatus,
+        /// The queue pair of the other side fails, too.
+        peer_fails: bool,
+    },
+}
+
+/// The sequential model of a program.
+pub(super) struct Model {
+    connections: Vec<(Connection, [Side; 2])>,
+    /// A request has waited for a receive.
+    has_waited: bool,
+}
+
+impl Model {
+    /// Returns the model before the first round.
+    pub(super) fn new(program: &VerbsProgram) -> Self {
+        let connections = program.connections.iter().enumerate();
+        let connections = connections.map(|(number, connection)| {
+            let sides = [0, 1].map(|side| Side::new(program, number, side));
+            (*connection, sides)
+        });
+        Self {
+            connections: connections.collect(),
+            has_waited: false,
+        }
+    }
+
+    /// Returns true if a request of a program waits for a receive.
+    ///
+    /// # Errors
+    /// The result of the program depends on time.
+    pub(super) fn waits(program: &VerbsProgram) -> Result<bool, String> {
+        let mut model = Self::new(program);
+        for round in &program.rounds {
+            model.execute(round)?;
+        }
+        Ok(model.has_waited)
+    }
+
+    /// Returns what has to be observed at the end of a program.
+    ///
+    /// # Errors
+    /// The place where the result depends on time.
+    pub(super) fn observe(program: &VerbsProgram) -> Result<Observation<Option<u8>>, String> {
+        let mut model = Self::new(program);
+        for (number, round) in program.rounds.iter().enumerate() {
+            let executed = model.execute(round);
+            executed.map_err(|error| format!("rounds[{number}]: {error}"))?;
+        }
+        for (at, fault) in program.faults.iter().enumerate() {
+            let (connection, sides) = &model.connections[fault.connection];
+            let is_exact = connection.retry_cnt < RETRY_MAX || sides.iter().any(Side::has_failed);
+            if is_exact && fault.kind != PacketFaultKind::Duplicate {
+                return Err(format!(
+                    "faults[{at}]: {:?}: expected a connection without errors, and retry_cnt = \
+                     {RETRY_MAX}",
+                    fault.kind
+                ));
+            }
+        }
+        let sides = model.connections.into_iter();
+        Ok(sides
+            .map(|(_, sides)| sides.map(|side| side.expected))
+            .collect())
+    }
+
+    /// Returns the numbers of completions of requests and receives at a side so far.
+    pub(super) fn completions(&self, connection: usize, side: usize) -> [usize; 2] {
+        let expected = &self.connections[connection].1[side].expected;
+        [expected.sends.len(), expected.receives.len()]
+    }
+
+    /// Executes a round.
+    ///
+    /// # Errors
+    /// The result depends on time.
+    pub(super) fn execute(&mut self, round: &Round) -> Result<(), String> {
+        for receive in &round.receives {
+            let side = &mut self.connections[receive.connection].1[receive.side];
+            if side.has_failed() {
+                // Adapters differ: Linux's rxe keeps such a receive, others flush it.
+                return Err(format!(
+                    "a receive of side {} of connection {} after its failure: expected none",
+                    receive.side, receive.connection
+                ));
+            }
+            side.receives.push_back((side.posted[1], receive.length));
+            side.posted[1] += 1;
+        }
+        for request in &round.requests {
+            let side = &mut self.connections[request.connection].1[request.side];
+            side.pending.push_back((side.posted[0], *request));
+            side.posted[0] += 1;
+        }
+        for (number, (connection, [first, second])) in self.connections.iter_mut().enumerate() {
+            let (one, two) = (!first.pending.is_empty(), !second.pending.is_empty());
+            let place = |error| format!("connection {number}: {error}");
+            proceed(*connection, first, second, two).map_err(place)?;
+            proceed(*connection, second, first, one).map_err(place)?;
+            self.has_waited |= !first.pending.is_empty() || !second.pending.is_empty();
+        }
+        Ok(())
+    }
+}
+
+/// Executes the requests of a side, until one waits for a receive.
+fn proceed(
+    connection: Connection,
+    side: &mut Side,
+    peer: &mut Side,
+    peer_sends: bool,
+) -> Result<(), String> {
+    let mut is_first = true;
+    while let Some((number, request)) = side.pending.pop_front() {
+        match effect(connection, side, peer, (number, &request), is_first)? {
+            Effect::Blocked => {
+                side.pending.push_front((number, request));
+                return Ok(());
+            }
+            Effect::Done(_) if request.unsignaled => {}
+            Effect::Done(byte_len) => side.expected.sends.push(CompletionRecord {
+                wr_id: number as u64,
+                status: WcStatus::Success,
+                opcode: Some(opcode(request.kind)),
+                byte_len,
+                imm_data: None,
+            }),
+            Effect::Failed { status, peer_fails } => {
+                if peer_sends && !side.has_failed() {
+                    return Err(format!(
+                        "request {number} fails with {status} while the other side sends: \
+                         expected one of both"
+                    ));
+                }
+                side.expected.sends.push(failed(number, status));
+                side.fail();
+                if peer_fails {
+                    peer.fail();
+                }
+            }
+        }
+        is_first = false;
+    }
+    side.open.clear();
+    Ok(())
+}
+
+const fn opcode(kind: RequestKind) -> WcOpcode {
+    match kind {
+        RequestKind::Send | RequestKind::SendWithImm => WcOpcode::Send,
+        RequestKind::Write | RequestKind::WriteWithImm => WcOpcode::RdmaWrite,
+        RequestKind::Read => WcOpcode::RdmaRead,
+        RequestKind::FetchAdd => WcOpcode::FetchAdd,
+        RequestKind::CompareSwap => WcOpcode::CompSwap,
+    }
+}
+
+const fn failed(number: usize, status: WcStatus) -> CompletionRecord {
+    CompletionRecord {
+        wr_id: number as u64,
+        status,
+        opcode: None,
+        byte_len: 0,
+        imm_data: None,
+    }
+}
+
+const fn fails(status: WcStatus, peer_fails: bool) -> Effect {
+    Effect::Failed { status, peer_fails }
+}
+
+/// Returns the effect of the oldest request of a side, which it has on both sides.
+fn effect(
+    connection: Connection,
+    side: &mut Side,
+    peer: &mut Side,
+    (number, request): (usize, &Request),
+    is_first: bool,
+) -> Result<Effect, String> {
+    if side.has_failed() {
+        return Ok(fails(WcStatus::WrFlushErr, false));
+    }
+    if request.fault == Some(RequestFault::WrongLkey) {
+        if !is_first {
+            // Adapters differ in what they do with requests before it that are under way.
+            return Err(format!(
+                "request {number}: WrongLkey: expected only in the first one of a round"
+            ));
+        }
+        return Ok(fails(WcStatus::LocProtErr, false));
+    }
+    if peer.has_failed() {
+        return Ok(fails(WcStatus::RetryExcErr, false));
+    }
+    let refusal = refusal(connection, request);
+    if request.kind.consumes_receive() && peer.receives.is_empty() {
+        if refusal.is_some() {
+            // It depends on the MTU which of both comes first.
+            return Err(format!(
+                "request {number}: {:?} without a receive: expected one",
+                request.fault
+            ));
+        }
+        if request.kind.has_target() {
+            // All packets but the last have arrived.
+            peer.expected.target[range(request)].fill(None);
+            side.overtake(peer, request);
+        }
+        return Ok(if connection.rnr_retry == 7 {
+            Effect::Blocked
+        } else {
+            fails(WcStatus::RnrRetryExcErr, false)
+        });
+    }
+    if let Some(status) = refusal {
+        return Ok(fails(status, true));
+    }
+    if request.fence {
+        side.open.clear();
+    }
+    let slot = side.slots.requests[number] as usize;
+    let slot = slot..slot + request.length as usize;
+    match request.kind {
+        RequestKind::Send | RequestKind::SendWithImm => {
+            let bytes = side.expected.local[slot].to_vec();
+            return Ok(peer.receive(request, &bytes));
+        }
+        RequestKind::Write | RequestKind::WriteWithImm => {
+            let bytes = &side.expected.local[slot];
+            peer.expected.target[range(request)].copy_from_slice(bytes);
+            side.overtake(peer, request);
+            if request.kind == RequestKind::WriteWithImm {
+                peer.complete_receive(request, WcOpcode::RecvRdmaWithImm);
+            }
+            return Ok(Effect::Done(0));
+        }
+        RequestKind::Read | RequestKind::FetchAdd | RequestKind::CompareSwap => {}
+    }
+    let old = peer.expected.target[range(request)].to_vec();
+    if request.kind.is_atomic() {
+        peer.expected.target[range(request)].copy_from_slice(&after_atomic(request, &old));
+        side.overtake(peer, request);
+    }
+    side.open.push(OpenFetch {
+        offset: request.offset,
+        length: request.length,
+        slot: slot.start,
+        is_atomic: request.kind.is_atomic(),
+    });
+    side.expected.local[slot].copy_from_slice(&old);
+    Ok(Effect::Done(request.length))
+}
+
+/// Returns the bytes of the target region that a request names.
+const fn range(request: &Request) -> Range<usize> {
+    let begin = request.offset as usize;
+    begin..begin + request.length as usize
+}
+
+/// Returns the status of a request that the other side refuses. One of no bytes needs no right.
+fn refusal(connection: Connection, request: &Request) -> Option<WcStatus> {
+    if !request.kind.has_target() || request.length == 0 {
+        return None;
+    }
+    let access = connection.access;
+    let is_permitted = match request.kind {
+        RequestKind::Read => access.read,
+        RequestKind::FetchAdd | RequestKind::CompareSwap => access.atomic,
+        _ => access.write,
+    };
+    match request.fault {
+        Some(RequestFault::Unaligned) => Some(WcStatus::RemInvReqErr),
+        Some(_) => Some(WcStatus::RemAccessErr),
+        None => (!is_permitted).then_some(WcStatus::RemAccessErr),
+    }
+}
+
+/// Returns 8 bytes after an atomic operation on them; undefined ones stay undefined.
+fn after_atomic(request: &Request, old: &[Option<u8>]) -> Vec<Option<u8>> {
+    let mut bytes = [0; 8];
+    for (byte, old) in bytes.iter_mut().zip(old) {
+        let Some(old) = old else {
+            return vec![None; 8];
+        };
+        *byte = *old;
+    }
+    let (found, value) = (u64::from_ne_bytes(bytes), u64::from(request.value));
+    let new = match request.kind {
+        RequestKind::FetchAdd => found.wrapping_add(value),
+        _ if found == u64::from(request.compare) => value,
+        _ => found,
+    };
+    new.to_ne_bytes().map(Some).to_vec()
+}
+
+impl Side {
+    fn new(program: &VerbsProgram, connection: usize, side: usize) -> Self {
+        let slots = Slots::new(program, connection, side);
+        let target = layout::target(connection, side);
+        Self {
+            expected: SideObservation {
+                sends: Vec::new(),
+                receives: Vec::new(),
+                state: QpState::Rts,
+                solicited: Some(false),
+                target: target.into_iter().map(Some).collect(),
+                local: slots.content.iter().copied().map(Some).collect(),
+            },
+            slots,
+            posted: [0; 2],
+            receives: VecDeque::new(),
+            pending: VecDeque::new(),
+            open: Vec::new(),
+        }
+    }
+
+    fn has_failed(&self) -> bool {
+        self.expected.state == QpState::Err
+    }
+
+    /// Enters the error state: receives are flushed here, requests when they are due.
+    fn fail(&mut self) {
+        self.expected.state = QpState::Err;
+        // Adapters differ in the flushed receives that are solicited events.
+        self.expected.solicited = None;
+        while let Some((number, _)) = self.receives.pop_front() {
+            let record = failed(number, WcStatus::WrFlushErr);
+            self.expected.receives.push(record);
+        }
+    }
+
+    /// Takes a message.
+    fn receive(&mut self, request: &Request, bytes: &[Option<u8>]) -> Effect {
+        let Some(&(number, length)) = self.receives.front() else {
+            return Effect::Blocked;
+        };
+        let slot = self.slots.receives[number] as usize;
+        if request.length > length {
+            // Packets before the one that is too long may have arrived.
+            self.expected.local[slot..slot + length as usize].fill(None);
+            self.receives.pop_front();
+            let record = failed(number, WcStatus::LocLenErr);
+            self.expected.receives.push(record);
+            return fails(WcStatus::RemInvReqErr, true);
+        }
+        self.expected.local[slot..slot + bytes.len()].copy_from_slice(bytes);
+        self.complete_receive(request, WcOpcode::Recv);
+        Effect::Done(0)
+    }
+
+    fn complete_receive(&mut self, request: &Request, opcode: WcOpcode) {
+        let Some((number, _)) = self.receives.pop_front() else {
+            return;
+        };
+        self.expected.receives.push(CompletionRecord {
+            wr_id: number as u64,
+            status: WcStatus::Success,
+            opcode: Some(opcode),
+            byte_len: request.length,
+            imm_data: request.kind.has_immediate().then_some(request.value),
+        });
+        if request.solicited {
+            self.expected.solicited = Some(true);
+        }
+    }
+
+    /// Makes undefined what a request and earlier reads and atomic operations, which it may
+    /// overtake, have in common. Atomic operations keep their order among each other.
+    fn overtake(&mut self, peer: &mut Self, request: &Request) {
+        for open in &self.open {
+            let begin = open.offset.max(request.offset);
+            let end = (open.offset + open.length).min(request.offset + request.length);
+            if begin >= end || open.is_atomic && request.kind.is_atomic() {
+                continue;
+            }
+            let place = |at: u32| open.slot + (at - open.offset) as usize;
+            if open.is_atomic {
+                let all = open.offset as usize..(open.offset + open.length) as usize;
+                peer.expected.target[all].fill(None);
+                self.expected.local[open.slot..open.slot + 8].fill(None);
+            } else {
+                self.expected.local[place(begin)..place(end)].fill(None);
+            }
+        }
+    }
+}

@@ -87,8 +87,6 @@ enum Effect {
 /// The sequential model of a program.
 pub(super) struct Model {
     connections: Vec<(Connection, [Side; 2])>,
-    /// A request has waited for a receive.
-    has_waited: bool,
 }
 
 impl Model {
@@ -101,20 +99,7 @@ impl Model {
         });
         Self {
             connections: connections.collect(),
-            has_waited: false,
         }
-    }
-
-    /// Returns true if a request of a program waits for a receive.
-    ///
-    /// # Errors
-    /// The result of the program depends on time.
-    pub(super) fn waits(program: &VerbsProgram) -> Result<bool, String> {
-        let mut model = Self::new(program);
-        for round in &program.rounds {
-            model.execute(round)?;
-        }
-        Ok(model.has_waited)
     }
 
     /// Returns what has to be observed at the end of a program.
@@ -177,7 +162,6 @@ impl Model {
             let place = |error| format!("connection {number}: {error}");
             proceed(*connection, first, second, two).map_err(place)?;
             proceed(*connection, second, first, one).map_err(place)?;
-            self.has_waited |= !first.pending.is_empty() || !second.pending.is_empty();
         }
         Ok(())
     }

@@ -141,6 +141,24 @@ fn class((property, description): &(&'static str, String)) -> (&'static str, Str
     (property, text.filter(|_| is_of_call).collect())
 }
 
+/// Progress of shrinking a failure.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Shrinking {
+    /// Runs so far.
+    pub runs: u32,
+    /// Steps or operations of the smallest one found.
+    pub operations: usize,
+}
+
+/// Progress of a campaign.
+#[derive(Clone, Copy, Debug)]
+pub enum CampaignEvent<'a> {
+    /// A batch has ended, with these failures.
+    Batch(&'a Position, &'a [Failure]),
+    /// A failure is being shrunk.
+    Shrinking(Shrinking),
+}
+
 /// Returns the smallest interaction found that fails in the same class, and the number of runs.
 ///
 /// # Errors
@@ -149,14 +167,25 @@ pub fn shrink_failure(
     interaction: &Interaction,
     run: Runner<'_>,
     budget: u32,
+    observe: &mut dyn FnMut(Shrinking),
 ) -> Result<(Interaction, u32), String> {
     let Some(found) = check(interaction, run)? else {
         return Ok((interaction.clone(), 1));
     };
     let expected = class(&found);
+    let mut shrinking = Shrinking {
+        runs: 0,
+        operations: interaction.steps.len(),
+    };
     let same = |candidate: &Interaction| {
         let found = check(candidate, run);
-        found.is_ok_and(|found| found.is_some_and(|found| class(&found) == expected))
+        let is_same = found.is_ok_and(|found| found.is_some_and(|found| class(&found) == expected));
+        shrinking.runs += 1;
+        if is_same {
+            shrinking.operations = candidate.steps.len();
+        }
+        observe(shrinking);
+        is_same
     };
     Ok(shrink(interaction, budget, same))
 }
@@ -240,10 +269,10 @@ impl CampaignSettings {
         &self,
         run: Runner<'_>,
         attempt: u64,
-        original: Interaction,
-        observed: Outcome,
+        (original, observed): (Interaction, Outcome),
+        observe: &mut dyn FnMut(Shrinking),
     ) -> Result<Failure, String> {
-        let (shrunk, runs) = shrink_failure(&original, run, self.shrink_budget)?;
+        let (shrunk, runs) = shrink_failure(&original, run, self.shrink_budget, observe)?;
         let outcome = run(&shrunk)?;
         let found = violation(&shrunk, &outcome);
         let (shrunk, outcome) = if found.is_some() {
@@ -264,8 +293,7 @@ impl CampaignSettings {
     }
 }
 
-/// Runs a campaign from a position on. After each batch `observe` sees the position and the new
-/// failures, and can stop it.
+/// Runs a campaign from a position on. `observe` sees its progress, and can stop it after a batch.
 ///
 /// # Errors
 /// If the workers cannot be made.
@@ -273,7 +301,7 @@ pub fn campaign(
     settings: &CampaignSettings,
     run: Runner<'_>,
     position: Position,
-    mut observe: impl FnMut(&Position, &[Failure]) -> ControlFlow<()>,
+    mut observe: impl FnMut(CampaignEvent<'_>) -> ControlFlow<()>,
 ) -> Result<CampaignReport, String> {
     let mut report = CampaignReport {
         position,
@@ -287,16 +315,21 @@ pub fn campaign(
         for tried in settings.batch(run, (first, end), &report.position.corpus)? {
             let attempt = report.position.tries;
             report.position.merge(&tried);
-            if let Some((interaction, outcome)) = tried.failed {
-                let failure = settings.shrunk(run, attempt, interaction, outcome)?;
+            if let Some(failed) = tried.failed {
+                let mut observe = |shrinking| {
+                    let _ = observe(CampaignEvent::Shrinking(shrinking));
+                };
+                let failure = settings.shrunk(run, attempt, failed, &mut observe)?;
                 report.failures.push(failure);
             }
             if report.failures.len() >= settings.errors as usize {
-                let _ = observe(&report.position, &report.failures[begun..]);
+                let failures = &report.failures[begun..];
+                let _ = observe(CampaignEvent::Batch(&report.position, failures));
                 return Ok(report);
             }
         }
-        let flow = observe(&report.position, &report.failures[begun..]);
+        let failures = &report.failures[begun..];
+        let flow = observe(CampaignEvent::Batch(&report.position, failures));
         if flow.is_break() || settings.tries.is_some_and(|tries| end >= tries) {
             return Ok(report);
         }

@@ -12,6 +12,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sim_core::Stream;
 
+use crate::Shrinking;
+
 /// A program of a layer, and its text: TOML with a version.
 pub trait FuzzProgram: Clone + PartialEq + Serialize + DeserializeOwned {
     /// Version of the format that is written.
@@ -166,8 +168,23 @@ pub struct LayerReport<P> {
     pub failures: Vec<LayerFailure<P>>,
 }
 
-/// Runs a campaign over a layer.
-pub fn layer_campaign<L: Layer>(layer: &L, limits: &LayerLimits) -> LayerReport<L::Program> {
+/// Progress of a campaign over a layer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LayerProgress {
+    /// Programs that were generated.
+    pub tries: u64,
+    /// Failures that were found.
+    pub failures: usize,
+    /// Progress of shrinking the last of them, if it is being shrunk.
+    pub shrinking: Option<Shrinking>,
+}
+
+/// Runs a campaign over a layer; `observe` sees its progress.
+pub fn layer_campaign<L: Layer>(
+    layer: &L,
+    limits: &LayerLimits,
+    observe: &mut dyn FnMut(LayerProgress),
+) -> LayerReport<L::Program> {
     let mut stream = Stream::new(limits.seed, "programs");
     let mut report = LayerReport {
         tries: 0,
@@ -179,11 +196,23 @@ pub fn layer_campaign<L: Layer>(layer: &L, limits: &LayerLimits) -> LayerReport<
         let program = layer.generate(&mut stream);
         report.tries += 1;
         report.operations += program.operations() as u64;
+        let mut progress = LayerProgress {
+            tries: report.tries,
+            failures: report.failures.len(),
+            shrinking: None,
+        };
+        observe(progress);
         match compare(layer, &program) {
             Comparison::Same => {}
             Comparison::TooLarge => report.too_large += 1,
             Comparison::Different { property, .. } => {
-                let failure = shrunk(layer, limits, (attempt, property), program);
+                progress.failures += 1;
+                let mut observe = |shrinking| {
+                    progress.shrinking = Some(shrinking);
+                    observe(progress);
+                };
+                let found = (attempt, property);
+                let failure = shrunk(layer, limits, found, program, &mut observe);
                 report.failures.push(failure);
             }
         }
@@ -199,10 +228,21 @@ fn shrunk<L: Layer>(
     limits: &LayerLimits,
     (attempt, property): (u64, &'static str),
     original: L::Program,
+    observe: &mut dyn FnMut(Shrinking),
 ) -> LayerFailure<L::Program> {
     let mut description = String::new();
+    let mut shrinking = Shrinking {
+        runs: 0,
+        operations: original.operations(),
+    };
     let (shrunk, comparisons) = minimise(&original, limits.shrink_budget, |candidate| {
-        compare(layer, candidate).property() == Some(property)
+        let is_same = compare(layer, candidate).property() == Some(property);
+        shrinking.runs += 1;
+        if is_same {
+            shrinking.operations = candidate.operations();
+        }
+        observe(shrinking);
+        is_same
     });
     if let Comparison::Different {
         description: text, ..

@@ -30,8 +30,8 @@ pub mod verbs;
 mod worker;
 
 pub use campaign::{
-    CampaignReport, CampaignSettings, Failure, Position, Runner, campaign, check, shrink_failure,
-    violation,
+    CampaignEvent, CampaignReport, CampaignSettings, Failure, Position, Runner, Shrinking,
+    campaign, check, shrink_failure, violation,
 };
 pub use coverage::Coverage;
 pub use driver::{Blocked, Mode, Outcome, RunSettings, run};
@@ -44,7 +44,7 @@ pub use interaction::{
     Assignment, Attribute, Command, Faults, Interaction, SendFlags, Span, Step, VERSION,
 };
 pub use layer::{
-    Comparison, FuzzProgram, Layer, LayerFailure, LayerLimits, LayerReport, compare,
+    Comparison, FuzzProgram, Layer, LayerFailure, LayerLimits, LayerProgress, LayerReport, compare,
     layer_campaign, minimise,
 };
 pub use processes::{FromWorker, ToWorker, run_processes};

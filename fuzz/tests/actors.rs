@@ -13,7 +13,7 @@ fn campaign(layer: &ActorLayer, tries: u64) -> LayerReport<ActorProgram> {
         errors: 1,
         shrink_budget: 10_000,
     };
-    layer_campaign(layer, &limits)
+    layer_campaign(layer, &limits, &mut |_| {})
 }
 
 #[test]

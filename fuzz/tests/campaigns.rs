@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use endpoint::Defect;
 use fuzz::{
-    Attribute, CampaignReport, CampaignSettings, EndpointSettings, Failure, Faults,
+    Attribute, CampaignEvent, CampaignReport, CampaignSettings, EndpointSettings, Failure, Faults,
     GeneratorSettings, Interaction, Mode, Position, Progress, RunSettings, Swarm, campaign, check,
     generate, run, shrink_failure,
 };
@@ -58,8 +58,9 @@ impl Campaign {
         mut observe: impl FnMut(&Position) -> ControlFlow<()>,
     ) -> CampaignReport {
         let run = |interaction: &Interaction| run(interaction, &self.run);
-        let report = campaign(&self.settings, &run, position, |position, _| {
-            observe(position)
+        let report = campaign(&self.settings, &run, position, |event| match event {
+            CampaignEvent::Batch(position, _) => observe(position),
+            CampaignEvent::Shrinking(_) => ControlFlow::Continue(()),
         });
         report.expect("workers")
     }
@@ -242,7 +243,7 @@ fn failure(defect: Defect, seed: u64) -> Option<Failure> {
     let again = check(&failure.shrunk, &run).expect("workers");
     assert_eq!(again.map(|(name, _)| name), Some(failure.property));
     if seed == 0 {
-        let (same, _) = shrink_failure(&failure.shrunk, &run, 4000).expect("workers");
+        let (same, _) = shrink_failure(&failure.shrunk, &run, 4000, &mut |_| {}).expect("workers");
         assert_eq!(same, failure.shrunk, "{defect:?}");
     }
     Some(failure.clone())

@@ -13,7 +13,7 @@ fn campaign(layer: &MpiLayer, tries: u64) -> LayerReport<RankProgram> {
         errors: 1,
         shrink_budget: 2_000,
     };
-    layer_campaign(layer, &limits)
+    layer_campaign(layer, &limits, &mut |_| {})
 }
 
 #[test]

@@ -16,7 +16,7 @@ fn campaign(layer: &VerbsLayer, tries: u64) -> LayerReport<VerbsProgram> {
         errors: 1,
         shrink_budget: 5_000,
     };
-    layer_campaign(layer, &limits)
+    layer_campaign(layer, &limits, &mut |_| {})
 }
 
 #[test]

@@ -21,8 +21,8 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use fuzz::{
-    CampaignSettings, Failure, Interaction, Outcome, Position, c_program, campaign, program,
-    violation,
+    CampaignEvent, CampaignSettings, Failure, Interaction, Outcome, Position, Shrinking, c_program,
+    campaign, program, violation,
 };
 use simrun::args::Format;
 use simrun::status;
@@ -134,8 +134,12 @@ fn fuzz(command: &FuzzCommand) -> Result<ExitCode, String> {
     };
     let mut watch = Watch::new(command, (&identity, &backend), begin.tries);
     let run = |interaction: &Interaction| backend.run(interaction);
-    let found = campaign(&settings, &run, begin, |position, failures| {
-        watch.observe(position, failures)
+    let found = campaign(&settings, &run, begin, |event| match event {
+        CampaignEvent::Batch(position, failures) => watch.observe(position, failures),
+        CampaignEvent::Shrinking(shrinking) => {
+            watch.progress.show(|| shrinking_text(shrinking, "steps"));
+            ControlFlow::Continue(())
+        }
     })?;
     let Watch {
         kept,
@@ -169,10 +173,9 @@ struct Watch<'a> {
     command: &'a FuzzCommand,
     identity: &'a str,
     backend: &'a backend::Backend,
-    begin: Instant,
     /// Interactions before the begin.
     before: u64,
-    shown: Option<Instant>,
+    progress: ProgressLine,
     failures: usize,
     /// Files of the shrunk failures.
     kept: Vec<PathBuf>,
@@ -191,9 +194,8 @@ impl<'a> Watch<'a> {
             command,
             identity,
             backend,
-            begin: Instant::now(),
             before,
-            shown: None,
+            progress: ProgressLine::new(),
             failures: 0,
             kept: Vec::new(),
             problem: None,
@@ -217,7 +219,7 @@ impl<'a> Watch<'a> {
         self.show(position);
         let budget = self.command.budget.as_ref();
         let budget = budget.map(|budget| Duration::from_secs_f64(budget.as_secs()));
-        self.is_over = budget.is_some_and(|budget| self.begin.elapsed() >= budget);
+        self.is_over = budget.is_some_and(|budget| self.progress.begin.elapsed() >= budget);
         if self.is_over || self.problem.is_some() {
             ControlFlow::Break(())
         } else {
@@ -225,24 +227,46 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Shows progress: each second on a terminal, on one line that is written over, else each
-    /// minute.
     fn show(&mut self, position: &Position) {
+        let seconds = self.progress.begin.elapsed().as_secs_f64();
+        #[expect(clippy::cast_precision_loss, reason = "a rate to be shown")]
+        let rate = (position.tries - self.before) as f64 / seconds;
+        let failures = self.failures;
+        self.progress.show(|| {
+            format!(
+                "{} interactions, {rate:.0} per second, {} pairs of command and stage, {failures} failures",
+                position.tries,
+                position.pairs().len(),
+            )
+        });
+    }
+}
+
+/// Progress on standard error: each second on a terminal, on one line that is written over, else
+/// each minute.
+pub(crate) struct ProgressLine {
+    begin: Instant,
+    shown: Option<Instant>,
+}
+
+impl ProgressLine {
+    /// Returns the line at the begin of a campaign.
+    pub(crate) fn new() -> Self {
+        Self {
+            begin: Instant::now(),
+            shown: None,
+        }
+    }
+
+    /// Shows a text, if it is time for one.
+    pub(crate) fn show(&mut self, text: impl FnOnce() -> String) {
         let is_terminal = std::io::stderr().is_terminal();
         let every = Duration::from_secs(if is_terminal { 1 } else { 60 });
         if self.shown.unwrap_or(self.begin).elapsed() < every {
             return;
         }
         self.shown = Some(Instant::now());
-        let seconds = self.begin.elapsed().as_secs_f64();
-        #[expect(clippy::cast_precision_loss, reason = "a rate to be shown")]
-        let rate = (position.tries - self.before) as f64 / seconds;
-        let text = format!(
-            "{} interactions, {rate:.0} per second, {} pairs of command and stage, {} failures",
-            position.tries,
-            position.pairs().len(),
-            self.failures
-        );
+        let text = text();
         let mut stderr = std::io::stderr().lock();
         // Nobody can be told that standard error is closed.
         let _ = if is_terminal {
@@ -252,6 +276,12 @@ impl<'a> Watch<'a> {
         };
         let _ = stderr.flush();
     }
+}
+
+/// Returns the text of the progress of shrinking; `unit` is what an interaction or program has.
+pub(crate) fn shrinking_text(shrinking: Shrinking, unit: &str) -> String {
+    let Shrinking { runs, operations } = shrinking;
+    format!("shrinking a failure: {operations} {unit} after {runs} runs")
 }
 
 /// Writes a failure as it was generated and shrunk, and a program that reproduces it; returns the

@@ -19,6 +19,7 @@ use serde_json::json;
 use simrun::args::Format;
 use simrun::{quoted, status};
 
+use crate::fuzz::{ProgressLine, shrinking_text};
 #[cfg(feature = "verbs")]
 use crate::fuzz_verbs;
 use crate::{fuzz_package, fuzz_processes};
@@ -176,7 +177,16 @@ fn execute<L: Layer>(
             SHRINK_BUDGET
         },
     };
-    let report = layer_campaign(layer, &limits);
+    let mut line = ProgressLine::new();
+    let report = layer_campaign(layer, &limits, &mut |progress| {
+        line.show(|| match progress.shrinking {
+            Some(shrinking) => shrinking_text(shrinking, "operations"),
+            None => format!(
+                "{} programs, {} failures",
+                progress.tries, progress.failures
+            ),
+        });
+    });
     let mut kept = Vec::new();
     for failure in &report.failures {
         kept.push(keep(common.out, failure)?);

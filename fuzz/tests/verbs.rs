@@ -95,7 +95,7 @@ fn seeded_defects_are_found_and_shrunk() {
 /// A read whose response is lost in part is executed again, after the write behind it.
 const OVERTAKEN: &str = r#"version = 1
 mtu = 256
-connections = [{ psn = 0, max_rd_atomic = 2, retry_cnt = 7, rnr_retry = 7, access = { write = true, read = true, atomic = true } }]
+connections = [{ psn = 0, max_rd_atomic = 2, retry_cnt = 6, rnr_retry = 7, access = { write = true, read = true, atomic = true } }]
 faults = [{ connection = 0, side = 1, packet = 0, kind = "loss" }]
 
 [[rounds]]
@@ -121,9 +121,9 @@ fn mistakes_are_refused() {
         ("mtu = 256", "mtu = 300", "mtu = 300: expected 256, 512"),
         ("psn = 0", "psn = 16777216", "psn = 16777216: expected 0 to"),
         (
-            "retry_cnt = 7",
             "retry_cnt = 6",
-            "faults[0]: Loss: expected a connection without errors, and retry_cnt = 7",
+            "retry_cnt = 5",
+            "faults[0]: Loss: expected a connection without errors, and retry_cnt = 6",
         ),
         (
             "side = 0, kind = \"read\"",

@@ -253,8 +253,8 @@ pub(super) const INLINE_MAX: u32 = 64;
 /// The last packet sequence number.
 pub(super) const PSN_MAX: u32 = (1 << 24) - 1;
 
-/// The most retries. IBA 9.7.5.1.
-pub(super) const RETRY_MAX: u8 = 7;
+/// The most retries. 7, which the standard permits, is for ever on Linux's rxe.
+pub(super) const RETRY_MAX: u8 = 6;
 
 /// The most faults of the network: fewer than retries, so that none is exhausted. \[choice\]
 pub(super) const FAULTS_MAX: usize = 5;

@@ -3,12 +3,16 @@
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, SocketAddrV4};
+#[cfg(feature = "verbs")]
+use std::os::fd::AsRawFd as _;
 use std::rc::Rc;
 use std::time::Duration;
 
 use endpoint::{Endpoint, EndpointSettings, Uri};
 use mio::net::{TcpListener, TcpStream};
-use mio::{Events, Interest, Poll, Token, Waker};
+#[cfg(feature = "verbs")]
+use mio::unix::SourceFd;
+use mio::{Events, Interest, Poll, Registry, Token, Waker};
 use rdma::Verbs;
 
 use crate::frames::{Frame, FrameStream};
@@ -31,6 +35,7 @@ pub enum Adapter {
 #[derive(Debug)]
 pub struct EndpointHost {
     endpoint: Endpoint,
+    verbs: Rc<dyn Verbs>,
     soft: Option<SoftAdapter>,
     listener: TcpListener,
     poll: Poll,
@@ -42,11 +47,15 @@ pub struct EndpointHost {
     next_token: usize,
     /// Datagrams that wait for [`progress`](Self::progress).
     waiting: Vec<(Uri, Vec<u8>)>,
+    /// A frame has come or a timeout was due since the last [`wait`](Self::wait).
+    has_arrival: bool,
 }
 
 const LISTENER: Token = Token(0);
 const WAKER: Token = Token(1);
-const FIRST: usize = 2;
+#[cfg(feature = "verbs")]
+const COMPLETIONS: Token = Token(2);
+const FIRST: usize = 3;
 
 /// The scheme of addresses.
 const SCHEME: &str = "tcp://";
@@ -68,10 +77,13 @@ impl EndpointHost {
         let poll = Poll::new()?;
         poll.registry()
             .register(&mut listener, LISTENER, Interest::READABLE)?;
-        let (verbs, soft) = open(adapter, at)?;
-        let endpoint = Endpoint::new(format!("{SCHEME}{at}"), verbs, settings);
+        let (verbs, soft) = open(adapter, at, poll.registry())?;
+        let endpoint = Endpoint::new(format!("{SCHEME}{at}"), Rc::clone(&verbs), settings);
+        let endpoint = endpoint.map_err(io::Error::other)?;
+        endpoint.request_notification().map_err(io::Error::other)?;
         Ok(Self {
-            endpoint: endpoint.map_err(io::Error::other)?,
+            endpoint,
+            verbs,
             soft,
             listener,
             poll,
@@ -80,6 +92,7 @@ impl EndpointHost {
             outbound: BTreeMap::new(),
             next_token: FIRST,
             waiting: Vec::new(),
+            has_arrival: false,
         })
     }
 
@@ -105,16 +118,56 @@ impl EndpointHost {
         Waker::new(self.poll.registry(), WAKER)
     }
 
-    /// Sleeps until a socket is ready, the waker is called, or the time is over.
+    /// Sleeps until a socket is ready, the adapter has a completion, the waker is called, a timeout
+    /// of the endpoint or of its adapter is due, or the time is over. Does not sleep if something
+    /// has arrived since the last call: after each call, let the endpoint make progress and poll.
     ///
     /// # Errors
-    /// Errors of the system.
+    /// Errors of the system, and of the adapter.
     pub fn wait(&mut self, most: Duration) -> io::Result<()> {
+        let has_completion = self.take_notifications()?;
+        let has_arrival = std::mem::take(&mut self.has_arrival);
+        let most = if has_completion || has_arrival {
+            Duration::ZERO
+        } else {
+            most.min(self.until_timeout())
+        };
         let mut events = Events::with_capacity(64);
         match self.poll.poll(&mut events, Some(most)) {
-            Err(error) if error.kind() != ErrorKind::Interrupted => Err(error),
-            _ => Ok(()),
+            Err(error) if error.kind() != ErrorKind::Interrupted => return Err(error),
+            _ => {}
         }
+        self.take_notifications().map(|_| ())
+    }
+
+    /// Returns the time until the next timeout.
+    fn until_timeout(&self) -> Duration {
+        let now = self.now();
+        let soft = self.soft.as_ref().and_then(SoftAdapter::next_timeout);
+        let timeouts = soft.into_iter().chain(self.endpoint.next_timeout());
+        // One that is due belongs to a program that does not let the endpoint make progress.
+        let next = timeouts.filter(|at| *at > now).min();
+        // Not before it: a microsecond is a million picoseconds.
+        next.map_or(Duration::MAX, |at| {
+            Duration::from_micros((at - now).div_ceil(1_000_000))
+        })
+    }
+
+    /// Takes what the adapter has told of completions, and asks it to tell of the next one. Returns
+    /// true if there was one.
+    fn take_notifications(&self) -> io::Result<bool> {
+        let mut has_completion = false;
+        while self
+            .verbs
+            .get_cq_event()
+            .map_err(io::Error::other)?
+            .is_some()
+        {
+            let asked = self.endpoint.request_notification();
+            asked.map_err(io::Error::other)?;
+            has_completion = true;
+        }
+        Ok(has_completion)
     }
 
     /// Lets the endpoint make progress: handshakes, repeated datagrams, pings.
@@ -127,6 +180,7 @@ impl EndpointHost {
         for (from, bytes) in std::mem::take(&mut self.waiting) {
             self.endpoint.handle_datagram(now, &from, &bytes);
         }
+        self.has_arrival |= self.endpoint.next_timeout().is_some_and(|at| at <= now);
         self.endpoint.handle_timeout(now);
         self.carry()
     }
@@ -191,6 +245,7 @@ impl EndpointHost {
             if stream.receive(&mut frames).is_err() {
                 closed.push(*token);
             }
+            self.has_arrival |= !frames.is_empty();
             for frame in frames {
                 match (frame, from.as_ref()) {
                     (Frame::Hello(uri), None) => *from = Some(uri),
@@ -234,10 +289,17 @@ impl EndpointHost {
     }
 }
 
-/// Opens an adapter; returns the one in software beside its verbs.
-fn open(adapter: &Adapter, at: SocketAddrV4) -> io::Result<(Rc<dyn Verbs>, Option<SoftAdapter>)> {
+/// Opens an adapter, and registers its channel of completions; returns the one in software beside
+/// its verbs.
+fn open(
+    adapter: &Adapter,
+    at: SocketAddrV4,
+    registry: &Registry,
+) -> io::Result<(Rc<dyn Verbs>, Option<SoftAdapter>)> {
     match adapter {
         Adapter::Tcp => {
+            // Its packets come over sockets.
+            let _ = registry;
             let soft = SoftAdapter::new(at);
             Ok((soft.verbs(), Some(soft)))
         }
@@ -245,6 +307,8 @@ fn open(adapter: &Adapter, at: SocketAddrV4) -> io::Result<(Rc<dyn Verbs>, Optio
         Adapter::Verbs(name) => {
             let opened = real::verbs::LibVerbs::open(name.as_deref());
             let verbs = opened.map_err(|error| io::Error::other(error.to_string()))?;
+            let channel = verbs.completion_fd().as_raw_fd();
+            registry.register(&mut SourceFd(&channel), COMPLETIONS, Interest::READABLE)?;
             Ok((Rc::new(verbs), None))
         }
     }

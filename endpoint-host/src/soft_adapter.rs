@@ -65,6 +65,11 @@ impl SoftAdapter {
         }
     }
 
+    /// Returns the time of the next timeout, in picoseconds.
+    pub(crate) fn next_timeout(&self) -> Option<u64> {
+        self.adapter.borrow_mut().next_timeout()
+    }
+
     /// Handles the timeouts that are due at `now`, in picoseconds, and returns the packets that
     /// leave, with the addresses of their destinations.
     pub(crate) fn poll(&self, now: u64) -> Vec<(SocketAddrV4, Vec<u8>)> {

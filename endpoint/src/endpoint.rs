@@ -415,6 +415,15 @@ impl Endpoint {
         }
     }
 
+    /// Asks the adapter to tell of the next completion ([`Verbs::get_cq_event`]). Those that are
+    /// there already do not count: poll for events afterwards.
+    ///
+    /// # Errors
+    /// Errors of the adapter.
+    pub fn request_notification(&self) -> Result<(), Error> {
+        Ok(self.verbs.req_notify_cq(self.cq, false)?)
+    }
+
     /// Returns the next datagram that leaves now, and its destination.
     pub fn next_datagram(&mut self) -> Option<(Uri, Vec<u8>)> {
         self.datagrams.pop_front()

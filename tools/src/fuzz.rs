@@ -145,8 +145,10 @@ fn fuzz(command: &FuzzCommand) -> Result<ExitCode, String> {
         kept,
         problem,
         is_over,
+        progress,
         ..
     } = watch;
+    drop(progress);
     if let Some(problem) = problem {
         return Err(problem);
     }
@@ -275,6 +277,15 @@ impl ProgressLine {
             writeln!(stderr, "{text}")
         };
         let _ = stderr.flush();
+    }
+}
+
+impl Drop for ProgressLine {
+    /// Clears the line, on which something else may be written.
+    fn drop(&mut self) {
+        if self.shown.is_some() && std::io::stderr().is_terminal() {
+            let _ = write!(std::io::stderr(), "\r\x1b[K");
+        }
     }
 }
 

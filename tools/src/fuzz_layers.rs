@@ -187,6 +187,7 @@ fn execute<L: Layer>(
             ),
         });
     });
+    drop(line);
     let mut kept = Vec::new();
     for failure in &report.failures {
         kept.push(keep(common.out, failure)?);

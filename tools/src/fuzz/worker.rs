@@ -42,8 +42,8 @@ pub(crate) struct WorkerCommand {
     poison: bool,
 }
 
-/// Time to sleep at most. \[choice\]
-const NAP: Duration = Duration::from_millis(1);
+/// Time to sleep at most, and so by which a pause of an interaction may be longer. \[choice\]
+const NAP: Duration = Duration::from_millis(20);
 
 /// Works until it is told to end.
 pub(crate) fn work(command: &WorkerCommand) -> ExitCode {

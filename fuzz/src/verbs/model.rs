@@ -67,6 +67,8 @@ struct Side {
     posted: [usize; 2],
     receives: VecDeque<(usize, u32)>,
     pending: VecDeque<(usize, Request)>,
+    /// The latest request has no completion that tells of its end.
+    is_unconfirmed: bool,
     open: Vec<OpenFetch>,
 }
 
@@ -177,6 +179,12 @@ fn proceed(
     let mut is_first = true;
     while let Some((number, request)) = side.pending.pop_front() {
         match effect(connection, side, peer, (number, &request), is_first)? {
+            Effect::Blocked if side.is_unconfirmed => {
+                return Err(format!(
+                    "request {number} waits for a receive: expected a completion of the one \
+                     before it"
+                ));
+            }
             Effect::Blocked => {
                 side.pending.push_front((number, request));
                 return Ok(());
@@ -203,6 +211,7 @@ fn proceed(
                 }
             }
         }
+        side.is_unconfirmed = request.unsignaled && !side.has_failed();
         is_first = false;
     }
     side.open.clear();
@@ -374,6 +383,7 @@ impl Side {
             posted: [0; 2],
             receives: VecDeque::new(),
             pending: VecDeque::new(),
+            is_unconfirmed: false,
             open: Vec::new(),
         }
     }

@@ -87,7 +87,7 @@ fn bad_input_is_refused() {
     for (options, expected) in [
         (
             "--layer sockets".to_owned(),
-            "[possible values: endpoint, mpi, actors]",
+            "[possible values: endpoint, mpi, actors, verbs]",
         ),
         (
             "--layer actors --tcp".to_owned(),

@@ -1,0 +1,22 @@
+//! The algorithms, one file each; a new one is a file and a line.
+
+use crate::{Algorithm, Collective};
+
+mod allreduce;
+mod barrier;
+mod bcast;
+
+/// All algorithms, by the kind of operation.
+pub const ALGORITHMS: &[&[&Algorithm]] = &[barrier::ALL, bcast::ALL, allreduce::ALL];
+
+/// Returns the algorithms of a kind of operation.
+pub fn named(collective: Collective) -> impl Iterator<Item = &'static Algorithm> {
+    let all = ALGORITHMS.iter().copied().flatten().copied();
+    all.filter(move |algorithm| algorithm.collectives.contains(&collective))
+}
+
+/// Returns the algorithm of a kind of operation that has this name.
+#[must_use]
+pub fn find(collective: Collective, name: &str) -> Option<&'static Algorithm> {
+    named(collective).find(|algorithm| algorithm.name == name)
+}

@@ -1,0 +1,74 @@
+//! Names that other libraries give to algorithms.
+//!
+//! An alias is written with its library, such as `smpi:lr` or `openmpi:knomial`, and may set the
+//! parameters of the algorithm.
+
+use crate::{Algorithm, Call, Collective, find as find_algorithm};
+
+mod smpi;
+
+/// A name of another library.
+#[derive(Debug)]
+pub struct Alias {
+    /// The kind of operation.
+    pub collective: Collective,
+    /// The name in that library.
+    pub name: &'static str,
+    /// Our name of the algorithm.
+    pub algorithm: &'static str,
+    /// The algorithms of its parts, if it consists of others.
+    pub parts: &'static [&'static str],
+    /// Sets the parameters that the library uses for a call.
+    pub adjust: fn(&mut Call),
+}
+
+impl Alias {
+    /// An alias without parameters.
+    pub(crate) const fn plain(
+        collective: Collective,
+        name: &'static str,
+        algorithm: &'static str,
+    ) -> Self {
+        Self {
+            collective,
+            name,
+            algorithm,
+            parts: &[],
+            adjust: |_| {},
+        }
+    }
+
+    /// Sets parameters and parts of a call. Returns the algorithm that executes it: the fallback
+    /// if the named one cannot.
+    ///
+    /// # Panics
+    /// If the table names an algorithm that does not exist.
+    #[must_use]
+    pub fn apply(&self, call: &mut Call) -> &'static Algorithm {
+        let named = |collective, name: &str| {
+            find_algorithm(collective, name)
+                .unwrap_or_else(|| panic!("{collective} by {name} is in the table of algorithms"))
+        };
+        (self.adjust)(call);
+        let algorithm = named(self.collective, self.algorithm);
+        for (number, (kind, name)) in algorithm.parts.iter().zip(self.parts).enumerate() {
+            call.parts[number] = Some(named(*kind, name));
+        }
+        if !algorithm.suits(call) && !algorithm.fallback.is_empty() {
+            return named(self.collective, algorithm.fallback);
+        }
+        algorithm
+    }
+}
+
+/// The libraries and their names.
+const LIBRARIES: &[(&str, &[&[Alias]])] = &[("smpi", smpi::ALL)];
+
+/// Returns the alias of an operation that is written `library:name`.
+#[must_use]
+pub fn find(collective: Collective, text: &str) -> Option<&'static Alias> {
+    let (library, name) = text.split_once(':')?;
+    let (_, tables) = LIBRARIES.iter().find(|(known, _)| *known == library)?;
+    let mut all = tables.iter().copied().flatten();
+    all.find(|alias| alias.collective == collective && alias.name == name)
+}

@@ -1,0 +1,7 @@
+//! Names of SMPI (SimGrid 4.1, `--cfg=smpi/NAME`), with its thresholds and segment sizes.
+
+use crate::aliases::Alias;
+
+mod rooted;
+
+pub(super) const ALL: &[&[Alias]] = &[rooted::ALL];

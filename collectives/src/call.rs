@@ -1,0 +1,298 @@
+//! Arguments of a collective call, as a schedule sees them.
+
+use std::fmt;
+use std::rc::Rc;
+use std::str::FromStr;
+
+use crate::Algorithm;
+
+/// A kind of collective operation.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Collective {
+    /// `MPI_Barrier`.
+    Barrier,
+    /// `MPI_Bcast`.
+    Bcast,
+    /// `MPI_Reduce`.
+    Reduce,
+    /// `MPI_Allreduce`.
+    Allreduce,
+    /// `MPI_Gather`.
+    Gather,
+    /// `MPI_Gatherv`.
+    Gatherv,
+    /// `MPI_Scatter`.
+    Scatter,
+    /// `MPI_Scatterv`.
+    Scatterv,
+    /// `MPI_Allgather`.
+    Allgather,
+    /// `MPI_Allgatherv`.
+    Allgatherv,
+    /// `MPI_Alltoall`.
+    Alltoall,
+    /// `MPI_Alltoallv`.
+    Alltoallv,
+    /// `MPI_Alltoallw`.
+    Alltoallw,
+    /// `MPI_Reduce_scatter`.
+    ReduceScatter,
+    /// `MPI_Reduce_scatter_block`.
+    ReduceScatterBlock,
+    /// `MPI_Scan`.
+    Scan,
+    /// `MPI_Exscan`.
+    Exscan,
+}
+
+impl Collective {
+    /// All kinds.
+    pub const ALL: [Self; 17] = [
+        Self::Barrier,
+        Self::Bcast,
+        Self::Reduce,
+        Self::Allreduce,
+        Self::Gather,
+        Self::Gatherv,
+        Self::Scatter,
+        Self::Scatterv,
+        Self::Allgather,
+        Self::Allgatherv,
+        Self::Alltoall,
+        Self::Alltoallv,
+        Self::Alltoallw,
+        Self::ReduceScatter,
+        Self::ReduceScatterBlock,
+        Self::Scan,
+        Self::Exscan,
+    ];
+
+    /// Returns the name, such as `allreduce`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Barrier => "barrier",
+            Self::Bcast => "bcast",
+            Self::Reduce => "reduce",
+            Self::Allreduce => "allreduce",
+            Self::Gather => "gather",
+            Self::Gatherv => "gatherv",
+            Self::Scatter => "scatter",
+            Self::Scatterv => "scatterv",
+            Self::Allgather => "allgather",
+            Self::Allgatherv => "allgatherv",
+            Self::Alltoall => "alltoall",
+            Self::Alltoallv => "alltoallv",
+            Self::Alltoallw => "alltoallw",
+            Self::ReduceScatter => "reduce_scatter",
+            Self::ReduceScatterBlock => "reduce_scatter_block",
+            Self::Scan => "scan",
+            Self::Exscan => "exscan",
+        }
+    }
+
+    /// Returns true if the call has a root.
+    #[must_use]
+    pub const fn has_root(self) -> bool {
+        matches!(
+            self,
+            Self::Bcast
+                | Self::Reduce
+                | Self::Gather
+                | Self::Gatherv
+                | Self::Scatter
+                | Self::Scatterv
+        )
+    }
+
+    /// Returns true if the call has an operation.
+    #[must_use]
+    pub const fn has_operation(self) -> bool {
+        matches!(
+            self,
+            Self::Reduce
+                | Self::Allreduce
+                | Self::ReduceScatter
+                | Self::ReduceScatterBlock
+                | Self::Scan
+                | Self::Exscan
+        )
+    }
+}
+
+impl fmt::Display for Collective {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Collective {
+    type Err = ();
+
+    fn from_str(name: &str) -> Result<Self, ()> {
+        let mut all = Self::ALL.into_iter();
+        all.find(|collective| collective.name() == name).ok_or(())
+    }
+}
+
+/// The place of one block in an area.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
+pub struct Block {
+    /// First byte.
+    pub offset: u64,
+    /// Number of bytes.
+    pub length: u64,
+}
+
+/// Blocks of different lengths, one for each rank.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Blocks {
+    /// Of the area `Send`; empty if all have the length of the call.
+    pub send: Vec<Block>,
+    /// Of the area `Recv`; empty if all have the length of the call.
+    pub recv: Vec<Block>,
+}
+
+/// Arguments of a collective call at one rank.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// The kind.
+    pub collective: Collective,
+    /// The calling rank.
+    pub rank: u32,
+    /// Number of ranks.
+    pub size: u32,
+    /// The root; 0 where there is none.
+    pub root: u32,
+    /// True if operands can change their places.
+    pub commutative: bool,
+    /// Radix or number of children of a tree, or number of chains; 0 for that of the algorithm.
+    pub radix: u32,
+    /// Length in bytes of the contribution of a rank (`bcast`, reductions, scans) or of one block
+    /// (the others, `reduce_scatter_block` among them).
+    pub bytes: u64,
+    /// Length of an element in bytes: a reduction cuts nowhere else.
+    pub element: u64,
+    /// Length of a segment in bytes; 0 for that of the algorithm.
+    pub segment: u64,
+    /// Blocks, where they are not all of one length.
+    pub blocks: Option<Rc<Blocks>>,
+    /// Algorithms of which this one consists, for those that consist of others.
+    pub parts: [Option<&'static Algorithm>; 3],
+}
+
+impl Call {
+    /// A call without a root in which all blocks have `bytes` bytes, and elements one byte.
+    #[must_use]
+    pub const fn new(collective: Collective, rank: u32, size: u32, bytes: u64) -> Self {
+        Self {
+            collective,
+            rank,
+            size,
+            root: 0,
+            commutative: true,
+            radix: 0,
+            bytes,
+            element: 1,
+            segment: 0,
+            blocks: None,
+            parts: [None; 3],
+        }
+    }
+
+    /// Returns the rank relative to the root.
+    #[must_use]
+    pub const fn relative(&self) -> u32 {
+        relative(self.rank, self.root, self.size)
+    }
+
+    /// Returns the rank of the communicator that has this number relative to the root.
+    #[must_use]
+    pub const fn absolute(&self, relative: u32) -> u32 {
+        let sum = relative as u64 + self.root as u64;
+        (sum % self.size as u64) as u32
+    }
+
+    /// Returns true at the root.
+    #[must_use]
+    pub const fn is_root(&self) -> bool {
+        self.rank == self.root
+    }
+
+    /// Returns the rank that is `distance` above this one, modulo the number of ranks.
+    #[must_use]
+    pub const fn above(&self, distance: u32) -> u32 {
+        ((self.rank as u64 + distance as u64) % self.size as u64) as u32
+    }
+
+    /// Returns the rank that is `distance` below this one, modulo the number of ranks.
+    #[must_use]
+    pub const fn below(&self, distance: u32) -> u32 {
+        let size = self.size as u64;
+        ((self.rank as u64 + size - distance as u64 % size) % size) as u32
+    }
+
+    /// Number of elements of the contribution.
+    #[must_use]
+    pub const fn count(&self) -> u64 {
+        self.bytes / self.element
+    }
+
+    /// Returns the block for `peer` in the area `Send`.
+    #[must_use]
+    pub fn send_block(&self, peer: u32) -> Block {
+        let listed = self.blocks.as_deref().map_or(&[][..], |all| &all.send);
+        self.block(listed, peer)
+    }
+
+    /// Returns the block of `peer` in the area `Recv`.
+    #[must_use]
+    pub fn recv_block(&self, peer: u32) -> Block {
+        let listed = self.blocks.as_deref().map_or(&[][..], |all| &all.recv);
+        self.block(listed, peer)
+    }
+
+    fn block(&self, listed: &[Block], peer: u32) -> Block {
+        match listed.get(peer as usize) {
+            Some(block) => *block,
+            None => Block {
+                offset: u64::from(peer) * self.bytes,
+                length: self.bytes,
+            },
+        }
+    }
+
+    /// Returns the total length of all blocks of the area `Send` in bytes.
+    #[must_use]
+    pub fn send_total(&self) -> u64 {
+        self.total(self.blocks.as_deref().map_or(&[][..], |all| &all.send))
+    }
+
+    /// Returns the total length of all blocks of the area `Recv` in bytes.
+    #[must_use]
+    pub fn recv_total(&self) -> u64 {
+        self.total(self.blocks.as_deref().map_or(&[][..], |all| &all.recv))
+    }
+
+    fn total(&self, listed: &[Block]) -> u64 {
+        if listed.is_empty() {
+            return u64::from(self.size) * self.bytes;
+        }
+        listed.iter().map(|block| block.length).sum()
+    }
+
+    /// Returns the algorithm of a part.
+    ///
+    /// # Panics
+    /// If there is none: the call was not made for an algorithm that consists of others.
+    #[must_use]
+    pub fn part(&self, number: usize) -> &'static Algorithm {
+        self.parts[number].expect("an algorithm that consists of others has its parts")
+    }
+}
+
+/// Returns the number that `rank` has relative to `root`.
+#[must_use]
+const fn relative(rank: u32, root: u32, size: u32) -> u32 {
+    ((rank as u64 + size as u64 - root as u64) % size as u64) as u32
+}

@@ -1,0 +1,25 @@
+//! Schedules of collective operations, as pure functions.
+//!
+//! An [`Algorithm`] tells the steps of one rank, round by round: sends, receives, copies and
+//! reductions of parts of its buffers ([`Steps`]). A round is a function of the [`Call`] and the
+//! number of the round alone, so a running collective needs no state but two counters, and the same
+//! function is executed by the message layer, listed by `simrun collectives explain`, and tested
+//! without any device.
+//!
+//! *Not decided here*: how a message travels, and which operation a reduction applies. A schedule
+//! knows lengths, and no contents.
+
+mod algorithm;
+mod algorithms;
+pub mod aliases;
+mod call;
+mod messages;
+pub mod partners;
+mod steps;
+pub mod trees;
+
+pub use algorithm::{Algorithm, Requirement};
+pub use algorithms::{ALGORITHMS, find, named};
+pub use call::{Block, Blocks, Call, Collective};
+pub use messages::{Message, messages};
+pub use steps::{Area, Operand, Part, Slot, Steps};

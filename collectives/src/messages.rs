@@ -1,0 +1,66 @@
+//! The messages of a schedule, without executing it: for lists, explanations and tests.
+
+use crate::{Algorithm, Call, Operand, Part, Slot, Steps};
+
+/// A message of a schedule.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Message {
+    /// The round of the sender.
+    pub round: u32,
+    /// The sender.
+    pub source: u32,
+    /// The receiver.
+    pub destination: u32,
+    /// Length in bytes.
+    pub bytes: u64,
+}
+
+struct Recorder<'a> {
+    source: u32,
+    round: u32,
+    found: &'a mut Vec<Message>,
+}
+
+impl Recorder<'_> {
+    fn note(&mut self, destination: u32, part: Part) {
+        self.found.push(Message {
+            round: self.round,
+            source: self.source,
+            destination,
+            bytes: part.length,
+        });
+    }
+}
+
+impl Steps for Recorder<'_> {
+    fn isend_in(&mut self, _: Slot, peer: u32, part: Part) {
+        self.note(peer, part);
+    }
+
+    fn irecv_in(&mut self, _: Slot, _: u32, _: Part) {}
+
+    fn send(&mut self, peer: u32, part: Part) {
+        self.note(peer, part);
+    }
+
+    fn wait(&mut self, _: Slot) {}
+
+    fn copy(&mut self, _: Part, _: Part) {}
+
+    fn reduce(&mut self, _: Part, _: Part, _: Operand) {}
+}
+
+/// Returns the messages that one rank sends, in the order in which it sends them.
+#[must_use]
+pub fn messages(algorithm: &Algorithm, call: &Call) -> Vec<Message> {
+    let mut found = Vec::new();
+    for round in 0..(algorithm.rounds)(call) {
+        let mut recorder = Recorder {
+            source: call.rank,
+            round,
+            found: &mut found,
+        };
+        (algorithm.round)(call, round, &mut recorder);
+    }
+    found
+}

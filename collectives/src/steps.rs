@@ -1,0 +1,182 @@
+//! Steps of a schedule.
+
+/// A buffer of a rank that takes part in a collective operation.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Area {
+    /// The contribution of the rank: it is only read.
+    Send,
+    /// The result. In operations whose result is as long as the contribution (broadcasts,
+    /// reductions of all kinds but `reduce_scatter`, scans) it has the contribution at the
+    /// beginning.
+    Recv,
+    /// Memory of the algorithm, [`Algorithm::temp`](crate::Algorithm::temp) bytes.
+    Temp,
+}
+
+/// Consecutive bytes of an area.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Part {
+    /// The area.
+    pub area: Area,
+    /// First byte.
+    pub offset: u64,
+    /// Number of bytes.
+    pub length: u64,
+}
+
+impl Part {
+    /// A part of the contribution.
+    #[must_use]
+    pub const fn send(offset: u64, length: u64) -> Self {
+        Self {
+            area: Area::Send,
+            offset,
+            length,
+        }
+    }
+
+    /// A part of the result.
+    #[must_use]
+    pub const fn recv(offset: u64, length: u64) -> Self {
+        Self {
+            area: Area::Recv,
+            offset,
+            length,
+        }
+    }
+
+    /// A part of the algorithm's memory.
+    #[must_use]
+    pub const fn temp(offset: u64, length: u64) -> Self {
+        Self {
+            area: Area::Temp,
+            offset,
+            length,
+        }
+    }
+
+    /// No bytes: a message that only synchronises.
+    pub const EMPTY: Self = Self::temp(0, 0);
+}
+
+/// The position of the other operand of a reduction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Operand {
+    /// `into = from · into`: `from` belongs to lower ranks.
+    Left,
+    /// `into = into · from`: `from` belongs to higher ranks.
+    Right,
+}
+
+/// A group of requests that are waited for together.
+pub type Slot = u8;
+
+/// The slot of blocking steps.
+pub(crate) const BLOCKING: Slot = 3;
+
+/// A receiver of the steps of a rank, in the order in which they are made.
+///
+/// Peers are ranks of the communicator. A message of a rank to itself is a copy, and has no send.
+pub trait Steps {
+    /// Starts a send, as `MPI_Isend`.
+    fn isend_in(&mut self, slot: Slot, peer: u32, part: Part);
+
+    /// Starts a receive of exactly this length, as `MPI_Irecv`.
+    fn irecv_in(&mut self, slot: Slot, peer: u32, part: Part);
+
+    /// Sends, as `MPI_Send`.
+    fn send(&mut self, peer: u32, part: Part);
+
+    /// Waits for all requests of a slot.
+    fn wait(&mut self, slot: Slot);
+
+    /// Copies bytes; the parts have equal lengths and do not overlap.
+    fn copy(&mut self, from: Part, to: Part);
+
+    /// Applies the operation of the call to two parts of equal lengths; `operand` is the position
+    /// of `from`.
+    fn reduce(&mut self, from: Part, into: Part, operand: Operand);
+}
+
+impl dyn Steps + '_ {
+    /// Starts a send in slot 0.
+    pub fn isend(&mut self, peer: u32, part: Part) {
+        self.isend_in(0, peer, part);
+    }
+
+    /// Starts a receive in slot 0.
+    pub fn irecv(&mut self, peer: u32, part: Part) {
+        self.irecv_in(0, peer, part);
+    }
+
+    /// Waits for all requests of slot 0.
+    pub fn wait_all(&mut self) {
+        self.wait(0);
+    }
+
+    /// Receives, as `MPI_Recv`.
+    pub fn recv(&mut self, peer: u32, part: Part) {
+        self.irecv_in(BLOCKING, peer, part);
+        self.wait(BLOCKING);
+    }
+
+    /// Sends and receives, as `MPI_Sendrecv`: the send is started first.
+    pub fn exchange(&mut self, destination: u32, out: Part, source: u32, into: Part) {
+        self.isend_in(BLOCKING, destination, out);
+        self.irecv_in(BLOCKING, source, into);
+        self.wait(BLOCKING);
+    }
+}
+
+/// Steps in which one area has the name of another: a part of an algorithm that works elsewhere.
+pub(crate) struct Renamed<'a> {
+    pub(crate) steps: &'a mut dyn Steps,
+    pub(crate) from: Area,
+    pub(crate) to: Area,
+    /// Added to all offsets in that area.
+    pub(crate) offset: u64,
+}
+
+impl Renamed<'_> {
+    fn of(&self, part: Part) -> Part {
+        if part.area == self.from {
+            return Part {
+                area: self.to,
+                offset: part.offset + self.offset,
+                length: part.length,
+            };
+        }
+        part
+    }
+}
+
+impl Steps for Renamed<'_> {
+    fn isend_in(&mut self, slot: Slot, peer: u32, part: Part) {
+        let part = self.of(part);
+        self.steps.isend_in(slot, peer, part);
+    }
+
+    fn irecv_in(&mut self, slot: Slot, peer: u32, part: Part) {
+        let part = self.of(part);
+        self.steps.irecv_in(slot, peer, part);
+    }
+
+    fn send(&mut self, peer: u32, part: Part) {
+        let part = self.of(part);
+        self.steps.send(peer, part);
+    }
+
+    fn wait(&mut self, slot: Slot) {
+        self.steps.wait(slot);
+    }
+
+    fn copy(&mut self, from: Part, to: Part) {
+        let (from, to) = (self.of(from), self.of(to));
+        self.steps.copy(from, to);
+    }
+
+    fn reduce(&mut self, from: Part, into: Part, operand: Operand) {
+        let (from, into) = (self.of(from), self.of(into));
+        self.steps.reduce(from, into, operand);
+    }
+}

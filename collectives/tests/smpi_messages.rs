@@ -1,0 +1,68 @@
+//! Promise: the schedules send the messages that SMPI sends under the same names.
+//!
+//! `smpi-messages.csv` was recorded with SMPI 3.32: each message as source, destination and bytes,
+//! in the order of posting; all blocks and contributions have 1 KiB.
+
+use std::collections::BTreeMap;
+
+use collectives::{Call, Collective, aliases, messages};
+
+const RECORDED: &str = include_str!("smpi-messages.csv");
+
+type Count = BTreeMap<(u32, u32, u64), i64>;
+
+fn recorded(text: &str) -> Count {
+    let mut count = Count::new();
+    for message in text.split_whitespace() {
+        let (ranks, bytes) = message.split_once(':').expect("bytes");
+        let (source, destination) = ranks.split_once('>').expect("two ranks");
+        let [source, destination] = [source, destination].map(|rank| rank.parse().expect("a rank"));
+        *count
+            .entry((source, destination, bytes.parse().expect("bytes")))
+            .or_default() += 1;
+    }
+    // A message of a rank to itself is a copy.
+    count.retain(|(source, destination, _), _| source != destination);
+    count
+}
+
+#[test]
+fn messages_are_those_of_smpi() {
+    let (mut compared, mut wrong, mut missing) = (0, Vec::new(), Vec::new());
+    for line in RECORDED.lines().skip(1) {
+        let fields: Vec<&str> = line.split(',').collect();
+        let [collective, name, size, bytes, expected] = fields[..] else {
+            panic!("five fields: {line}");
+        };
+        let (size, bytes): (u32, u64) =
+            (size.parse().expect("ranks"), bytes.parse().expect("bytes"));
+        let Ok(kind) = collective.parse::<Collective>() else {
+            continue;
+        };
+        let Some(alias) = aliases::find(kind, &format!("smpi:{name}")) else {
+            missing.push(format!("{collective} {name}"));
+            continue;
+        };
+        let mut found = Count::new();
+        for rank in 0..size {
+            let mut call = Call::new(kind, rank, size, bytes);
+            call.element = 8.min(bytes.max(1));
+            let algorithm = alias.apply(&mut call);
+            for message in messages(algorithm, &call) {
+                let key = (message.source, message.destination, message.bytes);
+                *found.entry(key).or_default() += 1;
+            }
+        }
+        compared += 1;
+        if found != recorded(expected) {
+            wrong.push(format!("{collective} {name} of {size} ranks"));
+        }
+    }
+    missing.dedup();
+    assert_eq!(
+        wrong,
+        Vec::<String>::new(),
+        "{compared} compared, missing: {missing:?}"
+    );
+    println!("{compared} compared, missing: {missing:?}");
+}

@@ -129,4 +129,14 @@ impl Algorithm {
         self.needs.holds(call)
             && (self.ordered || call.commutative || !call.collective.has_operation())
     }
+
+    /// Returns the requirement that a call does not fulfil in words, to follow "needs".
+    #[must_use]
+    pub fn needs(&self, call: &Call) -> &'static str {
+        if self.needs.holds(call) {
+            "an operation that is commutative"
+        } else {
+            self.needs.words()
+        }
+    }
 }

@@ -15,6 +15,7 @@ pub mod aliases;
 mod call;
 mod messages;
 pub mod partners;
+mod selector;
 mod steps;
 pub mod trees;
 
@@ -22,4 +23,5 @@ pub use algorithm::{Algorithm, Requirement};
 pub use algorithms::{ALGORITHMS, find, named};
 pub use call::{Block, Blocks, Call, Collective};
 pub use messages::{Message, messages};
+pub use selector::{Choice, Facts, Selector, Unsuited};
 pub use steps::{Area, Operand, Part, Slot, Steps};

@@ -13,6 +13,7 @@ pub(crate) mod forward;
 pub(crate) mod group;
 pub(crate) mod matched_probe;
 pub(crate) mod modes;
+pub(crate) mod op;
 pub(crate) mod persistent;
 pub(crate) mod request;
 pub(crate) mod several;

@@ -18,8 +18,10 @@
 
 use std::fmt;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::Waker;
 
+use ::collectives::Selector;
 use rdma::Verbs;
 
 use crate::connection::Failure;
@@ -354,6 +356,10 @@ pub struct Settings {
     /// At how many bytes per second a rank packs, unpacks, copies into an attached buffer, and
     /// copies eager messages that came before their receives; infinite if that costs nothing.
     pub copy_bandwidth: f64,
+    /// Bytes per second of the operations of collectives at one rank; infinite if they cost nothing.
+    pub reduce_bandwidth: f64,
+    /// Selection of algorithms of collectives; `None` for the selection of this package.
+    pub collectives: Option<Arc<Selector>>,
     /// Length of a control message on the network, in bytes; `None` if it takes no time.
     pub control: Option<u64>,
     /// True if a short synchronous message leaves at once and is acknowledged when a receive has
@@ -394,6 +400,8 @@ impl Settings {
             envelope: 0,
             overheads: Overheads::NONE,
             copy_bandwidth: f64::INFINITY,
+            reduce_bandwidth: f64::INFINITY,
+            collectives: None,
             control: None,
             acknowledged_ssend: false,
             strict_ready_send: false,

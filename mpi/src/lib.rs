@@ -64,6 +64,7 @@ pub mod exploration;
 mod matching;
 mod protocol;
 
+pub use ::collectives::{Collective, Selector};
 pub use api::buffer::Buffer;
 pub use api::comm::{Comm, Recv, Send};
 pub use api::datatype::Datatype;
@@ -72,11 +73,13 @@ pub use api::forward::ForwardBuffering;
 pub use api::group::{Comparison, Group};
 pub use api::matched_probe::Message;
 pub use api::modes::SendMode;
+pub use api::op::{Integer, Number, Op};
 pub use api::persistent::start_all;
 pub use api::request::{Completion, Request, Test, Wait, WaitAll, WaitAny, waitall, waitany};
 pub use api::several::{Completed, testall, testany, testsome, waitsome};
 pub use api::typed::Scalar;
 pub use channel::{Channel, Level, PostingCost, Settings};
+pub use collectives::Blocks;
 pub use connection::connecting_channel::ConnectionStatistics;
 pub use matching::envelope::{
     ANY_SOURCE, ANY_TAG, Envelope, PROC_NULL, Pattern, Source, TAG_UB, Tag,

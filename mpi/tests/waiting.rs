@@ -50,7 +50,8 @@ fn each_operation_has_its_words_and_its_line() {
     assert_eq!(outcome.blocked(0), ("probe (source 1, tag 4)", &[1][..]));
 
     let outcome = stuck(|world| async move { world.barrier().await });
-    assert_eq!(outcome.blocked(0), ("barrier", &[2][..]));
+    let text = "barrier #1 (dissemination, round 1 of 2)";
+    assert_eq!(outcome.blocked(0), (text, &[2][..]));
 
     let outcome = stuck(|world| async move {
         let message = pattern(THRESHOLD, 0);

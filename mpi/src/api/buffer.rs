@@ -121,6 +121,46 @@ impl Buffer {
         None
     }
 
+    /// Returns a buffer with `length` bytes from `offset` on: all bytes are shared with this one, a
+    /// part of them is copied. A phantom of a phantom.
+    ///
+    /// # Panics
+    /// If the buffer is shorter.
+    #[must_use]
+    pub fn slice(&self, offset: u64, length: u64) -> Self {
+        if offset == 0 && length == self.length {
+            return self.clone();
+        }
+        assert!(
+            offset
+                .checked_add(length)
+                .is_some_and(|end| end <= self.length),
+            "a part of {length} bytes from byte {offset} on must lie within the {} bytes of the buffer",
+            self.length
+        );
+        self.part(offset, length)
+    }
+
+    /// Writes the bytes of another buffer from `offset` on, if both are real.
+    ///
+    /// # Panics
+    /// If this buffer is shorter than their end.
+    pub fn write(&mut self, offset: u64, content: &Self) {
+        assert!(
+            offset
+                .checked_add(content.length)
+                .is_some_and(|end| end <= self.length),
+            "{} bytes from byte {offset} on must lie within the {} bytes of the buffer",
+            content.length,
+            self.length
+        );
+        if content.length == self.length && content.bytes.is_some() && self.bytes.is_some() {
+            self.bytes.clone_from(&content.bytes);
+        } else {
+            self.place(offset, content);
+        }
+    }
+
     /// A copy of at most `length` bytes from `offset` on; a phantom of a phantom.
     pub(crate) fn part(&self, offset: u64, length: u64) -> Self {
         let length = length.min(self.length - offset);

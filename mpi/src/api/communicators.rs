@@ -145,12 +145,12 @@ impl Comm {
             };
             let mut record = colour.to_le_bytes().to_vec();
             record.extend(key.to_le_bytes());
-            let records = self.gather(record, step).await?;
+            let records = self.gather_records(record, step).await?;
             let groups = match records {
                 Some(records) => Some(self.groups(&records)?),
                 None => None,
             };
-            let groups = self.broadcast(groups, step).await?;
+            let groups = self.broadcast_record(groups, step).await?;
             Ok(self.own_group(&groups, step))
         }
     }
@@ -235,7 +235,7 @@ impl Comm {
         } else {
             None
         };
-        let told = self.broadcast(chosen, step).await?;
+        let told = self.broadcast_record(chosen, step).await?;
         if let Some(own) = own {
             let expected = usize::try_from(told.len() / 4 - 1).expect("ranks fit into memory");
             let others: Vec<u32> = (1..=expected).map(|at| word(&told, at)).collect();
@@ -255,7 +255,7 @@ impl Comm {
     }
 
     /// Brings the records of all ranks together at rank 0, in the order of the ranks.
-    async fn gather(&self, mut records: Vec<u8>, step: Step) -> Result<Option<Vec<u8>>> {
+    async fn gather_records(&self, mut records: Vec<u8>, step: Step) -> Result<Option<Vec<u8>>> {
         let inner = self.collective()?;
         let (rank, size) = (inner.rank(), inner.size());
         let mut distance = 1;
@@ -275,7 +275,7 @@ impl Comm {
     }
 
     /// Tells all ranks what rank 0 has.
-    async fn broadcast(&self, own: Option<Buffer>, step: Step) -> Result<Buffer> {
+    async fn broadcast_record(&self, own: Option<Buffer>, step: Step) -> Result<Buffer> {
         let inner = self.collective()?;
         let (rank, size) = (inner.rank(), inner.size());
         // What the rank is below: the lowest bit of its number, or the height of the tree.

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::panic::Location;
 
+use ::collectives::Unsuited;
+
 use crate::TAG_UB;
 use crate::connection::Failure;
 
@@ -20,6 +22,48 @@ pub enum Error {
         /// The length of the buffer in bytes.
         buffer: u64,
     },
+    /// A message of a collective operation is shorter than this rank expects (`MPI_ERR_COUNT`): the
+    /// ranks have given different counts or datatypes.
+    Short {
+        /// The sending rank.
+        source: usize,
+        /// The length of the message in bytes.
+        length: u64,
+        /// The expected length in bytes.
+        expected: u64,
+    },
+    /// The operation has elements of another length than the contribution (`MPI_ERR_OP`).
+    Op {
+        /// The length of an element of the operation in bytes.
+        element: u64,
+        /// The length of the contribution in bytes.
+        length: u64,
+    },
+    /// The root is not a rank of the communicator (`MPI_ERR_ROOT`).
+    Root {
+        /// The rank that was given.
+        root: usize,
+        /// The number of ranks of the communicator.
+        size: usize,
+    },
+    /// A buffer has not the length that the blocks of all ranks need (`MPI_ERR_COUNT`).
+    Blocks {
+        /// The length of the buffer in bytes.
+        length: u64,
+        /// The expected length in bytes.
+        expected: u64,
+    },
+    /// The call has not one block for each rank (`MPI_ERR_ARG`).
+    BlockCount {
+        /// Number of blocks.
+        blocks: usize,
+        /// The number of ranks of the communicator.
+        size: usize,
+    },
+    /// The call needs a buffer at this rank (`MPI_ERR_BUFFER`): the root gives the data.
+    NoBuffer,
+    /// No algorithm can execute the call (`MPI_ERR_ARG`).
+    Algorithm(Unsuited),
     /// The message came from a ready send that was started before its receive was posted
     /// (`MPI_ERR_OTHER`), and is lost; only where that is an error
     /// ([`Settings::strict_ready_send`](crate::Settings::strict_ready_send)). Under a model checker
@@ -135,6 +179,8 @@ pub enum ErrorClass {
     Count,
     /// `MPI_ERR_GROUP`.
     Group,
+    /// `MPI_ERR_OP`.
+    Op,
     /// `MPI_ERR_OTHER`.
     Other,
     /// `MPI_ERR_PROC_FAILED`, of the extension User Level Failure Mitigation.
@@ -143,6 +189,8 @@ pub enum ErrorClass {
     Rank,
     /// `MPI_ERR_REQUEST`.
     Request,
+    /// `MPI_ERR_ROOT`.
+    Root,
     /// `MPI_ERR_TAG`.
     Tag,
     /// `MPI_ERR_TRUNCATE`.
@@ -182,8 +230,12 @@ impl Error {
             Self::BufferFull { .. } | Self::BufferAttached { .. } | Self::View { .. } => {
                 ErrorClass::Buffer
             }
+            Self::NoBuffer => ErrorClass::Buffer,
+            Self::Op { .. } => ErrorClass::Op,
+            Self::Root { .. } => ErrorClass::Root,
+            Self::BlockCount { .. } | Self::Algorithm(_) => ErrorClass::Arg,
             Self::Type => ErrorClass::Type,
-            Self::Count { .. } => ErrorClass::Count,
+            Self::Short { .. } | Self::Blocks { .. } | Self::Count { .. } => ErrorClass::Count,
             Self::Request | Self::Active => ErrorClass::Request,
         }
     }
@@ -197,10 +249,12 @@ impl fmt::Display for ErrorClass {
             Self::Comm => "MPI_ERR_COMM",
             Self::Count => "MPI_ERR_COUNT",
             Self::Group => "MPI_ERR_GROUP",
+            Self::Op => "MPI_ERR_OP",
             Self::Other => "MPI_ERR_OTHER",
             Self::ProcFailed => "MPI_ERR_PROC_FAILED",
             Self::Rank => "MPI_ERR_RANK",
             Self::Request => "MPI_ERR_REQUEST",
+            Self::Root => "MPI_ERR_ROOT",
             Self::Tag => "MPI_ERR_TAG",
             Self::Truncate => "MPI_ERR_TRUNCATE",
             Self::Type => "MPI_ERR_TYPE",
@@ -285,6 +339,13 @@ impl fmt::Display for Error {
             Self::BufferAttached { length } => {
                 write!(f, "a buffer is already attached ({length} bytes)")
             }
+            Self::Short { .. }
+            | Self::Op { .. }
+            | Self::Root { .. }
+            | Self::Blocks { .. }
+            | Self::BlockCount { .. }
+            | Self::NoBuffer
+            | Self::Algorithm(_) => bad_collective(f, self),
             Self::Request => f.write_str("the request has been completed already"),
             Self::Active => f.write_str(
                 "the persistent request is active: expected its operation to be completed first",
@@ -307,6 +368,36 @@ fn bad_group(f: &mut fmt::Formatter<'_>, error: &Error) -> fmt::Result {
             f,
             "invalid group: its {members} members are not the {expected} members of the group of rank 0"
         ),
+        _ => Ok(()),
+    }
+}
+
+fn bad_collective(f: &mut fmt::Formatter<'_>, error: &Error) -> fmt::Result {
+    match error {
+        Error::Short {
+            source,
+            length,
+            expected,
+        } => write!(
+            f,
+            "counts differ: {length} bytes from rank {source}, expected {expected} bytes"
+        ),
+        Error::Op { element, length } => write!(
+            f,
+            "invalid operation: {length} bytes are not a whole number of its elements of {element} bytes"
+        ),
+        Error::Root { root, size } => {
+            write!(f, "invalid root {root}: expected 0 to {}", size - 1)
+        }
+        Error::Blocks { length, expected } => write!(
+            f,
+            "invalid count: a buffer of {length} bytes, the blocks of all ranks have {expected} bytes"
+        ),
+        Error::BlockCount { blocks, size } => {
+            write!(f, "invalid blocks: {blocks} for {size} ranks")
+        }
+        Error::NoBuffer => f.write_str("no buffer: the root gives the data of all ranks"),
+        Error::Algorithm(why) => write!(f, "invalid algorithm: {why}"),
         _ => Ok(()),
     }
 }

@@ -8,6 +8,9 @@
 
 use std::panic::Location;
 
+use ::collectives::Collective;
+
+use crate::collectives::Invocation;
 use crate::{Buffer, Comm, Request, Result, SendMode, Source, Tag};
 
 /// The arguments.
@@ -18,7 +21,7 @@ pub(crate) struct Persistent {
     what: What,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 enum What {
     Send {
         mode: SendMode,
@@ -29,6 +32,8 @@ enum What {
         source: Source,
         tag: Tag,
     },
+    /// A collective, whose contribution is the buffer.
+    Collective(Box<Invocation>),
 }
 
 impl Persistent {
@@ -42,18 +47,31 @@ impl Persistent {
 
     /// The operation is over and has given the buffer back.
     pub(crate) fn keep(&mut self, buffer: &Buffer) {
-        self.buffer.clone_from(buffer);
+        // A contribution stays as it is; the completion has the result.
+        let is_contribution = match &self.what {
+            What::Collective(call) => call.kind != Collective::Bcast,
+            What::Send { .. } | What::Receive { .. } => false,
+        };
+        if !is_contribution {
+            self.buffer.clone_from(buffer);
+        }
     }
 
     pub(crate) fn start(&mut self, location: &'static Location<'static>) -> Result<Request> {
         let buffer = self.buffer.clone();
-        match self.what {
-            What::Send {
+        match &mut self.what {
+            &mut What::Send {
                 mode,
                 destination,
                 tag,
             } => self.comm.isend_in(mode, buffer, destination, tag, location),
-            What::Receive { source, tag } => {
+            What::Collective(call) => {
+                call.input = buffer;
+                let started = self.comm.start_request(call, location);
+                call.input = Buffer::phantom(0);
+                started
+            }
+            &mut What::Receive { source, tag } => {
                 // The operation's share is the only one, so that writing to it copies nothing.
                 let length = buffer.len();
                 self.buffer = Buffer::phantom(length);
@@ -92,6 +110,11 @@ impl Comm {
     ) -> Request {
         let (source, tag) = (source.into(), tag.into());
         self.persistent(buffer, What::Receive { source, tag })
+    }
+
+    pub(crate) fn collective_init(&self, mut call: Invocation) -> Request {
+        let buffer = call.input.take();
+        self.persistent(buffer, What::Collective(Box::new(call)))
     }
 
     fn persistent(&self, buffer: Buffer, what: What) -> Request {

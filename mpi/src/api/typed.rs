@@ -7,6 +7,7 @@ mod sealed {
     /// Representation of a number in a buffer.
     pub trait Bytes: Sized + Copy {
         fn put(self, into: &mut Vec<u8>);
+        fn set(self, into: &mut [u8]);
         fn get(from: &[u8]) -> Self;
     }
 }
@@ -15,6 +16,26 @@ mod sealed {
 pub trait Scalar: sealed::Bytes {
     /// Its size in bytes.
     const SIZE: u64;
+
+    /// Its name, such as `f64`.
+    const NAME: &'static str;
+
+    /// Reads it from the beginning of a buffer.
+    ///
+    /// # Panics
+    /// If there are fewer bytes than [`Scalar::SIZE`].
+    #[must_use]
+    fn read(bytes: &[u8]) -> Self {
+        Self::get(bytes)
+    }
+
+    /// Writes it to the beginning of a buffer.
+    ///
+    /// # Panics
+    /// If there is less room than [`Scalar::SIZE`].
+    fn write(self, bytes: &mut [u8]) {
+        self.set(bytes);
+    }
 }
 
 macro_rules! scalars {
@@ -22,6 +43,10 @@ macro_rules! scalars {
         impl sealed::Bytes for $scalar {
             fn put(self, into: &mut Vec<u8>) {
                 into.extend_from_slice(&self.to_le_bytes());
+            }
+
+            fn set(self, into: &mut [u8]) {
+                into[..$size].copy_from_slice(&self.to_le_bytes());
             }
 
             fn get(from: &[u8]) -> Self {
@@ -32,11 +57,38 @@ macro_rules! scalars {
 
         impl Scalar for $scalar {
             const SIZE: u64 = $size;
+            const NAME: &'static str = stringify!($scalar);
+        }
+
+        impl sealed::Bytes for ($scalar, u32) {
+            fn put(self, into: &mut Vec<u8>) {
+                self.0.put(into);
+                self.1.put(into);
+            }
+
+            fn set(self, into: &mut [u8]) {
+                self.0.set(into);
+                self.1.set(&mut into[$size..]);
+            }
+
+            fn get(from: &[u8]) -> Self {
+                (<$scalar>::get(from), u32::get(&from[$size..]))
+            }
+        }
+
+        /// A number and an index, without padding.
+        impl Scalar for ($scalar, u32) {
+            const SIZE: u64 = $size + 4;
+            const NAME: &'static str = concat!("(", stringify!($scalar), ", u32)");
         }
     )*};
 }
 
 scalars!(u8: 1, i8: 1, u16: 2, i16: 2, u32: 4, i32: 4, u64: 8, i64: 8, f32: 4, f64: 8);
+
+fn size(bytes: u64) -> usize {
+    usize::try_from(bytes).expect("numbers are short")
+}
 
 impl Buffer {
     /// A buffer with these numbers.
@@ -60,7 +112,7 @@ impl Buffer {
                 size: T::SIZE,
             });
         }
-        let values = |bytes: &[u8]| bytes.chunks_exact(size_of::<T>()).map(T::get).collect();
+        let values = |bytes: &[u8]| bytes.chunks_exact(size(T::SIZE)).map(T::get).collect();
         Ok(self.bytes().map(values))
     }
 }

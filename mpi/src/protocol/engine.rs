@@ -16,6 +16,7 @@
 //! channel that is passed in.
 
 mod calls;
+mod collective;
 mod connected;
 mod flow_controlled;
 mod forwarding;
@@ -32,6 +33,8 @@ use crate::matching::{Matching, UnexpectedContent, UnexpectedMessage};
 use crate::protocol::defect::ProtocolDefects;
 use crate::protocol::flow_control::{FlowControl, Slot};
 use crate::{Buffer, Envelope, Error, Pattern};
+pub(crate) use collective::CollectiveCall;
+use collective::Collectives;
 pub(crate) use forwarding::ForwardTarget;
 use forwarding::{Forwards, Role};
 use provenance::Provenance;
@@ -124,6 +127,8 @@ pub(crate) enum State {
     Packing { peer: u32 },
     /// A timer or a computation runs.
     Elapsing,
+    /// A collective is in progress.
+    Collective { index: u32 },
     /// It is over.
     Done {
         result: Result<Status, Error>,
@@ -186,6 +191,7 @@ pub(crate) struct ProtocolEngine {
     lost: Option<Box<connected::Lost>>,
     /// The messages that are being forwarded.
     forwards: Option<Box<Forwards>>,
+    collectives: Option<Box<Collectives>>,
     defects: ProtocolDefects,
     cold: Option<Box<ColdState>>,
 }
@@ -401,6 +407,7 @@ impl ProtocolEngine {
             Role::None => {}
             Role::Source => self.forget_forward(token),
             Role::Sink => return self.finish_sink(token),
+            Role::Step => return self.finish_step(token, result, buffer),
         }
         self.ended += 1;
         self.note_end(token);
@@ -453,6 +460,9 @@ impl ProtocolEngine {
                 self.finish(token, Ok(NOTHING), Buffer::phantom(0));
             }
             other => self.handle_connection(channel, other),
+        }
+        if self.has_ready() && !self.is_explored() {
+            self.advance_ready(channel);
         }
     }
 

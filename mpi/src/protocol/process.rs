@@ -257,6 +257,9 @@ impl Process {
             channel.park(Some(context.waker()), Interest::All);
             return Poll::Pending;
         }
+        if explored && engine.has_ready() {
+            engine.advance_ready(channel);
+        }
         if !engine.is_busy(channel, location) {
             if let Some(result) = attempt(engine, channel) {
                 if causes.is_some() {
@@ -316,7 +319,8 @@ impl Process {
         }
         elapsed |= self.handle_events(engine);
         let mut blocked = self.blocked.borrow_mut();
-        let waits = blocked.only().filter(|_| !elapsed);
+        // Under a model checker a collective goes on when the rank looks.
+        let waits = blocked.only().filter(|_| !elapsed && !engine.has_ready());
         let Some(waits) = waits.filter(|waits| !waits.may_end(engine, ended)) else {
             return true;
         };

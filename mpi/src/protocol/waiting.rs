@@ -106,8 +106,9 @@ impl Waits {
             | Self::Iprobe(_)
             | Self::Finalize => false,
         };
-        // With limits, the end of a packet lets others leave.
-        if is_receive && !engine.is_limited() {
+        // With limits, the end of a packet lets others leave; that of a send lets a collective
+        // continue.
+        if is_receive && !engine.is_limited() && !engine.has_collectives() {
             Interest::Arrivals
         } else {
             Interest::All
@@ -228,14 +229,21 @@ fn describe(
     let (operation, location, ranks) = match waits {
         Waits::Operation(token) => {
             let state = engine.state(token);
-            (in_words(engine, state), location, partners(state))
+            (in_words(engine, state), location, partners(engine, state))
         }
-        Waits::Named(name, token) => (name.to_owned(), location, partners(engine.state(token))),
+        Waits::Named(name, token) => {
+            let state = engine.state(token);
+            let text = match state {
+                State::Collective { .. } => of_call(name, &in_words(engine, state)),
+                _ => name.to_owned(),
+            };
+            (text, location, partners(engine, state))
+        }
         Waits::Call(name) => (name.to_owned(), location, Vec::new()),
         Waits::Test(token) => {
             let state = engine.state(token);
-            let text = format!("polling: test of {}", words(state));
-            (text, location, partners(state))
+            let text = format!("polling: test of {}", in_words(engine, state));
+            (text, location, partners(engine, state))
         }
         Waits::All => {
             let (text, _, ranks) = several(engine, is_pending);
@@ -274,13 +282,22 @@ fn describe(
     }
 }
 
+/// Returns the words for a collective in a call of this name.
+fn of_call(name: &str, collective: &str) -> String {
+    if collective.starts_with(name) {
+        collective.to_owned()
+    } else {
+        format!("{name}, in {collective}")
+    }
+}
+
 /// The operations of one kind that are not over: their words, whether any rank could end one, and
 /// their partners.
 fn several(engine: &ProtocolEngine, wanted: fn(&State) -> bool) -> (String, bool, Vec<u32>) {
     let mut texts = Vec::new();
     let (mut any, mut ranks, mut rest) = (false, Vec::new(), 0);
     for state in engine.states().filter(|state| wanted(state)) {
-        let found = partners(state);
+        let found = partners(engine, state);
         any |= found.is_empty();
         ranks.extend(found);
         if texts.len() < LISTED_MAX {
@@ -315,6 +332,7 @@ pub(crate) const fn is_pending(state: &State) -> bool {
                 | State::Posted { .. }
                 | State::AwaitData { .. }
                 | State::Forwarding { .. }
+                | State::Collective { .. }
         )
 }
 
@@ -323,8 +341,9 @@ fn source(pattern: &Pattern) -> Vec<u32> {
 }
 
 /// The rank that could end an operation; none if any could.
-fn partners(state: &State) -> Vec<u32> {
+fn partners(engine: &ProtocolEngine, state: &State) -> Vec<u32> {
     match state {
+        State::Collective { index } => engine.collective_partners(*index),
         State::AwaitPost { pattern, .. } | State::Posted { pattern, .. } => source(pattern),
         State::AwaitTurn { peer, .. }
         | State::Queued { peer, .. }
@@ -344,6 +363,9 @@ fn partners(state: &State) -> Vec<u32> {
 
 /// With what holds the connection up, if the message is in its queue.
 fn in_words(engine: &ProtocolEngine, state: &State) -> String {
+    if let State::Collective { index } = state {
+        return engine.collective_in_words(*index);
+    }
     let text = words(state);
     let peer = match state {
         State::Queued { peer, .. }
@@ -398,6 +420,7 @@ fn words(state: &State) -> String {
             "a message from rank {} with tag {} to be sent on",
             status.source, status.tag
         ),
+        State::Collective { .. } => "a collective operation".to_owned(),
         State::Elapsing | State::Assembly(_) | State::Packet(_) | State::Packing { .. } => {
             "a timer".to_owned()
         }

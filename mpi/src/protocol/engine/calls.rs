@@ -21,6 +21,18 @@ impl ProtocolEngine {
         }
     }
 
+    /// Makes the rank busy with the reduction of this many bytes.
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "messages of 2^53 bytes and more may be off by one"
+    )]
+    pub(super) fn charge_reduction(&mut self, channel: &dyn Channel, length: u64) {
+        let cost = length as f64 / channel.settings().reduce_bandwidth;
+        if cost > 0.0 {
+            self.busy_until = self.now(channel) + cost;
+        }
+    }
+
     /// Ends a receive that no message has met, or a send whose message no receive has met and that
     /// waits for one: `MPI_Cancel`. Everything else continues as if nothing had been said.
     ///

@@ -13,16 +13,18 @@ use crate::exploration::choose;
 use crate::protocol::flow_control::{Kind, OutboundMessage};
 use crate::{Buffer, Envelope, Error, ForwardBuffering, Pattern, Status};
 
-/// End of a forwarded message.
+/// Relation of an operation to others.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) enum Role {
     /// None.
     #[default]
     None,
-    /// The receive.
+    /// The receive of a forwarded message.
     Source,
-    /// The send.
+    /// The send of a forwarded message.
     Sink,
+    /// A request of a step of a collective.
+    Step,
 }
 
 /// Where a message goes that has not come yet.

@@ -62,6 +62,12 @@ impl ProtocolEngine {
         });
     }
 
+    /// Returns true under a model checker.
+    pub(crate) fn is_explored(&self) -> bool {
+        let cold = self.cold.as_ref();
+        cold.is_some_and(|cold| cold.provenance.is_some())
+    }
+
     fn provenance(&mut self) -> Option<&mut Provenance> {
         self.cold.as_mut()?.provenance.as_mut()
     }
@@ -272,6 +278,10 @@ impl ProtocolEngine {
     /// Returns true if an operation is over because of something that has arrived.
     pub(crate) fn depends_on_arrival(&self, token: Token) -> bool {
         let provenance = self.cold.as_ref().and_then(|cold| cold.provenance.as_ref());
+        if let State::Collective { .. } = self.state(token) {
+            // Its steps may be over when the rank looks.
+            return provenance.is_some();
+        }
         provenance.is_some_and(|provenance| {
             self.is_done(token) && provenance.origins[token as usize].arrival != SendCause::NONE
         })

@@ -1,0 +1,594 @@
+//! Collective operations in progress: the executor of schedules.
+//!
+//! A collective is an operation of the rank, whose end its program waits for as for a send. The
+//! requests of its steps belong to the executor: when the last one that a step waits for is over,
+//! the schedule goes on where it waited, whatever the program does in the meantime. One executor
+//! runs blocking, non-blocking and persistent calls.
+//!
+//! A rank that computes makes progress, as with all protocols here. Under a model checker a
+//! collective makes progress only while its program waits, so that what it sends is caused by what
+//! the program has waited for.
+//!
+//! *Not modelled*: a send of a part of a buffer costs a copy of it in real runs, and no time in
+//! simulated ones; copies of a schedule cost no time, reductions cost
+//! [`Settings::reduce_bandwidth`](crate::Settings::reduce_bandwidth).
+
+use ::collectives::{Algorithm, Area, Call, Operand, Part, Slot, Steps};
+
+use super::{NOTHING, Place, ProtocolEngine, Role, SendCall, State};
+use crate::api::group::Members;
+use crate::api::op::Reduction;
+use crate::channel::{Channel, Token};
+use crate::{Buffer, Envelope, Error, Pattern};
+
+/// The first tag of collectives: those below belong to calls that make communicators.
+const TAGS: u32 = 16;
+
+/// Number of tags; so many collectives of one communicator are told apart at one time.
+const TAG_COUNT: u32 = 1 << 24;
+
+/// Slots of requests.
+const SLOTS: usize = 4;
+
+/// No slot.
+const NO_SLOT: u8 = u8::MAX;
+
+/// A collective call, ready to be executed.
+#[derive(Clone)]
+pub(crate) struct CollectiveCall {
+    pub(crate) algorithm: &'static Algorithm,
+    pub(crate) call: Call,
+    pub(crate) reduction: Option<Reduction>,
+    /// The contribution; empty if the area `Recv` has it.
+    pub(crate) send: Buffer,
+    pub(crate) recv: Buffer,
+    /// True if the call has a result at this rank.
+    pub(crate) has_result: bool,
+    pub(crate) members: Members,
+    /// The context of the communicator's collectives.
+    pub(crate) context: u32,
+    pub(crate) location: Place,
+}
+
+/// A collective in progress.
+#[derive(Clone, Debug)]
+struct Running {
+    call: CollectiveCall,
+    progress: Progress,
+}
+
+/// The position in a schedule.
+#[derive(Clone, Debug)]
+struct Progress {
+    temp: Buffer,
+    /// The operation of the program.
+    token: Token,
+    /// Position among the collectives of the communicator, from 0.
+    number: u32,
+    round: u32,
+    rounds: u32,
+    /// Number of steps of the round that are over.
+    done: u32,
+    error: Option<Error>,
+}
+
+/// The requests of a collective.
+#[derive(Clone, Copy, Debug)]
+struct Requests {
+    /// Number of requests in progress by slot.
+    pending: [u32; SLOTS],
+    /// The slot that the schedule waits for.
+    waits_for: u8,
+}
+
+/// The request of a step.
+#[derive(Clone, Copy, Debug)]
+struct StepRequest {
+    collective: u32,
+    slot: Slot,
+    /// The rank of the communicator at the other end.
+    peer: u32,
+    /// Where a message is put; `None` of a send.
+    target: Option<Part>,
+}
+
+/// The collectives of a rank.
+#[derive(Clone, Default, Debug)]
+pub(super) struct Collectives {
+    /// By number; `None` while one is executed, and of free places.
+    running: Vec<Option<Box<Running>>>,
+    requests: Vec<Requests>,
+    free: Vec<u32>,
+    /// By token of the operation.
+    steps: Vec<Option<StepRequest>>,
+    /// Collectives whose schedules can continue.
+    ready: Vec<u32>,
+    /// Ends of requests of a collective that is being executed.
+    landed: Vec<Result<Option<(Part, Buffer)>, Error>>,
+    /// Costs of receives that have not been paid, in seconds.
+    owed: f64,
+    /// Number of collectives that have been started, by context.
+    started: Vec<(u32, u32)>,
+}
+
+impl std::fmt::Debug for CollectiveCall {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:?} by {}", self.call, self.algorithm.name)
+    }
+}
+
+impl Collectives {
+    fn count(&mut self, context: u32) -> u32 {
+        let found = self.started.iter_mut().find(|(known, _)| *known == context);
+        if let Some((_, count)) = found {
+            *count += 1;
+            return *count - 1;
+        }
+        self.started.push((context, 1));
+        0
+    }
+
+    fn insert(&mut self, running: Box<Running>) -> u32 {
+        let requests = Requests {
+            pending: [0; SLOTS],
+            waits_for: NO_SLOT,
+        };
+        if let Some(index) = self.free.pop() {
+            self.running[index as usize] = Some(running);
+            self.requests[index as usize] = requests;
+            return index;
+        }
+        self.running.push(Some(running));
+        self.requests.push(requests);
+        u32::try_from(self.running.len() - 1)
+            .expect("collectives at one time are counted in 32 bits")
+    }
+}
+
+impl Running {
+    fn area(&self, area: Area) -> &Buffer {
+        match area {
+            Area::Send => &self.call.send,
+            Area::Recv => &self.call.recv,
+            Area::Temp => &self.progress.temp,
+        }
+    }
+
+    fn area_mut(&mut self, area: Area) -> &mut Buffer {
+        match area {
+            Area::Send => unreachable!("a contribution is only read"),
+            Area::Recv => &mut self.call.recv,
+            Area::Temp => &mut self.progress.temp,
+        }
+    }
+
+    fn part(&self, part: Part) -> Buffer {
+        if part.length == 0 {
+            return Buffer::phantom(0);
+        }
+        self.area(part.area).slice(part.offset, part.length)
+    }
+
+    /// Puts a message, or what a step has computed, into its place.
+    fn put(&mut self, part: Part, content: &Buffer) {
+        if part.length > 0 {
+            self.area_mut(part.area).write(part.offset, content);
+        }
+    }
+}
+
+impl ProtocolEngine {
+    /// Starts a collective. Its operation is over when the last step of this rank is.
+    pub(crate) fn start_collective(
+        &mut self,
+        channel: &dyn Channel,
+        call: CollectiveCall,
+    ) -> Token {
+        let location = call.location;
+        let token = self.insert(State::Elapsing, location);
+        let temp = call.recv.of_kind((call.algorithm.temp)(&call.call));
+        let collectives = self.collectives.get_or_insert_default();
+        let running = Box::new(Running {
+            progress: Progress {
+                temp,
+                token,
+                number: collectives.count(call.context),
+                round: 0,
+                rounds: (call.algorithm.rounds)(&call.call),
+                done: 0,
+                error: None,
+            },
+            call,
+        });
+        let index = collectives.insert(running);
+        self.operations[token as usize].state = State::Collective { index };
+        self.advance(channel, index);
+        token
+    }
+
+    /// Returns true if collectives are in progress, so that the ends of sends matter.
+    pub(crate) fn has_collectives(&self) -> bool {
+        let collectives = self.collectives.as_ref();
+        collectives.is_some_and(|all| all.running.len() > all.free.len())
+    }
+
+    /// Returns true if schedules can continue.
+    #[inline]
+    pub(crate) fn has_ready(&self) -> bool {
+        let collectives = self.collectives.as_ref();
+        collectives.is_some_and(|all| !all.ready.is_empty())
+    }
+
+    /// Describes a collective in progress, such as "allreduce #4 (ring, round 3 of 6)": its position
+    /// among those of the communicator, its algorithm and its round, all from 1.
+    pub(crate) fn collective_in_words(&self, index: u32) -> String {
+        let Some(Running { call, progress }) = self.running(index) else {
+            return "a collective operation".to_owned();
+        };
+        let (kind, algorithm) = (call.call.collective, call.algorithm.name);
+        let (number, round, rounds) = (progress.number + 1, progress.round + 1, progress.rounds);
+        format!("{kind} #{number} ({algorithm}, round {round} of {rounds})")
+    }
+
+    /// Returns the world ranks at the other ends of the requests that a collective waits for.
+    pub(crate) fn collective_partners(&self, index: u32) -> Vec<u32> {
+        let (Some(running), Some(collectives)) = (self.running(index), &self.collectives) else {
+            return Vec::new();
+        };
+        let slot = collectives.requests[index as usize].waits_for;
+        let steps = collectives.steps.iter().flatten();
+        let waited = steps.filter(|step| step.collective == index && step.slot == slot);
+        waited
+            .map(|step| running.call.members.world(step.peer))
+            .collect()
+    }
+
+    fn running(&self, index: u32) -> Option<&Running> {
+        self.collectives
+            .as_ref()?
+            .running
+            .get(index as usize)?
+            .as_deref()
+    }
+
+    /// Lets the schedules continue whose requests are over.
+    pub(crate) fn advance_ready(&mut self, channel: &dyn Channel) {
+        self.report_observed(channel);
+        self.pay_steps(channel);
+        while let Some(index) = self.collectives.as_mut().and_then(|all| all.ready.pop()) {
+            self.advance(channel, index);
+        }
+    }
+
+    /// Executes the schedule of a collective up to the next step that waits.
+    fn advance(&mut self, channel: &dyn Channel, index: u32) {
+        let collectives = self.collectives.get_or_insert_default();
+        let Some(mut running) = collectives.running[index as usize].take() else {
+            return;
+        };
+        let algorithm = running.call.algorithm;
+        let arguments = running.call.call.clone();
+        while running.progress.round < running.progress.rounds && running.progress.error.is_none() {
+            let round = running.progress.round;
+            let mut runner = Runner {
+                engine: self,
+                channel,
+                index,
+                running: &mut running,
+                position: 0,
+                stops: false,
+            };
+            (algorithm.round)(&arguments, round, &mut runner);
+            if runner.stops && running.progress.error.is_none() {
+                self.collectives.get_or_insert_default().running[index as usize] = Some(running);
+                return;
+            }
+            running.progress.round += 1;
+            running.progress.done = 0;
+        }
+        self.finish_collective(index, *running);
+    }
+
+    fn finish_collective(&mut self, index: u32, running: Running) {
+        let Running { call, progress } = running;
+        let result = match progress.error {
+            None => Ok(NOTHING),
+            Some(error) => {
+                self.abandon(index);
+                Err(error)
+            }
+        };
+        let collectives = self.collectives.get_or_insert_default();
+        collectives.free.push(index);
+        let buffer = if call.has_result {
+            call.recv
+        } else {
+            Buffer::phantom(0)
+        };
+        self.finish(progress.token, result, buffer);
+    }
+
+    /// Makes the rank busy with the completion of requests.
+    fn pay_steps(&mut self, channel: &dyn Channel) {
+        let collectives = self.collectives.get_or_insert_default();
+        let owed = std::mem::take(&mut collectives.owed);
+        if owed > 0.0 {
+            self.busy_until = self.now(channel) + owed;
+        }
+    }
+
+    /// Gives up the requests of a collective that has failed.
+    fn abandon(&mut self, index: u32) {
+        let collectives = self.collectives.get_or_insert_default();
+        for (token, step) in collectives.steps.iter_mut().enumerate() {
+            if step.is_some_and(|step| step.collective == index) {
+                *step = None;
+                let operation = &mut self.operations[token];
+                (operation.role, operation.released) = (Role::None, true);
+            }
+        }
+    }
+
+    /// The request of a step is over.
+    pub(super) fn finish_step(
+        &mut self,
+        token: Token,
+        result: Result<super::Status, Error>,
+        buffer: Buffer,
+    ) {
+        self.ended += 1;
+        self.note_end(token);
+        self.note_taken(token);
+        let owed = std::mem::take(&mut self.operations[token as usize].owed);
+        self.debts -= u32::from(owed > 0.0);
+        self.remove(token);
+        let collectives = self.collectives.get_or_insert_default();
+        let step = collectives.steps[token as usize].take();
+        let step = step.expect("the operation of a step has its request");
+        collectives.owed += owed;
+        let number = step.collective as usize;
+        let requests = &mut collectives.requests[number];
+        requests.pending[usize::from(step.slot)] -= 1;
+        let landed = step.land(result, buffer);
+        match &mut collectives.running[number] {
+            Some(running) => {
+                match landed {
+                    Ok(Some((part, content))) => running.put(part, &content),
+                    Ok(None) => {}
+                    Err(error) => running.progress.error = Some(error),
+                }
+                let is_over = requests.waits_for == step.slot
+                    && requests.pending[usize::from(step.slot)] == 0;
+                if is_over || running.progress.error.is_some() {
+                    requests.waits_for = NO_SLOT;
+                    if !collectives.ready.contains(&step.collective) {
+                        collectives.ready.push(step.collective);
+                    }
+                }
+            }
+            None => collectives.landed.push(landed),
+        }
+    }
+}
+
+impl StepRequest {
+    /// Returns what a request has received and where it belongs; `None` for a send.
+    fn land(
+        self,
+        result: Result<super::Status, Error>,
+        content: Buffer,
+    ) -> Result<Option<(Part, Buffer)>, Error> {
+        let status = result?;
+        let Some(part) = self.target else {
+            return Ok(None);
+        };
+        if status.length > part.length {
+            return Err(Error::Truncated {
+                source: status.source,
+                tag: status.tag,
+                length: status.length,
+                buffer: part.length,
+            });
+        }
+        if status.length < part.length {
+            return Err(Error::Short {
+                source: status.source,
+                length: status.length,
+                expected: part.length,
+            });
+        }
+        Ok(Some((part, content)))
+    }
+}
+
+/// The executor of a round.
+struct Runner<'a> {
+    engine: &'a mut ProtocolEngine,
+    channel: &'a dyn Channel,
+    index: u32,
+    running: &'a mut Running,
+    /// Number of steps of the round so far.
+    position: u32,
+    /// True if a step waits, so that those behind it have to wait, too.
+    stops: bool,
+}
+
+impl Runner<'_> {
+    /// Returns true if the next step is to be done now.
+    #[inline]
+    fn begins(&mut self) -> bool {
+        if self.stops {
+            return false;
+        }
+        self.position += 1;
+        if self.position <= self.running.progress.done {
+            return false;
+        }
+        self.running.progress.done = self.position;
+        true
+    }
+
+    fn tag(&self) -> u32 {
+        TAGS + self.running.progress.number % TAG_COUNT
+    }
+
+    fn post_send(&mut self, slot: Slot, peer: u32, part: Part, blocks: bool) {
+        if !self.begins() {
+            return;
+        }
+        let call = &self.running.call;
+        let (world, location) = (call.members.world(peer), call.location);
+        let envelope = Envelope {
+            context: call.context,
+            source: self.channel.rank(),
+            tag: self.tag(),
+            ready: false,
+        };
+        let buffer = self.running.part(part);
+        let costs = &self.channel.settings().overheads;
+        let is_free = blocks || costs.ois.of(part.length) == 0.0;
+        if is_free
+            && self
+                .engine
+                .send_at_once(self.channel, world, envelope, &buffer)
+        {
+            return;
+        }
+        let call = SendCall {
+            blocks,
+            synchronous: false,
+            location,
+        };
+        let token = self
+            .engine
+            .send(self.channel, world, envelope, buffer, call);
+        // A schedule has no deadlock of its own, whichever sends are buffered.
+        self.engine.note_buffered(token);
+        let step = StepRequest {
+            collective: self.index,
+            slot,
+            peer,
+            target: None,
+        };
+        self.track(token, step);
+    }
+
+    /// Notes a request that has been started; one that is over already has no more to do.
+    fn track(&mut self, token: Token, step: StepRequest) {
+        if self.engine.is_done(token) {
+            let owed = std::mem::take(&mut self.engine.operations[token as usize].owed);
+            self.engine.debts -= u32::from(owed > 0.0);
+            if owed > 0.0 {
+                self.engine.busy_until = self.engine.now(self.channel) + owed;
+            }
+            let (result, content) = self.engine.take(token);
+            self.take(step.land(result, content));
+        } else {
+            self.engine.operations[token as usize].role = Role::Step;
+            let collectives = self.engine.collectives.get_or_insert_default();
+            let place = token as usize;
+            if place >= collectives.steps.len() {
+                collectives.steps.resize(place + 1, None);
+            }
+            collectives.steps[place] = Some(step);
+            collectives.requests[self.index as usize].pending[usize::from(step.slot)] += 1;
+        }
+        let collectives = self.engine.collectives.get_or_insert_default();
+        for landed in std::mem::take(&mut collectives.landed) {
+            self.take(landed);
+        }
+    }
+
+    fn take(&mut self, landed: Result<Option<(Part, Buffer)>, Error>) {
+        match landed {
+            Ok(Some((part, content))) => self.running.put(part, &content),
+            Ok(None) => {}
+            Err(error) => {
+                self.running.progress.error = Some(error);
+                self.stops = true;
+            }
+        }
+    }
+}
+
+impl Steps for Runner<'_> {
+    fn isend_in(&mut self, slot: Slot, peer: u32, part: Part) {
+        self.post_send(slot, peer, part, false);
+    }
+
+    fn irecv_in(&mut self, slot: Slot, peer: u32, part: Part) {
+        if !self.begins() {
+            return;
+        }
+        let call = &self.running.call;
+        let (world, location) = (call.members.world(peer), call.location);
+        let pattern = Pattern {
+            context: call.context,
+            source: Some(world),
+            tag: Some(self.tag()),
+        };
+        // Takes a message of any length: the schedule knows which one it expects.
+        let token = self
+            .engine
+            .receive(self.channel, pattern, Buffer::unbounded(), location);
+        let step = StepRequest {
+            collective: self.index,
+            slot,
+            peer,
+            target: Some(part),
+        };
+        self.track(token, step);
+    }
+
+    fn send(&mut self, peer: u32, part: Part) {
+        const BLOCKING: Slot = 3;
+        self.post_send(BLOCKING, peer, part, true);
+        self.wait(BLOCKING);
+    }
+
+    fn wait(&mut self, slot: Slot) {
+        if self.stops {
+            return;
+        }
+        self.position += 1;
+        if self.position <= self.running.progress.done {
+            return;
+        }
+        let collectives = self.engine.collectives.get_or_insert_default();
+        let requests = &mut collectives.requests[self.index as usize];
+        if requests.pending[usize::from(slot)] == 0 {
+            self.running.progress.done = self.position;
+        } else {
+            requests.waits_for = slot;
+            self.stops = true;
+        }
+    }
+
+    fn copy(&mut self, from: Part, to: Part) {
+        if self.begins() {
+            let content = self.running.part(from);
+            self.running.put(to, &content);
+        }
+    }
+
+    fn reduce(&mut self, from: Part, into: Part, operand: Operand) {
+        if !self.begins() || from.length == 0 {
+            return;
+        }
+        let reduction = self.running.call.reduction.clone();
+        let reduction = reduction.expect("only calls with an operation reduce");
+        let mut content = self.running.part(from);
+        let mut target = self.running.part(into);
+        if let (Some(from), Some(into)) = (content.bytes_mut(), target.bytes_mut()) {
+            match operand {
+                Operand::Left => reduction.apply(from, into),
+                Operand::Right => {
+                    reduction.apply(into, from);
+                    into.copy_from_slice(from);
+                }
+            }
+        }
+        self.running.put(into, &target);
+        self.engine.charge_reduction(self.channel, from.length);
+    }
+}

@@ -9,6 +9,9 @@ mod bcast;
 /// All algorithms, by the kind of operation.
 pub const ALGORITHMS: &[&[&Algorithm]] = &[barrier::ALL, bcast::ALL, allreduce::ALL];
 
+/// The barrier by dissemination.
+pub const DISSEMINATION: &Algorithm = &barrier::dissemination::DISSEMINATION;
+
 /// Returns the algorithms of a kind of operation.
 pub fn named(collective: Collective) -> impl Iterator<Item = &'static Algorithm> {
     let all = ALGORITHMS.iter().copied().flatten().copied();

@@ -64,6 +64,17 @@ impl Alias {
 /// The libraries and their names.
 const LIBRARIES: &[(&str, &[&[Alias]])] = &[("smpi", smpi::ALL)];
 
+/// Returns all aliases of an operation, written `library:name`.
+pub fn names(collective: Collective) -> impl Iterator<Item = String> {
+    let of_library = |(library, tables): &'static (&str, &[&[Alias]])| {
+        let all = tables.iter().copied().flatten();
+        all.map(move |alias| (*library, alias))
+    };
+    let all = LIBRARIES.iter().flat_map(of_library);
+    let wanted = all.filter(move |(_, alias)| alias.collective == collective);
+    wanted.map(|(library, alias)| format!("{library}:{}", alias.name))
+}
+
 /// Returns the alias of an operation that is written `library:name`.
 #[must_use]
 pub fn find(collective: Collective, text: &str) -> Option<&'static Alias> {

@@ -20,7 +20,7 @@ mod steps;
 pub mod trees;
 
 pub use algorithm::{Algorithm, Requirement};
-pub use algorithms::{ALGORITHMS, find, named};
+pub use algorithms::{ALGORITHMS, DISSEMINATION, find, named};
 pub use call::{Block, Blocks, Call, Collective};
 pub use messages::{Message, messages};
 pub use selector::{Choice, Facts, Selector, Unsuited};

@@ -237,7 +237,10 @@ impl Choice {
 
 fn unknown(collective: Collective, name: &str) -> String {
     let all: Vec<&str> = named(collective).map(|algorithm| algorithm.name).collect();
-    format!("unknown algorithm '{name}' of {collective}: expected {}", all.join(", "))
+    format!(
+        "unknown algorithm '{name}' of {collective}: expected {}",
+        all.join(", ")
+    )
 }
 
 impl Row {
@@ -259,17 +262,34 @@ impl Row {
     }
 }
 
-/// The selector of this package.
-static OURS: LazyLock<Selector> = LazyLock::new(|| {
-    Selector::parse(include_str!("../selectors/ours.toml"))
-        .unwrap_or_else(|error| panic!("the selector of this package: {error}"))
-});
+/// The selectors of this package, each read when it is first used.
+static BUILT_IN: [(&str, LazyLock<Selector>); 1] = [(
+    "ours",
+    LazyLock::new(|| read(include_str!("../selectors/ours.toml"))),
+)];
+
+fn read(text: &str) -> Selector {
+    Selector::parse(text).unwrap_or_else(|error| panic!("a selector of this package: {error}"))
+}
 
 impl Selector {
     /// Returns the selector of this package.
     #[must_use]
     pub fn ours() -> &'static Self {
-        &OURS
+        let [(_, ours), ..] = &BUILT_IN;
+        ours
+    }
+
+    /// Returns the selector of this name.
+    #[must_use]
+    pub fn built_in(name: &str) -> Option<&'static Self> {
+        let (_, selector) = BUILT_IN.iter().find(|(known, _)| *known == name)?;
+        Some(selector)
+    }
+
+    /// Returns the names of the selectors.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        BUILT_IN.iter().map(|(name, _)| *name)
     }
 
     /// Returns the selector that a file describes.
@@ -356,7 +376,12 @@ impl Selector {
         ours.select(call, facts)
     }
 
-    fn try_choice(&self, choice: &Choice, call: &mut Call, facts: Facts) -> Option<&'static Algorithm> {
+    fn try_choice(
+        &self,
+        choice: &Choice,
+        call: &mut Call,
+        facts: Facts,
+    ) -> Option<&'static Algorithm> {
         let mut algorithm = choice.apply(call);
         if !algorithm.suits(call) {
             algorithm = find(call.collective, algorithm.fallback)?;

@@ -18,7 +18,7 @@ use mpi::channel::{
 use mpi::channel::{ConnectionLifecycle, RankHost, RemoteMemory};
 use mpi::exploration::CausalityHooks;
 use mpi::exploration::ExplorationHooks;
-use mpi::{Buffer, Envelope, Overheads, Process};
+use mpi::{Buffer, CallLog, Envelope, Overheads, Process};
 use rdma::{Capture, Verbs};
 use sim_core::{ActorId, Blocked, Device, Kernel, KernelHandle, Observed, Parked, Time};
 
@@ -259,6 +259,7 @@ pub(crate) struct Ranks {
     /// Where ranks get connected: those that take no packets any more, and since when they are lost
     /// if they are.
     gone: RefCell<BTreeMap<u32, Option<Time>>>,
+    calls: CallLog,
     /// Where a run is written down, if it is.
     journal: RefCell<Option<Box<Journal>>>,
 }
@@ -281,6 +282,7 @@ impl Ranks {
             ends: RefCell::new(Ends::new(size)),
             size,
             gone: RefCell::default(),
+            calls: CallLog::default(),
             journal: RefCell::default(),
         }
     }
@@ -289,6 +291,7 @@ impl Ranks {
     pub(crate) fn again(mut self, port: KernelHandle) -> Self {
         self.ends.get_mut().clear();
         self.gone.get_mut().clear();
+        self.calls.clear();
         self.port = port;
         self
     }
@@ -560,6 +563,10 @@ impl<C: PacketTransport> RankHost for RankChannel<C> {
     fn finalize_wait(&self) {
         let actor = self.device.ranks().port.actor(actor(self.rank));
         actor.daemonize();
+    }
+
+    fn call_log(&self) -> Option<&CallLog> {
+        Some(&self.device.ranks().calls)
     }
 
     fn host_name(&self) -> String {

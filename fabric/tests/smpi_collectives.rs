@@ -57,7 +57,13 @@ async fn perform(world: Comm, collective: &str, bytes: u64, root: usize) -> Resu
 }
 
 /// Returns the dates at which the ranks leave the call.
-fn dates(selector: &Arc<Selector>, collective: &str, size: u32, bytes: u64, root: usize) -> Vec<f64> {
+fn dates(
+    selector: &Arc<Selector>,
+    collective: &str,
+    size: u32,
+    bytes: u64,
+    root: usize,
+) -> Vec<f64> {
     let settings = Settings {
         phantom: true,
         async_small_threshold: 0,
@@ -104,16 +110,27 @@ fn dates_are_those_of_smpi() {
             missing.push(format!("{collective} {name}"));
             continue;
         }
-        let [size, bytes, root] = [size, bytes, root].map(|text| text.parse::<u32>().expect("a number"));
-        let expected = expected.split(' ').map(|date| date.parse::<f64>().expect("a date"));
-        let found = dates(&Arc::new(selector), collective, size, bytes.into(), root as usize);
+        let [size, bytes, root] =
+            [size, bytes, root].map(|text| text.parse::<u32>().expect("a number"));
+        let expected = expected
+            .split(' ')
+            .map(|date| date.parse::<f64>().expect("a date"));
+        let found = dates(
+            &Arc::new(selector),
+            collective,
+            size,
+            bytes.into(),
+            root as usize,
+        );
         let mut difference = 0.0_f64;
         for (found, expected) in found.iter().zip(expected) {
             difference = difference.max((found - expected).abs() / expected.max(1e-6));
         }
         compared += 1;
         if difference > 1e-9 {
-            wrong.push(format!("{collective} {name} {size} {bytes} {root}: {difference:.1e}"));
+            wrong.push(format!(
+                "{collective} {name} {size} {bytes} {root}: {difference:.1e}"
+            ));
         } else {
             worst = worst.max(difference);
         }

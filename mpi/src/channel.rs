@@ -24,6 +24,7 @@ use std::task::Waker;
 use ::collectives::Selector;
 use rdma::Verbs;
 
+use crate::collectives::CallLog;
 use crate::connection::Failure;
 use crate::exploration::ExplorationHooks;
 use crate::{Buffer, ConnectionSettings, Envelope, Limits, Overheads, TransportMode};
@@ -360,6 +361,9 @@ pub struct Settings {
     pub reduce_bandwidth: f64,
     /// Selection of algorithms of collectives; `None` for the selection of this package.
     pub collectives: Option<Arc<Selector>>,
+    /// True if every rank waits in a collective that blocks until all ranks have called it, as MPI
+    /// permits: programs that depend on less are wrong.
+    pub synchronizing_collectives: bool,
     /// Length of a control message on the network, in bytes; `None` if it takes no time.
     pub control: Option<u64>,
     /// True if a short synchronous message leaves at once and is acknowledged when a receive has
@@ -402,6 +406,7 @@ impl Settings {
             copy_bandwidth: f64::INFINITY,
             reduce_bandwidth: f64::INFINITY,
             collectives: None,
+            synchronizing_collectives: false,
             control: None,
             acknowledged_ssend: false,
             strict_ready_send: false,
@@ -492,6 +497,11 @@ pub trait RankHost {
 
     /// Ends the whole run, because the program wants so.
     fn abort(&self, code: i32);
+
+    /// Returns the collective calls of all ranks of this process, if all ranks run in it.
+    fn call_log(&self) -> Option<&CallLog> {
+        None
+    }
 
     /// Says that the rank has ended but for messages that wait at it until a rank receives them,
     /// and from which it has gone on. If nobody else continues either, the run is over.

@@ -23,10 +23,13 @@ use crate::{Buffer, Comm, Error, Op, Request, Result};
 mod all;
 mod barrier;
 mod blocks;
+mod call_log;
 mod rooted;
 mod scan;
 
 pub use blocks::Blocks;
+pub(crate) use call_log::Place;
+pub use call_log::{CallLog, Mismatch};
 
 /// A collective call with the arguments of the program.
 #[derive(Clone, Debug)]
@@ -206,12 +209,12 @@ impl Comm {
         })
     }
 
-    /// Starts a collective. Its operation has the result.
-    fn start_collective(
+    /// Selects the algorithm of a call and makes its areas.
+    fn prepare(
         &self,
         invocation: &Invocation,
         location: &'static Location<'static>,
-    ) -> Result<Token> {
+    ) -> Result<CollectiveCall> {
         let inner = self.collective()?;
         let (root, size) = (invocation.root, self.size());
         if root >= size {
@@ -245,12 +248,23 @@ impl Comm {
                 recv: listed(&invocation.recv),
             }));
         }
+        let number = self.process().count_collective(inner.context());
+        if let Some(log) = self.process().channel().call_log() {
+            let (context, first) = (inner.context(), self.members().world(0));
+            let place = Place {
+                context,
+                first,
+                number,
+            };
+            let caller = (call.rank, self.world_rank(), call.size);
+            log.compare(place, caller, invocation, location)?;
+        }
         let selector = self.process().channel().settings().collectives.as_deref();
         let selector = selector.unwrap_or_else(|| Selector::ours());
         let algorithm = selector
             .select(&mut call, facts)
             .map_err(Error::Algorithm)?;
-        let call = CollectiveCall {
+        Ok(CollectiveCall {
             algorithm,
             call,
             reduction: invocation.op.as_ref().map(|op| op.reduction().clone()),
@@ -259,12 +273,17 @@ impl Comm {
             has_result: areas.has_result,
             members: self.members().clone(),
             context: inner.context(),
+            number,
             location,
-        };
+        })
+    }
+
+    /// Starts a collective. Its operation has the result.
+    fn start(&self, call: CollectiveCall) -> Token {
         let start = |engine: &mut ProtocolEngine, channel: &dyn Channel| {
             engine.start_collective(channel, call)
         };
-        Ok(self.process().with_engine(start))
+        self.process().with_engine(start)
     }
 
     /// Performs a collective and waits for its end. Returns the result.
@@ -284,10 +303,35 @@ impl Comm {
         invocation: Invocation,
         location: &'static Location<'static>,
     ) -> Result<Buffer> {
-        let token = self.start_collective(&invocation, location)?;
+        let call = self.prepare(&invocation, location)?;
         drop(invocation);
+        let token = if self
+            .process()
+            .channel()
+            .settings()
+            .synchronizing_collectives
+        {
+            // In a box: most runs do not need the room.
+            Box::pin(self.start_synchronized(name, Box::new(call))).await?
+        } else {
+            self.start(call)
+        };
         let done = Request::new(self, token).wait_in(name, location).await?;
         Ok(done.buffer)
+    }
+
+    /// Starts a collective when all ranks have called it.
+    async fn start_synchronized(
+        &self,
+        name: &'static str,
+        call: Box<CollectiveCall>,
+    ) -> Result<Token> {
+        if call.call.collective != Collective::Barrier {
+            let location = call.location;
+            let token = self.start(call.synchronization());
+            Request::new(self, token).wait_in(name, location).await?;
+        }
+        Ok(self.start(*call))
     }
 
     /// Starts a collective that the program waits for later.
@@ -298,7 +342,7 @@ impl Comm {
     ) -> Result<Request> {
         // What the rank does next does not depend on what its schedule has received.
         crate::exploration::choose(self.process().channel());
-        let token = self.start_collective(invocation, location)?;
+        let token = self.start(self.prepare(invocation, location)?);
         Ok(Request::new(self, token))
     }
 }

@@ -79,7 +79,7 @@ pub use api::request::{Completion, Request, Test, Wait, WaitAll, WaitAny, waital
 pub use api::several::{Completed, testall, testany, testsome, waitsome};
 pub use api::typed::Scalar;
 pub use channel::{Channel, Level, PostingCost, Settings};
-pub use collectives::Blocks;
+pub use collectives::{Blocks, CallLog, Mismatch};
 pub use connection::connecting_channel::ConnectionStatistics;
 pub use matching::envelope::{
     ANY_SOURCE, ANY_TAG, Envelope, PROC_NULL, Pattern, Source, TAG_UB, Tag,

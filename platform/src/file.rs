@@ -6,6 +6,7 @@
 //! of a run means the same when a default changes.
 
 mod cluster;
+mod collectives;
 mod connection;
 mod disk;
 mod field;
@@ -34,6 +35,7 @@ use crate::protocol::{ControlMessageMode, ReadySendMode, SsendProtocol};
 use crate::topology::Topology;
 use crate::units::{Bandwidth, Duration, Size};
 
+pub use collectives::{AlgorithmEntry, Collectives};
 pub use connection::Connection;
 pub use disk::DiskEntry;
 pub use field::cut;
@@ -63,6 +65,8 @@ pub struct PlatformFile {
     pub protocol: Protocol,
     /// `[connection]`
     pub connection: Connection,
+    /// `[collectives]`
+    pub collectives: Collectives,
     /// The platform is the outermost zone.
     #[serde(flatten)]
     pub root: ZoneEntry,

@@ -131,6 +131,11 @@
 //! default is `"lenient"`. `transport = "stream"` models TCP: no packets, credits and data buffers.
 //! The formulas are in `docs/protocols.md`.
 //!
+//! **Collective operations.** `[collectives]` sets `selector`, the tables that select an algorithm
+//! for each call, and `reduce_bandwidth`, at which a rank reduces (default: no time). A key with the
+//! name of an operation sets the algorithm of all its calls: `allreduce = "ring"`, or `allreduce = {
+//! algorithm = "segmented_ring", segment = "64KiB" }`. `simrun collectives list` prints the names.
+//!
 //! **Connections.** `[connection]` sets `mode`: `"instant"` (from the start, at no cost; the
 //! default), `"on-demand"` (each pair at its first message) or `"static"` (all pairs before the
 //! program begins). Opening a socket takes a round trip of packets of `transport_packet_size`
@@ -408,7 +413,7 @@ mod zone;
 
 pub use diagnostic::{Diagnostic, Diagnostics, LoadError, Source, Unreadable};
 pub use disk::DiskInfo;
-pub use file::{Connection, Protocol, Routing, Sharing};
+pub use file::{AlgorithmEntry, Collectives, Connection, Protocol, Routing, Sharing};
 pub use names::HostNames;
 pub use network::{
     CROSSTRAFFIC, Compat, FactorStep, Factors, FluidParameters, IbPenaltyFactors, LogGops,

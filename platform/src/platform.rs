@@ -31,7 +31,7 @@ use crate::profile::Profile;
 use crate::route::{LinkId, NoRoute, Place, Route, Wire};
 use crate::summary::{Outline, Summary};
 use crate::zone::{Gap, ZoneTree};
-use crate::{Connection, NetworkModel, NetworkParameters, Protocol, Sharing};
+use crate::{Collectives, Connection, NetworkModel, NetworkParameters, Protocol, Sharing};
 
 /// A platform: hosts, links and the routes between them.
 #[derive(Clone, Debug)]
@@ -212,6 +212,12 @@ impl Platform {
     #[must_use]
     pub const fn network(&self) -> &NetworkParameters {
         &self.file.network
+    }
+
+    /// Returns the selection of algorithms of collective operations.
+    #[must_use]
+    pub const fn collectives(&self) -> &Collectives {
+        &self.file.collectives
     }
 
     /// Returns the parameters of the message layer.

@@ -11,9 +11,9 @@ use std::sync::atomic::AtomicBool;
 
 use fabric::{Capture, CaptureFilter, Fabric, Flow, LogGops, VerbsFabric};
 use models::packet::PlatformTopology;
-use mpi::{Overheads, PostingCost, Settings};
+use mpi::{Overheads, PostingCost, Selector, Settings};
 use platform::units::{Duration, Size};
-use platform::{HostNames, NoRoute, Platform, ReadySendMode, SsendProtocol};
+use platform::{Collectives, HostNames, NoRoute, Platform, ReadySendMode, SsendProtocol};
 use sim_core::{ActorId, Console, HostId, Observed, Outcome, Progress, Report, Simulation, Time};
 
 use crate::connections::{ConnectionTotals, Stall, connections, losses, stalls, totals};
@@ -306,8 +306,17 @@ fn settings(platform: &Platform, options: &Options) -> Settings {
             .is_limited()
             .then(|| protocol.limits.map(Size::bytes)),
         connections: connections(platform.connection()),
+        reduce_bandwidth: (platform.collectives().reduce_bandwidth.as_ref())
+            .map_or(f64::INFINITY, |rate| rate.bytes_per_s()),
+        collectives: selector(platform),
         ..costs(protocol, asked.unwrap_or(in_file))
     }
+}
+
+/// Returns the selection of algorithms of collectives; `None` for that of the message layer.
+pub(crate) fn selector(platform: &Platform) -> Option<Arc<Selector>> {
+    let collectives = platform.collectives();
+    (*collectives != Collectives::default()).then(|| Arc::new(collectives.to_selector()))
 }
 
 /// The size of a control message of the explicit preset in bytes, our estimate: one cache line,

@@ -63,6 +63,7 @@ pub fn stepper(
         || in_file.unwrap_or_else(|| Protocol::default().eager_threshold.bytes()),
         MessageProtocol::threshold,
     );
+    let selector = platform.and_then(|platform| crate::driver::selector(platform));
     let chooses_sends = options.protocol == Some(MessageProtocol::Mixed);
     let (has_ranks, leaks) = (program.has_ranks(), options.leaks);
     let (platform, seed) = (platform.map(Arc::clone), options.seed);
@@ -94,6 +95,8 @@ pub fn stepper(
             let ideal = again.unwrap_or_else(|| {
                 let settings = Settings {
                     strict_ready_send: true,
+                    synchronizing_collectives: true,
+                    collectives: selector.clone(),
                     ..Settings::new(threshold)
                 };
                 let settings = (settings, chooses_sends);

@@ -122,6 +122,7 @@ fn read_xml(file_name: &str, text: &str, files: Files) -> Result<XmlRead, Diagno
         network,
         protocol,
         connection: platform::Connection::default(),
+        collectives: platform::Collectives::default(),
         root: zone,
     };
     let mut notes: Vec<ImportNote> = importer

@@ -2,6 +2,6 @@
 
 use crate::Algorithm;
 
-mod dissemination;
+pub(super) mod dissemination;
 
 pub(crate) const ALL: &[&Algorithm] = &[&dissemination::DISSEMINATION];

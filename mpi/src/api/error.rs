@@ -6,6 +6,7 @@ use std::panic::Location;
 use ::collectives::Unsuited;
 
 use crate::TAG_UB;
+use crate::collectives::Mismatch;
 use crate::connection::Failure;
 
 /// An error of a call. The comments name the error class of MPI 4.1, section 9.4.
@@ -62,6 +63,10 @@ pub enum Error {
     },
     /// The call needs a buffer at this rank (`MPI_ERR_BUFFER`): the root gives the data.
     NoBuffer,
+    /// The ranks of a communicator call different collectives at the same position, or with
+    /// different roots, operations, types or lengths (`MPI_ERR_OTHER`, `MPI_ERR_ROOT`, `MPI_ERR_OP`,
+    /// `MPI_ERR_TYPE`, `MPI_ERR_COUNT`).
+    Mismatch(&'static Mismatch),
     /// No algorithm can execute the call (`MPI_ERR_ARG`).
     Algorithm(Unsuited),
     /// The message came from a ready send that was started before its receive was posted
@@ -231,6 +236,7 @@ impl Error {
                 ErrorClass::Buffer
             }
             Self::NoBuffer => ErrorClass::Buffer,
+            Self::Mismatch(mismatch) => mismatch.class(),
             Self::Op { .. } => ErrorClass::Op,
             Self::Root { .. } => ErrorClass::Root,
             Self::BlockCount { .. } | Self::Algorithm(_) => ErrorClass::Arg,
@@ -345,6 +351,7 @@ impl fmt::Display for Error {
             | Self::Blocks { .. }
             | Self::BlockCount { .. }
             | Self::NoBuffer
+            | Self::Mismatch(_)
             | Self::Algorithm(_) => bad_collective(f, self),
             Self::Request => f.write_str("the request has been completed already"),
             Self::Active => f.write_str(
@@ -397,6 +404,7 @@ fn bad_collective(f: &mut fmt::Formatter<'_>, error: &Error) -> fmt::Result {
             write!(f, "invalid blocks: {blocks} for {size} ranks")
         }
         Error::NoBuffer => f.write_str("no buffer: the root gives the data of all ranks"),
+        Error::Mismatch(mismatch) => write!(f, "{mismatch}"),
         Error::Algorithm(why) => write!(f, "invalid algorithm: {why}"),
         _ => Ok(()),
     }

@@ -41,7 +41,7 @@ use crate::channel::{ConnectionLifecycle, RankHost, RemoteMemory};
 use crate::connection::{Connector, Failure, Group, Output, Peer, Settings as ConnectorSettings};
 use crate::exploration::CausalityHooks;
 use crate::exploration::ExplorationHooks;
-use crate::{ConnectionMode, ConnectionSettings, Envelope};
+use crate::{CallLog, ConnectionMode, ConnectionSettings, Envelope};
 
 /// Tokens of this layer are from here on; those of the engine are places in its list of operations,
 /// below.
@@ -490,6 +490,10 @@ impl RankHost for ConnectingChannel {
 
     fn finalize_wait(&self) {
         self.inner.finalize_wait();
+    }
+
+    fn call_log(&self) -> Option<&CallLog> {
+        self.inner.call_log()
     }
 
     fn host_name(&self) -> String {

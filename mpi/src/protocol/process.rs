@@ -108,6 +108,11 @@ impl Process {
         RefMut::map(self.cold(), |cold| &mut cold.attached)
     }
 
+    /// Counts a collective call of a communicator. Returns its position, from 0.
+    pub(crate) fn count_collective(&self, context: u32) -> u32 {
+        self.engine.borrow_mut().count_collective(context)
+    }
+
     /// A matched message that nobody received.
     pub(crate) fn give_back(&self, message: UnexpectedMessage) {
         choose(&*self.channel);
@@ -449,9 +454,13 @@ impl Process {
     /// message, and messages that nobody received.
     #[must_use]
     pub fn leftovers(&self) -> Vec<String> {
-        self.with_engine(|engine, channel| {
+        let mut all = self.with_engine(|engine, channel| {
             crate::protocol::leftovers::of(engine, &channel.undelivered())
-        })
+        });
+        if let Some(log) = self.channel.call_log() {
+            all.extend(log.unfinished(self.channel.rank()));
+        }
+        all
     }
 
     /// The communicators that the rank has made and never freed, in words; known only under a model
@@ -475,7 +484,17 @@ impl Process {
     /// Returns the operations that the rank waits for; `None` if it does not wait.
     #[must_use]
     pub fn waiting(&self) -> Option<Waiting> {
-        self.blocked.borrow().describe(&self.engine.borrow())
+        let (blocked, engine) = (self.blocked.borrow(), self.engine.borrow());
+        let mut waiting = blocked.describe(&engine)?;
+        let position = match blocked.only() {
+            Some(Waits::Named(_, token)) => engine.place_of(token),
+            _ => None,
+        };
+        let missing = self.channel.call_log().zip(position);
+        if let Some(missing) = missing.and_then(|(log, at)| log.missing(at)) {
+            waiting.operation = format!("{}, not called by {missing}", waiting.operation);
+        }
+        Some(waiting)
     }
 }
 

@@ -13,7 +13,7 @@ use super::names::Names;
 use super::section::Collector;
 use super::syntax::syntax;
 use super::zone::ZoneReader;
-use super::{Connection, PlatformFile, Protocol, VERSION, ZoneEntry};
+use super::{Collectives, Connection, PlatformFile, Protocol, VERSION, ZoneEntry};
 use crate::diagnostic::Diagnostic;
 use crate::network::{NetworkModel, NetworkParameters};
 
@@ -63,6 +63,7 @@ impl Read {
                 network: NetworkParameters::preset(NetworkModel::DEFAULT),
                 protocol: Protocol::default(),
                 connection: Connection::default(),
+                collectives: Collectives::default(),
                 root: ZoneEntry::default(),
             },
             collector: Collector::default(),
@@ -71,12 +72,13 @@ impl Read {
     }
 
     fn document(&mut self, document: &DeTable<'_>) {
-        const KEYS: [&str; 15] = [
+        const KEYS: [&str; 16] = [
             "version",
             "name",
             "network",
             "protocol",
             "connection",
+            "collectives",
             "routing",
             "wifi",
             "gateway",
@@ -111,6 +113,10 @@ impl Read {
                 let expected = "expected mode = \"instant\": queue pairs are connected at their first message, at no cost";
                 self.collector.add(value.span(), problem, expected, None);
             }
+        }
+        if let Some(value) = root.get("collectives") {
+            let collectives = &mut self.file.collectives;
+            super::collectives::collectives(&mut self.collector, value, collectives);
         }
         self.file.root = ZoneReader::new(&mut self.collector, &mut self.names).root(&root);
         let has_links = !self.names.links.is_empty() || !self.names.clusters.is_empty();

@@ -19,13 +19,14 @@ use super::{NOTHING, Place, ProtocolEngine, Role, SendCall, State};
 use crate::api::group::Members;
 use crate::api::op::Reduction;
 use crate::channel::{Channel, Token};
+use crate::collectives::Place as CallPlace;
 use crate::{Buffer, Envelope, Error, Pattern};
 
 /// The first tag of collectives: those below belong to calls that make communicators.
 const TAGS: u32 = 16;
 
-/// Number of tags; so many collectives of one communicator are told apart at one time.
-const TAG_COUNT: u32 = 1 << 24;
+/// Number of tags: half of them for collectives, half for barriers before them.
+const TAG_COUNT: u32 = 1 << 25;
 
 /// Slots of requests.
 const SLOTS: usize = 4;
@@ -47,6 +48,8 @@ pub(crate) struct CollectiveCall {
     pub(crate) members: Members,
     /// The context of the communicator's collectives.
     pub(crate) context: u32,
+    /// Position among the collectives of the communicator, from 0.
+    pub(crate) number: u32,
     pub(crate) location: Place,
 }
 
@@ -63,8 +66,6 @@ struct Progress {
     temp: Buffer,
     /// The operation of the program.
     token: Token,
-    /// Position among the collectives of the communicator, from 0.
-    number: u32,
     round: u32,
     rounds: u32,
     /// Number of steps of the round that are over.
@@ -111,6 +112,24 @@ pub(super) struct Collectives {
     started: Vec<(u32, u32)>,
 }
 
+impl CollectiveCall {
+    /// Returns a barrier before the call, whose messages differ from those of the call.
+    pub(crate) fn synchronization(&self) -> Self {
+        let (rank, size) = (self.call.rank, self.call.size);
+        Self {
+            algorithm: ::collectives::DISSEMINATION,
+            call: Call::new(self.call.collective, rank, size, 0),
+            reduction: None,
+            send: Buffer::phantom(0),
+            recv: Buffer::phantom(0),
+            has_result: false,
+            members: self.members.clone(),
+            number: self.number + TAG_COUNT / 2,
+            ..*self
+        }
+    }
+}
+
 impl std::fmt::Debug for CollectiveCall {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{:?} by {}", self.call, self.algorithm.name)
@@ -118,11 +137,13 @@ impl std::fmt::Debug for CollectiveCall {
 }
 
 impl Collectives {
+    /// Counts a call of a communicator. Returns its position, from 0.
     fn count(&mut self, context: u32) -> u32 {
         let found = self.started.iter_mut().find(|(known, _)| *known == context);
         if let Some((_, count)) = found {
-            *count += 1;
-            return *count - 1;
+            let number = *count;
+            *count = (number + 1) % (TAG_COUNT / 2);
+            return number;
         }
         self.started.push((context, 1));
         0
@@ -178,6 +199,11 @@ impl Running {
 }
 
 impl ProtocolEngine {
+    /// Counts a collective call of a communicator. Returns its position, from 0.
+    pub(crate) fn count_collective(&mut self, context: u32) -> u32 {
+        self.collectives.get_or_insert_default().count(context)
+    }
+
     /// Starts a collective. Its operation is over when the last step of this rank is.
     pub(crate) fn start_collective(
         &mut self,
@@ -192,7 +218,6 @@ impl ProtocolEngine {
             progress: Progress {
                 temp,
                 token,
-                number: collectives.count(call.context),
                 round: 0,
                 rounds: (call.algorithm.rounds)(&call.call),
                 done: 0,
@@ -226,8 +251,25 @@ impl ProtocolEngine {
             return "a collective operation".to_owned();
         };
         let (kind, algorithm) = (call.call.collective, call.algorithm.name);
-        let (number, round, rounds) = (progress.number + 1, progress.round + 1, progress.rounds);
+        if call.number >= TAG_COUNT / 2 {
+            let number = call.number - TAG_COUNT / 2 + 1;
+            return format!("{kind} #{number}, until all ranks have called it");
+        }
+        let (number, round, rounds) = (call.number + 1, progress.round + 1, progress.rounds);
         format!("{kind} #{number} ({algorithm}, round {round} of {rounds})")
+    }
+
+    /// Returns the position of the collective of an operation, if it is one.
+    pub(crate) fn place_of(&self, token: Token) -> Option<CallPlace> {
+        let State::Collective { index } = self.state(token) else {
+            return None;
+        };
+        let call = &self.running(*index)?.call;
+        Some(CallPlace {
+            context: call.context,
+            first: call.members.world(0),
+            number: call.number % (TAG_COUNT / 2),
+        })
     }
 
     /// Returns the world ranks at the other ends of the requests that a collective waits for.
@@ -429,7 +471,7 @@ impl Runner<'_> {
     }
 
     fn tag(&self) -> u32 {
-        TAGS + self.running.progress.number % TAG_COUNT
+        TAGS + self.running.call.number % TAG_COUNT
     }
 
     fn post_send(&mut self, slot: Slot, peer: u32, part: Part, blocks: bool) {

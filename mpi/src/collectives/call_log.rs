@@ -1,0 +1,241 @@
+//! The collective calls of all ranks of a process, compared with each other.
+//!
+//! All ranks of a communicator call the same collectives in the same order, with the same root,
+//! operation and lengths (MPI 5.0, section 6.1). Where all ranks run in one process, as in a
+//! simulation, each call is compared with the first one at the same position, when it is made: the
+//! later caller gets the error, which names both lines.
+//!
+//! *Not compared*: the blocks of operations with different lengths, of which each rank knows some;
+//! a message that is longer or shorter than expected is an error of its receiver. Ranks in processes
+//! of their own are not compared: they get the wrong message, an error of its length, or wait.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::panic::Location;
+
+use ::collectives::Collective;
+
+use super::Invocation;
+use crate::{Error, ErrorClass};
+
+/// Arguments in which the calls of all ranks agree.
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct Signature {
+    kind: Collective,
+    root: usize,
+    /// The operation and the type of its elements.
+    op: Option<(&'static str, &'static str)>,
+    /// Length of the contribution or of the block in bytes.
+    bytes: Option<u64>,
+    location: &'static Location<'static>,
+}
+
+/// A position among the collectives of a communicator. Groups that one call has made share a
+/// context, and no rank.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) struct Place {
+    pub(crate) context: u32,
+    /// The world rank of the communicator's rank 0.
+    pub(crate) first: u32,
+    /// The number of collectives of the communicator before.
+    pub(crate) number: u32,
+}
+
+/// A position at which some ranks have called a collective.
+#[derive(Debug)]
+struct Position {
+    signature: Signature,
+    /// The first caller, in the communicator and in the world.
+    first: u32,
+    first_in_world: u32,
+    size: u32,
+    count: u32,
+    /// The ranks that have called, a bit each.
+    callers: Vec<u64>,
+}
+
+/// The collective calls that not all ranks have made yet.
+#[derive(Default, Debug)]
+pub struct CallLog {
+    open: RefCell<BTreeMap<Place, Position>>,
+}
+
+/// Two calls at the same position that differ.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Mismatch {
+    class: ErrorClass,
+    text: String,
+}
+
+impl Mismatch {
+    /// The class of the error.
+    #[must_use]
+    pub const fn class(&self) -> ErrorClass {
+        self.class
+    }
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl Signature {
+    fn new(call: &Invocation, location: &'static Location<'static>) -> Self {
+        let op = call.op.as_ref();
+        let bytes = match call.kind {
+            Collective::Barrier
+            | Collective::Gatherv
+            | Collective::Scatterv
+            | Collective::Allgatherv
+            | Collective::Alltoallv
+            | Collective::Alltoallw => None,
+            Collective::Scatter => call.room.as_ref().map(crate::Buffer::len),
+            _ => Some(call.input.len()),
+        };
+        Self {
+            kind: call.kind,
+            root: call.root,
+            op: op.map(|op| (op.name(), op.element_name())),
+            bytes,
+            location,
+        }
+    }
+
+    /// Returns the first difference to the call of another rank, in words.
+    fn difference(&self, other: &Self) -> Option<(ErrorClass, String, String)> {
+        let differ = |class, own: String, other: String| Some((class, own, other));
+        if self.kind != other.kind {
+            let call = |signature: &Self| format!("calls {}", signature.kind);
+            return differ(ErrorClass::Other, call(self), call(other));
+        }
+        if self.root != other.root {
+            let root = |signature: &Self| format!("has root {}", signature.root);
+            return differ(ErrorClass::Root, root(self), root(other));
+        }
+        if self.op != other.op {
+            let ((own, element), (theirs, elements)) = (self.op?, other.op?);
+            let class = if own == theirs {
+                ErrorClass::Type
+            } else {
+                ErrorClass::Op
+            };
+            let words = |name, element| format!("has the operation {name} of {element}");
+            return differ(class, words(own, element), words(theirs, elements));
+        }
+        if self.bytes != other.bytes {
+            let words = |bytes| format!("gives {bytes} bytes");
+            return differ(ErrorClass::Count, words(self.bytes?), words(other.bytes?));
+        }
+        None
+    }
+}
+
+impl CallLog {
+    /// Forgets all calls.
+    pub fn clear(&self) {
+        self.open.borrow_mut().clear();
+    }
+
+    /// Compares a call with the first one at the same position.
+    pub(crate) fn compare(
+        &self,
+        place: Place,
+        (rank, world_rank, size): (u32, u32, u32),
+        call: &Invocation,
+        location: &'static Location<'static>,
+    ) -> Result<(), Error> {
+        let own = Signature::new(call, location);
+        let open = &mut *self.open.borrow_mut();
+        let position = open.entry(place).or_insert_with(|| Position {
+            signature: own,
+            first: rank,
+            first_in_world: world_rank,
+            size,
+            count: 0,
+            callers: vec![0; (size as usize).div_ceil(64)],
+        });
+        position.callers[rank as usize / 64] |= 1 << (rank % 64);
+        position.count += 1;
+        let (first, signature) = (position.first, position.signature);
+        if position.count == position.size {
+            open.remove(&place);
+        }
+        let Some((class, found, expected)) = own.difference(&signature) else {
+            return Ok(());
+        };
+        let line = |location: &Location<'_>| format!("{}:{}", location.file(), location.line());
+        let text = format!(
+            "collective calls differ: rank {rank} {found} at {} where rank {first} {expected} at {}, {}",
+            line(own.location),
+            line(signature.location),
+            place,
+        );
+        // Kept until the process ends: a run has few of them, and errors are copied.
+        Err(Error::Mismatch(Box::leak(Box::new(Mismatch {
+            class,
+            text,
+        }))))
+    }
+
+    /// Returns the ranks that have not called the collective at a position, in words; `None` if all
+    /// have.
+    pub(crate) fn missing(&self, place: Place) -> Option<String> {
+        let open = self.open.borrow();
+        open.get(&place).map(Position::missing)
+    }
+
+    /// Returns the collectives that a rank was the first to call and that others have not called,
+    /// in words.
+    pub(crate) fn unfinished(&self, world_rank: u32) -> Vec<String> {
+        let open = self.open.borrow();
+        let own = open
+            .iter()
+            .filter(|(_, position)| position.first_in_world == world_rank);
+        let line = |(place, position): (&Place, &Position)| {
+            let Signature { kind, location, .. } = position.signature;
+            let (file, line) = (location.file(), location.line());
+            let missing = position.missing();
+            format!("{kind} at {file}:{line}, {place}, was not called by {missing}")
+        };
+        own.map(line).collect()
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let number = self.number + 1;
+        // The context of collectives is the one after that of the communicator.
+        match self.context {
+            1 => write!(f, "collective {number} of the world"),
+            context => write!(
+                f,
+                "collective {number} of the communicator with context {}",
+                context - 1
+            ),
+        }
+    }
+}
+
+impl Position {
+    fn missing(&self) -> String {
+        const LISTED_MAX: usize = 4;
+        let called = |rank: &u32| self.callers[*rank as usize / 64] >> (rank % 64) & 1 == 1;
+        let missing: Vec<String> = (0..self.size)
+            .filter(|rank| !called(rank))
+            .take(LISTED_MAX)
+            .map(|rank| rank.to_string())
+            .collect();
+        let count = self.size - self.count.min(self.size);
+        let plural = if count == 1 { "rank" } else { "ranks" };
+        let rest = (count as usize).saturating_sub(missing.len());
+        let more = if rest > 0 {
+            format!(" and {rest} more")
+        } else {
+            String::new()
+        };
+        format!("{plural} {}{more}", missing.join(", "))
+    }
+}

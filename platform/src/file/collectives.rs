@@ -1,0 +1,202 @@
+//! `[collectives]`: selection of the algorithms of collective operations, and reading it. The
+//! platform only carries it.
+
+use collectives::{Collective, Selector, aliases, named};
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::field::{InvalidValue, ParseField, cut, did_you_mean};
+use super::section::{Collector, Section};
+use crate::nearest::nearest;
+use crate::units::{Bandwidth, Size};
+
+/// `[collectives]`: algorithms of collective operations, and the cost of reductions.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Collectives {
+    /// The name of the selector.
+    pub selector: String,
+    /// Bandwidth at which a rank reduces; `None` if that takes no time.
+    pub reduce_bandwidth: Option<Bandwidth>,
+    /// Kinds of operations that always have the same algorithm.
+    pub algorithms: Vec<(Collective, AlgorithmEntry)>,
+}
+
+/// An algorithm for all calls of a kind.
+#[derive(Clone, PartialEq, Debug)]
+pub struct AlgorithmEntry {
+    /// The name: one of simrun, or of another library as in `smpi:lr`.
+    pub algorithm: String,
+    /// Length of a segment; `None` for that of the algorithm.
+    pub segment: Option<Size>,
+    /// Radix or number of children of a tree; `None` for that of the algorithm.
+    pub radix: Option<u32>,
+}
+
+impl Default for Collectives {
+    fn default() -> Self {
+        Self {
+            selector: Selector::ours().name().to_owned(),
+            reduce_bandwidth: None,
+            algorithms: Vec::new(),
+        }
+    }
+}
+
+impl Collectives {
+    /// Returns the selector with the algorithms that are set.
+    ///
+    /// # Panics
+    /// If a name is unknown, which the reader of platform files refuses.
+    #[must_use]
+    pub fn to_selector(&self) -> Selector {
+        let mut selector = Selector::built_in(&self.selector)
+            .expect("a known selector")
+            .clone();
+        for (collective, entry) in &self.algorithms {
+            let segment = entry.segment.as_ref().map_or(0, Size::bytes);
+            let radix = entry.radix.unwrap_or(0);
+            let forced = selector.force(*collective, &entry.algorithm, segment, radix);
+            forced.unwrap_or_else(|error| panic!("{error}"));
+        }
+        selector
+    }
+}
+
+impl Serialize for AlgorithmEntry {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if self.segment.is_none() && self.radix.is_none() {
+            return serializer.serialize_str(&self.algorithm);
+        }
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("algorithm", &self.algorithm)?;
+        if let Some(segment) = &self.segment {
+            map.serialize_entry("segment", segment)?;
+        }
+        if let Some(radix) = &self.radix {
+            map.serialize_entry("radix", radix)?;
+        }
+        map.end()
+    }
+}
+
+impl Serialize for Collectives {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("selector", &self.selector)?;
+        if let Some(bandwidth) = &self.reduce_bandwidth {
+            map.serialize_entry("reduce_bandwidth", bandwidth)?;
+        }
+        for (collective, entry) in &self.algorithms {
+            map.serialize_entry(collective.name(), entry)?;
+        }
+        map.end()
+    }
+}
+
+/// The name of a selector.
+struct SelectorName(String);
+
+impl ParseField for SelectorName {
+    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, InvalidValue> {
+        let text = String::read(value)?;
+        if Selector::built_in(&text).is_some() {
+            return Ok(Self(text));
+        }
+        let known: Vec<&'static str> = Selector::names().collect();
+        Err(InvalidValue {
+            problem: format!("unknown selector {:?}", cut(&text)),
+            expected: format!("expected {}", known.join(", ")),
+            help: did_you_mean(nearest(&text, known)),
+        })
+    }
+}
+
+/// Reads the table into `collectives`.
+pub(super) fn collectives(
+    collector: &mut Collector,
+    value: &Spanned<DeValue<'_>>,
+    collectives: &mut Collectives,
+) {
+    let mut keys = vec!["selector", "reduce_bandwidth"];
+    keys.extend(Collective::ALL.map(Collective::name));
+    let section = collector.section(value, value.span(), "collectives table".to_owned(), &keys);
+    let Some(section) = section else { return };
+    if let Some(Some(SelectorName(name))) = collector.optional(&section, "selector") {
+        collectives.selector = name;
+    }
+    collectives.reduce_bandwidth = collector.optional(&section, "reduce_bandwidth").flatten();
+    for collective in Collective::ALL {
+        if let Some(value) = section.get(collective.name())
+            && let Some(entry) = entry(collector, collective, value)
+        {
+            collectives.algorithms.push((collective, entry));
+        }
+    }
+}
+
+/// Reads an algorithm: its name, or a table with its parameters.
+fn entry(
+    collector: &mut Collector,
+    collective: Collective,
+    value: &Spanned<DeValue<'_>>,
+) -> Option<AlgorithmEntry> {
+    const KEYS: [&str; 3] = ["algorithm", "segment", "radix"];
+    let Some(table): Option<&DeTable<'_>> = value.get_ref().as_table() else {
+        let algorithm = collector.value::<String>(value)?;
+        return checked(
+            collector,
+            collective,
+            value,
+            AlgorithmEntry {
+                algorithm,
+                segment: None,
+                radix: None,
+            },
+        );
+    };
+    let what = format!("algorithm of {collective}");
+    let section: Section<'_> = collector.open(table, value.span(), what, &KEYS);
+    let algorithm = collector.required::<String>(&section, "algorithm", "\"ring\"")?;
+    let segment = collector.optional(&section, "segment").flatten();
+    let radix = collector.optional(&section, "radix").flatten();
+    let place = section.get("algorithm").unwrap_or(value);
+    checked(
+        collector,
+        collective,
+        place,
+        AlgorithmEntry {
+            algorithm,
+            segment,
+            radix,
+        },
+    )
+}
+
+fn checked(
+    collector: &mut Collector,
+    collective: Collective,
+    place: &Spanned<DeValue<'_>>,
+    entry: AlgorithmEntry,
+) -> Option<AlgorithmEntry> {
+    let name = &entry.algorithm;
+    let mut known = named(collective).map(|algorithm| algorithm.name);
+    if known.any(|known| known == name) || aliases::find(collective, name).is_some() {
+        return Some(entry);
+    }
+    let known: Vec<&str> = named(collective).map(|algorithm| algorithm.name).collect();
+    let aliases: Vec<String> = aliases::names(collective).collect();
+    let all = known
+        .iter()
+        .copied()
+        .chain(aliases.iter().map(String::as_str));
+    let help = collector.suggest(name, all);
+    let problem = format!("unknown algorithm {:?} of {collective}", cut(name));
+    let expected = format!(
+        "expected {}, or a name of another library such as \"smpi:…\"",
+        known.join(", ")
+    );
+    collector.add(place.span(), problem, expected, help);
+    None
+}

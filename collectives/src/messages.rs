@@ -45,6 +45,8 @@ impl Steps for Recorder<'_> {
 
     fn wait(&mut self, _: Slot) {}
 
+    fn wait_first(&mut self, _: Slot) {}
+
     fn copy(&mut self, _: Part, _: Part) {}
 
     fn reduce(&mut self, _: Part, _: Part, _: Operand) {}

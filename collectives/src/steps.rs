@@ -90,6 +90,9 @@ pub trait Steps {
     /// Waits for all requests of a slot.
     fn wait(&mut self, slot: Slot);
 
+    /// Waits for the oldest request of a slot that has not been waited for.
+    fn wait_first(&mut self, slot: Slot);
+
     /// Copies bytes; the parts have equal lengths and do not overlap.
     fn copy(&mut self, from: Part, to: Part);
 
@@ -168,6 +171,10 @@ impl Steps for Renamed<'_> {
 
     fn wait(&mut self, slot: Slot) {
         self.steps.wait(slot);
+    }
+
+    fn wait_first(&mut self, slot: Slot) {
+        self.steps.wait_first(slot);
     }
 
     fn copy(&mut self, from: Part, to: Part) {

@@ -4,10 +4,13 @@
     dead_code,
     unreachable_pub,
     clippy::allow_attributes,
+    clippy::unwrap_used,
     reason = "each test file uses a part of the harness"
 )]
 
+use std::cell::Cell;
 use std::collections::VecDeque;
+use std::rc::Rc;
 
 use collectives::{Algorithm, Area, Call, Operand, Part, Slot, Steps};
 
@@ -36,6 +39,14 @@ pub fn compose(incoming: &[u8], inout: &mut [u8]) {
     }
 }
 
+/// Sum of bytes: commutative, and with elements of one byte.
+pub fn add(incoming: &[u8], inout: &mut [u8]) {
+    assert_eq!(incoming.len(), inout.len(), "operands have equal lengths");
+    for (incoming, inout) in incoming.iter().zip(inout) {
+        *inout = inout.wrapping_add(*incoming);
+    }
+}
+
 /// When a send is over.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Protocol {
@@ -47,25 +58,26 @@ pub enum Protocol {
 
 #[derive(Debug)]
 struct Send {
-    source: u32,
-    slot: Slot,
     bytes: Vec<u8>,
-    is_over: bool,
+    is_over: Over,
 }
 
 #[derive(Debug)]
 struct Receive {
-    slot: Slot,
     part: Part,
+    is_over: Over,
 }
+
+/// True if a request is over.
+type Over = Rc<Cell<bool>>;
 
 #[derive(Default, Debug)]
 struct Rank {
     areas: [Vec<u8>; 3],
     round: u32,
     done: u32,
-    /// Requests in progress by slot.
-    pending: [u32; 4],
+    /// Requests that have not been waited for, by slot.
+    pending: [VecDeque<Over>; 4],
 }
 
 /// All ranks of one collective operation.
@@ -106,6 +118,12 @@ impl Job {
             sends: (0..size * size).map(|_| VecDeque::new()).collect(),
             receives: (0..size * size).map(|_| VecDeque::new()).collect(),
         }
+    }
+
+    /// Sets the operation, which is [`compose`] otherwise.
+    pub fn reducing(mut self, reduce: Reduce) -> Self {
+        self.reduce = reduce;
+        self
     }
 
     /// Executes all; the areas `Recv`.
@@ -156,12 +174,11 @@ impl Job {
             if blocked {
                 return moved || self.ranks[rank].done > done;
             }
-            let pending = &self.ranks[rank].pending;
             moved = true;
             if round + 1 == rounds {
-                assert_eq!(
-                    pending, &[0; 4],
-                    "{}: requests nobody waits for",
+                assert!(
+                    self.ranks[rank].pending.iter().all(VecDeque::is_empty),
+                    "{}: requests that are not waited for",
                     algorithm.name
                 );
             }
@@ -182,11 +199,9 @@ impl Job {
                 receive.part.length,
                 "{algorithm}: from {source} to {destination} in round {round}"
             );
-            if !send.is_over {
-                self.ranks[source].pending[usize::from(send.slot)] -= 1;
-            }
+            send.is_over.set(true);
+            receive.is_over.set(true);
             let target = &mut self.ranks[destination];
-            target.pending[usize::from(receive.slot)] -= 1;
             bytes_mut(&mut target.areas, receive.part).copy_from_slice(&send.bytes);
         }
     }
@@ -248,12 +263,10 @@ impl Steps for Runner<'_> {
             return;
         }
         assert_ne!(peer as usize, self.rank, "a message to oneself is a copy");
-        let is_over = self.job.protocol == Protocol::Eager;
+        let is_over = Rc::new(Cell::new(self.job.protocol == Protocol::Eager));
         let rank = &mut self.job.ranks[self.rank];
-        rank.pending[usize::from(slot)] += u32::from(!is_over);
+        rank.pending[usize::from(slot)].push_back(Rc::clone(&is_over));
         let send = Send {
-            source: u32::try_from(self.rank).unwrap(),
-            slot,
             bytes: bytes(&rank.areas, part).to_vec(),
             is_over,
         };
@@ -267,9 +280,11 @@ impl Steps for Runner<'_> {
             return;
         }
         assert_ne!(peer as usize, self.rank, "a message to oneself is a copy");
-        self.job.ranks[self.rank].pending[usize::from(slot)] += 1;
+        let is_over = Over::default();
+        let pending = &mut self.job.ranks[self.rank].pending[usize::from(slot)];
+        pending.push_back(Rc::clone(&is_over));
         let queue = peer as usize * self.job.calls.len() + self.rank;
-        self.job.receives[queue].push_back(Receive { slot, part });
+        self.job.receives[queue].push_back(Receive { part, is_over });
         self.job.deliver(peer as usize, self.rank);
     }
 
@@ -287,7 +302,27 @@ impl Steps for Runner<'_> {
         if self.position <= rank.done {
             return;
         }
-        if rank.pending[usize::from(slot)] == 0 {
+        let pending = &mut rank.pending[usize::from(slot)];
+        if pending.iter().all(|is_over| is_over.get()) {
+            pending.clear();
+            rank.done = self.position;
+        } else {
+            self.blocked = true;
+        }
+    }
+
+    fn wait_first(&mut self, slot: Slot) {
+        if self.blocked {
+            return;
+        }
+        self.position += 1;
+        let rank = &mut self.job.ranks[self.rank];
+        if self.position <= rank.done {
+            return;
+        }
+        let pending = &mut rank.pending[usize::from(slot)];
+        if pending.front().is_some_and(|is_over| is_over.get()) {
+            pending.pop_front();
             rank.done = self.position;
         } else {
             self.blocked = true;

@@ -16,6 +16,8 @@ pub struct Alias {
     pub name: &'static str,
     /// Our name of the algorithm.
     pub algorithm: &'static str,
+    /// Returns our name of the algorithm, if it depends on the call.
+    pub choose: Option<fn(&Call) -> &'static str>,
     /// The algorithms of its parts, if it consists of others.
     pub parts: &'static [&'static str],
     /// Sets the parameters that the library uses for a call.
@@ -33,13 +35,14 @@ impl Alias {
             collective,
             name,
             algorithm,
+            choose: None,
             parts: &[],
             adjust: |_| {},
         }
     }
 
-    /// Sets parameters and parts of a call. Returns the algorithm that executes it: the fallback
-    /// if the named one cannot.
+    /// Sets parameters and parts of a call. Returns the algorithm that executes it: a fallback if
+    /// the named one cannot.
     ///
     /// # Panics
     /// If the table names an algorithm that does not exist.
@@ -50,14 +53,17 @@ impl Alias {
                 .unwrap_or_else(|| panic!("{collective} by {name} is in the table of algorithms"))
         };
         (self.adjust)(call);
-        let algorithm = named(self.collective, self.algorithm);
-        for (number, (kind, name)) in algorithm.parts.iter().zip(self.parts).enumerate() {
-            call.parts[number] = Some(named(*kind, name));
+        let name = self.choose.map_or(self.algorithm, |choose| choose(call));
+        let mut algorithm = named(self.collective, name);
+        loop {
+            for (number, (kind, name)) in algorithm.parts.iter().zip(self.parts).enumerate() {
+                call.parts[number] = Some(named(*kind, name));
+            }
+            if algorithm.suits(call) || algorithm.fallback.is_empty() {
+                return algorithm;
+            }
+            algorithm = named(self.collective, algorithm.fallback);
         }
-        if !algorithm.suits(call) && !algorithm.fallback.is_empty() {
-            return named(self.collective, algorithm.fallback);
-        }
-        algorithm
     }
 }
 

@@ -2,6 +2,18 @@
 
 use crate::Algorithm;
 
-pub(super) mod dissemination;
+mod dissemination;
+mod double_ring;
+mod linear;
+mod recursive_doubling;
+mod tree;
+mod two_proc;
 
-pub(crate) const ALL: &[&Algorithm] = &[&dissemination::DISSEMINATION];
+pub(crate) const ALL: &[&Algorithm] = &[
+    &dissemination::DISSEMINATION,
+    &linear::LINEAR,
+    &double_ring::DOUBLE_RING,
+    &recursive_doubling::RECURSIVE_DOUBLING,
+    &tree::TREE,
+    &two_proc::TWO_PROC,
+];

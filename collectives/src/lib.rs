@@ -15,7 +15,7 @@ pub mod aliases;
 mod call;
 mod messages;
 pub mod partners;
-mod selector;
+mod segments;
 mod steps;
 pub mod trees;
 

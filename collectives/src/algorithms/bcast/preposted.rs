@@ -1,0 +1,125 @@
+//! Broadcast of segments along a tree from rank 0 with all receives posted at the beginning.
+//!
+//! A root that is another rank sends all to rank 0 first, and receives it like the others.
+//! A message of at most one segment is received and sent by blocking calls; so is the rest behind
+//! the last whole segment, which is a broadcast of its own.
+//!
+//! Source: P. Patarasuk, A. Faraj, X. Yuan, "Pipelined broadcast on Ethernet switched clusters",
+//! IPDPS 2006; SimGrid 4.1, `src/smpi/colls/bcast/bcast-NTSL.cpp` and `bcast-NTSB.cpp`.
+
+use crate::segments::Segments;
+use crate::trees::Tree;
+use crate::{Call, Part, Slot, Steps};
+
+/// Slot of the receives of all segments.
+const RECEIVES: Slot = 1;
+
+/// Length of a segment in bytes if the call does not tell it.
+const SEGMENT: u64 = 8192;
+
+/// A tree, and the kind of its sends.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Preposted {
+    pub(super) tree: Tree,
+    /// Segments are sent by blocking sends.
+    pub(super) is_blocking: bool,
+}
+
+/// Sends the data from the root to rank 0.
+pub(super) fn to_rank_0(call: &Call, part: Part, steps: &mut dyn Steps) {
+    if call.root == 0 {
+        return;
+    }
+    if call.is_root() {
+        steps.send(0, part);
+    } else if call.rank == 0 {
+        steps.recv(call.root, part);
+    }
+}
+
+/// Returns the segments that are pipelined, and the first byte behind them.
+fn cut(call: &Call) -> (Option<Segments>, u64) {
+    let element = call.element.max(1);
+    let segment = match call.segment {
+        0 => SEGMENT,
+        segment => segment,
+    };
+    let length = (segment / element).max(1) * element;
+    if call.bytes <= length {
+        return (None, 0);
+    }
+    let whole = call.bytes / length * length;
+    (Some(Segments::exact(0, whole, length)), whole)
+}
+
+impl Preposted {
+    /// Returns the number of rounds.
+    pub(super) fn rounds(call: &Call) -> u32 {
+        match cut(call).0 {
+            _ if call.size == 1 => 0,
+            Some(segments) => 2 + segments.count() + 2,
+            None => 2,
+        }
+    }
+
+    /// Makes the steps of a round.
+    pub(super) fn round(self, call: &Call, round: u32, steps: &mut dyn Steps) {
+        let (segments, whole) = cut(call);
+        let Some(segments) = segments else {
+            return self.simple(call, round, Part::recv(0, call.bytes), steps);
+        };
+        let rest = Part::recv(whole, call.bytes - whole);
+        let count = segments.count();
+        match round {
+            0 => to_rank_0(call, Part::recv(0, call.bytes), steps),
+            1 => self.post(call, segments, steps),
+            _ if round < 2 + count => self.pass(call, segments, round - 2, steps),
+            _ => {
+                if round == 2 + count {
+                    steps.wait_all();
+                }
+                if rest.length > 0 {
+                    self.simple(call, round - 2 - count, rest, steps);
+                }
+            }
+        }
+    }
+
+    /// Sends a message along the tree as one segment, in two rounds.
+    fn simple(self, call: &Call, round: u32, part: Part, steps: &mut dyn Steps) {
+        if round == 0 {
+            return to_rank_0(call, part, steps);
+        }
+        if let Some(parent) = self.tree.parent(call.rank, call.size) {
+            steps.recv(parent, part);
+        }
+        for child in self.tree.children(call.rank, call.size) {
+            steps.send(child, part);
+        }
+    }
+
+    fn post(self, call: &Call, segments: Segments, steps: &mut dyn Steps) {
+        let Some(parent) = self.tree.parent(call.rank, call.size) else {
+            return;
+        };
+        for index in 0..segments.count() {
+            let (offset, length) = segments.range(index);
+            steps.irecv_in(RECEIVES, parent, Part::recv(offset, length));
+        }
+    }
+
+    fn pass(self, call: &Call, segments: Segments, index: u32, steps: &mut dyn Steps) {
+        let (offset, length) = segments.range(index);
+        let part = Part::recv(offset, length);
+        if self.tree.parent(call.rank, call.size).is_some() {
+            steps.wait_first(RECEIVES);
+        }
+        for child in self.tree.children(call.rank, call.size) {
+            if self.is_blocking {
+                steps.send(child, part);
+            } else {
+                steps.isend(child, part);
+            }
+        }
+    }
+}

@@ -5,9 +5,17 @@ use crate::{Algorithm, Collective};
 mod allreduce;
 mod barrier;
 mod bcast;
+mod gather;
+mod scatter;
 
 /// All algorithms, by the kind of operation.
-pub const ALGORITHMS: &[&[&Algorithm]] = &[barrier::ALL, bcast::ALL, allreduce::ALL];
+pub const ALGORITHMS: &[&[&Algorithm]] = &[
+    barrier::ALL,
+    bcast::ALL,
+    gather::ALL,
+    scatter::ALL,
+    allreduce::ALL,
+];
 
 /// The barrier by dissemination.
 pub const DISSEMINATION: &Algorithm = &barrier::dissemination::DISSEMINATION;

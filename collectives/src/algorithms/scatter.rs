@@ -1,0 +1,34 @@
+//! Scatters: the area `Send` has the blocks of all ranks at the root, `Recv` gets the own block.
+
+use crate::{Algorithm, Call, Collective, Part};
+
+mod binomial;
+mod binomial_halving;
+mod binomial_tree;
+mod linear;
+mod linear_nb;
+
+pub(crate) const ALL: &[&Algorithm] = &[
+    &linear::LINEAR,
+    &linear_nb::LINEAR_NB,
+    &binomial::BINOMIAL,
+    &binomial_halving::BINOMIAL_HALVING,
+];
+
+/// Operations of algorithms in which only the root needs to know the lengths of all blocks.
+const LINEAR_KINDS: &[Collective] = &[Collective::Scatter, Collective::Scatterv];
+
+/// Returns the own block of a rank.
+fn own(call: &Call) -> Part {
+    if call.is_root() {
+        Part::recv(0, call.send_block(call.rank).length)
+    } else {
+        Part::recv(0, call.bytes)
+    }
+}
+
+/// Returns the place of the block of a rank at the root.
+fn place(call: &Call, rank: u32) -> Part {
+    let block = call.send_block(rank);
+    Part::send(block.offset, block.length)
+}

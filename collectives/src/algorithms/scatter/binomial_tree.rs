@@ -1,0 +1,55 @@
+//! Scatter along a binomial tree: each rank receives the blocks of its subtree, and sends to each
+//! child the blocks of the child's subtree.
+//!
+//! Ranks that have children need memory for the blocks of their subtree. A root that is not rank 0
+//! rotates the blocks at the beginning.
+
+use super::{own, place};
+use crate::trees::Tree;
+use crate::{Call, Part, Steps};
+
+/// Returns the memory of a rank in bytes.
+pub(super) fn temp(call: &Call) -> u64 {
+    let rank = call.relative();
+    let ranks = Tree::subtree(rank, call.size);
+    if (rank == 0 && call.root == 0) || (rank != 0 && ranks == 1) {
+        0
+    } else {
+        u64::from(ranks) * call.bytes
+    }
+}
+
+/// Makes the steps, which are one round; `tree` is binomial.
+pub(super) fn round(tree: Tree, call: &Call, steps: &mut dyn Steps) {
+    let (rank, size, bytes) = (call.relative(), call.size, call.bytes);
+    // Blocks of a range of ranks, the first one `first` ranks above this one.
+    let blocks = |first: u32, ranks: u32| {
+        let (offset, length) = (u64::from(first) * bytes, u64::from(ranks) * bytes);
+        if call.is_root() && call.root == 0 {
+            Part::send(offset, length)
+        } else {
+            Part::temp(offset, length)
+        }
+    };
+    let ranks = Tree::subtree(rank, size);
+    match tree.parent(rank, size) {
+        Some(parent) if ranks == 1 => steps.recv(call.absolute(parent), own(call)),
+        Some(parent) => {
+            steps.recv(call.absolute(parent), blocks(0, ranks));
+            steps.copy(blocks(0, 1), own(call));
+        }
+        None => {
+            if call.root != 0 {
+                let (upper, lower) = (u64::from(size - call.root), u64::from(call.root));
+                let (upper, lower) = (upper * bytes, lower * bytes);
+                steps.copy(Part::send(lower, upper), Part::temp(0, upper));
+                steps.copy(Part::send(0, lower), Part::temp(upper, lower));
+            }
+            steps.copy(place(call, call.rank), own(call));
+        }
+    }
+    for child in tree.children(rank, size) {
+        let part = blocks(child - rank, Tree::subtree(child, size));
+        steps.send(call.absolute(child), part);
+    }
+}

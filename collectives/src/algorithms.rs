@@ -6,12 +6,14 @@ mod allreduce;
 mod barrier;
 mod bcast;
 mod gather;
+mod reduce;
 mod scatter;
 
 /// All algorithms, by the kind of operation.
 pub const ALGORITHMS: &[&[&Algorithm]] = &[
     barrier::ALL,
     bcast::ALL,
+    reduce::ALL,
     gather::ALL,
     scatter::ALL,
     allreduce::ALL,

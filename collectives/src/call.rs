@@ -206,10 +206,22 @@ impl Call {
         relative(self.rank, self.root, self.size)
     }
 
+    /// Returns the rank relative to the rank `first`.
+    #[must_use]
+    pub(crate) const fn relative_to(&self, first: u32) -> u32 {
+        relative(self.rank, first, self.size)
+    }
+
     /// Returns the rank of the communicator that has this number relative to the root.
     #[must_use]
     pub const fn absolute(&self, relative: u32) -> u32 {
-        let sum = relative as u64 + self.root as u64;
+        self.absolute_to(self.root, relative)
+    }
+
+    /// Returns the rank of the communicator that has this number relative to the rank `first`.
+    #[must_use]
+    pub(crate) const fn absolute_to(&self, first: u32, relative: u32) -> u32 {
+        let sum = relative as u64 + first as u64;
         (sum % self.size as u64) as u32
     }
 

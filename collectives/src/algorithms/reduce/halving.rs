@@ -1,0 +1,258 @@
+//! Reduction by recursive halving: partners at distances 1, 2, 4, … exchange halves of the elements
+//! that they have in common, and reduce the half that they keep. Then the parts are gathered at the
+//! root, the distance descending.
+//!
+//! With a number of ranks that is no power of two, the odd ones of the first 2·rem ranks hand their
+//! operands to the rank before them, and sit out. If the root is one of them, rank 0 hands its part
+//! to the root, which takes its place in the gather.
+//!
+//! Sources: R. Rabenseifner, "A new optimized MPI reduce algorithm", 1997; R. Thakur,
+//! R. Rabenseifner, W. Gropp, "Optimization of Collective Communication Operations in MPICH",
+//! International Journal of High Performance Computing Applications 19(1), 2005.
+
+use crate::partners::{Fold, power_of_two_below};
+use crate::{Area, Call, Operand, Part, Steps};
+
+/// A division of the elements among the ranks that take part.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Cut {
+    /// Blocks of equal lengths; the last one has the rest too. A rank that sits out hands all
+    /// elements over.
+    Blocks,
+    /// Halves of halves. Of a pair of ranks, both reduce half of the elements before one sits out.
+    Halves,
+}
+
+/// A reduction by recursive halving.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Halving {
+    pub(super) cut: Cut,
+    /// A contribution with fewer elements than there are ranks is sent with more bytes, such that
+    /// there is one element for each rank.
+    pub(super) is_padded: bool,
+}
+
+impl Halving {
+    /// Returns the number of bytes that are divided.
+    fn bytes(self, call: &Call) -> u64 {
+        if self.is_padded {
+            let element = call.element.max(1);
+            call.bytes.max(u64::from(call.size) * element)
+        } else {
+            call.bytes
+        }
+    }
+
+    /// Returns true if there are bytes that do not belong to the contribution.
+    fn pads(self, call: &Call) -> bool {
+        self.bytes(call) > call.bytes
+    }
+
+    /// Returns the memory of a rank in bytes: for what arrives, and for a result that is longer
+    /// than the contribution.
+    pub(super) fn temp(self, call: &Call) -> u64 {
+        self.bytes(call) * (1 + u64::from(self.pads(call)))
+    }
+
+    /// Returns the number of rounds.
+    pub(super) const fn rounds(call: &Call) -> u32 {
+        let halvings = power_of_two_below(call.size).ilog2();
+        // Before and after the halvings, and at the end.
+        3 + 2 * halvings
+    }
+
+    /// Makes the steps of a round.
+    pub(super) fn round(self, call: &Call, round: u32, steps: &mut dyn Steps) {
+        let halvings = power_of_two_below(call.size).ilog2();
+        let role = Fold::Odd.role(call.rank, call.size);
+        match round {
+            0 => self.fold(call, steps),
+            _ if round <= halvings => {
+                if let Some(core) = role.core {
+                    self.halve(call, core, round - 1, steps);
+                }
+            }
+            _ if round == halvings + 1 => self.replace(call, halvings, steps),
+            _ if round <= 2 * halvings + 1 => {
+                self.gather(call, 2 * halvings + 1 - round, steps);
+            }
+            _ => {
+                if self.pads(call) && call.is_root() {
+                    let own = Part::recv(0, call.bytes);
+                    steps.copy(self.result(call, 0, call.bytes), own);
+                }
+            }
+        }
+    }
+
+    /// Combines the operands of ranks that sit out with those of their partners.
+    fn fold(self, call: &Call, steps: &mut dyn Steps) {
+        let bytes = self.bytes(call);
+        if self.pads(call) {
+            let own = Part::recv(0, call.bytes);
+            steps.copy(own, self.result(call, 0, call.bytes));
+        }
+        let role = Fold::Odd.role(call.rank, call.size);
+        let Some(partner) = role.partner else {
+            return;
+        };
+        let middle = match self.cut {
+            Cut::Blocks => 0,
+            Cut::Halves => bytes / call.element.max(1) / 2 * call.element.max(1),
+        };
+        let (lower, upper) = ((0, middle), (middle, bytes - middle));
+        if role.core.is_some() {
+            if self.cut == Cut::Halves {
+                let (out, into) = (self.part(call, upper), self.incoming(lower));
+                steps.exchange(partner, out, partner, into);
+                self.reduce(call, lower, Operand::Right, steps);
+                steps.recv(partner, self.part(call, upper));
+            } else {
+                steps.recv(partner, self.incoming(upper));
+                self.reduce(call, upper, Operand::Right, steps);
+            }
+        } else {
+            if self.cut == Cut::Halves {
+                let (out, into) = (self.part(call, lower), self.incoming(upper));
+                steps.exchange(partner, out, partner, into);
+                self.reduce(call, upper, Operand::Left, steps);
+            }
+            steps.send(partner, self.part(call, upper));
+        }
+    }
+
+    fn halve(self, call: &Call, core: u32, done: u32, steps: &mut dyn Steps) {
+        let other = core ^ (1 << done);
+        let partner = Fold::Odd.rank(other, call.size);
+        let (kept, left) = (
+            self.range(call, core, done + 1),
+            self.range(call, other, done + 1),
+        );
+        let (out, into) = (self.part(call, left), self.incoming(kept));
+        steps.exchange(partner, out, partner, into);
+        let operand = if other < core {
+            Operand::Left
+        } else {
+            Operand::Right
+        };
+        self.reduce(call, kept, operand, steps);
+    }
+
+    /// Hands the part of rank 0 to a root that has sat out.
+    fn replace(self, call: &Call, halvings: u32, steps: &mut dyn Steps) {
+        if !sits_out(call.root, call.size) {
+            return;
+        }
+        let part = self.part(call, self.range(call, 0, halvings));
+        if call.rank == 0 {
+            steps.send(call.root, part);
+        } else if call.is_root() {
+            steps.recv(0, part);
+        }
+    }
+
+    fn gather(self, call: &Call, bit: u32, steps: &mut dyn Steps) {
+        let root_sits_out = sits_out(call.root, call.size);
+        // The root takes the place of rank 0.
+        let core = match Fold::Odd.role(call.rank, call.size).core {
+            _ if root_sits_out && call.is_root() => Some(0),
+            Some(0) if root_sits_out => None,
+            core => core,
+        };
+        let root = Fold::Odd.role(call.root, call.size).core.unwrap_or(0);
+        // A rank that has sent its part is done. In the first form of the algorithm it takes part
+        // in all rounds, and sends bytes that the root does not need.
+        let takes_part =
+            |core: &u32| self.cut == Cut::Halves || core >> (bit + 1) == root >> (bit + 1);
+        let Some(core) = core.filter(takes_part) else {
+            return;
+        };
+        let other = core ^ (1 << bit);
+        let partner = if root_sits_out && other == 0 {
+            call.root
+        } else {
+            Fold::Odd.rank(other, call.size)
+        };
+        if core >> bit & 1 == root >> bit & 1 {
+            let part = self.part(call, self.range(call, other, bit + 1));
+            steps.recv(partner, part);
+        } else {
+            let part = self.part(call, self.range(call, core, bit + 1));
+            steps.send(partner, part);
+        }
+    }
+
+    /// Returns the bytes that a rank which takes part has after a number of halvings, as the first
+    /// byte and the length.
+    fn range(self, call: &Call, core: u32, halvings: u32) -> (u64, u64) {
+        let element = call.element.max(1);
+        let count = self.bytes(call) / element;
+        let (mut first, mut end) = match self.cut {
+            Cut::Blocks => (0, u64::from(power_of_two_below(call.size))),
+            Cut::Halves => (0, count),
+        };
+        for bit in 0..halvings {
+            let middle = first + (end - first) / 2;
+            if core >> bit & 1 == 0 {
+                end = middle;
+            } else {
+                first = middle;
+            }
+        }
+        if self.cut == Cut::Blocks {
+            let blocks = u64::from(power_of_two_below(call.size));
+            let element_of = |block| {
+                if block == blocks {
+                    count
+                } else {
+                    block * (count / blocks)
+                }
+            };
+            (first, end) = (element_of(first), element_of(end));
+        }
+        (first * element, (end - first) * element)
+    }
+
+    /// Returns the place of bytes of the result.
+    fn result(self, call: &Call, offset: u64, length: u64) -> Part {
+        let (area, before) = if self.pads(call) {
+            (Area::Temp, self.bytes(call))
+        } else {
+            (Area::Recv, 0)
+        };
+        Part {
+            area,
+            offset: before + offset,
+            length,
+        }
+    }
+
+    fn part(self, call: &Call, (offset, length): (u64, u64)) -> Part {
+        self.result(call, offset, length)
+    }
+
+    /// Returns the place where bytes arrive.
+    const fn incoming(self, (offset, length): (u64, u64)) -> Part {
+        Part::temp(offset, length)
+    }
+
+    /// Reduces what arrived, as far as it belongs to contributions.
+    fn reduce(
+        self,
+        call: &Call,
+        (offset, length): (u64, u64),
+        operand: Operand,
+        steps: &mut dyn Steps,
+    ) {
+        let length = length.min(call.bytes.saturating_sub(offset));
+        if length > 0 || !self.pads(call) {
+            let into = self.result(call, offset, length);
+            steps.reduce(Part::temp(offset, length), into, operand);
+        }
+    }
+}
+
+/// Returns true if a rank hands its operand to another one and sits out.
+const fn sits_out(rank: u32, size: u32) -> bool {
+    Fold::Odd.role(rank, size).core.is_none()
+}

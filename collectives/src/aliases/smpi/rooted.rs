@@ -27,7 +27,10 @@ pub(super) const ALL: &[Alias] = &[
     Alias::plain(Bcast, "SMP_binary", "preposted_heap_blocking"),
     Alias::plain(Bcast, "SMP_binomial", "binomial_rank_0"),
     Alias::plain(Bcast, "SMP_linear", "preposted_chain"),
-    Alias::plain(Bcast, "mvapich2_inter_node", "binomial"),
+    Alias {
+        choose: Some(bcast_inter_node),
+        ..Alias::plain(Bcast, "mvapich2_inter_node", "binomial")
+    },
     Alias {
         choose: Some(bcast_intra_node),
         ..Alias::plain(Bcast, "mvapich2_intra_node", "binomial")
@@ -121,12 +124,24 @@ fn bcast_pipeline(call: &mut Call) {
     };
 }
 
-/// Two levels are a binomial tree: each rank is alone on its node.
-const fn bcast_intra_node(call: &Call) -> &'static str {
-    if call.size <= 64 && call.bytes >= 512 << 10 {
-        "scatter_ring_allgather"
-    } else {
+/// Returns the algorithm among the nodes by the rules of SMPI's MPICH selector.
+const fn bcast_inter_node(call: &Call) -> &'static str {
+    if call.bytes < 12_288 || call.size <= 8 {
         "binomial"
+    } else if call.bytes < 512 << 10 && call.size.is_multiple_of(2) {
+        "scatter_recursive_doubling_allgather"
+    } else {
+        "scatter_ring_allgather"
+    }
+}
+
+const fn bcast_intra_node(call: &Call) -> &'static str {
+    if call.size > 64 || (call.bytes > 16 << 10 && call.bytes < 512 << 10) {
+        bcast_inter_node(call)
+    } else if call.bytes <= 16 << 10 {
+        "binomial"
+    } else {
+        "scatter_ring_allgather"
     }
 }
 
@@ -138,7 +153,7 @@ const fn reduce_default(call: &Call) -> &'static str {
     }
 }
 
-/// A reduction among the nodes by the rules of SMPI's MPICH selector.
+/// Returns the algorithm among the nodes by the rules of SMPI's MPICH selector.
 fn reduce_two_level(call: &Call) -> &'static str {
     let enough = call.count() >= u64::from(power_of_two_below(call.size));
     if call.bytes > 2048 && enough && call.commutative {

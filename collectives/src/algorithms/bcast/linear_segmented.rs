@@ -29,10 +29,9 @@ fn segments(call: &Call) -> Option<Segments> {
 }
 
 fn rounds(call: &Call) -> u32 {
-    if segments(call).is_some() && call.is_root() {
-        call.size
-    } else {
-        1
+    match segments(call) {
+        Some(segments) if call.is_root() => call.size.saturating_mul(segments.count()),
+        _ => 1,
     }
 }
 
@@ -40,18 +39,19 @@ fn round(call: &Call, round: u32, steps: &mut dyn Steps) {
     let Some(segments) = segments(call) else {
         return super::linear::round(call, round, steps);
     };
-    let parts = (0..segments.count()).map(|index| {
+    let part = |index| {
         let (offset, length) = segments.range(index);
         Part::recv(offset, length)
-    });
-    if !call.is_root() {
-        for part in parts {
-            steps.irecv(call.root, part);
+    };
+    if call.is_root() {
+        let peer = round / segments.count();
+        if peer != call.rank {
+            steps.send(peer, part(round % segments.count()));
         }
-        steps.wait_all();
-    } else if round != call.rank {
-        for part in parts {
-            steps.send(round, part);
-        }
+        return;
     }
+    for index in 0..segments.count() {
+        steps.irecv(call.root, part(index));
+    }
+    steps.wait_all();
 }

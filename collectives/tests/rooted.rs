@@ -320,7 +320,7 @@ fn aliases_with_parameters_reduce_and_broadcast() {
                     "ompi_pipeline",
                     "ompi_split_bintree",
                     "mvapich2_intra_node",
-                    "NTSB",
+                    "SMP_linear",
                 ] {
                     let mut calls = calls(Collective::Bcast, size, root, bytes, 0);
                     let algorithm = applied(name, &mut calls);
@@ -352,6 +352,28 @@ fn aliases_with_parameters_reduce_and_broadcast() {
                 }
             }
         }
+    }
+}
+
+#[test]
+fn calls_that_smpi_aborts_work_or_are_refused() {
+    for size in [2, 3, 7, 8] {
+        for bytes in [8, 1024, 20_000] {
+            for name in ["SMP_linear", "ompi_split_bintree"] {
+                let mut calls = calls(Collective::Bcast, size, size - 1, bytes, 0);
+                let algorithm = applied(name, &mut calls);
+                assert!(suited(algorithm, &calls), "{name} of {size} ranks");
+            }
+        }
+        let mut calls = calls(Collective::Reduce, size, 0, 8, 0);
+        let algorithm = applied("scatter_gather", &mut calls);
+        assert!(suited(algorithm, &calls));
+        check_reduction(algorithm, calls, add);
+        let alias = aliases::find(Collective::Barrier, "smpi:ompi_two_procs");
+        let mut call = Call::new(Collective::Barrier, 0, size, 0);
+        let algorithm = alias.expect("the name is in the table").apply(&mut call);
+        assert_eq!(algorithm.suits(&call), size == 2);
+        assert_eq!(algorithm.needs.words(), "two ranks");
     }
 }
 

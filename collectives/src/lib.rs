@@ -16,6 +16,7 @@ mod call;
 mod messages;
 pub mod partners;
 mod segments;
+mod selector;
 mod steps;
 pub mod trees;
 

@@ -31,7 +31,8 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use crate::{Algorithm, Call, Collective, aliases, find, named};
+use crate::aliases::{self, Alias};
+use crate::{Algorithm, Call, Collective, find, named};
 
 /// The bytes of a call that a row looks at.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Deserialize)]
@@ -91,14 +92,16 @@ pub struct Choice {
     pub segment: u64,
     /// Radix or number of children of a tree; 0 for that of the algorithm.
     pub radix: u32,
-    /// The parameters that another library uses for a call.
-    adjust: fn(&mut Call),
+    /// The name in another library, which has its own rules for parameters and parts.
+    alias: Option<&'static Alias>,
 }
 
 impl PartialEq for Choice {
     fn eq(&self, other: &Self) -> bool {
         let parts = |choice: &Self| choice.parts.map(|part| part.map(|part| part.name));
-        self.algorithm.name == other.algorithm.name
+        let alias = |choice: &Self| choice.alias.map(|alias| alias.name);
+        alias(self) == alias(other)
+            && self.algorithm.name == other.algorithm.name
             && parts(self) == parts(other)
             && (self.segment, self.radix) == (other.segment, other.radix)
     }
@@ -201,20 +204,31 @@ fn measured(measure: Measure, call: &Call) -> u64 {
 }
 
 impl Choice {
-    fn apply(&self, call: &mut Call) -> &'static Algorithm {
+    /// Sets the parameters and the parts of a call. Returns the algorithm, or the fallback that
+    /// stands for it; `None` if it cannot execute the call.
+    fn apply(&self, call: &mut Call) -> Option<&'static Algorithm> {
         (call.segment, call.radix) = (self.segment, self.radix);
         call.parts = self.parts;
-        (self.adjust)(call);
-        self.algorithm
+        let mut algorithm = match self.alias {
+            Some(alias) => alias.apply(call),
+            None => self.algorithm,
+        };
+        while !algorithm.suits(call) {
+            algorithm = find(call.collective, algorithm.fallback)?;
+        }
+        Some(algorithm)
     }
 
     /// Returns the choice of a name: one of ours, or an alias with its library.
     fn named(collective: Collective, name: &str, parts: &[String]) -> Result<Self, String> {
         if let Some(alias) = aliases::find(collective, name) {
-            let parts: Vec<String> = alias.parts.iter().map(|part| (*part).to_owned()).collect();
-            let choice = Self::named(collective, alias.algorithm, &parts)?;
-            let adjust = alias.adjust;
-            return Ok(Self { adjust, ..choice });
+            let name = alias.algorithm;
+            let algorithm = find(collective, name).ok_or_else(|| unknown(collective, name))?;
+            let alias = Some(alias);
+            return Ok(Self {
+                alias,
+                ..Self::from(algorithm)
+            });
         }
         let algorithm = find(collective, name).ok_or_else(|| unknown(collective, name))?;
         let mut found = [None; 3];
@@ -225,13 +239,23 @@ impl Choice {
             let (found, expected) = (parts.len(), algorithm.parts.len());
             return Err(format!("{name} has {expected} parts: found {found}"));
         }
+        let parts = found;
         Ok(Self {
+            parts,
+            ..Self::from(algorithm)
+        })
+    }
+}
+
+impl From<&'static Algorithm> for Choice {
+    fn from(algorithm: &'static Algorithm) -> Self {
+        Self {
             algorithm,
-            parts: found,
+            parts: [None; 3],
             segment: 0,
             radix: 0,
-            adjust: |_| {},
-        })
+            alias: None,
+        }
     }
 }
 
@@ -382,13 +406,7 @@ impl Selector {
         call: &mut Call,
         facts: Facts,
     ) -> Option<&'static Algorithm> {
-        let mut algorithm = choice.apply(call);
-        if !algorithm.suits(call) {
-            algorithm = find(call.collective, algorithm.fallback)?;
-            if !algorithm.suits(call) {
-                return None;
-            }
-        }
+        let algorithm = choice.apply(call)?;
         for (number, kind) in algorithm.parts.iter().enumerate() {
             if call.parts[number].is_none() {
                 let mut part = Call {

@@ -2,7 +2,7 @@
 
 use crate::Algorithm;
 
-mod dissemination;
+pub(super) mod dissemination;
 mod double_ring;
 mod linear;
 mod recursive_doubling;

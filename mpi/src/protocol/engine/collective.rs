@@ -31,6 +31,9 @@ const TAG_COUNT: u32 = 1 << 25;
 /// Slots of requests.
 const SLOTS: usize = 4;
 
+/// Requests of a slot that are waited for together.
+const ALL: u32 = u32::MAX;
+
 /// No slot.
 const NO_SLOT: u8 = u8::MAX;
 
@@ -78,8 +81,13 @@ struct Progress {
 struct Requests {
     /// Number of requests in progress by slot.
     pending: [u32; SLOTS],
+    /// Number of requests that have been started, by slot, and of those waited for one by one.
+    started: [u32; SLOTS],
+    waited: [u32; SLOTS],
     /// The slot that the schedule waits for.
     waits_for: u8,
+    /// The request that it waits for; [`ALL`] for all of the slot.
+    waits_for_request: u32,
 }
 
 /// The request of a step.
@@ -87,6 +95,8 @@ struct Requests {
 struct StepRequest {
     collective: u32,
     slot: Slot,
+    /// Position among the requests of the slot.
+    number: u32,
     /// The rank of the communicator at the other end.
     peer: u32,
     /// Where a message is put; `None` of a send.
@@ -152,7 +162,10 @@ impl Collectives {
     fn insert(&mut self, running: Box<Running>) -> u32 {
         let requests = Requests {
             pending: [0; SLOTS],
+            started: [0; SLOTS],
+            waited: [0; SLOTS],
             waits_for: NO_SLOT,
+            waits_for_request: ALL,
         };
         if let Some(index) = self.free.pop() {
             self.running[index as usize] = Some(running);
@@ -400,7 +413,8 @@ impl ProtocolEngine {
                     Err(error) => running.progress.error = Some(error),
                 }
                 let is_over = requests.waits_for == step.slot
-                    && requests.pending[usize::from(step.slot)] == 0;
+                    && (requests.pending[usize::from(step.slot)] == 0
+                        || requests.waits_for_request == step.number);
                 if is_over || running.progress.error.is_some() {
                     requests.waits_for = NO_SLOT;
                     if !collectives.ready.contains(&step.collective) {
@@ -509,6 +523,7 @@ impl Runner<'_> {
         let step = StepRequest {
             collective: self.index,
             slot,
+            number: 0,
             peer,
             target: None,
         };
@@ -516,7 +531,11 @@ impl Runner<'_> {
     }
 
     /// Notes a request that has been started; one that is over already has no more to do.
-    fn track(&mut self, token: Token, step: StepRequest) {
+    fn track(&mut self, token: Token, mut step: StepRequest) {
+        let collectives = self.engine.collectives.get_or_insert_default();
+        let started = &mut collectives.requests[self.index as usize].started;
+        step.number = started[usize::from(step.slot)];
+        started[usize::from(step.slot)] += 1;
         if self.engine.is_done(token) {
             let owed = std::mem::take(&mut self.engine.operations[token as usize].owed);
             self.engine.debts -= u32::from(owed > 0.0);
@@ -576,6 +595,7 @@ impl Steps for Runner<'_> {
         let step = StepRequest {
             collective: self.index,
             slot,
+            number: 0,
             peer,
             target: Some(part),
         };
@@ -598,11 +618,36 @@ impl Steps for Runner<'_> {
         }
         let collectives = self.engine.collectives.get_or_insert_default();
         let requests = &mut collectives.requests[self.index as usize];
-        if requests.pending[usize::from(slot)] == 0 {
+        let place = usize::from(slot);
+        if requests.pending[place] == 0 {
+            (requests.started[place], requests.waited[place]) = (0, 0);
             self.running.progress.done = self.position;
         } else {
-            requests.waits_for = slot;
+            (requests.waits_for, requests.waits_for_request) = (slot, ALL);
             self.stops = true;
+        }
+    }
+
+    fn wait_first(&mut self, slot: Slot) {
+        if self.stops {
+            return;
+        }
+        self.position += 1;
+        if self.position <= self.running.progress.done {
+            return;
+        }
+        let collectives = self.engine.collectives.get_or_insert_default();
+        let requests = &mut collectives.requests[self.index as usize];
+        let number = requests.waited[usize::from(slot)];
+        let is_it = |step: &StepRequest| {
+            (step.collective, step.slot, step.number) == (self.index, slot, number)
+        };
+        if collectives.steps.iter().flatten().any(is_it) {
+            (requests.waits_for, requests.waits_for_request) = (slot, number);
+            self.stops = true;
+        } else {
+            requests.waited[usize::from(slot)] += 1;
+            self.running.progress.done = self.position;
         }
     }
 

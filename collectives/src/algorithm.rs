@@ -1,5 +1,6 @@
 //! An algorithm of a collective operation: a name and its schedule.
 
+use crate::segments::Segments;
 use crate::{Call, Collective, Steps};
 
 /// The calls that an algorithm can execute.
@@ -13,15 +14,18 @@ pub enum Requirement {
     TwoRanks,
     /// The number of ranks is even.
     EvenRanks,
-    /// The number of ranks is not prime.
-    Composite,
-    /// The number of ranks has three factors above 1.
-    ThreeFactors,
+    /// The ranks form a mesh, [`mesh`](crate::partners::mesh).
+    Mesh,
+    /// The ranks form a mesh of three dimensions, [`square_mesh`](crate::partners::square_mesh).
+    SquareMesh,
     /// The contribution has at least one element for each rank of the largest power of two that is
     /// not above the number of ranks.
     ElementPerPowerOfTwo,
     /// The contribution has at least one element for each rank.
     ElementPerRank,
+    /// The contribution has elements, and at least one segment (of 1 MiB if the call sets none) for
+    /// each rank.
+    SegmentPerRank,
     /// The contribution has at least one byte for each rank.
     BytePerRank,
     /// All blocks have the same length.
@@ -40,12 +44,16 @@ impl Requirement {
             Self::PowerOfTwo => size.is_power_of_two(),
             Self::TwoRanks => size == 2,
             Self::EvenRanks => size.is_multiple_of(2),
-            Self::Composite => size == 1 || crate::partners::divisor(size) < size,
-            Self::ThreeFactors => size == 1 || crate::partners::three_factors(size).is_some(),
+            Self::Mesh => crate::partners::mesh(size).is_some(),
+            Self::SquareMesh => crate::partners::square_mesh(size).is_some(),
             Self::ElementPerPowerOfTwo => {
                 call.count() >= u64::from(crate::partners::power_of_two_below(size))
             }
             Self::ElementPerRank => call.count() >= u64::from(size),
+            Self::SegmentPerRank => {
+                let segment = Segments::of(call, 1 << 20).longest();
+                call.bytes > 0 && call.bytes >= segment.saturating_mul(u64::from(size))
+            }
             Self::BytePerRank => call.bytes >= u64::from(size),
             Self::EqualBlocks => call.blocks.is_none(),
             Self::EqualBlocksPowerOfTwo => call.blocks.is_none() && size.is_power_of_two(),
@@ -60,12 +68,15 @@ impl Requirement {
             Self::PowerOfTwo => "a number of ranks that is a power of two",
             Self::TwoRanks => "two ranks",
             Self::EvenRanks => "an even number of ranks",
-            Self::Composite => "a number of ranks that is not prime",
-            Self::ThreeFactors => "a number of ranks that is a product of three numbers above 1",
+            Self::Mesh => "a number of ranks that is not a prime above 3",
+            Self::SquareMesh => {
+                "a number of ranks X·X·Z with X at least its cube root, rounded down"
+            }
             Self::ElementPerPowerOfTwo => {
                 "one element for each rank of the largest power of two within the number of ranks"
             }
             Self::ElementPerRank => "one element for each rank",
+            Self::SegmentPerRank => "one segment for each rank",
             Self::BytePerRank => "one byte for each rank",
             Self::EqualBlocks => "blocks of equal lengths",
             Self::EqualBlocksPowerOfTwo => {
@@ -127,7 +138,14 @@ impl Algorithm {
     #[must_use]
     pub fn suits(&self, call: &Call) -> bool {
         self.needs.holds(call)
-            && (self.ordered || call.commutative || !call.collective.has_operation())
+            && (call.commutative || !call.collective.has_operation() || self.is_ordered(call))
+    }
+
+    /// Returns true if it and its parts keep the order of operands.
+    fn is_ordered(&self, call: &Call) -> bool {
+        let parts = self.parts.iter().zip(call.parts).flat_map(|(_, part)| part);
+        let mut reductions = parts.filter(|part| part.collectives[0].has_operation());
+        self.ordered && reductions.all(|part| part.ordered)
     }
 
     /// Returns the requirement that a call does not fulfil in words, to follow "needs".

@@ -16,32 +16,78 @@ pub const fn power_of_two_below(size: u32) -> u32 {
     1 << size.ilog2()
 }
 
-/// Returns the smallest divisor of `size` that is at least ⌊√`size`⌋ and above 1; `size` itself if
-/// it is prime.
+/// Returns the sides X ≤ Y of a mesh of `size` ranks, where one of them is the divisor that is next
+/// to √`size` from above, between ⌊√`size`⌋ and `size` / 2; `None` for primes above 3.
 #[must_use]
-pub const fn divisor(size: u32) -> u32 {
-    let mut found = size.isqrt();
-    if found < 2 {
-        found = 2;
+pub fn mesh(size: u32) -> Option<[u32; 2]> {
+    if size == 1 {
+        return Some([1, 1]);
     }
-    while found < size && !size.is_multiple_of(found) {
-        found += 1;
-    }
-    if found > size { size } else { found }
+    let side = (size.isqrt()..=size / 2).find(|side| size.is_multiple_of(*side))?;
+    Some([side.min(size / side), side.max(size / side)])
 }
 
-/// Returns `size` as the product of three numbers above 1, of which the last is the smallest
-/// divisor that is at least the cube root and leaves a number that is not prime; `None` if there is
-/// no such product.
+/// Returns the sides X, X, Z of a mesh of `size` ranks, where X is at least ⌊∛`size`⌋ and X²
+/// divides `size`; `None` if there is no such number.
 #[must_use]
-pub fn three_factors(size: u32) -> Option<[u32; 3]> {
-    let is_cube_root = |side: &u32| u64::from(*side).pow(3) >= u64::from(size);
-    let first = (2..=size).find(is_cube_root)?;
-    let mut sides = (first..size).filter(|side| size.is_multiple_of(*side));
-    sides.find_map(|side| {
-        let rest = size / side;
-        let other = divisor(rest);
-        (other < rest).then(|| [rest / other, other, side])
+pub fn square_mesh(size: u32) -> Option<[u32; 3]> {
+    let above = |side: u32| u64::from(side).pow(3) > u64::from(size);
+    let first = (1..).find(|side| above(side + 1))?;
+    let mut sides = (first..).take_while(|side| side * side <= size);
+    let side = sides.find(|side| size.is_multiple_of(side * side))?;
+    Some([side, side, size / (side * side)])
+}
+
+/// Returns the number of ranks 0 to `size` - 1 whose bit `bit` is set.
+#[must_use]
+pub const fn with_bit(size: u32, bit: u32) -> u32 {
+    let (half, rest) = (size / (2 * bit) * bit, size % (2 * bit));
+    if rest > bit { half + rest - bit } else { half }
+}
+
+/// Returns `rank` with its lowest `bits` bits in reverse order; the others are 0.
+#[must_use]
+pub const fn mirror(rank: u32, bits: u32) -> u32 {
+    if bits == 0 {
+        0
+    } else {
+        rank.reverse_bits() >> (u32::BITS - bits)
+    }
+}
+
+/// A step in which ranks get what a partner would have sent that does not exist.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fill {
+    /// To this rank.
+    Send(u32),
+    /// From this rank.
+    Receive(u32),
+}
+
+/// Returns the steps of `rank` after a round of recursive doubling at distance `mask`, if the
+/// subtree of the partners is incomplete: the ranks that have got data pass them on along
+/// descending distances.
+///
+/// Source: MPICH, `MPIR_Allgather_intra_recursive_doubling`.
+pub fn fill(rank: u32, size: u32, mask: u32) -> impl Iterator<Item = Fill> {
+    let root = rank & !(mask - 1);
+    let other = root ^ mask;
+    let complete = other + mask <= size;
+    // The ranks below this distance from the root have got data.
+    let having = size.saturating_sub(root + mask);
+    let first = if complete { 0 } else { mask / 2 };
+    let distances = std::iter::successors(Some(first), |distance| Some(distance / 2));
+    let distances = distances.take_while(|distance| *distance > 0);
+    distances.filter_map(move |distance| {
+        let peer = rank ^ distance;
+        let bound = (rank & !(2 * distance - 1)) + having;
+        if peer > rank && rank < bound && peer >= bound {
+            Some(Fill::Send(peer))
+        } else if peer < rank && peer < bound && rank >= bound {
+            Some(Fill::Receive(peer))
+        } else {
+            None
+        }
     })
 }
 
@@ -170,8 +216,61 @@ mod tests {
 
     #[test]
     fn factors_of_meshes() {
-        assert_eq!([3, 7, 8, 16, 64].map(divisor), [3, 7, 2, 4, 8]);
-        assert_eq!(three_factors(8), Some([2, 2, 2]));
-        assert_eq!(three_factors(7), None);
+        let sides = [1, 2, 3, 4, 6, 7, 12].map(mesh);
+        let expected = [[1, 1], [1, 2], [1, 3], [2, 2], [2, 3], [0, 0], [3, 4]];
+        let expected = expected.map(|sides| (sides != [0, 0]).then_some(sides));
+        assert_eq!(sides, expected);
+        assert_eq!(
+            [3, 7, 8, 16, 64].map(square_mesh).map(Option::unwrap),
+            [[1, 1, 3], [1, 1, 7], [2, 2, 2], [2, 2, 4], [4, 4, 4]]
+        );
+        assert_eq!(square_mesh(11), None);
+    }
+
+    #[test]
+    fn numbers_with_a_bit() {
+        for size in 1..100 {
+            for bit in [1, 2, 4, 8, 64, 128] {
+                let counted = (0..size).filter(|rank| rank & bit != 0).count();
+                assert_eq!(with_bit(size, bit) as usize, counted, "{size} {bit}");
+            }
+        }
+    }
+
+    #[test]
+    fn all_get_what_a_missing_partner_would_have_sent() {
+        for size in 1..200_u32 {
+            let mut mask = 1;
+            while mask < size {
+                let mut has: Vec<bool> = (0..size).map(|rank| rank ^ mask < size).collect();
+                // The order of steps of one rank is that of descending distances.
+                let mut distance = mask / 2;
+                while distance > 0 {
+                    for rank in 0..size {
+                        let steps = fill(rank, size, mask);
+                        let mut sends = steps.filter_map(|step| match step {
+                            Fill::Send(peer) if peer ^ rank == distance => Some(peer),
+                            _ => None,
+                        });
+                        if let Some(peer) = sends.next() {
+                            assert!(has[rank as usize] && !has[peer as usize]);
+                            has[peer as usize] = true;
+                            assert!(fill(peer, size, mask).any(|step| step == Fill::Receive(rank)));
+                        }
+                    }
+                    distance /= 2;
+                }
+                let first = (size - 1) & !(2 * mask - 1);
+                if size - first <= mask {
+                    // There are no partners.
+                    has[first as usize..].fill(true);
+                }
+                assert!(
+                    has[first as usize..].iter().all(|has| *has),
+                    "{size} {mask}"
+                );
+                mask *= 2;
+            }
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::{Algorithm, Collective};
 
+mod allgather;
 mod allreduce;
 mod barrier;
 mod bcast;
@@ -17,6 +18,7 @@ pub const ALGORITHMS: &[&[&Algorithm]] = &[
     gather::ALL,
     scatter::ALL,
     allreduce::ALL,
+    allgather::ALL,
 ];
 
 /// The barrier by dissemination.

@@ -1,6 +1,7 @@
 //! Arguments of a collective call, as a schedule sees them.
 
 use std::fmt;
+use std::ops::Range;
 use std::rc::Rc;
 use std::str::FromStr;
 
@@ -166,7 +167,8 @@ pub struct Call {
     pub root: u32,
     /// True if operands can change their places.
     pub commutative: bool,
-    /// Radix or number of children of a tree, or number of chains; 0 for that of the algorithm.
+    /// Radix or number of children of a tree, number of chains, or number of requests in progress;
+    /// 0 for that of the algorithm.
     pub radix: u32,
     /// Length in bytes of the contribution of a rank (`bcast`, reductions, scans) or of one block
     /// (the others, `reduce_scatter_block` among them).
@@ -286,11 +288,53 @@ impl Call {
         self.total(self.blocks.as_deref().map_or(&[][..], |all| &all.recv))
     }
 
+    /// Returns the place of the blocks of consecutive ranks in the area `Send`, if all blocks
+    /// follow one another in the order of the ranks.
+    #[must_use]
+    pub fn send_range(&self, ranks: Range<u32>) -> Block {
+        let listed = self.blocks.as_deref().map_or(&[][..], |all| &all.send);
+        self.range(listed, ranks)
+    }
+
+    /// Returns the place of the blocks of consecutive ranks in the area `Recv`, if all blocks
+    /// followed one another in the order of the ranks.
+    #[must_use]
+    pub fn recv_range(&self, ranks: Range<u32>) -> Block {
+        let listed = self.blocks.as_deref().map_or(&[][..], |all| &all.recv);
+        self.range(listed, ranks)
+    }
+
+    fn range(&self, listed: &[Block], ranks: Range<u32>) -> Block {
+        if listed.is_empty() {
+            return Block {
+                offset: u64::from(ranks.start) * self.bytes,
+                length: u64::from(ranks.end - ranks.start) * self.bytes,
+            };
+        }
+        let (start, end) = (ranks.start as usize, ranks.end as usize);
+        let sum = |blocks: &[Block]| blocks.iter().map(|block| block.length).sum();
+        Block {
+            offset: sum(&listed[..start]),
+            length: sum(&listed[start..end]),
+        }
+    }
+
     fn total(&self, listed: &[Block]) -> u64 {
         if listed.is_empty() {
             return u64::from(self.size) * self.bytes;
         }
         listed.iter().map(|block| block.length).sum()
+    }
+
+    /// Returns the call of a part of the algorithm: another operation of the same ranks with the
+    /// same elements, with root 0, blocks of equal lengths, and without parameters.
+    #[must_use]
+    pub(crate) fn inner(&self, collective: Collective, bytes: u64) -> Self {
+        Self {
+            commutative: self.commutative,
+            element: self.element,
+            ..Self::new(collective, self.rank, self.size, bytes)
+        }
     }
 
     /// Returns the algorithm of a part.

@@ -15,6 +15,7 @@ pub mod aliases;
 mod call;
 mod messages;
 pub mod partners;
+mod parts;
 mod segments;
 mod selector;
 mod steps;

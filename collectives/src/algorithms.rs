@@ -4,6 +4,7 @@ use crate::{Algorithm, Collective};
 
 mod allgather;
 mod allreduce;
+mod alltoall;
 mod barrier;
 mod bcast;
 mod gather;
@@ -19,6 +20,7 @@ pub const ALGORITHMS: &[&[&Algorithm]] = &[
     scatter::ALL,
     allreduce::ALL,
     allgather::ALL,
+    alltoall::ALL,
 ];
 
 /// The barrier by dissemination.

@@ -9,6 +9,7 @@ mod barrier;
 mod bcast;
 mod gather;
 mod reduce;
+mod reduce_scatter;
 mod scatter;
 
 /// All algorithms, by the kind of operation.
@@ -21,6 +22,7 @@ pub const ALGORITHMS: &[&[&Algorithm]] = &[
     allreduce::ALL,
     allgather::ALL,
     alltoall::ALL,
+    reduce_scatter::ALL,
 ];
 
 /// The barrier by dissemination.

@@ -1,0 +1,65 @@
+//! Reduce-scatter as a reduction to rank 0 and a scatter, both by any algorithm.
+//!
+//! Source: SMPI, `reduce_scatter__default`; Open MPI, `coll_base_reduce_scatter.c`
+//! (`nonoverlapping`).
+
+use super::{pack, result};
+use crate::parts::Places;
+use crate::{Algorithm, Area, Block, Blocks, Call, Collective, Steps};
+
+pub(crate) static REDUCE_SCATTERV: Algorithm = Algorithm {
+    name: "reduce_scatterv",
+    collectives: &[Collective::ReduceScatter, Collective::ReduceScatterBlock],
+    about: "a reduction to rank 0, then a scatter",
+    time: "sum of both parts",
+    ordered: true,
+    parts: &[Collective::Reduce, Collective::Scatterv],
+    temp: |call| {
+        let reduce = (call.part(0).temp)(&reduce(call));
+        call.send_total() + reduce.max((call.part(1).temp)(&scatter(call)))
+    },
+    rounds: |call| {
+        let reducing = (call.part(0).rounds)(&reduce(call));
+        1 + reducing + (call.part(1).rounds)(&scatter(call))
+    },
+    round,
+    ..Algorithm::BASE
+};
+
+fn reduce(call: &Call) -> Call {
+    call.inner(Collective::Reduce, call.send_total())
+}
+
+fn scatter(call: &Call) -> Call {
+    let blocks = call.blocks.as_ref().map(|_| {
+        let block = |rank: u32| -> Block { call.send_range(rank..rank + 1) };
+        let blocks = Blocks {
+            send: (0..call.size).map(block).collect(),
+            recv: Vec::new(),
+        };
+        blocks.into()
+    });
+    Call {
+        blocks,
+        ..call.inner(Collective::Scatterv, result(call).length)
+    }
+}
+
+fn round(call: &Call, round: u32, steps: &mut dyn Steps) {
+    let Some(round) = round.checked_sub(1) else {
+        return pack(call, steps);
+    };
+    let first = reduce(call);
+    let places = |send, recv| Places {
+        send: (send, 0),
+        recv: (recv, 0),
+        temp: call.send_total(),
+    };
+    match round.checked_sub((call.part(0).rounds)(&first)) {
+        None => places(Area::Send, Area::Temp).run(call.part(0), &first, round, steps),
+        Some(round) => {
+            let second = scatter(call);
+            places(Area::Temp, Area::Recv).run(call.part(1), &second, round, steps);
+        }
+    }
+}

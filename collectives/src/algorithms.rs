@@ -10,6 +10,7 @@ mod bcast;
 mod gather;
 mod reduce;
 mod reduce_scatter;
+mod scan;
 mod scatter;
 
 /// All algorithms, by the kind of operation.
@@ -23,6 +24,7 @@ pub const ALGORITHMS: &[&[&Algorithm]] = &[
     allgather::ALL,
     alltoall::ALL,
     reduce_scatter::ALL,
+    scan::ALL,
 ];
 
 /// The barrier by dissemination.

@@ -1,0 +1,28 @@
+//! Prefix reductions. In an inclusive scan the area `Recv` has the contribution, then the result;
+//! in an exclusive scan the area `Send` has the contribution and `Recv` gets the result, but at
+//! rank 0.
+
+use crate::{Algorithm, Call, Collective, Part};
+
+mod chain;
+mod linear;
+mod recursive_doubling;
+
+pub(crate) const ALL: &[&Algorithm] = &[
+    &linear::LINEAR,
+    &chain::CHAIN,
+    &recursive_doubling::RECURSIVE_DOUBLING,
+];
+
+/// Returns the contribution.
+fn contribution(call: &Call) -> Part {
+    match call.collective {
+        Collective::Exscan => Part::send(0, call.bytes),
+        _ => result(call),
+    }
+}
+
+/// Returns the result.
+const fn result(call: &Call) -> Part {
+    Part::recv(0, call.bytes)
+}

@@ -3,7 +3,7 @@
 use crate::{Algorithm, Collective};
 
 mod allgather;
-mod allreduce;
+pub(crate) mod allreduce;
 mod alltoall;
 mod barrier;
 mod bcast;

@@ -1,7 +1,44 @@
 //! Reductions to all ranks: the area `Recv` has the contribution, then the result.
 
-use crate::Algorithm;
+use crate::{Algorithm, Call, Part};
 
+mod allgather_reduce;
+pub(crate) mod alltoall_allgather;
+mod binomial;
+mod halving_allgather;
+mod rabenseifner;
+mod rabenseifner_halves;
 mod recursive_doubling;
+mod reduce_bcast;
+mod ring;
+mod segmented_ring;
 
-pub(crate) const ALL: &[&Algorithm] = &[&recursive_doubling::RECURSIVE_DOUBLING];
+pub(crate) const ALL: &[&Algorithm] = &[
+    &reduce_bcast::REDUCE_BCAST,
+    &binomial::BINOMIAL,
+    &recursive_doubling::RECURSIVE_DOUBLING,
+    &rabenseifner::RABENSEIFNER,
+    &rabenseifner::RABENSEIFNER_EMPTY_BLOCKS,
+    &rabenseifner_halves::RABENSEIFNER_HALVES,
+    &ring::RING,
+    &ring::RING_REMAINDER,
+    &ring::RING_LAST,
+    &segmented_ring::SEGMENTED_RING,
+    &halving_allgather::HALVING_ALLGATHER,
+    &alltoall_allgather::ALLTOALL_ALLGATHER,
+    &allgather_reduce::ALLGATHER_REDUCE,
+];
+
+/// Returns elements of the result.
+const fn elements(call: &Call, first: u64, count: u64) -> Part {
+    Part::recv(first * call.element, count * call.element)
+}
+
+/// Returns the first element and the number of elements of a block, if the first blocks are one
+/// element longer than the others where `count` is no multiple of `blocks`.
+fn even_split(count: u64, blocks: u32, block: u32) -> (u64, u64) {
+    let (blocks, block) = (u64::from(blocks), u64::from(block));
+    let (length, longer) = (count / blocks, count % blocks);
+    let first = block * length + block.min(longer);
+    (first, length + u64::from(block < longer))
+}

@@ -26,6 +26,11 @@ fn recorded(text: &str) -> Count {
     count
 }
 
+/// Calls in which SMPI's result is wrong, and ours is not: SMPI leaves out the elements behind the
+/// last of equal blocks.
+const DIFFERENT: [(&str, &str, u32); 2] =
+    [("allreduce", "smp_rsag", 3), ("allreduce", "smp_rsag", 7)];
+
 #[test]
 fn messages_are_those_of_smpi() {
     let (mut compared, mut wrong, mut missing) = (0, Vec::new(), Vec::new());
@@ -52,6 +57,14 @@ fn messages_are_those_of_smpi() {
                 let key = (message.source, message.destination, message.bytes);
                 *found.entry(key).or_default() += 1;
             }
+        }
+        if DIFFERENT.contains(&(collective, name, size)) {
+            assert_ne!(
+                found,
+                recorded(expected),
+                "{collective} {name} of {size} ranks"
+            );
+            continue;
         }
         compared += 1;
         if found != recorded(expected) {

@@ -2,6 +2,7 @@
 
 use crate::aliases::Alias;
 
+mod all;
 mod rooted;
 
-pub(super) const ALL: &[&[Alias]] = &[rooted::ALL];
+pub(super) const ALL: &[&[Alias]] = &[rooted::ALL, all::ALL];

@@ -319,6 +319,18 @@ impl Call {
         }
     }
 
+    /// Returns the places of the blocks of all ranks in the area `Send`, if all blocks follow one
+    /// another in the order of the ranks.
+    pub(crate) fn send_packed(&self) -> impl Iterator<Item = Block> {
+        packed((0..self.size).map(|rank| self.send_block(rank).length))
+    }
+
+    /// Returns the places of the blocks of all ranks in the area `Recv`, if all blocks followed one
+    /// another in the order of the ranks.
+    pub(crate) fn recv_packed(&self) -> impl Iterator<Item = Block> {
+        packed((0..self.size).map(|rank| self.recv_block(rank).length))
+    }
+
     fn total(&self, listed: &[Block]) -> u64 {
         if listed.is_empty() {
             return u64::from(self.size) * self.bytes;
@@ -351,4 +363,13 @@ impl Call {
 #[must_use]
 const fn relative(rank: u32, root: u32, size: u32) -> u32 {
     ((rank as u64 + size as u64 - root as u64) % size as u64) as u32
+}
+
+/// Returns the places of blocks of these lengths that follow one another.
+pub(crate) fn packed(lengths: impl Iterator<Item = u64>) -> impl Iterator<Item = Block> {
+    lengths.scan(0, |end, length| {
+        let offset = *end;
+        *end += length;
+        Some(Block { offset, length })
+    })
 }

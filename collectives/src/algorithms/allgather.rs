@@ -83,8 +83,8 @@ fn collect_own(call: &Call, steps: &mut dyn Steps) {
 /// Copies all blocks from the place where they have been collected to the result.
 fn spread_out(call: &Call, steps: &mut dyn Steps) {
     if call.blocks.is_some() {
-        for rank in 0..call.size {
-            steps.copy(gathered(call, rank..rank + 1), block(call, rank));
+        for (rank, place) in (0..).zip(call.recv_packed()) {
+            steps.copy(Part::temp(place.offset, place.length), block(call, rank));
         }
     }
 }

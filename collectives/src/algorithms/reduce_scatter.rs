@@ -50,8 +50,8 @@ fn pack(call: &Call, steps: &mut dyn Steps) {
         let all = call.send_total();
         return steps.copy(Part::send(0, all), Part::temp(0, all));
     }
-    for rank in 0..call.size {
-        let place = packed(call, Area::Temp, rank..rank + 1);
+    for (rank, place) in (0..).zip(call.send_packed()) {
+        let place = Part::temp(place.offset, place.length);
         steps.copy(contribution(call, rank), place);
     }
 }

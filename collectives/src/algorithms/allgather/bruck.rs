@@ -6,6 +6,7 @@
 //! and Distributed Systems 8(11), 1997.
 
 use super::{block, contribution};
+use crate::call::packed;
 use crate::partners::log2_ceil;
 use crate::{Algorithm, Call, Collective, Part, Steps};
 
@@ -57,9 +58,10 @@ fn round(call: &Call, round: u32, steps: &mut dyn Steps) {
 
 fn copy_out(call: &Call, steps: &mut dyn Steps) {
     if call.blocks.is_some() {
-        for distance in 0..call.size {
-            let rank = call.above(distance);
-            steps.copy(blocks(call, distance, 1), block(call, rank));
+        let ranks = || (0..call.size).map(|distance| call.above(distance));
+        let places = packed(ranks().map(|rank| call.recv_block(rank).length));
+        for (rank, place) in ranks().zip(places) {
+            steps.copy(Part::temp(place.offset, place.length), block(call, rank));
         }
         return;
     }

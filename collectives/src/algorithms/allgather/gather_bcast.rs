@@ -5,7 +5,7 @@
 
 use super::{block, gathered, gathered_temp, spread_out};
 use crate::parts::Places;
-use crate::{Algorithm, Area, Call, Collective, Steps};
+use crate::{Algorithm, Area, Call, Collective, Part, Steps};
 
 pub(crate) static GATHER_BCAST: Algorithm = Algorithm {
     name: "gather_bcast",
@@ -75,8 +75,8 @@ fn round(call: &Call, round: u32, steps: &mut dyn Steps) {
 /// Copies all blocks to the place where they follow one another.
 fn collect_all(call: &Call, steps: &mut dyn Steps) {
     if call.blocks.is_some() && call.rank == 0 {
-        for rank in 0..call.size {
-            steps.copy(block(call, rank), gathered(call, rank..rank + 1));
+        for (rank, place) in (0..).zip(call.recv_packed()) {
+            steps.copy(block(call, rank), Part::temp(place.offset, place.length));
         }
     }
 }

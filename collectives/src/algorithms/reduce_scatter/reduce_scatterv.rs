@@ -3,9 +3,11 @@
 //! Source: SMPI, `reduce_scatter__default`; Open MPI, `coll_base_reduce_scatter.c`
 //! (`nonoverlapping`).
 
+use std::rc::Rc;
+
 use super::{pack, result};
 use crate::parts::Places;
-use crate::{Algorithm, Area, Block, Blocks, Call, Collective, Steps};
+use crate::{Algorithm, Area, Blocks, Call, Collective, Steps};
 
 pub(crate) static REDUCE_SCATTERV: Algorithm = Algorithm {
     name: "reduce_scatterv",
@@ -32,12 +34,10 @@ fn reduce(call: &Call) -> Call {
 
 fn scatter(call: &Call) -> Call {
     let blocks = call.blocks.as_ref().map(|_| {
-        let block = |rank: u32| -> Block { call.send_range(rank..rank + 1) };
-        let blocks = Blocks {
-            send: (0..call.size).map(block).collect(),
+        Rc::new(Blocks {
+            send: call.send_packed().collect(),
             recv: Vec::new(),
-        };
-        blocks.into()
+        })
     });
     Call {
         blocks,

@@ -86,3 +86,29 @@ fn rows_and_columns_of_many_ranks() {
     assert_eq!(run.notes.len(), SIDE);
     run.finished();
 }
+
+/// Two ranks on each of two hosts, in an order that mixes the hosts.
+#[test]
+fn ranks_are_grouped_by_their_hosts() {
+    let runner = ranks(4).on_hosts(&[2, 0, 2, 0]);
+    let run = runner.run(|world, notes| async move {
+        let host = world.split_by_host(0).await?;
+        notes.add(&world, format!("{} of {}", host.rank(), host.size()));
+        let mut other = world.buffer(4);
+        let partner = 1 - host.rank();
+        let own = world.buffer_of(&[u32::try_from(world.rank()).expect("few ranks")]);
+        host.sendrecv(&own, partner, 0, &mut other, partner, 0)
+            .await?;
+        DONE
+    });
+    let run = run.finished();
+    for (rank, text) in [(0, "0 of 2"), (1, "0 of 2"), (2, "1 of 2"), (3, "1 of 2")] {
+        assert!(
+            run.notes
+                .iter()
+                .any(|note| note.1 == rank && note.2 == text),
+            "{rank}: {:?}",
+            run.notes
+        );
+    }
+}

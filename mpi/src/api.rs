@@ -17,5 +17,6 @@ pub(crate) mod op;
 pub(crate) mod persistent;
 pub(crate) mod request;
 pub(crate) mod several;
+pub(crate) mod topology;
 pub(crate) mod typed;
 mod view;

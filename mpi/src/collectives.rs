@@ -16,11 +16,14 @@ use std::rc::Rc;
 
 use ::collectives::{Block, Call, Collective, Facts, Selector};
 
+use areas::Areas;
+
 use crate::channel::{Channel, Token};
 use crate::protocol::engine::{CollectiveCall, ProtocolEngine};
 use crate::{Buffer, Comm, Error, Op, Request, Result};
 
 mod all;
+mod areas;
 mod barrier;
 mod blocks;
 mod call_log;
@@ -70,145 +73,11 @@ impl Invocation {
     }
 }
 
-/// The areas of a call.
-struct Areas {
-    send: Buffer,
-    recv: Buffer,
-    has_result: bool,
-    /// Length of a contribution or of a block.
-    bytes: u64,
-}
-
 fn in_32_bits(rank: usize) -> u32 {
     u32::try_from(rank).expect("ranks are counted in 32 bits")
 }
 
 impl Comm {
-    /// Returns the areas of a call at this rank.
-    fn areas(&self, call: &Invocation) -> Result<Areas> {
-        let (size, input) = (self.size() as u64, &call.input);
-        let is_root = self.rank() == call.root;
-        let all = |bytes: u64| bytes.checked_mul(size).ok_or(Error::Type);
-        let empty = || Buffer::phantom(0);
-        let divided = || {
-            let length = input.len();
-            if length.is_multiple_of(size) {
-                return Ok(length / size);
-            }
-            Err(Error::Count { length, size })
-        };
-        let blocks = |blocks: &Option<Blocks>| {
-            let blocks = blocks.as_ref().map_or(&[][..], |blocks| blocks.listed());
-            if blocks.len() == self.size() {
-                let ends = blocks.iter().map(|block| block.offset + block.length);
-                return Ok(ends.max().unwrap_or(0));
-            }
-            Err(Error::BlockCount {
-                blocks: blocks.len(),
-                size: self.size(),
-            })
-        };
-        let fits = |expected: u64| {
-            if input.len() >= expected {
-                return Ok(());
-            }
-            Err(Error::Blocks {
-                length: input.len(),
-                expected,
-            })
-        };
-        let own = |blocks: &Option<Blocks>| {
-            let blocks = blocks.as_ref().map_or(&[][..], |blocks| blocks.listed());
-            blocks.get(self.rank()).map_or(0, |block| block.length)
-        };
-        let areas = |send: Buffer, recv: Buffer, bytes: u64| Areas {
-            send,
-            recv,
-            has_result: true,
-            bytes,
-        };
-        Ok(match call.kind {
-            Collective::Barrier => areas(empty(), empty(), 0),
-            Collective::Bcast | Collective::Allreduce | Collective::Scan => {
-                areas(empty(), input.clone(), input.len())
-            }
-            Collective::Reduce => Areas {
-                has_result: is_root,
-                ..areas(empty(), input.clone(), input.len())
-            },
-            Collective::Exscan => Areas {
-                has_result: self.rank() > 0,
-                ..areas(input.clone(), input.of_kind(input.len()), input.len())
-            },
-            Collective::Gather => {
-                let length = if is_root { all(input.len())? } else { 0 };
-                Areas {
-                    has_result: is_root,
-                    ..areas(input.clone(), input.of_kind(length), input.len())
-                }
-            }
-            Collective::Gatherv => {
-                let length = if is_root { blocks(&call.recv)? } else { 0 };
-                if is_root {
-                    let expected = own(&call.recv);
-                    if input.len() != expected {
-                        let length = input.len();
-                        return Err(Error::Blocks { length, expected });
-                    }
-                }
-                Areas {
-                    has_result: is_root,
-                    ..areas(input.clone(), input.of_kind(length), input.len())
-                }
-            }
-            Collective::Scatter | Collective::Scatterv => {
-                let room = call.room.clone().ok_or(Error::NoBuffer)?;
-                let bytes = room.len();
-                if is_root {
-                    let expected = match call.kind {
-                        Collective::Scatter => all(bytes)?,
-                        _ => blocks(&call.send)?,
-                    };
-                    if call.kind == Collective::Scatterv && own(&call.send) != bytes {
-                        let expected = own(&call.send);
-                        let length = bytes;
-                        return Err(Error::Blocks { length, expected });
-                    }
-                    fits(expected)?;
-                }
-                areas(input.clone(), room, bytes)
-            }
-            Collective::Allgather => {
-                let recv = input.of_kind(all(input.len())?);
-                areas(input.clone(), recv, input.len())
-            }
-            Collective::Allgatherv => {
-                let length = blocks(&call.recv)?;
-                let expected = own(&call.recv);
-                if input.len() != expected {
-                    let length = input.len();
-                    return Err(Error::Blocks { length, expected });
-                }
-                areas(input.clone(), input.of_kind(length), expected)
-            }
-            Collective::Alltoall => areas(input.clone(), input.of_kind(input.len()), divided()?),
-            Collective::Alltoallv | Collective::Alltoallw => {
-                fits(blocks(&call.send)?)?;
-                let length = blocks(&call.recv)?;
-                areas(input.clone(), input.of_kind(length), 0)
-            }
-            Collective::ReduceScatter => {
-                fits(blocks(&call.send)?)?;
-                let bytes = own(&call.send);
-                areas(input.clone(), input.of_kind(bytes), bytes)
-            }
-            Collective::ReduceScatterBlock => {
-                let bytes = divided()?;
-                areas(input.clone(), input.of_kind(bytes), bytes)
-            }
-        })
-    }
-
     /// Selects the algorithm of a call and makes its areas.
     fn prepare(
         &self,
@@ -220,7 +89,7 @@ impl Comm {
         if root >= size {
             return Err(Error::Root { root, size });
         }
-        let areas = self.areas(invocation)?;
+        let areas = Areas::new(self, invocation)?;
         let mut call = Call::new(
             invocation.kind,
             in_32_bits(self.rank()),

@@ -77,6 +77,7 @@ pub use api::op::{Integer, Number, Op};
 pub use api::persistent::start_all;
 pub use api::request::{Completion, Request, Test, Wait, WaitAll, WaitAny, waitall, waitany};
 pub use api::several::{Completed, testall, testany, testsome, waitsome};
+pub use api::topology::{Cartesian, Graph, dims_create};
 pub use api::typed::Scalar;
 pub use channel::{Channel, Level, PostingCost, Settings};
 pub use collectives::{Blocks, CallLog, Mismatch};

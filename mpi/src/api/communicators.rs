@@ -33,7 +33,7 @@ const UNDEFINED: u32 = u32::MAX;
 /// Bytes of a record of `split`: colour and key.
 const RECORD: usize = 8;
 
-/// Tags in the context of collectives; those of the barrier are below.
+/// Tags in the context of collectives.
 const UP: u32 = 100;
 const DOWN: u32 = 101;
 
@@ -108,15 +108,17 @@ impl Comm {
     /// too many.
     #[track_caller]
     pub fn dup(&self) -> impl Future<Output = Result<Self>> + '_ {
+        self.dup_at(Location::caller())
+    }
+
+    pub(crate) async fn dup_at(&self, location: &'static Location<'static>) -> Result<Self> {
         let step = Step {
             name: "dup of a communicator",
-            location: Location::caller(),
+            location,
         };
-        async move {
-            let context = self.agree(None, step).await?;
-            let rank = self.rank_in_32_bits();
-            Ok(self.derived(self.members().clone(), rank, context, step.location))
-        }
+        let context = self.agree(None, step).await?;
+        let rank = self.rank_in_32_bits();
+        Ok(self.derived(self.members().clone(), rank, context, step.location))
     }
 
     /// Groups the ranks by colour: `MPI_Comm_split`. All ranks call it; those with the same colour
@@ -131,28 +133,46 @@ impl Comm {
         colour: Option<u32>,
         key: i32,
     ) -> impl Future<Output = Result<Option<Self>>> + '_ {
+        self.split_at(colour, key, Location::caller())
+    }
+
+    /// [`Comm::split`] with a colour at every rank.
+    pub(crate) async fn split_into(
+        &self,
+        colour: u32,
+        key: i32,
+        location: &'static Location<'static>,
+    ) -> Result<Self> {
+        let group = self.split_at(Some(colour), key, location).await?;
+        Ok(group.expect("a rank with a colour gets a communicator"))
+    }
+
+    pub(crate) async fn split_at(
+        &self,
+        colour: Option<u32>,
+        key: i32,
+        location: &'static Location<'static>,
+    ) -> Result<Option<Self>> {
         let step = Step {
             name: "split of a communicator",
-            location: Location::caller(),
+            location,
         };
-        async move {
-            let colour = match colour {
-                Some(colour) if i32::try_from(colour).is_err() => {
-                    return Err(Error::Colour(colour));
-                }
-                Some(colour) => colour,
-                None => UNDEFINED,
-            };
-            let mut record = colour.to_le_bytes().to_vec();
-            record.extend(key.to_le_bytes());
-            let records = self.gather_records(record, step).await?;
-            let groups = match records {
-                Some(records) => Some(self.groups(&records)?),
-                None => None,
-            };
-            let groups = self.broadcast_record(groups, step).await?;
-            Ok(self.own_group(&groups, step))
-        }
+        let colour = match colour {
+            Some(colour) if i32::try_from(colour).is_err() => {
+                return Err(Error::Colour(colour));
+            }
+            Some(colour) => colour,
+            None => UNDEFINED,
+        };
+        let mut record = colour.to_le_bytes().to_vec();
+        record.extend(key.to_le_bytes());
+        let records = self.gather_records(record, step).await?;
+        let groups = match records {
+            Some(records) => Some(self.groups(&records)?),
+            None => None,
+        };
+        let groups = self.broadcast_record(groups, step).await?;
+        Ok(self.own_group(&groups, step))
     }
 
     /// A communicator of some of the ranks: `MPI_Comm_create`. All ranks of this communicator call

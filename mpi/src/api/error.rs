@@ -61,6 +61,21 @@ pub enum Error {
         /// The number of ranks of the communicator.
         size: usize,
     },
+    /// A topology has not this number of dimensions, or a coordinate is beyond its end
+    /// (`MPI_ERR_DIMS`).
+    Dimensions {
+        /// Number of values, or the dimension that was given.
+        found: usize,
+        /// Number of dimensions.
+        expected: usize,
+    },
+    /// The lengths of a grid do not fit the number of ranks (`MPI_ERR_DIMS`).
+    Grid {
+        /// The product of the lengths.
+        ranks: usize,
+        /// Number of ranks.
+        size: usize,
+    },
     /// The call needs a buffer at this rank (`MPI_ERR_BUFFER`): the root gives the data.
     NoBuffer,
     /// The ranks of a communicator call different collectives at the same position, or with
@@ -182,6 +197,8 @@ pub enum ErrorClass {
     Comm,
     /// `MPI_ERR_COUNT`.
     Count,
+    /// `MPI_ERR_DIMS`.
+    Dims,
     /// `MPI_ERR_GROUP`.
     Group,
     /// `MPI_ERR_OP`.
@@ -235,6 +252,7 @@ impl Error {
             Self::BufferFull { .. } | Self::BufferAttached { .. } | Self::View { .. } => {
                 ErrorClass::Buffer
             }
+            Self::Dimensions { .. } | Self::Grid { .. } => ErrorClass::Dims,
             Self::NoBuffer => ErrorClass::Buffer,
             Self::Mismatch(mismatch) => mismatch.class(),
             Self::Op { .. } => ErrorClass::Op,
@@ -254,6 +272,7 @@ impl fmt::Display for ErrorClass {
             Self::Buffer => "MPI_ERR_BUFFER",
             Self::Comm => "MPI_ERR_COMM",
             Self::Count => "MPI_ERR_COUNT",
+            Self::Dims => "MPI_ERR_DIMS",
             Self::Group => "MPI_ERR_GROUP",
             Self::Op => "MPI_ERR_OP",
             Self::Other => "MPI_ERR_OTHER",
@@ -350,13 +369,12 @@ impl fmt::Display for Error {
             | Self::Root { .. }
             | Self::Blocks { .. }
             | Self::BlockCount { .. }
+            | Self::Dimensions { .. }
+            | Self::Grid { .. }
             | Self::NoBuffer
             | Self::Mismatch(_)
             | Self::Algorithm(_) => bad_collective(f, self),
-            Self::Request => f.write_str("the request has been completed already"),
-            Self::Active => f.write_str(
-                "the persistent request is active: expected its operation to be completed first",
-            ),
+            Self::Request | Self::Active => bad_request(f, self),
             Self::Connection { rank, why } if why.is_of_adapter() => {
                 write!(f, "rank {rank}: {why}")
             }
@@ -377,6 +395,15 @@ fn bad_group(f: &mut fmt::Formatter<'_>, error: &Error) -> fmt::Result {
         ),
         _ => Ok(()),
     }
+}
+
+fn bad_request(f: &mut fmt::Formatter<'_>, error: &Error) -> fmt::Result {
+    f.write_str(match error {
+        Error::Active => {
+            "the persistent request is active: expected its operation to be completed first"
+        }
+        _ => "the request has been completed already",
+    })
 }
 
 fn bad_collective(f: &mut fmt::Formatter<'_>, error: &Error) -> fmt::Result {
@@ -402,6 +429,16 @@ fn bad_collective(f: &mut fmt::Formatter<'_>, error: &Error) -> fmt::Result {
         ),
         Error::BlockCount { blocks, size } => {
             write!(f, "invalid blocks: {blocks} for {size} ranks")
+        }
+        Error::Dimensions { found, expected } => write!(
+            f,
+            "invalid dimensions: {found}, the topology has {expected}, or a coordinate is outside"
+        ),
+        Error::Grid { ranks, size } => {
+            write!(
+                f,
+                "invalid grid: lengths for {ranks} ranks, there are {size}"
+            )
         }
         Error::NoBuffer => f.write_str("no buffer: the root gives the data of all ranks"),
         Error::Mismatch(mismatch) => write!(f, "{mismatch}"),

@@ -19,11 +19,14 @@ use crate::Scalar;
 /// `inout[i] = incoming[i] · inout[i]`, on the bytes of elements.
 type Function = fn(incoming: &[u8], inout: &mut [u8]);
 
+/// The same with what a program has put into it.
+type Closure = dyn Fn(&[u8], &mut [u8]);
+
 /// The function of an operation.
 #[derive(Clone)]
 pub(crate) enum Reduction {
     BuiltIn(Function),
-    User(Rc<dyn Fn(&[u8], &mut [u8])>),
+    User(Rc<Closure>),
 }
 
 impl Reduction {

@@ -74,6 +74,17 @@ impl Comm {
         self.perform(call, Location::caller())
     }
 
+    /// [`Comm::allgather`] of real bytes, also where buffers of the program are phantoms.
+    pub(crate) async fn allgather_real(
+        &self,
+        block: &[u8],
+        location: &'static Location<'static>,
+    ) -> Result<Vec<u8>> {
+        let call = Invocation::new(Collective::Allgather, Buffer::from(block.to_vec()));
+        let all = self.perform(call, location).await?;
+        Ok(all.bytes().unwrap_or_default().to_vec())
+    }
+
     /// Starts an allgather: `MPI_Iallgather`. The completion has all blocks.
     ///
     /// # Errors

@@ -54,6 +54,12 @@ impl Blocks {
         (0..).zip(&self.0).all(is_equal).then_some(length)
     }
 
+    /// Returns the end of the last block.
+    pub(crate) fn end(&self) -> u64 {
+        let ends = self.0.iter().map(|block| block.offset + block.length);
+        ends.max().unwrap_or(0)
+    }
+
     pub(crate) fn listed(&self) -> &[Block] {
         &self.0
     }

@@ -22,8 +22,9 @@ use crate::channel::{Channel, Token};
 use crate::collectives::Place as CallPlace;
 use crate::{Buffer, Envelope, Error, Pattern};
 
-/// The first tag of collectives: those below belong to calls that make communicators.
-const TAGS: u32 = 16;
+/// The first tag of collectives: those below belong to calls that make communicators
+/// and to those between neighbours.
+const TAGS: u32 = 1024;
 
 /// Number of tags: half of them for collectives, half for barriers before them.
 const TAG_COUNT: u32 = 1 << 25;

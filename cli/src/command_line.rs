@@ -119,6 +119,8 @@ enum Sub {
     Measure,
     /// Compare the simulation of a program with real runs
     Compare,
+    /// List, explain and tune algorithms of collective operations
+    Collectives,
     /// Draw a figure or a platform as SVG or PNG
     Draw,
     /// Run random interactions over endpoints, and shrink what fails
@@ -189,9 +191,9 @@ pub(crate) fn simrun() -> ExitCode {
         Some(Sub::Platform(command)) => platform_command::run(&command),
         Some(Sub::Conformance(command)) => conformance::run(&command),
         Some(Sub::Graph(command)) => graph::run(&command),
-        Some(Sub::Calibrate | Sub::Measure | Sub::Compare | Sub::Draw | Sub::Fuzz) => {
-            tools::hand_over(&arguments)
-        }
+        Some(
+            Sub::Calibrate | Sub::Collectives | Sub::Measure | Sub::Compare | Sub::Draw | Sub::Fuzz,
+        ) => tools::hand_over(&arguments),
         Some(Sub::Rerun(command)) => rerun::run(&command),
         Some(Sub::New(command)) => new::new(&command),
         Some(Sub::Completions { shell }) => help_pages::completions(shell, Cli::command()),

@@ -17,7 +17,14 @@ use crate::new::CHECKOUT;
 const NAME: &str = "simrun-tools";
 
 /// The commands that it has.
-pub(crate) const COMMANDS: [&str; 5] = ["calibrate", "compare", "draw", "fuzz", "measure"];
+pub(crate) const COMMANDS: [&str; 6] = [
+    "calibrate",
+    "collectives",
+    "compare",
+    "draw",
+    "fuzz",
+    "measure",
+];
 
 /// Returns true for arguments that are for the tools: one of their commands, or help about it.
 pub(crate) fn are_meant(arguments: &[OsString]) -> bool {

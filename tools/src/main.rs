@@ -4,6 +4,7 @@
 //! what draws and fits curves is built.
 
 mod calibrate;
+mod collectives;
 mod compare;
 mod draw;
 mod fit_keys;
@@ -36,6 +37,9 @@ enum Tool {
     Measure(measure::MeasureCommand),
     /// Compare the simulation of a program with real runs
     Compare(compare::CompareCommand),
+    /// List, explain and tune algorithms of collective operations
+    #[command(subcommand)]
+    Collectives(collectives::CollectivesCommand),
     /// Draw a figure or a platform as SVG or PNG
     Draw(draw::DrawCommand),
     /// Run random interactions over endpoints, and shrink what fails
@@ -58,6 +62,7 @@ fn main() -> ExitCode {
         Ok(Tool::Calibrate(command)) => calibrate::run(&command),
         Ok(Tool::Measure(command)) => measure::run(&command),
         Ok(Tool::Compare(command)) => compare::run(&command),
+        Ok(Tool::Collectives(command)) => collectives::run(&command),
         Ok(Tool::Draw(command)) => draw::run(&command),
         Ok(Tool::Fuzz(command)) => fuzz::run_command(&command),
         Ok(Tool::FuzzWorker(command)) => fuzz::work(&command),

@@ -15,7 +15,7 @@ use crate::units::{Bandwidth, Size};
 /// `[collectives]`: algorithms of collective operations, and the cost of reductions.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Collectives {
-    /// The name of the selector.
+    /// The name of the selector, or the text of one from a file, so that the record of a run has it.
     pub selector: String,
     /// Bandwidth at which a rank reduces; `None` if that takes no time.
     pub reduce_bandwidth: Option<Bandwidth>,
@@ -51,9 +51,10 @@ impl Collectives {
     /// If a name is unknown, which the reader of platform files refuses.
     #[must_use]
     pub fn to_selector(&self) -> Selector {
-        let mut selector = Selector::built_in(&self.selector)
-            .expect("a known selector")
-            .clone();
+        let mut selector = match Selector::built_in(&self.selector) {
+            Some(selector) => selector.clone(),
+            None => Selector::parse(&self.selector).unwrap_or_else(|error| panic!("{error}")),
+        };
         for (collective, entry) in &self.algorithms {
             let segment = entry.segment.as_ref().map_or(0, Size::bytes);
             let radix = entry.radix.unwrap_or(0);
@@ -95,22 +96,41 @@ impl Serialize for Collectives {
     }
 }
 
-/// The name of a selector.
-struct SelectorName(String);
-
-impl ParseField for SelectorName {
-    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, InvalidValue> {
-        let text = String::read(value)?;
-        if Selector::built_in(&text).is_some() {
-            return Ok(Self(text));
-        }
-        let known: Vec<&'static str> = Selector::names().collect();
-        Err(InvalidValue {
-            problem: format!("unknown selector {:?}", cut(&text)),
-            expected: format!("expected {}", known.join(", ")),
-            help: did_you_mean(nearest(&text, known)),
-        })
+/// Returns the name of a selector, or the text of one: of a file beside the platform file or in the
+/// current folder, or in the platform file itself.
+fn selector(collector: &Collector, value: &Spanned<DeValue<'_>>) -> Result<String, InvalidValue> {
+    let text = String::read(value)?;
+    if Selector::built_in(&text).is_some() {
+        return Ok(text);
     }
+    let wrong = |name: &str, problem: String| InvalidValue {
+        problem: format!("invalid selector {name}: {problem}"),
+        expected: "expected a selector as simrun collectives tune writes it".to_owned(),
+        help: None,
+    };
+    if text.contains('\n') {
+        let parsed = Selector::parse(&text).map_err(|error| wrong("in this file", error));
+        return parsed.map(|_| text);
+    }
+    if text.ends_with(".toml") {
+        let beside = collector.folder.as_ref().map(|folder| folder.join(&text));
+        let path = beside
+            .filter(|path| path.is_file())
+            .unwrap_or_else(|| text.clone().into());
+        let read =
+            std::fs::read_to_string(path).map_err(|error| wrong(&text, error.to_string()))?;
+        let parsed = Selector::parse(&read).map_err(|error| wrong(&text, error));
+        return parsed.map(|_| read);
+    }
+    let known: Vec<&'static str> = Selector::names().collect();
+    Err(InvalidValue {
+        problem: format!("unknown selector {:?}", cut(&text)),
+        expected: format!(
+            "expected {}, or a file that ends with .toml",
+            known.join(", ")
+        ),
+        help: did_you_mean(nearest(&text, known)),
+    })
 }
 
 /// Reads the table into `collectives`.
@@ -123,8 +143,11 @@ pub(super) fn collectives(
     keys.extend(Collective::ALL.map(Collective::name));
     let section = collector.section(value, value.span(), "collectives table".to_owned(), &keys);
     let Some(section) = section else { return };
-    if let Some(Some(SelectorName(name))) = collector.optional(&section, "selector") {
-        collectives.selector = name;
+    if let Some(value) = section.get("selector") {
+        match selector(collector, value) {
+            Ok(name) => collectives.selector = name,
+            Err(wrong) => collector.wrong(value.span(), wrong),
+        }
     }
     collectives.reduce_bandwidth = collector.optional(&section, "reduce_bandwidth").flatten();
     for collective in Collective::ALL {

@@ -1,0 +1,378 @@
+//! `simrun collectives tune`: every algorithm of an operation is simulated at some sizes, and the
+//! fastest at each size becomes a row of a selector.
+//!
+//! The time of a call is from the end of a barrier to the time at which the last rank leaves the
+//! call. Between two sizes the algorithm of the lower one is selected.
+//!
+//! *Not tuned*: segments and radices, which are those of the algorithms; calls with other numbers
+//! of ranks, for which the rows hold too.
+
+use std::cell::Cell;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use clap::Args;
+use collectives::{Algorithm, Call, Collective, messages, named};
+use files::Output;
+use mpi::{Comm, Op};
+use platform::{Override, Platform};
+use report::{Marker, Scatter, Series, plot_scatter};
+use run::{LogFilter, Options, RankProgram, Stream, simulate, without_panic_messages};
+use sim_core::Outcome;
+use simrun::{Size, load, status};
+
+use super::kind;
+use crate::command_line;
+use crate::fuzz::ProgressLine;
+
+/// A selection for a platform.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct TuneCommand {
+    /// Kind of operation, such as allreduce
+    #[arg(value_parser = kind)]
+    kind: Collective,
+    /// Platform file
+    #[arg(short, long, value_name = "FILE")]
+    platform: PathBuf,
+    /// Change the platform, as for a run
+    #[arg(long = "set", value_name = "PATH=VALUE")]
+    changes: Vec<Override>,
+    /// Number of ranks
+    #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..))]
+    ranks: u32,
+    /// Sizes [default: powers of four from 8B to 4MiB]
+    #[arg(long, value_name = "SIZE,…", value_delimiter = ',')]
+    sizes: Vec<Size>,
+    /// Algorithms [default: all that suit the call]
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    algorithms: Vec<String>,
+    /// Largest number of messages of a simulated call; algorithms with more are left out
+    #[arg(long, value_name = "N", default_value_t = 2_000_000)]
+    max_messages: u64,
+    /// File for the selector, which collectives.selector accepts
+    #[arg(short, long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// File for a picture of the times, SVG or PNG
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
+}
+
+/// The times of an algorithm.
+struct Times {
+    algorithm: &'static Algorithm,
+    /// By size in seconds; `None` where it does not suit the call.
+    seconds: Vec<Option<f64>>,
+}
+
+/// Runs the command.
+pub(super) fn run(command: &TuneCommand) -> ExitCode {
+    match tune(command) {
+        Ok(text) => status::print(text.trim_end()),
+        Err(code) => code,
+    }
+}
+
+fn tune(command: &TuneCommand) -> Result<String, ExitCode> {
+    let outputs = [&command.out, &command.plot];
+    for path in outputs.into_iter().flatten() {
+        let output = Output::new(path).map_err(status::refuse)?;
+        output
+            .differs_from([command.platform.as_path()])
+            .map_err(status::refuse)?;
+    }
+    let sizes = sizes(command)?;
+    let wanted = algorithms(command)?;
+    let mut line = ProgressLine::new();
+    let mut all = Vec::new();
+    for (number, algorithm) in wanted.iter().enumerate() {
+        line.show(|| format!("{} of {}: {}", number + 1, wanted.len(), algorithm.name));
+        all.push(times(command, algorithm, &sizes)?);
+    }
+    drop(line);
+    all.retain(|times| times.seconds.iter().any(Option::is_some));
+    let best: Vec<&Times> = (0..sizes.len())
+        .filter_map(|at| fastest(&all, at))
+        .collect();
+    if best.len() < sizes.len() {
+        return Err(status::refuse(format_args!(
+            "no algorithm of {} can be simulated at every size: expected fewer ranks, or a larger --max-messages",
+            command.kind
+        )));
+    }
+    if let Some(path) = &command.out {
+        files::write(path, selector(command, &sizes, &best)).map_err(status::refuse)?;
+    }
+    if let Some(path) = &command.plot {
+        plot_scatter(&picture(command, &sizes, &all, &best), path).map_err(status::refuse)?;
+    }
+    Ok(table(&sizes, &all, &best))
+}
+
+fn sizes(command: &TuneCommand) -> Result<Vec<u64>, ExitCode> {
+    let mut sizes: Vec<u64> = command.sizes.iter().map(|size| size.0).collect();
+    if sizes.is_empty() {
+        sizes.extend((0..10).map(|power| 8 << (2 * power)));
+    }
+    sizes.sort_unstable();
+    sizes.dedup();
+    let odd = sizes.iter().find(|size| !size.is_multiple_of(8));
+    if let Some(odd) = odd.filter(|_| command.kind.has_operation()) {
+        return Err(status::refuse(format_args!(
+            "--sizes {}: expected whole numbers of elements of 8B",
+            Size(*odd)
+        )));
+    }
+    if command.kind == Collective::Barrier {
+        sizes = vec![0];
+    }
+    Ok(sizes)
+}
+
+fn algorithms(command: &TuneCommand) -> Result<Vec<&'static Algorithm>, ExitCode> {
+    let known = |name: &String| {
+        collectives::find(command.kind, name).ok_or_else(|| {
+            let all: Vec<&str> = named(command.kind)
+                .map(|algorithm| algorithm.name)
+                .collect();
+            status::refuse(format_args!(
+                "unknown algorithm {name:?} of {}: expected {}",
+                command.kind,
+                all.join(", ")
+            ))
+        })
+    };
+    if command.algorithms.is_empty() {
+        return Ok(named(command.kind).collect());
+    }
+    command.algorithms.iter().map(known).collect()
+}
+
+/// Simulates an algorithm at all sizes.
+fn times(
+    command: &TuneCommand,
+    algorithm: &'static Algorithm,
+    sizes: &[u64],
+) -> Result<Times, ExitCode> {
+    let change = format!("collectives.{}={}", command.kind, algorithm.name);
+    let change = change.parse::<Override>().map_err(status::refuse)?;
+    let mut changes = command.changes.clone();
+    changes.push(change);
+    let platform = Arc::new(load(&command.platform, &changes)?);
+    let mut seconds = Vec::new();
+    for &size in sizes {
+        let mut call = Call::new(command.kind, 0, command.ranks, size);
+        call.element = size.clamp(1, 8);
+        let selector = platform.collectives().to_selector();
+        let selected = selector.select(&mut call, collectives::Facts::default());
+        let is_it = selected.is_ok_and(|selected| selected.name == algorithm.name);
+        if !is_it || count(algorithm, &call) > command.max_messages {
+            seconds.push(None);
+            continue;
+        }
+        seconds.push(Some(simulated(&platform, command, size)?));
+    }
+    Ok(Times { algorithm, seconds })
+}
+
+/// Returns the number of messages of all ranks, estimated from some of them.
+fn count(algorithm: &Algorithm, call: &Call) -> u64 {
+    const SAMPLED: u32 = 64;
+    let sampled = call.size.min(SAMPLED);
+    let step = call.size / sampled;
+    let of_rank = |number: u32| {
+        let rank = number * step;
+        let own = Call {
+            rank,
+            ..call.clone()
+        };
+        messages(algorithm, &own).len() as u64
+    };
+    let sum: u64 = (0..sampled).map(of_rank).sum();
+    sum * u64::from(call.size) / u64::from(sampled)
+}
+
+/// Returns the time of one call in seconds.
+fn simulated(platform: &Arc<Platform>, command: &TuneCommand, size: u64) -> Result<f64, ExitCode> {
+    let slowest = Rc::new(Cell::new(0.0_f64));
+    let (found, kind) = (Rc::clone(&slowest), command.kind);
+    let program = RankProgram::new(move |world: Comm| {
+        let slowest = Rc::clone(&found);
+        async move {
+            world.barrier().await?;
+            let start = world.wtime();
+            perform(&world, kind, size).await?;
+            slowest.set(slowest.get().max(world.wtime() - start));
+            Ok::<(), mpi::Error>(())
+        }
+    });
+    let options = Options {
+        ranks: Some(command.ranks),
+        phantom: true,
+        ..Options::default()
+    };
+    let output = Rc::new(run::Output::new(
+        Stream::Nowhere,
+        false,
+        LogFilter::default(),
+    ));
+    let run = without_panic_messages(|| simulate(platform, &program, &options, &output));
+    let run = run.map_err(status::refuse)?;
+    match run.report.outcome {
+        Outcome::Finished => Ok(slowest.get()),
+        other => Err(status::refuse(format_args!(
+            "the simulation failed: {other:?}"
+        ))),
+    }
+}
+
+async fn perform(world: &Comm, kind: Collective, size: u64) -> mpi::Result<()> {
+    let (ranks, op) = (world.size() as u64, Op::sum::<f64>());
+    let mut own = world.buffer(size);
+    let all = || world.buffer(size * ranks);
+    let equal = || vec![size; world.size()];
+    match kind {
+        Collective::Barrier => world.barrier().await,
+        Collective::Bcast => world.bcast(&mut own, 0).await,
+        Collective::Reduce => world.reduce(&own, &op, 0).await.map(drop),
+        Collective::Allreduce => world.allreduce(&own, &op).await.map(drop),
+        Collective::Gather => world.gather(&own, 0).await.map(drop),
+        Collective::Gatherv => {
+            let blocks = mpi::Blocks::from(equal());
+            world.gather_v(&own, Some(&blocks), 0).await.map(drop)
+        }
+        Collective::Scatter => world.scatter(Some(&all()), &mut own, 0).await,
+        Collective::Scatterv => {
+            let blocks = mpi::Blocks::from(equal());
+            world.scatter_v(Some((&all(), &blocks)), &mut own, 0).await
+        }
+        Collective::Allgather => world.allgather(&own).await.map(drop),
+        Collective::Allgatherv => world.allgather_v(&own, equal()).await.map(drop),
+        Collective::Alltoall => world.alltoall(&all()).await.map(drop),
+        Collective::Alltoallv | Collective::Alltoallw => {
+            world.alltoall_v(&all(), equal(), equal()).await.map(drop)
+        }
+        Collective::ReduceScatter => world.reduce_scatter(&all(), equal(), &op).await.map(drop),
+        Collective::ReduceScatterBlock => world.reduce_scatter_block(&all(), &op).await.map(drop),
+        Collective::Scan => world.scan(&own, &op).await.map(drop),
+        Collective::Exscan => world.exscan(&own, &op).await.map(drop),
+    }
+}
+
+/// Returns the fastest algorithm at a size; the first of equally fast ones.
+fn fastest(all: &[Times], at: usize) -> Option<&Times> {
+    let known = all.iter().filter(|times| times.seconds[at].is_some());
+    known.min_by(|a, b| {
+        let seconds = |times: &Times| times.seconds[at].unwrap_or(f64::INFINITY);
+        seconds(a).total_cmp(&seconds(b))
+    })
+}
+
+fn table(sizes: &[u64], all: &[Times], best: &[&Times]) -> String {
+    let mut text = format!(
+        "{:>10}  {:28}  {:>14}  {:28}  {:>14}\n",
+        "size", "fastest", "time", "second", "time"
+    );
+    for (at, (&size, first)) in sizes.iter().zip(best).enumerate() {
+        let others: Vec<&Times> = all
+            .iter()
+            .filter(|times| times.algorithm.name != first.algorithm.name)
+            .collect();
+        let second = others
+            .iter()
+            .filter(|times| times.seconds[at].is_some())
+            .min_by(|a, b| {
+                let seconds = |times: &Times| times.seconds[at].unwrap_or(f64::INFINITY);
+                seconds(a).total_cmp(&seconds(b))
+            });
+        let time = |times: &Times| {
+            let seconds = times.seconds[at].unwrap_or(f64::NAN);
+            format!("{:.3} us", seconds * 1e6)
+        };
+        let (name, second) = second.map_or((String::new(), String::new()), |second| {
+            (second.algorithm.name.to_owned(), time(second))
+        });
+        let _ = writeln!(
+            text,
+            "{:>10}  {:28}  {:>14}  {name:28}  {second:>14}",
+            Size(size).to_string(),
+            first.algorithm.name,
+            time(first)
+        );
+    }
+    text
+}
+
+fn selector(command: &TuneCommand, sizes: &[u64], best: &[&Times]) -> String {
+    let kind = command.kind;
+    let mut text = format!(
+        "# Made with {}\nversion = 1\nname = \"tuned-{kind}-{}\"\n",
+        command_line(),
+        command.ranks
+    );
+    let mut from = 0;
+    for (at, times) in best.iter().enumerate() {
+        let next = best.get(at + 1);
+        if next.is_some_and(|next| next.algorithm.name == times.algorithm.name) {
+            continue;
+        }
+        let _ = write!(text, "\n[[{kind}]]\n");
+        if let Some(next) = sizes.get(at + 1) {
+            let _ = writeln!(text, "bytes = [{from}, {}]", next - 1);
+            from = *next;
+        } else if from > 0 {
+            let _ = writeln!(text, "bytes = [{from}, {}]", i64::MAX);
+        }
+        let _ = writeln!(text, "algorithm = \"{}\"", times.algorithm.name);
+    }
+    text
+}
+
+#[expect(clippy::cast_precision_loss, reason = "sizes of a picture")]
+fn picture(command: &TuneCommand, sizes: &[u64], all: &[Times], best: &[&Times]) -> Scatter {
+    let points = |times: &Times| {
+        let points = sizes.iter().zip(&times.seconds);
+        points
+            .filter_map(|(size, seconds)| Some((*size as f64, (*seconds)? * 1e6)))
+            .collect::<Vec<(f64, f64)>>()
+    };
+    let is_best = |times: &Times| {
+        let mut best = best.iter();
+        best.any(|best| best.algorithm.name == times.algorithm.name)
+    };
+    const MARKERS: [Marker; 3] = [Marker::Line, Marker::Second, Marker::Third];
+    let mut markers = MARKERS.into_iter().cycle();
+    let mut series: Vec<Series> = Vec::new();
+    for times in all.iter().filter(|times| !is_best(times)) {
+        series.push(Series {
+            name: String::new(),
+            mark: Marker::Thin,
+            points: points(times),
+        });
+    }
+    for times in all.iter().filter(|times| is_best(times)) {
+        series.push(Series {
+            name: times.algorithm.name.to_owned(),
+            mark: markers.next().unwrap_or(Marker::Line),
+            points: points(times),
+        });
+    }
+    let crossings = best.windows(2).zip(&sizes[1..]).filter_map(|(pair, size)| {
+        let differ = pair[0].algorithm.name != pair[1].algorithm.name;
+        differ.then_some(*size as f64)
+    });
+    Scatter {
+        title: format!(
+            "{} of {} ranks: fastest algorithms",
+            command.kind, command.ranks
+        ),
+        x: "size in bytes".to_owned(),
+        log_x: true,
+        y: "time in us".to_owned(),
+        log_y: true,
+        series,
+        verticals: crossings.collect(),
+    }
+}

@@ -23,7 +23,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 pub(crate) use regions::Regions;
 
-use crate::qp::{AnyQueuePair, Defect, SoftAdapterSettings, Transmit};
+use crate::qp::{AnyQueuePair, Defect, SoftAdapterSettings, Transmit, earlier};
 use crate::wire::Packet;
 use crate::{
     AsyncEvent, AtomicCap, CompletionQueue, DeviceAttributes, Gid, GidType, LinkLayer, Mtu,
@@ -277,7 +277,7 @@ impl ChannelAdapter {
         }
         let timeout = self.timeouts.first().map(|(at, _)| *at);
         let completion = self.completions.pending.front().map(|(at, ..)| *at);
-        [timeout, completion].into_iter().flatten().min()
+        earlier(timeout, completion)
     }
 
     /// Returns the next packet that leaves now; its payload is appended to `payload`.

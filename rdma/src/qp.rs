@@ -132,6 +132,16 @@ impl RcQueuePair {
         Ok(())
     }
 
+    /// Makes room for receive requests, within the capabilities of the queue pair.
+    pub(crate) fn reserve_receives(&mut self, more: usize) {
+        let places = self
+            .init
+            .cap
+            .max_recv_wr
+            .saturating_sub(self.responder.used);
+        self.responder.receives.reserve(more.min(places as usize));
+    }
+
     /// Takes a receive request.
     ///
     /// # Errors
@@ -214,7 +224,7 @@ impl RcQueuePair {
             .map(|entry| entry.known_at)
             .filter(|known_at| *known_at > now);
         let retry = self.send.rnr_until.or(self.send.deadline);
-        [known_at, retry].into_iter().flatten().min()
+        earlier(known_at, retry)
     }
 
     /// Ends the oldest send request.
@@ -258,6 +268,14 @@ impl RcQueuePair {
 
     fn report(&self, parts: &mut AdapterParts<'_>, event: fn(QueuePair) -> AsyncEvent) {
         parts.events.push_back(event(self.handle));
+    }
+}
+
+/// Returns the earlier of two times that may not be set.
+pub(crate) fn earlier(one: Option<u64>, other: Option<u64>) -> Option<u64> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
     }
 }
 

@@ -311,10 +311,11 @@ impl ChannelAdapter {
 
     pub(crate) fn destroy_qp(&mut self, qp: QueuePair) -> Result<(), VerbsError> {
         let position = self.position(qp)?;
-        let removed = self.qps[position as usize].take();
-        if let Some(at) = removed.and_then(|slot| slot.timeout) {
+        let slot = &mut self.qps[position as usize];
+        if let Some(at) = slot.as_ref().and_then(|slot| slot.timeout) {
             self.timeouts.remove(&(at, position));
         }
+        *slot = None;
         self.ready.retain(|ready| *ready != position);
         Ok(())
     }
@@ -344,6 +345,11 @@ impl ChannelAdapter {
         qp: QueuePair,
         requests: &[RecvRequest<'_>],
     ) -> Result<(), PostError> {
+        if let ([_, _, ..], Ok(position)) = (requests, self.position(qp))
+            && let Some(Some(slot)) = self.qps.get_mut(position as usize)
+        {
+            slot.qp.reserve_receives(requests.len());
+        }
         self.post(qp, requests, AnyQueuePair::post_recv)
     }
 
@@ -355,12 +361,19 @@ impl ChannelAdapter {
     ) -> Result<(), PostError> {
         let position = self.position(qp);
         let position = position.map_err(|error| PostError { taken: 0, error })?;
-        for (taken, request) in requests.iter().enumerate() {
-            let posted = self.with_qp_at(position, |qp, parts| post(qp, parts, request));
-            let posted = posted.unwrap_or_else(|| Err(no_such("queue pair", qp.handle)));
-            posted.map_err(|error| PostError { taken, error })?;
-        }
-        Ok(())
+        let posted = self.with_qp_at(position, |qp, parts| {
+            for (taken, request) in requests.iter().enumerate() {
+                post(qp, parts, request).map_err(|error| PostError { taken, error })?;
+            }
+            Ok(())
+        });
+        let error = || no_such("queue pair", qp.handle);
+        posted.unwrap_or_else(|| {
+            Err(PostError {
+                taken: 0,
+                error: error(),
+            })
+        })
     }
 
     pub(crate) fn poll_cq(
@@ -375,6 +388,9 @@ impl ChannelAdapter {
             return invalid("the completion queue has overflowed".to_owned());
         }
         let count = most.min(ring.entries.len());
+        if count == 0 {
+            return Ok(0);
+        }
         for entry in ring.entries.drain(..count) {
             let position = entry.completion.qp_num.wrapping_sub(FIRST_QP) as usize;
             if let Some(Some(slot)) = self.qps.get_mut(position) {

@@ -73,6 +73,12 @@ impl AnyQueuePair {
         either!(self, qp => qp.post_recv(parts, request))
     }
 
+    pub(crate) fn reserve_receives(&mut self, more: usize) {
+        if let Self::Rc(qp) = self {
+            qp.reserve_receives(more);
+        }
+    }
+
     pub(crate) fn modify(
         &mut self,
         parts: &mut AdapterParts<'_>,

@@ -83,6 +83,11 @@ impl Attribute {
         }
     }
 
+    /// Returns its bit in a set.
+    const fn bit(self) -> u16 {
+        1 << self as u16
+    }
+
     const fn is_in(self, modify: &QpModify) -> bool {
         match self {
             PkeyIndex => modify.pkey_index.is_some(),
@@ -251,6 +256,12 @@ impl ServiceType {
     }
 }
 
+/// Returns the bits of attributes.
+fn bits(attributes: &[Attribute]) -> u16 {
+    let attributes = attributes.iter();
+    attributes.fold(0, |bits, attribute| bits | attribute.bit())
+}
+
 /// Returns the state that a modification leads to from `from`.
 ///
 /// # Errors
@@ -266,25 +277,34 @@ pub(crate) fn target_state(
         return invalid(format!("cur_qp_state is {assumed}, the state is {from}"));
     }
     let to = modify.qp_state.unwrap_or(from);
-    let (required, optional): (&[Attribute], &[Attribute]) = match to {
-        QpState::Reset | QpState::Err => (&[], &[]),
+    let (required, optional) = match to {
+        QpState::Reset | QpState::Err => (0, 0),
         _ => match service
             .transitions()
             .iter()
             .find(|row| row.from == from && row.to == to)
         {
-            Some(row) => (row.required, row.optional),
+            Some(row) => (bits(row.required), bits(row.optional)),
             None => return invalid(format!("no transition from {from} to {to}")),
         },
     };
+    let given = Attribute::ALL
+        .into_iter()
+        .filter(|attribute| attribute.is_in(modify));
+    let given = given.fold(0, |bits, attribute| bits | attribute.bit());
+    let missing = required & !given;
+    let excess = given & !(required | optional);
+    if missing | excess == 0 {
+        return Ok(to);
+    }
     for attribute in Attribute::ALL {
-        let (name, is_given) = (attribute.name(), attribute.is_in(modify));
-        if !is_given && required.contains(&attribute) {
+        let name = attribute.name();
+        if missing & attribute.bit() != 0 {
             return invalid(format!(
                 "the transition from {from} to {to} requires {name}"
             ));
         }
-        if is_given && !required.contains(&attribute) && !optional.contains(&attribute) {
+        if excess & attribute.bit() != 0 {
             return invalid(format!(
                 "the transition from {from} to {to} does not permit {name}"
             ));

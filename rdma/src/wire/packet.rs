@@ -59,6 +59,7 @@ impl<'a> Packet<'a> {
     /// Appends the packet, padded to four bytes.
     pub fn emit(&self, into: &mut Vec<u8>) {
         let pad = self.payload.len().wrapping_neg() % 4;
+        into.reserve(Bth::LENGTH + self.extension.length() + self.payload.len() + pad);
         #[expect(clippy::cast_possible_truncation, reason = "at most 3")]
         self.bth.emit(pad as u8, into);
         self.extension.emit(into);

@@ -51,11 +51,25 @@ impl Stream {
     /// If `limit` is 0.
     pub fn below(&mut self, limit: u64) -> u64 {
         assert!(limit > 0, "no number is below 0");
+        if limit.is_power_of_two() {
+            return self.below_power(limit);
+        }
         let zone = u64::MAX - u64::MAX % limit;
         loop {
             let bits = self.bits();
             if bits < zone {
                 return bits % limit;
+            }
+        }
+    }
+
+    /// The same draw without a division: the last `limit` numbers are rejected, as by
+    /// [`below`](Self::below).
+    fn below_power(&mut self, limit: u64) -> u64 {
+        loop {
+            let bits = self.bits();
+            if bits <= u64::MAX - limit {
+                return bits & (limit - 1);
             }
         }
     }

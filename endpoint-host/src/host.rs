@@ -78,7 +78,7 @@ impl EndpointHost {
         poll.registry()
             .register(&mut listener, LISTENER, Interest::READABLE)?;
         let (verbs, soft) = open(adapter, at, poll.registry())?;
-        let endpoint = Endpoint::new(format!("{SCHEME}{at}"), Rc::clone(&verbs), settings);
+        let endpoint = Endpoint::new(format!("{SCHEME}{at}").into(), Rc::clone(&verbs), settings);
         let endpoint = endpoint.map_err(io::Error::other)?;
         endpoint.request_notification().map_err(io::Error::other)?;
         Ok(Self {
@@ -248,9 +248,9 @@ impl EndpointHost {
             self.has_arrival |= !frames.is_empty();
             for frame in frames {
                 match (frame, from.as_ref()) {
-                    (Frame::Hello(uri), None) => *from = Some(uri),
+                    (Frame::Hello(uri), None) => *from = Some(uri.into()),
                     (Frame::Datagram(bytes), Some(from)) => {
-                        self.waiting.push((from.clone(), bytes));
+                        self.waiting.push((Uri::clone(from), bytes));
                     }
                     (Frame::Packet(bytes), Some(_)) => {
                         if let Some(soft) = &self.soft {
@@ -280,8 +280,8 @@ impl EndpointHost {
                 return;
             }
             let mut stream = FrameStream::new(stream);
-            stream.send(&Frame::Hello(self.endpoint.uri().to_owned()));
-            self.outbound.insert(to.to_owned(), stream);
+            stream.send(&Frame::Hello(self.endpoint.uri().to_string()));
+            self.outbound.insert(to.into(), stream);
         }
         if let Some(stream) = self.outbound.get_mut(to) {
             stream.send(frame);

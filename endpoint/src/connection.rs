@@ -117,20 +117,21 @@ impl Connection {
 
     /// Returns the time at which something is due.
     pub(crate) fn next_timeout(&self) -> Option<u64> {
-        let handshake = self.handshake.as_ref();
-        let handshake = handshake.filter(|_| self.stage.is_half_open());
-        let handshake = handshake.map(|handshake| {
-            let deadline = handshake.deadline.unwrap_or(u64::MAX);
-            deadline.min(handshake.resend_at)
-        });
-        let keepalive = self.keepalive.as_ref();
-        let keepalive = keepalive.map(|keepalive| keepalive.deadline.min(keepalive.ping_at));
+        let mut next = u64::MAX;
+        if let Some(handshake) = &self.handshake
+            && self.stage.is_half_open()
+        {
+            next = handshake.resend_at;
+            next = next.min(handshake.deadline.unwrap_or(u64::MAX));
+        }
+        if let Some(keepalive) = &self.keepalive {
+            next = next.min(keepalive.deadline).min(keepalive.ping_at);
+        }
         let oldest = self.pair.as_ref().and_then(|pair| pair.operations.front());
-        let operation = oldest.and_then(|operation| operation.deadline);
-        [handshake, keepalive, operation]
-            .into_iter()
-            .flatten()
-            .min()
+        if let Some(deadline) = oldest.and_then(|operation| operation.deadline) {
+            next = next.min(deadline);
+        }
+        (next != u64::MAX).then_some(next)
     }
 
     /// Notes that the peer has sent something.

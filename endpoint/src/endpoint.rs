@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::rc::Rc;
 
-use rdma::{CompletionQueue, ConnectionAttributes, MemoryRegion, ProtectionDomain, Verbs};
+use rdma::{
+    CompletionQueue, ConnectionAttributes, MemoryRegion, ProtectionDomain, Verbs, WorkCompletion,
+};
 
 use crate::connection::{Connection, ConnectionId, OperationId, Report};
 use crate::defect::Defect;
@@ -89,7 +91,7 @@ pub struct Endpoint {
     pub(crate) cq: CompletionQueue,
     pub(crate) settings: EndpointSettings,
     pub(crate) now: u64,
-    pub(crate) connections: BTreeMap<ConnectionId, Connection>,
+    pub(crate) connections: BTreeMap<ConnectionId, Box<Connection>>,
     /// Connections by the numbers of their queue pairs.
     pub(crate) by_qp: BTreeMap<u32, ConnectionId>,
     pub(crate) requests: Requests,
@@ -101,7 +103,8 @@ pub struct Endpoint {
     pub(crate) registered: BTreeMap<u32, MemoryRegion>,
     datagrams: VecDeque<(Uri, Vec<u8>)>,
     events: VecDeque<(EventKind, Borrowed)>,
-    borrowed: BTreeMap<EventId, Borrowed>,
+    /// Events that are borrowed, by their identifiers, which grow.
+    borrowed: Vec<(EventId, Borrowed)>,
     next_event: u64,
     /// A time before which no timeout is due, if it is known: the next timeout when it was
     /// computed. Timeouts that are added since then make it unknown; those that have moved back do
@@ -110,6 +113,10 @@ pub struct Endpoint {
     /// Connections all of whose receive buffers are borrowed.
     pub(crate) exhausted: u32,
     pub(crate) has_failed: bool,
+    /// Completions that are polled; empty between calls.
+    pub(crate) completions: Vec<WorkCompletion>,
+    /// Connections with a timeout that is due; empty between calls.
+    due: Vec<ConnectionId>,
     pub(crate) defective: crate::defect::DefectState,
 }
 
@@ -156,18 +163,20 @@ impl Endpoint {
             registered: BTreeMap::new(),
             datagrams: VecDeque::new(),
             events: VecDeque::new(),
-            borrowed: BTreeMap::new(),
+            borrowed: Vec::new(),
             next_event: 1,
             timeout: Cell::new(None),
             exhausted: 0,
             has_failed: false,
+            completions: Vec::new(),
+            due: Vec::new(),
             defective: crate::defect::DefectState::default(),
         })
     }
 
     /// Returns its address, to which others connect.
     #[must_use]
-    pub fn uri(&self) -> &str {
+    pub const fn uri(&self) -> &Uri {
         &self.uri
     }
 
@@ -191,7 +200,7 @@ impl Endpoint {
     /// [`Error::Invalid`] if the payload is too long, and errors of the adapter.
     pub fn connect(
         &mut self,
-        uri: &str,
+        uri: &Uri,
         (attribute, payload): (Attribute, &[u8]),
         context: u64,
         timeout: Option<u64>,
@@ -308,7 +317,7 @@ impl Endpoint {
         };
         let id = EventId(self.next_event);
         self.next_event += 1;
-        self.borrowed.insert(id, duty);
+        self.borrowed.push((id, duty));
         if let Borrowed::Buffer(connection, _) = duty {
             self.count_borrowed(connection, true);
         }
@@ -320,8 +329,9 @@ impl Endpoint {
     /// # Errors
     /// [`Error::Invalid`] if it was returned before, or is a request that is not decided.
     pub fn return_event(&mut self, id: EventId) -> Result<(), Error> {
-        let duty = self.borrowed.get(&id).copied();
-        match duty.ok_or(Error::Invalid("the event was returned before"))? {
+        let at = self.borrowed.binary_search_by_key(&id, |(id, _)| *id);
+        let at = at.map_err(|_| Error::Invalid("the event was returned before"))?;
+        match self.borrowed[at].1 {
             Borrowed::Nothing => {}
             Borrowed::Request(request) => {
                 let connection = self.connections.get(&ConnectionId(request.0));
@@ -334,7 +344,7 @@ impl Endpoint {
                 self.return_buffer(connection, buffer)?;
             }
         }
-        self.borrowed.remove(&id);
+        self.borrowed.remove(at);
         Ok(())
     }
 
@@ -403,12 +413,12 @@ impl Endpoint {
         self.events.push_back((event, duty));
     }
 
-    pub(crate) fn send_datagram(&mut self, to: &str, datagram: &[u8]) {
-        self.datagrams.push_back((to.to_owned(), datagram.to_vec()));
+    pub(crate) fn send_datagram(&mut self, to: Uri, datagram: Vec<u8>) {
+        self.datagrams.push_back((to, datagram));
     }
 
     /// Takes a datagram that arrives now. What is malformed is dropped.
-    pub fn handle_datagram(&mut self, now: u64, from: &str, bytes: &[u8]) {
+    pub fn handle_datagram(&mut self, now: u64, from: &Uri, bytes: &[u8]) {
         self.now = now;
         if let Some(datagram) = Datagram::from_bytes(bytes) {
             handshake::handle(self, from, datagram);
@@ -437,7 +447,7 @@ impl Endpoint {
             return known;
         }
         let timeouts = self.connections.values();
-        let next = timeouts.filter_map(Connection::next_timeout).min();
+        let next = timeouts.filter_map(|one| one.next_timeout()).min();
         self.timeout.set(Some(next));
         next
     }
@@ -456,12 +466,14 @@ impl Endpoint {
         self.timeouts_change();
         let is_due = |one: &Connection| one.next_timeout().is_some_and(|at| at <= now);
         let due = self.connections.iter().filter(|(_, one)| is_due(one));
-        let due: Vec<ConnectionId> = due.map(|(id, _)| *id).collect();
-        for connection in due {
+        let mut due_connections = std::mem::take(&mut self.due);
+        due_connections.extend(due.map(|(id, _)| *id));
+        for connection in due_connections.drain(..) {
             handshake::time_out(self, connection);
             keepalive::time_out(self, connection);
             self.time_out_operations(connection);
         }
+        self.due = due_connections;
     }
 }
 

@@ -66,7 +66,7 @@ impl Requests {
 
 pub(crate) fn connect(
     endpoint: &mut Endpoint,
-    uri: &str,
+    uri: &Uri,
     (attribute, payload): (Attribute, &[u8]),
     context: u64,
     timeout: Option<u64>,
@@ -90,8 +90,8 @@ pub(crate) fn connect(
         left: None,
         deadline: timeout.map(|timeout| endpoint.now + timeout),
     };
-    endpoint.send_datagram(uri, &handshake.datagram);
-    let mut connection = new_connection(endpoint, (attribute, uri.to_owned()), pair);
+    endpoint.send_datagram(Uri::clone(uri), handshake.datagram.clone());
+    let mut connection = new_connection(endpoint, (attribute, Uri::clone(uri)), pair);
     connection.context = context;
     connection.handshake = Some(handshake);
     connection.follow(StageEvent::Connect);
@@ -110,8 +110,8 @@ fn new_connection(
     endpoint: &Endpoint,
     (attribute, peer): (Attribute, Uri),
     pair: Option<Pair>,
-) -> Connection {
-    Connection {
+) -> Box<Connection> {
+    Box::new(Connection {
         attribute,
         peer,
         context: 0,
@@ -121,7 +121,7 @@ fn new_connection(
         keepalive: None,
         send_timeout: endpoint.settings.send_timeout,
         pair,
-    }
+    })
 }
 
 /// Makes the queue pair of a reliable connection.
@@ -182,7 +182,7 @@ pub(crate) fn reject(endpoint: &mut Endpoint, request: RequestId) -> Result<(), 
     endpoint.requests.answer(id, Answer::Rejected);
     endpoint.remove(id)?;
     let answer = Datagram::Reject { initiator }.to_bytes();
-    endpoint.send_datagram(&peer, &answer);
+    endpoint.send_datagram(peer, answer);
     Ok(())
 }
 
@@ -202,7 +202,7 @@ fn resend(endpoint: &mut Endpoint, id: ConnectionId) {
     };
     if let Some(handshake) = &connection.handshake {
         let (peer, datagram) = (connection.peer.clone(), handshake.datagram.clone());
-        endpoint.send_datagram(&peer, &datagram);
+        endpoint.send_datagram(peer, datagram);
     }
 }
 
@@ -246,7 +246,7 @@ fn give_up(endpoint: &mut Endpoint, id: ConnectionId, status: Status) {
 }
 
 /// Handles a datagram.
-pub(crate) fn handle(endpoint: &mut Endpoint, from: &str, datagram: Datagram) {
+pub(crate) fn handle(endpoint: &mut Endpoint, from: &Uri, datagram: Datagram) {
     match datagram {
         Datagram::Request {
             initiator,
@@ -255,7 +255,7 @@ pub(crate) fn handle(endpoint: &mut Endpoint, from: &str, datagram: Datagram) {
             payload,
         } => requested(
             endpoint,
-            (from.to_owned(), initiator),
+            (Uri::clone(from), initiator),
             (attribute, qp),
             payload,
         ),
@@ -267,8 +267,9 @@ pub(crate) fn handle(endpoint: &mut Endpoint, from: &str, datagram: Datagram) {
         Datagram::Reject { initiator } => {
             let id = ConnectionId(initiator);
             let connection = endpoint.connections.get(&id);
-            let waits = |one: &Connection| one.peer == from && one.stage == Stage::Connecting;
-            if connection.is_some_and(waits) {
+            let waits =
+                connection.is_some_and(|one| one.peer == *from && one.stage == Stage::Connecting);
+            if waits {
                 give_up(endpoint, id, Status::Refused);
             }
         }
@@ -290,7 +291,7 @@ fn requested(
     match endpoint.requests.found.get(&key) {
         Some(Answer::Rejected) => {
             let answer = Datagram::Reject { initiator: key.1 }.to_bytes();
-            return endpoint.send_datagram(&key.0, &answer);
+            return endpoint.send_datagram(key.0, answer);
         }
         Some(Answer::Ended) => return,
         Some(&Answer::Of(id)) if !endpoint.settings.has(Defect::RequestAcceptedTwice) => {
@@ -330,7 +331,7 @@ fn requested(
 
 fn accepted(
     endpoint: &mut Endpoint,
-    (from, initiator): (&str, u32),
+    (from, initiator): (&Uri, u32),
     acceptor: u32,
     qp: Option<QpEndpoint>,
 ) {
@@ -338,13 +339,13 @@ fn accepted(
     let Some(connection) = endpoint.connections.get_mut(&id) else {
         return;
     };
-    if connection.peer != from {
+    if connection.peer != *from {
         return;
     }
     let is_repeated = matches!(connection.stage, Stage::Open | Stage::Broken);
     if is_repeated && connection.remote == acceptor {
         let answer = Datagram::Established { acceptor }.to_bytes();
-        return endpoint.send_datagram(from, &answer);
+        return endpoint.send_datagram(Uri::clone(from), answer);
     }
     if connection.stage != Stage::Connecting {
         return;
@@ -360,7 +361,7 @@ fn accepted(
         }
     }
     let answer = Datagram::Established { acceptor }.to_bytes();
-    endpoint.send_datagram(from, &answer);
+    endpoint.send_datagram(Uri::clone(from), answer);
     open(endpoint, id, StageEvent::Accepted);
 }
 

@@ -81,7 +81,7 @@ pub(crate) fn time_out(endpoint: &mut Endpoint, id: ConnectionId) {
             connection: connection.remote,
         };
         let peer = connection.peer.clone();
-        endpoint.send_datagram(&peer, &ping.to_bytes());
+        endpoint.send_datagram(peer, ping.to_bytes());
     }
 }
 
@@ -96,7 +96,7 @@ pub(crate) fn pinged(endpoint: &mut Endpoint, id: ConnectionId) {
         connection: connection.remote,
     };
     let peer = connection.peer.clone();
-    endpoint.send_datagram(&peer, &pong.to_bytes());
+    endpoint.send_datagram(peer, pong.to_bytes());
 }
 
 /// Takes the answer to a ping.

@@ -22,7 +22,7 @@
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let mut network = Network::new(2, NetworkSettings::default())?;
-//! let server = network.endpoint(1).uri().to_owned();
+//! let server = network.endpoint(1).uri().clone();
 //! let attribute = Attribute::ReliableOrdered;
 //! network.endpoint(0).connect(&server, (attribute, b"hello"), 7, None)?;
 //! let mut received = None;

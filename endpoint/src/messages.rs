@@ -85,17 +85,23 @@ pub(crate) fn post_all_receives(endpoint: &Endpoint, id: ConnectionId) -> Result
         return Ok(());
     };
     let size = endpoint.settings.max_send_size;
-    let buffers = 0..endpoint.settings.receive_buffers;
-    let sges: Vec<[Sge; 1]> = buffers
-        .map(|buffer| [receive_sge(pair, buffer, size)])
-        .collect();
-    let requests: Vec<RecvRequest<'_>> = (RECEIVE..)
-        .zip(&sges)
-        .map(|(wr_id, sges)| RecvRequest { wr_id, sges })
-        .collect();
-    let posted = endpoint.verbs.post_recv(pair.qp, &requests);
-    posted.map_err(|refused| Error::Adapter(refused.error))
+    let count = endpoint.settings.receive_buffers;
+    for first in (0..count).step_by(POSTED) {
+        let buffers: [u32; POSTED] = std::array::from_fn(|at| first + short(at as u64));
+        let sges = buffers.map(|buffer| [receive_sge(pair, buffer, size)]);
+        let requests: [RecvRequest<'_>; POSTED] = std::array::from_fn(|at| RecvRequest {
+            wr_id: RECEIVE | u64::from(buffers[at]),
+            sges: &sges[at],
+        });
+        let left = POSTED.min((count - first) as usize);
+        let posted = endpoint.verbs.post_recv(pair.qp, &requests[..left]);
+        posted.map_err(|refused| Error::Adapter(refused.error))?;
+    }
+    Ok(())
 }
+
+/// Receive buffers that are posted at once.
+const POSTED: usize = 16;
 
 /// Returns the bytes of a receive buffer.
 fn receive_sge(pair: &Pair, buffer: u32, size: u32) -> Sge {
@@ -154,7 +160,7 @@ impl Endpoint {
             bytes: message.bytes().to_vec(),
         };
         let peer = found.peer.clone();
-        self.send_datagram(&peer, &datagram.to_bytes());
+        self.send_datagram(peer, datagram.to_bytes());
         let id = self.new_operation();
         let report = if self.settings.has(Defect::SilentIgnoredOnUu) && flags.silent {
             crate::connection::Report::Event

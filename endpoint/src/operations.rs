@@ -119,18 +119,23 @@ impl Endpoint {
 
     /// Turns completions into events.
     pub(crate) fn poll_completions(&mut self) {
-        let mut completions = Vec::new();
         loop {
-            completions.clear();
-            match self.verbs.poll_cq(self.cq, POLLED, &mut completions) {
-                Ok(_) if completions.is_empty() => return,
-                Ok(_) => {}
+            let polled = self.verbs.poll_cq(self.cq, POLLED, &mut self.completions);
+            match polled {
+                Ok(0) => return,
+                Ok(_) => self.complete_all(),
                 Err(_) => return self.device_failed(),
             }
-            for completion in &completions {
-                self.complete(completion);
-            }
         }
+    }
+
+    /// Handles the completions that were polled.
+    fn complete_all(&mut self) {
+        let mut completions = std::mem::take(&mut self.completions);
+        for completion in completions.drain(..) {
+            self.complete(&completion);
+        }
+        self.completions = completions;
     }
 
     fn device_failed(&mut self) {

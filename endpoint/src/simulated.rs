@@ -5,7 +5,7 @@
 //! contention, which `models::packet` has.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::rc::Rc;
 
 use rdma::wire::Packet;
@@ -26,6 +26,9 @@ const REORDERING_DELAY: u64 = 20_000_000;
 
 /// Duration of an outage, in picoseconds: 3 ms, shorter than the timeout of queue pairs. \[choice\]
 const OUTAGE: u64 = 3_000_000_000;
+
+/// Buffers of packets that are kept. \[choice\]
+const SPARE: usize = 64;
 
 /// Faults of a network: probabilities of each packet and datagram.
 #[derive(Clone, Copy, PartialEq, Default, Debug, Serialize, Deserialize)]
@@ -96,11 +99,14 @@ pub struct NetworkSettings {
     pub adapters: SoftAdapterSettings,
 }
 
-/// A packet or a datagram on its way.
+/// The bytes of a packet or a datagram on its way.
 #[derive(Clone)]
-enum Flight {
-    Packet(Vec<u8>),
-    Datagram { from: u32, bytes: Vec<u8> },
+struct Flight {
+    at: u64,
+    to: u32,
+    /// The sender of a datagram; `None` for a packet.
+    datagram_from: Option<u32>,
+    bytes: Vec<u8>,
 }
 
 /// An adapter and its endpoint.
@@ -111,17 +117,28 @@ struct Node {
     waiting: VecDeque<(u32, Vec<u8>)>,
 }
 
+/// Packets and datagrams on their way, and the faults that befall them.
+struct Wire {
+    /// In the order of their arrival.
+    flights: VecDeque<Flight>,
+    faults: Faults,
+    /// The end of the outage.
+    down_until: u64,
+    stream: Stream,
+    /// Buffers that can be used again.
+    spare: Vec<Vec<u8>>,
+}
+
 /// Endpoints with the addresses `sim://0`, `sim://1` and so on, and their network.
 pub struct Network {
     clock: PolledClock,
     nodes: Vec<Node>,
-    /// By arrival and serial number: the receiver and what arrives.
-    flights: BTreeMap<(u64, u64), (u32, Flight)>,
-    serial: u64,
-    settings: NetworkSettings,
-    /// The end of the outage.
-    down_until: u64,
-    stream: Stream,
+    /// Addresses of the endpoints.
+    uris: Rc<Vec<Uri>>,
+    wire: Wire,
+    progress: Progress,
+    /// Payload of the packet that leaves.
+    payload: Vec<u8>,
 }
 
 impl std::fmt::Debug for Network {
@@ -135,7 +152,7 @@ impl std::fmt::Debug for Network {
 /// Returns the address of an endpoint.
 #[must_use]
 pub fn uri(number: u32) -> Uri {
-    format!("sim://{number}")
+    format!("sim://{number}").into()
 }
 
 impl Network {
@@ -145,17 +162,23 @@ impl Network {
     /// [`Error::Invalid`] for more than 65 534 endpoints.
     pub fn new(count: u32, settings: NetworkSettings) -> Result<Self, Error> {
         let clock = PolledClock::default();
-        let nodes: Result<Vec<Node>, Error> = (0..count)
-            .map(|number| node(number, &clock, &settings))
-            .collect();
+        let uris: Vec<Uri> = (0..count).map(uri).collect();
+        let nodes = (0..count).zip(&uris);
+        let nodes: Result<Vec<Node>, Error> =
+            nodes.map(|one| node(one, &clock, &settings)).collect();
         Ok(Self {
             clock,
             nodes: nodes?,
-            flights: BTreeMap::new(),
-            serial: 0,
-            stream: Stream::new(settings.faults.seed, "network"),
-            settings,
-            down_until: 0,
+            uris: Rc::new(uris),
+            wire: Wire {
+                flights: VecDeque::new(),
+                faults: settings.faults,
+                down_until: 0,
+                stream: Stream::new(settings.faults.seed, "network"),
+                spare: Vec::new(),
+            },
+            progress: settings.progress,
+            payload: Vec::new(),
         })
     }
 
@@ -165,6 +188,12 @@ impl Network {
         self.clock.now()
     }
 
+    /// Returns the addresses of all endpoints.
+    #[must_use]
+    pub fn uris(&self) -> Rc<Vec<Uri>> {
+        Rc::clone(&self.uris)
+    }
+
     /// Returns an endpoint; it makes progress first.
     ///
     /// # Panics
@@ -172,8 +201,8 @@ impl Network {
     pub fn endpoint(&mut self, number: u32) -> &mut Endpoint {
         let now = self.now();
         let node = &mut self.nodes[number as usize];
-        if self.settings.progress == Progress::Polling {
-            node.progress(now);
+        if self.progress == Progress::Polling {
+            node.progress(now, &self.uris);
         }
         node.endpoint.as_mut().expect("the endpoint was destroyed")
     }
@@ -191,17 +220,21 @@ impl Network {
     /// handles it. Returns false if there is none.
     pub fn advance(&mut self, alarm: Option<u64>) -> bool {
         self.transmit();
-        let is_polling = self.settings.progress == Progress::Polling;
-        let arrival = self.flights.keys().next().map(|(at, _)| *at);
-        let timeouts = self.nodes.iter_mut().filter_map(|node| {
+        let is_polling = self.progress == Progress::Polling;
+        let arrival = self.wire.flights.front().map(|flight| flight.at);
+        let mut next = u64::MAX;
+        for node in &mut self.nodes {
             let adapter = node.adapter.borrow_mut().next_timeout();
             let endpoint = node.endpoint.as_ref().filter(|_| !is_polling);
             let endpoint = endpoint.and_then(Endpoint::next_timeout);
-            adapter.into_iter().chain(endpoint).min()
-        });
-        let Some(next) = timeouts.chain(arrival).chain(alarm).min() else {
+            next = next.min(adapter.unwrap_or(u64::MAX));
+            next = next.min(endpoint.unwrap_or(u64::MAX));
+        }
+        next = next.min(arrival.unwrap_or(u64::MAX));
+        next = next.min(alarm.unwrap_or(u64::MAX));
+        if next == u64::MAX {
             return is_polling && self.advance_endpoints();
-        };
+        }
         let now = next.max(self.now());
         self.clock.set(now);
         for node in &mut self.nodes {
@@ -210,11 +243,8 @@ impl Network {
                 endpoint.handle_timeout(now);
             }
         }
-        while let Some((&key, _)) = self.flights.first_key_value()
-            && key.0 <= now
-            && let Some((to, flight)) = self.flights.remove(&key)
-        {
-            self.arrive(to, flight);
+        while let Some(flight) = self.wire.arrival(now) {
+            self.arrive(flight);
         }
         true
     }
@@ -231,83 +261,119 @@ impl Network {
         next.is_some()
     }
 
-    fn arrive(&mut self, to: u32, flight: Flight) {
+    fn arrive(&mut self, flight: Flight) {
         let now = self.now();
-        let Some(node) = self.nodes.get_mut(to as usize) else {
+        let Some(node) = self.nodes.get_mut(flight.to as usize) else {
             return;
         };
-        match flight {
-            Flight::Packet(bytes) => {
-                if let Ok(packet) = Packet::parse(&bytes) {
-                    node.adapter.borrow_mut().handle_packet(now, &packet);
-                }
+        if let Some(from) = flight.datagram_from {
+            node.waiting.push_back((from, flight.bytes));
+            if self.progress == Progress::Thread {
+                node.take_datagrams(now, &self.uris);
             }
-            Flight::Datagram { from, bytes } => {
-                node.waiting.push_back((from, bytes));
-                if self.settings.progress == Progress::Thread {
-                    node.take_datagrams(now);
-                }
-            }
+            return;
         }
+        if let Ok(packet) = Packet::parse(&flight.bytes) {
+            node.adapter.borrow_mut().handle_packet(now, &packet);
+        }
+        self.wire.keep(flight.bytes);
     }
 
     /// Takes all packets and datagrams that leave now.
     fn transmit(&mut self) {
         let now = self.now();
-        let mut leaving = Vec::new();
         for (from, node) in (0..).zip(&mut self.nodes) {
             let mut adapter = node.adapter.borrow_mut();
-            let mut payload = Vec::new();
-            while let Some(sent) = adapter.next_packet(now, &mut payload) {
-                let mut bytes = Vec::new();
-                Packet::new(sent.bth, sent.extension, &payload).emit(&mut bytes);
-                payload.clear();
-                let to = u32::from(sent.address.dlid).wrapping_sub(1);
-                leaving.push((to, Flight::Packet(bytes)));
+            while let Some(sent) = adapter.next_packet(now, &mut self.payload) {
+                let mut bytes = self.wire.buffer();
+                Packet::new(sent.bth, sent.extension, &self.payload).emit(&mut bytes);
+                self.payload.clear();
+                self.wire.put(Flight {
+                    at: now + LATENCY,
+                    to: u32::from(sent.address.dlid).wrapping_sub(1),
+                    datagram_from: None,
+                    bytes,
+                });
             }
             let mut endpoint = node.endpoint.as_mut();
             while let Some((to, bytes)) = endpoint.as_deref_mut().and_then(Endpoint::next_datagram)
             {
                 let number = to.strip_prefix("sim://").and_then(|to| to.parse().ok());
                 if let Some(to) = number {
-                    leaving.push((to, Flight::Datagram { from, bytes }));
+                    self.wire.put(Flight {
+                        at: now + LATENCY,
+                        to,
+                        datagram_from: Some(from),
+                        bytes,
+                    });
                 }
             }
         }
-        for (to, flight) in leaving {
-            self.put_on_wire(to, flight);
+    }
+}
+
+impl Wire {
+    /// Returns an empty buffer.
+    fn buffer(&mut self) -> Vec<u8> {
+        let mut buffer = self.spare.pop().unwrap_or_default();
+        buffer.clear();
+        buffer
+    }
+
+    /// Keeps a buffer to use it again.
+    fn keep(&mut self, buffer: Vec<u8>) {
+        if self.spare.len() < SPARE {
+            self.spare.push(buffer);
         }
     }
 
-    fn put_on_wire(&mut self, to: u32, flight: Flight) {
-        let (now, faults) = (self.now(), self.settings.faults);
+    /// Returns the next packet or datagram that arrives until `now`.
+    fn arrival(&mut self, now: u64) -> Option<Flight> {
+        let is_due = self.flights.front().is_some_and(|next| next.at <= now);
+        is_due.then(|| self.flights.pop_front()).flatten()
+    }
+
+    /// Takes a packet or a datagram that arrives one latency from now, unless there is a fault.
+    fn put(&mut self, mut flight: Flight) {
+        let faults = self.faults;
         if !faults.is_faulty() {
-            return self.fly(now + LATENCY, to, flight);
+            return self.fly(flight);
         }
         let draws: [f64; 4] = std::array::from_fn(|_| self.stream.uniform());
+        let now = flight.at - LATENCY;
         if draws[3] < faults.flap {
             self.down_until = now + OUTAGE;
         }
         if draws[0] < faults.loss || now < self.down_until {
-            return;
+            return self.keep(flight.bytes);
         }
-        let mut at = now + LATENCY;
         if draws[1] < faults.reorder {
-            at += REORDERING_DELAY;
+            flight.at += REORDERING_DELAY;
         }
         if draws[2] < faults.duplicate {
-            self.fly(at + LATENCY, to, flight.clone());
+            let mut copy = flight.clone();
+            copy.at += LATENCY;
+            self.fly(copy);
         }
-        self.fly(at, to, flight);
+        self.fly(flight);
     }
 
-    fn fly(&mut self, at: u64, to: u32, flight: Flight) {
-        self.serial += 1;
-        self.flights.insert((at, self.serial), (to, flight));
+    /// Puts a packet or a datagram behind those that arrive before it, or at the same time.
+    fn fly(&mut self, flight: Flight) {
+        let is_last = self.flights.back().is_none_or(|last| last.at <= flight.at);
+        if is_last {
+            return self.flights.push_back(flight);
+        }
+        let at = self.flights.partition_point(|other| other.at <= flight.at);
+        self.flights.insert(at, flight);
     }
 }
 
-fn node(number: u32, clock: &PolledClock, settings: &NetworkSettings) -> Result<Node, Error> {
+fn node(
+    (number, uri): (u32, &Uri),
+    clock: &PolledClock,
+    settings: &NetworkSettings,
+) -> Result<Node, Error> {
     let attributes = DeviceAttributes::of_model(&format!("adapter{number}"), number.into());
     let lid = u16::try_from(number + 1).ok().filter(|lid| *lid < u16::MAX);
     let port = AdapterPort {
@@ -321,24 +387,24 @@ fn node(number: u32, clock: &PolledClock, settings: &NetworkSettings) -> Result<
     let verbs: Rc<dyn Verbs> = Rc::new(LocalAdapter::new(Rc::clone(&adapter), clock.clone()));
     Ok(Node {
         adapter,
-        endpoint: Some(Endpoint::new(uri(number), verbs, settings.endpoints)?),
+        endpoint: Some(Endpoint::new(Uri::clone(uri), verbs, settings.endpoints)?),
         waiting: VecDeque::new(),
     })
 }
 
 impl Node {
     /// Hands the endpoint the datagrams that wait.
-    fn take_datagrams(&mut self, now: u64) {
+    fn take_datagrams(&mut self, now: u64, uris: &[Uri]) {
         while let Some((from, bytes)) = self.waiting.pop_front() {
             if let Some(endpoint) = &mut self.endpoint {
-                endpoint.handle_datagram(now, &uri(from), &bytes);
+                endpoint.handle_datagram(now, &uris[from as usize], &bytes);
             }
         }
     }
 
     /// Does what a program that polls lets its endpoint do.
-    fn progress(&mut self, now: u64) {
-        self.take_datagrams(now);
+    fn progress(&mut self, now: u64, uris: &[Uri]) {
+        self.take_datagrams(now, uris);
         if let Some(endpoint) = &mut self.endpoint {
             endpoint.handle_timeout(now);
         }

@@ -3,10 +3,12 @@
 //! A datagram is one byte of kind and the fields of the kind, big-endian. Datagrams may be lost,
 //! repeated and reordered; what is malformed is dropped.
 
+use std::rc::Rc;
+
 use rdma::Endpoint as QpEndpoint;
 
 /// Address of an endpoint, as its network names it.
-pub type Uri = String;
+pub type Uri = Rc<str>;
 
 /// The longest payload of a connection request, in bytes. CCI: `CCI_CONN_REQ_LEN`.
 pub(crate) const PAYLOAD_MAX: usize = 1024;
@@ -84,7 +86,7 @@ const PONG: u8 = 7;
 
 impl Datagram {
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = Vec::new();
+        let mut bytes = Vec::with_capacity(self.length());
         match self {
             Self::Request {
                 initiator,
@@ -134,6 +136,21 @@ impl Datagram {
             }
         }
         bytes
+    }
+
+    /// Returns the greatest length that it may have, in bytes.
+    const fn length(&self) -> usize {
+        // Kind and attribute, two numbers, a queue pair.
+        let fixed = 2 + 2 * size_of::<u32>() + 1 + QpEndpoint::LENGTH;
+        match self {
+            Self::Request { payload, .. } => fixed + payload.len(),
+            Self::Accept { .. } => fixed,
+            Self::Message { bytes, .. } => 1 + size_of::<u32>() + bytes.len(),
+            Self::Reject { .. }
+            | Self::Established { .. }
+            | Self::Ping { .. }
+            | Self::Pong { .. } => 1 + size_of::<u32>(),
+        }
     }
 
     /// Returns the datagram in these bytes; `None` if they are malformed.

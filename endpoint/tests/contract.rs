@@ -20,7 +20,7 @@ fn network(endpoints: EndpointSettings) -> Network {
 
 /// Connects endpoint 0 with endpoint 1; returns the connection at each.
 fn connect(network: &mut Network, attribute: Attribute) -> (ConnectionId, ConnectionId) {
-    let uri = network.endpoint(1).uri().to_owned();
+    let uri = network.endpoint(1).uri().clone();
     let endpoint = network.endpoint(0);
     endpoint
         .connect(&uri, (attribute, b""), 1, None)

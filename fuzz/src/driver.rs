@@ -5,9 +5,7 @@
 //! step in which nothing can happen any more is blocked at once; one that takes longer than its
 //! budget is blocked, too.
 
-use std::rc::Rc;
-
-use endpoint::simulated::{Network, NetworkSettings, Progress, uri};
+use endpoint::simulated::{Network, NetworkSettings, Progress};
 
 use crate::command::{Command, MICROSECOND};
 use crate::coverage::Coverage;
@@ -69,8 +67,9 @@ pub struct Outcome {
 pub fn run(interaction: &Interaction, settings: &RunSettings) -> Result<Outcome, String> {
     let mut run = Run::new(interaction, settings)?;
     let mut blocked = None;
+    let mut active = Vec::new();
     for (number, step) in interaction.steps.iter().enumerate() {
-        if let Some(workers) = run.step(step) {
+        if let Some(workers) = run.step(step, &mut active) {
             let polls = settings.network.progress == Progress::Polling;
             let ends_if_all_poll = polls && run.ends_if_all_poll(step, &workers);
             blocked = Some(Blocked {
@@ -112,19 +111,24 @@ impl Run {
             faults: interaction.faults,
             ..settings.network
         };
-        let uris: Rc<Vec<String>> = Rc::new((0..count).map(uri).collect());
-        let workers = (0..count).map(|_| Worker::new(Rc::clone(&uris)));
+        let network = Network::new(count, network).map_err(|error| error.to_string())?;
+        let workers = (0..count).map(|_| Worker::new(network.uris()));
         Ok(Self {
-            network: Network::new(count, network).map_err(|error| error.to_string())?,
             workers: workers.collect(),
+            network,
             mode: settings.mode,
             budget: STEP_BUDGET + longest_time(interaction),
             coverage: Coverage::default(),
         })
     }
 
-    /// Runs a step; returns the workers that are blocked, if some are.
-    fn step(&mut self, step: &Step) -> Option<Vec<u32>> {
+    /// Runs a step; returns the workers that are blocked, if some are. `active` is for the commands
+    /// that have not ended.
+    fn step<'a>(
+        &mut self,
+        step: &'a Step,
+        active: &mut Vec<(u32, &'a Command)>,
+    ) -> Option<Vec<u32>> {
         let now = self.network.now();
         for one in &step.commands {
             let worker = &mut self.workers[one.worker as usize];
@@ -134,13 +138,14 @@ impl Run {
             worker.begin(&one.command, endpoint, now);
         }
         let commands = step.commands.iter();
-        let active = commands.map(|one| (one.worker, &one.command)).collect();
+        active.clear();
+        active.extend(commands.map(|one| (one.worker, &one.command)));
         let blocked = self.wait(active, self.mode);
         (!blocked.is_empty()).then_some(blocked)
     }
 
     /// Waits for the ends of commands; returns the workers that are blocked.
-    fn wait(&mut self, mut active: Vec<(u32, &Command)>, mode: Mode) -> Vec<u32> {
+    fn wait(&mut self, active: &mut Vec<(u32, &Command)>, mode: Mode) -> Vec<u32> {
         let limit = self.network.now() + self.budget;
         loop {
             let now = self.network.now();
@@ -158,7 +163,7 @@ impl Run {
             let alarms = active.iter().filter_map(|(number, _)| self.alarm(*number));
             let alarm = alarms.min();
             if active.is_empty() || now > limit || !self.network.advance(alarm) {
-                return active.into_iter().map(|(worker, _)| worker).collect();
+                return active.iter().map(|(worker, _)| *worker).collect();
             }
         }
     }
@@ -171,8 +176,8 @@ impl Run {
     fn ends_if_all_poll(&mut self, step: &Step, blocked: &[u32]) -> bool {
         let commands = step.commands.iter();
         let active = commands.filter(|one| blocked.contains(&one.worker));
-        let active = active.map(|one| (one.worker, &one.command)).collect();
-        self.wait(active, Mode::Polling).is_empty()
+        let mut active = active.map(|one| (one.worker, &one.command)).collect();
+        self.wait(&mut active, Mode::Polling).is_empty()
     }
 
     /// Destroys the endpoints and returns the result.

@@ -4,19 +4,41 @@
 /// Returns the content of a message: its number, then that number repeated, cut to its length; a
 /// number longer than the message is not cut.
 pub(crate) fn content(message: u32, length: u32) -> Vec<u8> {
-    let number = message.to_string();
-    let length = (length as usize).max(number.len());
-    let mut text = Vec::with_capacity(length + number.len());
-    text.extend_from_slice(number.as_bytes());
-    text.push(b' ');
-    let first = text.len();
-    text.extend_from_slice(number.as_bytes());
-    while text.len() < length {
-        text.extend_from_within(first..);
-    }
-    text.truncate(length);
+    let mut text = Vec::new();
+    write_content(&mut text, message, length);
     text
 }
+
+/// Writes the content of a message to a buffer, in place of what it has.
+pub(crate) fn write_content(text: &mut Vec<u8>, message: u32, length: u32) {
+    let mut digits = [0; DIGITS];
+    let mut first = DIGITS;
+    let mut rest = message;
+    loop {
+        first -= 1;
+        digits[first] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    let number = &digits[first..];
+    let length = (length as usize).max(number.len());
+    text.clear();
+    text.reserve(length + number.len() + 1);
+    text.extend_from_slice(number);
+    text.push(b' ');
+    text.extend_from_slice(number);
+    let first = number.len() + 1;
+    while text.len() < length {
+        let missing = (length - text.len()).next_multiple_of(number.len());
+        text.extend_from_within(first..first + missing.min(text.len() - first));
+    }
+    text.truncate(length);
+}
+
+/// The most digits of a number.
+const DIGITS: usize = 10;
 
 /// Returns the number of the message with this content.
 pub(crate) fn number_of(message: &[u8]) -> Option<u32> {
@@ -48,6 +70,7 @@ mod tests {
             assert_eq!(number_of(&content(message, length)), Some(message));
         }
         assert_eq!(content(12, 8), b"12 12121");
+        assert_eq!(content(u32::MAX, 25), b"4294967295 42949672954294");
         assert_eq!(number_of(b"rmaH"), None);
     }
 }

@@ -8,11 +8,11 @@ use std::rc::Rc;
 
 use endpoint::{
     Access, Attribute as Delivery, ConnectionId, Endpoint, Error, EventId, EventKind, Flags,
-    Message, OperationId, RequestId, RmaHandle, Stage, Status,
+    Message, OperationId, RequestId, RmaHandle, Stage, Status, Uri,
 };
 
 use crate::command::{Attribute, BUFFER, Command, MICROSECOND, SendFlags};
-use crate::pattern::{content, number_of};
+use crate::pattern::{content, number_of, write_content};
 use crate::response::Response;
 use crate::rma::Rma;
 
@@ -41,7 +41,7 @@ enum Progress {
 /// A worker.
 pub struct Worker {
     /// Address of each worker.
-    uris: Rc<Vec<String>>,
+    uris: Rc<Vec<Uri>>,
     connections: BTreeMap<u32, ConnectionId>,
     numbers: BTreeMap<ConnectionId, u32>,
     /// Stages of connections whose identifier is not known yet.
@@ -54,6 +54,10 @@ pub struct Worker {
     unmatched: Vec<usize>,
     /// Events that are kept until the end: requests that are ignored.
     kept: usize,
+    /// Content of the message that is sent.
+    text: Vec<u8>,
+    /// Events to return; empty between calls.
+    borrowed: Vec<EventId>,
 }
 
 impl std::fmt::Debug for Worker {
@@ -67,7 +71,7 @@ impl std::fmt::Debug for Worker {
 impl Worker {
     /// Returns a worker that knows the addresses of all workers.
     #[must_use]
-    pub fn new(uris: Rc<Vec<String>>) -> Self {
+    pub fn new(uris: Rc<Vec<Uri>>) -> Self {
         Self {
             uris,
             connections: BTreeMap::new(),
@@ -79,6 +83,8 @@ impl Worker {
             responses: Vec::new(),
             unmatched: Vec::new(),
             kept: 0,
+            text: Vec::new(),
+            borrowed: Vec::new(),
         }
     }
 
@@ -190,7 +196,6 @@ impl Worker {
         (message, length): (u32, u32),
         flags: SendFlags,
     ) -> Result<Progress, Error> {
-        let bytes = content(message, length);
         let options = Flags {
             silent: flags.silent,
             blocking: flags.blocking,
@@ -198,9 +203,11 @@ impl Worker {
         };
         let context = u64::from(message);
         let operation = if flags.lent {
-            endpoint.send(id, context, Message::Lent(Rc::new(bytes)), options)?
+            let bytes = Rc::new(content(message, length));
+            endpoint.send(id, context, Message::Lent(bytes), options)?
         } else {
-            endpoint.send(id, context, Message::Copied(&bytes), options)?
+            write_content(&mut self.text, message, length);
+            endpoint.send(id, context, Message::Copied(&self.text), options)?
         };
         Ok(if flags.blocking {
             Progress::Blocks(operation)
@@ -265,23 +272,24 @@ impl Worker {
                 };
                 let handle = find(&|one| *one == handle);
                 let sent = find(&|one| is_sent(one, *connection, *message));
-                handle.zip(sent).map(|(one, other)| vec![one, other])
+                let both = handle.zip(sent);
+                both.map(|(one, other)| (one.max(other), Some(one.min(other))))
             }
-            _ => find(&|response| awaits(command, response)).map(|at| vec![at]),
+            _ => find(&|response| awaits(command, response)).map(|at| (at, None)),
         };
-        let Some(mut places) = found else {
+        let Some((last, first)) = found else {
             return false;
         };
-        places.sort_unstable();
-        for at in places.into_iter().rev() {
-            self.unmatched.remove(at);
+        self.unmatched.remove(last);
+        if let Some(first) = first {
+            self.unmatched.remove(first);
         }
         true
     }
 
     /// Takes all events of the endpoint; returns them in the reverse order.
     pub fn poll(&mut self, endpoint: &mut Endpoint) {
-        let mut borrowed = Vec::new();
+        let mut borrowed = std::mem::take(&mut self.borrowed);
         loop {
             match endpoint.get_event() {
                 Ok(Some(event)) => {
@@ -301,6 +309,7 @@ impl Worker {
             }
         }
         self.return_events(endpoint, &mut borrowed);
+        self.borrowed = borrowed;
     }
 
     fn return_events(&mut self, endpoint: &mut Endpoint, borrowed: &mut Vec<EventId>) {

@@ -13,9 +13,8 @@ mod rma;
 mod worker;
 
 use std::process::ExitCode;
-use std::rc::Rc;
 
-use endpoint::simulated::{uri, Network};
+use endpoint::simulated::Network;
 
 use command::{Command, MICROSECOND};
 use worker::Worker;
@@ -24,10 +23,9 @@ use worker::Worker;
 const STEP_BUDGET: u64 = 1_000_000 * MICROSECOND;
 
 fn main() -> ExitCode {
-    let uris: Rc<Vec<String>> = Rc::new((0..case::WORKERS).map(uri).collect());
     let mut network = Network::new(case::WORKERS, case::settings()).expect("endpoints");
     let mut workers: Vec<Worker> = (0..case::WORKERS)
-        .map(|_| Worker::new(Rc::clone(&uris)))
+        .map(|_| Worker::new(network.uris()))
         .collect();
     let mut blocked = None;
     for (number, step) in case::steps().iter().enumerate() {

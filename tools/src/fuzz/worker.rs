@@ -96,13 +96,13 @@ impl Process {
         let host = EndpointHost::new(any, &command.adapter(), command.settings());
         let mut host = host.map_err(|error| error.to_string())?;
         let lines = read_lines(&host)?;
-        answer(&FromWorker::Address(host.endpoint().uri().to_owned()))?;
+        answer(&FromWorker::Address(host.endpoint().uri().to_string()))?;
         let Ok(ToWorker::Addresses(addresses)) = lines.recv() else {
             return Err("expected the addresses of all workers".to_owned());
         };
         Ok(Self {
             host,
-            worker: Worker::new(Rc::new(addresses)),
+            worker: Worker::new(Rc::new(addresses.into_iter().map(Into::into).collect())),
             lines,
             written: 0,
             polls: command.polls,

@@ -170,7 +170,7 @@ impl<'a> Elemental<'a> {
             attribute,
             from,
             to,
-            steps: Vec::new(),
+            steps: Vec::with_capacity(16),
         }
     }
 

@@ -2,6 +2,7 @@
 //! faults of the network; the same seed gives the same observations; defects are found and shrunk.
 
 use std::ops::ControlFlow;
+use std::sync::Mutex;
 
 use endpoint::Defect;
 use fuzz::{
@@ -9,7 +10,7 @@ use fuzz::{
     GeneratorSettings, Interaction, Mode, Position, Progress, RunSettings, Swarm, campaign, check,
     generate, run, shrink_failure,
 };
-use sim_core::Stream;
+use sim_core::{Digest, Stream};
 
 const FAULTS: Faults = Faults {
     loss: 0.01,
@@ -307,6 +308,56 @@ fn the_same_seed_gives_the_same_observations() {
         (interaction, outcome)
     };
     assert_eq!(make(), make());
+}
+
+/// Seeds are kept in texts and reports: faster code draws and observes the same. A change of these
+/// digests is one of what all seeds mean, and belongs into the CHANGELOG.
+#[test]
+fn observations_of_seeds_do_not_change() {
+    let all = || GeneratorSettings {
+        attributes: ALL.to_vec(),
+        rma: true,
+        faults: FAULTS,
+        ..GeneratorSettings::default()
+    };
+    let longer = GeneratorSettings {
+        processes: 3,
+        lengths: (0, 4096),
+        ..all()
+    };
+    let polling = GeneratorSettings {
+        polling: true,
+        ..all()
+    };
+    let mut polls = RunSettings::default();
+    polls.network.progress = Progress::Polling;
+    polls.mode = Mode::Polling;
+    let defaults = (GeneratorSettings::default(), RunSettings::default());
+    assert_eq!(digest(defaults), "86be84e8a61cf33e");
+    assert_eq!(digest((longer, RunSettings::default())), "07b3946d91842fbf");
+    assert_eq!(digest((polling, polls)), "80b689d2c9ce322e");
+}
+
+/// Returns the digest of the first 1500 interactions and their observations.
+fn digest((generator, settings): (GeneratorSettings, RunSettings)) -> String {
+    let digest = Mutex::new(Digest::default());
+    let these = CampaignSettings {
+        generator,
+        seed: 0,
+        tries: Some(1500),
+        jobs: 1,
+        ..campaign_of(&ALL).settings
+    };
+    let run = |interaction: &Interaction| {
+        let outcome = run(interaction, &settings)?;
+        let text = format!("{interaction:?} {outcome:?}");
+        digest.lock().expect("no panic").mix_str(&text);
+        Ok(outcome)
+    };
+    let continues = |_: CampaignEvent<'_>| ControlFlow::Continue(());
+    let report = campaign(&these, &run, Position::default(), continues).expect("workers");
+    assert_eq!(report.position.tries, 1500);
+    digest.into_inner().expect("no panic").to_string()
 }
 
 #[test]

@@ -97,7 +97,7 @@ impl Elemental<'_> {
                 connection,
                 message,
             };
-            let mut commands = Vec::new();
+            let mut commands = Vec::with_capacity(2);
             if !sent.flags.silent && !sent.flags.blocking {
                 commands.push((sent.sender, completion));
             }

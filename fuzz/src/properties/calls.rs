@@ -11,10 +11,16 @@ use crate::interaction::Interaction;
 use crate::response::Response;
 
 pub(super) fn check(interaction: &Interaction, outcome: &Outcome) -> Option<String> {
+    let is_noteworthy = |response: &&Response| match response {
+        Response::Failed(_) | Response::RmaEnded { .. } => true,
+        Response::Sent { status, .. } => *status != Status::Success,
+        _ => false,
+    };
+    outcome.responses.iter().flatten().find(is_noteworthy)?;
     let expected = Expected::of(interaction);
     let workers = (0..).zip(&outcome.responses);
     workers.into_iter().find_map(|(worker, responses)| {
-        let mut responses = responses.iter();
+        let mut responses = responses.iter().filter(is_noteworthy);
         let failed = responses.find_map(|response| expected.failure(response))?;
         Some(format!("worker {worker}: {failed}"))
     })

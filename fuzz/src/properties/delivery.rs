@@ -7,15 +7,17 @@ use std::collections::BTreeMap;
 use crate::command::{Attribute, Command};
 use crate::driver::Outcome;
 use crate::interaction::Interaction;
-use crate::pattern::content;
+use crate::pattern::{content, write_content};
 use crate::response::Response;
 
-/// Messages to one worker on one connection, in the order of their sends or arrivals.
-type Messages<T> = BTreeMap<(u32, u32), Vec<T>>;
+/// A worker and a connection on which it receives messages.
+type Receiver = (u32, u32);
+
+/// Number and length of a message.
+type Sent = (u32, u32);
 
 pub(super) fn check(interaction: &Interaction, outcome: &Outcome) -> Option<String> {
-    let (attributes, sent) = sent(interaction);
-    let mut received: Messages<&[u8]> = Messages::new();
+    let mut received: Vec<(Receiver, &[u8])> = Vec::new();
     for (worker, responses) in (0..).zip(&outcome.responses) {
         for response in responses {
             if let Response::Received {
@@ -23,43 +25,59 @@ pub(super) fn check(interaction: &Interaction, outcome: &Outcome) -> Option<Stri
                 message,
             } = response
             {
-                let messages = received.entry((worker, *connection)).or_default();
-                messages.push(message);
+                received.push(((worker, *connection), message));
             }
         }
     }
-    received.iter().find_map(|(key, received)| {
-        let none = Vec::new();
-        let sent = sent.get(key).unwrap_or(&none);
-        let attribute = attributes.get(&key.1).copied().unwrap_or(Attribute::Ro);
-        (!holds(attribute, sent, received)).then(|| {
-            format!(
-                "worker {} on connection {} received {:?}, sent was {:?} ({attribute:?})",
-                key.0,
-                key.1,
-                texts(received),
-                texts(sent)
-            )
+    // By receiver; messages keep their order.
+    received.sort_by_key(|(receiver, _)| *receiver);
+    let (connections, sent) = sent(interaction);
+    received
+        .chunk_by(|one, other| one.0 == other.0)
+        .find_map(|received| {
+            let receiver = received[0].0;
+            let connection = connections.get(&receiver.1);
+            let attribute = connection.map_or(Attribute::Ro, |(attribute, ..)| *attribute);
+            let begin = sent.partition_point(|(other, _)| *other < receiver);
+            let end = sent.partition_point(|(other, _)| *other <= receiver);
+            (!holds(attribute, &sent[begin..end], received)).then(|| {
+                let received: Vec<&[u8]> = received.iter().map(|(_, message)| *message).collect();
+                let sent = sent[begin..end].iter();
+                let sent: Vec<Vec<u8>> = sent
+                    .map(|(_, (one, length))| content(*one, *length))
+                    .collect();
+                format!(
+                    "worker {} on connection {} received {:?}, sent was {:?} ({attribute:?})",
+                    receiver.0,
+                    receiver.1,
+                    texts(&received),
+                    texts(&sent)
+                )
+            })
         })
-    })
 }
 
-fn holds(attribute: Attribute, sent: &[Vec<u8>], received: &[&[u8]]) -> bool {
+fn holds(attribute: Attribute, sent: &[(Receiver, Sent)], received: &[(Receiver, &[u8])]) -> bool {
+    let mut expected = Vec::new();
+    let mut is_sent = |(_, (number, length)): &(Receiver, Sent), message: &[u8]| {
+        write_content(&mut expected, *number, *length);
+        expected == message
+    };
     match attribute {
         Attribute::Ro => {
-            received.len() <= sent.len()
-                && sent.iter().zip(received).all(|(one, other)| one == other)
+            let mut pairs = sent.iter().zip(received);
+            received.len() <= sent.len() && pairs.all(|(one, (_, message))| is_sent(one, message))
         }
         Attribute::Ru => {
-            let mut left: Vec<&Vec<u8>> = sent.iter().collect();
-            received.iter().all(|message| {
-                let at = left.iter().position(|one| *one == message);
+            let mut left: Vec<&(Receiver, Sent)> = sent.iter().collect();
+            received.iter().all(|(_, message)| {
+                let at = left.iter().position(|one| is_sent(one, message));
                 at.map(|at| left.swap_remove(at)).is_some()
             })
         }
         Attribute::Uu => received
             .iter()
-            .all(|one| sent.iter().any(|sent| sent == one)),
+            .all(|(_, message)| sent.iter().any(|one| is_sent(one, message))),
     }
 }
 
@@ -76,10 +94,14 @@ fn texts<T: AsRef<[u8]>>(messages: &[T]) -> Vec<String> {
     messages.iter().map(text).collect()
 }
 
-/// Returns the attributes of connections, and the messages that were sent to each worker.
-fn sent(interaction: &Interaction) -> (BTreeMap<u32, Attribute>, Messages<Vec<u8>>) {
-    let (mut attributes, mut ends) = (BTreeMap::new(), BTreeMap::new());
-    let mut sent = Messages::new();
+/// A connection's attribute and its two workers.
+type Connection = (Attribute, u32, u32);
+
+/// Returns the connections, and the messages that were sent, by their receivers and in the order of
+/// their sends.
+fn sent(interaction: &Interaction) -> (BTreeMap<u32, Connection>, Vec<(Receiver, Sent)>) {
+    let mut connections = BTreeMap::new();
+    let mut sent = Vec::new();
     for one in interaction.commands() {
         match one.command {
             Command::ConnectTo {
@@ -88,8 +110,7 @@ fn sent(interaction: &Interaction) -> (BTreeMap<u32, Attribute>, Messages<Vec<u8
                 attribute,
                 ..
             } => {
-                attributes.insert(connection, attribute);
-                ends.insert(connection, (one.worker, to));
+                connections.insert(connection, (attribute, one.worker, to));
             }
             Command::Send {
                 connection,
@@ -97,15 +118,15 @@ fn sent(interaction: &Interaction) -> (BTreeMap<u32, Attribute>, Messages<Vec<u8
                 length,
                 ..
             } => {
-                let Some(&(from, to)) = ends.get(&connection) else {
+                let Some(&(_, from, to)) = connections.get(&connection) else {
                     continue;
                 };
                 let receiver = if one.worker == from { to } else { from };
-                let messages = sent.entry((receiver, connection)).or_default();
-                messages.push(content(message, length));
+                sent.push(((receiver, connection), (message, length)));
             }
             _ => {}
         }
     }
-    (attributes, sent)
+    sent.sort_by_key(|(receiver, _)| *receiver);
+    (connections, sent)
 }

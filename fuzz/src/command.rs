@@ -269,6 +269,24 @@ impl Command {
         }
     }
 
+    /// Returns true if the command is one of remote memory access.
+    #[must_use]
+    pub const fn is_rma(&self) -> bool {
+        matches!(
+            self,
+            Self::RmaReuseHandle { .. }
+                | Self::RmaHandleExchange { .. }
+                | Self::RmaWaitExchange { .. }
+                | Self::RmaPrepareRead { .. }
+                | Self::RmaWrite { .. }
+                | Self::RmaRead { .. }
+                | Self::RmaWait { .. }
+                | Self::RmaContent { .. }
+                | Self::RmaFreeHandles { .. }
+                | Self::RmaDeregister { .. }
+        )
+    }
+
     /// Returns its place in [`NAMES`](Self::NAMES).
     #[must_use]
     pub const fn kind(&self) -> usize {

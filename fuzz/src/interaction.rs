@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
+use crate::command::BUFFER;
 pub use crate::command::{Attribute, Command, SendFlags, Span};
 pub use endpoint::simulated::Faults;
 
@@ -101,10 +102,14 @@ impl Interaction {
         }
     }
 
-    /// Returns the number of workers: one more than the highest one with a command.
+    /// Returns the number of workers: one more than the highest one that has a command, or to which
+    /// one connects.
     #[must_use]
     pub fn workers(&self) -> u32 {
-        let workers = self.commands().map(|one| one.worker + 1);
+        let workers = self.commands().map(|one| match one.command {
+            Command::ConnectTo { to, .. } => one.worker.max(to) + 1,
+            _ => one.worker + 1,
+        });
         workers.max().unwrap_or(0)
     }
 
@@ -166,7 +171,81 @@ impl Interaction {
                 return Err(format!("{name} = {rate}: expected a probability, 0 to 1"));
             }
         }
+        interaction.validate()?;
         interaction.version = VERSION;
         Ok(interaction)
     }
+
+    /// Returns the first command that no worker can perform: its step, the value and what is
+    /// expected.
+    fn validate(&self) -> Result<(), String> {
+        let mut unreliable = BTreeSet::new();
+        for (number, step) in self.steps.iter().enumerate() {
+            for one in &step.commands {
+                let checked = one.validate(&mut unreliable);
+                checked.map_err(|error| format!("step {number}: {error}"))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The most workers of an interaction.
+const WORKERS: u32 = 64;
+
+/// The longest time of a command, in microseconds: 1000 s.
+const LONGEST: u64 = 1_000_000_000;
+
+impl Assignment {
+    /// Checks a command; `unreliable` has the connections before it on which memory cannot be
+    /// accessed.
+    fn validate(&self, unreliable: &mut BTreeSet<u32>) -> Result<(), String> {
+        let connection = self.command.connection();
+        check_range("worker", self.worker.into(), (0, u64::from(WORKERS) - 1))?;
+        check_range("connection", connection.into(), (1, u32::MAX.into()))?;
+        match &self.command {
+            Command::ConnectTo {
+                to,
+                attribute,
+                timeout,
+                ..
+            } => {
+                check_range("to", (*to).into(), (0, u64::from(WORKERS) - 1))?;
+                check_range("timeout", timeout.unwrap_or(1), (1, LONGEST))?;
+                if *attribute == Attribute::Uu {
+                    unreliable.insert(connection);
+                }
+            }
+            Command::SetKeepalive { timeout, .. } => {
+                check_range("timeout", *timeout, (1, LONGEST))?;
+            }
+            Command::Pause { time, .. } => check_range("time", *time, (0, LONGEST))?,
+            Command::Send { length, .. } => {
+                let most = endpoint::EndpointSettings::default().max_send_size;
+                check_range("length", (*length).into(), (0, most.into()))?;
+            }
+            Command::RmaWrite { span, .. } | Command::RmaRead { span, .. } => {
+                let places = [("local", span.local), ("remote", span.remote)];
+                for (name, place) in places {
+                    check_range(name, place.into(), (0, u64::from(BUFFER) - 1))?;
+                    let left = BUFFER - place;
+                    check_range("length", span.length.into(), (1, left.into()))?;
+                }
+            }
+            _ => {}
+        }
+        if self.command.is_rma() && unreliable.contains(&connection) {
+            return Err(format!(
+                "connection = {connection}: expected a reliable one: remote memory is accessed"
+            ));
+        }
+        Ok(())
+    }
+}
+
+fn check_range(name: &str, value: u64, (least, most): (u64, u64)) -> Result<(), String> {
+    if !(least..=most).contains(&value) {
+        return Err(format!("{name} = {value}: expected {least} to {most}"));
+    }
+    Ok(())
 }

@@ -38,6 +38,9 @@ enum Progress {
     Until(u64),
 }
 
+/// Responses for which a worker has room at first. \[choice\]
+const RESPONSES: usize = 32;
+
 /// A worker.
 pub struct Worker {
     /// Address of each worker.
@@ -80,8 +83,8 @@ impl Worker {
             decisions: BTreeMap::new(),
             rma: Rma::default(),
             progress: Progress::Ended,
-            responses: Vec::new(),
-            unmatched: Vec::new(),
+            responses: Vec::with_capacity(RESPONSES),
+            unmatched: Vec::with_capacity(RESPONSES),
             kept: 0,
             text: Vec::new(),
             borrowed: Vec::new(),

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use crate::command::{Attribute, Command};
 use crate::driver::Outcome;
 use crate::interaction::Interaction;
-use crate::pattern::{content, write_content};
+use crate::pattern::{content, number_of, write_content};
 use crate::response::Response;
 
 /// A worker and a connection on which it receives messages.
@@ -32,6 +32,7 @@ pub(super) fn check(interaction: &Interaction, outcome: &Outcome) -> Option<Stri
     // By receiver; messages keep their order.
     received.sort_by_key(|(receiver, _)| *receiver);
     let (connections, sent) = sent(interaction);
+    let mut text = Vec::new();
     received
         .chunk_by(|one, other| one.0 == other.0)
         .find_map(|received| {
@@ -40,7 +41,7 @@ pub(super) fn check(interaction: &Interaction, outcome: &Outcome) -> Option<Stri
             let attribute = connection.map_or(Attribute::Ro, |(attribute, ..)| *attribute);
             let begin = sent.partition_point(|(other, _)| *other < receiver);
             let end = sent.partition_point(|(other, _)| *other <= receiver);
-            (!holds(attribute, &sent[begin..end], received)).then(|| {
+            (!holds(attribute, &sent[begin..end], received, &mut text)).then(|| {
                 let received: Vec<&[u8]> = received.iter().map(|(_, message)| *message).collect();
                 let sent = sent[begin..end].iter();
                 let sent: Vec<Vec<u8>> = sent
@@ -57,11 +58,18 @@ pub(super) fn check(interaction: &Interaction, outcome: &Outcome) -> Option<Stri
         })
 }
 
-fn holds(attribute: Attribute, sent: &[(Receiver, Sent)], received: &[(Receiver, &[u8])]) -> bool {
-    let mut expected = Vec::new();
+/// Checks the messages of one receiver; `expected` is a buffer for the content of one.
+fn holds(
+    attribute: Attribute,
+    sent: &[(Receiver, Sent)],
+    received: &[(Receiver, &[u8])],
+    expected: &mut Vec<u8>,
+) -> bool {
     let mut is_sent = |(_, (number, length)): &(Receiver, Sent), message: &[u8]| {
-        write_content(&mut expected, *number, *length);
-        expected == message
+        number_of(message) == Some(*number) && {
+            write_content(expected, *number, *length);
+            expected == message
+        }
     };
     match attribute {
         Attribute::Ro => {

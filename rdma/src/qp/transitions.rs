@@ -114,8 +114,10 @@ impl Attribute {
 struct Transition {
     from: QpState,
     to: QpState,
-    required: &'static [Attribute],
-    optional: &'static [Attribute],
+    /// Attributes that it requires, as bits.
+    required: u16,
+    /// Attributes that it permits besides.
+    optional: u16,
 }
 
 /// The legal transitions of a reliable connection besides those to RESET and ERR, which are legal
@@ -124,57 +126,57 @@ const RC_TRANSITIONS: &[Transition] = &[
     Transition {
         from: QpState::Reset,
         to: QpState::Init,
-        required: &[PkeyIndex, PortNum, AccessFlags],
-        optional: &[],
+        required: bits(&[PkeyIndex, PortNum, AccessFlags]),
+        optional: bits(&[]),
     },
     Transition {
         from: QpState::Init,
         to: QpState::Init,
-        required: &[],
-        optional: &[PkeyIndex, PortNum, AccessFlags],
+        required: bits(&[]),
+        optional: bits(&[PkeyIndex, PortNum, AccessFlags]),
     },
     Transition {
         from: QpState::Init,
         to: QpState::Rtr,
-        required: &[
+        required: bits(&[
             AddressVector,
             PathMtu,
             DestQpNum,
             RqPsn,
             MaxDestRdAtomic,
             MinRnrTimer,
-        ],
-        optional: &[PkeyIndex, AccessFlags],
+        ]),
+        optional: bits(&[PkeyIndex, AccessFlags]),
     },
     Transition {
         from: QpState::Rtr,
         to: QpState::Rts,
-        required: &[Timeout, RetryCnt, RnrRetry, SqPsn, MaxRdAtomic],
-        optional: &[AccessFlags, MinRnrTimer],
+        required: bits(&[Timeout, RetryCnt, RnrRetry, SqPsn, MaxRdAtomic]),
+        optional: bits(&[AccessFlags, MinRnrTimer]),
     },
     Transition {
         from: QpState::Rts,
         to: QpState::Rts,
-        required: &[],
-        optional: &[AccessFlags, MinRnrTimer],
+        required: bits(&[]),
+        optional: bits(&[AccessFlags, MinRnrTimer]),
     },
     Transition {
         from: QpState::Rts,
         to: QpState::Sqd,
-        required: &[],
-        optional: &[SqdNotify],
+        required: bits(&[]),
+        optional: bits(&[SqdNotify]),
     },
     Transition {
         from: QpState::Sqd,
         to: QpState::Rts,
-        required: &[],
-        optional: &[AccessFlags, MinRnrTimer],
+        required: bits(&[]),
+        optional: bits(&[AccessFlags, MinRnrTimer]),
     },
     Transition {
         from: QpState::Sqd,
         to: QpState::Sqd,
-        required: &[],
-        optional: &[
+        required: bits(&[]),
+        optional: bits(&[
             AddressVector,
             Timeout,
             RetryCnt,
@@ -185,7 +187,7 @@ const RC_TRANSITIONS: &[Transition] = &[
             PortNum,
             AccessFlags,
             MinRnrTimer,
-        ],
+        ]),
     },
 ];
 
@@ -194,56 +196,56 @@ const UD_TRANSITIONS: &[Transition] = &[
     Transition {
         from: QpState::Reset,
         to: QpState::Init,
-        required: &[PkeyIndex, PortNum, Qkey],
-        optional: &[],
+        required: bits(&[PkeyIndex, PortNum, Qkey]),
+        optional: bits(&[]),
     },
     Transition {
         from: QpState::Init,
         to: QpState::Init,
-        required: &[],
-        optional: &[PkeyIndex, PortNum, Qkey],
+        required: bits(&[]),
+        optional: bits(&[PkeyIndex, PortNum, Qkey]),
     },
     Transition {
         from: QpState::Init,
         to: QpState::Rtr,
-        required: &[],
-        optional: &[PkeyIndex, Qkey],
+        required: bits(&[]),
+        optional: bits(&[PkeyIndex, Qkey]),
     },
     Transition {
         from: QpState::Rtr,
         to: QpState::Rts,
-        required: &[SqPsn],
-        optional: &[Qkey],
+        required: bits(&[SqPsn]),
+        optional: bits(&[Qkey]),
     },
     Transition {
         from: QpState::Rts,
         to: QpState::Rts,
-        required: &[],
-        optional: &[Qkey],
+        required: bits(&[]),
+        optional: bits(&[Qkey]),
     },
     Transition {
         from: QpState::Rts,
         to: QpState::Sqd,
-        required: &[],
-        optional: &[SqdNotify],
+        required: bits(&[]),
+        optional: bits(&[SqdNotify]),
     },
     Transition {
         from: QpState::Sqd,
         to: QpState::Rts,
-        required: &[],
-        optional: &[Qkey],
+        required: bits(&[]),
+        optional: bits(&[Qkey]),
     },
     Transition {
         from: QpState::Sqd,
         to: QpState::Sqd,
-        required: &[],
-        optional: &[PkeyIndex, Qkey],
+        required: bits(&[]),
+        optional: bits(&[PkeyIndex, Qkey]),
     },
     Transition {
         from: QpState::Sqe,
         to: QpState::Rts,
-        required: &[],
-        optional: &[Qkey],
+        required: bits(&[]),
+        optional: bits(&[Qkey]),
     },
 ];
 
@@ -257,9 +259,13 @@ impl ServiceType {
 }
 
 /// Returns the bits of attributes.
-fn bits(attributes: &[Attribute]) -> u16 {
-    let attributes = attributes.iter();
-    attributes.fold(0, |bits, attribute| bits | attribute.bit())
+const fn bits(mut attributes: &[Attribute]) -> u16 {
+    let mut bits = 0;
+    while let [first, rest @ ..] = attributes {
+        bits |= first.bit();
+        attributes = rest;
+    }
+    bits
 }
 
 /// Returns the state that a modification leads to from `from`.
@@ -284,7 +290,7 @@ pub(crate) fn target_state(
             .iter()
             .find(|row| row.from == from && row.to == to)
         {
-            Some(row) => (bits(row.required), bits(row.optional)),
+            Some(row) => (row.required, row.optional),
             None => return invalid(format!("no transition from {from} to {to}")),
         },
     };
@@ -374,7 +380,7 @@ mod tests {
                     let mut rows = service.transitions().iter();
                     let optional = rows
                         .find(|row| row.from == from && row.to == to)
-                        .map_or(0, |row| row.optional.len());
+                        .map_or(0, |row| row.optional.count_ones());
                     let expected = if legal == 1 { 1 << optional } else { 0 };
                     let accepted = count_accepted(service, from, to);
                     assert_eq!(accepted, expected, "{service:?}: {from} to {to}");

@@ -5,6 +5,7 @@
 //! order, and one is taken if it differs in the same property. *Not modelled*: faults that depend
 //! on a seed; a program gives the same result each time.
 
+use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use run::without_panic_messages;
@@ -179,11 +180,11 @@ pub struct LayerProgress {
     pub shrinking: Option<Shrinking>,
 }
 
-/// Runs a campaign over a layer; `observe` sees its progress.
+/// Runs a campaign over a layer; `observe` sees its progress, and can stop it before a program.
 pub fn layer_campaign<L: Layer>(
     layer: &L,
     limits: &LayerLimits,
-    observe: &mut dyn FnMut(LayerProgress),
+    observe: &mut dyn FnMut(LayerProgress) -> ControlFlow<()>,
 ) -> LayerReport<L::Program> {
     let mut stream = Stream::new(limits.seed, "programs");
     let mut report = LayerReport {
@@ -193,15 +194,18 @@ pub fn layer_campaign<L: Layer>(
         failures: Vec::new(),
     };
     for attempt in 0..limits.tries {
-        let program = layer.generate(&mut stream);
-        report.tries += 1;
-        report.operations += program.operations() as u64;
         let mut progress = LayerProgress {
             tries: report.tries,
             failures: report.failures.len(),
             shrinking: None,
         };
-        observe(progress);
+        if observe(progress).is_break() {
+            break;
+        }
+        let program = layer.generate(&mut stream);
+        report.tries += 1;
+        progress.tries += 1;
+        report.operations += program.operations() as u64;
         match compare(layer, &program) {
             Comparison::Same => {}
             Comparison::TooLarge => report.too_large += 1,
@@ -209,7 +213,7 @@ pub fn layer_campaign<L: Layer>(
                 progress.failures += 1;
                 let mut observe = |shrinking| {
                     progress.shrinking = Some(shrinking);
-                    observe(progress);
+                    let _ = observe(progress);
                 };
                 let found = (attempt, property);
                 let failure = shrunk(layer, limits, found, program, &mut observe);

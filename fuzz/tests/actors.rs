@@ -1,6 +1,8 @@
 //! Promise: on random actor programs the model checker finds what brute force finds; each seeded
 //! defect of the search is found and shrunk; a text is read as it was written.
 
+use std::ops::ControlFlow;
+
 use explore::SeededDefect;
 use fuzz::actors::{ActorLayer, ActorProgram, Op};
 use fuzz::{FuzzProgram, Layer, LayerLimits, LayerReport, layer_campaign, minimise};
@@ -13,7 +15,7 @@ fn campaign(layer: &ActorLayer, tries: u64) -> LayerReport<ActorProgram> {
         errors: 1,
         shrink_budget: 10_000,
     };
-    layer_campaign(layer, &limits, &mut |_| {})
+    layer_campaign(layer, &limits, &mut |_| ControlFlow::Continue(()))
 }
 
 #[test]

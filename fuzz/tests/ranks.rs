@@ -1,6 +1,8 @@
 //! Promise: random rank programs give the same receives on all devices, as the model checker says;
 //! a seeded defect of the protocols is found and shrunk; a text is read as it was written.
 
+use std::ops::ControlFlow;
+
 use fuzz::ranks::{MpiLayer, RankProgram};
 use fuzz::{FuzzProgram, Layer, LayerLimits, LayerReport, compare, layer_campaign, minimise};
 use mpi::{ProtocolDefect, with_protocol_defect};
@@ -13,7 +15,7 @@ fn campaign(layer: &MpiLayer, tries: u64) -> LayerReport<RankProgram> {
         errors: 1,
         shrink_budget: 2_000,
     };
-    layer_campaign(layer, &limits, &mut |_| {})
+    layer_campaign(layer, &limits, &mut |_| ControlFlow::Continue(()))
 }
 
 #[test]

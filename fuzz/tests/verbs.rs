@@ -2,6 +2,8 @@
 //! and without faults of the network; a seeded defect of queue pairs is found and shrunk; a text is
 //! read as it was written.
 
+use std::ops::ControlFlow;
+
 use fuzz::verbs::{VerbsLayer, VerbsProgram, c_source};
 use fuzz::{
     Comparison, FuzzProgram, Layer, LayerLimits, LayerReport, compare, layer_campaign, minimise,
@@ -16,7 +18,7 @@ fn campaign(layer: &VerbsLayer, tries: u64) -> LayerReport<VerbsProgram> {
         errors: 1,
         shrink_budget: 5_000,
     };
-    layer_campaign(layer, &limits, &mut |_| {})
+    layer_campaign(layer, &limits, &mut |_| ControlFlow::Continue(()))
 }
 
 #[test]

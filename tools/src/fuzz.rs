@@ -44,6 +44,7 @@ pub(crate) fn run_command(command: &FuzzCommand) -> ExitCode {
         replay: command.replay.as_deref(),
         out: &command.out,
         format: command.format,
+        budget: command.budget,
         adapter: match command.layer_adapter() {
             Ok(adapter) => adapter,
             Err(error) => return status::refuse(error),
@@ -81,13 +82,21 @@ fn replay(file: &Path, command: &FuzzCommand) -> Result<ExitCode, String> {
     if let Some(to) = command.layers.export() {
         export(to, &interaction, &backend, &outcome, &what)?;
     }
-    Ok(match violated {
-        None => status::print(format_args!("{steps} steps: {what}")),
-        Some(_) => {
+    let printed = match command.format {
+        Format::Json => status::print(report::replay_json(
+            &interaction,
+            &outcome,
+            violated.as_ref(),
+        )),
+        Format::Text if violated.is_none() => status::print(format_args!("{steps} steps: {what}")),
+        Format::Text => {
             let observed = report::observations(&interaction, &outcome);
-            let _ = status::print(format_args!("{steps} steps: {what}\n{observed}"));
-            ExitCode::from(status::FAILED)
+            status::print(format_args!("{steps} steps: {what}\n{observed}"))
         }
+    };
+    Ok(match violated {
+        None => printed,
+        Some(_) => ExitCode::from(status::FAILED),
     })
 }
 
@@ -160,14 +169,17 @@ fn fuzz(command: &FuzzCommand) -> Result<ExitCode, String> {
         Format::Text => report::text(&found, &kept, command.seed),
         Format::Json => report::json(&found, &kept, command.seed),
     };
-    let _ = status::print(text);
-    Ok(ExitCode::from(if !found.failures.is_empty() {
-        status::FAILED
-    } else if is_over && !command.endless {
-        status::LIMIT
+    let printed = status::print(text);
+    let has_more = settings
+        .tries
+        .is_some_and(|tries| found.position.tries < tries);
+    Ok(if !found.failures.is_empty() {
+        ExitCode::from(status::FAILED)
+    } else if is_over && has_more {
+        ExitCode::from(status::LIMIT)
     } else {
-        status::SUCCESS
-    }))
+        printed
+    })
 }
 
 /// Supervision of a campaign: keeps failures and the position, shows progress, watches the time.
@@ -219,9 +231,8 @@ impl<'a> Watch<'a> {
             self.problem = Some(problem);
         }
         self.show(position);
-        let budget = self.command.budget.as_ref();
-        let budget = budget.map(|budget| Duration::from_secs_f64(budget.as_secs()));
-        self.is_over = budget.is_some_and(|budget| self.progress.begin.elapsed() >= budget);
+        let budget = self.command.budget;
+        self.is_over = budget.is_some_and(|budget| self.progress.elapsed() >= budget);
         if self.is_over || self.problem.is_some() {
             ControlFlow::Break(())
         } else {
@@ -260,6 +271,11 @@ impl ProgressLine {
         }
     }
 
+    /// Returns the time since the begin.
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.begin.elapsed()
+    }
+
     /// Shows a text, if it is time for one.
     pub(crate) fn show(&mut self, text: impl FnOnce() -> String) {
         let is_terminal = std::io::stderr().is_terminal();
@@ -270,7 +286,7 @@ impl ProgressLine {
         self.shown = Some(Instant::now());
         let text = text();
         let mut stderr = std::io::stderr().lock();
-        // Nobody can be told that standard error is closed.
+        // Standard error may be closed, and there is no other place for it.
         let _ = if is_terminal {
             write!(stderr, "\r\x1b[K{text}")
         } else {

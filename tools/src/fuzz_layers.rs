@@ -2,11 +2,14 @@
 //! ways that must agree; what differs is shrunk, shown and kept.
 //!
 //! With `--tcp` a rank program is also executed by processes, which are this executable again. Exit
-//! status 0 if all executions agree, 1 if some differ, 2 for bad input.
+//! status 0 if all executions agree, 1 if some differ, 2 for bad input, 3 if the time was over before
+//! all programs were executed.
 
 use std::fmt::Write as _;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use fuzz::actors::ActorLayer;
@@ -38,6 +41,9 @@ pub(crate) enum LayerArg {
     Verbs,
 }
 
+/// Executions per program that the model checker may take, if no option says otherwise. \[choice\]
+const MAX_EXECUTIONS: u64 = 1000;
+
 /// Options of the layers other than that of endpoints.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct LayerArgs {
@@ -46,9 +52,9 @@ pub(crate) struct LayerArgs {
     layer: LayerArg,
 
     /// Executions per program of --layer actors and mpi under the model checker; a program with
-    /// more is not compared with it
-    #[arg(long, value_name = "N", default_value_t = 1000)]
-    max_executions: u64,
+    /// more is not compared with it [default: 1000]
+    #[arg(long, value_name = "N")]
+    max_executions: Option<u64>,
 
     /// With --layer mpi: execute each program over TCP, too, with a process per rank
     #[arg(long)]
@@ -70,6 +76,11 @@ impl LayerArgs {
         self.layer == LayerArg::Endpoint
     }
 
+    /// Returns the most executions of a program that is compared.
+    fn max_executions(&self) -> u64 {
+        self.max_executions.unwrap_or(MAX_EXECUTIONS)
+    }
+
     /// Returns true if the layer is that of verbs.
     pub(crate) fn is_verbs(&self) -> bool {
         self.layer == LayerArg::Verbs
@@ -89,6 +100,8 @@ pub(crate) struct CommonArgs<'a> {
     pub(crate) replay: Option<&'a Path>,
     pub(crate) out: &'a Path,
     pub(crate) format: Format,
+    /// Real time after which to stop.
+    pub(crate) budget: Option<Duration>,
     /// The adapter of `--layer verbs`: of libibverbs, by name or the first one.
     pub(crate) adapter: Option<Option<&'a str>>,
 }
@@ -99,12 +112,15 @@ pub(crate) fn run(args: &LayerArgs, common: &CommonArgs<'_>) -> Option<ExitCode>
         LayerArg::Endpoint | LayerArg::Actors | LayerArg::Verbs if args.tcp => {
             Err("--tcp: expected --layer mpi".to_owned())
         }
+        LayerArg::Endpoint | LayerArg::Verbs if args.max_executions.is_some() => {
+            Err("--max-executions: expected --layer actors or mpi".to_owned())
+        }
         LayerArg::Endpoint => return None,
         LayerArg::Actors if args.export.is_some() => {
             Err("--export: expected --layer endpoint, mpi or verbs".to_owned())
         }
         LayerArg::Actors => {
-            let layer = ActorLayer::new(args.max_executions);
+            let layer = ActorLayer::new(args.max_executions());
             execute(&layer, "actors", common, |_, _| Ok(()))
         }
         LayerArg::Verbs => verbs(args, common),
@@ -119,7 +135,7 @@ pub(crate) fn run(args: &LayerArgs, common: &CommonArgs<'_>) -> Option<ExitCode>
 }
 
 fn mpi(args: &LayerArgs, common: &CommonArgs<'_>) -> Result<ExitCode, String> {
-    let mut layer = MpiLayer::new(args.max_executions)?;
+    let mut layer = MpiLayer::new(args.max_executions())?;
     if args.tcp {
         layer.devices.push(fuzz_processes::device()?);
     }
@@ -165,7 +181,7 @@ fn execute<L: Layer>(
     extra: Extra<L::Program>,
 ) -> Result<ExitCode, String> {
     if let Some(file) = common.replay {
-        return replay(layer, file);
+        return replay(layer, file, common.format);
     }
     let limits = LayerLimits {
         seed: common.seed,
@@ -186,6 +202,10 @@ fn execute<L: Layer>(
                 progress.tries, progress.failures
             ),
         });
+        match common.budget {
+            Some(budget) if line.elapsed() >= budget => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        }
     });
     drop(line);
     let mut kept = Vec::new();
@@ -198,13 +218,14 @@ fn execute<L: Layer>(
         Format::Text => text(name, &report, &kept, common.seed),
         Format::Json => json(&report, &kept, common.seed),
     };
-    let _ = status::print(text);
-    let status = if report.failures.is_empty() {
-        status::SUCCESS
+    let printed = status::print(text);
+    Ok(if !report.failures.is_empty() {
+        ExitCode::from(status::FAILED)
+    } else if report.tries < common.tries {
+        ExitCode::from(status::LIMIT)
     } else {
-        status::FAILED
-    };
-    Ok(ExitCode::from(status))
+        printed
+    })
 }
 
 /// Comparisons that shrinking a failure may take.
@@ -219,10 +240,14 @@ fn read<P: FuzzProgram>(file: &Path) -> Result<P, String> {
     P::from_toml(&text).map_err(|error| place(&error))
 }
 
-fn replay<L: Layer>(layer: &L, file: &Path) -> Result<ExitCode, String> {
+fn replay<L: Layer>(layer: &L, file: &Path, format: Format) -> Result<ExitCode, String> {
     let program: L::Program = read(file)?;
     let operations = program.operations();
-    Ok(match compare(layer, &program) {
+    let compared = compare(layer, &program);
+    if format == Format::Json {
+        return Ok(replay_json(operations, &compared));
+    }
+    Ok(match compared {
         Comparison::Same => status::print(format_args!(
             "{operations} operations: all executions agree"
         )),
@@ -239,6 +264,25 @@ fn replay<L: Layer>(layer: &L, file: &Path) -> Result<ExitCode, String> {
             ExitCode::from(status::FAILED)
         }
     })
+}
+
+/// Prints the result of one comparison as JSON.
+fn replay_json(operations: usize, compared: &Comparison) -> ExitCode {
+    let description = match compared {
+        Comparison::Different { description, .. } => Some(description),
+        Comparison::Same | Comparison::TooLarge => None,
+    };
+    let value = json!({
+        "operations": operations,
+        "too_large": *compared == Comparison::TooLarge,
+        "property": compared.property(),
+        "description": description,
+    });
+    let printed = status::print(format_args!("{value:#}"));
+    match description {
+        None => printed,
+        Some(_) => ExitCode::from(status::FAILED),
+    }
 }
 
 /// Writes a failure as it was generated and shrunk; returns the file of the shrunk one.
@@ -352,6 +396,7 @@ mod tests {
             replay: None,
             out: &folder,
             format: Format::Text,
+            budget: None,
             adapter: None,
         };
         let code = execute(&layer, "mpi", &common, export).unwrap();
@@ -359,7 +404,10 @@ mod tests {
         let shrunk = folder.join("0-shrunk.toml");
         let program: RankProgram = read(&shrunk).unwrap();
         assert_eq!(program.operations(), 2, "{program:?}");
-        assert_eq!(replay(&layer, &shrunk), Ok(ExitCode::from(status::FAILED)));
+        assert_eq!(
+            replay(&layer, &shrunk, Format::Text),
+            Ok(ExitCode::from(status::FAILED))
+        );
         let main = std::fs::read_to_string(folder.join("0-app/src/main.rs")).unwrap();
         assert!(main.contains("world.ssend(&world.buffer(0), "), "{main}");
         std::fs::remove_dir_all(folder).unwrap();

@@ -1,7 +1,7 @@
 //! Promise: `simrun fuzz` finds nothing on correct endpoints, replays what it has written, and
 //! refuses bad input.
 
-use crate::support::{Folder, command, run, simrun, target};
+use crate::support::{Folder, SIMRUN, command, run, simrun, target};
 
 #[test]
 fn correct_endpoints_have_no_failures() {
@@ -53,6 +53,13 @@ fn failures_are_shrunk_and_replayed() {
         first(&replayed.stdout),
         format!("3 steps: {}", first(&ran.stdout))
     );
+    let replayed = simrun(&format!("fuzz --replay {file} --format json"));
+    assert_eq!(replayed.status, 1);
+    let result = replayed.json();
+    assert_eq!(
+        (&result["property"], &result["blocked"]),
+        (&serde_json::json!("completes"), &serde_json::json!(2))
+    );
     let text = std::fs::read_to_string(&file).unwrap();
     let healthy = folder.write("healthy.toml", &text.replace("loss = 1.0", "loss = 0.0"));
     let replayed = simrun(&format!("fuzz --replay {healthy}"));
@@ -67,6 +74,10 @@ fn bad_input_is_refused() {
     let folder = Folder::new();
     let broken = folder.write("broken.toml", "version = 1\nsteps = 3");
     let newer = folder.write("newer.toml", "version = 9\nsteps = []");
+    let distant = folder.write(
+        "distant.toml",
+        "version = 2\n[[steps]]\norigin = 1\nworkers = [4000000000]\ncommand = \"accept\"\nconnection = 1",
+    );
     for (options, expected) in [
         (
             "--min-len 20",
@@ -98,12 +109,22 @@ fn bad_input_is_refused() {
             "--backend verbs: expected simrun built with --features verbs",
         ),
         ("--endless --tries 3", "cannot be used with"),
+        ("--budget 1d", "expected a time, such as 90s, 30min or 1h"),
+        (
+            "--max-executions 5",
+            "--max-executions: expected --layer actors or mpi",
+        ),
+        ("--replay x.toml --junit y.xml", "cannot be used with"),
         ("--reject 101%", "expected a percentage"),
         ("--processes 1", "1 is not in 2..=64"),
         ("--attributes xx", "[possible values: ro, ru, uu]"),
         ("--replay /nowhere", "/nowhere: "),
         (&format!("--replay {broken}"), "expected a sequence"),
         (&format!("--replay {newer}"), "version = 9: expected 1 to 2"),
+        (
+            &format!("--replay {distant}"),
+            "step 0: worker = 4000000000: expected 0 to 63",
+        ),
     ] {
         let ran = simrun(&format!("fuzz {options}"));
         assert_eq!(
@@ -139,8 +160,45 @@ fn an_endless_campaign_continues() {
 /// If the time is over before all interactions have run, there is no verdict.
 #[test]
 fn a_budget_ends_without_a_verdict() {
-    let ran = simrun("fuzz --tries 1000000 --budget 1ms");
-    assert_eq!(ran.status, 3, "{ran:?}");
+    for options in ["", "--layer actors", "--layer mpi", "--layer verbs"] {
+        let ran = simrun(&format!("fuzz {options} --tries 1000000 --budget 1ms"));
+        assert_eq!(ran.status, 3, "{options}: {ran:?}");
+    }
+    for options in ["--budget 0s", "--budget 30min", "--budget 1.5h"] {
+        let ran = simrun(&format!("fuzz {options} --tries 20"));
+        assert_eq!(ran.status, 0, "all interactions have run: {ran:?}");
+    }
+}
+
+/// A campaign that is killed in the middle ends as one that is not.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "it waits for a process")]
+fn a_killed_campaign_continues() {
+    let folder = Folder::new();
+    let (killed, whole) = (folder.path("killed"), folder.path("whole"));
+    let tries = |out: &str| -> u64 {
+        let text = std::fs::read_to_string(format!("{out}/position.json"));
+        let value: Option<serde_json::Value> =
+            text.ok().and_then(|text| serde_json::from_str(&text).ok());
+        value.map_or(0, |value| value[1]["tries"].as_u64().unwrap())
+    };
+    let options = "fuzz --endless --rma --attributes ro,ru,uu --seed 5";
+    let mut campaign = command(SIMRUN);
+    campaign.args(options.split(' ')).args(["--out", &killed]);
+    let mut campaign = campaign.spawn().unwrap();
+    while tries(&killed) < 512 {
+        assert_eq!(campaign.try_wait().unwrap(), None, "it ends by itself");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    // SIGKILL.
+    campaign.kill().unwrap();
+    campaign.wait().unwrap();
+    simrun(&format!("{options} --budget 1ms --out {killed}"));
+    let position = |out: &str| std::fs::read_to_string(format!("{out}/position.json")).unwrap();
+    while tries(&whole) < tries(&killed) {
+        simrun(&format!("{options} --budget 1ms --out {whole}"));
+    }
+    assert_eq!(position(&killed), position(&whole));
 }
 
 /// Workers that are processes pass the same interactions, whatever makes progress.

@@ -67,7 +67,7 @@ pub(crate) struct FuzzCommand {
     connect_timeout: Duration,
 
     /// Faults of the network: loss, duplicate, reorder and flap, such as loss=1%,reorder=5%
-    #[arg(long, value_name = "LIST", value_parser = faults, default_value = "")]
+    #[arg(long, value_name = "LIST", value_parser = faults, default_value = "", hide_default_value = true)]
     faults: Faults,
 
     /// Seed of all interactions and faults
@@ -111,9 +111,9 @@ pub(crate) struct FuzzCommand {
     #[arg(long, conflicts_with_all = ["tries", "replay"])]
     pub(super) endless: bool,
 
-    /// Real time after which to stop
-    #[arg(long, value_name = "TIME")]
-    pub(super) budget: Option<Duration>,
+    /// Real time after which to stop, such as 90s, 30min or 1h
+    #[arg(long, value_name = "TIME", value_parser = real_time, conflicts_with = "replay")]
+    pub(super) budget: Option<std::time::Duration>,
 
     /// Run the interaction in FILE instead
     #[arg(long, value_name = "FILE")]
@@ -124,7 +124,7 @@ pub(crate) struct FuzzCommand {
     pub(super) out: PathBuf,
 
     /// Also write the result as JUnit XML
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "replay")]
     pub(super) junit: Option<PathBuf>,
 
     /// Output format
@@ -179,6 +179,18 @@ fn jobs(text: &str) -> Result<usize, String> {
     number.ok_or_else(|| "expected a number from 1 to 1024".to_owned())
 }
 
+/// Reads a time that also has minutes and hours.
+fn real_time(text: &str) -> Result<std::time::Duration, String> {
+    let long = [("min", 60.0), ("h", 3600.0)];
+    let long = long.iter().find_map(|(unit, seconds)| {
+        let number: f64 = text.strip_suffix(unit)?.trim().parse().ok()?;
+        Some(number * seconds)
+    });
+    let seconds = long.or_else(|| Some(text.parse::<Duration>().ok()?.as_secs()));
+    let time = seconds.and_then(|seconds| std::time::Duration::try_from_secs_f64(seconds).ok());
+    time.ok_or_else(|| "expected a time, such as 90s, 30min or 1h".to_owned())
+}
+
 fn percent(text: &str) -> Result<f64, String> {
     let number = text
         .strip_suffix('%')
@@ -211,6 +223,7 @@ impl FuzzCommand {
     /// Returns an option that only the layer of endpoints has, if one is set.
     pub(super) fn of_endpoints(&self) -> Option<&'static str> {
         let defaults = GeneratorSettings::default();
+        let endpoints = EndpointSettings::default();
         let is_verbs = self.layers.is_verbs();
         let set = [
             ("--processes", self.processes != defaults.processes),
@@ -224,6 +237,10 @@ impl FuzzCommand {
             ("--rma", self.rma),
             ("--attributes", self.attributes != [ConnectionAttribute::Ro]),
             ("--reject", self.reject.is_some()),
+            (
+                "--connect-timeout",
+                microseconds(&self.connect_timeout) != Ok(defaults.connect_timeout),
+            ),
             ("--faults", self.faults != defaults.faults),
             (
                 "--backend",
@@ -232,10 +249,17 @@ impl FuzzCommand {
             ("--device", self.device.is_some() && !is_verbs),
             ("--mode", self.mode != PollingMode::Lockstep),
             ("--progress", self.progress != ProgressKind::Thread),
+            (
+                "--send-buffers",
+                self.send_buffers != endpoints.send_buffers,
+            ),
+            (
+                "--receive-buffers",
+                self.receive_buffers != endpoints.receive_buffers,
+            ),
             ("--check-memory", self.check_memory),
             ("--jobs", self.jobs != 1),
             ("--endless", self.endless),
-            ("--budget", self.budget.is_some()),
             ("--junit", self.junit.is_some()),
         ];
         set.iter()

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use fuzz::{CampaignReport, Command, Failure, Interaction, Outcome, PROPERTIES};
+use fuzz::{CampaignReport, Command, Failure, Interaction, Outcome, PROPERTIES, Response};
 use simrun::quoted;
 
 /// Returns the report for people.
@@ -53,6 +53,24 @@ pub(super) fn json(report: &CampaignReport, kept: &[PathBuf], seed: u64) -> Stri
         "seed": seed,
         "coverage": coverage,
         "failures": failures.collect::<Vec<_>>(),
+    });
+    format!("{value:#}")
+}
+
+/// Returns the result of one run as JSON.
+pub(super) fn replay_json(
+    interaction: &Interaction,
+    outcome: &Outcome,
+    violated: Option<&(&'static str, String)>,
+) -> String {
+    let lines = |responses: &Vec<Response>| responses.iter().map(Response::line).collect();
+    let observed: Vec<Vec<String>> = outcome.responses.iter().map(lines).collect();
+    let value = serde_json::json!({
+        "steps": interaction.steps.len(),
+        "blocked": outcome.blocked.as_ref().map(|blocked| blocked.step),
+        "property": violated.map(|(property, _)| property),
+        "description": violated.map(|(_, description)| description),
+        "observations": observed,
     });
     format!("{value:#}")
 }

@@ -7,6 +7,10 @@ use std::ops::Range;
 /// The smallest allocation, in bytes. \[choice\]
 const LEAST: usize = 512;
 
+/// The smallest one for a range that is not smaller than that, in bytes: more packets of a message
+/// will follow. A part does not grow beyond a multiple of it as long as no range does. \[choice\]
+const PAGE: usize = 4096;
+
 /// Alignment of parts, in bytes: what is compared at once.
 const BLOCK: usize = 64;
 
@@ -68,7 +72,7 @@ impl Zeroed {
         let before = behind.checked_sub(1).map(|at| self.parts[at].end());
         let at = match before {
             // It overlaps with the part before it, or continues it.
-            Some(end) if end >= range.start => behind - 1,
+            Some(end) if end > range.start || end == range.start && end % PAGE != 0 => behind - 1,
             _ => {
                 let begin = (range.start - range.start % LEAST).max(before.unwrap_or(0));
                 let bytes = Vec::new();
@@ -81,7 +85,8 @@ impl Zeroed {
         let mut bytes = std::mem::take(&mut self.parts[at].bytes);
         // At least an eighth of what is allocated, so that a large region has few parts.
         let allocated: usize = self.parts.iter().map(|part| part.bytes.len()).sum();
-        let size = (2 * bytes.len()).max(LEAST).max(allocated / 8);
+        let least = if range.len() < LEAST { LEAST } else { PAGE };
+        let size = (2 * bytes.len()).max(least).max(allocated / 8);
         let mut end = (begin + size).max(range.end).next_multiple_of(BLOCK);
         // Parts behind it become parts of it, or limit it.
         while let Some(next) = self.parts.get(behind)

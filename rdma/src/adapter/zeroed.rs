@@ -19,6 +19,8 @@ const BLOCK: usize = 64;
 pub(super) struct Zeroed {
     /// Parts that are allocated, by their begin; they do not overlap.
     parts: Vec<Part>,
+    /// The part that was accessed last.
+    recent: usize,
     length: usize,
 }
 
@@ -41,6 +43,7 @@ impl Zeroed {
     pub(super) const fn new(length: usize) -> Self {
         Self {
             parts: Vec::new(),
+            recent: 0,
             length,
         }
     }
@@ -50,7 +53,18 @@ impl Zeroed {
     }
 
     /// Returns the bytes of a range; `None` if it is not within the region.
+    #[inline]
     pub(super) fn range(&mut self, range: Range<usize>) -> Option<&mut [u8]> {
+        let is_in = |part: &Part| part.begin <= range.start && range.end <= part.end();
+        if !self.parts.get(self.recent).is_some_and(is_in) {
+            return self.range_of_any(range);
+        }
+        let part = &mut self.parts[self.recent];
+        let end = range.end.checked_sub(part.begin)?;
+        part.bytes.get_mut(range.start - part.begin..end)
+    }
+
+    fn range_of_any(&mut self, range: Range<usize>) -> Option<&mut [u8]> {
         if range.end > self.length || range.start > range.end {
             return None;
         }
@@ -62,6 +76,7 @@ impl Zeroed {
             Some(at) if range.end <= self.parts[at].end() => at,
             _ => self.allocate(behind, &range),
         };
+        self.recent = at;
         let part = &mut self.parts[at];
         part.bytes
             .get_mut(range.start - part.begin..range.end - part.begin)

@@ -2,8 +2,8 @@
 //! ways that must agree; what differs is shrunk, shown and kept.
 //!
 //! With `--tcp` a rank program is also executed by processes, which are this executable again. Exit
-//! status 0 if all executions agree, 1 if some differ, 2 for bad input, 3 if the time was over before
-//! all programs were executed.
+//! status 0 if all executions agree, 1 if some differ, 2 for bad input, 3 if the time was over
+//! before all programs were executed.
 
 use std::fmt::Write as _;
 use std::ops::ControlFlow;

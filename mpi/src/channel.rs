@@ -357,7 +357,8 @@ pub struct Settings {
     /// At how many bytes per second a rank packs, unpacks, copies into an attached buffer, and
     /// copies eager messages that came before their receives; infinite if that costs nothing.
     pub copy_bandwidth: f64,
-    /// Bytes per second of the operations of collectives at one rank; infinite if they cost nothing.
+    /// Bytes per second of the operations of collectives at one rank; infinite if they cost
+    /// nothing.
     pub reduce_bandwidth: f64,
     /// Selection of algorithms of collectives; `None` for the selection of this package.
     pub collectives: Option<Arc<Selector>>,

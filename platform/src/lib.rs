@@ -132,9 +132,10 @@
 //! The formulas are in `docs/protocols.md`.
 //!
 //! **Collective operations.** `[collectives]` sets `selector`, the tables that select an algorithm
-//! for each call, and `reduce_bandwidth`, at which a rank reduces (default: no time). A key with the
-//! name of an operation sets the algorithm of all its calls: `allreduce = "ring"`, or `allreduce = {
-//! algorithm = "segmented_ring", segment = "64KiB" }`. `simrun collectives list` prints the names.
+//! for each call, and `reduce_bandwidth`, at which a rank reduces (default: no time). A key with
+//! the name of an operation sets the algorithm of all its calls: `allreduce = "ring"`, or
+//! `allreduce = { algorithm = "segmented_ring", segment = "64KiB" }`. `simrun collectives list`
+//! prints the names.
 //!
 //! **Connections.** `[connection]` sets `mode`: `"instant"` (from the start, at no cost; the
 //! default), `"on-demand"` (each pair at its first message) or `"static"` (all pairs before the

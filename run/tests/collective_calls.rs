@@ -188,7 +188,7 @@ fn a_rank_that_does_not_receive_a_broadcast() {
     fails(2, program, &["not called by rank 1"]);
 }
 
-/// Whether it deadlocks depends on the algorithm: a broadcast that is sent eagerly hides it.
+/// A deadlock that depends on the algorithm: a broadcast that is sent eagerly hides it.
 #[test]
 fn collectives_of_two_communicators_in_different_orders() {
     let program = |world: Comm| async move {
@@ -247,7 +247,7 @@ fn correct_programs_have_one_execution() {
     assert_eq!(report.statistics.finished, 1);
 }
 
-/// The program goes on while a reduction is in progress.
+/// The program continues while a reduction is in progress.
 #[test]
 fn correct_non_blocking_programs_have_no_finding() {
     let program = |world: Comm| async move {

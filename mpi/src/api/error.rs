@@ -79,8 +79,8 @@ pub enum Error {
     /// The call needs a buffer at this rank (`MPI_ERR_BUFFER`): the root gives the data.
     NoBuffer,
     /// The ranks of a communicator call different collectives at the same position, or with
-    /// different roots, operations, types or lengths (`MPI_ERR_OTHER`, `MPI_ERR_ROOT`, `MPI_ERR_OP`,
-    /// `MPI_ERR_TYPE`, `MPI_ERR_COUNT`).
+    /// different roots, operations, types or lengths (`MPI_ERR_OTHER`, `MPI_ERR_ROOT`,
+    /// `MPI_ERR_OP`, `MPI_ERR_TYPE`, `MPI_ERR_COUNT`).
     Mismatch(&'static Mismatch),
     /// No algorithm can execute the call (`MPI_ERR_ARG`).
     Algorithm(Unsuited),

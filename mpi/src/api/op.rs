@@ -160,8 +160,8 @@ impl Op {
     }
 
     /// An operation of the program: `MPI_Op_create`. `function` sets each element of `inout` to
-    /// `incoming · inout`; the elements of `incoming` are those of lower ranks. It gets equally many
-    /// elements of both, of any part of the buffers, and has to be associative.
+    /// `incoming · inout`; the elements of `incoming` are those of lower ranks. It gets equally
+    /// many elements of both, of any part of the buffers, and has to be associative.
     #[must_use]
     pub fn new<T: Scalar>(
         name: &'static str,

@@ -303,8 +303,8 @@ impl Cartesian {
     /// The rank at coordinates: `MPI_Cart_rank`. Those of periodic dimensions wrap around.
     ///
     /// # Errors
-    /// [`Error::Dimensions`] if there is not one coordinate for each dimension, or one is beyond the
-    /// end of a dimension that is not periodic.
+    /// [`Error::Dimensions`] if there is not one coordinate for each dimension, or one is beyond
+    /// the end of a dimension that is not periodic.
     pub fn rank_at(&self, coordinates: &[i64]) -> Result<usize> {
         let found = (coordinates.len() == self.dimensions.len())
             .then(|| rank_at(coordinates.iter().copied(), &self.dimensions));
@@ -314,8 +314,8 @@ impl Cartesian {
         })
     }
 
-    /// The source and the destination of a shift along a dimension: `MPI_Cart_shift`. Beyond the end
-    /// of a dimension that is not periodic it is the null process.
+    /// The source and the destination of a shift along a dimension: `MPI_Cart_shift`. Beyond the
+    /// end of a dimension that is not periodic it is the null process.
     ///
     /// # Errors
     /// [`Error::Dimensions`] if there is no such dimension.
@@ -330,7 +330,8 @@ impl Cartesian {
         Ok((at(displacement.saturating_neg()), at(displacement)))
     }
 
-    /// Splits the grid into grids of the dimensions that are kept: `MPI_Cart_sub`. All ranks call it.
+    /// Splits the grid into grids of the dimensions that are kept: `MPI_Cart_sub`. All ranks call
+    /// it.
     ///
     /// # Errors
     /// [`Error::Dimensions`] if `keep` has not one value for each dimension; as [`Comm::split`].
@@ -372,7 +373,8 @@ impl Comm {
     ///
     /// # Errors
     /// [`Error::Dimensions`] if there is not one period for each length, or more than 64;
-    /// [`Error::Grid`] if the grid has more ranks than the communicator or none; as [`Comm::create`].
+    /// [`Error::Grid`] if the grid has more ranks than the communicator or none; as
+    /// [`Comm::create`].
     #[track_caller]
     pub fn cartesian(
         &self,
@@ -437,8 +439,9 @@ impl Comm {
         }
     }
 
-    /// Groups the ranks by their hosts: `MPI_Comm_split_type` with `MPI_COMM_TYPE_SHARED`. All ranks
-    /// call it; those of one host are ordered by key, and by their old rank where keys are equal.
+    /// Groups the ranks by their hosts: `MPI_Comm_split_type` with `MPI_COMM_TYPE_SHARED`. All
+    /// ranks call it; those of one host are ordered by key, and by their old rank where keys are
+    /// equal.
     ///
     /// # Errors
     /// As [`Comm::split`].

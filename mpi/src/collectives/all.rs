@@ -105,8 +105,8 @@ impl Comm {
     ///
     /// # Errors
     /// As [`Comm::allreduce`]; [`Error::BlockCount`](crate::Error::BlockCount) if there is not one
-    /// block for each rank, [`Error::Blocks`](crate::Error::Blocks) if that of this rank has another
-    /// length than its contribution.
+    /// block for each rank, [`Error::Blocks`](crate::Error::Blocks) if that of this rank has
+    /// another length than its contribution.
     #[track_caller]
     pub fn allgather_v(
         &self,
@@ -142,8 +142,8 @@ impl Comm {
     /// of the same length; so has the result, in the order of the ranks that they come from.
     ///
     /// # Errors
-    /// As [`Comm::allreduce`]; [`Error::Count`](crate::Error::Count) if the length is not a multiple
-    /// of the number of ranks.
+    /// As [`Comm::allreduce`]; [`Error::Count`](crate::Error::Count) if the length is not a
+    /// multiple of the number of ranks.
     #[track_caller]
     pub fn alltoall(&self, blocks: &Buffer) -> impl Future<Output = Result<Buffer>> + '_ {
         let call = Invocation::new(Collective::Alltoall, blocks.clone());
@@ -257,8 +257,8 @@ impl Comm {
     /// [`Comm::reduce_scatter`] with blocks of equal lengths: `MPI_Reduce_scatter_block`.
     ///
     /// # Errors
-    /// As [`Comm::allreduce`]; [`Error::Count`](crate::Error::Count) if the length is not a multiple
-    /// of the number of ranks.
+    /// As [`Comm::allreduce`]; [`Error::Count`](crate::Error::Count) if the length is not a
+    /// multiple of the number of ranks.
     #[track_caller]
     pub fn reduce_scatter_block(
         &self,

@@ -17,7 +17,8 @@ use ::collectives::Block;
 pub struct Blocks(Vec<Block>);
 
 impl Blocks {
-    /// Blocks with these displacements and lengths. They should not overlap where data are received.
+    /// Blocks with these displacements and lengths. They should not overlap where data are
+    /// received.
     #[must_use]
     pub fn placed(blocks: impl IntoIterator<Item = (u64, u64)>) -> Self {
         let block = |(offset, length)| Block { offset, length };

@@ -6,8 +6,9 @@
 //! later caller gets the error, which names both lines.
 //!
 //! *Not compared*: the blocks of operations with different lengths, of which each rank knows some;
-//! a message that is longer or shorter than expected is an error of its receiver. Ranks in processes
-//! of their own are not compared: they get the wrong message, an error of its length, or wait.
+//! a message that is longer or shorter than expected is an error of its receiver. Ranks in
+//! processes of their own are not compared: they get the wrong message, an error of its length, or
+//! wait.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

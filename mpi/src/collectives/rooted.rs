@@ -19,9 +19,10 @@ impl Comm {
     /// ranks.
     ///
     /// # Errors
-    /// [`Error::Root`](crate::Error::Root) for a root out of range, [`Error::Comm`](crate::Error::Comm)
-    /// if the communicator has been freed, [`Error::Truncated`](crate::Error::Truncated) or
-    /// [`Error::Short`](crate::Error::Short) if lengths differ.
+    /// [`Error::Root`](crate::Error::Root) for a root out of range,
+    /// [`Error::Comm`](crate::Error::Comm) if the communicator has been freed,
+    /// [`Error::Truncated`](crate::Error::Truncated) or [`Error::Short`](crate::Error::Short) if
+    /// lengths differ.
     #[track_caller]
     pub fn bcast<'a>(
         &'a self,
@@ -56,8 +57,8 @@ impl Comm {
     /// root, and `None` elsewhere.
     ///
     /// # Errors
-    /// As [`Comm::bcast`]; [`Error::Op`](crate::Error::Op) if the contribution is not a whole number
-    /// of elements of the operation.
+    /// As [`Comm::bcast`]; [`Error::Op`](crate::Error::Op) if the contribution is not a whole
+    /// number of elements of the operation.
     #[track_caller]
     pub fn reduce(
         &self,
@@ -126,8 +127,8 @@ impl Comm {
     /// result has them where `blocks` says.
     ///
     /// # Errors
-    /// As [`Comm::bcast`]; [`Error::BlockCount`](crate::Error::BlockCount) if the root does not give
-    /// one block for each rank.
+    /// As [`Comm::bcast`]; [`Error::BlockCount`](crate::Error::BlockCount) if the root does not
+    /// give one block for each rank.
     #[track_caller]
     pub fn gather_v(
         &self,

@@ -324,7 +324,7 @@ impl Process {
         }
         elapsed |= self.handle_events(engine);
         let mut blocked = self.blocked.borrow_mut();
-        // Under a model checker a collective goes on when the rank looks.
+        // Under a model checker a collective continues when the rank looks.
         let waits = blocked.only().filter(|_| !elapsed && !engine.has_ready());
         let Some(waits) = waits.filter(|waits| !waits.may_end(engine, ended)) else {
             return true;

@@ -15,7 +15,8 @@ use crate::units::{Bandwidth, Size};
 /// `[collectives]`: algorithms of collective operations, and the cost of reductions.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Collectives {
-    /// The name of the selector, or the text of one from a file, so that the record of a run has it.
+    /// The name of the selector, or the text of one from a file, so that the record of a run has
+    /// it.
     pub selector: String,
     /// Bandwidth at which a rank reduces; `None` if that takes no time.
     pub reduce_bandwidth: Option<Bandwidth>,

@@ -2,7 +2,7 @@
 //!
 //! A collective is an operation of the rank, whose end its program waits for as for a send. The
 //! requests of its steps belong to the executor: when the last one that a step waits for is over,
-//! the schedule goes on where it waited, whatever the program does in the meantime. One executor
+//! the schedule continues where it waited, whatever the program does in the meantime. One executor
 //! runs blocking, non-blocking and persistent calls.
 //!
 //! A rank that computes makes progress, as with all protocols here. Under a model checker a
@@ -258,8 +258,8 @@ impl ProtocolEngine {
         collectives.is_some_and(|all| !all.ready.is_empty())
     }
 
-    /// Describes a collective in progress, such as "allreduce #4 (ring, round 3 of 6)": its position
-    /// among those of the communicator, its algorithm and its round, all from 1.
+    /// Describes a collective in progress, such as "allreduce #4 (ring, round 3 of 6)": its
+    /// position among those of the communicator, its algorithm and its round, all from 1.
     pub(crate) fn collective_in_words(&self, index: u32) -> String {
         let Some(Running { call, progress }) = self.running(index) else {
             return "a collective operation".to_owned();

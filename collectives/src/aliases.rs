@@ -5,6 +5,10 @@
 
 use crate::{Algorithm, Call, Collective, find as find_algorithm};
 
+mod intel;
+mod mpich;
+mod mvapich2;
+mod openmpi;
 mod smpi;
 
 /// A name of another library.
@@ -68,7 +72,13 @@ impl Alias {
 }
 
 /// The libraries and their names.
-const LIBRARIES: &[(&str, &[&[Alias]])] = &[("smpi", smpi::ALL)];
+const LIBRARIES: &[(&str, &[&[Alias]])] = &[
+    ("smpi", smpi::ALL),
+    ("openmpi", openmpi::ALL),
+    ("mpich", mpich::ALL),
+    ("mvapich2", mvapich2::ALL),
+    ("intel", intel::ALL),
+];
 
 /// Returns all aliases of an operation, written `library:name`.
 pub fn names(collective: Collective) -> impl Iterator<Item = String> {

@@ -1,5 +1,7 @@
 //! The algorithms, one file each; a new one is a file and a line.
 
+use std::sync::LazyLock;
+
 use crate::{Algorithm, Collective};
 
 mod allgather;
@@ -30,10 +32,19 @@ pub const ALGORITHMS: &[&[&Algorithm]] = &[
 /// The barrier by dissemination.
 pub const DISSEMINATION: &Algorithm = &barrier::dissemination::DISSEMINATION;
 
+/// The algorithms of each kind of operation.
+static BY_KIND: LazyLock<[Vec<&'static Algorithm>; Collective::ALL.len()]> = LazyLock::new(|| {
+    let all = || ALGORITHMS.iter().copied().flatten().copied();
+    Collective::ALL.map(|kind| {
+        all()
+            .filter(|algorithm| algorithm.collectives.contains(&kind))
+            .collect()
+    })
+});
+
 /// Returns the algorithms of a kind of operation.
 pub fn named(collective: Collective) -> impl Iterator<Item = &'static Algorithm> {
-    let all = ALGORITHMS.iter().copied().flatten().copied();
-    all.filter(move |algorithm| algorithm.collectives.contains(&collective))
+    BY_KIND[collective as usize].iter().copied()
 }
 
 /// Returns the algorithm of a kind of operation that has this name.

@@ -94,8 +94,17 @@ pub fn names(collective: Collective) -> impl Iterator<Item = String> {
 /// Returns the alias of an operation that is written `library:name`.
 #[must_use]
 pub fn find(collective: Collective, text: &str) -> Option<&'static Alias> {
+    find_with_library(collective, text).map(|(_, alias)| alias)
+}
+
+/// Returns the library and the alias of an operation that is written `library:name`.
+pub(crate) fn find_with_library(
+    collective: Collective,
+    text: &str,
+) -> Option<(&'static str, &'static Alias)> {
     let (library, name) = text.split_once(':')?;
-    let (_, tables) = LIBRARIES.iter().find(|(known, _)| *known == library)?;
+    let (library, tables) = LIBRARIES.iter().find(|(known, _)| *known == library)?;
     let mut all = tables.iter().copied().flatten();
-    all.find(|alias| alias.collective == collective && alias.name == name)
+    let found = all.find(|alias| alias.collective == collective && alias.name == name)?;
+    Some((*library, found))
 }

@@ -25,5 +25,5 @@ pub use algorithm::{Algorithm, Requirement};
 pub use algorithms::{ALGORITHMS, DISSEMINATION, find, named};
 pub use call::{Block, Blocks, Call, Collective};
 pub use messages::{Message, messages};
-pub use selector::{Choice, Facts, Selector, Unsuited};
+pub use selector::{Choice, Facts, SelectedRow, Selection, Selector, Unsuited};
 pub use steps::{Area, Operand, Part, Slot, Steps};

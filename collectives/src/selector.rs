@@ -6,6 +6,7 @@
 //! ```toml
 //! version = 1
 //! name = "mine"
+//! source = "measured on our cluster"
 //!
 //! [[allreduce]]
 //! ranks = [2, 8]              # number of ranks, both included
@@ -18,109 +19,33 @@
 //! segment = 65536             # in bytes
 //! ```
 //!
-//! *Bytes* are what the library of the table looks at: the contribution or the block of a rank
-//! (`measure = "own"`, the default), the blocks of all ranks together (`"total"`), or their average
-//! (`"average"`).
+//! Rows can be written on a line each, as in
+//! `allreduce = [ { ranks = [2, 8], algorithm = "ring" }, … ]`. An algorithm is one of ours, or one
+//! of another library with its name in front, such as `openmpi:ring`.
 //!
-//! A row whose algorithm cannot execute the call is replaced by the fallback of the algorithm; if
-//! there is none, the next matching row is taken.
+//! *Bytes* are what the library of the table looks at: the contribution or the block of a rank
+//! (`measure = "own"`, the default), the blocks of all ranks together (`"total"`), their average,
+//! rounded down (`"average"`), or the number of elements instead of bytes (`"total_elements"`).
+//! Operations with blocks of different lengths have conditions only for what all ranks know.
+//!
+//! A table has rows for all calls, or none: then it is that of the selector `base`, which is one of
+//! this package (`base = "mpich"`; without it, that of simrun). A row whose algorithm cannot execute the call is
+//! replaced by the fallback of the algorithm; if there is none, the next matching row is taken.
 
-use std::collections::BTreeMap;
+mod choice;
+mod coverage;
+mod file;
+mod row;
+mod table;
+
 use std::fmt;
 use std::sync::LazyLock;
 
-use serde::Deserialize;
+pub use choice::Choice;
+use row::{Described, Row};
+use table::Table;
 
-use crate::aliases::{self, Alias};
-use crate::{Algorithm, Call, Collective, find, named};
-
-/// The bytes of a call that a row looks at.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Measure {
-    #[default]
-    Own,
-    Total,
-    Average,
-}
-
-/// A row of a file.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RowText {
-    ranks: Option<(u32, u32)>,
-    bytes: Option<(u64, u64)>,
-    #[serde(default)]
-    measure: Measure,
-    commutative: Option<bool>,
-    built_in: Option<bool>,
-    power_of_two: Option<bool>,
-    /// True if the contribution has an element for each rank of the largest power of two.
-    elements: Option<bool>,
-    equal_blocks: Option<bool>,
-    /// Number of ranks of each node, both included.
-    ranks_per_node: Option<(u32, u32)>,
-    algorithm: String,
-    #[serde(default)]
-    parts: Vec<String>,
-    #[serde(default)]
-    segment: u64,
-    #[serde(default)]
-    radix: u32,
-}
-
-#[derive(Debug, Deserialize)]
-struct FileText {
-    version: u32,
-    name: String,
-    #[serde(default)]
-    #[expect(dead_code, reason = "for readers of the file")]
-    source: String,
-    #[serde(flatten)]
-    tables: BTreeMap<String, Vec<RowText>>,
-}
-
-/// An algorithm with its parameters.
-#[derive(Clone, Copy, Debug)]
-pub struct Choice {
-    /// The algorithm.
-    pub algorithm: &'static Algorithm,
-    /// The algorithms of its parts, if it consists of others; those of the selector where they are
-    /// not given.
-    pub parts: [Option<&'static Algorithm>; 3],
-    /// Length of a segment in bytes; 0 for that of the algorithm.
-    pub segment: u64,
-    /// Radix or number of children of a tree; 0 for that of the algorithm.
-    pub radix: u32,
-    /// The name in another library, which has its own rules for parameters and parts.
-    alias: Option<&'static Alias>,
-}
-
-impl PartialEq for Choice {
-    fn eq(&self, other: &Self) -> bool {
-        let parts = |choice: &Self| choice.parts.map(|part| part.map(|part| part.name));
-        let alias = |choice: &Self| choice.alias.map(|alias| alias.name);
-        alias(self) == alias(other)
-            && self.algorithm.name == other.algorithm.name
-            && parts(self) == parts(other)
-            && (self.segment, self.radix) == (other.segment, other.radix)
-    }
-}
-
-/// A row of a selector.
-#[derive(Clone, PartialEq, Debug)]
-struct Row {
-    ranks: (u32, u32),
-    bytes: (u64, u64),
-    measure: Measure,
-    commutative: Option<bool>,
-    built_in: Option<bool>,
-    power_of_two: Option<bool>,
-    elements: Option<bool>,
-    equal_blocks: Option<bool>,
-    ranks_per_node: (u32, u32),
-    choice: Choice,
-}
+use crate::{Algorithm, Call, Collective, named};
 
 /// Properties of a call besides its arguments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -144,10 +69,41 @@ impl Default for Facts {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Selector {
     name: String,
+    source: String,
+    /// The selector of operations without rows; that of simrun if there is none.
+    base: Option<&'static Self>,
     /// Algorithms that are used for all calls of a kind.
     forced: [Option<Choice>; Collective::ALL.len()],
     /// By kind of operation.
-    tables: [Vec<Row>; Collective::ALL.len()],
+    tables: [Table; Collective::ALL.len()],
+}
+
+/// An algorithm that was selected, and the reason.
+#[derive(Clone, Copy, Debug)]
+pub struct Selection<'a> {
+    /// The algorithm: that of the choice, or one that stands for it.
+    pub algorithm: &'static Algorithm,
+    /// The choice.
+    pub choice: &'a Choice,
+    /// The row that matched; `None` if the choice is used for all calls of the kind.
+    pub row: Option<SelectedRow<'a>>,
+}
+
+/// A row that matched a call.
+#[derive(Clone, Copy, Debug)]
+pub struct SelectedRow<'a> {
+    /// The selector that has the row.
+    pub selector: &'a str,
+    /// The number among the rows of the kind of operation, from 1 on.
+    pub number: usize,
+    row: &'a Row,
+}
+
+/// Writes the row as in a file.
+impl fmt::Display for SelectedRow<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.row.fmt(f)
+    }
 }
 
 /// The reason why no algorithm was selected.
@@ -166,131 +122,17 @@ pub enum Unsuited {
     NoRow,
 }
 
-impl Row {
-    fn matches(&self, call: &Call, facts: Facts) -> bool {
-        let within = |range: (u32, u32), value| range.0 <= value && value <= range.1;
-        let is = |wanted: Option<bool>, value: bool| wanted.is_none_or(|wanted| wanted == value);
-        let elements = || {
-            let power = u64::from(crate::partners::power_of_two_below(call.size));
-            call.count() >= power
-        };
-        within(self.ranks, call.size)
-            && within(self.ranks_per_node, facts.ranks_per_node)
-            && is(self.commutative, call.commutative)
-            && is(self.built_in, facts.built_in)
-            && is(self.power_of_two, call.size.is_power_of_two())
-            && is(self.equal_blocks, call.blocks.is_none())
-            && self.elements.is_none_or(|wanted| wanted == elements())
-            && {
-                let bytes = measured(self.measure, call);
-                self.bytes.0 <= bytes && bytes <= self.bytes.1
-            }
-    }
-}
-
-fn measured(measure: Measure, call: &Call) -> u64 {
-    let total = || match call.collective {
-        Collective::Allgather
-        | Collective::Allgatherv
-        | Collective::Gather
-        | Collective::Gatherv => call.recv_total(),
-        _ => call.send_total(),
+macro_rules! file {
+    ($name:literal) => {
+        (
+            $name,
+            LazyLock::new(|| read(include_str!(concat!("../selectors/", $name, ".toml")))),
+        )
     };
-    match measure {
-        Measure::Own => call.bytes,
-        Measure::Total => total(),
-        Measure::Average => total() / u64::from(call.size),
-    }
-}
-
-impl Choice {
-    /// Sets the parameters and the parts of a call. Returns the algorithm, or the fallback that
-    /// stands for it; `None` if it cannot execute the call.
-    fn apply(&self, call: &mut Call) -> Option<&'static Algorithm> {
-        (call.segment, call.radix) = (self.segment, self.radix);
-        call.parts = self.parts;
-        let mut algorithm = match self.alias {
-            Some(alias) => alias.apply(call),
-            None => self.algorithm,
-        };
-        while !algorithm.suits(call) {
-            algorithm = find(call.collective, algorithm.fallback)?;
-        }
-        Some(algorithm)
-    }
-
-    /// Returns the choice of a name: one of ours, or an alias with its library.
-    fn named(collective: Collective, name: &str, parts: &[String]) -> Result<Self, String> {
-        if let Some(alias) = aliases::find(collective, name) {
-            let name = alias.algorithm;
-            let algorithm = find(collective, name).ok_or_else(|| unknown(collective, name))?;
-            let alias = Some(alias);
-            return Ok(Self {
-                alias,
-                ..Self::from(algorithm)
-            });
-        }
-        let algorithm = find(collective, name).ok_or_else(|| unknown(collective, name))?;
-        let mut found = [None; 3];
-        for (number, (kind, name)) in algorithm.parts.iter().zip(parts).enumerate() {
-            found[number] = Some(find(*kind, name).ok_or_else(|| unknown(*kind, name))?);
-        }
-        if parts.len() > algorithm.parts.len() {
-            let (found, expected) = (parts.len(), algorithm.parts.len());
-            return Err(format!("{name} has {expected} parts: found {found}"));
-        }
-        let parts = found;
-        Ok(Self {
-            parts,
-            ..Self::from(algorithm)
-        })
-    }
-}
-
-impl From<&'static Algorithm> for Choice {
-    fn from(algorithm: &'static Algorithm) -> Self {
-        Self {
-            algorithm,
-            parts: [None; 3],
-            segment: 0,
-            radix: 0,
-            alias: None,
-        }
-    }
-}
-
-fn unknown(collective: Collective, name: &str) -> String {
-    let all: Vec<&str> = named(collective).map(|algorithm| algorithm.name).collect();
-    format!(
-        "unknown algorithm '{name}' of {collective}: expected {}",
-        all.join(", ")
-    )
-}
-
-impl Row {
-    fn new(collective: Collective, text: RowText) -> Result<Self, String> {
-        let mut choice = Choice::named(collective, &text.algorithm, &text.parts)?;
-        (choice.segment, choice.radix) = (text.segment, text.radix);
-        Ok(Self {
-            ranks: text.ranks.unwrap_or((0, u32::MAX)),
-            bytes: text.bytes.unwrap_or((0, u64::MAX)),
-            measure: text.measure,
-            commutative: text.commutative,
-            built_in: text.built_in,
-            power_of_two: text.power_of_two,
-            elements: text.elements,
-            equal_blocks: text.equal_blocks,
-            ranks_per_node: text.ranks_per_node.unwrap_or((0, u32::MAX)),
-            choice,
-        })
-    }
 }
 
 /// The selectors of this package, each read when it is first used.
-static BUILT_IN: [(&str, LazyLock<Selector>); 1] = [(
-    "ours",
-    LazyLock::new(|| read(include_str!("../selectors/ours.toml"))),
-)];
+static BUILT_IN: [(&str, LazyLock<Selector>); 1] = [file!("ours")];
 
 fn read(text: &str) -> Selector {
     Selector::parse(text).unwrap_or_else(|error| panic!("a selector of this package: {error}"))
@@ -320,29 +162,9 @@ impl Selector {
     ///
     /// # Errors
     /// A text that names the mistake: syntax with line and column, an unknown key, operation or
-    /// algorithm.
+    /// algorithm, or calls that no row matches.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let file: FileText = toml::from_str(text).map_err(|error| error.to_string())?;
-        if file.version != 1 {
-            return Err(format!("version = {}: expected 1", file.version));
-        }
-        let mut tables: [Vec<Row>; Collective::ALL.len()] = Default::default();
-        for (name, rows) in file.tables {
-            let Ok(collective) = name.parse::<Collective>() else {
-                let all = Collective::ALL.map(Collective::name).join(", ");
-                return Err(format!("unknown operation '{name}': expected {all}"));
-            };
-            for (number, row) in rows.into_iter().enumerate() {
-                let row = Row::new(collective, row);
-                let row = row.map_err(|error| format!("{name}, row {}: {error}", number + 1))?;
-                tables[collective as usize].push(row);
-            }
-        }
-        Ok(Self {
-            name: file.name,
-            forced: [None; Collective::ALL.len()],
-            tables,
-        })
+        file::parse(text)
     }
 
     /// Uses an algorithm for all calls of a kind: one of ours, or one of another library with its
@@ -370,34 +192,68 @@ impl Selector {
         &self.name
     }
 
+    /// The library of the tables with its version, or the measurement that they come from.
+    #[must_use]
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
     /// Selects an algorithm, and sets its parameters and parts in the call.
     ///
     /// # Errors
     /// [`Unsuited`] if no row matches, or an algorithm that was forced cannot execute the call.
     pub fn select(&self, call: &mut Call, facts: Facts) -> Result<&'static Algorithm, Unsuited> {
+        self.choose(call, facts)
+            .map(|selection| selection.algorithm)
+    }
+
+    /// Selects an algorithm as [`select`](Self::select), and tells the reason.
+    ///
+    /// # Errors
+    /// As for [`select`](Self::select).
+    pub fn choose(&self, call: &mut Call, facts: Facts) -> Result<Selection<'_>, Unsuited> {
         if let Some(choice) = &self.forced[call.collective as usize] {
-            return self.try_choice(choice, call, facts).ok_or_else(|| {
-                let suited = named(call.collective).find(|algorithm| algorithm.suits(call));
-                Unsuited::Named {
-                    algorithm: choice.algorithm.name,
-                    needs: choice.algorithm.needs(call),
-                    usable: suited.map_or("", |algorithm| algorithm.name),
-                }
-            });
+            return match self.try_choice(choice, call, facts) {
+                Some(algorithm) => Ok(Selection {
+                    algorithm,
+                    choice,
+                    row: None,
+                }),
+                None => Err(unsuited(choice, call)),
+            };
         }
-        for row in &self.tables[call.collective as usize] {
-            if row.matches(call, facts)
-                && let Some(algorithm) = self.try_choice(&row.choice, call, facts)
-            {
-                return Ok(algorithm);
-            }
+        if let Some(selection) = self.try_rows(call, facts) {
+            return Ok(selection);
         }
-        // A table need not have every operation.
         let ours = Self::ours();
         if std::ptr::eq(self, ours) {
             return Err(Unsuited::NoRow);
         }
-        ours.select(call, facts)
+        self.base.unwrap_or(ours).choose(call, facts)
+    }
+
+    fn try_rows(&self, call: &mut Call, facts: Facts) -> Option<Selection<'_>> {
+        let table = &self.tables[call.collective as usize];
+        let mut least = 0;
+        loop {
+            let described = Described { call, facts };
+            let (number, row) = table.find(&described, |number, row| {
+                (number >= least).then_some((number, row))
+            })?;
+            if let Some(algorithm) = self.try_choice(&row.choice, call, facts) {
+                return Some(Selection {
+                    algorithm,
+                    choice: &row.choice,
+                    row: Some(SelectedRow {
+                        selector: &self.name,
+                        number: number + 1,
+                        row,
+                    }),
+                });
+            }
+            // No row looks at what has been set in the call.
+            least = number + 1;
+        }
     }
 
     fn try_choice(
@@ -409,15 +265,42 @@ impl Selector {
         let algorithm = choice.apply(call)?;
         for (number, kind) in algorithm.parts.iter().enumerate() {
             if call.parts[number].is_none() {
-                let mut part = Call {
-                    collective: *kind,
-                    parts: [None; 3],
-                    ..call.clone()
-                };
-                call.parts[number] = self.select(&mut part, facts).ok();
+                call.parts[number] = self.select(&mut part(call, *kind), facts).ok();
             }
         }
         Some(algorithm)
+    }
+}
+
+/// Returns the call of a part of an algorithm, as selectors see it.
+fn part(call: &Call, kind: Collective) -> Call {
+    // What is reduced, or broadcast, is all blocks.
+    let all = match (call.collective, kind) {
+        (Collective::ReduceScatter | Collective::ReduceScatterBlock, Collective::Reduce) => {
+            Some(call.send_total())
+        }
+        (Collective::Allgather | Collective::Allgatherv, Collective::Bcast) => {
+            Some(call.recv_total())
+        }
+        _ => None,
+    };
+    match all {
+        Some(bytes) => call.inner(kind, bytes),
+        None => Call {
+            collective: kind,
+            parts: [None; 3],
+            ..call.clone()
+        },
+    }
+}
+
+/// Returns the reason why a choice cannot execute a call.
+fn unsuited(choice: &Choice, call: &Call) -> Unsuited {
+    let suited = named(call.collective).find(|algorithm| algorithm.suits(call));
+    Unsuited::Named {
+        algorithm: choice.algorithm.name,
+        needs: choice.algorithm.needs(call),
+        usable: suited.map_or("", |algorithm| algorithm.name),
     }
 }
 

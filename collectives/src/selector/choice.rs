@@ -1,0 +1,128 @@
+//! An algorithm with its parameters, by our name or by that of another library.
+
+use std::borrow::Cow;
+
+use crate::aliases::{self, Alias};
+use crate::{Algorithm, Call, Collective, find, named};
+
+/// An algorithm with its parameters.
+#[derive(Clone, Copy, Debug)]
+pub struct Choice {
+    /// The algorithm.
+    pub algorithm: &'static Algorithm,
+    /// The algorithms of its parts, if it consists of others; those of the selector where they are
+    /// not given.
+    pub parts: [Option<&'static Algorithm>; 3],
+    /// Length of a segment in bytes; 0 for that of the algorithm.
+    pub segment: u64,
+    /// Radix or number of children of a tree; 0 for that of the algorithm.
+    pub radix: u32,
+    /// A library and the name there, which has its own rules for parameters and parts.
+    alias: Option<(&'static str, &'static Alias)>,
+}
+
+impl PartialEq for Choice {
+    fn eq(&self, other: &Self) -> bool {
+        let parts = |choice: &Self| choice.parts.map(|part| part.map(|part| part.name));
+        self.name() == other.name()
+            && parts(self) == parts(other)
+            && (self.segment, self.radix) == (other.segment, other.radix)
+    }
+}
+
+impl Choice {
+    /// Returns the choice of a name: one of ours, or an alias with its library.
+    pub(super) fn named(
+        collective: Collective,
+        name: &str,
+        parts: &[String],
+    ) -> Result<Self, String> {
+        if let Some((library, alias)) = aliases::find_with_library(collective, name) {
+            let name = alias.algorithm;
+            let algorithm = find(collective, name).ok_or_else(|| unknown(collective, name))?;
+            let parts = resolve(algorithm, alias.parts.iter().copied())?;
+            return Ok(Self {
+                parts,
+                alias: Some((library, alias)),
+                ..Self::from(algorithm)
+            });
+        }
+        let algorithm = find(collective, name).ok_or_else(|| unknown(collective, name))?;
+        if parts.len() > algorithm.parts.len() {
+            let (found, expected) = (parts.len(), algorithm.parts.len());
+            return Err(format!("{name} has {expected} parts: found {found}"));
+        }
+        let parts = resolve(algorithm, parts.iter().map(String::as_str))?;
+        Ok(Self {
+            parts,
+            ..Self::from(algorithm)
+        })
+    }
+
+    /// Returns the name as in a row: `ring`, or `openmpi:ring`.
+    #[must_use]
+    pub fn name(&self) -> Cow<'static, str> {
+        match self.alias {
+            Some((library, alias)) => Cow::Owned(format!("{library}:{}", alias.name)),
+            None => Cow::Borrowed(self.algorithm.name),
+        }
+    }
+
+    /// Sets the parameters and the parts of a call. Returns the algorithm, or the fallback that
+    /// stands for it; `None` if it cannot execute the call.
+    pub(super) fn apply(&self, call: &mut Call) -> Option<&'static Algorithm> {
+        (call.segment, call.radix) = (self.segment, self.radix);
+        call.parts = self.parts;
+        let mut algorithm = match self.alias {
+            None => self.algorithm,
+            Some((_, alias)) => {
+                (alias.adjust)(call);
+                // The usual algorithm of an alias is known with its parts.
+                let is_usual = alias
+                    .choose
+                    .is_none_or(|choose| choose(call) == alias.algorithm);
+                if is_usual && self.algorithm.suits(call) {
+                    return Some(self.algorithm);
+                }
+                call.parts = [None; 3];
+                alias.apply(call)
+            }
+        };
+        while !algorithm.suits(call) {
+            algorithm = find(call.collective, algorithm.fallback)?;
+        }
+        Some(algorithm)
+    }
+}
+
+impl From<&'static Algorithm> for Choice {
+    fn from(algorithm: &'static Algorithm) -> Self {
+        Self {
+            algorithm,
+            parts: [None; 3],
+            segment: 0,
+            radix: 0,
+            alias: None,
+        }
+    }
+}
+
+/// Returns the algorithms that have these names as parts of an algorithm.
+fn resolve<'a>(
+    algorithm: &Algorithm,
+    names: impl Iterator<Item = &'a str>,
+) -> Result<[Option<&'static Algorithm>; 3], String> {
+    let mut found = [None; 3];
+    for (number, (kind, name)) in algorithm.parts.iter().zip(names).enumerate() {
+        found[number] = Some(find(*kind, name).ok_or_else(|| unknown(*kind, name))?);
+    }
+    Ok(found)
+}
+
+fn unknown(collective: Collective, name: &str) -> String {
+    let all: Vec<&str> = named(collective).map(|algorithm| algorithm.name).collect();
+    format!(
+        "unknown algorithm '{name}' of {collective}: expected {}",
+        all.join(", ")
+    )
+}

@@ -1,0 +1,113 @@
+//! The text of a selector.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::coverage::uncovered;
+use super::row::{Limits, Measure, Row};
+use super::table::Table;
+use super::{Choice, Selector};
+use crate::Collective;
+
+/// A row of a file.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RowText {
+    ranks: Option<(u32, u32)>,
+    bytes: Option<(u64, u64)>,
+    #[serde(default)]
+    measure: Measure,
+    commutative: Option<bool>,
+    built_in: Option<bool>,
+    power_of_two: Option<bool>,
+    /// True if the contribution has an element for each rank of the largest power of two.
+    elements: Option<bool>,
+    equal_blocks: Option<bool>,
+    /// Number of ranks of each node, both included.
+    ranks_per_node: Option<(u32, u32)>,
+    algorithm: String,
+    #[serde(default)]
+    parts: Vec<String>,
+    #[serde(default)]
+    segment: u64,
+    #[serde(default)]
+    radix: u32,
+}
+
+#[derive(Debug, Deserialize)]
+struct FileText {
+    version: u32,
+    name: String,
+    #[serde(default)]
+    source: String,
+    /// The selector of operations without rows.
+    base: Option<String>,
+    #[serde(flatten)]
+    tables: BTreeMap<String, Vec<RowText>>,
+}
+
+impl Row {
+    fn new(collective: Collective, text: RowText) -> Result<Self, String> {
+        let mut choice = Choice::named(collective, &text.algorithm, &text.parts)?;
+        (choice.segment, choice.radix) = (text.segment, text.radix);
+        if text.bytes.is_some() && !text.measure.is_common(collective) {
+            return Err(format!(
+                "ranks of {collective} do not know the bytes that others measure"
+            ));
+        }
+        Ok(Self {
+            ranks: Limits::from(text.ranks),
+            bytes: Limits::from(text.bytes),
+            measure: text.measure,
+            commutative: text.commutative,
+            built_in: text.built_in,
+            power_of_two: text.power_of_two,
+            elements: text.elements,
+            equal_blocks: text.equal_blocks,
+            ranks_per_node: Limits::from(text.ranks_per_node),
+            choice,
+        })
+    }
+}
+
+/// Returns the selector that a text describes.
+pub(super) fn parse(text: &str) -> Result<Selector, String> {
+    let file: FileText = toml::from_str(text).map_err(|error| error.to_string())?;
+    if file.version != 1 {
+        return Err(format!("version = {}: expected 1", file.version));
+    }
+    let base = match file.base.as_deref() {
+        Some(name) => Some(Selector::built_in(name).ok_or_else(|| {
+            let all: Vec<&str> = Selector::names().collect();
+            format!("unknown base '{name}': expected {}", all.join(", "))
+        })?),
+        None => None,
+    };
+    let mut tables: [Table; Collective::ALL.len()] = Default::default();
+    for (name, rows) in file.tables {
+        let Ok(collective) = name.parse::<Collective>() else {
+            let all = Collective::ALL.map(Collective::name).join(", ");
+            return Err(format!("unknown operation '{name}': expected {all}"));
+        };
+        let numbered = rows.into_iter().enumerate();
+        let rows: Result<Vec<Row>, String> = numbered
+            .map(|(number, row)| {
+                let row = Row::new(collective, row);
+                row.map_err(|error| format!("{name}, row {}: {error}", number + 1))
+            })
+            .collect();
+        let table = Table::new(rows?);
+        if let Some(call) = uncovered(&table) {
+            return Err(format!("{name}: no row matches {call}"));
+        }
+        tables[collective as usize] = table;
+    }
+    Ok(Selector {
+        name: file.name,
+        source: file.source,
+        base,
+        forced: [None; Collective::ALL.len()],
+        tables,
+    })
+}

@@ -132,7 +132,15 @@ macro_rules! file {
 }
 
 /// The selectors of this package, each read when it is first used.
-static BUILT_IN: [(&str, LazyLock<Selector>); 1] = [file!("ours")];
+static BUILT_IN: [(&str, LazyLock<Selector>); 7] = [
+    file!("ours"),
+    file!("openmpi-4.1"),
+    file!("openmpi-5.0"),
+    file!("mpich"),
+    file!("mpich-5.1"),
+    file!("mvapich2"),
+    file!("intel"),
+];
 
 fn read(text: &str) -> Selector {
     Selector::parse(text).unwrap_or_else(|error| panic!("a selector of this package: {error}"))

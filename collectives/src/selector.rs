@@ -132,7 +132,7 @@ macro_rules! file {
 }
 
 /// The selectors of this package, each read when it is first used.
-static BUILT_IN: [(&str, LazyLock<Selector>); 7] = [
+static BUILT_IN: [(&str, LazyLock<Selector>); 12] = [
     file!("ours"),
     file!("openmpi-4.1"),
     file!("openmpi-5.0"),
@@ -140,6 +140,11 @@ static BUILT_IN: [(&str, LazyLock<Selector>); 7] = [
     file!("mpich-5.1"),
     file!("mvapich2"),
     file!("intel"),
+    file!("smpi-default"),
+    file!("smpi-ompi"),
+    file!("smpi-mpich"),
+    file!("smpi-mvapich2"),
+    file!("smpi-impi"),
 ];
 
 fn read(text: &str) -> Selector {

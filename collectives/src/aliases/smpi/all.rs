@@ -147,15 +147,25 @@ pub(super) const ALL: &[Alias] = &[
         ..REDUCE_SCATTERV
     },
     Alias::plain(ReduceScatter, "mpich_pair", "pairwise"),
+    Alias::plain(ReduceScatterBlock, "mpich_pair", "pairwise"),
     Alias::plain(ReduceScatter, "mpich_rdb", "recursive_doubling"),
+    Alias::plain(ReduceScatterBlock, "mpich_rdb", "recursive_doubling"),
     Alias::plain(ReduceScatter, "mpich_noncomm", "mirror"),
+    Alias::plain(ReduceScatterBlock, "mpich_noncomm", "mirror"),
     Alias::plain(
         ReduceScatter,
         "ompi_basic_recursivehalving",
         "recursive_halving",
     ),
+    Alias::plain(
+        ReduceScatterBlock,
+        "ompi_basic_recursivehalving",
+        "recursive_halving",
+    ),
     Alias::plain(ReduceScatter, "ompi_ring", "ring"),
+    Alias::plain(ReduceScatterBlock, "ompi_ring", "ring"),
     Alias::plain(ReduceScatter, "ompi_butterfly", "butterfly"),
+    Alias::plain(ReduceScatterBlock, "ompi_butterfly", "butterfly"),
     // Scans.
     Alias::plain(Scan, "default", "linear"),
     Alias::plain(Exscan, "default", "linear"),
@@ -178,6 +188,7 @@ const REDUCE_BCAST: Alias = Alias {
 };
 
 const REDUCE_SCATTERV: Alias = Alias {
+    choose: Some(reduce_scatter_default),
     parts: &["linear_nb", "linear_nb"],
     ..Alias::plain(ReduceScatter, "default", "reduce_scatterv")
 };
@@ -191,6 +202,18 @@ const fn with_barrier(
     Alias {
         parts: &["linear"],
         ..Alias::plain(collective, name, algorithm)
+    }
+}
+
+/// Returns the algorithm that SMPI takes by default: with blocks of different lengths, that of its
+/// selector `mpich`.
+fn reduce_scatter_default(call: &Call) -> &'static str {
+    if call.blocks.is_none() {
+        "reduce_scatterv"
+    } else if call.commutative && call.send_total() / call.element.max(1) > 512 * 1024 {
+        "pairwise"
+    } else {
+        "recursive_doubling"
     }
 }
 

@@ -2,8 +2,8 @@
 //! each limit of ranks and bytes.
 //!
 //! The tables are read from `selectors/*.csv`: Open MPI 4.1.6 and 5.0.6
-//! (`coll_tuned_decision_fixed.c`), MPICH 5.1.0a1 (`generic.json`), MVAPICH2 1.9 and Intel MPI 4.1.3
-//! (SMPI 4.1, `smpi_mvapich2_selector_stampede.hpp`, `smpi_intel_mpi_selector.cpp`).
+//! (`coll_tuned_decision_fixed.c`), MPICH 5.1.0a1 (`generic.json`), MVAPICH2 1.9 and Intel MPI
+//! 4.1.3 (SMPI 4.1, `smpi_mvapich2_selector_stampede.hpp`, `smpi_intel_mpi_selector.cpp`).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -189,7 +189,7 @@ const SMPI: [(Collective, &[&str]); 11] = [
             "default",
             "ompi_basic_recursivehalving",
             "ompi_ring",
-            "ompi_ring",
+            "ompi_butterfly",
         ],
     ),
     (
@@ -219,7 +219,7 @@ const SMPI: [(Collective, &[&str]); 11] = [
     ),
     (
         Collective::Scatter,
-        &["ompi_basic_linear", "ompi_binomial", "ompi_basic_linear"],
+        &["ompi_basic_linear", "ompi_binomial", "ompi_linear_nb"],
     ),
 ];
 

@@ -1,0 +1,267 @@
+//! The choice of an algorithm for a call, with its reason and its messages, for
+//! `simrun collectives explain`.
+
+use std::fmt;
+
+use crate::{Algorithm, Call, Collective, Facts, Operand, Part, Selector, Slot, Steps, Unsuited};
+
+/// The largest number of ranks whose messages are counted.
+const RANKS_MAX: u32 = 4096;
+
+/// The reason why an algorithm was selected.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Reason {
+    /// It is used for all calls of the kind of operation.
+    Forced,
+    /// A row matched.
+    Row {
+        /// The selector that has the row: one with a base has its rows too.
+        selector: String,
+        /// The number among the rows of the kind, from 1 on.
+        number: usize,
+        /// The row as in a file.
+        text: String,
+    },
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Forced => f.write_str("forced"),
+            Self::Row {
+                selector,
+                number,
+                text,
+            } => write!(f, "{selector}, row {number}: {text}"),
+        }
+    }
+}
+
+/// The messages of a call. Those of a rank to itself are copies, and do not count.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct MessageCounts {
+    /// Number of messages of all ranks.
+    pub messages: u64,
+    /// Payload of all messages in bytes.
+    pub bytes: u64,
+    /// The most bytes that a rank sends.
+    pub sent_max: u64,
+    /// The most bytes that a rank receives.
+    pub received_max: u64,
+    /// The largest number of rounds of a rank.
+    pub rounds: u32,
+}
+
+/// The choice of an algorithm for a call.
+#[derive(Clone, Debug)]
+pub struct Explanation {
+    /// The name that the row has, such as `openmpi:ring`.
+    pub name: String,
+    /// The algorithm that executes the call: that of the name, or one that stands for it.
+    pub algorithm: &'static Algorithm,
+    /// The reason.
+    pub reason: Reason,
+    /// Length of a segment in bytes; 0 for that of the algorithm.
+    pub segment: u64,
+    /// Radix or number of children of a tree; 0 for that of the algorithm.
+    pub radix: u32,
+    /// The kinds and the names of the algorithms of which it consists.
+    pub parts: Vec<(Collective, &'static str)>,
+    /// The messages, with blocks of equal lengths and up to 4096 ranks.
+    pub counts: Option<MessageCounts>,
+    /// The time without contention, as for [`Algorithm::time`].
+    pub time: &'static str,
+}
+
+/// Counts what one rank sends.
+struct Counter<'a> {
+    rank: u32,
+    counts: &'a mut MessageCounts,
+    sent: u64,
+    received: &'a mut [u64],
+}
+
+impl Counter<'_> {
+    fn note(&mut self, peer: u32, part: Part) {
+        if peer == self.rank {
+            return;
+        }
+        self.counts.messages += 1;
+        self.counts.bytes += part.length;
+        self.sent += part.length;
+        self.received[peer as usize] += part.length;
+    }
+}
+
+impl Steps for Counter<'_> {
+    fn isend_in(&mut self, _: Slot, peer: u32, part: Part) {
+        self.note(peer, part);
+    }
+
+    fn irecv_in(&mut self, _: Slot, _: u32, _: Part) {}
+
+    fn send(&mut self, peer: u32, part: Part) {
+        self.note(peer, part);
+    }
+
+    fn wait(&mut self, _: Slot) {}
+
+    fn wait_first(&mut self, _: Slot) {}
+
+    fn copy(&mut self, _: Part, _: Part) {}
+
+    fn reduce(&mut self, _: Part, _: Part, _: Operand) {}
+}
+
+/// Counts the messages of a call whose parameters are set.
+fn count(algorithm: &Algorithm, call: &Call) -> MessageCounts {
+    let mut counts = MessageCounts::default();
+    let mut received = vec![0; call.size as usize];
+    let mut call = call.clone();
+    for rank in 0..call.size {
+        call.rank = rank;
+        let rounds = (algorithm.rounds)(&call);
+        let mut counter = Counter {
+            rank,
+            counts: &mut counts,
+            sent: 0,
+            received: &mut received,
+        };
+        for round in 0..rounds {
+            (algorithm.round)(&call, round, &mut counter);
+        }
+        let sent = counter.sent;
+        counts.sent_max = counts.sent_max.max(sent);
+        counts.rounds = counts.rounds.max(rounds);
+    }
+    counts.received_max = received.into_iter().max().unwrap_or(0);
+    counts
+}
+
+/// Returns the choice of a selector for a call, and what follows from it. The rank of the call is
+/// of no importance.
+///
+/// # Errors
+/// As for [`Selector::select`].
+pub fn explain(selector: &Selector, call: &Call, facts: Facts) -> Result<Explanation, Unsuited> {
+    let mut call = call.clone();
+    let selection = selector.choose(&mut call, facts)?;
+    let algorithm = selection.algorithm;
+    let reason = match selection.row {
+        None => Reason::Forced,
+        Some(row) => Reason::Row {
+            selector: row.selector.to_owned(),
+            number: row.number,
+            text: row.to_string(),
+        },
+    };
+    let parts = algorithm.parts.iter().zip(call.parts);
+    let parts = parts.filter_map(|(kind, part)| Some((*kind, part?.name)));
+    let is_counted = call.size <= RANKS_MAX && call.blocks.is_none();
+    Ok(Explanation {
+        name: selection.choice.name().into_owned(),
+        algorithm,
+        reason,
+        segment: call.segment,
+        radix: call.radix,
+        parts: parts.collect(),
+        counts: is_counted.then(|| count(algorithm, &call)),
+        time: algorithm.time,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn explained(selector: &Selector, kind: Collective, ranks: u32, bytes: u64) -> Explanation {
+        let call = Call::new(kind, 0, ranks, bytes);
+        explain(selector, &call, Facts::default()).expect("an algorithm")
+    }
+
+    fn named(selector: &str) -> &'static Selector {
+        Selector::built_in(selector).expect("a selector")
+    }
+
+    #[test]
+    fn a_row_and_its_messages() {
+        let found = explained(named("mpich"), Collective::Bcast, 8, 16 << 10);
+        assert_eq!(found.name, "mpich:scatter_recursive_doubling_allgather");
+        assert_eq!(found.algorithm.name, "scatter_recursive_doubling_allgather");
+        assert_eq!(
+            found.reason.to_string(),
+            "mpich, row 3: bytes = [0, 524287], power_of_two = true, \
+             algorithm = \"mpich:scatter_recursive_doubling_allgather\""
+        );
+        let counts = found.counts.expect("few ranks");
+        // A tree, then 3 exchanges.
+        assert_eq!(counts.messages, 7 + 8 * 3);
+        // The root sends half, a quarter and an eighth, then blocks of 1, 2 and 4 eighths.
+        assert_eq!(counts.sent_max, 2 * 7 * (2 << 10));
+        assert_eq!(found.time, found.algorithm.time);
+    }
+
+    #[test]
+    fn the_root_of_a_gather_receives_most() {
+        let found = explained(named("mvapich2"), Collective::Gather, 16, 100);
+        let counts = found.counts.expect("few ranks");
+        assert_eq!((counts.messages, counts.bytes), (15, 1500));
+        assert_eq!((counts.sent_max, counts.received_max), (100, 1500));
+    }
+
+    #[test]
+    fn messages_to_oneself_do_not_count() {
+        let found = explained(named("mpich"), Collective::Alltoall, 4, 1 << 10);
+        assert_eq!(found.name, "mpich:scattered");
+        assert_eq!(found.counts.expect("few ranks").messages, 12);
+    }
+
+    #[test]
+    fn a_fallback_has_the_name_of_the_row() {
+        let found = explained(named("openmpi-4.1"), Collective::Allreduce, 16, 8);
+        assert_eq!(found.name, "openmpi:segmented_ring");
+        // Without segments it is the ring, for which there are too few elements.
+        let call = Call {
+            element: 8,
+            ..Call::new(Collective::Allreduce, 0, 16, 8)
+        };
+        let found = explain(named("openmpi-4.1"), &call, Facts::default()).expect("an algorithm");
+        assert_eq!(found.algorithm.name, "recursive_doubling");
+    }
+
+    #[test]
+    fn parts_and_rows_of_a_base() {
+        let found = explained(named("openmpi-5.0"), Collective::Allreduce, 256, 8);
+        assert_eq!(found.name, "openmpi:nonoverlapping");
+        let parts = [
+            (Collective::Reduce, "binomial_segmented"),
+            (Collective::Bcast, "knomial"),
+        ];
+        assert_eq!(found.parts, parts);
+        let Reason::Row { selector, .. } = &found.reason else {
+            panic!("a row: {}", found.reason);
+        };
+        assert_eq!(selector, "openmpi-4.1");
+    }
+
+    #[test]
+    fn a_forced_algorithm() {
+        let mut selector = Selector::ours().clone();
+        let forced = selector.force(Collective::Bcast, "chain", 512, 2);
+        forced.expect("a known name");
+        let found = explained(&selector, Collective::Bcast, 5, 1024);
+        assert_eq!(found.reason, Reason::Forced);
+        assert_eq!(found.reason.to_string(), "forced");
+        assert_eq!((found.segment, found.radix), (512, 2));
+        let counts = found.counts.expect("few ranks");
+        assert_eq!((counts.messages, counts.rounds), (8, 2));
+    }
+
+    #[test]
+    fn many_ranks_are_not_counted() {
+        let found = explained(Selector::ours(), Collective::Barrier, 4097, 0);
+        assert_eq!(found.counts, None);
+        let found = explained(Selector::ours(), Collective::Barrier, 4096, 0);
+        assert_eq!(found.counts.expect("few ranks").messages, 12 * 4096);
+    }
+}

@@ -245,6 +245,23 @@ impl Comm {
         self.start_request(&call, Location::caller())
     }
 
+    /// A scattering of blocks of different lengths that [`Request::start`] starts:
+    /// `MPI_Scatterv_init`.
+    ///
+    /// # Errors
+    /// As [`Comm::scatter_v`].
+    pub fn scatter_v_init(
+        &self,
+        all: Option<(Buffer, Blocks)>,
+        block: Buffer,
+        root: usize,
+    ) -> Result<Request> {
+        let (all, blocks) = all.unzip();
+        let mut call = self.scatter_call(Collective::Scatterv, all, block, root)?;
+        call.send = blocks;
+        Ok(self.collective_init(call))
+    }
+
     fn scatter_call(
         &self,
         kind: Collective,

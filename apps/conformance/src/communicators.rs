@@ -1,4 +1,4 @@
-//! Communicators and collectives.
+//! Communicators and barriers.
 
 use mpi::{ANY_SOURCE, ANY_TAG, Comm, Comparison, Result};
 
@@ -44,7 +44,7 @@ pub(crate) async fn communicators(world: &Comm) -> Result<()> {
 
 /// When a rank leaves a barrier, what all ranks sent before it has a receive that can be met, and
 /// nobody is more than one barrier ahead.
-pub(crate) async fn collectives(world: &Comm) -> Result<()> {
+pub(crate) async fn barrier(world: &Comm) -> Result<()> {
     let (rank, size) = (world.rank(), world.size());
     const ROUNDS: u32 = 20;
     for round in 0..ROUNDS {

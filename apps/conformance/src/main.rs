@@ -2,12 +2,13 @@
 //! real back end.
 //!
 //! Each case asserts by itself what MPI promises, and no more: nothing depends on time or on who is
-//! faster. It needs at least 2 ranks; what a case has to say is printed, and is the same
+//! faster. All cases but that of collectives need at least 2 ranks; what a case has to say is printed, and is the same
 //! everywhere. Run it with `--protocol threshold=SIZE`, and tell the same size after `--`.
 //!
 //! Not covered: what differs between devices on purpose, as times, limits and lost ranks.
 
 mod basics;
+mod collectives;
 mod communicators;
 mod modes;
 mod random;
@@ -54,13 +55,15 @@ enum Case {
     Requests,
     /// Messages of different communicators never meet.
     Communicators,
-    /// Nobody leaves a barrier before everybody has come.
+    /// A rank leaves a barrier when all have entered it.
+    Barrier,
+    /// Collective calls of all kinds and their data.
     Collectives,
     /// Thousands of random messages.
     Random,
 }
 
-const ALL: [Case; 10] = [
+const ALL: [Case; 11] = [
     Case::Matching,
     Case::Thresholds,
     Case::Truncation,
@@ -69,12 +72,15 @@ const ALL: [Case; 10] = [
     Case::Cancel,
     Case::Requests,
     Case::Communicators,
+    Case::Barrier,
     Case::Collectives,
     Case::Random,
 ];
 
 async fn conformance(world: Comm, args: Args) -> Result<()> {
-    assert!(world.size() >= 2, "these tests need at least 2 ranks");
+    let works_alone = args.case == Some(Case::Collectives);
+    let is_enough = world.size() >= 2 || works_alone;
+    assert!(is_enough, "these tests need at least 2 ranks");
     let threshold = args.threshold.0;
     for case in ALL {
         if args.case.is_some_and(|only| only != case) {
@@ -89,7 +95,8 @@ async fn conformance(world: Comm, args: Args) -> Result<()> {
             Case::Cancel => modes::cancel(&world, threshold).await?,
             Case::Requests => requests::requests(&world, threshold).await?,
             Case::Communicators => communicators::communicators(&world).await?,
-            Case::Collectives => communicators::collectives(&world).await?,
+            Case::Barrier => communicators::barrier(&world).await?,
+            Case::Collectives => collectives::collectives(&world, threshold).await?,
             Case::Random => {
                 random::random(&world, threshold, args.seed, args.messages).await?;
             }

@@ -61,3 +61,27 @@ fn everything_by_rendezvous() {
 fn everything_eagerly() {
     check("-n 2 --protocol eager", "--threshold 16KiB --messages 500");
 }
+
+#[test]
+fn collectives_by_the_decisions_of_each_library() {
+    for selector in [
+        "ours",
+        "mpich",
+        "openmpi-4.1",
+        "openmpi-5.0",
+        "mvapich2",
+        "intel",
+        "smpi-default",
+        "smpi-ompi",
+        "smpi-mpich",
+        "smpi-mvapich2",
+        "smpi-impi",
+    ] {
+        for ranks in [1, 5, 8] {
+            let options = format!("-n {ranks} --set collectives.selector={selector}");
+            let options = format!("-p platforms/cluster.toml -q {options}");
+            let found = lines(&format!("{options} -- --case collectives"));
+            assert_eq!(found, ["collectives: passed"], "{options}");
+        }
+    }
+}

@@ -330,7 +330,7 @@ impl fmt::Display for Unsuited {
                 if usable.is_empty() {
                     return Ok(());
                 }
-                write!(f, "; {usable} does not")
+                write!(f, "; {usable} does not need that")
             }
             Self::NoRow => f.write_str("no row of the selector matches"),
         }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use collectives::{Algorithm, Call, Collective, Facts, Selector, aliases, messages, named};
+use collectives::{Algorithm, Call, Collective, Explanation, Facts, Selector, aliases, named};
 use platform::{Override, Platform};
 use serde_json::json;
 use simrun::{Size, load, status};
@@ -65,10 +65,6 @@ pub(crate) struct ExplainCommand {
     #[arg(long)]
     json: bool,
 }
-
-/// Above this many ranks messages are not counted: some algorithms have one for each pair.
-/// \[choice\]
-const COUNTED_RANKS: u32 = 4096;
 
 /// Reads a kind of operation.
 pub(crate) fn kind(text: &str) -> Result<Collective, String> {
@@ -175,83 +171,39 @@ fn explain(command: &ExplainCommand) -> Result<String, ExitCode> {
             command.size, command.element
         )));
     }
-    let algorithm = selector
-        .select(&mut call, Facts::default())
+    let found = collectives::explain(&selector, &call, Facts::default())
         .map_err(|error| status::refuse(format_args!("{}: {error}", command.kind)))?;
-    let counts = (call.size <= COUNTED_RANKS).then(|| Counts::of(algorithm, &call));
     Ok(if command.json {
-        as_json(command, &selector, algorithm, &call, counts.as_ref())
+        as_json(command, &selector, &found)
     } else {
-        as_text(command, &selector, algorithm, &call, counts.as_ref())
+        as_text(command, &found)
     })
 }
 
-/// Messages of all ranks.
-struct Counts {
-    messages: u64,
-    bytes: u64,
-    /// Of the rank that sends most.
-    busiest: u64,
-    rounds: u32,
-}
-
-impl Counts {
-    fn of(algorithm: &Algorithm, call: &Call) -> Self {
-        let mut counts = Self {
-            messages: 0,
-            bytes: 0,
-            busiest: 0,
-            rounds: 0,
-        };
-        for rank in 0..call.size {
-            let own = Call {
-                rank,
-                ..call.clone()
-            };
-            let sent = messages(algorithm, &own);
-            let bytes = sent.iter().map(|message| message.bytes).sum();
-            counts.messages += sent.len() as u64;
-            counts.bytes += bytes;
-            counts.busiest = counts.busiest.max(bytes);
-            counts.rounds = counts.rounds.max((algorithm.rounds)(&own));
-        }
-        counts
-    }
-}
-
-fn as_json(
-    command: &ExplainCommand,
-    selector: &Selector,
-    algorithm: &Algorithm,
-    call: &Call,
-    counts: Option<&Counts>,
-) -> String {
-    let parts = call.parts.iter().flatten().map(|part| part.name);
+fn as_json(command: &ExplainCommand, selector: &Selector, found: &Explanation) -> String {
+    let parts = found.parts.iter().map(|(_, name)| *name);
+    let counts = found.counts.as_ref();
     let value = json!({
         "collective": command.kind.name(),
         "ranks": command.ranks,
         "bytes": command.size.0,
         "selector": selector.name(),
-        "algorithm": algorithm.name,
+        "reason": found.reason.to_string(),
+        "name": found.name,
+        "algorithm": found.algorithm.name,
         "parts": parts.collect::<Vec<&str>>(),
-        "segment": (call.segment > 0).then_some(call.segment),
-        "radix": (call.radix > 0).then_some(call.radix),
-        "time": algorithm.time,
+        "segment": (found.segment > 0).then_some(found.segment),
+        "radix": (found.radix > 0).then_some(found.radix),
+        "time": found.time,
         "messages": counts.map(|counts| counts.messages),
         "message_bytes": counts.map(|counts| counts.bytes),
-        "busiest_rank_bytes": counts.map(|counts| counts.busiest),
+        "busiest_rank_bytes": counts.map(|counts| counts.sent_max),
         "rounds": counts.map(|counts| counts.rounds),
     });
     format!("{value:#}")
 }
 
-fn as_text(
-    command: &ExplainCommand,
-    selector: &Selector,
-    algorithm: &Algorithm,
-    call: &Call,
-    counts: Option<&Counts>,
-) -> String {
+fn as_text(command: &ExplainCommand, found: &Explanation) -> String {
     let mut text = format!(
         "{} of {} on {} ranks\n",
         command.kind, command.size, command.ranks
@@ -259,21 +211,21 @@ fn as_text(
     let mut line = |name: &str, value: String| {
         let _ = writeln!(text, "  {name:10}  {value}");
     };
-    line("selector", selector.name().to_owned());
+    line("selected", found.reason.to_string());
     line(
         "algorithm",
-        format!("{}: {}", algorithm.name, algorithm.about),
+        format!("{}: {}", found.algorithm.name, found.algorithm.about),
     );
-    for part in call.parts.iter().flatten() {
-        line("part", format!("{}: {}", part.name, part.about));
+    for (kind, name) in &found.parts {
+        line("part", format!("{kind} by {name}"));
     }
-    if call.segment > 0 && call.segment < u64::MAX {
-        line("segment", Size(call.segment).to_string());
+    if found.segment > 0 && found.segment < u64::MAX {
+        line("segment", Size(found.segment).to_string());
     }
-    if call.radix > 0 {
-        line("radix", call.radix.to_string());
+    if found.radix > 0 {
+        line("radix", found.radix.to_string());
     }
-    if let Some(counts) = counts {
+    if let Some(counts) = &found.counts {
         line(
             "messages",
             format!(
@@ -281,10 +233,10 @@ fn as_text(
                 counts.messages,
                 counts.rounds,
                 Size(counts.bytes),
-                Size(counts.busiest)
+                Size(counts.sent_max)
             ),
         );
     }
-    line("time", format!("{} without contention", algorithm.time));
+    line("time", format!("{} without contention", found.time));
     text
 }

@@ -9,6 +9,7 @@ mod bad_input;
 mod calibrate;
 mod check;
 mod check_ranks;
+mod collectives;
 mod conformance;
 mod containment;
 mod failures;

@@ -1,5 +1,5 @@
-//! Collective calls with real data: blocking, non-blocking and persistent, of blocks of equal and of
-//! different lengths, in the world and in parts of it. Expected data are computed by each rank.
+//! Collective calls with real data: blocking, non-blocking and persistent, of blocks of equal and
+//! of different lengths, in the world and in parts of it. Each rank computes the expected data.
 
 use std::fmt::Debug;
 use std::ops::Range;

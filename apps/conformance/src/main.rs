@@ -2,8 +2,9 @@
 //! real back end.
 //!
 //! Each case asserts by itself what MPI promises, and no more: nothing depends on time or on who is
-//! faster. All cases but that of collectives need at least 2 ranks; what a case has to say is printed, and is the same
-//! everywhere. Run it with `--protocol threshold=SIZE`, and tell the same size after `--`.
+//! faster. All cases but that of collectives need at least 2 ranks; what a case has to say is
+//! printed, and is the same everywhere. Run it with `--protocol threshold=SIZE`, and tell the same
+//! size after `--`.
 //!
 //! Not covered: what differs between devices on purpose, as times, limits and lost ranks.
 

@@ -5,6 +5,7 @@
 //! stores lower counts; counts may move from one folder to another, with files that move.
 
 mod columns;
+mod coverage;
 mod edges;
 mod folders;
 mod glossary;
@@ -61,6 +62,7 @@ const fn ratcheted(name: &'static str, find: fn(&Repository) -> Vec<Finding>) ->
 }
 
 const CHECKS: &[Check] = &[
+    strict("coverage", coverage::find),
     strict("edges", edges::find),
     strict("folders", folders::find),
     strict("glossary", glossary::find),

@@ -21,6 +21,8 @@ pub(super) struct Repository {
     pub(super) architecture: String,
     /// The page with the terms.
     pub(super) glossary: String,
+    /// The page with the functions of MPI.
+    pub(super) mpi_coverage: String,
     /// The packages of the workspace, by folder.
     pub(super) packages: BTreeMap<String, Package>,
     /// The packages that `apps/ring` links, itself among them, with their versions.
@@ -55,6 +57,7 @@ impl Repository {
             sources: sources(root)?,
             architecture: crate::read(root, "ARCHITECTURE.md")?,
             glossary: crate::read(root, "docs/glossary.md")?,
+            mpi_coverage: crate::read(root, "docs/mpi-coverage.md")?,
             packages: packages(root)?,
             linked_by_ring: linked(root, "ring")?,
             built: [built(root, "ring")?, built(root, "simrun-cli")?],

@@ -23,15 +23,19 @@
 //! `allreduce = [ { ranks = [2, 8], algorithm = "ring" }, … ]`. An algorithm is one of ours, or one
 //! of another library with its name in front, such as `openmpi:ring`.
 //!
+//! Other conditions are `ranks_per_node` (both included), `power_of_two` (the number of ranks),
+//! `built_in` (the operation is not one of the program), `equal_blocks`, and `elements` (the
+//! contribution has one for each rank of the largest power of two).
+//!
 //! *Bytes* are what the library of the table looks at: the contribution or the block of a rank
 //! (`measure = "own"`, the default), the blocks of all ranks together (`"total"`), their average,
 //! rounded down (`"average"`), or the number of elements instead of bytes (`"total_elements"`).
 //! Operations with blocks of different lengths have conditions only for what all ranks know.
 //!
 //! A table has rows for all calls, or none: then it is that of the selector `base`, which is one of
-//! this package (`base = "mpich"`; without it, that of simrun). A row whose algorithm cannot
-//! execute the call is replaced by the fallback of the algorithm; if there is none, the next
-//! matching row is taken.
+//! this package (`base = "mpich"`; without it, that of simrun). A row whose algorithm cannot execute
+//! the call is replaced by the fallback of the algorithm; if there is none, the next matching row is
+//! taken.
 
 mod choice;
 mod coverage;
@@ -114,7 +118,7 @@ pub enum Unsuited {
     Named {
         /// The algorithm.
         algorithm: &'static str,
-        /// Its requirement, to follow "needs".
+        /// What it needs, to follow "needs".
         needs: &'static str,
         /// An algorithm that can; empty if there is none.
         usable: &'static str,
@@ -330,7 +334,7 @@ impl fmt::Display for Unsuited {
                 if usable.is_empty() {
                     return Ok(());
                 }
-                write!(f, "; {usable} does not need that")
+                write!(f, "; {usable} does not")
             }
             Self::NoRow => f.write_str("no row of the selector matches"),
         }

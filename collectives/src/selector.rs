@@ -152,8 +152,9 @@ static BUILT_IN: [(&str, LazyLock<Selector>); 12] = [
     file!("smpi-impi"),
 ];
 
+/// Returns a selector of this package, whose tables a test checks.
 fn read(text: &str) -> Selector {
-    Selector::parse(text).unwrap_or_else(|error| panic!("a selector of this package: {error}"))
+    file::parse(text).unwrap_or_else(|error| panic!("a selector of this package: {error}"))
 }
 
 impl Selector {
@@ -182,7 +183,22 @@ impl Selector {
     /// A text that names the mistake: syntax with line and column, an unknown key, operation or
     /// algorithm, or calls that no row matches.
     pub fn parse(text: &str) -> Result<Self, String> {
-        file::parse(text)
+        let selector = file::parse(text)?;
+        selector.check()?;
+        Ok(selector)
+    }
+
+    /// Checks that each table with rows has one for all calls.
+    ///
+    /// # Errors
+    /// A text that names the operation, and a call that no row matches.
+    pub fn check(&self) -> Result<(), String> {
+        for (collective, table) in Collective::ALL.into_iter().zip(&self.tables) {
+            if let Some(call) = coverage::uncovered(table) {
+                return Err(format!("{collective}: no row matches {call}"));
+            }
+        }
+        Ok(())
     }
 
     /// Uses an algorithm for all calls of a kind: one of ours, or one of another library with its

@@ -592,6 +592,7 @@ fn tables_cover_all_calls() {
     for name in Selector::names() {
         let selector = Selector::built_in(name).expect("a selector");
         assert_eq!(selector.name(), name);
+        assert_eq!(selector.check(), Ok(()));
         for kind in Collective::ALL {
             for ranks in [1, 2, 3, 8, 61, 4097] {
                 for bytes in [0, 1, 4096, 1 << 20] {

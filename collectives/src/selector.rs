@@ -33,9 +33,9 @@
 //! Operations with blocks of different lengths have conditions only for what all ranks know.
 //!
 //! A table has rows for all calls, or none: then it is that of the selector `base`, which is one of
-//! this package (`base = "mpich"`; without it, that of simrun). A row whose algorithm cannot execute
-//! the call is replaced by the fallback of the algorithm; if there is none, the next matching row is
-//! taken.
+//! this package (`base = "mpich"`; without it, that of simrun). A row whose algorithm cannot
+//! execute the call is replaced by the fallback of the algorithm; if there is none, the next
+//! matching row is taken.
 
 mod choice;
 mod coverage;
@@ -118,7 +118,7 @@ pub enum Unsuited {
     Named {
         /// The algorithm.
         algorithm: &'static str,
-        /// What it needs, to follow "needs".
+        /// Its requirement, to follow "needs".
         needs: &'static str,
         /// An algorithm that can; empty if there is none.
         usable: &'static str,
@@ -350,7 +350,7 @@ impl fmt::Display for Unsuited {
                 if usable.is_empty() {
                     return Ok(());
                 }
-                write!(f, "; {usable} does not")
+                write!(f, "; {usable} does not need that")
             }
             Self::NoRow => f.write_str("no row of the selector matches"),
         }

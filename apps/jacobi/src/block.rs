@@ -11,8 +11,13 @@ pub(crate) struct Block {
 }
 
 impl Block {
-    pub(crate) fn new(sides: [usize; 2], is_top: bool) -> Self {
-        let (length, width) = ((sides[0] + 2) * (sides[1] + 2), sides[1] + 2);
+    pub(crate) fn new(sides: [usize; 2], is_top: bool, is_phantom: bool) -> Self {
+        let width = sides[1] + 2;
+        let length = if is_phantom {
+            0
+        } else {
+            (sides[0] + 2) * width
+        };
         let value = |at| f64::from(is_top && at < width);
         let values = (0..length).map(value).collect();
         Self { sides, values }

@@ -31,7 +31,7 @@ const VERIFIED_MAX: usize = 256;
 
 /// Asserts that a block has the values of a sequential run.
 fn verify(block: &Block, [rows, columns]: [Range<usize>; 2], args: &Args) {
-    let mut all = Block::new([args.size as usize; 2], true);
+    let mut all = Block::new([args.size as usize; 2], true, false);
     for _ in 0..args.iterations {
         all.relax();
     }
@@ -58,11 +58,9 @@ async fn jacobi(world: Comm, args: Args) -> Result<(), Box<dyn Error>> {
     let place = grid.coordinates(grid.rank())?;
     let start = |axis: usize, place: usize| place * size / lengths[axis];
     let parts = [0, 1].map(|axis| start(axis, place[axis])..start(axis, place[axis] + 1));
-    let mut block = Block::new(parts.each_ref().map(ExactSizeIterator::len), place[0] == 0);
+    let sides = parts.each_ref().map(ExactSizeIterator::len);
     let is_phantom = world.buffer(0).is_phantom();
-    if is_phantom {
-        block.values.clear();
-    }
+    let mut block = Block::new(sides, place[0] == 0, is_phantom);
     grid.barrier().await?;
     let (begin, mut change) = (grid.wtime(), f64::NAN);
     for _ in 0..args.iterations {

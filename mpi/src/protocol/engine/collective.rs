@@ -544,6 +544,8 @@ impl Runner<'_> {
                 self.engine.busy_until = self.engine.now(self.channel) + owed;
             }
             let (result, content) = self.engine.take(token);
+            // What the schedule sends next is caused by it.
+            self.engine.report_observed(self.channel);
             self.take(step.land(result, content));
         } else {
             self.engine.operations[token as usize].role = Role::Step;

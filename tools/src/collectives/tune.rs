@@ -322,8 +322,6 @@ fn selector(command: &TuneCommand, sizes: &[u64], best: &[&Times]) -> String {
         if let Some(next) = sizes.get(at + 1) {
             let _ = writeln!(text, "bytes = [{from}, {}]", next - 1);
             from = *next;
-        } else if from > 0 {
-            let _ = writeln!(text, "bytes = [{from}, {}]", i64::MAX);
         }
         let _ = writeln!(text, "algorithm = \"{}\"", times.algorithm.name);
     }

@@ -147,14 +147,4 @@ impl Algorithm {
         let mut reductions = parts.filter(|part| part.collectives[0].has_operation());
         self.ordered && reductions.all(|part| part.ordered)
     }
-
-    /// Returns the requirement that a call does not fulfil in words, to follow "needs".
-    #[must_use]
-    pub fn needs(&self, call: &Call) -> &'static str {
-        if self.needs.holds(call) {
-            "an operation that is commutative"
-        } else {
-            self.needs.words()
-        }
-    }
 }

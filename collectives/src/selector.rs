@@ -111,21 +111,39 @@ impl fmt::Display for SelectedRow<'_> {
     }
 }
 
-/// The reason why no algorithm was selected.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// The reason why no algorithm was selected. It is as short as the other errors of a call, which
+/// are part of the state of each operation.
+#[derive(Clone, Copy, Debug)]
 pub enum Unsuited {
     /// The named algorithm cannot execute the call, and none stands for it.
     Named {
         /// The algorithm.
-        algorithm: &'static str,
-        /// Its requirement, to follow "needs".
-        needs: &'static str,
-        /// An algorithm that can; empty if there is none.
-        usable: &'static str,
+        algorithm: &'static Algorithm,
+        /// True if the call fulfils its requirement, and its operation is not commutative.
+        needs_commutative: bool,
+        /// An algorithm that can.
+        usable: Option<&'static Algorithm>,
     },
     /// No row matches.
     NoRow,
 }
+
+impl PartialEq for Unsuited {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (
+                Self::Named { algorithm, .. },
+                Self::Named {
+                    algorithm: other, ..
+                },
+            ) => algorithm.name == other.name,
+            (Self::NoRow, Self::NoRow) => true,
+            _ => false,
+        }
+    }
+}
+
+impl Eq for Unsuited {}
 
 macro_rules! file {
     ($name:literal) => {
@@ -330,11 +348,10 @@ fn part(call: &Call, kind: Collective) -> Call {
 
 /// Returns the reason why a choice cannot execute a call.
 fn unsuited(choice: &Choice, call: &Call) -> Unsuited {
-    let suited = named(call.collective).find(|algorithm| algorithm.suits(call));
     Unsuited::Named {
-        algorithm: choice.algorithm.name,
-        needs: choice.algorithm.needs(call),
-        usable: suited.map_or("", |algorithm| algorithm.name),
+        algorithm: choice.algorithm,
+        needs_commutative: choice.algorithm.needs.holds(call),
+        usable: named(call.collective).find(|algorithm| algorithm.suits(call)),
     }
 }
 
@@ -343,14 +360,18 @@ impl fmt::Display for Unsuited {
         match self {
             Self::Named {
                 algorithm,
-                needs,
+                needs_commutative,
                 usable,
             } => {
-                write!(f, "{algorithm} needs {needs}")?;
-                if usable.is_empty() {
-                    return Ok(());
-                }
-                write!(f, "; {usable} does not need that")
+                let needs = if *needs_commutative {
+                    "an operation that is commutative"
+                } else {
+                    algorithm.needs.words()
+                };
+                write!(f, "{} needs {needs}", algorithm.name)?;
+                usable.map_or(Ok(()), |usable| {
+                    write!(f, "; {} does not need that", usable.name)
+                })
             }
             Self::NoRow => f.write_str("no row of the selector matches"),
         }

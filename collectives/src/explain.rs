@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use crate::{Algorithm, Call, Collective, Facts, Operand, Part, Selector, Slot, Steps, Unsuited};
+use crate::{Algorithm, Call, Collective, Facts, Selector, Unsuited, messages};
 
 /// The largest number of ranks whose messages are counted.
 const RANKS_MAX: u32 = 4096;
@@ -73,46 +73,6 @@ pub struct Explanation {
     pub time: &'static str,
 }
 
-/// Counts what one rank sends.
-struct Counter<'a> {
-    rank: u32,
-    counts: &'a mut MessageCounts,
-    sent: u64,
-    received: &'a mut [u64],
-}
-
-impl Counter<'_> {
-    fn note(&mut self, peer: u32, part: Part) {
-        if peer == self.rank {
-            return;
-        }
-        self.counts.messages += 1;
-        self.counts.bytes += part.length;
-        self.sent += part.length;
-        self.received[peer as usize] += part.length;
-    }
-}
-
-impl Steps for Counter<'_> {
-    fn isend_in(&mut self, _: Slot, peer: u32, part: Part) {
-        self.note(peer, part);
-    }
-
-    fn irecv_in(&mut self, _: Slot, _: u32, _: Part) {}
-
-    fn send(&mut self, peer: u32, part: Part) {
-        self.note(peer, part);
-    }
-
-    fn wait(&mut self, _: Slot) {}
-
-    fn wait_first(&mut self, _: Slot) {}
-
-    fn copy(&mut self, _: Part, _: Part) {}
-
-    fn reduce(&mut self, _: Part, _: Part, _: Operand) {}
-}
-
 /// Counts the messages of a call whose parameters are set.
 fn count(algorithm: &Algorithm, call: &Call) -> MessageCounts {
     let mut counts = MessageCounts::default();
@@ -120,19 +80,18 @@ fn count(algorithm: &Algorithm, call: &Call) -> MessageCounts {
     let mut call = call.clone();
     for rank in 0..call.size {
         call.rank = rank;
-        let rounds = (algorithm.rounds)(&call);
-        let mut counter = Counter {
-            rank,
-            counts: &mut counts,
-            sent: 0,
-            received: &mut received,
-        };
-        for round in 0..rounds {
-            (algorithm.round)(&call, round, &mut counter);
+        let mut sent = 0;
+        for message in messages(algorithm, &call) {
+            if message.destination == rank {
+                continue;
+            }
+            counts.messages += 1;
+            sent += message.bytes;
+            received[message.destination as usize] += message.bytes;
         }
-        let sent = counter.sent;
+        counts.bytes += sent;
         counts.sent_max = counts.sent_max.max(sent);
-        counts.rounds = counts.rounds.max(rounds);
+        counts.rounds = counts.rounds.max((algorithm.rounds)(&call));
     }
     counts.received_max = received.into_iter().max().unwrap_or(0);
     counts

@@ -474,15 +474,21 @@ impl Runner<'_> {
     /// Returns true if the next step is to be done now.
     #[inline]
     fn begins(&mut self) -> bool {
+        let begins = self.reaches();
+        if begins {
+            self.running.progress.done = self.position;
+        }
+        begins
+    }
+
+    /// Returns true at a step that is not over, unless one before it waits.
+    #[inline]
+    fn reaches(&mut self) -> bool {
         if self.stops {
             return false;
         }
         self.position += 1;
-        if self.position <= self.running.progress.done {
-            return false;
-        }
-        self.running.progress.done = self.position;
-        true
+        self.position > self.running.progress.done
     }
 
     fn tag(&self) -> u32 {
@@ -612,11 +618,7 @@ impl Steps for Runner<'_> {
     }
 
     fn wait(&mut self, slot: Slot) {
-        if self.stops {
-            return;
-        }
-        self.position += 1;
-        if self.position <= self.running.progress.done {
+        if !self.reaches() {
             return;
         }
         let collectives = self.engine.collectives.get_or_insert_default();
@@ -632,11 +634,7 @@ impl Steps for Runner<'_> {
     }
 
     fn wait_first(&mut self, slot: Slot) {
-        if self.stops {
-            return;
-        }
-        self.position += 1;
-        if self.position <= self.running.progress.done {
+        if !self.reaches() {
             return;
         }
         let collectives = self.engine.collectives.get_or_insert_default();

@@ -24,6 +24,6 @@ mod verbs;
 pub use flow::Flow;
 pub use ideal::{IdealFabric, QueueNumbers};
 pub use loggops::LogGops;
-pub use ranks::Fabric;
+pub use ranks::{Fabric, Observers};
 pub use rdma::Capture;
 pub use verbs::{AdapterCosts, CaptureFilter, VerbsFabric, VerbsSettings};

@@ -19,6 +19,7 @@ use mpi::channel::{ConnectionLifecycle, RankHost, RemoteMemory};
 use mpi::exploration::CausalityHooks;
 use mpi::exploration::ExplorationHooks;
 use mpi::{Buffer, CallLog, Envelope, Overheads, Process};
+use observe::Observer;
 use rdma::{Capture, Verbs};
 use sim_core::{ActorId, Blocked, Device, Kernel, KernelHandle, Observed, Parked, Time};
 
@@ -43,7 +44,13 @@ pub trait Fabric {
 
     /// Writes each arrival, and each look of a rank into its inbox, to `steps`, in their order.
     fn record(&self, steps: Rc<RefCell<Vec<Observed>>>);
+
+    /// Lets each rank whose process is made from now on be observed.
+    fn observe(&self, observers: Observers);
 }
+
+/// Returns the observer of a rank.
+pub type Observers = Rc<dyn Fn(u32) -> Rc<dyn Observer>>;
 
 impl<C: PacketTransport + 'static> Fabric for C {
     fn process(self: Rc<Self>, rank: u32) -> Rc<Process> {
@@ -73,6 +80,10 @@ impl<C: PacketTransport + 'static> Fabric for C {
         let ranks = self.ranks();
         let journal = Journal::new(ranks.size, steps);
         ranks.journal.replace(Some(Box::new(journal)));
+    }
+
+    fn observe(&self, observers: Observers) {
+        self.ranks().observers.replace(Some(observers));
     }
 }
 
@@ -250,7 +261,6 @@ impl Ends {
 }
 
 /// The ends of all ranks.
-#[derive(Debug)]
 pub(crate) struct Ranks {
     pub(crate) port: KernelHandle,
     pub(crate) settings: Settings,
@@ -262,6 +272,7 @@ pub(crate) struct Ranks {
     calls: CallLog,
     /// Where a run is written down, if it is.
     journal: RefCell<Option<Box<Journal>>>,
+    observers: RefCell<Option<Observers>>,
 }
 
 impl Ranks {
@@ -284,6 +295,7 @@ impl Ranks {
             gone: RefCell::default(),
             calls: CallLog::default(),
             journal: RefCell::default(),
+            observers: RefCell::default(),
         }
     }
 
@@ -567,6 +579,11 @@ impl<C: PacketTransport> RankHost for RankChannel<C> {
 
     fn call_log(&self) -> Option<&CallLog> {
         Some(&self.device.ranks().calls)
+    }
+
+    fn observer(&self) -> Option<Rc<dyn Observer>> {
+        let observers = self.device.ranks().observers.borrow();
+        observers.as_ref().map(|of| of(self.rank))
     }
 
     fn host_name(&self) -> String {

@@ -15,6 +15,7 @@ pub(crate) mod matched_probe;
 pub(crate) mod modes;
 pub(crate) mod op;
 pub(crate) mod persistent;
+pub(crate) mod region;
 pub(crate) mod request;
 pub(crate) mod several;
 pub(crate) mod topology;

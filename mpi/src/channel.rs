@@ -22,6 +22,7 @@ use std::sync::Arc;
 use std::task::Waker;
 
 use ::collectives::Selector;
+use observe::Observer;
 use rdma::Verbs;
 
 use crate::collectives::CallLog;
@@ -501,6 +502,11 @@ pub trait RankHost {
 
     /// Returns the collective calls of all ranks of this process, if all ranks run in it.
     fn call_log(&self) -> Option<&CallLog> {
+        None
+    }
+
+    /// Returns the observer of the rank, if it is observed. Asked once, when the rank begins.
+    fn observer(&self) -> Option<Rc<dyn Observer>> {
         None
     }
 

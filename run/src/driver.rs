@@ -19,7 +19,7 @@ use sim_core::{ActorId, Console, HostId, Observed, Outcome, Progress, Report, Si
 use crate::connections::{ConnectionTotals, Stall, connections, losses, stalls, totals};
 use crate::mapping::MappingError;
 use crate::program::{Program, Stage};
-use crate::{Mapping, Output, Recording, Transcript, panic_hook};
+use crate::{EventLog, Mapping, Output, Recording, Transcript, panic_hook};
 
 /// A choice between eager and rendezvous transfer of messages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -72,6 +72,8 @@ pub struct Options {
     pub stop: Option<Arc<AtomicBool>>,
     /// The packets to capture, on a platform with queue pairs.
     pub capture: Option<CaptureFilter>,
+    /// Where the events of the ranks are written, if they are.
+    pub event_log: Option<EventLog>,
 }
 
 /// Why a run was not started.
@@ -213,7 +215,7 @@ fn run(
     let mut fabric = None;
     if program.has_ranks() {
         simulation.set_default_name(|actor: ActorId| format!("rank {}", actor.number() - 1));
-        fabric = Some(device(&simulation, platform, &hosts, options)?);
+        fabric = Some(observed(&simulation, platform, &hosts, options)?);
     }
     let device = fabric.clone();
     if let Some((recording, transcript)) = recorded {
@@ -372,6 +374,25 @@ fn device(
     };
     let costs = loggops.map(Duration::span);
     Ok(LogGops::new(simulation.port(), ranks, settings, costs))
+}
+
+/// The device between the ranks, which writes the events of all ranks to a log if there is to be
+/// one.
+fn observed(
+    simulation: &Simulation,
+    platform: &Arc<Platform>,
+    hosts: &[HostId],
+    options: &Options,
+) -> Result<Rc<dyn Fabric>, RunError> {
+    let device = device(simulation, platform, hosts, options)?;
+    if let Some(log) = &options.event_log {
+        for (rank, host) in (0..).zip(hosts) {
+            log.host(rank, &platform.host_name(*host));
+        }
+        let (log, clock) = (log.clone(), simulation.port());
+        device.observe(Rc::new(move |rank| log.of(rank, clock.clone())));
+    }
+    Ok(device)
 }
 
 fn configure(simulation: &mut Simulation, options: &Options, ranks: u32) {

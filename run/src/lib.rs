@@ -13,6 +13,7 @@
 
 mod connections;
 mod driver;
+mod event_log;
 mod explorable;
 mod mapping;
 mod output;
@@ -25,6 +26,7 @@ mod verbs;
 
 pub use connections::{ConnectionTotals, Stall};
 pub use driver::{MessageProtocol, Options, Run, RunError, simulate, simulate_recorded};
+pub use event_log::EventLog;
 pub use explorable::{explorable, stepper, without_panic_messages};
 pub use fabric::{Capture, CaptureFilter, QueueNumbers};
 pub use mapping::{Mapping, MappingError, RankMap};

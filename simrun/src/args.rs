@@ -10,6 +10,7 @@ use platform::units::Duration;
 use run::{Folder, LogFilter, Mapping, MessageProtocol, RankMap, RecordError};
 
 use crate::Size;
+use crate::observation::ObservationArgs;
 use crate::pcap::PcapArgs;
 
 /// Output format of results.
@@ -200,6 +201,10 @@ pub struct RunArgs {
         help_heading = "Output"
     )]
     pub(crate) schedule: Option<PathBuf>,
+
+    /// Options of timelines and analyses.
+    #[command(flatten)]
+    pub(crate) observation: ObservationArgs,
 
     /// Options of the capture of packets.
     #[command(flatten)]

@@ -18,6 +18,7 @@ use crate::args::{EXIT_STATUS, Format, Payload, RunArgs, mapping};
 use crate::check::{self, CheckArgs};
 use crate::guard::{self, Guard, Misdeed, Watched};
 use crate::memory::{self, Estimate};
+use crate::observation::Observation;
 use crate::pcap::PcapFile;
 use crate::real_command::{self, RealArgs};
 use crate::schedule::ScheduleFile;
@@ -139,7 +140,7 @@ fn run(name: &str, program: &Rc<dyn Program>, args: &RunArgs, arguments: &[OsStr
         Ok(start) => start,
         Err(code) => return code,
     };
-    let (pcap, schedule) = match extra_files(args, program.has_ranks(), &mut start) {
+    let (pcap, schedule, observation) = match extra_files(args, program.has_ranks(), &mut start) {
         Ok(files) => files,
         Err(problem) => return status::refuse(problem),
     };
@@ -203,17 +204,19 @@ fn run(name: &str, program: &Rc<dyn Program>, args: &RunArgs, arguments: &[OsStr
         Some(file) => file.write(&job, program, &run),
         None => Ok(()),
     });
+    let analysed = observation.map_or(Ok(()), |observation| observation.finish(&run));
+    let code = analysed.err().unwrap_or(code);
     written.map_or_else(status::refuse, |()| code)
 }
 
-/// Finds the files of `--pcap` and `--schedule`.
-fn extra_files(
-    args: &RunArgs,
-    has_ranks: bool,
-    start: &mut Start,
-) -> Result<(Option<PcapFile>, Option<ScheduleFile>), String> {
+type ExtraFiles = (Option<PcapFile>, Option<ScheduleFile>, Option<Observation>);
+
+/// Finds the files of `--pcap`, `--schedule` and those of the observation.
+fn extra_files(args: &RunArgs, has_ranks: bool, start: &mut Start) -> Result<ExtraFiles, String> {
     let pcap = PcapFile::asked_for(args, has_ranks, start)?;
-    Ok((pcap, ScheduleFile::asked_for(args, start)?))
+    let schedule = ScheduleFile::asked_for(args, start)?;
+    let observation = Observation::asked_for(args, has_ranks, start)?;
+    Ok((pcap, schedule, observation))
 }
 
 fn simulate(
@@ -414,6 +417,7 @@ fn options(args: &RunArgs, stop: &Arc<AtomicBool>) -> Result<Options, run::Mappi
         progress: None,
         stop: Some(Arc::clone(stop)),
         capture: None,
+        event_log: None,
     })
 }
 

@@ -52,6 +52,7 @@ mod given_up;
 mod guard;
 mod handshake;
 mod memory;
+mod observation;
 pub mod package;
 mod pcap;
 mod process_hooks;

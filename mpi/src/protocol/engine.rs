@@ -20,6 +20,7 @@ mod collective;
 mod connected;
 mod flow_controlled;
 mod forwarding;
+mod observation;
 mod provenance;
 mod questions;
 mod receiving;
@@ -37,6 +38,7 @@ pub(crate) use collective::CollectiveCall;
 use collective::Collectives;
 pub(crate) use forwarding::ForwardTarget;
 use forwarding::{Forwards, Role};
+use observation::Observation;
 use provenance::Provenance;
 
 /// Status of a completed operation.
@@ -215,6 +217,7 @@ struct ColdState {
     returned: Vec<UnexpectedMessage>,
     /// Where a model checker wants to know it: which arrivals ended operations.
     provenance: Option<Provenance>,
+    observation: Option<Observation>,
 }
 
 fn status(envelope: Envelope, length: u64) -> Status {
@@ -439,21 +442,30 @@ impl ProtocolEngine {
                 returned,
                 ..
             } => self.handle_taken(channel, (peer, send), returned.as_deref()),
-            Event::Sent(token) if self.flow.is_some() => self.handle_left(channel, token),
-            Event::Sent(token) => self.handle_sent(token),
+            Event::Sent(token) => {
+                self.observe(|| observe::Event::Sent { operation: token });
+                if self.flow.is_some() {
+                    self.handle_left(channel, token);
+                } else {
+                    self.handle_sent(token);
+                }
+            }
             Event::Elapsed(token)
                 if matches!(
                     self.state(token),
                     State::AwaitTurn { .. } | State::AwaitPost { .. }
                 ) =>
             {
+                self.observe(|| observe::Event::Elapsed);
                 self.waiting -= 1;
                 self.begin(channel, token);
             }
             Event::Elapsed(token) if matches!(self.state(token), State::Packing { .. }) => {
+                self.observe(|| observe::Event::Elapsed);
                 self.handle_packed(channel, token);
             }
             Event::Elapsed(token) => {
+                self.observe(|| observe::Event::Elapsed);
                 if let Some(cold) = &mut self.cold {
                     cold.catching_up.take_if(|(_, other)| *other == token);
                 }
@@ -468,6 +480,7 @@ impl ProtocolEngine {
 
     fn handle_packet(&mut self, channel: &dyn Channel, source: u32, packet: Packet) {
         self.note_arrival(channel);
+        self.observe_arrival(source, &packet.header, packet.payload.len());
         let is_limited = channel.settings().limits.is_some();
         if is_limited {
             self.account_packet(channel, source, &packet);
@@ -532,7 +545,11 @@ impl ProtocolEngine {
         }
         match self.matching.take_posted(&envelope) {
             Some(receive) => self.receive_eager(channel, receive, envelope, &payload),
-            None => (self.matching).keep(envelope, UnexpectedContent::Eager(payload)),
+            None => {
+                self.observe_unexpected(&envelope, payload.len());
+                self.matching
+                    .keep(envelope, UnexpectedContent::Eager(payload));
+            }
         }
     }
 
@@ -588,7 +605,12 @@ impl ProtocolEngine {
             }
             return Some((receive, UnexpectedContent::Unready(Box::new(content))));
         }
-        self.matching.arrive(envelope, content)
+        let length = content.length();
+        let met = self.matching.arrive(envelope, content);
+        if met.is_none() {
+            self.observe_unexpected(&envelope, length);
+        }
+        met
     }
 }
 

@@ -72,6 +72,9 @@ impl Process {
         if exploration::is_explored(&*channel) {
             engine.enable_causality();
         }
+        if let Some(observer) = channel.observer() {
+            engine.enable_observation(observer);
+        }
         Rc::new(Self {
             channel,
             engine: RefCell::new(engine),
@@ -117,6 +120,14 @@ impl Process {
     pub(crate) fn give_back(&self, message: UnexpectedMessage) {
         choose(&*self.channel);
         self.engine.borrow_mut().give_back(message);
+    }
+
+    /// Tells an event of the program, if the rank is observed.
+    pub(crate) fn observe(&self, event: impl FnOnce() -> observe::ProgramEvent) {
+        // A guard may be dropped by a panic in the engine.
+        if let Ok(engine) = self.engine.try_borrow() {
+            engine.observe(event);
+        }
     }
 
     pub(crate) fn channel(&self) -> &dyn Channel {
@@ -195,7 +206,7 @@ impl Process {
     ) -> Poll<T> {
         let engine = &mut *self.engine.borrow_mut();
         self.handle_events(engine);
-        self.attempt(engine, context, (waits, location), attempt)
+        self.attempt(engine, context, (waits, location, false), attempt)
     }
 
     /// Begins an operation, after all events so far, and polls it.
@@ -220,10 +231,8 @@ impl Process {
         }
         let attempt =
             |engine: &mut ProtocolEngine, channel: &dyn Channel| attempt(engine, channel, token);
-        (
-            token,
-            self.attempt(engine, context, (waits, location), attempt),
-        )
+        let done = self.attempt(engine, context, (waits, location, true), attempt);
+        (token, done)
     }
 
     /// Polls an operation that has just begun, after all events.
@@ -235,14 +244,14 @@ impl Process {
         attempt: impl FnOnce(&mut ProtocolEngine, &dyn Channel) -> Option<T>,
     ) -> Poll<T> {
         let engine = &mut *self.engine.borrow_mut();
-        self.attempt(engine, context, (waits, location), attempt)
+        self.attempt(engine, context, (waits, location, true), attempt)
     }
 
     fn attempt<T>(
         &self,
         engine: &mut ProtocolEngine,
         context: &Context<'_>,
-        (waits, location): (Waits, &'static Location<'static>),
+        (waits, location, begins): (Waits, &'static Location<'static>, bool),
         attempt: impl FnOnce(&mut ProtocolEngine, &dyn Channel) -> Option<T>,
     ) -> Poll<T> {
         let channel = &*self.channel;
@@ -267,6 +276,9 @@ impl Process {
         }
         if !engine.is_busy(channel, location) {
             if let Some(result) = attempt(engine, channel) {
+                if explored {
+                    engine.observe_continue();
+                }
                 if causes.is_some() {
                     engine.report_observed(channel);
                     self.blocked.borrow_mut().remove(waits, location);
@@ -275,6 +287,9 @@ impl Process {
             }
             // The attempt may cost something, and is made once more when that is paid.
             engine.is_busy(channel, location);
+        }
+        if !engine.is_plain() {
+            engine.observe_wait(waits, begins, location);
         }
         self.wait_in(engine, waits, location);
         channel.park(Some(context.waker()), waits.interest(engine));
@@ -440,6 +455,7 @@ impl Process {
                     channel.finalize_wait();
                 }
                 (engine.sends_complete() && channel.close()).then(|| {
+                    engine.observe_end();
                     let mut cold = process.cold.borrow_mut();
                     let attached = cold.as_mut().and_then(|cold| cold.attached.take());
                     if let Some(mut attached) = attached {

@@ -227,6 +227,7 @@ impl ProtocolEngine {
         let location = call.location;
         let token = self.insert(State::Elapsing, location);
         let temp = call.recv.of_kind((call.algorithm.temp)(&call.call));
+        self.observe_collective(&call);
         let collectives = self.collectives.get_or_insert_default();
         let running = Box::new(Running {
             progress: Progress {
@@ -347,6 +348,8 @@ impl ProtocolEngine {
 
     fn finish_collective(&mut self, index: u32, running: Running) {
         let Running { call, progress } = running;
+        let (context, number) = (call.context, call.number);
+        self.observe(|| observe::Event::CollectiveEnd { context, number });
         let result = match progress.error {
             None => Ok(NOTHING),
             Some(error) => {

@@ -67,6 +67,7 @@ impl ProtocolEngine {
                 notify: message.operation,
                 returned: None,
             };
+            self.observe_post(peer, &packet.header, packet.payload.len());
             return channel.post(peer, packet);
         }
         self.dispatch_in_turn(channel, peer, message);
@@ -99,6 +100,7 @@ impl ProtocolEngine {
                 } => {
                     packet.notify = slot.map(|slot| self.insert_packet(slot));
                     self.provide(channel, peer, &packet.header);
+                    self.observe_post(peer, &packet.header, packet.payload.len());
                     channel.post(peer, packet);
                 }
                 FlowAction::Finished(send) => self.handle_sent(send),

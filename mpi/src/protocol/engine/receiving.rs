@@ -1,5 +1,7 @@
 //! Receives: the call, the matched message, its data, the end.
 
+use observe::Event;
+
 use super::{Place, ProtocolEngine, Role, State, status};
 use crate::channel::{Channel, Packet, PacketHeader, Token};
 use crate::exploration;
@@ -30,6 +32,7 @@ impl ProtocolEngine {
         if pattern.source.is_none() {
             note_source_choice(channel);
         }
+        self.observe_receive(&pattern, buffer.len(), location);
         if self.may_begin(channel) {
             let receive = self.insert(State::Posted { pattern, buffer }, location);
             self.operations[receive as usize].unpacks = unpacks;
@@ -72,6 +75,8 @@ impl ProtocolEngine {
             arrival,
         } = message;
         self.note_met(arrival);
+        let (peer, bytes) = (envelope.source, content.length());
+        self.observe(|| Event::Taken { peer, bytes });
         if content.is_here() && !self.operations[receive as usize].unpacks {
             self.add_copy_charge(channel, receive, content.length());
         }
@@ -132,6 +137,7 @@ impl ProtocolEngine {
                     notify: None,
                     returned: None,
                 };
+                self.observe_pull(envelope.source, receive, packet.payload.len());
                 channel.pull(envelope.source, packet);
             }
             UnexpectedContent::Held { length, assembly } => {

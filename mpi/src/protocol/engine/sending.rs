@@ -53,6 +53,7 @@ impl ProtocolEngine {
         buffer: Buffer,
         call: SendCall,
     ) -> Token {
+        self.observe_send(peer, &envelope, buffer.len(), call.location);
         self.sends += 1;
         self.charge_send(channel, buffer.len(), call);
         if self.may_begin(channel) {

@@ -1,0 +1,44 @@
+//! Regions and marks: names that a program gives to parts of its run, for timelines and analyses.
+//!
+//! They cost no simulated time and change nothing of a run. Without an observer they do nothing.
+//!
+//! *Not modelled*: regions that cross. A region ends when its guard is dropped, and the one that
+//! began last ends first; a guard that outlives a later one swaps their ends.
+
+use std::rc::Rc;
+
+use observe::Event;
+
+use crate::Comm;
+use crate::protocol::process::Process;
+
+/// A region of a program, until it is dropped.
+#[must_use = "a region ends when it is dropped"]
+#[derive(Debug)]
+pub struct Region(Rc<Process>);
+
+impl Drop for Region {
+    fn drop(&mut self) {
+        self.0.observe(|| Event::Leave);
+    }
+}
+
+impl Comm {
+    /// Begins a region of this name, which ends when the guard is dropped. Regions may be nested.
+    ///
+    /// ```no_run
+    /// # async fn solve(world: mpi::Comm) -> mpi::Result<()> {
+    /// let _solve = world.region("solve");
+    /// world.barrier().await
+    /// # }
+    /// ```
+    pub fn region(&self, name: &'static str) -> Region {
+        self.process().observe(|| Event::Enter { region: name });
+        Region(Rc::clone(self.process()))
+    }
+
+    /// Marks this moment with a name and a value, such as the number of an iteration.
+    pub fn mark(&self, name: &'static str, value: f64) {
+        self.process().observe(|| Event::Mark { name, value });
+    }
+}

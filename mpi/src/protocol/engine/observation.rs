@@ -1,0 +1,222 @@
+//! Events that an observer of the rank is told.
+//!
+//! An engine that is not observed has nothing to do here: every function ends at its first test,
+//! which a plain engine makes anyway.
+
+use std::rc::Rc;
+
+use observe::{Event, Observer, PacketKind, ProgramEvent};
+
+use super::{CollectiveCall, Place, ProtocolEngine, State};
+use crate::api::comm::COLLECTIVE;
+use crate::channel::{PacketHeader, Token};
+use crate::protocol::waiting::Waits;
+use crate::{Envelope, Pattern};
+
+/// The observer of a rank.
+#[derive(Clone, Debug)]
+pub(super) struct Observation {
+    observer: Rc<dyn Observer>,
+    /// True while the rank waits.
+    waits: bool,
+}
+
+/// Returns kind and key of a packet.
+fn identity(header: &PacketHeader) -> (PacketKind, u32) {
+    match *header {
+        PacketHeader::Eager { .. }
+        | PacketHeader::EagerFirst { .. }
+        | PacketHeader::Synchronous { .. } => (PacketKind::Eager, 0),
+        PacketHeader::Rts { send, .. } => (PacketKind::Rts, send),
+        PacketHeader::Detached { .. } => (PacketKind::Rts, 0),
+        PacketHeader::EagerNext { .. } => (PacketKind::EagerNext, 0),
+        PacketHeader::Cts { send, .. } => (PacketKind::Cts, send),
+        PacketHeader::Data { receive } | PacketHeader::DataPart { receive, .. } => {
+            (PacketKind::Data, receive)
+        }
+        PacketHeader::Ack { send } => (PacketKind::Ack, send),
+        PacketHeader::Credits
+        | PacketHeader::CancelRequest { .. }
+        | PacketHeader::CancelResponse { .. }
+        | PacketHeader::Socket { .. } => (PacketKind::Other, 0),
+    }
+}
+
+/// Returns the length that a packet tells: that of the message which it announces, or of its
+/// payload.
+const fn length(header: &PacketHeader, payload: u64) -> u64 {
+    match *header {
+        PacketHeader::Rts { length, .. } => length,
+        _ => payload,
+    }
+}
+
+impl ProtocolEngine {
+    /// Tells an observer all events from now on.
+    pub(crate) fn enable_observation(&mut self, observer: Rc<dyn Observer>) {
+        self.cold.get_or_insert_default().observation = Some(Observation {
+            observer,
+            waits: false,
+        });
+    }
+
+    #[inline]
+    fn observation(&self) -> Option<&Observation> {
+        self.cold.as_ref()?.observation.as_ref()
+    }
+
+    /// Tells an event, if the rank is observed.
+    #[inline]
+    pub(crate) fn observe(&self, event: impl FnOnce() -> ProgramEvent) {
+        if let Some(observation) = self.observation() {
+            observation.observer.observe(event());
+        }
+    }
+
+    /// The rank waits from now on. `begins`: the call has just begun its only operation.
+    pub(crate) fn observe_wait(&mut self, waits: Waits, begins: bool, place: Place) {
+        let Some(observation) = self.observation() else {
+            return;
+        };
+        if observation.waits {
+            return;
+        }
+        let call = match waits {
+            Waits::Operation(token) if begins => match self.state(token) {
+                State::AwaitPost { .. } | State::Posted { .. } | State::AwaitData { .. } => "recv",
+                _ => "send",
+            },
+            Waits::Operation(_) => "wait",
+            Waits::Named(name, _) | Waits::Call(name) => name,
+            Waits::All => "waitall",
+            Waits::Any => "waitany",
+            Waits::Several(name) | Waits::Tests(name) => name,
+            Waits::Test(_) => "test",
+            Waits::Probe(_) => "probe",
+            Waits::Iprobe(_) => "iprobe",
+            Waits::Finalize => "finalize",
+        };
+        let elapses = matches!(waits, Waits::Named(_, token)
+            if matches!(self.state(token), State::Elapsing));
+        observation.observer.observe(Event::Wait {
+            call,
+            place,
+            elapses,
+        });
+        self.set_waiting(true);
+    }
+
+    /// The rank does not wait any more.
+    #[inline]
+    pub(crate) fn observe_continue(&mut self) {
+        let waits = self.observation().is_some_and(|all| all.waits);
+        if waits {
+            self.observe(|| Event::Continue);
+            self.set_waiting(false);
+        }
+    }
+
+    /// The rank has ended.
+    pub(crate) fn observe_end(&mut self) {
+        self.observe_continue();
+        self.observe(|| Event::End);
+    }
+
+    fn set_waiting(&mut self, waits: bool) {
+        let cold = self.cold.as_mut();
+        if let Some(observation) = cold.and_then(|cold| cold.observation.as_mut()) {
+            observation.waits = waits;
+        }
+    }
+
+    /// A collective begins.
+    pub(super) fn observe_collective(&self, call: &CollectiveCall) {
+        let Some(observation) = self.observation() else {
+            return;
+        };
+        let root = call.call.collective.has_root();
+        let observer = &observation.observer;
+        observer.observe(Event::CollectiveCall {
+            algorithm: call.algorithm.name,
+            root: root.then(|| call.members.world(call.call.root)),
+            size: call.call.size,
+            first: call.members.world(0),
+            place: call.location,
+        });
+        observer.observe(Event::Collective {
+            name: call.call.collective.name(),
+            context: call.context,
+            number: call.number,
+            bytes: call.call.bytes,
+        });
+    }
+
+    /// A send begins.
+    #[inline]
+    pub(super) fn observe_send(&self, peer: u32, envelope: &Envelope, bytes: u64, place: Place) {
+        self.observe(|| Event::Send {
+            peer,
+            tag: envelope.tag,
+            bytes,
+            place,
+            collective: envelope.is_collective(),
+        });
+    }
+
+    /// A receive is posted.
+    #[inline]
+    pub(super) fn observe_receive(&self, pattern: &Pattern, bytes: u64, place: Place) {
+        self.observe(|| Event::Receive {
+            peer: pattern.source,
+            bytes,
+            place,
+            collective: pattern.context & COLLECTIVE != 0,
+        });
+    }
+
+    /// The data of a detached message leave its sender.
+    #[inline]
+    pub(super) fn observe_pull(&self, peer: u32, receive: Token, bytes: u64) {
+        self.observe(|| Event::Post {
+            peer,
+            packet: PacketKind::Pull,
+            key: receive,
+            bytes,
+        });
+    }
+
+    /// A message has found no receive.
+    #[inline]
+    pub(super) fn observe_unexpected(&self, envelope: &Envelope, bytes: u64) {
+        let peer = envelope.source;
+        self.observe(|| Event::Unexpected { peer, bytes });
+    }
+
+    /// A packet is handed to the channel.
+    #[inline]
+    pub(super) fn observe_post(&self, peer: u32, header: &PacketHeader, payload: u64) {
+        self.observe(|| {
+            let (packet, key) = identity(header);
+            Event::Post {
+                peer,
+                packet,
+                key,
+                bytes: length(header, payload),
+            }
+        });
+    }
+
+    /// A packet is about to be handled.
+    #[inline]
+    pub(super) fn observe_arrival(&self, peer: u32, header: &PacketHeader, payload: u64) {
+        self.observe(|| {
+            let (packet, key) = identity(header);
+            Event::Arrive {
+                peer,
+                packet,
+                key,
+                bytes: length(header, payload),
+            }
+        });
+    }
+}

@@ -1,0 +1,184 @@
+//! Events of one rank, in the order in which they happen there.
+
+use std::fmt;
+use std::panic::Location;
+
+/// A line of the program.
+pub type Place = &'static Location<'static>;
+
+/// An event as the message layer tells it.
+pub type ProgramEvent = Event<&'static str, Place>;
+
+/// A receiver of the events of one rank, which it dates with its own clock.
+pub trait Observer: fmt::Debug {
+    /// Takes an event that happens now.
+    fn observe(&self, event: ProgramEvent);
+}
+
+/// The role of a packet in the protocols.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[repr(u8)]
+pub enum PacketKind {
+    /// A whole eager message, or the first packet of one. Key 0.
+    Eager,
+    /// A request to send. Key: the operation of the sender, 0 if its program has continued.
+    Rts,
+    /// A further packet of an eager message. Key 0.
+    EagerNext,
+    /// A clear to send. Key: the operation of the sender.
+    Cts,
+    /// Data of a cleared message. Key: the operation of the receiver.
+    Data,
+    /// The acknowledgement of a synchronous message. Key: the operation of the sender.
+    Ack,
+    /// Data of a detached message, which the receiver lets leave from its peer. Key: the operation
+    /// of the receiver. It arrives as [`PacketKind::Data`].
+    Pull,
+    /// Anything else: credits, cancellation, connections. Key 0.
+    Other,
+}
+
+impl PacketKind {
+    /// All kinds, by their numbers.
+    pub const ALL: [Self; 8] = [
+        Self::Eager,
+        Self::Rts,
+        Self::EagerNext,
+        Self::Cts,
+        Self::Data,
+        Self::Ack,
+        Self::Pull,
+        Self::Other,
+    ];
+}
+
+/// Something that happens at a rank. `N`: names; `P`: lines of the program.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Event<N, P> {
+    /// The rank begins to wait in a call.
+    Wait {
+        /// Name of the call, such as `recv`.
+        call: N,
+        /// Line of the call.
+        place: P,
+        /// True if the time is that of a computation or a sleep, and not of messages.
+        elapses: bool,
+    },
+    /// The rank does not wait any more.
+    Continue,
+    /// A send begins.
+    Send {
+        /// Destination: a rank of the world.
+        peer: u32,
+        /// Tag.
+        tag: u32,
+        /// Length of the message in bytes.
+        bytes: u64,
+        /// Line of the call.
+        place: P,
+        /// True if it is a step of a collective operation.
+        collective: bool,
+    },
+    /// A receive is posted.
+    Receive {
+        /// Source: a rank of the world; `None` for any source.
+        peer: Option<u32>,
+        /// Length of the buffer in bytes.
+        bytes: u64,
+        /// Line of the call.
+        place: P,
+        /// True if it is a step of a collective operation.
+        collective: bool,
+    },
+    /// Arguments of the collective operation whose [`Event::Collective`] follows.
+    CollectiveCall {
+        /// Name of the algorithm.
+        algorithm: N,
+        /// Rank of the root in the world; `None` for operations without one.
+        root: Option<u32>,
+        /// Number of ranks that take part.
+        size: u32,
+        /// Rank 0 of the communicator, as a rank of the world: it tells communicators of the same
+        /// context apart.
+        first: u32,
+        /// Line of the call.
+        place: P,
+    },
+    /// A collective operation begins.
+    Collective {
+        /// Name of the operation, such as `allreduce`.
+        name: N,
+        /// The context of the communicator.
+        context: u32,
+        /// Position among the collective operations of the communicator, from 0.
+        number: u32,
+        /// Length of a contribution in bytes.
+        bytes: u64,
+    },
+    /// The part of this rank in a collective operation is over.
+    CollectiveEnd {
+        /// The context of the communicator.
+        context: u32,
+        /// Position among the collective operations of the communicator, from 0.
+        number: u32,
+    },
+    /// A packet is handed to the device.
+    Post {
+        /// Destination.
+        peer: u32,
+        /// Kind of the packet.
+        packet: PacketKind,
+        /// Key of the packet; see [`PacketKind`].
+        key: u32,
+        /// Length of the message, or of this part of it, in bytes.
+        bytes: u64,
+    },
+    /// A packet has arrived, and its rank handles it.
+    Arrive {
+        /// Source.
+        peer: u32,
+        /// Kind of the packet.
+        packet: PacketKind,
+        /// Key of the packet; see [`PacketKind`].
+        key: u32,
+        /// Length of the message, or of this part of it, in bytes.
+        bytes: u64,
+    },
+    /// A message that has arrived found no receive, and waits for one.
+    Unexpected {
+        /// Source.
+        peer: u32,
+        /// Length of the message in bytes.
+        bytes: u64,
+    },
+    /// A receive has got a message that waited for it.
+    Taken {
+        /// Source.
+        peer: u32,
+        /// Length of the message in bytes.
+        bytes: u64,
+    },
+    /// A timer or a computation of the rank has ended.
+    Elapsed,
+    /// A packet of the rank has left it for good.
+    Sent {
+        /// The operation whose data it had.
+        operation: u32,
+    },
+    /// A region of the program begins.
+    Enter {
+        /// Name of the region.
+        region: N,
+    },
+    /// The region that began last ends.
+    Leave,
+    /// The program marks a moment.
+    Mark {
+        /// Name of the mark.
+        name: N,
+        /// Value, in the unit of the program.
+        value: f64,
+    },
+    /// The rank has ended.
+    End,
+}

@@ -1,0 +1,26 @@
+//! Events of a running message-passing program, and the event log that stores them.
+//!
+//! The message layer tells each event of a rank to its [`Observer`]. Simulated and real runs
+//! implement the trait with their own clocks, so every analysis works on both. An observer returns
+//! nothing: it cannot change what it observes.
+//!
+//! The *event log* ([`LogWriter`], [`LogReader`]) stores events as records of 32 bytes in the order
+//! of execution, which is a topological order of happened-before. Timelines and analyses are made
+//! from it, forwards in one pass or backwards.
+//!
+//! # Identity of messages
+//!
+//! Events carry no message number. A packet is identified by its source, its destination, its
+//! [`PacketKind`] and its key: among those with the same four, packets arrive in the order in which
+//! they were posted (see `mpi::channel`).
+//!
+//! *Not observed*: operations of actor programs, which are not ranks, and what a program does
+//! between its calls in real time.
+
+mod event;
+mod log;
+mod record;
+
+pub use event::{Event, Observer, PacketKind, Place, ProgramEvent};
+pub use log::{LogEvent, LogReader, LogWriter, NameId};
+pub use record::RECORD_BYTES;

@@ -1,0 +1,402 @@
+//! The event log: a stream of records with the texts that they name.
+//!
+//! Texts are written before the first record that names them. A log that ends early, because its
+//! run was killed, is valid up to its last whole record.
+
+use std::collections::BTreeMap;
+use std::io::{self, Read, Write};
+use std::panic::Location;
+
+use crate::event::{Event, ProgramEvent};
+use crate::record::{FOOTER, HEADER, HOST, RECORD_BYTES, Record, TEXT, TEXT_PART, TEXT_PART_BYTES};
+
+/// The version of the format.
+const VERSION: u64 = 1;
+
+/// The number of the text that stands for all texts above 65 535.
+const OTHER: u16 = u16::MAX;
+
+/// The number of a text in a log.
+pub type NameId = u16;
+
+/// An event as a log has it.
+pub type LogEvent = Event<NameId, NameId>;
+
+/// A writer of an event log.
+pub struct LogWriter<W> {
+    out: W,
+    /// Numbers of names by address and length, and of lines by address.
+    names: BTreeMap<(usize, usize), NameId>,
+    places: BTreeMap<usize, NameId>,
+    texts: BTreeMap<String, u32>,
+    /// Number of records.
+    written: u64,
+    /// The first error, after which nothing is written.
+    error: Option<io::Error>,
+}
+
+impl<W: Write> LogWriter<W> {
+    /// Begins a log of a run of this many ranks.
+    pub fn new(out: W, ranks: u32) -> Self {
+        let mut writer = Self {
+            out,
+            names: BTreeMap::new(),
+            places: BTreeMap::new(),
+            texts: BTreeMap::new(),
+            written: 0,
+            error: None,
+        };
+        writer.put(Record {
+            kind: HEADER,
+            a: ranks,
+            c: VERSION,
+            ..Record::default()
+        });
+        writer
+    }
+
+    fn put(&mut self, record: Record) {
+        self.put_bytes(&record.to_bytes());
+    }
+
+    fn put_bytes(&mut self, bytes: &[u8; RECORD_BYTES]) {
+        if self.error.is_none() {
+            self.written += 1;
+            self.error = self.out.write_all(bytes).err();
+        }
+    }
+
+    /// Returns the number of a text, which is written if it is new.
+    fn text(&mut self, text: &str) -> u32 {
+        if let Some(&number) = self.texts.get(text) {
+            return number;
+        }
+        let number = u32::try_from(self.texts.len()).expect("texts are counted in 32 bits");
+        self.texts.insert(text.to_owned(), number);
+        self.put(Record {
+            kind: TEXT,
+            a: number,
+            c: text.len() as u64,
+            ..Record::default()
+        });
+        for part in text.as_bytes().chunks(TEXT_PART_BYTES) {
+            let mut bytes = [0; RECORD_BYTES];
+            bytes[0] = TEXT_PART;
+            bytes[1..=part.len()].copy_from_slice(part);
+            self.put_bytes(&bytes);
+        }
+        number
+    }
+
+    fn short(&mut self, text: &str) -> NameId {
+        NameId::try_from(self.text(text)).unwrap_or(OTHER)
+    }
+
+    fn name(&mut self, name: &'static str) -> NameId {
+        let key = (name.as_ptr().addr(), name.len());
+        if let Some(&number) = self.names.get(&key) {
+            return number;
+        }
+        let number = self.short(name);
+        self.names.insert(key, number);
+        number
+    }
+
+    fn place(&mut self, place: &'static Location<'static>) -> NameId {
+        let key = std::ptr::from_ref(place).addr();
+        if let Some(&number) = self.places.get(&key) {
+            return number;
+        }
+        let number = self.short(&format!("{}:{}", place.file(), place.line()));
+        self.places.insert(key, number);
+        number
+    }
+
+    /// Writes the name of the host of a rank.
+    pub fn host(&mut self, rank: u32, name: &str) {
+        let number = self.text(name);
+        self.put(Record {
+            kind: HOST,
+            rank,
+            a: number,
+            ..Record::default()
+        });
+    }
+
+    /// Writes an event of a rank at a time in seconds.
+    pub fn event(&mut self, rank: u32, time: f64, event: ProgramEvent) {
+        let event = self.numbered(event);
+        self.put(Record::of(rank, time, &event));
+    }
+
+    fn numbered(&mut self, event: ProgramEvent) -> LogEvent {
+        match event {
+            Event::Wait {
+                call,
+                place,
+                elapses,
+            } => Event::Wait {
+                call: self.name(call),
+                place: self.place(place),
+                elapses,
+            },
+            Event::Send {
+                peer,
+                tag,
+                bytes,
+                place,
+                collective,
+            } => Event::Send {
+                peer,
+                tag,
+                bytes,
+                place: self.place(place),
+                collective,
+            },
+            Event::Receive {
+                peer,
+                bytes,
+                place,
+                collective,
+            } => Event::Receive {
+                peer,
+                bytes,
+                place: self.place(place),
+                collective,
+            },
+            Event::CollectiveCall {
+                algorithm,
+                root,
+                size,
+                place,
+                first,
+            } => Event::CollectiveCall {
+                algorithm: self.name(algorithm),
+                root,
+                size,
+                place: self.place(place),
+                first,
+            },
+            Event::Collective {
+                name,
+                context,
+                number,
+                bytes,
+            } => Event::Collective {
+                name: self.name(name),
+                context,
+                number,
+                bytes,
+            },
+            Event::Enter { region } => Event::Enter {
+                region: self.name(region),
+            },
+            Event::Mark { name, value } => Event::Mark {
+                name: self.name(name),
+                value,
+            },
+            other => nameless(other),
+        }
+    }
+
+    /// Returns the number of records written so far.
+    #[must_use]
+    pub const fn records(&self) -> u64 {
+        self.written
+    }
+
+    /// Ends the log at a time in seconds and returns what it was written to.
+    ///
+    /// # Errors
+    /// The first error of writing.
+    pub fn finish(mut self, time: f64) -> io::Result<W> {
+        self.put(Record {
+            kind: FOOTER,
+            flag: 1,
+            time,
+            ..Record::default()
+        });
+        match self.error {
+            Some(error) => Err(error),
+            None => self.out.flush().map(|()| self.out),
+        }
+    }
+}
+
+/// Returns an event without names as the log has it.
+fn nameless(event: ProgramEvent) -> LogEvent {
+    match event {
+        Event::Continue => Event::Continue,
+        Event::CollectiveEnd { context, number } => Event::CollectiveEnd { context, number },
+        Event::Post {
+            peer,
+            packet,
+            key,
+            bytes,
+        } => Event::Post {
+            peer,
+            packet,
+            key,
+            bytes,
+        },
+        Event::Arrive {
+            peer,
+            packet,
+            key,
+            bytes,
+        } => Event::Arrive {
+            peer,
+            packet,
+            key,
+            bytes,
+        },
+        Event::Unexpected { peer, bytes } => Event::Unexpected { peer, bytes },
+        Event::Taken { peer, bytes } => Event::Taken { peer, bytes },
+        Event::Elapsed => Event::Elapsed,
+        Event::Sent { operation } => Event::Sent { operation },
+        Event::Leave => Event::Leave,
+        Event::End => Event::End,
+        Event::Wait { .. }
+        | Event::Send { .. }
+        | Event::Receive { .. }
+        | Event::CollectiveCall { .. }
+        | Event::Collective { .. }
+        | Event::Enter { .. }
+        | Event::Mark { .. } => unreachable!("it has names"),
+    }
+}
+
+impl<W> std::fmt::Debug for LogWriter<W> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LogWriter")
+            .field("written", &self.written)
+            .finish_non_exhaustive()
+    }
+}
+
+/// An entry of a log.
+type Entry = (u32, f64, LogEvent);
+
+/// A reader of an event log, from its beginning.
+#[derive(Debug)]
+pub struct LogReader<R> {
+    input: R,
+    ranks: u32,
+    texts: Vec<String>,
+    /// Numbers of the names of hosts, by rank.
+    hosts: Vec<u32>,
+    /// The time of the end in seconds, when it has been read.
+    end: Option<f64>,
+}
+
+impl<R: Read> LogReader<R> {
+    /// Opens a log.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::InvalidData`] if it is none, or of another version; other errors of
+    /// reading.
+    pub fn new(mut input: R) -> io::Result<Self> {
+        let invalid = |text: String| io::Error::new(io::ErrorKind::InvalidData, text);
+        let mut bytes = [0; RECORD_BYTES];
+        input.read_exact(&mut bytes)?;
+        let header = Record::from_bytes(&bytes);
+        if header.kind != HEADER {
+            return Err(invalid("not an event log of simrun".to_owned()));
+        }
+        if header.c != VERSION {
+            let version = header.c;
+            return Err(invalid(format!(
+                "an event log of version {version}: expected version {VERSION}"
+            )));
+        }
+        Ok(Self {
+            input,
+            ranks: header.a,
+            texts: Vec::new(),
+            hosts: Vec::new(),
+            end: None,
+        })
+    }
+
+    /// Returns the number of ranks.
+    #[must_use]
+    pub const fn ranks(&self) -> u32 {
+        self.ranks
+    }
+
+    /// Returns a text by its number; empty if the log has none.
+    #[must_use]
+    pub fn text(&self, number: NameId) -> &str {
+        self.texts.get(usize::from(number)).map_or("", |text| text)
+    }
+
+    /// Returns the name of the host of a rank; empty if the log has none.
+    #[must_use]
+    pub fn host(&self, rank: u32) -> &str {
+        let number = self.hosts.get(rank as usize);
+        let text = number.and_then(|&number| self.texts.get(number as usize));
+        text.map_or("", |text| text)
+    }
+
+    /// Returns the time of the end in seconds, once it has been read; `None` if the log breaks off
+    /// before.
+    #[must_use]
+    pub const fn end(&self) -> Option<f64> {
+        self.end
+    }
+
+    /// Returns the next event: rank, time in seconds, event; `None` at the end.
+    ///
+    /// # Errors
+    /// Errors of reading, and records that are no events.
+    pub fn next_event(&mut self) -> io::Result<Option<Entry>> {
+        while let Some(bytes) = self.next_record()? {
+            let record = Record::from_bytes(&bytes);
+            match record.kind {
+                TEXT => self.read_text(record.c)?,
+                HOST => {
+                    let index = record.rank as usize;
+                    if index >= self.hosts.len() && record.rank < self.ranks {
+                        self.hosts.resize(index + 1, u32::MAX);
+                    }
+                    if let Some(host) = self.hosts.get_mut(index) {
+                        *host = record.a;
+                    }
+                }
+                FOOTER => self.end = Some(record.time),
+                _ => {
+                    let event = record.event().filter(|_| record.rank < self.ranks);
+                    let event = event.ok_or_else(|| {
+                        let text = format!("a record of unknown kind {}", record.kind);
+                        io::Error::new(io::ErrorKind::InvalidData, text)
+                    })?;
+                    return Ok(Some((record.rank, record.time, event)));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Returns the next whole record.
+    fn next_record(&mut self) -> io::Result<Option<[u8; RECORD_BYTES]>> {
+        let mut bytes = [0; RECORD_BYTES];
+        match self.input.read_exact(&mut bytes) {
+            Ok(()) => Ok(Some(bytes)),
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn read_text(&mut self, length: u64) -> io::Result<()> {
+        let mut text = Vec::new();
+        while (text.len() as u64) < length {
+            let Some(bytes) = self.next_record()? else {
+                break;
+            };
+            let left = usize::try_from(length).unwrap_or(usize::MAX) - text.len();
+            text.extend_from_slice(&bytes[1..=left.min(TEXT_PART_BYTES)]);
+        }
+        self.texts.push(String::from_utf8_lossy(&text).into_owned());
+        Ok(())
+    }
+}

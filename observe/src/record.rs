@@ -1,0 +1,255 @@
+//! The encoding of events as records of fixed length, so that a log is read backwards, too.
+//!
+//! A record: kind (1 byte), flag (1), name (2), rank (4), time in seconds (8, a double), a (4),
+//! b (4), c (8); little endian.
+
+use crate::event::{Event, PacketKind};
+
+/// Length of a record in bytes.
+pub const RECORD_BYTES: usize = 32;
+
+/// The fields of a record.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub(crate) struct Record {
+    pub(crate) kind: u8,
+    pub(crate) flag: u8,
+    pub(crate) name: u16,
+    pub(crate) rank: u32,
+    pub(crate) time: f64,
+    pub(crate) a: u32,
+    pub(crate) b: u32,
+    pub(crate) c: u64,
+}
+
+/// The first record: `a` is the number of ranks, `c` the version of the format.
+pub(crate) const HEADER: u8 = 0x53;
+
+/// A text begins: `a` is its number, `c` its length in bytes. Its bytes follow in records of
+/// [`TEXT_PART`].
+pub(crate) const TEXT: u8 = 1;
+
+/// Up to [`TEXT_PART_BYTES`] bytes of a text, behind the kind.
+pub(crate) const TEXT_PART: u8 = 2;
+
+/// Number of bytes of a text in one record.
+pub(crate) const TEXT_PART_BYTES: usize = RECORD_BYTES - 1;
+
+/// The host of a rank: `a` is the number of its name.
+pub(crate) const HOST: u8 = 3;
+
+/// The end of the run: `flag` is 1 if the log is whole.
+pub(crate) const FOOTER: u8 = 4;
+
+/// The first kind of events.
+const EVENTS: u8 = 16;
+
+/// The first kind behind those of calls, from [`EVENTS`] on.
+const PACKETS: u8 = 7;
+
+/// No rank.
+const NONE: u32 = u32::MAX;
+
+impl Record {
+    pub(crate) fn to_bytes(self) -> [u8; RECORD_BYTES] {
+        let mut bytes = [0; RECORD_BYTES];
+        bytes[0] = self.kind;
+        bytes[1] = self.flag;
+        bytes[2..4].copy_from_slice(&self.name.to_le_bytes());
+        bytes[4..8].copy_from_slice(&self.rank.to_le_bytes());
+        bytes[8..16].copy_from_slice(&self.time.to_le_bytes());
+        bytes[16..20].copy_from_slice(&self.a.to_le_bytes());
+        bytes[20..24].copy_from_slice(&self.b.to_le_bytes());
+        bytes[24..].copy_from_slice(&self.c.to_le_bytes());
+        bytes
+    }
+
+    pub(crate) fn from_bytes(bytes: &[u8; RECORD_BYTES]) -> Self {
+        let word = |at: usize| {
+            u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+        };
+        let long = |at: usize| u64::from(word(at)) | u64::from(word(at + 4)) << 32;
+        Self {
+            kind: bytes[0],
+            flag: bytes[1],
+            name: u16::from_le_bytes([bytes[2], bytes[3]]),
+            rank: word(4),
+            time: f64::from_bits(long(8)),
+            a: word(16),
+            b: word(20),
+            c: long(24),
+        }
+    }
+
+    /// Returns the record of an event whose names are numbers.
+    pub(crate) fn of(rank: u32, time: f64, event: &Event<u16, u16>) -> Self {
+        let (kind, flag, name, a, b, c) = fields(event);
+        Self {
+            kind: EVENTS + kind,
+            flag,
+            name,
+            rank,
+            time,
+            a,
+            b,
+            c,
+        }
+    }
+
+    /// Returns the event of the record; `None` if it has none.
+    pub(crate) fn event(&self) -> Option<Event<u16, u16>> {
+        let kind = self.kind.checked_sub(EVENTS)?;
+        if kind < PACKETS {
+            self.call(kind)
+        } else {
+            self.message(kind)
+        }
+    }
+
+    /// Returns the event of a call.
+    fn call(&self, kind: u8) -> Option<Event<u16, u16>> {
+        let &Self { name, a, b, c, .. } = self;
+        let place = u16::try_from(c & 0xffff).unwrap_or(0);
+        let flag = self.flag == 1;
+        Some(match kind {
+            0 => Event::Wait {
+                call: name,
+                place,
+                elapses: flag,
+            },
+            1 => Event::Continue,
+            2 => Event::Send {
+                peer: a,
+                tag: b,
+                bytes: c,
+                place: name,
+                collective: flag,
+            },
+            3 => Event::Receive {
+                peer: listed(a),
+                bytes: c,
+                place: name,
+                collective: flag,
+            },
+            4 => Event::CollectiveCall {
+                algorithm: name,
+                root: listed(a),
+                size: b,
+                place,
+                first: u32::try_from(c >> 32).unwrap_or(0),
+            },
+            5 => Event::Collective {
+                name,
+                context: a,
+                number: b,
+                bytes: c,
+            },
+            6 => Event::CollectiveEnd {
+                context: a,
+                number: b,
+            },
+            _ => return None,
+        })
+    }
+
+    /// Returns the event of a message, of a clock or of a region.
+    fn message(&self, kind: u8) -> Option<Event<u16, u16>> {
+        let &Self { name, a, b, c, .. } = self;
+        let packet = || PacketKind::ALL.get(usize::from(self.flag)).copied();
+        Some(match kind {
+            7 => Event::Post {
+                peer: a,
+                packet: packet()?,
+                key: b,
+                bytes: c,
+            },
+            8 => Event::Arrive {
+                peer: a,
+                packet: packet()?,
+                key: b,
+                bytes: c,
+            },
+            9 => Event::Unexpected { peer: a, bytes: c },
+            10 => Event::Taken { peer: a, bytes: c },
+            11 => Event::Elapsed,
+            12 => Event::Sent { operation: b },
+            13 => Event::Enter { region: name },
+            14 => Event::Leave,
+            15 => Event::Mark {
+                name,
+                value: f64::from_bits(c),
+            },
+            16 => Event::End,
+            _ => return None,
+        })
+    }
+}
+
+/// Returns the rank of a field; `None` for [`NONE`].
+fn listed(field: u32) -> Option<u32> {
+    (field != NONE).then_some(field)
+}
+
+type Fields = (u8, u8, u16, u32, u32, u64);
+
+/// Returns kind, flag, name, a, b and c.
+fn fields(event: &Event<u16, u16>) -> Fields {
+    let rank = |rank: Option<u32>| rank.unwrap_or(NONE);
+    match *event {
+        Event::Wait {
+            call,
+            place,
+            elapses,
+        } => (0, u8::from(elapses), call, 0, 0, u64::from(place)),
+        Event::Continue => (1, 0, 0, 0, 0, 0),
+        Event::Send {
+            peer,
+            tag,
+            bytes,
+            place,
+            collective,
+        } => (2, u8::from(collective), place, peer, tag, bytes),
+        Event::Receive {
+            peer,
+            bytes,
+            place,
+            collective,
+        } => (3, u8::from(collective), place, rank(peer), 0, bytes),
+        Event::CollectiveCall {
+            algorithm,
+            root,
+            size,
+            place,
+            first,
+        } => {
+            let places = u64::from(place) | u64::from(first) << 32;
+            (4, 0, algorithm, rank(root), size, places)
+        }
+        Event::Collective {
+            name,
+            context,
+            number,
+            bytes,
+        } => (5, 0, name, context, number, bytes),
+        Event::CollectiveEnd { context, number } => (6, 0, 0, context, number, 0),
+        Event::Post {
+            peer,
+            packet,
+            key,
+            bytes,
+        } => (7, packet as u8, 0, peer, key, bytes),
+        Event::Arrive {
+            peer,
+            packet,
+            key,
+            bytes,
+        } => (8, packet as u8, 0, peer, key, bytes),
+        Event::Unexpected { peer, bytes } => (9, 0, 0, peer, 0, bytes),
+        Event::Taken { peer, bytes } => (10, 0, 0, peer, 0, bytes),
+        Event::Elapsed => (11, 0, 0, 0, 0, 0),
+        Event::Sent { operation } => (12, 0, 0, 0, operation, 0),
+        Event::Enter { region } => (13, 0, region, 0, 0, 0),
+        Event::Leave => (14, 0, 0, 0, 0, 0),
+        Event::Mark { name, value } => (15, 0, name, 0, 0, value.to_bits()),
+        Event::End => (16, 0, 0, 0, 0, 0),
+    }
+}

@@ -1,0 +1,269 @@
+//! Logs are read as they were written, whole or cut.
+
+use std::panic::Location;
+
+use observe::{Event, LogEvent, LogReader, LogWriter, PacketKind, ProgramEvent, RECORD_BYTES};
+
+/// An event of each kind, with extreme values.
+fn all() -> Vec<ProgramEvent> {
+    let place = Location::caller();
+    let mut events = vec![
+        Event::Wait {
+            call: "recv",
+            place,
+            elapses: true,
+        },
+        Event::Continue,
+        Event::Send {
+            peer: u32::MAX - 1,
+            tag: u32::MAX,
+            bytes: u64::MAX,
+            place,
+            collective: true,
+        },
+        Event::Receive {
+            peer: None,
+            bytes: 7,
+            place,
+            collective: false,
+        },
+        Event::CollectiveCall {
+            algorithm: "ring",
+            root: Some(0),
+            size: 64,
+            first: u32::MAX,
+            place,
+        },
+        Event::Collective {
+            name: "a name that is longer than the 31 bytes of one record",
+            context: 1,
+            number: 2,
+            bytes: 3,
+        },
+        Event::CollectiveEnd {
+            context: 1,
+            number: 2,
+        },
+        Event::Unexpected { peer: 1, bytes: 2 },
+        Event::Taken { peer: 1, bytes: 2 },
+        Event::Elapsed,
+        Event::Sent { operation: 9 },
+        Event::Enter { region: "solve" },
+        Event::Leave,
+        Event::Mark {
+            name: "residual",
+            value: -0.0,
+        },
+        Event::End,
+    ];
+    for packet in PacketKind::ALL {
+        let (peer, key, bytes) = (3, 4, 5);
+        events.push(Event::Post {
+            peer,
+            packet,
+            key,
+            bytes,
+        });
+        events.push(Event::Arrive {
+            peer,
+            packet,
+            key,
+            bytes,
+        });
+    }
+    events
+}
+
+fn written() -> Vec<u8> {
+    let mut writer = LogWriter::new(Vec::new(), 3);
+    writer.host(2, "node-2");
+    for (at, event) in (0_u32..).zip(all()) {
+        writer.event(at % 3, f64::from(at) * 0.1, event);
+    }
+    writer.finish(9.0).expect("memory can be written to")
+}
+
+type Entries = Vec<(u32, f64, LogEvent)>;
+
+fn read(bytes: &[u8]) -> (LogReader<&[u8]>, Entries) {
+    let mut reader = LogReader::new(bytes).expect("it begins with a header");
+    let mut entries = Vec::new();
+    while let Some(entry) = reader.next_event().expect("it is a log") {
+        entries.push(entry);
+    }
+    (reader, entries)
+}
+
+/// Returns an event without its names, which the log has as numbers.
+fn nameless<N, P>(event: Event<N, P>) -> Event<(), ()> {
+    match event {
+        Event::Wait { elapses, .. } => Event::Wait {
+            call: (),
+            place: (),
+            elapses,
+        },
+        Event::Continue => Event::Continue,
+        Event::Send {
+            peer,
+            tag,
+            bytes,
+            collective,
+            ..
+        } => Event::Send {
+            peer,
+            tag,
+            bytes,
+            place: (),
+            collective,
+        },
+        Event::Receive {
+            peer,
+            bytes,
+            collective,
+            ..
+        } => Event::Receive {
+            peer,
+            bytes,
+            place: (),
+            collective,
+        },
+        Event::CollectiveCall {
+            root, size, first, ..
+        } => Event::CollectiveCall {
+            algorithm: (),
+            root,
+            size,
+            first,
+            place: (),
+        },
+        Event::Collective {
+            context,
+            number,
+            bytes,
+            ..
+        } => Event::Collective {
+            name: (),
+            context,
+            number,
+            bytes,
+        },
+        Event::Enter { .. } => Event::Enter { region: () },
+        Event::Mark { value, .. } => Event::Mark { name: (), value },
+        other => same(other),
+    }
+}
+
+/// Returns an event that has no names.
+fn same<N, P>(event: Event<N, P>) -> Event<(), ()> {
+    match event {
+        Event::CollectiveEnd { context, number } => Event::CollectiveEnd { context, number },
+        Event::Post {
+            peer,
+            packet,
+            key,
+            bytes,
+        } => Event::Post {
+            peer,
+            packet,
+            key,
+            bytes,
+        },
+        Event::Arrive {
+            peer,
+            packet,
+            key,
+            bytes,
+        } => Event::Arrive {
+            peer,
+            packet,
+            key,
+            bytes,
+        },
+        Event::Unexpected { peer, bytes } => Event::Unexpected { peer, bytes },
+        Event::Taken { peer, bytes } => Event::Taken { peer, bytes },
+        Event::Elapsed => Event::Elapsed,
+        Event::Sent { operation } => Event::Sent { operation },
+        Event::Leave => Event::Leave,
+        Event::End => Event::End,
+        _ => panic!("it has names"),
+    }
+}
+
+/// Returns the names of an event.
+fn names(reader: &LogReader<&[u8]>, event: LogEvent) -> Vec<String> {
+    let names = match event {
+        Event::Wait { call, place, .. } => vec![call, place],
+        Event::Send { place, .. } | Event::Receive { place, .. } => vec![place],
+        Event::CollectiveCall {
+            algorithm, place, ..
+        } => vec![algorithm, place],
+        Event::Collective { name, .. } | Event::Mark { name, .. } => vec![name],
+        Event::Enter { region } => vec![region],
+        _ => Vec::new(),
+    };
+    let text = |name| reader.text(name).to_owned();
+    names.into_iter().map(text).collect()
+}
+
+#[test]
+fn what_is_written_is_read() {
+    let bytes = written();
+    let (reader, entries) = read(&bytes);
+    assert_eq!(reader.ranks(), 3);
+    assert_eq!(reader.host(2), "node-2");
+    assert_eq!(reader.host(0), "");
+    assert_eq!(reader.end(), Some(9.0));
+    assert_eq!(entries.len(), all().len());
+    let mut found = Vec::new();
+    for (at, (entry, event)) in (0_u32..).zip(entries.iter().zip(all())) {
+        assert_eq!((entry.0, entry.1), (at % 3, f64::from(at) * 0.1));
+        assert_eq!(nameless(entry.2), nameless(event));
+        found.extend(names(&reader, entry.2));
+    }
+    found.retain(|name| !name.starts_with(file!()));
+    let expected = [
+        "recv",
+        "ring",
+        "a name that is longer than the 31 bytes of one record",
+        "solve",
+        "residual",
+    ];
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn a_log_that_was_cut_is_valid_up_to_its_last_record() {
+    let bytes = written();
+    let (_, whole) = read(&bytes);
+    for length in RECORD_BYTES..bytes.len() {
+        let (reader, entries) = read(&bytes[..length]);
+        assert_eq!(entries[..], whole[..entries.len()], "{length}");
+        assert_eq!(reader.end(), None, "{length}");
+    }
+}
+
+#[test]
+fn what_is_no_log_is_refused() {
+    let problem = LogReader::new(&[0_u8; 64][..]).expect_err("it is no log");
+    assert_eq!(problem.to_string(), "not an event log of simrun");
+    let mut other = written();
+    other[24] = 9;
+    let problem = LogReader::new(&other[..]).expect_err("it has another version");
+    assert!(problem.to_string().contains("version 9"), "{problem}");
+}
+
+#[test]
+fn a_record_that_is_no_event_is_an_error() {
+    let mut bytes = written();
+    let last = bytes.len() - 2 * RECORD_BYTES;
+    bytes[last] = 200;
+    let mut reader = LogReader::new(&bytes[..]).expect("it begins with a header");
+    let problem = loop {
+        match reader.next_event() {
+            Ok(Some(_)) => {}
+            Ok(None) => panic!("the record was read"),
+            Err(problem) => break problem,
+        }
+    };
+    assert_eq!(problem.to_string(), "a record of unknown kind 200");
+}

@@ -1,0 +1,78 @@
+//! The event log of a simulated run: what its ranks do, dated with simulated time.
+
+use std::fmt;
+use std::io::{self, Write};
+use std::rc::Rc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use observe::{LogWriter, Observer, ProgramEvent};
+use sim_core::KernelHandle;
+
+type Writer = LogWriter<Box<dyn Write + Send>>;
+
+/// An event log that a run writes. One thread writes it; another may end it when a rank never
+/// awaits.
+#[derive(Clone, Debug)]
+pub struct EventLog(Arc<Mutex<Option<Writer>>>);
+
+impl EventLog {
+    /// Begins a log of a run of this many ranks.
+    #[must_use]
+    pub fn new(out: Box<dyn Write + Send>, ranks: u32) -> Self {
+        Self(Arc::new(Mutex::new(Some(LogWriter::new(out, ranks)))))
+    }
+
+    fn writer(&self) -> MutexGuard<'_, Option<Writer>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Writes the name of the host of a rank.
+    pub(crate) fn host(&self, rank: u32, name: &str) {
+        if let Some(writer) = &mut *self.writer() {
+            writer.host(rank, name);
+        }
+    }
+
+    /// Returns the observer of a rank.
+    pub(crate) fn of(&self, rank: u32, clock: KernelHandle) -> Rc<dyn Observer> {
+        Rc::new(RankLog {
+            log: self.clone(),
+            rank,
+            clock,
+        })
+    }
+
+    /// Ends the log at a time in seconds. Returns the number of records.
+    ///
+    /// # Errors
+    /// The first error of writing.
+    pub fn finish(&self, time: f64) -> io::Result<u64> {
+        let Some(writer) = self.writer().take() else {
+            return Ok(0);
+        };
+        let records = writer.records();
+        writer.finish(time).map(|_| records)
+    }
+}
+
+/// The log of one rank.
+struct RankLog {
+    log: EventLog,
+    rank: u32,
+    clock: KernelHandle,
+}
+
+impl Observer for RankLog {
+    fn observe(&self, event: ProgramEvent) {
+        if let Some(writer) = &mut *self.log.writer() {
+            let now = self.clock.with(|kernel| kernel.now());
+            writer.event(self.rank, now.as_secs(), event);
+        }
+    }
+}
+
+impl fmt::Debug for RankLog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RankLog({})", self.rank)
+    }
+}

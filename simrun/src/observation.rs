@@ -1,0 +1,191 @@
+//! `--log-events`, `--trace` and `--analyse`: the events of a run, and what is made of them.
+//!
+//! A program writes its event log and nothing else: to a file, or through a pipe to the command
+//! `simrun analyse`, which makes timelines and analyses while the program runs.
+//!
+//! *Not noticed*: an analysis that fails before the run ends. The run continues, and the problem is
+//! told at its end.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::os::unix::process::CommandExt as _;
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitCode, Stdio};
+
+use clap::Args;
+use run::{EventLog, Run};
+
+use crate::args::{Format, RunArgs};
+use crate::drawing::COMMAND;
+use crate::entry::Start;
+use crate::status;
+
+/// Size of the buffer of a log in bytes: 8 Ki records.
+const BUFFER: usize = 256 * 1024;
+
+/// The options of the observation of a run.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct ObservationArgs {
+    /// Print an analysis of the run: where the time is spent, and why; with DIR, write
+    /// analysis.json, CSV files and a report there
+    #[arg(
+        verbatim_doc_comment,
+        long,
+        value_name = "DIR",
+        num_args = 0..=1,
+        require_equals = true,
+        help_heading = "Observation"
+    )]
+    analyse: Option<Option<PathBuf>>,
+
+    /// Write a timeline for Perfetto (https://ui.perfetto.dev): FILE.pftrace or FILE.pftrace.gz
+    #[arg(long, value_name = "FILE", help_heading = "Observation")]
+    trace: Option<PathBuf>,
+
+    /// Write the event log of the run, which simrun analyse reads
+    #[arg(long, value_name = "FILE", help_heading = "Observation")]
+    log_events: Option<PathBuf>,
+}
+
+impl ObservationArgs {
+    const fn is_empty(&self) -> bool {
+        self.analyse.is_none() && self.trace.is_none() && self.log_events.is_none()
+    }
+
+    /// Returns the arguments of `simrun analyse`; `None` if it is not needed.
+    fn of_analysis(&self, input: &OsStr) -> Option<Vec<OsString>> {
+        let mut arguments = vec![OsString::from("analyse"), input.to_owned()];
+        match (&self.analyse, &self.trace) {
+            (None, None) => return None,
+            (None, Some(_)) => arguments.push("--no-text".into()),
+            (Some(folder), _) => {
+                if let Some(folder) = folder {
+                    arguments.extend(["--out".into(), folder.into()]);
+                }
+            }
+        }
+        if let Some(trace) = &self.trace {
+            arguments.extend(["--trace".into(), trace.into()]);
+        }
+        Some(arguments)
+    }
+}
+
+/// The observation of a run.
+#[derive(Debug)]
+pub(crate) struct Observation {
+    log: EventLog,
+    /// The analysis that reads the log, and its command.
+    analysis: Option<Child>,
+    /// The arguments of the analysis that begins at the end.
+    later: Option<Vec<OsString>>,
+    prints: bool,
+}
+
+fn command() -> OsString {
+    std::env::var_os(COMMAND).unwrap_or_else(|| OsString::from("simrun"))
+}
+
+/// Starts the command `simrun` with these arguments. `prints`: its results go to standard output.
+fn start(arguments: &[OsString], input: Stdio, prints: bool) -> Result<Child, String> {
+    let simrun = command();
+    let name = simrun.display().to_string();
+    let output = if prints {
+        Stdio::inherit()
+    } else {
+        Stdio::null()
+    };
+    let mut command = Command::new(simrun);
+    command.args(arguments).stdin(input).stdout(output);
+    // Ctrl-C ends the run, whose analysis then says how far it went.
+    let child = command.process_group(0).spawn();
+    child.map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => format!(
+            "--analyse and --trace need the command {name}, which is not found: expected it in PATH"
+        ),
+        _ => format!("cannot start {name}: {error}"),
+    })
+}
+
+impl Observation {
+    /// Finds the files of `--log-events`, `--trace` and `--analyse`, and lets the run write its
+    /// log.
+    ///
+    /// # Errors
+    /// A sentence that says why the run cannot be observed.
+    pub(crate) fn asked_for(
+        args: &RunArgs,
+        has_ranks: bool,
+        begin: &mut Start,
+    ) -> Result<Option<Self>, String> {
+        let asked = &args.observation;
+        if asked.is_empty() {
+            return Ok(None);
+        }
+        if !has_ranks {
+            return Err(
+                "--analyse, --trace and --log-events: the program has no ranks, and only ranks are observed"
+                    .to_owned(),
+            );
+        }
+        let prints = args.output.format == Format::Text && !args.output.quiet;
+        let (mut analysis, mut later) = (None, None);
+        let out: Box<dyn Write + Send> = if let Some(path) = &asked.log_events {
+            let output = files::Output::new(path).map_err(|error| error.to_string())?;
+            let inputs = args.platform.iter().map(|path| &**path);
+            output
+                .differs_from(inputs.chain([&*args.map]))
+                .map_err(|error| error.to_string())?;
+            later = asked.of_analysis(path.as_os_str());
+            let file = File::create(path);
+            Box::new(file.map_err(|error| format!("{}: {error}", path.display()))?)
+        } else {
+            let arguments = asked.of_analysis(OsStr::new("-")).unwrap_or_default();
+            let mut child = start(&arguments, Stdio::piped(), prints)?;
+            let input = child.stdin.take();
+            analysis = Some(child);
+            Box::new(input.ok_or("the analysis has no standard input")?)
+        };
+        let buffered = Box::new(BufWriter::with_capacity(BUFFER, out));
+        let log = EventLog::new(buffered, begin.ranks());
+        begin.options.event_log = Some(log.clone());
+        Ok(Some(Self {
+            log,
+            analysis,
+            later,
+            prints,
+        }))
+    }
+
+    /// Ends the log of a run, and waits for its analysis.
+    ///
+    /// # Errors
+    /// The status of bad input or of the analysis, after the problem has been printed.
+    pub(crate) fn finish(self, run: &Run) -> Result<(), ExitCode> {
+        let ended = self.log.finish(run.report.time.as_secs());
+        // An analysis that ended early has told why.
+        if self.analysis.is_none() {
+            ended.map_err(|error| status::refuse(format_args!("--log-events: {error}")))?;
+        }
+        let analysis = match (self.analysis, self.later) {
+            (Some(child), _) => Some(child),
+            (None, Some(arguments)) => {
+                let child = start(&arguments, Stdio::null(), self.prints);
+                Some(child.map_err(status::refuse)?)
+            }
+            (None, None) => None,
+        };
+        let Some(mut analysis) = analysis else {
+            return Ok(());
+        };
+        match analysis.wait() {
+            Ok(ended) if ended.success() => Ok(()),
+            Ok(ended) => {
+                let code = ended.code().and_then(|code| u8::try_from(code).ok());
+                Err(ExitCode::from(code.unwrap_or(status::USAGE)))
+            }
+            Err(error) => Err(status::refuse(error)),
+        }
+    }
+}

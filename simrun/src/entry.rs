@@ -177,11 +177,8 @@ fn run(name: &str, program: &Rc<dyn Program>, args: &RunArgs, arguments: &[OsStr
     }));
     let output = Rc::new(output);
     if args.verbose {
-        let _ = writeln!(
-            io::stderr().lock(),
-            "{}",
-            summary::parameters(&start.platform, &start.options, args)
-        );
+        let parameters = summary::parameters(&start.platform, &start.options, args);
+        let _ = writeln!(io::stderr().lock(), "{parameters}");
     }
     let run = simulate(&**program, start, &output, schedule.as_ref());
     let misdeed = guard.end();

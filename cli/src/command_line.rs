@@ -113,6 +113,8 @@ enum Sub {
     Conformance(ConformanceCommand),
     /// Print a protocol state machine as a graph
     Graph(GraphCommand),
+    /// Analyse the event log of a run: where the time is spent, and why
+    Analyse,
     /// Fit a network model to measurements and write a platform file
     Calibrate,
     /// Measure a network for `calibrate`
@@ -192,7 +194,13 @@ pub(crate) fn simrun() -> ExitCode {
         Some(Sub::Conformance(command)) => conformance::run(&command),
         Some(Sub::Graph(command)) => graph::run(&command),
         Some(
-            Sub::Calibrate | Sub::Collectives | Sub::Measure | Sub::Compare | Sub::Draw | Sub::Fuzz,
+            Sub::Analyse
+            | Sub::Calibrate
+            | Sub::Collectives
+            | Sub::Measure
+            | Sub::Compare
+            | Sub::Draw
+            | Sub::Fuzz,
         ) => tools::hand_over(&arguments),
         Some(Sub::Rerun(command)) => rerun::run(&command),
         Some(Sub::New(command)) => new::new(&command),
@@ -273,7 +281,10 @@ fn first_plain(arguments: &[OsString], mode: Mode) -> Option<usize> {
     };
     let takes_value = |is_it: &dyn Fn(&clap::Arg) -> bool| {
         let option = command.get_arguments().find(|option| is_it(option));
-        option.is_some_and(|option| option.get_action().takes_values())
+        // A value that has to follow = is no argument of its own.
+        option.is_some_and(|option| {
+            option.get_action().takes_values() && !option.is_require_equals_set()
+        })
     };
     let mut at = 0;
     while at < arguments.len() {
@@ -327,6 +338,8 @@ mod tests {
         check("-vp p.toml ring", "-vp p.toml");
         check("-n ring -- ring", "-n ring -- ring");
         check("-q -- ring", "-q -- ring");
+        check("--analyse ring", "--analyse");
+        check("--analyse=ring app", "--analyse=ring");
     }
 
     #[test]

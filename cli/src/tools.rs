@@ -17,7 +17,8 @@ use crate::new::CHECKOUT;
 const NAME: &str = "simrun-tools";
 
 /// The commands that it has.
-pub(crate) const COMMANDS: [&str; 6] = [
+pub(crate) const COMMANDS: [&str; 7] = [
+    "analyse",
     "calibrate",
     "collectives",
     "compare",

@@ -1,9 +1,11 @@
 //! Pictures of platforms, of state machines, of explored runs and of measurements, for people.
 //!
-//! This crate draws and never simulates. Without the feature `pictures` it has only the contents of
-//! pictures, [`Figure`]. A program does not link it: it hands a [`Timeline`] of the package
-//! `explore` to the command `simrun`, which draws.
+//! This crate draws and analyses, and never simulates. Without the features `pictures` and
+//! `analyses` it has only the contents of pictures, [`Figure`]. A program does not link it: it hands
+//! a [`Timeline`] of the package `explore`, or its event log, to the command `simrun`.
 
+#[cfg(feature = "analyses")]
+pub mod analysis;
 #[cfg(feature = "pictures")]
 mod canvas;
 #[cfg(feature = "pictures")]

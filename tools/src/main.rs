@@ -3,6 +3,7 @@
 //! `simrun` starts this executable for them, so that simulating and checking need not wait until
 //! what draws and fits curves is built.
 
+mod analyse;
 mod calibrate;
 mod collectives;
 mod compare;
@@ -31,6 +32,8 @@ use simrun::{VERSION, quoted, status};
 #[derive(Parser)]
 #[command(name = "simrun", version = VERSION)]
 enum Tool {
+    /// Analyse the event log of a run: where the time is spent, and why
+    Analyse(analyse::AnalyseCommand),
     /// Fit a network model to measurements and write a platform file
     Calibrate(calibrate::CalibrateCommand),
     /// Measure a network for `calibrate`
@@ -59,6 +62,7 @@ fn main() -> ExitCode {
     }
     let name = OsString::from("simrun");
     match Tool::try_parse_from(std::iter::once(&name).chain(&arguments)) {
+        Ok(Tool::Analyse(command)) => analyse::run(&command),
         Ok(Tool::Calibrate(command)) => calibrate::run(&command),
         Ok(Tool::Measure(command)) => measure::run(&command),
         Ok(Tool::Compare(command)) => compare::run(&command),

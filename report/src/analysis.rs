@@ -1,0 +1,352 @@
+//! Analysis of a run from its event log: where the time of the ranks is spent, which waits there
+//! are and what causes them, and the critical path.
+//!
+//! One pass forwards with bounded memory: a state per rank, one per packet under way, and one per
+//! collective operation in progress. Events come in the order of execution.
+//!
+//! *Wait states* are classified when a wait ends, by the event that ends it: the last one that the
+//! rank has handled. A wait for several messages is charged to the last of them.
+//!
+//! *Critical path*: at each join the enabling cause is followed; at a tie it is the one that was
+//! executed last.
+//!
+//! *Not decided here*: the time alone of a transfer. Time for which data are on the way is one
+//! class, with its latency, bandwidth and contention.
+
+mod class;
+mod collectives;
+mod flights;
+mod page;
+mod profile;
+mod rank;
+mod result;
+mod tables;
+mod waits;
+
+use std::collections::BTreeMap;
+
+use observe::{Event, LogEvent, LogReader, NameId, PacketKind};
+
+pub use class::{Class, Split};
+pub use result::{AnalysisReport, Efficiencies, PathShare, RankSplit, WaitState};
+
+use collectives::Collectives;
+use flights::{Flight, Flights, LateReceive, MessageOrigin};
+use profile::{PathPlace, PathTime};
+use rank::{Cause, CauseKind, Cleared, Rank, Wait};
+use waits::{WaitKey, Waits};
+
+/// An analysis in progress.
+#[derive(Debug)]
+pub struct Analysis {
+    ranks: Vec<Rank>,
+    flights: Flights,
+    collectives: Collectives,
+    /// Messages that have been announced, by sender and its operation.
+    announced: BTreeMap<(u32, u32), MessageOrigin>,
+    waits: Waits,
+    /// Times by innermost region of the program.
+    regions: BTreeMap<NameId, Split>,
+    /// The number of the name `sleep`, once it is known.
+    sleep: Option<NameId>,
+    /// The time of the latest event in seconds.
+    latest: f64,
+    /// The rank that ended last.
+    last_rank: u32,
+    events: u64,
+}
+
+impl Analysis {
+    /// Begins the analysis of a run of this many ranks.
+    #[must_use]
+    pub fn new(ranks: u32) -> Self {
+        Self {
+            ranks: vec![Rank::default(); ranks as usize],
+            flights: Flights::default(),
+            collectives: Collectives::default(),
+            announced: BTreeMap::new(),
+            waits: Waits::default(),
+            regions: BTreeMap::new(),
+            sleep: None,
+            latest: 0.0,
+            last_rank: 0,
+            events: 0,
+        }
+    }
+
+    /// Takes the next event: a rank, its time in seconds, and what happens. `name` returns the text
+    /// of a number.
+    pub fn event<'a>(
+        &mut self,
+        (rank, time, event): (u32, f64, LogEvent),
+        name: impl Fn(NameId) -> &'a str,
+    ) {
+        self.events += 1;
+        self.latest = self.latest.max(time);
+        match event {
+            Event::Wait {
+                call,
+                place,
+                elapses,
+            } => {
+                if elapses && self.sleep.is_none() && name(call) == "sleep" {
+                    self.sleep = Some(call);
+                }
+                self.begin_wait(rank, time, (call, place), elapses);
+            }
+            Event::Continue => {
+                self.end_wait(rank, time);
+                self.ranks[rank as usize].act();
+            }
+            Event::Send { collective, .. } | Event::Receive { collective, .. } => {
+                if !collective {
+                    self.act(rank, time);
+                }
+            }
+            Event::CollectiveCall {
+                root, size, first, ..
+            } => {
+                self.act(rank, time);
+                self.collectives.announce(rank, root, size, first);
+            }
+            Event::Collective {
+                name: operation,
+                context,
+                number,
+                ..
+            } => {
+                let doing = self.ranks[rank as usize].doing;
+                let key = (self.collectives).enter(
+                    rank,
+                    time,
+                    (context, number),
+                    (name(operation), doing),
+                );
+                self.ranks[rank as usize].entered = Some((key, time));
+            }
+            Event::CollectiveEnd { context, number } => self.leave(rank, time, (context, number)),
+            Event::Post {
+                peer, packet, key, ..
+            } => self.post(rank, time, peer, (packet, key)),
+            Event::Arrive {
+                peer, packet, key, ..
+            } => self.arrive(rank, time, peer, (packet, key)),
+            Event::Unexpected { .. } => self.ranks[rank as usize].unexpected += 1,
+            Event::Taken { .. } => {
+                let unexpected = &mut self.ranks[rank as usize].unexpected;
+                *unexpected = unexpected.saturating_sub(1);
+            }
+            Event::Elapsed => self.ranks[rank as usize].elapse(time),
+            Event::Sent { operation } => self.ranks[rank as usize].sent(time, operation),
+            Event::Enter { region } => {
+                self.act(rank, time);
+                self.ranks[rank as usize].regions.push(region);
+            }
+            Event::Leave => {
+                self.act(rank, time);
+                self.ranks[rank as usize].regions.pop();
+            }
+            Event::Mark { .. } => {}
+            Event::End => self.end(rank, time),
+        }
+    }
+
+    /// The program of a rank does something: time since its latest wait was computation.
+    fn act(&mut self, rank: u32, time: f64) {
+        if let Some(wait) = self.ranks[rank as usize].wait {
+            // One of several futures continues, the others still wait.
+            self.end_wait(rank, time);
+            self.begin_wait(rank, time, (wait.call, wait.place), wait.elapses);
+        }
+        self.account_program(rank, time);
+        self.ranks[rank as usize].act();
+    }
+
+    /// Time between calls.
+    fn account_program(&mut self, rank: u32, time: f64) {
+        let state = &mut self.ranks[rank as usize];
+        let seconds = time - state.accounted;
+        if seconds > 0.0 {
+            state.split.add(Class::Compute, seconds);
+            let (call, place) = state.doing;
+            let at = PathPlace { rank, call, place };
+            state.profile.spend(PathTime::Compute, at, seconds);
+            let region = state.regions.last().copied();
+            state.accounted = time;
+            self.note_region(region, Class::Compute, seconds);
+        }
+    }
+
+    fn note_region(&mut self, region: Option<NameId>, class: Class, seconds: f64) {
+        if let Some(region) = region {
+            self.regions.entry(region).or_default().add(class, seconds);
+        }
+    }
+
+    fn begin_wait(&mut self, rank: u32, time: f64, (call, place): (NameId, NameId), elapses: bool) {
+        self.account_program(rank, time);
+        let state = &mut self.ranks[rank as usize];
+        state.act();
+        state.ended_collective = None;
+        state.wait = Some(Wait {
+            call,
+            place,
+            elapses,
+            from: time,
+            wrong_order: state.unexpected > 0,
+        });
+    }
+
+    /// A rank does not wait any more: its time is classified by what has ended the wait.
+    fn end_wait(&mut self, rank: u32, time: f64) {
+        let state = &mut self.ranks[rank as usize];
+        let Some(wait) = state.wait.take() else {
+            return;
+        };
+        let parts = state.classified(&wait, time, self.sleep == Some(wait.call));
+        state.follow(rank, &wait, time);
+        if time > wait.from {
+            state.doing = (wait.call, wait.place);
+        }
+        state.accounted = time;
+        let region = state.regions.last().copied();
+        let mut from = wait.from;
+        for (class, seconds, causer) in parts.into_iter().flatten() {
+            self.ranks[rank as usize].split.add(class, seconds);
+            self.note_region(region, class, seconds);
+            let key = WaitKey::new(class, (wait.call, wait.place), causer);
+            self.waits.add(key, (rank, from, seconds), causer);
+            from += seconds;
+        }
+    }
+
+    fn leave(&mut self, rank: u32, time: f64, number: (u32, u32)) {
+        let state = &mut self.ranks[rank as usize];
+        let key = state.entered.filter(|(key, _)| key.is_number(number));
+        let until = self
+            .collectives
+            .leave(rank, time, number, key.map(|(key, _)| key));
+        if key.is_some() {
+            state.entered = None;
+        }
+        state.ended_collective = until;
+    }
+
+    /// A rank posts a packet, because of its program or of what it has handled last.
+    fn post(&mut self, rank: u32, time: f64, peer: u32, (packet, key): (PacketKind, u32)) {
+        let state = &mut self.ranks[rank as usize];
+        let cause = state.cause_at(rank, time);
+        let by_program = matches!(cause.kind, CauseKind::Program);
+        let began = state.entered.map_or(time, |(_, entered)| entered);
+        let inherited = cause.kind.origin();
+        let late = by_program.then_some(LateReceive {
+            rank,
+            posted: began,
+            doing: state.doing,
+        });
+        let own = MessageOrigin {
+            sender: rank,
+            began,
+            doing: state.doing,
+            receive: None,
+        };
+        let unknown = MessageOrigin {
+            sender: peer,
+            began: f64::NEG_INFINITY,
+            ..own
+        };
+        let answered = |origin: Option<MessageOrigin>| MessageOrigin {
+            receive: late,
+            ..origin.unwrap_or(unknown)
+        };
+        let origin = match packet {
+            PacketKind::Eager | PacketKind::EagerNext | PacketKind::Rts => Some(own),
+            PacketKind::Cts => Some(answered(self.announced.remove(&(peer, key)))),
+            PacketKind::Ack => Some(answered(inherited)),
+            PacketKind::Data | PacketKind::Pull => inherited,
+            PacketKind::Other => None,
+        };
+        let flight = Flight {
+            posted: time,
+            origin,
+            profile: cause.profile,
+        };
+        if let (PacketKind::Data, CauseKind::Cleared { operation, .. }) = (packet, cause.kind) {
+            state.cleared.push(Cleared { operation, flight });
+        }
+        let identity = match packet {
+            PacketKind::Pull => (peer, rank, PacketKind::Data, key),
+            _ => (rank, peer, packet, key),
+        };
+        self.flights.post(identity, flight);
+    }
+
+    /// A rank handles a packet.
+    fn arrive(&mut self, rank: u32, time: f64, peer: u32, (packet, key): (PacketKind, u32)) {
+        let flight = self.flights.arrive((peer, rank, packet, key));
+        let Some(Flight {
+            posted,
+            origin,
+            mut profile,
+        }) = flight
+        else {
+            let state = &mut self.ranks[rank as usize];
+            state.cause = state.cause_at(rank, time);
+            state.cause.kind = CauseKind::Unknown;
+            return;
+        };
+        let state = &self.ranks[rank as usize];
+        let waits = (state.wait).map_or(state.doing, |wait| (wait.call, wait.place));
+        profile.travel(waits, time - posted);
+        if let (PacketKind::Rts, Some(origin)) = (packet, origin) {
+            self.announced.insert((peer, key), origin);
+        }
+        let kind = match packet {
+            PacketKind::Cts | PacketKind::Ack => CauseKind::Cleared {
+                operation: key,
+                origin,
+            },
+            PacketKind::Other => CauseKind::Resources,
+            _ => CauseKind::Message(origin),
+        };
+        self.ranks[rank as usize].cause = Cause {
+            kind,
+            profile,
+            at: time,
+        };
+    }
+
+    fn end(&mut self, rank: u32, time: f64) {
+        self.end_wait(rank, time);
+        self.account_program(rank, time);
+        let state = &mut self.ranks[rank as usize];
+        state.ended = true;
+        self.last_rank = rank;
+    }
+
+    /// Ends the analysis of a log that has been read.
+    #[must_use]
+    pub fn finish<R: std::io::Read>(mut self, reader: &LogReader<R>) -> AnalysisReport {
+        let end = reader.end().unwrap_or(self.latest).max(self.latest);
+        for rank in 0..reader.ranks() {
+            self.cut(rank, end);
+        }
+        result::report(&self, reader, end)
+    }
+
+    /// The run has ended: what a rank still waits for has not happened.
+    fn cut(&mut self, rank: u32, end: f64) {
+        let state = &mut self.ranks[rank as usize];
+        if state.ended {
+            state.split.add(Class::Ended, end - state.accounted);
+            return;
+        }
+        let Some(wait) = state.wait.take() else {
+            return self.account_program(rank, end);
+        };
+        let seconds = (end - wait.from).max(0.0);
+        state.split.add(Class::Blocked, seconds);
+        let key = WaitKey::new(Class::Blocked, (wait.call, wait.place), None);
+        self.waits.add(key, (rank, wait.from, seconds), None);
+    }
+}

@@ -1,0 +1,182 @@
+//! The page of text about an analysis: the most important thing first, at most 60 lines.
+
+use std::fmt;
+
+use super::class::Class;
+use super::result::{AnalysisReport, WaitState};
+
+/// Number of wait states on the page.
+const WAITS: usize = 8;
+
+/// Number of places of the critical path on the page.
+const PLACES: usize = 5;
+
+impl fmt::Display for AnalysisReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.headline(f)?;
+        if !self.whole {
+            let end = seconds(self.end_s);
+            writeln!(f, "  the log breaks off at {end}: the run went further")?;
+        }
+        self.split(f)?;
+        self.list_waits(f)?;
+        self.path(f)?;
+        self.list_efficiencies(f)?;
+        self.list_regions(f)
+    }
+}
+
+impl AnalysisReport {
+    /// Returns a time of one rank as a share of the time of the run, in percent.
+    fn percent(&self, part: f64) -> f64 {
+        if self.end_s > 0.0 {
+            100.0 * part / self.end_s
+        } else {
+            0.0
+        }
+    }
+
+    /// Returns a sum over all ranks as a share of their time, in percent.
+    fn percent_of_all(&self, sum: f64) -> f64 {
+        self.percent(sum / f64::from(self.ranks.max(1)))
+    }
+
+    fn headline(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let states = self.waits.iter().filter(|wait| wait.class.is_wait_state());
+        let greatest = states.max_by(|one, other| one.seconds.total_cmp(&other.seconds));
+        let compute = self.mean_s.get("compute").copied().unwrap_or(0.0);
+        let Some(wait) = greatest else {
+            let share = self.percent(compute);
+            return writeln!(f, "no rank waits for another; {share:.0} % is computation");
+        };
+        let share = self.percent_of_all(wait.seconds);
+        write!(
+            f,
+            "{share:.0} % of the time of all ranks is {} in {}, {}",
+            wait.class.name(),
+            wait.call,
+            wait.place
+        )?;
+        match wait.longest_causer {
+            Some(causer) => write!(
+                f,
+                ": rank {} waits {} for rank {causer}",
+                wait.longest_rank,
+                seconds(wait.longest_s)
+            )?,
+            None => write!(
+                f,
+                ": rank {} for {}",
+                wait.longest_rank,
+                seconds(wait.longest_s)
+            )?,
+        }
+        if wait.causer_call.is_empty() {
+            return writeln!(f);
+        }
+        writeln!(f, " in {}, {}", wait.causer_call, wait.causer_place)
+    }
+
+    fn split(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let end = seconds(self.end_s);
+        writeln!(f, "\ntime of the ranks, of {end}\n")?;
+        writeln!(f, "  {:<26}{:>8}{:>16}  rank", "", "mean", "greatest")?;
+        for class in Class::ALL {
+            let Some(mean) = self.mean_s.get(class.name()) else {
+                continue;
+            };
+            let of = |split: &super::RankSplit| split.split.of(class);
+            let most = (self.splits.iter()).max_by(|one, other| of(one).total_cmp(&of(other)));
+            let (most, rank) = most.map_or((0.0, 0), |split| (of(split), split.rank));
+            let (mean, share) = (self.percent(*mean), self.percent(most));
+            let name = class.name();
+            writeln!(f, "  {name:<26}{mean:>7.1}%{share:>15.1}%  {rank}")?;
+        }
+        Ok(())
+    }
+
+    fn list_waits(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let listed: Vec<&WaitState> = self.waits.iter().take(WAITS).collect();
+        if listed.is_empty() {
+            return Ok(());
+        }
+        writeln!(f, "\nwaits, by their share of the time of all ranks\n")?;
+        for wait in listed {
+            let share = self.percent_of_all(wait.seconds);
+            write!(
+                f,
+                "  {share:>5.1}%  {} in {}, {}",
+                wait.class.name(),
+                wait.call,
+                wait.place
+            )?;
+            if !wait.causer_call.is_empty() {
+                write!(
+                    f,
+                    "\n          for a rank in {}, {}",
+                    wait.causer_call, wait.causer_place
+                )?;
+            }
+            writeln!(f)?;
+        }
+        Ok(())
+    }
+
+    fn path(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let packets = self.critical_packets;
+        writeln!(f, "\ncritical path, with {packets} packets\n")?;
+        for (name, time) in &self.critical_path_s {
+            if *time > 0.0 {
+                writeln!(f, "  {:>5.1}%  {name}", self.percent(*time))?;
+            }
+        }
+        for place in self.critical_places.iter().take(PLACES) {
+            let share = self.percent(place.seconds);
+            let (call, line) = (&place.call, &place.place);
+            match place.rank {
+                Some(rank) => writeln!(f, "  {share:>5.1}%  rank {rank} in {call}, {line}")?,
+                None => writeln!(f, "  {share:>5.1}%  transfer for {call}, {line}")?,
+            }
+        }
+        Ok(())
+    }
+
+    fn list_efficiencies(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let all = self.efficiencies;
+        let (Some(parallel), Some(balance), Some(communication)) =
+            (all.parallel, all.load_balance, all.communication)
+        else {
+            return Ok(());
+        };
+        writeln!(
+            f,
+            "\nparallel efficiency {parallel:.2} = load balance {balance:.2} × communication {communication:.2}"
+        )
+    }
+
+    fn list_regions(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.regions_s.is_empty() {
+            return Ok(());
+        }
+        writeln!(f, "\nregions, mean over the ranks\n")?;
+        for (region, split) in &self.regions_s {
+            let whole: f64 = split.values().sum();
+            let greatest = split.iter().max_by(|one, other| one.1.total_cmp(other.1));
+            let (class, most) = greatest.map_or(("", 0.0), |(class, most)| (*class, *most));
+            let (share, part) = (self.percent(whole), self.percent(most));
+            writeln!(f, "  {share:>5.1}%  {region}, of it {part:.1}% {class}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Formats a time with a unit that suits it.
+fn seconds(time: f64) -> String {
+    let (scale, unit) = match time.abs() {
+        time if time >= 1.0 || time == 0.0 => (1.0, "s"),
+        time if time >= 1e-3 => (1e3, "ms"),
+        time if time >= 1e-6 => (1e6, "us"),
+        _ => (1e9, "ns"),
+    };
+    format!("{:.3} {unit}", time * scale)
+}

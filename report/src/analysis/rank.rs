@@ -1,0 +1,225 @@
+//! The state of one rank: what it waits for, and what it has handled last.
+
+use observe::NameId;
+
+use super::class::{Class, Split};
+use super::collectives::{CollectiveKey, Until};
+use super::flights::{Flight, MessageOrigin};
+use super::profile::{PathPlace, PathTime, Profile};
+use super::waits::Causer;
+
+/// A wait in progress.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wait {
+    pub(crate) call: NameId,
+    pub(crate) place: NameId,
+    /// True for a computation or a sleep.
+    pub(crate) elapses: bool,
+    /// Its beginning in seconds.
+    pub(crate) from: f64,
+    /// True if a message for the rank had arrived that it has not asked for.
+    pub(crate) wrong_order: bool,
+}
+
+/// The kind of what a rank has handled last.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub(crate) enum CauseKind {
+    /// Nothing since its program acted.
+    #[default]
+    Program,
+    /// The end of a timer.
+    Timer,
+    /// A packet with a message, or its announcement.
+    Message(Option<MessageOrigin>),
+    /// The answer of the receiver of a message.
+    Cleared {
+        /// The operation of the sender.
+        operation: u32,
+        origin: Option<MessageOrigin>,
+    },
+    /// The data of a message have left.
+    Sent(Option<MessageOrigin>),
+    /// Credits, and other packets without a message.
+    Resources,
+    /// A packet whose post was not observed.
+    Unknown,
+}
+
+impl CauseKind {
+    pub(crate) const fn origin(&self) -> Option<MessageOrigin> {
+        match *self {
+            Self::Message(origin) | Self::Cleared { origin, .. } | Self::Sent(origin) => origin,
+            _ => None,
+        }
+    }
+}
+
+/// Something that a rank has handled, and the path to it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Cause {
+    pub(crate) kind: CauseKind,
+    pub(crate) profile: Profile,
+    /// Its time in seconds.
+    pub(crate) at: f64,
+}
+
+/// Data of the rank that leave it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cleared {
+    pub(crate) operation: u32,
+    pub(crate) flight: Flight,
+}
+
+/// The state of a rank.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Rank {
+    pub(crate) split: Split,
+    /// The time up to which `split` and `profile` account, in seconds.
+    pub(crate) accounted: f64,
+    pub(crate) wait: Option<Wait>,
+    pub(crate) cause: Cause,
+    /// The path to what the program does now.
+    pub(crate) profile: Profile,
+    /// The latest call that took time, and its line.
+    pub(crate) doing: (NameId, NameId),
+    /// The collective operation that it entered last, and when, until it is over.
+    pub(crate) entered: Option<(CollectiveKey, f64)>,
+    /// The end of waiting for others in a collective operation that has ended in the present wait.
+    pub(crate) ended_collective: Option<Until>,
+    pub(crate) cleared: Vec<Cleared>,
+    /// Number of messages that have arrived and not been received.
+    pub(crate) unexpected: u32,
+    pub(crate) regions: Vec<NameId>,
+    pub(crate) ended: bool,
+}
+
+type Part = Option<(Class, f64, Option<Causer>)>;
+
+impl Rank {
+    /// The program acts: what it does from now on is caused by itself.
+    pub(crate) fn act(&mut self) {
+        self.cause = Cause {
+            kind: CauseKind::Program,
+            profile: self.profile,
+            at: self.accounted,
+        };
+    }
+
+    /// Returns the cause of what the rank does at a time in seconds. Time since then is software
+    /// cost.
+    pub(crate) fn cause_at(&self, rank: u32, time: f64) -> Cause {
+        let mut cause = self.cause;
+        let (call, place) = self.wait.map_or(self.doing, |wait| (wait.call, wait.place));
+        let at = PathPlace { rank, call, place };
+        cause.profile.spend(PathTime::Software, at, time - cause.at);
+        cause.at = time.max(cause.at);
+        cause
+    }
+
+    /// A timer of the rank ends.
+    pub(crate) fn elapse(&mut self, time: f64) {
+        let computes = self.wait.is_some_and(|wait| wait.elapses);
+        if computes {
+            self.cause.profile = self.profile;
+            self.cause.at = self.accounted;
+            self.cause.kind = CauseKind::Timer;
+        } else if self.cause.kind == CauseKind::Program && time > self.cause.at {
+            self.cause.kind = CauseKind::Timer;
+        }
+    }
+
+    /// Data of the rank have left it.
+    pub(crate) fn sent(&mut self, time: f64, operation: u32) {
+        let found = (self.cleared.iter()).position(|cleared| cleared.operation == operation);
+        let (origin, mut profile, posted) = match found {
+            Some(index) => {
+                let Flight {
+                    posted,
+                    origin,
+                    profile,
+                } = self.cleared.swap_remove(index).flight;
+                (origin, profile, posted)
+            }
+            None => (None, self.profile, self.accounted),
+        };
+        profile.times[PathTime::Transfer as usize] += (time - posted).max(0.0);
+        self.cause = Cause {
+            kind: CauseKind::Sent(origin),
+            profile,
+            at: time,
+        };
+    }
+
+    /// The path continues behind a wait, along what has ended it.
+    pub(crate) fn follow(&mut self, rank: u32, wait: &Wait, time: f64) {
+        let (call, place) = (wait.call, wait.place);
+        let at = PathPlace { rank, call, place };
+        let (rest, kind) = match self.cause.kind {
+            CauseKind::Timer if wait.elapses => (time - self.cause.at, PathTime::Compute),
+            CauseKind::Program if wait.elapses => (time - self.cause.at, PathTime::Compute),
+            CauseKind::Program | CauseKind::Unknown => (time - self.cause.at, PathTime::Other),
+            _ => (time - self.cause.at, PathTime::Software),
+        };
+        self.profile = self.cause.profile;
+        self.profile.spend(kind, at, rest);
+    }
+
+    /// Returns the classes of a wait that ends, with its causers: at most four parts that add up to
+    /// it.
+    pub(crate) fn classified(&self, wait: &Wait, time: f64, sleeps: bool) -> [Part; 4] {
+        let seconds = time - wait.from;
+        let whole = |class| [Some((class, seconds, None)), None, None, None];
+        if wait.elapses {
+            let class = if sleeps { Class::Sleep } else { Class::Compute };
+            return whole(class);
+        }
+        let mut from = wait.from;
+        let mut take = |class, until: f64, causer| -> Part {
+            let until = until.clamp(from, time);
+            let part = until - from;
+            from = until;
+            (part > 0.0).then_some((class, part, causer))
+        };
+        let collective = self
+            .ended_collective
+            .and_then(|until| take(until.class, until.until, Some(until.causer)));
+        let (late, rest) = match self.cause.kind {
+            CauseKind::Message(Some(origin)) => {
+                let class = if wait.wrong_order {
+                    Class::LateSenderWrongOrder
+                } else {
+                    Class::LateSender
+                };
+                let causer = Causer {
+                    rank: origin.sender,
+                    doing: origin.doing,
+                };
+                (take(class, origin.began, Some(causer)), Class::Transfer)
+            }
+            CauseKind::Cleared { origin, .. } | CauseKind::Sent(origin) => {
+                let late = origin.and_then(|origin| origin.receive);
+                let late = late.and_then(|late| {
+                    let causer = Causer {
+                        rank: late.rank,
+                        doing: late.doing,
+                    };
+                    take(Class::LateReceiver, late.posted, Some(causer))
+                });
+                (late, Class::Transfer)
+            }
+            CauseKind::Message(None) => (None, Class::Transfer),
+            CauseKind::Timer => (None, Class::Software),
+            CauseKind::Program | CauseKind::Resources | CauseKind::Unknown => {
+                (None, Class::Resources)
+            }
+        };
+        // From the event on, completing the operation costs software time.
+        let ends = match self.cause.kind {
+            CauseKind::Timer | CauseKind::Program => time,
+            _ => self.cause.at,
+        };
+        let way = take(rest, ends, None);
+        let software = take(Class::Software, time, None);
+        [collective, late, way, software]
+    }
+}

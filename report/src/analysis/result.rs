@@ -1,0 +1,221 @@
+//! The result of an analysis, as numbers and names.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+
+use observe::{LogReader, NameId};
+use serde::Serialize;
+
+use super::Analysis;
+use super::class::{Class, Split};
+use super::profile::{NETWORK, PathTime};
+
+/// Number of wait states that are listed; the others are added up.
+const LISTED_MAX: usize = 100;
+
+/// The result of an analysis. All times are in seconds.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct AnalysisReport {
+    /// The time of the end of the run.
+    pub end_s: f64,
+    /// True if the log has the end of the run; false if it was cut.
+    pub whole: bool,
+    /// Number of events.
+    pub events: u64,
+    /// Number of ranks.
+    pub ranks: u32,
+    /// Mean time of the ranks by class.
+    pub mean_s: BTreeMap<&'static str, f64>,
+    /// Efficiencies of the run.
+    pub efficiencies: Efficiencies,
+    /// Wait states and transfers, the greatest sum first.
+    pub waits: Vec<WaitState>,
+    /// The critical path by kind of time.
+    pub critical_path_s: BTreeMap<&'static str, f64>,
+    /// Number of packets along the critical path.
+    pub critical_packets: u64,
+    /// The heaviest places of the critical path.
+    pub critical_places: Vec<PathShare>,
+    /// Mean time of the ranks by region of the program and class.
+    pub regions_s: BTreeMap<String, BTreeMap<&'static str, f64>>,
+    /// The ranks.
+    #[serde(skip)]
+    pub splits: Vec<RankSplit>,
+}
+
+/// Efficiencies as POP defines them (<https://co-design.pop-coe.eu/metrics>): the parallel
+/// efficiency is the product of the other two. Each is in (0, 1]; `None` if no rank computes.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct Efficiencies {
+    /// Mean computation of the ranks divided by the time of the run.
+    pub parallel: Option<f64>,
+    /// Mean computation divided by the greatest.
+    pub load_balance: Option<f64>,
+    /// Greatest computation divided by the time of the run.
+    pub communication: Option<f64>,
+}
+
+/// A sum of waits of one class, in one call, charged to what others did.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct WaitState {
+    /// Class of the waits.
+    pub class: Class,
+    /// Name of the call that waits.
+    pub call: String,
+    /// Line of that call.
+    pub place: String,
+    /// Sum over all ranks.
+    pub seconds: f64,
+    /// Number of waits.
+    pub count: u64,
+    /// The call in which the other rank had spent its time, and its line; empty if it had not spent
+    /// any.
+    pub causer_call: String,
+    /// Line of that call.
+    pub causer_place: String,
+    /// The rank with the longest wait.
+    pub longest_rank: u32,
+    /// Length of the longest wait.
+    pub longest_s: f64,
+    /// Beginning of the longest wait.
+    pub longest_from_s: f64,
+    /// The rank that it waited for.
+    pub longest_causer: Option<u32>,
+}
+
+/// A place of the critical path.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct PathShare {
+    /// Rank; `None` for transfers that a rank waits for in this call.
+    pub rank: Option<u32>,
+    /// Name of the call.
+    pub call: String,
+    /// Line of the call.
+    pub place: String,
+    /// Time of the path in it.
+    pub seconds: f64,
+}
+
+/// The time of one rank.
+#[derive(Clone, PartialEq, Debug)]
+pub struct RankSplit {
+    /// Rank.
+    pub rank: u32,
+    /// Name of its host.
+    pub host: String,
+    /// Times by class.
+    pub split: Split,
+}
+
+pub(super) fn report<R: Read>(
+    analysis: &Analysis,
+    reader: &LogReader<R>,
+    end: f64,
+) -> AnalysisReport {
+    let ranks = &analysis.ranks;
+    let mut sum = Split::default();
+    for rank in ranks {
+        for class in Class::ALL {
+            sum.add(class, rank.split.of(class));
+        }
+    }
+    let path = ranks.get(analysis.last_rank as usize);
+    let path = path.map(|rank| rank.profile).unwrap_or_default();
+    let text = |number: NameId| reader.text(number).to_owned();
+    let mut places: Vec<PathShare> = (path.heaviest.iter())
+        .filter(|(_, seconds)| *seconds > 0.0)
+        .map(|(at, seconds)| PathShare {
+            rank: (at.rank != NETWORK).then_some(at.rank),
+            call: text(at.call),
+            place: text(at.place),
+            seconds: *seconds,
+        })
+        .collect();
+    places.sort_by(|one, other| other.seconds.total_cmp(&one.seconds));
+    let count = ranks_in_double(ranks.len());
+    let regions = analysis.regions.iter();
+    AnalysisReport {
+        end_s: end,
+        whole: reader.end().is_some(),
+        events: analysis.events,
+        ranks: reader.ranks(),
+        mean_s: by_class(&sum, count),
+        efficiencies: efficiencies(analysis, end),
+        waits: waits(analysis, text),
+        critical_path_s: [
+            ("compute", PathTime::Compute),
+            ("software", PathTime::Software),
+            ("transfer", PathTime::Transfer),
+            ("other", PathTime::Other),
+        ]
+        .map(|(name, kind)| (name, path.times[kind as usize]))
+        .into(),
+        critical_packets: path.packets,
+        critical_places: places,
+        regions_s: regions
+            .map(|(&region, split)| (text(region), by_class(split, count)))
+            .collect(),
+        splits: (0..)
+            .zip(ranks)
+            .map(|(rank, state)| RankSplit {
+                rank,
+                host: reader.host(rank).to_owned(),
+                split: state.split,
+            })
+            .collect(),
+    }
+}
+
+fn ranks_in_double(ranks: usize) -> f64 {
+    f64::from(u32::try_from(ranks.max(1)).expect("ranks are counted in 32 bits"))
+}
+
+/// Returns the means of the classes that occur.
+fn by_class(sum: &Split, ranks: f64) -> BTreeMap<&'static str, f64> {
+    let means = Class::ALL.map(|class| (class.name(), sum.of(class) / ranks));
+    means
+        .into_iter()
+        .filter(|(_, seconds)| *seconds > 0.0)
+        .collect()
+}
+
+fn efficiencies(analysis: &Analysis, end: f64) -> Efficiencies {
+    let ranks = &analysis.ranks;
+    let computed = || ranks.iter().map(|rank| rank.split.of(Class::Compute));
+    let mean = computed().sum::<f64>() / ranks_in_double(ranks.len());
+    let most = computed().fold(0.0, f64::max);
+    let ratio = |part: f64, whole: f64| (most > 0.0 && whole > 0.0).then(|| part / whole);
+    Efficiencies {
+        parallel: ratio(mean, end),
+        load_balance: ratio(mean, most),
+        communication: ratio(most, end),
+    }
+}
+
+fn waits(analysis: &Analysis, text: impl Fn(NameId) -> String) -> Vec<WaitState> {
+    let sums = analysis.waits.0.iter();
+    let mut all: Vec<WaitState> = sums
+        .filter(|(key, _)| !matches!(key.class, Class::Compute | Class::Sleep))
+        .map(|(key, sum)| {
+            let (call, place) = key
+                .causer
+                .map_or_else(Default::default, |(call, place)| (text(call), text(place)));
+            WaitState {
+                class: key.class,
+                call: text(key.call.0),
+                place: text(key.call.1),
+                seconds: sum.seconds,
+                count: sum.count,
+                causer_call: call,
+                causer_place: place,
+                longest_rank: sum.longest.rank,
+                longest_s: sum.longest.seconds,
+                longest_from_s: sum.longest.from,
+                longest_causer: sum.longest.causer,
+            }
+        })
+        .collect();
+    all.sort_by(|one, other| other.seconds.total_cmp(&one.seconds));
+    all.truncate(LISTED_MAX);
+    all
+}

@@ -1,0 +1,358 @@
+//! Promise: the time of each rank is classified as by hand, the classes add up to the time of the
+//! run, and so does the critical path.
+//!
+//! One network: 1 us (two links of 500 ns), 1 GB/s, no software costs: a message of n bytes takes
+//! 1 us + n ns. Eager below 64 KiB.
+
+use std::io::Write;
+use std::rc::Rc;
+use std::sync::{Arc, Mutex};
+
+use mpi::{Comm, Op, Result, waitall};
+use observe::LogReader;
+use platform::Platform;
+use report::analysis::{Analysis, AnalysisReport, Class};
+use run::{EventLog, LogFilter, Options, Output, RankProgram, Stream, simulate};
+
+const PLATFORM: &str = r#"
+version = 1
+[clusters.nodes]
+hosts = "node-[0-7]"
+speed = "1Gf"
+bandwidth = "1GBps"
+latency = "500ns"
+"#;
+
+/// A log in memory.
+#[derive(Clone, Default)]
+struct Memory(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Memory {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().expect("one thread").extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+fn analysed<Fut>(ranks: u32, program: fn(Comm) -> Fut) -> AnalysisReport
+where
+    Fut: Future<Output = Result<()>> + 'static,
+{
+    let platform = Arc::new(Platform::parse("test.toml", PLATFORM).expect("a platform"));
+    let memory = Memory::default();
+    let log = EventLog::new(Box::new(memory.clone()), ranks);
+    let options = Options {
+        ranks: Some(ranks),
+        event_log: Some(log.clone()),
+        ..Options::default()
+    };
+    let output = Rc::new(Output::new(Stream::Nowhere, false, LogFilter::default()));
+    let program = RankProgram::new(program);
+    let run = simulate(&platform, &program, &options, &output).expect("a run");
+    log.finish(run.report.time.as_secs()).expect("memory");
+    let bytes = memory.0.lock().expect("one thread").clone();
+    let mut reader = LogReader::new(&bytes[..]).expect("a log");
+    let mut analysis = Analysis::new(reader.ranks());
+    while let Some(entry) = reader.next_event().expect("a log") {
+        analysis.event(entry, |number| reader.text(number));
+    }
+    let report = analysis.finish(&reader);
+    adds_up(&report, run.report.time.as_secs());
+    report
+}
+
+/// The classes of each rank, and the parts of the critical path, add up to the time of the run.
+fn adds_up(report: &AnalysisReport, end: f64) {
+    assert!(report.whole);
+    assert_eq!(report.end_s.to_bits(), end.to_bits());
+    for rank in &report.splits {
+        let sum: f64 = rank.split.0.iter().sum();
+        assert!((sum - end).abs() <= 1e-9 * end, "{rank:?}: {sum}, {end}");
+    }
+    let path: f64 = report.critical_path_s.values().sum();
+    assert!(
+        (path - end).abs() <= 1e-12 * end,
+        "critical path {path}, end {end}"
+    );
+}
+
+/// The rank has this time in the class, in microseconds, and none in the other wait states.
+#[track_caller]
+fn has(report: &AnalysisReport, rank: usize, expected: &[(Class, f64)]) {
+    let split = report.splits[rank].split;
+    for class in Class::ALL {
+        let known = expected.iter().find(|(other, _)| *other == class);
+        let microseconds = known.map_or(0.0, |(_, time)| *time);
+        let found = split.of(class) * 1e6;
+        let is_equal = (found - microseconds).abs() < 1e-6;
+        assert!(
+            is_equal || class == Class::Ended,
+            "rank {rank}, {}: {found} us, expected {microseconds}: {split:?}",
+            class.name()
+        );
+    }
+}
+
+/// Computes for this many microseconds.
+async fn compute(world: &Comm, microseconds: f64) {
+    world.compute(microseconds * 1e3).await;
+}
+
+#[test]
+fn a_late_sender() {
+    let report = analysed(2, |world| async move {
+        let mut data = world.buffer(1000);
+        if world.rank() == 0 {
+            compute(&world, 50.0).await;
+            return world.send(&data, 1, 0).await;
+        }
+        compute(&world, 10.0).await;
+        world.recv(&mut data, 0, 0).await.map(drop)
+    });
+    has(&report, 0, &[(Class::Compute, 50.0)]);
+    let expected = [
+        (Class::Compute, 10.0),
+        (Class::LateSender, 40.0),
+        (Class::Transfer, 2.0),
+    ];
+    has(&report, 1, &expected);
+    let state = &report.waits[0];
+    assert_eq!((state.class, &*state.call), (Class::LateSender, "recv"));
+    assert_eq!(state.causer_call, "compute");
+    assert_eq!(state.longest_causer, Some(0));
+    assert_eq!(report.critical_packets, 1);
+    let place = &report.critical_places[0];
+    assert_eq!((place.rank, &*place.call), (Some(0), "compute"));
+    assert!((place.seconds - 50e-6).abs() < 1e-12);
+}
+
+#[test]
+fn a_late_sender_of_a_rendezvous() {
+    let report = analysed(2, |world| async move {
+        let mut data = world.buffer(100_000);
+        if world.rank() == 0 {
+            compute(&world, 50.0).await;
+            return world.send(&data, 1, 0).await;
+        }
+        world.recv(&mut data, 0, 0).await.map(drop)
+    });
+    // The request to send and its answer take no time; the data take 1 us + 100 us.
+    let expected = [(Class::Compute, 50.0), (Class::Transfer, 101.0)];
+    has(&report, 0, &expected);
+    let expected = [(Class::LateSender, 50.0), (Class::Transfer, 101.0)];
+    has(&report, 1, &expected);
+}
+
+#[test]
+fn a_late_receiver() {
+    let report = analysed(2, |world| async move {
+        let mut data = world.buffer(100_000);
+        if world.rank() == 0 {
+            compute(&world, 10.0).await;
+            return world.send(&data, 1, 0).await;
+        }
+        compute(&world, 50.0).await;
+        world.recv(&mut data, 0, 0).await.map(drop)
+    });
+    let expected = [
+        (Class::Compute, 10.0),
+        (Class::LateReceiver, 40.0),
+        (Class::Transfer, 101.0),
+    ];
+    has(&report, 0, &expected);
+    let expected = [(Class::Compute, 50.0), (Class::Transfer, 101.0)];
+    has(&report, 1, &expected);
+    let state = (report.waits.iter()).find(|state| state.class == Class::LateReceiver);
+    let state = state.expect("rank 0 waits");
+    assert_eq!((&*state.call, &*state.causer_call), ("send", "compute"));
+    assert_eq!(state.longest_causer, Some(1));
+}
+
+#[test]
+fn a_late_receiver_of_an_isend() {
+    let report = analysed(2, |world| async move {
+        let mut data = world.buffer(100_000);
+        if world.rank() == 0 {
+            let mut sending = world.isend(data, 1, 0)?;
+            compute(&world, 20.0).await;
+            return sending.wait().await.map(drop);
+        }
+        compute(&world, 50.0).await;
+        world.recv(&mut data, 0, 0).await.map(drop)
+    });
+    let expected = [
+        (Class::Compute, 20.0),
+        (Class::LateReceiver, 30.0),
+        (Class::Transfer, 101.0),
+    ];
+    has(&report, 0, &expected);
+}
+
+#[test]
+fn the_wrong_order() {
+    let report = analysed(3, |world| async move {
+        let mut data = world.buffer(1000);
+        match world.rank() {
+            0 => {
+                compute(&world, 5.0).await;
+                world.recv(&mut data, 1, 0).await?;
+                world.recv(&mut data, 2, 0).await.map(drop)
+            }
+            1 => {
+                compute(&world, 30.0).await;
+                world.send(&data, 0, 0).await
+            }
+            _ => world.send(&data, 0, 0).await,
+        }
+    });
+    let expected = [
+        (Class::Compute, 5.0),
+        (Class::LateSenderWrongOrder, 25.0),
+        (Class::Transfer, 2.0),
+    ];
+    has(&report, 0, &expected);
+}
+
+#[test]
+fn a_waitall_is_charged_to_the_last_message() {
+    let report = analysed(3, |world| async move {
+        let data = world.buffer(1000);
+        if world.rank() > 0 {
+            compute(&world, 10.0 * world.rank() as f64).await;
+            return world.send(&data, 0, 0).await;
+        }
+        let mut requests = [
+            world.irecv(world.buffer(1000), 1, 0)?,
+            world.irecv(world.buffer(1000), 2, 0)?,
+        ];
+        waitall(&mut requests).await.map(drop)
+    });
+    let expected = [(Class::LateSender, 20.0), (Class::Transfer, 2.0)];
+    has(&report, 0, &expected);
+    let state = &report.waits[0];
+    assert_eq!((&*state.call, state.longest_causer), ("waitall", Some(2)));
+}
+
+#[test]
+fn a_barrier_waits_for_the_last() {
+    let report = analysed(4, |world| async move {
+        compute(&world, 10.0 * world.rank() as f64).await;
+        world.barrier().await
+    });
+    for rank in 0..4 {
+        let computed = 10.0 * rank as f64;
+        let waits = report.splits[rank].split.of(Class::WaitAtCollective) * 1e6;
+        assert!((waits - (30.0 - computed)).abs() < 1e-6, "{rank}: {waits}");
+    }
+    let state = &report.waits[0];
+    assert_eq!(state.class, Class::WaitAtCollective);
+    assert_eq!((state.longest_rank, state.longest_causer), (0, Some(3)));
+}
+
+#[test]
+fn an_allreduce_with_data_waits_for_the_last() {
+    let report = analysed(5, |world| async move {
+        if world.rank() == 2 {
+            compute(&world, 40.0).await;
+        }
+        let data = world.buffer(80_000);
+        world.allreduce(&data, &Op::sum::<f64>()).await.map(drop)
+    });
+    for rank in [0, 1, 3, 4] {
+        let waits = report.splits[rank].split.of(Class::WaitAtCollective) * 1e6;
+        assert!((waits - 40.0).abs() < 1e-6, "{rank}: {waits}");
+    }
+    assert!(report.splits[2].split.of(Class::WaitAtCollective) == 0.0);
+}
+
+#[test]
+fn a_broadcast_waits_for_its_root() {
+    let report = analysed(4, |world| async move {
+        let mut data = world.buffer(1000);
+        if world.rank() == 1 {
+            compute(&world, 25.0).await;
+        }
+        world.bcast(&mut data, 1).await
+    });
+    for rank in [0, 2, 3] {
+        let waits = report.splits[rank].split.of(Class::LateBroadcast) * 1e6;
+        assert!((waits - 25.0).abs() < 1e-6, "{rank}: {waits}");
+    }
+    assert!(report.splits[1].split.of(Class::LateBroadcast) == 0.0);
+}
+
+#[test]
+fn the_root_of_a_reduction_is_early() {
+    let report = analysed(4, |world| async move {
+        if world.rank() != 0 {
+            compute(&world, 15.0).await;
+        }
+        let data = world.buffer(8);
+        world.reduce(&data, &Op::sum::<f64>(), 0).await.map(drop)
+    });
+    let waits = report.splits[0].split.of(Class::EarlyReduce) * 1e6;
+    assert!((waits - 15.0).abs() < 1e-6, "{waits}");
+}
+
+#[test]
+fn a_deadlock_leaves_ranks_blocked() {
+    let report = analysed(2, |world| async move {
+        let mut data = world.buffer(8);
+        if world.rank() == 0 {
+            compute(&world, 10.0).await;
+        }
+        world.recv(&mut data, 1 - world.rank(), 0).await.map(drop)
+    });
+    has(&report, 0, &[(Class::Compute, 10.0)]);
+    has(&report, 1, &[(Class::Blocked, 10.0)]);
+}
+
+#[test]
+fn regions_and_sleep() {
+    let report = analysed(2, |world| async move {
+        {
+            let _solve = world.region("solve");
+            compute(&world, 10.0).await;
+            let _inner = world.region("inner");
+            world.sleep(5e-6).await;
+        }
+        compute(&world, 3.0).await;
+        world.mark("done", 1.0);
+        Ok(())
+    });
+    let expected = [(Class::Compute, 13.0), (Class::Sleep, 5.0)];
+    has(&report, 0, &expected);
+    let time = |region: &str, class: &str| report.regions_s[region][class] * 1e6;
+    assert!((time("solve", "compute") - 10.0).abs() < 1e-6);
+    assert!((time("inner", "sleep") - 5.0).abs() < 1e-6);
+    assert_eq!(report.regions_s.len(), 2);
+}
+
+#[test]
+fn the_critical_path_turns_to_the_rank_that_is_late() {
+    // Rank 0 is late for the first message, rank 1 for the second.
+    let report = analysed(2, |world| async move {
+        let mut data = world.buffer(1000);
+        if world.rank() == 0 {
+            compute(&world, 30.0).await;
+            world.send(&data, 1, 0).await?;
+            world.recv(&mut data, 1, 0).await.map(drop)
+        } else {
+            world.recv(&mut data, 0, 0).await?;
+            compute(&world, 20.0).await;
+            world.send(&data, 0, 0).await
+        }
+    });
+    assert_eq!(report.critical_packets, 2);
+    let path = &report.critical_path_s;
+    assert!((path["compute"] - 50e-6).abs() < 1e-12);
+    assert!((path["transfer"] - 4e-6).abs() < 1e-12);
+    let text = report.to_string();
+    let headline = text.lines().next().expect("a page");
+    assert!(headline.contains("late sender in recv"), "{headline}");
+    assert!(text.lines().count() <= 60, "{text}");
+}

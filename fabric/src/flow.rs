@@ -68,6 +68,8 @@ pub struct Flow {
     ranks: Ranks,
     tables: RefCell<Tables>,
     is_timed: bool,
+    /// True if packets take no time.
+    is_ideal: bool,
 }
 
 impl Flow {
@@ -83,7 +85,19 @@ impl Flow {
     /// A device for `ranks` ranks, attached to the kernel behind `port`.
     #[must_use]
     pub fn new(port: KernelHandle, ranks: u32, settings: Settings) -> Rc<Self> {
+        Self::make(port, ranks, settings, false)
+    }
+
+    /// A device like [`Flow::new`] whose packets arrive at the time at which they are posted,
+    /// whatever the network is.
+    #[must_use]
+    pub fn ideal(port: KernelHandle, ranks: u32, settings: Settings) -> Rc<Self> {
+        Self::make(port, ranks, settings, true)
+    }
+
+    fn make(port: KernelHandle, ranks: u32, settings: Settings, is_ideal: bool) -> Rc<Self> {
         let flow = Rc::new(Self {
+            is_ideal,
             is_timed: port.with(|kernel| kernel.is_timed()),
             ranks: Ranks::new(port.clone(), ranks, settings),
             tables: RefCell::default(),
@@ -342,7 +356,10 @@ impl PacketTransport for Flow {
         let index = self.tables.borrow_mut().launch(rank, peer, packet);
         self.ranks.port.with(|kernel| {
             let control_size = settings.control.filter(|_| control);
-            if control && control_size.is_none() {
+            if self.is_ideal || control && control_size.is_none() {
+                if let Some(message) = begins {
+                    kernel.count_message(message);
+                }
                 kernel.set_device_timer(kernel.now(), u64::from(index));
                 return;
             }

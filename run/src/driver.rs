@@ -74,6 +74,8 @@ pub struct Options {
     pub capture: Option<CaptureFilter>,
     /// Where the events of the ranks are written, if they are.
     pub event_log: Option<EventLog>,
+    /// True if packets and the message layer take no time.
+    pub ideal_network: bool,
 }
 
 /// Why a run was not started.
@@ -355,7 +357,12 @@ fn device(
     options: &Options,
 ) -> Result<Rc<dyn Fabric>, RunError> {
     let network = platform.network();
-    let settings = settings(platform, options);
+    let mut settings = settings(platform, options);
+    let ranks = u32::try_from(hosts.len()).expect("ranks are counted in 32 bits");
+    if options.ideal_network {
+        settings = without_time(settings);
+        return Ok(Flow::ideal(simulation.port(), ranks, settings));
+    }
     if let Some(parameters) = &network.verbs {
         let topology = Arc::new(PlatformTopology::new(Arc::clone(platform)));
         let capture = options.capture.clone();
@@ -368,12 +375,20 @@ fn device(
             topology,
         ));
     }
-    let ranks = u32::try_from(hosts.len()).expect("ranks are counted in 32 bits");
     let Some(loggops) = &network.loggops else {
         return Ok(Flow::new(simulation.port(), ranks, settings));
     };
     let costs = loggops.map(Duration::span);
     Ok(LogGops::new(simulation.port(), ranks, settings, costs))
+}
+
+/// Settings with which nothing but computation takes time, and eager sends are over at once.
+fn without_time(settings: Settings) -> Settings {
+    Settings {
+        phantom: settings.phantom,
+        collectives: settings.collectives,
+        ..Settings::new(settings.eager_threshold)
+    }
 }
 
 /// The device between the ranks, which writes the events of all ranks to a log if there is to be

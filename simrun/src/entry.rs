@@ -140,7 +140,7 @@ fn run(name: &str, program: &Rc<dyn Program>, args: &RunArgs, arguments: &[OsStr
         Ok(start) => start,
         Err(code) => return code,
     };
-    let (pcap, schedule, observation) = match extra_files(args, program.has_ranks(), &mut start) {
+    let (pcap, schedule, observation) = match extra_files(args, &**program, &mut start) {
         Ok(files) => files,
         Err(problem) => return status::refuse(problem),
     };
@@ -209,10 +209,14 @@ fn run(name: &str, program: &Rc<dyn Program>, args: &RunArgs, arguments: &[OsStr
 type ExtraFiles = (Option<PcapFile>, Option<ScheduleFile>, Option<Observation>);
 
 /// Finds the files of `--pcap`, `--schedule` and those of the observation.
-fn extra_files(args: &RunArgs, has_ranks: bool, start: &mut Start) -> Result<ExtraFiles, String> {
-    let pcap = PcapFile::asked_for(args, has_ranks, start)?;
+fn extra_files(
+    args: &RunArgs,
+    program: &dyn Program,
+    start: &mut Start,
+) -> Result<ExtraFiles, String> {
+    let pcap = PcapFile::asked_for(args, program.has_ranks(), start)?;
     let schedule = ScheduleFile::asked_for(args, start)?;
-    let observation = Observation::asked_for(args, has_ranks, start)?;
+    let observation = Observation::asked_for(args, program, start)?;
     Ok((pcap, schedule, observation))
 }
 
@@ -415,6 +419,7 @@ fn options(args: &RunArgs, stop: &Arc<AtomicBool>) -> Result<Options, run::Mappi
         stop: Some(Arc::clone(stop)),
         capture: None,
         event_log: None,
+        ideal_network: false,
     })
 }
 

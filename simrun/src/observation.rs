@@ -10,11 +10,12 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::os::unix::process::CommandExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
+use std::rc::Rc;
 
 use clap::Args;
-use run::{EventLog, Run};
+use run::{EventLog, LogFilter, Options, Output, Program, Run, Stream};
 
 use crate::args::{Format, RunArgs};
 use crate::drawing::COMMAND;
@@ -39,6 +40,16 @@ pub(crate) struct ObservationArgs {
     )]
     analyse: Option<Option<PathBuf>>,
 
+    /// With --analyse: also simulate the run on an ideal network, without latency, limits of
+    /// bandwidth and software costs, for the efficiencies of serialisation and transfer
+    #[arg(
+        verbatim_doc_comment,
+        long,
+        requires = "analyse",
+        help_heading = "Observation"
+    )]
+    ideal_network: bool,
+
     /// Write a timeline for Perfetto (https://ui.perfetto.dev): FILE.pftrace or FILE.pftrace.gz
     #[arg(long, value_name = "FILE", help_heading = "Observation")]
     trace: Option<PathBuf>,
@@ -53,8 +64,9 @@ impl ObservationArgs {
         self.analyse.is_none() && self.trace.is_none() && self.log_events.is_none()
     }
 
-    /// Returns the arguments of `simrun analyse`; `None` if it is not needed.
-    fn of_analysis(&self, input: &OsStr) -> Option<Vec<OsString>> {
+    /// Returns the arguments of `simrun analyse`; `None` if it is not needed. `ideal`: the log of
+    /// the run on an ideal network.
+    fn of_analysis(&self, input: &OsStr, ideal: Option<&TemporaryFile>) -> Option<Vec<OsString>> {
         let mut arguments = vec![OsString::from("analyse"), input.to_owned()];
         match (&self.analyse, &self.trace) {
             (None, None) => return None,
@@ -64,6 +76,9 @@ impl ObservationArgs {
                     arguments.extend(["--out".into(), folder.into()]);
                 }
             }
+        }
+        if let Some(TemporaryFile(path)) = ideal {
+            arguments.extend(["--ideal".into(), path.into()]);
         }
         if let Some(trace) = &self.trace {
             arguments.extend(["--trace".into(), trace.into()]);
@@ -81,6 +96,46 @@ pub(crate) struct Observation {
     /// The arguments of the analysis that begins at the end.
     later: Option<Vec<OsString>>,
     prints: bool,
+    /// The log of the run on an ideal network, until the analysis has read it.
+    _ideal: Option<TemporaryFile>,
+}
+
+/// A file that is removed when it is dropped.
+#[derive(Debug)]
+struct TemporaryFile(PathBuf);
+
+impl Drop for TemporaryFile {
+    fn drop(&mut self) {
+        // It may never have been made.
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+/// Simulates a program on an ideal network, without its output, and writes its event log.
+fn simulate_ideal(program: &dyn Program, begin: &Start) -> Result<TemporaryFile, String> {
+    let name = format!("simrun-ideal-{}.log", std::process::id());
+    let file = TemporaryFile(std::env::temp_dir().join(name));
+    let out = create(&file.0)?;
+    let log = EventLog::new(out, begin.ranks());
+    let options = Options {
+        event_log: Some(log.clone()),
+        ideal_network: true,
+        progress: None,
+        capture: None,
+        ..begin.options.clone()
+    };
+    let output = Rc::new(Output::new(Stream::Nowhere, false, LogFilter::default()));
+    let run = run::simulate(&begin.platform, program, &options, &output);
+    let run = run.map_err(|error| error.to_string())?;
+    let ended = log.finish(run.report.time.as_secs());
+    ended.map_err(|error| format!("{}: {error}", file.0.display()))?;
+    Ok(file)
+}
+
+/// Creates the file of a log.
+fn create(path: &Path) -> Result<Box<dyn Write + Send>, String> {
+    let file = File::create(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    Ok(Box::new(BufWriter::with_capacity(BUFFER, file)))
 }
 
 fn command() -> OsString {
@@ -116,19 +171,24 @@ impl Observation {
     /// A sentence that says why the run cannot be observed.
     pub(crate) fn asked_for(
         args: &RunArgs,
-        has_ranks: bool,
+        program: &dyn Program,
         begin: &mut Start,
     ) -> Result<Option<Self>, String> {
         let asked = &args.observation;
         if asked.is_empty() {
             return Ok(None);
         }
-        if !has_ranks {
+        if !program.has_ranks() {
             return Err(
                 "--analyse, --trace and --log-events: the program has no ranks, and only ranks are observed"
                     .to_owned(),
             );
         }
+        let ideal = if asked.ideal_network {
+            Some(simulate_ideal(program, begin)?)
+        } else {
+            None
+        };
         let prints = args.output.format == Format::Text && !args.output.quiet;
         let (mut analysis, mut later) = (None, None);
         let out: Box<dyn Write + Send> = if let Some(path) = &asked.log_events {
@@ -137,24 +197,25 @@ impl Observation {
             output
                 .differs_from(inputs.chain([&*args.map]))
                 .map_err(|error| error.to_string())?;
-            later = asked.of_analysis(path.as_os_str());
-            let file = File::create(path);
-            Box::new(file.map_err(|error| format!("{}: {error}", path.display()))?)
+            later = asked.of_analysis(path.as_os_str(), ideal.as_ref());
+            create(path)?
         } else {
-            let arguments = asked.of_analysis(OsStr::new("-")).unwrap_or_default();
+            let arguments = asked.of_analysis(OsStr::new("-"), ideal.as_ref());
+            let arguments = arguments.unwrap_or_default();
             let mut child = start(&arguments, Stdio::piped(), prints)?;
             let input = child.stdin.take();
             analysis = Some(child);
-            Box::new(input.ok_or("the analysis has no standard input")?)
+            let input = input.ok_or("the analysis has no standard input")?;
+            Box::new(BufWriter::with_capacity(BUFFER, input))
         };
-        let buffered = Box::new(BufWriter::with_capacity(BUFFER, out));
-        let log = EventLog::new(buffered, begin.ranks());
+        let log = EventLog::new(out, begin.ranks());
         begin.options.event_log = Some(log.clone());
         Ok(Some(Self {
             log,
             analysis,
             later,
             prints,
+            _ideal: ideal,
         }))
     }
 

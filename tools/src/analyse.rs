@@ -20,6 +20,11 @@ pub(crate) struct AnalyseCommand {
     #[arg(value_name = "LOG")]
     log: PathBuf,
 
+    /// The event log of the same run on an ideal network, for the efficiencies of serialisation
+    /// and transfer
+    #[arg(long, value_name = "LOG")]
+    ideal: Option<PathBuf>,
+
     /// Write analysis.json and CSV files to this directory
     #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -43,22 +48,10 @@ fn analysed(command: &AnalyseCommand) -> Result<ExitCode, String> {
         std::fs::create_dir_all(folder)
             .map_err(|error| format!("{}: {error}", folder.display()))?;
     }
-    let is_stdin = command.log == Path::new("-");
-    let name = if is_stdin {
-        "standard input".to_owned()
-    } else {
-        command.log.display().to_string()
-    };
-    let input: Box<dyn Read> = if is_stdin {
-        Box::new(io::stdin().lock())
-    } else {
-        let file = File::open(&command.log);
-        Box::new(file.map_err(|error| format!("{name}: cannot read it: {error}"))?)
-    };
-    let report = read(input).map_err(|error| match error.kind() {
-        io::ErrorKind::UnexpectedEof => format!("{name}: not an event log of simrun: it is empty"),
-        _ => format!("{name}: {error}"),
-    })?;
+    let mut report = read(&command.log)?;
+    if let Some(ideal) = &command.ideal {
+        report.compare_with_ideal(&read(ideal)?);
+    }
     if let Some(folder) = folder {
         write(&report, folder)?;
     }
@@ -68,8 +61,28 @@ fn analysed(command: &AnalyseCommand) -> Result<ExitCode, String> {
     Ok(status::print(report.to_string().trim_end()))
 }
 
-/// Reads a whole log.
-fn read(input: Box<dyn Read>) -> io::Result<AnalysisReport> {
+/// Analyses the log of this name, or the one on standard input.
+fn read(path: &Path) -> Result<AnalysisReport, String> {
+    let is_stdin = path == Path::new("-");
+    let name = if is_stdin {
+        "standard input".to_owned()
+    } else {
+        path.display().to_string()
+    };
+    let input: Box<dyn Read> = if is_stdin {
+        Box::new(io::stdin().lock())
+    } else {
+        let file = File::open(path);
+        Box::new(file.map_err(|error| format!("{name}: cannot read it: {error}"))?)
+    };
+    read_all(input).map_err(|error| match error.kind() {
+        io::ErrorKind::UnexpectedEof => format!("{name}: not an event log of simrun: it is empty"),
+        _ => format!("{name}: {error}"),
+    })
+}
+
+/// Analyses a whole log.
+fn read_all(input: Box<dyn Read>) -> io::Result<AnalysisReport> {
     let mut reader = LogReader::new(BufReader::with_capacity(BUFFER, input))?;
     let mut analysis = Analysis::new(reader.ranks());
     while let Some(entry) = reader.next_event()? {

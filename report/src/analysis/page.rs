@@ -151,7 +151,18 @@ impl AnalysisReport {
         writeln!(
             f,
             "\nparallel efficiency {parallel:.2} = load balance {balance:.2} × communication {communication:.2}"
-        )
+        )?;
+        if let (Some(serialisation), Some(transfer)) = (all.serialisation, all.transfer) {
+            writeln!(
+                f,
+                "communication = serialisation {serialisation:.2} × transfer {transfer:.2}"
+            )?;
+        }
+        if all.program_differs {
+            let note = "serialisation and transfer: the program computes something else on an ideal network";
+            writeln!(f, "{note}")?;
+        }
+        Ok(())
     }
 
     fn list_regions(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -53,6 +53,37 @@ pub struct Efficiencies {
     pub load_balance: Option<f64>,
     /// Greatest computation divided by the time of the run.
     pub communication: Option<f64>,
+    /// Greatest computation divided by the time of the run, both on an ideal network; known if that
+    /// was simulated and the ranks compute the same there.
+    pub serialisation: Option<f64>,
+    /// Time of the run on an ideal network divided by that of the run.
+    pub transfer: Option<f64>,
+    /// True if the ranks compute for another time on an ideal network: what they do depends on the
+    /// order of messages.
+    pub program_differs: bool,
+}
+
+/// Largest relative difference of computation that is rounding.
+const SAME: f64 = 1e-9;
+
+impl AnalysisReport {
+    /// Compares with the same run on an ideal network: communication efficiency is the product of
+    /// the efficiencies of serialisation and transfer.
+    pub fn compare_with_ideal(&mut self, ideal: &Self) {
+        let computed = |report: &Self| -> Vec<f64> {
+            let ranks = report.splits.iter();
+            ranks.map(|rank| rank.split.of(Class::Compute)).collect()
+        };
+        let (own, other) = (computed(self), computed(ideal));
+        let most = own.iter().copied().fold(0.0, f64::max);
+        let differ = |(one, other): (&f64, &f64)| (one - other).abs() > SAME * most;
+        let all = &mut self.efficiencies;
+        all.program_differs = own.len() != other.len() || own.iter().zip(&other).any(differ);
+        if !all.program_differs && ideal.end_s > 0.0 && most > 0.0 {
+            all.serialisation = Some(most / ideal.end_s);
+            all.transfer = Some(ideal.end_s / self.end_s);
+        }
+    }
 }
 
 /// A sum of waits of one class, in one call, charged to what others did.
@@ -189,6 +220,9 @@ fn efficiencies(analysis: &Analysis, end: f64) -> Efficiencies {
         parallel: ratio(mean, end),
         load_balance: ratio(mean, most),
         communication: ratio(most, end),
+        serialisation: None,
+        transfer: None,
+        program_differs: false,
     }
 }
 

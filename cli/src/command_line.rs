@@ -127,6 +127,8 @@ enum Sub {
     Draw,
     /// Run random interactions over endpoints, and shrink what fails
     Fuzz,
+    /// Vary each parameter of a platform, and print its effect on the time of a program
+    Whatif,
     /// Make a recorded run again, and compare
     Rerun(RerunCommand),
     /// Create a new package
@@ -195,6 +197,7 @@ pub(crate) fn simrun() -> ExitCode {
         Some(Sub::Graph(command)) => graph::run(&command),
         Some(
             Sub::Analyse
+            | Sub::Whatif
             | Sub::Calibrate
             | Sub::Collectives
             | Sub::Measure

@@ -17,7 +17,7 @@ use crate::new::CHECKOUT;
 const NAME: &str = "simrun-tools";
 
 /// The commands that it has.
-pub(crate) const COMMANDS: [&str; 7] = [
+pub(crate) const COMMANDS: [&str; 8] = [
     "analyse",
     "calibrate",
     "collectives",
@@ -25,6 +25,7 @@ pub(crate) const COMMANDS: [&str; 7] = [
     "draw",
     "fuzz",
     "measure",
+    "whatif",
 ];
 
 /// Returns true for arguments that are for the tools: one of their commands, or help about it.

@@ -1,8 +1,8 @@
 //! Pictures of platforms, of state machines, of explored runs and of measurements, for people.
 //!
 //! This crate draws and analyses, and never simulates. Without the features `pictures` and
-//! `analyses` it has only the contents of pictures, [`Figure`]. A program does not link it: it hands
-//! a [`Timeline`] of the package `explore`, or its event log, to the command `simrun`.
+//! `analyses` it has only the contents of pictures, [`Figure`]. A program does not link it: it
+//! hands a [`Timeline`] of the package `explore`, or its event log, to the command `simrun`.
 
 #[cfg(feature = "analyses")]
 pub mod analysis;
@@ -19,6 +19,8 @@ mod states;
 mod timeline;
 #[cfg(feature = "pictures")]
 mod topology;
+#[cfg(feature = "pictures")]
+mod tornado;
 
 use explore::Timeline;
 use serde::{Deserialize, Serialize};
@@ -31,6 +33,7 @@ pub use {
     curves::{Curve, Curves, growth, plot_curves},
     scatter::{Marker, Scatter, Series, plot_scatter, svg_of_scatter},
     topology::plot_topology,
+    tornado::{Tornado, TornadoBar, plot_tornado},
 };
 
 /// The content of a picture, as one program hands it to another.

@@ -19,6 +19,7 @@ mod limits;
 mod measure;
 mod measure_real;
 mod statics;
+mod whatif;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -47,6 +48,8 @@ enum Tool {
     Draw(draw::DrawCommand),
     /// Run random interactions over endpoints, and shrink what fails
     Fuzz(Box<fuzz::FuzzCommand>),
+    /// Vary each parameter of a platform, and print its effect on the time of a program
+    Whatif(Box<whatif::WhatifCommand>),
     /// Be a worker of `fuzz`
     #[command(hide = true)]
     FuzzWorker(fuzz::WorkerCommand),
@@ -69,6 +72,7 @@ fn main() -> ExitCode {
         Ok(Tool::Collectives(command)) => collectives::run(&command),
         Ok(Tool::Draw(command)) => draw::run(&command),
         Ok(Tool::Fuzz(command)) => fuzz::run_command(&command),
+        Ok(Tool::Whatif(command)) => whatif::run(&command),
         Ok(Tool::FuzzWorker(command)) => fuzz::work(&command),
         Ok(Tool::Man { folder }) => match man_pages(&folder) {
             Ok(()) => ExitCode::SUCCESS,

@@ -5,6 +5,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+mod analysis;
 mod bad_input;
 mod calibrate;
 mod check;

@@ -154,14 +154,16 @@ impl Rank {
     pub(crate) fn follow(&mut self, rank: u32, wait: &Wait, time: f64) {
         let (call, place) = (wait.call, wait.place);
         let at = PathPlace { rank, call, place };
-        let (rest, kind) = match self.cause.kind {
-            CauseKind::Timer if wait.elapses => (time - self.cause.at, PathTime::Compute),
-            CauseKind::Program if wait.elapses => (time - self.cause.at, PathTime::Compute),
-            CauseKind::Program | CauseKind::Unknown => (time - self.cause.at, PathTime::Other),
-            _ => (time - self.cause.at, PathTime::Software),
+        if wait.elapses {
+            // Packets that arrive meanwhile do not end it.
+            return self.profile.spend(PathTime::Compute, at, time - wait.from);
+        }
+        let kind = match self.cause.kind {
+            CauseKind::Program | CauseKind::Unknown => PathTime::Other,
+            _ => PathTime::Software,
         };
         self.profile = self.cause.profile;
-        self.profile.spend(kind, at, rest);
+        self.profile.spend(kind, at, time - self.cause.at);
     }
 
     /// Returns the classes of a wait that ends, with its causers: at most four parts that add up to

@@ -1,0 +1,198 @@
+//! Promise: `--analyse` says where the time of a run is spent and why, for programs whose analysis
+//! is known by hand, also if they do not end; observing changes no time and no digest.
+
+use crate::support::{Folder, Output, simrun};
+
+/// Two hosts of 1 Gflop/s and more, 1 us between them.
+const PLATFORM: &str = r#"
+version = 1
+[clusters.nodes]
+hosts = "node-[0-7]"
+speed = "1Gf"
+bandwidth = "1GBps"
+latency = "500ns"
+"#;
+
+fn analysed(folder: &Folder, rest: &str) -> Output {
+    let platform = folder.write("platform.toml", PLATFORM);
+    simrun(&format!("--platform {platform} {rest}"))
+}
+
+/// The analysis that a run has written to a directory.
+fn json(folder: &Folder, name: &str) -> serde_json::Value {
+    let text = std::fs::read_to_string(folder.path(&format!("{name}/analysis.json"))).unwrap();
+    serde_json::from_str(&text).unwrap()
+}
+
+fn number(value: &serde_json::Value) -> f64 {
+    value.as_f64().unwrap_or(f64::NAN)
+}
+
+#[test]
+fn a_late_sender_is_named_first() {
+    let folder = Folder::new();
+    let ran = analysed(&folder, "-n 8 --analyse apps/late-sender");
+    assert_eq!(ran.status, 0, "{ran:?}");
+    // Ranks 1 to 7 wait for 1 ms of 1 ms and 2.024 us, of all 8.
+    let page = ran.stdout.split_once('\n').unwrap().1;
+    for text in [
+        "% of the time of all ranks is late sender in recv, apps/late-sender/src/main.rs:24",
+        "for rank 0 in compute, apps/late-sender/src/main.rs:28",
+        "late sender  ",
+        "critical path, with 1 packets",
+        "rank 0 in compute, apps/late-sender/src/main.rs:28",
+        "late, of it",
+    ] {
+        assert!(page.contains(text), "{text}: {ran:?}");
+    }
+    assert!(ran.stdout.lines().count() <= 64, "{ran:?}");
+}
+
+#[test]
+fn efficiencies_of_imbalance() {
+    let folder = Folder::new();
+    let out = folder.path("analysis");
+    let ran = analysed(
+        &folder,
+        &format!("-n 8 --analyse={out} --ideal-network apps/imbalance -- --imbalance 1"),
+    );
+    assert_eq!(ran.status, 0, "{ran:?}");
+    let all = &json(&folder, "analysis")["efficiencies"];
+    let [parallel, balance, serial, transfer] =
+        ["parallel", "load_balance", "serialisation", "transfer"].map(|name| number(&all[name]));
+    assert!((balance - 0.75).abs() < 1e-12, "{all}");
+    // On an ideal network the slowest rank never waits.
+    assert!((serial - 1.0).abs() < 1e-12, "{all}");
+    assert!(
+        (parallel - balance * serial * transfer).abs() < 1e-12,
+        "{all}"
+    );
+    assert_eq!(all["program_differs"], false, "{all}");
+    assert!(ran.stdout.contains("load balance 0.75"), "{ran:?}");
+    let ranks = std::fs::read_to_string(folder.path("analysis/ranks.csv")).unwrap();
+    assert_eq!(ranks.lines().count(), 9, "{ranks}");
+}
+
+#[test]
+fn the_slow_stage_of_a_pipeline_is_the_critical_path() {
+    let folder = Folder::new();
+    let out = folder.path("analysis");
+    let ran = analysed(&folder, &format!("-n 8 --analyse={out} apps/pipeline"));
+    assert_eq!(ran.status, 0, "{ran:?}");
+    let analysis = json(&folder, "analysis");
+    let place = &analysis["critical_places"][0];
+    // 20 items of 0.4 ms at rank 1.
+    assert_eq!(place["rank"], 1, "{analysis}");
+    assert!(
+        (number(&place["seconds"]) - 20.0 * 4e-4).abs() < 1e-9,
+        "{analysis}"
+    );
+    // One item through all other stages.
+    let computed = number(&analysis["critical_path_s"]["compute"]);
+    assert!((computed - (20.0 * 4e-4 + 7.0 * 1e-4)).abs() < 1e-9);
+}
+
+#[test]
+fn a_deadlock_is_analysed() {
+    let folder = Folder::new();
+    let ran = analysed(
+        &folder,
+        "-n 2 --protocol rendezvous --analyse apps/two-senders",
+    );
+    assert_eq!(ran.status, 1, "{ran:?}");
+    assert!(ran.stdout.contains("blocked at the end"), "{ran:?}");
+}
+
+#[test]
+fn a_run_at_its_limit_is_analysed() {
+    let folder = Folder::new();
+    let ran = analysed(
+        &folder,
+        "-n 8 --until 1ms --analyse apps/pipeline -- --items 100",
+    );
+    assert_eq!(ran.status, 3, "{ran:?}");
+    assert!(
+        ran.stdout.contains("time of the ranks, of 1.000 ms"),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn observing_changes_nothing() {
+    let folder = Folder::new();
+    for app in [
+        "-n 64 apps/ring -- --rounds 2",
+        "-n 16 apps/alltoall",
+        "-n 20 apps/barrier",
+        "-n 8 apps/allreduce -- --size 64KiB",
+        "-n 4 apps/jacobi",
+        "-n 8 apps/conjugate-gradient",
+        "-n 8 apps/samplesort",
+        "-n 4 apps/summa",
+        "-n 8 apps/task-farm",
+        "-n 2 apps/pingpong",
+        "-n 6 apps/conformance",
+        "-n 8 --set protocol.packet_buffers=8 apps/alltoall",
+        "-n 8 --set connection.mode=on-demand apps/alltoall",
+    ] {
+        for platform in ["cluster", "loggops", "infiniband"] {
+            let plain = format!("--platform platforms/{platform}.toml {app}");
+            let log = folder.path("log");
+            let observed = format!("--log-events {log} {plain}");
+            let (plain, observed) = (simrun(&plain), simrun(&observed));
+            assert_eq!(plain.status, 0, "{app} on {platform}: {plain:?}");
+            assert_eq!(plain.digest(), observed.digest(), "{app} on {platform}");
+        }
+    }
+}
+
+#[test]
+fn a_log_is_read_later() {
+    let folder = Folder::new();
+    let log = folder.path("log");
+    let ran = analysed(&folder, &format!("-n 8 --log-events {log} apps/pipeline"));
+    assert_eq!(ran.status, 0, "{ran:?}");
+    let whole = simrun(&format!("analyse {log}"));
+    assert!(whole.stdout.contains("critical path, with"), "{whole:?}");
+    let bytes = std::fs::read(&log).unwrap();
+    std::fs::write(&log, &bytes[..bytes.len() / 2 + 5]).unwrap();
+    let cut = simrun(&format!("analyse {log}"));
+    assert_eq!(cut.status, 0, "{cut:?}");
+    assert!(cut.stdout.contains("the log breaks off at"), "{cut:?}");
+}
+
+#[test]
+fn bad_input_is_refused() {
+    let folder = Folder::new();
+    let text = folder.write("text", "this is no log, whatever its name says\n");
+    for (line, expected) in [
+        (format!("analyse {text}"), "not an event log of simrun"),
+        ("analyse /nowhere/log".to_owned(), "cannot read it"),
+        ("analyse /dev/null".to_owned(), "it is empty"),
+        (
+            "--platform platforms/cluster.toml --analyse=/proc/no apps/ring".to_owned(),
+            "/proc/no",
+        ),
+        (
+            "--platform platforms/cluster.toml --log-events /nowhere/log apps/ring".to_owned(),
+            "/nowhere",
+        ),
+        (
+            "--platform platforms/cluster.toml --log-events platforms/cluster.toml apps/ring"
+                .to_owned(),
+            "platforms/cluster.toml",
+        ),
+        (
+            "--platform platforms/cluster.toml --analyse apps/philosophers".to_owned(),
+            "the program has no ranks",
+        ),
+        (
+            "--platform platforms/cluster.toml --ideal-network apps/ring".to_owned(),
+            "--analyse",
+        ),
+    ] {
+        let ran = simrun(&line);
+        assert_eq!(ran.status, 2, "{line}: {ran:?}");
+        assert!(ran.stderr.contains(expected), "{line}: {ran:?}");
+    }
+}

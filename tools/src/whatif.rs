@@ -1,0 +1,433 @@
+//! `simrun whatif`: the effect of each parameter of a platform on the time of a program, one at a
+//! time.
+//!
+//! Each latency, bandwidth, speed, cost and threshold of the platform file is divided and
+//! multiplied by a factor, and once changed by 1 % in both directions; the program is simulated
+//! with each change. Nothing is estimated. The *tolerance* is the largest factor on all latencies
+//! together for which the time grows by less than a given part, found by bisection (the question of
+//! LLAMP, Shen et al., arXiv 2404.14193).
+//!
+//! *Not varied*: two parameters at once, the number of ranks, and values that are 0.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use std::sync::Mutex;
+
+use clap::Args;
+use platform::Override;
+use report::{Tornado, TornadoBar, plot_tornado};
+use serde_json::{Value, json};
+use simrun::args::Format;
+use simrun::{load, package, status};
+use toml::Table;
+
+use crate::fuzz::ProgressLine;
+
+/// Keys of a platform file that are varied.
+const VARIED: [&str; 12] = [
+    "latency",
+    "bandwidth",
+    "speed",
+    "overhead",
+    "overhead_per_byte",
+    "gap",
+    "gap_per_byte",
+    "eager_threshold",
+    "copy_bandwidth",
+    "reduce_bandwidth",
+    "switch_latency",
+    "pcie_bandwidth",
+];
+
+/// Number of entries of a table above which they are changed together.
+const TOGETHER: usize = 8;
+
+/// Growth of the time for which the tolerance is searched.
+const GROWTHS: [f64; 3] = [0.01, 0.02, 0.05];
+
+/// Number of runs of a bisection.
+const BISECTIONS: u32 = 12;
+
+/// Largest factor on latencies that is tried.
+const FACTOR_MAX: f64 = 1024.0;
+
+/// Small change for derivatives.
+const SMALL: f64 = 0.01;
+
+/// Subject and factors.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct WhatifCommand {
+    /// Package directory or executable
+    #[arg(value_name = "APP")]
+    app: PathBuf,
+
+    /// Platform file
+    #[arg(short, long, value_name = "FILE")]
+    platform: PathBuf,
+
+    /// Change the platform before, as for a run
+    #[arg(long = "set", value_name = "PATH=VALUE")]
+    changes: Vec<Override>,
+
+    /// Number of ranks [default: one per host]
+    #[arg(short = 'n', long, value_name = "N", value_parser = simrun::args::ranks)]
+    ranks: Option<u32>,
+
+    /// Factor by which each parameter is divided and multiplied
+    #[arg(long, value_name = "FACTOR", default_value_t = 2.0, value_parser = factor)]
+    factor: f64,
+
+    /// Do not search the tolerance of latency
+    #[arg(long)]
+    no_tolerance: bool,
+
+    /// Draw the effects: SVG or PNG
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
+
+    /// Output format
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+
+    /// Arguments of the program
+    #[arg(last = true, value_name = "ARGUMENTS OF APP")]
+    arguments: Vec<OsString>,
+}
+
+fn factor(text: &str) -> Result<f64, String> {
+    let number: Option<f64> = text.parse().ok();
+    let right = number.filter(|number| number.is_finite() && *number > 1.0);
+    right.ok_or_else(|| "expected a number above 1, such as 2".to_owned())
+}
+
+/// The effect of a parameter.
+struct Effect {
+    path: String,
+    /// Times with the parameter divided and multiplied, in seconds.
+    times: [f64; 2],
+    /// Relative change of the time for a relative change of the parameter.
+    elasticity: f64,
+}
+
+/// The effects of all parameters.
+struct Effects {
+    /// The time without changes, in seconds.
+    time: f64,
+    effects: Vec<Effect>,
+    /// Factors on all latencies: growth, and the factor; `None` above [`FACTOR_MAX`].
+    tolerances: Vec<(f64, Option<f64>)>,
+}
+
+/// Simulates, and prints the table.
+pub(crate) fn run(command: &WhatifCommand) -> ExitCode {
+    let all = match effects(command) {
+        Ok(all) => all,
+        Err(code) => return code,
+    };
+    if let Some(path) = &command.plot {
+        let tornado = all.tornado(command);
+        if let Err(error) = plot_tornado(&tornado, path) {
+            return status::refuse(error);
+        }
+    }
+    match command.format {
+        Format::Text => status::print(all.as_text(command.factor).trim_end()),
+        Format::Json => status::print(all.as_json(command.factor)),
+    }
+}
+
+fn effects(command: &WhatifCommand) -> Result<Effects, ExitCode> {
+    if let Some(path) = &command.plot {
+        let output = files::Output::new(path).map_err(status::refuse)?;
+        let inputs = [command.platform.as_path()];
+        output.differs_from(inputs).map_err(status::refuse)?;
+    }
+    let platform = load(&command.platform, &command.changes)?;
+    let table: Table = (platform.to_toml().parse())
+        .map_err(|error| status::refuse(format_args!("the platform as a file: {error}")))?;
+    let paths = parameters(&table);
+    let quiet = command.format == Format::Json;
+    let program = package::program(&command.app, quiet, &[])
+        .map_err(|error| status::refuse(error.to_string()))?;
+    let simulate = |changes: &[String]| time(command, &program, changes).map_err(status::refuse);
+    let base = simulate(&[])?;
+    let factors = [
+        1.0 / command.factor,
+        command.factor,
+        1.0 - SMALL,
+        1.0 + SMALL,
+    ];
+    let pairs = paths.iter().flat_map(|path| factors.map(|by| (path, by)));
+    let runs: Vec<Vec<String>> = pairs.map(|(path, by)| vec![scaled(path, by)]).collect();
+    let times = side_by_side(&runs, &simulate)?;
+    let mut effects: Vec<Effect> = (paths.iter().zip(times.chunks(factors.len())))
+        .map(|(path, times)| Effect {
+            path: path.clone(),
+            times: [times[0], times[1]],
+            elasticity: (times[3] - times[2]) / (2.0 * SMALL * base),
+        })
+        .collect();
+    let size = |effect: &Effect| effect.times.map(|time| (time - base).abs());
+    let most = |effect: &Effect| size(effect).into_iter().fold(0.0, f64::max);
+    effects.sort_by(|one, other| most(other).total_cmp(&most(one)));
+    let latencies: Vec<&String> = (paths.iter())
+        .filter(|path| path.ends_with("latency"))
+        .collect();
+    let mut tolerances = Vec::new();
+    if !command.no_tolerance && !latencies.is_empty() {
+        let with = |by: f64| {
+            let changes: Vec<String> = latencies.iter().map(|path| scaled(path, by)).collect();
+            simulate(&changes)
+        };
+        for growth in GROWTHS {
+            tolerances.push((growth, tolerance(base * (1.0 + growth), &with)?));
+        }
+    }
+    Ok(Effects {
+        time: base,
+        effects,
+        tolerances,
+    })
+}
+
+/// Returns a change of a parameter.
+fn scaled(path: &str, by: f64) -> String {
+    format!("{path}*={by}")
+}
+
+/// Returns the largest factor with a time below `limit`, in seconds; `None` if it is above
+/// [`FACTOR_MAX`].
+fn tolerance(
+    limit: f64,
+    time: &dyn Fn(f64) -> Result<f64, ExitCode>,
+) -> Result<Option<f64>, ExitCode> {
+    let (mut low, mut high) = (1.0, 2.0);
+    let mut runs = 0;
+    while time(high)? < limit {
+        low = high;
+        high *= 4.0;
+        runs += 1;
+        if high > FACTOR_MAX {
+            return Ok(None);
+        }
+    }
+    while runs < BISECTIONS {
+        let middle = f64::midpoint(low, high);
+        if time(middle)? < limit {
+            low = middle;
+        } else {
+            high = middle;
+        }
+        runs += 1;
+    }
+    Ok(Some(low))
+}
+
+/// Simulates all changes, one run on each processor at a time. Returns the times in their order.
+fn side_by_side(
+    runs: &[Vec<String>],
+    simulate: &(dyn Fn(&[String]) -> Result<f64, ExitCode> + Sync),
+) -> Result<Vec<f64>, ExitCode> {
+    let next = Mutex::new((0, ProgressLine::new()));
+    let results = Mutex::new(vec![Ok(0.0); runs.len()]);
+    let workers = std::thread::available_parallelism().map_or(1, usize::from);
+    let work = || loop {
+        let at = {
+            let mut next = next.lock().expect("no worker panics");
+            let at = next.0;
+            next.0 += 1;
+            next.1.show(|| format!("run {} of {}", at + 1, runs.len()));
+            at
+        };
+        let Some(changes) = runs.get(at) else {
+            return;
+        };
+        let result = simulate(changes);
+        results.lock().expect("no worker panics")[at] = result;
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..workers.min(runs.len()) {
+            scope.spawn(work);
+        }
+    });
+    let results = results.into_inner().expect("no worker panics");
+    results.into_iter().collect()
+}
+
+/// Returns the paths of the parameters that are varied. Entries of a table of many are changed
+/// together.
+fn parameters(table: &Table) -> Vec<String> {
+    let mut found = BTreeMap::new();
+    collect(table, &mut Vec::new(), &mut found);
+    let mut counts: BTreeMap<(String, String), usize> = BTreeMap::new();
+    let family = |path: &[String]| (path[0].clone(), path[path.len() - 1].clone());
+    for path in found.keys().filter(|path| path.len() > 2) {
+        *counts.entry(family(path)).or_default() += 1;
+    }
+    let mut paths: Vec<String> = (found.keys())
+        .map(|path: &Vec<String>| {
+            let mut parts: Vec<String> = path.iter().map(|part| quoted(part)).collect();
+            if path.len() > 2 && counts[&family(path)] > TOGETHER {
+                "*".clone_into(&mut parts[1]);
+            }
+            parts.join(".")
+        })
+        .collect();
+    paths.dedup();
+    paths
+}
+
+fn quoted(part: &str) -> String {
+    if part.contains('.') {
+        format!("\"{part}\"")
+    } else {
+        part.to_owned()
+    }
+}
+
+/// Finds the parameters in a table at `path`.
+fn collect(table: &Table, path: &mut Vec<String>, found: &mut BTreeMap<Vec<String>, ()>) {
+    for (key, value) in table {
+        path.push(key.clone());
+        match value {
+            toml::Value::Table(inner) => collect(inner, path, found),
+            toml::Value::String(text) if VARIED.contains(&key.as_str()) => {
+                let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.');
+                let number: f64 = text[..digits.unwrap_or(text.len())].parse().unwrap_or(0.0);
+                if number > 0.0 {
+                    found.insert(path.clone(), ());
+                }
+            }
+            _ => {}
+        }
+        path.pop();
+    }
+}
+
+/// Returns the simulated time of a run in seconds.
+fn time(command: &WhatifCommand, program: &Path, changes: &[String]) -> Result<f64, String> {
+    let mut simulation = Command::new(program);
+    simulation.arg("--platform").arg(&command.platform);
+    for change in &command.changes {
+        simulation.args(["--set", &change.to_string()]);
+    }
+    for change in changes {
+        simulation.args(["--set", change]);
+    }
+    if let Some(ranks) = command.ranks {
+        simulation.args(["-n", &ranks.to_string()]);
+    }
+    simulation.args(["--quiet", "--format", "json", "--"]);
+    simulation.args(&command.arguments);
+    let output = simulation
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| format!("{}: cannot start it: {error}", program.display()))?;
+    let with = if changes.is_empty() {
+        String::new()
+    } else {
+        format!(" with {}", changes.join(" "))
+    };
+    if !output.status.success() {
+        let problem = String::from_utf8_lossy(&output.stderr);
+        let ended = output.status;
+        return Err(format!(
+            "the run{with} ended with {ended}\n{}",
+            problem.trim_end()
+        ));
+    }
+    let record: Value = serde_json::from_slice(&output.stdout)
+        .map_err(|error| format!("the run{with} printed no record: {error}"))?;
+    let time = record["simulated_s"].as_f64().filter(|time| *time > 0.0);
+    time.ok_or_else(|| format!("the run{with} took no time: nothing can be compared"))
+}
+
+impl Effects {
+    fn relative(&self, time: f64) -> f64 {
+        time / self.time - 1.0
+    }
+
+    fn as_text(&self, factor: f64) -> String {
+        let mut text = format!(
+            "{:.6} ms simulated; each parameter divided and multiplied by {factor}\n\n",
+            1e3 * self.time
+        );
+        let width = self.effects.iter().map(|effect| effect.path.len()).max();
+        let width = width.unwrap_or(0).max(10);
+        let _ = writeln!(
+            text,
+            "  {:<width$}{:>12}{:>12}{:>14}",
+            "parameter", "divided", "multiplied", "per +1 %"
+        );
+        for effect in &self.effects {
+            let [less, more] = effect.times.map(|time| 100.0 * self.relative(time));
+            let _ = writeln!(
+                text,
+                "  {:<width$}{less:>+11.2}%{more:>+11.2}%{:>+13.4}%",
+                effect.path, effect.elasticity
+            );
+        }
+        for (growth, factor) in &self.tolerances {
+            let percent = 100.0 * growth;
+            let _ = match factor {
+                Some(factor) => write!(
+                    text,
+                    "\nall latencies × {factor:.3}: the time grows by {percent} %"
+                ),
+                None => write!(
+                    text,
+                    "\nall latencies × {FACTOR_MAX}: the time grows by less than {percent} %"
+                ),
+            };
+        }
+        text
+    }
+
+    fn as_json(&self, factor: f64) -> String {
+        let effects: Vec<Value> = (self.effects.iter())
+            .map(|effect| {
+                json!({
+                    "parameter": effect.path,
+                    "divided_s": effect.times[0],
+                    "multiplied_s": effect.times[1],
+                    "elasticity": effect.elasticity,
+                })
+            })
+            .collect();
+        let tolerances: Vec<Value> = (self.tolerances.iter())
+            .map(|(growth, factor)| json!({ "growth": growth, "latency_factor": factor }))
+            .collect();
+        json!({
+            "simulated_s": self.time,
+            "factor": factor,
+            "effects": effects,
+            "tolerances": tolerances,
+        })
+        .to_string()
+    }
+
+    fn tornado(&self, command: &WhatifCommand) -> Tornado {
+        let app = command.app.file_name().unwrap_or_default();
+        let bars = self.effects.iter().map(|effect| TornadoBar {
+            name: effect.path.clone(),
+            effects: effect.times.map(|time| self.relative(time)),
+        });
+        Tornado {
+            title: format!(
+                "{}: change of the time of {:.6} ms",
+                app.display(),
+                1e3 * self.time
+            ),
+            legend: [
+                format!("÷ {}", command.factor),
+                format!("× {}", command.factor),
+            ],
+            bars: bars
+                .filter(|bar| bar.effects.iter().any(|effect| *effect != 0.0))
+                .collect(),
+        }
+    }
+}

@@ -721,10 +721,10 @@ impl Future for Recv<'_> {
                 process.poll_until(context, Waits::Operation(token), location, over)
             }
             None => {
-                let pattern = match this.pattern {
-                    Ok(Some(pattern)) => pattern,
+                let pattern = match &this.pattern {
+                    Ok(Some(pattern)) => *pattern,
                     Ok(None) => return Poll::Ready(Ok(Status::PROC_NULL)),
-                    Err(error) => return Poll::Ready(Err(error)),
+                    Err(error) => return Poll::Ready(Err(error.clone())),
                 };
                 let buffer = this.buffer.take();
                 let begin = |engine: &mut ProtocolEngine, channel: &dyn Channel| {

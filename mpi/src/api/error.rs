@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::panic::Location;
+use std::sync::Arc;
 
 use ::collectives::Unsuited;
 
@@ -10,7 +11,7 @@ use crate::collectives::Mismatch;
 use crate::connection::Failure;
 
 /// An error of a call. The comments name the error class of MPI 4.1, section 9.4.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Error {
     /// The message is longer than the buffer (`MPI_ERR_TRUNCATE`). The message is consumed.
     Truncated {
@@ -81,7 +82,7 @@ pub enum Error {
     /// The ranks of a communicator call different collectives at the same position, or with
     /// different roots, operations, types or lengths (`MPI_ERR_OTHER`, `MPI_ERR_ROOT`,
     /// `MPI_ERR_OP`, `MPI_ERR_TYPE`, `MPI_ERR_COUNT`).
-    Mismatch(&'static Mismatch),
+    Mismatch(Arc<Mismatch>),
     /// No algorithm can execute the call (`MPI_ERR_ARG`).
     Algorithm(Unsuited),
     /// The message came from a ready send that was started before its receive was posted
@@ -224,7 +225,7 @@ pub enum ErrorClass {
 impl Error {
     /// The class of the error: `MPI_Error_class`.
     #[must_use]
-    pub const fn class(&self) -> ErrorClass {
+    pub fn class(&self) -> ErrorClass {
         match self {
             Self::Truncated { .. } => ErrorClass::Truncate,
             Self::Rank { .. } | Self::RankTwice { .. } => ErrorClass::Rank,

@@ -14,6 +14,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::panic::Location;
+use std::sync::Arc;
 
 use ::collectives::Collective;
 
@@ -174,11 +175,7 @@ impl CallLog {
             line(signature.location),
             place,
         );
-        // Kept until the process ends: a run has few of them, and errors are copied.
-        Err(Error::Mismatch(Box::leak(Box::new(Mismatch {
-            class,
-            text,
-        }))))
+        Err(Error::Mismatch(Arc::new(Mismatch { class, text })))
     }
 
     /// Returns the ranks that have not called the collective at a position, in words; `None` if all

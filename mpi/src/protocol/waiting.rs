@@ -427,11 +427,11 @@ fn words(state: &State) -> String {
         State::Done { result: Ok(_), .. } => "a completed operation".to_owned(),
         State::Done {
             result: Err(error), ..
-        } => failed(*error),
+        } => failed(error),
         State::Free { .. } => "nothing".to_owned(),
     }
 }
 
-fn failed(error: Error) -> String {
+fn failed(error: &Error) -> String {
     format!("something that has failed: {error}")
 }

@@ -11,7 +11,7 @@ use common::{DONE, Run, ranks};
 use fabric::{AdapterCosts, VerbsSettings};
 use models::packet::PacketSettings;
 use mpi::channel::{Packet, PacketHeader};
-use mpi::{Buffer, Comm, Envelope, Settings};
+use mpi::{Buffer, Comm, Envelope, Settings, TypeSignature};
 use sim_core::Outcome;
 
 const COSTS: AdapterCosts = AdapterCosts {
@@ -41,6 +41,7 @@ fn frame(bytes: usize) -> u64 {
         source: 0,
         tag: 5,
         ready: false,
+        signature: TypeSignature::NONE,
     };
     let packet = Packet {
         header: PacketHeader::Eager { envelope },

@@ -28,8 +28,8 @@
 
 use std::fmt;
 
-use mpi::Envelope;
 use mpi::channel::{CreditReturn, Packet, PacketHeader};
+use mpi::{Envelope, TypeSignature};
 
 /// The longest head.
 pub const HEAD_MAX: usize = PREFIX + ENVELOPE + 8 + 8 + RETURNED + MEMORY;
@@ -259,6 +259,7 @@ impl HeaderFields {
             source: 0,
             tag: 0,
             ready: false,
+            signature: TypeSignature::NONE,
         });
         Some(match self.kind {
             1 => PacketHeader::Eager { envelope },
@@ -493,6 +494,7 @@ fn read(head: &[u8], shape: &Shape) -> Option<Read> {
             source: reader.u32()?,
             tag: reader.u32()?,
             ready: flags & IS_READY != 0,
+            signature: TypeSignature::NONE,
         });
     }
     for number in &mut fields.numbers[..shape.numbers] {

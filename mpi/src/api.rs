@@ -8,6 +8,7 @@ pub(crate) mod buffer;
 pub(crate) mod comm;
 pub(crate) mod communicators;
 pub(crate) mod datatype;
+pub(crate) mod element;
 pub(crate) mod error;
 pub(crate) mod forward;
 pub(crate) mod group;

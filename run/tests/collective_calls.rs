@@ -2,66 +2,12 @@
 //! run and under the model checker; correct programs have no finding, and collectives without
 //! wildcards add no executions.
 
-use std::rc::Rc;
-use std::sync::Arc;
+mod wrong;
 
-use explore::{Options as CheckOptions, Report, Verdict, check};
-use mpi::{Comm, Op, Result};
-use platform::Platform;
-use run::{
-    LogFilter, MessageProtocol, Options, Output, RankProgram, Run, Stream, explorable, simulate,
-    without_panic_messages,
-};
+use explore::Verdict;
+use mpi::{Comm, Op};
 use sim_core::Outcome;
-
-const PLATFORM: &str = r#"
-version = 1
-[clusters.nodes]
-hosts = "node-[0-7]"
-speed = "1Gf"
-bandwidth = "1GBps"
-latency = "1us"
-"#;
-
-fn plain<Fut>(ranks: u32, program: fn(Comm) -> Fut) -> Run
-where
-    Fut: Future<Output = Result<()>> + 'static,
-{
-    let platform = Arc::new(Platform::parse("test.toml", PLATFORM).expect("a platform"));
-    let options = Options {
-        ranks: Some(ranks),
-        ..Options::default()
-    };
-    let output = Rc::new(Output::new(Stream::Nowhere, false, LogFilter::default()));
-    let program = RankProgram::new(program);
-    without_panic_messages(|| simulate(&platform, &program, &options, &output)).expect("a run")
-}
-
-fn explored<Fut>(ranks: u32, program: fn(Comm) -> Fut) -> Report
-where
-    Fut: Future<Output = Result<()>> + 'static,
-{
-    let program = Rc::new(RankProgram::new(program));
-    let stepper = explorable(program, ranks, MessageProtocol::Eager);
-    check(stepper, &CheckOptions::default())
-}
-
-/// The program fails with this text in both.
-#[track_caller]
-fn fails<Fut>(ranks: u32, program: fn(Comm) -> Fut, expected: &[&str])
-where
-    Fut: Future<Output = Result<()>> + 'static,
-{
-    let run = plain(ranks, program);
-    let plain = format!("{:?} {:?}", run.report.outcome, run.warnings);
-    let report = explored(ranks, program);
-    assert!(!report.findings.is_empty(), "{report:?}");
-    let explored = &report.findings[0].message;
-    for text in expected {
-        assert!(plain.contains(text), "plain: {text}: {plain}");
-        assert!(explored.contains(text), "explored: {text}: {explored}");
-    }
-}
+use wrong::{explored, fails, plain};
 
 #[test]
 fn different_kinds() {

@@ -2,7 +2,7 @@
 //! damaged frames nor garbage.
 
 use super::*;
-use mpi::Buffer;
+use mpi::{Buffer, TypeSignature};
 use proptest::prelude::*;
 
 fn envelope() -> impl Strategy<Value = Envelope> {
@@ -11,6 +11,7 @@ fn envelope() -> impl Strategy<Value = Envelope> {
         source,
         tag,
         ready,
+        signature: TypeSignature::NONE,
     })
 }
 
@@ -139,6 +140,7 @@ const ENVELOPE_OF_A_MESSAGE: Envelope = Envelope {
     source: 3,
     tag: 2_000_000_000,
     ready: true,
+    signature: TypeSignature::NONE,
 };
 
 /// A header of each kind, with large numbers.

@@ -5,13 +5,52 @@
 //! buffers are shared, not copied, between the program and the messages in flight; writing to a
 //! shared one copies it first, so a program can never change a message that it has sent.
 
+use std::fmt;
 use std::rc::Rc;
 
+use super::element::{ELEMENT_BITS, Element};
+
 /// The content of a message.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Buffer {
     bytes: Option<Rc<Vec<u8>>>,
-    length: u64,
+    extent: Extent,
+}
+
+/// The length of a buffer in bytes, and in the lowest bits the type of its elements: a buffer is
+/// moved with each packet, and has to be short.
+#[derive(Clone, Copy)]
+struct Extent(u64);
+
+impl Extent {
+    /// Largest length, that of a buffer for messages of any length.
+    const MAX: u64 = u64::MAX >> ELEMENT_BITS;
+
+    #[inline]
+    const fn new(length: u64) -> Self {
+        assert!(length <= Self::MAX, "a buffer is shorter than 2^59 bytes");
+        Self(length << ELEMENT_BITS)
+    }
+
+    #[inline]
+    const fn length(self) -> u64 {
+        self.0 >> ELEMENT_BITS
+    }
+
+    #[inline]
+    const fn element(self) -> Element {
+        Element::numbered((self.0 & ((1 << ELEMENT_BITS) - 1)) as u8)
+    }
+}
+
+impl fmt::Debug for Buffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Buffer")
+            .field("bytes", &self.bytes)
+            .field("length", &self.len())
+            .field("element", &self.element())
+            .finish()
+    }
 }
 
 impl Buffer {
@@ -24,17 +63,32 @@ impl Buffer {
         let size = usize::try_from(length).expect("a real buffer fits into memory");
         Self {
             bytes: Some(Rc::new(vec![0; size])),
-            length,
+            extent: Extent::new(length),
         }
     }
 
     /// A buffer that has only a length.
+    ///
+    /// # Panics
+    /// If the length is 2^59 bytes or more.
     #[must_use]
     pub const fn phantom(length: u64) -> Self {
         Self {
             bytes: None,
-            length,
+            extent: Extent::new(length),
         }
+    }
+
+    /// The buffer with elements of this type.
+    pub(crate) const fn with_element(mut self, element: Element) -> Self {
+        self.extent.0 = self.len() << ELEMENT_BITS | element.number() as u64;
+        self
+    }
+
+    /// Returns the type of its elements.
+    #[inline]
+    pub(crate) const fn element(&self) -> Element {
+        self.extent.element()
     }
 
     /// Takes it out of its place, where an empty one stays.
@@ -45,12 +99,12 @@ impl Buffer {
 
     /// A buffer for a message of any length, with whatever it brings.
     pub(crate) const fn unbounded() -> Self {
-        Self::phantom(u64::MAX)
+        Self::phantom(Extent::MAX)
     }
 
     /// Returns true if it takes a message of any length.
     pub(crate) const fn is_unbounded(&self) -> bool {
-        self.length == u64::MAX
+        self.len() == Extent::MAX
     }
 
     /// An empty buffer of the given number of bytes, real if this one is.
@@ -64,14 +118,15 @@ impl Buffer {
 
     /// The length in bytes.
     #[must_use]
+    #[inline]
     pub const fn len(&self) -> u64 {
-        self.length
+        self.extent.length()
     }
 
     /// Returns true if the length is 0.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
-        self.length == 0
+        self.len() == 0
     }
 
     /// Returns true if there are no bytes behind the length.
@@ -105,12 +160,12 @@ impl Buffer {
     /// message's has taken its place and nobody else needs it.
     pub(crate) fn receive(&mut self, message: &Self) -> Option<Vec<u8>> {
         debug_assert!(
-            message.length <= self.length,
+            message.len() <= self.len(),
             "truncation was excluded before"
         );
-        if self.length == u64::MAX {
+        if self.is_unbounded() {
             self.clone_from(message);
-        } else if message.length == self.length {
+        } else if message.len() == self.len() {
             if message.bytes.is_some() && self.bytes.is_some() {
                 let had = std::mem::replace(&mut self.bytes, message.bytes.clone());
                 return had.and_then(Rc::into_inner);
@@ -128,17 +183,25 @@ impl Buffer {
     /// If the buffer is shorter.
     #[must_use]
     pub fn slice(&self, offset: u64, length: u64) -> Self {
-        if offset == 0 && length == self.length {
+        if offset == 0 && length == self.len() {
             return self.clone();
         }
         assert!(
             offset
                 .checked_add(length)
-                .is_some_and(|end| end <= self.length),
+                .is_some_and(|end| end <= self.len()),
             "a part of {length} bytes from byte {offset} on must lie within the {} bytes of the buffer",
-            self.length
+            self.len()
         );
-        self.part(offset, length)
+        let part = self.part(offset, length);
+        let element = self.element();
+        if element.is_bytes()
+            || !offset.is_multiple_of(element.size())
+            || !length.is_multiple_of(element.size())
+        {
+            return part;
+        }
+        part.with_element(element)
     }
 
     /// Writes the bytes of another buffer from `offset` on, if both are real.
@@ -148,13 +211,13 @@ impl Buffer {
     pub fn write(&mut self, offset: u64, content: &Self) {
         assert!(
             offset
-                .checked_add(content.length)
-                .is_some_and(|end| end <= self.length),
+                .checked_add(content.len())
+                .is_some_and(|end| end <= self.len()),
             "{} bytes from byte {offset} on must lie within the {} bytes of the buffer",
-            content.length,
-            self.length
+            content.len(),
+            self.len()
         );
-        if content.length == self.length && content.bytes.is_some() && self.bytes.is_some() {
+        if content.len() == self.len() && content.bytes.is_some() && self.bytes.is_some() {
             self.bytes.clone_from(&content.bytes);
         } else {
             self.place(offset, content);
@@ -163,7 +226,7 @@ impl Buffer {
 
     /// A copy of at most `length` bytes from `offset` on; a phantom of a phantom.
     pub(crate) fn part(&self, offset: u64, length: u64) -> Self {
-        let length = length.min(self.length - offset);
+        let length = length.min(self.len() - offset);
         let Some(bytes) = self.bytes() else {
             return Self::phantom(length);
         };
@@ -174,7 +237,7 @@ impl Buffer {
     /// Writes a part of a message to its place, if both are real.
     pub(crate) fn place(&mut self, offset: u64, part: &Self) {
         debug_assert!(
-            offset + part.length <= self.length,
+            offset + part.len() <= self.len(),
             "truncation was excluded before"
         );
         let start = usize::try_from(offset).expect("a real buffer fits into memory");
@@ -186,10 +249,10 @@ impl Buffer {
 
 impl From<Vec<u8>> for Buffer {
     fn from(bytes: Vec<u8>) -> Self {
-        let length = bytes.len() as u64;
+        let extent = Extent::new(bytes.len() as u64);
         Self {
             bytes: Some(Rc::new(bytes)),
-            length,
+            extent,
         }
     }
 }

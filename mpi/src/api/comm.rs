@@ -25,7 +25,7 @@ use crate::protocol::process::{Call, Process, Question};
 use crate::protocol::waiting::Waits;
 use crate::{
     ANY_SOURCE, Buffer, Envelope, Error, PROC_NULL, Pattern, Request, Result, SendMode, Source,
-    Status, TAG_UB, Tag,
+    Status, TAG_UB, Tag, TypeSignature,
 };
 
 /// The context of a communicator's point-to-point messages; collectives use the next one.
@@ -196,6 +196,7 @@ impl Comm {
             source: self.process.channel().rank(),
             tag,
             ready: false,
+            signature: TypeSignature::NONE,
         })
     }
 
@@ -230,18 +231,35 @@ impl Comm {
         &self,
         mode: SendMode,
         (buffer, destination, tag): &(Buffer, usize, u32),
+        location: &'static Location<'static>,
     ) -> bool {
         let is_told = self.process.channel().settings().tells_eager_sends;
         if mode != SendMode::Standard || *destination == PROC_NULL || is_told {
             return false;
         }
-        let (Ok(envelope), Ok(peer)) = (self.envelope(*tag), self.peer(*destination)) else {
+        let (Ok(mut envelope), Ok(peer)) = (self.envelope(*tag), self.peer(*destination)) else {
             return false;
         };
+        envelope.signature = self.signature(buffer, location);
         let send = |engine: &mut ProtocolEngine, channel: &dyn Channel| {
             engine.send_at_once(channel, peer, envelope, buffer)
         };
         self.process.with_engine(send)
+    }
+
+    /// Returns the signature of a message.
+    #[inline]
+    pub(crate) fn signature(
+        &self,
+        buffer: &Buffer,
+        location: &'static Location<'static>,
+    ) -> TypeSignature {
+        let element = buffer.element();
+        if element.is_bytes() {
+            return TypeSignature::NONE;
+        }
+        let log = self.process.channel().call_log();
+        log.map_or(TypeSignature::NONE, |log| log.signature(element, location))
     }
 
     fn start_send(
@@ -253,6 +271,7 @@ impl Comm {
     ) -> Result<Token> {
         let mut envelope = self.envelope(tag)?;
         envelope.ready = mode == SendMode::Ready;
+        envelope.signature = self.signature(&buffer, location);
         if destination == PROC_NULL {
             let nothing = |engine: &mut ProtocolEngine, _: &dyn Channel| {
                 engine.finished(Status::PROC_NULL, buffer, location)
@@ -651,7 +670,7 @@ impl Future for Send<'_> {
         let begins = this.message.take();
         let has_begun = begins.is_none();
         if let Some(message) = begins {
-            if this.comm.send_at_once(this.mode, &message) {
+            if this.comm.send_at_once(this.mode, &message, this.location) {
                 return Poll::Ready(Ok(()));
             }
             let (buffer, destination, tag) = message;

@@ -5,11 +5,13 @@
 //! on, and packs and unpacks them. Items that follow each other begin one *extent* apart.
 //!
 //! *Not modelled*: negative displacements, so every lower bound is 0; alignment, so a structure
-//! ends with its last member (see [`Datatype::resized`]); and type signatures: what is received may
-//! be described otherwise than what was sent, as long as the number of bytes fits.
+//! ends with its last member (see [`Datatype::resized`]); and type signatures of structures with
+//! members of different types: what is received may be described otherwise than what was sent, as
+//! long as the number of bytes fits.
 
 use std::rc::Rc;
 
+use crate::api::element::Element;
 use crate::api::typed::Scalar;
 use crate::{Buffer, Error, Result};
 
@@ -23,6 +25,8 @@ pub struct Datatype {
     extent: u64,
     /// From the beginning to the end of the last byte of data.
     reach: u64,
+    /// The type of all data.
+    element: Element,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -60,13 +64,16 @@ impl Datatype {
             size,
             extent: size,
             reach: size,
+            element: Element::BYTES,
         }
     }
 
     /// A number, such as `Datatype::of::<f64>()` for `MPI_DOUBLE`.
     #[must_use]
     pub const fn of<T: Scalar>() -> Self {
-        Self::bytes(T::SIZE)
+        let mut datatype = Self::bytes(T::SIZE);
+        datatype.element = Element::of::<T>();
+        datatype
     }
 
     /// Items that follow each other: `MPI_Type_contiguous`.
@@ -110,6 +117,7 @@ impl Datatype {
             size,
             extent,
             reach,
+            element: item.element,
         })
     }
 
@@ -133,6 +141,7 @@ impl Datatype {
     /// [`Error::Type`] if it were longer than 2^64 - 1 bytes.
     pub fn structure(members: &[(u64, u64, Self)]) -> Result<Self> {
         let (mut size, mut extent, mut end, mut parts) = (0_u64, 0, 0, Vec::new());
+        let mut element: Option<Element> = None;
         for (count, at, item) in members {
             if *count == 0 {
                 continue;
@@ -147,6 +156,7 @@ impl Datatype {
             size = new_size;
             extent = new_extent.max(extent);
             end = new_end.max(end);
+            element = Some(element.map_or(item.element, |element| element.common(item.element)));
             parts.push((*at, *count, item.clone()));
         }
         Ok(Self {
@@ -154,6 +164,7 @@ impl Datatype {
             size,
             extent,
             reach: end,
+            element: element.unwrap_or_default(),
         })
     }
 
@@ -175,6 +186,11 @@ impl Datatype {
     #[must_use]
     pub const fn extent(&self) -> u64 {
         self.extent
+    }
+
+    /// Returns the type of the data: bytes if it has several.
+    pub(crate) const fn element(&self) -> Element {
+        self.element
     }
 
     const fn is_dense(&self) -> bool {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use ::collectives::Unsuited;
 
 use crate::TAG_UB;
+use crate::api::element::ElementMismatch;
 use crate::collectives::Mismatch;
 use crate::connection::Failure;
 
@@ -83,6 +84,9 @@ pub enum Error {
     /// different roots, operations, types or lengths (`MPI_ERR_OTHER`, `MPI_ERR_ROOT`,
     /// `MPI_ERR_OP`, `MPI_ERR_TYPE`, `MPI_ERR_COUNT`).
     Mismatch(Arc<Mismatch>),
+    /// The receive describes other elements than the send (`MPI_ERR_TYPE`). The message is
+    /// consumed.
+    Elements(Arc<ElementMismatch>),
     /// No algorithm can execute the call (`MPI_ERR_ARG`).
     Algorithm(Unsuited),
     /// The message came from a ready send that was started before its receive was posted
@@ -259,7 +263,7 @@ impl Error {
             Self::Op { .. } => ErrorClass::Op,
             Self::Root { .. } => ErrorClass::Root,
             Self::BlockCount { .. } | Self::Algorithm(_) => ErrorClass::Arg,
-            Self::Type => ErrorClass::Type,
+            Self::Type | Self::Elements(_) => ErrorClass::Type,
             Self::Short { .. } | Self::Blocks { .. } | Self::Count { .. } => ErrorClass::Count,
             Self::Request | Self::Active => ErrorClass::Request,
         }
@@ -358,14 +362,11 @@ impl fmt::Display for Error {
                 "buffer of {length} bytes: the datatype needs {needed} bytes"
             ),
             Self::Type => f.write_str("invalid datatype: longer than 2^64 - 1 bytes"),
-            Self::Count { length, size } => write!(
-                f,
-                "invalid count: {length} bytes are not a whole number of elements of {size} bytes"
-            ),
             Self::BufferAttached { length } => {
                 write!(f, "a buffer is already attached ({length} bytes)")
             }
             Self::Short { .. }
+            | Self::Count { .. }
             | Self::Op { .. }
             | Self::Root { .. }
             | Self::Blocks { .. }
@@ -374,6 +375,7 @@ impl fmt::Display for Error {
             | Self::Grid { .. }
             | Self::NoBuffer
             | Self::Mismatch(_)
+            | Self::Elements(_)
             | Self::Algorithm(_) => bad_collective(f, self),
             Self::Request | Self::Active => bad_request(f, self),
             Self::Connection { rank, why } if why.is_of_adapter() => {
@@ -417,6 +419,10 @@ fn bad_collective(f: &mut fmt::Formatter<'_>, error: &Error) -> fmt::Result {
             f,
             "counts differ: {length} bytes from rank {source}, expected {expected} bytes"
         ),
+        Error::Count { length, size } => write!(
+            f,
+            "invalid count: {length} bytes are not a whole number of elements of {size} bytes"
+        ),
         Error::Op { element, length } => write!(
             f,
             "invalid operation: {length} bytes are not a whole number of its elements of {element} bytes"
@@ -443,6 +449,7 @@ fn bad_collective(f: &mut fmt::Formatter<'_>, error: &Error) -> fmt::Result {
         }
         Error::NoBuffer => f.write_str("no buffer: the root gives the data of all ranks"),
         Error::Mismatch(mismatch) => write!(f, "{mismatch}"),
+        Error::Elements(mismatch) => write!(f, "{mismatch}"),
         Error::Algorithm(why) => write!(f, "invalid algorithm: {why}"),
         _ => Ok(()),
     }

@@ -60,7 +60,8 @@ impl Comm {
         placement: ForwardBuffering,
     ) -> Result<Request> {
         let (source, tag, location) = (from.0.into(), from.1.into(), Location::caller());
-        let envelope = self.envelope(to.1)?;
+        let mut envelope = self.envelope(to.1)?;
+        envelope.signature = self.signature(&buffer, location);
         let pattern = self.pattern_or_null(source, tag)?;
         let (Some(pattern), true) = (pattern, to.0 != PROC_NULL) else {
             return self.irecv_at(buffer, source, tag, location);

@@ -8,6 +8,7 @@
 
 use std::fmt;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::{Buffer, Error, Result, Status};
 
@@ -228,6 +229,12 @@ impl Members {
                 length,
                 buffer,
             },
+            Error::Elements(mismatch) => {
+                let mut mismatch = Arc::unwrap_or_clone(mismatch);
+                mismatch.receiver = self.source(mismatch.receiver);
+                mismatch.source = self.source(mismatch.source);
+                Error::Elements(Arc::new(mismatch))
+            }
             Error::Connection { rank, why } => Error::Connection {
                 rank: self.source(rank),
                 why,

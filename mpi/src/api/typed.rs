@@ -1,11 +1,15 @@
 //! Typed buffers: numbers in, numbers out. A buffer keeps them in little-endian order, whatever the
 //! machine, so a digest or a record of a message is the same everywhere.
 
+use crate::api::element::Element;
 use crate::{Buffer, Comm, Error, Result, Status};
 
 mod sealed {
     /// Representation of a number in a buffer.
     pub trait Bytes: Sized + Copy {
+        /// The number of its type among those of elements.
+        const NUMBER: u8;
+
         fn put(self, into: &mut Vec<u8>);
         fn set(self, into: &mut [u8]);
         fn get(from: &[u8]) -> Self;
@@ -39,8 +43,10 @@ pub trait Scalar: sealed::Bytes {
 }
 
 macro_rules! scalars {
-    ($($scalar:ty: $size:literal),*) => {$(
+    ($($scalar:ty: $size:literal, $number:literal;)*) => {$(
         impl sealed::Bytes for $scalar {
+            const NUMBER: u8 = $number;
+
             fn put(self, into: &mut Vec<u8>) {
                 into.extend_from_slice(&self.to_le_bytes());
             }
@@ -61,6 +67,8 @@ macro_rules! scalars {
         }
 
         impl sealed::Bytes for ($scalar, u32) {
+            const NUMBER: u8 = $number + PAIRS;
+
             fn put(self, into: &mut Vec<u8>) {
                 self.0.put(into);
                 self.1.put(into);
@@ -81,10 +89,36 @@ macro_rules! scalars {
             const SIZE: u64 = $size + 4;
             const NAME: &'static str = concat!("(", stringify!($scalar), ", u32)");
         }
-    )*};
+    )*
+
+        /// Returns the name and the length in bytes of a type of elements.
+        pub(crate) fn of(element: Element) -> (&'static str, u64) {
+            let mut types = [$(named::<$scalar>(), named::<($scalar, u32)>()),*].into_iter();
+            let found = types.find(|(number, ..)| *number == element.number());
+            found.map_or(("bytes", 1), |(_, name, size)| (name, size))
+        }
+    };
 }
 
-scalars!(u8: 1, i8: 1, u16: 2, i16: 2, u32: 4, i32: 4, u64: 8, i64: 8, f32: 4, f64: 8);
+/// Added to the number of a type for that of its pairs with an index.
+const PAIRS: u8 = 16;
+
+scalars! {
+    u8: 1, 0;
+    i8: 1, 1;
+    u16: 2, 2;
+    i16: 2, 3;
+    u32: 4, 4;
+    i32: 4, 5;
+    u64: 8, 6;
+    i64: 8, 7;
+    f32: 4, 8;
+    f64: 8, 9;
+}
+
+const fn named<T: Scalar>() -> (u8, &'static str, u64) {
+    (T::NUMBER, T::NAME, T::SIZE)
+}
 
 fn size(bytes: u64) -> usize {
     usize::try_from(bytes).expect("numbers are short")
@@ -98,7 +132,7 @@ impl Buffer {
         for &value in values {
             value.put(&mut bytes);
         }
-        Self::from(bytes)
+        Self::from(bytes).with_element(Element::of::<T>())
     }
 
     /// The numbers; `None` for a phantom.
@@ -132,7 +166,8 @@ impl Comm {
     #[must_use]
     pub fn buffer_of<T: Scalar>(&self, values: &[T]) -> Buffer {
         if self.process().channel().settings().phantom {
-            return Buffer::phantom(values.len() as u64 * T::SIZE);
+            let length = values.len() as u64 * T::SIZE;
+            return Buffer::phantom(length).with_element(Element::of::<T>());
         }
         Buffer::of(values)
     }

@@ -49,10 +49,8 @@ impl Comm {
     /// A buffer for the message, whatever the run wants: real if the target is.
     fn room(&self, datatype: &Datatype, count: u64, target: &Buffer) -> Result<Buffer> {
         let length = datatype.packed_length(count, target)?;
-        if target.is_phantom() {
-            return Ok(Buffer::phantom(length));
-        }
-        Ok(Buffer::zeroed(length))
+        let room = target.of_kind(length);
+        Ok(room.with_element(datatype.element()))
     }
 
     fn pack(&self, buffer: &Buffer, datatype: &Datatype, count: u64) -> Result<Buffer> {
@@ -60,7 +58,7 @@ impl Comm {
         let copy =
             |engine: &mut ProtocolEngine, channel: &dyn Channel| engine.copy(channel, packed.len());
         self.process().with_engine(copy);
-        Ok(packed)
+        Ok(packed.with_element(datatype.element()))
     }
 
     /// Sends `count` items of a datatype: `MPI_Send`.

@@ -19,7 +19,8 @@ use std::sync::Arc;
 use ::collectives::Collective;
 
 use super::Invocation;
-use crate::{Error, ErrorClass};
+use crate::api::element::Element;
+use crate::{Error, ErrorClass, TypeSignature};
 
 /// Arguments in which the calls of all ranks agree.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -57,10 +58,12 @@ struct Position {
     callers: Vec<u64>,
 }
 
-/// The collective calls that not all ranks have made yet.
+/// The collective calls that not all ranks have made yet, and the calls that have sent messages
+/// with elements of a known type.
 #[derive(Default, Debug)]
 pub struct CallLog {
     open: RefCell<BTreeMap<Place, Position>>,
+    sends: RefCell<Vec<&'static Location<'static>>>,
 }
 
 /// Two calls at the same position that differ.
@@ -139,6 +142,35 @@ impl CallLog {
     /// Forgets all calls.
     pub fn clear(&self) {
         self.open.borrow_mut().clear();
+        self.sends.borrow_mut().clear();
+    }
+
+    /// Returns the signature of a message. Calls are numbered from 1 in the order of their first
+    /// messages; calls above the largest number are not known.
+    pub(crate) fn signature(
+        &self,
+        element: Element,
+        location: &'static Location<'static>,
+    ) -> TypeSignature {
+        let sends = &mut *self.sends.borrow_mut();
+        let known = sends
+            .iter()
+            .position(|known| std::ptr::eq(*known, location));
+        let index = known.unwrap_or_else(|| {
+            if sends.len() < usize::from(TypeSignature::CALL_MAX) {
+                sends.push(location);
+            }
+            sends.len() - 1
+        });
+        let is_known = std::ptr::eq(sends[index], location);
+        let number = u16::try_from(index + 1).unwrap_or(0);
+        TypeSignature::new(element, if is_known { number } else { 0 })
+    }
+
+    /// Returns the line that has sent a message.
+    pub(crate) fn send(&self, signature: TypeSignature) -> Option<&'static Location<'static>> {
+        let index = usize::from(signature.call()).checked_sub(1)?;
+        self.sends.borrow().get(index).copied()
     }
 
     /// Compares a call with the first one at the same position.

@@ -3,6 +3,8 @@
 
 use std::fmt;
 
+use crate::TypeSignature;
+
 /// A message's address label.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Envelope {
@@ -14,6 +16,8 @@ pub struct Envelope {
     pub tag: u32,
     /// True if the sender has promised that a receive is posted: a ready send.
     pub ready: bool,
+    /// The type of its elements and the call that has sent it, where they are known.
+    pub signature: TypeSignature,
 }
 
 impl Envelope {

@@ -12,6 +12,7 @@ fn envelope(source: u32, tag: u32) -> Envelope {
         source,
         tag,
         ready: false,
+        signature: crate::TypeSignature::NONE,
     }
 }
 
@@ -134,7 +135,7 @@ proptest! {
         for (number, step) in (0_u32..).zip(steps) {
             match step {
                 Step::Arrive(context, source, tag) => {
-                    let envelope = Envelope { context, source, tag, ready: false };
+                    let envelope = Envelope { context, source, tag, ready: false, signature: crate::TypeSignature::NONE };
                     let content = || eager(number.into());
                     let found = matching.arrive(envelope, content()).map(|(receive, _)| receive);
                     prop_assert_eq!(found, linear.arrive(envelope, content()).map(|(receive, _)| receive));

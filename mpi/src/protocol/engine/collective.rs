@@ -20,7 +20,7 @@ use crate::api::group::Members;
 use crate::api::op::Reduction;
 use crate::channel::{Channel, Token};
 use crate::collectives::Place as CallPlace;
-use crate::{Buffer, Envelope, Error, Pattern};
+use crate::{Buffer, Envelope, Error, Pattern, TypeSignature};
 
 /// The first tag of collectives: those below belong to calls that make communicators
 /// and to those between neighbours.
@@ -509,6 +509,7 @@ impl Runner<'_> {
             source: self.channel.rank(),
             tag: self.tag(),
             ready: false,
+            signature: TypeSignature::NONE,
         };
         let buffer = self.running.part(part);
         let costs = &self.channel.settings().overheads;

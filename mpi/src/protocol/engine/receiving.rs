@@ -1,5 +1,7 @@
 //! Receives: the call, the matched message, its data, the end.
 
+use std::sync::Arc;
+
 use observe::Event;
 
 use super::{Place, ProtocolEngine, Role, State, status};
@@ -7,7 +9,7 @@ use crate::channel::{Channel, Packet, PacketHeader, Token};
 use crate::exploration;
 use crate::exploration::note_source_choice;
 use crate::matching::{UnexpectedContent, UnexpectedMessage};
-use crate::{Buffer, Envelope, Error, Pattern};
+use crate::{Buffer, ElementMismatch, Envelope, Error, Pattern};
 
 impl ProtocolEngine {
     /// Posts a receive.
@@ -261,6 +263,8 @@ impl ProtocolEngine {
                 tag: envelope.tag,
                 calls: self.unready_calls(receive),
             })
+        } else if envelope.signature.differs(buffer.element()) {
+            Err(self.elements_differ(channel, receive, envelope, &buffer))
         } else if length > buffer.len() {
             Err(Error::Truncated {
                 source,
@@ -278,6 +282,25 @@ impl ProtocolEngine {
             return self.forward_received(channel, receive, result, buffer);
         }
         self.finish(receive, result, buffer);
+    }
+
+    #[cold]
+    fn elements_differ(
+        &self,
+        channel: &dyn Channel,
+        receive: Token,
+        envelope: Envelope,
+        buffer: &Buffer,
+    ) -> Error {
+        let signature = envelope.signature;
+        Error::Elements(Arc::new(ElementMismatch {
+            receiver: channel.rank() as usize,
+            received: buffer.element().name(),
+            receive: self.operations[receive as usize].location,
+            source: envelope.source as usize,
+            sent: signature.element().name(),
+            send: channel.call_log().and_then(|log| log.send(signature)),
+        }))
     }
 
     pub(super) fn handle_data(&mut self, channel: &dyn Channel, receive: Token, message: &Buffer) {

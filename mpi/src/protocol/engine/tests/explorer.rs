@@ -19,7 +19,7 @@ use crate::channel::{Channel, Event, Packet, Settings, Token};
 use crate::channel::{ConnectionLifecycle, RankHost, RemoteMemory};
 use crate::exploration::ExplorationHooks;
 use crate::protocol::defect::{ProtocolDefect, ProtocolDefects};
-use crate::{Buffer, Envelope, Level, Pattern};
+use crate::{Buffer, Envelope, Level, Pattern, TypeSignature};
 
 /// A call; messages are told apart by their lengths.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -269,6 +269,7 @@ impl World {
                     source: me,
                     tag,
                     ready: false,
+                    signature: TypeSignature::NONE,
                 };
                 let call = SendCall {
                     blocks: false,

@@ -1,0 +1,142 @@
+//! Types of elements: what buffers, datatypes and messages say of the numbers in them.
+//!
+//! A receive has to describe the elements that the send has described (MPI 5.0, section 3.3.1).
+//! Buffers that were made from numbers and datatypes of one type of number describe them; all other
+//! buffers are bytes, as with `MPI_BYTE` and `MPI_PACKED`, which are received into anything here. A
+//! `u8` is a byte, too.
+//!
+//! *Not compared*: the order of elements of different types in structures; bytes that are sent and
+//! received as numbers, which MPI does not permit; messages between processes, which carry no
+//! description. A user finds such mistakes only by wrong numbers.
+
+use std::fmt;
+use std::panic::Location;
+
+use super::typed::Scalar;
+
+/// Number of bits of an [`Element`].
+pub(crate) const ELEMENT_BITS: u32 = 5;
+
+const ELEMENT_MASK: u16 = (1 << ELEMENT_BITS) - 1;
+
+/// The type of the elements of a buffer.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Element(u8);
+
+impl Element {
+    /// Bytes, of which nothing is known.
+    pub(crate) const BYTES: Self = Self(0);
+
+    /// The type of a number.
+    pub(crate) const fn of<T: Scalar>() -> Self {
+        Self(T::NUMBER)
+    }
+
+    /// The type with this number, which is below 2^[`ELEMENT_BITS`].
+    pub(crate) const fn numbered(number: u8) -> Self {
+        Self(number)
+    }
+
+    pub(crate) const fn number(self) -> u8 {
+        self.0
+    }
+
+    pub(crate) const fn is_bytes(self) -> bool {
+        self.0 == Self::BYTES.0
+    }
+
+    /// Returns true if both are known and not the same.
+    pub(crate) const fn differs(self, other: Self) -> bool {
+        self.0 != other.0 && !self.is_bytes() && !other.is_bytes()
+    }
+
+    /// Returns the type of all elements: bytes if they differ.
+    pub(crate) const fn common(self, other: Self) -> Self {
+        if self.0 == other.0 { self } else { Self::BYTES }
+    }
+
+    /// Returns the name of the type, such as `f64`.
+    pub(crate) fn name(self) -> &'static str {
+        super::typed::of(self).0
+    }
+
+    /// Returns the length of an element in bytes.
+    pub(crate) fn size(self) -> u64 {
+        super::typed::of(self).1
+    }
+}
+
+impl fmt::Debug for Element {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The type of the elements of a message and the call that has sent it, if they are known.
+///
+/// It lies in bytes of an [`Envelope`](crate::Envelope) that would be empty otherwise.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct TypeSignature(u16);
+
+impl TypeSignature {
+    /// Nothing is known.
+    pub const NONE: Self = Self(0);
+
+    /// Largest number of a call.
+    pub(crate) const CALL_MAX: u16 = u16::MAX >> ELEMENT_BITS;
+
+    /// A message of an element type from the call with this number; 0 if it is not known.
+    pub(crate) const fn new(element: Element, call: u16) -> Self {
+        Self(call << ELEMENT_BITS | element.0 as u16)
+    }
+
+    pub(crate) const fn element(self) -> Element {
+        Element((self.0 & ELEMENT_MASK) as u8)
+    }
+
+    pub(crate) const fn call(self) -> u16 {
+        self.0 >> ELEMENT_BITS
+    }
+
+    /// Returns true if the message does not belong into a buffer of this type.
+    #[inline]
+    pub(crate) const fn differs(self, element: Element) -> bool {
+        self.0 != 0 && self.element().differs(element)
+    }
+}
+
+/// A receive that describes other elements than the send of its message.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ElementMismatch {
+    /// The receiving rank.
+    pub receiver: usize,
+    /// The type that it receives.
+    pub received: &'static str,
+    /// The line of the receive.
+    pub receive: &'static Location<'static>,
+    /// The sending rank.
+    pub source: usize,
+    /// The type that was sent.
+    pub sent: &'static str,
+    /// The line of the send, if it is known.
+    pub send: Option<&'static Location<'static>>,
+}
+
+impl fmt::Display for ElementMismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "element types differ: rank {} receives {} at {}:{} what rank {} sent as {}",
+            self.receiver,
+            self.received,
+            self.receive.file(),
+            self.receive.line(),
+            self.source,
+            self.sent
+        )?;
+        let Some(send) = self.send else {
+            return Ok(());
+        };
+        write!(f, " at {}:{}", send.file(), send.line())
+    }
+}

@@ -1,0 +1,70 @@
+//! Runs and explorations of programs that may be wrong.
+
+#![allow(
+    dead_code,
+    unreachable_pub,
+    clippy::allow_attributes,
+    reason = "each test file uses a part of the harness"
+)]
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use explore::{Options as CheckOptions, Report, check};
+use mpi::{Comm, Result};
+use platform::Platform;
+use run::{
+    LogFilter, MessageProtocol, Options, Output, RankProgram, Run, Stream, explorable, simulate,
+    without_panic_messages,
+};
+
+const PLATFORM: &str = r#"
+version = 1
+[clusters.nodes]
+hosts = "node-[0-7]"
+speed = "1Gf"
+bandwidth = "1GBps"
+latency = "1us"
+"#;
+
+/// Runs a program on a platform of eight hosts.
+pub fn plain<Fut>(ranks: u32, program: fn(Comm) -> Fut) -> Run
+where
+    Fut: Future<Output = Result<()>> + 'static,
+{
+    let platform = Arc::new(Platform::parse("test.toml", PLATFORM).expect("a platform"));
+    let options = Options {
+        ranks: Some(ranks),
+        ..Options::default()
+    };
+    let output = Rc::new(Output::new(Stream::Nowhere, false, LogFilter::default()));
+    let program = RankProgram::new(program);
+    without_panic_messages(|| simulate(&platform, &program, &options, &output)).expect("a run")
+}
+
+/// Explores a program.
+pub fn explored<Fut>(ranks: u32, program: fn(Comm) -> Fut) -> Report
+where
+    Fut: Future<Output = Result<()>> + 'static,
+{
+    let program = Rc::new(RankProgram::new(program));
+    let stepper = explorable(program, ranks, MessageProtocol::Eager);
+    check(stepper, &CheckOptions::default())
+}
+
+/// The program fails with this text in both.
+#[track_caller]
+pub fn fails<Fut>(ranks: u32, program: fn(Comm) -> Fut, expected: &[&str])
+where
+    Fut: Future<Output = Result<()>> + 'static,
+{
+    let run = plain(ranks, program);
+    let plain = format!("{:?} {:?}", run.report.outcome, run.warnings);
+    let report = explored(ranks, program);
+    assert!(!report.findings.is_empty(), "{report:?}");
+    let explored = &report.findings[0].message;
+    for text in expected {
+        assert!(plain.contains(text), "plain: {text}: {plain}");
+        assert!(explored.contains(text), "explored: {text}: {explored}");
+    }
+}

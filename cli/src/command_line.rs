@@ -31,7 +31,11 @@ simrun APP without a command means simrun run APP; simrun APP --help shows also 
 
 const ABOUT_CHECK: &str = "\
 APP is the folder of a package, such as apps/philosophers, which is built first, or a built program.
-simrun check APP --help shows also the arguments of APP.";
+simrun check APP --help shows also the arguments of APP.
+
+Examples:
+  simrun check apps/allreduce -n 4
+  simrun check apps/allreduce -n 4 --collectives algorithm";
 
 const ABOUT_REAL: &str = "\
 APP is the folder of a package, such as apps/ring, which is built first, or a built program.

@@ -60,6 +60,9 @@ pub struct Options {
     /// True if communicators that are never freed are told as left over; only under a model
     /// checker.
     pub leaks: bool,
+    /// True if blocking collectives are explored with the schedules of their algorithms; otherwise
+    /// each rank waits in them until all have called. Only under a model checker.
+    pub schedules_collectives: bool,
     /// True if buffers have only a length.
     pub phantom: bool,
     /// Where to stop.

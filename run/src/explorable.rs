@@ -38,8 +38,8 @@ pub fn explorable(program: Rc<dyn Program>, ranks: u32, protocol: MessageProtoco
 }
 
 /// The program as something that takes steps, on the hosts of a platform if there is one. Of the
-/// options the ranks (1 without), their mapping, the seed, the message protocol and the progress
-/// count. Programs with the same `numbers` call their queues the same.
+/// options the ranks (1 without), their mapping, the seed, the message protocol, the progress count
+/// and those that are for model checkers. Programs with the same `numbers` call their queues the same.
 ///
 /// # Errors
 /// [`RunError`] if there is no rank, or if the mapping does not fit the platform.
@@ -66,6 +66,7 @@ pub fn stepper(
     let selector = platform.and_then(|platform| crate::driver::selector(platform));
     let chooses_sends = options.protocol == Some(MessageProtocol::Mixed);
     let (has_ranks, leaks) = (program.has_ranks(), options.leaks);
+    let synchronizes = !options.schedules_collectives;
     let (platform, seed) = (platform.map(Arc::clone), options.seed);
     let progress = options.progress.clone();
     let build = move || {
@@ -95,7 +96,7 @@ pub fn stepper(
             let ideal = again.unwrap_or_else(|| {
                 let settings = Settings {
                     strict_ready_send: true,
-                    synchronizing_collectives: true,
+                    synchronizing_collectives: synchronizes,
                     collectives: selector.clone(),
                     ..Settings::new(threshold)
                 };

@@ -7,7 +7,7 @@ mod wrong;
 use explore::Verdict;
 use mpi::{Comm, Op};
 use sim_core::Outcome;
-use wrong::{explored, fails, plain};
+use wrong::{explored, fails, plain, scheduled};
 
 #[test]
 fn different_kinds() {
@@ -156,6 +156,8 @@ fn collectives_of_two_communicators_in_different_orders() {
         message.contains("until all ranks have called it"),
         "{message}"
     );
+    let report = scheduled(2, program);
+    assert_eq!(report.verdict, Verdict::Ok, "{report:?}");
 }
 
 #[test]

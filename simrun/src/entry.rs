@@ -409,6 +409,7 @@ fn options(args: &RunArgs, stop: &Arc<AtomicBool>) -> Result<Options, run::Mappi
         seed: args.seed,
         protocol: args.protocol,
         leaks: false,
+        schedules_collectives: false,
         phantom: args.payload == Payload::Phantom,
         until: args
             .until

@@ -14,8 +14,8 @@ use explore::{Options as CheckOptions, Report, check};
 use mpi::{Comm, Result};
 use platform::Platform;
 use run::{
-    LogFilter, MessageProtocol, Options, Output, RankProgram, Run, Stream, explorable, simulate,
-    without_panic_messages,
+    LogFilter, MessageProtocol, Options, Output, QueueNumbers, RankProgram, Run, Stream, simulate,
+    stepper, without_panic_messages,
 };
 
 const PLATFORM: &str = r#"
@@ -47,8 +47,32 @@ pub fn explored<Fut>(ranks: u32, program: fn(Comm) -> Fut) -> Report
 where
     Fut: Future<Output = Result<()>> + 'static,
 {
-    let program = Rc::new(RankProgram::new(program));
-    let stepper = explorable(program, ranks, MessageProtocol::Eager);
+    explored_with(ranks, program, Options::default())
+}
+
+/// Explores a program whose collectives have the schedules of their algorithms.
+pub fn scheduled<Fut>(ranks: u32, program: fn(Comm) -> Fut) -> Report
+where
+    Fut: Future<Output = Result<()>> + 'static,
+{
+    let options = Options {
+        schedules_collectives: true,
+        ..Options::default()
+    };
+    explored_with(ranks, program, options)
+}
+
+fn explored_with<Fut>(ranks: u32, program: fn(Comm) -> Fut, options: Options) -> Report
+where
+    Fut: Future<Output = Result<()>> + 'static,
+{
+    let options = Options {
+        ranks: Some(ranks),
+        protocol: Some(MessageProtocol::Eager),
+        ..options
+    };
+    let (program, numbers) = (Rc::new(RankProgram::new(program)), QueueNumbers::default());
+    let stepper = stepper(None, program, &options, None, &numbers).expect("ranks");
     check(stepper, &CheckOptions::default())
 }
 

@@ -42,6 +42,16 @@ enum Transfers {
     Instant,
 }
 
+/// Schedules of blocking collectives.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+enum Collectives {
+    /// A rank waits in the call until all have called it.
+    #[default]
+    Synchronizing,
+    /// That of the algorithm.
+    Algorithm,
+}
+
 /// Strategies of the search.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Strategy {
@@ -82,6 +92,20 @@ pub struct CheckArgs {
     /// repeated with rendezvous and with mixed, for a limited number of steps]
     #[arg(long, value_name = "MODE", value_parser = sends, verbatim_doc_comment)]
     pub(super) protocol: Option<MessageProtocol>,
+
+    /// Blocking collectives: synchronizing (a rank leaves when all ranks have called, as MPI
+    /// permits) or algorithm (as the messages of the algorithm have it, for example a root
+    /// leaves a bcast at once); what is found only with synchronizing depends on the
+    /// algorithm
+    #[arg(
+        long,
+        value_enum,
+        value_name = "COLLECTIVES",
+        default_value_t,
+        hide_possible_values = true,
+        verbatim_doc_comment
+    )]
+    collectives: Collectives,
 
     /// Duration of a matched transfer of an actor program: lasting (a test, a cancellation
     /// or a failure may come before its end) or instant (as in the formal
@@ -288,6 +312,11 @@ impl CheckArgs {
         self.transfers == Transfers::Instant
     }
 
+    /// Returns true if blocking collectives have the schedules of their algorithms.
+    fn schedules_collectives(&self) -> bool {
+        self.collectives == Collectives::Algorithm
+    }
+
     /// Returns true if the number of transitions is limited.
     pub(super) const fn has_transitions_max(&self) -> bool {
         self.max_transitions.is_some()
@@ -356,6 +385,7 @@ impl CheckArgs {
             seed: self.seed,
             protocol,
             leaks: self.leaks,
+            schedules_collectives: self.schedules_collectives(),
             ..run::Options::default()
         }
     }
@@ -417,6 +447,7 @@ impl CheckArgs {
         let switches = [
             (self.transfers_are_instant(), " --transfers instant"),
             (self.explore_timeouts, " --explore-timeouts"),
+            (self.schedules_collectives(), " --collectives algorithm"),
             (self.leaks, " --leaks"),
         ];
         for (is_set, option) in switches {

@@ -35,7 +35,8 @@ simrun check APP --help shows also the arguments of APP.
 
 Examples:
   simrun check apps/allreduce -n 4
-  simrun check apps/allreduce -n 4 --collectives algorithm";
+  simrun check apps/allreduce -n 4 --collectives algorithm
+  simrun check apps/allreduce -n 4 --reductions any";
 
 const ABOUT_REAL: &str = "\
 APP is the folder of a package, such as apps/ring, which is built first, or a built program.

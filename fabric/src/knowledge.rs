@@ -216,6 +216,10 @@ impl CausalityHooks for RankCauses {
             .with(|kernel| kernel.note_clock_read(location));
     }
 
+    fn note(&self, text: &str) {
+        self.all.port.with(|kernel| kernel.note_for_user(text));
+    }
+
     fn note_call(&self, location: &'static Location<'static>) {
         self.all.call.set(Some(location));
     }

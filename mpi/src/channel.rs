@@ -366,6 +366,9 @@ pub struct Settings {
     /// True if every rank waits in a collective that blocks until all ranks have called it, as MPI
     /// permits: programs that depend on less are wrong.
     pub synchronizing_collectives: bool,
+    /// Seed of the orders of operands in which the results of reductions are compared; `None` if
+    /// they are not compared.
+    pub operand_orders: Option<u64>,
     /// Length of a control message on the network, in bytes; `None` if it takes no time.
     pub control: Option<u64>,
     /// True if a short synchronous message leaves at once and is acknowledged when a receive has
@@ -409,6 +412,7 @@ impl Settings {
             reduce_bandwidth: f64::INFINITY,
             collectives: None,
             synchronizing_collectives: false,
+            operand_orders: None,
             control: None,
             acknowledged_ssend: false,
             strict_ready_send: false,

@@ -27,12 +27,14 @@ mod areas;
 mod barrier;
 mod blocks;
 mod call_log;
+mod operand_order;
 mod rooted;
 mod scan;
 
 pub use blocks::Blocks;
 pub(crate) use call_log::Place;
 pub use call_log::{CallLog, Mismatch};
+pub use operand_order::MissingProperty;
 
 /// A collective call with the arguments of the program.
 #[derive(Clone, Debug)]
@@ -126,7 +128,13 @@ impl Comm {
                 number,
             };
             let caller = (call.rank, self.world_rank(), call.size);
-            log.compare(place, caller, invocation, location)?;
+            let keeps = invocation.op.is_some()
+                && self.process().channel().settings().operand_orders.is_some();
+            let operands = log.compare(place, caller, (invocation, keeps), location)?;
+            if !operands.is_empty() {
+                let channel = self.process().channel();
+                operand_order::check(channel, invocation, &operands, location)?;
+            }
         }
         let selector = self.process().channel().settings().collectives.as_deref();
         let selector = selector.unwrap_or_else(|| Selector::ours());

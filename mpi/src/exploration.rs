@@ -104,6 +104,11 @@ pub trait CausalityHooks {
         let _ = location;
     }
 
+    /// Notes something that is no error, for the user.
+    fn note(&self, text: &str) {
+        let _ = text;
+    }
+
     /// Notes that the next packet is the message of this call.
     fn note_call(&self, location: &'static Location<'static>) {
         let _ = location;
@@ -159,6 +164,13 @@ pub(crate) fn note_source(
 pub(crate) fn note_clock(channel: &dyn Channel, location: &'static Location<'static>) {
     if let Some(causes) = channel.causality() {
         causes.note_clock(location);
+    }
+}
+
+/// Notes something that is no error, for the user.
+pub(crate) fn note(channel: &dyn Channel, text: &str) {
+    if let Some(causes) = channel.causality() {
+        causes.note(text);
     }
 }
 

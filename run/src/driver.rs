@@ -63,6 +63,9 @@ pub struct Options {
     /// True if blocking collectives are explored with the schedules of their algorithms; otherwise
     /// each rank waits in them until all have called. Only under a model checker.
     pub schedules_collectives: bool,
+    /// True if the results of reductions are compared with those of other orders of the operands.
+    /// Only under a model checker.
+    pub orders_operands: bool,
     /// True if buffers have only a length.
     pub phantom: bool,
     /// Where to stop.

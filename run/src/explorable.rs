@@ -67,6 +67,7 @@ pub fn stepper(
     let chooses_sends = options.protocol == Some(MessageProtocol::Mixed);
     let (has_ranks, leaks) = (program.has_ranks(), options.leaks);
     let synchronizes = !options.schedules_collectives;
+    let operand_orders = options.orders_operands.then_some(options.seed);
     let (platform, seed) = (platform.map(Arc::clone), options.seed);
     let progress = options.progress.clone();
     let build = move || {
@@ -97,6 +98,7 @@ pub fn stepper(
                 let settings = Settings {
                     strict_ready_send: true,
                     synchronizing_collectives: synchronizes,
+                    operand_orders,
                     collectives: selector.clone(),
                     ..Settings::new(threshold)
                 };

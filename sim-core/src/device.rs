@@ -108,6 +108,13 @@ impl Kernel {
         }
     }
 
+    /// Notes something that is no error, for the user of an explorer.
+    pub fn note_for_user(&mut self, text: &str) {
+        if !self.notes.iter().any(|known| known == text) {
+            self.notes.push(text.to_owned());
+        }
+    }
+
     /// The number of the step that an explorer is taking, from 0;
     /// [`QueueHead::BEFORE`](crate::QueueHead::BEFORE) before the first.
     #[must_use]

@@ -195,6 +195,8 @@ pub struct Kernel {
     pub(crate) sends: Option<Vec<SendCall>>,
     /// Where programs have read the time although it stands still, in any run.
     pub(crate) clock_reads: Vec<&'static Location<'static>>,
+    /// What devices tell the user in any run, in words.
+    pub(crate) notes: Vec<String>,
     /// True if the explorer may let the time of a wait be up.
     pub(crate) timeouts: bool,
     /// The time limits that are up only when nothing else can happen, under an explorer.
@@ -287,6 +289,7 @@ impl Kernel {
             branches: false,
             sends: None,
             clock_reads: Vec::new(),
+            notes: Vec::new(),
             spare_extras: Vec::new(),
         }
     }

@@ -410,6 +410,7 @@ fn options(args: &RunArgs, stop: &Arc<AtomicBool>) -> Result<Options, run::Mappi
         protocol: args.protocol,
         leaks: false,
         schedules_collectives: false,
+        orders_operands: false,
         phantom: args.payload == Payload::Phantom,
         until: args
             .until

@@ -8,7 +8,7 @@ use ::collectives::Unsuited;
 
 use crate::TAG_UB;
 use crate::api::element::ElementMismatch;
-use crate::collectives::Mismatch;
+use crate::collectives::{Mismatch, MissingProperty};
 use crate::connection::Failure;
 
 /// An error of a call. The comments name the error class of MPI 4.1, section 9.4.
@@ -84,6 +84,16 @@ pub enum Error {
     /// different roots, operations, types or lengths (`MPI_ERR_OTHER`, `MPI_ERR_ROOT`,
     /// `MPI_ERR_OP`, `MPI_ERR_TYPE`, `MPI_ERR_COUNT`).
     Mismatch(Arc<Mismatch>),
+    /// The operation of the program is not what it was declared to be: the result of a reduction
+    /// depends on the order of the operands (`MPI_ERR_OP`). Told only under a model checker.
+    OrderDependent {
+        /// The name of the operation.
+        op: &'static str,
+        /// The property that it does not have.
+        property: MissingProperty,
+        /// The line of the reduction.
+        location: &'static Location<'static>,
+    },
     /// The receive describes other elements than the send (`MPI_ERR_TYPE`). The message is
     /// consumed.
     Elements(Arc<ElementMismatch>),
@@ -260,7 +270,7 @@ impl Error {
             Self::Dimensions { .. } | Self::Grid { .. } => ErrorClass::Dims,
             Self::NoBuffer => ErrorClass::Buffer,
             Self::Mismatch(mismatch) => mismatch.class(),
-            Self::Op { .. } => ErrorClass::Op,
+            Self::Op { .. } | Self::OrderDependent { .. } => ErrorClass::Op,
             Self::Root { .. } => ErrorClass::Root,
             Self::BlockCount { .. } | Self::Algorithm(_) => ErrorClass::Arg,
             Self::Type | Self::Elements(_) => ErrorClass::Type,
@@ -376,6 +386,7 @@ impl fmt::Display for Error {
             | Self::NoBuffer
             | Self::Mismatch(_)
             | Self::Elements(_)
+            | Self::OrderDependent { .. }
             | Self::Algorithm(_) => bad_collective(f, self),
             Self::Request | Self::Active => bad_request(f, self),
             Self::Connection { rank, why } if why.is_of_adapter() => {
@@ -450,6 +461,16 @@ fn bad_collective(f: &mut fmt::Formatter<'_>, error: &Error) -> fmt::Result {
         Error::NoBuffer => f.write_str("no buffer: the root gives the data of all ranks"),
         Error::Mismatch(mismatch) => write!(f, "{mismatch}"),
         Error::Elements(mismatch) => write!(f, "{mismatch}"),
+        Error::OrderDependent {
+            op,
+            property,
+            location,
+        } => write!(
+            f,
+            "order-dependent reduction at {}:{}: the operation {op} is not {property}",
+            location.file(),
+            location.line()
+        ),
         Error::Algorithm(why) => write!(f, "invalid algorithm: {why}"),
         _ => Ok(()),
     }

@@ -216,6 +216,13 @@ impl Op {
         matches!(self.reduction, Reduction::BuiltIn(_))
     }
 
+    /// Returns true if its elements have floating-point numbers.
+    pub(crate) fn has_floats(&self) -> bool {
+        ["f32", "f64"]
+            .iter()
+            .any(|float| self.element_name.contains(float))
+    }
+
     pub(crate) const fn reduction(&self) -> &Reduction {
         &self.reduction
     }

@@ -20,7 +20,7 @@ use ::collectives::Collective;
 
 use super::Invocation;
 use crate::api::element::Element;
-use crate::{Error, ErrorClass, TypeSignature};
+use crate::{Buffer, Error, ErrorClass, TypeSignature};
 
 /// Arguments in which the calls of all ranks agree.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -56,6 +56,8 @@ struct Position {
     count: u32,
     /// The ranks that have called, a bit each.
     callers: Vec<u64>,
+    /// The contributions by rank, where they are kept.
+    operands: Vec<Buffer>,
 }
 
 /// The collective calls that not all ranks have made yet, and the calls that have sent messages
@@ -97,7 +99,7 @@ impl Signature {
             | Collective::Allgatherv
             | Collective::Alltoallv
             | Collective::Alltoallw => None,
-            Collective::Scatter => call.room.as_ref().map(crate::Buffer::len),
+            Collective::Scatter => call.room.as_ref().map(Buffer::len),
             _ => Some(call.input.len()),
         };
         Self {
@@ -173,14 +175,15 @@ impl CallLog {
         self.sends.borrow().get(index).copied()
     }
 
-    /// Compares a call with the first one at the same position.
+    /// Compares a call with the first one at the same position. Returns the contributions of all
+    /// ranks to the last caller, if each has asked to keep its own one.
     pub(crate) fn compare(
         &self,
         place: Place,
         (rank, world_rank, size): (u32, u32, u32),
-        call: &Invocation,
+        (call, keeps): (&Invocation, bool),
         location: &'static Location<'static>,
-    ) -> Result<(), Error> {
+    ) -> Result<Vec<Buffer>, Error> {
         let own = Signature::new(call, location);
         let open = &mut *self.open.borrow_mut();
         let position = open.entry(place).or_insert_with(|| Position {
@@ -190,15 +193,22 @@ impl CallLog {
             size,
             count: 0,
             callers: vec![0; (size as usize).div_ceil(64)],
+            operands: Vec::new(),
         });
         position.callers[rank as usize / 64] |= 1 << (rank % 64);
         position.count += 1;
         let (first, signature) = (position.first, position.signature);
+        if keeps {
+            position.operands.resize(size as usize, Buffer::phantom(0));
+            position.operands[rank as usize] = call.input.clone();
+        }
+        let mut operands = Vec::new();
         if position.count == position.size {
+            operands = std::mem::take(&mut position.operands);
             open.remove(&place);
         }
         let Some((class, found, expected)) = own.difference(&signature) else {
-            return Ok(());
+            return Ok(operands);
         };
         let line = |location: &Location<'_>| format!("{}:{}", location.file(), location.line());
         let text = format!(

@@ -10,13 +10,14 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use explore::{Options as CheckOptions, Report, check};
+use explore::{Options as CheckOptions, Report, check, check_determinism};
 use mpi::{Comm, Result};
 use platform::Platform;
 use run::{
     LogFilter, MessageProtocol, Options, Output, QueueNumbers, RankProgram, Run, Stream, simulate,
     stepper, without_panic_messages,
 };
+use sim_core::Stepper;
 
 const PLATFORM: &str = r#"
 version = 1
@@ -62,7 +63,30 @@ where
     explored_with(ranks, program, options)
 }
 
+/// Explores a program whose reductions are compared with those in other orders. Returns the notes,
+/// too.
+pub fn reordered<Fut>(ranks: u32, program: fn(Comm) -> Fut) -> (Report, Vec<String>)
+where
+    Fut: Future<Output = Result<()>> + 'static,
+{
+    let options = Options {
+        orders_operands: true,
+        ..Options::default()
+    };
+    let report = explored_with(ranks, program, options.clone());
+    let mut stepper = made(ranks, program, options);
+    check_determinism(&mut stepper, 1).expect("a deterministic program");
+    (report, stepper.notes())
+}
+
 fn explored_with<Fut>(ranks: u32, program: fn(Comm) -> Fut, options: Options) -> Report
+where
+    Fut: Future<Output = Result<()>> + 'static,
+{
+    check(made(ranks, program, options), &CheckOptions::default())
+}
+
+fn made<Fut>(ranks: u32, program: fn(Comm) -> Fut, options: Options) -> Stepper
 where
     Fut: Future<Output = Result<()>> + 'static,
 {
@@ -72,8 +96,7 @@ where
         ..options
     };
     let (program, numbers) = (Rc::new(RankProgram::new(program)), QueueNumbers::default());
-    let stepper = stepper(None, program, &options, None, &numbers).expect("ranks");
-    check(stepper, &CheckOptions::default())
+    stepper(None, program, &options, None, &numbers).expect("ranks")
 }
 
 /// The program fails with this text in both.

@@ -52,6 +52,16 @@ enum Collectives {
     Algorithm,
 }
 
+/// Orders in which reductions combine their operands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+enum Reductions {
+    /// That of the algorithm.
+    #[default]
+    Algorithm,
+    /// Also others, which must have the same result.
+    Any,
+}
+
 /// Strategies of the search.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Strategy {
@@ -106,6 +116,19 @@ pub struct CheckArgs {
         verbatim_doc_comment
     )]
     collectives: Collectives,
+
+    /// Orders of the operands of reductions: algorithm (that of the algorithm) or any (also
+    /// random ones; an operation of the program with another result is an error, rounded
+    /// sums of floating-point numbers are a note)
+    #[arg(
+        long,
+        value_enum,
+        value_name = "REDUCTIONS",
+        default_value_t,
+        hide_possible_values = true,
+        verbatim_doc_comment
+    )]
+    reductions: Reductions,
 
     /// Duration of a matched transfer of an actor program: lasting (a test, a cancellation
     /// or a failure may come before its end) or instant (as in the formal
@@ -317,6 +340,11 @@ impl CheckArgs {
         self.collectives == Collectives::Algorithm
     }
 
+    /// Returns true if reductions are compared with other orders of their operands.
+    fn orders_operands(&self) -> bool {
+        self.reductions == Reductions::Any
+    }
+
     /// Returns true if the number of transitions is limited.
     pub(super) const fn has_transitions_max(&self) -> bool {
         self.max_transitions.is_some()
@@ -386,6 +414,7 @@ impl CheckArgs {
             protocol,
             leaks: self.leaks,
             schedules_collectives: self.schedules_collectives(),
+            orders_operands: self.orders_operands(),
             ..run::Options::default()
         }
     }
@@ -448,6 +477,7 @@ impl CheckArgs {
             (self.transfers_are_instant(), " --transfers instant"),
             (self.explore_timeouts, " --explore-timeouts"),
             (self.schedules_collectives(), " --collectives algorithm"),
+            (self.orders_operands(), " --reductions any"),
             (self.leaks, " --leaks"),
         ];
         for (is_set, option) in switches {

@@ -15,6 +15,7 @@ pub(super) fn of_search(name: &str, searched: &SearchResult) -> String {
         found,
         warnings,
         clock_reads,
+        notes,
         is_cut,
         passes,
         kept_in,
@@ -52,6 +53,7 @@ pub(super) fn of_search(name: &str, searched: &SearchResult) -> String {
             .iter()
             .map(warning)
             .chain(clock_reads.iter().map(clock))
+            .chain(notes.iter().map(note))
             .collect::<Vec<Value>>(),
         "without_buffering": pass(passes, MessageProtocol::Rendezvous),
         "mixed": pass(passes, MessageProtocol::Mixed),
@@ -158,6 +160,10 @@ fn warning(warning: &Warning) -> Value {
 }
 
 /// A call that reads the time.
+fn note(text: &String) -> Value {
+    json!({ "kind": "note", "severity": "note", "message": text })
+}
+
 fn clock(place: &String) -> Value {
     json!({
         "kind": "clock",

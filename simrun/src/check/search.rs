@@ -30,6 +30,8 @@ pub(super) struct SearchResult {
     pub(super) warnings: Vec<Warning>,
     /// Where the program reads the time, which stands still.
     pub(super) clock_reads: Vec<String>,
+    /// Notes of the device, which are no errors.
+    pub(super) notes: Vec<String>,
     /// There are findings that are not shown.
     pub(super) is_cut: bool,
     /// The searches that followed, with other sends.
@@ -120,6 +122,7 @@ pub(super) fn search(
         found: Vec::new(),
         warnings: Vec::new(),
         clock_reads: Vec::new(),
+        notes: Vec::new(),
         is_cut: false,
         report: report?,
         passes: passes?,
@@ -151,6 +154,7 @@ fn repeat(subject: &Subject<'_>, searched: &mut SearchResult) -> Result<(), Exit
     let seed = subject.args.seed();
     let (repeated, _) = run::with_silent_panics(|| explore::check_determinism(&mut stepper, seed));
     searched.clock_reads = stepper.clock_reads();
+    searched.notes = stepper.notes();
     if let Err(text) = repeated {
         searched.report.verdict = Verdict::Broken(text);
     }

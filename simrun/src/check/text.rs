@@ -7,7 +7,7 @@ use sim_core::{ActorId, Schedule};
 
 use super::passes::Pass;
 use super::search::SearchResult;
-use super::{CRITICAL_BUDGET, Found, ScheduleKind, Warning, words};
+use super::{CRITICAL_BUDGET, Found, ScheduleKind, words};
 use crate::summary;
 
 /// A search: its findings, the verdict, and the counts.
@@ -15,7 +15,7 @@ pub(super) fn of_search(name: &str, searched: &SearchResult) -> String {
     let mut text = format!(
         "{}{}{name}: {}\n{}",
         findings(&searched.found, searched.is_cut),
-        warnings(&searched.warnings, &searched.clock_reads),
+        warnings(searched),
         verdict(searched),
         counts(&searched.report.statistics)
     );
@@ -141,9 +141,9 @@ pub(crate) fn clock_warning(places: &[String]) -> String {
 }
 
 /// Returns the warnings: no mistakes by themselves.
-fn warnings(warnings: &[Warning], clock_reads: &[String]) -> String {
+fn warnings(searched: &SearchResult) -> String {
     let mut text = String::new();
-    for warning in warnings {
+    for warning in &searched.warnings {
         let _ = writeln!(text, "warning: {}", warning.message());
         for (taken, (_, command)) in warning.order.orders.iter().zip(&warning.commands) {
             let mut names: Vec<&str> = taken.names.iter().map(String::as_str).collect();
@@ -157,8 +157,12 @@ fn warnings(warnings: &[Warning], clock_reads: &[String]) -> String {
         }
         text.push('\n');
     }
-    if !clock_reads.is_empty() {
-        let _ = writeln!(text, "warning: {}\n", clock_warning(clock_reads));
+    if !searched.clock_reads.is_empty() {
+        let warning = clock_warning(&searched.clock_reads);
+        let _ = writeln!(text, "warning: {warning}\n");
+    }
+    for note in &searched.notes {
+        let _ = writeln!(text, "note: {note}\n");
     }
     text
 }

@@ -93,4 +93,10 @@ impl Stepper {
         let word = |at: &&'static Location<'static>| format!("{}:{}", at.file(), at.line());
         kernel.clock_reads.iter().map(word).collect()
     }
+
+    /// Notes of the device in any run so far that are no errors, in words.
+    #[must_use]
+    pub fn notes(&self) -> Vec<String> {
+        self.simulation.kernel.borrow().notes.clone()
+    }
 }

@@ -1,0 +1,129 @@
+//! Reductions whose result depends on the order of the operands.
+//!
+//! An implementation of MPI can group the operands of every operation, and take those of a
+//! commutative one in any order (MPI 5.0, section 6.9.1). Here the contributions of all ranks to a
+//! call are combined in the order of the ranks, and then in [`ORDERS`] orders that are drawn at
+//! random. Results that differ are an error of an operation that the program has declared otherwise.
+//! Floating-point numbers are rounded, so that their grouping is a note only.
+//!
+//! *Not compared*: other groupings than those that are drawn; phantoms. An operation on numbers of
+//! the program that happen to be the same in all orders is not found.
+
+use std::fmt;
+use std::panic::Location;
+
+use super::Invocation;
+use crate::channel::Channel;
+use crate::{Buffer, Error, Op, Result, exploration};
+
+/// Number of orders that are drawn for a call.
+const ORDERS: u32 = 8;
+
+/// A property that an operation has not.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MissingProperty {
+    /// a · b = b · a.
+    Commutative,
+    /// (a · b) · c = a · (b · c), and for commutative operations the same in another order.
+    Associative,
+}
+
+impl fmt::Display for MissingProperty {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Commutative => "commutative",
+            Self::Associative => "associative",
+        })
+    }
+}
+
+/// Random numbers by splitmix64: G. L. Steele, D. Lea, C. H. Flood, "Fast splittable pseudorandom
+/// number generators", OOPSLA 2014.
+struct Random(u64);
+
+impl Random {
+    /// Returns a number below `bound`, which is small.
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        mixed ^= mixed >> 31;
+        usize::try_from(mixed % bound as u64).unwrap_or(0)
+    }
+}
+
+/// Returns `left` · `right`.
+fn combined(op: &Op, left: &[u8], right: &[u8]) -> Vec<u8> {
+    let mut result = right.to_vec();
+    op.reduction().apply(left, &mut result);
+    result
+}
+
+/// Combines operands, of which neighbours are drawn one pair after the other.
+fn drawn(op: &Op, mut operands: Vec<Vec<u8>>, random: &mut Random) -> Vec<u8> {
+    if op.is_commutative() {
+        for place in (1..operands.len()).rev() {
+            operands.swap(place, random.below(place + 1));
+        }
+    }
+    while operands.len() > 1 {
+        let place = random.below(operands.len() - 1);
+        let right = operands.remove(place + 1);
+        operands[place] = combined(op, &operands[place], &right);
+    }
+    operands.swap_remove(0)
+}
+
+/// Returns the property without which another order of the operands has another result.
+fn missing_property(op: &Op, operands: &[Buffer], seed: u64) -> Option<MissingProperty> {
+    let operands = operands.iter().map(|one| Some(one.bytes()?.to_vec()));
+    let operands = operands.collect::<Option<Vec<Vec<u8>>>>()?;
+    let swaps =
+        |pair: &[Vec<u8>]| combined(op, &pair[0], &pair[1]) != combined(op, &pair[1], &pair[0]);
+    if op.is_commutative() && operands.windows(2).any(swaps) {
+        return Some(MissingProperty::Commutative);
+    }
+    let (first, others) = operands.split_first()?;
+    let in_order = others
+        .iter()
+        .fold(first.clone(), |all, one| combined(op, &all, one));
+    let mut random = Random(seed);
+    let differs = (0..ORDERS).any(|_| drawn(op, operands.clone(), &mut random) != in_order);
+    differs.then_some(MissingProperty::Associative)
+}
+
+/// Compares the results of a call with these contributions, one of each rank.
+pub(super) fn check(
+    channel: &dyn Channel,
+    call: &Invocation,
+    operands: &[Buffer],
+    location: &'static Location<'static>,
+) -> Result<()> {
+    let (Some(op), Some(seed)) = (&call.op, channel.settings().operand_orders) else {
+        return Ok(());
+    };
+    let Some(property) = missing_property(op, operands, seed) else {
+        return Ok(());
+    };
+    let is_rounding = op.has_floats() && property == MissingProperty::Associative;
+    if !op.is_built_in() && !is_rounding {
+        return Err(Error::OrderDependent {
+            op: op.name(),
+            property,
+            location,
+        });
+    }
+    exploration::note(
+        channel,
+        &format!(
+            "order-dependent reduction: {} at {}:{} has another result if the operands of {} of {} are combined in another order",
+            call.kind,
+            location.file(),
+            location.line(),
+            op.name(),
+            op.element_name(),
+        ),
+    );
+    Ok(())
+}

@@ -25,6 +25,7 @@ use crate::{Buffer, Comm, Error, Op, Request, Result};
 mod all;
 mod areas;
 mod barrier;
+mod block_lengths;
 mod blocks;
 mod call_log;
 mod operand_order;

@@ -4,10 +4,21 @@
 
 mod wrong;
 
-use explore::Verdict;
-use mpi::{Comm, Op};
+use explore::{Report, Verdict};
+use mpi::{ANY_SOURCE, Blocks, Collective, Comm, Op, Result};
 use sim_core::Outcome;
 use wrong::{explored, fails, plain, scheduled};
+
+/// The program fails with these texts and two lines of it in both.
+#[track_caller]
+fn differs<Fut>(ranks: u32, program: fn(Comm) -> Fut, expected: &[&str])
+where
+    Fut: Future<Output = Result<()>> + 'static,
+{
+    let message = fails(ranks, program, expected);
+    let lines = message.matches("collective_calls.rs:").count();
+    assert_eq!(lines, 2, "{message}");
+}
 
 #[test]
 fn different_kinds() {
@@ -25,7 +36,7 @@ fn different_kinds() {
         "collective 1 of the world",
         "collective_calls.rs",
     ];
-    fails(3, program, &texts);
+    differs(3, program, &texts);
 }
 
 #[test]
@@ -34,7 +45,7 @@ fn different_roots() {
         let root = usize::from(world.rank() == 3);
         world.bcast(&mut world.buffer(8), root).await
     };
-    fails(4, program, &["has root 1", "has root 0"]);
+    differs(4, program, &["has root 1", "has root 0"]);
 }
 
 #[test]
@@ -47,7 +58,7 @@ fn different_operations_and_types() {
         };
         world.allreduce(&world.buffer(8), &op).await.map(drop)
     };
-    fails(
+    differs(
         2,
         program,
         &["the operation max of f64", "the operation sum of f64"],
@@ -60,47 +71,179 @@ fn different_operations_and_types() {
         };
         world.allreduce(&world.buffer(8), &op).await.map(drop)
     };
-    fails(
+    differs(
         2,
         program,
         &["the operation sum of u64", "the operation sum of f64"],
     );
 }
 
-#[test]
-fn different_lengths() {
-    let program = |world: Comm| async move {
-        let bytes = if world.rank() == 1 { 16 } else { 8 };
-        world
-            .allreduce(&world.buffer(bytes), &Op::sum::<f64>())
-            .await
-            .map(drop)
-    };
-    fails(3, program, &["gives 16 bytes", "gives 8 bytes"]);
-    let program = |world: Comm| async move {
-        let bytes = if world.rank() == 1 { 16 } else { 8 };
-        world.gather(&world.buffer(bytes), 0).await.map(drop)
-    };
-    fails(3, program, &["gives 16 bytes", "gives 8 bytes"]);
+/// Calls a collective with 16 bytes at rank 1 and 8 bytes at the others, or blocks of them.
+async fn with_different_lengths(world: Comm, kind: Collective) -> Result<()> {
+    let (bytes, op) = (8 + 8 * (world.rank() as u64 % 2), Op::sum::<f64>());
+    let (mut own, all) = (world.buffer(bytes), world.buffer(bytes * 3));
+    match kind {
+        Collective::Bcast => world.bcast(&mut own, 0).await,
+        Collective::Reduce => world.reduce(&own, &op, 0).await.map(drop),
+        Collective::Allreduce => world.allreduce(&own, &op).await.map(drop),
+        Collective::Gather => world.gather(&own, 0).await.map(drop),
+        Collective::Scatter => world.scatter(Some(&all), &mut own, 0).await,
+        Collective::Allgather => world.allgather(&own).await.map(drop),
+        Collective::Alltoall => world.alltoall(&all).await.map(drop),
+        Collective::ReduceScatterBlock => world.reduce_scatter_block(&all, &op).await.map(drop),
+        Collective::Scan => world.scan(&own, &op).await.map(drop),
+        Collective::Exscan => world.exscan(&own, &op).await.map(drop),
+        other => panic!("{other}"),
+    }
 }
 
-/// Rank 1 gives fewer bytes than the root expects from it.
+#[test]
+fn different_lengths() {
+    use Collective as C;
+    let of_a_block = ["gives 16 bytes", "gives 8 bytes"];
+    let of_all = ["gives 48 bytes", "gives 24 bytes"];
+    differs(
+        3,
+        |world| with_different_lengths(world, C::Bcast),
+        &of_a_block,
+    );
+    differs(
+        3,
+        |world| with_different_lengths(world, C::Reduce),
+        &of_a_block,
+    );
+    differs(
+        3,
+        |world| with_different_lengths(world, C::Allreduce),
+        &of_a_block,
+    );
+    differs(
+        3,
+        |world| with_different_lengths(world, C::Gather),
+        &of_a_block,
+    );
+    differs(
+        3,
+        |world| with_different_lengths(world, C::Scatter),
+        &of_a_block,
+    );
+    differs(
+        3,
+        |world| with_different_lengths(world, C::Allgather),
+        &of_a_block,
+    );
+    differs(
+        3,
+        |world| with_different_lengths(world, C::Alltoall),
+        &of_all,
+    );
+    differs(
+        3,
+        |world| with_different_lengths(world, C::ReduceScatterBlock),
+        &of_all,
+    );
+    differs(
+        3,
+        |world| with_different_lengths(world, C::Scan),
+        &of_a_block,
+    );
+    differs(
+        3,
+        |world| with_different_lengths(world, C::Exscan),
+        &of_a_block,
+    );
+}
+
+/// Calls a collective with blocks of 8 bytes, of which rank 1 gives or expects 16.
+async fn with_different_blocks(world: Comm, kind: Collective) -> Result<()> {
+    let rank = world.rank();
+    let bytes = if rank == 1 { 16 } else { 8 };
+    let (own, op) = (world.buffer(bytes), Op::sum::<f64>());
+    let equal = || Blocks::from([8, 8, 8]);
+    match kind {
+        Collective::Gatherv => {
+            let blocks = equal();
+            let blocks = (rank == 0).then_some(&blocks);
+            world.gather_v(&own, blocks, 0).await.map(drop)
+        }
+        Collective::Scatterv => {
+            let (all, mut own, blocks) = (world.buffer(24), own, equal());
+            let all = (rank == 0).then_some((&all, &blocks));
+            world.scatter_v(all, &mut own, 0).await
+        }
+        Collective::Allgatherv => {
+            let blocks = Blocks::from([8, bytes, 8]);
+            world.allgather_v(&own, blocks).await.map(drop)
+        }
+        Collective::Alltoallv => {
+            let all = world.buffer(16 + bytes);
+            let send = Blocks::from([8, 8, bytes]);
+            world.alltoall_v(&all, send, equal()).await.map(drop)
+        }
+        Collective::ReduceScatter => {
+            let blocks = Blocks::from(if rank == 1 { [16, 0, 8] } else { [8, 8, 8] });
+            let all = world.buffer(24);
+            world.reduce_scatter(&all, blocks, &op).await.map(drop)
+        }
+        other => panic!("{other}"),
+    }
+}
+
 #[test]
 fn different_blocks() {
-    let program = |world: Comm| async move {
-        let bytes = if world.rank() == 1 { 8 } else { 16 };
-        let blocks = mpi::Blocks::from([16, 16]);
-        let blocks = (world.rank() == 0).then_some(&blocks);
-        world
-            .gather_v(&world.buffer(bytes), blocks, 0)
-            .await
-            .map(drop)
-    };
-    fails(
-        2,
-        program,
-        &["counts differ: 8 bytes from rank 1, expected 16 bytes"],
+    use Collective as C;
+    differs(
+        3,
+        |world| with_different_blocks(world, C::Gatherv),
+        &["gives 16 bytes to rank 0", "expects 8 bytes of rank 1"],
     );
+    differs(
+        3,
+        |world| with_different_blocks(world, C::Scatterv),
+        &["expects 16 bytes of rank 0", "gives 8 bytes to rank 1"],
+    );
+    differs(
+        3,
+        |world| with_different_blocks(world, C::Allgatherv),
+        &["gives 16 bytes to rank 0", "expects 8 bytes of rank 1"],
+    );
+    differs(
+        3,
+        |world| with_different_blocks(world, C::Alltoallv),
+        &["gives 16 bytes to rank 2", "expects 8 bytes of rank 1"],
+    );
+    differs(
+        3,
+        |world| with_different_blocks(world, C::ReduceScatter),
+        &["gives 16 bytes to rank 0", "expects 8 bytes of rank 1"],
+    );
+}
+
+/// No message of one call reaches the other rank: the roots of both send only.
+#[test]
+fn different_kinds_without_a_message_between_them() {
+    let program = |world: Comm| async move {
+        let mut own = world.buffer(8);
+        if world.rank() == 0 {
+            world.bcast(&mut own, 0).await
+        } else {
+            world.scatter(Some(&world.buffer(16)), &mut own, 1).await
+        }
+    };
+    differs(2, program, &["calls bcast", "calls scatter"]);
+}
+
+#[test]
+fn different_element_types() {
+    let program = |world: Comm| async move {
+        let mut data = if world.rank() == 1 {
+            world.buffer_of(&[0_i32; 2])
+        } else {
+            world.buffer_of(&[1.0_f64])
+        };
+        world.bcast(&mut data, 0).await
+    };
+    differs(3, program, &["has elements of i32", "has elements of f64"]);
 }
 
 #[test]
@@ -132,6 +275,36 @@ fn a_rank_that_does_not_receive_a_broadcast() {
         world.bcast(&mut world.buffer(8), 0).await
     };
     fails(2, program, &["not called by rank 1"]);
+}
+
+/// The message that comes first decides whether rank 0 calls.
+#[test]
+fn a_rank_that_does_not_call_in_some_interleavings() {
+    let program = |world: Comm| async move {
+        let mut buffer = world.buffer(8);
+        if world.rank() > 0 {
+            world.sleep(world.rank() as f64).await;
+            world.send(&buffer, 0, 0).await?;
+            return world.barrier().await;
+        }
+        let first = world.recv(&mut buffer, ANY_SOURCE, 0).await?.source;
+        world.recv(&mut buffer, ANY_SOURCE, 0).await?;
+        if first == 1 {
+            return world.barrier().await;
+        }
+        Ok(())
+    };
+    assert_eq!(plain(3, program).report.outcome, Outcome::Finished);
+    let report = explored(3, program);
+    let deadlock = report
+        .findings
+        .iter()
+        .find(|one| one.kind.name() == "deadlock");
+    let message = &deadlock.expect("a deadlock").message;
+    assert!(
+        message.contains("barrier #1") && message.contains("not called by rank 0"),
+        "{message}"
+    );
 }
 
 /// A deadlock that depends on the algorithm: a broadcast that is sent eagerly hides it.
@@ -173,7 +346,7 @@ fn non_blocking_calls_in_different_orders() {
         first.wait().await?;
         second.wait().await.map(drop)
     };
-    fails(2, program, &["calls barrier", "calls bcast"]);
+    differs(2, program, &["calls barrier", "calls bcast"]);
 }
 
 #[test]
@@ -193,6 +366,34 @@ fn correct_programs_have_one_execution() {
     let report = explored(6, program);
     assert_eq!(report.verdict, Verdict::Ok, "{report:?}");
     assert_eq!(report.statistics.finished, 1);
+}
+
+/// Calls blocking collectives of all kinds of patterns.
+async fn blocking(world: Comm) -> Result<()> {
+    let (size, op) = (world.size() as u64, Op::sum::<u64>());
+    let (mut own, all) = (world.buffer(8), world.buffer(8 * size));
+    world.bcast(&mut own, 1).await?;
+    world.allreduce(&own, &op).await?;
+    world.alltoall(&all).await?;
+    world.reduce_scatter_block(&all, &op).await?;
+    world.allgather(&own).await?;
+    world.reduce(&own, &op, 2).await?;
+    world.scan(&own, &op).await.map(drop)
+}
+
+#[track_caller]
+fn one_execution(ranks: u32, report: &Report) {
+    assert_eq!(report.verdict, Verdict::Ok, "{ranks} ranks: {report:?}");
+    assert_eq!(report.statistics.executions, 1, "{ranks} ranks: {report:?}");
+}
+
+/// Messages of collectives have one order, whether calls wait for all ranks or not.
+#[test]
+fn blocking_collectives_add_no_executions() {
+    for ranks in 4..=6 {
+        one_execution(ranks, &explored(ranks, blocking));
+        one_execution(ranks, &scheduled(ranks, blocking));
+    }
 }
 
 /// The program continues while a reduction is in progress.

@@ -36,7 +36,7 @@ async fn compose(world: Comm, is_commutative: bool) -> Result<()> {
 
 #[test]
 fn an_operation_that_is_not_commutative() {
-    let line = line!() - 6;
+    let line = line!() - 5;
     let program = |world: Comm| compose(world, true);
     assert_eq!(explored(3, program).verdict, Verdict::Ok);
     let (report, notes) = reordered(3, program);

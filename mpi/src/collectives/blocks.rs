@@ -1,5 +1,7 @@
 //! Blocks of different lengths in a buffer, one for each rank: counts and displacements.
 
+use std::rc::Rc;
+
 use ::collectives::Block;
 
 /// The blocks of all ranks in a buffer, in bytes.
@@ -14,7 +16,7 @@ use ::collectives::Block;
 /// assert_eq!(spread.block(2), (200, 16));
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Blocks(Vec<Block>);
+pub struct Blocks(Rc<[Block]>);
 
 impl Blocks {
     /// Blocks with these displacements and lengths. They should not overlap where data are
@@ -52,7 +54,7 @@ impl Blocks {
         let length = self.0.first()?.length;
         let is_equal =
             |(rank, block): (u64, &Block)| block.length == length && block.offset == rank * length;
-        (0..).zip(&self.0).all(is_equal).then_some(length)
+        (0..).zip(&*self.0).all(is_equal).then_some(length)
     }
 
     /// Returns the end of the last block.

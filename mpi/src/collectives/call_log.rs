@@ -5,10 +5,8 @@
 //! simulation, each call is compared with the first one at the same position, when it is made: the
 //! later caller gets the error, which names both lines.
 //!
-//! *Not compared*: the blocks of operations with different lengths, of which each rank knows some;
-//! a message that is longer or shorter than expected is an error of its receiver. Ranks in
-//! processes of their own are not compared: they get the wrong message, an error of its length, or
-//! wait.
+//! *Not compared*: ranks in processes of their own: they get the wrong message, an error of its
+//! length, or wait.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -19,6 +17,7 @@ use std::sync::Arc;
 use ::collectives::Collective;
 
 use super::Invocation;
+use super::block_lengths::BlockLengths;
 use crate::api::element::Element;
 use crate::{Buffer, Error, ErrorClass, TypeSignature};
 
@@ -29,6 +28,8 @@ struct Signature {
     root: usize,
     /// The operation and the type of its elements.
     op: Option<(&'static str, &'static str)>,
+    /// The type of the elements of the buffer.
+    element: Element,
     /// Length of the contribution or of the block in bytes.
     bytes: Option<u64>,
     location: &'static Location<'static>,
@@ -58,6 +59,8 @@ struct Position {
     callers: Vec<u64>,
     /// The contributions by rank, where they are kept.
     operands: Vec<Buffer>,
+    /// By rank, where blocks have different lengths.
+    blocks: Vec<Option<BlockLengths>>,
 }
 
 /// The collective calls that not all ranks have made yet, and the calls that have sent messages
@@ -92,6 +95,9 @@ impl fmt::Display for Mismatch {
 impl Signature {
     fn new(call: &Invocation, location: &'static Location<'static>) -> Self {
         let op = call.op.as_ref();
+        // Of a scatter the other ranks have room only.
+        let room = call.room.as_ref().filter(|_| call.input.is_empty());
+        let buffer = room.unwrap_or(&call.input);
         let bytes = match call.kind {
             Collective::Barrier
             | Collective::Gatherv
@@ -106,6 +112,7 @@ impl Signature {
             kind: call.kind,
             root: call.root,
             op: op.map(|op| (op.name(), op.element_name())),
+            element: buffer.element(),
             bytes,
             location,
         }
@@ -131,6 +138,10 @@ impl Signature {
             };
             let words = |name, element| format!("has the operation {name} of {element}");
             return differ(class, words(own, element), words(theirs, elements));
+        }
+        if self.element.differs(other.element) {
+            let words = |element: Element| format!("has elements of {}", element.name());
+            return differ(ErrorClass::Type, words(self.element), words(other.element));
         }
         if self.bytes != other.bytes {
             let words = |bytes| format!("gives {bytes} bytes");
@@ -194,10 +205,15 @@ impl CallLog {
             count: 0,
             callers: vec![0; (size as usize).div_ceil(64)],
             operands: Vec::new(),
+            blocks: Vec::new(),
         });
         position.callers[rank as usize / 64] |= 1 << (rank % 64);
         position.count += 1;
         let (first, signature) = (position.first, position.signature);
+        let difference = own.difference(&signature);
+        let difference = difference
+            .map(|(class, found, expected)| (first, signature.location, class, found, expected));
+        let difference = difference.or_else(|| position.compare_blocks(rank, call, location));
         if keeps {
             position.operands.resize(size as usize, Buffer::phantom(0));
             position.operands[rank as usize] = call.input.clone();
@@ -207,15 +223,14 @@ impl CallLog {
             operands = std::mem::take(&mut position.operands);
             open.remove(&place);
         }
-        let Some((class, found, expected)) = own.difference(&signature) else {
+        let Some((other, line, class, found, expected)) = difference else {
             return Ok(operands);
         };
-        let line = |location: &Location<'_>| format!("{}:{}", location.file(), location.line());
+        let words = |location: &Location<'_>| format!("{}:{}", location.file(), location.line());
         let text = format!(
-            "collective calls differ: rank {rank} {found} at {} where rank {first} {expected} at {}, {}",
-            line(own.location),
-            line(signature.location),
-            place,
+            "collective calls differ: rank {rank} {found} at {} where rank {other} {expected} at {}, {place}",
+            words(location),
+            words(line),
         );
         Err(Error::Mismatch(Arc::new(Mismatch { class, text })))
     }
@@ -259,7 +274,31 @@ impl fmt::Display for Place {
     }
 }
 
+/// A difference to the call of another rank: the rank, its line, the class of the error, and what
+/// the two ranks do, in words.
+type Difference = (u32, &'static Location<'static>, ErrorClass, String, String);
+
 impl Position {
+    /// Compares the blocks of a call with those of the ranks that have called.
+    fn compare_blocks(
+        &mut self,
+        rank: u32,
+        call: &Invocation,
+        location: &'static Location<'static>,
+    ) -> Option<Difference> {
+        let own = BlockLengths::of(call, rank as usize, location)?;
+        self.blocks.resize(self.size as usize, None);
+        let others = own.peers(self.blocks.len()).filter_map(|peer| {
+            let other = self.blocks[peer].as_ref()?;
+            let (found, expected) = own.difference(rank as usize, (peer, other))?;
+            let peer = u32::try_from(peer).ok()?;
+            Some((peer, other.location, ErrorClass::Count, found, expected))
+        });
+        let difference = { others }.next();
+        self.blocks[rank as usize] = Some(own);
+        difference
+    }
+
     fn missing(&self) -> String {
         const LISTED_MAX: usize = 4;
         let called = |rank: &u32| self.callers[*rank as usize / 64] >> (rank % 64) & 1 == 1;

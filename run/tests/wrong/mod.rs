@@ -83,7 +83,12 @@ fn explored_with<Fut>(ranks: u32, program: fn(Comm) -> Fut, options: Options) ->
 where
     Fut: Future<Output = Result<()>> + 'static,
 {
-    check(made(ranks, program, options), &CheckOptions::default())
+    // Far more than any of these programs needs.
+    let limits = CheckOptions {
+        executions_max: 2_000,
+        ..CheckOptions::default()
+    };
+    check(made(ranks, program, options), &limits)
 }
 
 fn made<Fut>(ranks: u32, program: fn(Comm) -> Fut, options: Options) -> Stepper
@@ -99,9 +104,9 @@ where
     stepper(None, program, &options, None, &numbers).expect("ranks")
 }
 
-/// The program fails with this text in both.
+/// The program fails with these texts in both. Returns the message of the exploration.
 #[track_caller]
-pub fn fails<Fut>(ranks: u32, program: fn(Comm) -> Fut, expected: &[&str])
+pub fn fails<Fut>(ranks: u32, program: fn(Comm) -> Fut, expected: &[&str]) -> String
 where
     Fut: Future<Output = Result<()>> + 'static,
 {
@@ -114,4 +119,5 @@ where
         assert!(plain.contains(text), "plain: {text}: {plain}");
         assert!(explored.contains(text), "explored: {text}: {explored}");
     }
+    explored.clone()
 }

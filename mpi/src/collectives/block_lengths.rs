@@ -1,0 +1,111 @@
+//! Lengths of blocks that the ranks of a collective give to each other and expect of each other.
+//!
+//! Each pair of ranks in a call with blocks of different lengths agrees in the length of its block
+//! (MPI 5.0, sections 6.5 to 6.10). In a simulation the lengths are compared when the later one of
+//! the two calls.
+//!
+//! *Not compared*: places of blocks; blocks that overlap.
+
+use std::panic::Location;
+
+use ::collectives::Collective;
+
+use super::{Blocks, Invocation};
+
+/// Blocks of one caller.
+#[derive(Clone, Debug)]
+pub(super) struct BlockLengths {
+    pub(super) location: &'static Location<'static>,
+    /// The only rank with which blocks are exchanged, if this is not the root itself.
+    only: Option<usize>,
+    gives: Lengths,
+    expects: Lengths,
+}
+
+#[derive(Clone, Debug)]
+enum Lengths {
+    /// The same to or of all ranks.
+    One(u64),
+    /// By rank.
+    Each(Blocks),
+    /// Nothing.
+    None,
+}
+
+impl Lengths {
+    fn of(blocks: Option<&Blocks>) -> Self {
+        blocks.map_or(Self::None, |blocks| Self::Each(blocks.clone()))
+    }
+
+    fn with(&self, peer: usize) -> Option<u64> {
+        match self {
+            Self::One(length) => Some(*length),
+            Self::Each(blocks) => blocks.listed().get(peer).map(|block| block.length),
+            Self::None => None,
+        }
+    }
+}
+
+impl BlockLengths {
+    /// Returns the lengths of a call; `None` if all its blocks have one length.
+    pub(super) fn of(
+        call: &Invocation,
+        rank: usize,
+        location: &'static Location<'static>,
+    ) -> Option<Self> {
+        let (send, recv) = (call.send.as_ref(), call.recv.as_ref());
+        let own = Lengths::One(call.input.len());
+        let is_root = rank == call.root;
+        let (is_rooted, gives, expects) = match call.kind {
+            Collective::Gatherv => (true, own, Lengths::of(recv)),
+            Collective::Scatterv => {
+                let room = call.room.as_ref().map(crate::Buffer::len);
+                (
+                    true,
+                    Lengths::of(send),
+                    room.map_or(Lengths::None, Lengths::One),
+                )
+            }
+            Collective::Allgatherv => (false, own, Lengths::of(recv)),
+            Collective::Alltoallv | Collective::Alltoallw => {
+                (false, Lengths::of(send), Lengths::of(recv))
+            }
+            Collective::ReduceScatter => {
+                let block = send.and_then(|blocks| blocks.listed().get(rank));
+                let expects = block.map_or(Lengths::None, |block| Lengths::One(block.length));
+                (false, Lengths::of(send), expects)
+            }
+            _ => return None,
+        };
+        Some(Self {
+            location,
+            only: (is_rooted && !is_root).then_some(call.root),
+            gives,
+            expects,
+        })
+    }
+
+    /// Returns a difference to the call of another rank, in words: what this one and the other one
+    /// do.
+    pub(super) fn difference(&self, own: usize, other: (usize, &Self)) -> Option<(String, String)> {
+        let (peer, theirs) = other;
+        if self.only.is_some_and(|only| only != peer) || theirs.only.is_some_and(|only| only != own)
+        {
+            return None;
+        }
+        let gives = |bytes, peer| format!("gives {bytes} bytes to rank {peer}");
+        let expects = |bytes, peer| format!("expects {bytes} bytes of rank {peer}");
+        if let (Some(given), Some(expected)) = (self.gives.with(peer), theirs.expects.with(own))
+            && given != expected
+        {
+            return Some((gives(given, peer), expects(expected, own)));
+        }
+        let (expected, given) = (self.expects.with(peer)?, theirs.gives.with(own)?);
+        (given != expected).then(|| (expects(expected, peer), gives(given, own)))
+    }
+
+    /// Returns the ranks with which blocks are exchanged.
+    pub(super) fn peers(&self, size: usize) -> std::ops::Range<usize> {
+        self.only.map_or(0..size, |only| only..only + 1)
+    }
+}

@@ -130,6 +130,12 @@ fn mistakes_that_a_run_does_not_notice_are_findings() {
             "was never freed, made at",
         ),
         (
+            "difference --reductions any",
+            "error",
+            "the operation difference is not commutative",
+        ),
+        ("crossed", "deadlock", "until all ranks have called it"),
+        (
             "started-twice",
             "error",
             "the persistent request is active: expected its operation to be completed first",
@@ -148,8 +154,17 @@ fn mistakes_that_a_run_does_not_notice_are_findings() {
         assert_eq!(again.status, 1, "{case}: {again:?}");
     }
     let ranks = program("cases");
-    let ran = simrun(&format!("check -n 2 {ranks} -- --case unfreed"));
-    assert_eq!(ran.status, 0, "{ran:?}");
+    for without in [
+        "{ranks} -- --case unfreed",
+        "{ranks} -- --case difference",
+        "--protocol eager --collectives algorithm {ranks} -- --case crossed",
+    ] {
+        let ran = simrun(&format!(
+            "check -n 2 {}",
+            without.replace("{ranks}", &ranks)
+        ));
+        assert_eq!(ran.status, 0, "{ran:?}");
+    }
 }
 
 #[test]

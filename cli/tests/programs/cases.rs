@@ -8,7 +8,7 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use mpi::{Comm, Level, Result, waitall, waitany};
+use mpi::{Comm, Level, Op, Result, waitall, waitany};
 
 /// Memory that survives a run, which ranks must not share.
 static RUNS: AtomicU64 = AtomicU64::new(0);
@@ -60,6 +60,10 @@ enum Case {
     Unfreed,
     /// The ranks make a communicator, each of another group.
     Groups,
+    /// The ranks broadcast on two communicators, in different orders.
+    Crossed,
+    /// The ranks reduce with a difference that is declared to be commutative.
+    Difference,
     /// Rank 0 starts a persistent request that is active.
     StartedTwice,
     /// Rank 0 sends a number that another run has not sent: it counts them in a static.
@@ -221,6 +225,23 @@ async fn unnoticed(world: &Comm, case: Case) -> Result<()> {
         (Case::Forgotten, 0) => drop(world.isend(message, 1, 0)?),
         (Case::Forgotten, 1) => drop(world.recv(&mut message, 0, 0).await?),
         (Case::Unfreed, _) => drop(world.dup().await?),
+        (Case::Crossed, _) => {
+            let (other, mut data) = (world.dup().await?, world.buffer(8));
+            let calls = [(&world, 0), (&other, 1)];
+            let (first, second) = if rank == 0 { (0, 1) } else { (1, 0) };
+            for (comm, root) in [calls[first], calls[second]] {
+                comm.bcast(&mut data, root).await?;
+            }
+        }
+        (Case::Difference, _) => {
+            let difference = Op::new::<i64>("difference", true, |inout, incoming| {
+                for (inout, incoming) in inout.iter_mut().zip(incoming) {
+                    *inout = incoming - *inout;
+                }
+            });
+            let own = world.buffer_of(&[i64::from(rank == 0)]);
+            world.allreduce(&own, &difference).await?;
+        }
         (Case::Groups, _) => {
             let group = world.group().incl(if rank == 0 { &[0, 1] } else { &[1] })?;
             let made = world.create(&group).await?;

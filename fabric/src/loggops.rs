@@ -28,10 +28,16 @@
 //! A call that does not wait takes no time itself: what it costs is taken before anything else that
 //! the rank does.
 //!
-//! *Not modelled*: links, topology, congestion anywhere but at the two ends, and a rank's own host:
-//! a message to the neighbour on the same host, or to itself, costs the same. Several adapters or
-//! progress threads. A user sees times that do not depend on the mapping but for computations.
-//! Matching costs nothing, whatever the queues.
+//! **Ranks of one host** exchange messages through memory if the platform has costs of it
+//! ([`LogGopsLoopback`]): L, o and G are those costs, no adapter is occupied, and both processors
+//! copy, each for o + (s−1)·max(O, G). So such a message alone takes 2 o + L + (s−1)·max(O, G),
+//! too, and of k messages from one sender the last starts (k−1)·(o + (s−1)·max(O, G)) later.
+//! Without these costs, such a message costs the same as one between hosts.
+//!
+//! *Not modelled*: links, topology, congestion anywhere but at the two ends: the memory of a host
+//! serves all its ranks at full speed. Several adapters or progress threads. A user sees times that
+//! do not depend on the mapping but for computations and messages within hosts. Matching costs
+//! nothing, whatever the queues.
 //!
 //! Source: T. Hoefler, T. Schneider, A. Lumsdaine, "LogGOPSim: simulating large-scale applications
 //! in the LogGOPS model", LSAP workshop at HPDC 2010, and the simulator of that name. Differences
@@ -48,7 +54,7 @@ use std::rc::Rc;
 
 use mpi::Envelope;
 use mpi::channel::{Event, Interest, Packet, Settings, Token};
-use settings::LogGopsParameters;
+use settings::{LogGopsLoopback, LogGopsParameters};
 use sim_core::{ActorId, Blocked, Device, End, Kernel, KernelHandle, Span, Time, Work};
 
 use crate::flow::{begins, message};
@@ -67,6 +73,26 @@ struct Shares {
 }
 
 impl Shares {
+    /// Costs of a packet between ranks of one host.
+    fn of_loopback(
+        costs: &LogGopsParameters<Span>,
+        loopback: LogGopsLoopback<Span>,
+        packet: &Packet,
+    ) -> Self {
+        let costs = LogGopsParameters {
+            overhead: loopback.overhead,
+            gap: Span::ZERO,
+            gap_per_byte: loopback.gap_per_byte,
+            ..*costs
+        };
+        let shares = Self::of(&costs, packet);
+        Self {
+            copy: shares.through,
+            gap: Span::ZERO,
+            ..shares
+        }
+    }
+
     #[inline]
     fn of(costs: &LogGopsParameters<Span>, packet: &Packet) -> Self {
         let rest = packet.payload.len().saturating_sub(1);
@@ -104,6 +130,8 @@ enum What {
     Packet {
         source: u32,
         destination: u32,
+        /// True if the ranks share a host whose memory has costs of its own.
+        is_local: bool,
         packet: Packet,
     },
     Compute {
@@ -287,7 +315,7 @@ impl LogGops {
                 self.deliver(kernel, jobs.remove(received));
             } else if node.may_begin(jobs, now) {
                 node.begin((jobs, costs), kernel, rank, now);
-            } else if !node.arrived.is_empty() && node.in_free <= now {
+            } else if node.may_receive(jobs, now) {
                 node.receive((jobs, costs), now);
             } else {
                 node.await_adapter(kernel, rank);
@@ -305,6 +333,7 @@ impl LogGops {
             source,
             destination,
             packet,
+            ..
         } = job.what
         else {
             unreachable!("only packets are received")
@@ -337,8 +366,19 @@ impl Node {
         if self.own.is_empty() {
             return false;
         }
-        let sends = matches!(jobs.get(self.own.first).what, What::Packet { .. });
-        !sends || self.out_free <= now
+        let What::Packet { is_local, .. } = jobs.get(self.own.first).what else {
+            return true;
+        };
+        is_local || self.out_free <= now
+    }
+
+    /// Returns true if what has arrived first can be received.
+    fn may_receive(&self, jobs: &Slab<Job>, now: Time) -> bool {
+        if self.arrived.is_empty() {
+            return false;
+        }
+        let first = &jobs.get(self.arrived.first).what;
+        self.in_free <= now || matches!(first, What::Packet { is_local: true, .. })
     }
 
     /// Begins the first of the rank's own jobs.
@@ -352,17 +392,28 @@ impl Node {
         let index = self.own.pop(jobs).expect("there is one");
         let job = jobs.get_mut(index);
         match &mut job.what {
-            What::Packet { packet, .. } => {
-                let shares = Shares::of(costs, packet);
+            What::Packet {
+                packet, is_local, ..
+            } => {
+                let loopback = costs.loopback.filter(|_| *is_local);
+                let (shares, before) = match loopback {
+                    Some(memory) => {
+                        let shares = Shares::of_loopback(costs, memory, packet);
+                        (shares, memory.overhead + memory.latency)
+                    }
+                    None => (Shares::of(costs, packet), costs.overhead + costs.latency),
+                };
                 self.cpu_free = now + shares.copy;
-                self.out_free = now + shares.gap;
+                if loopback.is_none() {
+                    self.out_free = now + shares.gap;
+                }
                 let over = if packet.header.is_ordered() {
                     self.cpu_free
                 } else {
                     now + shares.through
                 };
                 let notify = packet.notify.take();
-                let arrival = now + costs.overhead + costs.latency;
+                let arrival = now + before;
                 kernel.set_device_timer(arrival, timer::ARRIVAL | u64::from(index));
                 if let Some(token) = notify {
                     self.leave(jobs, kernel, rank, (over, token));
@@ -415,12 +466,21 @@ impl Node {
     /// Begins to receive what has arrived first.
     fn receive(&mut self, (jobs, costs): (&mut Slab<Job>, &LogGopsParameters<Span>), now: Time) {
         let index = self.arrived.pop(jobs).expect("there is one");
-        let What::Packet { packet, .. } = &jobs.get(index).what else {
+        let What::Packet {
+            packet, is_local, ..
+        } = &jobs.get(index).what
+        else {
             unreachable!("only packets arrive")
         };
-        let shares = Shares::of(costs, packet);
+        let shares = match costs.loopback.filter(|_| *is_local) {
+            Some(loopback) => Shares::of_loopback(costs, loopback, packet),
+            None => {
+                let shares = Shares::of(costs, packet);
+                self.in_free = now + shares.gap;
+                shares
+            }
+        };
         self.cpu_free = now + shares.through;
-        self.in_free = now + shares.gap;
         self.receiving = index;
     }
 
@@ -555,9 +615,15 @@ impl PacketTransport for LogGops {
         if let Some(bytes) = begins(&packet) {
             self.ranks.port.with(|kernel| kernel.count_message(bytes));
         }
+        let is_local = self.tables.borrow().costs.loopback.is_some()
+            && self.ranks.port.with(|kernel| {
+                let [from, to] = [rank, peer].map(|rank| kernel.host_of(actor(rank)));
+                from == to
+            });
         let what = What::Packet {
             source: rank,
             destination: peer,
+            is_local,
             packet,
         };
         self.own(rank, what);

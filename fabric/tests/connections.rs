@@ -96,6 +96,7 @@ fn handshakes_over_loggops() {
         gap: micros(0.0),
         gap_per_byte: micros(0.001),
         overhead_per_byte: micros(0.0),
+        loopback: None,
     };
     let runner = ranks(2)
         .with_costs(costs)

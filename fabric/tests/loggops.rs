@@ -15,6 +15,7 @@ fn costs() -> LogGopsParameters<Span> {
         gap: Span::from_micros(3.0),
         gap_per_byte: Span::from_secs(5e-9),
         overhead_per_byte: Span::from_secs(2e-9),
+        loopback: None,
     }
 }
 

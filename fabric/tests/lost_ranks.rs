@@ -217,6 +217,7 @@ fn f4_a_rank_that_is_lost_at_any_instant_leaves_nobody_hanging() {
         gap: micros(0.1),
         gap_per_byte: micros(0.001),
         overhead_per_byte: micros(0.0),
+        loopback: None,
     };
     for (limits, costs) in [
         (None, None),

@@ -103,7 +103,9 @@
 //! `"constant"` has nothing but `duration = "1s"`. Model `"loggops"` ([`LogGops`]) has `latency =
 //! "2500ns"` (L), `overhead = "1500ns"` (o), `gap = "1000ns"` (g), `gap_per_byte = "6ns"` (G) and
 //! `overhead_per_byte = "0ns"` (O); its S is `[protocol] eager_threshold` less one byte. The model
-//! has no links; on a platform with links the first four keys have no default.
+//! has no links; on a platform with links the first four keys have no default. Its `loopback = {
+//! latency = "300ns", overhead = "200ns", gap_per_byte = "0.1ns" }` has the costs of messages
+//! between ranks of one host, if they differ.
 //!
 //! `device = "verbs"` beside the model runs rank programs over queue pairs of InfiniBand adapters
 //! and a network of single packets. The table `[network.verbs]` ([`VerbsParameters`]) has its

@@ -5,7 +5,8 @@ mod changes;
 use std::fmt;
 
 use settings::{
-    AtLimit, ConnectionMode, Limits, LogGopsParameters, OverheadSection, TransportMode,
+    AtLimit, ConnectionMode, Limits, LogGopsLoopback, LogGopsParameters, OverheadSection,
+    TransportMode,
 };
 
 use crate::build::for_each_zone;
@@ -210,11 +211,23 @@ fn parameters(f: &mut fmt::Formatter<'_>, network: &NetworkParameters) -> fmt::R
             gap,
             gap_per_byte,
             overhead_per_byte,
+            loopback,
         } = costs;
         writeln!(
             f,
             "          L {latency}, o {overhead}, g {gap}, G {gap_per_byte}/B, O {overhead_per_byte}/B"
         )?;
+        if let Some(loopback) = loopback {
+            let LogGopsLoopback {
+                latency,
+                overhead,
+                gap_per_byte,
+            } = loopback;
+            writeln!(
+                f,
+                "          within a host: L {latency}, o {overhead}, G {gap_per_byte}/B"
+            )?;
+        }
     }
     if let Some(verbs) = &network.verbs {
         let crate::VerbsParameters {

@@ -2,7 +2,8 @@
 //!
 //! With at most as many ranks as hosts, *block* and *cyclic* are the same: rank r on host r. With
 //! more, *block* keeps consecutive ranks together (rank r of n on host floor(r·H/n)) and *cyclic*
-//! deals them out (host r mod H). *Random* is cyclic over the hosts in a random order, drawn from
+//! deals them out (host r mod H). *Blocks of N* puts N ranks on each host: rank r on host floor(r/N).
+//! *Random* is cyclic over the hosts in a random order, drawn from
 //! the stream `mapping`. A file has one host name per line, with `name:count` for several ranks on
 //! it; `#` begins a comment.
 
@@ -23,6 +24,8 @@ pub enum Mapping {
     /// Consecutive ranks together.
     #[default]
     Block,
+    /// This many consecutive ranks on each host, at least 1.
+    Blocks(u32),
     /// One rank per host in turn.
     Cyclic,
     /// One rank per host in turn, the hosts in random order.
@@ -42,6 +45,20 @@ pub struct RankMap {
 /// A mistake in a mapping.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum MappingError {
+    /// The number of ranks on a host is not a number of at least 1.
+    Blocks {
+        /// The text.
+        found: String,
+    },
+    /// The ranks on each host are too few to place all ranks.
+    TooManyRanks {
+        /// The number of ranks.
+        ranks: u32,
+        /// The number of hosts.
+        hosts: u32,
+        /// The number of ranks on each host.
+        each: u32,
+    },
     /// The file cannot be read.
     Unreadable {
         /// The file.
@@ -104,6 +121,18 @@ pub enum MappingError {
 impl fmt::Display for MappingError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Blocks { found } => write!(
+                f,
+                "invalid mapping block:{found}: expected block:N, with N ranks on each host, N >= 1"
+            ),
+            Self::TooManyRanks { ranks, hosts, each } => {
+                let places = u64::from(*hosts) * u64::from(*each);
+                write!(
+                    f,
+                    "mapping block:{each} has room for {places} ranks on {hosts} hosts: {ranks} \
+                     required"
+                )
+            }
             Self::Unreadable { path, problem } => write!(f, "{}: {problem}", path.display()),
             Self::Line { path, line, found } => write!(
                 f,
@@ -160,7 +189,8 @@ impl RankMap {
             path: path.to_owned(),
             problem: match error.kind() {
                 std::io::ErrorKind::NotFound => {
-                    "there is no such file: expected block, cyclic, random or a file of host names"
+                    "there is no such file: expected block, block:N, cyclic, random or a file of \
+                     host names"
                         .to_owned()
                 }
                 std::io::ErrorKind::IsADirectory => {
@@ -269,6 +299,7 @@ impl Mapping {
     pub fn default_ranks(&self, hosts: u32) -> u32 {
         match self {
             Self::Block | Self::Cyclic | Self::Random => hosts,
+            Self::Blocks(each) => hosts.saturating_mul(*each),
             Self::File(file) => u32::try_from(file.lines.len()).unwrap_or(u32::MAX),
         }
     }
@@ -276,7 +307,7 @@ impl Mapping {
     /// The host of each rank.
     ///
     /// # Errors
-    /// If a file names an unknown host or too few.
+    /// If a file names an unknown host or too few, or blocks have too few ranks on a host.
     ///
     /// # Panics
     /// If the platform has no hosts, which no platform file can say.
@@ -295,6 +326,11 @@ impl Mapping {
                     u32::try_from(host(rank)).expect("below the number of hosts")
                 }))
             }
+            Self::Blocks(each) if u64::from(ranks) > u64::from(hosts) * u64::from(*each) => {
+                let each = *each;
+                Err(MappingError::TooManyRanks { ranks, hosts, each })
+            }
+            Self::Blocks(count) => Ok(each(&|rank| rank / count)),
             Self::Block | Self::Cyclic => Ok(each(&|rank| rank % hosts)),
             Self::Random => {
                 let mut order: Vec<u32> = (0..hosts).collect();

@@ -17,6 +17,6 @@ mod transport;
 
 pub use connection::{AtLimit, ConnectionMode, ConnectionSettings};
 pub use limits::Limits;
-pub use loggops::LogGopsParameters;
+pub use loggops::{LogGopsLoopback, LogGopsParameters};
 pub use overhead::{OverheadSection, OverheadTable, Overheads};
 pub use transport::TransportMode;

@@ -20,6 +20,22 @@ pub struct LogGopsParameters<T = f64> {
     pub gap_per_byte: T,
     /// O: processor time for each byte but the first.
     pub overhead_per_byte: T,
+    /// Costs in the place of L, o and G between ranks of one host; `None` if they are the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loopback: Option<LogGopsLoopback<T>>,
+}
+
+/// Costs of messages within a host, through its memory: no adapter takes part, so there is no gap.
+///
+/// `T`: times, in seconds if numbers.
+#[derive(Clone, Copy, PartialEq, Serialize, Debug, Default)]
+pub struct LogGopsLoopback<T = f64> {
+    /// L: time from the end of the sender's overhead to the arrival of the first byte.
+    pub latency: T,
+    /// o: processor time for a message, at each end.
+    pub overhead: T,
+    /// G: time to copy each byte but the first, at each end.
+    pub gap_per_byte: T,
 }
 
 impl<T> LogGopsParameters<T> {
@@ -32,6 +48,11 @@ impl<T> LogGopsParameters<T> {
             gap: time(&self.gap),
             gap_per_byte: time(&self.gap_per_byte),
             overhead_per_byte: time(&self.overhead_per_byte),
+            loopback: (self.loopback.as_ref()).map(|within| LogGopsLoopback {
+                latency: time(&within.latency),
+                overhead: time(&within.overhead),
+                gap_per_byte: time(&within.gap_per_byte),
+            }),
         }
     }
 }
@@ -60,6 +81,7 @@ mod tests {
             gap: 1000e-9,
             gap_per_byte: 6e-9,
             overhead_per_byte: 0.0,
+            loopback: None,
         };
         for (bytes, wanted) in [(0.0, 5.5e-6), (1.0, 5.5e-6), (1001.0, 11.5e-6)] {
             assert!((parameters.message_time(bytes) - wanted).abs() < 1e-18);

@@ -133,8 +133,8 @@ pub struct RunArgs {
     #[arg(short = 'n', long, value_name = "N", allow_negative_numbers = true, value_parser = ranks)]
     pub ranks: Option<u32>,
 
-    /// Mapping of ranks to hosts: block, cyclic, random, or a file with lines HOST or
-    /// HOST:COUNT
+    /// Mapping of ranks to hosts: block, block:N (N ranks on each host), cyclic, random, or a
+    /// file with lines HOST or HOST:COUNT
     #[arg(
         long,
         value_name = "MAP",
@@ -268,6 +268,13 @@ pub fn protocol(text: &str) -> Result<MessageProtocol, String> {
 /// # Errors
 /// If it is a file that cannot be read, or names no hosts.
 pub fn mapping(map: &Path) -> Result<Mapping, run::MappingError> {
+    if let Some(found) = map.to_str().and_then(|map| map.strip_prefix("block:")) {
+        let each = found.parse().ok().filter(|each| *each > 0);
+        let wrong = || run::MappingError::Blocks {
+            found: found.to_owned(),
+        };
+        return each.map(Mapping::Blocks).ok_or_else(wrong);
+    }
     match map.to_str() {
         Some("block") => Ok(Mapping::Block),
         Some("cyclic") => Ok(Mapping::Cyclic),

@@ -31,6 +31,7 @@ fn options(args: &RunArgs, ranks: u32, mapping: &Mapping) -> Vec<String> {
     let mut options = vec![format!("--ranks={ranks}"), format!("--seed={}", args.seed)];
     options.extend(match mapping {
         Mapping::Block => Some("--map=block".to_owned()),
+        Mapping::Blocks(each) => Some(format!("--map=block:{each}")),
         Mapping::Cyclic => Some("--map=cyclic".to_owned()),
         Mapping::Random => Some("--map=random".to_owned()),
         Mapping::File(_) => None,

@@ -227,8 +227,16 @@ fn mapping_file() {
     );
     refuses(
         &format!("--map blok {app}"),
-        "blok: there is no such file: expected block, cyclic, random or a file of host names",
+        "blok: there is no such file: expected block, block:N, cyclic, random or a file of host names",
     );
+    for found in ["0", "-1", "two", ""] {
+        refuses(
+            &format!("--map block:{found} {app}"),
+            &format!(
+                "invalid mapping block:{found}: expected block:N, with N ranks on each host, N >= 1"
+            ),
+        );
+    }
     refuses(
         &format!("--map platforms {app}"),
         "platforms: it is a directory: expected a file of host names",

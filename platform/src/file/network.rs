@@ -3,14 +3,14 @@
 
 use std::num::NonZeroU8;
 
-use settings::{OverheadSection, OverheadTable, Overheads};
+use settings::{LogGopsLoopback, OverheadSection, OverheadTable, Overheads};
 use toml::Spanned;
 use toml::de::DeValue;
 
 use super::field::{InvalidValue, ParseField};
 use super::section::{Collector, Section};
 use crate::network::{
-    Compat, FactorStep, Factors, IbPenaltyFactors, LANES_MAX, NetworkDevice, NetworkModel,
+    Compat, FactorStep, Factors, IbPenaltyFactors, LANES_MAX, LogGops, NetworkDevice, NetworkModel,
     NetworkParameters, PacketFaults, VerbsParameters,
 };
 use crate::units::{Duration, Size};
@@ -25,7 +25,7 @@ const KEYS: [&str; 23] = [
     "weight_s",
     "tcp_gamma",
     "crosstraffic",
-    "loopback",
+    LOOPBACK,
     "envelope",
     "async_small_threshold",
     "os",
@@ -42,6 +42,8 @@ const KEYS: [&str; 23] = [
     VERBS,
 ];
 
+/// The table of the costs of messages within a host.
+const LOOPBACK: &str = "loopback";
 /// The table of the parameters of the device `verbs`.
 const VERBS: &str = "verbs";
 /// The table of faults in that of the device `verbs`.
@@ -159,12 +161,37 @@ pub(super) fn network(
         ] {
             set(collector, &section, key, |read| *store = read);
         }
+        costs.loopback = loggops_loopback(collector, &section, costs);
     }
     set(collector, &section, "device", |read| {
         network.device = Some(read);
     });
     read_verbs(collector, &section, &mut network);
     Some(network)
+}
+
+/// Reads the costs of messages within a host: those of the network where the table has none.
+fn loggops_loopback(
+    collector: &mut Collector,
+    section: &Section<'_>,
+    network: &LogGops,
+) -> Option<LogGopsLoopback<Duration>> {
+    const KEYS: [&str; 3] = ["latency", "overhead", "gap_per_byte"];
+    let value = section.get(LOOPBACK)?;
+    let inner = collector.section(value, value.span(), LOOPBACK.to_owned(), &KEYS)?;
+    let mut costs = LogGopsLoopback {
+        latency: network.latency.clone(),
+        overhead: network.overhead.clone(),
+        gap_per_byte: network.gap_per_byte.clone(),
+    };
+    for (key, store) in KEYS.into_iter().zip([
+        &mut costs.latency,
+        &mut costs.overhead,
+        &mut costs.gap_per_byte,
+    ]) {
+        set(collector, &inner, key, |read| *store = read);
+    }
+    Some(costs)
 }
 
 /// Reads the parameters of the device `verbs`.
@@ -372,6 +399,7 @@ fn refuse_meaningless(
             "model" | "compat" | "device" | VERBS => true,
             "ib_penalty_factors" => preset.ib_penalty_factors.is_some(),
             "duration" => preset.duration.is_some(),
+            LOOPBACK => preset.loggops.is_some() || preset.fluid.is_some(),
             key if OF_LOGGOPS.contains(&key) => preset.loggops.is_some(),
             _ => preset.fluid.is_some(),
         };
@@ -420,10 +448,10 @@ fn fluid(collector: &mut Collector, section: &Section<'_>, network: &mut Network
     set(collector, section, "crosstraffic", |read: Crosstraffic| {
         fluid.crosstraffic = read.0;
     });
-    let Some(value) = section.get("loopback") else {
+    let Some(value) = section.get(LOOPBACK) else {
         return;
     };
-    let what = "loopback".to_owned();
+    let what = LOOPBACK.to_owned();
     let inner = collector.section(value, value.span(), what, &["bandwidth", "latency"]);
     if let Some(inner) = inner {
         set(collector, &inner, "bandwidth", |read| {

@@ -17,8 +17,12 @@
 //!
 //! whatever the other transfers. An empty message counts as one byte.
 //!
-//! *Not modelled*: links, routes and topology. A user sees the same time between any two processes,
-//! also on one host; no congestion but at the two ends; and hosts that need no route to talk. A
+//! Between processes of one host, `loopback = { latency, overhead, gap_per_byte }` has the costs of
+//! shared memory in the place of L, o and G; those that it leaves out, or all without it, are those
+//! between hosts. Actor programs do not use it.
+//!
+//! *Not modelled*: links, routes and topology. A user sees the same time between any two hosts; no
+//! congestion but at the two ends; and hosts that need no route to talk. A
 //! platform with links must therefore say L, o, g and G itself: defaults would silently take the
 //! place of its links.
 //!
@@ -56,6 +60,7 @@ fn preset() -> NetworkParameters {
             gap: time("1000ns"),
             gap_per_byte: time("6ns"),
             overhead_per_byte: time("0ns"),
+            loopback: None,
         }),
         device: None,
         verbs: None,

@@ -1,5 +1,6 @@
 //! An algorithm of a collective operation: a name and its schedule.
 
+use crate::levels::Level;
 use crate::segments::Segments;
 use crate::{Call, Collective, Steps};
 
@@ -32,6 +33,13 @@ pub enum Requirement {
     EqualBlocks,
     /// All blocks have the same length, and the number of ranks is a power of two.
     EqualBlocksPowerOfTwo,
+    /// Several ranks share a node.
+    SharedNodes,
+    /// Several ranks share a node, all nodes have the same number of ranks, and those of each node
+    /// are consecutive.
+    RegularNodes,
+    /// Several ranks share a node, and the ranks of each node are consecutive.
+    ConsecutiveNodes,
 }
 
 impl Requirement {
@@ -57,6 +65,12 @@ impl Requirement {
             Self::BytePerRank => call.bytes >= u64::from(size),
             Self::EqualBlocks => call.blocks.is_none(),
             Self::EqualBlocksPowerOfTwo => call.blocks.is_none() && size.is_power_of_two(),
+            Self::SharedNodes => call.nodes.is_some(),
+            Self::RegularNodes => (call.nodes.as_ref())
+                .is_some_and(|nodes| nodes.is_uniform() && nodes.is_consecutive()),
+            Self::ConsecutiveNodes => {
+                (call.nodes.as_ref()).is_some_and(|nodes| nodes.is_consecutive())
+            }
         }
     }
 
@@ -82,6 +96,9 @@ impl Requirement {
             Self::EqualBlocksPowerOfTwo => {
                 "blocks of equal lengths and a number of ranks that is a power of two"
             }
+            Self::SharedNodes => "several ranks on a node",
+            Self::RegularNodes => "the same number of consecutive ranks, several, on each node",
+            Self::ConsecutiveNodes => "several ranks on a node, and consecutive ones on each",
         }
     }
 }
@@ -107,6 +124,8 @@ pub struct Algorithm {
     pub ordered: bool,
     /// The kinds of its parts, if it consists of other algorithms.
     pub parts: &'static [Collective],
+    /// The parts within nodes and among their leaders, if it is hierarchical.
+    pub levels: &'static [Level],
     /// Returns the number of bytes of the area `Temp` at the calling rank.
     pub temp: fn(&Call) -> u64,
     /// Returns the number of rounds of the calling rank.
@@ -129,6 +148,7 @@ impl Algorithm {
         fallback: "",
         ordered: false,
         parts: &[],
+        levels: &[],
         temp: |_| 0,
         rounds: |_| 1,
         round: |_, _, _| {},
@@ -141,10 +161,23 @@ impl Algorithm {
             && (call.commutative || !call.collective.has_operation() || self.is_ordered(call))
     }
 
+    /// Returns the kinds of its parts, of all ranks or of levels.
+    pub fn part_kinds(&self) -> impl Iterator<Item = Collective> {
+        let levels = self.levels.iter().map(|level| level.collective);
+        self.parts.iter().copied().chain(levels)
+    }
+
     /// Returns true if it and its parts keep the order of operands.
     fn is_ordered(&self, call: &Call) -> bool {
-        let parts = self.parts.iter().zip(call.parts).flat_map(|(_, part)| part);
+        let parts = call.parts.iter().flatten();
         let mut reductions = parts.filter(|part| part.collectives[0].has_operation());
-        self.ordered && reductions.all(|part| part.ordered)
+        let keeps_nodes = || {
+            call.nodes
+                .as_ref()
+                .is_none_or(|nodes| nodes.is_consecutive())
+        };
+        self.ordered
+            && reductions.all(|part| part.ordered)
+            && (self.levels.is_empty() || keeps_nodes())
     }
 }

@@ -9,7 +9,7 @@ pub(crate) mod allreduce;
 mod alltoall;
 mod barrier;
 mod bcast;
-mod gather;
+pub(crate) mod gather;
 mod reduce;
 mod reduce_scatter;
 mod scan;

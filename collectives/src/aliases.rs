@@ -60,8 +60,8 @@ impl Alias {
         let name = self.choose.map_or(self.algorithm, |choose| choose(call));
         let mut algorithm = named(self.collective, name);
         loop {
-            for (number, (kind, name)) in algorithm.parts.iter().zip(self.parts).enumerate() {
-                call.parts[number] = Some(named(*kind, name));
+            for (number, (kind, name)) in algorithm.part_kinds().zip(self.parts).enumerate() {
+                call.parts[number] = Some(named(kind, name));
             }
             if algorithm.suits(call) || algorithm.fallback.is_empty() {
                 return algorithm;

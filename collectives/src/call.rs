@@ -5,7 +5,8 @@ use std::ops::Range;
 use std::rc::Rc;
 use std::str::FromStr;
 
-use crate::Algorithm;
+use crate::levels::{PARTS, Plan};
+use crate::{Algorithm, Nodes};
 
 /// A kind of collective operation.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -180,7 +181,11 @@ pub struct Call {
     /// Blocks, where they are not all of one length.
     pub blocks: Option<Rc<Blocks>>,
     /// Algorithms of which this one consists, for those that consist of others.
-    pub parts: [Option<&'static Algorithm>; 3],
+    pub parts: [Option<&'static Algorithm>; PARTS],
+    /// The nodes of the ranks; `None` if each rank has a node of its own.
+    pub nodes: Option<Rc<Nodes>>,
+    /// The algorithms of the parts of a hierarchical algorithm.
+    pub levels: Option<Rc<[Option<Plan>; PARTS]>>,
 }
 
 impl Call {
@@ -198,7 +203,9 @@ impl Call {
             element: 1,
             segment: 0,
             blocks: None,
-            parts: [None; 3],
+            parts: [None; PARTS],
+            nodes: None,
+            levels: None,
         }
     }
 

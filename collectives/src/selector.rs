@@ -23,7 +23,8 @@
 //! `allreduce = [ { ranks = [2, 8], algorithm = "ring" }, … ]`. An algorithm is one of ours, or one
 //! of another library with its name in front, such as `openmpi:ring`.
 //!
-//! Other conditions are `ranks_per_node` (both included), `power_of_two` (the number of ranks),
+//! Other conditions are `ranks_per_node` (both included, of the node that has most), `several_nodes`,
+//! `regular_nodes` (all have the same number of ranks, and consecutive ones), `power_of_two` (the number of ranks),
 //! `built_in` (the operation is not one of the program), `equal_blocks`, and `elements` (the
 //! contribution has one for each rank of the largest power of two).
 //!
@@ -44,13 +45,15 @@ mod row;
 mod table;
 
 use std::fmt;
+use std::rc::Rc;
 use std::sync::LazyLock;
 
 pub use choice::Choice;
 use row::{Described, Row};
 use table::Table;
 
-use crate::{Algorithm, Call, Collective, named};
+use crate::levels::PARTS;
+use crate::{Algorithm, Call, Collective, Group, Nodes, Plan, named};
 
 /// Properties of a call besides its arguments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -59,6 +62,24 @@ pub struct Facts {
     pub built_in: bool,
     /// The largest number of ranks of the communicator on a node.
     pub ranks_per_node: u32,
+    /// True if the ranks are on several nodes.
+    pub several_nodes: bool,
+    /// True if all nodes have the same number of ranks, and consecutive ones.
+    pub regular_nodes: bool,
+}
+
+impl Facts {
+    /// Returns the properties of a call of ranks on these nodes, or of one rank on each node, with
+    /// an operation that is not one of the program.
+    #[must_use]
+    pub fn of(nodes: Option<&Nodes>) -> Self {
+        nodes.map_or_else(Self::default, |nodes| Self {
+            ranks_per_node: nodes.ranks_per_node(),
+            several_nodes: nodes.count() > 1,
+            regular_nodes: nodes.is_uniform() && nodes.is_consecutive(),
+            ..Self::default()
+        })
+    }
 }
 
 impl Default for Facts {
@@ -66,6 +87,8 @@ impl Default for Facts {
         Self {
             built_in: true,
             ranks_per_node: 1,
+            several_nodes: true,
+            regular_nodes: true,
         }
     }
 }
@@ -274,6 +297,10 @@ impl Selector {
                 None => Err(unsuited(choice, call)),
             };
         }
+        self.choose_by_rows(call, facts)
+    }
+
+    fn choose_by_rows(&self, call: &mut Call, facts: Facts) -> Result<Selection<'_>, Unsuited> {
         if let Some(selection) = self.try_rows(call, facts) {
             return Ok(selection);
         }
@@ -320,7 +347,52 @@ impl Selector {
                 call.parts[number] = self.select(&mut part(call, *kind), facts).ok();
             }
         }
+        if !algorithm.levels.is_empty() {
+            self.plan_levels(algorithm, call, facts);
+        }
         Some(algorithm)
+    }
+}
+
+impl Selector {
+    /// Selects the algorithms of the levels of a hierarchical algorithm for which the choice has
+    /// none; those of the choice have the parameters of the call.
+    fn plan_levels(&self, algorithm: &Algorithm, call: &mut Call, facts: Facts) {
+        let mut plans = [None; PARTS];
+        for (number, level) in algorithm.levels.iter().enumerate() {
+            let Some(mut part) = (level.call)(call) else {
+                continue;
+            };
+            let is_within = level.group == Group::Node;
+            let facts = Facts {
+                ranks_per_node: if is_within { part.size } else { 1 },
+                several_nodes: !is_within,
+                regular_nodes: true,
+                ..facts
+            };
+            let given = call.parts[number].and_then(|given| {
+                let mut choice = Choice::from(given);
+                (choice.segment, choice.radix) = (call.segment, call.radix);
+                self.try_choice(&choice, &mut part, facts)
+            });
+            // A hierarchical algorithm for all calls has the algorithms of the rows at its levels.
+            let forced = self.forced[level.collective as usize].as_ref();
+            let by_choice = given.or_else(|| {
+                let forced = forced.filter(|choice| choice.algorithm.levels.is_empty())?;
+                self.try_choice(forced, &mut part, facts)
+            });
+            let by_rows = |selection: Selection<'_>| selection.algorithm;
+            let found = by_choice
+                .or_else(|| self.choose_by_rows(&mut part, facts).ok().map(by_rows))
+                .or_else(|| Self::ours().select(&mut part, facts).ok());
+            plans[number] = found.map(|algorithm| Plan {
+                algorithm,
+                segment: part.segment,
+                radix: part.radix,
+                parts: part.parts,
+            });
+        }
+        call.levels = Some(Rc::new(plans));
     }
 }
 
@@ -340,7 +412,8 @@ fn part(call: &Call, kind: Collective) -> Call {
         Some(bytes) => call.inner(kind, bytes),
         None => Call {
             collective: kind,
-            parts: [None; 3],
+            parts: [None; PARTS],
+            nodes: None,
             ..call.clone()
         },
     }

@@ -131,6 +131,44 @@ impl dyn Steps + '_ {
     }
 }
 
+/// Steps in which ranks have other numbers: those of a part of an algorithm that some ranks
+/// execute.
+pub(crate) struct Renumbered<'a, F> {
+    pub(crate) steps: &'a mut dyn Steps,
+    /// Returns the rank of the communicator that a rank of the part is.
+    pub(crate) rank: F,
+}
+
+impl<F: Fn(u32) -> u32> Steps for Renumbered<'_, F> {
+    fn isend_in(&mut self, slot: Slot, peer: u32, part: Part) {
+        self.steps.isend_in(slot, (self.rank)(peer), part);
+    }
+
+    fn irecv_in(&mut self, slot: Slot, peer: u32, part: Part) {
+        self.steps.irecv_in(slot, (self.rank)(peer), part);
+    }
+
+    fn send(&mut self, peer: u32, part: Part) {
+        self.steps.send((self.rank)(peer), part);
+    }
+
+    fn wait(&mut self, slot: Slot) {
+        self.steps.wait(slot);
+    }
+
+    fn wait_first(&mut self, slot: Slot) {
+        self.steps.wait_first(slot);
+    }
+
+    fn copy(&mut self, from: Part, to: Part) {
+        self.steps.copy(from, to);
+    }
+
+    fn reduce(&mut self, from: Part, into: Part, operand: Operand) {
+        self.steps.reduce(from, into, operand);
+    }
+}
+
 /// Steps in which one area has the name of another: a part of an algorithm that works elsewhere.
 pub(crate) struct Renamed<'a> {
     pub(crate) steps: &'a mut dyn Steps,

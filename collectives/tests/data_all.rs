@@ -137,7 +137,9 @@ fn for_each(
     mut body: impl FnMut(&'static Algorithm, u32, Operation, u64, u64) -> bool,
 ) {
     let operations = if kind.has_operation() { 2 } else { 1 };
-    for algorithm in named(kind) {
+    // Hierarchical ones need nodes: see two_level.rs.
+    let flat = named(kind).filter(|algorithm| algorithm.levels.is_empty());
+    for algorithm in flat {
         let mut executed = false;
         for size in SIZES {
             for operation in &OPERATIONS[..operations] {

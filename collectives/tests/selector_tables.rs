@@ -64,6 +64,7 @@ impl Point {
         let facts = Facts {
             built_in: self.built_in,
             ranks_per_node: self.ranks_per_node,
+            ..Facts::default()
         };
         let found = Selector::built_in(selector).expect("a selector");
         let selection = found.choose(&mut call, facts).expect("a row");

@@ -18,6 +18,7 @@ mod recursive_doubling;
 mod recursive_halving;
 mod ring;
 mod shift;
+mod two_level;
 
 pub(crate) const ALL: &[&Algorithm] = &[
     &linear::LINEAR,
@@ -37,6 +38,7 @@ pub(crate) const ALL: &[&Algorithm] = &[
     &gather_bcast::GATHERV_BCAST,
     &mesh::MESH,
     &mesh::SQUARE_MESH,
+    &two_level::TWO_LEVEL,
 ];
 
 /// Returns the block of a rank in the result.

@@ -12,6 +12,7 @@ mod recursive_doubling;
 mod reduce_bcast;
 mod ring;
 mod segmented_ring;
+mod two_level;
 
 pub(crate) const ALL: &[&Algorithm] = &[
     &reduce_bcast::REDUCE_BCAST,
@@ -27,6 +28,7 @@ pub(crate) const ALL: &[&Algorithm] = &[
     &halving_allgather::HALVING_ALLGATHER,
     &alltoall_allgather::ALLTOALL_ALLGATHER,
     &allgather_reduce::ALLGATHER_REDUCE,
+    &two_level::TWO_LEVEL,
 ];
 
 /// Returns elements of the result.

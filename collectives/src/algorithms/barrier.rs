@@ -7,6 +7,7 @@ mod double_ring;
 mod linear;
 mod recursive_doubling;
 mod tree;
+mod two_level;
 mod two_proc;
 
 pub(crate) const ALL: &[&Algorithm] = &[
@@ -16,4 +17,5 @@ pub(crate) const ALL: &[&Algorithm] = &[
     &recursive_doubling::RECURSIVE_DOUBLING,
     &tree::TREE,
     &two_proc::TWO_PROC,
+    &two_level::TWO_LEVEL,
 ];

@@ -20,6 +20,7 @@ mod scatter_recursive_doubling_allgather;
 mod scatter_ring_allgather;
 mod segmented_tree;
 mod split_binary;
+mod two_level;
 
 pub(crate) const ALL: &[&Algorithm] = &[
     &binomial::BINOMIAL,
@@ -37,4 +38,6 @@ pub(crate) const ALL: &[&Algorithm] = &[
     &preposted_chain::PREPOSTED_CHAIN,
     &preposted_heap::PREPOSTED_HEAP,
     &preposted_heap_blocking::PREPOSTED_HEAP_BLOCKING,
+    &two_level::TWO_LEVEL,
+    &two_level::TWO_LEVEL_RANK_0,
 ];

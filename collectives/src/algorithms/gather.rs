@@ -6,12 +6,14 @@ mod binomial;
 mod linear;
 mod linear_nb;
 mod linear_sync;
+pub(crate) mod two_level;
 
 pub(crate) const ALL: &[&Algorithm] = &[
     &linear::LINEAR,
     &linear_nb::LINEAR_NB,
     &linear_sync::LINEAR_SYNC,
     &binomial::BINOMIAL,
+    &two_level::TWO_LEVEL,
 ];
 
 /// Operations of algorithms in which only the root needs to know the lengths of all blocks.

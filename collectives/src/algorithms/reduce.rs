@@ -17,6 +17,7 @@ mod rabenseifner;
 mod rabenseifner_halves;
 mod rabenseifner_padded;
 mod segmented_tree;
+mod two_level;
 
 pub(crate) const ALL: &[&Algorithm] = &[
     &linear::LINEAR,
@@ -32,4 +33,5 @@ pub(crate) const ALL: &[&Algorithm] = &[
     &rabenseifner_padded::RABENSEIFNER_PADDED,
     &rabenseifner_halves::RABENSEIFNER_HALVES,
     &preposted_chain::PREPOSTED_CHAIN,
+    &two_level::TWO_LEVEL,
 ];

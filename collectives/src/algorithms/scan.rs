@@ -7,11 +7,13 @@ use crate::{Algorithm, Call, Collective, Part};
 mod chain;
 mod linear;
 mod recursive_doubling;
+mod two_level;
 
 pub(crate) const ALL: &[&Algorithm] = &[
     &linear::LINEAR,
     &chain::CHAIN,
     &recursive_doubling::RECURSIVE_DOUBLING,
+    &two_level::TWO_LEVEL,
 ];
 
 /// Returns the contribution.

@@ -7,12 +7,14 @@ mod binomial_halving;
 mod binomial_tree;
 mod linear;
 mod linear_nb;
+mod two_level;
 
 pub(crate) const ALL: &[&Algorithm] = &[
     &linear::LINEAR,
     &linear_nb::LINEAR_NB,
     &binomial::BINOMIAL,
     &binomial_halving::BINOMIAL_HALVING,
+    &two_level::TWO_LEVEL,
 ];
 
 /// Operations of algorithms in which only the root needs to know the lengths of all blocks.

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use crate::aliases::{self, Alias};
+use crate::levels::PARTS;
 use crate::{Algorithm, Call, Collective, find, named};
 
 /// An algorithm with its parameters.
@@ -12,7 +13,7 @@ pub struct Choice {
     pub algorithm: &'static Algorithm,
     /// The algorithms of its parts, if it consists of others; those of the selector where they are
     /// not given.
-    pub parts: [Option<&'static Algorithm>; 3],
+    pub parts: [Option<&'static Algorithm>; PARTS],
     /// Length of a segment in bytes; 0 for that of the algorithm.
     pub segment: u64,
     /// Radix or number of children of a tree; 0 for that of the algorithm.
@@ -48,8 +49,9 @@ impl Choice {
             });
         }
         let algorithm = find(collective, name).ok_or_else(|| unknown(collective, name))?;
-        if parts.len() > algorithm.parts.len() {
-            let (found, expected) = (parts.len(), algorithm.parts.len());
+        let expected = algorithm.part_kinds().count();
+        if parts.len() > expected {
+            let found = parts.len();
             return Err(format!("{name} has {expected} parts: found {found}"));
         }
         let parts = resolve(algorithm, parts.iter().map(String::as_str))?;
@@ -84,7 +86,7 @@ impl Choice {
                 if is_usual && self.algorithm.suits(call) {
                     return Some(self.algorithm);
                 }
-                call.parts = [None; 3];
+                call.parts = [None; PARTS];
                 alias.apply(call)
             }
         };
@@ -99,7 +101,7 @@ impl From<&'static Algorithm> for Choice {
     fn from(algorithm: &'static Algorithm) -> Self {
         Self {
             algorithm,
-            parts: [None; 3],
+            parts: [None; PARTS],
             segment: 0,
             radix: 0,
             alias: None,
@@ -111,10 +113,10 @@ impl From<&'static Algorithm> for Choice {
 fn resolve<'a>(
     algorithm: &Algorithm,
     names: impl Iterator<Item = &'a str>,
-) -> Result<[Option<&'static Algorithm>; 3], String> {
-    let mut found = [None; 3];
-    for (number, (kind, name)) in algorithm.parts.iter().zip(names).enumerate() {
-        found[number] = Some(find(*kind, name).ok_or_else(|| unknown(*kind, name))?);
+) -> Result<[Option<&'static Algorithm>; PARTS], String> {
+    let mut found = [None; PARTS];
+    for (number, (kind, name)) in algorithm.part_kinds().zip(names).enumerate() {
+        found[number] = Some(find(kind, name).ok_or_else(|| unknown(kind, name))?);
     }
     Ok(found)
 }

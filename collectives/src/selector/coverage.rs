@@ -14,6 +14,8 @@ use crate::partners::power_of_two_below;
 pub(super) struct Point {
     ranks: u32,
     ranks_per_node: u32,
+    several_nodes: bool,
+    regular_nodes: bool,
     commutative: bool,
     built_in: bool,
     equal_blocks: bool,
@@ -29,6 +31,14 @@ impl Properties for Point {
 
     fn ranks_per_node(&self) -> u32 {
         self.ranks_per_node
+    }
+
+    fn has_several_nodes(&self) -> bool {
+        self.several_nodes
+    }
+
+    fn has_regular_nodes(&self) -> bool {
+        self.regular_nodes
     }
 
     fn is_commutative(&self) -> bool {
@@ -59,13 +69,15 @@ impl fmt::Display for Point {
             f,
             "ranks = {}, ranks_per_node = {}, bytes = {own} (total {total}, average {average}, \
              total_elements {total_elements}), commutative = {}, built_in = {}, equal_blocks = {}, \
-             elements = {}",
+             elements = {}, several_nodes = {}, regular_nodes = {}",
             self.ranks,
             self.ranks_per_node,
             self.commutative,
             self.built_in,
             self.equal_blocks,
-            self.elements
+            self.elements,
+            self.several_nodes,
+            self.regular_nodes
         )
     }
 }
@@ -160,25 +172,33 @@ fn find_in(
             }
         }
     }
-    for commutative in used(|row| row.commutative) {
-        for built_in in used(|row| row.built_in) {
-            for equal_blocks in used(|row| row.equal_blocks) {
-                for elements in used(|row| row.elements) {
-                    let point = |measured: &[u64; 4]| Point {
-                        ranks,
-                        ranks_per_node,
-                        commutative: *commutative,
-                        built_in: *built_in,
-                        equal_blocks: *equal_blocks,
-                        elements: *elements,
-                        measured: *measured,
-                    };
-                    let found = all.iter().map(point).find(|point| visit(point));
-                    if found.is_some() {
-                        return found;
-                    }
-                }
-            }
+    let flags = [
+        used(|row| row.commutative),
+        used(|row| row.built_in),
+        used(|row| row.equal_blocks),
+        used(|row| row.elements),
+        used(|row| row.several_nodes),
+        used(|row| row.regular_nodes),
+    ];
+    for number in 0..1_u32 << flags.len() {
+        let value = |place: usize| number >> place & 1 == 0;
+        if !(0..flags.len()).all(|place| flags[place].contains(&value(place))) {
+            continue;
+        }
+        let point = |measured: &[u64; 4]| Point {
+            ranks,
+            ranks_per_node,
+            commutative: value(0),
+            built_in: value(1),
+            equal_blocks: value(2),
+            elements: value(3),
+            several_nodes: value(4),
+            regular_nodes: value(5),
+            measured: *measured,
+        };
+        let found = all.iter().map(point).find(|point| visit(point));
+        if found.is_some() {
+            return found;
         }
     }
     None

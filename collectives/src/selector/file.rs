@@ -25,6 +25,10 @@ struct RowText {
     equal_blocks: Option<bool>,
     /// Number of ranks of each node, both included.
     ranks_per_node: Option<(u32, u32)>,
+    /// True if ranks are on several nodes.
+    several_nodes: Option<bool>,
+    /// True if all nodes have the same number of ranks, and consecutive ones.
+    regular_nodes: Option<bool>,
     algorithm: String,
     #[serde(default)]
     parts: Vec<String>,
@@ -65,6 +69,8 @@ impl Row {
             elements: text.elements,
             equal_blocks: text.equal_blocks,
             ranks_per_node: Limits::from(text.ranks_per_node),
+            several_nodes: text.several_nodes,
+            regular_nodes: text.regular_nodes,
             choice,
         })
     }

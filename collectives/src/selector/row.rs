@@ -54,6 +54,10 @@ impl Measure {
 pub(super) trait Properties {
     fn ranks(&self) -> u32;
     fn ranks_per_node(&self) -> u32;
+    /// Returns true if ranks are on several nodes.
+    fn has_several_nodes(&self) -> bool;
+    /// Returns true if all nodes have the same number of ranks, and consecutive ones.
+    fn has_regular_nodes(&self) -> bool;
     fn is_commutative(&self) -> bool;
     fn is_built_in(&self) -> bool;
     fn has_equal_blocks(&self) -> bool;
@@ -75,6 +79,14 @@ impl Properties for Described<'_> {
 
     fn ranks_per_node(&self) -> u32 {
         self.facts.ranks_per_node
+    }
+
+    fn has_several_nodes(&self) -> bool {
+        self.facts.several_nodes
+    }
+
+    fn has_regular_nodes(&self) -> bool {
+        self.facts.regular_nodes
     }
 
     fn is_commutative(&self) -> bool {
@@ -157,6 +169,8 @@ pub(super) struct Row {
     pub(super) elements: Option<bool>,
     pub(super) equal_blocks: Option<bool>,
     pub(super) ranks_per_node: Limits<u32>,
+    pub(super) several_nodes: Option<bool>,
+    pub(super) regular_nodes: Option<bool>,
     pub(super) choice: Choice,
 }
 
@@ -167,6 +181,8 @@ impl Row {
         is(self.commutative, properties.is_commutative())
             && is(self.built_in, properties.is_built_in())
             && is(self.equal_blocks, properties.has_equal_blocks())
+            && is(self.several_nodes, properties.has_several_nodes())
+            && is(self.regular_nodes, properties.has_regular_nodes())
             && self
                 .power_of_two
                 .is_none_or(|wanted| wanted == properties.ranks().is_power_of_two())
@@ -195,6 +211,8 @@ impl Row {
             && self.power_of_two.is_none()
             && self.elements.is_none()
             && self.equal_blocks.is_none()
+            && self.several_nodes.is_none()
+            && self.regular_nodes.is_none()
     }
 }
 
@@ -221,6 +239,8 @@ impl fmt::Display for Row {
             ("power_of_two", self.power_of_two),
             ("elements", self.elements),
             ("equal_blocks", self.equal_blocks),
+            ("several_nodes", self.several_nodes),
+            ("regular_nodes", self.regular_nodes),
         ] {
             if let Some(wanted) = wanted {
                 write!(f, "{name} = {wanted}, ")?;

@@ -178,7 +178,7 @@ mod tests {
     struct Random {
         ranks: u32,
         ranks_per_node: u32,
-        flags: [bool; 4],
+        flags: [bool; 6],
         measured: [u64; 4],
     }
 
@@ -189,6 +189,14 @@ mod tests {
 
         fn ranks_per_node(&self) -> u32 {
             self.ranks_per_node
+        }
+
+        fn has_several_nodes(&self) -> bool {
+            self.flags[4]
+        }
+
+        fn has_regular_nodes(&self) -> bool {
+            self.flags[5]
         }
 
         fn is_commutative(&self) -> bool {
@@ -257,7 +265,7 @@ mod tests {
             limits(nodes, (0, u32::MAX)),
             limits(0_u64..8, (0, u64::MAX)),
             0_usize..6,
-            [flag(), flag(), flag(), flag(), flag()],
+            [flag(), flag(), flag(), flag(), flag(), flag(), flag()],
         );
         fields.prop_map(|(ranks, ranks_per_node, bytes, measure, flags)| Row {
             ranks,
@@ -268,6 +276,8 @@ mod tests {
             power_of_two: flags[2],
             elements: flags[3],
             equal_blocks: flags[4],
+            several_nodes: flags[5],
+            regular_nodes: flags[6],
             ranks_per_node,
             choice: Choice::from(DISSEMINATION),
         })
@@ -278,7 +288,7 @@ mod tests {
         fn the_index_of_random_rows_finds_what_a_scan_finds(
             rows in prop::collection::vec(row(), 0..12),
             calls in prop::collection::vec(
-                (1_u32..7, 1_u32..5, any::<[bool; 4]>(), [0_u64..9, 0_u64..9, 0_u64..9, 0_u64..9]),
+                (1_u32..7, 1_u32..5, any::<[bool; 6]>(), [0_u64..9, 0_u64..9, 0_u64..9, 0_u64..9]),
                 1..40,
             ),
         ) {

@@ -1,0 +1,145 @@
+//! Allgather of two levels: a gather within each node to its leader, an allgather among the
+//! leaders, and a broadcast of all blocks within each node.
+//!
+//! Blocks travel in the order of the nodes. If the ranks of each node are not consecutive, all
+//! ranks copy them to their places.
+//!
+//! Source: SMPI, `allgather-mvapich-smp.cpp`.
+
+use std::rc::Rc;
+
+use super::copy_own;
+use crate::algorithms::gather::two_level::node_blocks;
+use crate::levels::{Group, Level, Stage, Stages};
+use crate::parts::Places;
+use crate::{Algorithm, Area, Blocks, Call, Collective, Part, Requirement, Steps};
+
+pub(crate) static TWO_LEVEL: Algorithm = Algorithm {
+    name: "two_level",
+    collectives: &[Collective::Allgather],
+    about: "a gather within nodes, an allgather among leaders, a broadcast within nodes",
+    time: "sum of the parts",
+    needs: Requirement::SharedNodes,
+    fallback: "ring",
+    levels: LEVELS,
+    temp: |call| behind(call).max(stages(call).temp()),
+    rounds: |call| stages(call).rounds(),
+    round: |call, round, steps| stages(call).round(round, steps),
+    ..Algorithm::BASE
+};
+
+const LEVELS: &[Level] = &[
+    Level {
+        group: Group::Node,
+        collective: Collective::Gather,
+        call: |call| call.of_group(Group::Node, Collective::Gather, call.bytes),
+    },
+    Level {
+        group: Group::Leaders,
+        collective: Collective::Allgather,
+        call: |call| among_leaders(call, Collective::Allgather),
+    },
+    Level {
+        group: Group::Leaders,
+        collective: Collective::Allgatherv,
+        call: |call| among_leaders(call, Collective::Allgatherv),
+    },
+    Level {
+        group: Group::Node,
+        collective: Collective::Bcast,
+        call: |call| call.of_group(Group::Node, Collective::Bcast, call.recv_total()),
+    },
+];
+
+/// Returns the call of the leaders: with blocks of different lengths if the nodes have different
+/// numbers of ranks.
+fn among_leaders(call: &Call, kind: Collective) -> Option<Call> {
+    let nodes = call.nodes();
+    if nodes.is_uniform() != (kind == Collective::Allgather) {
+        return None;
+    }
+    let bytes = u64::from(nodes.size(call.node())) * call.bytes;
+    let mut leaders = call.of_group(Group::Leaders, kind, bytes)?;
+    if kind == Collective::Allgatherv {
+        leaders.blocks = Some(Rc::new(Blocks {
+            recv: node_blocks(call).collect(),
+            ..Blocks::default()
+        }));
+    }
+    Some(leaders)
+}
+
+/// Returns the area in which blocks are collected in the order of the nodes.
+fn collected(call: &Call) -> Area {
+    if call.nodes().is_consecutive() {
+        Area::Recv
+    } else {
+        Area::Temp
+    }
+}
+
+/// Returns the bytes of `Temp` that this algorithm uses itself.
+fn behind(call: &Call) -> u64 {
+    match collected(call) {
+        Area::Temp => call.recv_total(),
+        _ => 0,
+    }
+}
+
+fn stages(call: &Call) -> Stages<'_, 6> {
+    let temp = Places::behind(behind(call));
+    let nodes = call.nodes();
+    let area = collected(call);
+    let own = (area, u64::from(nodes.before(call.node())) * call.bytes);
+    let among = Places {
+        send: own,
+        recv: (area, 0),
+        ..temp
+    };
+    Stages {
+        call,
+        levels: LEVELS,
+        stages: [
+            Stage::Level(0, Places { recv: own, ..temp }),
+            Stage::Steps(keep_single),
+            Stage::Level(1, among),
+            Stage::Level(2, among),
+            Stage::Level(
+                3,
+                Places {
+                    recv: (area, 0),
+                    ..temp
+                },
+            ),
+            Stage::Steps(spread_out),
+        ],
+    }
+}
+
+/// Puts the block of a node of one rank where blocks are collected.
+fn keep_single(call: &Call, steps: &mut dyn Steps) {
+    let nodes = call.nodes();
+    if nodes.size(call.node()) > 1 {
+        return;
+    }
+    match collected(call) {
+        Area::Temp => {
+            let offset = u64::from(nodes.before(call.node())) * call.bytes;
+            steps.copy(Part::send(0, call.bytes), Part::temp(offset, call.bytes));
+        }
+        _ => copy_own(call, steps),
+    }
+}
+
+/// Copies blocks in the order of the nodes to their places.
+fn spread_out(call: &Call, steps: &mut dyn Steps) {
+    let nodes = call.nodes();
+    if nodes.is_consecutive() {
+        return;
+    }
+    for rank in 0..call.size {
+        let position = nodes.before(nodes.node(rank)) + nodes.index(rank);
+        let from = Part::temp(u64::from(position) * call.bytes, call.bytes);
+        steps.copy(from, super::block(call, rank));
+    }
+}

@@ -1,0 +1,56 @@
+//! Barrier of two levels: ranks of each node wait for one another, then the leaders of the nodes,
+//! and each leader lets its node continue by a broadcast of one byte.
+//!
+//! Source: MPICH, `MPIR_Barrier_intra_smp`.
+
+use crate::levels::{Group, Level, Stage, Stages};
+use crate::parts::Places;
+use crate::{Algorithm, Area, Call, Collective, Requirement};
+
+pub(crate) static TWO_LEVEL: Algorithm = Algorithm {
+    name: "two_level",
+    collectives: &[Collective::Barrier],
+    about: "within nodes, among their leaders, then a broadcast within nodes",
+    time: "sum of the parts",
+    needs: Requirement::SharedNodes,
+    fallback: "dissemination",
+    levels: LEVELS,
+    temp: |call| stages(call).temp(),
+    rounds: |call| stages(call).rounds(),
+    round: |call, round, steps| stages(call).round(round, steps),
+    ..Algorithm::BASE
+};
+
+const LEVELS: &[Level] = &[
+    Level {
+        group: Group::Node,
+        collective: Collective::Barrier,
+        call: |call| call.of_group(Group::Node, Collective::Barrier, 0),
+    },
+    Level {
+        group: Group::Leaders,
+        collective: Collective::Barrier,
+        call: |call| call.of_group(Group::Leaders, Collective::Barrier, 0),
+    },
+    Level {
+        group: Group::Node,
+        collective: Collective::Bcast,
+        call: |call| call.of_group(Group::Node, Collective::Bcast, 1),
+    },
+];
+
+fn stages(call: &Call) -> Stages<'_, 3> {
+    let release = Places {
+        recv: (Area::Temp, 0),
+        ..Places::behind(1)
+    };
+    Stages {
+        call,
+        levels: LEVELS,
+        stages: [
+            Stage::Level(0, Places::behind(1)),
+            Stage::Level(1, Places::behind(1)),
+            Stage::Level(2, release),
+        ],
+    }
+}

@@ -1,0 +1,84 @@
+//! Broadcast of two levels: the root sends to the leader of its node, the leaders broadcast to one
+//! another, and each one to its node.
+//!
+//! Sources: MPICH, `MPIR_Bcast_intra_smp` and the composition alpha of ch4; SMPI,
+//! `bcast-SMP-binomial.cpp`, in which the root sends to rank 0.
+
+use crate::levels::{Group, Level, Stage, Stages};
+use crate::parts::Places;
+use crate::{Algorithm, Call, Collective, Part, Requirement};
+
+pub(crate) static TWO_LEVEL: Algorithm = Algorithm {
+    name: "two_level",
+    collectives: &[Collective::Bcast],
+    about: "the root to its leader, among leaders, then within nodes",
+    time: "sum of the parts",
+    needs: Requirement::SharedNodes,
+    fallback: "binomial",
+    levels: LEVELS,
+    temp: |call| stages(call, LEVELS, leader).temp(),
+    rounds: |call| stages(call, LEVELS, leader).rounds(),
+    round: |call, round, steps| stages(call, LEVELS, leader).round(round, steps),
+    ..Algorithm::BASE
+};
+
+pub(crate) static TWO_LEVEL_RANK_0: Algorithm = Algorithm {
+    name: "two_level_rank_0",
+    about: "the root to rank 0, among leaders, then within nodes",
+    fallback: "binomial_rank_0",
+    levels: LEVELS_OF_RANK_0,
+    temp: |call| stages(call, LEVELS_OF_RANK_0, |_| 0).temp(),
+    rounds: |call| stages(call, LEVELS_OF_RANK_0, |_| 0).rounds(),
+    round: |call, round, steps| stages(call, LEVELS_OF_RANK_0, |_| 0).round(round, steps),
+    ..TWO_LEVEL
+};
+
+const LEVELS: &[Level] = &[
+    Level {
+        group: Group::Leaders,
+        collective: Collective::Bcast,
+        call: |call| {
+            let root = call.nodes().node(call.root);
+            let leaders = call.of_group(Group::Leaders, Collective::Bcast, call.bytes)?;
+            Some(Call { root, ..leaders })
+        },
+    },
+    WITHIN,
+];
+
+const LEVELS_OF_RANK_0: &[Level] = &[
+    Level {
+        group: Group::Leaders,
+        collective: Collective::Bcast,
+        call: |call| call.of_group(Group::Leaders, Collective::Bcast, call.bytes),
+    },
+    WITHIN,
+];
+
+const WITHIN: Level = Level {
+    group: Group::Node,
+    collective: Collective::Bcast,
+    call: |call| call.of_group(Group::Node, Collective::Bcast, call.bytes),
+};
+
+fn leader(call: &Call) -> u32 {
+    call.leader_of(call.root)
+}
+
+fn stages<'a>(call: &'a Call, levels: &'static [Level], first: fn(&Call) -> u32) -> Stages<'a, 3> {
+    let all = Part::recv(0, call.bytes);
+    Stages {
+        call,
+        levels,
+        stages: [
+            Stage::Message {
+                source: call.root,
+                destination: first(call),
+                out: all,
+                into: all,
+            },
+            Stage::Level(0, Places::behind(0)),
+            Stage::Level(1, Places::behind(0)),
+        ],
+    }
+}

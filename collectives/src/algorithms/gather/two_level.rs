@@ -1,0 +1,169 @@
+//! Gather of two levels: within each node to its leader, among the leaders to that of the root's
+//! node, which sends all blocks to the root.
+//!
+//! Blocks come to the root in the order of the nodes. If the ranks of each node are not
+//! consecutive, the root copies them to their places.
+//!
+//! Source: SMPI, `gather-mvapich.cpp`.
+
+use std::rc::Rc;
+
+use crate::levels::{Group, Level, Stage, Stages};
+use crate::parts::Places;
+use crate::{Algorithm, Area, Block, Blocks, Call, Collective, Part, Requirement, Steps};
+
+pub(crate) static TWO_LEVEL: Algorithm = Algorithm {
+    name: "two_level",
+    collectives: &[Collective::Gather],
+    about: "within nodes, among leaders, then to the root",
+    time: "sum of the parts",
+    needs: Requirement::SharedNodes,
+    fallback: "binomial",
+    levels: LEVELS,
+    temp: |call| behind(call).max(stages(call).temp()),
+    rounds: |call| stages(call).rounds(),
+    round: |call, round, steps| stages(call).round(round, steps),
+    ..Algorithm::BASE
+};
+
+const LEVELS: &[Level] = &[
+    Level {
+        group: Group::Node,
+        collective: Collective::Gather,
+        call: |call| call.of_group(Group::Node, Collective::Gather, call.bytes),
+    },
+    Level {
+        group: Group::Leaders,
+        collective: Collective::Gather,
+        call: |call| among_leaders(call, Collective::Gather),
+    },
+    Level {
+        group: Group::Leaders,
+        collective: Collective::Gatherv,
+        call: |call| among_leaders(call, Collective::Gatherv),
+    },
+];
+
+/// Returns the call of the leaders: with blocks of different lengths if the nodes have different
+/// numbers of ranks.
+fn among_leaders(call: &Call, kind: Collective) -> Option<Call> {
+    let nodes = call.nodes();
+    if nodes.is_uniform() != (kind == Collective::Gather) {
+        return None;
+    }
+    let bytes = u64::from(nodes.size(call.node())) * call.bytes;
+    let mut leaders = call.of_group(Group::Leaders, kind, bytes)?;
+    leaders.root = nodes.node(call.root);
+    if kind == Collective::Gatherv && leaders.is_root() {
+        leaders.blocks = Some(Rc::new(Blocks {
+            recv: node_blocks(call).collect(),
+            ..Blocks::default()
+        }));
+    }
+    Some(leaders)
+}
+
+/// Returns the blocks of the nodes, one after the other.
+pub(crate) fn node_blocks(call: &Call) -> impl Iterator<Item = Block> {
+    let nodes = call.nodes();
+    (0..nodes.count()).map(|node| Block {
+        offset: u64::from(nodes.before(node)) * call.bytes,
+        length: u64::from(nodes.size(node)) * call.bytes,
+    })
+}
+
+fn total(call: &Call) -> u64 {
+    u64::from(call.size) * call.bytes
+}
+
+/// Returns true if the leader collects the blocks of its node in `Temp`.
+fn collects(call: &Call) -> bool {
+    let nodes = call.nodes();
+    call.is_leader() && nodes.count() > 1 && nodes.size(call.node()) > 1
+}
+
+/// Returns the bytes of `Temp` with the blocks of the own node.
+fn own_length(call: &Call) -> u64 {
+    let ranks = call.nodes().size(call.node());
+    if collects(call) {
+        u64::from(ranks) * call.bytes
+    } else {
+        0
+    }
+}
+
+/// Returns the place of all blocks, in the order of the nodes.
+fn all(call: &Call) -> (Area, u64) {
+    if call.is_root() && call.nodes().is_consecutive() {
+        (Area::Recv, 0)
+    } else {
+        (Area::Temp, own_length(call))
+    }
+}
+
+/// Returns the bytes of `Temp` that this algorithm uses itself.
+fn behind(call: &Call) -> u64 {
+    let has_all = call.is_root() || call.rank == call.leader_of(call.root);
+    let (area, _) = all(call);
+    let of_all = if has_all && area == Area::Temp {
+        total(call)
+    } else {
+        0
+    };
+    own_length(call) + of_all
+}
+
+fn stages(call: &Call) -> Stages<'_, 5> {
+    let temp = Places::behind(behind(call));
+    let all = all(call);
+    let own = match call.nodes().count() {
+        1 => all,
+        _ => (Area::Temp, 0),
+    };
+    let out = if collects(call) { own } else { (Area::Send, 0) };
+    let among = Places {
+        send: out,
+        recv: all,
+        ..temp
+    };
+    let part = Part {
+        area: all.0,
+        offset: all.1,
+        length: total(call),
+    };
+    Stages {
+        call,
+        levels: LEVELS,
+        stages: [
+            Stage::Level(0, Places { recv: own, ..temp }),
+            Stage::Level(1, among),
+            Stage::Level(2, among),
+            Stage::Message {
+                source: call.leader_of(call.root),
+                destination: call.root,
+                out: part,
+                into: part,
+            },
+            Stage::Steps(spread_out),
+        ],
+    }
+}
+
+/// Copies blocks in the order of the nodes to their places.
+fn spread_out(call: &Call, steps: &mut dyn Steps) {
+    let nodes = call.nodes();
+    if !call.is_root() || nodes.is_consecutive() {
+        return;
+    }
+    let (area, offset) = all(call);
+    for rank in 0..call.size {
+        let position = nodes.before(nodes.node(rank)) + nodes.index(rank);
+        let from = Part {
+            area,
+            offset: offset + u64::from(position) * call.bytes,
+            length: call.bytes,
+        };
+        let into = call.recv_block(rank);
+        steps.copy(from, Part::recv(into.offset, into.length));
+    }
+}

@@ -1,0 +1,58 @@
+//! Reduction of two levels: within each node to its leader, among the leaders to that of the root's
+//! node, which sends the result to the root.
+//!
+//! Sources: MPICH, `MPIR_Reduce_intra_smp`; SMPI, `reduce-mvapich-two-level.cpp`.
+
+use crate::levels::{Group, Level, Stage, Stages};
+use crate::parts::Places;
+use crate::{Algorithm, Call, Collective, Part, Requirement};
+
+pub(crate) static TWO_LEVEL: Algorithm = Algorithm {
+    name: "two_level",
+    collectives: &[Collective::Reduce],
+    about: "within nodes, among leaders, then to the root",
+    time: "sum of the parts",
+    needs: Requirement::SharedNodes,
+    fallback: "binomial",
+    ordered: true,
+    levels: LEVELS,
+    temp: |call| stages(call).temp(),
+    rounds: |call| stages(call).rounds(),
+    round: |call, round, steps| stages(call).round(round, steps),
+    ..Algorithm::BASE
+};
+
+const LEVELS: &[Level] = &[
+    Level {
+        group: Group::Node,
+        collective: Collective::Reduce,
+        call: |call| call.of_group(Group::Node, Collective::Reduce, call.bytes),
+    },
+    Level {
+        group: Group::Leaders,
+        collective: Collective::Reduce,
+        call: |call| {
+            let root = call.nodes().node(call.root);
+            let leaders = call.of_group(Group::Leaders, Collective::Reduce, call.bytes)?;
+            Some(Call { root, ..leaders })
+        },
+    },
+];
+
+fn stages(call: &Call) -> Stages<'_, 3> {
+    let all = Part::recv(0, call.bytes);
+    Stages {
+        call,
+        levels: LEVELS,
+        stages: [
+            Stage::Level(0, Places::behind(0)),
+            Stage::Level(1, Places::behind(0)),
+            Stage::Message {
+                source: call.leader_of(call.root),
+                destination: call.root,
+                out: all,
+                into: all,
+            },
+        ],
+    }
+}

@@ -1,0 +1,106 @@
+//! Scan of two levels: a scan within each node, whose last rank sends the sum of the node to the
+//! leader; an exclusive scan of these sums among the leaders; and a broadcast of the sum of all
+//! nodes before within each node, whose ranks reduce it.
+//!
+//! Source: MPICH, `MPIR_Scan_intra_smp`, which makes the sums of the nodes before by an inclusive
+//! scan and a message to the next leader.
+
+use super::result;
+use crate::levels::{Group, Level, Stage, Stages};
+use crate::parts::Places;
+use crate::{Algorithm, Area, Call, Collective, Operand, Part, Requirement, Steps};
+
+pub(crate) static TWO_LEVEL: Algorithm = Algorithm {
+    name: "two_level",
+    collectives: &[Collective::Scan],
+    about: "within nodes, an exclusive scan among leaders, a broadcast within nodes",
+    time: "sum of the parts",
+    needs: Requirement::ConsecutiveNodes,
+    fallback: "recursive_doubling",
+    ordered: true,
+    levels: LEVELS,
+    temp: |call| (2 * call.bytes).max(stages(call).temp()),
+    rounds: |call| stages(call).rounds(),
+    round: |call, round, steps| stages(call).round(round, steps),
+    ..Algorithm::BASE
+};
+
+const LEVELS: &[Level] = &[
+    Level {
+        group: Group::Node,
+        collective: Collective::Scan,
+        call: |call| call.of_group(Group::Node, Collective::Scan, call.bytes),
+    },
+    Level {
+        group: Group::Leaders,
+        collective: Collective::Exscan,
+        call: |call| call.of_group(Group::Leaders, Collective::Exscan, call.bytes),
+    },
+    Level {
+        group: Group::Node,
+        collective: Collective::Bcast,
+        call: |call| {
+            let within = call.of_group(Group::Node, Collective::Bcast, call.bytes)?;
+            (call.node() > 0).then_some(within)
+        },
+    },
+];
+
+/// Returns the sum of the own node at its leader.
+const fn own_sum(call: &Call) -> Part {
+    Part::temp(0, call.bytes)
+}
+
+/// Returns the sum of all nodes before.
+const fn sum_before(call: &Call) -> Part {
+    Part::temp(call.bytes, call.bytes)
+}
+
+fn stages(call: &Call) -> Stages<'_, 6> {
+    let nodes = call.nodes();
+    let leader = call.leader_of(call.rank);
+    let behind = Places::behind(2 * call.bytes);
+    Stages {
+        call,
+        levels: LEVELS,
+        stages: [
+            Stage::Level(0, behind),
+            Stage::Message {
+                source: leader + nodes.size(call.node()) - 1,
+                destination: leader,
+                out: result(call),
+                into: own_sum(call),
+            },
+            Stage::Steps(keep_single),
+            Stage::Level(
+                1,
+                Places {
+                    send: (Area::Temp, 0),
+                    recv: (Area::Temp, call.bytes),
+                    ..behind
+                },
+            ),
+            Stage::Level(
+                2,
+                Places {
+                    recv: (Area::Temp, call.bytes),
+                    ..behind
+                },
+            ),
+            Stage::Steps(reduce_before),
+        ],
+    }
+}
+
+/// Copies the result of a node of one rank to the place of the sum of the node.
+fn keep_single(call: &Call, steps: &mut dyn Steps) {
+    if call.nodes().size(call.node()) == 1 {
+        steps.copy(result(call), own_sum(call));
+    }
+}
+
+fn reduce_before(call: &Call, steps: &mut dyn Steps) {
+    if call.node() > 0 {
+        steps.reduce(sum_before(call), result(call), Operand::Left);
+    }
+}

@@ -1,0 +1,230 @@
+//! Hierarchical schedules: parts within each node and among the leaders of the nodes.
+//!
+//! Each part is an algorithm of a smaller call, whose ranks are the positions within a node or the
+//! numbers of the nodes. The nodes are known without messages.
+//!
+//! *Not modelled*: memory that ranks of a node share; they exchange messages.
+
+use crate::parts::Places;
+use crate::steps::Renumbered;
+use crate::{Algorithm, Call, Collective, Nodes, Part, Steps};
+
+/// The ranks that execute a part of a hierarchical algorithm.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Group {
+    /// The ranks of a node.
+    Node,
+    /// The leaders of all nodes.
+    Leaders,
+}
+
+impl Group {
+    /// Returns the ranks in words.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Node => "within nodes",
+            Self::Leaders => "among leaders",
+        }
+    }
+
+    /// Returns the rank of the communicator that has this rank in the group of the calling rank.
+    fn rank(self, nodes: &Nodes, own: u32, rank: u32) -> u32 {
+        match self {
+            Self::Node => nodes.rank(nodes.node(own), rank),
+            Self::Leaders => nodes.rank(rank, 0),
+        }
+    }
+}
+
+/// A part of a hierarchical algorithm.
+#[derive(Debug)]
+pub struct Level {
+    /// The ranks that execute it.
+    pub group: Group,
+    /// Its kind.
+    pub collective: Collective,
+    /// Returns the call of the group of the calling rank, without parameters; `None` if there is
+    /// none at this rank, or the group has only this rank.
+    pub call: fn(&Call) -> Option<Call>,
+}
+
+/// The algorithm of a part of a hierarchical algorithm, with its parameters and parts.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan {
+    /// The algorithm.
+    pub algorithm: &'static Algorithm,
+    /// Length of a segment in bytes; 0 for that of the algorithm.
+    pub segment: u64,
+    /// Radix or number of children of a tree; 0 for that of the algorithm.
+    pub radix: u32,
+    /// Algorithms of which it consists.
+    pub parts: [Option<&'static Algorithm>; PARTS],
+}
+
+/// The largest number of parts of an algorithm.
+pub(crate) const PARTS: usize = 4;
+
+impl Call {
+    /// Returns the nodes of the ranks.
+    ///
+    /// # Panics
+    /// If each rank has a node of its own: hierarchical algorithms do not suit such calls.
+    pub(crate) fn nodes(&self) -> &Nodes {
+        let nodes = self.nodes.as_deref();
+        nodes.expect("a hierarchical algorithm has nodes with several ranks")
+    }
+
+    /// Returns the number of the own node.
+    pub(crate) fn node(&self) -> u32 {
+        self.nodes().node(self.rank)
+    }
+
+    /// Returns the leader of the node of a rank.
+    pub(crate) fn leader_of(&self, rank: u32) -> u32 {
+        let nodes = self.nodes();
+        nodes.rank(nodes.node(rank), 0)
+    }
+
+    /// Returns true at leaders.
+    pub(crate) fn is_leader(&self) -> bool {
+        self.nodes().index(self.rank) == 0
+    }
+
+    /// Returns a call of the own group; `None` if it has only this rank, or this rank is in none.
+    pub(crate) fn of_group(&self, group: Group, kind: Collective, bytes: u64) -> Option<Self> {
+        let nodes = self.nodes();
+        let (rank, size) = match group {
+            Group::Node => (nodes.index(self.rank), nodes.size(self.node())),
+            Group::Leaders if !self.is_leader() => return None,
+            Group::Leaders => (self.node(), nodes.count()),
+        };
+        let call = Self {
+            commutative: self.commutative,
+            element: self.element,
+            ..Self::new(kind, rank, size, bytes)
+        };
+        (size > 1).then_some(call)
+    }
+}
+
+/// A stage of a hierarchical schedule; one is over at a rank before the next one begins there.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Stage {
+    /// The part of this number, in these areas.
+    Level(usize, Places),
+    /// A message of a rank, if it is not for itself.
+    Message {
+        source: u32,
+        destination: u32,
+        out: Part,
+        into: Part,
+    },
+    /// Other steps of one round.
+    Steps(fn(&Call, &mut dyn Steps)),
+}
+
+/// The stages of a hierarchical algorithm at a rank.
+pub(crate) struct Stages<'a, const N: usize> {
+    pub(crate) call: &'a Call,
+    pub(crate) levels: &'static [Level],
+    pub(crate) stages: [Stage; N],
+}
+
+impl<const N: usize> Stages<'_, N> {
+    /// Returns the number of rounds of the calling rank.
+    pub(crate) fn rounds(&self) -> u32 {
+        self.stages.iter().map(|stage| self.rounds_of(stage)).sum()
+    }
+
+    /// Returns the bytes of `Temp` that the parts need behind those that their places leave.
+    pub(crate) fn temp(&self) -> u64 {
+        let temp = |stage: &Stage| match stage {
+            Stage::Level(number, places) => self
+                .part(*number)
+                .map_or(0, |(plan, call)| places.temp + (plan.algorithm.temp)(&call)),
+            _ => 0,
+        };
+        self.stages.iter().map(temp).max().unwrap_or(0)
+    }
+
+    /// Makes the steps of a round.
+    pub(crate) fn round(&self, round: u32, steps: &mut dyn Steps) {
+        let mut left = round;
+        for stage in &self.stages {
+            let rounds = self.rounds_of(stage);
+            if left < rounds {
+                return self.make(stage, left, steps);
+            }
+            left -= rounds;
+        }
+    }
+
+    fn rounds_of(&self, stage: &Stage) -> u32 {
+        match stage {
+            Stage::Level(number, _) => self
+                .part(*number)
+                .map_or(0, |(plan, call)| (plan.algorithm.rounds)(&call)),
+            Stage::Message {
+                source,
+                destination,
+                ..
+            } => {
+                let own = self.call.rank;
+                u32::from(source != destination && (own == *source || own == *destination))
+            }
+            Stage::Steps(_) => 1,
+        }
+    }
+
+    fn part(&self, number: usize) -> Option<(Plan, Call)> {
+        let call = (self.levels[number].call)(self.call)?;
+        let plan = self.call.plan(number);
+        let call = Call {
+            segment: plan.segment,
+            radix: plan.radix,
+            parts: plan.parts,
+            ..call
+        };
+        Some((plan, call))
+    }
+
+    fn make(&self, stage: &Stage, round: u32, steps: &mut dyn Steps) {
+        match stage {
+            Stage::Level(number, places) => {
+                let Some((plan, call)) = self.part(*number) else {
+                    return;
+                };
+                let group = self.levels[*number].group;
+                let rank = |rank| group.rank(self.call.nodes(), self.call.rank, rank);
+                let mut renumbered = Renumbered { steps, rank };
+                places.run(plan.algorithm, &call, round, &mut renumbered);
+            }
+            Stage::Message {
+                source,
+                destination,
+                out,
+                into,
+            } => {
+                if self.call.rank == *source {
+                    steps.send(*destination, *out);
+                } else {
+                    steps.recv(*source, *into);
+                }
+            }
+            Stage::Steps(make) => make(self.call, steps),
+        }
+    }
+}
+
+impl Call {
+    /// Returns the algorithm of a part of a hierarchical algorithm.
+    ///
+    /// # Panics
+    /// If there is none: the call was not made for a hierarchical algorithm.
+    fn plan(&self, number: usize) -> Plan {
+        let plans = self.levels.as_ref();
+        let plan = plans.and_then(|plans| plans[number]);
+        plan.expect("a hierarchical algorithm has the algorithms of its parts")
+    }
+}

@@ -1,0 +1,272 @@
+//! Promise: hierarchical algorithms compute what the operation means for all placements of ranks on
+//! nodes, with the algorithms of any selector at their levels, and send one message between a pair
+//! of nodes where they say so.
+
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+mod common;
+
+use std::rc::Rc;
+
+use collectives::{Algorithm, Call, Collective, Facts, Nodes, Selector, messages, named};
+use common::{Job, Protocol, Reduce, add, compose};
+
+/// Hosts of ranks: blocks, uneven blocks, in turn, and in disorder.
+fn placements() -> Vec<Vec<u32>> {
+    let mut all: Vec<Vec<u32>> = vec![
+        vec![0, 0],
+        vec![4, 4, 4, 4, 4],
+        vec![0, 0, 0, 1],
+        vec![0, 1, 1],
+        vec![2, 1, 2, 1, 2],
+        vec![3, 0, 0, 3, 3, 7, 7, 0, 3],
+    ];
+    for (size, each) in [(4, 2), (8, 2), (8, 4), (9, 3), (11, 4), (16, 4), (24, 3)] {
+        all.push((0..size).map(|rank| rank / each).collect());
+        all.push((0..size).map(|rank| rank % each).collect());
+    }
+    let mut state = 7_u32;
+    for size in [5, 10, 13, 19] {
+        let mut next = || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            state >> 24
+        };
+        all.push((0..size).map(|_| next() % 4).collect());
+    }
+    all
+}
+
+const SELECTORS: [&str; 5] = ["ours", "mpich", "openmpi-4.1", "smpi-default", "mvapich2"];
+
+/// The contribution of a rank: different bytes for each rank and position.
+fn pattern(rank: u32, length: u64) -> Vec<u8> {
+    let byte = |at: u64| {
+        let mixed = (u64::from(rank) * 131 + at * 7 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        mixed.to_le_bytes()[6]
+    };
+    (0..length).map(byte).collect()
+}
+
+fn reduced(ranks: std::ops::Range<u32>, bytes: u64, reduce: Reduce) -> Vec<u8> {
+    let mut ranks = ranks.rev();
+    let mut all = pattern(ranks.next().unwrap(), bytes);
+    for rank in ranks {
+        reduce(&pattern(rank, bytes), &mut all);
+    }
+    all
+}
+
+/// Returns the send area, the receive area before, and the one afterwards, if anything is defined
+/// there.
+type Buffers = (Vec<u8>, Vec<u8>, Option<Vec<u8>>);
+
+fn buffers(call: &Call, reduce: Reduce) -> Buffers {
+    let (rank, size, bytes) = (call.rank, call.size, call.bytes);
+    let all = || (0..size).flat_map(|rank| pattern(rank, bytes)).collect();
+    let room = |bytes: u64| vec![0xaa; usize::try_from(bytes).unwrap()];
+    let is_root = call.is_root();
+    match call.collective {
+        Collective::Barrier => (Vec::new(), Vec::new(), None),
+        Collective::Bcast => {
+            let data = pattern(99, bytes);
+            let before = if is_root { data.clone() } else { room(bytes) };
+            (Vec::new(), before, Some(data))
+        }
+        Collective::Reduce => {
+            let result = reduced(0..size, bytes, reduce);
+            (Vec::new(), pattern(rank, bytes), is_root.then_some(result))
+        }
+        Collective::Allreduce => {
+            let result = reduced(0..size, bytes, reduce);
+            (Vec::new(), pattern(rank, bytes), Some(result))
+        }
+        Collective::Scan => {
+            let result = reduced(0..rank + 1, bytes, reduce);
+            (Vec::new(), pattern(rank, bytes), Some(result))
+        }
+        Collective::Gather if is_root => {
+            let before = room(bytes * u64::from(size));
+            (pattern(rank, bytes), before, Some(all()))
+        }
+        Collective::Gather => (pattern(rank, bytes), Vec::new(), None),
+        Collective::Scatter => {
+            let send = if is_root { all() } else { Vec::new() };
+            (send, room(bytes), Some(pattern(rank, bytes)))
+        }
+        Collective::Allgather => {
+            let before = room(bytes * u64::from(size));
+            (pattern(rank, bytes), before, Some(all()))
+        }
+        other => panic!("{other} has no hierarchical algorithm"),
+    }
+}
+
+/// Returns the calls of all ranks with the algorithm, and those of a selector at its levels; `None`
+/// if the algorithm cannot execute them.
+fn calls(algorithm: &'static Algorithm, selector: &Selector, first: &Call) -> Option<Vec<Call>> {
+    let facts = Facts::of(first.nodes.as_deref());
+    let call = |rank| {
+        let mut call = Call {
+            rank,
+            ..first.clone()
+        };
+        let found = selector.select(&mut call, facts).ok();
+        found.filter(|found| found.name == algorithm.name)?;
+        Some(call)
+    };
+    (0..first.size).map(call).collect()
+}
+
+fn hierarchical() -> impl Iterator<Item = (Collective, &'static Algorithm)> {
+    let kinds = Collective::ALL.into_iter();
+    let all = kinds.flat_map(|kind| named(kind).map(move |algorithm| (kind, algorithm)));
+    all.filter(|(_, algorithm)| !algorithm.levels.is_empty())
+}
+
+fn check(
+    kind: Collective,
+    algorithm: &'static Algorithm,
+    selector: &Selector,
+    hosts: &[u32],
+) -> u32 {
+    let size = u32::try_from(hosts.len()).unwrap();
+    let nodes = Rc::new(Nodes::of(hosts));
+    let mut executed = 0;
+    let roots = match kind.has_root() {
+        true => vec![0, size / 2, size - 1],
+        false => vec![0],
+    };
+    for root in roots {
+        for (reduce, commutative) in [(add as Reduce, true), (compose, false)] {
+            for bytes in [0, 8, 808] {
+                let mut first = Call::new(kind, 0, size, bytes);
+                (first.root, first.commutative, first.element) = (root, commutative, 8);
+                first.nodes = Some(Rc::clone(&nodes));
+                let Some(calls) = calls(algorithm, selector, &first) else {
+                    continue;
+                };
+                executed += 1;
+                for protocol in [Protocol::Eager, Protocol::Rendezvous] {
+                    let all: Vec<Buffers> =
+                        calls.iter().map(|call| buffers(call, reduce)).collect();
+                    let before = all
+                        .iter()
+                        .map(|(send, recv, _)| (send.clone(), recv.clone()));
+                    let job = Job::new(algorithm, calls.clone(), before.collect(), protocol);
+                    let found = job.reducing(reduce).run();
+                    for ((rank, found), (_, _, expected)) in (0..).zip(found).zip(all) {
+                        assert!(
+                            expected.is_none_or(|expected| expected == found),
+                            "{kind} by {} of {bytes} bytes at rank {rank}, root {root}, on \
+                             {hosts:?}, {protocol:?}, {}: {:?}",
+                            algorithm.name,
+                            selector.name(),
+                            calls[rank as usize].levels
+                        );
+                    }
+                }
+            }
+        }
+    }
+    executed
+}
+
+#[test]
+fn results_are_those_of_the_operation_on_all_placements() {
+    for (kind, algorithm) in hierarchical() {
+        let mut executed = 0;
+        for (hosts, name) in placements().iter().zip(SELECTORS.iter().cycle()) {
+            let mut selector = Selector::built_in(name).unwrap().clone();
+            selector.force(kind, algorithm.name, 0, 0).unwrap();
+            executed += check(kind, algorithm, &selector, hosts);
+        }
+        assert!(executed >= 60, "{kind} by {}: {executed}", algorithm.name);
+    }
+}
+
+/// Counts the messages between different nodes, and those within nodes.
+fn count(kind: Collective, name: &str, nodes: Nodes, root: u32, bytes: u64) -> (usize, usize) {
+    let mut selector = Selector::built_in("mpich").unwrap().clone();
+    selector.force(kind, name, 0, 0).unwrap();
+    let (mut between, mut within) = (0, 0);
+    let size = (0..nodes.count()).map(|node| nodes.size(node)).sum();
+    let nodes = Rc::new(nodes);
+    for rank in 0..size {
+        let mut call = Call::new(kind, rank, size, bytes);
+        (call.root, call.nodes) = (root, Some(Rc::clone(&nodes)));
+        let facts = Facts::of(call.nodes.as_deref());
+        let algorithm = selector.select(&mut call, facts).unwrap();
+        assert_eq!(algorithm.name, name);
+        for message in messages(algorithm, &call) {
+            let [from, to] = [message.source, message.destination].map(|rank| nodes.node(rank));
+            *(if from == to {
+                &mut within
+            } else {
+                &mut between
+            }) += 1;
+        }
+    }
+    (between, within)
+}
+
+#[test]
+fn messages_between_nodes_are_those_of_the_leaders() {
+    // Four nodes with eight ranks each.
+    let nodes = || Nodes::blocks(32, 8);
+    // Trees have one message for each rank but their root.
+    assert_eq!(
+        count(Collective::Bcast, "two_level", nodes(), 0, 64),
+        (3, 28)
+    );
+    assert_eq!(
+        count(Collective::Reduce, "two_level", nodes(), 0, 64),
+        (3, 28)
+    );
+    // Rank 9 is not the leader of its node.
+    assert_eq!(
+        count(Collective::Bcast, "two_level", nodes(), 9, 64),
+        (3, 29)
+    );
+    assert_eq!(
+        count(Collective::Reduce, "two_level", nodes(), 9, 64),
+        (3, 29)
+    );
+    assert_eq!(
+        count(Collective::Gather, "two_level", nodes(), 9, 64),
+        (3, 29)
+    );
+    assert_eq!(
+        count(Collective::Scatter, "two_level", nodes(), 9, 64),
+        (3, 29)
+    );
+    // To rank 0 from another node.
+    assert_eq!(
+        count(Collective::Bcast, "two_level_rank_0", nodes(), 9, 64),
+        (4, 28)
+    );
+    // Recursive doubling of four leaders.
+    assert_eq!(
+        count(Collective::Allreduce, "two_level", nodes(), 0, 64),
+        (8, 56)
+    );
+    assert_eq!(
+        count(Collective::Allgather, "two_level", nodes(), 0, 64),
+        (8, 56)
+    );
+    // Dissemination of eight ranks takes three rounds; then a broadcast.
+    assert_eq!(
+        count(Collective::Barrier, "two_level", nodes(), 0, 0),
+        (8, 4 * (24 + 7))
+    );
+}
+
+#[test]
+fn one_rank_on_each_node_takes_the_flat_algorithm() {
+    for (kind, algorithm) in hierarchical() {
+        let mut selector = Selector::ours().clone();
+        selector.force(kind, algorithm.name, 0, 0).unwrap();
+        let mut call = Call::new(kind, 0, 8, 64);
+        let found = selector.select(&mut call, Facts::default()).unwrap();
+        assert_eq!(found.name, algorithm.fallback);
+    }
+}

@@ -183,7 +183,7 @@ pub struct Call {
     /// Algorithms of which this one consists, for those that consist of others.
     pub parts: [Option<&'static Algorithm>; PARTS],
     /// The nodes of the ranks; `None` if each rank has a node of its own.
-    pub nodes: Option<Rc<Nodes>>,
+    pub nodes: Option<Nodes>,
     /// The algorithms of the parts of a hierarchical algorithm.
     pub levels: Option<Rc<[Option<Plan>; PARTS]>>,
 }

@@ -71,7 +71,7 @@ impl Call {
     /// # Panics
     /// If each rank has a node of its own: hierarchical algorithms do not suit such calls.
     pub(crate) fn nodes(&self) -> &Nodes {
-        let nodes = self.nodes.as_deref();
+        let nodes = self.nodes.as_ref();
         nodes.expect("a hierarchical algorithm has nodes with several ranks")
     }
 

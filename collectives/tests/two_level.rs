@@ -6,7 +6,6 @@
 
 mod common;
 
-use std::rc::Rc;
 
 use collectives::{Algorithm, Call, Collective, Facts, Nodes, Selector, messages, named};
 use common::{Job, Protocol, Reduce, add, compose};
@@ -104,7 +103,7 @@ fn buffers(call: &Call, reduce: Reduce) -> Buffers {
 /// Returns the calls of all ranks with the algorithm, and those of a selector at its levels; `None`
 /// if the algorithm cannot execute them.
 fn calls(algorithm: &'static Algorithm, selector: &Selector, first: &Call) -> Option<Vec<Call>> {
-    let facts = Facts::of(first.nodes.as_deref());
+    let facts = Facts::of(first.nodes.as_ref());
     let call = |rank| {
         let mut call = Call {
             rank,
@@ -130,7 +129,7 @@ fn check(
     hosts: &[u32],
 ) -> u32 {
     let size = u32::try_from(hosts.len()).unwrap();
-    let nodes = Rc::new(Nodes::of(hosts));
+    let nodes = Nodes::of(hosts);
     let mut executed = 0;
     let roots = match kind.has_root() {
         true => vec![0, size / 2, size - 1],
@@ -141,7 +140,7 @@ fn check(
             for bytes in [0, 8, 808] {
                 let mut first = Call::new(kind, 0, size, bytes);
                 (first.root, first.commutative, first.element) = (root, commutative, 8);
-                first.nodes = Some(Rc::clone(&nodes));
+                first.nodes = Some(nodes.clone());
                 let Some(calls) = calls(algorithm, selector, &first) else {
                     continue;
                 };
@@ -190,11 +189,10 @@ fn count(kind: Collective, name: &str, nodes: Nodes, root: u32, bytes: u64) -> (
     selector.force(kind, name, 0, 0).unwrap();
     let (mut between, mut within) = (0, 0);
     let size = (0..nodes.count()).map(|node| nodes.size(node)).sum();
-    let nodes = Rc::new(nodes);
     for rank in 0..size {
         let mut call = Call::new(kind, rank, size, bytes);
-        (call.root, call.nodes) = (root, Some(Rc::clone(&nodes)));
-        let facts = Facts::of(call.nodes.as_deref());
+        (call.root, call.nodes) = (root, Some(nodes.clone()));
+        let facts = Facts::of(call.nodes.as_ref());
         let algorithm = selector.select(&mut call, facts).unwrap();
         assert_eq!(algorithm.name, name);
         for message in messages(algorithm, &call) {

@@ -25,7 +25,7 @@ use ::collectives::Selector;
 use observe::Observer;
 use rdma::Verbs;
 
-use crate::collectives::CallLog;
+use crate::collectives::{CallLog, Placement};
 use crate::connection::Failure;
 use crate::exploration::ExplorationHooks;
 use crate::{Buffer, ConnectionSettings, Envelope, Limits, Overheads, TransportMode};
@@ -361,6 +361,8 @@ pub struct Settings {
     /// Bytes per second of the operations of collectives at one rank; infinite if they cost
     /// nothing.
     pub reduce_bandwidth: f64,
+    /// The nodes of all ranks; `None` if each rank has a node of its own.
+    pub placement: Option<Arc<Placement>>,
     /// Selection of algorithms of collectives; `None` for the selection of this package.
     pub collectives: Option<Arc<Selector>>,
     /// True if every rank waits in a collective that blocks until all ranks have called it, as MPI
@@ -410,6 +412,7 @@ impl Settings {
             overheads: Overheads::NONE,
             copy_bandwidth: f64::INFINITY,
             reduce_bandwidth: f64::INFINITY,
+            placement: None,
             collectives: None,
             synchronizing_collectives: false,
             operand_orders: None,

@@ -29,6 +29,7 @@ mod block_lengths;
 mod blocks;
 mod call_log;
 mod operand_order;
+mod placement;
 mod rooted;
 mod scan;
 
@@ -36,6 +37,7 @@ pub use blocks::Blocks;
 pub(crate) use call_log::Place;
 pub use call_log::{CallLog, Mismatch};
 pub use operand_order::MissingProperty;
+pub use placement::Placement;
 
 /// A collective call with the arguments of the program.
 #[derive(Clone, Debug)]
@@ -100,7 +102,10 @@ impl Comm {
             areas.bytes,
         );
         call.root = in_32_bits(root);
-        let mut facts = Facts::default();
+        let settings = self.process().channel().settings();
+        let placement = settings.placement.as_deref();
+        call.nodes = placement.and_then(|placement| placement.nodes(self.members()));
+        let mut facts = Facts::of(call.nodes.as_ref());
         if let Some(op) = &invocation.op {
             call.commutative = op.is_commutative();
             call.element = op.element_size();
@@ -137,7 +142,7 @@ impl Comm {
                 operand_order::check(channel, invocation, &operands, location)?;
             }
         }
-        let selector = self.process().channel().settings().collectives.as_deref();
+        let selector = settings.collectives.as_deref();
         let selector = selector.unwrap_or_else(|| Selector::ours());
         let algorithm = selector
             .select(&mut call, facts)

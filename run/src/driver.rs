@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 
 use fabric::{Capture, CaptureFilter, Fabric, Flow, LogGops, VerbsFabric};
 use models::packet::PlatformTopology;
-use mpi::{Overheads, PostingCost, Selector, Settings};
+use mpi::{Overheads, Placement, PostingCost, Selector, Settings};
 use platform::units::{Duration, Size};
 use platform::{Collectives, HostNames, NoRoute, Platform, ReadySendMode, SsendProtocol};
 use sim_core::{ActorId, Console, HostId, Observed, Outcome, Progress, Report, Simulation, Time};
@@ -295,7 +295,7 @@ fn record(simulation: &mut Simulation, fabric: Option<&Rc<dyn Fabric>>, recordin
 
 /// The parameters of the message layer. A message protocol that is asked for decides both when a
 /// sender continues and when a message leaves.
-fn settings(platform: &Platform, options: &Options) -> Settings {
+fn settings(platform: &Platform, hosts: &[HostId], options: &Options) -> Settings {
     let network = platform.network();
     let asked = options.protocol.map(MessageProtocol::threshold);
     let protocol = platform.protocol();
@@ -318,9 +318,16 @@ fn settings(platform: &Platform, options: &Options) -> Settings {
         connections: connections(platform.connection()),
         reduce_bandwidth: (platform.collectives().reduce_bandwidth.as_ref())
             .map_or(f64::INFINITY, |rate| rate.bytes_per_s()),
+        placement: placement(hosts),
         collectives: selector(platform),
         ..costs(protocol, asked.unwrap_or(in_file))
     }
+}
+
+/// Returns the nodes of ranks on these hosts; `None` if each rank has a host of its own.
+pub(crate) fn placement(hosts: &[HostId]) -> Option<Arc<Placement>> {
+    let numbers: Vec<u32> = hosts.iter().map(|host| host.0).collect();
+    Placement::new(&numbers)
 }
 
 /// Returns the selection of algorithms of collectives; `None` for that of the message layer.
@@ -363,7 +370,7 @@ fn device(
     options: &Options,
 ) -> Result<Rc<dyn Fabric>, RunError> {
     let network = platform.network();
-    let mut settings = settings(platform, options);
+    let mut settings = settings(platform, hosts, options);
     let ranks = u32::try_from(hosts.len()).expect("ranks are counted in 32 bits");
     if options.ideal_network {
         settings = without_time(settings);

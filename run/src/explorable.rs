@@ -64,6 +64,7 @@ pub fn stepper(
         MessageProtocol::threshold,
     );
     let selector = platform.and_then(|platform| crate::driver::selector(platform));
+    let placement = crate::driver::placement(&hosts);
     let chooses_sends = options.protocol == Some(MessageProtocol::Mixed);
     let (has_ranks, leaks) = (program.has_ranks(), options.leaks);
     let synchronizes = !options.schedules_collectives;
@@ -99,6 +100,7 @@ pub fn stepper(
                     strict_ready_send: true,
                     synchronizing_collectives: synchronizes,
                     operand_orders,
+                    placement: placement.clone(),
                     collectives: selector.clone(),
                     ..Settings::new(threshold)
                 };

@@ -389,6 +389,7 @@ impl Comm {
             members,
             order: (sorted == 0).then_some(members + in_all as usize),
             count: to - from,
+            nodes: std::cell::OnceCell::new(),
         };
         let members = Members::Listed(Rc::new(listed)).without_table();
         let rank = members.rank_of(self.world_rank())?;

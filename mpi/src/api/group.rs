@@ -6,9 +6,12 @@
 //! set operations on groups without a common step cost time and memory in proportion to the group
 //! at each rank that makes them, so for very large irregular groups `split` is the better way.
 
+use std::cell::OnceCell;
 use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
+
+use ::collectives::Nodes;
 
 use crate::{Buffer, Error, Result, Status};
 
@@ -34,6 +37,8 @@ pub(crate) struct Listed {
     /// ranks are in order.
     pub(crate) order: Option<usize>,
     pub(crate) count: u32,
+    /// The nodes of the members, as far as they have been asked for.
+    pub(crate) nodes: OnceCell<Option<Nodes>>,
 }
 
 /// The number at a place of a table.
@@ -116,6 +121,7 @@ impl Members {
             members: 0,
             order: at,
             count,
+            nodes: OnceCell::new(),
         }))
     }
 

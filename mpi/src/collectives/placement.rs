@@ -1,0 +1,101 @@
+//! Nodes of communicators, from those of all ranks.
+//!
+//! The nodes of a communicator are found when it first calls a collective, without messages, and
+//! are kept for all ranks of the process: a simulated run has one table for each group of ranks, or
+//! none where consecutive ranks fill one node after the other.
+//!
+//! *Not modelled*: ranks that are processes of their own do not know the nodes of the others; their
+//! collectives are those for one rank on each node.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ::collectives::Nodes;
+
+use crate::api::group::Members;
+
+/// The nodes of all ranks of a run, of which at least one has several.
+pub struct Placement {
+    world: Nodes,
+    size: u32,
+    /// Nodes of groups; `None` if each rank of the group has a node of its own.
+    groups: Mutex<BTreeMap<Group, Option<Nodes>>>,
+}
+
+/// A group of ranks of the world.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Group {
+    Steps { first: u32, stride: u32, count: u32 },
+    Listed(Vec<u32>),
+}
+
+impl Placement {
+    /// Returns the placement of all ranks by the numbers of their hosts; `None` if each rank has a
+    /// host of its own.
+    #[must_use]
+    pub fn new(hosts: &[u32]) -> Option<Arc<Self>> {
+        let world = Nodes::of(hosts);
+        (world.ranks_per_node() > 1).then(|| {
+            Arc::new(Self {
+                size: u32::try_from(hosts.len()).unwrap_or(u32::MAX),
+                world,
+                groups: Mutex::default(),
+            })
+        })
+    }
+
+    /// Returns the nodes of a group of ranks; `None` if each rank has a node of its own.
+    pub(crate) fn nodes(&self, members: &Members) -> Option<Nodes> {
+        match members {
+            Members::Steps {
+                first: 0,
+                stride: 1,
+                count,
+            } if *count == self.size => Some(self.world.clone()),
+            Members::Steps {
+                first,
+                stride,
+                count,
+            } => self.nodes_of_group(
+                Group::Steps {
+                    first: *first,
+                    stride: *stride,
+                    count: *count,
+                },
+                members,
+            ),
+            Members::Listed(listed) => {
+                let all = || (0..listed.count).map(|rank| members.world(rank));
+                let find = || self.nodes_of_group(Group::Listed(all().collect()), members);
+                listed.nodes.get_or_init(find).clone()
+            }
+        }
+    }
+
+    fn nodes_of_group(&self, group: Group, members: &Members) -> Option<Nodes> {
+        let mut groups = self.groups.lock().unwrap_or_else(PoisonError::into_inner);
+        let find = || {
+            let world = (0..members.count()).map(|rank| members.world(rank));
+            let hosts: Vec<u32> = world.map(|rank| self.world.node(rank)).collect();
+            let nodes = Nodes::of(&hosts);
+            (nodes.ranks_per_node() > 1).then_some(nodes)
+        };
+        groups.entry(group).or_insert_with(find).clone()
+    }
+}
+
+/// Placements are equal if all ranks have the same nodes.
+impl PartialEq for Placement {
+    fn eq(&self, other: &Self) -> bool {
+        self.world == other.world
+    }
+}
+
+impl fmt::Debug for Placement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Placement")
+            .field("world", &self.world)
+            .finish_non_exhaustive()
+    }
+}

@@ -24,6 +24,8 @@ pub struct Alias {
     pub choose: Option<fn(&Call) -> &'static str>,
     /// The algorithms of its parts, if it consists of others.
     pub parts: &'static [&'static str],
+    /// True if the library finds out the nodes of the ranks by messages before its first call.
+    pub asks_nodes: bool,
     /// Sets the parameters that the library uses for a call.
     pub adjust: fn(&mut Call),
 }
@@ -41,7 +43,20 @@ impl Alias {
             algorithm,
             choose: None,
             parts: &[],
+            asks_nodes: false,
             adjust: |_| {},
+        }
+    }
+
+    /// An alias without parameters of an algorithm for which the library finds out the nodes.
+    pub(crate) const fn asking(
+        collective: Collective,
+        name: &'static str,
+        algorithm: &'static str,
+    ) -> Self {
+        Self {
+            asks_nodes: true,
+            ..Self::plain(collective, name, algorithm)
         }
     }
 

@@ -12,6 +12,8 @@ use crate::{Algorithm, Call, Collective, Nodes, Part, Steps};
 /// The ranks that execute a part of a hierarchical algorithm.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Group {
+    /// All ranks.
+    All,
     /// The ranks of a node.
     Node,
     /// The leaders of all nodes.
@@ -23,6 +25,7 @@ impl Group {
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
+            Self::All => "among all",
             Self::Node => "within nodes",
             Self::Leaders => "among leaders",
         }
@@ -31,6 +34,7 @@ impl Group {
     /// Returns the rank of the communicator that has this rank in the group of the calling rank.
     fn rank(self, nodes: &Nodes, own: u32, rank: u32) -> u32 {
         match self {
+            Self::All => rank,
             Self::Node => nodes.rank(nodes.node(own), rank),
             Self::Leaders => nodes.rank(rank, 0),
         }
@@ -38,7 +42,7 @@ impl Group {
 }
 
 /// A part of a hierarchical algorithm.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Level {
     /// The ranks that execute it.
     pub group: Group,
@@ -63,7 +67,7 @@ pub struct Plan {
 }
 
 /// The largest number of parts of an algorithm.
-pub(crate) const PARTS: usize = 4;
+pub(crate) const PARTS: usize = 5;
 
 impl Call {
     /// Returns the nodes of the ranks.
@@ -95,6 +99,7 @@ impl Call {
     pub(crate) fn of_group(&self, group: Group, kind: Collective, bytes: u64) -> Option<Self> {
         let nodes = self.nodes();
         let (rank, size) = match group {
+            Group::All => (self.rank, self.size),
             Group::Node => (nodes.index(self.rank), nodes.size(self.node())),
             Group::Leaders if !self.is_leader() => return None,
             Group::Leaders => (self.node(), nodes.count()),

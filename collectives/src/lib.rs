@@ -19,8 +19,10 @@ mod messages;
 mod nodes;
 pub mod partners;
 mod parts;
+mod pipeline;
 mod segments;
 mod selector;
+mod setup;
 mod steps;
 pub mod trees;
 
@@ -32,4 +34,5 @@ pub use levels::{Group, Level, Plan};
 pub use messages::{Message, messages};
 pub use nodes::Nodes;
 pub use selector::{Choice, Facts, SelectedRow, Selection, Selector, Unsuited};
+pub use setup::node_setup;
 pub use steps::{Area, Operand, Part, Slot, Steps};

@@ -33,8 +33,9 @@
 //! rounded down (`"average"`), or the number of elements instead of bytes (`"total_elements"`).
 //! Operations with blocks of different lengths have conditions only for what all ranks know.
 //!
-//! A table has rows for all calls, or none: then it is that of the selector `base`, which is one of
-//! this package (`base = "mpich"`; without it, that of simrun). A row whose algorithm cannot
+//! Calls that no row of a table matches are those of the selector `base`, which is one of this package
+//! (`base = "mpich"`). Without it, a table has rows for all calls, or none: then it is that of
+//! simrun. A row whose algorithm cannot
 //! execute the call is replaced by the fallback of the algorithm; if there is none, the next
 //! matching row is taken.
 
@@ -100,6 +101,8 @@ pub struct Selector {
     source: String,
     /// The selector of operations without rows; that of simrun if there is none.
     base: Option<&'static Self>,
+    /// Kinds of operations for all of which the library finds out the nodes of the ranks.
+    asks_nodes: [bool; Collective::ALL.len()],
     /// Algorithms that are used for all calls of a kind.
     forced: [Option<Choice>; Collective::ALL.len()],
     /// By kind of operation.
@@ -229,11 +232,14 @@ impl Selector {
         Ok(selector)
     }
 
-    /// Checks that each table with rows has one for all calls.
+    /// Checks that each table with rows has one for all calls, if there is no base.
     ///
     /// # Errors
     /// A text that names the operation, and a call that no row matches.
     pub fn check(&self) -> Result<(), String> {
+        if self.base.is_some() {
+            return Ok(());
+        }
         for (collective, table) in Collective::ALL.into_iter().zip(&self.tables) {
             if let Some(call) = coverage::uncovered(table) {
                 return Err(format!("{collective}: no row matches {call}"));
@@ -259,6 +265,13 @@ impl Selector {
         (choice.segment, choice.radix) = (segment, radix);
         self.forced[collective as usize] = Some(choice);
         Ok(())
+    }
+
+    /// Returns true if the library of the selector finds out the nodes of the ranks by messages,
+    /// before the first call of the communicator that asks for them.
+    #[must_use]
+    pub fn asks_nodes(&self, selection: &Selection<'_>, kind: Collective) -> bool {
+        selection.choice.asks_nodes || self.asks_nodes[kind as usize]
     }
 
     /// The name.

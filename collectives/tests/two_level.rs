@@ -6,7 +6,6 @@
 
 mod common;
 
-
 use collectives::{Algorithm, Call, Collective, Facts, Nodes, Selector, messages, named};
 use common::{Job, Protocol, Reduce, add, compose};
 
@@ -176,7 +175,8 @@ fn results_are_those_of_the_operation_on_all_placements() {
         let mut executed = 0;
         for (hosts, name) in placements().iter().zip(SELECTORS.iter().cycle()) {
             let mut selector = Selector::built_in(name).unwrap().clone();
-            selector.force(kind, algorithm.name, 0, 0).unwrap();
+            // Four pieces of 256 bytes.
+            selector.force(kind, algorithm.name, 256, 0).unwrap();
             executed += check(kind, algorithm, &selector, hosts);
         }
         assert!(executed >= 60, "{kind} by {}: {executed}", algorithm.name);

@@ -3,16 +3,17 @@
 //!
 //! `smpi/collectives.csv` was recorded with SMPI 3.32 and its default factors, without overheads of
 //! calls, on 64 hosts with links of 1.25 GB/s and 1 us up and down to a crossbar, at a precision of
-//! 1e-13 s: the end date of each rank of the first call of a program.
+//! 1e-13 s: the end date of each rank of the first call of a program. `smpi/two-level.csv` has the
+//! end dates of the first two calls with several ranks on a host, recorded by
+//! `smpi/two_level.sh`.
 
 mod common;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use collectives::{Call, Facts};
 use common::{DONE, Notes, ranks};
-use mpi::{Collective, Comm, Op, Result, Selector, Settings, waitall};
+use mpi::{Collective, Comm, Op, Placement, Result, Selector, Settings};
 
 const CROSSBAR: &str = r#"
 version = 1
@@ -25,52 +26,6 @@ latency = "1us"
 "#;
 
 const RECORDED: &str = include_str!("smpi/collectives.csv");
-
-/// Names whose first call in SMPI exchanges the nodes of the ranks before.
-const NODE_AWARE: [&str; 20] = [
-    "SMP_NTS",
-    "SMP_binary",
-    "SMP_binomial",
-    "loosely_lr",
-    "mpich_smp",
-    "mvapich2_inter_node",
-    "mvapich2_intra_node",
-    "mvapich2_knomial_intra_node",
-    "mvapich2_smp",
-    "mvapich2_two_level",
-    "mvapich2_two_level_binomial",
-    "mvapich2_two_level_direct",
-    "smp_binomial",
-    "smp_binomial_pipeline",
-    "smp_rdb",
-    "smp_rsag",
-    "smp_rsag_lr",
-    "smp_rsag_rab",
-    "smp_simple",
-    "SMP_linear",
-];
-
-/// Returns true if the first call with a selector of SMPI exchanges the nodes of the ranks before:
-/// the selector or the algorithm that it selects asks for them.
-fn selects_by_nodes((collective, name): (&str, &str), call: &mut Call) -> bool {
-    let bytes = call.bytes;
-    match name {
-        "impi" => true,
-        "mpich" => matches!(collective, "bcast" | "reduce" | "allreduce"),
-        "mvapich2" => match collective {
-            // Its tables have no second level for more.
-            "allreduce" => bytes < 65_536,
-            "reduce" => bytes < 1_048_576,
-            _ => matches!(collective, "allgather" | "bcast" | "scatter"),
-        },
-        "ompi" if collective == "bcast" => {
-            let ompi = Selector::built_in("smpi-ompi").expect("a selector");
-            let selected = ompi.select(call, Facts::default()).expect("an algorithm");
-            selected.name == "knomial"
-        }
-        _ => false,
-    }
-}
 
 /// Rows that differ, by name and number, and the reason.
 const DIFFERENT: [(&str, usize, &str); 12] = [
@@ -94,38 +49,6 @@ const SHARING: &str = "SimGrid leaves links out that change in the same instant,
                        exceed the bandwidth of a link";
 
 const REMAINDER: &str = "SMPI does not reduce the elements that do not divide by the ranks";
-
-/// The messages with which SMPI finds out the nodes of the ranks, with one rank on each node: two
-/// allgathers by shifts, a linear reduction and a binomial broadcast, of 4 bytes each.
-async fn exchange_nodes(world: &Comm) -> Result<()> {
-    let (rank, size, mut word) = (world.rank(), world.size(), world.buffer(4));
-    for _ in 0..2 {
-        for distance in 1..size {
-            let (to, from) = ((rank + distance) % size, (rank + size - distance) % size);
-            let out = word.clone();
-            world.sendrecv(&out, to, 0, &mut word, from, 0).await?;
-        }
-    }
-    if rank == 0 {
-        let receive = |source| world.irecv(world.buffer(4), source, 1);
-        let mut all = (1..size).map(receive).collect::<Result<Vec<_>>>()?;
-        waitall(&mut all).await?;
-    } else {
-        world.send(&word, 0, 1).await?;
-        world.recv(&mut word, rank & (rank - 1), 2).await?;
-    }
-    let width = if rank == 0 {
-        size.next_power_of_two()
-    } else {
-        rank & rank.wrapping_neg()
-    };
-    for distance in (0..width.ilog2()).rev().map(|bit| 1 << bit) {
-        if rank + distance < size {
-            world.send(&word, rank + distance, 2).await?;
-        }
-    }
-    Ok(())
-}
 
 async fn perform(world: Comm, collective: &str, bytes: u64, root: usize) -> Result<()> {
     let (size, op) = (world.size() as u64, Op::sum::<f64>());
@@ -174,33 +97,47 @@ fn selector(kind: Collective, name: &str) -> Option<Selector> {
 /// Returns the dates at which the ranks leave the call.
 fn dates(
     selector: &Arc<Selector>,
-    (collective, is_node_aware): (&str, bool),
+    collective: &str,
     (size, bytes, root): (u32, u64, usize),
 ) -> Vec<f64> {
+    let hosts: Vec<u32> = (0..size).collect();
+    dates_on(&hosts, selector, collective, (bytes, root, 1)).remove(0)
+}
+
+/// Returns the dates at which ranks on these hosts leave each of `count` calls.
+fn dates_on(
+    hosts: &[u32],
+    selector: &Arc<Selector>,
+    collective: &str,
+    (bytes, root, count): (u64, usize, usize),
+) -> Vec<Vec<f64>> {
     let settings = Settings {
         phantom: true,
         async_small_threshold: 0,
         envelope: 16,
         collectives: Some(Arc::clone(selector)),
+        node_setup: true,
+        placement: Placement::new(hosts),
         ..Settings::new(65_536)
     };
-    let runner = ranks(size).on_platform(CROSSBAR).with_settings(settings);
+    let runner = ranks(1).on_platform(CROSSBAR).with_settings(settings);
+    let runner = runner.on_hosts(hosts);
     let collective = collective.to_owned();
     let run = runner.run(move |world: Comm, notes: Notes| {
         let collective = collective.clone();
         async move {
-            if is_node_aware {
-                exchange_nodes(&world).await?;
+            for call in 0..count {
+                perform(world.clone(), &collective, bytes, root).await?;
+                notes.add(&world, call);
             }
-            perform(world.clone(), &collective, bytes, root).await?;
-            notes.add(&world, "end");
             DONE
         }
     });
     let run = run.finished();
-    let mut dates = vec![0.0; size as usize];
-    for (date, rank, _) in &run.notes {
-        dates[*rank] = *date;
+    let mut dates = vec![vec![0.0; hosts.len()]; count];
+    for (date, rank, call) in &run.notes {
+        let call: usize = call.parse().expect("the number of the call");
+        dates[call][*rank] = *date;
     }
     dates
 }
@@ -231,12 +168,8 @@ fn dates_are_those_of_smpi() {
         let expected = expected
             .split(' ')
             .map(|date| date.parse::<f64>().expect("a date"));
-        let mut call = Call::new(kind, 0, size, bytes.into());
-        let by_nodes = selects_by_nodes((collective, name), &mut call);
-        let is_node_aware = NODE_AWARE.contains(&name) || by_nodes;
-        let call = (collective, is_node_aware);
         let arguments = (size, bytes.into(), root as usize);
-        let found = dates(&Arc::new(selector), call, arguments);
+        let found = dates(&Arc::new(selector), collective, arguments);
         let mut difference = 0.0_f64;
         for (found, expected) in found.iter().zip(expected) {
             difference = difference.max((found - expected).abs() / expected.max(1e-6));
@@ -263,4 +196,51 @@ fn dates_are_those_of_smpi() {
         known.collect::<BTreeMap<String, usize>>(),
         "{wrong:?}"
     );
+}
+
+const ON_SHARED_HOSTS: &str = include_str!("smpi/two-level.csv");
+
+/// Names of which no row is compared, and the reason.
+const LEFT_OUT: [(&str, &str); 0] = [];
+
+#[test]
+fn dates_of_ranks_that_share_hosts_are_those_of_smpi() {
+    let (mut compared, mut worst) = (0, 0.0_f64);
+    let mut wrong = BTreeMap::<String, usize>::new();
+    for line in ON_SHARED_HOSTS.lines().skip(1) {
+        let fields: Vec<&str> = line.split(',').collect();
+        let [collective, name, size, each, bytes, root, first, second] = fields[..] else {
+            panic!("eight fields: {line}");
+        };
+        let kind: Collective = collective.parse().expect("an operation");
+        let selector = selector(kind, name.trim_start_matches("selector-")).expect("a known name");
+        let size: u32 = size.parse().expect("ranks");
+        let each: i64 = each.parse().expect("ranks on a host");
+        let host = |rank: u32| match u32::try_from(each) {
+            Ok(each) => rank / each,
+            Err(_) => rank % u32::try_from(-each).expect("a few hosts"),
+        };
+        let hosts: Vec<u32> = (0..size).map(host).collect();
+        let bytes: u64 = bytes.parse().expect("bytes");
+        let root: usize = root.parse().expect("a root");
+        let found = dates_on(&hosts, &Arc::new(selector), collective, (bytes, root, 2));
+        let mut difference = 0.0_f64;
+        for (found, expected) in found.iter().zip([first, second]) {
+            for (found, expected) in found.iter().zip(expected.split(' ')) {
+                let expected: f64 = expected.parse().expect("a date");
+                difference = difference.max((found - expected).abs() / expected.max(1e-6));
+            }
+        }
+        compared += 1;
+        if difference > 1e-9 {
+            println!(
+                "differs: {collective} {name} {size} by {each}, {bytes} B, root {root}: {difference:.1e}"
+            );
+            *wrong.entry(format!("{collective} {name}")).or_default() += 1;
+        } else {
+            worst = worst.max(difference);
+        }
+    }
+    println!("{compared} compared, worst {worst:e}: {wrong:?}");
+    assert!(wrong.is_empty());
 }

@@ -365,6 +365,9 @@ pub struct Settings {
     pub placement: Option<Arc<Placement>>,
     /// Selection of algorithms of collectives; `None` for the selection of this package.
     pub collectives: Option<Arc<Selector>>,
+    /// True if the first call of a communicator that asks for the nodes of its ranks exchanges them
+    /// by messages, as in SMPI; otherwise they are known.
+    pub node_setup: bool,
     /// True if every rank waits in a collective that blocks until all ranks have called it, as MPI
     /// permits: programs that depend on less are wrong.
     pub synchronizing_collectives: bool,
@@ -414,6 +417,7 @@ impl Settings {
             reduce_bandwidth: f64::INFINITY,
             placement: None,
             collectives: None,
+            node_setup: false,
             synchronizing_collectives: false,
             operand_orders: None,
             control: None,

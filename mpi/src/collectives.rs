@@ -144,11 +144,12 @@ impl Comm {
         }
         let selector = settings.collectives.as_deref();
         let selector = selector.unwrap_or_else(|| Selector::ours());
-        let algorithm = selector
-            .select(&mut call, facts)
+        let selection = selector
+            .choose(&mut call, facts)
             .map_err(Error::Algorithm)?;
         Ok(CollectiveCall {
-            algorithm,
+            algorithm: selection.algorithm,
+            asks_nodes: settings.node_setup && selector.asks_nodes(&selection, call.collective),
             call,
             reduction: invocation.op.as_ref().map(|op| op.reduction().clone()),
             send: areas.send,
@@ -188,14 +189,10 @@ impl Comm {
     ) -> Result<Buffer> {
         let call = self.prepare(&invocation, location)?;
         drop(invocation);
-        let token = if self
-            .process()
-            .channel()
-            .settings()
-            .synchronizing_collectives
-        {
+        let is_synchronized = (self.process().channel().settings()).synchronizing_collectives;
+        let token = if is_synchronized || call.asks_nodes {
             // In a box: most runs do not need the room.
-            Box::pin(self.start_synchronized(name, Box::new(call))).await?
+            Box::pin(self.start_prepared(name, Box::new(call), is_synchronized)).await?
         } else {
             self.start(call)
         };
@@ -203,13 +200,20 @@ impl Comm {
         Ok(done.buffer)
     }
 
-    /// Starts a collective when all ranks have called it.
-    async fn start_synchronized(
+    /// Starts a collective when all ranks have called it, or when the ranks have found out their
+    /// nodes.
+    async fn start_prepared(
         &self,
         name: &'static str,
         call: Box<CollectiveCall>,
+        is_synchronized: bool,
     ) -> Result<Token> {
-        if call.call.collective != Collective::Barrier {
+        if call.asks_nodes && self.process().note_node_setup(call.context) {
+            let location = call.location;
+            let token = self.start(call.node_setup());
+            Request::new(self, token).wait_in(name, location).await?;
+        }
+        if is_synchronized && call.call.collective != Collective::Barrier {
             let location = call.location;
             let token = self.start(call.synchronization());
             Request::new(self, token).wait_in(name, location).await?;

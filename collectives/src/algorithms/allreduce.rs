@@ -29,6 +29,8 @@ pub(crate) const ALL: &[&Algorithm] = &[
     &alltoall_allgather::ALLTOALL_ALLGATHER,
     &allgather_reduce::ALLGATHER_REDUCE,
     &two_level::TWO_LEVEL,
+    &two_level::TWO_LEVEL_PIPELINED,
+    &two_level::TWO_LEVEL_ALLREDUCE,
 ];
 
 /// Returns elements of the result.

@@ -39,5 +39,6 @@ pub(crate) const ALL: &[&Algorithm] = &[
     &preposted_heap::PREPOSTED_HEAP,
     &preposted_heap_blocking::PREPOSTED_HEAP_BLOCKING,
     &two_level::TWO_LEVEL,
+    &two_level::TWO_LEVEL_PIPELINED,
     &two_level::TWO_LEVEL_RANK_0,
 ];

@@ -34,4 +34,5 @@ pub(crate) const ALL: &[&Algorithm] = &[
     &rabenseifner_halves::RABENSEIFNER_HALVES,
     &preposted_chain::PREPOSTED_CHAIN,
     &two_level::TWO_LEVEL,
+    &two_level::TWO_LEVEL_PIPELINED,
 ];

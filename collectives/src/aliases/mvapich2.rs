@@ -1,11 +1,13 @@
 //! Names of MVAPICH2 1.9, without `MPIR_`, the operation and `_MV2`.
 //!
-//! Forms for nodes (`two_level`, `shm`, `Comm`) stand for what they do with one rank on each node,
-//! and those that need multicast (`mcst`) for what is taken without it.
+//! Forms for nodes are hierarchical where ranks share nodes (`two_level`), or stand for what they do
+//! with one rank on each node (`shm`, `Comm`). Those that need multicast (`mcst`) stand for what is
+//! taken without it.
 //!
 //! Source: the tables in SMPI 4.1, `src/smpi/colls/smpi_mvapich2_selector_stampede.hpp`.
 
 use super::Alias;
+use crate::Call;
 use crate::Collective::{
     Allgather, Allgatherv, Allreduce, Alltoall, Alltoallv, Barrier, Bcast, Gather, Reduce,
     ReduceScatter, ReduceScatterBlock, Scatter,
@@ -43,11 +45,20 @@ pub(super) const ALL: &[&[Alias]] = &[&[
     ),
     Alias::plain(Gather, "Direct", "linear"),
     Alias::plain(Gather, "intra", "binomial"),
-    Alias::plain(Gather, "two_level_Direct", "linear"),
+    Alias {
+        choose: Some(|call| if_shared(call, "linear")),
+        ..Alias::plain(Gather, "two_level_Direct", "linear")
+    },
     Alias::plain(Scatter, "Direct", "linear"),
     Alias::plain(Scatter, "Binomial", "binomial_halving"),
-    Alias::plain(Scatter, "two_level_Direct", "linear"),
-    Alias::plain(Scatter, "two_level_Binomial", "binomial_halving"),
+    Alias {
+        choose: Some(|call| if_shared(call, "linear")),
+        ..Alias::plain(Scatter, "two_level_Direct", "linear")
+    },
+    Alias {
+        choose: Some(|call| if_shared(call, "binomial_halving")),
+        ..Alias::plain(Scatter, "two_level_Binomial", "binomial_halving")
+    },
     Alias::plain(Allgather, "RD", "recursive_doubling"),
     Alias::plain(Allgather, "RD_Allgather_Comm", "recursive_doubling"),
     Alias::plain(Allgather, "Ring", "ring"),
@@ -79,3 +90,12 @@ pub(super) const ALL: &[&[Alias]] = &[&[
     Alias::plain(ReduceScatterBlock, "Pair_Wise", "pairwise"),
     Alias::plain(ReduceScatterBlock, "non_comm", "mirror"),
 ]];
+
+/// Returns the hierarchical algorithm if ranks share nodes.
+const fn if_shared(call: &Call, flat: &'static str) -> &'static str {
+    if call.nodes.is_some() {
+        "two_level"
+    } else {
+        flat
+    }
+}

@@ -3,6 +3,7 @@
 use crate::aliases::Alias;
 
 mod all;
+mod nodes;
 mod rooted;
 
-pub(super) const ALL: &[&[Alias]] = &[rooted::ALL, all::ALL];
+pub(super) const ALL: &[&[Alias]] = &[rooted::ALL, nodes::ALL, all::ALL];

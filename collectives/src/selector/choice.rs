@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::aliases::{self, Alias};
-use crate::levels::PARTS;
+use crate::levels::{Group, Level, PARTS};
 use crate::{Algorithm, Call, Collective, find, named};
 
 /// An algorithm with its parameters.
@@ -18,6 +18,8 @@ pub struct Choice {
     pub segment: u64,
     /// Radix or number of children of a tree; 0 for that of the algorithm.
     pub radix: u32,
+    /// True if the library finds out the nodes of the ranks by messages before its first call.
+    pub asks_nodes: bool,
     /// A library and the name there, which has its own rules for parameters and parts.
     alias: Option<(&'static str, &'static Alias)>,
 }
@@ -44,6 +46,7 @@ impl Choice {
             let parts = resolve(algorithm, alias.parts.iter().copied())?;
             return Ok(Self {
                 parts,
+                asks_nodes: alias.asks_nodes,
                 alias: Some((library, alias)),
                 ..Self::from(algorithm)
             });
@@ -90,10 +93,29 @@ impl Choice {
                 alias.apply(call)
             }
         };
+        if call.nodes.is_none()
+            && let Some(leaders) = self.part_of_leaders(algorithm)
+        {
+            call.parts = [None; PARTS];
+            algorithm = leaders;
+        }
         while !algorithm.suits(call) {
             algorithm = find(call.collective, algorithm.fallback)?;
         }
         Some(algorithm)
+    }
+}
+
+impl Choice {
+    /// Returns the given part of a hierarchical algorithm that is left where each rank has a node
+    /// of its own.
+    fn part_of_leaders(&self, algorithm: &Algorithm) -> Option<&'static Algorithm> {
+        let mut levels = algorithm.levels.iter().zip(self.parts);
+        let [kind, ..] = algorithm.collectives else {
+            return None;
+        };
+        let is_left = |level: &Level| level.group == Group::Leaders && level.collective == *kind;
+        levels.find_map(|(level, part)| part.filter(|_| is_left(level)))
     }
 }
 
@@ -104,6 +126,7 @@ impl From<&'static Algorithm> for Choice {
             parts: [None; PARTS],
             segment: 0,
             radix: 0,
+            asks_nodes: false,
             alias: None,
         }
     }

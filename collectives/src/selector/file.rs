@@ -36,6 +36,9 @@ struct RowText {
     segment: u64,
     #[serde(default)]
     radix: u32,
+    /// True if the library finds out the nodes of the ranks by messages before its first call.
+    #[serde(default)]
+    asks_nodes: bool,
 }
 
 #[derive(Debug, Deserialize)]
@@ -46,6 +49,9 @@ struct FileText {
     source: String,
     /// The selector of operations without rows.
     base: Option<String>,
+    /// Operations for which the library finds out the nodes of the ranks by messages.
+    #[serde(default)]
+    asks_nodes: Vec<String>,
     #[serde(flatten)]
     tables: BTreeMap<String, Vec<RowText>>,
 }
@@ -54,6 +60,7 @@ impl Row {
     fn new(collective: Collective, text: RowText) -> Result<Self, String> {
         let mut choice = Choice::named(collective, &text.algorithm, &text.parts)?;
         (choice.segment, choice.radix) = (text.segment, text.radix);
+        choice.asks_nodes |= text.asks_nodes;
         if text.bytes.is_some() && !text.measure.is_common(collective) {
             return Err(format!(
                 "ranks of {collective} do not know the bytes that others measure"
@@ -76,6 +83,11 @@ impl Row {
     }
 }
 
+fn unknown_operation(name: &str) -> String {
+    let all = Collective::ALL.map(Collective::name).join(", ");
+    format!("unknown operation '{name}': expected {all}")
+}
+
 /// Returns the selector that a text describes.
 pub(super) fn parse(text: &str) -> Result<Selector, String> {
     let file: FileText = toml::from_str(text).map_err(|error| error.to_string())?;
@@ -89,11 +101,15 @@ pub(super) fn parse(text: &str) -> Result<Selector, String> {
         })?),
         None => None,
     };
+    let mut asks_nodes = [false; Collective::ALL.len()];
+    for name in &file.asks_nodes {
+        let collective: Collective = name.parse().map_err(|()| unknown_operation(name))?;
+        asks_nodes[collective as usize] = true;
+    }
     let mut tables: [Table; Collective::ALL.len()] = Default::default();
     for (name, rows) in file.tables {
         let Ok(collective) = name.parse::<Collective>() else {
-            let all = Collective::ALL.map(Collective::name).join(", ");
-            return Err(format!("unknown operation '{name}': expected {all}"));
+            return Err(unknown_operation(&name));
         };
         let numbered = rows.into_iter().enumerate();
         let rows: Result<Vec<Row>, String> = numbered
@@ -108,6 +124,7 @@ pub(super) fn parse(text: &str) -> Result<Selector, String> {
         name: file.name,
         source: file.source,
         base,
+        asks_nodes,
         forced: [None; Collective::ALL.len()],
         tables,
     })

@@ -116,6 +116,12 @@ impl Process {
         self.engine.borrow_mut().count_collective(context)
     }
 
+    /// Notes that the ranks of a communicator exchange their nodes. Returns true if they have not
+    /// done so before.
+    pub(crate) fn note_node_setup(&self, context: u32) -> bool {
+        self.engine.borrow_mut().note_node_setup(context)
+    }
+
     /// A matched message that nobody received.
     pub(crate) fn give_back(&self, message: UnexpectedMessage) {
         choose(&*self.channel);

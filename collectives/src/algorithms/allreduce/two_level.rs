@@ -6,6 +6,7 @@
 
 use crate::levels::{Group, Level, Stage, Stages};
 use crate::parts::Places;
+use crate::pipeline::{self, shortest};
 use crate::{Algorithm, Call, Collective, Requirement};
 
 pub(crate) static TWO_LEVEL: Algorithm = Algorithm {
@@ -17,11 +18,48 @@ pub(crate) static TWO_LEVEL: Algorithm = Algorithm {
     fallback: "recursive_doubling",
     ordered: true,
     levels: LEVELS,
-    temp: |call| stages(call).temp(),
-    rounds: |call| stages(call).rounds(),
-    round: |call, round, steps| stages(call).round(round, steps),
+    temp: |call| stages(call, LEVELS).temp(),
+    rounds: |call| stages(call, LEVELS).rounds(),
+    round: |call, round, steps| stages(call, LEVELS).round(round, steps),
     ..Algorithm::BASE
 };
+
+/// As SMPI does it: the others of a node get the reduction of the node, too.
+pub(crate) static TWO_LEVEL_ALLREDUCE: Algorithm = Algorithm {
+    name: "two_level_allreduce",
+    about: "an allreduce within nodes, an allreduce among leaders, a broadcast within nodes",
+    levels: LEVELS_OF_ALLREDUCE,
+    temp: |call| stages(call, LEVELS_OF_ALLREDUCE).temp(),
+    rounds: |call| stages(call, LEVELS_OF_ALLREDUCE).rounds(),
+    round: |call, round, steps| stages(call, LEVELS_OF_ALLREDUCE).round(round, steps),
+    ..TWO_LEVEL
+};
+
+/// As HAN of Open MPI 5.0 does it.
+pub(crate) static TWO_LEVEL_PIPELINED: Algorithm = Algorithm {
+    name: "two_level_pipelined",
+    about: "the levels of two_level, piece by piece of 64 KiB or as told",
+    levels: PIPELINED_LEVELS,
+    temp: |call| pipeline::temp(&TWO_LEVEL, call),
+    rounds: |call| pipeline::rounds(&TWO_LEVEL, call),
+    round: |call, round, steps| pipeline::round(&TWO_LEVEL, call, round, steps),
+    ..TWO_LEVEL
+};
+
+const PIPELINED_LEVELS: &[Level] = &[
+    Level {
+        call: |call| (LEVELS[0].call)(&shortest(call)),
+        ..LEVELS[0]
+    },
+    Level {
+        call: |call| (LEVELS[1].call)(&shortest(call)),
+        ..LEVELS[1]
+    },
+    Level {
+        call: |call| (LEVELS[2].call)(&shortest(call)),
+        ..LEVELS[2]
+    },
+];
 
 const LEVELS: &[Level] = &[
     Level {
@@ -29,22 +67,36 @@ const LEVELS: &[Level] = &[
         collective: Collective::Reduce,
         call: |call| call.of_group(Group::Node, Collective::Reduce, call.bytes),
     },
-    Level {
-        group: Group::Leaders,
-        collective: Collective::Allreduce,
-        call: |call| call.of_group(Group::Leaders, Collective::Allreduce, call.bytes),
-    },
-    Level {
-        group: Group::Node,
-        collective: Collective::Bcast,
-        call: |call| call.of_group(Group::Node, Collective::Bcast, call.bytes),
-    },
+    LEADERS,
+    BROADCAST,
 ];
 
-fn stages(call: &Call) -> Stages<'_, 3> {
+const LEVELS_OF_ALLREDUCE: &[Level] = &[
+    Level {
+        group: Group::Node,
+        collective: Collective::Allreduce,
+        call: |call| call.of_group(Group::Node, Collective::Allreduce, call.bytes),
+    },
+    LEADERS,
+    BROADCAST,
+];
+
+const LEADERS: Level = Level {
+    group: Group::Leaders,
+    collective: Collective::Allreduce,
+    call: |call| call.of_group(Group::Leaders, Collective::Allreduce, call.bytes),
+};
+
+const BROADCAST: Level = Level {
+    group: Group::Node,
+    collective: Collective::Bcast,
+    call: |call| call.of_group(Group::Node, Collective::Bcast, call.bytes),
+};
+
+fn stages<'a>(call: &'a Call, levels: &'static [Level]) -> Stages<'a, 3> {
     Stages {
         call,
-        levels: LEVELS,
+        levels,
         stages: [0, 1, 2].map(|number| Stage::Level(number, Places::behind(0))),
     }
 }

@@ -5,6 +5,7 @@
 
 use crate::levels::{Group, Level, Stage, Stages};
 use crate::parts::Places;
+use crate::pipeline::{self, shortest};
 use crate::{Algorithm, Call, Collective, Part, Requirement};
 
 pub(crate) static TWO_LEVEL: Algorithm = Algorithm {
@@ -21,6 +22,28 @@ pub(crate) static TWO_LEVEL: Algorithm = Algorithm {
     round: |call, round, steps| stages(call).round(round, steps),
     ..Algorithm::BASE
 };
+
+/// As HAN of Open MPI 5.0 does it.
+pub(crate) static TWO_LEVEL_PIPELINED: Algorithm = Algorithm {
+    name: "two_level_pipelined",
+    about: "the levels of two_level, piece by piece of 64 KiB or as told",
+    levels: PIPELINED_LEVELS,
+    temp: |call| pipeline::temp(&TWO_LEVEL, call),
+    rounds: |call| pipeline::rounds(&TWO_LEVEL, call),
+    round: |call, round, steps| pipeline::round(&TWO_LEVEL, call, round, steps),
+    ..TWO_LEVEL
+};
+
+const PIPELINED_LEVELS: &[Level] = &[
+    Level {
+        call: |call| (LEVELS[0].call)(&shortest(call)),
+        ..LEVELS[0]
+    },
+    Level {
+        call: |call| (LEVELS[1].call)(&shortest(call)),
+        ..LEVELS[1]
+    },
+];
 
 const LEVELS: &[Level] = &[
     Level {

@@ -17,13 +17,9 @@ pub(super) const ALL: &[Alias] = &[
     Alias::plain(Allgather, "spreading_simple", "spread"),
     Alias::plain(Allgather, "NTSLR", "ring"),
     Alias::plain(Allgather, "NTSLR_NB", "non_blocking_ring"),
-    Alias::plain(Allgather, "SMP_NTS", "forwarding_ring"),
-    Alias::plain(Allgather, "loosely_lr", "overlapped_ring"),
-    Alias::plain(Allgather, "smp_simple", "spread"),
-    Alias {
-        choose: Some(|call| mpich_allgather(call)),
-        ..Alias::plain(Allgather, "mvapich2_smp", "shift")
-    },
+    Alias::asking(Allgather, "SMP_NTS", "forwarding_ring"),
+    Alias::asking(Allgather, "loosely_lr", "overlapped_ring"),
+    Alias::asking(Allgather, "smp_simple", "spread"),
     Alias::plain(Allgather, "ring", "shift"),
     Alias::plain(Allgather, "rdb", "recursive_doubling"),
     Alias::plain(Allgather, "bruck", "bruck"),
@@ -63,7 +59,6 @@ pub(super) const ALL: &[Alias] = &[
     Alias::plain(Allreduce, "rdb", "recursive_doubling"),
     Alias::plain(Allreduce, "rab_rdb", "rabenseifner_empty_blocks"),
     Alias::plain(Allreduce, "mvapich2_rs", "rabenseifner"),
-    Alias::plain(Allreduce, "mvapich2_two_level", "recursive_doubling"),
     Alias::plain(Allreduce, "rab", "rabenseifner_halves"),
     Alias {
         parts: &["linear"],
@@ -92,16 +87,10 @@ pub(super) const ALL: &[Alias] = &[
         parts: &["linear_nb", "binomial"],
         ..Alias::plain(Allreduce, "ompi_ring_segmented", "ring_remainder")
     },
-    Alias::plain(Allreduce, "smp_binomial", "binomial"),
     Alias {
         adjust: |call| call.segment = 4096 * call.element,
-        ..Alias::plain(Allreduce, "smp_binomial_pipeline", "binomial")
+        ..Alias::asking(Allreduce, "smp_binomial_pipeline", "binomial")
     },
-    Alias::plain(Allreduce, "smp_rdb", "recursive_doubling"),
-    // SMPI does not reduce the elements behind the last block; here the last block has them.
-    Alias::plain(Allreduce, "smp_rsag", "ring_last"),
-    Alias::plain(Allreduce, "smp_rsag_lr", "ring_last"),
-    Alias::plain(Allreduce, "smp_rsag_rab", "rabenseifner_empty_blocks"),
     // Alltoall.
     Alias {
         choose: Some(|call| ompi_alltoall(call.size, call.bytes)),
@@ -218,7 +207,7 @@ fn reduce_scatter_default(call: &Call) -> &'static str {
 }
 
 /// Returns the allgather of SMPI's selector `mpich`.
-fn mpich_allgather(call: &Call) -> &'static str {
+pub(super) fn mpich_allgather(call: &Call) -> &'static str {
     let total = call.recv_total();
     if total < 512 * 1024 && call.size.is_power_of_two() {
         "recursive_doubling"

@@ -1,11 +1,12 @@
 //! Barriers and operations with a root.
 //!
-//! Algorithms that are aware of nodes are listed as they work with one rank on each node.
+//! Algorithms that are aware of nodes and not in `nodes.rs` are listed as they work with one rank on
+//! each node.
 
+use super::nodes::mpich_bcast;
 use crate::Call;
 use crate::Collective::{Barrier, Bcast, Gather, Gatherv, Reduce, Scatter, Scatterv};
 use crate::aliases::Alias;
-use crate::partners::power_of_two_below;
 
 pub(super) const ALL: &[Alias] = &[
     Alias::plain(Barrier, "default", "linear"),
@@ -15,7 +16,6 @@ pub(super) const ALL: &[Alias] = &[
     Alias::plain(Barrier, "ompi_recursivedoubling", "recursive_doubling"),
     Alias::plain(Barrier, "ompi_tree", "tree"),
     Alias::plain(Barrier, "ompi_two_procs", "two_proc"),
-    Alias::plain(Barrier, "mpich_smp", "dissemination"),
     Alias::plain(Barrier, "mvapich2_pair", "recursive_doubling"),
     Alias::plain(Bcast, "default", "binomial"),
     Alias::plain(Bcast, "binomial_tree", "binomial"),
@@ -24,18 +24,13 @@ pub(super) const ALL: &[Alias] = &[
     Alias::plain(Bcast, "NTSB", "preposted_heap"),
     Alias::plain(Bcast, "NTSL", "preposted_chain"),
     Alias::plain(Bcast, "NTSL_Isend", "preposted_chain"),
-    Alias::plain(Bcast, "SMP_binary", "preposted_heap_blocking"),
-    Alias::plain(Bcast, "SMP_binomial", "binomial_rank_0"),
-    Alias::plain(Bcast, "SMP_linear", "preposted_chain"),
-    Alias {
-        choose: Some(bcast_inter_node),
-        ..Alias::plain(Bcast, "mvapich2_inter_node", "binomial")
-    },
+    Alias::asking(Bcast, "SMP_binary", "preposted_heap_blocking"),
+    Alias::asking(Bcast, "SMP_linear", "preposted_chain"),
     Alias {
         choose: Some(bcast_intra_node),
-        ..Alias::plain(Bcast, "mvapich2_intra_node", "binomial")
+        ..Alias::asking(Bcast, "mvapich2_intra_node", "binomial")
     },
-    Alias::plain(Bcast, "mvapich2_knomial_intra_node", "knomial"),
+    Alias::asking(Bcast, "mvapich2_knomial_intra_node", "knomial"),
     Alias {
         adjust: bcast_pipeline,
         ..Alias::plain(Bcast, "ompi_pipeline", "pipeline")
@@ -51,14 +46,11 @@ pub(super) const ALL: &[Alias] = &[
     Alias::plain(Gather, "ompi_basic_linear", "linear"),
     Alias::plain(Gather, "ompi_binomial", "binomial"),
     Alias::plain(Gather, "ompi_linear_sync", "linear_sync"),
-    Alias::plain(Gather, "mvapich2_two_level", "linear"),
     Alias::plain(Gatherv, "default", "linear_nb"),
     Alias::plain(Scatter, "default", "linear_nb"),
     Alias::plain(Scatter, "ompi_basic_linear", "linear"),
     Alias::plain(Scatter, "ompi_binomial", "binomial"),
     Alias::plain(Scatter, "ompi_linear_nb", "linear_nb"),
-    Alias::plain(Scatter, "mvapich2_two_level_binomial", "binomial"),
-    Alias::plain(Scatter, "mvapich2_two_level_direct", "linear"),
     Alias::plain(Scatterv, "default", "linear_nb"),
     Alias {
         choose: Some(reduce_default),
@@ -68,10 +60,6 @@ pub(super) const ALL: &[Alias] = &[
     Alias::plain(Reduce, "binomial", "binomial"),
     Alias::plain(Reduce, "flat_tree", "linear"),
     Alias::plain(Reduce, "mvapich2_knomial", "knomial"),
-    Alias {
-        choose: Some(reduce_two_level),
-        ..Alias::plain(Reduce, "mvapich2_two_level", "binomial")
-    },
     Alias::plain(Reduce, "ompi_basic_linear", "linear"),
     Alias {
         adjust: |call| call.segment = 32 << 10,
@@ -124,20 +112,9 @@ fn bcast_pipeline(call: &mut Call) {
     };
 }
 
-/// Returns the algorithm among the nodes by the rules of SMPI's MPICH selector.
-const fn bcast_inter_node(call: &Call) -> &'static str {
-    if call.bytes < 12_288 || call.size <= 8 {
-        "binomial"
-    } else if call.bytes < 512 << 10 && call.size.is_multiple_of(2) {
-        "scatter_recursive_doubling_allgather"
-    } else {
-        "scatter_ring_allgather"
-    }
-}
-
 const fn bcast_intra_node(call: &Call) -> &'static str {
     if call.size > 64 || (call.bytes > 16 << 10 && call.bytes < 512 << 10) {
-        bcast_inter_node(call)
+        mpich_bcast(call)
     } else if call.bytes <= 16 << 10 {
         "binomial"
     } else {
@@ -150,16 +127,6 @@ const fn reduce_default(call: &Call) -> &'static str {
         "linear_nb"
     } else {
         "linear"
-    }
-}
-
-/// Returns the algorithm among the nodes by the rules of SMPI's MPICH selector.
-fn reduce_two_level(call: &Call) -> &'static str {
-    let enough = call.count() >= u64::from(power_of_two_below(call.size));
-    if call.bytes > 2048 && enough && call.commutative {
-        "rabenseifner_padded"
-    } else {
-        "binomial"
     }
 }
 

@@ -47,6 +47,8 @@ pub(crate) struct CollectiveCall {
     /// The contribution; empty if the area `Recv` has it.
     pub(crate) send: Buffer,
     pub(crate) recv: Buffer,
+    /// True if the nodes of the ranks are exchanged by messages before.
+    pub(crate) asks_nodes: bool,
     /// True if the call has a result at this rank.
     pub(crate) has_result: bool,
     pub(crate) members: Members,
@@ -121,9 +123,22 @@ pub(super) struct Collectives {
     owed: f64,
     /// Number of collectives that have been started, by context.
     started: Vec<(u32, u32)>,
+    /// Contexts of communicators whose ranks have exchanged their nodes.
+    node_setups: Vec<u32>,
 }
 
 impl CollectiveCall {
+    /// Returns the exchange of the nodes of the ranks before the call, whose messages differ from
+    /// those of the call by their order.
+    pub(crate) fn node_setup(&self) -> Self {
+        let (algorithm, call) = ::collectives::node_setup(&self.call);
+        Self {
+            algorithm,
+            call,
+            ..self.synchronization()
+        }
+    }
+
     /// Returns a barrier before the call, whose messages differ from those of the call.
     pub(crate) fn synchronization(&self) -> Self {
         let (rank, size) = (self.call.rank, self.call.size);
@@ -133,6 +148,7 @@ impl CollectiveCall {
             reduction: None,
             send: Buffer::phantom(0),
             recv: Buffer::phantom(0),
+            asks_nodes: false,
             has_result: false,
             members: self.members.clone(),
             number: self.number + TAG_COUNT / 2,
@@ -216,6 +232,17 @@ impl ProtocolEngine {
     /// Counts a collective call of a communicator. Returns its position, from 0.
     pub(crate) fn count_collective(&mut self, context: u32) -> u32 {
         self.collectives.get_or_insert_default().count(context)
+    }
+
+    /// Notes that the ranks of a communicator exchange their nodes. Returns true if they have not
+    /// done so before.
+    pub(crate) fn note_node_setup(&mut self, context: u32) -> bool {
+        let setups = &mut self.collectives.get_or_insert_default().node_setups;
+        let is_first = !setups.contains(&context);
+        if is_first {
+            setups.push(context);
+        }
+        is_first
     }
 
     /// Starts a collective. Its operation is over when the last step of this rank is.

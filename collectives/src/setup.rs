@@ -1,0 +1,101 @@
+//! Messages with which SMPI finds out the nodes of the ranks of a communicator: an allgather by
+//! shifts of all ranks, one of the leaders, a broadcast in each node, and an allreduce as a linear
+//! reduction and a binomial broadcast, of 4 bytes each.
+//!
+//! A call executes them only where the platform says so: by default nodes are known without
+//! messages.
+//!
+//! Source: SMPI, `Comm::init_smp` in `smpi_comm.cpp`.
+
+use crate::levels::{Group, Level, PARTS, Plan, Stage, Stages};
+use crate::parts::Places;
+use crate::{Algorithm, Area, Call, Collective, Nodes, find};
+
+/// Length of a number.
+const WORD: u64 = 4;
+
+static SETUP: Algorithm = Algorithm {
+    name: "node_setup",
+    collectives: &[Collective::Barrier],
+    about: "finds out the nodes of the ranks",
+    time: "sum of the parts",
+    levels: LEVELS,
+    temp: |call| words(call) + stages(call).temp(),
+    rounds: |call| stages(call).rounds(),
+    round: |call, round, steps| stages(call).round(round, steps),
+    ..Algorithm::BASE
+};
+
+const NAMES: [&str; PARTS] = [
+    "shift",
+    "shift",
+    "scatter_ring_allgather",
+    "linear_nb",
+    "binomial",
+];
+
+const LEVELS: &[Level] = &[
+    Level {
+        group: Group::All,
+        collective: Collective::Allgather,
+        call: |call| call.of_group(Group::All, Collective::Allgather, WORD),
+    },
+    Level {
+        group: Group::Leaders,
+        collective: Collective::Allgather,
+        call: |call| call.of_group(Group::Leaders, Collective::Allgather, WORD),
+    },
+    Level {
+        group: Group::Node,
+        collective: Collective::Bcast,
+        call: |call| call.of_group(Group::Node, Collective::Bcast, WORD),
+    },
+    // A linear reduction has the messages of a gather.
+    Level {
+        group: Group::All,
+        collective: Collective::Gather,
+        call: |call| call.of_group(Group::All, Collective::Gather, WORD),
+    },
+    Level {
+        group: Group::All,
+        collective: Collective::Bcast,
+        call: |call| call.of_group(Group::All, Collective::Bcast, WORD),
+    },
+];
+
+/// Returns the bytes of `Temp` with a number of each rank.
+fn words(call: &Call) -> u64 {
+    u64::from(call.size) * WORD
+}
+
+fn stages(call: &Call) -> Stages<'_, 5> {
+    let places = Places {
+        send: (Area::Temp, 0),
+        recv: (Area::Temp, 0),
+        temp: words(call),
+    };
+    Stages {
+        call,
+        levels: LEVELS,
+        stages: [0, 1, 2, 3, 4].map(|number| Stage::Level(number, places)),
+    }
+}
+
+/// Returns the algorithm and the call with which SMPI finds out the nodes of the ranks of a call.
+#[must_use]
+pub fn node_setup(call: &Call) -> (&'static Algorithm, Call) {
+    let mut setup = Call::new(Collective::Barrier, call.rank, call.size, 0);
+    let nodes = || Nodes::blocks(call.size, 1);
+    setup.nodes = Some(call.nodes.clone().unwrap_or_else(nodes));
+    setup.element = WORD;
+    setup.levels = Some(std::rc::Rc::new(std::array::from_fn(|number| {
+        let level = LEVELS.get(number)?;
+        find(level.collective, NAMES[number]).map(|algorithm| Plan {
+            algorithm,
+            segment: 0,
+            radix: 0,
+            parts: [None; PARTS],
+        })
+    })));
+    (&SETUP, setup)
+}

@@ -103,6 +103,10 @@ impl Requirement {
     }
 }
 
+/// The largest number of ranks for which selectors choose an algorithm whose messages grow with its
+/// square: 10^10 messages take an hour to simulate.
+pub const QUADRATIC_RANKS_MAX: u32 = 100_000;
+
 /// An algorithm of one or more kinds of collective operations.
 #[derive(Debug)]
 pub struct Algorithm {
@@ -120,6 +124,9 @@ pub struct Algorithm {
     /// The algorithm of the same kind that executes calls which this one cannot; empty if such
     /// calls are errors.
     pub fallback: &'static str,
+    /// True if the number of its messages grows with the square of the number of ranks: selectors do
+    /// not choose it for more than [`QUADRATIC_RANKS_MAX`] ranks.
+    pub quadratic: bool,
     /// True if it keeps the order of operands, so that the operation need not be commutative.
     pub ordered: bool,
     /// The kinds of its parts, if it consists of other algorithms.
@@ -146,6 +153,7 @@ impl Algorithm {
         time: "",
         needs: Requirement::None,
         fallback: "",
+        quadratic: false,
         ordered: false,
         parts: &[],
         levels: &[],

@@ -26,7 +26,7 @@ mod setup;
 mod steps;
 pub mod trees;
 
-pub use algorithm::{Algorithm, Requirement};
+pub use algorithm::{Algorithm, QUADRATIC_RANKS_MAX, Requirement};
 pub use algorithms::{ALGORITHMS, DISSEMINATION, find, named};
 pub use call::{Block, Blocks, Call, Collective};
 pub use explain::{Explanation, MessageCounts, Reason, explain};

@@ -54,7 +54,7 @@ use row::{Described, Row};
 use table::Table;
 
 use crate::levels::PARTS;
-use crate::{Algorithm, Call, Collective, Group, Nodes, Plan, named};
+use crate::{Algorithm, Call, Collective, Group, Nodes, Plan, QUADRATIC_RANKS_MAX, named};
 
 /// Properties of a call besides its arguments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -152,6 +152,13 @@ pub enum Unsuited {
     },
     /// No row matches.
     NoRow,
+    /// The selected algorithm has too many messages for so large a communicator.
+    Quadratic {
+        /// The algorithm.
+        algorithm: &'static Algorithm,
+        /// An algorithm that can execute the call with fewer.
+        usable: Option<&'static Algorithm>,
+    },
 }
 
 impl PartialEq for Unsuited {
@@ -160,6 +167,12 @@ impl PartialEq for Unsuited {
             (
                 Self::Named { algorithm, .. },
                 Self::Named {
+                    algorithm: other, ..
+                },
+            )
+            | (
+                Self::Quadratic { algorithm, .. },
+                Self::Quadratic {
                     algorithm: other, ..
                 },
             ) => algorithm.name == other.name,
@@ -289,7 +302,8 @@ impl Selector {
     /// Selects an algorithm, and sets its parameters and parts in the call.
     ///
     /// # Errors
-    /// [`Unsuited`] if no row matches, or an algorithm that was forced cannot execute the call.
+    /// [`Unsuited`] if no row matches, an algorithm that was forced cannot execute the call, or
+    /// one that was not has too many messages.
     pub fn select(&self, call: &mut Call, facts: Facts) -> Result<&'static Algorithm, Unsuited> {
         self.choose(call, facts)
             .map(|selection| selection.algorithm)
@@ -300,6 +314,20 @@ impl Selector {
     /// # Errors
     /// As for [`select`](Self::select).
     pub fn choose(&self, call: &mut Call, facts: Facts) -> Result<Selection<'_>, Unsuited> {
+        let selection = self.choose_any(call, facts)?;
+        let algorithm = selection.algorithm;
+        if algorithm.quadratic && selection.row.is_some() && call.size > QUADRATIC_RANKS_MAX {
+            let mut all = named(call.collective);
+            return Err(Unsuited::Quadratic {
+                algorithm,
+                usable: all.find(|other| !other.quadratic && other.suits(call)),
+            });
+        }
+        Ok(selection)
+    }
+
+    /// Selects an algorithm, whatever the number of its messages.
+    fn choose_any(&self, call: &mut Call, facts: Facts) -> Result<Selection<'_>, Unsuited> {
         if let Some(choice) = &self.forced[call.collective as usize] {
             return match self.try_choice(choice, call, facts) {
                 Some(algorithm) => Ok(Selection {
@@ -321,7 +349,7 @@ impl Selector {
         if std::ptr::eq(self, ours) {
             return Err(Unsuited::NoRow);
         }
-        self.base.unwrap_or(ours).choose(call, facts)
+        self.base.unwrap_or(ours).choose_any(call, facts)
     }
 
     fn try_rows(&self, call: &mut Call, facts: Facts) -> Option<Selection<'_>> {
@@ -357,7 +385,8 @@ impl Selector {
         let algorithm = choice.apply(call)?;
         for (number, kind) in algorithm.parts.iter().enumerate() {
             if call.parts[number].is_none() {
-                call.parts[number] = self.select(&mut part(call, *kind), facts).ok();
+                let selection = self.choose_any(&mut part(call, *kind), facts).ok();
+                call.parts[number] = selection.map(|selection| selection.algorithm);
             }
         }
         if !algorithm.levels.is_empty() {
@@ -397,7 +426,7 @@ impl Selector {
             let by_rows = |selection: Selection<'_>| selection.algorithm;
             let found = by_choice
                 .or_else(|| self.choose_by_rows(&mut part, facts).ok().map(by_rows))
-                .or_else(|| Self::ours().select(&mut part, facts).ok());
+                .or_else(|| Self::ours().choose_any(&mut part, facts).ok().map(by_rows));
             plans[number] = found.map(|algorithm| Plan {
                 algorithm,
                 segment: part.segment,
@@ -460,6 +489,20 @@ impl fmt::Display for Unsuited {
                 })
             }
             Self::NoRow => f.write_str("no row of the selector matches"),
+            Self::Quadratic { algorithm, usable } => {
+                write!(
+                    f,
+                    "{} of more than {QUADRATIC_RANKS_MAX} ranks has too many messages",
+                    algorithm.name
+                )?;
+                usable.map_or(Ok(()), |usable| {
+                    write!(
+                        f,
+                        ": expected one with fewer, such as {}, or {} for all calls",
+                        usable.name, algorithm.name
+                    )
+                })
+            }
         }
     }
 }

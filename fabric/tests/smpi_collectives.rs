@@ -23,6 +23,7 @@ hosts = "n-[0-63]"
 speed = "1Gf"
 bandwidth = "1.25GBps"
 latency = "1us"
+to_itself = "links"
 "#;
 
 const RECORDED: &str = include_str!("smpi/collectives.csv");
@@ -199,9 +200,6 @@ fn dates_are_those_of_smpi() {
 }
 
 const ON_SHARED_HOSTS: &str = include_str!("smpi/two-level.csv");
-
-/// Names of which no row is compared, and the reason.
-const LEFT_OUT: [(&str, &str); 0] = [];
 
 #[test]
 fn dates_of_ranks_that_share_hosts_are_those_of_smpi() {

@@ -136,7 +136,9 @@
 //! **Collective operations.** `[collectives]` sets `selector`, the tables that select an algorithm
 //! for each call, and `reduce_bandwidth`, at which a rank reduces (default: no time). A key with
 //! the name of an operation sets the algorithm of all its calls: `allreduce = "ring"`, or
-//! `allreduce = { algorithm = "segmented_ring", segment = "64KiB" }`. `simrun collectives list`
+//! `allreduce = { algorithm = "segmented_ring", segment = "64KiB" }`. `setup = "messages"` lets the
+//! first call of a communicator exchange the nodes of its ranks, where the library of the selector
+//! does so; by default (`"none"`) they are known. `simrun collectives list`
 //! prints the names.
 //!
 //! **Connections.** `[connection]` sets `mode`: `"instant"` (from the start, at no cost; the

@@ -320,6 +320,7 @@ fn settings(platform: &Platform, hosts: &[HostId], options: &Options) -> Setting
             .map_or(f64::INFINITY, |rate| rate.bytes_per_s()),
         placement: placement(hosts),
         collectives: selector(platform),
+        node_setup: platform.collectives().node_setup,
         ..costs(protocol, asked.unwrap_or(in_file))
     }
 }

@@ -18,6 +18,9 @@ pub struct Collectives {
     /// The name of the selector, or the text of one from a file, so that the record of a run has
     /// it.
     pub selector: String,
+    /// True if the ranks of a communicator find out their nodes by messages, where the library of
+    /// the selector does; otherwise nodes are known.
+    pub node_setup: bool,
     /// Bandwidth at which a rank reduces; `None` if that takes no time.
     pub reduce_bandwidth: Option<Bandwidth>,
     /// Kinds of operations that always have the same algorithm.
@@ -39,6 +42,7 @@ impl Default for Collectives {
     fn default() -> Self {
         Self {
             selector: Selector::ours().name().to_owned(),
+            node_setup: false,
             reduce_bandwidth: None,
             algorithms: Vec::new(),
         }
@@ -87,6 +91,9 @@ impl Serialize for Collectives {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("selector", &self.selector)?;
+        if self.node_setup {
+            map.serialize_entry(SETUP, MESSAGES)?;
+        }
         if let Some(bandwidth) = &self.reduce_bandwidth {
             map.serialize_entry("reduce_bandwidth", bandwidth)?;
         }
@@ -94,6 +101,21 @@ impl Serialize for Collectives {
             map.serialize_entry(collective.name(), entry)?;
         }
         map.end()
+    }
+}
+
+/// The key of the set-up of nodes, and its values.
+const SETUP: &str = "setup";
+const MESSAGES: &str = "messages";
+const NONE: &str = "none";
+
+/// True if nodes are found out by messages.
+struct NodeSetup(bool);
+
+impl ParseField for NodeSetup {
+    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, InvalidValue> {
+        const VALUES: [bool; 2] = [false, true];
+        super::field::word(value, SETUP, &[NONE, MESSAGES], &VALUES).map(Self)
     }
 }
 
@@ -140,7 +162,7 @@ pub(super) fn collectives(
     value: &Spanned<DeValue<'_>>,
     collectives: &mut Collectives,
 ) {
-    let mut keys = vec!["selector", "reduce_bandwidth"];
+    let mut keys = vec!["selector", SETUP, "reduce_bandwidth"];
     keys.extend(Collective::ALL.map(Collective::name));
     let section = collector.section(value, value.span(), "collectives table".to_owned(), &keys);
     let Some(section) = section else { return };
@@ -149,6 +171,9 @@ pub(super) fn collectives(
             Ok(name) => collectives.selector = name,
             Err(wrong) => collector.wrong(value.span(), wrong),
         }
+    }
+    if let Some(Some(NodeSetup(by_messages))) = collector.optional(&section, SETUP) {
+        collectives.node_setup = by_messages;
     }
     collectives.reduce_bandwidth = collector.optional(&section, "reduce_bandwidth").flatten();
     for collective in Collective::ALL {

@@ -8,6 +8,7 @@ use crate::{Algorithm, Call, Collective, Steps};
 
 pub(crate) static LINEAR: Algorithm = Algorithm {
     name: "linear",
+    quadratic: true,
     collectives: &[Collective::Allgather, Collective::Allgatherv],
     about: "to and from each rank, in the order of the ranks",
     time: "(p − 1) (α + n β)",

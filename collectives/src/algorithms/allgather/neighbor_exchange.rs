@@ -9,6 +9,7 @@ use crate::{Algorithm, Call, Collective, Part, Requirement, Steps};
 
 pub(crate) static NEIGHBOR_EXCHANGE: Algorithm = Algorithm {
     name: "neighbor_exchange",
+    quadratic: true,
     collectives: &[Collective::Allgather, Collective::Allgatherv],
     about: "with both neighbors in turn: one block, then two blocks in each round",
     time: "p / 2 α + (p − 1) n β",

@@ -8,6 +8,7 @@ use crate::{Algorithm, Call, Collective, Requirement, Steps};
 
 pub(crate) static PAIR: Algorithm = Algorithm {
     name: "pair",
+    quadratic: true,
     collectives: &[Collective::Allgather, Collective::Allgatherv],
     about: "with the rank r xor i, own block in each round",
     time: "(p − 1) (α + n β)",

@@ -11,6 +11,7 @@ use crate::{Algorithm, Call, Collective, Part, Steps};
 
 pub(crate) static PIPELINED_RING: Algorithm = Algorithm {
     name: "pipelined_ring",
+    quadratic: true,
     collectives: &[Collective::Allgather, Collective::Allgatherv],
     about: "ring that passes on long blocks in pieces of the length of the shortest block",
     time: "(p − 1) (α + n β)",

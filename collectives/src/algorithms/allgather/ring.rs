@@ -9,6 +9,7 @@ use crate::{Algorithm, Call, Collective, Slot, Steps};
 
 pub(crate) static RING: Algorithm = Algorithm {
     name: "ring",
+    quadratic: true,
     collectives: &[Collective::Allgather, Collective::Allgatherv],
     about: "to the next rank, from the one before, one block in each round",
     time: "(p − 1) (α + n β)",

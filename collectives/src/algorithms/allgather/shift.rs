@@ -11,6 +11,7 @@ use crate::{Algorithm, Call, Collective, Steps};
 
 pub(crate) static SHIFT: Algorithm = Algorithm {
     name: "shift",
+    quadratic: true,
     collectives: &[Collective::Allgather, Collective::Allgatherv],
     about: "to the rank i above, from the rank i below, own block in each round",
     time: "(p − 1) (α + n β)",

@@ -12,6 +12,7 @@ use crate::{Algorithm, Area, Call, Collective, Operand, Part, Requirement, Slot,
 
 pub(crate) static RING: Algorithm = Algorithm {
     name: "ring",
+    quadratic: true,
     collectives: &[Collective::Allreduce],
     about: "ring; the first blocks are longer where elements do not fit evenly",
     time: "2 (p − 1) α + 2 n (p − 1) / p β + n (p − 1) / p γ",
@@ -35,6 +36,7 @@ pub(crate) static RING: Algorithm = Algorithm {
 
 pub(crate) static RING_REMAINDER: Algorithm = Algorithm {
     name: "ring_remainder",
+    quadratic: true,
     about: "ring of equal blocks, then a reduction and a broadcast of the remaining elements",
     fallback: "reduce_bcast",
     parts: &[Collective::Reduce, Collective::Bcast],
@@ -56,6 +58,7 @@ pub(crate) static RING_REMAINDER: Algorithm = Algorithm {
 
 pub(crate) static RING_LAST: Algorithm = Algorithm {
     name: "ring_last",
+    quadratic: true,
     about: "ring; the last block has the remaining elements",
     needs: Requirement::None,
     fallback: "recursive_doubling",

@@ -10,6 +10,7 @@ use crate::{Algorithm, Call, Collective, Requirement, Steps};
 
 pub(crate) static SEGMENTED_RING: Algorithm = Algorithm {
     name: "segmented_ring",
+    quadratic: true,
     collectives: &[Collective::Allreduce],
     about: "ring whose reduction is in phases, one segment of each block in each (0: 1 MiB)",
     time: "(p − 1) (1 + k) α + 2 n (p − 1) / p β + n (p − 1) / p γ",

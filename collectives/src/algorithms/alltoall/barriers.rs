@@ -10,6 +10,7 @@ use crate::{Algorithm, Call, Collective, Part, Requirement, Steps};
 
 pub(crate) static PAIR_ONE_BARRIER: Algorithm = Algorithm {
     name: "pair_one_barrier",
+    quadratic: true,
     collectives: &[
         Collective::Alltoall,
         Collective::Alltoallv,
@@ -28,6 +29,7 @@ pub(crate) static PAIR_ONE_BARRIER: Algorithm = Algorithm {
 
 pub(crate) static SHIFT_ONE_BARRIER: Algorithm = Algorithm {
     name: "shift_one_barrier",
+    quadratic: true,
     about: "a barrier, then shift",
     needs: Requirement::None,
     fallback: "",
@@ -37,6 +39,7 @@ pub(crate) static SHIFT_ONE_BARRIER: Algorithm = Algorithm {
 
 pub(crate) static PAIR_BARRIERS: Algorithm = Algorithm {
     name: "pair_barriers",
+    quadratic: true,
     about: "pair with a barrier before each exchange",
     time: "(p − 1) (barrier + α + n β)",
     fallback: "shift_barriers",
@@ -47,6 +50,7 @@ pub(crate) static PAIR_BARRIERS: Algorithm = Algorithm {
 
 pub(crate) static SHIFT_BARRIERS: Algorithm = Algorithm {
     name: "shift_barriers",
+    quadratic: true,
     about: "shift with a barrier before each exchange",
     needs: Requirement::None,
     fallback: "",
@@ -56,6 +60,7 @@ pub(crate) static SHIFT_BARRIERS: Algorithm = Algorithm {
 
 pub(crate) static PAIR_LIGHT_BARRIER: Algorithm = Algorithm {
     name: "pair_light_barrier",
+    quadratic: true,
     about: "pair with an exchange of one byte before each exchange but the first",
     time: "(p − 1) (2 α + n β)",
     fallback: "shift_light_barrier",
@@ -74,6 +79,7 @@ pub(crate) static PAIR_LIGHT_BARRIER: Algorithm = Algorithm {
 
 pub(crate) static SHIFT_LIGHT_BARRIER: Algorithm = Algorithm {
     name: "shift_light_barrier",
+    quadratic: true,
     about: "shift with a byte from the next receiver before each exchange but the first",
     needs: Requirement::None,
     fallback: "",

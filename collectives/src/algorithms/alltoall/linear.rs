@@ -8,6 +8,7 @@ use crate::{Algorithm, Call, Collective, Slot, Steps};
 
 pub(crate) static LINEAR: Algorithm = Algorithm {
     name: "linear",
+    quadratic: true,
     collectives: &[
         Collective::Alltoall,
         Collective::Alltoallv,
@@ -21,6 +22,7 @@ pub(crate) static LINEAR: Algorithm = Algorithm {
 
 pub(crate) static LINEAR_BY_RANK: Algorithm = Algorithm {
     name: "linear_by_rank",
+    quadratic: true,
     about: "from and to each rank in the order of the ranks, all at once",
     round: |call, _, steps| by_rank(call, true, steps),
     ..LINEAR
@@ -28,6 +30,7 @@ pub(crate) static LINEAR_BY_RANK: Algorithm = Algorithm {
 
 pub(crate) static LINEAR_NONEMPTY: Algorithm = Algorithm {
     name: "linear_nonempty",
+    quadratic: true,
     about: "from and to each rank in the order of the ranks, all at once, without empty messages",
     round: |call, _, steps| by_rank(call, false, steps),
     ..LINEAR
@@ -37,6 +40,7 @@ pub(crate) static LINEAR_NONEMPTY: Algorithm = Algorithm {
 /// the oldest one is.
 pub(crate) static LINEAR_SYNC: Algorithm = Algorithm {
     name: "linear_sync",
+    quadratic: true,
     about: "as linear, with a number of requests in progress (parameter radix; 0: all)",
     rounds: |call| call.size,
     round: sync,

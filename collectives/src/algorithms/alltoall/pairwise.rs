@@ -9,6 +9,7 @@ use crate::{Algorithm, Call, Collective, Requirement, Steps};
 
 pub(crate) static PAIRWISE: Algorithm = Algorithm {
     name: "pairwise",
+    quadratic: true,
     collectives: &[
         Collective::Alltoall,
         Collective::Alltoallv,
@@ -29,6 +30,7 @@ pub(crate) static PAIRWISE: Algorithm = Algorithm {
 
 pub(crate) static PAIR: Algorithm = Algorithm {
     name: "pair",
+    quadratic: true,
     about: "with the rank r xor i in each round",
     needs: Requirement::PowerOfTwo,
     fallback: "shift",
@@ -38,6 +40,7 @@ pub(crate) static PAIR: Algorithm = Algorithm {
 
 pub(crate) static SHIFT: Algorithm = Algorithm {
     name: "shift",
+    quadratic: true,
     about: "to the rank i above, from the rank i below in each round",
     round: shift,
     ..PAIRWISE
@@ -45,6 +48,7 @@ pub(crate) static SHIFT: Algorithm = Algorithm {
 
 pub(crate) static TWO_PROC: Algorithm = Algorithm {
     name: "two_proc",
+    quadratic: true,
     about: "one exchange, of two ranks only",
     time: "α + n β",
     needs: Requirement::TwoRanks,

@@ -8,6 +8,7 @@ use crate::{Algorithm, Call, Collective, Steps};
 
 pub(crate) static SCATTERED: Algorithm = Algorithm {
     name: "scattered",
+    quadratic: true,
     collectives: &[
         Collective::Alltoall,
         Collective::Alltoallv,

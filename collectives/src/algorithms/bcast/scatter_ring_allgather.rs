@@ -10,6 +10,7 @@ use crate::{Algorithm, Call, Collective, Steps};
 
 pub(crate) static SCATTER_RING_ALLGATHER: Algorithm = Algorithm {
     name: "scatter_ring_allgather",
+    quadratic: true,
     collectives: &[Collective::Bcast],
     about: "binomial scatter of blocks, then a ring allgather",
     time: "(L + p − 1) α + 2 n (p − 1) / p β",

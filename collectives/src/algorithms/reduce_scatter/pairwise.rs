@@ -10,6 +10,7 @@ use crate::{Algorithm, Call, Collective, Operand, Part, Steps};
 
 pub(crate) static PAIRWISE: Algorithm = Algorithm {
     name: "pairwise",
+    quadratic: true,
     collectives: &[Collective::ReduceScatter, Collective::ReduceScatterBlock],
     about: "to the rank i above its block, from the rank i below the own block",
     time: "(p − 1) (α + n (β + γ))",

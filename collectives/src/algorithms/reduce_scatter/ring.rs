@@ -8,6 +8,7 @@ use crate::{Algorithm, Call, Collective, Operand, Part, Slot, Steps};
 
 pub(crate) static RING: Algorithm = Algorithm {
     name: "ring",
+    quadratic: true,
     collectives: &[Collective::ReduceScatter, Collective::ReduceScatterBlock],
     about: "blocks pass through all ranks and are reduced on their way",
     time: "(p − 1) (α + n (β + γ))",

@@ -8,6 +8,7 @@ use crate::{Algorithm, Call, Collective, Operand, Part, Steps};
 
 pub(crate) static LINEAR: Algorithm = Algorithm {
     name: "linear",
+    quadratic: true,
     collectives: &[Collective::Scan, Collective::Exscan],
     about: "from all lower ranks, to all higher ranks, all at once",
     time: "(p − 1) (α + n (β + γ))",

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use crate::{Algorithm, Call, Collective, Facts, Selector, Unsuited, messages};
+use crate::{Algorithm, Call, Collective, Facts, Group, Selector, Unsuited, messages};
 
 /// The largest number of ranks whose messages are counted.
 const RANKS_MAX: u32 = 4096;
@@ -67,19 +67,25 @@ pub struct Explanation {
     pub radix: u32,
     /// The kinds and the names of the algorithms of which it consists.
     pub parts: Vec<(Collective, &'static str)>,
+    /// The groups, the kinds and the names of the algorithms of the levels at rank 0.
+    pub levels: Vec<(Group, Collective, &'static str)>,
     /// The messages, with blocks of equal lengths and up to 4096 ranks.
     pub counts: Option<MessageCounts>,
     /// The time without contention, as for [`Algorithm::time`].
     pub time: &'static str,
 }
 
-/// Counts the messages of a call whose parameters are set.
-fn count(algorithm: &Algorithm, call: &Call) -> MessageCounts {
+/// Counts the messages of a call whose parameters are set; `plan` sets those of levels, which differ
+/// between ranks.
+fn count(algorithm: &Algorithm, call: &Call, plan: impl Fn(&mut Call)) -> MessageCounts {
     let mut counts = MessageCounts::default();
     let mut received = vec![0; call.size as usize];
     let mut call = call.clone();
     for rank in 0..call.size {
         call.rank = rank;
+        if !algorithm.levels.is_empty() {
+            plan(&mut call);
+        }
         let mut sent = 0;
         for message in messages(algorithm, &call) {
             if message.destination == rank {
@@ -116,6 +122,12 @@ pub fn explain(selector: &Selector, call: &Call, facts: Facts) -> Result<Explana
     };
     let parts = algorithm.parts.iter().zip(call.parts);
     let parts = parts.filter_map(|(kind, part)| Some((*kind, part?.name)));
+    let plans = call.levels.iter().flat_map(|plans| plans.iter());
+    let levels = algorithm.levels.iter().zip(plans);
+    let levels = levels.filter_map(|(level, plan)| {
+        let plan = plan.as_ref()?;
+        Some((level.group, level.collective, plan.algorithm.name))
+    });
     let is_counted = call.size <= RANKS_MAX && call.blocks.is_none();
     Ok(Explanation {
         name: selection.choice.name().into_owned(),
@@ -124,7 +136,12 @@ pub fn explain(selector: &Selector, call: &Call, facts: Facts) -> Result<Explana
         segment: call.segment,
         radix: call.radix,
         parts: parts.collect(),
-        counts: is_counted.then(|| count(algorithm, &call)),
+        levels: levels.collect(),
+        counts: is_counted.then(|| {
+            count(algorithm, &call, |call| {
+                selector.select(call, facts).ok();
+            })
+        }),
         time: algorithm.time,
     })
 }

@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use collectives::{Algorithm, Call, Collective, Explanation, Facts, Selector, aliases, named};
+use collectives::{
+    Algorithm, Call, Collective, Explanation, Facts, Nodes, Selector, aliases, named,
+};
 use platform::{Override, Platform};
 use serde_json::json;
 use simrun::{Size, load, status};
@@ -40,6 +42,9 @@ pub(crate) struct ExplainCommand {
     /// Number of ranks
     #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     ranks: u32,
+    /// Number of consecutive ranks on each node
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    ranks_per_node: u32,
     /// Length of the contribution of a rank, or of one block
     #[arg(long, default_value = "8B")]
     size: Size,
@@ -171,7 +176,11 @@ fn explain(command: &ExplainCommand) -> Result<String, ExitCode> {
             command.size, command.element
         )));
     }
-    let found = collectives::explain(&selector, &call, Facts::default())
+    if command.ranks_per_node > 1 && call.size > 1 {
+        call.nodes = Some(Nodes::blocks(call.size, command.ranks_per_node));
+    }
+    let facts = Facts::of(call.nodes.as_ref());
+    let found = collectives::explain(&selector, &call, facts)
         .map_err(|error| status::refuse(format_args!("{}: {error}", command.kind)))?;
     Ok(if command.json {
         as_json(command, &selector, &found)
@@ -182,6 +191,9 @@ fn explain(command: &ExplainCommand) -> Result<String, ExitCode> {
 
 fn as_json(command: &ExplainCommand, selector: &Selector, found: &Explanation) -> String {
     let parts = found.parts.iter().map(|(_, name)| *name);
+    let levels = found.levels.iter().map(|(group, kind, name)| {
+        json!({ "ranks": group.name(), "collective": kind.name(), "algorithm": name })
+    });
     let counts = found.counts.as_ref();
     let value = json!({
         "collective": command.kind.name(),
@@ -192,6 +204,7 @@ fn as_json(command: &ExplainCommand, selector: &Selector, found: &Explanation) -
         "name": found.name,
         "algorithm": found.algorithm.name,
         "parts": parts.collect::<Vec<&str>>(),
+        "levels": levels.collect::<Vec<serde_json::Value>>(),
         "segment": (found.segment > 0).then_some(found.segment),
         "radix": (found.radix > 0).then_some(found.radix),
         "time": found.time,
@@ -218,6 +231,9 @@ fn as_text(command: &ExplainCommand, found: &Explanation) -> String {
     );
     for (kind, name) in &found.parts {
         line("part", format!("{kind} by {name}"));
+    }
+    for (group, kind, name) in &found.levels {
+        line("level", format!("{kind} {} by {name}", group.name()));
     }
     if found.segment > 0 && found.segment < u64::MAX {
         line("segment", Size(found.segment).to_string());

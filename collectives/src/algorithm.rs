@@ -124,8 +124,8 @@ pub struct Algorithm {
     /// The algorithm of the same kind that executes calls which this one cannot; empty if such
     /// calls are errors.
     pub fallback: &'static str,
-    /// True if the number of its messages grows with the square of the number of ranks: selectors do
-    /// not choose it for more than [`QUADRATIC_RANKS_MAX`] ranks.
+    /// True if the number of its messages grows with the square of the number of ranks: selectors
+    /// do not choose it for more than [`QUADRATIC_RANKS_MAX`] ranks.
     pub quadratic: bool,
     /// True if it keeps the order of operands, so that the operation need not be commutative.
     pub ordered: bool,

@@ -75,8 +75,8 @@ pub struct Explanation {
     pub time: &'static str,
 }
 
-/// Counts the messages of a call whose parameters are set; `plan` sets those of levels, which differ
-/// between ranks.
+/// Counts the messages of a call whose parameters are set; `plan` sets those of levels, which
+/// differ between ranks.
 fn count(algorithm: &Algorithm, call: &Call, plan: impl Fn(&mut Call)) -> MessageCounts {
     let mut counts = MessageCounts::default();
     let mut received = vec![0; call.size as usize];

@@ -1,5 +1,5 @@
-//! Hierarchical algorithms in pieces: a long message passes the levels piece by piece, so that ranks
-//! of one level work on a piece while those of another work on the one before.
+//! Hierarchical algorithms in pieces: a long message passes the levels piece by piece, so that
+//! ranks of one level work on a piece while those of another work on the one before.
 //!
 //! *Not modelled*: a leader, which belongs to both levels, finishes the one before it begins the
 //! other; HAN overlaps them by non-blocking operations. A user sees up to the shorter one of both

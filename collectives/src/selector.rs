@@ -23,19 +23,20 @@
 //! `allreduce = [ { ranks = [2, 8], algorithm = "ring" }, … ]`. An algorithm is one of ours, or one
 //! of another library with its name in front, such as `openmpi:ring`.
 //!
-//! Other conditions are `ranks_per_node` (both included, of the node that has most), `several_nodes`,
-//! `regular_nodes` (all have the same number of ranks, and consecutive ones), `power_of_two` (the number of ranks),
-//! `built_in` (the operation is not one of the program), `equal_blocks`, and `elements` (the
-//! contribution has one for each rank of the largest power of two).
+//! Other conditions are `ranks_per_node` (both included, of the node that has most),
+//! `several_nodes`, `regular_nodes` (all have the same number of ranks, and consecutive ones),
+//! `power_of_two` (the number of ranks), `built_in` (the operation is not one of the program),
+//! `equal_blocks`, and `elements` (the contribution has one for each rank of the largest power of
+//! two).
 //!
 //! *Bytes* are what the library of the table looks at: the contribution or the block of a rank
 //! (`measure = "own"`, the default), the blocks of all ranks together (`"total"`), their average,
 //! rounded down (`"average"`), or the number of elements instead of bytes (`"total_elements"`).
 //! Operations with blocks of different lengths have conditions only for what all ranks know.
 //!
-//! Calls that no row of a table matches are those of the selector `base`, which is one of this package
-//! (`base = "mpich"`). Without it, a table has rows for all calls, or none: then it is that of
-//! simrun. A row whose algorithm cannot
+//! Calls that no row of a table matches are those of the selector `base`, which is one of this
+//! package (`base = "mpich"`). Without it, a table has rows for all calls, or none: then it is that
+//! of simrun. A row whose algorithm cannot
 //! execute the call is replaced by the fallback of the algorithm; if there is none, the next
 //! matching row is taken.
 

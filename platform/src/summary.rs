@@ -4,15 +4,12 @@ mod changes;
 
 use std::fmt;
 
-use settings::{
-    AtLimit, ConnectionMode, Limits, LogGopsLoopback, LogGopsParameters, OverheadSection,
-    TransportMode,
-};
+use settings::{AtLimit, ConnectionMode, Limits, LogGopsLoopback, OverheadSection, TransportMode};
 
 use crate::build::for_each_zone;
 use crate::file::{ClusterEntry, DiskEntry, Named, WifiEntry};
 use crate::units::Size;
-use crate::{Connection, Factors, FluidParameters, NetworkParameters, Platform};
+use crate::{Connection, Factors, FluidParameters, LogGops, NetworkParameters, Platform};
 
 /// A summary lists no more disks.
 const DISKS_LISTED: usize = 16;
@@ -193,6 +190,33 @@ fn limits(f: &mut fmt::Formatter<'_>, protocol: &crate::Protocol) -> fmt::Result
 }
 
 /// The parameters that are not those of the plain model.
+fn loggops(f: &mut fmt::Formatter<'_>, costs: &LogGops) -> fmt::Result {
+    let LogGops {
+        latency,
+        overhead,
+        gap,
+        gap_per_byte,
+        overhead_per_byte,
+        loopback,
+    } = costs;
+    writeln!(
+        f,
+        "          L {latency}, o {overhead}, g {gap}, G {gap_per_byte}/B, O {overhead_per_byte}/B"
+    )?;
+    if let Some(loopback) = loopback {
+        let LogGopsLoopback {
+            latency,
+            overhead,
+            gap_per_byte,
+        } = loopback;
+        writeln!(
+            f,
+            "          within a host: L {latency}, o {overhead}, G {gap_per_byte}/B"
+        )?;
+    }
+    Ok(())
+}
+
 fn parameters(f: &mut fmt::Formatter<'_>, network: &NetworkParameters) -> fmt::Result {
     if network.compat.is_some() {
         writeln!(f, "          with the quirks of SimGrid 4.1")?;
@@ -205,29 +229,7 @@ fn parameters(f: &mut fmt::Formatter<'_>, network: &NetworkParameters) -> fmt::R
         writeln!(f, "          penalties be {be}, bs {bs}, ys {ys}")?;
     }
     if let Some(costs) = &network.loggops {
-        let LogGopsParameters {
-            latency,
-            overhead,
-            gap,
-            gap_per_byte,
-            overhead_per_byte,
-            loopback,
-        } = costs;
-        writeln!(
-            f,
-            "          L {latency}, o {overhead}, g {gap}, G {gap_per_byte}/B, O {overhead_per_byte}/B"
-        )?;
-        if let Some(loopback) = loopback {
-            let LogGopsLoopback {
-                latency,
-                overhead,
-                gap_per_byte,
-            } = loopback;
-            writeln!(
-                f,
-                "          within a host: L {latency}, o {overhead}, G {gap_per_byte}/B"
-            )?;
-        }
+        loggops(f, costs)?;
     }
     if let Some(verbs) = &network.verbs {
         let crate::VerbsParameters {

@@ -2,9 +2,9 @@
 //!
 //! With at most as many ranks as hosts, *block* and *cyclic* are the same: rank r on host r. With
 //! more, *block* keeps consecutive ranks together (rank r of n on host floor(r·H/n)) and *cyclic*
-//! deals them out (host r mod H). *Blocks of N* puts N ranks on each host: rank r on host floor(r/N).
-//! *Random* is cyclic over the hosts in a random order, drawn from
-//! the stream `mapping`. A file has one host name per line, with `name:count` for several ranks on
+//! deals them out (host r mod H). *Blocks of N* puts N ranks on each host: rank r on host
+//! floor(r/N). *Random* is cyclic over the hosts in a random order, drawn from the stream
+//! `mapping`. A file has one host name per line, with `name:count` for several ranks on
 //! it; `#` begins a comment.
 
 use std::fmt;

@@ -1,8 +1,8 @@
 //! Names of MVAPICH2 1.9, without `MPIR_`, the operation and `_MV2`.
 //!
-//! Forms for nodes are hierarchical where ranks share nodes (`two_level`), or stand for what they do
-//! with one rank on each node (`shm`, `Comm`). Those that need multicast (`mcst`) stand for what is
-//! taken without it.
+//! Forms for nodes are hierarchical where ranks share nodes (`two_level`), or stand for what they
+//! do with one rank on each node (`shm`, `Comm`). Those that need multicast (`mcst`) stand for what
+//! is taken without it.
 //!
 //! Source: the tables in SMPI 4.1, `src/smpi/colls/smpi_mvapich2_selector_stampede.hpp`.
 

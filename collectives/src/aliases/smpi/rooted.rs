@@ -1,7 +1,7 @@
 //! Barriers and operations with a root.
 //!
-//! Algorithms that are aware of nodes and not in `nodes.rs` are listed as they work with one rank on
-//! each node.
+//! Algorithms that are aware of nodes and not in `nodes.rs` are listed as they work with one rank
+//! on each node.
 
 use super::nodes::mpich_bcast;
 use crate::Call;

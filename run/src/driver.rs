@@ -401,6 +401,7 @@ fn without_time(settings: Settings) -> Settings {
     Settings {
         phantom: settings.phantom,
         collectives: settings.collectives,
+        placement: settings.placement,
         ..Settings::new(settings.eager_threshold)
     }
 }

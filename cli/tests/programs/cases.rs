@@ -227,7 +227,7 @@ async fn unnoticed(world: &Comm, case: Case) -> Result<()> {
         (Case::Unfreed, _) => drop(world.dup().await?),
         (Case::Crossed, _) => {
             let (other, mut data) = (world.dup().await?, world.buffer(8));
-            let calls = [(&world, 0), (&other, 1)];
+            let calls = [(world, 0), (&other, 1)];
             let (first, second) = if rank == 0 { (0, 1) } else { (1, 0) };
             for (comm, root) in [calls[first], calls[second]] {
                 comm.bcast(&mut data, root).await?;

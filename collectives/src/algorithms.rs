@@ -32,6 +32,9 @@ pub const ALGORITHMS: &[&[&Algorithm]] = &[
 /// The barrier by dissemination.
 pub const DISSEMINATION: &Algorithm = &barrier::dissemination::DISSEMINATION;
 
+/// The alltoall in place.
+pub const SENDRECV_REPLACE: &Algorithm = &alltoall::sendrecv_replace::SENDRECV_REPLACE;
+
 /// The algorithms of each kind of operation.
 static BY_KIND: LazyLock<[Vec<&'static Algorithm>; Collective::ALL.len()]> = LazyLock::new(|| {
     let all = || ALGORITHMS.iter().copied().flatten().copied();

@@ -178,6 +178,9 @@ pub struct Call {
     pub element: u64,
     /// Length of a segment in bytes; 0 for that of the algorithm.
     pub segment: u64,
+    /// True if the area `Recv` has the contribution of an operation that has another area for it
+    /// else (`MPI_IN_PLACE`).
+    pub in_place: bool,
     /// Blocks, where they are not all of one length.
     pub blocks: Option<Rc<Blocks>>,
     /// Algorithms of which this one consists, for those that consist of others.
@@ -202,6 +205,7 @@ impl Call {
             bytes,
             element: 1,
             segment: 0,
+            in_place: false,
             blocks: None,
             parts: [None; PARTS],
             nodes: None,

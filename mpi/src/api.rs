@@ -21,4 +21,4 @@ pub(crate) mod request;
 pub(crate) mod several;
 pub(crate) mod topology;
 pub(crate) mod typed;
-mod view;
+pub(crate) mod view;

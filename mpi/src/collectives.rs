@@ -32,12 +32,14 @@ mod operand_order;
 mod placement;
 mod rooted;
 mod scan;
+mod views;
 
 pub use blocks::Blocks;
 pub(crate) use call_log::Place;
 pub use call_log::{CallLog, Mismatch};
 pub use operand_order::MissingProperty;
 pub use placement::Placement;
+use views::Views;
 
 /// A collective call with the arguments of the program.
 #[derive(Clone, Debug)]
@@ -49,9 +51,14 @@ pub(crate) struct Invocation {
     /// A buffer for the result of a length that only the program knows.
     pub(crate) room: Option<Buffer>,
     pub(crate) op: Option<Op>,
+    /// True if the contribution is where the result will be, although the operation has an area
+    /// for each.
+    pub(crate) in_place: bool,
     /// Blocks of different lengths, where the operation has them.
     pub(crate) send: Option<Blocks>,
     pub(crate) recv: Option<Blocks>,
+    /// Datatypes of a contribution that is not packed.
+    pub(crate) views: Option<Box<Views>>,
 }
 
 impl Invocation {
@@ -62,8 +69,10 @@ impl Invocation {
             input,
             room: None,
             op: None,
+            in_place: false,
             send: None,
             recv: None,
+            views: None,
         }
     }
 
@@ -105,6 +114,7 @@ impl Comm {
         let settings = self.process().channel().settings();
         let placement = settings.placement.as_deref();
         call.nodes = placement.and_then(|placement| placement.nodes(self.members()));
+        call.in_place = invocation.in_place;
         let mut facts = Facts::of(call.nodes.as_ref());
         if let Some(op) = &invocation.op {
             call.commutative = op.is_commutative();
@@ -144,12 +154,18 @@ impl Comm {
         }
         let selector = settings.collectives.as_deref();
         let selector = selector.unwrap_or_else(|| Selector::ours());
-        let selection = selector
-            .choose(&mut call, facts)
-            .map_err(Error::Algorithm)?;
+        let (algorithm, asks_nodes) = if call.in_place {
+            // The libraries select none.
+            (::collectives::SENDRECV_REPLACE, false)
+        } else {
+            let selected = selector.choose(&mut call, facts);
+            let selected = selected.map_err(Error::Algorithm)?;
+            let asks = settings.node_setup && selector.asks_nodes(&selected, call.collective);
+            (selected.algorithm, asks)
+        };
         Ok(CollectiveCall {
-            algorithm: selection.algorithm,
-            asks_nodes: settings.node_setup && selector.asks_nodes(&selection, call.collective),
+            algorithm,
+            asks_nodes,
             call,
             reduction: invocation.op.as_ref().map(|op| op.reduction().clone()),
             send: areas.send,
@@ -227,6 +243,9 @@ impl Comm {
         invocation: &Invocation,
         location: &'static Location<'static>,
     ) -> Result<Request> {
+        if let Some(views) = &invocation.views {
+            return self.start_view(invocation, views, location);
+        }
         // What the rank does next does not depend on what its schedule has received.
         crate::exploration::choose(self.process().channel());
         let token = self.start(self.prepare(invocation, location)?);

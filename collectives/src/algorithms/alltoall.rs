@@ -9,6 +9,7 @@ mod mesh;
 mod pairwise;
 mod recursive_doubling;
 mod scattered;
+pub(super) mod sendrecv_replace;
 
 pub(crate) const ALL: &[&Algorithm] = &[
     &linear::LINEAR,
@@ -21,6 +22,7 @@ pub(crate) const ALL: &[&Algorithm] = &[
     &pairwise::SHIFT,
     &pairwise::TWO_PROC,
     &bruck::BRUCK,
+    &sendrecv_replace::SENDRECV_REPLACE,
     &recursive_doubling::RECURSIVE_DOUBLING,
     &mesh::MESH,
     &mesh::SQUARE_MESH,

@@ -42,6 +42,13 @@ pub enum Error {
         /// The length of the contribution in bytes.
         length: u64,
     },
+    /// Two buffers of a call have different lengths (`MPI_ERR_COUNT`).
+    Lengths {
+        /// The length in bytes.
+        length: u64,
+        /// The expected length in bytes.
+        expected: u64,
+    },
     /// The root is not a rank of the communicator (`MPI_ERR_ROOT`).
     Root {
         /// The rank that was given.
@@ -274,7 +281,10 @@ impl Error {
             Self::Root { .. } => ErrorClass::Root,
             Self::BlockCount { .. } | Self::Algorithm(_) => ErrorClass::Arg,
             Self::Type | Self::Elements(_) => ErrorClass::Type,
-            Self::Short { .. } | Self::Blocks { .. } | Self::Count { .. } => ErrorClass::Count,
+            Self::Short { .. }
+            | Self::Lengths { .. }
+            | Self::Blocks { .. }
+            | Self::Count { .. } => ErrorClass::Count,
             Self::Request | Self::Active => ErrorClass::Request,
         }
     }
@@ -377,6 +387,7 @@ impl fmt::Display for Error {
             }
             Self::Short { .. }
             | Self::Count { .. }
+            | Self::Lengths { .. }
             | Self::Op { .. }
             | Self::Root { .. }
             | Self::Blocks { .. }
@@ -433,6 +444,10 @@ fn bad_collective(f: &mut fmt::Formatter<'_>, error: &Error) -> fmt::Result {
         Error::Count { length, size } => write!(
             f,
             "invalid count: {length} bytes are not a whole number of elements of {size} bytes"
+        ),
+        Error::Lengths { length, expected } => write!(
+            f,
+            "counts differ: a buffer of {length} bytes, expected {expected} bytes"
         ),
         Error::Op { element, length } => write!(
             f,

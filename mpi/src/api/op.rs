@@ -14,7 +14,7 @@
 use std::fmt;
 use std::rc::Rc;
 
-use crate::Scalar;
+use crate::{Buffer, Error, Result, Scalar};
 
 /// `inout[i] = incoming[i] · inout[i]`, on the bytes of elements.
 type Function = fn(incoming: &[u8], inout: &mut [u8]);
@@ -221,6 +221,27 @@ impl Op {
         ["f32", "f64"]
             .iter()
             .any(|float| self.element_name.contains(float))
+    }
+
+    /// Sets each element of `inout` to `incoming · inout`: `MPI_Reduce_local`. Phantoms stay as
+    /// they are. It takes no simulated time.
+    ///
+    /// # Errors
+    /// [`Error::Lengths`] if the buffers differ in length, [`Error::Op`] if that is not a whole
+    /// number of elements.
+    pub fn reduce_local(&self, incoming: &Buffer, inout: &mut Buffer) -> Result<()> {
+        let (length, expected) = (incoming.len(), inout.len());
+        if length != expected {
+            return Err(Error::Lengths { length, expected });
+        }
+        let element = self.element;
+        if !length.is_multiple_of(element) {
+            return Err(Error::Op { element, length });
+        }
+        if let (Some(incoming), Some(inout)) = (incoming.bytes(), inout.bytes_mut()) {
+            self.reduction.apply(incoming, inout);
+        }
+        Ok(())
     }
 
     pub(crate) const fn reduction(&self) -> &Reduction {

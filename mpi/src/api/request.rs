@@ -133,6 +133,7 @@ impl Request {
         }
         let mut started = persistent.start(location)?;
         self.token = started.token.take();
+        self.unpack = started.unpack.take();
         Ok(())
     }
 

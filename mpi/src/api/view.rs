@@ -19,7 +19,7 @@ use crate::protocol::engine::ProtocolEngine;
 use crate::{Buffer, Comm, Datatype, Request, Result, SendMode, Source, Status, Tag};
 
 /// Where a message goes that has been received in one piece.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Unpack {
     datatype: Datatype,
     count: u64,
@@ -27,6 +27,14 @@ pub(crate) struct Unpack {
 }
 
 impl Unpack {
+    pub(crate) const fn new(datatype: Datatype, count: u64, target: Buffer) -> Self {
+        Self {
+            datatype,
+            count,
+            target,
+        }
+    }
+
     /// Puts what has come into its place.
     pub(crate) fn finish(
         mut self,
@@ -47,13 +55,13 @@ impl Unpack {
 
 impl Comm {
     /// A buffer for the message, whatever the run wants: real if the target is.
-    fn room(&self, datatype: &Datatype, count: u64, target: &Buffer) -> Result<Buffer> {
+    pub(crate) fn room(&self, datatype: &Datatype, count: u64, target: &Buffer) -> Result<Buffer> {
         let length = datatype.packed_length(count, target)?;
         let room = target.of_kind(length);
         Ok(room.with_element(datatype.element()))
     }
 
-    fn pack(&self, buffer: &Buffer, datatype: &Datatype, count: u64) -> Result<Buffer> {
+    pub(crate) fn pack(&self, buffer: &Buffer, datatype: &Datatype, count: u64) -> Result<Buffer> {
         let packed = datatype.pack(count, buffer)?;
         let copy =
             |engine: &mut ProtocolEngine, channel: &dyn Channel| engine.copy(channel, packed.len());
@@ -151,10 +159,6 @@ impl Comm {
         let location = Location::caller();
         let room = self.room(datatype, count, &buffer)?;
         let request = self.irecv_and((room, true), source.into(), tag.into(), location)?;
-        Ok(request.unpacking(Unpack {
-            datatype: datatype.clone(),
-            count,
-            target: buffer,
-        }))
+        Ok(request.unpacking(Unpack::new(datatype.clone(), count, buffer)))
     }
 }

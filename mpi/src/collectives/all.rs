@@ -150,6 +150,27 @@ impl Comm {
         self.perform(call, Location::caller())
     }
 
+    /// [`Comm::alltoall`] in place: `MPI_Alltoall` with `MPI_IN_PLACE`. Ranks exchange their blocks
+    /// in pairs, whichever algorithm is selected for other calls.
+    ///
+    /// # Errors
+    /// As [`Comm::alltoall`].
+    #[track_caller]
+    pub fn alltoall_in<'a>(
+        &'a self,
+        buffer: &'a mut Buffer,
+    ) -> impl Future<Output = Result<()>> + 'a {
+        let location = Location::caller();
+        async move {
+            let length = buffer.len();
+            let input = std::mem::replace(buffer, Buffer::phantom(length));
+            let mut call = Invocation::new(Collective::Alltoall, input);
+            call.in_place = true;
+            *buffer = self.perform(call, location).await?;
+            Ok(())
+        }
+    }
+
     /// Starts an alltoall: `MPI_Ialltoall`. The completion has the blocks for this rank.
     ///
     /// # Errors

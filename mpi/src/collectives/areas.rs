@@ -50,6 +50,12 @@ impl Areas {
             }
             Collective::Alltoall => {
                 let bytes = divided(comm, input)?;
+                if call.in_place {
+                    return Ok(Self {
+                        bytes,
+                        ..Self::in_place(input.clone())
+                    });
+                }
                 Ok(Self::between(input, input.len(), bytes))
             }
             Collective::Alltoallv | Collective::Alltoallw => {

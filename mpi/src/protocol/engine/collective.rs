@@ -377,8 +377,16 @@ impl ProtocolEngine {
         let Running { call, progress } = running;
         let (context, number) = (call.context, call.number);
         self.observe(|| observe::Event::CollectiveEnd { context, number });
+        let buffer = if call.has_result {
+            call.recv
+        } else {
+            Buffer::phantom(0)
+        };
         let result = match progress.error {
-            None => Ok(NOTHING),
+            None => Ok(super::Status {
+                length: buffer.len(),
+                ..NOTHING
+            }),
             Some(error) => {
                 self.abandon(index);
                 Err(error)
@@ -386,11 +394,6 @@ impl ProtocolEngine {
         };
         let collectives = self.collectives.get_or_insert_default();
         collectives.free.push(index);
-        let buffer = if call.has_result {
-            call.recv
-        } else {
-            Buffer::phantom(0)
-        };
         self.finish(progress.token, result, buffer);
     }
 

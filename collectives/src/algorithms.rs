@@ -10,6 +10,7 @@ mod alltoall;
 mod barrier;
 mod bcast;
 pub(crate) mod gather;
+mod neighbors;
 mod reduce;
 mod reduce_scatter;
 mod scan;
@@ -31,6 +32,9 @@ pub const ALGORITHMS: &[&[&Algorithm]] = &[
 
 /// The barrier by dissemination.
 pub const DISSEMINATION: &Algorithm = &barrier::dissemination::DISSEMINATION;
+
+/// The exchange between neighbours.
+pub const NEIGHBORS: &Algorithm = &neighbors::LINEAR;
 
 /// The alltoall in place.
 pub const SENDRECV_REPLACE: &Algorithm = &alltoall::sendrecv_replace::SENDRECV_REPLACE;

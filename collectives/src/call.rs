@@ -155,6 +155,18 @@ pub struct Blocks {
     pub recv: Vec<Block>,
 }
 
+/// The neighbours of a rank in a virtual topology; `None` for the null process.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Neighbors {
+    /// The ranks from which it receives.
+    pub sources: Vec<Option<u32>>,
+    /// The ranks to which it sends.
+    pub destinations: Vec<Option<u32>>,
+    /// True in a grid, whose neighbours are in pairs: a message that a rank sends down in a
+    /// dimension comes from above.
+    pub is_grid: bool,
+}
+
 /// Arguments of a collective call at one rank.
 #[derive(Clone, Debug)]
 pub struct Call {
@@ -183,6 +195,9 @@ pub struct Call {
     pub in_place: bool,
     /// Blocks, where they are not all of one length.
     pub blocks: Option<Rc<Blocks>>,
+    /// The neighbours, in exchanges between them: blocks are those of the sources and of the
+    /// destinations.
+    pub neighbors: Option<Rc<Neighbors>>,
     /// Algorithms of which this one consists, for those that consist of others.
     pub parts: [Option<&'static Algorithm>; PARTS],
     /// The nodes of the ranks; `None` if each rank has a node of its own.
@@ -207,6 +222,7 @@ impl Call {
             segment: 0,
             in_place: false,
             blocks: None,
+            neighbors: None,
             parts: [None; PARTS],
             nodes: None,
             levels: None,

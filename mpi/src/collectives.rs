@@ -14,7 +14,9 @@
 use std::panic::Location;
 use std::rc::Rc;
 
-use ::collectives::{Block, Call, Collective, Facts, Selector};
+use ::collectives::{
+    Block, Call, Collective, Facts, NEIGHBORS, Neighbors, SENDRECV_REPLACE, Selector,
+};
 
 use areas::Areas;
 
@@ -28,6 +30,7 @@ mod barrier;
 mod block_lengths;
 mod blocks;
 mod call_log;
+mod neighbors;
 mod operand_order;
 mod placement;
 mod rooted;
@@ -45,6 +48,8 @@ use views::Views;
 #[derive(Clone, Debug)]
 pub(crate) struct Invocation {
     pub(crate) kind: Collective,
+    /// The name of the call in reports.
+    pub(crate) name: &'static str,
     pub(crate) root: usize,
     /// The contribution, or the data of a broadcast.
     pub(crate) input: Buffer,
@@ -57,6 +62,8 @@ pub(crate) struct Invocation {
     /// Blocks of different lengths, where the operation has them.
     pub(crate) send: Option<Blocks>,
     pub(crate) recv: Option<Blocks>,
+    /// The neighbours, in exchanges between them.
+    pub(crate) neighbors: Option<Rc<Neighbors>>,
     /// Datatypes of a contribution that is not packed.
     pub(crate) views: Option<Box<Views>>,
 }
@@ -65,6 +72,7 @@ impl Invocation {
     pub(crate) const fn new(kind: Collective, input: Buffer) -> Self {
         Self {
             kind,
+            name: kind.name(),
             root: 0,
             input,
             room: None,
@@ -72,6 +80,7 @@ impl Invocation {
             in_place: false,
             send: None,
             recv: None,
+            neighbors: None,
             views: None,
         }
     }
@@ -115,6 +124,7 @@ impl Comm {
         let placement = settings.placement.as_deref();
         call.nodes = placement.and_then(|placement| placement.nodes(self.members()));
         call.in_place = invocation.in_place;
+        call.neighbors.clone_from(&invocation.neighbors);
         let mut facts = Facts::of(call.nodes.as_ref());
         if let Some(op) = &invocation.op {
             call.commutative = op.is_commutative();
@@ -156,7 +166,9 @@ impl Comm {
         let selector = selector.unwrap_or_else(|| Selector::ours());
         let (algorithm, asks_nodes) = if call.in_place {
             // The libraries select none.
-            (::collectives::SENDRECV_REPLACE, false)
+            (SENDRECV_REPLACE, false)
+        } else if call.neighbors.is_some() {
+            (NEIGHBORS, false)
         } else {
             let selected = selector.choose(&mut call, facts);
             let selected = selected.map_err(Error::Algorithm)?;
@@ -164,6 +176,7 @@ impl Comm {
             (selected.algorithm, asks)
         };
         Ok(CollectiveCall {
+            name: invocation.name,
             algorithm,
             asks_nodes,
             call,
@@ -192,23 +205,13 @@ impl Comm {
         invocation: Invocation,
         location: &'static Location<'static>,
     ) -> Result<Buffer> {
-        let name = invocation.kind.name();
-        self.perform_as(name, invocation, location).await
-    }
-
-    /// [`Comm::perform`] as a part of a call of this name.
-    pub(crate) async fn perform_as(
-        &self,
-        name: &'static str,
-        invocation: Invocation,
-        location: &'static Location<'static>,
-    ) -> Result<Buffer> {
+        let name = invocation.name;
         let call = self.prepare(&invocation, location)?;
         drop(invocation);
         let is_synchronized = (self.process().channel().settings()).synchronizing_collectives;
         let token = if is_synchronized || call.asks_nodes {
             // In a box: most runs do not need the room.
-            Box::pin(self.start_prepared(name, Box::new(call), is_synchronized)).await?
+            Box::pin(self.start_prepared(Box::new(call), is_synchronized)).await?
         } else {
             self.start(call)
         };
@@ -220,17 +223,15 @@ impl Comm {
     /// nodes.
     async fn start_prepared(
         &self,
-        name: &'static str,
         call: Box<CollectiveCall>,
         is_synchronized: bool,
     ) -> Result<Token> {
+        let (name, location) = (call.name, call.location);
         if call.asks_nodes && self.process().note_node_setup(call.context) {
-            let location = call.location;
             let token = self.start(call.node_setup());
             Request::new(self, token).wait_in(name, location).await?;
         }
         if is_synchronized && call.call.collective != Collective::Barrier {
-            let location = call.location;
             let token = self.start(call.synchronization());
             Request::new(self, token).wait_in(name, location).await?;
         }

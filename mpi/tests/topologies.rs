@@ -1,8 +1,8 @@
 //! Promise: grids and graphs have the neighbours that MPI gives them, and operations between
 //! neighbours bring each block to its place.
 
-use mpi::{Comm, Error, PROC_NULL, Result};
-use testing::ranks::world;
+use mpi::{Buffer, Comm, Datatype, Error, PROC_NULL, Request, Result};
+use testing::ranks::{Order, world};
 
 #[test]
 fn a_grid_is_in_row_major_order() {
@@ -115,6 +115,134 @@ fn graphs_have_blocks_of_different_lengths() {
         Ok(())
     };
     world(3).run(program).finished();
+}
+
+/// Completes a persistent request twice. Returns the second result.
+async fn restarted(mut request: Request) -> Result<Buffer> {
+    request.start()?;
+    request.wait().await?;
+    request.start()?;
+    Ok(request.wait().await?.buffer)
+}
+
+/// A grid with both kinds of dimensions, one of which has the same neighbour on both sides: each
+/// call in its three forms, several of them in progress at a time.
+#[test]
+fn neighbours_exchange_in_the_background() {
+    // Below the threshold of 100 bytes, and above it.
+    for (count, seed) in [(1, 1), (3, 2), (40, 3)] {
+        let program = move |world: Comm| async move {
+            let grid = world.cartesian(&[2, 3], &[true, false]).await?;
+            let grid = grid.expect("6 ranks");
+            let (row, column) = (world.rank() / 3, world.rank() % 3);
+            let block =
+                |rank: usize, side: usize| (0..count).map(move |at| rank * 1000 + side * 100 + at);
+            let other = (1 - row) * 3 + column;
+            // Below and above of both dimensions, and the side of that rank to which this one is.
+            let left = (column > 0).then(|| (world.rank() - 1, 3));
+            let right = (column < 2).then(|| (world.rank() + 1, 2));
+            let sources = [Some((other, 1)), Some((other, 0)), left, right];
+            let of = |source: Option<(usize, usize)>, is_gather: bool| -> Vec<u64> {
+                let Some((rank, side)) = source else {
+                    return vec![0; count];
+                };
+                let side = if is_gather { 0 } else { side };
+                block(rank, side).map(|number| number as u64).collect()
+            };
+            let all = |is_gather| {
+                sources
+                    .iter()
+                    .flat_map(move |&source| of(source, is_gather))
+            };
+            let gathered = Some(all(true).collect::<Vec<u64>>());
+            let exchanged = Some(all(false).collect::<Vec<u64>>());
+            let numbers = |sides: std::ops::Range<usize>| {
+                let all = sides.flat_map(|side| block(world.rank(), side));
+                world.buffer_of(&all.map(|number| number as u64).collect::<Vec<u64>>())
+            };
+            let (own, blocks) = (numbers(0..1), numbers(0..4));
+            let lengths = [8 * count as u64; 4];
+            let mut requests = vec![
+                grid.ineighbor_allgather(own.clone())?,
+                grid.ineighbor_alltoall(blocks.clone())?,
+                grid.ineighbor_allgather_v(own.clone(), lengths)?,
+                grid.ineighbor_alltoall_v(blocks.clone(), lengths, lengths)?,
+            ];
+            assert_eq!(grid.neighbor_allgather(&own).await?.values()?, gathered);
+            let found = grid.neighbor_allgather_v(&own, lengths).await?;
+            assert_eq!(found.values()?, gathered);
+            for (number, request) in requests.iter_mut().enumerate().rev() {
+                let expected = if number % 2 == 0 {
+                    &gathered
+                } else {
+                    &exchanged
+                };
+                assert_eq!(request.wait().await?.buffer.values()?, *expected);
+            }
+            let persistent = [
+                grid.neighbor_allgather_init(own.clone()),
+                grid.neighbor_alltoall_init(blocks.clone())?,
+                grid.neighbor_allgather_v_init(own, lengths),
+                grid.neighbor_alltoall_v_init(blocks.clone(), lengths, lengths),
+            ];
+            for (number, request) in persistent.into_iter().enumerate() {
+                let expected = if number % 2 == 0 {
+                    &gathered
+                } else {
+                    &exchanged
+                };
+                assert_eq!(restarted(request).await?.values()?, *expected);
+            }
+            // The same with datatypes; the null process leaves what is there.
+            let item = Datatype::of::<u64>();
+            let member = |at: usize| (count as u64, (8 * count * at) as u64, item.clone());
+            let members: Vec<(u64, u64, Datatype)> = (0..4).map(member).collect();
+            let kept: Vec<u64> = sources
+                .iter()
+                .flat_map(|&source| match source {
+                    None => vec![u64::MAX; count],
+                    source => of(source, false),
+                })
+                .collect();
+            let kept = Some(kept);
+            let room = || world.buffer_of(&vec![u64::MAX; 4 * count]);
+            let mut target = room();
+            grid.neighbor_alltoall_w(&blocks, &members, &mut target, &members)
+                .await?;
+            assert_eq!(target.values()?, kept);
+            let mut request =
+                grid.ineighbor_alltoall_w(blocks.clone(), &members, room(), &members)?;
+            assert_eq!(request.wait().await?.buffer.values()?, kept);
+            let request = grid.neighbor_alltoall_w_init(blocks, &members, room(), &members)?;
+            assert_eq!(restarted(request).await?.values()?, kept);
+            let again = grid.clone();
+            grid.free().await?;
+            let error = again.neighbor_allgather(&world.buffer(8)).await;
+            assert!(matches!(error, Err(Error::Comm { .. })), "{error:?}");
+            Ok(())
+        };
+        let order = Order::Seeded(seed);
+        world(6).order(order).run(program).finished();
+    }
+}
+
+#[test]
+fn bad_blocks_of_neighbours_are_refused() {
+    let program = |world: Comm| async move {
+        let graph = world.graph(&[0, 1], &[0, 1]).await?;
+        let error = graph.ineighbor_alltoall(world.buffer(9)).err();
+        assert_eq!(error, Some(Error::Count { length: 9, size: 2 }));
+        let error = graph.neighbor_allgather_v(&world.buffer(8), [8]).await;
+        assert_eq!(error.err(), Some(Error::BlockCount { blocks: 1, size: 2 }));
+        let error = graph.ineighbor_alltoall_v(world.buffer(8), [8, 8], [8, 8]);
+        let expected = Error::Blocks {
+            length: 8,
+            expected: 16,
+        };
+        assert_eq!(error.err(), Some(expected));
+        graph.free().await
+    };
+    world(2).run(program).finished();
 }
 
 #[test]

@@ -377,16 +377,11 @@ impl fmt::Display for Error {
                 free,
                 attached,
             } => no_room(f, length, free, attached),
-            Self::View { needed, length } => write!(
-                f,
-                "buffer of {length} bytes: the datatype needs {needed} bytes"
-            ),
-            Self::Type => f.write_str("invalid datatype: longer than 2^64 - 1 bytes"),
+            Self::View { .. } | Self::Type | Self::Count { .. } => bad_data(f, self),
             Self::BufferAttached { length } => {
                 write!(f, "a buffer is already attached ({length} bytes)")
             }
             Self::Short { .. }
-            | Self::Count { .. }
             | Self::Lengths { .. }
             | Self::Op { .. }
             | Self::Root { .. }
@@ -422,6 +417,21 @@ fn bad_group(f: &mut fmt::Formatter<'_>, error: &Error) -> fmt::Result {
     }
 }
 
+fn bad_data(f: &mut fmt::Formatter<'_>, error: &Error) -> fmt::Result {
+    match error {
+        Error::View { needed, length } => write!(
+            f,
+            "buffer of {length} bytes: the datatype needs {needed} bytes"
+        ),
+        Error::Type => f.write_str("invalid datatype: longer than 2^64 - 1 bytes"),
+        Error::Count { length, size } => write!(
+            f,
+            "invalid count: {length} bytes are not a whole number of elements of {size} bytes"
+        ),
+        _ => Ok(()),
+    }
+}
+
 fn bad_request(f: &mut fmt::Formatter<'_>, error: &Error) -> fmt::Result {
     f.write_str(match error {
         Error::Active => {
@@ -440,10 +450,6 @@ fn bad_collective(f: &mut fmt::Formatter<'_>, error: &Error) -> fmt::Result {
         } => write!(
             f,
             "counts differ: {length} bytes from rank {source}, expected {expected} bytes"
-        ),
-        Error::Count { length, size } => write!(
-            f,
-            "invalid count: {length} bytes are not a whole number of elements of {size} bytes"
         ),
         Error::Lengths { length, expected } => write!(
             f,

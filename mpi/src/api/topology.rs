@@ -1,26 +1,21 @@
-//! Process topologies (MPI 5.0, chapter 8): Cartesian grids and graphs of neighbours, and
-//! collective operations between neighbours.
+//! Process topologies (MPI 5.0, chapter 8): Cartesian grids and graphs of neighbours. Their
+//! collective operations are in [`collectives`](crate::collectives).
 //!
 //! A topology is a communicator of its own, and dereferences to it. Ranks are in row-major order of
 //! their coordinates: the last dimension varies fastest.
 //!
-//! Operations between neighbours post all receives, then all sends, each in the order of the
-//! neighbours, and wait for all of them, as MPICH does.
-//!
-//! *Not modelled*: ranks keep their order, so no topology is fitted to the network; operations
-//! between neighbours have no non-blocking and no persistent form.
+//! *Not modelled*: ranks keep their order, so no topology is fitted to the network.
 
 use std::future::Future;
 use std::ops::Deref;
 use std::panic::Location;
 use std::rc::Rc;
 
-use crate::{Blocks, Buffer, Comm, Error, PROC_NULL, Request, Result, waitall};
+use ::collectives::Neighbors;
 
-/// Tags between neighbours, in the context of collectives.
-const NEIGHBOURS: u32 = 200;
+use crate::{Comm, Error, PROC_NULL, Result};
 
-/// Largest number of dimensions of a grid; each has two tags.
+/// Largest number of dimensions of a grid.
 const DIMENSIONS_MAX: usize = 64;
 
 /// A communicator whose ranks know from which ranks they receive and to which they send:
@@ -28,15 +23,7 @@ const DIMENSIONS_MAX: usize = 64;
 #[derive(Clone, Debug)]
 pub struct Graph {
     comm: Comm,
-    sources: Rc<[Edge]>,
-    destinations: Rc<[Edge]>,
-}
-
-/// A neighbour, and the tag of the messages from or to it.
-#[derive(Clone, Copy, Debug)]
-struct Edge {
-    rank: usize,
-    tag: u32,
+    neighbors: Rc<Neighbors>,
 }
 
 impl Deref for Graph {
@@ -47,127 +34,38 @@ impl Deref for Graph {
     }
 }
 
+/// Returns neighbours as ranks, with the null process.
+fn ranks(neighbors: &[Option<u32>]) -> impl ExactSizeIterator<Item = usize> + '_ {
+    let rank = |rank: &Option<u32>| rank.map_or(PROC_NULL, |rank| rank as usize);
+    neighbors.iter().map(rank)
+}
+
 impl Graph {
     /// The ranks from which this one receives: `MPI_Dist_graph_neighbors`.
     pub fn sources(&self) -> impl ExactSizeIterator<Item = usize> + '_ {
-        self.sources.iter().map(|edge| edge.rank)
+        ranks(&self.neighbors.sources)
     }
 
     /// The ranks to which this one sends: `MPI_Dist_graph_neighbors`.
     pub fn destinations(&self) -> impl ExactSizeIterator<Item = usize> + '_ {
-        self.destinations.iter().map(|edge| edge.rank)
+        ranks(&self.neighbors.destinations)
     }
 
-    /// Sends a block to all destinations and collects those of all sources:
-    /// `MPI_Neighbor_allgather`. The blocks of all ranks have the same length. A source that is the
-    /// null process leaves zeros.
+    pub(crate) const fn neighbors(&self) -> &Rc<Neighbors> {
+        &self.neighbors
+    }
+
+    pub(crate) const fn comm(&self) -> &Comm {
+        &self.comm
+    }
+
+    /// Gives the communicator up: [`Comm::free`].
     ///
     /// # Errors
-    /// [`Error::Comm`] if the communicator has been freed, [`Error::Truncated`] if a neighbour's
-    /// block is longer.
+    /// As [`Comm::free`].
     #[track_caller]
-    pub fn neighbor_allgather(&self, block: &Buffer) -> impl Future<Output = Result<Buffer>> + '_ {
-        let length = block.len();
-        let send = Blocks::placed(self.destinations.iter().map(|_| (0, length)));
-        let recv = Blocks::packed(self.sources.iter().map(|_| length));
-        self.exchange(block.clone(), send, recv, Location::caller())
-    }
-
-    /// [`Graph::neighbor_allgather`] of blocks of different lengths: `MPI_Neighbor_allgatherv`.
-    /// `blocks` are those of the sources.
-    ///
-    /// # Errors
-    /// As [`Graph::neighbor_allgather`]; [`Error::BlockCount`] if there is not one block for each
-    /// source.
-    #[track_caller]
-    pub fn neighbor_allgather_v(
-        &self,
-        block: &Buffer,
-        blocks: impl Into<Blocks>,
-    ) -> impl Future<Output = Result<Buffer>> {
-        let length = block.len();
-        let send = Blocks::placed(self.destinations.iter().map(|_| (0, length)));
-        self.exchange(block.clone(), send, blocks.into(), Location::caller())
-    }
-
-    /// Sends a block to each destination and collects one of each source: `MPI_Neighbor_alltoall`.
-    /// `blocks` has one for each destination, all of the same length.
-    ///
-    /// # Errors
-    /// As [`Graph::neighbor_allgather`]; [`Error::Count`] if the length is not a multiple of the
-    /// number of destinations.
-    #[track_caller]
-    pub fn neighbor_alltoall(
-        &self,
-        blocks: &Buffer,
-    ) -> impl Future<Output = Result<Buffer>> + use<'_> {
-        let location = Location::caller();
-        let blocks = blocks.clone();
-        async move {
-            let (length, size) = (blocks.len(), self.destinations.len() as u64);
-            if size > 0 && !length.is_multiple_of(size) {
-                return Err(Error::Count { length, size });
-            }
-            let block = length.checked_div(size).unwrap_or(0);
-            let send = Blocks::packed(self.destinations.iter().map(|_| block));
-            let recv = Blocks::packed(self.sources.iter().map(|_| block));
-            self.exchange(blocks, send, recv, location).await
-        }
-    }
-
-    /// [`Graph::neighbor_alltoall`] of blocks of different lengths: `MPI_Neighbor_alltoallv`.
-    /// `send` says where the block for each destination is in `buffer`, `recv` where the block of
-    /// each source is in the result.
-    ///
-    /// # Errors
-    /// As [`Graph::neighbor_allgather`]; [`Error::BlockCount`] if there is not one block for each
-    /// neighbour, [`Error::Blocks`] if the buffer is shorter than its blocks.
-    #[track_caller]
-    pub fn neighbor_alltoall_v(
-        &self,
-        buffer: &Buffer,
-        send: impl Into<Blocks>,
-        recv: impl Into<Blocks>,
-    ) -> impl Future<Output = Result<Buffer>> {
-        self.exchange(buffer.clone(), send.into(), recv.into(), Location::caller())
-    }
-
-    async fn exchange(
-        &self,
-        buffer: Buffer,
-        send: Blocks,
-        recv: Blocks,
-        location: &'static Location<'static>,
-    ) -> Result<Buffer> {
-        for (blocks, edges) in [(&send, &self.destinations), (&recv, &self.sources)] {
-            if blocks.listed().len() != edges.len() {
-                let (blocks, size) = (blocks.listed().len(), edges.len());
-                return Err(Error::BlockCount { blocks, size });
-            }
-        }
-        let (length, expected) = (buffer.len(), send.end());
-        if length < expected {
-            return Err(Error::Blocks { length, expected });
-        }
-        let inner = self.comm.collective()?;
-        let mut result = buffer.of_kind(recv.end());
-        let mut requests: Vec<Request> = Vec::with_capacity(self.sources.len());
-        for (edge, block) in self.sources.iter().zip(recv.listed()) {
-            let room = buffer.of_kind(block.length);
-            requests.push(inner.irecv_at(room, edge.rank.into(), edge.tag.into(), location)?);
-        }
-        for (edge, block) in self.destinations.iter().zip(send.listed()) {
-            let part = buffer.slice(block.offset, block.length);
-            requests.push(inner.isend_at(part, edge.rank, edge.tag, location)?);
-        }
-        let done = waitall(&mut requests).await?;
-        let sources = self.sources.iter().zip(recv.listed()).zip(done);
-        for ((edge, block), done) in sources {
-            if let Some(done) = done.filter(|_| edge.rank != PROC_NULL) {
-                result.write(block.offset, &done.buffer);
-            }
-        }
-        Ok(result)
+    pub fn free(self) -> impl Future<Output = Result<()>> {
+        self.comm.free()
     }
 }
 
@@ -256,24 +154,31 @@ fn displaced(
 }
 
 impl Cartesian {
+    /// Gives the communicator up: [`Comm::free`].
+    ///
+    /// # Errors
+    /// As [`Comm::free`].
+    #[track_caller]
+    pub fn free(self) -> impl Future<Output = Result<()>> {
+        self.graph.free()
+    }
+
     fn new(comm: Comm, dimensions: Rc<[(usize, bool)]>) -> Self {
-        let mut sources = Vec::new();
-        let mut destinations = Vec::new();
-        for (number, dimension) in (0..).zip(0..dimensions.len()) {
-            for (side, displacement) in [(0, -1), (1, 1)] {
+        let mut all = Vec::new();
+        for dimension in 0..dimensions.len() {
+            for displacement in [-1, 1] {
                 let rank = displaced(comm.rank(), dimension, displacement, &dimensions);
-                // A message that goes up in a dimension comes from below there, also where both
-                // neighbours are the same rank.
-                let up = NEIGHBOURS + 2 * number + side;
-                let down = NEIGHBOURS + 2 * number + (1 - side);
-                destinations.push(Edge { rank, tag: up });
-                sources.push(Edge { rank, tag: down });
+                all.push(u32::try_from(rank).ok());
             }
         }
+        let neighbors = Neighbors {
+            sources: all.clone(),
+            destinations: all,
+            is_grid: true,
+        };
         let graph = Graph {
             comm,
-            sources: sources.into(),
-            destinations: destinations.into(),
+            neighbors: Rc::new(neighbors),
         };
         Self { graph, dimensions }
     }
@@ -417,25 +322,26 @@ impl Comm {
         destinations: &[usize],
     ) -> impl Future<Output = Result<Graph>> + use<'_> {
         let location = Location::caller();
-        let edges = |ranks: &[usize]| -> Result<Rc<[Edge]>> {
-            let edge = |&rank: &usize| {
+        let known = |ranks: &[usize]| -> Result<Vec<Option<u32>>> {
+            let known = |&rank: &usize| {
                 if rank != PROC_NULL {
                     self.peer(rank)?;
                 }
-                let tag = NEIGHBOURS;
-                Ok(Edge { rank, tag })
+                Ok(u32::try_from(rank).ok())
             };
-            ranks.iter().map(edge).collect()
+            ranks.iter().map(known).collect()
         };
-        let edges = edges(sources).and_then(|sources| Ok((sources, edges(destinations)?)));
-        async move {
-            let (sources, destinations) = edges?;
-            let comm = self.dup_at(location).await?;
-            Ok(Graph {
-                comm,
+        let neighbors = known(sources).and_then(|sources| {
+            Ok(Neighbors {
                 sources,
-                destinations,
+                destinations: known(destinations)?,
+                is_grid: false,
             })
+        });
+        async move {
+            let neighbors = Rc::new(neighbors?);
+            let comm = self.dup_at(location).await?;
+            Ok(Graph { comm, neighbors })
         }
     }
 

@@ -1,6 +1,6 @@
 //! The buffers of a call at one rank: its contribution, and room for the result.
 
-use ::collectives::Collective;
+use ::collectives::{Collective, Neighbors};
 
 use super::{Blocks, Invocation};
 use crate::{Buffer, Comm, Error, Result};
@@ -24,6 +24,9 @@ impl Areas {
     /// buffers do not fit the blocks.
     pub(super) fn new(comm: &Comm, call: &Invocation) -> Result<Self> {
         let input = &call.input;
+        if let Some(neighbors) = &call.neighbors {
+            return Self::of_neighbors(neighbors, call);
+        }
         match call.kind {
             Collective::Barrier => Ok(Self::in_place(Buffer::phantom(0))),
             Collective::Bcast | Collective::Allreduce | Collective::Scan => {
@@ -93,6 +96,20 @@ impl Areas {
             has_result: true,
             bytes,
         }
+    }
+
+    fn of_neighbors(neighbors: &Neighbors, call: &Invocation) -> Result<Self> {
+        let end = |blocks: Option<&Blocks>, size: usize| match blocks {
+            Some(blocks) if blocks.listed().len() == size => Ok(blocks.end()),
+            _ => Err(Error::BlockCount {
+                blocks: blocks.map_or(0, |blocks| blocks.listed().len()),
+                size,
+            }),
+        };
+        let sent = end(call.send.as_ref(), neighbors.destinations.len())?;
+        let received = end(call.recv.as_ref(), neighbors.sources.len())?;
+        fits(&call.input, sent)?;
+        Ok(Self::between(&call.input, received, 0))
     }
 
     fn gathered(comm: &Comm, call: &Invocation) -> Result<Self> {

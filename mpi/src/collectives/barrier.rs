@@ -24,8 +24,9 @@ impl Comm {
         call: &'static str,
         location: &'static Location<'static>,
     ) -> Result<()> {
-        let barrier = Invocation::new(Collective::Barrier, Buffer::phantom(0));
-        self.perform_as(call, barrier, location).await.map(drop)
+        let mut barrier = Invocation::new(Collective::Barrier, Buffer::phantom(0));
+        barrier.name = call;
+        self.perform(barrier, location).await.map(drop)
     }
 
     /// Starts a barrier: `MPI_Ibarrier`. The request is over when every rank has called it.

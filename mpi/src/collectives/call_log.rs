@@ -24,7 +24,7 @@ use crate::{Buffer, Error, ErrorClass, TypeSignature};
 /// Arguments in which the calls of all ranks agree.
 #[derive(Clone, Copy, PartialEq, Debug)]
 struct Signature {
-    kind: Collective,
+    name: &'static str,
     root: usize,
     /// The operation and the type of its elements.
     op: Option<(&'static str, &'static str)>,
@@ -105,11 +105,12 @@ impl Signature {
             | Collective::Allgatherv
             | Collective::Alltoallv
             | Collective::Alltoallw => None,
+            _ if call.neighbors.is_some() => None,
             Collective::Scatter => call.room.as_ref().map(Buffer::len),
             _ => Some(call.input.len()),
         };
         Self {
-            kind: call.kind,
+            name: call.name,
             root: call.root,
             op: op.map(|op| (op.name(), op.element_name())),
             element: buffer.element(),
@@ -121,8 +122,8 @@ impl Signature {
     /// Returns the first difference to the call of another rank, in words.
     fn difference(&self, other: &Self) -> Option<(ErrorClass, String, String)> {
         let differ = |class, own: String, other: String| Some((class, own, other));
-        if self.kind != other.kind {
-            let call = |signature: &Self| format!("calls {}", signature.kind);
+        if self.name != other.name {
+            let call = |signature: &Self| format!("calls {}", signature.name);
             return differ(ErrorClass::Other, call(self), call(other));
         }
         if self.root != other.root {
@@ -250,10 +251,10 @@ impl CallLog {
             .iter()
             .filter(|(_, position)| position.first_in_world == world_rank);
         let line = |(place, position): (&Place, &Position)| {
-            let Signature { kind, location, .. } = position.signature;
+            let Signature { name, location, .. } = position.signature;
             let (file, line) = (location.file(), location.line());
             let missing = position.missing();
-            format!("{kind} at {file}:{line}, {place}, was not called by {missing}")
+            format!("{name} at {file}:{line}, {place}, was not called by {missing}")
         };
         own.map(line).collect()
     }

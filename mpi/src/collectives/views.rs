@@ -16,7 +16,7 @@ use super::{Blocks, Invocation};
 use crate::api::view::Unpack;
 use crate::channel::Channel;
 use crate::protocol::engine::ProtocolEngine;
-use crate::{Buffer, Comm, Datatype, Error, Op, Request, Result};
+use crate::{Buffer, Comm, Datatype, Error, Graph, Op, PROC_NULL, Request, Result};
 
 /// Datatypes of a call that is started now and completed later.
 #[derive(Clone, Debug)]
@@ -35,11 +35,35 @@ struct AlltoallW {
 
 impl AlltoallW {
     fn new(send: &[(u64, u64, Datatype)], recv: &[(u64, u64, Datatype)]) -> Result<Self> {
+        let call = Invocation::new(Collective::Alltoallw, Buffer::phantom(0));
+        Self::of(call, send, recv)
+    }
+
+    fn between_neighbors(
+        graph: &Graph,
+        send: &[(u64, u64, Datatype)],
+        recv: &[(u64, u64, Datatype)],
+    ) -> Result<Self> {
+        let call = graph.call("neighbor_alltoallw", Buffer::phantom(0));
+        // The null process sends nothing, so nothing is unpacked.
+        let mut recv = recv.to_vec();
+        for (block, source) in recv.iter_mut().zip(graph.sources()) {
+            if source == PROC_NULL {
+                block.0 = 0;
+            }
+        }
+        Self::of(call, send, &recv)
+    }
+
+    fn of(
+        mut call: Invocation,
+        send: &[(u64, u64, Datatype)],
+        recv: &[(u64, u64, Datatype)],
+    ) -> Result<Self> {
         let lengths = |blocks: &[(u64, u64, Datatype)]| {
             Blocks::packed(blocks.iter().map(|(count, _, item)| count * item.size()))
         };
         let (send_type, recv_type) = (Datatype::structure(send)?, Datatype::structure(recv)?);
-        let mut call = Invocation::new(Collective::Alltoallw, Buffer::phantom(0));
         (call.send, call.recv) = (Some(lengths(send)), Some(lengths(recv)));
         Ok(Self {
             call,
@@ -312,7 +336,7 @@ impl Comm {
         recv: Option<(&mut Buffer, u64, Datatype)>,
         location: &'static Location<'static>,
     ) -> Result<()> {
-        let name = call.kind.name();
+        let name = call.name;
         let room = match &recv {
             Some((target, count, datatype)) => datatype.packed_length(*count, target)?,
             None => 0,
@@ -352,5 +376,64 @@ impl Comm {
         };
         let request = self.start_request(&packed, location)?;
         Ok(request.unpacking(views.recv.clone()))
+    }
+}
+
+impl Graph {
+    /// Sends items of a datatype to each destination and receives items of each source:
+    /// `MPI_Neighbor_alltoallw`. Arguments are those of [`Comm::alltoall_w`], with a member for
+    /// each neighbour. Where the source is the null process, `target` stays as it is.
+    ///
+    /// # Errors
+    /// As [`Comm::alltoall_w`] and [`Graph::neighbor_alltoall_v`].
+    #[track_caller]
+    pub fn neighbor_alltoall_w<'a>(
+        &'a self,
+        buffer: &Buffer,
+        send: &[(u64, u64, Datatype)],
+        target: &'a mut Buffer,
+        recv: &[(u64, u64, Datatype)],
+    ) -> impl Future<Output = Result<()>> + use<'a> {
+        let (location, buffer) = (Location::caller(), buffer.clone());
+        let call = AlltoallW::between_neighbors(self, send, recv);
+        async move {
+            let AlltoallW { call, send, recv } = call?;
+            let (send, recv) = (Some((buffer, 1, send)), Some((target, 1, recv)));
+            self.comm().perform_view(call, send, recv, location).await
+        }
+    }
+
+    /// Starts [`Graph::neighbor_alltoall_w`]: `MPI_Ineighbor_alltoallw`. The completion has
+    /// `target` with the data in their places.
+    ///
+    /// # Errors
+    /// As [`Graph::neighbor_alltoall_w`].
+    #[track_caller]
+    pub fn ineighbor_alltoall_w(
+        &self,
+        buffer: Buffer,
+        send: &[(u64, u64, Datatype)],
+        target: Buffer,
+        recv: &[(u64, u64, Datatype)],
+    ) -> Result<Request> {
+        let call = AlltoallW::between_neighbors(self, send, recv)?;
+        let call = call.with(buffer, target)?;
+        self.comm().start_request(&call, Location::caller())
+    }
+
+    /// [`Graph::neighbor_alltoall_w`] that [`Request::start`] starts:
+    /// `MPI_Neighbor_alltoallw_init`.
+    ///
+    /// # Errors
+    /// As [`Comm::alltoall_w_init`].
+    pub fn neighbor_alltoall_w_init(
+        &self,
+        buffer: Buffer,
+        send: &[(u64, u64, Datatype)],
+        target: Buffer,
+        recv: &[(u64, u64, Datatype)],
+    ) -> Result<Request> {
+        let call = AlltoallW::between_neighbors(self, send, recv)?;
+        Ok(self.comm().collective_init(call.with(buffer, target)?))
     }
 }

@@ -234,7 +234,7 @@ fn describe(
         Waits::Named(name, token) => {
             let state = engine.state(token);
             let text = match state {
-                State::Collective { .. } => of_call(name, &in_words(engine, state)),
+                State::Collective { .. } => in_words(engine, state),
                 _ => name.to_owned(),
             };
             (text, location, partners(engine, state))
@@ -279,15 +279,6 @@ fn describe(
         operation,
         location: format!("{}:{}", location.file(), location.line()),
         ranks,
-    }
-}
-
-/// Returns the words for a collective in a call of this name.
-fn of_call(name: &str, collective: &str) -> String {
-    if collective.starts_with(name) {
-        collective.to_owned()
-    } else {
-        format!("{name}, in {collective}")
     }
 }
 

@@ -41,6 +41,8 @@ const NO_SLOT: u8 = u8::MAX;
 /// A collective call, ready to be executed.
 #[derive(Clone)]
 pub(crate) struct CollectiveCall {
+    /// The name of the call in reports.
+    pub(crate) name: &'static str,
     pub(crate) algorithm: &'static Algorithm,
     pub(crate) call: Call,
     pub(crate) reduction: Option<Reduction>,
@@ -292,7 +294,7 @@ impl ProtocolEngine {
         let Some(Running { call, progress }) = self.running(index) else {
             return "a collective operation".to_owned();
         };
-        let (kind, algorithm) = (call.call.collective, call.algorithm.name);
+        let (kind, algorithm) = (call.name, call.algorithm.name);
         if call.number >= TAG_COUNT / 2 {
             let number = call.number - TAG_COUNT / 2 + 1;
             return format!("{kind} #{number}, until all ranks have called it");

@@ -38,8 +38,8 @@ mod scan;
 mod views;
 
 pub use blocks::Blocks;
-pub(crate) use call_log::Place;
 pub use call_log::{CallLog, Mismatch};
+pub(crate) use call_log::{Place, Signature};
 pub use operand_order::MissingProperty;
 pub use placement::Placement;
 use views::Views;
@@ -145,23 +145,8 @@ impl Comm {
                 recv: listed(&invocation.recv),
             }));
         }
-        let number = self.process().count_collective(inner.context());
-        if let Some(log) = self.process().channel().call_log() {
-            let (context, first) = (inner.context(), self.members().world(0));
-            let place = Place {
-                context,
-                first,
-                number,
-            };
-            let caller = (call.rank, self.world_rank(), call.size);
-            let keeps = invocation.op.is_some()
-                && self.process().channel().settings().operand_orders.is_some();
-            let operands = log.compare(place, caller, (invocation, keeps), location)?;
-            if !operands.is_empty() {
-                let channel = self.process().channel();
-                operand_order::check(channel, invocation, &operands, location)?;
-            }
-        }
+        let signature = || Signature::new(invocation, location);
+        let place = self.count_call(inner.context(), signature, Some(invocation))?;
         let selector = settings.collectives.as_deref();
         let selector = selector.unwrap_or_else(|| Selector::ours());
         let (algorithm, asks_nodes) = if call.in_place {
@@ -186,9 +171,43 @@ impl Comm {
             has_result: areas.has_result,
             members: self.members().clone(),
             context: inner.context(),
-            number,
+            number: place.number,
             location,
         })
+    }
+
+    /// Counts a call that all ranks make, and compares it with those of the others.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`] if another rank calls something else.
+    pub(crate) fn count_call(
+        &self,
+        context: u32,
+        signature: impl FnOnce() -> Signature,
+        arguments: Option<&Invocation>,
+    ) -> Result<Place> {
+        let place = Place {
+            context,
+            first: self.members().world(0),
+            number: self.process().count_collective(context),
+        };
+        if let Some(log) = self.process().channel().call_log() {
+            let caller = (
+                self.rank_in_32_bits(),
+                self.world_rank(),
+                self.members().count(),
+            );
+            let channel = self.process().channel();
+            let orders = channel.settings().operand_orders.is_some();
+            let reduces = arguments.filter(|call| orders && call.op.is_some());
+            let signature = signature();
+            let location = signature.location;
+            let operands = log.compare(place, caller, (signature, arguments, reduces.is_some()))?;
+            if let Some(call) = reduces.filter(|_| !operands.is_empty()) {
+                operand_order::check(channel, call, &operands, location)?;
+            }
+        }
+        Ok(place)
     }
 
     /// Starts a collective. Its operation has the result.

@@ -416,3 +416,107 @@ fn correct_non_blocking_programs_have_no_finding() {
     let report = explored(3, program);
     assert_eq!(report.verdict, Verdict::Ok, "{report:?}");
 }
+
+#[test]
+fn different_calls_that_make_communicators() {
+    let program = |world: Comm| async move {
+        world.barrier().await?;
+        if world.rank() == 2 {
+            world.split(Some(0), 0).await.map(drop)
+        } else {
+            world.dup().await.map(drop)
+        }
+    };
+    let texts = [
+        "calls split of a communicator at run/tests/collective_calls.rs",
+        "calls dup of a communicator at run/tests/collective_calls.rs",
+        "collective 2 of the world",
+    ];
+    fails(3, program, &texts);
+}
+
+#[test]
+fn a_collective_where_others_make_a_communicator() {
+    let program = |world: Comm| async move {
+        let group = world.group();
+        if world.rank() == 0 {
+            world.barrier().await
+        } else {
+            world.create(&group).await.map(drop)
+        }
+    };
+    fails(
+        2,
+        program,
+        &["calls create of a communicator", "calls barrier"],
+    );
+    let program = |world: Comm| async move {
+        let comm = world.dup().await?;
+        if world.rank() == 0 {
+            comm.barrier().await
+        } else {
+            comm.free().await
+        }
+    };
+    fails(
+        2,
+        program,
+        &["calls free of a communicator", "calls barrier"],
+    );
+}
+
+#[test]
+fn a_rank_that_does_not_make_a_communicator() {
+    let program = |world: Comm| async move {
+        if world.rank() == 0 {
+            return Ok(());
+        }
+        world.dup().await.map(drop)
+    };
+    let texts = ["dup of a communicator", "not called by rank 0"];
+    fails(3, program, &texts);
+}
+
+#[test]
+fn exchanges_between_neighbours_are_compared() {
+    let program = |world: Comm| async move {
+        let grid = world.cartesian(&[2], &[true]).await?.expect("two ranks");
+        let blocks = world.buffer(16);
+        if world.rank() == 0 {
+            grid.neighbor_alltoall(&blocks).await?;
+        } else {
+            grid.neighbor_allgather(&blocks).await?;
+        }
+        grid.free().await
+    };
+    let texts = ["calls neighbor_alltoall at", "calls neighbor_allgather at"];
+    fails(2, program, &texts);
+}
+
+/// Operations in progress on a communicator that is freed continue to their normal end.
+#[test]
+fn a_communicator_is_freed_while_operations_are_in_progress() {
+    let program = |world: Comm| async move {
+        let comm = world.dup().await?;
+        let own = world.buffer_of(&[world.rank() as u64 + 1]);
+        let mut sum = comm.iallreduce(own, &Op::sum::<u64>())?;
+        let grid = comm.cartesian(&[3], &[true]).await?.expect("all ranks");
+        let mut blocks = grid.ineighbor_alltoall(world.buffer_of(&[1_u64, 2]))?;
+        grid.free().await?;
+        comm.free().await?;
+        let done = sum.wait().await?;
+        assert_eq!(done.buffer.values::<u64>()?, Some(vec![6]));
+        let done = blocks.wait().await?;
+        assert_eq!(done.buffer.values::<u64>()?, Some(vec![2, 1]));
+        Ok(())
+    };
+    assert_eq!(plain(3, program).report.outcome, Outcome::Finished);
+    let program = |world: Comm| async move {
+        let comm = world.dup().await?;
+        let mut data = comm.ibcast(world.buffer_of(&[7_u64]), 0)?;
+        comm.free().await?;
+        data.wait().await.map(drop)
+    };
+    let report = explored(2, program);
+    assert_eq!(report.verdict, Verdict::Ok, "{report:?}");
+}

@@ -15,8 +15,8 @@
 //! Real MPI libraries agree in other ways (MPICH with an allreduce of a bit mask, 256 bytes), so
 //! their dates differ by a few message times.
 //!
-//! *Not modelled*: that ranks make different calls together, which is a mistake of the program, is
-//! not recognised; such ranks wait for each other or take one table for another.
+//! Operations in progress on a communicator that is freed continue to their normal end. Their
+//! context could be chosen again while they do, but only when all others have been.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
@@ -24,6 +24,7 @@ use std::panic::Location;
 use std::rc::Rc;
 
 use crate::api::group::{Listed, Members, order_of, table, word};
+use crate::collectives::{Place, Signature};
 use crate::exploration;
 use crate::{Buffer, Comm, Comparison, Error, Group, Result, Tag};
 
@@ -46,6 +47,8 @@ pub(crate) struct Contexts {
     freed: BTreeSet<u32>,
     /// Where the others were made; only under a model checker.
     made: BTreeMap<u32, &'static Location<'static>>,
+    /// The latest call that makes a communicator.
+    latest: Option<(&'static str, Place)>,
 }
 
 impl Contexts {
@@ -88,12 +91,19 @@ impl Contexts {
         self.made.iter().map(word).collect()
     }
 
+    /// Returns the position of the latest call, if it has this name.
+    pub(crate) fn latest(&self, name: &str) -> Option<Place> {
+        self.latest
+            .filter(|(latest, _)| *latest == name)
+            .map(|(_, place)| place)
+    }
+
     pub(crate) fn is_freed(&self, context: u32) -> bool {
         !self.freed.is_empty() && self.freed.contains(&context)
     }
 }
 
-/// One step on the way of a call that all ranks make.
+/// A call that all ranks make.
 #[derive(Clone, Copy)]
 struct Step {
     name: &'static str,
@@ -116,6 +126,7 @@ impl Comm {
             name: "dup of a communicator",
             location,
         };
+        self.begin_step(step)?;
         let context = self.agree(None, step).await?;
         let rank = self.rank_in_32_bits();
         Ok(self.derived(self.members().clone(), rank, context, step.location))
@@ -164,6 +175,7 @@ impl Comm {
             Some(colour) => colour,
             None => UNDEFINED,
         };
+        self.begin_step(step)?;
         let mut record = colour.to_le_bytes().to_vec();
         record.extend(key.to_le_bytes());
         let records = self.gather_records(record, step).await?;
@@ -195,6 +207,7 @@ impl Comm {
                     size: self.size(),
                 });
             }
+            self.begin_step(step)?;
             let context = self.agree(Some(&group), step).await?;
             let members = group.members().clone();
             let rank = members.rank_of(self.world_rank());
@@ -236,6 +249,14 @@ impl Comm {
             Comparison::Identical if self.context() != other.context() => Comparison::Congruent,
             comparison => comparison,
         }
+    }
+
+    /// Begins a call that all ranks make.
+    fn begin_step(&self, step: Step) -> Result<()> {
+        let context = self.collective()?.context();
+        let place = self.count_call(context, || Signature::of(step.name, step.location), None)?;
+        self.process().contexts().latest = Some((step.name, place));
+        Ok(())
     }
 
     /// A context for a new communicator, the same at all ranks. Under a model checker rank 0 tells

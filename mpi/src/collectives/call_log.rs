@@ -1,7 +1,8 @@
 //! The collective calls of all ranks of a process, compared with each other.
 //!
 //! All ranks of a communicator call the same collectives in the same order, with the same root,
-//! operation and lengths (MPI 5.0, section 6.1). Where all ranks run in one process, as in a
+//! operation and lengths (MPI 5.0, section 6.1). So do they calls that make or free a communicator,
+//! which have a position among the collectives. Where all ranks run in one process, as in a
 //! simulation, each call is compared with the first one at the same position, when it is made: the
 //! later caller gets the error, which names both lines.
 //!
@@ -23,7 +24,7 @@ use crate::{Buffer, Error, ErrorClass, TypeSignature};
 
 /// Arguments in which the calls of all ranks agree.
 #[derive(Clone, Copy, PartialEq, Debug)]
-struct Signature {
+pub(crate) struct Signature {
     name: &'static str,
     root: usize,
     /// The operation and the type of its elements.
@@ -32,7 +33,7 @@ struct Signature {
     element: Element,
     /// Length of the contribution or of the block in bytes.
     bytes: Option<u64>,
-    location: &'static Location<'static>,
+    pub(crate) location: &'static Location<'static>,
 }
 
 /// A position among the collectives of a communicator. Groups that one call has made share a
@@ -93,7 +94,19 @@ impl fmt::Display for Mismatch {
 }
 
 impl Signature {
-    fn new(call: &Invocation, location: &'static Location<'static>) -> Self {
+    /// Returns that of a call without arguments to be compared.
+    pub(crate) const fn of(name: &'static str, location: &'static Location<'static>) -> Self {
+        Self {
+            name,
+            root: 0,
+            op: None,
+            element: Element::BYTES,
+            bytes: None,
+            location,
+        }
+    }
+
+    pub(crate) fn new(call: &Invocation, location: &'static Location<'static>) -> Self {
         let op = call.op.as_ref();
         // Of a scatter the other ranks have room only.
         let room = call.room.as_ref().filter(|_| call.input.is_empty());
@@ -110,12 +123,11 @@ impl Signature {
             _ => Some(call.input.len()),
         };
         Self {
-            name: call.name,
             root: call.root,
             op: op.map(|op| (op.name(), op.element_name())),
             element: buffer.element(),
             bytes,
-            location,
+            ..Self::of(call.name, location)
         }
     }
 
@@ -193,10 +205,9 @@ impl CallLog {
         &self,
         place: Place,
         (rank, world_rank, size): (u32, u32, u32),
-        (call, keeps): (&Invocation, bool),
-        location: &'static Location<'static>,
+        (own, call, keeps): (Signature, Option<&Invocation>, bool),
     ) -> Result<Vec<Buffer>, Error> {
-        let own = Signature::new(call, location);
+        let location = own.location;
         let open = &mut *self.open.borrow_mut();
         let position = open.entry(place).or_insert_with(|| Position {
             signature: own,
@@ -214,8 +225,8 @@ impl CallLog {
         let difference = own.difference(&signature);
         let difference = difference
             .map(|(class, found, expected)| (first, signature.location, class, found, expected));
-        let difference = difference.or_else(|| position.compare_blocks(rank, call, location));
-        if keeps {
+        let difference = difference.or_else(|| position.compare_blocks(rank, call?, location));
+        if let Some(call) = call.filter(|_| keeps) {
             position.operands.resize(size as usize, Buffer::phantom(0));
             position.operands[rank as usize] = call.input.clone();
         }

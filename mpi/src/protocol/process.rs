@@ -509,7 +509,11 @@ impl Process {
         let (blocked, engine) = (self.blocked.borrow(), self.engine.borrow());
         let mut waiting = blocked.describe(&engine)?;
         let position = match blocked.only() {
-            Some(Waits::Named(_, token)) => engine.place_of(token),
+            Some(Waits::Named(name, token)) => {
+                let cold = self.cold.borrow();
+                let made = || cold.as_ref()?.contexts.latest(name);
+                engine.place_of(token).or_else(made)
+            }
             _ => None,
         };
         let missing = self.channel.call_log().zip(position);

@@ -7,11 +7,13 @@
 pub(crate) mod buffer;
 pub(crate) mod comm;
 pub(crate) mod communicators;
+pub(crate) mod create_group;
 pub(crate) mod datatype;
 pub(crate) mod element;
 pub(crate) mod error;
 pub(crate) mod forward;
 pub(crate) mod group;
+pub(crate) mod intercomm;
 pub(crate) mod matched_probe;
 pub(crate) mod modes;
 pub(crate) mod op;

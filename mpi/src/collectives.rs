@@ -27,6 +27,7 @@ use crate::{Buffer, Comm, Error, Op, Request, Result};
 mod all;
 mod areas;
 mod barrier;
+mod between;
 mod block_lengths;
 mod blocks;
 mod call_log;
@@ -37,6 +38,7 @@ mod rooted;
 mod scan;
 mod views;
 
+pub use between::InterRoot;
 pub use blocks::Blocks;
 pub use call_log::{CallLog, Mismatch};
 pub(crate) use call_log::{Place, Signature};

@@ -72,6 +72,7 @@ pub use api::element::{ElementMismatch, TypeSignature};
 pub use api::error::{Error, ErrorClass, Result};
 pub use api::forward::ForwardBuffering;
 pub use api::group::{Comparison, Group};
+pub use api::intercomm::InterComm;
 pub use api::matched_probe::Message;
 pub use api::modes::SendMode;
 pub use api::op::{Integer, Number, Op};
@@ -82,7 +83,7 @@ pub use api::several::{Completed, testall, testany, testsome, waitsome};
 pub use api::topology::{Cartesian, Graph, dims_create};
 pub use api::typed::Scalar;
 pub use channel::{Channel, Level, PostingCost, Settings};
-pub use collectives::{Blocks, CallLog, Mismatch, MissingProperty, Placement};
+pub use collectives::{Blocks, CallLog, InterRoot, Mismatch, MissingProperty, Placement};
 pub use connection::connecting_channel::ConnectionStatistics;
 pub use matching::envelope::{
     ANY_SOURCE, ANY_TAG, Envelope, PROC_NULL, Pattern, Source, TAG_UB, Tag,

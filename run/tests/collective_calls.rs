@@ -520,3 +520,57 @@ fn a_communicator_is_freed_while_operations_are_in_progress() {
     let report = explored(2, program);
     assert_eq!(report.verdict, Verdict::Ok, "{report:?}");
 }
+
+/// Rank 0 and ranks 1 and 2, with an intercommunicator.
+async fn between(world: &Comm) -> Result<mpi::InterComm> {
+    let is_upper = world.rank() > 0;
+    let half = world.split(Some(is_upper.into()), 0).await?;
+    let half = half.expect("each rank has a colour");
+    let other = usize::from(!is_upper);
+    half.intercomm_create(0, world, other, 1).await
+}
+
+#[test]
+fn calls_of_the_groups_of_an_intercommunicator() {
+    let program = |world: Comm| async move {
+        let between = between(&world).await?;
+        if world.rank() == 0 {
+            between.barrier().await
+        } else {
+            between.merge(false).await.map(drop)
+        }
+    };
+    let texts = [
+        "calls barrier at",
+        "calls merge of an intercommunicator at",
+        "collective 1 of the intercommunicator with context",
+    ];
+    fails(3, program, &texts);
+}
+
+#[test]
+fn correct_programs_with_intercommunicators_have_one_execution() {
+    let program = |world: Comm| async move {
+        let between = between(&world).await?;
+        let mut data = world.buffer_of(&[world.rank() as u64]);
+        let root = if world.rank() == 0 {
+            mpi::InterRoot::Root
+        } else {
+            mpi::InterRoot::Remote(0)
+        };
+        between.bcast(&mut data, root).await?;
+        let total = between.allreduce(&data, &Op::sum::<u64>()).await?;
+        assert_eq!(total.values::<u64>()?, Some(vec![0]));
+        let all = between.merge(world.rank() > 0).await?;
+        assert_eq!(all.rank(), world.rank());
+        all.free().await?;
+        let group = world.group().incl(&[2, 1])?;
+        if let Some(pair) = world.create_group(&group, 3).await? {
+            pair.free().await?;
+        }
+        between.free().await
+    };
+    assert_eq!(plain(3, program).report.outcome, Outcome::Finished);
+    let report = explored(3, program);
+    assert_eq!(report.statistics.finished, 1, "{report:?}");
+}

@@ -87,6 +87,16 @@ impl Comm {
         }
     }
 
+    /// Other ranks in the same context, among which this one has a number.
+    pub(crate) fn with_members(&self, members: Members, rank: u32) -> Self {
+        Self {
+            process: Rc::clone(&self.process),
+            members,
+            rank,
+            context: self.context,
+        }
+    }
+
     /// The same ranks in the context of collectives.
     pub(crate) fn collective(&self) -> Result<Self> {
         self.check_context()?;
@@ -188,7 +198,8 @@ impl Comm {
 
     pub(crate) fn envelope(&self, tag: u32) -> Result<Envelope> {
         self.check_context()?;
-        if tag > TAG_UB {
+        let is_own = self.context & COLLECTIVE != 0;
+        if tag > TAG_UB && !is_own {
             return Err(Error::Tag(tag));
         }
         Ok(Envelope {

@@ -77,6 +77,12 @@ impl Contexts {
         self.freed.remove(&context);
     }
 
+    /// A communicator with this context is given up.
+    pub(crate) fn end(&mut self, context: u32) {
+        self.freed.insert(context);
+        self.made.remove(&context);
+    }
+
     /// Notes where a communicator was made.
     pub(crate) fn note_made(&mut self, context: u32, location: &'static Location<'static>) {
         self.made.insert(context, location);
@@ -105,9 +111,21 @@ impl Contexts {
 
 /// A call that all ranks make.
 #[derive(Clone, Copy)]
-struct Step {
-    name: &'static str,
-    location: &'static Location<'static>,
+pub(crate) struct Step {
+    pub(crate) name: &'static str,
+    pub(crate) location: &'static Location<'static>,
+    /// Tag of messages down the tree.
+    pub(crate) down: u32,
+}
+
+impl Step {
+    pub(crate) const fn new(name: &'static str, location: &'static Location<'static>) -> Self {
+        Self {
+            name,
+            location,
+            down: DOWN,
+        }
+    }
 }
 
 impl Comm {
@@ -122,10 +140,7 @@ impl Comm {
     }
 
     pub(crate) async fn dup_at(&self, location: &'static Location<'static>) -> Result<Self> {
-        let step = Step {
-            name: "dup of a communicator",
-            location,
-        };
+        let step = Step::new("dup of a communicator", location);
         self.begin_step(step)?;
         let context = self.agree(None, step).await?;
         let rank = self.rank_in_32_bits();
@@ -164,10 +179,7 @@ impl Comm {
         key: i32,
         location: &'static Location<'static>,
     ) -> Result<Option<Self>> {
-        let step = Step {
-            name: "split of a communicator",
-            location,
-        };
+        let step = Step::new("split of a communicator", location);
         let colour = match colour {
             Some(colour) if i32::try_from(colour).is_err() => {
                 return Err(Error::Colour(colour));
@@ -183,7 +195,7 @@ impl Comm {
             Some(records) => Some(self.groups(&records)?),
             None => None,
         };
-        let groups = self.broadcast_record(groups, step).await?;
+        let groups = self.broadcast_record(groups, 0, step).await?;
         Ok(self.own_group(&groups, step))
     }
 
@@ -195,10 +207,7 @@ impl Comm {
     /// [`Comm::dup`].
     #[track_caller]
     pub fn create(&self, group: &Group) -> impl Future<Output = Result<Option<Self>>> + '_ {
-        let step = Step {
-            name: "create of a communicator",
-            location: Location::caller(),
-        };
+        let step = Step::new("create of a communicator", Location::caller());
         let group = group.clone();
         async move {
             if !group.is_within(&self.group()) {
@@ -229,9 +238,7 @@ impl Comm {
                 return Err(Error::Comm { context: 0 });
             }
             self.barrier_in("free of a communicator", location).await?;
-            let mut contexts = self.process().contexts();
-            contexts.freed.insert(self.context());
-            contexts.made.remove(&self.context());
+            self.process().contexts().end(self.context());
             Ok(())
         }
     }
@@ -252,7 +259,7 @@ impl Comm {
     }
 
     /// Begins a call that all ranks make.
-    fn begin_step(&self, step: Step) -> Result<()> {
+    pub(crate) fn begin_step(&self, step: Step) -> Result<()> {
         let context = self.collective()?.context();
         let place = self.count_call(context, || Signature::of(step.name, step.location), None)?;
         self.process().contexts().latest = Some((step.name, place));
@@ -261,7 +268,7 @@ impl Comm {
 
     /// A context for a new communicator, the same at all ranks. Under a model checker rank 0 tells
     /// its group, too, and ranks compare it with their own.
-    async fn agree(&self, group: Option<&Group>, step: Step) -> Result<u32> {
+    pub(crate) async fn agree(&self, group: Option<&Group>, step: Step) -> Result<u32> {
         let compared = group.filter(|_| exploration::is_explored(self.process().channel()));
         let members = |group: &Group| {
             let members = group.members();
@@ -276,7 +283,7 @@ impl Comm {
         } else {
             None
         };
-        let told = self.broadcast_record(chosen, step).await?;
+        let told = self.broadcast_record(chosen, 0, step).await?;
         if let Some(own) = own {
             let expected = usize::try_from(told.len() / 4 - 1).expect("ranks fit into memory");
             let others: Vec<u32> = (1..=expected).map(|at| word(&told, at)).collect();
@@ -289,7 +296,7 @@ impl Comm {
         Ok(word(&told, 0))
     }
 
-    fn choose_context(&self) -> Result<u32> {
+    pub(crate) fn choose_context(&self) -> Result<u32> {
         let size = self.process().channel().size();
         let mut contexts = self.process().contexts();
         contexts.choose(self.world_rank(), size)
@@ -315,10 +322,17 @@ impl Comm {
         Ok(Some(records))
     }
 
-    /// Tells all ranks what rank 0 has.
-    async fn broadcast_record(&self, own: Option<Buffer>, step: Step) -> Result<Buffer> {
+    /// Tells all ranks what the root has.
+    pub(crate) async fn broadcast_record(
+        &self,
+        own: Option<Buffer>,
+        root: usize,
+        step: Step,
+    ) -> Result<Buffer> {
         let inner = self.collective()?;
-        let (rank, size) = (inner.rank(), inner.size());
+        let size = inner.size();
+        let rank = (inner.rank() + size - root) % size;
+        let absolute = |relative: usize| (relative + root) % size;
         // What the rank is below: the lowest bit of its number, or the height of the tree.
         let mut distance = 1;
         while distance < size && rank & distance == 0 {
@@ -326,25 +340,34 @@ impl Comm {
         }
         let content = match own {
             Some(content) => content,
-            None => inner.take_over(rank - distance, DOWN, step).await?,
+            None => {
+                let above = absolute(rank - distance);
+                inner.take_over(above, step.down, step).await?
+            }
         };
         distance /= 2;
         while distance > 0 {
             if rank + distance < size {
-                let copy = content.clone();
-                inner.hand_over(copy, rank + distance, DOWN, step).await?;
+                let (copy, below) = (content.clone(), absolute(rank + distance));
+                inner.hand_over(copy, below, step.down, step).await?;
             }
             distance /= 2;
         }
         Ok(content)
     }
 
-    async fn hand_over(&self, content: Buffer, to: usize, tag: u32, step: Step) -> Result<()> {
+    pub(crate) async fn hand_over(
+        &self,
+        content: Buffer,
+        to: usize,
+        tag: u32,
+        step: Step,
+    ) -> Result<()> {
         let mut sending = self.isend_at(content, to, tag, step.location)?;
         sending.wait_in(step.name, step.location).await.map(drop)
     }
 
-    async fn take_over(&self, from: usize, tag: u32, step: Step) -> Result<Buffer> {
+    pub(crate) async fn take_over(&self, from: usize, tag: u32, step: Step) -> Result<Buffer> {
         let (buffer, tag) = (Buffer::unbounded(), Tag::Is(tag));
         let mut receiving = self.irecv_at(buffer, from.into(), tag, step.location)?;
         let completion = receiving.wait_in(step.name, step.location).await?;

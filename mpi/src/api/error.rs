@@ -144,6 +144,11 @@ pub enum Error {
         /// The number of ranks of the communicator.
         size: usize,
     },
+    /// The groups of an intercommunicator have a common member (`MPI_ERR_COMM`).
+    Overlap {
+        /// Its rank in the communicator of the caller.
+        rank: usize,
+    },
     /// The colour is too large (`MPI_ERR_ARG`).
     Colour(u32),
     /// No context is left for a new communicator (`MPI_ERR_OTHER`).
@@ -251,7 +256,7 @@ impl Error {
             Self::Truncated { .. } => ErrorClass::Truncate,
             Self::Rank { .. } | Self::RankTwice { .. } => ErrorClass::Rank,
             Self::Tag(_) => ErrorClass::Tag,
-            Self::Comm { .. } => ErrorClass::Comm,
+            Self::Comm { .. } | Self::Overlap { .. } => ErrorClass::Comm,
             Self::Group { .. } | Self::GroupsDiffer { .. } => ErrorClass::Group,
             Self::Colour(_) => ErrorClass::Arg,
             Self::Contexts { .. }
@@ -364,7 +369,9 @@ impl fmt::Display for Error {
                     "invalid communicator: the one with context {context} has been freed"
                 )
             }
-            Self::Group { .. } | Self::GroupsDiffer { .. } => bad_group(f, self),
+            Self::Group { .. } | Self::GroupsDiffer { .. } | Self::Overlap { .. } => {
+                bad_group(f, self)
+            }
             Self::Colour(colour) => {
                 write!(f, "invalid colour {colour}: expected 0 to {}", i32::MAX)
             }
@@ -408,6 +415,10 @@ fn bad_group(f: &mut fmt::Formatter<'_>, error: &Error) -> fmt::Result {
         Error::Group { members, size } => write!(
             f,
             "invalid group: not all of its {members} members are among the {size} ranks of the communicator"
+        ),
+        Error::Overlap { rank } => write!(
+            f,
+            "invalid groups: rank {rank} is a member of both groups of an intercommunicator"
         ),
         Error::GroupsDiffer { members, expected } => write!(
             f,

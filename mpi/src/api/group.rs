@@ -249,7 +249,7 @@ impl Members {
         }
     }
 
-    fn iter(&self) -> impl Iterator<Item = u32> + '_ {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         (0..self.count()).map(|rank| self.world(rank))
     }
 }

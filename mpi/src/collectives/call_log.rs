@@ -274,9 +274,14 @@ impl CallLog {
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let number = self.number + 1;
-        // The context of collectives is the one after that of the communicator.
+        // The context of collectives is the one after that of the communicator. Calls of both
+        // groups of an intercommunicator are counted in its own one.
         match self.context {
             1 => write!(f, "collective {number} of the world"),
+            context if context % 2 == 0 => write!(
+                f,
+                "collective {number} of the intercommunicator with context {context}"
+            ),
             context => write!(
                 f,
                 "collective {number} of the communicator with context {}",

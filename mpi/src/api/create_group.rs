@@ -1,0 +1,64 @@
+//! A communicator made by its members alone: `MPI_Comm_create_group`.
+//!
+//! The members agree on a context along a binomial tree of the group, as those of `dup` do. Their
+//! messages have the tag of the call in the context of collectives of the communicator, with a bit
+//! that no other message has.
+//!
+//! *Not compared* between ranks: the call has no position among those of the communicator, because
+//! its other ranks do not make it.
+
+use std::future::Future;
+use std::panic::Location;
+
+use crate::api::communicators::Step;
+use crate::{Comm, Error, Group, Result, TAG_UB};
+
+/// A bit that tags of programs do not have.
+const TAGGED: u32 = 1 << 31;
+
+/// Returns the tag of messages of a call with this tag.
+///
+/// # Errors
+/// [`Error::Tag`] if it is too large.
+pub(super) const fn tagged(tag: u32) -> Result<u32> {
+    if tag > TAG_UB {
+        return Err(Error::Tag(tag));
+    }
+    Ok(TAGGED | tag)
+}
+
+impl Comm {
+    /// A communicator of some of the ranks: `MPI_Comm_create_group`. The members of the group call
+    /// it with the same group and tag; others need not, and get none.
+    ///
+    /// # Errors
+    /// [`Error::Group`] if a member of the group is not a rank of this communicator; [`Error::Tag`]
+    /// if the tag is too large; as [`Comm::dup`].
+    #[track_caller]
+    pub fn create_group(
+        &self,
+        group: &Group,
+        tag: u32,
+    ) -> impl Future<Output = Result<Option<Self>>> + use<'_> {
+        let (location, group) = (Location::caller(), group.clone());
+        async move {
+            if !group.is_within(&self.group()) {
+                return Err(Error::Group {
+                    members: group.size(),
+                    size: self.size(),
+                });
+            }
+            let step = Step {
+                down: tagged(tag)?,
+                ..Step::new("create_group", location)
+            };
+            let members = group.members().clone();
+            let Some(rank) = members.rank_of(self.world_rank()) else {
+                return Ok(None);
+            };
+            let among = self.with_members(members.clone(), rank);
+            let context = among.agree(None, step).await?;
+            Ok(Some(self.derived(members, rank, context, location)))
+        }
+    }
+}

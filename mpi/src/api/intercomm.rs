@@ -1,0 +1,421 @@
+//! Intercommunicators (MPI 5.0, section 7.6): messages between two groups without a common member.
+//!
+//! Both groups have one context. A rank names the ranks of the other group in point-to-point calls;
+//! messages inside a group are those of collectives, which no message of the other group meets,
+//! because their sources differ.
+//!
+//! Leaders exchange the members of their groups in the context of collectives of the peer
+//! communicator, and tell them along a binomial tree. The leader with the lower rank in the world
+//! chooses the context.
+//!
+//! *Not modelled*: communicators made of an intercommunicator but by [`InterComm::dup`] and
+//! [`InterComm::merge`]. Libraries also make an intracommunicator of each group, which takes a few
+//! message times more.
+
+use std::fmt;
+use std::future::Future;
+use std::panic::Location;
+use std::rc::Rc;
+
+use crate::api::communicators::Step;
+use crate::api::create_group::tagged;
+use crate::api::group::{Listed, Members, order_of, table, word};
+use crate::collectives::{Place, Signature};
+use crate::{Buffer, Comm, Error, Group, Recv, Request, Result, Send, Source, Status, Tag};
+
+/// Tag of messages between the groups in calls of all ranks.
+pub(crate) const BETWEEN: u32 = 300;
+
+/// Words of a table of members before them: the context, and whether an order follows.
+const HEAD: usize = 2;
+
+/// A communicator between two groups.
+///
+/// ```no_run
+/// # use mpi::{Comm, Result};
+/// # async fn example(world: Comm) -> Result<()> {
+/// // The lower and the upper half of the ranks.
+/// let middle = world.size() / 2;
+/// let is_upper = world.rank() >= middle;
+/// let half = world.split(Some(is_upper.into()), 0).await?.expect("a colour");
+/// let other = if is_upper { 0 } else { middle };
+/// let between = half.intercomm_create(0, &world, other, 7).await?;
+/// if is_upper {
+///     between.send(&world.buffer(8), 0, 0).await?;
+/// }
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct InterComm {
+    /// The group of the caller.
+    local: Comm,
+    /// The other group, with the rank that the caller has in its own.
+    remote: Comm,
+}
+
+/// Returns a table of a context and of members.
+fn members_table(context: u32, members: &Members) -> Buffer {
+    let ranks: Vec<u32> = members.iter().collect();
+    let order = order_of(&ranks);
+    let head = [context, order.is_some().into()];
+    table(
+        head.into_iter()
+            .chain(ranks)
+            .chain(order.into_iter().flatten()),
+    )
+}
+
+/// Returns the members of a table.
+fn listed(table: &Buffer) -> Members {
+    let has_order = word(table, 1) == 1;
+    let words = usize::try_from(table.len() / 4).expect("tables fit into memory") - HEAD;
+    let count = if has_order { words / 2 } else { words };
+    let listed = Listed {
+        table: table.clone(),
+        members: HEAD,
+        order: has_order.then_some(HEAD + count),
+        count: u32::try_from(count).expect("ranks are counted in 32 bits"),
+    };
+    Members::Listed(Rc::new(listed)).without_table()
+}
+
+impl Comm {
+    /// An intercommunicator between the ranks of this communicator and those of another one:
+    /// `MPI_Intercomm_create`. All ranks of both call it. The leaders are ranks of `peer`, in which
+    /// the other group's leader is `remote_leader`; other ranks may give any communicator and rank.
+    ///
+    /// # Errors
+    /// [`Error::Rank`] if a leader is out of range, [`Error::Tag`] if the tag is too large,
+    /// [`Error::Overlap`] if the groups have a common member; as [`Comm::dup`].
+    #[track_caller]
+    pub fn intercomm_create(
+        &self,
+        local_leader: usize,
+        peer: &Self,
+        remote_leader: usize,
+        tag: u32,
+    ) -> impl Future<Output = Result<InterComm>> + use<'_> {
+        let (location, peer) = (Location::caller(), peer.clone());
+        async move {
+            let step = Step {
+                down: tagged(tag)?,
+                ..Step::new("create of an intercommunicator", location)
+            };
+            self.peer(local_leader)?;
+            self.begin_step(step)?;
+            let remote = if self.rank() == local_leader {
+                Some(self.exchange_members(&peer, remote_leader, step).await?)
+            } else {
+                None
+            };
+            let remote = self.broadcast_record(remote, local_leader, step).await?;
+            let (context, members) = (word(&remote, 0), listed(&remote));
+            let common = members.iter().find_map(|rank| self.members().rank_of(rank));
+            if let Some(rank) = common {
+                let rank = rank as usize;
+                return Err(Error::Overlap { rank });
+            }
+            Ok(InterComm::new(self, members, context, location))
+        }
+    }
+
+    /// Exchanges the members of the groups between their leaders. Returns a table of the chosen
+    /// context and of those of the other group.
+    async fn exchange_members(&self, peer: &Self, leader: usize, step: Step) -> Result<Buffer> {
+        let chooses = self.world_rank() < peer.peer(leader)?;
+        let context = if chooses { self.choose_context()? } else { 0 };
+        let own = members_table(context, self.members());
+        let mut found = peer.collective()?.swap(own, leader, step).await?;
+        if chooses && let Some(bytes) = found.bytes_mut() {
+            bytes[..4].copy_from_slice(&context.to_le_bytes());
+        }
+        Ok(found)
+    }
+
+    /// Sends a message to a rank and receives one of any length from it.
+    pub(crate) async fn swap(&self, content: Buffer, with: usize, step: Step) -> Result<Buffer> {
+        let mut sending = self.isend_at(content, with, step.down, step.location)?;
+        let found = self.take_over(with, step.down, step).await?;
+        sending.wait_in(step.name, step.location).await?;
+        Ok(found)
+    }
+}
+
+impl InterComm {
+    fn new(
+        local: &Comm,
+        remote: Members,
+        context: u32,
+        location: &'static Location<'static>,
+    ) -> Self {
+        let (members, rank) = (local.members().clone(), local.rank_in_32_bits());
+        let local = local.derived(members, rank, context, location);
+        let remote = local.with_members(remote, rank);
+        Self { local, remote }
+    }
+
+    /// The group of the caller.
+    pub(crate) const fn local(&self) -> &Comm {
+        &self.local
+    }
+
+    /// The other group in the context of collectives.
+    pub(crate) fn between(&self) -> Result<Comm> {
+        self.remote.collective()
+    }
+
+    /// The rank of the caller in its group: `MPI_Comm_rank`.
+    #[must_use]
+    pub const fn rank(&self) -> usize {
+        self.local.rank()
+    }
+
+    /// Number of ranks of the caller's group: `MPI_Comm_size`.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.local.size()
+    }
+
+    /// Number of ranks of the other group: `MPI_Comm_remote_size`.
+    #[must_use]
+    pub fn remote_size(&self) -> usize {
+        self.remote.size()
+    }
+
+    /// The caller's group: `MPI_Comm_group`.
+    #[must_use]
+    pub fn group(&self) -> Group {
+        self.local.group()
+    }
+
+    /// The other group: `MPI_Comm_remote_group`.
+    #[must_use]
+    pub fn remote_group(&self) -> Group {
+        self.remote.group()
+    }
+
+    /// [`Comm::send`] to a rank of the other group.
+    ///
+    /// # Errors
+    /// As [`Comm::send`].
+    #[track_caller]
+    pub fn send(&self, buffer: &Buffer, destination: usize, tag: u32) -> Send<'_> {
+        self.remote.send(buffer, destination, tag)
+    }
+
+    /// [`Comm::recv`] of a message from the other group.
+    ///
+    /// # Errors
+    /// As [`Comm::recv`].
+    #[track_caller]
+    pub fn recv<'a>(
+        &'a self,
+        buffer: &'a mut Buffer,
+        source: impl Into<Source>,
+        tag: impl Into<Tag>,
+    ) -> Recv<'a> {
+        self.remote.recv(buffer, source, tag)
+    }
+
+    /// [`Comm::ssend`] to a rank of the other group.
+    ///
+    /// # Errors
+    /// As [`Comm::ssend`].
+    #[track_caller]
+    pub fn ssend(&self, buffer: &Buffer, destination: usize, tag: u32) -> Send<'_> {
+        self.remote.ssend(buffer, destination, tag)
+    }
+
+    /// [`Comm::isend`] to a rank of the other group.
+    ///
+    /// # Errors
+    /// As [`Comm::isend`].
+    #[track_caller]
+    pub fn isend(&self, buffer: Buffer, destination: usize, tag: u32) -> Result<Request> {
+        self.remote.isend(buffer, destination, tag)
+    }
+
+    /// [`Comm::irecv`] of a message from the other group.
+    ///
+    /// # Errors
+    /// As [`Comm::irecv`].
+    #[track_caller]
+    pub fn irecv(
+        &self,
+        buffer: Buffer,
+        source: impl Into<Source>,
+        tag: impl Into<Tag>,
+    ) -> Result<Request> {
+        self.remote.irecv(buffer, source, tag)
+    }
+
+    /// [`Comm::sendrecv`] with ranks of the other group.
+    ///
+    /// # Errors
+    /// As [`Comm::sendrecv`].
+    #[track_caller]
+    pub fn sendrecv<'a>(
+        &'a self,
+        send: &Buffer,
+        destination: usize,
+        send_tag: u32,
+        recv: &'a mut Buffer,
+        source: impl Into<Source>,
+        recv_tag: impl Into<Tag>,
+    ) -> impl Future<Output = Result<Status>> + 'a {
+        let recv_tag = recv_tag.into();
+        (self.remote).sendrecv(send, destination, send_tag, recv, source, recv_tag)
+    }
+
+    /// [`Comm::probe`] for a message from the other group.
+    ///
+    /// # Errors
+    /// As [`Comm::probe`].
+    #[track_caller]
+    pub fn probe(
+        &self,
+        source: impl Into<Source>,
+        tag: impl Into<Tag>,
+    ) -> impl Future<Output = Result<Status>> + '_ {
+        self.remote.probe(source, tag)
+    }
+
+    /// [`Comm::iprobe`] for a message from the other group.
+    ///
+    /// # Errors
+    /// As [`Comm::iprobe`].
+    #[track_caller]
+    pub fn iprobe(
+        &self,
+        source: impl Into<Source>,
+        tag: impl Into<Tag>,
+    ) -> impl Future<Output = Result<Option<Status>>> + '_ {
+        self.remote.iprobe(source, tag)
+    }
+
+    /// The same groups in a context of their own: `MPI_Comm_dup`. All ranks of both groups call it.
+    ///
+    /// # Errors
+    /// As [`Comm::dup`].
+    #[track_caller]
+    pub fn dup(&self) -> impl Future<Output = Result<Self>> + '_ {
+        let step = Step::new("dup of an intercommunicator", Location::caller());
+        async move {
+            let (context, _) = self.agree_between(0, step).await?;
+            let remote = self.remote.members().clone();
+            Ok(Self::new(&self.local, remote, context, step.location))
+        }
+    }
+
+    /// A communicator of all ranks of both groups: `MPI_Intercomm_merge`. All ranks call it, those
+    /// of a group with the same `high`. A group with false comes before one with true; of two equal
+    /// ones, that whose rank 0 is lower in the world.
+    ///
+    /// # Errors
+    /// As [`Comm::dup`].
+    #[track_caller]
+    pub fn merge(&self, high: bool) -> impl Future<Output = Result<Comm>> + '_ {
+        let step = Step::new("merge of an intercommunicator", Location::caller());
+        async move {
+            let (context, other) = self.agree_between(high.into(), step).await?;
+            let is_first = match (high, other == 1) {
+                (false, true) => true,
+                (true, false) => false,
+                _ => self.is_low(),
+            };
+            let (mut first, mut second) = (self.group(), self.remote_group());
+            if !is_first {
+                std::mem::swap(&mut first, &mut second);
+            }
+            let members = first.union(&second).members().clone();
+            let rank = members.rank_of(self.local.world_rank());
+            let rank = rank.expect("the caller is a member of its group");
+            let location = step.location;
+            Ok(self.local.derived(members, rank, context, location))
+        }
+    }
+
+    /// Gives the intercommunicator up: `MPI_Comm_free`. All ranks of both groups call it and wait
+    /// for each other.
+    ///
+    /// # Errors
+    /// [`Error::Comm`] if it has been freed already.
+    #[track_caller]
+    pub fn free(self) -> impl Future<Output = Result<()>> {
+        let location = Location::caller();
+        async move {
+            self.barrier_in("free of an intercommunicator", location)
+                .await?;
+            let context = self.local.context();
+            self.local.process().contexts().end(context);
+            Ok(())
+        }
+    }
+
+    /// Returns true in the group whose rank 0 is lower in the world.
+    fn is_low(&self) -> bool {
+        self.local.members().world(0) < self.remote.members().world(0)
+    }
+
+    /// Compares a call of all ranks of both groups with those of the others.
+    pub(crate) fn begin(
+        &self,
+        name: &'static str,
+        location: &'static Location<'static>,
+    ) -> Result<()> {
+        // Freed ones are refused.
+        self.between()?;
+        let (own, other) = (self.local.members(), self.remote.members());
+        let context = self.local.context();
+        let place = Place {
+            context,
+            first: own.world(0).min(other.world(0)),
+            number: self.local.process().count_collective(context),
+        };
+        let Some(log) = self.local.process().channel().call_log() else {
+            return Ok(());
+        };
+        // Ranks of the lower group come first.
+        let before = if self.is_low() { 0 } else { other.count() };
+        let rank = before + self.local.rank_in_32_bits();
+        let caller = (rank, self.local.world_rank(), own.count() + other.count());
+        log.compare(place, caller, Signature::of(name, location))
+    }
+
+    /// Returns a new context, the same at all ranks of both groups, and the word that the other
+    /// group gives.
+    async fn agree_between(&self, own: u32, step: Step) -> Result<(u32, u32)> {
+        self.begin(step.name, step.location)?;
+        let chosen = if self.rank() == 0 {
+            let context = if self.is_low() {
+                self.local.choose_context()?
+            } else {
+                0
+            };
+            let step = Step {
+                down: BETWEEN,
+                ..step
+            };
+            let given = table([context, own]);
+            let found = self.between()?.swap(given, 0, step).await?;
+            let context = context.max(word(&found, 0));
+            Some(table([context, word(&found, 1)]))
+        } else {
+            None
+        };
+        let chosen = self.local.broadcast_record(chosen, 0, step).await?;
+        Ok((word(&chosen, 0), word(&chosen, 1)))
+    }
+}
+
+impl fmt::Debug for InterComm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (rank, size, remote) = (self.rank(), self.size(), self.remote_size());
+        let context = self.local.context();
+        write!(
+            f,
+            "InterComm(rank {rank} of {size}, {remote} remote, context {context})"
+        )
+    }
+}

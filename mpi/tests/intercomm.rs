@@ -1,0 +1,319 @@
+//! Promise: ranks of two groups exchange messages and data of collectives over an intercommunicator
+//! as MPI says, groups merge in the requested order, and a group makes a communicator without the
+//! other ranks.
+
+use mpi::{
+    ANY_SOURCE, ANY_TAG, Comm, Comparison, Error, ErrorClass, InterComm, InterRoot, Op, Result,
+};
+use testing::ranks::{Order, world};
+
+/// The first `lower` ranks and the others; the upper group is in reverse order. Leaders are the
+/// last ranks of the groups.
+async fn halves(world: &Comm, lower: usize) -> Result<(Comm, InterComm)> {
+    let (rank, size) = (world.rank(), world.size());
+    let is_upper = rank >= lower;
+    let key = i32::try_from(rank).expect("few ranks");
+    let key = if is_upper { -key } else { key };
+    let half = world.split(Some(is_upper.into()), key).await?;
+    let half = half.expect("each rank has a colour");
+    let other = if is_upper { lower - 1 } else { lower };
+    let leader = half.size() - 1;
+    let between = half.intercomm_create(leader, world, other, 5).await?;
+    assert_eq!(between.remote_size(), size - half.size());
+    assert_eq!((between.rank(), between.size()), (half.rank(), half.size()));
+    assert_eq!(
+        between.group().compare(&half.group()),
+        Comparison::Identical
+    );
+    let all = between.remote_group().union(&between.group());
+    assert_eq!(all.size(), size);
+    Ok((half, between))
+}
+
+/// World ranks of a group, in its order.
+fn members(is_upper: bool, lower: usize, size: usize) -> Vec<usize> {
+    if is_upper {
+        (lower..size).rev().collect()
+    } else {
+        (0..lower).collect()
+    }
+}
+
+fn numbers(rank: usize, count: usize) -> Vec<u64> {
+    (0..count).map(|at| (1000 * rank + at) as u64).collect()
+}
+
+fn run<F, Fut>(program: F)
+where
+    F: Fn(Comm, usize, usize) -> Fut + Copy + 'static,
+    Fut: Future<Output = Result<()>> + 'static,
+{
+    for (size, lower) in [(2, 1), (3, 1), (5, 2), (7, 5)] {
+        // Below the threshold of 100 bytes, and above it.
+        for count in [1, 40] {
+            let program = move |world: Comm| program(world, lower, count);
+            let order = Order::Seeded(u64::from(size));
+            world(size).order(order).run(program).finished();
+        }
+    }
+}
+
+#[test]
+fn messages_between_groups() {
+    run(|world, lower, count| async move {
+        let (_, between) = halves(&world, lower).await?;
+        let is_upper = world.rank() >= lower;
+        let others = members(!is_upper, lower, world.size());
+        let own = world.buffer_of(&numbers(world.rank(), count));
+        let mut requests = Vec::new();
+        for other in 0..between.remote_size() {
+            requests.push(between.isend(own.clone(), other, 3)?);
+        }
+        for _ in 0..between.remote_size() {
+            let mut buffer = world.buffer(8 * count as u64);
+            let status = between.recv(&mut buffer, ANY_SOURCE, ANY_TAG).await?;
+            let expected = numbers(others[status.source], count);
+            assert_eq!(buffer.values()?, Some(expected));
+        }
+        mpi::waitall(&mut requests).await?;
+        // Messages of a copy and of the world do not meet those of the first.
+        let copy = between.dup().await?;
+        if between.rank() == 0 {
+            let mut sending = copy.isend(world.buffer(8), 0, 0)?;
+            let mut other = world.buffer(16);
+            between
+                .sendrecv(&world.buffer(16), 0, 0, &mut other, 0, 0)
+                .await?;
+            let status = copy.probe(0, ANY_TAG).await?;
+            assert_eq!((status.source, status.length), (0, 8));
+            copy.recv(&mut other, 0, 0).await?;
+            sending.wait().await?;
+        }
+        copy.free().await?;
+        let again = between.clone();
+        between.free().await?;
+        let error = again.isend(world.buffer(1), 0, 0).err();
+        assert!(matches!(error, Some(Error::Comm { .. })), "{error:?}");
+        let error = again.barrier().await.err();
+        assert!(matches!(error, Some(Error::Comm { .. })), "{error:?}");
+        Ok(())
+    });
+}
+
+#[test]
+fn groups_merge_in_the_requested_order() {
+    run(|world, lower, _| async move {
+        let (_, between) = halves(&world, lower).await?;
+        let is_upper = world.rank() >= lower;
+        let size = world.size();
+        let (low, high) = (members(false, lower, size), members(true, lower, size));
+        for (lower_high, upper_high) in [(false, true), (true, false), (true, true), (false, false)]
+        {
+            let own = if is_upper { upper_high } else { lower_high };
+            let merged = between.merge(own).await?;
+            // Rank 0 of the lower group is rank 0 of the world.
+            let expected = if lower_high && !upper_high {
+                [&high[..], &low].concat()
+            } else {
+                [&low[..], &high].concat()
+            };
+            let group = world.group().incl(&expected)?;
+            assert_eq!(merged.group().compare(&group), Comparison::Identical);
+            let own = world.buffer_of(&[merged.rank() as u64]);
+            let all = merged.allgather(&own).await?;
+            assert_eq!(all.values()?, Some((0..size as u64).collect::<Vec<u64>>()));
+            merged.free().await?;
+        }
+        between.free().await
+    });
+}
+
+/// Data of the group of root flow to the other group, or back.
+#[test]
+fn collectives_with_a_root() {
+    run(|world, lower, count| async move {
+        let (_, between) = halves(&world, lower).await?;
+        let (rank, size) = (world.rank(), world.size());
+        let bytes = 8 * count as u64;
+        for root in 0..size {
+            let root_is_upper = root >= lower;
+            let root_group = members(root_is_upper, lower, size);
+            let others = members(!root_is_upper, lower, size);
+            let in_group = root_group.iter().position(|&member| member == root);
+            let side = if rank == root {
+                InterRoot::Root
+            } else if (rank >= lower) == root_is_upper {
+                InterRoot::Null
+            } else {
+                InterRoot::Remote(in_group.expect("a member"))
+            };
+            let mut data = world.buffer(bytes);
+            if side == InterRoot::Root {
+                data = world.buffer_of(&numbers(root, count));
+            }
+            between.bcast(&mut data, side).await?;
+            let mut expected = numbers(root, count);
+            if side == InterRoot::Null {
+                expected = vec![0; count];
+            }
+            assert_eq!(data.values()?, Some(expected));
+
+            let mut own = world.buffer_of(&numbers(rank, count));
+            let mut sum = own.clone();
+            if side == InterRoot::Root {
+                own = world.buffer(bytes * others.len() as u64);
+            }
+            between.gather(&mut own, side).await?;
+            between.reduce(&mut sum, &Op::sum::<u64>(), side).await?;
+            if side == InterRoot::Root {
+                let all = others.iter().flat_map(|&other| numbers(other, count));
+                assert_eq!(own.values()?, Some(all.collect()));
+                let total = |at: usize| {
+                    others
+                        .iter()
+                        .map(|rank| (1000 * rank + at) as u64)
+                        .sum::<u64>()
+                };
+                assert_eq!(sum.values()?, Some((0..count).map(total).collect()));
+            } else {
+                assert_eq!(own.values()?, Some(numbers(rank, count)));
+                assert_eq!(sum.values()?, Some(numbers(rank, count)));
+            }
+            let mut block = world.buffer(bytes);
+            if side == InterRoot::Root {
+                block = world.buffer_of(&numbers(root, count * others.len()));
+            }
+            between.scatter(&mut block, side).await?;
+            if let InterRoot::Remote(_) = side {
+                let all = numbers(root, count * others.len());
+                let own = all[between.rank() * count..][..count].to_vec();
+                assert_eq!(block.values()?, Some(own));
+            }
+        }
+        between.free().await
+    });
+}
+
+#[test]
+fn collectives_of_all() {
+    run(|world, lower, count| async move {
+        let (_, between) = halves(&world, lower).await?;
+        let (rank, size) = (world.rank(), world.size());
+        let others = members(rank < lower, lower, size);
+        let bytes = 8 * count as u64;
+        let own = world.buffer_of(&numbers(rank, count));
+        let room = || world.buffer(bytes * others.len() as u64);
+        let mut all = room();
+        between.allgather(&own, &mut all).await?;
+        let expected = others.iter().flat_map(|&other| numbers(other, count));
+        assert_eq!(all.values()?, Some(expected.collect()));
+        let total = between.allreduce(&own, &Op::max::<u64>()).await?;
+        let last = *others.iter().max().expect("a member");
+        assert_eq!(total.values()?, Some(numbers(last, count)));
+        let blocks = world.buffer_of(&numbers(rank, count * others.len()));
+        let mut result = room();
+        between.alltoall(&blocks, &mut result).await?;
+        let place = between.rank() * count;
+        let expected = others
+            .iter()
+            .flat_map(|&other| numbers(other, place + count)[place..].to_vec());
+        assert_eq!(result.values()?, Some(expected.collect()));
+        between.barrier().await?;
+        between.free().await
+    });
+}
+
+/// No rank leaves a barrier before all of both groups have entered it.
+#[test]
+fn barriers_hold_both_groups() {
+    for late in 0..5 {
+        let program = move |world: Comm| async move {
+            let (_, between) = halves(&world, 2).await?;
+            if world.rank() == late {
+                world.sleep(10.0).await;
+            }
+            between.barrier().await?;
+            assert!(world.wtime() >= 10.0, "rank {}", world.rank());
+            Ok(())
+        };
+        world(5).run(program).finished();
+    }
+}
+
+#[test]
+fn bad_arguments_are_refused() {
+    let program = |world: Comm| async move {
+        let (half, between) = halves(&world, 1).await?;
+        let size = between.remote_size();
+        let root = InterRoot::Remote(7);
+        let error = between.bcast(&mut world.buffer(8), root).await;
+        assert_eq!(error, Err(Error::Root { root: 7, size }));
+        let error = half.intercomm_create(half.size(), &world, 0, 1).await.err();
+        assert_eq!(error.map(|error| error.class()), Some(ErrorClass::Rank));
+        let error = half.intercomm_create(0, &world, 0, u32::MAX).await.err();
+        assert_eq!(error, Some(Error::Tag(u32::MAX)));
+        if half.size() == 1 {
+            let error = between.gather(&mut world.buffer(9), InterRoot::Root).await;
+            assert_eq!(error, Err(Error::Count { length: 9, size: 2 }));
+        }
+        let error = between.isend(world.buffer(1), 2, 0).err();
+        assert_eq!(error, Some(Error::Rank { rank: 2, size }));
+        // Both groups are the same ranks.
+        let copy = world.dup().await?;
+        let error = copy.intercomm_create(0, &world, 0, 1).await.err();
+        let error = error.expect("groups with common members");
+        assert_eq!(
+            (error, error.class()),
+            (Error::Overlap { rank: 0 }, ErrorClass::Comm)
+        );
+        assert_eq!(
+            error.to_string(),
+            "invalid groups: rank 0 is a member of both groups of an intercommunicator"
+        );
+        Ok(())
+    };
+    world(3).run(program).finished();
+}
+
+/// Overlapping groups make communicators at the same time, one rank of the world takes no part.
+#[test]
+fn a_group_makes_a_communicator_alone() {
+    let program = |world: Comm| async move {
+        let rank = world.rank();
+        if rank == 4 {
+            return Ok(());
+        }
+        for tag in [0, 7, mpi::TAG_UB] {
+            let left = world.group().incl(&[3, 0, 1])?;
+            let right = world.group().incl(&[1, 2, 3])?;
+            let left_comm = world.create_group(&left, tag).await?;
+            let right_comm = world.create_group(&right, tag).await?;
+            for (group, comm, expected) in [(left, left_comm, 4_u64), (right, right_comm, 6)] {
+                assert_eq!(comm.is_some(), group.rank().is_some());
+                let Some(comm) = comm else { continue };
+                assert_eq!(Some(comm.rank()), group.rank());
+                assert_eq!(comm.group().compare(&group), Comparison::Identical);
+                let own = world.buffer_of(&[rank as u64]);
+                let sum = comm.allreduce(&own, &Op::sum::<u64>()).await?;
+                assert_eq!(sum.values()?, Some(vec![expected]));
+                comm.free().await?;
+            }
+        }
+        let half = world.group().incl(&[0, 1, 2, 3])?;
+        let half = world.create_group(&half, 1).await?.expect("a member");
+        let error = half.create_group(&world.group(), 0).await.err();
+        assert_eq!(
+            error,
+            Some(Error::Group {
+                members: 5,
+                size: 4
+            })
+        );
+        let error = half.create_group(&half.group(), u32::MAX).await.err();
+        assert_eq!(error, Some(Error::Tag(u32::MAX)));
+        Ok(())
+    };
+    for seed in 1..8 {
+        world(5).order(Order::Seeded(seed)).run(program).finished();
+    }
+}

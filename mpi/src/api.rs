@@ -4,6 +4,7 @@
 //! *Not decided here*: which message a receive gets ([`matching`](crate::matching)) and when an
 //! operation is over ([`protocol`](crate::protocol)).
 
+pub(crate) mod attributes;
 pub(crate) mod buffer;
 pub(crate) mod comm;
 pub(crate) mod communicators;

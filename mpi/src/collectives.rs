@@ -227,7 +227,7 @@ impl Comm {
         location: &'static Location<'static>,
     ) -> Result<Buffer> {
         let name = invocation.name;
-        let call = self.prepare(&invocation, location)?;
+        let call = self.raised(self.prepare(&invocation, location))?;
         drop(invocation);
         let is_synchronized = (self.process().channel().settings()).synchronizing_collectives;
         let token = if is_synchronized || call.asks_nodes {
@@ -270,7 +270,8 @@ impl Comm {
         }
         // What the rank does next does not depend on what its schedule has received.
         crate::exploration::choose(self.process().channel());
-        let token = self.start(self.prepare(invocation, location)?);
+        let call = self.raised(self.prepare(invocation, location))?;
+        let token = self.start(call);
         Ok(Request::new(self, token))
     }
 }

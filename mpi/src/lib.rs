@@ -65,6 +65,7 @@ mod matching;
 mod protocol;
 
 pub use ::collectives::{Collective, Selector};
+pub use api::attributes::{ErrorHandler, Keyval};
 pub use api::buffer::Buffer;
 pub use api::comm::{Comm, Recv, Send};
 pub use api::datatype::Datatype;

@@ -76,6 +76,7 @@ impl Comm {
     ) -> Self {
         let process = Rc::clone(&self.process);
         process.contexts().begin(context);
+        process.properties().inherit(self.context, context);
         if exploration::is_explored(process.channel()) {
             process.contexts().note_made(context, location);
         }
@@ -230,10 +231,11 @@ impl Comm {
 
     /// Returns the pattern that a receive or a probe accepts; `None` for the null process.
     pub(crate) fn pattern_or_null(&self, source: Source, tag: Tag) -> Result<Option<Pattern>> {
-        if source == Source::Rank(PROC_NULL) {
-            return self.pattern(ANY_SOURCE, tag).map(|_| None);
-        }
-        self.pattern(source, tag).map(Some)
+        self.raised(if source == Source::Rank(PROC_NULL) {
+            self.pattern(ANY_SOURCE, tag).map(|_| None)
+        } else {
+            self.pattern(source, tag).map(Some)
+        })
     }
 
     /// Sends a message that is over at once, if it is one; false if nothing was done.
@@ -274,6 +276,16 @@ impl Comm {
     }
 
     fn start_send(
+        &self,
+        buffer: Buffer,
+        destination: usize,
+        tag: u32,
+        call: (SendMode, bool, &'static Location<'static>),
+    ) -> Result<Token> {
+        self.raised(self.try_start_send(buffer, destination, tag, call))
+    }
+
+    fn try_start_send(
         &self,
         buffer: Buffer,
         destination: usize,
@@ -707,7 +719,11 @@ impl Future for Send<'_> {
         if result.is_ready() {
             this.token = None;
         }
-        result.map_err(|error| this.comm.members.translate_error(error))
+        let comm = this.comm;
+        let translate = |result: Result<()>| {
+            comm.raised(result.map_err(|error| comm.members.translate_error(error)))
+        };
+        result.map(translate)
     }
 }
 
@@ -772,7 +788,8 @@ impl Future for Recv<'_> {
         // A second poll after the end would be a new receive; futures must not be polled again.
         this.pattern = Err(Error::Request);
         *this.buffer = buffer;
-        Poll::Ready(this.comm.members.translate_result(result))
+        let comm = this.comm;
+        Poll::Ready(comm.raised(comm.members.translate_result(result)))
     }
 }
 

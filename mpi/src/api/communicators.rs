@@ -136,7 +136,12 @@ impl Comm {
     /// too many.
     #[track_caller]
     pub fn dup(&self) -> impl Future<Output = Result<Self>> + '_ {
-        self.dup_at(Location::caller())
+        let location = Location::caller();
+        async move {
+            let new = self.dup_at(location).await?;
+            self.copy_attributes(&new);
+            Ok(new)
+        }
     }
 
     pub(crate) async fn dup_at(&self, location: &'static Location<'static>) -> Result<Self> {
@@ -239,6 +244,7 @@ impl Comm {
             }
             self.barrier_in("free of a communicator", location).await?;
             self.process().contexts().end(self.context());
+            self.delete_properties();
             Ok(())
         }
     }
@@ -261,7 +267,8 @@ impl Comm {
     /// Begins a call that all ranks make.
     pub(crate) fn begin_step(&self, step: Step) -> Result<()> {
         let context = self.collective()?.context();
-        let place = self.count_call(context, || Signature::of(step.name, step.location), None)?;
+        let place = self.count_call(context, || Signature::of(step.name, step.location), None);
+        let place = self.raised(place)?;
         self.process().contexts().latest = Some((step.name, place));
         Ok(())
     }

@@ -76,6 +76,7 @@ fn listed(table: &Buffer) -> Members {
         members: HEAD,
         order: has_order.then_some(HEAD + count),
         count: u32::try_from(count).expect("ranks are counted in 32 bits"),
+        nodes: std::cell::OnceCell::new(),
     };
     Members::Listed(Rc::new(listed)).without_table()
 }
@@ -349,6 +350,7 @@ impl InterComm {
                 .await?;
             let context = self.local.context();
             self.local.process().contexts().end(context);
+            self.local.delete_properties();
             Ok(())
         }
     }
@@ -380,7 +382,9 @@ impl InterComm {
         let before = if self.is_low() { 0 } else { other.count() };
         let rank = before + self.local.rank_in_32_bits();
         let caller = (rank, self.local.world_rank(), own.count() + other.count());
-        log.compare(place, caller, Signature::of(name, location))
+        let signature = Signature::of(name, location);
+        log.compare(place, caller, (signature, None, false))
+            .map(drop)
     }
 
     /// Returns a new context, the same at all ranks of both groups, and the word that the other

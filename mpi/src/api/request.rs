@@ -39,6 +39,8 @@ pub struct Request {
     process: Rc<Process>,
     /// The ranks among which the source of a message is told.
     members: Members,
+    /// The context of its communicator.
+    context: u32,
     token: Option<Token>,
     /// Parameters with which a persistent request starts again.
     persistent: Option<Box<Persistent>>,
@@ -51,6 +53,7 @@ impl Request {
         Self {
             process: Rc::clone(comm.process()),
             members: comm.members().clone(),
+            context: comm.context(),
             token: Some(token),
             persistent: None,
             unpack: None,
@@ -63,6 +66,7 @@ impl Request {
         Self {
             process: Rc::clone(comm.process()),
             members: comm.members().clone(),
+            context: comm.context(),
             token: None,
             persistent: Some(Box::new(persistent)),
             unpack: None,
@@ -93,13 +97,19 @@ impl Request {
         if let (Some(unpack), &Ok(status)) = (self.unpack.take(), &result) {
             match unpack.finish(&buffer, status, engine, channel) {
                 Ok(target) => buffer = target,
-                Err(error) => return Some(Err(error)),
+                Err(error) => {
+                    self.process.raise_later(self.context, error.clone());
+                    return Some(Err(error));
+                }
             }
         }
         if let Some(persistent) = &mut self.persistent {
             persistent.keep(&buffer);
         }
         let status = self.members.translate_result(result);
+        if let Err(error) = &status {
+            self.process.raise_later(self.context, error.clone());
+        }
         Some(status.map(|status| Completion { status, buffer }))
     }
 

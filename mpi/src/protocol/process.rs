@@ -4,13 +4,14 @@
 //! handled before the operation looks whether it is over. An operation that is not parks the rank
 //! until the next event.
 
-use std::cell::{RefCell, RefMut};
+use std::cell::{Cell, RefCell, RefMut};
 use std::future::Future;
 use std::panic::Location;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
+use crate::api::attributes::{AllProperties, ErrorHandler};
 use crate::api::communicators::Contexts;
 use crate::api::modes::AttachedBuffer;
 use crate::channel::{Channel, Event, Interest, Token};
@@ -19,7 +20,7 @@ use crate::exploration::{CausalityHooks, choose};
 use crate::matching::UnexpectedMessage;
 use crate::protocol::engine::ProtocolEngine;
 use crate::protocol::waiting::{Blocked, Waiting, Waits};
-use crate::{Comm, ConnectionMode, Pattern};
+use crate::{Comm, ConnectionMode, Error, Pattern};
 
 /// After this many negative answers of tests without any change, the rank waits for one.
 const FAILURES_MAX: u32 = 1000;
@@ -53,6 +54,9 @@ struct ColdState {
     failures: Failures,
     attached: Option<Box<AttachedBuffer>>,
     contexts: Contexts,
+    properties: AllProperties,
+    /// Errors that are told when the operation that has them is over, by context.
+    raised: Vec<(u32, Error)>,
 }
 
 /// One rank of a running program.
@@ -61,6 +65,8 @@ pub struct Process {
     engine: RefCell<ProtocolEngine>,
     blocked: RefCell<Blocked>,
     cold: RefCell<Option<Box<ColdState>>>,
+    /// True if there are errors to be told.
+    has_raised: Cell<bool>,
 }
 
 impl Process {
@@ -80,6 +86,7 @@ impl Process {
             engine: RefCell::new(engine),
             blocked: RefCell::new(Blocked::default()),
             cold: RefCell::default(),
+            has_raised: Cell::new(false),
         })
     }
 
@@ -97,6 +104,38 @@ impl Process {
 
     pub(crate) fn contexts(&self) -> RefMut<'_, Contexts> {
         RefMut::map(self.cold(), |cold| &mut cold.contexts)
+    }
+
+    /// Properties of communicators.
+    pub(crate) fn properties(&self) -> RefMut<'_, AllProperties> {
+        RefMut::map(self.cold(), |cold| &mut cold.properties)
+    }
+
+    /// Reacts to the error of a call on the communicator with this context.
+    pub(crate) fn raise(&self, context: u32, error: Error) {
+        let handler = match &*self.cold.borrow() {
+            Some(cold) => cold.properties.handler(context),
+            None => ErrorHandler::Return,
+        };
+        handler.handle(self, &error);
+    }
+
+    /// [`Process::raise`] when the attempt is over that has found the error: handlers may make
+    /// calls.
+    pub(crate) fn raise_later(&self, context: u32, error: Error) {
+        if let Some(cold) = &mut *self.cold.borrow_mut() {
+            cold.raised.push((context, error));
+            self.has_raised.set(true);
+        }
+    }
+
+    #[inline(never)]
+    fn raise_now(&self) {
+        self.has_raised.set(false);
+        let raised = std::mem::take(&mut self.cold().raised);
+        for (context, error) in raised {
+            self.raise(context, error);
+        }
     }
 
     /// Returns true if the context is one of a communicator that has been freed.
@@ -210,9 +249,15 @@ impl Process {
         location: &'static Location<'static>,
         attempt: impl FnOnce(&mut ProtocolEngine, &dyn Channel) -> Option<T>,
     ) -> Poll<T> {
-        let engine = &mut *self.engine.borrow_mut();
-        self.handle_events(engine);
-        self.attempt(engine, context, (waits, location, false), attempt)
+        let result = {
+            let engine = &mut *self.engine.borrow_mut();
+            self.handle_events(engine);
+            self.attempt(engine, context, (waits, location, false), attempt)
+        };
+        if self.has_raised.get() {
+            self.raise_now();
+        }
+        result
     }
 
     /// Begins an operation, after all events so far, and polls it.

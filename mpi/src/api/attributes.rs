@@ -1,0 +1,279 @@
+//! Properties of communicators at one rank: attributes (MPI 5.0, section 7.7), names (section 7.8)
+//! and error handlers (section 9.3).
+//!
+//! They are local: no call sends a message, and other ranks do not see them. All handles of a
+//! communicator at a rank share them.
+//!
+//! An error handler is called for errors of sends, receives, probes, requests, collectives and
+//! calls that make communicators, when the call returns or completes. New communicators inherit the
+//! handler of the one that they are made of; attributes are copied by [`Comm::dup`] alone.
+//!
+//! *Not modelled*: errors of callbacks, and deletion of attributes at the end of a program: those
+//! of a communicator that is not freed are dropped without a call.
+
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::marker::PhantomData;
+use std::rc::Rc;
+
+use crate::api::comm::COLLECTIVE;
+use crate::{Comm, Error, Level};
+
+/// Exit code of runs that an error handler ends.
+const ABORT_CODE: i32 = 1;
+
+type Copy = dyn Fn(&dyn Any) -> Option<Rc<dyn Any>>;
+type Delete = dyn Fn(&dyn Any);
+
+/// Callbacks of a keyval; their address is its identity.
+struct Callbacks {
+    copy: Box<Copy>,
+    delete: Box<Delete>,
+}
+
+/// A key of attributes with values of one type: `MPI_Comm_create_keyval`.
+///
+/// ```
+/// use mpi::Keyval;
+///
+/// // Copied with the communicator, and nothing to do when it is deleted.
+/// let depth = Keyval::new(|depth: &u32| Some(depth + 1), |_| ());
+/// # let _ = depth;
+/// ```
+pub struct Keyval<T> {
+    callbacks: Rc<Callbacks>,
+    value: PhantomData<fn(T) -> T>,
+}
+
+impl<T: 'static> Keyval<T> {
+    /// A new key. [`Comm::dup`] calls `copy`, which returns the value for the new communicator, or
+    /// `None` if it gets none (`MPI_COMM_NULL_COPY_FN`). `delete` is called before a value is
+    /// deleted or replaced, and when the communicator is freed.
+    #[must_use]
+    pub fn new(copy: impl Fn(&T) -> Option<T> + 'static, delete: impl Fn(&T) + 'static) -> Self {
+        let copy = move |value: &dyn Any| {
+            let copied = copy(value.downcast_ref()?)?;
+            Some(Rc::new(copied) as Rc<dyn Any>)
+        };
+        let delete = move |value: &dyn Any| {
+            if let Some(value) = value.downcast_ref() {
+                delete(value);
+            }
+        };
+        Self {
+            callbacks: Rc::new(Callbacks {
+                copy: Box::new(copy),
+                delete: Box::new(delete),
+            }),
+            value: PhantomData,
+        }
+    }
+}
+
+impl<T> Clone for Keyval<T> {
+    fn clone(&self) -> Self {
+        Self {
+            callbacks: Rc::clone(&self.callbacks),
+            value: PhantomData,
+        }
+    }
+}
+
+impl<T> fmt::Debug for Keyval<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Keyval")
+    }
+}
+
+/// Reaction to an error of a call on a communicator: `MPI_Errhandler`.
+#[derive(Clone, Default)]
+pub enum ErrorHandler {
+    /// The call returns the error: `MPI_ERRORS_RETURN`. The default here; that of MPI is to abort.
+    #[default]
+    Return,
+    /// The run ends: `MPI_ERRORS_ARE_FATAL`. The call returns nevertheless, and the run ends when
+    /// the rank waits the next time.
+    Abort,
+    /// A function of the program is called, and then the call returns the error:
+    /// `MPI_Comm_create_errhandler`.
+    Function(Rc<dyn Fn(&Error)>),
+}
+
+impl fmt::Debug for ErrorHandler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Return => "Return",
+            Self::Abort => "Abort",
+            Self::Function(_) => "Function",
+        })
+    }
+}
+
+/// A value with its key.
+#[derive(Clone)]
+struct Attribute {
+    key: Rc<Callbacks>,
+    value: Rc<dyn Any>,
+}
+
+impl Attribute {
+    fn delete(&self) {
+        (self.key.delete)(&*self.value);
+    }
+}
+
+/// Properties of a communicator.
+#[derive(Default)]
+struct Properties {
+    name: Option<String>,
+    handler: ErrorHandler,
+    attributes: Vec<Attribute>,
+}
+
+/// Properties of the communicators of a rank, by context.
+#[derive(Default)]
+pub(crate) struct AllProperties(BTreeMap<u32, Properties>);
+
+impl AllProperties {
+    fn of(&mut self, context: u32) -> &mut Properties {
+        self.0.entry(context & !COLLECTIVE).or_default()
+    }
+
+    /// Returns the error handler of a communicator.
+    pub(crate) fn handler(&self, context: u32) -> ErrorHandler {
+        let properties = self.0.get(&(context & !COLLECTIVE));
+        properties.map_or(ErrorHandler::Return, |found| found.handler.clone())
+    }
+
+    /// Gives a new communicator the error handler of another one.
+    pub(crate) fn inherit(&mut self, parent: u32, context: u32) {
+        self.0.remove(&context);
+        let handler = self.handler(parent);
+        if !matches!(handler, ErrorHandler::Return) {
+            self.of(context).handler = handler;
+        }
+    }
+}
+
+impl ErrorHandler {
+    /// Reacts to an error.
+    pub(crate) fn handle(&self, process: &crate::Process, error: &Error) {
+        match self {
+            Self::Return => {}
+            Self::Abort => {
+                let text = format_args!("{error}; the error handler of the communicator aborts");
+                process.channel().log(Level::Error, text);
+                process.channel().abort(ABORT_CODE);
+            }
+            Self::Function(function) => function(error),
+        }
+    }
+}
+
+impl Comm {
+    /// Sets an attribute: `MPI_Comm_set_attr`. One with this key is deleted before.
+    pub fn set_attr<T: 'static>(&self, key: &Keyval<T>, value: T) {
+        self.delete_attr(key);
+        let attribute = Attribute {
+            key: Rc::clone(&key.callbacks),
+            value: Rc::new(value),
+        };
+        let mut all = self.process().properties();
+        all.of(self.context()).attributes.push(attribute);
+    }
+
+    /// Returns the value of an attribute; `None` if the communicator has none with this key:
+    /// `MPI_Comm_get_attr`.
+    #[must_use]
+    pub fn get_attr<T: 'static>(&self, key: &Keyval<T>) -> Option<Rc<T>> {
+        let mut all = self.process().properties();
+        let attributes = &all.of(self.context()).attributes;
+        let is_it = |attribute: &&Attribute| Rc::ptr_eq(&attribute.key, &key.callbacks);
+        let found = attributes.iter().find(is_it)?;
+        Rc::clone(&found.value).downcast().ok()
+    }
+
+    /// Deletes an attribute: `MPI_Comm_delete_attr`. Returns true if there was one.
+    pub fn delete_attr<T: 'static>(&self, key: &Keyval<T>) -> bool {
+        let removed = {
+            let mut all = self.process().properties();
+            let attributes = &mut all.of(self.context()).attributes;
+            let is_it = |attribute: &Attribute| Rc::ptr_eq(&attribute.key, &key.callbacks);
+            let place = attributes.iter().position(is_it);
+            place.map(|place| attributes.remove(place))
+        };
+        // Callbacks may use the communicator.
+        if let Some(attribute) = &removed {
+            attribute.delete();
+        }
+        removed.is_some()
+    }
+
+    /// Sets the name of the communicator at this rank: `MPI_Comm_set_name`.
+    pub fn set_name(&self, name: impl Into<String>) {
+        let mut all = self.process().properties();
+        all.of(self.context()).name = Some(name.into());
+    }
+
+    /// Returns the name of the communicator: `MPI_Comm_get_name`. The world has the name
+    /// `MPI_COMM_WORLD`, other communicators an empty one, unless the program sets it.
+    #[must_use]
+    pub fn name(&self) -> String {
+        let mut all = self.process().properties();
+        match &all.of(self.context()).name {
+            Some(name) => name.clone(),
+            None if self.context() == 0 => "MPI_COMM_WORLD".to_owned(),
+            None => String::new(),
+        }
+    }
+
+    /// Sets the reaction to errors of calls on this communicator: `MPI_Comm_set_errhandler`.
+    pub fn set_errhandler(&self, handler: ErrorHandler) {
+        let mut all = self.process().properties();
+        all.of(self.context()).handler = handler;
+    }
+
+    /// Returns the reaction to errors: `MPI_Comm_get_errhandler`.
+    #[must_use]
+    pub fn errhandler(&self) -> ErrorHandler {
+        self.process().properties().handler(self.context())
+    }
+
+    /// Reacts to an error of the program as to one of a call: `MPI_Comm_call_errhandler`.
+    pub fn call_errhandler(&self, error: &Error) {
+        self.errhandler().handle(self.process(), error);
+    }
+
+    /// Reacts to the error of a call, if it is one.
+    pub(crate) fn raised<T>(&self, result: Result<T, Error>) -> Result<T, Error> {
+        if let Err(error) = &result {
+            self.process().raise(self.context(), error.clone());
+        }
+        result
+    }
+
+    /// Copies the attributes to a new communicator.
+    pub(crate) fn copy_attributes(&self, new: &Self) {
+        let attributes = {
+            let mut all = self.process().properties();
+            all.of(self.context()).attributes.clone()
+        };
+        for Attribute { key, value } in attributes {
+            if let Some(value) = (key.copy)(&*value) {
+                let mut all = self.process().properties();
+                all.of(new.context())
+                    .attributes
+                    .push(Attribute { key, value });
+            }
+        }
+    }
+
+    /// Deletes the properties of a communicator that is freed: its attributes, the latest first.
+    pub(crate) fn delete_properties(&self) {
+        let removed = self.process().properties().0.remove(&self.context());
+        for attribute in removed.into_iter().flat_map(|all| all.attributes).rev() {
+            attribute.delete();
+        }
+    }
+}

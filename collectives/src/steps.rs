@@ -78,6 +78,12 @@ pub(crate) const BLOCKING: Slot = 3;
 ///
 /// Peers are ranks of the communicator. A message of a rank to itself is a copy, and has no send.
 pub trait Steps {
+    /// Sets the number of the edge to which the next messages belong: a message is received from the
+    /// edge on which it was sent. Only exchanges between neighbours have edges.
+    fn set_edge(&mut self, edge: u32) {
+        let _ = edge;
+    }
+
     /// Starts a send, as `MPI_Isend`.
     fn isend_in(&mut self, slot: Slot, peer: u32, part: Part);
 

@@ -21,7 +21,7 @@ use ::collectives::{
 use areas::Areas;
 
 use crate::channel::{Channel, Token};
-use crate::protocol::engine::{CollectiveCall, ProtocolEngine};
+use crate::protocol::engine::{CallNumber, CollectiveCall, ProtocolEngine};
 use crate::{Buffer, Comm, Error, Op, Request, Result};
 
 mod all;
@@ -98,7 +98,7 @@ impl Invocation {
     }
 }
 
-fn in_32_bits(rank: usize) -> u32 {
+pub(crate) fn in_32_bits(rank: usize) -> u32 {
     u32::try_from(rank).expect("ranks are counted in 32 bits")
 }
 
@@ -147,8 +147,9 @@ impl Comm {
                 recv: listed(&invocation.recv),
             }));
         }
+        let counted = (inner.context(), invocation.neighbors.is_none());
         let signature = || Signature::new(invocation, location);
-        let place = self.count_call(inner.context(), signature, Some(invocation))?;
+        let (_, number) = self.count_call(counted, signature, Some(invocation))?;
         let selector = settings.collectives.as_deref();
         let selector = selector.unwrap_or_else(|| Selector::ours());
         let (algorithm, asks_nodes) = if call.in_place {
@@ -173,25 +174,27 @@ impl Comm {
             has_result: areas.has_result,
             members: self.members().clone(),
             context: inner.context(),
-            number: place.number,
+            number,
             location,
         })
     }
 
-    /// Counts a call that all ranks make, and compares it with those of the others.
+    /// Counts a call that all ranks make, whose messages may have a tag of their own, and compares it
+    /// with those of the others.
     ///
     /// # Errors
     /// [`Error::Mismatch`] if another rank calls something else.
     pub(crate) fn count_call(
         &self,
-        context: u32,
+        (context, has_tag): (u32, bool),
         signature: impl FnOnce() -> Signature,
         arguments: Option<&Invocation>,
-    ) -> Result<Place> {
+    ) -> Result<(Place, CallNumber)> {
+        let number = self.process().count_call(context, has_tag);
         let place = Place {
             context,
             first: self.members().world(0),
-            number: self.process().count_collective(context),
+            number: number.position,
         };
         if let Some(log) = self.process().channel().call_log() {
             let caller = (
@@ -209,7 +212,7 @@ impl Comm {
                 operand_order::check(channel, call, &operands, location)?;
             }
         }
-        Ok(place)
+        Ok((place, number))
     }
 
     /// Starts a collective. Its operation has the result.

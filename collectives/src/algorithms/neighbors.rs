@@ -3,9 +3,9 @@
 //! Source: MPICH, `neighbor_alltoallv_allcomm_linear.c`. Libraries have no other algorithm, so it is
 //! not selected.
 //!
-//! All messages of a call have one tag, so that several between the same two ranks match in the
-//! order in which they are sent. Receives are started in that order: in a grid, that from above
-//! before that from below, as the sender names its neighbour below first.
+//! In a grid, a message that goes down in a dimension comes from above there, also where both
+//! neighbours are the same rank: an edge of its own tells it from the one that goes up. In a graph
+//! several messages between the same two ranks match in the order in which they are sent.
 
 use crate::{Algorithm, Call, Part, Steps};
 
@@ -21,24 +21,22 @@ fn round(call: &Call, _: u32, steps: &mut dyn Steps) {
     let Some(neighbors) = call.neighbors.as_deref() else {
         return;
     };
-    for number in 0..neighbors.sources.len() {
-        let at = number ^ usize::from(neighbors.is_grid);
-        if let Some(source) = neighbors.sources[at] {
-            let block = call.recv_block(in_32_bits(at));
-            steps.irecv(source, Part::recv(block.offset, block.length));
+    let edge = |at: u32| if neighbors.is_grid { at } else { 0 };
+    for (at, source) in (0..).zip(&neighbors.sources) {
+        if let Some(source) = source {
+            let block = call.recv_block(at);
+            steps.set_edge(edge(at ^ 1));
+            steps.irecv(*source, Part::recv(block.offset, block.length));
         }
     }
-    for (at, destination) in neighbors.destinations.iter().enumerate() {
+    for (at, destination) in (0..).zip(&neighbors.destinations) {
         if let Some(destination) = destination {
-            let block = call.send_block(in_32_bits(at));
+            let block = call.send_block(at);
+            steps.set_edge(edge(at));
             steps.isend(*destination, Part::send(block.offset, block.length));
         }
     }
     steps.wait_all();
-}
-
-fn in_32_bits(at: usize) -> u32 {
-    u32::try_from(at).expect("neighbours are counted in 32 bits")
 }
 
 #[cfg(test)]
@@ -48,16 +46,23 @@ mod tests {
     use super::*;
     use crate::{Collective, Neighbors, Operand, Slot};
 
+    /// Steps in words, each with its edge.
     #[derive(Default)]
-    struct Listing(Vec<String>);
+    struct Listing(Vec<String>, u32);
 
     impl Steps for Listing {
+        fn set_edge(&mut self, edge: u32) {
+            self.1 = edge;
+        }
+
         fn isend_in(&mut self, _: Slot, peer: u32, part: Part) {
-            self.0.push(format!("send {peer} from {}", part.offset));
+            let text = format!("{}: send {peer} from {}", self.1, part.offset);
+            self.0.push(text);
         }
 
         fn irecv_in(&mut self, _: Slot, peer: u32, part: Part) {
-            self.0.push(format!("receive {peer} at {}", part.offset));
+            let text = format!("{}: receive {peer} at {}", self.1, part.offset);
+            self.0.push(text);
         }
 
         fn send(&mut self, _: u32, _: Part) {}
@@ -74,25 +79,35 @@ mod tests {
     }
 
     /// A ring of two ranks, and a dimension that ends here: both neighbours in the first dimension
-    /// are the same rank, whose first message comes from above.
+    /// are the same rank, and what it sends down comes from above.
     #[test]
-    fn messages_of_a_grid_match_in_the_order_of_sends() {
-        let neighbors = |is_grid| Neighbors {
-            sources: vec![Some(1), Some(1), None, Some(2)],
-            destinations: vec![Some(1), Some(1), None, Some(2)],
-            is_grid,
-        };
+    fn messages_of_a_grid_have_edges() {
         let steps = |is_grid| {
+            let neighbors = Neighbors {
+                sources: vec![Some(1), Some(1), None, Some(2)],
+                destinations: vec![Some(1), Some(1), None, Some(2)],
+                is_grid,
+            };
             let mut call = Call::new(Collective::Alltoall, 0, 4, 8);
-            call.neighbors = Some(Rc::new(neighbors(is_grid)));
+            call.neighbors = Some(Rc::new(neighbors));
             let mut listing = Listing::default();
             round(&call, 0, &mut listing);
             listing.0
         };
-        let sends = ["send 1 from 0", "send 1 from 8", "send 2 from 24", "wait"];
-        let grid = ["receive 1 at 8", "receive 1 at 0", "receive 2 at 24"];
-        assert_eq!(steps(true), [&grid[..], &sends].concat());
-        let graph = ["receive 1 at 0", "receive 1 at 8", "receive 2 at 24"];
-        assert_eq!(steps(false), [&graph[..], &sends].concat());
+        let grid = [
+            "1: receive 1 at 0",
+            "0: receive 1 at 8",
+            "2: receive 2 at 24",
+            "0: send 1 from 0",
+            "1: send 1 from 8",
+            "3: send 2 from 24",
+            "wait",
+        ];
+        assert_eq!(steps(true), grid);
+        let graph = grid.map(|step| match step {
+            "wait" => step.to_owned(),
+            step => format!("0{}", &step[1..]),
+        });
+        assert_eq!(steps(false), graph);
     }
 }

@@ -20,7 +20,7 @@ use std::rc::Rc;
 use crate::api::communicators::Step;
 use crate::api::create_group::tagged;
 use crate::api::group::{Listed, Members, order_of, table, word};
-use crate::collectives::{Place, Signature};
+use crate::collectives::{Place, Signature, in_32_bits};
 use crate::{Buffer, Comm, Error, Group, Recv, Request, Result, Send, Source, Status, Tag};
 
 /// Tag of messages between the groups in calls of all ranks.
@@ -75,7 +75,7 @@ fn listed(table: &Buffer) -> Members {
         table: table.clone(),
         members: HEAD,
         order: has_order.then_some(HEAD + count),
-        count: u32::try_from(count).expect("ranks are counted in 32 bits"),
+        count: in_32_bits(count),
         nodes: std::cell::OnceCell::new(),
     };
     Members::Listed(Rc::new(listed)).without_table()
@@ -330,8 +330,9 @@ impl InterComm {
                 std::mem::swap(&mut first, &mut second);
             }
             let members = first.union(&second).members().clone();
-            let rank = members.rank_of(self.local.world_rank());
-            let rank = rank.expect("the caller is a member of its group");
+            // The ranks of a group keep their order.
+            let before = if is_first { 0 } else { self.remote_size() };
+            let rank = in_32_bits(before + self.rank());
             let location = step.location;
             Ok(self.local.derived(members, rank, context, location))
         }
@@ -373,7 +374,7 @@ impl InterComm {
         let place = Place {
             context,
             first: own.world(0).min(other.world(0)),
-            number: self.local.process().count_collective(context),
+            number: self.local.process().count_call(context, false).position,
         };
         let Some(log) = self.local.process().channel().call_log() else {
             return Ok(());

@@ -18,7 +18,7 @@ use crate::channel::{Channel, Event, Interest, Token};
 use crate::exploration;
 use crate::exploration::{CausalityHooks, choose};
 use crate::matching::UnexpectedMessage;
-use crate::protocol::engine::ProtocolEngine;
+use crate::protocol::engine::{CallNumber, ProtocolEngine};
 use crate::protocol::waiting::{Blocked, Waiting, Waits};
 use crate::{Comm, ConnectionMode, Error, Pattern};
 
@@ -150,9 +150,9 @@ impl Process {
         RefMut::map(self.cold(), |cold| &mut cold.attached)
     }
 
-    /// Counts a collective call of a communicator. Returns its position, from 0.
-    pub(crate) fn count_collective(&self, context: u32) -> u32 {
-        self.engine.borrow_mut().count_collective(context)
+    /// Counts a call that all ranks of a communicator make.
+    pub(crate) fn count_call(&self, context: u32, has_tag: bool) -> CallNumber {
+        self.engine.borrow_mut().count_call(context, has_tag)
     }
 
     /// Notes that the ranks of a communicator exchange their nodes. Returns true if they have not

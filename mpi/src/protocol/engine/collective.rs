@@ -22,8 +22,8 @@ use crate::channel::{Channel, Token};
 use crate::collectives::Place as CallPlace;
 use crate::{Buffer, Envelope, Error, Pattern, TypeSignature};
 
-/// The first tag of collectives: those below belong to calls that make communicators
-/// and to those between neighbours.
+/// The first tag of collectives: those below belong to calls that make communicators and to those
+/// between neighbours.
 const TAGS: u32 = 1024;
 
 /// Number of tags: half of them for collectives, half for barriers before them.
@@ -37,6 +37,18 @@ const ALL: u32 = u32::MAX;
 
 /// No slot.
 const NO_SLOT: u8 = u8::MAX;
+
+/// The first tag of exchanges between neighbours; each edge of a grid has one.
+const NEIGHBOR_TAGS: u32 = 200;
+
+/// Position of a call among those that all ranks of a communicator make, from 0.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct CallNumber {
+    /// Among those whose messages have a tag of their own; the tag comes from it.
+    pub(crate) tag: u32,
+    /// Among all.
+    pub(crate) position: u32,
+}
 
 /// A collective call, ready to be executed.
 #[derive(Clone)]
@@ -56,8 +68,7 @@ pub(crate) struct CollectiveCall {
     pub(crate) members: Members,
     /// The context of the communicator's collectives.
     pub(crate) context: u32,
-    /// Position among the collectives of the communicator, from 0.
-    pub(crate) number: u32,
+    pub(crate) number: CallNumber,
     pub(crate) location: Place,
 }
 
@@ -123,8 +134,8 @@ pub(super) struct Collectives {
     landed: Vec<Result<Option<(Part, Buffer)>, Error>>,
     /// Costs of receives that have not been paid, in seconds.
     owed: f64,
-    /// Number of collectives that have been started, by context.
-    started: Vec<(u32, u32)>,
+    /// The next number, by context.
+    next: Vec<(u32, CallNumber)>,
     /// Contexts of communicators whose ranks have exchanged their nodes.
     node_setups: Vec<u32>,
 }
@@ -153,7 +164,10 @@ impl CollectiveCall {
             asks_nodes: false,
             has_result: false,
             members: self.members.clone(),
-            number: self.number + TAG_COUNT / 2,
+            number: CallNumber {
+                tag: self.number.tag + TAG_COUNT / 2,
+                ..self.number
+            },
             ..*self
         }
     }
@@ -166,16 +180,18 @@ impl std::fmt::Debug for CollectiveCall {
 }
 
 impl Collectives {
-    /// Counts a call of a communicator. Returns its position, from 0.
-    fn count(&mut self, context: u32) -> u32 {
-        let found = self.started.iter_mut().find(|(known, _)| *known == context);
-        if let Some((_, count)) = found {
-            let number = *count;
-            *count = (number + 1) % (TAG_COUNT / 2);
-            return number;
-        }
-        self.started.push((context, 1));
-        0
+    /// Counts a call of a communicator.
+    fn count(&mut self, context: u32, has_tag: bool) -> CallNumber {
+        let known = self.next.iter().position(|(known, _)| *known == context);
+        let place = known.unwrap_or_else(|| {
+            self.next.push((context, CallNumber::default()));
+            self.next.len() - 1
+        });
+        let (_, next) = &mut self.next[place];
+        let number = *next;
+        next.position = number.position.wrapping_add(1);
+        next.tag = (number.tag + u32::from(has_tag)) % (TAG_COUNT / 2);
+        number
     }
 
     fn insert(&mut self, running: Box<Running>) -> u32 {
@@ -231,9 +247,10 @@ impl Running {
 }
 
 impl ProtocolEngine {
-    /// Counts a collective call of a communicator. Returns its position, from 0.
-    pub(crate) fn count_collective(&mut self, context: u32) -> u32 {
-        self.collectives.get_or_insert_default().count(context)
+    /// Counts a call that all ranks of a communicator make.
+    pub(crate) fn count_call(&mut self, context: u32, has_tag: bool) -> CallNumber {
+        let collectives = self.collectives.get_or_insert_default();
+        collectives.count(context, has_tag)
     }
 
     /// Notes that the ranks of a communicator exchange their nodes. Returns true if they have not
@@ -295,11 +312,11 @@ impl ProtocolEngine {
             return "a collective operation".to_owned();
         };
         let (kind, algorithm) = (call.name, call.algorithm.name);
-        if call.number >= TAG_COUNT / 2 {
-            let number = call.number - TAG_COUNT / 2 + 1;
+        let number = call.number.position + 1;
+        if call.number.tag >= TAG_COUNT / 2 {
             return format!("{kind} #{number}, until all ranks have called it");
         }
-        let (number, round, rounds) = (call.number + 1, progress.round + 1, progress.rounds);
+        let (round, rounds) = (progress.round + 1, progress.rounds);
         format!("{kind} #{number} ({algorithm}, round {round} of {rounds})")
     }
 
@@ -312,7 +329,7 @@ impl ProtocolEngine {
         Some(CallPlace {
             context: call.context,
             first: call.members.world(0),
-            number: call.number % (TAG_COUNT / 2),
+            number: call.number.position,
         })
     }
 
@@ -363,6 +380,7 @@ impl ProtocolEngine {
                 running: &mut running,
                 position: 0,
                 stops: false,
+                edge: 0,
             };
             (algorithm.round)(&arguments, round, &mut runner);
             if runner.stops && running.progress.error.is_none() {
@@ -377,7 +395,7 @@ impl ProtocolEngine {
 
     fn finish_collective(&mut self, index: u32, running: Running) {
         let Running { call, progress } = running;
-        let (context, number) = (call.context, call.number);
+        let (context, number) = (call.context, call.number.position);
         self.observe(|| observe::Event::CollectiveEnd { context, number });
         let buffer = if call.has_result {
             call.recv
@@ -503,6 +521,8 @@ struct Runner<'a> {
     position: u32,
     /// True if a step waits, so that those behind it have to wait, too.
     stops: bool,
+    /// Number of the edge between neighbours.
+    edge: u32,
 }
 
 impl Runner<'_> {
@@ -527,7 +547,11 @@ impl Runner<'_> {
     }
 
     fn tag(&self) -> u32 {
-        TAGS + self.running.call.number % TAG_COUNT
+        let call = &self.running.call;
+        if call.call.neighbors.is_some() {
+            return NEIGHBOR_TAGS + self.edge;
+        }
+        TAGS + call.number.tag % TAG_COUNT
     }
 
     fn post_send(&mut self, slot: Slot, peer: u32, part: Part, blocks: bool) {
@@ -618,6 +642,10 @@ impl Runner<'_> {
 }
 
 impl Steps for Runner<'_> {
+    fn set_edge(&mut self, edge: u32) {
+        self.edge = edge;
+    }
+
     fn isend_in(&mut self, slot: Slot, peer: u32, part: Part) {
         self.post_send(slot, peer, part, false);
     }

@@ -146,7 +146,7 @@ impl ProtocolEngine {
         observer.observe(Event::Collective {
             name: call.call.collective.name(),
             context: call.context,
-            number: call.number,
+            number: call.number.position,
             bytes: call.call.bytes,
         });
     }

@@ -78,8 +78,8 @@ pub(crate) const BLOCKING: Slot = 3;
 ///
 /// Peers are ranks of the communicator. A message of a rank to itself is a copy, and has no send.
 pub trait Steps {
-    /// Sets the number of the edge to which the next messages belong: a message is received from the
-    /// edge on which it was sent. Only exchanges between neighbours have edges.
+    /// Sets the number of the edge to which the next messages belong: a message is received from
+    /// the edge on which it was sent. Only exchanges between neighbours have edges.
     fn set_edge(&mut self, edge: u32) {
         let _ = edge;
     }

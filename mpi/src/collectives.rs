@@ -179,8 +179,8 @@ impl Comm {
         })
     }
 
-    /// Counts a call that all ranks make, whose messages may have a tag of their own, and compares it
-    /// with those of the others.
+    /// Counts a call that all ranks make, whose messages may have a tag of their own, and compares
+    /// it with those of the others.
     ///
     /// # Errors
     /// [`Error::Mismatch`] if another rank calls something else.

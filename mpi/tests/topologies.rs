@@ -1,7 +1,7 @@
 //! Promise: grids and graphs have the neighbours that MPI gives them, and operations between
 //! neighbours bring each block to its place.
 
-use mpi::{Buffer, Comm, Datatype, Error, PROC_NULL, Request, Result};
+use mpi::{Buffer, Cartesian, Comm, Datatype, Error, PROC_NULL, Request, Result};
 use testing::ranks::{Order, world};
 
 #[test]
@@ -125,105 +125,129 @@ async fn restarted(mut request: Request) -> Result<Buffer> {
     Ok(request.wait().await?.buffer)
 }
 
-/// A grid with both kinds of dimensions, one of which has the same neighbour on both sides: each
-/// call in its three forms, several of them in progress at a time.
-#[test]
-fn neighbours_exchange_in_the_background() {
-    // Below the threshold of 100 bytes, and above it.
+/// Number `at` of the block of a rank for its neighbour on a side.
+const fn number(rank: usize, side: usize, at: usize) -> u64 {
+    (rank * 1000 + side * 100 + at) as u64
+}
+
+/// Blocks of a rank of a grid of 2 by 3 ranks, whose first dimension is periodic: both of its
+/// neighbours there are the same rank.
+struct Blocks {
+    rank: usize,
+    count: usize,
+}
+
+impl Blocks {
+    /// The blocks for some neighbours.
+    fn own(&self, sides: std::ops::Range<usize>) -> Buffer {
+        let block = |side| (0..self.count).map(move |at| number(self.rank, side, at));
+        Buffer::of(&sides.flat_map(block).collect::<Vec<u64>>())
+    }
+
+    /// The neighbours below and above in both dimensions, and the side on which they have this one.
+    fn sources(&self) -> [Option<(usize, usize)>; 4] {
+        let column = self.rank % 3;
+        let other = (self.rank + 3) % 6;
+        let left = (column > 0).then(|| (self.rank - 1, 3));
+        let right = (column < 2).then(|| (self.rank + 1, 2));
+        [Some((other, 1)), Some((other, 0)), left, right]
+    }
+
+    /// The blocks that the neighbours give, the first one of each in a gathering; `nothing` where
+    /// there is none.
+    fn given(&self, is_gathering: bool, nothing: u64) -> Option<Vec<u64>> {
+        let block = |source: Option<(usize, usize)>| {
+            (0..self.count).map(move |at| match source {
+                Some((rank, _)) if is_gathering => number(rank, 0, at),
+                Some((rank, side)) => number(rank, side, at),
+                None => nothing,
+            })
+        };
+        Some(self.sources().into_iter().flat_map(block).collect())
+    }
+}
+
+/// Blocks below the threshold of 100 bytes, and above it.
+fn with_blocks<Fut>(program: fn(Cartesian, Blocks) -> Fut)
+where
+    Fut: Future<Output = Result<()>> + 'static,
+{
     for (count, seed) in [(1, 1), (3, 2), (40, 3)] {
         let program = move |world: Comm| async move {
             let grid = world.cartesian(&[2, 3], &[true, false]).await?;
-            let grid = grid.expect("6 ranks");
-            let (row, column) = (world.rank() / 3, world.rank() % 3);
-            let block =
-                |rank: usize, side: usize| (0..count).map(move |at| rank * 1000 + side * 100 + at);
-            let other = (1 - row) * 3 + column;
-            // Below and above of both dimensions, and the side of that rank to which this one is.
-            let left = (column > 0).then(|| (world.rank() - 1, 3));
-            let right = (column < 2).then(|| (world.rank() + 1, 2));
-            let sources = [Some((other, 1)), Some((other, 0)), left, right];
-            let of = |source: Option<(usize, usize)>, is_gather: bool| -> Vec<u64> {
-                let Some((rank, side)) = source else {
-                    return vec![0; count];
-                };
-                let side = if is_gather { 0 } else { side };
-                block(rank, side).map(|number| number as u64).collect()
-            };
-            let all = |is_gather| {
-                sources
-                    .iter()
-                    .flat_map(move |&source| of(source, is_gather))
-            };
-            let gathered = Some(all(true).collect::<Vec<u64>>());
-            let exchanged = Some(all(false).collect::<Vec<u64>>());
-            let numbers = |sides: std::ops::Range<usize>| {
-                let all = sides.flat_map(|side| block(world.rank(), side));
-                world.buffer_of(&all.map(|number| number as u64).collect::<Vec<u64>>())
-            };
-            let (own, blocks) = (numbers(0..1), numbers(0..4));
-            let lengths = [8 * count as u64; 4];
-            let mut requests = vec![
-                grid.ineighbor_allgather(own.clone())?,
-                grid.ineighbor_alltoall(blocks.clone())?,
-                grid.ineighbor_allgather_v(own.clone(), lengths)?,
-                grid.ineighbor_alltoall_v(blocks.clone(), lengths, lengths)?,
-            ];
-            assert_eq!(grid.neighbor_allgather(&own).await?.values()?, gathered);
-            let found = grid.neighbor_allgather_v(&own, lengths).await?;
-            assert_eq!(found.values()?, gathered);
-            for (number, request) in requests.iter_mut().enumerate().rev() {
-                let expected = if number % 2 == 0 {
-                    &gathered
-                } else {
-                    &exchanged
-                };
-                assert_eq!(request.wait().await?.buffer.values()?, *expected);
-            }
-            let persistent = [
-                grid.neighbor_allgather_init(own.clone()),
-                grid.neighbor_alltoall_init(blocks.clone())?,
-                grid.neighbor_allgather_v_init(own, lengths),
-                grid.neighbor_alltoall_v_init(blocks.clone(), lengths, lengths),
-            ];
-            for (number, request) in persistent.into_iter().enumerate() {
-                let expected = if number % 2 == 0 {
-                    &gathered
-                } else {
-                    &exchanged
-                };
-                assert_eq!(restarted(request).await?.values()?, *expected);
-            }
-            // The same with datatypes; the null process leaves what is there.
-            let item = Datatype::of::<u64>();
-            let member = |at: usize| (count as u64, (8 * count * at) as u64, item.clone());
-            let members: Vec<(u64, u64, Datatype)> = (0..4).map(member).collect();
-            let kept: Vec<u64> = sources
-                .iter()
-                .flat_map(|&source| match source {
-                    None => vec![u64::MAX; count],
-                    source => of(source, false),
-                })
-                .collect();
-            let kept = Some(kept);
-            let room = || world.buffer_of(&vec![u64::MAX; 4 * count]);
-            let mut target = room();
-            grid.neighbor_alltoall_w(&blocks, &members, &mut target, &members)
-                .await?;
-            assert_eq!(target.values()?, kept);
-            let mut request =
-                grid.ineighbor_alltoall_w(blocks.clone(), &members, room(), &members)?;
-            assert_eq!(request.wait().await?.buffer.values()?, kept);
-            let request = grid.neighbor_alltoall_w_init(blocks, &members, room(), &members)?;
-            assert_eq!(restarted(request).await?.values()?, kept);
-            let again = grid.clone();
-            grid.free().await?;
-            let error = again.neighbor_allgather(&world.buffer(8)).await;
-            assert!(matches!(error, Err(Error::Comm { .. })), "{error:?}");
-            Ok(())
+            let rank = world.rank();
+            program(grid.expect("6 ranks"), Blocks { rank, count }).await
         };
         let order = Order::Seeded(seed);
         world(6).order(order).run(program).finished();
     }
+}
+
+#[test]
+fn neighbours_exchange_in_the_background() {
+    with_blocks(|grid, all| async move {
+        let (gathered, exchanged) = (all.given(true, 0), all.given(false, 0));
+        let (own, blocks) = (all.own(0..1), all.own(0..4));
+        let lengths = [8 * all.count as u64; 4];
+        // Several at a time, completed in another order.
+        let mut requests = [
+            grid.ineighbor_allgather(own.clone())?,
+            grid.ineighbor_alltoall(blocks.clone())?,
+            grid.ineighbor_allgather_v(own.clone(), lengths)?,
+            grid.ineighbor_alltoall_v(blocks.clone(), lengths, lengths)?,
+        ];
+        assert_eq!(grid.neighbor_allgather(&own).await?.values()?, gathered);
+        let found = grid.neighbor_allgather_v(&own, lengths).await?;
+        assert_eq!(found.values()?, gathered);
+        for (number, request) in requests.iter_mut().enumerate().rev() {
+            let expected = if number % 2 == 0 {
+                &gathered
+            } else {
+                &exchanged
+            };
+            assert_eq!(request.wait().await?.buffer.values()?, *expected);
+        }
+        let persistent = [
+            grid.neighbor_allgather_init(own.clone()),
+            grid.neighbor_alltoall_init(blocks.clone())?,
+            grid.neighbor_allgather_v_init(own, lengths),
+            grid.neighbor_alltoall_v_init(blocks, lengths, lengths),
+        ];
+        for (number, request) in persistent.into_iter().enumerate() {
+            let expected = if number % 2 == 0 {
+                &gathered
+            } else {
+                &exchanged
+            };
+            assert_eq!(restarted(request).await?.values()?, *expected);
+        }
+        let again = grid.clone();
+        grid.free().await?;
+        let error = again.neighbor_allgather(&Buffer::zeroed(8)).await;
+        assert!(matches!(error, Err(Error::Comm { .. })), "{error:?}");
+        Ok(())
+    });
+}
+
+/// The null process leaves what is there.
+#[test]
+fn each_neighbour_has_a_datatype() {
+    with_blocks(|grid, all| async move {
+        let (count, blocks) = (all.count as u64, all.own(0..4));
+        let expected = all.given(false, u64::MAX);
+        let member = |at| (count, 8 * count * at, Datatype::of::<u64>());
+        let members: Vec<(u64, u64, Datatype)> = (0..4).map(member).collect();
+        let room = || Buffer::of(&vec![u64::MAX; 4 * all.count]);
+        let mut target = room();
+        grid.neighbor_alltoall_w(&blocks, &members, &mut target, &members)
+            .await?;
+        assert_eq!(target.values()?, expected);
+        let mut request = grid.ineighbor_alltoall_w(blocks.clone(), &members, room(), &members)?;
+        assert_eq!(request.wait().await?.buffer.values()?, expected);
+        let request = grid.neighbor_alltoall_w_init(blocks, &members, room(), &members)?;
+        assert_eq!(restarted(request).await?.values()?, expected);
+        grid.free().await
+    });
 }
 
 #[test]

@@ -9,6 +9,7 @@
 //! Not covered: what differs between devices on purpose, as times, limits and lost ranks.
 
 mod basics;
+mod between;
 mod collectives;
 mod communicators;
 mod modes;
@@ -60,11 +61,17 @@ enum Case {
     Barrier,
     /// Collective calls of all kinds and their data.
     Collectives,
+    /// Messages and collectives between two groups, and communicators of a group alone.
+    Intercommunicators,
+    /// Exchanges between the neighbours of a ring.
+    Neighbors,
+    /// Collective calls on derived datatypes and in place.
+    Views,
     /// Thousands of random messages.
     Random,
 }
 
-const ALL: [Case; 11] = [
+const ALL: [Case; 14] = [
     Case::Matching,
     Case::Thresholds,
     Case::Truncation,
@@ -75,6 +82,9 @@ const ALL: [Case; 11] = [
     Case::Communicators,
     Case::Barrier,
     Case::Collectives,
+    Case::Intercommunicators,
+    Case::Neighbors,
+    Case::Views,
     Case::Random,
 ];
 
@@ -98,6 +108,9 @@ async fn conformance(world: Comm, args: Args) -> Result<()> {
             Case::Communicators => communicators::communicators(&world).await?,
             Case::Barrier => communicators::barrier(&world).await?,
             Case::Collectives => collectives::collectives(&world, threshold).await?,
+            Case::Intercommunicators => between::intercommunicators(&world, threshold).await?,
+            Case::Neighbors => between::neighbors(&world, threshold).await?,
+            Case::Views => between::views(&world, threshold).await?,
             Case::Random => {
                 random::random(&world, threshold, args.seed, args.messages).await?;
             }

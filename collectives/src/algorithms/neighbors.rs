@@ -1,7 +1,7 @@
 //! Exchange between neighbours in one round: all receives, then all sends.
 //!
-//! Source: MPICH, `neighbor_alltoallv_allcomm_linear.c`. Libraries have no other algorithm, so it is
-//! not selected.
+//! Source: MPICH, `neighbor_alltoallv_allcomm_linear.c`. Libraries have no other algorithm, so it
+//! is not selected.
 //!
 //! In a grid, a message that goes down in a dimension comes from above there, also where both
 //! neighbours are the same rank: an edge of its own tells it from the one that goes up. In a graph

@@ -134,6 +134,8 @@ enum Sub {
     Fuzz,
     /// Vary each parameter of a platform, and print its effect on the time of a program
     Whatif,
+    /// Make timelines of runs from their event logs
+    Trace,
     /// Make a recorded run again, and compare
     Rerun(RerunCommand),
     /// Create a new package
@@ -208,7 +210,8 @@ pub(crate) fn simrun() -> ExitCode {
             | Sub::Measure
             | Sub::Compare
             | Sub::Draw
-            | Sub::Fuzz,
+            | Sub::Fuzz
+            | Sub::Trace,
         ) => tools::hand_over(&arguments),
         Some(Sub::Rerun(command)) => rerun::run(&command),
         Some(Sub::New(command)) => new::new(&command),

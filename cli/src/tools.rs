@@ -17,7 +17,7 @@ use crate::new::CHECKOUT;
 const NAME: &str = "simrun-tools";
 
 /// The commands that it has.
-pub(crate) const COMMANDS: [&str; 8] = [
+pub(crate) const COMMANDS: [&str; 9] = [
     "analyse",
     "calibrate",
     "collectives",
@@ -25,6 +25,7 @@ pub(crate) const COMMANDS: [&str; 8] = [
     "draw",
     "fuzz",
     "measure",
+    "trace",
     "whatif",
 ];
 

@@ -48,6 +48,7 @@ const COSTS: LogGopsParameters = LogGopsParameters {
     gap: 3e-6,
     gap_per_byte: 5e-9,
     overhead_per_byte: 2e-9,
+    loopback: None,
 };
 
 impl Case {

@@ -21,6 +21,8 @@ mod timeline;
 mod topology;
 #[cfg(feature = "pictures")]
 mod tornado;
+#[cfg(feature = "traces")]
+mod trace;
 
 use explore::Timeline;
 use serde::{Deserialize, Serialize};
@@ -34,6 +36,12 @@ pub use {
     scatter::{Marker, Scatter, Series, plot_scatter, svg_of_scatter},
     topology::plot_topology,
     tornado::{Tornado, TornadoBar, plot_tornado},
+};
+
+#[cfg(feature = "traces")]
+pub use trace::{
+    Contents, ParseTraceError, RankSet, TraceFormat, TraceOptions, TraceSummary, TraceUnit,
+    TraceWriter, write_trace,
 };
 
 /// The content of a picture, as one program hands it to another.

@@ -64,6 +64,7 @@ mod size;
 pub mod status;
 mod summary;
 pub mod tcp_args;
+mod trace_args;
 pub mod transport_args;
 pub mod verbs_args;
 
@@ -75,6 +76,7 @@ pub use handshake::{answer as answer_handshake, is_asked as answers_handshake};
 pub use real_command::{EXIT_STATUS as REAL_EXIT_STATUS, RealArgs, ended};
 pub use rerun::sha256_of;
 pub use size::{ParseSizeError, Size};
+pub use trace_args::TraceArgs;
 
 /// The revision of simrun, as `--version` and records say it.
 pub const REVISION: &str = env!("SIMRUN_REVISION");

@@ -17,3 +17,5 @@ pub mod random;
 pub mod ranks;
 #[cfg(feature = "models")]
 pub mod readers;
+#[cfg(feature = "traces")]
+pub mod trace;

@@ -19,6 +19,7 @@ mod limits;
 mod measure;
 mod measure_real;
 mod statics;
+mod trace;
 mod whatif;
 
 use std::ffi::OsString;
@@ -46,6 +47,9 @@ enum Tool {
     Collectives(collectives::CollectivesCommand),
     /// Draw a figure or a platform as SVG or PNG
     Draw(draw::DrawCommand),
+    /// Make timelines of runs from their event logs
+    #[command(subcommand)]
+    Trace(trace::TraceCommand),
     /// Run random interactions over endpoints, and shrink what fails
     Fuzz(Box<fuzz::FuzzCommand>),
     /// Vary each parameter of a platform, and print its effect on the time of a program
@@ -71,6 +75,7 @@ fn main() -> ExitCode {
         Ok(Tool::Compare(command)) => compare::run(&command),
         Ok(Tool::Collectives(command)) => collectives::run(&command),
         Ok(Tool::Draw(command)) => draw::run(&command),
+        Ok(Tool::Trace(command)) => trace::run(&command),
         Ok(Tool::Fuzz(command)) => fuzz::run_command(&command),
         Ok(Tool::Whatif(command)) => whatif::run(&command),
         Ok(Tool::FuzzWorker(command)) => fuzz::work(&command),

@@ -1,0 +1,770 @@
+//! Calls, regions, messages and counters, made of the events of a log.
+//!
+//! The operations that a rank begins without waiting are kept until its next event says whether a
+//! call waits for them: a receive whose call waits is one slice, and one whose call continues is an
+//! instant. The steps of a blocking collective operation are nested in its slice.
+//!
+//! *Not known*: whether an operation that took no time was a blocking call; `isend` and an eager
+//! `send` look the same. Non-blocking collective operations are two instants. Regions that begin
+//! while a rank waits end the slice of the wait, which begins again after them.
+
+use std::collections::BTreeMap;
+use std::io::{self, Read};
+
+use observe::{Event, LogEvent, LogReader, NameId, PacketKind};
+
+use super::TraceSummary;
+use super::messages::{Change, Messages};
+use super::options::TraceOptions;
+use super::sink::{Counter, Flight, KNOWN, Kind, Label, Sink, Slice};
+
+/// Largest number of events that are kept for the slice of one collective operation.
+const KEPT_MAX: usize = 4096;
+
+/// State of a rank: 8 bytes.
+#[derive(Clone, Copy, Debug)]
+struct RankState {
+    /// The call in which it waits.
+    call: Label,
+    flags: u8,
+    /// Number of regions that began within the call.
+    above: u8,
+    unexpected: u32,
+}
+
+/// It has had an event.
+const SEEN: u8 = 1;
+const SELECTED: u8 = 2;
+/// Its counter has changed.
+const COUNTED: u8 = 4;
+/// Its time passes without messages.
+const ELAPSES: u8 = 8;
+
+impl RankState {
+    const fn is(self, flag: u8) -> bool {
+        self.flags & flag != 0
+    }
+
+    /// Returns the kind of its call, as far as it is kept.
+    const fn kind(self) -> Kind {
+        if self.is(ELAPSES) {
+            Kind::Compute
+        } else {
+            Kind::Wait
+        }
+    }
+}
+
+/// Values of the counters of the run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+struct Totals {
+    waiting: u64,
+    messages: u64,
+    bytes: u64,
+}
+
+impl Totals {
+    const fn each(self) -> [(Counter, u64); 3] {
+        [
+            (Counter::Waiting, self.waiting),
+            (Counter::Messages, self.messages),
+            (Counter::Bytes, self.bytes),
+        ]
+    }
+}
+
+/// Operations of one rank at one time whose slices are not known yet.
+#[derive(Debug, Default)]
+struct Kept {
+    rank: u32,
+    events: Vec<LogEvent>,
+}
+
+/// The state of all ranks, and what takes their slices.
+#[derive(Debug)]
+pub(crate) struct Calls {
+    sink: Box<dyn Sink>,
+    options: TraceOptions,
+    ranks: Vec<RankState>,
+    /// Regions that are open, by rank.
+    regions: BTreeMap<u32, Vec<Label>>,
+    /// Kinds of the calls of names, once their texts are known.
+    kinds: Vec<Option<Kind>>,
+    classes: BTreeMap<&'static str, Label>,
+    kept: Kept,
+    /// Arguments of the collective operation that begins next.
+    arguments: Slice,
+    /// Names of non-blocking collective operations, by rank, communicator and number.
+    pending: BTreeMap<(u32, u32, u32), Label>,
+    messages: Messages,
+    totals: Totals,
+    /// The values that the sink has.
+    told: Totals,
+    told_at: [f64; 3],
+    counted: Vec<u32>,
+    /// The latest time.
+    now: f64,
+    /// True if arrows begin at sends.
+    has_arrows: bool,
+    /// True between the first and the last time that are selected.
+    is_open: bool,
+    is_over: bool,
+    /// True once something was selected.
+    is_used: bool,
+    events: u64,
+}
+
+impl Calls {
+    pub(crate) fn new(mut sink: Box<dyn Sink>, options: TraceOptions, ranks: u32) -> Self {
+        for (label, text) in (0..).map(Label).zip(KNOWN) {
+            sink.name(label, text);
+        }
+        let state = RankState {
+            call: Label::NONE,
+            flags: 0,
+            above: 0,
+            unexpected: 0,
+        };
+        Self {
+            sink,
+            ranks: vec![state; ranks as usize],
+            regions: BTreeMap::new(),
+            kinds: Vec::new(),
+            classes: BTreeMap::new(),
+            kept: Kept::default(),
+            arguments: Slice::default(),
+            pending: BTreeMap::new(),
+            messages: Messages::default(),
+            totals: Totals::default(),
+            told: Totals::default(),
+            told_at: [0.0; 3],
+            counted: Vec::new(),
+            now: 0.0,
+            is_open: options.from <= 0.0,
+            is_over: false,
+            has_arrows: options.contents.flows
+                && options.contents.calls
+                && options.shorter_than.is_none(),
+            is_used: false,
+            events: 0,
+            options,
+        }
+    }
+
+    /// Returns true if no event changes the timeline any more.
+    pub(crate) fn is_over(&self) -> bool {
+        self.is_over || self.sink.is_full()
+    }
+
+    /// Takes an event of a rank at a time in seconds.
+    pub(crate) fn event<R: Read>(
+        &mut self,
+        rank: u32,
+        time: f64,
+        event: &LogEvent,
+        names: &LogReader<R>,
+    ) {
+        if self.is_over() || rank as usize >= self.ranks.len() {
+            return;
+        }
+        self.events += 1;
+        // Clocks of real runs differ a little.
+        let time = time.max(self.now);
+        if time > self.now {
+            self.time_passes(time);
+            if self.is_over {
+                return;
+            }
+        }
+        self.learn(rank, event, names);
+        if !self.kept.events.is_empty() {
+            let same = self.kept.rank == rank;
+            if same && self.resolves(event) {
+                return;
+            }
+            if !same {
+                self.release(None);
+            }
+        }
+        match event {
+            Event::Send { .. } | Event::Receive { .. } | Event::Collective { .. } => {
+                self.kept.rank = rank;
+                self.kept.events.push(*event);
+            }
+            event => self.apply(rank, event),
+        }
+    }
+
+    /// Takes the texts and the host that an event needs.
+    fn learn<R: Read>(&mut self, rank: u32, event: &LogEvent, names: &LogReader<R>) {
+        if !self.ranks[rank as usize].is(SEEN) {
+            let host = names.host(rank);
+            let hosts = self.options.hosts.as_ref();
+            let is_selected = self.options.ranks.selects(rank)
+                && hosts.is_none_or(|pattern| pattern.matches(host));
+            self.ranks[rank as usize].flags |= SEEN;
+            if is_selected {
+                self.ranks[rank as usize].flags |= SELECTED;
+            }
+            // A message in flight is drawn at the host of its sender, selected or not.
+            self.sink.rank(rank, host);
+        }
+        let (one, other) = match *event {
+            Event::Wait { call, place, .. } => (Some(call), Some(place)),
+            Event::Send { place, .. } | Event::Receive { place, .. } => (Some(place), None),
+            Event::CollectiveCall {
+                algorithm, place, ..
+            } => (Some(algorithm), Some(place)),
+            Event::Collective { name, .. } | Event::Mark { name, .. } => (Some(name), None),
+            Event::Enter { region } => (Some(region), None),
+            _ => (None, None),
+        };
+        for name in [one, other].into_iter().flatten() {
+            self.learn_name(name, names);
+        }
+    }
+
+    fn learn_name<R: Read>(&mut self, name: NameId, names: &LogReader<R>) {
+        let index = usize::from(name);
+        if self.kinds.get(index).is_some_and(Option::is_some) || Label::of(name) == Label::OTHER {
+            return;
+        }
+        if index >= self.kinds.len() {
+            self.kinds.resize(index + 1, None);
+        }
+        let text = names.text(name);
+        self.kinds[index] = Some(match text {
+            "send" | "ssend" | "bsend" | "rsend" => Kind::Send,
+            "recv" | "mrecv" => Kind::Receive,
+            _ => Kind::Wait,
+        });
+        self.sink.name(Label::of(name), text);
+    }
+
+    /// Takes an event of the rank whose operations are kept. Returns true if that was all.
+    fn resolves(&mut self, event: &LogEvent) -> bool {
+        let first = self.kept.events[0];
+        let is_collective = matches!(first, Event::Collective { .. });
+        match *event {
+            Event::Wait { call, .. } => {
+                let kind = self.kinds.get(usize::from(call)).copied().flatten();
+                let is_its = match (first, kind) {
+                    (Event::Collective { name, .. }, _) => name == call,
+                    (Event::Send { .. }, Some(Kind::Send))
+                    | (Event::Receive { .. }, Some(Kind::Receive)) => true,
+                    _ => false,
+                };
+                self.release(is_its.then_some(event));
+                is_its
+            }
+            Event::CollectiveEnd { context, number } if is_collective => {
+                let is_its = matches!(first, Event::Collective { context: its, number: own, .. }
+                    if (its, own) == (context, number));
+                if is_its {
+                    self.release(Some(event));
+                } else {
+                    self.kept.events.push(*event);
+                }
+                true
+            }
+            Event::Post { .. }
+            | Event::Arrive { .. }
+            | Event::Unexpected { .. }
+            | Event::Taken { .. }
+            | Event::Elapsed
+            | Event::Sent { .. } => {
+                self.kept.events.push(*event);
+                true
+            }
+            Event::Send { .. } | Event::Receive { .. }
+                if is_collective && self.kept.events.len() < KEPT_MAX =>
+            {
+                self.kept.events.push(*event);
+                true
+            }
+            _ => {
+                self.release(None);
+                false
+            }
+        }
+    }
+
+    /// Applies the events that are kept. `end`: the event that says that the first is a call which
+    /// waits, or a collective operation that took no time.
+    fn release(&mut self, end: Option<&LogEvent>) {
+        let events = std::mem::take(&mut self.kept.events);
+        let rank = self.kept.rank;
+        let mut rest = events.iter();
+        if let Some(end) = end
+            && let Some(first) = rest.next()
+        {
+            let slice = self.operation(rank, first);
+            match *end {
+                Event::Wait { elapses, .. } => {
+                    self.begin_call(rank, &slice, elapses);
+                    for event in rest {
+                        self.apply(rank, event);
+                    }
+                }
+                _ => {
+                    let drawn = self.draws(rank);
+                    if drawn {
+                        self.sink.begin(rank, self.now, &slice);
+                    }
+                    for event in rest {
+                        self.apply(rank, event);
+                    }
+                    if drawn {
+                        self.sink.end(rank, self.now);
+                    }
+                }
+            }
+        } else {
+            for event in rest {
+                self.apply(rank, event);
+            }
+        }
+        // The allocation is used again.
+        self.kept.events = events;
+        self.kept.events.clear();
+    }
+
+    /// Returns true if slices of a rank are drawn now.
+    fn draws(&mut self, rank: u32) -> bool {
+        let draws = self.is_open && self.ranks[rank as usize].is(SELECTED);
+        self.is_used |= draws;
+        draws && self.options.contents.calls
+    }
+
+    /// Returns the slice of an operation that begins.
+    fn operation(&mut self, rank: u32, event: &LogEvent) -> Slice {
+        match *event {
+            Event::Send {
+                peer,
+                tag,
+                bytes,
+                place,
+                ..
+            } => {
+                let has_arrow = self.has_arrows
+                    && self.is_open
+                    && self.ranks[rank as usize].is(SELECTED)
+                    && self.is_selected(peer);
+                let message = self.messages.begin((rank, peer), bytes, has_arrow);
+                Slice {
+                    peer: Some(peer),
+                    bytes: Some(bytes),
+                    tag: Some(tag),
+                    line: Some(Label::of(place)),
+                    message: has_arrow.then_some(message),
+                    ..Slice::new(Kind::Send, Label::SEND)
+                }
+            }
+            Event::Receive {
+                peer, bytes, place, ..
+            } => Slice {
+                peer,
+                // Steps of collective operations accept every length.
+                bytes: (bytes < u64::MAX).then_some(bytes),
+                line: Some(Label::of(place)),
+                ..Slice::new(Kind::Receive, Label::RECEIVE)
+            },
+            Event::Collective {
+                name,
+                context,
+                number,
+                bytes,
+            } => Slice {
+                label: Label::of(name),
+                kind: Kind::Collective,
+                bytes: Some(bytes),
+                communicator: Some(context),
+                number: Some(number),
+                ..std::mem::take(&mut self.arguments)
+            },
+            _ => Slice::default(),
+        }
+    }
+
+    /// Returns true if a rank may be drawn: one that has had no event yet may.
+    fn is_selected(&self, rank: u32) -> bool {
+        let state = self.ranks.get(rank as usize);
+        state.is_none_or(|state| state.is(SELECTED) || !state.is(SEEN))
+            && self.options.ranks.selects(rank)
+    }
+
+    /// Begins a call that waits.
+    fn begin_call(&mut self, rank: u32, slice: &Slice, elapses: bool) {
+        let state = &mut self.ranks[rank as usize];
+        state.call = slice.label;
+        state.above = 0;
+        state.flags &= !ELAPSES;
+        if elapses {
+            state.flags |= ELAPSES;
+        } else {
+            self.totals.waiting += 1;
+        }
+        if self.draws(rank) {
+            self.sink.begin(rank, self.now, slice);
+        }
+    }
+
+    /// Applies an event now.
+    fn apply(&mut self, rank: u32, event: &LogEvent) {
+        match *event {
+            Event::Wait {
+                call,
+                place,
+                elapses,
+            } => {
+                let known = self.kinds.get(usize::from(call)).copied().flatten();
+                let kind = if elapses {
+                    Kind::Compute
+                } else {
+                    known.unwrap_or_default()
+                };
+                let slice = Slice {
+                    line: Some(Label::of(place)),
+                    ..Slice::new(kind, Label::of(call))
+                };
+                self.begin_call(rank, &slice, elapses);
+            }
+            Event::Continue => self.end_call(rank),
+            Event::Send { .. } | Event::Receive { .. } | Event::Collective { .. } => {
+                let slice = self.operation(rank, event);
+                if let (Some(context), Some(number)) = (slice.communicator, slice.number) {
+                    self.pending.insert((rank, context, number), slice.label);
+                }
+                if self.draws(rank) {
+                    self.sink.instant(rank, self.now, &slice);
+                }
+            }
+            Event::CollectiveCall {
+                algorithm,
+                root,
+                place,
+                ..
+            } => {
+                self.arguments = Slice {
+                    peer: root,
+                    algorithm: Some(Label::of(algorithm)),
+                    line: Some(Label::of(place)),
+                    ..Slice::default()
+                };
+            }
+            Event::CollectiveEnd { context, number } => {
+                self.collective_ends(rank, context, number);
+            }
+            Event::Post { .. } | Event::Arrive { .. } => self.packet(rank, event),
+            Event::Unexpected { .. } => self.count(rank, |count| count + 1),
+            Event::Taken { .. } => self.count(rank, |count| count.saturating_sub(1)),
+            Event::Enter { region } => self.enter(rank, Label::of(region)),
+            Event::Leave => self.leave(rank),
+            Event::Mark { name, value } => {
+                let slice = Slice {
+                    value: Some(value),
+                    ..Slice::new(Kind::Mark, Label::of(name))
+                };
+                if self.draws(rank) {
+                    self.sink.instant(rank, self.now, &slice);
+                }
+            }
+            Event::End => self.end_rank(rank),
+            _ => {}
+        }
+    }
+
+    /// A non-blocking collective operation has ended.
+    fn collective_ends(&mut self, rank: u32, context: u32, number: u32) {
+        if let Some(label) = self.pending.remove(&(rank, context, number)) {
+            let slice = Slice {
+                communicator: Some(context),
+                number: Some(number),
+                ..Slice::new(Kind::Collective, label)
+            };
+            if self.draws(rank) {
+                self.sink.instant(rank, self.now, &slice);
+            }
+        }
+    }
+
+    /// A packet is handed to a device, or has arrived.
+    fn packet(&mut self, rank: u32, event: &LogEvent) {
+        match *event {
+            Event::Post {
+                peer,
+                packet,
+                key,
+                bytes,
+            } => {
+                let change = self.messages.post((rank, peer), packet, key, bytes);
+                let ends = match packet {
+                    PacketKind::Pull => (peer, rank),
+                    _ => (rank, peer),
+                };
+                self.message(ends, change);
+            }
+            Event::Arrive {
+                peer,
+                packet,
+                key,
+                bytes,
+            } => {
+                let change = self.messages.arrive((rank, peer), packet, key, bytes);
+                self.message((peer, rank), change);
+            }
+            _ => {}
+        }
+    }
+
+    /// Ends a call. Regions that began within it begin again.
+    fn end_call(&mut self, rank: u32) {
+        let state = &mut self.ranks[rank as usize];
+        if state.call == Label::NONE {
+            return;
+        }
+        if !state.is(ELAPSES) {
+            self.totals.waiting -= 1;
+        }
+        state.call = Label::NONE;
+        let above = std::mem::take(&mut state.above);
+        if !self.draws(rank) {
+            return;
+        }
+        for _ in 0..=above {
+            self.sink.end(rank, self.now);
+        }
+        let regions = self.regions.get(&rank).map_or(&[][..], |all| all);
+        for &label in &regions[regions.len() - usize::from(above).min(regions.len())..] {
+            let slice = Slice::new(Kind::Region, label);
+            self.sink.begin(rank, self.now, &slice);
+        }
+    }
+
+    fn enter(&mut self, rank: u32, label: Label) {
+        self.regions.entry(rank).or_default().push(label);
+        let state = &mut self.ranks[rank as usize];
+        if state.call != Label::NONE {
+            state.above = state.above.saturating_add(1);
+        }
+        if self.draws(rank) {
+            let slice = Slice::new(Kind::Region, label);
+            self.sink.begin(rank, self.now, &slice);
+        }
+    }
+
+    fn leave(&mut self, rank: u32) {
+        let Some(regions) = self.regions.get_mut(&rank) else {
+            return;
+        };
+        if regions.pop().is_none() {
+            return;
+        }
+        if regions.is_empty() {
+            self.regions.remove(&rank);
+        }
+        let state = self.ranks[rank as usize];
+        let call = state.call;
+        let is_around = call != Label::NONE && state.above == 0;
+        self.ranks[rank as usize].above = state.above.saturating_sub(1);
+        if self.draws(rank) {
+            self.sink.end(rank, self.now);
+            if is_around {
+                // The call ended instead, and continues.
+                self.sink.end(rank, self.now);
+                let slice = Slice::new(state.kind(), call);
+                self.sink.begin(rank, self.now, &slice);
+            }
+        }
+    }
+
+    /// Ends all slices of a rank.
+    fn end_rank(&mut self, rank: u32) {
+        self.end_call(rank);
+        let regions = self.regions.remove(&rank).unwrap_or_default();
+        if self.draws(rank) {
+            for _ in regions {
+                self.sink.end(rank, self.now);
+            }
+        }
+    }
+
+    fn count(&mut self, rank: u32, change: impl Fn(u32) -> u32) {
+        let state = &mut self.ranks[rank as usize];
+        state.unexpected = change(state.unexpected);
+        if !state.is(COUNTED) {
+            state.flags |= COUNTED;
+            self.counted.push(rank);
+        }
+    }
+
+    /// A message leaves its sender or has arrived.
+    fn message(&mut self, (from, to): (u32, u32), change: Option<Change>) {
+        let Some(change) = change else {
+            return;
+        };
+        let (message, entry) = match change {
+            Change::Departs(entry) => (*self.messages.get(entry), Some(entry)),
+            Change::Arrives(message) => (message, None),
+        };
+        let contents = self.options.contents;
+        let flight = Flight {
+            id: message.id,
+            from,
+            to,
+            bytes: message.bytes,
+            is_rendezvous: message.is_rendezvous,
+            has_arrow: contents.flows && self.is_selected(to),
+        };
+        let is_drawn = self.is_open && contents.flight && self.is_selected(from);
+        if let Some(entry) = entry {
+            self.totals.messages += 1;
+            self.totals.bytes += message.bytes;
+            if is_drawn {
+                self.messages.get(entry).lane = self.sink.departs(self.now, &flight);
+            }
+            return;
+        }
+        self.totals.messages -= 1;
+        self.totals.bytes -= message.bytes;
+        let lane = (message.lane != u16::MAX).then_some(message.lane);
+        let flight = Flight {
+            has_arrow: flight.has_arrow && (message.has_send || lane.is_some()),
+            ..flight
+        };
+        if self.is_open && (flight.has_arrow || lane.is_some()) {
+            self.sink.arrives(self.now, &flight, lane);
+        }
+    }
+
+    /// The time is later than before.
+    fn time_passes(&mut self, time: f64) {
+        if !self.kept.events.is_empty() {
+            self.release(None);
+        }
+        self.tell_counters();
+        if self.is_open && time > self.options.until {
+            self.now = self.options.until;
+            self.close();
+            self.is_over = true;
+            return;
+        }
+        if !self.is_open && time >= self.options.from {
+            self.now = self.options.from;
+            self.open();
+        }
+        self.now = time;
+    }
+
+    /// Tells the sink the last values of counters that have changed.
+    fn tell_counters(&mut self) {
+        if !self.is_open || !self.options.contents.counters {
+            return;
+        }
+        if self.told != self.totals {
+            let (old, new, time) = (self.told, self.totals, self.now);
+            let pairs = old.each().into_iter().zip(new.each());
+            for (((_, old), (counter, new)), at) in pairs.zip(&mut self.told_at) {
+                if old != new {
+                    self.sink.counter(time, counter, new);
+                    *at = time;
+                }
+            }
+            self.told = self.totals;
+        }
+        for rank in std::mem::take(&mut self.counted) {
+            let state = &mut self.ranks[rank as usize];
+            state.flags &= !COUNTED;
+            if state.is(SELECTED) {
+                let value = u64::from(state.unexpected);
+                self.sink
+                    .counter(self.now, Counter::Unexpected(rank), value);
+            }
+        }
+    }
+
+    /// The first time that is selected: what has begun before begins.
+    fn open(&mut self) {
+        self.is_open = true;
+        for rank in (0..).take(self.ranks.len()) {
+            let state = self.ranks[rank as usize];
+            let regions = self.regions.get(&rank).cloned().unwrap_or_default();
+            if state.call == Label::NONE && regions.is_empty() || !self.draws(rank) {
+                continue;
+            }
+            let inner = regions.len() - usize::from(state.above).min(regions.len());
+            let region = |&label: &Label| Slice::new(Kind::Region, label);
+            let mut slices: Vec<Slice> = regions[..inner].iter().map(region).collect();
+            if state.call != Label::NONE {
+                slices.push(Slice::new(state.kind(), state.call));
+            }
+            slices.extend(regions[inner..].iter().map(region));
+            for slice in &slices {
+                self.sink.begin(rank, self.now, slice);
+            }
+        }
+        self.tell_counters();
+    }
+
+    /// The last time that is selected: what has begun ends.
+    fn close(&mut self) {
+        for rank in (0..).take(self.ranks.len()) {
+            let open = self.regions.get(&rank).map_or(0, Vec::len)
+                + usize::from(self.ranks[rank as usize].call != Label::NONE);
+            if open > 0 && self.draws(rank) {
+                for _ in 0..open {
+                    self.sink.end(rank, self.now);
+                }
+            }
+        }
+    }
+
+    /// Takes the class of a part of a wait, before the event that ends the wait.
+    pub(crate) fn wait_class(&mut self, rank: u32, (from, to): (f64, f64), class: &'static str) {
+        let (from, to) = (from.max(self.options.from), to.min(self.options.until));
+        if from >= to || !self.draws(rank) {
+            return;
+        }
+        let label = if let Some(&label) = self.classes.get(class) {
+            label
+        } else {
+            let at = u16::try_from(self.classes.len()).unwrap_or(0).min(63);
+            let label = Label(Label::CLASSES + at);
+            self.classes.insert(class, label);
+            self.sink.name(label, &format!("waits: {class}"));
+            label
+        };
+        self.sink.begin(rank, from, &Slice::new(Kind::Class, label));
+        self.sink.end(rank, to);
+    }
+
+    /// Ends the timeline at a time in seconds.
+    ///
+    /// # Errors
+    /// The first error of writing; a selection that nothing of the run meets.
+    pub(crate) fn finish(mut self, end: f64) -> io::Result<TraceSummary> {
+        let end = end.max(self.now);
+        if !self.is_over {
+            self.time_passes(end);
+            if !self.kept.events.is_empty() {
+                self.release(None);
+            }
+        }
+        let selection = self.options.selection();
+        if !self.is_used && !selection.is_empty() {
+            let text = format!("{selection}: nothing of the run is selected");
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+        }
+        if self.is_open && self.options.contents.counters && !self.is_over {
+            self.tell_counters();
+            for ((counter, value), at) in self.totals.each().into_iter().zip(self.told_at) {
+                if at < end {
+                    self.sink.counter(end, counter, value);
+                }
+            }
+        }
+        let mut summary = self.sink.finish(end.min(self.options.until))?;
+        summary.events = self.events;
+        Ok(summary)
+    }
+}

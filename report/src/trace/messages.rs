@@ -1,0 +1,286 @@
+//! Messages in flight: the packets of an event log put together again.
+//!
+//! Packets are identified as `observe` documents it. A message waits in one queue after another,
+//! and in each the first that entered is the first that leaves: begun, on its way (eager) or
+//! announced (rendezvous), cleared, data on their way. Queues are lists within one table, so a
+//! message in flight costs one entry of it and at most one queue.
+//!
+//! *Not modelled*: messages that are cancelled or cut by a receive that is too short; they stay in
+//! the table. Data of cleared messages of one pair of ranks that overtake each other because their
+//! senders pack them at different speeds are told apart by their length only.
+
+use std::collections::BTreeMap;
+
+use observe::PacketKind;
+
+/// No entry.
+const NONE: u32 = u32::MAX;
+
+/// A message from the begin of its send until its last byte has arrived.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Message {
+    /// Number of the message, from 0.
+    pub id: u64,
+    /// Its length in bytes.
+    pub bytes: u64,
+    /// Number of bytes that have not arrived.
+    left: u64,
+    next: u32,
+    /// The lane of its flight, a number of the sink.
+    pub lane: u16,
+    /// True if it is in flight: bytes of it have left the sender.
+    flies: bool,
+    /// True if its receive had to be posted before its data left.
+    pub is_rendezvous: bool,
+    /// True if its arrow begins at its send.
+    pub has_send: bool,
+}
+
+/// The queue that a message is in.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[repr(u8)]
+enum Stage {
+    /// Its send has begun.
+    Begun,
+    /// A first packet with all or some of its bytes is on its way.
+    Eager,
+    /// Further packets are on their way.
+    EagerNext,
+    /// A request to send is on its way.
+    Announced,
+    /// The receiver knows it.
+    Known,
+    /// The sender may send the data.
+    Cleared,
+    /// Data are on their way.
+    Data,
+}
+
+/// Source, destination, stage, key of the packet.
+type Queue = (u32, u32, Stage, u32);
+
+/// A change of a message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Change {
+    /// Its first byte leaves. The entry of [`Messages::get`].
+    Departs(u32),
+    /// Its last byte has arrived.
+    Arrives(Message),
+}
+
+/// All messages that are begun and have not arrived.
+#[derive(Debug, Default)]
+pub(crate) struct Messages {
+    table: Vec<Message>,
+    /// The first free entry.
+    free: Option<u32>,
+    /// First and last entry of each queue that is not empty.
+    queues: BTreeMap<Queue, (u32, u32)>,
+    /// Number of messages begun so far.
+    begun: u64,
+}
+
+impl Messages {
+    /// Returns a message for its lane to be set.
+    pub(crate) fn get(&mut self, entry: u32) -> &mut Message {
+        &mut self.table[entry as usize]
+    }
+
+    fn insert(&mut self, bytes: u64) -> u32 {
+        let message = Message {
+            id: self.begun,
+            bytes,
+            left: bytes,
+            next: NONE,
+            lane: u16::MAX,
+            flies: false,
+            is_rendezvous: false,
+            has_send: false,
+        };
+        self.begun += 1;
+        if let Some(entry) = self.free {
+            let old = std::mem::replace(&mut self.table[entry as usize], message);
+            self.free = (old.next != NONE).then_some(old.next);
+            return entry;
+        }
+        self.table.push(message);
+        u32::try_from(self.table.len() - 1).unwrap_or(NONE)
+    }
+
+    fn remove(&mut self, entry: u32) -> Message {
+        let slot = &mut self.table[entry as usize];
+        let message = *slot;
+        slot.next = self.free.unwrap_or(NONE);
+        self.free = Some(entry);
+        message
+    }
+
+    fn push(&mut self, queue: Queue, entry: u32) {
+        self.table[entry as usize].next = NONE;
+        let (_, last) = self.queues.entry(queue).or_insert((entry, entry));
+        if *last != entry {
+            let before = std::mem::replace(last, entry);
+            self.table[before as usize].next = entry;
+        }
+    }
+
+    /// Takes the first message of a queue that fits; the first if none does.
+    fn take(&mut self, queue: Queue, fits: impl Fn(&Message) -> bool) -> Option<u32> {
+        let (first, last) = *self.queues.get(&queue)?;
+        let (mut before, mut entry) = (NONE, first);
+        while entry != NONE && !fits(&self.table[entry as usize]) {
+            before = entry;
+            entry = self.table[entry as usize].next;
+        }
+        if entry == NONE {
+            (before, entry) = (NONE, first);
+        }
+        let next = self.table[entry as usize].next;
+        if before == NONE {
+            if next == NONE {
+                self.queues.remove(&queue);
+            } else {
+                self.queues.insert(queue, (next, last));
+            }
+        } else {
+            self.table[before as usize].next = next;
+            if next == NONE {
+                self.queues.insert(queue, (first, before));
+            }
+        }
+        Some(entry)
+    }
+
+    /// Returns the first message of a queue.
+    fn first(&self, queue: Queue) -> Option<u32> {
+        self.queues.get(&queue).map(|&(first, _)| first)
+    }
+
+    /// Begins a message. Returns its number.
+    pub(crate) fn begin(&mut self, (from, to): (u32, u32), bytes: u64, has_send: bool) -> u64 {
+        let entry = self.insert(bytes);
+        self.table[entry as usize].has_send = has_send;
+        self.push((from, to, Stage::Begun, 0), entry);
+        self.table[entry as usize].id
+    }
+
+    /// Takes the begun message of a first packet, or begins one that no send has begun.
+    fn begun(&mut self, from: u32, to: u32, bytes: u64, is_whole: bool) -> u32 {
+        let fits =
+            |message: &Message| message.bytes == bytes || (!is_whole && message.bytes > bytes);
+        let found = self.take((from, to, Stage::Begun, 0), fits);
+        found.unwrap_or_else(|| self.insert(bytes))
+    }
+
+    fn departs(&mut self, entry: u32) -> Option<Change> {
+        let message = &mut self.table[entry as usize];
+        (!std::mem::replace(&mut message.flies, true)).then_some(Change::Departs(entry))
+    }
+
+    /// Takes a packet that a rank hands to its device.
+    pub(crate) fn post(
+        &mut self,
+        (rank, peer): (u32, u32),
+        packet: PacketKind,
+        key: u32,
+        bytes: u64,
+    ) -> Option<Change> {
+        match packet {
+            PacketKind::Eager => {
+                let entry = self.begun(rank, peer, bytes, false);
+                self.push((rank, peer, Stage::Eager, 0), entry);
+                self.departs(entry)
+            }
+            PacketKind::Rts => {
+                let entry = self.begun(rank, peer, bytes, true);
+                self.table[entry as usize].is_rendezvous = true;
+                self.push((rank, peer, Stage::Announced, key), entry);
+                None
+            }
+            PacketKind::Data => {
+                let queue = (rank, peer, Stage::Data, key);
+                if self.first(queue).is_some() {
+                    return None;
+                }
+                let entry = self.take((rank, peer, Stage::Cleared, 0), |message| {
+                    message.bytes == bytes
+                })?;
+                self.push(queue, entry);
+                self.departs(entry)
+            }
+            // The receiver lets it leave from its peer.
+            PacketKind::Pull => {
+                let entry = self.take((peer, rank, Stage::Known, 0), |message| {
+                    message.bytes == bytes
+                })?;
+                self.push((peer, rank, Stage::Data, key), entry);
+                self.departs(entry)
+            }
+            PacketKind::EagerNext | PacketKind::Cts | PacketKind::Ack | PacketKind::Other => None,
+        }
+    }
+
+    /// Takes a packet that a rank handles.
+    pub(crate) fn arrive(
+        &mut self,
+        (rank, peer): (u32, u32),
+        packet: PacketKind,
+        key: u32,
+        bytes: u64,
+    ) -> Option<Change> {
+        let any = |_: &Message| true;
+        match packet {
+            PacketKind::Eager => {
+                let entry = self.take((peer, rank, Stage::Eager, 0), any)?;
+                self.push((peer, rank, Stage::EagerNext, 0), entry);
+                // Only the last of the queue has just come.
+                self.arrived_last(peer, rank, entry, bytes)
+            }
+            PacketKind::EagerNext => {
+                let queue = (peer, rank, Stage::EagerNext, 0);
+                let entry = self.first(queue)?;
+                self.arrived(queue, entry, bytes)
+            }
+            PacketKind::Rts => {
+                let entry = self.take((peer, rank, Stage::Announced, key), any)?;
+                self.push((peer, rank, Stage::Known, key), entry);
+                None
+            }
+            PacketKind::Cts => {
+                let entry = self.take((rank, peer, Stage::Known, key), any)?;
+                self.push((rank, peer, Stage::Cleared, 0), entry);
+                None
+            }
+            PacketKind::Data => {
+                let queue = (peer, rank, Stage::Data, key);
+                let entry = self.first(queue)?;
+                self.arrived(queue, entry, bytes)
+            }
+            PacketKind::Ack | PacketKind::Pull | PacketKind::Other => None,
+        }
+    }
+
+    /// Counts the first bytes of an eager message.
+    fn arrived_last(&mut self, peer: u32, rank: u32, entry: u32, bytes: u64) -> Option<Change> {
+        let message = &mut self.table[entry as usize];
+        message.left = message.left.saturating_sub(bytes);
+        if message.left > 0 {
+            return None;
+        }
+        let number = message.id;
+        let queue = (peer, rank, Stage::EagerNext, 0);
+        let entry = self.take(queue, |message| message.id == number)?;
+        Some(Change::Arrives(self.remove(entry)))
+    }
+
+    /// Counts bytes of the first message of a queue.
+    fn arrived(&mut self, queue: Queue, entry: u32, bytes: u64) -> Option<Change> {
+        let message = &mut self.table[entry as usize];
+        message.left = message.left.saturating_sub(bytes);
+        if message.left > 0 {
+            return None;
+        }
+        let entry = self.take(queue, |_| true)?;
+        Some(Change::Arrives(self.remove(entry)))
+    }
+}

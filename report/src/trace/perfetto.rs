@@ -1,0 +1,389 @@
+//! A timeline as a trace of Perfetto: hosts are processes, ranks are threads.
+//!
+//! Tracks have small numbers, and are described before their first event; only those that have
+//! events are. Messages in flight are on lanes of the host of their sender, of which the lowest
+//! free one is taken; their arrows end at an instant of the receiver, and not at its call, which
+//! often begins before the message leaves: readers would turn the arrow round.
+//!
+//! *Not drawn*: more than 65 534 messages in flight at one host; their arrows are.
+
+mod aggregate;
+mod merge;
+mod packets;
+mod schema;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io::{self, Write};
+
+pub(super) use self::aggregate::Aggregate;
+pub(super) use self::merge::Merge;
+use self::packets::{Argument, PacketWriter, iid};
+use self::schema::{
+    CounterDescriptor, DebugAnnotation, ProcessDescriptor, ThreadDescriptor, TrackDescriptor,
+    TrackEvent, kind, unit,
+};
+use super::TraceSummary;
+use super::options::TraceOptions;
+use super::sink::{Counter, Flight, Kind, Label, Sink, Slice};
+
+/// A lane that is none.
+const NO_LANE: u16 = u16::MAX;
+
+/// A host.
+#[derive(Debug)]
+struct Host {
+    name: String,
+    /// Its track; 0 until it has one.
+    track: u32,
+    /// Tracks of its lanes, and which of them have a message.
+    lanes: Vec<u32>,
+    taken: Vec<u64>,
+}
+
+/// A rank: 8 bytes.
+#[derive(Clone, Copy, Debug, Default)]
+struct Rank {
+    host: u32,
+    /// Its track; 0 until it has one.
+    track: u32,
+}
+
+/// A trace that is being written.
+pub(crate) struct Perfetto<W> {
+    packets: PacketWriter<W>,
+    hosts: Vec<Host>,
+    by_name: BTreeMap<String, u32>,
+    ranks: Vec<Rank>,
+    /// Tracks of counters.
+    counters: BTreeMap<Counter, u32>,
+    /// Texts by labels.
+    texts: Vec<String>,
+    /// Number of tracks so far, without the root.
+    tracks: u32,
+}
+
+impl<W: Write> Perfetto<W> {
+    pub(crate) fn new(out: W, options: &TraceOptions, ranks: u32) -> Self {
+        Self {
+            packets: PacketWriter::new(out, options),
+            hosts: Vec::new(),
+            by_name: BTreeMap::new(),
+            ranks: vec![Rank::default(); ranks as usize],
+            counters: BTreeMap::new(),
+            texts: Vec::new(),
+            tracks: 0,
+        }
+    }
+
+    /// Describes a track. Returns its number.
+    fn describe(&mut self, track: TrackDescriptor) -> u32 {
+        self.tracks += 1;
+        self.packets.track(TrackDescriptor {
+            uuid: Some(u64::from(self.tracks)),
+            ..track
+        });
+        self.tracks
+    }
+
+    /// Returns the track of a host.
+    fn host_track(&mut self, host: u32) -> u32 {
+        let described = self.hosts[host as usize].track;
+        if described != 0 {
+            return described;
+        }
+        let name = self.hosts[host as usize].name.clone();
+        let track = self.describe(TrackDescriptor {
+            sibling_order_rank: Some(signed(host)),
+            process: Some(ProcessDescriptor {
+                // 0 is the idle process.
+                pid: Some(signed(host) + 1),
+                process_name: Some(name),
+            }),
+            ..TrackDescriptor::default()
+        });
+        self.hosts[host as usize].track = track;
+        track
+    }
+
+    /// Returns the track of a rank.
+    fn rank_track(&mut self, rank: u32) -> u32 {
+        let Rank { host, track } = self.ranks[rank as usize];
+        if track != 0 {
+            return track;
+        }
+        let parent = self.host_track(host);
+        let width = self.ranks.len().saturating_sub(1).to_string().len();
+        // No thread has the number of a process: it would be the main thread of that. There are
+        // not more hosts than ranks.
+        let tid = self.ranks.len() as i64 + 1 + i64::from(rank);
+        let track = self.describe(TrackDescriptor {
+            parent_uuid: Some(u64::from(parent)),
+            sibling_order_rank: Some(signed(rank)),
+            thread: Some(ThreadDescriptor {
+                pid: Some(signed(host) + 1),
+                tid: Some(tid),
+                thread_name: Some(format!("rank {rank:width$}")),
+            }),
+            ..TrackDescriptor::default()
+        });
+        self.ranks[rank as usize].track = track;
+        track
+    }
+
+    /// Returns the track of a counter.
+    fn counter_track(&mut self, counter: Counter) -> u32 {
+        if let Some(&track) = self.counters.get(&counter) {
+            return track;
+        }
+        let (parent, name, unit) = match counter {
+            Counter::Unexpected(rank) => {
+                let host = self.ranks[rank as usize].host;
+                let host = self.host_track(host);
+                let name = format!("unexpected messages of rank {rank}");
+                (host, name, unit::COUNT)
+            }
+            Counter::Waiting => (0, "ranks that wait".to_owned(), unit::COUNT),
+            Counter::Messages => (0, "messages in flight".to_owned(), unit::COUNT),
+            Counter::Bytes => (0, "bytes in flight".to_owned(), unit::BYTES),
+        };
+        let is_of_rank = matches!(counter, Counter::Unexpected(_));
+        let track = self.describe(TrackDescriptor {
+            parent_uuid: Some(u64::from(parent)),
+            name: Some(name),
+            counter: Some(CounterDescriptor {
+                unit: Some(unit),
+                // Counters of ranks have one scale.
+                y_axis_share_key: is_of_rank.then(|| "unexpected".to_owned()),
+                ..CounterDescriptor::default()
+            }),
+            ..TrackDescriptor::default()
+        });
+        self.counters.insert(counter, track);
+        track
+    }
+
+    /// Takes the lowest free lane of a host. Returns it with its track.
+    fn lane(&mut self, host: u32) -> Option<(u16, u32)> {
+        let taken = &mut self.hosts[host as usize].taken;
+        let word = taken.iter().position(|word| *word != u64::MAX);
+        let word = word.unwrap_or_else(|| {
+            taken.push(0);
+            taken.len() - 1
+        });
+        let bit = taken[word].trailing_ones();
+        let lane = word * 64 + bit as usize;
+        let number = u16::try_from(lane).ok().filter(|lane| *lane != NO_LANE)?;
+        taken[word] |= 1 << bit;
+        if lane == self.hosts[host as usize].lanes.len() {
+            let parent = self.host_track(host);
+            let track = self.describe(TrackDescriptor {
+                parent_uuid: Some(u64::from(parent)),
+                name: Some("messages in flight".to_owned()),
+                ..TrackDescriptor::default()
+            });
+            self.hosts[host as usize].lanes.push(track);
+        }
+        Some((number, self.hosts[host as usize].lanes[lane]))
+    }
+
+    /// Writes slices of a rank that became one: their number, and the seconds of each name.
+    pub(crate) fn merged(
+        &mut self,
+        rank: u32,
+        (begin, end): (f64, f64),
+        count: u64,
+        sums: &[(Label, f64)],
+    ) {
+        let track = self.rank_track(rank);
+        let mut event = event_of(&Slice::new(Kind::Wait, Label::SHORT), kind::BEGIN);
+        event.name_iid = None;
+        event.name = Some(format!("{count} short"));
+        for &(label, seconds) in sums {
+            event.debug_annotations.push(DebugAnnotation {
+                name: Some(self.texts[usize::from(label.0)].clone()),
+                double_value: Some(seconds),
+                ..DebugAnnotation::default()
+            });
+        }
+        self.put(begin, track, event);
+        let event = TrackEvent {
+            kind: Some(kind::END),
+            ..TrackEvent::default()
+        };
+        self.put(end, track, event);
+    }
+
+    fn put(&mut self, time: f64, track: u32, event: TrackEvent) {
+        let track_uuid = Some(u64::from(track));
+        self.packets.event(
+            time,
+            TrackEvent {
+                track_uuid,
+                ..event
+            },
+        );
+    }
+}
+
+/// Returns a number of a host or rank as the schema has it.
+fn signed(number: u32) -> i32 {
+    i32::try_from(number).unwrap_or(i32::MAX)
+}
+
+/// Returns the event of a slice, of a kind.
+fn event_of(slice: &Slice, kind: i32) -> TrackEvent {
+    let number = |argument: Argument, value: Option<u64>| value.map(|it| argument.number(it));
+    let text = |argument: Argument, value: Option<Label>| value.map(|it| argument.text(it));
+    let arguments = [
+        number(Argument::Peer, slice.peer.map(u64::from)),
+        number(Argument::Bytes, slice.bytes),
+        number(Argument::Tag, slice.tag.map(u64::from)),
+        text(Argument::Algorithm, slice.algorithm),
+        number(Argument::Communicator, slice.communicator.map(u64::from)),
+        number(Argument::Number, slice.number.map(u64::from)),
+        slice.value.map(|value| Argument::Value.real(value)),
+        text(Argument::Line, slice.line),
+    ];
+    TrackEvent {
+        kind: Some(kind),
+        name_iid: Some(iid(slice.label)),
+        category_iid: Some(slice.kind as u64 + 1),
+        debug_annotations: arguments.into_iter().flatten().collect(),
+        flow_id: slice.message.map(|message| message + 1),
+        ..TrackEvent::default()
+    }
+}
+
+impl<W: Write> Sink for Perfetto<W> {
+    fn name(&mut self, label: Label, text: &str) {
+        let at = usize::from(label.0);
+        if at >= self.texts.len() {
+            self.texts.resize(at + 1, String::new());
+        }
+        text.clone_into(&mut self.texts[at]);
+        if usize::from(label.0) >= super::sink::KNOWN.len() {
+            self.packets.name(label, text);
+        }
+    }
+
+    fn rank(&mut self, rank: u32, host: &str) {
+        let number = if let Some(&number) = self.by_name.get(host) {
+            number
+        } else {
+            let number = u32::try_from(self.hosts.len()).unwrap_or(u32::MAX);
+            let name = if host.is_empty() { "ranks" } else { host };
+            self.hosts.push(Host {
+                name: name.to_owned(),
+                track: 0,
+                lanes: Vec::new(),
+                taken: Vec::new(),
+            });
+            self.by_name.insert(host.to_owned(), number);
+            number
+        };
+        self.ranks[rank as usize].host = number;
+    }
+
+    fn begin(&mut self, rank: u32, time: f64, slice: &Slice) {
+        let track = self.rank_track(rank);
+        self.put(time, track, event_of(slice, kind::BEGIN));
+    }
+
+    fn end(&mut self, rank: u32, time: f64) {
+        let track = self.rank_track(rank);
+        let event = TrackEvent {
+            kind: Some(kind::END),
+            ..TrackEvent::default()
+        };
+        self.put(time, track, event);
+    }
+
+    fn instant(&mut self, rank: u32, time: f64, slice: &Slice) {
+        let track = self.rank_track(rank);
+        self.put(time, track, event_of(slice, kind::INSTANT));
+    }
+
+    fn departs(&mut self, time: f64, flight: &Flight) -> u16 {
+        let host = self.ranks[flight.from as usize].host;
+        let Some((lane, track)) = self.lane(host) else {
+            return NO_LANE;
+        };
+        let protocol = if flight.is_rendezvous {
+            Label::RENDEZVOUS
+        } else {
+            Label::EAGER
+        };
+        let slice = Slice {
+            peer: Some(flight.to),
+            bytes: Some(flight.bytes),
+            message: flight.has_arrow.then_some(flight.id),
+            ..Slice::new(Kind::Message, Label::MESSAGE)
+        };
+        let mut event = event_of(&slice, kind::BEGIN);
+        event
+            .debug_annotations
+            .push(Argument::Protocol.text(protocol));
+        self.put(time, track, event);
+        lane
+    }
+
+    fn arrives(&mut self, time: f64, flight: &Flight, lane: Option<u16>) {
+        if flight.has_arrow {
+            let track = self.rank_track(flight.to);
+            let slice = Slice {
+                peer: Some(flight.from),
+                bytes: Some(flight.bytes),
+                ..Slice::new(Kind::Message, Label::ARRIVES)
+            };
+            let event = TrackEvent {
+                terminating_flow_id: Some(flight.id + 1),
+                ..event_of(&slice, kind::INSTANT)
+            };
+            self.put(time, track, event);
+        }
+        if let Some(lane) = lane {
+            let host = &mut self.hosts[self.ranks[flight.from as usize].host as usize];
+            let track = host.lanes[usize::from(lane)];
+            host.taken[usize::from(lane / 64)] &= !(1 << (lane % 64));
+            let event = TrackEvent {
+                kind: Some(kind::END),
+                ..TrackEvent::default()
+            };
+            self.put(time, track, event);
+        }
+    }
+
+    fn counter(&mut self, time: f64, counter: Counter, value: u64) {
+        let track = self.counter_track(counter);
+        let event = TrackEvent {
+            kind: Some(kind::COUNTER),
+            counter_value: Some(i64::try_from(value).unwrap_or(i64::MAX)),
+            ..TrackEvent::default()
+        };
+        self.put(time, track, event);
+    }
+
+    fn is_full(&self) -> bool {
+        self.packets.is_full()
+    }
+
+    fn finish(self: Box<Self>, _end: f64) -> io::Result<TraceSummary> {
+        let cut = self.packets.is_full().then(|| self.packets.now());
+        let (bytes, packets, _) = self.packets.finish()?;
+        Ok(TraceSummary {
+            bytes,
+            packets,
+            cut,
+            ..TraceSummary::default()
+        })
+    }
+}
+
+impl<W> fmt::Debug for Perfetto<W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Perfetto")
+            .field("tracks", &self.tracks)
+            .finish_non_exhaustive()
+    }
+}

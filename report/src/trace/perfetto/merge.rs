@@ -1,0 +1,175 @@
+//! Short slices that become one: neighbours whose durations are below a limit.
+//!
+//! A call is kept until it ends or lasts longer than the limit. A short one is added to those
+//! before it, and written as one slice "short" that has their number and the duration of each name.
+//! Such a slice ends as soon as it is as long as the limit, so durations add up as without merging.
+//!
+//! *Not drawn*: operations within the first part of a call, as long as the limit, and arrows from
+//! sends, which take no time; they begin at the flights of their messages.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io::{self, Write};
+
+use super::Perfetto;
+use crate::trace::TraceSummary;
+use crate::trace::sink::{Counter, Flight, Kind, Label, Sink, Slice};
+
+/// Slices that become one.
+#[derive(Clone, Debug)]
+struct Group {
+    begin: f64,
+    end: f64,
+    count: u64,
+    /// Durations in seconds, by name.
+    sums: Vec<(Label, f64)>,
+}
+
+/// The slices of a rank that are not written.
+#[derive(Clone, Debug, Default)]
+struct RankShort {
+    group: Option<Group>,
+    /// The call that has not ended, and its begin.
+    call: Option<(f64, Slice)>,
+}
+
+/// A trace whose short slices are merged.
+pub(crate) struct Merge<W: Write> {
+    trace: Perfetto<W>,
+    /// Duration in seconds.
+    limit: f64,
+    ranks: BTreeMap<u32, RankShort>,
+}
+
+impl<W: Write> Merge<W> {
+    pub(crate) const fn new(trace: Perfetto<W>, limit: f64) -> Self {
+        Self {
+            trace,
+            limit,
+            ranks: BTreeMap::new(),
+        }
+    }
+
+    fn rank(&mut self, rank: u32) -> &mut RankShort {
+        self.ranks.entry(rank).or_default()
+    }
+
+    /// Writes the group of a rank.
+    fn write_group(&mut self, rank: u32) {
+        if let Some(group) = self.rank(rank).group.take() {
+            self.trace
+                .merged(rank, (group.begin, group.end), group.count, &group.sums);
+        }
+    }
+
+    /// Adds a short slice to the group of a rank.
+    fn add(&mut self, rank: u32, (begin, end): (f64, f64), label: Label) {
+        let limit = self.limit;
+        let joins = |group: &Group| begin - group.end < limit && group.end - group.begin < limit;
+        if !self.rank(rank).group.as_ref().is_some_and(joins) {
+            self.write_group(rank);
+        }
+        let group = self.rank(rank).group.get_or_insert_with(|| Group {
+            begin,
+            end,
+            count: 0,
+            sums: Vec::new(),
+        });
+        group.end = end;
+        group.count += 1;
+        match group.sums.iter_mut().find(|(name, _)| *name == label) {
+            Some((_, sum)) => *sum += end - begin,
+            None => group.sums.push((label, end - begin)),
+        }
+    }
+
+    /// Writes what is kept of a rank, before a slice of another kind.
+    fn write_all(&mut self, rank: u32) {
+        self.write_group(rank);
+        if let Some((begin, slice)) = self.rank(rank).call.take() {
+            self.trace.begin(rank, begin, &slice);
+        }
+    }
+}
+
+impl<W: Write> Sink for Merge<W> {
+    fn name(&mut self, label: Label, text: &str) {
+        self.trace.name(label, text);
+    }
+
+    fn rank(&mut self, rank: u32, host: &str) {
+        self.trace.rank(rank, host);
+    }
+
+    fn begin(&mut self, rank: u32, time: f64, slice: &Slice) {
+        if slice.kind.is_call() && self.rank(rank).call.is_none() {
+            self.rank(rank).call = Some((time, *slice));
+        } else {
+            self.write_all(rank);
+            self.trace.begin(rank, time, slice);
+        }
+    }
+
+    fn end(&mut self, rank: u32, time: f64) {
+        match self.rank(rank).call.take() {
+            Some((begin, slice)) if time - begin < self.limit => {
+                self.add(rank, (begin, time), slice.label);
+            }
+            Some((begin, slice)) => {
+                self.write_group(rank);
+                self.trace.begin(rank, begin, &slice);
+                self.trace.end(rank, time);
+            }
+            None => {
+                self.write_group(rank);
+                self.trace.end(rank, time);
+            }
+        }
+    }
+
+    fn instant(&mut self, rank: u32, time: f64, slice: &Slice) {
+        let limit = self.limit;
+        match self.rank(rank).call {
+            // Its duration decides.
+            Some((begin, _)) if time - begin < limit => {}
+            Some(_) => {
+                self.write_all(rank);
+                self.trace.instant(rank, time, slice);
+            }
+            None if slice.kind == Kind::Mark => self.trace.instant(rank, time, slice),
+            None => self.add(rank, (time, time), slice.label),
+        }
+    }
+
+    fn departs(&mut self, time: f64, flight: &Flight) -> u16 {
+        self.trace.departs(time, flight)
+    }
+
+    fn arrives(&mut self, time: f64, flight: &Flight, lane: Option<u16>) {
+        self.trace.arrives(time, flight, lane);
+    }
+
+    fn counter(&mut self, time: f64, counter: Counter, value: u64) {
+        self.trace.counter(time, counter, value);
+    }
+
+    fn is_full(&self) -> bool {
+        self.trace.is_full()
+    }
+
+    fn finish(mut self: Box<Self>, end: f64) -> io::Result<TraceSummary> {
+        let ranks: Vec<u32> = self.ranks.keys().copied().collect();
+        for rank in ranks {
+            self.write_all(rank);
+        }
+        Box::new(self.trace).finish(end)
+    }
+}
+
+impl<W: Write> fmt::Debug for Merge<W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Merge")
+            .field("limit", &self.limit)
+            .finish_non_exhaustive()
+    }
+}

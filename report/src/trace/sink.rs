@@ -1,0 +1,215 @@
+//! The content of a timeline, as one format after another takes it.
+//!
+//! Times are seconds and do not fall, but where [`Sink::begin`] says so.
+
+use std::fmt;
+use std::io;
+
+use super::TraceSummary;
+
+/// A name: a number whose text the sink has been told.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub(crate) struct Label(pub u16);
+
+/// Texts that every timeline knows, by their labels.
+pub(crate) const KNOWN: [&str; 16] = [
+    "(other)",
+    "send",
+    "recv",
+    "collective ends",
+    "arrives",
+    "message",
+    "begins",
+    "ends",
+    "the limit of the file is reached",
+    "short",
+    "one unit is a picosecond",
+    "eager",
+    "rendezvous",
+    "wait",
+    "compute",
+    "region",
+];
+
+impl Label {
+    pub(crate) const OTHER: Self = Self(0);
+    pub(crate) const SEND: Self = Self(1);
+    pub(crate) const RECEIVE: Self = Self(2);
+    pub(crate) const ARRIVES: Self = Self(4);
+    pub(crate) const MESSAGE: Self = Self(5);
+    pub(crate) const LIMIT: Self = Self(8);
+    pub(crate) const SHORT: Self = Self(9);
+    pub(crate) const PICOSECONDS: Self = Self(10);
+    pub(crate) const EAGER: Self = Self(11);
+    pub(crate) const RENDEZVOUS: Self = Self(12);
+    /// None.
+    pub(crate) const NONE: Self = Self(u16::MAX);
+
+    /// Returns the label of a name of a log.
+    pub(crate) fn of(name: observe::NameId) -> Self {
+        #[expect(clippy::cast_possible_truncation, reason = "16 texts are known")]
+        let known = KNOWN.len() as u16;
+        // The highest numbers are for classes of waits.
+        match name.checked_add(known) {
+            Some(label) if label < Self::CLASSES => Self(label),
+            _ => Self::OTHER,
+        }
+    }
+
+    /// The first label of classes of waits.
+    pub(crate) const CLASSES: u16 = u16::MAX - 64;
+}
+
+/// The kind of a slice: its category.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+#[repr(u8)]
+pub(crate) enum Kind {
+    /// A computation or a sleep.
+    Compute,
+    /// A send.
+    Send,
+    /// A receive.
+    Receive,
+    /// Any other call.
+    #[default]
+    Wait,
+    /// A collective operation.
+    Collective,
+    /// A region of the program.
+    Region,
+    /// A mark of the program.
+    Mark,
+    /// A class of waiting, within a call.
+    Class,
+    /// A message.
+    Message,
+}
+
+impl Kind {
+    /// All kinds, by their numbers.
+    pub(crate) const ALL: [Self; 9] = [
+        Self::Compute,
+        Self::Send,
+        Self::Receive,
+        Self::Wait,
+        Self::Collective,
+        Self::Region,
+        Self::Mark,
+        Self::Class,
+        Self::Message,
+    ];
+
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Compute => "compute",
+            Self::Send => "send",
+            Self::Receive => "receive",
+            Self::Wait => "wait",
+            Self::Collective => "collective",
+            Self::Region => "region",
+            Self::Mark => "mark",
+            Self::Class => "wait state",
+            Self::Message => "message",
+        }
+    }
+
+    /// Returns true for kinds of which a rank is in at most one at a time.
+    pub(crate) const fn is_call(self) -> bool {
+        matches!(
+            self,
+            Self::Compute | Self::Send | Self::Receive | Self::Wait | Self::Collective
+        )
+    }
+}
+
+/// A slice or an instant of a rank.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub(crate) struct Slice {
+    pub label: Label,
+    pub kind: Kind,
+    pub peer: Option<u32>,
+    pub bytes: Option<u64>,
+    pub tag: Option<u32>,
+    pub algorithm: Option<Label>,
+    pub communicator: Option<u32>,
+    /// Position among the collective operations of the communicator.
+    pub number: Option<u32>,
+    /// The value of a mark.
+    pub value: Option<f64>,
+    /// The line of the program.
+    pub line: Option<Label>,
+    /// The message whose arrow begins here.
+    pub message: Option<u64>,
+}
+
+impl Slice {
+    pub(crate) fn new(kind: Kind, label: Label) -> Self {
+        Self {
+            label,
+            kind,
+            ..Self::default()
+        }
+    }
+}
+
+/// A message in flight.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Flight {
+    pub id: u64,
+    pub from: u32,
+    pub to: u32,
+    pub bytes: u64,
+    pub is_rendezvous: bool,
+    /// True if an arrow goes to its arrival.
+    pub has_arrow: bool,
+}
+
+/// A counter.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Counter {
+    /// Number of messages that wait at a rank for their receives.
+    Unexpected(u32),
+    /// Number of ranks that wait for messages.
+    Waiting,
+    /// Number of messages in flight.
+    Messages,
+    /// Number of bytes in flight.
+    Bytes,
+}
+
+/// A timeline that is being written. Errors are kept until its end.
+pub(crate) trait Sink: fmt::Debug {
+    /// Takes the text of a label, before it is used.
+    fn name(&mut self, label: Label, text: &str);
+
+    /// Takes the host of a rank, before anything of the rank.
+    fn rank(&mut self, rank: u32, host: &str);
+
+    /// Begins a slice. Slices are balanced and nested. Those of [`Kind::Class`], and all if short
+    /// ones are merged, come behind what follows them in time.
+    fn begin(&mut self, rank: u32, time: f64, slice: &Slice);
+
+    /// Ends the slice that began last.
+    fn end(&mut self, rank: u32, time: f64);
+
+    /// Takes an operation that takes no time.
+    fn instant(&mut self, rank: u32, time: f64, slice: &Slice);
+
+    /// Takes a message that leaves its sender. Returns its lane, for [`Sink::arrives`].
+    fn departs(&mut self, time: f64, flight: &Flight) -> u16;
+
+    /// Takes a message that has arrived. Its lane is `None` if its flight is not drawn.
+    fn arrives(&mut self, time: f64, flight: &Flight, lane: Option<u16>);
+
+    /// Takes the value that a counter keeps from now on.
+    fn counter(&mut self, time: f64, counter: Counter, value: u64);
+
+    /// Returns true if nothing more is taken.
+    fn is_full(&self) -> bool;
+
+    /// Ends the file. Slices that are open stay open.
+    ///
+    /// # Errors
+    /// The first error of writing.
+    fn finish(self: Box<Self>, end: f64) -> io::Result<TraceSummary>;
+}

@@ -1,0 +1,161 @@
+//! `simrun trace`: timelines of runs from their event logs.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use files::Output;
+use observe::LogReader;
+use platform::units::Duration;
+use report::{TraceFormat, TraceOptions, TraceSummary, TraceUnit};
+use simrun::{Size, TraceArgs, status};
+
+/// Records that are read at once: 8 Ki.
+const BUFFER: usize = 256 * 1024;
+
+/// Timelines.
+#[derive(Subcommand, Clone, Debug)]
+pub(crate) enum TraceCommand {
+    /// Make a timeline of a run from its event log
+    Convert(ConvertCommand),
+}
+
+/// A timeline to make.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct ConvertCommand {
+    /// The event log, which a run writes with --log-events; - for standard input
+    #[arg(value_name = "LOG")]
+    log: PathBuf,
+
+    /// The timeline: FILE.pftrace or FILE.pftrace.gz for Perfetto (https://ui.perfetto.dev),
+    /// FILE.paje for pj_dump and ViTE, FILE.csv
+    #[arg(short, long, value_name = "FILE")]
+    out: PathBuf,
+
+    #[command(flatten)]
+    options: TraceArgs,
+}
+
+/// Runs a command.
+pub(crate) fn run(command: &TraceCommand) -> ExitCode {
+    let TraceCommand::Convert(command) = command;
+    match convert(command) {
+        Ok(code) => code,
+        Err(problem) => status::refuse(problem),
+    }
+}
+
+fn convert(command: &ConvertCommand) -> Result<ExitCode, String> {
+    let (log, out) = (command.log.as_path(), command.out.as_path());
+    let format = TraceFormat::of(out)?;
+    let options = options_of(&command.options)?;
+    let output = Output::new(out).map_err(|error| error.to_string())?;
+    output
+        .differs_from([log])
+        .map_err(|error| error.to_string())?;
+    let name = if log == Path::new("-") {
+        "standard input".to_owned()
+    } else {
+        log.display().to_string()
+    };
+    let unreadable = |error: io::Error| format!("{name}: cannot read it: {error}");
+    let input: Box<dyn Read> = if log == Path::new("-") {
+        Box::new(io::stdin())
+    } else {
+        Box::new(File::open(log).map_err(unreadable)?)
+    };
+    let reader = LogReader::new(BufReader::with_capacity(BUFFER, input));
+    let mut reader = reader.map_err(|error| match error.kind() {
+        io::ErrorKind::UnexpectedEof => format!("{name}: not an event log of simrun"),
+        _ => format!("{name}: {error}"),
+    })?;
+    let mut summary = TraceSummary::default();
+    let mut problem = None;
+    let written = output.draw(|path| {
+        let file = File::create(path).map_err(|error| error.to_string())?;
+        let written = report::write_trace(&mut reader, file, format, &options);
+        summary = written.map_err(|error| {
+            if error.kind() == io::ErrorKind::InvalidInput {
+                problem = Some(error.to_string());
+            }
+            error.to_string()
+        })?;
+        Ok(())
+    });
+    // An option that selects nothing is not a problem of the file.
+    if let Some(problem) = problem {
+        return Err(problem);
+    }
+    written.map_err(|error| error.to_string())?;
+    warn_of(&summary, options.limit, out);
+    if reader.end().is_none() && summary.cut.is_none() && options.until.is_infinite() {
+        status::warn(format_args!("{name}: the log breaks off"));
+    }
+    Ok(status::print(format_args!("made {}", out.display())))
+}
+
+/// Warns if a timeline does not have the whole run.
+pub(crate) fn warn_of(summary: &TraceSummary, limit: u64, out: &Path) {
+    if let Some(last) = summary.cut {
+        status::warn(format_args!(
+            "{}: it ends at {last} s of the run, where it reached --trace-limit {}",
+            out.display(),
+            Size(limit)
+        ));
+    }
+}
+
+/// Returns the options of a timeline.
+///
+/// # Errors
+/// A sentence that names the option, its value and what is expected.
+pub(crate) fn options_of(args: &TraceArgs) -> Result<TraceOptions, String> {
+    let mut options = TraceOptions::default();
+    if let Some(text) = &args.trace_limit {
+        let size: Size = parsed("limit", text)?;
+        options.limit = size.0;
+    }
+    if let Some(text) = &args.trace_ranks {
+        options.ranks = parsed("ranks", text)?;
+    }
+    if let Some(text) = &args.trace_hosts {
+        options.hosts = Some(parsed("hosts", text)?);
+    }
+    if let Some(text) = &args.trace_from {
+        options.from = seconds("from", text)?;
+    }
+    if let Some(text) = &args.trace_until {
+        options.until = seconds("until", text)?;
+    }
+    if let Some(text) = &args.trace_only {
+        options.contents = parsed("only", text)?;
+    }
+    if let Some(text) = &args.trace_shorter_than {
+        let time = text.strip_suffix("=merge").ok_or_else(|| {
+            format!("--trace-shorter-than {text}: expected a time and =merge, such as 1us=merge")
+        })?;
+        options.shorter_than = Some(seconds("shorter-than", time)?);
+    }
+    options.aggregate = args.trace_aggregate;
+    options.unit = match args.trace_unit.as_deref() {
+        None | Some("ns") => TraceUnit::Nanosecond,
+        Some("ps") => TraceUnit::Picosecond,
+        Some(text) => return Err(format!("--trace-unit {text}: expected ns or ps")),
+    };
+    options.is_absolute = args.trace_absolute;
+    Ok(options)
+}
+
+fn parsed<T: std::str::FromStr>(name: &str, text: &str) -> Result<T, String>
+where
+    T::Err: std::fmt::Display,
+{
+    text.parse()
+        .map_err(|error| format!("--trace-{name} {text}: {error}"))
+}
+
+fn seconds(name: &str, text: &str) -> Result<f64, String> {
+    parsed(name, text).map(|time: Duration| time.as_secs())
+}

@@ -25,7 +25,7 @@ use crate::trace::sink::{Counter, Flight, Kind, Label, Sink, Slice};
 /// Largest numbers of groups, of bins, and of both multiplied.
 const GROUPS_MAX: usize = 256;
 const BINS_MAX: usize = 4096;
-const CELLS_MAX: usize = 1 << 16;
+const CELLS_MAX: usize = 1 << 15;
 
 /// Width of the first bins in seconds.
 const FIRST_WIDTH: f64 = 1e-9;

@@ -12,42 +12,36 @@ use super::TraceSummary;
 pub(crate) struct Label(pub u16);
 
 /// Texts that every timeline knows, by their labels.
-pub(crate) const KNOWN: [&str; 16] = [
+pub(crate) const KNOWN: [&str; 10] = [
     "(other)",
     "send",
     "recv",
-    "collective ends",
     "arrives",
     "message",
-    "begins",
-    "ends",
     "the limit of the file is reached",
-    "short",
     "one unit is a picosecond",
+    "short",
     "eager",
     "rendezvous",
-    "wait",
-    "compute",
-    "region",
 ];
 
 impl Label {
     pub(crate) const OTHER: Self = Self(0);
     pub(crate) const SEND: Self = Self(1);
     pub(crate) const RECEIVE: Self = Self(2);
-    pub(crate) const ARRIVES: Self = Self(4);
-    pub(crate) const MESSAGE: Self = Self(5);
-    pub(crate) const LIMIT: Self = Self(8);
-    pub(crate) const SHORT: Self = Self(9);
-    pub(crate) const PICOSECONDS: Self = Self(10);
-    pub(crate) const EAGER: Self = Self(11);
-    pub(crate) const RENDEZVOUS: Self = Self(12);
+    pub(crate) const ARRIVES: Self = Self(3);
+    pub(crate) const MESSAGE: Self = Self(4);
+    pub(crate) const LIMIT: Self = Self(5);
+    pub(crate) const PICOSECONDS: Self = Self(6);
+    pub(crate) const SHORT: Self = Self(7);
+    pub(crate) const EAGER: Self = Self(8);
+    pub(crate) const RENDEZVOUS: Self = Self(9);
     /// None.
     pub(crate) const NONE: Self = Self(u16::MAX);
 
     /// Returns the label of a name of a log.
     pub(crate) fn of(name: observe::NameId) -> Self {
-        #[expect(clippy::cast_possible_truncation, reason = "16 texts are known")]
+        #[expect(clippy::cast_possible_truncation, reason = "10 texts are known")]
         let known = KNOWN.len() as u16;
         // The highest numbers are for classes of waits.
         match name.checked_add(known) {

@@ -1,0 +1,204 @@
+//! Slices of a rank: calls, regions, and the operations that take no time.
+
+use observe::{Event, LogEvent, PacketKind};
+
+use super::{Calls, ELAPSES};
+use crate::trace::sink::{Kind, Label, Slice};
+
+impl Calls {
+    /// Begins a call that waits.
+    pub(super) fn begin_call(&mut self, rank: u32, slice: &Slice, elapses: bool) {
+        let state = &mut self.ranks[rank as usize];
+        state.call = slice.label;
+        state.above = 0;
+        state.flags &= !ELAPSES;
+        if elapses {
+            state.flags |= ELAPSES;
+        } else {
+            self.totals.waiting += 1;
+        }
+        if self.draws(rank) {
+            self.sink.begin(rank, self.now, slice);
+        }
+    }
+
+    /// Applies an event now.
+    pub(super) fn apply(&mut self, rank: u32, event: &LogEvent) {
+        match *event {
+            Event::Wait {
+                call,
+                place,
+                elapses,
+            } => {
+                let known = self.kinds.get(usize::from(call)).copied().flatten();
+                let kind = if elapses {
+                    Kind::Compute
+                } else {
+                    known.unwrap_or_default()
+                };
+                let slice = Slice {
+                    line: Some(Label::of(place)),
+                    ..Slice::new(kind, Label::of(call))
+                };
+                self.begin_call(rank, &slice, elapses);
+            }
+            Event::Continue => self.end_call(rank),
+            Event::Send { .. } | Event::Receive { .. } | Event::Collective { .. } => {
+                let slice = self.operation(rank, event);
+                if let (Some(context), Some(number)) = (slice.communicator, slice.number) {
+                    self.pending.insert((rank, context, number), slice.label);
+                }
+                if self.draws(rank) {
+                    self.sink.instant(rank, self.now, &slice);
+                }
+            }
+            Event::CollectiveCall {
+                algorithm,
+                root,
+                place,
+                ..
+            } => {
+                self.arguments = Slice {
+                    peer: root,
+                    algorithm: Some(Label::of(algorithm)),
+                    line: Some(Label::of(place)),
+                    ..Slice::default()
+                };
+            }
+            Event::CollectiveEnd { context, number } => {
+                self.collective_ends(rank, context, number);
+            }
+            Event::Post { .. } | Event::Arrive { .. } => self.packet(rank, event),
+            Event::Unexpected { .. } => self.count(rank, |count| count + 1),
+            Event::Taken { .. } => self.count(rank, |count| count.saturating_sub(1)),
+            Event::Enter { region } => self.enter(rank, Label::of(region)),
+            Event::Leave => self.leave(rank),
+            Event::Mark { name, value } => {
+                let slice = Slice {
+                    value: Some(value),
+                    ..Slice::new(Kind::Mark, Label::of(name))
+                };
+                if self.draws(rank) {
+                    self.sink.instant(rank, self.now, &slice);
+                }
+            }
+            Event::End => self.end_rank(rank),
+            _ => {}
+        }
+    }
+
+    /// A non-blocking collective operation has ended.
+    fn collective_ends(&mut self, rank: u32, context: u32, number: u32) {
+        if let Some(label) = self.pending.remove(&(rank, context, number)) {
+            let slice = Slice {
+                communicator: Some(context),
+                number: Some(number),
+                ..Slice::new(Kind::Collective, label)
+            };
+            if self.draws(rank) {
+                self.sink.instant(rank, self.now, &slice);
+            }
+        }
+    }
+
+    /// A packet is handed to a device, or has arrived.
+    fn packet(&mut self, rank: u32, event: &LogEvent) {
+        match *event {
+            Event::Post {
+                peer,
+                packet,
+                key,
+                bytes,
+            } => {
+                let change = self.messages.post((rank, peer), packet, key, bytes);
+                let ends = match packet {
+                    PacketKind::Pull => (peer, rank),
+                    _ => (rank, peer),
+                };
+                self.message(ends, change);
+            }
+            Event::Arrive {
+                peer,
+                packet,
+                key,
+                bytes,
+            } => {
+                let change = self.messages.arrive((rank, peer), packet, key, bytes);
+                self.message((peer, rank), change);
+            }
+            _ => {}
+        }
+    }
+
+    /// Ends a call. Regions that began within it begin again.
+    fn end_call(&mut self, rank: u32) {
+        let state = &mut self.ranks[rank as usize];
+        if state.call == Label::NONE {
+            return;
+        }
+        if !state.is(ELAPSES) {
+            self.totals.waiting -= 1;
+        }
+        state.call = Label::NONE;
+        let above = std::mem::take(&mut state.above);
+        if !self.draws(rank) {
+            return;
+        }
+        for _ in 0..=above {
+            self.sink.end(rank, self.now);
+        }
+        let regions = self.regions.get(&rank).map_or(&[][..], |all| all);
+        for &label in &regions[regions.len() - usize::from(above).min(regions.len())..] {
+            let slice = Slice::new(Kind::Region, label);
+            self.sink.begin(rank, self.now, &slice);
+        }
+    }
+
+    fn enter(&mut self, rank: u32, label: Label) {
+        self.regions.entry(rank).or_default().push(label);
+        let state = &mut self.ranks[rank as usize];
+        if state.call != Label::NONE {
+            state.above = state.above.saturating_add(1);
+        }
+        if self.draws(rank) {
+            let slice = Slice::new(Kind::Region, label);
+            self.sink.begin(rank, self.now, &slice);
+        }
+    }
+
+    fn leave(&mut self, rank: u32) {
+        let Some(regions) = self.regions.get_mut(&rank) else {
+            return;
+        };
+        if regions.pop().is_none() {
+            return;
+        }
+        if regions.is_empty() {
+            self.regions.remove(&rank);
+        }
+        let state = self.ranks[rank as usize];
+        let call = state.call;
+        let is_around = call != Label::NONE && state.above == 0;
+        self.ranks[rank as usize].above = state.above.saturating_sub(1);
+        if self.draws(rank) {
+            self.sink.end(rank, self.now);
+            if is_around {
+                // The call ended instead, and continues.
+                self.sink.end(rank, self.now);
+                let slice = Slice::new(state.kind(), call);
+                self.sink.begin(rank, self.now, &slice);
+            }
+        }
+    }
+
+    /// Ends all slices of a rank.
+    fn end_rank(&mut self, rank: u32) {
+        self.end_call(rank);
+        let regions = self.regions.remove(&rank).unwrap_or_default();
+        if self.draws(rank) {
+            for _ in regions {
+                self.sink.end(rank, self.now);
+            }
+        }
+    }
+}

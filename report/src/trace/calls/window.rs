@@ -1,0 +1,139 @@
+//! Messages, counters, and the part of the run that is selected.
+//!
+//! A counter is told at the last moment of its date, so that it has one value at a date.
+
+use super::{COUNTED, Calls, SELECTED};
+use crate::trace::messages::Change;
+use crate::trace::sink::{Counter, Flight, Kind, Label, Slice};
+
+impl Calls {
+    pub(super) fn count(&mut self, rank: u32, change: impl Fn(u32) -> u32) {
+        let state = &mut self.ranks[rank as usize];
+        state.unexpected = change(state.unexpected);
+        if !state.is(COUNTED) {
+            state.flags |= COUNTED;
+            self.counted.push(rank);
+        }
+    }
+
+    /// A message leaves its sender or has arrived.
+    pub(super) fn message(&mut self, (from, to): (u32, u32), change: Option<Change>) {
+        let Some(change) = change else {
+            return;
+        };
+        let (message, entry) = match change {
+            Change::Departs(entry) => (*self.messages.get(entry), Some(entry)),
+            Change::Arrives(message) => (message, None),
+        };
+        let contents = self.options.contents;
+        let flight = Flight {
+            id: message.id,
+            from,
+            to,
+            bytes: message.bytes,
+            is_rendezvous: message.is_rendezvous,
+            has_arrow: contents.flows && self.is_selected(to),
+        };
+        let is_drawn = self.is_open && contents.flight && self.is_selected(from);
+        if let Some(entry) = entry {
+            self.totals.messages += 1;
+            self.totals.bytes += message.bytes;
+            if is_drawn {
+                self.messages.get(entry).lane = self.sink.departs(self.now, &flight);
+            }
+            return;
+        }
+        self.totals.messages -= 1;
+        self.totals.bytes -= message.bytes;
+        let lane = (message.lane != u16::MAX).then_some(message.lane);
+        let flight = Flight {
+            has_arrow: flight.has_arrow && (message.has_send || lane.is_some()),
+            ..flight
+        };
+        if self.is_open && (flight.has_arrow || lane.is_some()) {
+            self.sink.arrives(self.now, &flight, lane);
+        }
+    }
+
+    /// The time is later than before.
+    pub(super) fn time_passes(&mut self, time: f64) {
+        if !self.kept.events.is_empty() {
+            self.release(None);
+        }
+        self.tell_counters();
+        if self.is_open && time > self.options.until {
+            self.now = self.options.until;
+            self.close();
+            self.is_over = true;
+            return;
+        }
+        if !self.is_open && time >= self.options.from {
+            self.now = self.options.from;
+            self.open();
+        }
+        self.now = time;
+    }
+
+    /// Tells the sink the last values of counters that have changed.
+    pub(super) fn tell_counters(&mut self) {
+        if !self.is_open || !self.options.contents.counters {
+            return;
+        }
+        if self.told != self.totals {
+            let (old, new, time) = (self.told, self.totals, self.now);
+            let pairs = old.each().into_iter().zip(new.each());
+            for (((_, old), (counter, new)), at) in pairs.zip(&mut self.told_at) {
+                if old != new {
+                    self.sink.counter(time, counter, new);
+                    *at = time;
+                }
+            }
+            self.told = self.totals;
+        }
+        for rank in std::mem::take(&mut self.counted) {
+            let state = &mut self.ranks[rank as usize];
+            state.flags &= !COUNTED;
+            if state.is(SELECTED) {
+                let value = u64::from(state.unexpected);
+                self.sink
+                    .counter(self.now, Counter::Unexpected(rank), value);
+            }
+        }
+    }
+
+    /// The first time that is selected: what has begun before begins.
+    fn open(&mut self) {
+        self.is_open = true;
+        for rank in (0..).take(self.ranks.len()) {
+            let state = self.ranks[rank as usize];
+            let regions = self.regions.get(&rank).cloned().unwrap_or_default();
+            if state.call == Label::NONE && regions.is_empty() || !self.draws(rank) {
+                continue;
+            }
+            let inner = regions.len() - usize::from(state.above).min(regions.len());
+            let region = |&label: &Label| Slice::new(Kind::Region, label);
+            let mut slices: Vec<Slice> = regions[..inner].iter().map(region).collect();
+            if state.call != Label::NONE {
+                slices.push(Slice::new(state.kind(), state.call));
+            }
+            slices.extend(regions[inner..].iter().map(region));
+            for slice in &slices {
+                self.sink.begin(rank, self.now, slice);
+            }
+        }
+        self.tell_counters();
+    }
+
+    /// The last time that is selected: what has begun ends.
+    fn close(&mut self) {
+        for rank in (0..).take(self.ranks.len()) {
+            let open = self.regions.get(&rank).map_or(0, Vec::len)
+                + usize::from(self.ranks[rank as usize].call != Label::NONE);
+            if open > 0 && self.draws(rank) {
+                for _ in 0..open {
+                    self.sink.end(rank, self.now);
+                }
+            }
+        }
+    }
+}

@@ -237,6 +237,27 @@ fn data_of_rendezvous_belong_to_their_sends() {
     assert_eq!(values, [(1, 1.0), (6, 0.0)]);
 }
 
+/// The first message of operation 3 is cancelled, the second arrives.
+#[test]
+fn a_cancelled_message_is_not_taken_for_a_later_one() {
+    let mut log = Log::new(2);
+    for at in [0.0, 10.0] {
+        log.at(0, at, send(1, 8))
+            .at(0, at, post(1, PacketKind::Rts, 3, 8))
+            .at(1, at + 1.0, arrive(0, PacketKind::Rts, 3, 8));
+    }
+    log.at(1, 12.0, post(0, PacketKind::Cts, 3, 0))
+        .at(0, 13.0, arrive(1, PacketKind::Cts, 3, 0))
+        .at(0, 13.0, post(1, PacketKind::Data, 0, 8))
+        .at(1, 15.0, arrive(0, PacketKind::Data, 0, 8));
+    let trace = trace_of(&log.end(15.0), &TraceOptions::default());
+    let flight = trace.named("message").next().unwrap();
+    assert_eq!(
+        (flight.time, flight.end, &flight.flows[..]),
+        (13, Some(15), &[2][..])
+    );
+}
+
 fn collective(name: &'static str, number: u32) -> [ProgramEvent; 2] {
     [
         Event::CollectiveCall {
@@ -398,7 +419,7 @@ fn selections_keep_their_part_and_refuse_what_selects_nothing() {
     // A window ends what is open, and begins what has begun before.
     let trace = trace_of(
         &log,
-        &only(&|options| (options.from, options.until) = (20e-9, 60.5e-9)),
+        &only(&|options| (options.from, options.until) = (20e-9, 60e-9)),
     );
     assert_eq!(times(trace.named("recv")), [(20, Some(60))]);
     assert_eq!(times(trace.named("compute")), [(20, Some(50))]);

@@ -6,7 +6,7 @@
 //! message in flight costs one entry of it and at most one queue.
 //!
 //! *Not modelled*: messages that are cancelled or cut by a receive that is too short; they stay in
-//! the table. Data of cleared messages of one pair of ranks that overtake each other because their
+//! the table, until their sender begins another with the same key. Data of cleared messages of one pair of ranks that overtake each other because their
 //! senders pack them at different speeds are told apart by their length only.
 
 use std::collections::BTreeMap;
@@ -243,11 +243,21 @@ impl Messages {
             }
             PacketKind::Rts => {
                 let entry = self.take((peer, rank, Stage::Announced, key), any)?;
-                self.push((peer, rank, Stage::Known, key), entry);
+                let known = (peer, rank, Stage::Known, key);
+                // An operation has one message: that of an earlier one was cancelled. Messages
+                // whose senders have continued share the key 0.
+                if key != 0
+                    && let Some(cancelled) = self.take(known, any)
+                {
+                    self.remove(cancelled);
+                }
+                self.push(known, entry);
                 None
             }
             PacketKind::Cts => {
-                let entry = self.take((rank, peer, Stage::Known, key), any)?;
+                // Those before it were cancelled, or their senders have continued.
+                let is_last = |message: &Message| message.next == NONE;
+                let entry = self.take((rank, peer, Stage::Known, key), is_last)?;
                 self.push((rank, peer, Stage::Cleared, 0), entry);
                 None
             }

@@ -18,6 +18,10 @@ use crate::trace::sink::{KNOWN, Kind, Label};
 /// Packets that are written at once, in bytes.
 const BUFFER: usize = 64 * 1024;
 
+/// Added to a time in units before it is rounded down, so that a time of whole units that a double
+/// does not have exactly keeps them. Order is kept. Our choice.
+const ROUNDING: f64 = 1e-3;
+
 /// The clock of whole times: that of the boot.
 const WHOLE: u32 = 6;
 /// The clock of the sequence.
@@ -244,7 +248,7 @@ impl<W: Write> PacketWriter<W> {
             clippy::cast_sign_loss,
             reason = "times are not negative, and saturate"
         )]
-        let at = (time * self.per_second) as u64;
+        let at = (time * self.per_second + ROUNDING) as u64;
         let falls = at < self.now;
         let timestamp = if falls || self.is_absolute {
             at

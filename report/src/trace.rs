@@ -192,9 +192,8 @@ pub fn write_trace<R: Read>(
 ) -> io::Result<TraceSummary> {
     let mut writer = TraceWriter::new(out, format, options, log.ranks())?;
     let mut last = 0.0;
-    while !writer.is_over()
-        && let Some((rank, time, event)) = log.next_event()?
-    {
+    // To the end, also of what is left out: the log may be a pipe, whose writer continues.
+    while let Some((rank, time, event)) = log.next_event()? {
         last = time;
         writer.event(rank, time, &event, log);
     }

@@ -411,8 +411,8 @@ impl Calls {
             self.sink.name(label, &format!("waits: {class}"));
             label
         };
-        self.sink.begin(rank, from, &Slice::new(Kind::Class, label));
-        self.sink.end(rank, to);
+        let slice = Slice::new(Kind::Class, label);
+        self.sink.part(rank, (from, to), &slice);
     }
 
     /// Ends the timeline at a time in seconds.

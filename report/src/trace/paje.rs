@@ -4,8 +4,9 @@
 //! accepts. Hosts and ranks are containers, calls are states of ranks, messages are links between
 //! them, marks are events, and counters are variables.
 //!
-//! *Not written*: arguments of calls but for the length of messages, and operations that take no
-//! time: a state of length 0 shows nothing.
+//! *Not written*: arguments of calls but for the length of messages; operations that take no time,
+//! since a state of length 0 shows nothing; classes of waits, which are known when the wait ends
+//! and would have to be written in the order of their times.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Write as _};
@@ -205,6 +206,8 @@ impl<W: Write> Sink for Paje<W> {
             self.put(format_args!("12 {time} Mark r{rank} \"{text} {value}\""));
         }
     }
+
+    fn part(&mut self, _rank: u32, _times: (f64, f64), _slice: &Slice) {}
 
     fn departs(&mut self, time: f64, flight: &Flight) -> u16 {
         self.draw(flight.from);

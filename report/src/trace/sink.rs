@@ -1,6 +1,6 @@
 //! The content of a timeline, as one format after another takes it.
 //!
-//! Times are seconds and do not fall, but where [`Sink::begin`] says so.
+//! Times are seconds and do not fall, but where it is said.
 
 use std::fmt;
 use std::io;
@@ -179,8 +179,7 @@ pub(crate) trait Sink: fmt::Debug {
     /// Takes the host of a rank, before anything of the rank.
     fn rank(&mut self, rank: u32, host: &str);
 
-    /// Begins a slice. Slices are balanced and nested. Those of [`Kind::Class`], and all if short
-    /// ones are merged, come behind what follows them in time.
+    /// Begins a slice. Slices are balanced and nested.
     fn begin(&mut self, rank: u32, time: f64, slice: &Slice);
 
     /// Ends the slice that began last.
@@ -188,6 +187,12 @@ pub(crate) trait Sink: fmt::Debug {
 
     /// Takes an operation that takes no time.
     fn instant(&mut self, rank: u32, time: f64, slice: &Slice);
+
+    /// Takes a part of the call that began last, which may be earlier than what was taken before.
+    fn part(&mut self, rank: u32, (from, to): (f64, f64), slice: &Slice) {
+        self.begin(rank, from, slice);
+        self.end(rank, to);
+    }
 
     /// Takes a message that leaves its sender. Returns its lane, for [`Sink::arrives`].
     fn departs(&mut self, time: f64, flight: &Flight) -> u16;

@@ -1,8 +1,8 @@
 //! Pictures of platforms, of state machines, of explored runs and of measurements, for people.
 //!
-//! This crate draws and analyses, and never simulates. Without the features
-//! `pictures`, `analyses` and `traces` it has only the contents of pictures, [`Figure`]. A program does not
-//! link it: it hands a [`Timeline`] of the package `explore`, or its event log, to the command `simrun`.
+//! This crate draws and analyses, and never simulates. Without the features `pictures`, `analyses`
+//! and `traces` it has only the contents of pictures, [`Figure`]. A program does not link it: it
+//! hands a [`Timeline`] of the package `explore`, or its event log, to the command `simrun`.
 
 #[cfg(feature = "analyses")]
 pub mod analysis;

@@ -6,8 +6,9 @@
 //! message in flight costs one entry of it and at most one queue.
 //!
 //! *Not modelled*: messages that are cancelled or cut by a receive that is too short; they stay in
-//! the table, until their sender begins another with the same key. Data of cleared messages of one pair of ranks that overtake each other because their
-//! senders pack them at different speeds are told apart by their length only.
+//! the table, until their sender begins another with the same key. Data of cleared messages of one
+//! pair of ranks that overtake each other, because their senders pack them at different speeds, are
+//! told apart by their length only.
 
 use std::collections::BTreeMap;
 

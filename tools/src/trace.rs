@@ -29,7 +29,7 @@ pub(crate) struct ConvertCommand {
     #[arg(value_name = "LOG")]
     log: PathBuf,
 
-    /// The timeline: FILE.pftrace or FILE.pftrace.gz for Perfetto (https://ui.perfetto.dev),
+    /// The timeline: FILE.pftrace or FILE.pftrace.gz for Perfetto (ui.perfetto.dev),
     /// FILE.paje for pj_dump and ViTE, FILE.csv
     #[arg(short, long, value_name = "FILE")]
     out: PathBuf,

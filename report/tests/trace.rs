@@ -578,6 +578,16 @@ fn sums_of_groups_are_the_sums_of_ranks() {
 }
 
 #[test]
+fn many_ranks_are_summed_unless_some_are_selected() {
+    let mut options = TraceOptions::default();
+    assert!(!options.aggregates(4096) && options.aggregates(4097));
+    options.ranks = "0-63".parse().unwrap();
+    assert!(!options.aggregates(1_000_000));
+    options.aggregate = Some(true);
+    assert!(options.aggregates(2));
+}
+
+#[test]
 fn a_compressed_trace_has_the_same_packets() {
     let compressed = TraceFormat::Perfetto { compressed: true };
     let options = TraceOptions::default();

@@ -124,6 +124,7 @@ pub(crate) fn label(packet: &Packet) -> u64 {
         PacketHeader::CancelRequest { envelope, .. } => (11, envelope.tag),
         PacketHeader::CancelResponse { .. } => (12, 0),
         PacketHeader::Socket { socket, .. } => (14, socket),
+        PacketHeader::Rma { call, .. } => (15, call.code()),
     };
     packet.payload.len() << 8 | kind | u64::from(detail) << 40
 }
@@ -157,6 +158,7 @@ pub(crate) fn message(packet: &Packet) -> Option<(Envelope, u64)> {
         | PacketHeader::Ack { .. }
         | PacketHeader::CancelRequest { .. }
         | PacketHeader::CancelResponse { .. }
+        | PacketHeader::Rma { .. }
         | PacketHeader::Socket { .. } => None,
     }
 }

@@ -136,6 +136,13 @@ impl TopicTable {
             &PacketHeader::Data { receive } => {
                 OrderClass::Data(self.0[destination].receives[receive as usize])
             }
+            &PacketHeader::Rma { window, call, .. } if call.is_answer() => {
+                OrderClass::Answers(MatchTopic {
+                    context: window,
+                    tag: 0,
+                })
+            }
+            &PacketHeader::Rma { window, .. } => OrderClass::Messages(window),
             _ => OrderClass::Messages(
                 message(packet).map_or(WORLD, |(envelope, _)| envelope.context),
             ),

@@ -29,7 +29,7 @@
 use std::fmt;
 
 use mpi::channel::{CreditReturn, Packet, PacketHeader};
-use mpi::{Envelope, TypeSignature};
+use mpi::{Envelope, RmaCall, TypeSignature};
 
 /// The longest head.
 pub const HEAD_MAX: usize = PREFIX + ENVELOPE + 8 + 8 + RETURNED + MEMORY;
@@ -138,13 +138,15 @@ struct Shape {
     flags: u8,
 }
 
-const MESSAGES: u8 = 14;
-const HELLO: u8 = 15;
-const BYE: u8 = 16;
+const RMA_DATA: u8 = 14;
+const RMA_CONTROL: u8 = 15;
+const MESSAGES: u8 = 16;
+const HELLO: u8 = 17;
+const BYE: u8 = 18;
 
 /// The shape of each kind, by its number less one.
 #[rustfmt::skip]
-const SHAPES: [Shape; 16] = [
+const SHAPES: [Shape; 18] = [
     /* 1 Eager */          shape(true, false, 0, PAYLOAD_MAX, IS_READY | IS_PHANTOM),
     /* 2 Rts */            shape(true, true, 1, 0, IS_READY | IS_DETACHED | IS_PHANTOM | HAS_MEMORY),
     /* 3 Detached */       shape(true, false, 0, PAYLOAD_MAX, IS_READY | IS_PHANTOM),
@@ -158,9 +160,11 @@ const SHAPES: [Shape; 16] = [
     /* 11 Ack */           shape(false, true, 0, 0, 0),
     /* 12 CancelRequest */ shape(true, true, 0, 0, IS_READY),
     /* 13 CancelResponse */shape(false, true, 0, 0, 0),
-    /* 14 messages */      shape(false, false, 0, MESSAGES_MAX, 0),
-    /* 15 hello */         shape(false, false, 0, 0, 0),
-    /* 16 bye */           shape(false, false, 0, 0, 0),
+    /* 14 Rma, data */     shape(false, true, 3, PAYLOAD_MAX, IS_PHANTOM),
+    /* 15 Rma, control */  shape(false, true, 3, 0, 0),
+    /* 16 messages */      shape(false, false, 0, MESSAGES_MAX, 0),
+    /* 17 hello */         shape(false, false, 0, 0, 0),
+    /* 18 bye */           shape(false, false, 0, 0, 0),
 ];
 
 const fn shape(envelope: bool, operation: bool, numbers: usize, max: u64, flags: u8) -> Shape {
@@ -179,7 +183,7 @@ struct HeaderFields {
     kind: u8,
     envelope: Option<Envelope>,
     operation: u32,
-    numbers: [u64; 2],
+    numbers: [u64; 3],
     detached: bool,
 }
 
@@ -204,22 +208,22 @@ fn fields(header: &PacketHeader) -> HeaderFields {
             detached,
         } => HeaderFields {
             operation: send,
-            numbers: [length, 0],
+            numbers: [length, 0, 0],
             detached,
             ..with(2, envelope)
         },
         PacketHeader::Detached { envelope } => with(3, envelope),
         PacketHeader::Cts { send, receive } => HeaderFields {
-            numbers: [receive.into(), 0],
+            numbers: [receive.into(), 0, 0],
             ..answer(4, send)
         },
         PacketHeader::Data { receive } => answer(5, receive),
         PacketHeader::EagerFirst { envelope, length } => HeaderFields {
-            numbers: [length, 0],
+            numbers: [length, 0, 0],
             ..with(6, envelope)
         },
         PacketHeader::EagerNext { offset } => HeaderFields {
-            numbers: [offset, 0],
+            numbers: [offset, 0, 0],
             ..answer(7, 0)
         },
         PacketHeader::DataPart {
@@ -227,7 +231,7 @@ fn fields(header: &PacketHeader) -> HeaderFields {
             offset,
             length,
         } => HeaderFields {
-            numbers: [offset, length],
+            numbers: [offset, length, 0],
             ..answer(8, receive)
         },
         PacketHeader::Credits => answer(9, 0),
@@ -241,6 +245,27 @@ fn fields(header: &PacketHeader) -> HeaderFields {
             ..with(12, envelope)
         },
         PacketHeader::CancelResponse { send } => answer(13, send),
+        PacketHeader::Rma {
+            window,
+            call,
+            operation,
+            offset,
+            length,
+        } => HeaderFields {
+            numbers: [
+                offset,
+                length,
+                u64::from(call.code()) << 32 | u64::from(window),
+            ],
+            ..answer(
+                if call.has_data() {
+                    RMA_DATA
+                } else {
+                    RMA_CONTROL
+                },
+                operation,
+            )
+        },
         PacketHeader::Socket { .. } => unreachable!("real sockets are not made of packets"),
     }
 }
@@ -251,7 +276,7 @@ impl HeaderFields {
         let Self {
             envelope,
             operation,
-            numbers: [first, second],
+            numbers: [first, second, third],
             ..
         } = *self;
         let envelope = envelope.unwrap_or(Envelope {
@@ -296,6 +321,14 @@ impl HeaderFields {
                 send: operation,
             },
             13 => PacketHeader::CancelResponse { send: operation },
+            RMA_DATA | RMA_CONTROL => PacketHeader::Rma {
+                window: u32::try_from(third & u64::from(u32::MAX)).ok()?,
+                call: RmaCall::from_code(u32::try_from(third >> 32).ok()?)
+                    .filter(|call| call.has_data() == (self.kind == RMA_DATA))?,
+                operation,
+                offset: first,
+                length: second,
+            },
             _ => return None,
         })
     }

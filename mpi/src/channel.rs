@@ -28,6 +28,7 @@ use rdma::Verbs;
 use crate::collectives::{CallLog, Placement};
 use crate::connection::Failure;
 use crate::exploration::ExplorationHooks;
+use crate::rma::RmaCall;
 use crate::{Buffer, ConnectionSettings, Envelope, Limits, Overheads, TransportMode};
 
 /// Something that a channel was asked to tell the end of; chosen by the message layer.
@@ -120,6 +121,21 @@ pub enum PacketHeader {
         /// The sender's operation.
         send: Token,
     },
+    /// One-sided communication: a request to the rank that has exposed a window, or the answer.
+    Rma {
+        /// The context of the window.
+        window: u32,
+        /// The call.
+        call: RmaCall,
+        /// The operation of the origin, to be echoed.
+        operation: Token,
+        /// Where in the window the access begins, in bytes; of a result, where in the buffer of
+        /// the origin it belongs.
+        offset: u64,
+        /// Of a get: the length in bytes; of a read-modify-write: where in the buffer of the
+        /// origin the result belongs.
+        length: u64,
+    },
     /// A message between the two ends of a socket, where [connections](crate::ConnectionSettings)
     /// are made.
     Socket {
@@ -194,6 +210,7 @@ impl PacketHeader {
                 | Self::EagerNext { .. }
                 | Self::Synchronous { .. }
                 | Self::CancelRequest { .. }
+                | Self::Rma { .. }
                 | Self::Socket { .. }
         )
     }
@@ -208,6 +225,7 @@ impl PacketHeader {
             | Self::DataPart {
                 length, offset: 0, ..
             } => Some(length),
+            Self::Rma { call, .. } if call.has_data() => Some(payload),
             _ => None,
         }
     }
@@ -215,6 +233,9 @@ impl PacketHeader {
     /// Returns true if the packet only controls the protocol and carries no message.
     #[must_use]
     pub const fn is_control(&self) -> bool {
+        if let Self::Rma { call, .. } = self {
+            return !call.has_data();
+        }
         matches!(
             self,
             Self::Rts { .. }

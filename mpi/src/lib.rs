@@ -21,8 +21,8 @@
 //!
 //! # Layers
 //!
-//! 1. The API (`api`, `collectives`): [`Comm`], [`Group`], [`Request`], [`Message`], [`waitall`]
-//!    and its kin, collectives.
+//! 1. The API (`api`, `collectives`, `rma`): [`Comm`], [`Group`], [`Request`], [`Message`],
+//!    [`waitall`] and its kin, collectives, [`Window`].
 //! 2. Matching: which receive gets which message.
 //! 3. The protocols: eager and rendezvous, without I/O and without a clock. Where [`Limits`] are
 //!    set, every packet goes through the tables of [`machine`]: packet buffers, credits, bounded
@@ -63,6 +63,7 @@ pub mod connection;
 pub mod exploration;
 mod matching;
 mod protocol;
+mod rma;
 
 pub use ::collectives::{Collective, Selector};
 pub use api::attributes::{ErrorHandler, Keyval};
@@ -96,6 +97,7 @@ pub use protocol::flow_control::{ConnectionReport, FlowReport, Taken};
 pub use protocol::process::{Call, Process};
 pub use protocol::waiting::Waiting;
 pub use protocol::{machine, table};
+pub use rma::{Conflict, RmaCall, Window, WindowError};
 pub use settings::{
     AtLimit, ConnectionMode, ConnectionSettings, Limits, OverheadSection, OverheadTable, Overheads,
     TransportMode,

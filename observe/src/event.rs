@@ -34,13 +34,15 @@ pub enum PacketKind {
     /// Data of a detached message, which the receiver lets leave from its peer. Key: the operation
     /// of the receiver. It arrives as [`PacketKind::Data`].
     Pull,
+    /// A request of one-sided communication, or its answer. Key 0.
+    Rma,
     /// Anything else: credits, cancellation, connections. Key 0.
     Other,
 }
 
 impl PacketKind {
     /// All kinds, by their numbers.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Eager,
         Self::Rts,
         Self::EagerNext,
@@ -48,6 +50,7 @@ impl PacketKind {
         Self::Data,
         Self::Ack,
         Self::Pull,
+        Self::Rma,
         Self::Other,
     ];
 }

@@ -261,6 +261,8 @@ impl Analysis {
         };
         let origin = match packet {
             PacketKind::Eager | PacketKind::EagerNext | PacketKind::Rts => Some(own),
+            PacketKind::Rma if by_program => Some(own),
+            PacketKind::Rma => Some(inherited.unwrap_or(own)),
             PacketKind::Cts => Some(answered(self.announced.remove(&(peer, key)))),
             PacketKind::Ack => Some(answered(inherited)),
             PacketKind::Data | PacketKind::Pull => inherited,

@@ -234,6 +234,7 @@ fn line(from: u32, to: u32, packet: &Packet) -> String {
         PacketHeader::Ack { .. } => "ack".to_owned(),
         PacketHeader::CancelRequest { envelope, .. } => format!("cancel tag {}", envelope.tag),
         PacketHeader::CancelResponse { .. } => "cancelled".to_owned(),
+        PacketHeader::Rma { call, offset, .. } => format!("{call:?} at {offset} length {length}"),
         PacketHeader::Socket { says, .. } => format!("socket {says:?}"),
     };
     format!("{from}>{to} {text}")

@@ -15,9 +15,24 @@ fn envelope() -> impl Strategy<Value = Envelope> {
     })
 }
 
+/// Calls of one-sided communication, with and without data.
+const RMA_CALLS: [RmaCall; 11] = [
+    RmaCall::Put,
+    RmaCall::Get,
+    RmaCall::CompareAndSwap,
+    RmaCall::Lock { exclusive: true },
+    RmaCall::Lock { exclusive: false },
+    RmaCall::Unlock,
+    RmaCall::Flush,
+    RmaCall::Post,
+    RmaCall::Complete,
+    RmaCall::Result,
+    RmaCall::Done,
+];
+
 fn header() -> impl Strategy<Value = PacketHeader> {
     let numbers = any::<(u32, u32, u64, u64, bool)>();
-    (0..13, envelope(), numbers).prop_map(
+    (0..14, envelope(), numbers).prop_map(
         |(kind, envelope, (send, receive, offset, length, detached))| match kind {
             0 => PacketHeader::Eager { envelope },
             1 => PacketHeader::Rts {
@@ -40,6 +55,13 @@ fn header() -> impl Strategy<Value = PacketHeader> {
             9 => PacketHeader::Synchronous { envelope, send },
             10 => PacketHeader::Ack { send },
             11 => PacketHeader::CancelRequest { envelope, send },
+            12 => PacketHeader::Rma {
+                window: receive,
+                call: RMA_CALLS[send as usize % RMA_CALLS.len()],
+                operation: send,
+                offset,
+                length,
+            },
             _ => PacketHeader::CancelResponse { send },
         },
     )
@@ -173,6 +195,15 @@ fn headers() -> Vec<PacketHeader> {
         PacketHeader::CancelRequest { envelope, send },
         PacketHeader::CancelResponse { send },
     ]
+    .into_iter()
+    .chain(RMA_CALLS.map(|call| PacketHeader::Rma {
+        window: receive,
+        call,
+        operation: send,
+        offset,
+        length,
+    }))
+    .collect()
 }
 
 fn packets() -> Vec<Packet> {
@@ -257,7 +288,7 @@ fn what_nobody_writes_is_refused() {
         decode(&bytes)
     };
     assert_eq!(with(0, 0), Err(FrameError::Kind(0)));
-    assert_eq!(with(0, 17), Err(FrameError::Kind(17)));
+    assert_eq!(with(0, 19), Err(FrameError::Kind(19)));
     assert_eq!(with(1, 128), Err(FrameError::Flags(128)));
     assert_eq!(with(1, IS_DETACHED), Err(FrameError::Flags(IS_DETACHED)));
     assert_eq!(with(2, 1), Err(FrameError::NotZero));

@@ -238,15 +238,22 @@ impl Comm {
     #[track_caller]
     pub fn free(self) -> impl Future<Output = Result<()>> {
         let location = Location::caller();
-        async move {
-            if self.context() == 0 {
-                return Err(Error::Comm { context: 0 });
-            }
-            self.barrier_in("free of a communicator", location).await?;
-            self.process().contexts().end(self.context());
-            self.delete_properties();
-            Ok(())
+        async move { self.free_at("free of a communicator", location).await }
+    }
+
+    /// [`Comm::free`] as a part of a call of this name.
+    pub(crate) async fn free_at(
+        &self,
+        call: &'static str,
+        location: &'static Location<'static>,
+    ) -> Result<()> {
+        if self.context() == 0 {
+            return Err(Error::Comm { context: 0 });
         }
+        self.barrier_in(call, location).await?;
+        self.process().contexts().end(self.context());
+        self.delete_properties();
+        Ok(())
     }
 
     /// The ranks as a group: `MPI_Comm_group`.

@@ -10,6 +10,7 @@ use crate::TAG_UB;
 use crate::api::element::ElementMismatch;
 use crate::collectives::{Mismatch, MissingProperty};
 use crate::connection::Failure;
+use crate::rma::WindowError;
 
 /// An error of a call. The comments name the error class of MPI 4.1, section 9.4.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -210,6 +211,8 @@ pub enum Error {
         /// Why there is none.
         why: Failure,
     },
+    /// A call of one-sided communication.
+    Window(WindowError),
 }
 
 /// The kind of an error: the error classes of MPI 4.1, section 9.4, that our calls can answer with.
@@ -226,6 +229,8 @@ pub enum ErrorClass {
     Count,
     /// `MPI_ERR_DIMS`.
     Dims,
+    /// `MPI_ERR_DISP`.
+    Disp,
     /// `MPI_ERR_GROUP`.
     Group,
     /// `MPI_ERR_OP`.
@@ -238,6 +243,12 @@ pub enum ErrorClass {
     Rank,
     /// `MPI_ERR_REQUEST`.
     Request,
+    /// `MPI_ERR_RMA_CONFLICT`.
+    RmaConflict,
+    /// `MPI_ERR_RMA_RANGE`.
+    RmaRange,
+    /// `MPI_ERR_RMA_SYNC`.
+    RmaSync,
     /// `MPI_ERR_ROOT`.
     Root,
     /// `MPI_ERR_TAG`.
@@ -291,6 +302,7 @@ impl Error {
             | Self::Blocks { .. }
             | Self::Count { .. } => ErrorClass::Count,
             Self::Request | Self::Active => ErrorClass::Request,
+            Self::Window(error) => error.class(),
         }
     }
 }
@@ -303,12 +315,16 @@ impl fmt::Display for ErrorClass {
             Self::Comm => "MPI_ERR_COMM",
             Self::Count => "MPI_ERR_COUNT",
             Self::Dims => "MPI_ERR_DIMS",
+            Self::Disp => "MPI_ERR_DISP",
             Self::Group => "MPI_ERR_GROUP",
             Self::Op => "MPI_ERR_OP",
             Self::Other => "MPI_ERR_OTHER",
             Self::ProcFailed => "MPI_ERR_PROC_FAILED",
             Self::Rank => "MPI_ERR_RANK",
             Self::Request => "MPI_ERR_REQUEST",
+            Self::RmaConflict => "MPI_ERR_RMA_CONFLICT",
+            Self::RmaRange => "MPI_ERR_RMA_RANGE",
+            Self::RmaSync => "MPI_ERR_RMA_SYNC",
             Self::Root => "MPI_ERR_ROOT",
             Self::Tag => "MPI_ERR_TAG",
             Self::Truncate => "MPI_ERR_TRUNCATE",
@@ -402,6 +418,7 @@ impl fmt::Display for Error {
             | Self::OrderDependent { .. }
             | Self::Algorithm(_) => bad_collective(f, self),
             Self::Request | Self::Active => bad_request(f, self),
+            Self::Window(error) => write!(f, "{error}"),
             Self::Connection { rank, why } if why.is_of_adapter() => {
                 write!(f, "rank {rank}: {why}")
             }

@@ -123,6 +123,26 @@ impl Op {
         bitwise_xor: Integer, "bitwise xor", |a, b| a.xor(b);
     }
 
+    /// The value of the origin takes the place of that of the target: `MPI_REPLACE`. Only for
+    /// accumulates of a [`Window`](crate::Window).
+    #[must_use]
+    pub fn replace<T: Scalar>() -> Self {
+        Self {
+            commutative: false,
+            ..Self::built_in::<T>("replace", |incoming, inout| inout.copy_from_slice(incoming))
+        }
+    }
+
+    /// The value of the target stays: `MPI_NO_OP`. Only for accumulates of a
+    /// [`Window`](crate::Window), which read it.
+    #[must_use]
+    pub fn no_op<T: Scalar>() -> Self {
+        Self {
+            commutative: false,
+            ..Self::built_in::<T>("no operation", |_, _| {})
+        }
+    }
+
     /// The minimum and its index: `MPI_MINLOC`, on pairs of a number and an index; the lowest index
     /// of equal numbers.
     #[must_use]

@@ -187,6 +187,15 @@ impl Request {
         }
     }
 
+    /// [`Request::wait`] in a call at this line.
+    pub(crate) const fn wait_at(&mut self, location: &'static Location<'static>) -> Wait<'_> {
+        Wait {
+            request: self,
+            location,
+            call: None,
+        }
+    }
+
     /// [`Request::wait`] as a part of a call of this name.
     pub(crate) fn wait_in(
         &mut self,
@@ -207,9 +216,14 @@ impl Request {
     /// As [`Request::wait`].
     #[track_caller]
     pub fn test(&mut self) -> Test<'_> {
+        self.test_at(Location::caller())
+    }
+
+    /// [`Request::test`] in a call at this line.
+    pub(crate) const fn test_at(&mut self, location: &'static Location<'static>) -> Test<'_> {
         Test {
             request: self,
-            location: Location::caller(),
+            location,
         }
     }
 

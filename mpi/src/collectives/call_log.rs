@@ -20,6 +20,7 @@ use ::collectives::Collective;
 use super::Invocation;
 use super::block_lengths::BlockLengths;
 use crate::api::element::Element;
+use crate::rma::AccessLog;
 use crate::{Buffer, Error, ErrorClass, TypeSignature};
 
 /// Arguments in which the calls of all ranks agree.
@@ -65,11 +66,12 @@ struct Position {
 }
 
 /// The collective calls that not all ranks have made yet, and the calls that have sent messages
-/// with elements of a known type.
+/// with elements of a known type; accesses to windows in progress.
 #[derive(Default, Debug)]
 pub struct CallLog {
     open: RefCell<BTreeMap<Place, Position>>,
     sends: RefCell<Vec<&'static Location<'static>>>,
+    accesses: AccessLog,
 }
 
 /// Two calls at the same position that differ.
@@ -169,6 +171,12 @@ impl CallLog {
     pub fn clear(&self) {
         self.open.borrow_mut().clear();
         self.sends.borrow_mut().clear();
+        self.accesses.clear();
+    }
+
+    /// Returns the accesses to windows that are in progress.
+    pub(crate) const fn accesses(&self) -> &AccessLog {
+        &self.accesses
     }
 
     /// Returns the signature of a message. Calls are numbered from 1 in the order of their first

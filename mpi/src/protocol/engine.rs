@@ -24,6 +24,7 @@ mod observation;
 mod provenance;
 mod questions;
 mod receiving;
+mod rma;
 mod sending;
 mod turns;
 
@@ -40,6 +41,8 @@ pub(crate) use forwarding::ForwardTarget;
 use forwarding::{Forwards, Role};
 use observation::Observation;
 use provenance::Provenance;
+use rma::Windows;
+pub(crate) use rma::{AccessCall, RemoteCall};
 
 /// Status of a completed operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -131,6 +134,8 @@ pub(crate) enum State {
     Elapsing,
     /// A collective is in progress.
     Collective { index: u32 },
+    /// A call of one-sided communication waits for other ranks.
+    Remote(Box<RemoteCall>),
     /// It is over.
     Done {
         result: Result<Status, Error>,
@@ -194,6 +199,7 @@ pub(crate) struct ProtocolEngine {
     /// The messages that are being forwarded.
     forwards: Option<Box<Forwards>>,
     collectives: Option<Box<Collectives>>,
+    windows: Option<Box<Windows>>,
     defects: ProtocolDefects,
     cold: Option<Box<ColdState>>,
 }
@@ -409,6 +415,7 @@ impl ProtocolEngine {
         match self.operations[token as usize].role {
             Role::None => {}
             Role::Source => self.forget_forward(token),
+            Role::Put(window) => self.note_put_left(window),
             Role::Sink => return self.finish_sink(token),
             Role::Step => return self.finish_step(token, result, buffer),
         }
@@ -530,6 +537,7 @@ impl ProtocolEngine {
             }
             PacketHeader::CancelResponse { send } => self.handle_cancel_response(send),
             PacketHeader::Credits => {}
+            PacketHeader::Rma { .. } => self.handle_rma(channel, source, &header, payload),
             PacketHeader::Socket { .. } => unreachable!("the layer below answers"),
         }
         if is_limited {

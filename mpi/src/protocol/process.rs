@@ -20,7 +20,7 @@ use crate::exploration::{CausalityHooks, choose};
 use crate::matching::UnexpectedMessage;
 use crate::protocol::engine::{CallNumber, ProtocolEngine};
 use crate::protocol::waiting::{Blocked, Waiting, Waits};
-use crate::{Comm, ConnectionMode, Error, Pattern};
+use crate::{Buffer, Comm, ConnectionMode, Error, Pattern};
 
 /// After this many negative answers of tests without any change, the rank waits for one.
 const FAILURES_MAX: u32 = 1000;
@@ -189,6 +189,15 @@ impl Process {
         f(engine, &*self.channel)
     }
 
+    /// Calls `f` with the memory of a window, as it is.
+    pub(crate) fn with_memory<T>(&self, context: u32, f: impl FnOnce(&mut Buffer) -> T) -> T {
+        let engine = &mut *self.engine.borrow_mut();
+        match engine.window_memory(context) {
+            Some(memory) => f(memory),
+            None => f(&mut Buffer::phantom(u64::MAX)),
+        }
+    }
+
     /// Handles all events so far; whether a timer or a computation was over.
     #[inline]
     fn handle_events(&self, engine: &mut ProtocolEngine) -> bool {
@@ -236,7 +245,7 @@ impl Process {
 
     /// [`ProtocolEngine::cancel_receive`], and leaves events alone: what has not been handled is
     /// not lost.
-    pub(crate) fn cancel_receive(&self, token: Token) -> crate::Buffer {
+    pub(crate) fn cancel_receive(&self, token: Token) -> Buffer {
         choose(&*self.channel);
         self.engine.borrow_mut().cancel_receive(token)
     }
@@ -561,11 +570,35 @@ impl Process {
             }
             _ => None,
         };
+        if let Some(Waits::Operation(token)) = blocked.only() {
+            waiting.operation += &self.lock_holders(&engine, token);
+        }
         let missing = self.channel.call_log().zip(position);
         if let Some(missing) = missing.and_then(|(log, at)| log.missing(at)) {
             waiting.operation = format!("{}, not called by {missing}", waiting.operation);
         }
         Some(waiting)
+    }
+
+    /// The ranks that hold the lock of a window that an operation waits for, in words; empty if it
+    /// waits for something else, or if they are not known.
+    fn lock_holders(&self, engine: &ProtocolEngine, token: Token) -> String {
+        let awaited = self.channel.call_log().zip(engine.awaited_lock(token));
+        let Some((log, (context, targets))) = awaited else {
+            return String::new();
+        };
+        let holders = |&target: &u32| log.accesses().holders(context, target);
+        let mut holders: Vec<u32> = targets.iter().flat_map(holders).collect();
+        holders.sort_unstable();
+        holders.dedup();
+        match holders.as_slice() {
+            [] => String::new(),
+            [one] => format!(", held by rank {one}"),
+            several => {
+                let listed: Vec<String> = several.iter().map(u32::to_string).collect();
+                format!(", held by ranks {}", listed.join(", "))
+            }
+        }
     }
 }
 

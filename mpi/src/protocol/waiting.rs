@@ -37,6 +37,8 @@ pub(crate) enum Waits {
     Probe(Pattern),
     /// The same, by asking again and again.
     Iprobe(Pattern),
+    /// The memory of a window as it is now, in a call of this name.
+    Memory(&'static str),
     /// The sends that were still in progress when the program returned.
     Finalize,
 }
@@ -55,6 +57,7 @@ impl Waits {
                 | Self::Tests(_)
                 | Self::Probe(_)
                 | Self::Iprobe(_)
+                | Self::Memory(_)
                 | Self::Finalize => true,
             }
     }
@@ -64,7 +67,12 @@ impl Waits {
     pub(crate) const fn depends_on_arrived(self) -> bool {
         matches!(
             self,
-            Self::Any | Self::Several(_) | Self::Test(_) | Self::Tests(_) | Self::Iprobe(_)
+            Self::Any
+                | Self::Several(_)
+                | Self::Test(_)
+                | Self::Tests(_)
+                | Self::Iprobe(_)
+                | Self::Memory(_)
         )
     }
 
@@ -104,6 +112,7 @@ impl Waits {
             | Self::Test(_)
             | Self::Tests(_)
             | Self::Iprobe(_)
+            | Self::Memory(_)
             | Self::Finalize => false,
         };
         // With limits, the end of a packet lets others leave; that of a send lets a collective
@@ -239,7 +248,7 @@ fn describe(
             };
             (text, location, partners(engine, state))
         }
-        Waits::Call(name) => (name.to_owned(), location, Vec::new()),
+        Waits::Call(name) | Waits::Memory(name) => (name.to_owned(), location, Vec::new()),
         Waits::Test(token) => {
             let state = engine.state(token);
             let text = format!("polling: test of {}", in_words(engine, state));
@@ -324,6 +333,7 @@ pub(crate) const fn is_pending(state: &State) -> bool {
                 | State::AwaitData { .. }
                 | State::Forwarding { .. }
                 | State::Collective { .. }
+                | State::Remote(_)
         )
 }
 
@@ -343,6 +353,7 @@ fn partners(engine: &ProtocolEngine, state: &State) -> Vec<u32> {
         | State::Packing { peer }
         | State::Sending { peer, .. } => vec![*peer],
         State::AwaitData { envelope, .. } => vec![envelope.source],
+        State::Remote(call) => call.peers.clone(),
         State::Elapsing
         | State::Forwarding { .. }
         | State::Done { .. }
@@ -412,6 +423,7 @@ fn words(state: &State) -> String {
             status.source, status.tag
         ),
         State::Collective { .. } => "a collective operation".to_owned(),
+        State::Remote(call) => call.to_string(),
         State::Elapsing | State::Assembly(_) | State::Packet(_) | State::Packing { .. } => {
             "a timer".to_owned()
         }

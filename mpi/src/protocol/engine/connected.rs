@@ -56,6 +56,7 @@ impl ProtocolEngine {
             | State::Sending { peer: to, .. } => *to == peer,
             State::Posted { pattern, .. } => pattern.source == Some(peer),
             State::AwaitData { envelope, .. } => envelope.source == peer,
+            State::Remote(call) => call.peers.contains(&peer),
             _ => false,
         };
         let concerned: Vec<Token> = (0..)
@@ -110,14 +111,15 @@ impl ProtocolEngine {
         if matches!(operation.state, State::AwaitCts { .. }) {
             self.detached -= u32::from(operation.detached);
         }
-        let (State::AwaitCts { buffer, .. }
-        | State::AwaitAck { buffer, .. }
-        | State::Queued { buffer, .. }
-        | State::Sending { buffer, .. }
-        | State::Posted { buffer, .. }
-        | State::AwaitData { buffer, .. }) = &mut operation.state
-        else {
-            unreachable!("only what waits for a rank fails")
+        let buffer = match &mut operation.state {
+            State::AwaitCts { buffer, .. }
+            | State::AwaitAck { buffer, .. }
+            | State::Queued { buffer, .. }
+            | State::Sending { buffer, .. }
+            | State::Posted { buffer, .. }
+            | State::AwaitData { buffer, .. } => buffer,
+            State::Remote(call) => &mut call.buffer,
+            _ => unreachable!("only what waits for a rank fails"),
         };
         let buffer = std::mem::replace(buffer, Buffer::phantom(0));
         match operation.role {
@@ -137,6 +139,9 @@ impl ProtocolEngine {
             // The send fails by itself.
             PacketHeader::CancelRequest { .. } => None,
             PacketHeader::Cts { receive, .. } => Some(receive),
+            PacketHeader::Rma {
+                call, operation, ..
+            } if call.is_answered() => Some(operation),
             _ => packet.notify,
         };
         if let Some(token) = token {

@@ -507,7 +507,9 @@ fn event_of(header: &PacketHeader) -> Event {
     match header {
         PacketHeader::Credits => Event::Credits,
         PacketHeader::Cts { .. } => Event::Cts,
-        PacketHeader::Data { .. } | PacketHeader::DataPart { .. } => Event::Data,
+        PacketHeader::Data { .. } | PacketHeader::DataPart { .. } | PacketHeader::Rma { .. } => {
+            Event::Data
+        }
         PacketHeader::Rts { .. } => Event::Rts,
         PacketHeader::Ack { .. } => Event::Ack,
         PacketHeader::CancelRequest { .. } => Event::CancelRequest,

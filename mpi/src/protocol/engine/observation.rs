@@ -35,6 +35,7 @@ fn identity(header: &PacketHeader) -> (PacketKind, u32) {
             (PacketKind::Data, receive)
         }
         PacketHeader::Ack { send } => (PacketKind::Ack, send),
+        PacketHeader::Rma { .. } => (PacketKind::Rma, 0),
         PacketHeader::Credits
         | PacketHeader::CancelRequest { .. }
         | PacketHeader::CancelResponse { .. }
@@ -87,7 +88,7 @@ impl ProtocolEngine {
                 _ => "send",
             },
             Waits::Operation(_) => "wait",
-            Waits::Named(name, _) | Waits::Call(name) => name,
+            Waits::Named(name, _) | Waits::Call(name) | Waits::Memory(name) => name,
             Waits::All => "waitall",
             Waits::Any => "waitany",
             Waits::Several(name) | Waits::Tests(name) => name,

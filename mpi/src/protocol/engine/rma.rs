@@ -1,0 +1,717 @@
+//! One-sided communication at one rank: the windows that it exposes, what packets do to them, and
+//! its own calls that wait for other ranks.
+//!
+//! An access is one packet, or several if it is longer than a packet may be; the target handles it
+//! when it arrives. A read is answered with [`RmaCall::Result`]; locks, unlocks and flushes with
+//! [`RmaCall::Done`]. Packets of a pair keep their order, so the answer to a flush says that all
+//! accesses before are done. Locks are granted in the order in which the requests arrive.
+//!
+//! A put is over at the origin as a send is: at once if it is short and the channel tells nothing
+//! of its end, otherwise when its data have left.
+//!
+//! *Not decided here*: which calls are allowed when; see `rma/epochs.rs`.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
+
+use super::{Place, ProtocolEngine, Role, State, Status};
+use crate::channel::{Channel, PacketHeader, Token};
+use crate::exploration::choose;
+use crate::protocol::flow_control::{Kind, OutboundMessage};
+use crate::rma::{Access, AccessKind, AccumulateOp, RmaCall, SyncMode};
+use crate::{Buffer, Envelope, Op, TypeSignature};
+
+/// A call that waits for other ranks.
+#[derive(Clone, Debug)]
+pub(crate) struct RemoteCall {
+    /// Name of the call.
+    pub(crate) name: &'static str,
+    /// The context of the window.
+    pub(crate) context: u32,
+    /// The number of the window at this rank.
+    pub(crate) window: u32,
+    /// The ranks whose answers are missing.
+    pub(crate) peers: Vec<u32>,
+    /// The buffer for a result.
+    pub(crate) buffer: Buffer,
+    /// Bytes of the result that are missing.
+    missing: u64,
+}
+
+impl fmt::Display for RemoteCall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const LISTED_MAX: usize = 4;
+        let Self {
+            name,
+            window,
+            peers,
+            ..
+        } = self;
+        let listed = peers.iter().take(LISTED_MAX).map(u32::to_string);
+        let listed = listed.collect::<Vec<_>>().join(", ");
+        let plural = if peers.len() == 1 { "rank" } else { "ranks" };
+        let what = match *name {
+            "start" => "for post of",
+            "wait" => "for complete of",
+            _ => "at",
+        };
+        write!(f, "{name} of window {window} {what} {plural} {listed}")?;
+        match peers.len().saturating_sub(LISTED_MAX) {
+            0 => Ok(()),
+            more => write!(f, " and {more} more"),
+        }
+    }
+}
+
+/// An access of the program to a window of another rank.
+#[derive(Clone, Debug)]
+pub(crate) struct AccessCall {
+    /// Name of the call.
+    pub(crate) name: &'static str,
+    /// The context of the window.
+    pub(crate) context: u32,
+    /// The target.
+    pub(crate) peer: u32,
+    pub(crate) call: RmaCall,
+    /// First byte in the window.
+    pub(crate) offset: u64,
+    /// The data, if the call has any.
+    pub(crate) payload: Buffer,
+    /// The buffer for the result, if the call reads.
+    pub(crate) result: Buffer,
+    /// Length of an element in bytes: packets hold whole elements.
+    pub(crate) element: u64,
+    pub(crate) mode: SyncMode,
+    /// Number of fences that the program has passed.
+    pub(crate) fences: u32,
+    pub(crate) location: Place,
+}
+
+impl AccessCall {
+    /// Returns the access to a part of the bytes, for the log.
+    const fn access(&self, origin: u32, offset: u64, length: u64) -> Access {
+        let bytes = match self.call {
+            RmaCall::CompareAndSwap => length / 2,
+            _ => length,
+        };
+        Access {
+            call: self.name,
+            origin,
+            kind: match self.call {
+                RmaCall::Put => AccessKind::Put,
+                RmaCall::Get => AccessKind::Get,
+                _ => AccessKind::Accumulate,
+            },
+            reads: self.call.is_answered(),
+            start: self.offset + offset,
+            end: self.offset + offset + bytes,
+            mode: self.mode,
+            fences: self.fences,
+            location: self.location,
+        }
+    }
+}
+
+/// Request for a lock: the rank, its operation, and whether it wants to be alone.
+#[derive(Clone, Copy, Debug)]
+struct LockRequest {
+    rank: u32,
+    operation: Token,
+    exclusive: bool,
+}
+
+/// The lock of a window at one target.
+#[derive(Clone, Default, Debug)]
+struct WindowLock {
+    holders: Vec<LockRequest>,
+    queue: VecDeque<LockRequest>,
+}
+
+impl WindowLock {
+    /// Takes the first request that can be granted.
+    fn grant(&mut self) -> Option<LockRequest> {
+        let first = self.queue.front()?;
+        let shared = !first.exclusive && self.holders.iter().all(|holder| !holder.exclusive);
+        if !self.holders.is_empty() && !shared {
+            return None;
+        }
+        let granted = self.queue.pop_front()?;
+        self.holders.push(granted);
+        Some(granted)
+    }
+
+    fn release(&mut self, rank: u32) {
+        self.holders.retain(|holder| holder.rank != rank);
+    }
+}
+
+/// A window as one rank has it.
+#[derive(Clone, Debug)]
+struct ExposedWindow {
+    number: u32,
+    memory: Buffer,
+    lock: WindowLock,
+    /// The ranks whose `post` has arrived before `start` has been called.
+    posts: Vec<u32>,
+    /// The `start` that waits.
+    start: Option<Token>,
+    /// The exposure epoch that ends when all origins have completed.
+    exposure: Option<Token>,
+    /// Number of own puts and accumulates that have not left.
+    leaving: u32,
+}
+
+/// The windows of a rank, by context.
+#[derive(Clone, Default, Debug)]
+pub(super) struct Windows {
+    open: BTreeMap<u32, ExposedWindow>,
+    /// Number of windows that the rank has made.
+    made: u32,
+}
+
+/// Parts of a message of `length` bytes, whose packets have at most `most` bytes and whole
+/// elements: first byte and length of each.
+fn parts(length: u64, most: u64, element: u64) -> impl Iterator<Item = (u64, u64)> {
+    let part = (most - most % element).max(element);
+    let count = length.div_ceil(part);
+    (0..count).map(move |number| (number * part, part.min(length - number * part)))
+}
+
+fn status(rank: u32, length: u64) -> Status {
+    Status {
+        source: rank as usize,
+        tag: 0,
+        length,
+        cancelled: false,
+    }
+}
+
+impl ProtocolEngine {
+    /// Exposes memory in a new window. Returns the number of the window at this rank, from 0.
+    pub(crate) fn open_window(
+        &mut self,
+        channel: &dyn Channel,
+        context: u32,
+        memory: Buffer,
+    ) -> u32 {
+        // Accesses of different origins may be seen in the order of their arrival.
+        choose(channel);
+        let windows = self.windows.get_or_insert_default();
+        let number = windows.made;
+        windows.made += 1;
+        let window = ExposedWindow {
+            number,
+            memory,
+            lock: WindowLock::default(),
+            posts: Vec::new(),
+            start: None,
+            exposure: None,
+            leaving: 0,
+        };
+        windows.open.insert(context, window);
+        number
+    }
+
+    /// Closes a window. Returns its memory.
+    pub(crate) fn close_window(&mut self, context: u32) -> Buffer {
+        let windows = self.windows.as_mut();
+        let closed = windows.and_then(|windows| windows.open.remove(&context));
+        closed.map_or_else(|| Buffer::phantom(0), |window| window.memory)
+    }
+
+    fn window(&mut self, context: u32) -> Option<&mut ExposedWindow> {
+        self.windows.as_mut()?.open.get_mut(&context)
+    }
+
+    /// Returns the memory of a window at this rank, to read and write it locally.
+    pub(crate) fn window_memory(&mut self, context: u32) -> Option<&mut Buffer> {
+        self.window(context).map(|window| &mut window.memory)
+    }
+
+    /// Returns true if the data of all own puts and accumulates to a window have left.
+    pub(crate) fn puts_have_left(&mut self, context: u32) -> bool {
+        self.window(context)
+            .is_none_or(|window| window.leaving == 0)
+    }
+
+    pub(super) fn note_put_left(&mut self, context: u32) {
+        if let Some(window) = self.window(context) {
+            window.leaving -= 1;
+        }
+    }
+
+    /// Returns the context and the targets of a lock that an operation waits for.
+    pub(crate) fn awaited_lock(&self, token: Token) -> Option<(u32, &[u32])> {
+        match self.state(token) {
+            State::Remote(call) if call.name.starts_with("lock") => {
+                Some((call.context, &call.peers))
+            }
+            _ => None,
+        }
+    }
+
+    fn packet_max(&mut self, channel: &dyn Channel) -> u64 {
+        let most = channel.max_packet();
+        if channel.settings().limits.is_none() {
+            return most;
+        }
+        self.flow(channel).packet().min(most)
+    }
+
+    fn send_rma(
+        &mut self,
+        channel: &dyn Channel,
+        peer: u32,
+        header: PacketHeader,
+        (payload, operation): (Buffer, Option<Token>),
+    ) {
+        let kind = if header.is_control() {
+            Kind::Control
+        } else {
+            Kind::Data
+        };
+        let mut message = OutboundMessage::new(kind, header, payload);
+        message.operation = operation;
+        self.dispatch(channel, peer, message);
+    }
+
+    /// Sends a request without data, or an answer.
+    fn control_rma(
+        &mut self,
+        channel: &dyn Channel,
+        (peer, window): (u32, u32),
+        (call, operation): (RmaCall, Token),
+    ) {
+        let header = PacketHeader::Rma {
+            window,
+            call,
+            operation,
+            offset: 0,
+            length: 0,
+        };
+        self.send_rma(channel, peer, header, (Buffer::phantom(0), None));
+    }
+
+    /// Starts a put or an accumulate; its operation ends when the data have left.
+    pub(crate) fn write_remote(&mut self, channel: &dyn Channel, access: AccessCall) -> Token {
+        let (length, location) = (access.payload.len(), access.location);
+        let (peer, context) = (access.peer, access.context);
+        if self.is_lost(peer) {
+            self.sends += 1;
+            let token = self.insert(State::Elapsing, location);
+            self.fail_send(token, peer, access.payload);
+            return token;
+        }
+        let settings = channel.settings();
+        let is_told = settings.limits.is_some()
+            || settings.connections.is_some()
+            || settings.tells_eager_sends
+            || length >= settings.eager_threshold;
+        if !is_told || length == 0 {
+            let buffer = access.payload.clone();
+            self.send_parts(channel, &access, None, 0);
+            return self.finished(status(peer, length), buffer, location);
+        }
+        self.sends += 1;
+        let state = State::Sending {
+            peer,
+            envelope: Envelope {
+                context,
+                source: peer,
+                tag: 0,
+                ready: false,
+                signature: TypeSignature::NONE,
+            },
+            buffer: access.payload.clone(),
+        };
+        let token = self.insert(state, location);
+        self.operations[token as usize].role = Role::Put(context);
+        if let Some(window) = self.window(context) {
+            window.leaving += 1;
+        }
+        self.send_parts(channel, &access, Some(token), 0);
+        token
+    }
+
+    /// Sends the data of an access; the last packet ends `told`.
+    fn send_parts(
+        &mut self,
+        channel: &dyn Channel,
+        access: &AccessCall,
+        told: Option<Token>,
+        operation: Token,
+    ) {
+        let length = access.payload.len();
+        let most = self.packet_max(channel);
+        for (offset, part) in parts(length, most, access.element) {
+            self.log_access(channel, access, offset, part);
+            let header = PacketHeader::Rma {
+                window: access.context,
+                call: access.call,
+                operation,
+                offset: access.offset + offset,
+                length: offset,
+            };
+            let told = told.filter(|_| offset + part == length);
+            let payload = access.payload.slice(offset, part);
+            self.send_rma(channel, access.peer, header, (payload, told));
+        }
+    }
+
+    fn log_access(&self, channel: &dyn Channel, access: &AccessCall, offset: u64, length: u64) {
+        if let Some(log) = channel.call_log() {
+            let entry = access.access(channel.rank(), offset, length);
+            log.accesses().call(access.context, access.peer, entry);
+        }
+    }
+
+    /// Starts an access that reads; its operation ends with the result.
+    pub(crate) fn read_remote(&mut self, channel: &dyn Channel, access: AccessCall) -> Token {
+        let missing = access.result.len();
+        let call = RemoteCall {
+            name: access.name,
+            context: access.context,
+            window: 0,
+            peers: vec![access.peer],
+            buffer: access.result.clone(),
+            missing,
+        };
+        if missing == 0 {
+            return self.finished(status(access.peer, 0), call.buffer, access.location);
+        }
+        let Some(token) = self.begin_remote(call, access.location) else {
+            return self.refuse_remote(access.peer, access.location);
+        };
+        match access.call {
+            RmaCall::Get => {
+                self.log_access(channel, &access, 0, missing);
+                let header = PacketHeader::Rma {
+                    window: access.context,
+                    call: access.call,
+                    operation: token,
+                    offset: access.offset,
+                    length: missing,
+                };
+                self.send_rma(channel, access.peer, header, (Buffer::phantom(0), None));
+            }
+            _ => self.send_parts(channel, &access, None, token),
+        }
+        token
+    }
+
+    /// Makes the operation of a call; `None` if one of its ranks is lost.
+    fn begin_remote(&mut self, mut call: RemoteCall, location: Place) -> Option<Token> {
+        if call.peers.iter().any(|&peer| self.is_lost(peer)) {
+            return None;
+        }
+        call.window = self.window(call.context).map_or(0, |window| window.number);
+        Some(self.insert(State::Remote(Box::new(call)), location))
+    }
+
+    fn refuse_remote(&mut self, peer: u32, location: Place) -> Token {
+        self.sends += 1;
+        let token = self.insert(State::Elapsing, location);
+        self.fail_send(token, peer, Buffer::phantom(0));
+        token
+    }
+
+    /// Asks some ranks for something; the operation ends when all have answered.
+    pub(crate) fn ask_remote(
+        &mut self,
+        channel: &dyn Channel,
+        (name, context): (&'static str, u32),
+        (peers, call): (Vec<u32>, RmaCall),
+        location: Place,
+    ) -> Token {
+        let lost = peers.iter().copied().find(|&peer| self.is_lost(peer));
+        if let Some(peer) = lost {
+            return self.refuse_remote(peer, location);
+        }
+        let asked = peers.clone();
+        let token = self.await_ranks((name, context), peers, location);
+        for peer in asked {
+            self.control_rma(channel, (peer, context), (call, token));
+        }
+        token
+    }
+
+    /// Makes an operation that waits for these ranks; it is over if there are none.
+    fn await_ranks(
+        &mut self,
+        (name, context): (&'static str, u32),
+        peers: Vec<u32>,
+        location: Place,
+    ) -> Token {
+        if peers.is_empty() {
+            return self.finished(status(0, 0), Buffer::phantom(0), location);
+        }
+        let call = RemoteCall {
+            name,
+            context,
+            window: self.window(context).map_or(0, |window| window.number),
+            peers,
+            buffer: Buffer::phantom(0),
+            missing: 0,
+        };
+        self.insert(State::Remote(Box::new(call)), location)
+    }
+
+    /// Tells ranks something that they do not answer.
+    pub(crate) fn tell_remote(
+        &mut self,
+        channel: &dyn Channel,
+        context: u32,
+        (peers, call): (&[u32], RmaCall),
+    ) {
+        for &peer in peers {
+            self.control_rma(channel, (peer, context), (call, 0));
+        }
+    }
+
+    /// Waits until these ranks have posted.
+    pub(crate) fn await_posts(&mut self, context: u32, mut peers: Vec<u32>, at: Place) -> Token {
+        if let Some(window) = self.window(context) {
+            peers.retain(|peer| {
+                let place = window.posts.iter().position(|other| other == peer);
+                place.map(|place| window.posts.swap_remove(place)).is_none()
+            });
+        }
+        let token = self.await_ranks(("start", context), peers, at);
+        if let Some(window) = self.window(context) {
+            window.start = Some(token);
+        }
+        token
+    }
+
+    /// Begins an exposure epoch, which ends when these ranks have completed.
+    pub(crate) fn expose(
+        &mut self,
+        channel: &dyn Channel,
+        context: u32,
+        peers: Vec<u32>,
+        location: Place,
+    ) -> Token {
+        let told = peers.clone();
+        let token = self.await_ranks(("wait", context), peers, location);
+        if let Some(window) = self.window(context) {
+            window.exposure = Some(token);
+        }
+        self.tell_remote(channel, context, (&told, RmaCall::Post));
+        token
+    }
+
+    /// A packet of one-sided communication has arrived.
+    pub(super) fn handle_rma(
+        &mut self,
+        channel: &dyn Channel,
+        source: u32,
+        header: &PacketHeader,
+        payload: Buffer,
+    ) {
+        let &PacketHeader::Rma {
+            window: context,
+            call,
+            operation,
+            offset,
+            length,
+        } = header
+        else {
+            unreachable!("only packets of one-sided communication come here");
+        };
+        match call {
+            RmaCall::Result => self.take_result(operation, source, (offset, &payload)),
+            RmaCall::Done => self.note_answer_of(operation, source),
+            RmaCall::Post => {
+                let start = self.window(context).and_then(|window| window.start);
+                if !self.note_awaited(start, source, (context, "start"))
+                    && let Some(window) = self.window(context)
+                {
+                    window.posts.push(source);
+                }
+            }
+            RmaCall::Complete => {
+                let exposure = self.window(context).and_then(|window| window.exposure);
+                self.note_awaited(exposure, source, (context, "wait"));
+            }
+            RmaCall::Lock { exclusive } => {
+                let request = LockRequest {
+                    rank: source,
+                    operation,
+                    exclusive,
+                };
+                if let Some(window) = self.window(context) {
+                    window.lock.queue.push_back(request);
+                }
+                self.grant_locks(channel, context);
+            }
+            RmaCall::Unlock | RmaCall::Flush => {
+                if let Some(log) = channel.call_log() {
+                    log.accesses().close(context, channel.rank(), source);
+                }
+                self.control_rma(channel, (source, context), (RmaCall::Done, operation));
+                if call == RmaCall::Unlock
+                    && let Some(window) = self.window(context)
+                {
+                    window.lock.release(source);
+                    self.grant_locks(channel, context);
+                }
+            }
+            _ => {
+                if let Some(log) = channel.call_log() {
+                    log.accesses().arrive(context, channel.rank(), source);
+                }
+                let place = (context, offset, length);
+                if let Some((at, result)) = self.access_memory(place, call, payload) {
+                    self.send_result(channel, (source, context), operation, (at, &result));
+                }
+            }
+        }
+    }
+
+    fn grant_locks(&mut self, channel: &dyn Channel, context: u32) {
+        while let Some(granted) = self.window(context).and_then(|window| window.lock.grant()) {
+            let (rank, operation) = (granted.rank, granted.operation);
+            self.control_rma(channel, (rank, context), (RmaCall::Done, operation));
+        }
+        let holders = self.window(context).map(|window| {
+            let holders = window.lock.holders.iter();
+            holders.map(|holder| holder.rank).collect::<Vec<u32>>()
+        });
+        if let (Some(log), Some(holders)) = (channel.call_log(), holders) {
+            log.accesses().hold(context, channel.rank(), holders);
+        }
+    }
+
+    /// Reads and changes the memory of a window. Returns the bytes that were read, if any, and
+    /// where in the buffer of the origin they belong.
+    fn access_memory(
+        &mut self,
+        (context, offset, length): (u32, u64, u64),
+        call: RmaCall,
+        payload: Buffer,
+    ) -> Option<(u64, Buffer)> {
+        let memory = self.window_memory(context)?;
+        let bytes = match call {
+            RmaCall::Get => length,
+            RmaCall::CompareAndSwap => payload.len() / 2,
+            _ => payload.len(),
+        };
+        let end = offset.checked_add(bytes);
+        debug_assert!(
+            end.is_some_and(|end| end <= memory.len()),
+            "the origin knows the lengths of all windows"
+        );
+        end.filter(|&end| end <= memory.len())?;
+        let (at, before) = match call {
+            RmaCall::Get => (0, Some(memory.part(offset, bytes))),
+            RmaCall::GetAccumulate(_) | RmaCall::CompareAndSwap => {
+                (length, Some(memory.part(offset, bytes)))
+            }
+            _ => (0, None),
+        };
+        match call {
+            RmaCall::Put => memory.place(offset, &payload),
+            RmaCall::Accumulate(op) | RmaCall::GetAccumulate(op) => {
+                combine(memory, offset, op, &payload);
+            }
+            RmaCall::CompareAndSwap => {
+                let compared = payload.part(0, bytes);
+                let is_equal = before.as_ref().and_then(Buffer::bytes) == compared.bytes();
+                if is_equal {
+                    memory.place(offset, &payload.part(bytes, bytes));
+                }
+            }
+            _ => {}
+        }
+        before.map(|before| (at, before))
+    }
+
+    fn send_result(
+        &mut self,
+        channel: &dyn Channel,
+        (peer, window): (u32, u32),
+        operation: Token,
+        (at, result): (u64, &Buffer),
+    ) {
+        let most = self.packet_max(channel);
+        for (offset, part) in parts(result.len(), most, 1) {
+            let header = PacketHeader::Rma {
+                window,
+                call: RmaCall::Result,
+                operation,
+                offset: at + offset,
+                length: 0,
+            };
+            let payload = result.slice(offset, part);
+            self.send_rma(channel, peer, header, (payload, None));
+        }
+    }
+
+    /// The call that waits in an operation.
+    fn remote_call(&mut self, token: Token) -> Option<&mut RemoteCall> {
+        match &mut self.operations.get_mut(token as usize)?.state {
+            State::Remote(call) => Some(call),
+            _ => None,
+        }
+    }
+
+    fn take_result(&mut self, token: Token, source: u32, (offset, part): (u64, &Buffer)) {
+        let Some(call) = self.remote_call(token) else {
+            return;
+        };
+        if part.len() == call.buffer.len() {
+            call.buffer.receive(part);
+        } else {
+            call.buffer.place(offset, part);
+        }
+        call.missing -= part.len();
+        if call.missing == 0 {
+            self.note_answer_of(token, source);
+        }
+    }
+
+    /// A rank has answered; with the last answer the operation is over.
+    fn note_answer_of(&mut self, token: Token, source: u32) {
+        let Some(call) = self.remote_call(token) else {
+            return;
+        };
+        call.peers.retain(|&peer| peer != source);
+        if !call.peers.is_empty() {
+            return;
+        }
+        let buffer = call.buffer.take();
+        let result = status(source, buffer.len());
+        self.finish(token, Ok(result), buffer);
+    }
+
+    /// A rank has posted or completed; false if no call of this name waits for it.
+    fn note_awaited(
+        &mut self,
+        token: Option<Token>,
+        source: u32,
+        (context, name): (u32, &str),
+    ) -> bool {
+        let waits = token.filter(|&token| {
+            let call = self.remote_call(token);
+            call.is_some_and(|call| {
+                (call.context, call.name) == (context, name) && call.peers.contains(&source)
+            })
+        });
+        if let Some(token) = waits {
+            self.note_answer_of(token, source);
+        }
+        waits.is_some()
+    }
+}
+
+/// `memory[offset..] = payload · memory[offset..]`, if both are real.
+fn combine(memory: &mut Buffer, offset: u64, op: AccumulateOp, payload: &Buffer) {
+    let op: Op = op.op();
+    let Ok(start) = usize::try_from(offset) else {
+        return;
+    };
+    if let (Some(incoming), Some(target)) = (payload.bytes(), memory.bytes_mut()) {
+        let end = start + incoming.len();
+        op.reduction().apply(incoming, &mut target[start..end]);
+    }
+}

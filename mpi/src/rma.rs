@@ -1,0 +1,28 @@
+//! One-sided communication (MPI 5.0, chapter 12): windows of memory that other ranks read and
+//! write.
+//!
+//! A [`Window`] is made by all ranks of a communicator. Accesses are packets that the protocol
+//! engine of the target handles when they arrive, whatever its program does
+//! (`protocol/engine/rma.rs`). All packets from one rank to another keep their order, so accesses
+//! of one origin to one target are done in the order of the calls; MPI promises this for
+//! accumulates only.
+//!
+//! *Not modelled*: RDMA. Also on adapters an access is a message, which the target's message layer
+//! handles: a target that is slow to handle packets delays it. Calls cost the origin no overhead
+//! of [`Settings::overheads`](crate::Settings::overheads), and reductions cost the target no time.
+
+mod access;
+mod access_log;
+mod accumulate;
+mod epochs;
+mod error;
+mod packet;
+mod synchronisation;
+mod window;
+
+pub use access_log::Conflict;
+pub(crate) use access_log::{Access, AccessKind, AccessLog, SyncMode};
+pub(crate) use accumulate::AccumulateOp;
+pub use error::WindowError;
+pub use packet::RmaCall;
+pub use window::Window;

@@ -1,0 +1,348 @@
+//! Accesses: calls that read and change the memory of another rank.
+//!
+//! A put or an accumulate returns at once; its data are at the target after the next
+//! synchronisation. A call with a result waits for it, as MPI's request-based form with a wait.
+//! `target` is a rank of the window's communicator, `displacement` counts units of the target's
+//! window.
+//!
+//! *Not modelled*: datatypes of the target: what is accessed is contiguous.
+
+use std::future::Future;
+use std::panic::Location;
+
+use super::error::WindowError;
+use super::{AccumulateOp, RmaCall, Window};
+use crate::channel::Channel;
+use crate::protocol::engine::{AccessCall, ProtocolEngine};
+use crate::{Buffer, Error, Op, PROC_NULL, Request, Result, Scalar, Status};
+
+type Place = &'static Location<'static>;
+
+/// Arguments of an access.
+struct Arguments {
+    name: &'static str,
+    call: RmaCall,
+    target: usize,
+    displacement: u64,
+    /// Length in the window in bytes.
+    length: u64,
+    payload: Buffer,
+    result: Buffer,
+    element: u64,
+}
+
+impl Arguments {
+    fn write(name: &'static str, origin: &Buffer, target: usize, displacement: u64) -> Self {
+        Self {
+            name,
+            call: RmaCall::Put,
+            target,
+            displacement,
+            length: origin.len(),
+            payload: origin.clone(),
+            result: Buffer::phantom(0),
+            element: 1,
+        }
+    }
+
+    fn read(name: &'static str, result: Buffer, target: usize, displacement: u64) -> Self {
+        Self {
+            name,
+            call: RmaCall::Get,
+            target,
+            displacement,
+            length: result.len(),
+            payload: Buffer::phantom(0),
+            result,
+            element: 1,
+        }
+    }
+
+    fn with_op(mut self, op: &Op) -> Result<Self> {
+        let code = AccumulateOp::of(op)?;
+        let (element, length) = (op.element_size(), self.length);
+        if !length.is_multiple_of(element) {
+            return Err(Error::Op { element, length });
+        }
+        self.call = match self.call {
+            RmaCall::Get => RmaCall::GetAccumulate(code),
+            _ => RmaCall::Accumulate(code),
+        };
+        self.element = element;
+        Ok(self)
+    }
+
+    /// The same, and what is combined with the memory that is read.
+    fn with_payload(mut self, origin: &Buffer) -> Result<Self> {
+        let (length, expected) = (origin.len(), self.length);
+        if length != expected {
+            return Err(Error::Window(WindowError::Length { length, expected }));
+        }
+        self.payload = origin.clone();
+        Ok(self)
+    }
+}
+
+impl Window {
+    /// Starts an access.
+    async fn access(&self, arguments: Result<Arguments>, location: Place) -> Result<Request> {
+        let arguments = arguments?;
+        let (target, process) = (arguments.target, self.comm().process());
+        if target == PROC_NULL {
+            let nothing = |engine: &mut ProtocolEngine, _: &dyn Channel| {
+                engine.finished(Status::PROC_NULL, arguments.result, location)
+            };
+            return Ok(Request::new(self.comm(), process.with_engine(nothing)));
+        }
+        let peer = self.comm().peer(target)?;
+        let mode = self.epochs().borrow().mode(self.number(), target)?;
+        let offset = self.range(target, arguments.displacement, arguments.length)?;
+        process.wait_until_idle(arguments.name, location).await;
+        let fences = {
+            let mut epochs = self.epochs().borrow_mut();
+            epochs.touched.insert(target);
+            epochs.fences
+        };
+        let access = AccessCall {
+            name: arguments.name,
+            context: self.comm().context(),
+            peer,
+            call: arguments.call,
+            offset,
+            payload: arguments.payload,
+            result: arguments.result,
+            element: arguments.element,
+            mode,
+            fences,
+            location,
+        };
+        let start = |engine: &mut ProtocolEngine, channel: &dyn Channel| {
+            if access.call.is_answered() {
+                engine.read_remote(channel, access)
+            } else {
+                engine.write_remote(channel, access)
+            }
+        };
+        Ok(Request::new(self.comm(), process.with_engine(start)))
+    }
+
+    async fn write_now(&self, arguments: Result<Arguments>, location: Place) -> Result<()> {
+        self.access(arguments, location).await?.free();
+        Ok(())
+    }
+
+    async fn read_now(&self, arguments: Result<Arguments>, location: Place) -> Result<Buffer> {
+        let mut request = self.access(arguments, location).await?;
+        Ok(request.wait_at(location).await?.buffer)
+    }
+
+    /// Writes `origin` to the memory of `target`: `MPI_Put`.
+    ///
+    /// # Errors
+    /// [`WindowError::NoEpoch`] outside of an epoch, [`WindowError::Range`] if it does not lie
+    /// within the window, [`Error::Rank`] for a rank out of range.
+    #[track_caller]
+    pub fn put<'a>(
+        &'a self,
+        origin: &Buffer,
+        target: usize,
+        displacement: u64,
+    ) -> impl Future<Output = Result<()>> + 'a {
+        let arguments = Arguments::write("put", origin, target, displacement);
+        self.write_now(Ok(arguments), Location::caller())
+    }
+
+    /// [`Window::put`] whose request is over when `origin` could be used again: `MPI_Rput`.
+    ///
+    /// # Errors
+    /// As [`Window::put`].
+    #[track_caller]
+    pub fn rput<'a>(
+        &'a self,
+        origin: &Buffer,
+        target: usize,
+        displacement: u64,
+    ) -> impl Future<Output = Result<Request>> + 'a {
+        let arguments = Arguments::write("rput", origin, target, displacement);
+        self.access(Ok(arguments), Location::caller())
+    }
+
+    /// Reads as many bytes of the memory of `target` as `buffer` has, and waits for them:
+    /// `MPI_Get`.
+    ///
+    /// # Errors
+    /// As [`Window::put`].
+    #[track_caller]
+    pub fn get<'a>(
+        &'a self,
+        buffer: &'a mut Buffer,
+        target: usize,
+        displacement: u64,
+    ) -> impl Future<Output = Result<()>> + 'a {
+        let location = Location::caller();
+        async move {
+            let result = buffer.clone();
+            let arguments = Arguments::read("get", result, target, displacement);
+            *buffer = self.read_now(Ok(arguments), location).await?;
+            Ok(())
+        }
+    }
+
+    /// [`Window::get`] that does not wait: `MPI_Rget`. The completion has the buffer.
+    ///
+    /// # Errors
+    /// As [`Window::put`].
+    #[track_caller]
+    pub fn rget(
+        &self,
+        buffer: Buffer,
+        target: usize,
+        displacement: u64,
+    ) -> impl Future<Output = Result<Request>> + '_ {
+        let arguments = Arguments::read("rget", buffer, target, displacement);
+        self.access(Ok(arguments), Location::caller())
+    }
+
+    /// Combines `origin` with the memory of `target`, element by element: `MPI_Accumulate`.
+    ///
+    /// # Errors
+    /// As [`Window::put`]; [`WindowError::UserOp`] for an operation of the program, [`Error::Op`]
+    /// if `origin` is not a whole number of its elements.
+    #[track_caller]
+    pub fn accumulate<'a>(
+        &'a self,
+        origin: &Buffer,
+        target: usize,
+        displacement: u64,
+        op: &Op,
+    ) -> impl Future<Output = Result<()>> + 'a {
+        let arguments = Arguments::write("accumulate", origin, target, displacement).with_op(op);
+        self.write_now(arguments, Location::caller())
+    }
+
+    /// [`Window::accumulate`] whose request is over when `origin` could be used again:
+    /// `MPI_Raccumulate`.
+    ///
+    /// # Errors
+    /// As [`Window::accumulate`].
+    #[track_caller]
+    pub fn raccumulate<'a>(
+        &'a self,
+        origin: &Buffer,
+        target: usize,
+        displacement: u64,
+        op: &Op,
+    ) -> impl Future<Output = Result<Request>> + 'a {
+        let arguments = Arguments::write("raccumulate", origin, target, displacement).with_op(op);
+        self.access(arguments, Location::caller())
+    }
+
+    /// Combines `origin` with the memory of `target` and returns what was there before:
+    /// `MPI_Get_accumulate`.
+    ///
+    /// # Errors
+    /// As [`Window::accumulate`].
+    #[track_caller]
+    pub fn get_accumulate<'a>(
+        &'a self,
+        origin: &Buffer,
+        target: usize,
+        displacement: u64,
+        op: &Op,
+    ) -> impl Future<Output = Result<Buffer>> + 'a {
+        let name = "get_accumulate";
+        let arguments = combined(name, origin, (target, displacement), op);
+        self.read_now(arguments, Location::caller())
+    }
+
+    /// [`Window::get_accumulate`] that does not wait: `MPI_Rget_accumulate`. The completion has
+    /// what was there before.
+    ///
+    /// # Errors
+    /// As [`Window::accumulate`].
+    #[track_caller]
+    pub fn rget_accumulate<'a>(
+        &'a self,
+        origin: &Buffer,
+        target: usize,
+        displacement: u64,
+        op: &Op,
+    ) -> impl Future<Output = Result<Request>> + 'a {
+        let name = "rget_accumulate";
+        let arguments = combined(name, origin, (target, displacement), op);
+        self.access(arguments, Location::caller())
+    }
+
+    /// [`Window::get_accumulate`] of one element: `MPI_Fetch_and_op`.
+    ///
+    /// # Errors
+    /// As [`Window::accumulate`]; [`WindowError::Length`] if `origin` is not one element.
+    #[track_caller]
+    pub fn fetch_and_op<'a>(
+        &'a self,
+        origin: &Buffer,
+        target: usize,
+        displacement: u64,
+        op: &Op,
+    ) -> impl Future<Output = Result<Buffer>> + 'a {
+        let (length, expected) = (origin.len(), op.element_size());
+        let arguments = if length == expected {
+            combined("fetch_and_op", origin, (target, displacement), op)
+        } else {
+            Err(Error::Window(WindowError::Length { length, expected }))
+        };
+        self.read_now(arguments, Location::caller())
+    }
+
+    /// Writes `origin` to the memory of `target` if that equals `compare`, and returns what was
+    /// there before: `MPI_Compare_and_swap`. Both are one integer.
+    ///
+    /// # Errors
+    /// As [`Window::put`]; [`WindowError::Length`] if `origin` and `compare` are not one `T`.
+    #[track_caller]
+    pub fn compare_and_swap<'a, T: Scalar>(
+        &'a self,
+        origin: &Buffer,
+        compare: &Buffer,
+        target: usize,
+        displacement: u64,
+    ) -> impl Future<Output = Result<Buffer>> + 'a {
+        let given = [origin.len(), compare.len()];
+        let wrong = given.into_iter().find(|&length| length != T::SIZE);
+        let both = joined(compare, origin);
+        let result = origin.of_kind(T::SIZE);
+        let arguments = Arguments {
+            call: RmaCall::CompareAndSwap,
+            payload: both,
+            element: 2 * T::SIZE,
+            ..Arguments::read("compare_and_swap", result, target, displacement)
+        };
+        let arguments = match wrong {
+            Some(length) => Err(Error::Window(WindowError::Length {
+                length,
+                expected: T::SIZE,
+            })),
+            None => Ok(arguments),
+        };
+        self.read_now(arguments, Location::caller())
+    }
+}
+
+fn combined(
+    name: &'static str,
+    origin: &Buffer,
+    (target, displacement): (usize, u64),
+    op: &Op,
+) -> Result<Arguments> {
+    let result = origin.of_kind(origin.len());
+    let arguments = Arguments::read(name, result, target, displacement);
+    arguments.with_op(op)?.with_payload(origin)
+}
+
+/// One buffer behind the other; a phantom of phantoms.
+fn joined(first: &Buffer, second: &Buffer) -> Buffer {
+    let mut both = first.of_kind(first.len().saturating_add(second.len()));
+    both.place(0, first);
+    both.place(first.len(), second);
+    both
+}

@@ -1,0 +1,283 @@
+//! The accesses to windows that are not complete, of all ranks of a process: to find two accesses
+//! to the same bytes that nothing orders.
+//!
+//! Where all ranks run in one process, as in a simulation, each access is compared with those in
+//! progress at the same target when its packet arrives there. Two conflict if they have a byte in
+//! common and one is a put, or one an accumulate and the other a get (MPI 5.0, section 12.7). An
+//! access is in progress
+//!
+//! * in an epoch of fences until the fence that ends the epoch, whatever arrives when,
+//! * in an exposure epoch (`post`) until it ends,
+//! * under a lock until the origin flushes or unlocks; one that reads only for an instant, because
+//!   the origin knows its end from the result.
+//!
+//! A store ([`Window::write`](crate::Window::write)) is compared with the puts and accumulates in
+//! progress when it is called. Two accesses of one origin do not conflict if the first one reads.
+//!
+//! So a run shows conflicts of that run's order of arrivals; a model checker, which explores all
+//! orders, those of all. A program that orders its accesses has none in any.
+//!
+//! *Not compared*: two accumulates, also with different operations; loads; ranks in processes of
+//! their own.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
+use std::panic::Location;
+
+type Place = &'static Location<'static>;
+
+/// Kind of an access.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum AccessKind {
+    Get,
+    Put,
+    /// Also a read-modify-write.
+    Accumulate,
+}
+
+const KINDS: [AccessKind; 3] = [AccessKind::Get, AccessKind::Put, AccessKind::Accumulate];
+
+impl AccessKind {
+    const fn conflicts(self, other: Self) -> bool {
+        use AccessKind::{Accumulate, Get, Put};
+        match (self, other) {
+            (Put, _) | (_, Put) => true,
+            (Get, Accumulate) | (Accumulate, Get) => true,
+            (Get, Get) | (Accumulate, Accumulate) => false,
+        }
+    }
+}
+
+/// How an access is synchronised.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum SyncMode {
+    Fence,
+    /// By post, start, complete and wait.
+    Exposure,
+    Lock,
+}
+
+/// An access to a window at one target.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Access {
+    /// Name of the call.
+    pub(crate) call: &'static str,
+    /// The rank of the world that accesses.
+    pub(crate) origin: u32,
+    pub(crate) kind: AccessKind,
+    /// True if the origin gets a result.
+    pub(crate) reads: bool,
+    /// First byte, and the one after the last.
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+    pub(crate) mode: SyncMode,
+    /// Number of fences that the origin has passed.
+    pub(crate) fences: u32,
+    pub(crate) location: Place,
+}
+
+/// Two accesses to the same bytes that nothing orders. Ranks are those of the world.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Conflict {
+    target: u32,
+    start: u64,
+    end: u64,
+    accesses: [(&'static str, u32, Place); 2],
+}
+
+impl fmt::Display for Conflict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let access = |(call, origin, at): (&str, u32, Place)| {
+            format!("{call} of rank {origin} at {}:{}", at.file(), at.line())
+        };
+        let [first, second] = self.accesses.map(access);
+        write!(
+            f,
+            "conflicting accesses to bytes {} to {} of the window of rank {}: {first} and {second}; no synchronisation is between them",
+            self.start,
+            self.end.saturating_sub(1),
+            self.target
+        )
+    }
+}
+
+impl Conflict {
+    fn new(target: u32, first: &Access, second: &Access) -> Self {
+        let told = |access: &Access| (access.call, access.origin, access.location);
+        Self {
+            target,
+            start: first.start.max(second.start),
+            end: first.end.min(second.end),
+            accesses: [told(first), told(second)],
+        }
+    }
+}
+
+/// Accesses of one kind in progress, by their first byte and a serial number.
+#[derive(Default, Debug)]
+struct OpenAccesses {
+    all: BTreeMap<(u64, u64), Access>,
+    /// Length of the longest one that was ever open, in bytes.
+    longest: u64,
+}
+
+impl OpenAccesses {
+    fn overlapping(&self, access: &Access) -> impl Iterator<Item = &Access> {
+        let from = access.start.saturating_sub(self.longest);
+        let near = self.all.range((from, 0)..(access.end, 0));
+        let start = access.start;
+        near.map(|(_, other)| other)
+            .filter(move |other| other.end > start)
+    }
+}
+
+/// The accesses to one window at one target.
+#[derive(Default, Debug)]
+struct TargetLog {
+    /// By kind.
+    open: [OpenAccesses; 3],
+    serial: u64,
+    /// The keys of what each origin has open under a lock.
+    locked: BTreeMap<u32, Vec<(usize, (u64, u64))>>,
+    /// Accesses whose packets have not arrived, by origin.
+    called: BTreeMap<u32, VecDeque<Access>>,
+    /// The ranks that hold the lock.
+    holders: Vec<u32>,
+}
+
+impl TargetLog {
+    /// Returns an access in progress that conflicts with a new one.
+    fn find(&self, new: &Access) -> Option<&Access> {
+        let is_open = |old: &&Access| {
+            let passed = old.mode == SyncMode::Fence && new.fences > old.fences;
+            let ordered = old.origin == new.origin && old.reads;
+            !passed && !ordered
+        };
+        let kinds = KINDS.iter().zip(&self.open);
+        let mut against = kinds.filter(|(kind, _)| kind.conflicts(new.kind));
+        against.find_map(|(_, open)| open.overlapping(new).find(is_open))
+    }
+
+    fn insert(&mut self, access: Access) {
+        if access.reads && access.mode == SyncMode::Lock {
+            return;
+        }
+        self.serial += 1;
+        let key = (access.start, self.serial);
+        let kind = access.kind as usize;
+        if access.mode == SyncMode::Lock {
+            let locked = self.locked.entry(access.origin).or_default();
+            locked.push((kind, key));
+        }
+        let open = &mut self.open[kind];
+        open.longest = open.longest.max(access.end - access.start);
+        open.all.insert(key, access);
+    }
+
+    fn remove(&mut self, is_over: impl Fn(&Access) -> bool) {
+        for open in &mut self.open {
+            open.all.retain(|_, access| !is_over(access));
+        }
+    }
+}
+
+/// The accesses of all ranks of a process.
+#[derive(Default, Debug)]
+pub(crate) struct AccessLog {
+    /// By context of the window and target.
+    targets: RefCell<BTreeMap<(u32, u32), TargetLog>>,
+    /// Conflicts that have not been told, by context and the rank that is to tell it.
+    conflicts: RefCell<BTreeMap<(u32, u32), Conflict>>,
+}
+
+impl AccessLog {
+    /// Forgets everything.
+    pub(crate) fn clear(&self) {
+        self.targets.borrow_mut().clear();
+        self.conflicts.borrow_mut().clear();
+    }
+
+    fn with<T>(&self, window: u32, target: u32, f: impl FnOnce(&mut TargetLog) -> T) -> T {
+        f(self
+            .targets
+            .borrow_mut()
+            .entry((window, target))
+            .or_default())
+    }
+
+    /// Notes an access whose packet is about to be sent.
+    pub(crate) fn call(&self, window: u32, target: u32, access: Access) {
+        self.with(window, target, |log| {
+            log.called
+                .entry(access.origin)
+                .or_default()
+                .push_back(access);
+        });
+    }
+
+    /// The packet of the next access of an origin has arrived.
+    pub(crate) fn arrive(&self, window: u32, target: u32, origin: u32) {
+        let conflict = self.with(window, target, |log| {
+            let access = log.called.get_mut(&origin)?.pop_front()?;
+            let found = log.find(&access).copied();
+            log.insert(access);
+            found.map(|first| Conflict::new(target, &first, &access))
+        });
+        if let Some(conflict) = conflict {
+            let mut conflicts = self.conflicts.borrow_mut();
+            for rank in [origin, target] {
+                conflicts.entry((window, rank)).or_insert(conflict);
+            }
+        }
+    }
+
+    /// Compares a store of the target itself with what is in progress.
+    pub(crate) fn store(&self, window: u32, target: u32, access: &Access) -> Option<Conflict> {
+        self.with(window, target, |log| {
+            let first = log.find(access)?;
+            Some(Conflict::new(target, first, access))
+        })
+    }
+
+    /// An origin has flushed or unlocked.
+    pub(crate) fn close(&self, window: u32, target: u32, origin: u32) {
+        self.with(window, target, |log| {
+            for (kind, key) in log.locked.remove(&origin).unwrap_or_default() {
+                log.open[kind].all.remove(&key);
+            }
+        });
+    }
+
+    /// The target has ended an exposure epoch.
+    pub(crate) fn end_exposure(&self, window: u32, target: u32) {
+        let is_over = |access: &Access| access.mode == SyncMode::Exposure;
+        self.with(window, target, |log| log.remove(is_over));
+    }
+
+    /// The target has passed this many fences.
+    pub(crate) fn pass_fence(&self, window: u32, target: u32, fences: u32) {
+        let is_over = |access: &Access| access.mode == SyncMode::Fence && access.fences < fences;
+        self.with(window, target, |log| log.remove(is_over));
+    }
+
+    /// These ranks hold the lock.
+    pub(crate) fn hold(&self, window: u32, target: u32, holders: Vec<u32>) {
+        self.with(window, target, |log| log.holders = holders);
+    }
+
+    /// Returns the ranks that hold the lock.
+    pub(crate) fn holders(&self, window: u32, target: u32) -> Vec<u32> {
+        self.with(window, target, |log| log.holders.clone())
+    }
+
+    /// Takes a conflict that a rank is to tell.
+    pub(crate) fn take_conflict(&self, window: u32, rank: u32) -> Option<Conflict> {
+        self.conflicts.borrow_mut().remove(&(window, rank))
+    }
+
+    /// Forgets a window at one target.
+    pub(crate) fn forget(&self, window: u32, target: u32) {
+        self.targets.borrow_mut().remove(&(window, target));
+    }
+}

@@ -1,0 +1,117 @@
+//! The epochs of a rank at a window: which accesses and calls are allowed.
+//!
+//! An access needs an epoch (MPI 5.0, section 12.5): a lock of its target, `start` with the target
+//! in the group, or a fence before. Calls that would begin a second epoch of another kind are
+//! errors, as are calls that end one that has not begun.
+//!
+//! *Not decided here*: epochs of the target. An access to a rank that has not called `fence`, or
+//! under a lock while the target exposes its memory by `post`, is not found.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::panic::Location;
+
+use super::SyncMode;
+use super::error::WindowError;
+use crate::{Error, Request, Result};
+
+type Place = &'static Location<'static>;
+
+/// The epochs of a rank at a window, with the calls that have begun them. Ranks are those of the
+/// communicator.
+#[derive(Default, Debug)]
+pub(super) struct Epochs {
+    /// The latest fence.
+    pub(super) fence: Option<Place>,
+    /// Number of fences that have ended.
+    pub(super) fences: u32,
+    /// The access epoch of `start`: its targets.
+    pub(super) start: Option<(Vec<usize>, Place)>,
+    /// The exposure epoch of `post`.
+    pub(super) post: Option<(Request, Place)>,
+    /// The locks of single targets.
+    pub(super) locks: BTreeMap<usize, Place>,
+    pub(super) lock_all: Option<Place>,
+    /// Targets of accesses since the latest synchronisation with them.
+    pub(super) touched: BTreeSet<usize>,
+}
+
+const fn refused(error: WindowError) -> Error {
+    Error::Window(error)
+}
+
+impl Epochs {
+    /// Returns how an access to a target is synchronised.
+    pub(super) fn mode(&self, window: u32, rank: usize) -> Result<SyncMode> {
+        if self.lock_all.is_some() || self.locks.contains_key(&rank) {
+            return Ok(SyncMode::Lock);
+        }
+        match &self.start {
+            Some((targets, _)) if targets.contains(&rank) => Ok(SyncMode::Exposure),
+            None if self.fence.is_some() => Ok(SyncMode::Fence),
+            _ => Err(refused(WindowError::NoEpoch { window, rank })),
+        }
+    }
+
+    /// Checks that no epoch is in progress, but one of fences without accesses.
+    pub(super) fn check_none(&self, call: &'static str, window: u32) -> Result<()> {
+        self.check_no_access(call, window)?;
+        match &self.post {
+            Some((_, location)) => Err(refused(WindowError::InEpoch {
+                call,
+                window,
+                begun_by: "post",
+                location,
+            })),
+            None => Ok(()),
+        }
+    }
+
+    /// Checks that no access epoch is in progress, but one of fences without accesses.
+    pub(super) fn check_no_access(&self, call: &'static str, window: u32) -> Result<()> {
+        let lock = self.locks.values().next().copied();
+        let fence = self
+            .fence
+            .filter(|_| call != "fence" && !self.touched.is_empty());
+        let begun = [
+            ("lock", lock),
+            ("lock_all", self.lock_all),
+            ("start", self.start.as_ref().map(|(_, at)| *at)),
+            ("fence", fence),
+        ];
+        let begun = begun.into_iter().find_map(|(by, at)| Some((by, at?)));
+        match begun {
+            Some((begun_by, location)) => Err(refused(WindowError::InEpoch {
+                call,
+                window,
+                begun_by,
+                location,
+            })),
+            None => Ok(()),
+        }
+    }
+
+    /// Checks that a lock of one target may be requested.
+    pub(super) fn check_lock(&self, window: u32, rank: usize) -> Result<()> {
+        if let Some(location) = self.locks.get(&rank).copied().or(self.lock_all) {
+            return Err(refused(WindowError::Locked {
+                window,
+                rank,
+                location,
+            }));
+        }
+        if !self.locks.is_empty() {
+            // Several targets may be locked at a time.
+            return Ok(());
+        }
+        self.check_no_access("lock", window)
+    }
+
+    /// Checks that a target is locked.
+    pub(super) fn check_locked(&self, call: &'static str, window: u32, rank: usize) -> Result<()> {
+        let all = self.lock_all.is_some() && call != "unlock";
+        if all || self.locks.contains_key(&rank) {
+            return Ok(());
+        }
+        Err(refused(WindowError::NotLocked { call, window, rank }))
+    }
+}

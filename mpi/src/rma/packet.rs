@@ -1,0 +1,114 @@
+//! The calls that packets of one-sided communication name, and their numbers in frames.
+//!
+//! *Not decided here*: what a call does at the target; see `protocol/engine/rma.rs`.
+
+use super::accumulate::AccumulateOp;
+
+/// Call of a packet of one-sided communication.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RmaCall {
+    /// Writes the payload.
+    Put,
+    /// Combines the payload with the memory.
+    Accumulate(AccumulateOp),
+    /// Reads.
+    Get,
+    /// Combines the payload with the memory, and reads what was there before.
+    GetAccumulate(AccumulateOp),
+    /// Reads, and writes the second half of the payload if the memory equals the first half.
+    CompareAndSwap,
+    /// Asks for the lock of the window at this target.
+    Lock {
+        /// True if no other rank may hold it.
+        exclusive: bool,
+    },
+    /// Gives the lock back.
+    Unlock,
+    /// Asks for an answer when all accesses before are done.
+    Flush,
+    /// Says that the memory may be accessed: `MPI_Win_post`.
+    Post,
+    /// Says that all accesses have been sent: `MPI_Win_complete`.
+    Complete,
+    /// Answer with the bytes that were read.
+    Result,
+    /// Answer that the lock is granted, or that what was asked for is done.
+    Done,
+}
+
+impl RmaCall {
+    /// Returns true if the packet has a payload.
+    #[must_use]
+    pub const fn has_data(self) -> bool {
+        matches!(
+            self,
+            Self::Put
+                | Self::Accumulate(_)
+                | Self::GetAccumulate(_)
+                | Self::CompareAndSwap
+                | Self::Result
+        )
+    }
+
+    /// Returns true if the packet answers another.
+    #[must_use]
+    pub const fn is_answer(self) -> bool {
+        matches!(self, Self::Result | Self::Done)
+    }
+
+    /// Returns true if an operation of the origin waits for an answer.
+    #[must_use]
+    pub const fn is_answered(self) -> bool {
+        matches!(
+            self,
+            Self::Get
+                | Self::GetAccumulate(_)
+                | Self::CompareAndSwap
+                | Self::Lock { .. }
+                | Self::Unlock
+                | Self::Flush
+        )
+    }
+
+    /// Returns the number of the call in a frame: the kind, and the operation above bit 8.
+    #[must_use]
+    pub const fn code(self) -> u32 {
+        match self {
+            Self::Put => 0,
+            Self::Accumulate(op) => 1 | op.number() << 8,
+            Self::Get => 2,
+            Self::GetAccumulate(op) => 3 | op.number() << 8,
+            Self::CompareAndSwap => 4,
+            Self::Lock { exclusive: false } => 5,
+            Self::Lock { exclusive: true } => 6,
+            Self::Unlock => 7,
+            Self::Flush => 8,
+            Self::Post => 9,
+            Self::Complete => 10,
+            Self::Result => 11,
+            Self::Done => 12,
+        }
+    }
+
+    /// Returns the call with a number; `None` if there is none.
+    #[must_use]
+    pub fn from_code(code: u32) -> Option<Self> {
+        let (kind, op) = (code & 0xff, code >> 8);
+        Some(match (kind, op) {
+            (1, _) => Self::Accumulate(AccumulateOp::from_number(op)?),
+            (3, _) => Self::GetAccumulate(AccumulateOp::from_number(op)?),
+            (0, 0) => Self::Put,
+            (2, 0) => Self::Get,
+            (4, 0) => Self::CompareAndSwap,
+            (5, 0) => Self::Lock { exclusive: false },
+            (6, 0) => Self::Lock { exclusive: true },
+            (7, 0) => Self::Unlock,
+            (8, 0) => Self::Flush,
+            (9, 0) => Self::Post,
+            (10, 0) => Self::Complete,
+            (11, 0) => Self::Result,
+            (12, 0) => Self::Done,
+            _ => return None,
+        })
+    }
+}

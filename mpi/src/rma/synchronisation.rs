@@ -1,0 +1,383 @@
+//! Synchronisation: fences, locks and flushes, and epochs between groups.
+//!
+//! A *fence* flushes all targets that this rank has accessed, and is a barrier then. A *lock* waits
+//! until the target grants it, in the order of the requests. `lock_all` asks all ranks for a shared
+//! lock at once, so it costs a message to each rank. `start` waits for the posts of its group.
+//!
+//! *Not modelled*: assertions (`MPI_MODE_NOCHECK` and so on), and locks that a library asks for
+//! only with the first access. Two ranks that lock several targets can deadlock here where such a
+//! library lets them go on.
+
+use std::future::Future;
+use std::panic::Location;
+
+use super::error::WindowError;
+use super::{RmaCall, Window};
+use crate::channel::Channel;
+use crate::protocol::engine::ProtocolEngine;
+use crate::protocol::process::{Call, Process};
+use crate::protocol::waiting::Waits;
+use crate::{Error, Group, Request, Result};
+
+type Place = &'static Location<'static>;
+
+impl Window {
+    /// Asks ranks of the communicator for something and waits for the answers.
+    async fn ask(
+        &self,
+        name: &'static str,
+        (targets, call): (Vec<usize>, RmaCall),
+        location: Place,
+    ) -> Result<()> {
+        let process = self.comm().process();
+        let peers: Result<Vec<u32>> = targets.iter().map(|&rank| self.comm().peer(rank)).collect();
+        let (peers, context) = (peers?, self.comm().context());
+        process.wait_until_idle(name, location).await;
+        let ask = |engine: &mut ProtocolEngine, channel: &dyn Channel| {
+            engine.ask_remote(channel, (name, context), (peers, call), location)
+        };
+        let token = process.with_engine(ask);
+        Request::new(self.comm(), token).wait_at(location).await?;
+        self.check_conflict()
+    }
+
+    fn not_begun(&self, call: &'static str, expected: &'static str) -> Error {
+        let window = self.number();
+        Error::Window(WindowError::NotBegun {
+            call,
+            window,
+            expected,
+        })
+    }
+
+    /// Ends the accesses of all ranks since the fence before, and begins the next epoch:
+    /// `MPI_Win_fence`. All ranks of the window call it.
+    ///
+    /// # Errors
+    /// [`WindowError::InEpoch`] in an epoch that a lock, `start` or `post` has begun,
+    /// [`WindowError::Conflict`] if accesses to the same bytes conflict.
+    #[track_caller]
+    pub fn fence(&self) -> impl Future<Output = Result<()>> + '_ {
+        let location = Location::caller();
+        async move {
+            self.epochs().borrow().check_none("fence", self.number())?;
+            let touched = std::mem::take(&mut self.epochs().borrow_mut().touched);
+            if !touched.is_empty() {
+                let targets = touched.into_iter().collect();
+                self.ask("fence", (targets, RmaCall::Flush), location)
+                    .await?;
+            }
+            self.comm().barrier_in("fence", location).await?;
+            let fences = {
+                let mut epochs = self.epochs().borrow_mut();
+                epochs.fences += 1;
+                epochs.fence = Some(location);
+                epochs.fences
+            };
+            if let Some(log) = self.comm().process().channel().call_log() {
+                let (context, rank) = (self.comm().context(), self.comm().world_rank());
+                log.accesses().pass_fence(context, rank, fences);
+            }
+            self.check_conflict()
+        }
+    }
+
+    /// Locks the window at a rank for this one alone (`exclusive`), or with others that share it:
+    /// `MPI_Win_lock`.
+    ///
+    /// # Errors
+    /// [`WindowError::Locked`] if this rank has locked it already, [`WindowError::InEpoch`] in
+    /// another epoch, [`Error::Rank`] for a rank out of range.
+    #[track_caller]
+    pub fn lock(&self, rank: usize, exclusive: bool) -> impl Future<Output = Result<()>> + '_ {
+        let location = Location::caller();
+        async move {
+            self.comm().peer(rank)?;
+            self.epochs().borrow().check_lock(self.number(), rank)?;
+            let call = RmaCall::Lock { exclusive };
+            self.ask("lock", (vec![rank], call), location).await?;
+            self.epochs().borrow_mut().locks.insert(rank, location);
+            Ok(())
+        }
+    }
+
+    /// Gives a lock back when all accesses to the rank are done there: `MPI_Win_unlock`.
+    ///
+    /// # Errors
+    /// [`WindowError::NotLocked`] if this rank has not locked it, [`WindowError::Conflict`] if
+    /// accesses conflict.
+    #[track_caller]
+    pub fn unlock(&self, rank: usize) -> impl Future<Output = Result<()>> + '_ {
+        let location = Location::caller();
+        async move {
+            self.comm().peer(rank)?;
+            {
+                let mut epochs = self.epochs().borrow_mut();
+                epochs.check_locked("unlock", self.number(), rank)?;
+                epochs.locks.remove(&rank);
+                epochs.touched.remove(&rank);
+            }
+            self.ask("unlock", (vec![rank], RmaCall::Unlock), location)
+                .await
+        }
+    }
+
+    /// Locks the window at all ranks, shared with others: `MPI_Win_lock_all`.
+    ///
+    /// # Errors
+    /// As [`Window::lock`].
+    #[track_caller]
+    pub fn lock_all(&self) -> impl Future<Output = Result<()>> + '_ {
+        let location = Location::caller();
+        async move {
+            self.epochs()
+                .borrow()
+                .check_no_access("lock_all", self.number())?;
+            let all = (0..self.comm().size()).collect();
+            let call = RmaCall::Lock { exclusive: false };
+            self.ask("lock_all", (all, call), location).await?;
+            self.epochs().borrow_mut().lock_all = Some(location);
+            Ok(())
+        }
+    }
+
+    /// Gives the locks of all ranks back when all accesses are done: `MPI_Win_unlock_all`.
+    ///
+    /// # Errors
+    /// [`WindowError::NotBegun`] without `lock_all`, [`WindowError::Conflict`] if accesses
+    /// conflict.
+    #[track_caller]
+    pub fn unlock_all(&self) -> impl Future<Output = Result<()>> + '_ {
+        let location = Location::caller();
+        async move {
+            {
+                let mut epochs = self.epochs().borrow_mut();
+                if epochs.lock_all.take().is_none() {
+                    return Err(self.not_begun("unlock_all", "lock_all"));
+                }
+                epochs.touched.clear();
+            }
+            let all = (0..self.comm().size()).collect();
+            self.ask("unlock_all", (all, RmaCall::Unlock), location)
+                .await
+        }
+    }
+
+    /// Waits until all accesses of this rank to a target are done there: `MPI_Win_flush`.
+    ///
+    /// # Errors
+    /// [`WindowError::NotLocked`] if the target is not locked, [`WindowError::Conflict`] if
+    /// accesses conflict.
+    #[track_caller]
+    pub fn flush(&self, rank: usize) -> impl Future<Output = Result<()>> + '_ {
+        let location = Location::caller();
+        async move {
+            self.comm().peer(rank)?;
+            let touched = {
+                let mut epochs = self.epochs().borrow_mut();
+                epochs.check_locked("flush", self.number(), rank)?;
+                epochs.touched.remove(&rank)
+            };
+            if !touched {
+                return Ok(());
+            }
+            self.ask("flush", (vec![rank], RmaCall::Flush), location)
+                .await
+        }
+    }
+
+    /// Waits until all accesses of this rank are done at their targets: `MPI_Win_flush_all`.
+    ///
+    /// # Errors
+    /// [`WindowError::NotBegun`] without a lock, [`WindowError::Conflict`] if accesses conflict.
+    #[track_caller]
+    pub fn flush_all(&self) -> impl Future<Output = Result<()>> + '_ {
+        let location = Location::caller();
+        async move {
+            self.check_passive("flush_all")?;
+            let touched = std::mem::take(&mut self.epochs().borrow_mut().touched);
+            if touched.is_empty() {
+                return Ok(());
+            }
+            let targets = touched.into_iter().collect();
+            self.ask("flush_all", (targets, RmaCall::Flush), location)
+                .await
+        }
+    }
+
+    /// Waits until the data of all puts and accumulates of this rank have left, to whatever
+    /// target: `MPI_Win_flush_local` and `MPI_Win_flush_local_all`.
+    ///
+    /// # Errors
+    /// [`WindowError::NotBegun`] without a lock.
+    #[track_caller]
+    pub fn flush_local(&self) -> impl Future<Output = Result<()>> + '_ {
+        let location = Location::caller();
+        async move {
+            self.check_passive("flush_local")?;
+            let context = self.comm().context();
+            let left = move |_: &Process, engine: &mut ProtocolEngine| {
+                engine.puts_have_left(context).then_some(())
+            };
+            let process = self.comm().process();
+            Call::new(process, location, Waits::Call("flush_local"), left).await;
+            Ok(())
+        }
+    }
+
+    fn check_passive(&self, call: &'static str) -> Result<()> {
+        let epochs = self.epochs().borrow();
+        if epochs.lock_all.is_none() && epochs.locks.is_empty() {
+            return Err(self.not_begun(call, "lock"));
+        }
+        Ok(())
+    }
+
+    /// Returns the ranks of a group in the window's communicator and in the world.
+    fn members(&self, group: &Group) -> Result<(Vec<usize>, Vec<u32>)> {
+        let own = self.comm().group();
+        if !group.is_within(&own) {
+            return Err(Error::Group {
+                members: group.size(),
+                size: own.size(),
+            });
+        }
+        let members = group.members();
+        let world: Vec<u32> = (0..members.count())
+            .map(|rank| members.world(rank))
+            .collect();
+        let local = |&rank: &u32| Some(self.comm().members().rank_of(rank)? as usize);
+        Ok((world.iter().filter_map(local).collect(), world))
+    }
+
+    /// Lets the ranks of a group access this rank's memory: `MPI_Win_post`.
+    ///
+    /// # Errors
+    /// [`WindowError::InEpoch`] if the memory is exposed already, [`Error::Group`] if a member is
+    /// not a rank of the window.
+    #[track_caller]
+    pub fn post(&self, group: &Group) -> impl Future<Output = Result<()>> + '_ {
+        let (location, members) = (Location::caller(), self.members(group));
+        async move {
+            let (_, peers) = members?;
+            if let Some((_, at)) = &self.epochs().borrow().post {
+                return Err(Error::Window(WindowError::InEpoch {
+                    call: "post",
+                    window: self.number(),
+                    begun_by: "post",
+                    location: at,
+                }));
+            }
+            let (process, context) = (self.comm().process(), self.comm().context());
+            process.wait_until_idle("post", location).await;
+            let expose = |engine: &mut ProtocolEngine, channel: &dyn Channel| {
+                engine.expose(channel, context, peers, location)
+            };
+            let request = Request::new(self.comm(), process.with_engine(expose));
+            self.epochs().borrow_mut().post = Some((request, location));
+            Ok(())
+        }
+    }
+
+    /// Begins an epoch of accesses to the ranks of a group, when all of them have posted:
+    /// `MPI_Win_start`.
+    ///
+    /// # Errors
+    /// [`WindowError::InEpoch`] in another access epoch, [`Error::Group`] if a member is not a rank
+    /// of the window.
+    #[track_caller]
+    pub fn start(&self, group: &Group) -> impl Future<Output = Result<()>> + '_ {
+        let (location, members) = (Location::caller(), self.members(group));
+        async move {
+            let (targets, peers) = members?;
+            self.epochs()
+                .borrow()
+                .check_no_access("start", self.number())?;
+            let (process, context) = (self.comm().process(), self.comm().context());
+            let start = |engine: &mut ProtocolEngine, _: &dyn Channel| {
+                engine.await_posts(context, peers, location)
+            };
+            let token = process.with_engine(start);
+            Request::new(self.comm(), token).wait_at(location).await?;
+            self.epochs().borrow_mut().start = Some((targets, location));
+            Ok(())
+        }
+    }
+
+    /// Ends the epoch of [`Window::start`]: `MPI_Win_complete`. The accesses are done when the
+    /// targets have waited.
+    ///
+    /// # Errors
+    /// [`WindowError::NotBegun`] without `start`.
+    #[track_caller]
+    pub fn complete(&self) -> impl Future<Output = Result<()>> + '_ {
+        let location = Location::caller();
+        async move {
+            let begun = {
+                let mut epochs = self.epochs().borrow_mut();
+                epochs.touched.clear();
+                epochs.start.take()
+            };
+            let Some((targets, _)) = begun else {
+                return Err(self.not_begun("complete", "start"));
+            };
+            let (process, context) = (self.comm().process(), self.comm().context());
+            let peers: Result<Vec<u32>> =
+                targets.iter().map(|&rank| self.comm().peer(rank)).collect();
+            let peers = peers?;
+            process.wait_until_idle("complete", location).await;
+            let tell = |engine: &mut ProtocolEngine, channel: &dyn Channel| {
+                engine.tell_remote(channel, context, (&peers, RmaCall::Complete));
+            };
+            process.with_engine(tell);
+            self.check_conflict()
+        }
+    }
+
+    /// Waits until all origins have completed the epoch of [`Window::post`]: `MPI_Win_wait`.
+    ///
+    /// # Errors
+    /// [`WindowError::NotBegun`] without `post`, [`WindowError::Conflict`] if accesses conflict.
+    #[track_caller]
+    pub fn wait(&self) -> impl Future<Output = Result<()>> + '_ {
+        let location = Location::caller();
+        async move {
+            let begun = self.epochs().borrow_mut().post.take();
+            let Some((mut request, _)) = begun else {
+                return Err(self.not_begun("wait", "post"));
+            };
+            request.wait_at(location).await?;
+            self.end_exposure()
+        }
+    }
+
+    /// Returns true, and ends the epoch of [`Window::post`], if all origins have completed it:
+    /// `MPI_Win_test`. Answers *no* as [`Request::test`] does.
+    ///
+    /// # Errors
+    /// As [`Window::wait`].
+    #[track_caller]
+    pub fn test(&self) -> impl Future<Output = Result<bool>> + '_ {
+        let location = Location::caller();
+        async move {
+            let begun = self.epochs().borrow_mut().post.take();
+            let Some((mut request, posted)) = begun else {
+                return Err(self.not_begun("test", "post"));
+            };
+            if request.test_at(location).await?.is_none() {
+                self.epochs().borrow_mut().post = Some((request, posted));
+                return Ok(false);
+            }
+            self.end_exposure()?;
+            Ok(true)
+        }
+    }
+
+    fn end_exposure(&self) -> Result<()> {
+        if let Some(log) = self.comm().process().channel().call_log() {
+            let (context, rank) = (self.comm().context(), self.comm().world_rank());
+            log.accesses().end_exposure(context, rank);
+        }
+        self.check_conflict()
+    }
+}

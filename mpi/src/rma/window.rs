@@ -1,0 +1,257 @@
+//! Windows: memory that each rank of a communicator exposes to the others.
+//!
+//! All ranks know the lengths and displacement units of all, so an access outside of a window is
+//! an error of the call. Where all are equal, a rank keeps one pair.
+//!
+//! *Not modelled*: windows of memory that is shared between ranks, dynamic windows, attributes,
+//! names and info keys.
+
+use std::cell::RefCell;
+use std::future::Future;
+use std::panic::Location;
+
+use super::epochs::Epochs;
+use super::error::WindowError;
+use super::{Access, AccessKind, SyncMode};
+use crate::channel::Channel;
+use crate::protocol::engine::ProtocolEngine;
+use crate::protocol::process::{Call, Process};
+use crate::protocol::waiting::Waits;
+use crate::{Buffer, Comm, Error, Group, Result};
+
+type Place = &'static Location<'static>;
+
+/// The exposed memory of one rank.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Extent {
+    /// Length in bytes.
+    length: u64,
+    /// Bytes that a displacement of 1 stands for.
+    unit: u64,
+}
+
+/// Memory that the ranks of a communicator read and write at each other: `MPI_Win`.
+///
+/// ```no_run
+/// # use mpi::{Comm, Op, Result};
+/// async fn count(world: Comm) -> Result<()> {
+///     let window = world.window(world.buffer_of(&[0_u64]), 8).await?;
+///     window.fence().await?;
+///     let one = world.buffer_of(&[1_u64]);
+///     window.accumulate(&one, 0, 0, &Op::sum::<u64>()).await?;
+///     window.fence().await?;
+///     let counter = window.read(0, 8).await?;
+///     window.free().await?;
+///     # drop(counter);
+///     Ok(())
+/// }
+/// ```
+#[derive(Debug)]
+pub struct Window {
+    /// The ranks, in a context of its own.
+    comm: Comm,
+    number: u32,
+    /// Of each rank; one if all are equal.
+    extents: Vec<Extent>,
+    epochs: RefCell<Epochs>,
+}
+
+impl Comm {
+    /// Exposes `memory` to the other ranks: `MPI_Win_create` and `MPI_Win_allocate`. All ranks call
+    /// it, each with memory of any length. A displacement stands for `unit` bytes.
+    ///
+    /// # Errors
+    /// [`WindowError::Unit`] if `unit` is 0; as [`Comm::dup`].
+    #[track_caller]
+    pub fn window(&self, memory: Buffer, unit: u64) -> impl Future<Output = Result<Window>> + '_ {
+        let location = Location::caller();
+        async move {
+            if unit == 0 {
+                return Err(Error::Window(WindowError::Unit));
+            }
+            let comm = self.dup_at(location).await?;
+            let own = [memory.len(), unit].map(u64::to_le_bytes).concat();
+            let context = comm.context();
+            let open = |engine: &mut ProtocolEngine, channel: &dyn Channel| {
+                engine.open_window(channel, context, memory)
+            };
+            // Accesses come only after all ranks have told their lengths.
+            let number = comm.process().with_engine(open);
+            let all = comm.allgather_real(&own, location).await?;
+            let number_at = |bytes: &[u8]| bytes.first_chunk().copied().map(u64::from_le_bytes);
+            let extent = |record: &[u8]| {
+                let (length, unit) = (number_at(record)?, number_at(&record[8..])?);
+                Some(Extent { length, unit })
+            };
+            let mut extents: Vec<Extent> = all.chunks_exact(16).filter_map(extent).collect();
+            if extents.windows(2).all(|pair| pair[0] == pair[1]) {
+                extents.truncate(1);
+            }
+            Ok(Window {
+                comm,
+                number,
+                extents,
+                epochs: RefCell::default(),
+            })
+        }
+    }
+}
+
+impl Window {
+    /// Returns the ranks of the window as a group: `MPI_Win_get_group`.
+    #[must_use]
+    pub fn group(&self) -> Group {
+        self.comm.group()
+    }
+
+    /// Returns the length of the window at a rank in bytes.
+    ///
+    /// # Errors
+    /// [`Error::Rank`] for a rank out of range.
+    pub fn len(&self, rank: usize) -> Result<u64> {
+        self.comm.peer(rank)?;
+        Ok(self.extent(rank).length)
+    }
+
+    pub(super) const fn comm(&self) -> &Comm {
+        &self.comm
+    }
+
+    pub(super) const fn number(&self) -> u32 {
+        self.number
+    }
+
+    pub(super) const fn epochs(&self) -> &RefCell<Epochs> {
+        &self.epochs
+    }
+
+    fn extent(&self, rank: usize) -> Extent {
+        *self.extents.get(rank).unwrap_or(&self.extents[0])
+    }
+
+    /// Returns the first byte of an access to a rank, which must lie within its window.
+    pub(super) fn range(&self, rank: usize, displacement: u64, length: u64) -> Result<u64> {
+        let extent = self.extent(rank);
+        let offset = displacement.saturating_mul(extent.unit);
+        self.check_range(rank, offset, length)?;
+        Ok(offset)
+    }
+
+    fn check_range(&self, rank: usize, offset: u64, length: u64) -> Result<()> {
+        let size = self.extent(rank).length;
+        let end = offset.checked_add(length);
+        if end.is_some_and(|end| end <= size) {
+            return Ok(());
+        }
+        Err(Error::Window(WindowError::Range {
+            window: self.number,
+            rank,
+            offset,
+            length,
+            size,
+        }))
+    }
+
+    /// Returns an error if a conflict of accesses has been found that this rank is to tell.
+    pub(super) fn check_conflict(&self) -> Result<()> {
+        let log = self.comm.process().channel().call_log();
+        let found = log.and_then(|log| {
+            let rank = self.comm.world_rank();
+            log.accesses().take_conflict(self.comm.context(), rank)
+        });
+        match found {
+            Some(conflict) => Err(Error::Window(WindowError::Conflict(conflict))),
+            None => Ok(()),
+        }
+    }
+
+    /// Reads `length` bytes of this rank's own memory, from byte `offset` on.
+    ///
+    /// # Errors
+    /// [`WindowError::Range`] if they are not within the window.
+    #[track_caller]
+    pub fn read(&self, offset: u64, length: u64) -> impl Future<Output = Result<Buffer>> + '_ {
+        let location = Location::caller();
+        async move {
+            self.check_range(self.comm.rank(), offset, length)?;
+            let read = move |memory: &mut Buffer| memory.part(offset, length);
+            Ok(self.local("read of a window", location, read).await)
+        }
+    }
+
+    /// Writes to this rank's own memory, from byte `offset` on.
+    ///
+    /// # Errors
+    /// [`WindowError::Range`] if the bytes are not within the window, [`WindowError::Conflict`] if
+    /// a put or an accumulate to them is in progress.
+    #[track_caller]
+    pub fn write<'a>(
+        &'a self,
+        offset: u64,
+        bytes: &Buffer,
+    ) -> impl Future<Output = Result<()>> + 'a {
+        let (location, bytes) = (Location::caller(), bytes.clone());
+        async move {
+            let length = bytes.len();
+            self.check_range(self.comm.rank(), offset, length)?;
+            let write = |memory: &mut Buffer| memory.place(offset, &bytes);
+            self.local("write to a window", location, write).await;
+            let store = Access {
+                call: "write",
+                origin: self.comm.world_rank(),
+                kind: AccessKind::Put,
+                reads: false,
+                start: offset,
+                end: offset + length,
+                mode: SyncMode::Lock,
+                fences: self.epochs.borrow().fences,
+                location,
+            };
+            self.check_store(&store)
+        }
+    }
+
+    fn check_store(&self, store: &Access) -> Result<()> {
+        let (context, rank) = (self.comm.context(), self.comm.world_rank());
+        let log = self.comm.process().channel().call_log();
+        match log.and_then(|log| log.accesses().store(context, rank, store)) {
+            Some(conflict) => Err(Error::Window(WindowError::Conflict(conflict))),
+            None => Ok(()),
+        }
+    }
+
+    async fn local<T>(
+        &self,
+        name: &'static str,
+        location: Place,
+        access: impl FnOnce(&mut Buffer) -> T,
+    ) -> T {
+        let process = self.comm.process();
+        let look = |_: &Process, _: &mut ProtocolEngine| Some(());
+        Call::new(process, location, Waits::Memory(name), look).await;
+        let context = self.comm.context();
+        process.with_memory(context, access)
+    }
+
+    /// Gives the window up and returns this rank's memory: `MPI_Win_free`. All ranks call it, and
+    /// wait for each other.
+    ///
+    /// # Errors
+    /// [`WindowError::InEpoch`] in an epoch with accesses, or that a lock, `start` or `post` has
+    /// begun.
+    #[track_caller]
+    pub fn free(self) -> impl Future<Output = Result<Buffer>> {
+        let location = Location::caller();
+        async move {
+            self.epochs.borrow().check_none("free", self.number)?;
+            self.comm.free_at("free of a window", location).await?;
+            self.check_conflict()?;
+            let (context, process) = (self.comm.context(), self.comm.process());
+            if let Some(log) = process.channel().call_log() {
+                log.accesses().forget(context, self.comm.world_rank());
+            }
+            let close = |engine: &mut ProtocolEngine, _: &dyn Channel| engine.close_window(context);
+            Ok(process.with_engine(close))
+        }
+    }
+}

@@ -284,7 +284,8 @@ fn event(first: u64, second: u64) -> Option<Event> {
 const fn order_sensitivity(word: u64) -> OrderSensitivity {
     match word {
         0 => OrderSensitivity::Never,
-        1 => OrderSensitivity::Sources,
+        1 => OrderSensitivity::Accesses,
+        2 => OrderSensitivity::Sources,
         _ => OrderSensitivity::Always,
     }
 }

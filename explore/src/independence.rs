@@ -29,7 +29,8 @@
 //!   delivered after the step that sent it. But if the rank never asks anything whose answer
 //!   depends on the order of arrivals, deliveries from different queues commute, and what it sends
 //!   is delivered after what it had waited for, whichever came last. If all it does is to receive
-//!   from any source, only the deliveries of messages depend on each other.
+//!   from any source, only the deliveries of messages depend on each other; if others access its
+//!   memory, those of accesses.
 //! * The end of a time limit that is up because nothing else can happen depends on everything.
 //! * Events with hidden effects (a handle dropped, a state read without an operation) depend on
 //!   everything but draws and sleeps, and events that number new actors or objects on each other.

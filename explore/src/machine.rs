@@ -171,11 +171,8 @@ impl Machine {
         );
         let tells_ends = is_test && self.stepper.transfers_last();
         let is_orderless = kind == StepKind::Deliver
-            && match self.properties.order_sensitivity(object) {
-                OrderSensitivity::Never => true,
-                OrderSensitivity::Sources => !self.stepper.holds_messages(u32::from(actor)),
-                OrderSensitivity::Always => false,
-            };
+            && self.properties.order_sensitivity(object)
+                < self.stepper.visible_from(u32::from(actor));
         let mut event = Event {
             actor,
             kind,

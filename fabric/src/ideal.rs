@@ -364,10 +364,16 @@ impl ExplorableDevice for IdealFabric {
         self.knowledge.order_sensitivity(actor.number() - 1)
     }
 
-    fn holds_messages(&self, queue: u32) -> bool {
+    fn visible_from(&self, queue: u32) -> OrderSensitivity {
         let queues = self.queues.borrow();
         let key = queues.all.get(queue as usize).and_then(|queue| queue.key);
-        key.is_none_or(|key| matches!(key.lane, OrderClass::Messages(_) | OrderClass::Questions(_)))
+        match key.map(|key| key.lane) {
+            Some(OrderClass::Accesses(_)) => OrderSensitivity::Accesses,
+            None | Some(OrderClass::Messages(_) | OrderClass::Questions(_)) => {
+                OrderSensitivity::Sources
+            }
+            Some(OrderClass::Answers(_) | OrderClass::Data(_)) => OrderSensitivity::Always,
+        }
     }
 
     fn stops(&self, stopped: ActorId) -> bool {

@@ -202,6 +202,11 @@ impl CausalityHooks for RankCauses {
         chose.set(chose.get().max(OrderSensitivity::Sources));
     }
 
+    fn note_accesses(&self) {
+        let chose = &self.own().chose;
+        chose.set(chose.get().max(OrderSensitivity::Accesses));
+    }
+
     fn has_chosen(&self) -> bool {
         self.all.order_sensitivity(self.rank) == OrderSensitivity::Always
     }

@@ -33,6 +33,8 @@ pub(crate) enum OrderClass {
     Answers(MatchTopic),
     /// The data of announced messages.
     Data(MatchTopic),
+    /// Requests of one-sided communication to a window, by its context.
+    Accesses(u32),
 }
 
 impl OrderClass {
@@ -43,6 +45,7 @@ impl OrderClass {
             Self::Questions(MatchTopic { context, tag }) => [1, context, tag],
             Self::Answers(MatchTopic { context, tag }) => [2, context, tag],
             Self::Data(MatchTopic { context, tag }) => [3, context, tag],
+            Self::Accesses(window) => [4, window, 0],
         }
     }
 
@@ -52,7 +55,8 @@ impl OrderClass {
             0 => Self::Messages(context),
             1 => Self::Questions(topic),
             2 => Self::Answers(topic),
-            _ => Self::Data(topic),
+            3 => Self::Data(topic),
+            _ => Self::Accesses(context),
         }
     }
 }
@@ -70,6 +74,7 @@ pub(crate) fn queue_name(source: u32, destination: u32, lane: OrderClass) -> Str
         OrderClass::Questions(topic) => format!(" (withdrawals, {})", about(topic)),
         OrderClass::Answers(topic) => format!(" (answers, {})", about(topic)),
         OrderClass::Data(topic) => format!(" (data, {})", about(topic)),
+        OrderClass::Accesses(window) => format!(" (accesses, window of context {window})"),
     };
     format!("network {source} -> {destination}{what}")
 }
@@ -142,7 +147,7 @@ impl TopicTable {
                     tag: 0,
                 })
             }
-            &PacketHeader::Rma { window, .. } => OrderClass::Messages(window),
+            &PacketHeader::Rma { window, .. } => OrderClass::Accesses(window),
             _ => OrderClass::Messages(
                 message(packet).map_or(WORLD, |(envelope, _)| envelope.context),
             ),

@@ -91,21 +91,23 @@ fn requests_and_answers_are_messages_if_control_messages_are() {
         phantom: true,
         ..Settings::new(10_000)
     };
-    let run = ranks(2).with_settings(settings).run(|world, notes| async move {
-        let window = world.window(world.buffer(1000), 1).await?;
-        settle(&world).await;
-        let start = world.wtime();
-        if world.rank() == 0 {
-            window.lock(1, true).await?;
-            let mut got = world.buffer(1000);
-            window.get(&mut got, 1, 0).await?;
-            window.unlock(1).await?;
-            let taken = (world.wtime() - start) * 1e12;
-            notes.add(&world, format!("{taken:.0}"));
-        }
-        window.free().await?;
-        DONE
-    });
+    let run = ranks(2)
+        .with_settings(settings)
+        .run(|world, notes| async move {
+            let window = world.window(world.buffer(1000), 1).await?;
+            settle(&world).await;
+            let start = world.wtime();
+            if world.rank() == 0 {
+                window.lock(1, true).await?;
+                let mut got = world.buffer(1000);
+                window.get(&mut got, 1, 0).await?;
+                window.unlock(1).await?;
+                let taken = (world.wtime() - start) * 1e12;
+                notes.add(&world, format!("{taken:.0}"));
+            }
+            window.free().await?;
+            DONE
+        });
     let control = alone(64.0);
     // Lock and grant; request and data; unlock and answer.
     let expected = format!("{:.0}", (5.0 * control + alone(1000.0)) * 1e12);

@@ -15,7 +15,8 @@
 //!
 //! A rank that does nothing of this but receive from any source can tell the order of messages and
 //! of announcements alone: receives and messages that both prefer the earlier have one matching.
-//! When the answers and the data of announced messages come it cannot tell.
+//! When the answers and the data of announced messages come it cannot tell. A rank that has memory
+//! in a window can tell the order of accesses, by what it reads there and by what it answers.
 
 use std::panic::Location;
 
@@ -90,6 +91,9 @@ pub trait CausalityHooks {
     /// Notes a receive from any source: the order of messages and of announcements may matter,
     /// and of nothing else.
     fn note_source_choice(&self);
+
+    /// Notes that other ranks may access memory of this one: the order of accesses may matter.
+    fn note_accesses(&self);
 
     /// Returns true if it has asked something in this run whose answer may depend on more than the
     /// order of messages.
@@ -178,6 +182,20 @@ pub(crate) fn note(channel: &dyn Channel, text: &str) {
 pub(crate) fn choose(channel: &dyn Channel) {
     if let Some(causes) = channel.causality() {
         causes.choose();
+    }
+}
+
+/// Notes that other ranks may access memory of this one.
+pub(crate) fn note_accesses(channel: &dyn Channel) {
+    if let Some(causes) = channel.causality() {
+        causes.note_accesses();
+    }
+}
+
+/// Notes that the program has read memory that others access, in the present step.
+pub(crate) fn note_read(channel: &dyn Channel) {
+    if let Some(causes) = channel.causality() {
+        causes.learn(causes.step());
     }
 }
 

@@ -57,10 +57,10 @@ pub trait ExplorableDevice: Device {
         OrderSensitivity::Always
     }
 
-    /// Returns true if a queue holds messages that receives from any source take.
-    fn holds_messages(&self, queue: u32) -> bool {
+    /// Returns the least sensitivity with which an actor can tell the order of what a queue holds.
+    fn visible_from(&self, queue: u32) -> OrderSensitivity {
         let _ = queue;
-        true
+        OrderSensitivity::Sources
     }
 
     /// Returns true if a parked actor that was woken stands before a choice of the explorer, and
@@ -170,8 +170,9 @@ pub enum OrderSensitivity {
     /// Nothing: it asks by name and waits.
     #[default]
     Never,
-    /// It receives from any source: the order of the [messages](ExplorableDevice::holds_messages),
-    /// and of nothing else.
+    /// Others access its memory: the order of these accesses, and of nothing else.
+    Accesses,
+    /// It receives from any source: the order of accesses and of messages, and of nothing else.
     Sources,
     /// Everything: it tests, or waits for any of several things.
     Always,

@@ -81,6 +81,8 @@ impl Waits {
     pub(crate) const fn depends_on_order(self) -> bool {
         match self {
             Self::Probe(pattern) => pattern.source.is_none(),
+            // Only of the order of accesses.
+            Self::Memory(_) => false,
             other => other.depends_on_arrived(),
         }
     }

@@ -97,6 +97,7 @@ impl Window {
         let peer = self.comm().peer(target)?;
         let mode = self.epochs().borrow().mode(self.number(), target)?;
         let offset = self.range(target, arguments.displacement, arguments.length)?;
+        self.lock_first(target, location).await?;
         process.wait_until_idle(arguments.name, location).await;
         let fences = {
             let mut epochs = self.epochs().borrow_mut();

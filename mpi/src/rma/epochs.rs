@@ -31,6 +31,8 @@ pub(super) struct Epochs {
     /// The locks of single targets.
     pub(super) locks: BTreeMap<usize, Place>,
     pub(super) lock_all: Option<Place>,
+    /// The targets that have granted a lock since `lock_all`.
+    pub(super) granted: BTreeSet<usize>,
     /// Targets of accesses since the latest synchronisation with them.
     pub(super) touched: BTreeSet<usize>,
 }

@@ -1,12 +1,12 @@
 //! Synchronisation: fences, locks and flushes, and epochs between groups.
 //!
 //! A *fence* flushes all targets that this rank has accessed, and is a barrier then. A *lock* waits
-//! until the target grants it, in the order of the requests. `lock_all` asks all ranks for a shared
-//! lock at once, so it costs a message to each rank. `start` waits for the posts of its group.
+//! until the target grants it, in the order of the requests. After `lock_all` the first access to
+//! each target asks for its lock. `start` waits for the posts of its group.
 //!
 //! *Not modelled*: assertions (`MPI_MODE_NOCHECK` and so on), and locks that a library asks for
-//! only with the first access. Two ranks that lock several targets can deadlock here where such a
-//! library lets them go on.
+//! only with the first access to a target. Two ranks that lock several targets can deadlock here
+//! where such a library lets them continue.
 
 use std::future::Future;
 use std::panic::Location;
@@ -39,6 +39,21 @@ impl Window {
         let token = process.with_engine(ask);
         Request::new(self.comm(), token).wait_at(location).await?;
         self.check_conflict()
+    }
+
+    /// Asks a target for its lock at the first access since `lock_all`.
+    pub(super) async fn lock_first(&self, target: usize, location: Place) -> Result<()> {
+        let is_needed = {
+            let epochs = self.epochs().borrow();
+            let single = epochs.locks.contains_key(&target);
+            epochs.lock_all.is_some() && !single && !epochs.granted.contains(&target)
+        };
+        if is_needed {
+            let call = RmaCall::Lock { exclusive: false };
+            self.ask("lock_all", (vec![target], call), location).await?;
+            self.epochs().borrow_mut().granted.insert(target);
+        }
+        Ok(())
     }
 
     fn not_begun(&self, call: &'static str, expected: &'static str) -> Error {
@@ -133,9 +148,6 @@ impl Window {
             self.epochs()
                 .borrow()
                 .check_no_access("lock_all", self.number())?;
-            let all = (0..self.comm().size()).collect();
-            let call = RmaCall::Lock { exclusive: false };
-            self.ask("lock_all", (all, call), location).await?;
             self.epochs().borrow_mut().lock_all = Some(location);
             Ok(())
         }
@@ -150,15 +162,16 @@ impl Window {
     pub fn unlock_all(&self) -> impl Future<Output = Result<()>> + '_ {
         let location = Location::caller();
         async move {
-            {
+            let granted = {
                 let mut epochs = self.epochs().borrow_mut();
                 if epochs.lock_all.take().is_none() {
                     return Err(self.not_begun("unlock_all", "lock_all"));
                 }
                 epochs.touched.clear();
-            }
-            let all = (0..self.comm().size()).collect();
-            self.ask("unlock_all", (all, RmaCall::Unlock), location)
+                std::mem::take(&mut epochs.granted)
+            };
+            let granted = granted.into_iter().collect();
+            self.ask("unlock_all", (granted, RmaCall::Unlock), location)
                 .await
         }
     }

@@ -229,6 +229,7 @@ impl Window {
         let process = self.comm.process();
         let look = |_: &Process, _: &mut ProtocolEngine| Some(());
         Call::new(process, location, Waits::Memory(name), look).await;
+        crate::exploration::note_read(process.channel());
         let context = self.comm.context();
         process.with_memory(context, access)
     }

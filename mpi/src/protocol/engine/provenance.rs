@@ -47,6 +47,8 @@ pub(super) struct Provenance {
     learnt: Vec<u32>,
     /// The arrivals of messages that probes from any source have seen.
     probed: Vec<u32>,
+    /// Answers that operations have got before their last one: the operation and the arrival.
+    parts: Vec<(Token, u32)>,
 }
 
 impl ProtocolEngine {
@@ -59,6 +61,7 @@ impl ProtocolEngine {
             arrival: SendCause::NONE,
             learnt: Vec::new(),
             probed: Vec::new(),
+            parts: Vec::new(),
         });
     }
 
@@ -225,6 +228,21 @@ impl ProtocolEngine {
         if let Some(provenance) = self.provenance() {
             let arrival = provenance.origins[token as usize].arrival;
             provenance.learn(arrival);
+            let mut parts = std::mem::take(&mut provenance.parts);
+            parts.retain(|&(operation, arrival)| {
+                if operation == token {
+                    provenance.learn(arrival);
+                }
+                operation != token
+            });
+            provenance.parts = parts;
+        }
+    }
+
+    /// An operation has got one of the answers that it waits for.
+    pub(super) fn note_part(&mut self, token: Token) {
+        if let Some(provenance) = self.provenance() {
+            provenance.parts.push((token, provenance.arrival));
         }
     }
 

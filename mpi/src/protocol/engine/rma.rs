@@ -16,7 +16,7 @@ use std::fmt;
 
 use super::{Place, ProtocolEngine, Role, State, Status};
 use crate::channel::{Channel, PacketHeader, Token};
-use crate::exploration::choose;
+use crate::exploration::note_accesses;
 use crate::protocol::flow_control::{Kind, OutboundMessage};
 use crate::rma::{Access, AccessKind, AccumulateOp, RmaCall, SyncMode};
 use crate::{Buffer, Envelope, Op, TypeSignature};
@@ -194,8 +194,7 @@ impl ProtocolEngine {
         context: u32,
         memory: Buffer,
     ) -> u32 {
-        // Accesses of different origins may be seen in the order of their arrival.
-        choose(channel);
+        note_accesses(channel);
         let windows = self.windows.get_or_insert_default();
         let number = windows.made;
         windows.made += 1;
@@ -677,7 +676,7 @@ impl ProtocolEngine {
         };
         call.peers.retain(|&peer| peer != source);
         if !call.peers.is_empty() {
-            return;
+            return self.note_part(token);
         }
         let buffer = call.buffer.take();
         let result = status(source, buffer.len());

@@ -28,13 +28,15 @@ impl Stepper {
         })
     }
 
-    /// Returns true if a number above those of the actors means a queue with messages that receives
-    /// from any source take.
+    /// Returns the least sensitivity with which an actor can tell the order of what a queue holds,
+    /// whose number is above those of the actors.
     #[must_use]
-    pub fn holds_messages(&self, queue: u32) -> bool {
+    pub fn visible_from(&self, queue: u32) -> OrderSensitivity {
         let number = queue.checked_sub(self.actors());
         let device = self.device.as_ref().zip(number);
-        device.is_some_and(|(device, number)| device.holds_messages(number))
+        device.map_or(OrderSensitivity::Always, |(device, number)| {
+            device.visible_from(number)
+        })
     }
 
     /// Lets the head of a queue of the device arrive.

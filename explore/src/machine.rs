@@ -230,12 +230,14 @@ impl Machine {
         let is_draw = executed.footprint.kind == StepKind::Choose;
         let is_delivery = executed.footprint.kind == StepKind::Deliver;
         let is_mistaken = self.seeded.is(SeededDefect::LatestCause);
-        let is_orderless = || {
-            !is_mistaken
-                && self.properties.order_sensitivity(self.stepper.sender())
-                    < OrderSensitivity::Always
+        let is_look = executed.footprint.kind == StepKind::Device;
+        let is_orderless = |actor: u32| {
+            !is_mistaken && self.properties.order_sensitivity(actor) < OrderSensitivity::Always
         };
-        if is_draw || (is_delivery && is_orderless()) {
+        if is_draw
+            || (is_delivery && is_orderless(self.stepper.sender()))
+            || (is_look && is_orderless(executed.footprint.object))
+        {
             let causes = self.stepper.causes().iter();
             self.causes
                 .extend(causes.filter(|&&cause| cause != QueueHead::BEFORE));

@@ -92,8 +92,9 @@ pub trait ExplorableDevice: Device {
         let _ = (actor, into);
     }
 
-    /// Appends the steps that have to come before a branch of an actor that [draws](Branch::draws),
-    /// besides those of the actor itself.
+    /// Appends the steps that have to come before a branch of an actor, or before it continues,
+    /// besides those of the actor itself: of a branch that [draws](Branch::draws), and of an actor
+    /// that has not [chosen](ExplorableDevice::order_sensitivity).
     fn branch_causes(&self, actor: ActorId, into: &mut Vec<u32>) {
         let _ = (actor, into);
     }

@@ -13,6 +13,7 @@ mod between;
 mod collectives;
 mod communicators;
 mod modes;
+mod one_sided;
 mod random;
 mod requests;
 
@@ -67,11 +68,13 @@ enum Case {
     Neighbors,
     /// Collective calls on derived datatypes and in place.
     Views,
+    /// Windows: accesses and their synchronisation.
+    OneSided,
     /// Thousands of random messages.
     Random,
 }
 
-const ALL: [Case; 14] = [
+const ALL: [Case; 15] = [
     Case::Matching,
     Case::Thresholds,
     Case::Truncation,
@@ -85,6 +88,7 @@ const ALL: [Case; 14] = [
     Case::Intercommunicators,
     Case::Neighbors,
     Case::Views,
+    Case::OneSided,
     Case::Random,
 ];
 
@@ -111,6 +115,7 @@ async fn conformance(world: Comm, args: Args) -> Result<()> {
             Case::Intercommunicators => between::intercommunicators(&world, threshold).await?,
             Case::Neighbors => between::neighbors(&world, threshold).await?,
             Case::Views => between::views(&world, threshold).await?,
+            Case::OneSided => one_sided::one_sided(&world, threshold).await?,
             Case::Random => {
                 random::random(&world, threshold, args.seed, args.messages).await?;
             }

@@ -28,7 +28,7 @@
 mod device;
 mod observed;
 
-use device::{add_causes, footprint_of, take_branch};
+use device::{footprint_of, take_branch};
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -352,7 +352,8 @@ impl Stepper {
     }
 
     /// The steps that the latest step needs if it was a delivery and its [sender](Self::sender)
-    /// does not [choose](Self::order_sensitivity), or if it [draws](Branch::draws);
+    /// does not [choose](Self::order_sensitivity), if it [draws](Branch::draws), or if it was one
+    /// of a device and its actor does not choose;
     /// [`QueueHead::BEFORE`] may be among them.
     #[must_use]
     pub fn causes(&self) -> &[u32] {
@@ -423,8 +424,10 @@ impl Stepper {
             let number = choice & BRANCH_MASK;
             self.latest = kernel.about_to(actor, code, (number, alternatives), of_device);
             self.causes.clear();
-            if let Some(branch) = of_device {
-                add_causes(self.device.as_ref(), actor, branch, &mut self.causes);
+            if code == Code::DEVICE
+                && let Some(device) = &self.device
+            {
+                device.branch_causes(ActorId(actor), &mut self.causes);
             }
             if let Transition::TestAny { list } = code.transition() {
                 self.tested.clear();

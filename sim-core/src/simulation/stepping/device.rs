@@ -80,19 +80,6 @@ impl Stepper {
     }
 }
 
-/// Adds what has to come before a branch of an actor.
-#[cold]
-pub(super) fn add_causes(
-    device: Option<&Rc<dyn ExplorableDevice>>,
-    actor: u32,
-    branch: Branch,
-    into: &mut Vec<u32>,
-) {
-    if let Some(device) = device.filter(|_| branch.draws) {
-        device.branch_causes(ActorId(actor), into);
-    }
-}
-
 /// Lets a device do what a branch of an actor means.
 #[cold]
 pub(super) fn take_branch(

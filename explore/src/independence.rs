@@ -187,7 +187,7 @@ const ROWS: &[(StepKind, StepKind, Rule)] = {
         (TimedCondvarWait, MutexTryLock, MutexOfCondvar),
         (TimedCondvarWait, MutexCancel, MutexOfCondvar),
         (Deliver, Deliver, InSight),
-        (Deliver, Device, SameObject),
+        (Deliver, Device, InSight),
         (Deliver, Choose, InSight),
         (Device, Device, TouchedActors),
     ]

@@ -418,13 +418,17 @@ impl fmt::Display for Error {
             | Self::OrderDependent { .. }
             | Self::Algorithm(_) => bad_collective(f, self),
             Self::Request | Self::Active => bad_request(f, self),
-            Self::Window(error) => write!(f, "{error}"),
-            Self::Connection { rank, why } if why.is_of_adapter() => {
-                write!(f, "rank {rank}: {why}")
-            }
-            Self::Connection { rank, why } => write!(f, "no connection to rank {rank}: {why}"),
+            Self::Window(error) => error.fmt(f),
+            Self::Connection { rank, why } => not_connected(f, *rank, *why),
         }
     }
+}
+
+fn not_connected(f: &mut fmt::Formatter<'_>, rank: usize, why: Failure) -> fmt::Result {
+    if why.is_of_adapter() {
+        return write!(f, "rank {rank}: {why}");
+    }
+    write!(f, "no connection to rank {rank}: {why}")
 }
 
 fn bad_group(f: &mut fmt::Formatter<'_>, error: &Error) -> fmt::Result {

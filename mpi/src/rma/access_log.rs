@@ -114,10 +114,13 @@ impl Conflict {
     }
 }
 
+/// First byte and serial number of an access in progress.
+type OpenKey = (u64, u64);
+
 /// Accesses of one kind in progress, by their first byte and a serial number.
 #[derive(Default, Debug)]
 struct OpenAccesses {
-    all: BTreeMap<(u64, u64), Access>,
+    all: BTreeMap<OpenKey, Access>,
     /// Length of the longest one that was ever open, in bytes.
     longest: u64,
 }
@@ -139,7 +142,7 @@ struct TargetLog {
     open: [OpenAccesses; 3],
     serial: u64,
     /// The keys of what each origin has open under a lock.
-    locked: BTreeMap<u32, Vec<(usize, (u64, u64))>>,
+    locked: BTreeMap<u32, Vec<(usize, OpenKey)>>,
     /// Accesses whose packets have not arrived, by origin.
     called: BTreeMap<u32, VecDeque<Access>>,
     /// The ranks that hold the lock.

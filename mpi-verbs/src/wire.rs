@@ -245,28 +245,34 @@ fn fields(header: &PacketHeader) -> HeaderFields {
             ..with(12, envelope)
         },
         PacketHeader::CancelResponse { send } => answer(13, send),
-        PacketHeader::Rma {
-            window,
-            call,
-            operation,
-            offset,
-            length,
-        } => HeaderFields {
-            numbers: [
-                offset,
-                length,
-                u64::from(call.code()) << 32 | u64::from(window),
-            ],
-            ..answer(
-                if call.has_data() {
-                    RMA_DATA
-                } else {
-                    RMA_CONTROL
-                },
-                operation,
-            )
-        },
+        PacketHeader::Rma { .. } => rma_fields(header),
         PacketHeader::Socket { .. } => unreachable!("real sockets are not made of packets"),
+    }
+}
+
+/// Fields of a header of one-sided communication.
+fn rma_fields(header: &PacketHeader) -> HeaderFields {
+    let &PacketHeader::Rma {
+        window,
+        call,
+        operation,
+        offset,
+        length,
+    } = header
+    else {
+        unreachable!("the caller has matched the header");
+    };
+    let kind = if call.has_data() {
+        RMA_DATA
+    } else {
+        RMA_CONTROL
+    };
+    let about = u64::from(call.code()) << 32 | u64::from(window);
+    HeaderFields {
+        kind,
+        operation,
+        numbers: [offset, length, about],
+        ..HeaderFields::default()
     }
 }
 

@@ -29,21 +29,26 @@ fn group(world: &Comm, ranks: &[usize]) -> Group {
     world.group().incl(ranks).expect("ranks of the world")
 }
 
-/// Ways to order accesses of all ranks.
+/// Calls that order the accesses of all ranks.
 #[derive(Clone, Copy, Debug)]
-enum Way {
+enum Synchronisation {
     Fence,
     Exposure,
     Lock,
     LockAll,
 }
 
-const WAYS: [Way; 4] = [Way::Fence, Way::Exposure, Way::Lock, Way::LockAll];
+const ALL: [Synchronisation; 4] = [
+    Synchronisation::Fence,
+    Synchronisation::Exposure,
+    Synchronisation::Lock,
+    Synchronisation::LockAll,
+];
 
 /// Each rank puts a block to the rank above and reads one of the rank below.
 #[test]
 fn puts_and_gets_move_what_a_sequential_run_would() {
-    for (way, length) in WAYS.into_iter().flat_map(|way| [(way, 8), (way, 1000)]) {
+    for (way, length) in ALL.into_iter().flat_map(|way| [(way, 8), (way, 1000)]) {
         for world in worlds(3) {
             let program = move |world: Comm| async move {
                 let (rank, size) = (world.rank(), world.size());
@@ -53,31 +58,31 @@ fn puts_and_gets_move_what_a_sequential_run_would() {
                 let window = world.window(memory, 1).await?;
                 let around = group(&world, &[above, below]);
                 match way {
-                    Way::Fence => window.fence().await?,
-                    Way::Exposure => {
+                    Synchronisation::Fence => window.fence().await?,
+                    Synchronisation::Exposure => {
                         window.post(&around).await?;
                         window.start(&around).await?;
                     }
-                    Way::Lock => window.lock(above, true).await?,
-                    Way::LockAll => window.lock_all().await?,
+                    Synchronisation::Lock => window.lock(above, true).await?,
+                    Synchronisation::LockAll => window.lock_all().await?,
                 }
                 window
                     .put(&pattern(length, 10 + rank as u64), above, 0)
                     .await?;
-                if let Way::Lock = way {
+                if let Synchronisation::Lock = way {
                     window.unlock(above).await?;
                     window.lock(below, false).await?;
                 }
                 let mut got = world.buffer(length);
                 window.get(&mut got, below, length).await?;
                 match way {
-                    Way::Fence => window.fence().await?,
-                    Way::Exposure => {
+                    Synchronisation::Fence => window.fence().await?,
+                    Synchronisation::Exposure => {
                         window.complete().await?;
                         window.wait().await?;
                     }
-                    Way::Lock => window.unlock(below).await?,
-                    Way::LockAll => window.unlock_all().await?,
+                    Synchronisation::Lock => window.unlock(below).await?,
+                    Synchronisation::LockAll => window.unlock_all().await?,
                 }
                 world.barrier().await?;
                 let put = window.read(0, length).await?;

@@ -413,9 +413,8 @@ impl ProtocolEngine {
     #[inline]
     fn finish(&mut self, token: Token, result: Result<Status, Error>, buffer: Buffer) {
         match self.operations[token as usize].role {
-            Role::None => {}
+            Role::None | Role::Put => {}
             Role::Source => self.forget_forward(token),
-            Role::Put(window) => self.note_put_left(window),
             Role::Sink => return self.finish_sink(token),
             Role::Step => return self.finish_step(token, result, buffer),
         }

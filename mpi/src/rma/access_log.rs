@@ -49,7 +49,7 @@ impl AccessKind {
     }
 }
 
-/// How an access is synchronised.
+/// Synchronisation of an access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum SyncMode {
     Fence,

@@ -10,7 +10,7 @@ use super::error::WindowError;
 
 /// A built-in operation with the type of its elements.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct AccumulateOp(u32);
+pub struct AccumulateOp(u8);
 
 macro_rules! operations {
     (integers: $($integer:ty),*; floats: $($float:ty),*) => {
@@ -50,7 +50,7 @@ impl AccumulateOp {
         };
         let place = OPERATIONS.iter().position(is_it);
         let place = place.filter(|_| op.is_built_in());
-        let number = place.and_then(|place| u32::try_from(place).ok());
+        let number = place.and_then(|place| u8::try_from(place).ok());
         let name = op.name();
         number
             .map(Self)
@@ -60,21 +60,21 @@ impl AccumulateOp {
     /// Returns the operation with a number; `None` if there is none.
     #[must_use]
     pub fn from_number(number: u32) -> Option<Self> {
-        let known = OPERATIONS.get(usize::try_from(number).ok()?);
+        let number = u8::try_from(number).ok()?;
+        let known = OPERATIONS.get(usize::from(number));
         known.map(|_| Self(number))
     }
 
     /// Returns the number of the operation.
     #[must_use]
-    pub const fn number(self) -> u32 {
+    pub const fn number(self) -> u8 {
         self.0
     }
 
     /// Returns the operation.
     pub(crate) fn op(self) -> Op {
-        let place = usize::try_from(self.0).unwrap_or(usize::MAX);
         OPERATIONS
-            .get(place)
+            .get(usize::from(self.0))
             .map_or_else(Op::no_op::<u8>, |make| make())
     }
 }
@@ -89,7 +89,7 @@ mod tests {
             let op = make();
             let code = AccumulateOp::of(&op).unwrap();
             assert_eq!(code.number(), number, "{op:?}");
-            assert_eq!(AccumulateOp::from_number(number), Some(code));
+            assert_eq!(AccumulateOp::from_number(number.into()), Some(code));
             assert_eq!(code.op().name(), op.name());
         }
         let end = u32::try_from(OPERATIONS.len()).unwrap();

@@ -75,9 +75,9 @@ impl RmaCall {
     pub const fn code(self) -> u32 {
         match self {
             Self::Put => 0,
-            Self::Accumulate(op) => 1 | op.number() << 8,
+            Self::Accumulate(op) => 1 | (op.number() as u32) << 8,
             Self::Get => 2,
-            Self::GetAccumulate(op) => 3 | op.number() << 8,
+            Self::GetAccumulate(op) => 3 | (op.number() as u32) << 8,
             Self::CompareAndSwap => 4,
             Self::Lock { exclusive: false } => 5,
             Self::Lock { exclusive: true } => 6,

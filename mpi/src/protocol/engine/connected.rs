@@ -106,6 +106,9 @@ impl ProtocolEngine {
             let found = self.matching.withdraw(&pattern, token);
             debug_assert!(found, "a posted receive is in the queue");
         }
+        if let State::Sending { envelope, .. } = *self.state(token) {
+            self.note_put_left(token, envelope.context);
+        }
         self.sends -= u32::from(crate::protocol::waiting::is_send(self.state(token)));
         let operation = &mut self.operations[token as usize];
         if matches!(operation.state, State::AwaitCts { .. }) {

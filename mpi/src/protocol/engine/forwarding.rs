@@ -25,8 +25,8 @@ pub(super) enum Role {
     Sink,
     /// A request of a step of a collective.
     Step,
-    /// The data of a put or an accumulate to this window that leave.
-    Put(u32),
+    /// The data of a put or an accumulate that leave.
+    Put,
 }
 
 /// Where a message goes that has not come yet.

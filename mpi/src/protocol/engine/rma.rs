@@ -233,8 +233,11 @@ impl ProtocolEngine {
             .is_none_or(|window| window.leaving == 0)
     }
 
-    pub(super) fn note_put_left(&mut self, context: u32) {
-        if let Some(window) = self.window(context) {
+    /// The data of a send have left, or never will: of a put that counts at its window.
+    pub(super) fn note_put_left(&mut self, token: Token, context: u32) {
+        if self.operations[token as usize].role == Role::Put
+            && let Some(window) = self.window(context)
+        {
             window.leaving -= 1;
         }
     }
@@ -324,7 +327,7 @@ impl ProtocolEngine {
             buffer: access.payload.clone(),
         };
         let token = self.insert(state, location);
-        self.operations[token as usize].role = Role::Put(context);
+        self.operations[token as usize].role = Role::Put;
         if let Some(window) = self.window(context) {
             window.leaving += 1;
         }

@@ -260,6 +260,7 @@ impl ProtocolEngine {
         else {
             unreachable!("only data are reported as sent");
         };
+        self.note_put_left(send, envelope.context);
         self.sends -= 1;
         let length = buffer.len();
         self.finish(send, Ok(status(envelope, length)), buffer);

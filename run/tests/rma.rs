@@ -71,7 +71,7 @@ where
     assert_eq!(run.report.outcome, Outcome::Finished);
     let report = explored(ranks, program);
     assert_eq!(report.verdict, Verdict::Ok, "{:?}", report.findings);
-    report.statistics.finished as u64
+    report.statistics.finished
 }
 
 fn number(value: u64) -> Buffer {

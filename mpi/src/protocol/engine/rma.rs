@@ -11,15 +11,18 @@
 //!
 //! *Not decided here*: which calls are allowed when; see `rma/epochs.rs`.
 
-use std::collections::{BTreeMap, VecDeque};
+mod target;
+
+use std::collections::BTreeMap;
 use std::fmt;
 
 use super::{Place, ProtocolEngine, Role, State, Status};
 use crate::channel::{Channel, PacketHeader, Token};
 use crate::exploration::note_accesses;
 use crate::protocol::flow_control::{Kind, OutboundMessage};
-use crate::rma::{Access, AccessKind, AccumulateOp, RmaCall, SyncMode};
-use crate::{Buffer, Envelope, Op, TypeSignature};
+use crate::rma::{Access, AccessKind, RmaCall, SyncMode};
+use crate::{Buffer, Envelope, TypeSignature};
+use target::{LockRequest, WindowLock};
 
 /// A call that waits for other ranks.
 #[derive(Clone, Debug)]
@@ -109,39 +112,6 @@ impl AccessCall {
             fences: self.fences,
             location: self.location,
         }
-    }
-}
-
-/// Request for a lock: the rank, its operation, and whether it wants to be alone.
-#[derive(Clone, Copy, Debug)]
-struct LockRequest {
-    rank: u32,
-    operation: Token,
-    exclusive: bool,
-}
-
-/// The lock of a window at one target.
-#[derive(Clone, Default, Debug)]
-struct WindowLock {
-    holders: Vec<LockRequest>,
-    queue: VecDeque<LockRequest>,
-}
-
-impl WindowLock {
-    /// Takes the first request that can be granted.
-    fn grant(&mut self) -> Option<LockRequest> {
-        let first = self.queue.front()?;
-        let shared = !first.exclusive && self.holders.iter().all(|holder| !holder.exclusive);
-        if !self.holders.is_empty() && !shared {
-            return None;
-        }
-        let granted = self.queue.pop_front()?;
-        self.holders.push(granted);
-        Some(granted)
-    }
-
-    fn release(&mut self, rank: u32) {
-        self.holders.retain(|holder| holder.rank != rank);
     }
 }
 
@@ -570,85 +540,6 @@ impl ProtocolEngine {
         }
     }
 
-    fn grant_locks(&mut self, channel: &dyn Channel, context: u32) {
-        while let Some(granted) = self.window(context).and_then(|window| window.lock.grant()) {
-            let (rank, operation) = (granted.rank, granted.operation);
-            self.control_rma(channel, (rank, context), (RmaCall::Done, operation));
-        }
-        let holders = self.window(context).map(|window| {
-            let holders = window.lock.holders.iter();
-            holders.map(|holder| holder.rank).collect::<Vec<u32>>()
-        });
-        if let (Some(log), Some(holders)) = (channel.call_log(), holders) {
-            log.accesses().hold(context, channel.rank(), holders);
-        }
-    }
-
-    /// Reads and changes the memory of a window. Returns the bytes that were read, if any, and
-    /// where in the buffer of the origin they belong.
-    fn access_memory(
-        &mut self,
-        (context, offset, length): (u32, u64, u64),
-        call: RmaCall,
-        payload: Buffer,
-    ) -> Option<(u64, Buffer)> {
-        let memory = self.window_memory(context)?;
-        let bytes = match call {
-            RmaCall::Get => length,
-            RmaCall::CompareAndSwap => payload.len() / 2,
-            _ => payload.len(),
-        };
-        let end = offset.checked_add(bytes);
-        debug_assert!(
-            end.is_some_and(|end| end <= memory.len()),
-            "the origin knows the lengths of all windows"
-        );
-        end.filter(|&end| end <= memory.len())?;
-        let (at, before) = match call {
-            RmaCall::Get => (0, Some(memory.part(offset, bytes))),
-            RmaCall::GetAccumulate(_) | RmaCall::CompareAndSwap => {
-                (length, Some(memory.part(offset, bytes)))
-            }
-            _ => (0, None),
-        };
-        match call {
-            RmaCall::Put => memory.place(offset, &payload),
-            RmaCall::Accumulate(op) | RmaCall::GetAccumulate(op) => {
-                combine(memory, offset, op, &payload);
-            }
-            RmaCall::CompareAndSwap => {
-                let compared = payload.part(0, bytes);
-                let is_equal = before.as_ref().and_then(Buffer::bytes) == compared.bytes();
-                if is_equal {
-                    memory.place(offset, &payload.part(bytes, bytes));
-                }
-            }
-            _ => {}
-        }
-        before.map(|before| (at, before))
-    }
-
-    fn send_result(
-        &mut self,
-        channel: &dyn Channel,
-        (peer, window): (u32, u32),
-        operation: Token,
-        (at, result): (u64, &Buffer),
-    ) {
-        let most = self.packet_max(channel);
-        for (offset, part) in parts(result.len(), most, 1) {
-            let header = PacketHeader::Rma {
-                window,
-                call: RmaCall::Result,
-                operation,
-                offset: at + offset,
-                length: 0,
-            };
-            let payload = result.slice(offset, part);
-            self.send_rma(channel, peer, header, (payload, None));
-        }
-    }
-
     /// The call that waits in an operation.
     fn remote_call(&mut self, token: Token) -> Option<&mut RemoteCall> {
         match &mut self.operations.get_mut(token as usize)?.state {
@@ -703,17 +594,5 @@ impl ProtocolEngine {
             self.note_answer_of(token, source);
         }
         waits.is_some()
-    }
-}
-
-/// `memory[offset..] = payload · memory[offset..]`, if both are real.
-fn combine(memory: &mut Buffer, offset: u64, op: AccumulateOp, payload: &Buffer) {
-    let op: Op = op.op();
-    let Ok(start) = usize::try_from(offset) else {
-        return;
-    };
-    if let (Some(incoming), Some(target)) = (payload.bytes(), memory.bytes_mut()) {
-        let end = start + incoming.len();
-        op.reduction().apply(incoming, &mut target[start..end]);
     }
 }

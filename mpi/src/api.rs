@@ -22,6 +22,7 @@ pub(crate) mod persistent;
 pub(crate) mod region;
 pub(crate) mod request;
 pub(crate) mod several;
+mod time;
 pub(crate) mod topology;
 pub(crate) mod typed;
 pub(crate) mod view;

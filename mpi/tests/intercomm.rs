@@ -263,8 +263,8 @@ fn bad_arguments_are_refused() {
         let error = copy.intercomm_create(0, &world, 0, 1).await.err();
         let error = error.expect("groups with common members");
         assert_eq!(
-            (error, error.class()),
-            (Error::Overlap { rank: 0 }, ErrorClass::Comm)
+            (&error, error.class()),
+            (&Error::Overlap { rank: 0 }, ErrorClass::Comm)
         );
         assert_eq!(
             error.to_string(),

@@ -39,7 +39,8 @@ pub fn explorable(program: Rc<dyn Program>, ranks: u32, protocol: MessageProtoco
 
 /// The program as something that takes steps, on the hosts of a platform if there is one. Of the
 /// options the ranks (1 without), their mapping, the seed, the message protocol, the progress count
-/// and those that are for model checkers. Programs with the same `numbers` call their queues the same.
+/// and those that are for model checkers. Programs with the same `numbers` call their queues the
+/// same.
 ///
 /// # Errors
 /// [`RunError`] if there is no rank, or if the mapping does not fit the platform.

@@ -195,7 +195,7 @@ pub struct Kernel {
     pub(crate) sends: Option<Vec<SendCall>>,
     /// Where programs have read the time although it stands still, in any run.
     pub(crate) clock_reads: Vec<&'static Location<'static>>,
-    /// What devices tell the user in any run, in words.
+    /// Notes of devices for the user, of any run.
     pub(crate) notes: Vec<String>,
     /// True if the explorer may let the time of a wait be up.
     pub(crate) timeouts: bool,

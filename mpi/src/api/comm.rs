@@ -15,8 +15,6 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
-use rdma::Verbs;
-
 use crate::api::group::Members;
 use crate::channel::{Channel, Interest, Level, Token};
 use crate::exploration;
@@ -569,72 +567,6 @@ impl Comm {
             }
             Ok(found.map(|status| self.told(status)))
         }
-    }
-
-    /// Sleeps for this many seconds; messages continue to arrive.
-    ///
-    /// # Panics
-    /// If `seconds` is negative or not a number.
-    #[track_caller]
-    pub fn sleep(&self, seconds: f64) -> impl Future<Output = ()> + '_ {
-        assert!(
-            seconds >= 0.0,
-            "a duration must be at least 0 s, not {seconds}"
-        );
-        self.elapse("sleep", Location::caller(), move |process, token| {
-            process.channel().timer(seconds, token);
-        })
-    }
-
-    /// Returns the rank's adapter, for programs that use queue pairs themselves; `None` where the
-    /// ranks have none: `device = "verbs"` in the platform file or `--backend verbs` gives one.
-    ///
-    /// The message layer uses the same adapter, with queue pairs and completion queues of its own;
-    /// the program gets no events of those.
-    #[must_use]
-    pub fn adapter(&self) -> Option<Rc<dyn Verbs>> {
-        self.process.channel().adapter()
-    }
-
-    /// Waits until a completion or a packet may have arrived at the [adapter](Self::adapter).
-    ///
-    /// Each loop that polls a completion queue or memory awaits it: in a simulation nothing happens
-    /// at an adapter before. On real adapters it returns at once, and the loop spins.
-    #[track_caller]
-    pub fn adapter_event(&self) -> impl Future<Output = ()> + '_ {
-        self.elapse("adapter_event", Location::caller(), |process, token| {
-            process.channel().watch_adapter(token);
-        })
-    }
-
-    /// Computes this many flop on the rank's host; messages continue to arrive.
-    ///
-    /// # Panics
-    /// If `flops` is negative or not finite.
-    #[track_caller]
-    pub fn compute(&self, flops: f64) -> impl Future<Output = ()> + '_ {
-        assert!(
-            flops >= 0.0 && flops.is_finite(),
-            "an amount of flop must be finite and at least 0, not {flops}"
-        );
-        self.elapse("compute", Location::caller(), move |process, token| {
-            process.channel().compute(flops, token);
-        })
-    }
-
-    async fn elapse(
-        &self,
-        name: &'static str,
-        location: &'static Location<'static>,
-        start: impl FnOnce(&Process, Token),
-    ) {
-        self.process.wait_until_idle(name, location).await;
-        let token = self
-            .process
-            .with_engine(|engine, _| engine.elapse(location));
-        start(&self.process, token);
-        let mut request = Request::new(self, token);
-        let _ = request.wait_in(name, location).await;
     }
 
     /// Prints a line of the program's own output, such as `world.println(format_args!("{x}"))`.

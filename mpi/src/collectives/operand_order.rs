@@ -3,8 +3,8 @@
 //! An implementation of MPI can group the operands of every operation, and take those of a
 //! commutative one in any order (MPI 5.0, section 6.9.1). Here the contributions of all ranks to a
 //! call are combined in the order of the ranks, and then in [`ORDERS`] orders that are drawn at
-//! random. Results that differ are an error of an operation that the program has declared otherwise.
-//! Floating-point numbers are rounded, so that their grouping is a note only.
+//! random. Results that differ are an error of an operation that the program has declared
+//! otherwise. Floating-point numbers are rounded, so that their grouping is a note only.
 //!
 //! *Not compared*: other groupings than those that are drawn; phantoms. An operation on numbers of
 //! the program that happen to be the same in all orders is not found.

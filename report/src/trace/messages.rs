@@ -217,7 +217,11 @@ impl Messages {
                 self.push((peer, rank, Stage::Data, key), entry);
                 self.departs(entry)
             }
-            PacketKind::EagerNext | PacketKind::Cts | PacketKind::Ack | PacketKind::Other => None,
+            PacketKind::EagerNext
+            | PacketKind::Cts
+            | PacketKind::Ack
+            | PacketKind::Rma
+            | PacketKind::Other => None,
         }
     }
 
@@ -267,7 +271,7 @@ impl Messages {
                 let entry = self.first(queue)?;
                 self.arrived(queue, entry, bytes)
             }
-            PacketKind::Ack | PacketKind::Pull | PacketKind::Other => None,
+            PacketKind::Ack | PacketKind::Pull | PacketKind::Rma | PacketKind::Other => None,
         }
     }
 

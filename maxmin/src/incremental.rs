@@ -323,14 +323,18 @@ impl Incremental {
         }
     }
 
-    /// Shares anew if anything has changed, and finds the dates.
-    pub(super) fn solve(&mut self, now: f64) {
+    /// Shares anew if anything has changed, and finds the dates. `changed` gets the flows whose
+    /// rates may have changed.
+    pub(super) fn solve(&mut self, now: f64, changed: Option<&mut Vec<u32>>) {
         self.now = now;
         let updates_max = UPDATES_PER_FLOW * self.state.sharing + BATCH_MIN;
         #[cfg(test)]
         let updates_max = self.updates_max.unwrap_or(updates_max);
         if !self.relax(updates_max) {
             self.solve_from_scratch();
+        }
+        if let Some(changed) = changed {
+            self.list_changes(changed);
         }
         self.set_clocks();
     }

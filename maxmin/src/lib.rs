@@ -33,6 +33,7 @@
 //! | `state` | who owns whom; which links need no load |
 //! | `clock` | when flows end |
 //! | `rebuild` | the incremental state from scratch |
+//! | `changes` | which rates have changed, for observers |
 //! | `check` | the test mode |
 //!
 //! Cost of an event: for a lone flow, its links; plain, the coupled flows times their links;
@@ -43,6 +44,7 @@
 //! maximum are used, and no recursion.
 
 mod bottleneck;
+mod changes;
 #[cfg(any(test, feature = "check"))]
 mod check;
 mod clock;
@@ -61,6 +63,7 @@ mod uses;
 mod waterfill;
 mod waves;
 
+use changes::Changes;
 use incremental::{Arrival, Incremental};
 use lone::Lone;
 use plain::{Plain, Progress, rate_alone};
@@ -113,6 +116,8 @@ pub struct Solver {
     changes: usize,
     /// Flows that the plain way has looked at for nothing: the incremental way would not have.
     wasted: usize,
+    /// What an observer is told.
+    kept: Option<Box<Changes>>,
     /// In tests: always this way.
     #[cfg(test)]
     forced: Option<Method>,
@@ -183,6 +188,7 @@ impl Solver {
             arrivals: 0,
             changes: 0,
             wasted: 0,
+            kept: None,
             #[cfg(test)]
             forced: None,
         }
@@ -369,6 +375,9 @@ impl Solver {
             if flow.position == LONE {
                 let end = flow.progress.go(rate_alone(flow, &self.capacities), now);
                 self.lone.set_end(slot, end);
+                if let Some(changes) = &mut self.kept {
+                    changes.slots.push(slot);
+                }
             }
         }
         if self.changes > 0 {
@@ -382,7 +391,7 @@ impl Solver {
         match (self.method, self.cheaper_method(arrivals, changes)) {
             (Method::Plain, Method::Plain) => self.solve_plain(now),
             (Method::Plain, Method::Incremental) => self.become_incremental(now),
-            (Method::Incremental, Method::Incremental) => self.incremental.solve(now),
+            (Method::Incremental, Method::Incremental) => self.solve_incremental(now),
             (Method::Incremental, Method::Plain) => self.become_plain(now),
         }
     }
@@ -417,6 +426,12 @@ impl Solver {
     fn solve_plain(&mut self, now: f64) {
         self.plain
             .solve(&mut self.flows, &self.coupled, &mut self.capacities, now);
+        self.keep_coupled();
+    }
+
+    fn solve_incremental(&mut self, now: f64) {
+        let slots = self.kept.as_mut().map(|changes| &mut changes.slots);
+        self.incremental.solve(now, slots);
     }
 
     fn become_incremental(&mut self, now: f64) {
@@ -430,6 +445,7 @@ impl Solver {
             self.incremental.fill(&arrival, now);
         }
         self.incremental.start(now);
+        self.keep_coupled();
     }
 
     fn become_plain(&mut self, now: f64) {

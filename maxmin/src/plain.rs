@@ -141,6 +141,11 @@ impl Plain {
         }
     }
 
+    /// Returns the problem that was solved last, the numbers of its capacities, and the rates.
+    pub(super) fn solved(&self) -> (&Problem, &[u32], &[f64]) {
+        (&self.problem, &self.numbers, &self.rates)
+    }
+
     /// In waves, or level by level where that has taken too many waves of late.
     fn find_rates(&mut self) {
         if let Some(bottleneck) = &mut self.bottleneck {

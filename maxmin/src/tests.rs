@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Method, Solver};
 
+mod changes;
 #[path = "../benches/networks/shapes.rs"]
 mod networks;
 use networks::{Network, Random, pair};
@@ -30,6 +31,8 @@ struct Churn {
     route: Vec<u32>,
     /// Capacities that differ from those of the network.
     changed: BTreeMap<u32, f64>,
+    /// Rates and limits, as the changes that the solver keeps tell them.
+    told: BTreeMap<u32, (f64, Option<u32>)>,
 }
 
 /// Relative; the aim is 1e-11 up to 3000 flows.
@@ -37,15 +40,18 @@ const TOLERANCE: f64 = 1e-11;
 
 impl Churn {
     fn new(network: Network, crosstraffic: f64, weights: Weights, seed: u64) -> Self {
+        let mut solver = Solver::new(network.links() as usize);
+        solver.keep_changes();
         Self {
             network,
             crosstraffic,
             weights,
-            solver: Solver::new(network.links() as usize),
+            solver,
             random: Random(seed),
             now: 0.0,
             route: Vec::new(),
             changed: BTreeMap::new(),
+            told: BTreeMap::new(),
         }
     }
 
@@ -107,6 +113,7 @@ impl Churn {
     fn solve(&mut self) {
         self.solver.solve(self.now);
         self.solver.check(TOLERANCE);
+        changes::check(&mut self.solver, &mut self.told);
     }
 
     /// The flows that end next, in order.

@@ -496,6 +496,10 @@ impl RankHost for ConnectingChannel {
         self.inner.call_log()
     }
 
+    fn observer(&self) -> Option<Rc<dyn observe::Observer>> {
+        self.inner.observer()
+    }
+
     fn host_name(&self) -> String {
         self.inner.host_name()
     }

@@ -355,6 +355,7 @@ impl PacketTransport for Flow {
             let notify = |kernel: &mut Kernel| hand_over(kernel, &self.ranks, rank, peer, packet);
             return self.ranks.port.with(notify);
         }
+        let header = packet.header;
         let index = self.tables.borrow_mut().launch(rank, peer, packet);
         self.ranks.port.with(|kernel| {
             let control_size = settings.control.filter(|_| control);
@@ -384,6 +385,9 @@ impl PacketTransport for Flow {
                 u64::from(index),
             );
         });
+        if !control || settings.control.is_some() {
+            self.ranks.observe_injection(rank, peer, &header, length);
+        }
     }
 
     fn timer(&self, rank: u32, seconds: f64, token: Token) {

@@ -299,6 +299,27 @@ impl Ranks {
         }
     }
 
+    /// Tells the observer of a rank that a packet has entered the network as the flow that began
+    /// last.
+    #[inline]
+    pub(crate) fn observe_injection(
+        &self,
+        rank: u32,
+        peer: u32,
+        header: &PacketHeader,
+        bytes: u64,
+    ) {
+        if let Some(observers) = &*self.observers.borrow() {
+            let (packet, key) = header.identity();
+            observers(rank).observe(observe::Event::Inject {
+                peer,
+                packet,
+                key,
+                bytes,
+            });
+        }
+    }
+
     /// As new, on another kernel or the same in another run, with the memory of before.
     pub(crate) fn again(mut self, port: KernelHandle) -> Self {
         self.ends.get_mut().clear();

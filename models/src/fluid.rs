@@ -40,6 +40,7 @@ mod disk;
 mod drawn;
 mod dynamics;
 mod model_kind;
+mod observation;
 mod parallel;
 mod resource;
 mod route_cache;
@@ -49,6 +50,7 @@ mod wifi;
 use activity::{Activities, Activity, Phase, Place, slowest};
 use dynamics::DynamicState;
 use model_kind::ModelKind;
+use observation::Observation;
 use parallel::Task;
 use route_cache::RouteCache;
 use wifi::WifiDecay;
@@ -77,6 +79,7 @@ pub struct FlowModel {
     last_factors: SizeFactors,
     /// True if the links of the transfer that is being prepared are on.
     way_is_on: bool,
+    observation: Option<Box<Observation>>,
     /// Buffers, to allocate nothing in the steady state.
     route: Route,
     way_back: Route,
@@ -132,6 +135,7 @@ impl FlowModel {
             agenda: LatencyQueue::default(),
             last_factors: SizeFactors::NONE,
             way_is_on: true,
+            observation: None,
             route: Route::default(),
             way_back: Route::default(),
             affected: Vec::new(),
@@ -403,6 +407,9 @@ impl FlowModel {
     /// Forgets an activity that does not share any more.
     fn finish(&mut self, slot: u32, now: Time) {
         self.running -= 1;
+        if self.observation.is_some() {
+            self.observe_end(slot, now);
+        }
         let activity = &mut self.activities.0[slot as usize];
         activity.phase = Phase::Idle;
         if activity.place == Place::Parallel {

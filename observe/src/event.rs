@@ -136,6 +136,20 @@ pub enum Event<N, P> {
         /// Length of the message, or of this part of it, in bytes.
         bytes: u64,
     },
+    /// A packet of the rank enters the network as the flow whose [`NetworkEvent::Begin`] is the
+    /// event before; see there. Control packets that take no time do not.
+    ///
+    /// [`NetworkEvent::Begin`]: crate::NetworkEvent::Begin
+    Inject {
+        /// Destination.
+        peer: u32,
+        /// Kind of the packet, as it arrives.
+        packet: PacketKind,
+        /// Key of the packet; see [`PacketKind`].
+        key: u32,
+        /// Length of its payload in bytes.
+        bytes: u64,
+    },
     /// A packet has arrived, and its rank handles it.
     Arrive {
         /// Source.

@@ -19,8 +19,10 @@
 
 mod event;
 mod log;
+mod network;
 mod record;
 
 pub use event::{Event, Observer, PacketKind, Place, ProgramEvent};
-pub use log::{LogEvent, LogReader, LogWriter, NameId};
+pub use log::{LogEntry, LogEvent, LogReader, LogWriter, NameId};
+pub use network::{Link, LinkSharing, NetworkEvent, NetworkObserver};
 pub use record::RECORD_BYTES;

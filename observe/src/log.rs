@@ -8,7 +8,10 @@ use std::io::{self, Read, Write};
 use std::panic::Location;
 
 use crate::event::{Event, ProgramEvent};
-use crate::record::{FOOTER, HEADER, HOST, RECORD_BYTES, Record, TEXT, TEXT_PART, TEXT_PART_BYTES};
+use crate::network::{self, Link, NetworkEvent};
+use crate::record::{
+    FOOTER, HEADER, HOST, LINK, RECORD_BYTES, Record, TEXT, TEXT_PART, TEXT_PART_BYTES,
+};
 
 /// The version of the format.
 const VERSION: u64 = 1;
@@ -29,6 +32,12 @@ pub struct LogWriter<W> {
     names: BTreeMap<(usize, usize), NameId>,
     places: BTreeMap<usize, NameId>,
     texts: BTreeMap<String, u32>,
+    /// For each link of the platform, its number in the log plus one; 0 if it has none yet.
+    links: Vec<u32>,
+    /// Number of links in the log.
+    link_count: u32,
+    /// A buffer.
+    route: Vec<u32>,
     /// Number of records.
     written: u64,
     /// The first error, after which nothing is written.
@@ -43,6 +52,9 @@ impl<W: Write> LogWriter<W> {
             names: BTreeMap::new(),
             places: BTreeMap::new(),
             texts: BTreeMap::new(),
+            links: Vec::new(),
+            link_count: 0,
+            route: Vec::new(),
             written: 0,
             error: None,
         };
@@ -79,13 +91,75 @@ impl<W: Write> LogWriter<W> {
             c: text.len() as u64,
             ..Record::default()
         });
+        self.parts(text);
+        number
+    }
+
+    fn parts(&mut self, text: &str) {
         for part in text.as_bytes().chunks(TEXT_PART_BYTES) {
             let mut bytes = [0; RECORD_BYTES];
             bytes[0] = TEXT_PART;
             bytes[1..=part.len()].copy_from_slice(part);
             self.put_bytes(&bytes);
         }
+    }
+
+    /// Returns the number of a link in the log, which is written if it is new.
+    fn link(&mut self, link: u32, describe: impl Fn(u32) -> Link) -> u32 {
+        let at = link as usize;
+        if at >= self.links.len() {
+            self.links.resize(at + 1, 0);
+        }
+        if let Some(number) = self.links[at].checked_sub(1) {
+            return number;
+        }
+        let number = self.link_count;
+        self.link_count += 1;
+        self.links[at] = self.link_count;
+        let link = describe(link);
+        self.put(network::of_link(number, &link));
+        self.parts(&link.name);
         number
+    }
+
+    /// Writes an event of the network at a time in seconds. `describe` returns a link of the
+    /// platform by its number; links have numbers of their own in the log, in the order of their
+    /// first use.
+    pub fn network(
+        &mut self,
+        time: f64,
+        event: &NetworkEvent<&[u32]>,
+        describe: impl Fn(u32) -> Link,
+    ) {
+        match *event {
+            NetworkEvent::Begin {
+                flow,
+                bytes,
+                latency_s,
+                alone_s,
+                links,
+            } => {
+                let mut route = std::mem::take(&mut self.route);
+                route.clear();
+                route.extend(links.iter().map(|&link| self.link(link, &describe)));
+                let event = NetworkEvent::Begin {
+                    flow,
+                    bytes,
+                    latency_s,
+                    alone_s,
+                    links: &*route,
+                };
+                self.put(network::of_event(time, &event));
+                network::words(latency_s, &route, |bytes| self.put_bytes(bytes));
+                self.route = route;
+            }
+            NetworkEvent::Rate { flow, rate, link } => {
+                let link = link.map(|link| self.link(link, describe));
+                let event = NetworkEvent::Rate { flow, rate, link };
+                self.put(network::of_event(time, &event));
+            }
+            NetworkEvent::End { .. } => self.put(network::of_event(time, event)),
+        }
     }
 
     fn short(&mut self, text: &str) -> NameId {
@@ -239,6 +313,17 @@ fn nameless(event: ProgramEvent) -> LogEvent {
             key,
             bytes,
         },
+        Event::Inject {
+            peer,
+            packet,
+            key,
+            bytes,
+        } => Event::Inject {
+            peer,
+            packet,
+            key,
+            bytes,
+        },
         Event::Arrive {
             peer,
             packet,
@@ -274,7 +359,16 @@ impl<W> std::fmt::Debug for LogWriter<W> {
     }
 }
 
-/// An entry of a log.
+/// An entry of a log, with its time in seconds.
+#[derive(Clone, PartialEq, Debug)]
+pub enum LogEntry {
+    /// An event of the rank with this number.
+    Rank(u32, f64, LogEvent),
+    /// An event of the network.
+    Network(f64, NetworkEvent<Vec<u32>>),
+}
+
+/// An event of a rank.
 type Entry = (u32, f64, LogEvent);
 
 /// A reader of an event log, from its beginning.
@@ -285,6 +379,7 @@ pub struct LogReader<R> {
     texts: Vec<String>,
     /// Numbers of the names of hosts, by rank.
     hosts: Vec<u32>,
+    links: Vec<Link>,
     /// The time of the end in seconds, when it has been read.
     end: Option<f64>,
 }
@@ -314,6 +409,7 @@ impl<R: Read> LogReader<R> {
             ranks: header.a,
             texts: Vec::new(),
             hosts: Vec::new(),
+            links: Vec::new(),
             end: None,
         })
     }
@@ -345,15 +441,38 @@ impl<R: Read> LogReader<R> {
         self.end
     }
 
-    /// Returns the next event: rank, time in seconds, event; `None` at the end.
+    /// Returns the links that have been read, by number.
+    #[must_use]
+    pub fn links(&self) -> &[Link] {
+        &self.links
+    }
+
+    /// Returns the next event of a rank: rank, time in seconds, event; `None` at the end.
     ///
     /// # Errors
     /// Errors of reading, and records that are no events.
     pub fn next_event(&mut self) -> io::Result<Option<Entry>> {
+        loop {
+            match self.next_entry()? {
+                Some(LogEntry::Rank(rank, time, event)) => return Ok(Some((rank, time, event))),
+                Some(LogEntry::Network(..)) => {}
+                None => return Ok(None),
+            }
+        }
+    }
+
+    /// Returns the next event of a rank or of the network; `None` at the end.
+    ///
+    /// # Errors
+    /// Errors of reading, and records that are no events.
+    pub fn next_entry(&mut self) -> io::Result<Option<LogEntry>> {
         while let Some(bytes) = self.next_record()? {
             let record = Record::from_bytes(&bytes);
             match record.kind {
-                TEXT => self.read_text(record.c)?,
+                TEXT => {
+                    let text = self.read_text(record.c)?;
+                    self.texts.push(text);
+                }
                 HOST => {
                     let index = record.rank as usize;
                     if index >= self.hosts.len() && record.rank < self.ranks {
@@ -363,18 +482,37 @@ impl<R: Read> LogReader<R> {
                         *host = record.a;
                     }
                 }
-                FOOTER => self.end = Some(record.time),
-                _ => {
-                    let event = record.event().filter(|_| record.rank < self.ranks);
-                    let event = event.ok_or_else(|| {
-                        let text = format!("a record of unknown kind {}", record.kind);
-                        io::Error::new(io::ErrorKind::InvalidData, text)
-                    })?;
-                    return Ok(Some((record.rank, record.time, event)));
+                LINK => {
+                    let mut link = network::to_link(&record);
+                    link.name = self.read_text(u64::from(record.a))?;
+                    self.links.push(link);
                 }
+                FOOTER => self.end = Some(record.time),
+                _ => return self.read_entry(&record).map(Some),
             }
         }
         Ok(None)
+    }
+
+    /// Returns the entry that begins with a record.
+    fn read_entry(&mut self, record: &Record) -> io::Result<LogEntry> {
+        if let Some((mut event, count)) = network::to_event(record) {
+            let mut words = Vec::with_capacity(count);
+            while words.len() < count {
+                let Some(bytes) = self.next_record()? else {
+                    break;
+                };
+                network::read_words(&bytes, count, &mut words);
+            }
+            network::complete(&mut event, &words);
+            return Ok(LogEntry::Network(record.time, event));
+        }
+        let event = record.event().filter(|_| record.rank < self.ranks);
+        let event = event.ok_or_else(|| {
+            let text = format!("a record of unknown kind {}", record.kind);
+            io::Error::new(io::ErrorKind::InvalidData, text)
+        })?;
+        Ok(LogEntry::Rank(record.rank, record.time, event))
     }
 
     /// Returns the next whole record.
@@ -387,7 +525,7 @@ impl<R: Read> LogReader<R> {
         }
     }
 
-    fn read_text(&mut self, length: u64) -> io::Result<()> {
+    fn read_text(&mut self, length: u64) -> io::Result<String> {
         let mut text = Vec::new();
         while (text.len() as u64) < length {
             let Some(bytes) = self.next_record()? else {
@@ -396,7 +534,6 @@ impl<R: Read> LogReader<R> {
             let left = usize::try_from(length).unwrap_or(usize::MAX) - text.len();
             text.extend_from_slice(&bytes[1..=left.min(TEXT_PART_BYTES)]);
         }
-        self.texts.push(String::from_utf8_lossy(&text).into_owned());
-        Ok(())
+        Ok(String::from_utf8_lossy(&text).into_owned())
     }
 }

@@ -40,6 +40,24 @@ pub(crate) const HOST: u8 = 3;
 /// The end of the run: `flag` is 1 if the log is whole.
 pub(crate) const FOOTER: u8 = 4;
 
+/// A link: `rank` is its number, `time` its bandwidth in bytes per second, `c` its latency in
+/// seconds, `flag` its sharing, `a` the length of its name. The name follows in records of
+/// [`TEXT_PART`].
+pub(crate) const LINK: u8 = 5;
+
+/// A flow begins: `rank` is its number, `a` and `b` its duration alone, `c` its length, `name` the
+/// number of its links. Its latency and its links follow in records of [`WORDS`].
+pub(crate) const FLOW: u8 = 6;
+
+/// Up to 7 numbers of 32 bits, from byte 4 on.
+pub(crate) const WORDS: u8 = 7;
+
+/// A new rate of a flow: `rank` is its number, `a` its bottleneck, `c` the rate.
+pub(crate) const FLOW_RATE: u8 = 8;
+
+/// The flow with the number `rank` ends.
+pub(crate) const FLOW_END: u8 = 9;
+
 /// The first kind of events.
 const EVENTS: u8 = 16;
 
@@ -179,6 +197,12 @@ impl Record {
                 value: f64::from_bits(c),
             },
             16 => Event::End,
+            17 => Event::Inject {
+                peer: a,
+                packet: packet()?,
+                key: b,
+                bytes: c,
+            },
             _ => return None,
         })
     }
@@ -251,5 +275,11 @@ fn fields(event: &Event<u16, u16>) -> Fields {
         Event::Leave => (14, 0, 0, 0, 0, 0),
         Event::Mark { name, value } => (15, 0, name, 0, 0, value.to_bits()),
         Event::End => (16, 0, 0, 0, 0, 0),
+        Event::Inject {
+            peer,
+            packet,
+            key,
+            bytes,
+        } => (17, packet as u8, 0, peer, key, bytes),
     }
 }

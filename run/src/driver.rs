@@ -10,11 +10,14 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use fabric::{Capture, CaptureFilter, Fabric, Flow, LogGops, VerbsFabric};
+use models::FlowModel;
 use models::packet::PlatformTopology;
 use mpi::{Overheads, Placement, PostingCost, Selector, Settings};
 use platform::units::{Duration, Size};
 use platform::{Collectives, HostNames, NoRoute, Platform, ReadySendMode, SsendProtocol};
-use sim_core::{ActorId, Console, HostId, Observed, Outcome, Progress, Report, Simulation, Time};
+use sim_core::{
+    ActorId, Console, HostId, Observed, Outcome, Progress, Report, Resource, Simulation, Time,
+};
 
 use crate::connections::{ConnectionTotals, Stall, connections, losses, stalls, totals};
 use crate::mapping::MappingError;
@@ -217,7 +220,8 @@ fn run(
     )]
     let start = std::time::Instant::now();
     let names = Rc::new(HostNames(Arc::clone(platform)));
-    let mut simulation = Simulation::new(models::model(Arc::clone(platform)), names, options.seed);
+    let model = model(platform, program, options);
+    let mut simulation = Simulation::new(model, names, options.seed);
     configure(&mut simulation, options, ranks);
     simulation.set_console(Rc::clone(output) as Rc<dyn Console>);
     let mut fabric = None;
@@ -423,6 +427,21 @@ fn observed(
         device.observe(Rc::new(move |rank| log.of(rank, clock.clone())));
     }
     Ok(device)
+}
+
+/// The model of the platform, which writes the life of each transfer to a log if there is to be
+/// one.
+fn model(platform: &Arc<Platform>, program: &dyn Program, options: &Options) -> Box<dyn Resource> {
+    let platform = Arc::clone(platform);
+    match &options.event_log {
+        Some(log) if program.has_ranks() => {
+            let observer = log.network(&platform);
+            let mut model = FlowModel::new(platform);
+            model.observe(observer);
+            Box::new(model)
+        }
+        _ => models::model(platform),
+    }
 }
 
 fn configure(simulation: &mut Simulation, options: &Options, ranks: u32) {

@@ -5,7 +5,8 @@ use std::io::{self, Write};
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use observe::{LogWriter, Observer, ProgramEvent};
+use observe::{Link, LinkSharing, LogWriter, NetworkObserver, Observer, ProgramEvent};
+use platform::{LinkId, Platform, Sharing};
 use sim_core::KernelHandle;
 
 type Writer = LogWriter<Box<dyn Write + Send>>;
@@ -42,6 +43,16 @@ impl EventLog {
         })
     }
 
+    /// Returns the observer of the network of a platform.
+    pub(crate) fn network(&self, platform: &Arc<Platform>) -> NetworkObserver {
+        let (log, platform) = (self.clone(), Arc::clone(platform));
+        NetworkObserver(Rc::new(move |time, event| {
+            if let Some(writer) = &mut *log.writer() {
+                writer.network(time, &event, |link| described(&platform, link));
+            }
+        }))
+    }
+
     /// Ends the log at a time in seconds. Returns the number of records.
     ///
     /// # Errors
@@ -52,6 +63,21 @@ impl EventLog {
         };
         let records = writer.records();
         writer.finish(time).map(|_| records)
+    }
+}
+
+/// Returns a link as the log has it.
+fn described(platform: &Platform, link: u32) -> Link {
+    let info = platform.link(LinkId(link));
+    Link {
+        name: info.name,
+        bandwidth: info.bandwidth,
+        latency_s: info.latency.as_secs(),
+        sharing: match info.sharing {
+            Sharing::SplitDuplex => LinkSharing::Directed,
+            Sharing::FatPipe => LinkSharing::Fatpipe,
+            Sharing::Shared | Sharing::Wifi => LinkSharing::Shared,
+        },
     }
 }
 

@@ -85,6 +85,11 @@ impl ModelKind {
         matches!(self, Self::Fluid { parameters, .. } if parameters.crosstraffic > 0.0)
     }
 
+    /// Returns true if transfers use the links of the platform.
+    pub(super) const fn has_links(&self) -> bool {
+        matches!(self, Self::Fluid { .. })
+    }
+
     /// Returns true if the quirks of the reference are asked for.
     pub(super) const fn is_compat(&self) -> bool {
         matches!(

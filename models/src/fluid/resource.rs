@@ -89,6 +89,9 @@ impl Resource for FlowModel {
             }
         };
         self.running += 1;
+        if self.observation.is_some() {
+            self.observe_begin(id.slot, work, latency, now);
+        }
         self.meet(id.slot, now);
         if !self.is_on(id.slot) {
             self.fail(id.slot, now);
@@ -158,6 +161,9 @@ impl Resource for FlowModel {
             self.decay(now);
             self.update_task_weights(now);
             self.solver.solve(now.as_secs());
+            if self.observation.is_some() {
+                self.observe_rates(now);
+            }
         }
         if !self.dynamics.failed.is_empty() {
             return Some(now);

@@ -21,25 +21,26 @@ pub(super) struct Observation {
     waits: bool,
 }
 
-/// Returns kind and key of a packet.
-fn identity(header: &PacketHeader) -> (PacketKind, u32) {
-    match *header {
-        PacketHeader::Eager { .. }
-        | PacketHeader::EagerFirst { .. }
-        | PacketHeader::Synchronous { .. } => (PacketKind::Eager, 0),
-        PacketHeader::Rts { send, .. } => (PacketKind::Rts, send),
-        PacketHeader::Detached { .. } => (PacketKind::Rts, 0),
-        PacketHeader::EagerNext { .. } => (PacketKind::EagerNext, 0),
-        PacketHeader::Cts { send, .. } => (PacketKind::Cts, send),
-        PacketHeader::Data { receive } | PacketHeader::DataPart { receive, .. } => {
-            (PacketKind::Data, receive)
+impl PacketHeader {
+    /// Returns the kind and the key by which observers identify the packet.
+    #[must_use]
+    pub const fn identity(&self) -> (PacketKind, u32) {
+        match *self {
+            Self::Eager { .. } | Self::EagerFirst { .. } | Self::Synchronous { .. } => {
+                (PacketKind::Eager, 0)
+            }
+            Self::Rts { send, .. } => (PacketKind::Rts, send),
+            Self::Detached { .. } => (PacketKind::Rts, 0),
+            Self::EagerNext { .. } => (PacketKind::EagerNext, 0),
+            Self::Cts { send, .. } => (PacketKind::Cts, send),
+            Self::Data { receive } | Self::DataPart { receive, .. } => (PacketKind::Data, receive),
+            Self::Ack { send } => (PacketKind::Ack, send),
+            Self::Rma { .. } => (PacketKind::Rma, 0),
+            Self::Credits
+            | Self::CancelRequest { .. }
+            | Self::CancelResponse { .. }
+            | Self::Socket { .. } => (PacketKind::Other, 0),
         }
-        PacketHeader::Ack { send } => (PacketKind::Ack, send),
-        PacketHeader::Rma { .. } => (PacketKind::Rma, 0),
-        PacketHeader::Credits
-        | PacketHeader::CancelRequest { .. }
-        | PacketHeader::CancelResponse { .. }
-        | PacketHeader::Socket { .. } => (PacketKind::Other, 0),
     }
 }
 
@@ -197,7 +198,7 @@ impl ProtocolEngine {
     #[inline]
     pub(super) fn observe_post(&self, peer: u32, header: &PacketHeader, payload: u64) {
         self.observe(|| {
-            let (packet, key) = identity(header);
+            let (packet, key) = header.identity();
             Event::Post {
                 peer,
                 packet,
@@ -211,7 +212,7 @@ impl ProtocolEngine {
     #[inline]
     pub(super) fn observe_arrival(&self, peer: u32, header: &PacketHeader, payload: u64) {
         self.observe(|| {
-            let (packet, key) = identity(header);
+            let (packet, key) = header.identity();
             Event::Arrive {
                 peer,
                 packet,

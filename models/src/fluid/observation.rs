@@ -1,0 +1,120 @@
+//! The life of each transfer, for an observer of the network: begin, intervals of constant rate,
+//! end.
+//!
+//! A transfer is told with the number of its slot. Its duration alone is that of the present
+//! bandwidths, without penalties for concurrent transfers.
+//!
+//! *Not told*: parallel tasks, and a stop of a transfer, which only actors can ask for. A transfer
+//! whose model has no links is told without rates.
+
+use observe::{NetworkEvent, NetworkObserver};
+use sim_core::{Span, Time, Work};
+
+use super::FlowModel;
+use super::activity::{Phase, Place};
+
+/// What an observer has been told.
+#[derive(Debug)]
+pub(super) struct Observation {
+    observer: NetworkObserver,
+    /// The last rate and bottleneck of the transfer in each slot.
+    told: Vec<Option<(f64, Option<u32>)>>,
+    /// Buffers.
+    links: Vec<u32>,
+    slots: Vec<u32>,
+}
+
+impl Observation {
+    fn tell(&self, now: Time, event: NetworkEvent<&[u32]>) {
+        (self.observer.0)(now.as_secs(), event);
+    }
+}
+
+impl FlowModel {
+    /// Tells an observer of all transfers that begin from now on. The numbers of links are those of
+    /// the platform.
+    pub fn observe(&mut self, observer: NetworkObserver) {
+        self.solver.keep_changes();
+        self.observation = Some(Box::new(Observation {
+            observer,
+            told: Vec::new(),
+            links: Vec::new(),
+            slots: Vec::new(),
+        }));
+    }
+
+    /// Tells of a transfer that has been prepared.
+    #[inline(never)]
+    pub(super) fn observe_begin(&mut self, slot: u32, work: &Work, latency: Span, now: Time) {
+        let (
+            Some(observation),
+            &Work::Transfer {
+                from, to, bytes, ..
+            },
+        ) = (&mut self.observation, work)
+        else {
+            return;
+        };
+        let activity = &self.activities.0[slot as usize];
+        let sharing_s = if activity.remaining > 0.0 {
+            activity.remaining / self.solver.rate_alone(slot, activity.bound)
+        } else {
+            0.0
+        };
+        observation.links.clear();
+        let has_route = self.model_kind.has_links()
+            && (self.platform.route_into(from, to, &mut self.route)).is_ok();
+        if has_route {
+            let links = self.route.hops.iter().map(|hop| hop.link.0);
+            observation.links.extend(links);
+        }
+        let count = slot as usize + 1;
+        if observation.told.len() < count {
+            observation.told.resize(count, None);
+        }
+        observation.told[slot as usize] = None;
+        let latency_s = latency.as_secs();
+        let begin = NetworkEvent::Begin {
+            flow: slot,
+            bytes,
+            latency_s,
+            alone_s: latency_s + sharing_s,
+            links: &*observation.links,
+        };
+        observation.tell(now, begin);
+    }
+
+    /// Tells of the rates that a solve has changed.
+    #[inline(never)]
+    pub(super) fn observe_rates(&mut self, now: Time) {
+        let Some(observation) = &mut self.observation else {
+            return;
+        };
+        let mut slots = std::mem::take(&mut observation.slots);
+        self.solver.take_changes(&mut slots);
+        for slot in slots.drain(..) {
+            let activity = &self.activities.0[slot as usize];
+            let is_transfer = matches!(activity.place, Place::Transfer(..));
+            if !is_transfer || activity.phase != Phase::Work || activity.suspended {
+                continue;
+            }
+            let rate = self.solver.rate(slot) * activity.scale;
+            let link = self.solver.limit(slot);
+            let told = observation.told.get_mut(slot as usize);
+            if told.is_some_and(|told| told.replace((rate, link)) != Some((rate, link))) {
+                let flow = slot;
+                observation.tell(now, NetworkEvent::Rate { flow, rate, link });
+            }
+        }
+        observation.slots = slots;
+    }
+
+    /// Tells of the end of a transfer.
+    #[inline(never)]
+    pub(super) fn observe_end(&self, slot: u32, now: Time) {
+        let is_transfer = matches!(self.activities.0[slot as usize].place, Place::Transfer(..));
+        if let (Some(observation), true) = (&self.observation, is_transfer) {
+            observation.tell(now, NetworkEvent::End { flow: slot });
+        }
+    }
+}

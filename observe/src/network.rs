@@ -1,0 +1,238 @@
+//! Events of the network below the ranks: flows, the links that they cross, and their rates.
+//!
+//! A *flow* is a packet on its way in a network model. It begins, pays its latency, gets a rate
+//! whenever the shares of the links change, and ends. Its number is given to another flow after its
+//! end. An [`Event::Inject`](crate::Event::Inject) follows directly on the begin of the flow that
+//! carries the packet, so a flow is matched with its packet and the ranks of that.
+//!
+//! A flow has at most one bottleneck: the link whose other flows keep it from being faster. Of
+//! links that do so equally, one is named. Without one it is limited by something else: its window,
+//! a link that is not shared, or a penalty of the model.
+//!
+//! *Not observed*: the packets of the packet network, computations, disks, parallel tasks, and the
+//! acknowledgements of a transfer on its way back.
+
+use std::fmt;
+use std::rc::Rc;
+
+use crate::record::{FLOW, FLOW_END, FLOW_RATE, LINK, RECORD_BYTES, Record, WORDS};
+
+/// A receiver of the events of a network, with the time of each in seconds.
+#[derive(Clone)]
+pub struct NetworkObserver(pub Rc<dyn Fn(f64, NetworkEvent<&[u32]>)>);
+
+impl fmt::Debug for NetworkObserver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("NetworkObserver")
+    }
+}
+
+/// Something that happens in a network. `L`: the numbers of links.
+#[derive(Clone, PartialEq, Debug)]
+pub enum NetworkEvent<L> {
+    /// A flow begins.
+    Begin {
+        /// Number of the flow.
+        flow: u32,
+        /// Length in bytes, with the envelope of the message layer.
+        bytes: f64,
+        /// Latency in seconds.
+        latency_s: f64,
+        /// Duration in seconds if no other flow used any of the links, latency included.
+        alone_s: f64,
+        /// The links of its route, in the order in which it crosses them.
+        links: L,
+    },
+    /// A flow that has paid its latency progresses at another rate from now on, or has another
+    /// bottleneck.
+    Rate {
+        /// Number of the flow.
+        flow: u32,
+        /// Bytes per second.
+        rate: f64,
+        /// The bottleneck.
+        link: Option<u32>,
+    },
+    /// A flow ends.
+    End {
+        /// Number of the flow.
+        flow: u32,
+    },
+}
+
+/// Use of the bandwidth of a link by several flows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum LinkSharing {
+    /// Both directions share it.
+    Shared,
+    /// It is one direction of a link, and its flows share it.
+    Directed,
+    /// Each flow has all of it.
+    Fatpipe,
+}
+
+impl LinkSharing {
+    const ALL: [Self; 3] = [Self::Shared, Self::Directed, Self::Fatpipe];
+}
+
+/// A link.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Link {
+    /// Name, with the direction where it has two.
+    pub name: String,
+    /// Bandwidth in bytes per second, as the platform file has it.
+    pub bandwidth: f64,
+    /// Latency in seconds.
+    pub latency_s: f64,
+    /// Use by several flows.
+    pub sharing: LinkSharing,
+}
+
+/// Number of words of a begin before its links: the latency.
+const LATENCY_WORDS: usize = 2;
+
+/// Links of a route that a log has; a longer route is cut.
+const LINKS_MAX: usize = u16::MAX as usize;
+
+/// No link.
+const NONE: u32 = u32::MAX;
+
+/// Returns the record of a link with this number; its name follows.
+pub(crate) fn of_link(number: u32, link: &Link) -> Record {
+    Record {
+        kind: LINK,
+        flag: link.sharing as u8,
+        rank: number,
+        time: link.bandwidth,
+        a: u32::try_from(link.name.len()).unwrap_or(u32::MAX),
+        c: link.latency_s.to_bits(),
+        ..Record::default()
+    }
+}
+
+/// Returns a link without its name.
+pub(crate) fn to_link(record: &Record) -> Link {
+    let sharing = LinkSharing::ALL.get(usize::from(record.flag));
+    Link {
+        name: String::new(),
+        bandwidth: record.time,
+        latency_s: f64::from_bits(record.c),
+        sharing: sharing.copied().unwrap_or(LinkSharing::Shared),
+    }
+}
+
+/// Returns the record of an event; behind that of a begin come [`words`].
+pub(crate) fn of_event(time: f64, event: &NetworkEvent<&[u32]>) -> Record {
+    let (kind, flow) = match *event {
+        NetworkEvent::Begin { flow, .. } => (FLOW, flow),
+        NetworkEvent::Rate { flow, .. } => (FLOW_RATE, flow),
+        NetworkEvent::End { flow } => (FLOW_END, flow),
+    };
+    let record = Record {
+        kind,
+        rank: flow,
+        time,
+        ..Record::default()
+    };
+    match *event {
+        NetworkEvent::Begin {
+            bytes,
+            alone_s,
+            links,
+            ..
+        } => {
+            let [a, b] = halves(alone_s);
+            let name = u16::try_from(links.len()).unwrap_or(u16::MAX);
+            let c = bytes.to_bits();
+            Record {
+                name,
+                a,
+                b,
+                c,
+                ..record
+            }
+        }
+        NetworkEvent::Rate { rate, link, .. } => Record {
+            a: link.unwrap_or(NONE),
+            c: rate.to_bits(),
+            ..record
+        },
+        NetworkEvent::End { .. } => record,
+    }
+}
+
+/// Returns the event of a record; the latency and the links of a begin are in the records behind
+/// it, of this many words.
+pub(crate) fn to_event(record: &Record) -> Option<(NetworkEvent<Vec<u32>>, usize)> {
+    let flow = record.rank;
+    match record.kind {
+        FLOW => {
+            let event = NetworkEvent::Begin {
+                flow,
+                bytes: f64::from_bits(record.c),
+                latency_s: 0.0,
+                alone_s: joined([record.a, record.b]),
+                links: Vec::new(),
+            };
+            Some((event, LATENCY_WORDS + usize::from(record.name)))
+        }
+        FLOW_RATE => {
+            let event = NetworkEvent::Rate {
+                flow,
+                rate: f64::from_bits(record.c),
+                link: (record.a != NONE).then_some(record.a),
+            };
+            Some((event, 0))
+        }
+        FLOW_END => Some((NetworkEvent::End { flow }, 0)),
+        _ => None,
+    }
+}
+
+/// Completes a begin by the words behind its record.
+pub(crate) fn complete(event: &mut NetworkEvent<Vec<u32>>, words: &[u32]) {
+    if let NetworkEvent::Begin {
+        latency_s, links, ..
+    } = event
+        && let [low, high, rest @ ..] = words
+    {
+        *latency_s = joined([*low, *high]);
+        links.extend_from_slice(rest);
+    }
+}
+
+/// Calls `put` with the records of the latency and the links of a begin.
+pub(crate) fn words(latency_s: f64, links: &[u32], mut put: impl FnMut(&[u8; RECORD_BYTES])) {
+    let links = links.iter().take(LINKS_MAX).copied();
+    let mut words = halves(latency_s).into_iter().chain(links).peekable();
+    while words.peek().is_some() {
+        let mut bytes = [0; RECORD_BYTES];
+        bytes[0] = WORDS;
+        for (place, word) in bytes[4..].chunks_exact_mut(4).zip(words.by_ref()) {
+            place.copy_from_slice(&word.to_le_bytes());
+        }
+        put(&bytes);
+    }
+}
+
+/// Appends the words of a record, until there are `count`.
+pub(crate) fn read_words(bytes: &[u8; RECORD_BYTES], count: usize, words: &mut Vec<u32>) {
+    let left = count - words.len();
+    let all = bytes[4..].chunks_exact(4);
+    let numbers = all.map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]));
+    words.extend(numbers.take(left));
+}
+
+/// Returns the lower and the upper half of a number.
+fn halves(number: f64) -> [u32; 2] {
+    let bits = number.to_bits();
+    [
+        u32::try_from(bits & u64::from(u32::MAX)).unwrap_or(0),
+        u32::try_from(bits >> 32).unwrap_or(0),
+    ]
+}
+
+fn joined([low, high]: [u32; 2]) -> f64 {
+    f64::from_bits(u64::from(low) | u64::from(high) << 32)
+}

@@ -1,0 +1,195 @@
+//! Promise: an event log changes no date and no digest, and each flow in it belongs to the packet
+//! that its next event names.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::rc::Rc;
+use std::sync::{Arc, Mutex};
+
+use mpi::{Comm, Op, Result};
+use observe::{Event, LogEntry, LogReader, NetworkEvent, PacketKind};
+use platform::Platform;
+use run::{EventLog, LogFilter, Options, Output, RankProgram, Run, Stream, simulate};
+use sim_core::Outcome;
+
+/// A log in memory.
+#[derive(Clone, Default)]
+struct Memory(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Memory {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().expect("one thread").extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn run<Fut>(platform: &str, program: fn(Comm) -> Fut, log: Option<EventLog>) -> Run
+where
+    Fut: Future<Output = Result<()>> + 'static,
+{
+    let platform = Arc::new(Platform::parse("test.toml", platform).expect("a platform"));
+    let options = Options {
+        event_log: log,
+        ..Options::default()
+    };
+    let output = Rc::new(Output::new(Stream::Nowhere, false, LogFilter::default()));
+    let program = RankProgram::new(program);
+    simulate(&platform, &program, &options, &output).expect("a run")
+}
+
+/// Returns the entries of the log of a run, which is the same as a run without one.
+fn logged<Fut>(platform: &str, program: fn(Comm) -> Fut) -> Vec<LogEntry>
+where
+    Fut: Future<Output = Result<()>> + 'static,
+{
+    let memory = Memory::default();
+    let log = EventLog::new(Box::new(memory.clone()), 8);
+    let (plain, observed) = (
+        run(platform, program, None),
+        run(platform, program, Some(log.clone())),
+    );
+    let of = |run: &Run| {
+        (
+            run.report.time,
+            run.report.digest,
+            run.report.outcome.clone(),
+        )
+    };
+    assert_eq!(of(&plain), of(&observed));
+    assert_eq!(plain.report.outcome, Outcome::Finished);
+    log.finish(observed.report.time.as_secs())
+        .expect("memory can be written to");
+    let bytes = memory.0.lock().expect("one thread").clone();
+    let mut reader = LogReader::new(&*bytes).expect("a log");
+    let mut entries = Vec::new();
+    while let Some(entry) = reader.next_entry().expect("it is valid") {
+        entries.push(entry);
+    }
+    entries
+}
+
+/// Checks that each flow is followed by the packet that it carries, which is posted before.
+/// Returns the number of flows.
+fn check(entries: &[LogEntry]) -> usize {
+    let mut posted: BTreeMap<(u32, u32, PacketKind, u32), u32> = BTreeMap::new();
+    let mut last = 0.0;
+    let (mut begun, mut ended) = (0, 0);
+    let mut entries = entries.iter().peekable();
+    while let Some(entry) = entries.next() {
+        let (LogEntry::Rank(_, time, _) | LogEntry::Network(time, _)) = entry;
+        assert!(*time >= last, "{time} s after {last} s");
+        last = *time;
+        match *entry {
+            LogEntry::Rank(
+                rank,
+                _,
+                Event::Post {
+                    peer, packet, key, ..
+                },
+            ) => {
+                // A receiver lets the data of a detached message leave its sender.
+                let (source, destination, packet) = match packet {
+                    PacketKind::Pull => (peer, rank, PacketKind::Data),
+                    packet => (rank, peer, packet),
+                };
+                *posted
+                    .entry((source, destination, packet, key))
+                    .or_default() += 1;
+            }
+            LogEntry::Network(time, NetworkEvent::Begin { alone_s, .. }) => {
+                begun += 1;
+                assert!(alone_s.is_finite());
+                let Some(LogEntry::Rank(
+                    rank,
+                    at,
+                    Event::Inject {
+                        peer, packet, key, ..
+                    },
+                )) = entries.peek()
+                else {
+                    panic!("a flow without a packet: {:?}", entries.peek());
+                };
+                assert_eq!(*at, time);
+                if *packet == PacketKind::Other {
+                    // Connections are made by packets that no rank posts.
+                    continue;
+                }
+                let identity = (*rank, *peer, *packet, *key);
+                let posted = posted.get_mut(&identity);
+                let posted = posted.unwrap_or_else(|| panic!("{identity:?} is not posted"));
+                assert!(*posted > 0, "more flows than packets");
+                *posted -= 1;
+            }
+            LogEntry::Network(_, NetworkEvent::End { .. }) => ended += 1,
+            _ => {}
+        }
+    }
+    // Credits may be on their way when all ranks have ended.
+    assert!(ended <= begun && ended > 0, "{ended} of {begun}");
+    begun
+}
+
+const CLUSTER: &str = r#"
+version = 1
+[protocol]
+eager_threshold = "1KiB"
+[clusters.nodes]
+hosts = "node-[0-7]"
+speed = "1Gf"
+bandwidth = "1GBps"
+latency = "1us"
+"#;
+
+async fn everything(world: Comm) -> Result<()> {
+    let (rank, size) = (world.rank(), world.size());
+    for (bytes, tag) in [(0, 4), (8, 5), (100_000, 6)] {
+        let message = world.buffer(bytes);
+        let mut answer = message.clone();
+        let mut sending = world.isend(message, (rank + 1) % size, 3)?;
+        world.recv(&mut answer, (rank + size - 1) % size, 3).await?;
+        sending.wait().await?;
+        if rank > 0 {
+            world.send(&world.buffer(bytes), 0, tag).await?;
+        } else {
+            for _ in 1..size {
+                world.recv(&mut answer, mpi::ANY_SOURCE, tag).await?;
+            }
+        }
+    }
+    world.barrier().await?;
+    let own = world.buffer(24_000);
+    world.allreduce(&own, &Op::sum::<u64>()).await.map(drop)
+}
+
+#[test]
+fn a_log_changes_nothing_and_names_the_packet_of_each_flow() {
+    let networks = [
+        "model = \"flow\"",
+        "model = \"lv08\"",
+        "model = \"ib\"",
+        "model = \"raw\"",
+        "model = \"constant\"",
+    ];
+    let mut flows = Vec::new();
+    for network in networks {
+        let platform = format!("{CLUSTER}\n[network]\n{network}\n");
+        flows.push(check(&logged(&platform, everything)));
+    }
+    // The same packets on all of them.
+    assert!(flows[0] > 3 * 16, "{flows:?}");
+    assert!(flows.iter().all(|count| *count == flows[0]), "{flows:?}");
+}
+
+#[test]
+fn packets_that_wait_for_credits_or_a_connection_are_named_too() {
+    let connected = format!("{CLUSTER}[connection]\nmode = \"on-demand\"\n");
+    let limits = "packet_size = \"4KiB\"\ncredits = 4\neager_threshold";
+    let limited = CLUSTER.replace("eager_threshold", limits);
+    for platform in [connected, limited] {
+        assert!(check(&logged(&platform, everything)) > 3 * 16, "{platform}");
+    }
+}

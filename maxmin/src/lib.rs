@@ -116,7 +116,7 @@ pub struct Solver {
     changes: usize,
     /// Flows that the plain way has looked at for nothing: the incremental way would not have.
     wasted: usize,
-    /// What an observer is told.
+    /// Changes that an observer has asked for.
     kept: Option<Box<Changes>>,
     /// In tests: always this way.
     #[cfg(test)]

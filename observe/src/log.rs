@@ -351,6 +351,10 @@ fn nameless(event: ProgramEvent) -> LogEvent {
     }
 }
 
+fn invalid(text: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, text)
+}
+
 impl<W> std::fmt::Debug for LogWriter<W> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("LogWriter")
@@ -391,7 +395,6 @@ impl<R: Read> LogReader<R> {
     /// [`io::ErrorKind::InvalidData`] if it is none, or of another version; other errors of
     /// reading.
     pub fn new(mut input: R) -> io::Result<Self> {
-        let invalid = |text: String| io::Error::new(io::ErrorKind::InvalidData, text);
         let mut bytes = [0; RECORD_BYTES];
         input.read_exact(&mut bytes)?;
         let header = Record::from_bytes(&bytes);
@@ -505,13 +508,14 @@ impl<R: Read> LogReader<R> {
                 network::read_words(&bytes, count, &mut words);
             }
             network::complete(&mut event, &words);
+            if !event.links().all(|link| (link as usize) < self.links.len()) {
+                return Err(invalid("a flow over an unknown link".to_owned()));
+            }
             return Ok(LogEntry::Network(record.time, event));
         }
         let event = record.event().filter(|_| record.rank < self.ranks);
-        let event = event.ok_or_else(|| {
-            let text = format!("a record of unknown kind {}", record.kind);
-            io::Error::new(io::ErrorKind::InvalidData, text)
-        })?;
+        let event =
+            event.ok_or_else(|| invalid(format!("a record of unknown kind {}", record.kind)))?;
         Ok(LogEntry::Rank(record.rank, record.time, event))
     }
 

@@ -60,6 +60,18 @@ pub enum NetworkEvent<L> {
     },
 }
 
+impl NetworkEvent<Vec<u32>> {
+    /// Returns the links that the event names.
+    pub(crate) fn links(&self) -> impl Iterator<Item = u32> {
+        let (route, limit) = match self {
+            Self::Begin { links, .. } => (&**links, None),
+            Self::Rate { link, .. } => (&[][..], *link),
+            Self::End { .. } => (&[][..], None),
+        };
+        route.iter().copied().chain(limit)
+    }
+}
+
 /// Use of the bandwidth of a link by several flows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]

@@ -12,6 +12,8 @@ mod canvas;
 mod curves;
 #[cfg(feature = "pictures")]
 mod layout;
+#[cfg(feature = "analyses")]
+pub mod network;
 #[cfg(feature = "pictures")]
 mod scatter;
 mod states;

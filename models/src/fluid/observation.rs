@@ -13,7 +13,7 @@ use sim_core::{Span, Time, Work};
 use super::FlowModel;
 use super::activity::{Phase, Place};
 
-/// What an observer has been told.
+/// An observer and the rates that it knows.
 #[derive(Debug)]
 pub(super) struct Observation {
     observer: NetworkObserver,

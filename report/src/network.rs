@@ -1,0 +1,164 @@
+//! Analysis of the network of a run from its event log: load and congestion of links, the pairs of
+//! ranks that cause them, sizes of messages, the communication matrix, unexpected messages.
+//!
+//! One pass with bounded memory: counters per link that is used, a state per flow under way, tables
+//! of fixed size for the rest.
+//!
+//! Definitions, for a link:
+//! * *bytes*: of all flows that cross it, envelopes of the message layer included.
+//! * *utilisation*: bytes ÷ (bandwidth × duration of the run), with the bandwidth of the platform
+//!   file. A model that lets messages use a part of the bandwidth never reaches 100 %.
+//! * *busy*: time in which a flow moves over it. Time in which flows pay their latency is not.
+//! * *congested*: time in which it is the bottleneck of two flows or more.
+//! * *delay caused*: Σ over the flows of the time for which it was their bottleneck × (1 − rate ÷
+//!   rate alone). With changing bandwidths, the rate alone is that at the begin of a flow.
+//!
+//! *Not known here*: links that no message used, so means over a class of links are over the used
+//! ones; acknowledgements on the way back, which some models count in sharing; the load of links in
+//! the packet network, which has no flows; the length of the queue that a receive searched.
+
+mod bins;
+mod classes;
+mod links;
+mod matrix;
+mod page;
+mod result;
+mod sizes;
+mod tables;
+mod top_pairs;
+mod unexpected;
+
+use std::collections::BTreeMap;
+use std::io::Read;
+
+use observe::{Event, LogEvent, LogReader, NetworkEvent};
+
+pub use classes::LinkClass;
+pub use matrix::{MatrixEntry, PairMatrix};
+pub use result::{HotLinks, LinkLoad, LoadOverTime, NetworkReport, PairBytes};
+pub use sizes::{HopCount, SizeClass, SizeHistogram};
+pub use unexpected::UnexpectedMessages;
+
+use links::{Flow, Links};
+use matrix::MatrixCounter;
+use sizes::SizeCounter;
+use unexpected::UnexpectedCounter;
+
+/// An analysis in progress.
+#[derive(Debug)]
+pub struct NetworkAnalysis {
+    links: Links,
+    /// The flows under way, by number.
+    flows: BTreeMap<u32, Flow>,
+    /// The flow whose begin was the event before.
+    begun: Option<u32>,
+    /// Number and bytes of flows, by number of links.
+    hops: BTreeMap<u32, (u64, f64)>,
+    sizes: SizeCounter,
+    matrix: MatrixCounter,
+    unexpected: UnexpectedCounter,
+    /// The time of the latest event in seconds.
+    latest: f64,
+}
+
+impl NetworkAnalysis {
+    /// Begins the analysis of a run of this many ranks.
+    #[must_use]
+    pub fn new(ranks: u32) -> Self {
+        Self {
+            links: Links::default(),
+            flows: BTreeMap::new(),
+            begun: None,
+            hops: BTreeMap::new(),
+            sizes: SizeCounter::new(ranks),
+            matrix: MatrixCounter::default(),
+            unexpected: UnexpectedCounter::default(),
+            latest: 0.0,
+        }
+    }
+
+    /// Takes the next event of a rank, at a time in seconds.
+    pub fn event(&mut self, rank: u32, time: f64, event: &LogEvent) {
+        self.latest = self.latest.max(time);
+        let begun = self.begun.take();
+        match *event {
+            Event::Send {
+                peer,
+                bytes,
+                place,
+                collective,
+                ..
+            } => {
+                self.sizes.send(rank, (place, collective), bytes);
+                self.matrix.add(rank, peer, bytes, 1);
+            }
+            Event::Collective { name, .. } => self.sizes.begin_collective(rank, name),
+            Event::Inject { peer, .. } => {
+                let flow = begun.and_then(|flow| self.flows.get_mut(&flow));
+                if let Some(flow) = flow {
+                    flow.pair = Some((rank, peer));
+                }
+            }
+            Event::Unexpected { bytes, .. } => self.unexpected.arrive(rank, time, bytes),
+            Event::Taken { bytes, .. } => self.unexpected.take(rank, time, bytes),
+            _ => {}
+        }
+    }
+
+    /// Takes the next event of the network, at a time in seconds.
+    pub fn network(&mut self, time: f64, event: &NetworkEvent<Vec<u32>>) {
+        self.latest = self.latest.max(time);
+        self.begun = None;
+        match *event {
+            NetworkEvent::Begin {
+                flow,
+                bytes,
+                latency_s,
+                alone_s,
+                ref links,
+            } => {
+                let hops = u32::try_from(links.len()).unwrap_or(u32::MAX);
+                let (count, sum) = self.hops.entry(hops).or_default();
+                *count += 1;
+                *sum += bytes;
+                let alone = bytes / (alone_s - latency_s);
+                self.flows
+                    .insert(flow, Flow::new(bytes, alone, links.clone()));
+                self.begun = Some(flow);
+            }
+            NetworkEvent::Rate { flow, rate, link } => {
+                if let Some(flow) = self.flows.get_mut(&flow) {
+                    self.links.change(flow, time, rate, link);
+                }
+            }
+            NetworkEvent::End { flow } => {
+                if let Some(flow) = self.flows.remove(&flow) {
+                    self.links.end(flow, time);
+                }
+            }
+        }
+    }
+
+    /// Ends the analysis of a log that has been read.
+    #[must_use]
+    pub fn finish<R: Read>(mut self, log: &LogReader<R>) -> NetworkReport {
+        let end_s = log.end().unwrap_or(self.latest).max(self.latest);
+        for flow in std::mem::take(&mut self.flows).into_values() {
+            self.links.end(flow, end_s);
+        }
+        self.links.finish(end_s);
+        let loads = result::loads(&self.links, log, end_s);
+        NetworkReport {
+            end_s,
+            hot: result::hot_links(&loads),
+            classes: classes::of(&loads),
+            over_time: result::over_time(&self.links, &loads, end_s),
+            other_delay_s: self.links.other_delay_s,
+            sizes: self.sizes.finish(|number| log.text(number).to_owned()),
+            hops: sizes::hops(&self.hops),
+            unexpected: self.unexpected.finish(end_s),
+            matrix: self.matrix.finish(),
+            links: loads,
+        }
+    }
+}

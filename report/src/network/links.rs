@@ -1,0 +1,170 @@
+//! Counters of links, brought up to date when the rate of a flow changes.
+
+use super::bins::Bins;
+use super::top_pairs::TopPairs;
+
+/// Relative difference of the bytes that have moved and the length of a flow below which the flow
+/// is complete.
+const COMPLETE: f64 = 1e-6;
+
+/// A flow under way.
+#[derive(Debug)]
+pub(super) struct Flow {
+    bytes: f64,
+    /// Bytes per second without other flows.
+    alone: f64,
+    links: Vec<u32>,
+    /// Source and destination, if they are known.
+    pub(super) pair: Option<(u32, u32)>,
+    /// Bytes per second; `None` while it pays its latency.
+    rate: Option<f64>,
+    /// The bottleneck.
+    limit: Option<u32>,
+    /// Beginning of the present rate in seconds.
+    since_s: f64,
+    /// Bytes that moved before it.
+    moved: f64,
+}
+
+impl Flow {
+    pub(super) const fn new(bytes: f64, alone: f64, links: Vec<u32>) -> Self {
+        Self {
+            bytes,
+            alone,
+            links,
+            pair: None,
+            rate: None,
+            limit: None,
+            since_s: 0.0,
+            moved: 0.0,
+        }
+    }
+}
+
+/// Counters of a link.
+#[derive(Clone, Default, Debug)]
+pub(super) struct Counters {
+    pub(super) bytes: f64,
+    pub(super) busy_s: f64,
+    pub(super) congested_s: f64,
+    pub(super) delay_s: f64,
+    /// Integral of the number of flows over time.
+    pub(super) flow_s: f64,
+    pub(super) flows_max: u32,
+    pub(super) pairs: TopPairs,
+    /// Number of flows that move over it.
+    flows: u32,
+    /// Number of flows whose bottleneck it is.
+    limited: u32,
+    /// Beginning of these numbers in seconds.
+    since_s: f64,
+}
+
+impl Counters {
+    fn advance(&mut self, time_s: f64) {
+        let elapsed_s = (time_s - self.since_s).max(0.0);
+        self.since_s = time_s;
+        if self.flows > 0 {
+            self.busy_s += elapsed_s;
+            self.flow_s += f64::from(self.flows) * elapsed_s;
+        }
+        if self.limited > 1 {
+            self.congested_s += elapsed_s;
+        }
+    }
+}
+
+/// The counters of all links.
+#[derive(Default, Debug)]
+pub(super) struct Links {
+    pub(super) counters: Vec<Counters>,
+    pub(super) bins: Bins,
+    /// Delay of flows that no link limited, in seconds.
+    pub(super) other_delay_s: f64,
+}
+
+impl Links {
+    fn at(&mut self, link: u32) -> &mut Counters {
+        let at = link as usize;
+        if at >= self.counters.len() {
+            self.counters.resize_with(at + 1, Counters::default);
+        }
+        &mut self.counters[at]
+    }
+
+    /// Counts what a flow did at its present rate.
+    fn settle(&mut self, flow: &mut Flow, time_s: f64) {
+        let (from_s, elapsed_s) = (flow.since_s, time_s - flow.since_s);
+        flow.since_s = time_s;
+        let Some(rate) = flow.rate.filter(|_| elapsed_s > 0.0) else {
+            return;
+        };
+        flow.moved += rate * elapsed_s;
+        for &link in &flow.links {
+            self.bins.add(link, from_s, time_s, rate);
+        }
+        let slower = (1.0 - rate / flow.alone).max(0.0);
+        match flow.limit {
+            Some(link) => self.at(link).delay_s += elapsed_s * slower,
+            None => self.other_delay_s += elapsed_s * slower,
+        }
+    }
+
+    /// Takes a new rate of a flow.
+    pub(super) fn change(&mut self, flow: &mut Flow, time_s: f64, rate: f64, limit: Option<u32>) {
+        self.settle(flow, time_s);
+        if flow.rate.replace(rate).is_none() {
+            for &link in &flow.links {
+                let counters = self.at(link);
+                counters.advance(time_s);
+                counters.flows += 1;
+                counters.flows_max = counters.flows_max.max(counters.flows);
+            }
+        }
+        self.limit(flow, time_s, limit);
+    }
+
+    /// Gives a flow its bottleneck.
+    fn limit(&mut self, flow: &mut Flow, time_s: f64, limit: Option<u32>) {
+        let before = std::mem::replace(&mut flow.limit, limit);
+        if before == limit {
+            return;
+        }
+        if let Some(link) = before {
+            let counters = self.at(link);
+            counters.advance(time_s);
+            counters.limited -= 1;
+        }
+        if let Some(link) = limit {
+            let counters = self.at(link);
+            counters.advance(time_s);
+            counters.limited += 1;
+        }
+    }
+
+    /// Takes the end of a flow.
+    pub(super) fn end(&mut self, mut flow: Flow, time_s: f64) {
+        self.settle(&mut flow, time_s);
+        self.limit(&mut flow, time_s, None);
+        let is_complete = (flow.moved - flow.bytes).abs() <= COMPLETE * flow.bytes;
+        let bytes = if is_complete { flow.bytes } else { flow.moved };
+        for &link in &flow.links {
+            let counters = self.at(link);
+            if flow.rate.is_some() {
+                counters.advance(time_s);
+                counters.flows -= 1;
+            }
+            counters.bytes += bytes;
+            if let Some(pair) = flow.pair {
+                counters.pairs.add(pair, bytes);
+            }
+        }
+    }
+
+    /// Counts the time until the end of the run.
+    pub(super) fn finish(&mut self, end_s: f64) {
+        for counters in &mut self.counters {
+            counters.advance(end_s);
+        }
+    }
+}

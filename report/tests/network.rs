@@ -1,0 +1,303 @@
+//! Promise: load and congestion of links are those known by hand; bytes are conserved.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::rc::Rc;
+use std::sync::{Arc, Mutex};
+
+use mpi::{ANY_SOURCE, Comm, Op, Result};
+use observe::{LogEntry, LogReader};
+use platform::Platform;
+use report::network::{LinkLoad, NetworkAnalysis, NetworkReport};
+use run::{EventLog, LogFilter, Options, Output, RankProgram, Stream, simulate};
+use sim_core::Outcome;
+
+/// A log in memory.
+#[derive(Clone, Default)]
+struct Memory(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Memory {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().expect("one thread").extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Returns the analysis of a run of a program.
+fn analysed<Fut>(platform: &str, ranks: u32, program: fn(Comm) -> Fut) -> NetworkReport
+where
+    Fut: Future<Output = Result<()>> + 'static,
+{
+    let platform = Arc::new(Platform::parse("test.toml", platform).expect("a platform"));
+    let memory = Memory::default();
+    let log = EventLog::new(Box::new(memory.clone()), ranks);
+    let options = Options {
+        ranks: Some(ranks),
+        event_log: Some(log.clone()),
+        ..Options::default()
+    };
+    let output = Rc::new(Output::new(Stream::Nowhere, false, LogFilter::default()));
+    let program = RankProgram::new(program);
+    let run = simulate(&platform, &program, &options, &output).expect("a run");
+    assert_eq!(run.report.outcome, Outcome::Finished);
+    log.finish(run.report.time.as_secs())
+        .expect("memory can be written to");
+    let bytes = memory.0.lock().expect("one thread").clone();
+    let mut reader = LogReader::new(&*bytes).expect("a log");
+    let mut analysis = NetworkAnalysis::new(reader.ranks());
+    while let Some(entry) = reader.next_entry().expect("it is valid") {
+        match entry {
+            LogEntry::Rank(rank, time, event) => analysis.event(rank, time, &event),
+            LogEntry::Network(time, event) => analysis.network(time, &event),
+        }
+    }
+    analysis.finish(&reader)
+}
+
+/// Two hosts on each side of a trunk of 1 GB/s and 1 ms.
+const TRUNK: &str = r#"
+version = 1
+[network]
+model = "flow"
+[protocol]
+eager_threshold = "1GB"
+[hosts]
+left-0 = { speed = "1Gf" }
+left-1 = { speed = "1Gf" }
+right-0 = { speed = "1Gf" }
+right-1 = { speed = "1Gf" }
+[links.trunk]
+bandwidth = "1GBps"
+latency = "1ms"
+sharing = "split-duplex"
+[links.wire]
+bandwidth = "4GBps"
+latency = "0s"
+sharing = "split-duplex"
+[[routes]]
+from = "left-0"
+to = "right-0"
+links = ["wire", "trunk"]
+[[routes]]
+from = "left-1"
+to = "right-1"
+links = ["trunk"]
+# Not used.
+[[routes]]
+from = "left-0"
+to = "left-1"
+links = ["wire"]
+[[routes]]
+from = "left-0"
+to = "right-1"
+links = ["wire"]
+[[routes]]
+from = "left-1"
+to = "right-0"
+links = ["wire"]
+[[routes]]
+from = "right-0"
+to = "right-1"
+links = ["wire"]
+"#;
+
+/// The app `congestion`: 300 MB, and 100 MB of another job from 0.1 s on.
+async fn congestion(world: Comm) -> Result<()> {
+    let rank = world.rank();
+    for (source, bytes, delay) in [(0, 300_000_000, 0.0), (1, 100_000_000, 0.1)] {
+        let mut message = world.buffer(bytes);
+        if rank == source {
+            world.sleep(delay).await;
+            world.send(&message, source + 2, 0).await?;
+        } else if rank == source + 2 {
+            world.recv(&mut message, source, 0).await?;
+        }
+    }
+    Ok(())
+}
+
+#[track_caller]
+fn near(found: f64, expected: f64) {
+    assert!(
+        (found - expected).abs() <= 1e-9 * expected.abs(),
+        "{found}, but {expected} by hand"
+    );
+}
+
+fn link<'a>(report: &'a NetworkReport, name: &str) -> &'a LinkLoad {
+    let found = report.links.iter().find(|link| link.name == name);
+    found.unwrap_or_else(|| panic!("no {name}: {:?}", report.links))
+}
+
+#[test]
+fn congestion_of_a_shared_link_by_hand() {
+    let report = analysed(TRUNK, 4, congestion);
+    // From 1 ms to 101 ms A alone: 100 MB; then both at 500 MB/s until B has its 100 MB at 301 ms;
+    // then A alone again: the last 100 MB until 401 ms.
+    near(report.end_s, 0.401);
+    let trunk = link(&report, "trunk:up");
+    near(trunk.bytes, 400e6);
+    near(trunk.busy_s, 0.4);
+    near(trunk.congested_s, 0.2);
+    // Each is half as fast for 0.2 s.
+    near(trunk.delay_s, 0.2);
+    near(trunk.utilisation, 0.4 / 0.401);
+    near(trunk.flows_mean, (0.4 + 0.2) / 0.401);
+    assert_eq!(trunk.flows_max, 2);
+    let pairs = trunk.pairs.iter();
+    let pairs: Vec<_> = pairs
+        .map(|pair| (pair.source, pair.destination, pair.bytes, pair.error_bytes))
+        .collect();
+    assert_eq!(pairs, [(0, 2, 300e6, 0.0), (1, 3, 100e6, 0.0)]);
+    let wire = link(&report, "wire:up");
+    near(wire.bytes, 300e6);
+    near(wire.busy_s, 0.4);
+    near(wire.utilisation, 300e6 / (4e9 * 0.401));
+    assert_eq!((wire.congested_s, wire.delay_s), (0.0, 0.0));
+    assert_eq!((report.links.len(), report.other_delay_s), (2, 0.0));
+
+    let by_delay = report.hot.by_delay.iter().map(|link| &*link.name);
+    assert_eq!(by_delay.collect::<Vec<_>>(), ["trunk:up"]);
+    let text = report.to_string();
+    let expected = "links that delay most:\n  trunk:up: 400.000 MB, 99.8% used, congested for 200.000 ms of 401.000 ms, delays its flows by 200.000 ms; ranks 0 to 2 75.0%, 1 to 3 25.0%\n";
+    assert!(text.starts_with(expected), "{text}");
+}
+
+#[test]
+fn utilisation_as_a_function_of_time() {
+    let report = analysed(TRUNK, 4, congestion);
+    let over_time = &report.over_time;
+    assert_eq!(over_time.links, ["trunk:up", "wire:up"]);
+    // Bins of 2^-10 s: 0.401 s are 411 of them.
+    assert_eq!(over_time.bin_s, 1.0 / 1024.0);
+    let trunk = &over_time.utilisation[0];
+    assert_eq!(trunk.len(), 411);
+    // Nothing moves in the first ms, which is longer than the first bin.
+    assert_eq!(trunk[0], 0.0);
+    near(trunk[1], 2.0 - 1.024);
+    assert!(trunk[2..].iter().all(|part| (part - 1.0).abs() < 1e-9));
+    // The other has a quarter, or an eighth.
+    let wire = &over_time.utilisation[1];
+    near(wire[50], 0.25);
+    near(wire[200], 0.125);
+}
+
+#[test]
+fn tables_have_a_row_for_each_link_pair_and_length() {
+    let report = analysed(TRUNK, 4, congestion);
+    let text = |write: &dyn Fn(&mut Vec<u8>) -> io::Result<()>| {
+        let mut bytes = Vec::new();
+        write(&mut bytes).expect("memory can be written to");
+        String::from_utf8(bytes).expect("it is text")
+    };
+    let pairs = text(&|out| report.write_pairs(out));
+    assert_eq!(
+        pairs,
+        "source,destination,ranks_per_block,messages,bytes\n0,2,1,1,300000000\n1,3,1,1,100000000\n"
+    );
+    let sizes = text(&|out| report.write_sizes(out));
+    let lines: Vec<&str> = sizes.lines().collect();
+    let [_, row_a, row_b] = &lines[..] else {
+        panic!("{sizes}");
+    };
+    assert!(row_a.ends_with(",false,67108864,1,100000000"), "{sizes}");
+    assert!(row_b.ends_with(",false,268435456,1,300000000"), "{sizes}");
+    let links = text(&|out| report.write_links(out));
+    assert!(
+        links.contains("\ntrunk:up,1000000000,400000000,"),
+        "{links}"
+    );
+    assert_eq!(links.lines().count(), 3);
+}
+
+const CLUSTER: &str = r#"
+version = 1
+[protocol]
+eager_threshold = "10KiB"
+[clusters.nodes]
+hosts = "node-[0-3]"
+speed = "1Gf"
+cores = 2
+bandwidth = "1GBps"
+latency = "1us"
+"#;
+
+async fn exchange(world: Comm) -> Result<()> {
+    let (rank, size) = (world.rank(), world.size());
+    for distance in 1..size {
+        let message = world.buffer(1000 * (rank as u64 + distance as u64));
+        let mut answer = world.buffer(20_000);
+        let mut sending = world.isend(message, (rank + distance) % size, 0)?;
+        let source = (rank + size - distance) % size;
+        world.recv(&mut answer, source, 0).await?;
+        sending.wait().await?;
+    }
+    let own = world.buffer(4096);
+    world.allreduce(&own, &Op::sum::<u64>()).await.map(drop)
+}
+
+/// Σ bytes of the links out of hosts = Σ bytes of messages between hosts, and the same into hosts.
+#[test]
+fn bytes_are_conserved() {
+    for model in ["flow", "lv08", "ib"] {
+        let platform = format!("{CLUSTER}[network]\nmodel = \"{model}\"\n");
+        let report = analysed(&platform, 8, exchange);
+        // A host has the ranks of its cores.
+        let host = |rank: u32| rank / 2;
+        let entries = report.matrix.entries.iter();
+        let inter = entries.filter(|entry| host(entry.source) != host(entry.destination));
+        let (mut out, mut into) = (BTreeMap::new(), BTreeMap::new());
+        for entry in inter {
+            *out.entry(host(entry.source)).or_insert(0) += entry.bytes;
+            *into.entry(host(entry.destination)).or_insert(0) += entry.bytes;
+        }
+        assert_eq!((out.len(), into.len()), (4, 4));
+        for (direction, bytes) in [("up", out), ("down", into)] {
+            for (host, bytes) in bytes {
+                let link = link(&report, &format!("node-{host}:{direction}"));
+                near(link.bytes, bytes as f64);
+                assert!(link.congested_s <= link.busy_s && link.busy_s <= report.end_s);
+                assert!(link.utilisation <= 1.0 + 1e-9);
+            }
+        }
+        let calls: u64 = report.sizes.iter().map(|call| call.bytes).sum();
+        let pairs: u64 = report.matrix.entries.iter().map(|entry| entry.bytes).sum();
+        assert_eq!(calls, pairs);
+        let classes: Vec<_> = report.classes.iter().map(|class| &*class.pattern).collect();
+        assert!(classes.contains(&"node-*:up"), "{classes:?}");
+        let mut calls = report.sizes.iter();
+        assert!(calls.any(|call| call.call == "allreduce" && call.collective));
+    }
+}
+
+/// Rank 0 computes while two messages come, and takes them 1 s and 2 s later.
+async fn late_receiver(world: Comm) -> Result<()> {
+    let mut message = world.buffer(1000);
+    if world.rank() > 0 {
+        return world.send(&message, 0, 0).await;
+    }
+    for _ in 1..world.size() {
+        world.sleep(1.0).await;
+        world.recv(&mut message, ANY_SOURCE, 0).await?;
+    }
+    Ok(())
+}
+
+#[test]
+fn unexpected_messages_by_hand() {
+    let report = analysed(CLUSTER, 3, late_receiver);
+    let [rank] = &report.unexpected[..] else {
+        panic!("{:?}", report.unexpected);
+    };
+    assert_eq!((rank.rank, rank.messages, rank.bytes), (0, 2, 2000));
+    assert_eq!((rank.waiting_max, rank.bytes_max), (2, 2000));
+    // Two for 1 s and one for another, less the times of flight: 2 us of latency, and half of the
+    // receiver's link.
+    near(report.end_s, 2.0);
+    let flights = 2.0 * (2e-6 + 2000.0 / 1e9);
+    near(rank.waiting_mean, (3.0 - flights) / 2.0);
+}

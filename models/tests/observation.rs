@@ -34,7 +34,7 @@ fn observed(lab: &mut Lab) -> Told {
         };
         events.borrow_mut().push((time, event));
     };
-    lab.model().0.observe(NetworkObserver(Rc::new(observer)));
+    lab.model().0.observe(NetworkObserver::new(observer));
     told
 }
 

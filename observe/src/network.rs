@@ -19,7 +19,21 @@ use crate::record::{FLOW, FLOW_END, FLOW_RATE, LINK, RECORD_BYTES, Record, WORDS
 
 /// A receiver of the events of a network, with the time of each in seconds.
 #[derive(Clone)]
-pub struct NetworkObserver(pub Rc<dyn Fn(f64, NetworkEvent<&[u32]>)>);
+pub struct NetworkObserver(Rc<Observe>);
+
+type Observe = dyn Fn(f64, NetworkEvent<&[u32]>);
+
+impl NetworkObserver {
+    /// Makes a receiver of a function.
+    pub fn new(observe: impl Fn(f64, NetworkEvent<&[u32]>) + 'static) -> Self {
+        Self(Rc::new(observe))
+    }
+
+    /// Takes an event that happens at a time in seconds.
+    pub fn observe(&self, time: f64, event: NetworkEvent<&[u32]>) {
+        (self.0)(time, event);
+    }
+}
 
 impl fmt::Debug for NetworkObserver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

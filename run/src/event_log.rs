@@ -46,11 +46,11 @@ impl EventLog {
     /// Returns the observer of the network of a platform.
     pub(crate) fn network(&self, platform: &Arc<Platform>) -> NetworkObserver {
         let (log, platform) = (self.clone(), Arc::clone(platform));
-        NetworkObserver(Rc::new(move |time, event| {
+        NetworkObserver::new(move |time, event| {
             if let Some(writer) = &mut *log.writer() {
                 writer.network(time, &event, |link| described(&platform, link));
             }
-        }))
+        })
     }
 
     /// Ends the log at a time in seconds. Returns the number of records.

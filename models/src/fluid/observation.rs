@@ -26,7 +26,7 @@ pub(super) struct Observation {
 
 impl Observation {
     fn tell(&self, now: Time, event: NetworkEvent<&[u32]>) {
-        (self.observer.0)(now.as_secs(), event);
+        self.observer.observe(now.as_secs(), event);
     }
 }
 

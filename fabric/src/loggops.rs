@@ -54,6 +54,7 @@ use std::rc::Rc;
 
 use mpi::Envelope;
 use mpi::channel::{Event, Interest, Packet, Settings, Token};
+use observe::NetworkEvent;
 use settings::{LogGopsLoopback, LogGopsParameters};
 use sim_core::{ActorId, Blocked, Device, End, Kernel, KernelHandle, Span, Time, Work};
 
@@ -114,6 +115,17 @@ impl Shares {
             copy: costs.overhead + copying,
             through: costs.overhead + copying.max(moving),
             gap: costs.gap + moving,
+        }
+    }
+}
+
+impl What {
+    const fn packet(source: u32, destination: u32, is_local: bool, packet: Packet) -> Self {
+        Self::Packet {
+            source,
+            destination,
+            is_local,
+            packet,
         }
     }
 }
@@ -312,6 +324,8 @@ impl LogGops {
             }
             let received = std::mem::replace(&mut node.receiving, NONE);
             if received != NONE {
+                let end = NetworkEvent::End { flow: received };
+                self.ranks.observe_network(now, end);
                 self.deliver(kernel, jobs.remove(received));
             } else if node.may_begin(jobs, now) {
                 node.begin((jobs, costs), kernel, rank, now);
@@ -341,14 +355,48 @@ impl LogGops {
         self.ranks.deliver(kernel, source, destination, packet);
     }
 
-    fn own(&self, rank: u32, what: What) {
+    /// Puts a job of a rank's own behind the others. Returns its number.
+    fn enqueue(&self, rank: u32, what: What) -> u32 {
         let mut tables = self.tables.borrow_mut();
         tables.coming = None;
         let index = tables.jobs.insert(Job { what, next: NONE });
         let Tables { nodes, jobs, .. } = &mut *tables;
         nodes[rank as usize].own.push(jobs, index);
-        drop(tables);
-        self.ranks.port.with(|kernel| self.look(kernel, rank));
+        index
+    }
+
+    /// Puts a packet behind the other jobs of its rank, and tells an observer of it as a flow
+    /// without links. Time for which it waits for processors and adapters is not part of its
+    /// duration alone.
+    #[cold]
+    fn enqueue_observed(&self, (rank, peer): (u32, u32), is_local: bool, packet: Packet) {
+        let costs = self.tables.borrow().costs;
+        let loopback = costs.loopback.filter(|_| is_local);
+        let (header, bytes) = (packet.header, packet.payload.len());
+        let (overhead, latency, shares) = match loopback {
+            Some(within) => (
+                within.overhead,
+                within.latency,
+                Shares::of_loopback(&costs, within, &packet),
+            ),
+            None => (costs.overhead, costs.latency, Shares::of(&costs, &packet)),
+        };
+        let first_byte = overhead + latency;
+        let alone = first_byte + shares.through;
+        let flow = self.enqueue(rank, What::packet(rank, peer, is_local, packet));
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "messages of 2^53 bytes and more may be off by one"
+        )]
+        let begin = NetworkEvent::Begin {
+            flow,
+            bytes: bytes as f64,
+            latency_s: (first_byte + overhead).as_secs(),
+            alone_s: alone.as_secs(),
+            links: &[][..],
+        };
+        self.ranks.observe_network(self.ranks.port.now(), begin);
+        self.ranks.observe_injection(rank, peer, &header, bytes);
     }
 }
 
@@ -620,13 +668,12 @@ impl PacketTransport for LogGops {
                 let [from, to] = [rank, peer].map(|rank| kernel.host_of(actor(rank)));
                 from == to
             });
-        let what = What::Packet {
-            source: rank,
-            destination: peer,
-            is_local,
-            packet,
-        };
-        self.own(rank, what);
+        if self.ranks.is_observed() {
+            self.enqueue_observed((rank, peer), is_local, packet);
+        } else {
+            self.enqueue(rank, What::packet(rank, peer, is_local, packet));
+        }
+        self.ranks.port.with(|kernel| self.look(kernel, rank));
     }
 
     fn timer(&self, rank: u32, seconds: f64, token: Token) {
@@ -644,7 +691,8 @@ impl PacketTransport for LogGops {
     }
 
     fn compute(&self, rank: u32, flops: f64, token: Token) {
-        self.own(rank, What::Compute { flops, token });
+        self.enqueue(rank, What::Compute { flops, token });
+        self.ranks.port.with(|kernel| self.look(kernel, rank));
     }
 
     fn before_poll(&self, rank: u32) {

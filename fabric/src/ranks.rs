@@ -19,7 +19,7 @@ use mpi::channel::{ConnectionLifecycle, RankHost, RemoteMemory};
 use mpi::exploration::CausalityHooks;
 use mpi::exploration::ExplorationHooks;
 use mpi::{Buffer, CallLog, Envelope, Overheads, Process};
-use observe::Observer;
+use observe::{NetworkEvent, NetworkObserver, Observer};
 use rdma::{Capture, Verbs};
 use sim_core::{ActorId, Blocked, Device, Kernel, KernelHandle, Observed, Parked, Time};
 
@@ -45,12 +45,24 @@ pub trait Fabric {
     /// Writes each arrival, and each look of a rank into its inbox, to `steps`, in their order.
     fn record(&self, steps: Rc<RefCell<Vec<Observed>>>);
 
-    /// Lets each rank whose process is made from now on be observed.
+    /// Lets each rank whose process is made from now on be observed, and the network.
     fn observe(&self, observers: Observers);
 }
 
-/// Returns the observer of a rank.
-pub type Observers = Rc<dyn Fn(u32) -> Rc<dyn Observer>>;
+/// The observers of a run.
+#[derive(Clone)]
+pub struct Observers {
+    /// Returns that of a rank.
+    pub ranks: Rc<dyn Fn(u32) -> Rc<dyn Observer>>,
+    /// That of the network, where the device is the network.
+    pub network: NetworkObserver,
+}
+
+impl fmt::Debug for Observers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Observers")
+    }
+}
 
 impl<C: PacketTransport + 'static> Fabric for C {
     fn process(self: Rc<Self>, rank: u32) -> Rc<Process> {
@@ -299,6 +311,19 @@ impl Ranks {
         }
     }
 
+    #[inline]
+    pub(crate) fn is_observed(&self) -> bool {
+        self.observers.borrow().is_some()
+    }
+
+    /// Tells an event of the network, if the run is observed.
+    #[inline]
+    pub(crate) fn observe_network(&self, now: Time, event: NetworkEvent<&[u32]>) {
+        if let Some(observers) = &*self.observers.borrow() {
+            observers.network.observe(now.as_secs(), event);
+        }
+    }
+
     /// Tells the observer of a rank that a packet has entered the network as the flow that began
     /// last.
     #[inline]
@@ -311,7 +336,7 @@ impl Ranks {
     ) {
         if let Some(observers) = &*self.observers.borrow() {
             let (packet, key) = header.identity();
-            observers(rank).observe(observe::Event::Inject {
+            (observers.ranks)(rank).observe(observe::Event::Inject {
                 peer,
                 packet,
                 key,
@@ -604,7 +629,7 @@ impl<C: PacketTransport> RankHost for RankChannel<C> {
 
     fn observer(&self) -> Option<Rc<dyn Observer>> {
         let observers = self.device.ranks().observers.borrow();
-        observers.as_ref().map(|of| of(self.rank))
+        observers.as_ref().map(|of| (of.ranks)(self.rank))
     }
 
     fn host_name(&self) -> String {

@@ -70,6 +70,12 @@ fn all() -> Vec<ProgramEvent> {
             key,
             bytes,
         });
+        events.push(Event::Inject {
+            peer,
+            packet,
+            key,
+            bytes,
+        });
     }
     events
 }
@@ -174,6 +180,17 @@ fn same<N, P>(event: Event<N, P>) -> Event<(), ()> {
             key,
             bytes,
         } => Event::Arrive {
+            peer,
+            packet,
+            key,
+            bytes,
+        },
+        Event::Inject {
+            peer,
+            packet,
+            key,
+            bytes,
+        } => Event::Inject {
             peer,
             packet,
             key,

@@ -146,7 +146,7 @@ impl Analysis {
                 self.act(rank, time);
                 self.ranks[rank as usize].regions.pop();
             }
-            Event::Mark { .. } => {}
+            Event::Mark { .. } | Event::Inject { .. } => {}
             Event::End => self.end(rank, time),
         }
     }

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use fabric::{Capture, CaptureFilter, Fabric, Flow, LogGops, VerbsFabric};
+use fabric::{Capture, CaptureFilter, Fabric, Flow, LogGops, Observers, VerbsFabric};
 use models::FlowModel;
 use models::packet::PlatformTopology;
 use mpi::{Overheads, Placement, PostingCost, Selector, Settings};
@@ -423,8 +423,10 @@ fn observed(
         for (rank, host) in (0..).zip(hosts) {
             log.host(rank, &platform.host_name(*host));
         }
+        let network = log.network(platform);
         let (log, clock) = (log.clone(), simulation.port());
-        device.observe(Rc::new(move |rank| log.of(rank, clock.clone())));
+        let ranks = Rc::new(move |rank| log.of(rank, clock.clone()));
+        device.observe(Observers { ranks, network });
     }
     Ok(device)
 }

@@ -182,6 +182,9 @@ fn a_log_changes_nothing_and_names_the_packet_of_each_flow() {
     // The same packets on all of them.
     assert!(flows[0] > 3 * 16, "{flows:?}");
     assert!(flows.iter().all(|count| *count == flows[0]), "{flows:?}");
+    // With LogGOPS control packets are flows, too.
+    let loggops = format!("{CLUSTER}[network]\nmodel = \"loggops\"\n");
+    assert!(check(&logged(&loggops, everything)) > flows[0]);
 }
 
 #[test]
@@ -191,5 +194,54 @@ fn packets_that_wait_for_credits_or_a_connection_are_named_too() {
     let limited = CLUSTER.replace("eager_threshold", limits);
     for platform in [connected, limited] {
         assert!(check(&logged(&platform, everything)) > 3 * 16, "{platform}");
+    }
+}
+
+/// Two messages to one rank, with LogGOPS: each takes 2 o + L + (s - 1) G alone, and the second
+/// waits for the receiver's processor.
+#[test]
+fn a_flow_of_loggops_has_its_duration_alone() {
+    async fn two(world: Comm) -> Result<()> {
+        let mut message = world.buffer(1001);
+        if world.rank() == 1 || world.rank() == 2 {
+            return world.send(&message, 0, 0).await;
+        }
+        if world.rank() == 0 {
+            world.recv(&mut message, 1, 0).await?;
+            world.recv(&mut message, 2, 0).await?;
+        }
+        Ok(())
+    }
+    let costs = "latency = \"3us\"\noverhead = \"2us\"\ngap = \"1us\"\ngap_per_byte = \"10ns\"\n";
+    let platform = format!("{CLUSTER}[network]\nmodel = \"loggops\"\n{costs}");
+    let entries = logged(&platform, two);
+    assert_eq!(check(&entries), 2);
+    let network = entries.iter().filter_map(|entry| match entry {
+        LogEntry::Network(time, event) => Some((*time, event)),
+        LogEntry::Rank(..) => None,
+    });
+    let mut begun = BTreeMap::new();
+    let mut flights = Vec::new();
+    for (time, event) in network {
+        match *event {
+            NetworkEvent::Begin {
+                flow,
+                bytes,
+                latency_s,
+                alone_s,
+                ..
+            } => {
+                assert_eq!(bytes, 1001.0);
+                assert!((latency_s - 7e-6).abs() < 1e-15 && (alone_s - 17e-6).abs() < 1e-15);
+                begun.insert(flow, time);
+            }
+            NetworkEvent::End { flow } => flights.push(time - begun[&flow]),
+            NetworkEvent::Rate { .. } => panic!("there are no links"),
+        }
+    }
+    // The receiver takes o + (s - 1) G for each.
+    let expected = [17e-6, 29e-6];
+    for (found, expected) in flights.iter().zip(expected) {
+        assert!((found - expected).abs() < 1e-12, "{flights:?}");
     }
 }

@@ -56,6 +56,13 @@ fn all() -> Vec<ProgramEvent> {
         },
         Event::End,
     ];
+    events.extend(packets());
+    events
+}
+
+/// An event of each kind with each kind of packet.
+fn packets() -> Vec<ProgramEvent> {
+    let mut events = Vec::new();
     for packet in PacketKind::ALL {
         let (peer, key, bytes) = (3, 4, 5);
         events.push(Event::Post {

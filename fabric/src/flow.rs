@@ -355,7 +355,7 @@ impl PacketTransport for Flow {
             let notify = |kernel: &mut Kernel| hand_over(kernel, &self.ranks, rank, peer, packet);
             return self.ranks.port.with(notify);
         }
-        let header = packet.header;
+        let observed = self.ranks.is_observed().then_some(packet.header);
         let index = self.tables.borrow_mut().launch(rank, peer, packet);
         self.ranks.port.with(|kernel| {
             let control_size = settings.control.filter(|_| control);
@@ -385,7 +385,9 @@ impl PacketTransport for Flow {
                 u64::from(index),
             );
         });
-        if !control || settings.control.is_some() {
+        if let Some(header) = observed
+            && (!control || settings.control.is_some())
+        {
             self.ranks.observe_injection(rank, peer, &header, length);
         }
     }

@@ -326,7 +326,7 @@ impl Ranks {
 
     /// Tells the observer of a rank that a packet has entered the network as the flow that began
     /// last.
-    #[inline]
+    #[cold]
     pub(crate) fn observe_injection(
         &self,
         rank: u32,

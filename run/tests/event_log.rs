@@ -144,6 +144,15 @@ bandwidth = "1GBps"
 latency = "1us"
 "#;
 
+const LOGGOPS: &str = r#"
+[network]
+model = "loggops"
+latency = "3us"
+overhead = "2us"
+gap = "1us"
+gap_per_byte = "10ns"
+"#;
+
 async fn everything(world: Comm) -> Result<()> {
     let (rank, size) = (world.rank(), world.size());
     for (bytes, tag) in [(0, 4), (8, 5), (100_000, 6)] {
@@ -183,7 +192,7 @@ fn a_log_changes_nothing_and_names_the_packet_of_each_flow() {
     assert!(flows[0] > 3 * 16, "{flows:?}");
     assert!(flows.iter().all(|count| *count == flows[0]), "{flows:?}");
     // With LogGOPS control packets are flows, too.
-    let loggops = format!("{CLUSTER}[network]\nmodel = \"loggops\"\n");
+    let loggops = format!("{CLUSTER}{LOGGOPS}");
     assert!(check(&logged(&loggops, everything)) > flows[0]);
 }
 
@@ -212,8 +221,7 @@ fn a_flow_of_loggops_has_its_duration_alone() {
         }
         Ok(())
     }
-    let costs = "latency = \"3us\"\noverhead = \"2us\"\ngap = \"1us\"\ngap_per_byte = \"10ns\"\n";
-    let platform = format!("{CLUSTER}[network]\nmodel = \"loggops\"\n{costs}");
+    let platform = format!("{CLUSTER}{LOGGOPS}");
     let entries = logged(&platform, two);
     assert_eq!(check(&entries), 2);
     let network = entries.iter().filter_map(|entry| match entry {

@@ -301,3 +301,33 @@ fn unexpected_messages_by_hand() {
     let flights = 2.0 * (2e-6 + 2000.0 / 1e9);
     near(rank.waiting_mean, (3.0 - flights) / 2.0);
 }
+
+/// A token of few bytes, whose time is mostly latency.
+async fn ring(world: Comm) -> Result<()> {
+    let (rank, size) = (world.rank(), world.size());
+    let mut token = world.buffer(100);
+    for _ in 0..50 {
+        if rank == 0 {
+            world.send(&token, 1, 0).await?;
+        }
+        world.recv(&mut token, (rank + size - 1) % size, 0).await?;
+        if rank > 0 {
+            world.send(&token, (rank + 1) % size, 0).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Rounding is no delay.
+#[test]
+fn messages_one_at_a_time_are_not_delayed() {
+    for model in ["flow", "lv08"] {
+        let platform = format!("{CLUSTER}[network]\nmodel = \"{model}\"\n");
+        let report = analysed(&platform, 8, ring);
+        assert!(report.hot.by_delay.is_empty(), "{:?}", report.hot.by_delay);
+        assert_eq!(report.other_delay_s, 0.0);
+        let text = report.to_string();
+        let title = "links with most bytes; none delays a message:\n";
+        assert!(text.starts_with(title), "{text}");
+    }
+}

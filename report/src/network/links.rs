@@ -7,6 +7,10 @@ use super::top_pairs::TopPairs;
 /// is complete.
 const COMPLETE: f64 = 1e-6;
 
+/// Part by which a flow is slower than alone below which that is rounding: the rate alone is a
+/// difference of durations.
+const ROUNDING: f64 = 1e-6;
+
 /// A flow under way.
 #[derive(Debug)]
 pub(super) struct Flow {
@@ -103,7 +107,8 @@ impl Links {
         for &link in &flow.links {
             self.bins.add(link, from_s, time_s, rate);
         }
-        let slower = (1.0 - rate / flow.alone).max(0.0);
+        let slower = 1.0 - rate / flow.alone;
+        let slower = if slower > ROUNDING { slower } else { 0.0 };
         match flow.limit {
             Some(link) => self.at(link).delay_s += elapsed_s * slower,
             None => self.other_delay_s += elapsed_s * slower,

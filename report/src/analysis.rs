@@ -10,8 +10,9 @@
 //! *Critical path*: at each join the enabling cause is followed; at a tie it is the one that was
 //! executed last.
 //!
-//! *Not decided here*: the time alone of a transfer. Time for which data are on the way is one
-//! class, with its latency, bandwidth and contention.
+//! *Transfers*: a wait for data that are on the way is divided into latency, bandwidth and
+//! contention as the whole transfer is, whose duration alone the model tells. The parts of a wait
+//! that begins in the middle of a transfer are therefore proportions, not those of that time.
 
 mod class;
 mod collectives;
@@ -25,13 +26,13 @@ mod waits;
 
 use std::collections::BTreeMap;
 
-use observe::{Event, LogEvent, LogReader, NameId, PacketKind};
+use observe::{Event, LogEvent, LogReader, NameId, NetworkEvent, PacketKind};
 
 pub use class::{Class, Split};
 pub use result::{AnalysisReport, Efficiencies, PathShare, RankSplit, WaitState};
 
 use collectives::Collectives;
-use flights::{Flight, Flights, LateReceive, MessageOrigin};
+use flights::{Flight, Flights, LateReceive, MessageOrigin, TransferParts};
 use profile::{PathPlace, PathTime};
 use rank::{Cause, CauseKind, Cleared, Rank, Wait};
 use waits::{WaitKey, Waits};
@@ -54,6 +55,23 @@ pub struct Analysis {
     /// The rank that ended last.
     last_rank: u32,
     events: u64,
+    /// The durations of the transfer that is about to be injected.
+    injected: TransferParts,
+    /// Parts of waits that the latest event has ended.
+    ended_waits: Vec<EndedWait>,
+}
+
+/// A part of a wait that has ended.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct EndedWait {
+    /// Rank.
+    pub rank: u32,
+    /// Beginning in seconds.
+    pub from: f64,
+    /// End in seconds.
+    pub to: f64,
+    /// Class.
+    pub class: Class,
 }
 
 impl Analysis {
@@ -71,7 +89,26 @@ impl Analysis {
             latest: 0.0,
             last_rank: 0,
             events: 0,
+            injected: TransferParts::default(),
+            ended_waits: Vec::new(),
         }
+    }
+
+    /// Takes the next event of the network.
+    pub fn network(&mut self, event: &NetworkEvent<Vec<u32>>) {
+        if let NetworkEvent::Begin {
+            latency_s, alone_s, ..
+        } = event
+        {
+            let alone = Some((*latency_s, *alone_s));
+            self.injected = TransferParts { alone };
+        }
+    }
+
+    /// Returns the parts of waits that the latest event has ended, in their order.
+    #[must_use]
+    pub fn ended_waits(&self) -> &[EndedWait] {
+        &self.ended_waits
     }
 
     /// Takes the next event: a rank, its time in seconds, and what happens. `name` returns the text
@@ -82,6 +119,7 @@ impl Analysis {
         name: impl Fn(NameId) -> &'a str,
     ) {
         self.events += 1;
+        self.ended_waits.clear();
         self.latest = self.latest.max(time);
         match event {
             Event::Wait {
@@ -125,6 +163,23 @@ impl Analysis {
                 self.ranks[rank as usize].entered = Some((key, time));
             }
             Event::CollectiveEnd { context, number } => self.leave(rank, time, (context, number)),
+            Event::Enter { region } => {
+                self.act(rank, time);
+                self.ranks[rank as usize].regions.push(region);
+            }
+            Event::Leave => {
+                self.act(rank, time);
+                self.ranks[rank as usize].regions.pop();
+            }
+            Event::Mark { .. } => {}
+            Event::End => self.end(rank, time),
+            other => self.packet(rank, time, other),
+        }
+    }
+
+    /// Takes an event of a packet or a timer.
+    fn packet(&mut self, rank: u32, time: f64, event: LogEvent) {
+        match event {
             Event::Post {
                 peer, packet, key, ..
             } => self.post(rank, time, peer, (packet, key)),
@@ -138,16 +193,18 @@ impl Analysis {
             }
             Event::Elapsed => self.ranks[rank as usize].elapse(time),
             Event::Sent { operation } => self.ranks[rank as usize].sent(time, operation),
-            Event::Enter { region } => {
-                self.act(rank, time);
-                self.ranks[rank as usize].regions.push(region);
+            Event::Inject {
+                peer, packet, key, ..
+            } => {
+                let parts = std::mem::take(&mut self.injected);
+                let cleared = self.ranks[rank as usize].cleared.iter_mut();
+                for own in cleared.filter(|own| packet == PacketKind::Data && own.to == (peer, key))
+                {
+                    own.flight.parts = parts;
+                }
+                self.flights.inject((rank, peer, packet, key), parts);
             }
-            Event::Leave => {
-                self.act(rank, time);
-                self.ranks[rank as usize].regions.pop();
-            }
-            Event::Mark { .. } | Event::Inject { .. } => {}
-            Event::End => self.end(rank, time),
+            _ => {}
         }
     }
 
@@ -214,6 +271,13 @@ impl Analysis {
         for (class, seconds, causer) in parts.into_iter().flatten() {
             self.ranks[rank as usize].split.add(class, seconds);
             self.note_region(region, class, seconds);
+            let to = from + seconds;
+            self.ended_waits.push(EndedWait {
+                rank,
+                from,
+                to,
+                class,
+            });
             let key = WaitKey::new(class, (wait.call, wait.place), causer);
             self.waits.add(key, (rank, from, seconds), causer);
             from += seconds;
@@ -270,11 +334,17 @@ impl Analysis {
         };
         let flight = Flight {
             posted: time,
+            parts: TransferParts::default(),
             origin,
             profile: cause.profile,
         };
         if let (PacketKind::Data, CauseKind::Cleared { operation, .. }) = (packet, cause.kind) {
-            state.cleared.push(Cleared { operation, flight });
+            let to = (peer, key);
+            state.cleared.push(Cleared {
+                operation,
+                to,
+                flight,
+            });
         }
         let identity = match packet {
             PacketKind::Pull => (peer, rank, PacketKind::Data, key),
@@ -288,6 +358,7 @@ impl Analysis {
         let flight = self.flights.arrive((peer, rank, packet, key));
         let Some(Flight {
             posted,
+            parts,
             origin,
             mut profile,
         }) = flight
@@ -299,7 +370,7 @@ impl Analysis {
         };
         let state = &self.ranks[rank as usize];
         let waits = (state.wait).map_or(state.doing, |wait| (wait.call, wait.place));
-        profile.travel(waits, time - posted);
+        profile.travel(waits, parts, time - posted);
         if let (PacketKind::Rts, Some(origin)) = (packet, origin) {
             self.announced.insert((peer, key), origin);
         }
@@ -315,6 +386,7 @@ impl Analysis {
             kind,
             profile,
             at: time,
+            transfer: (parts, (time - posted).max(0.0)),
         };
     }
 

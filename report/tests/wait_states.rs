@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
 use mpi::{Comm, Op, Result, waitall};
-use observe::LogReader;
+use observe::{LogEntry, LogReader};
 use platform::Platform;
 use report::analysis::{Analysis, AnalysisReport, Class};
 use run::{EventLog, LogFilter, Options, Output, RankProgram, Stream, simulate};
@@ -57,8 +57,13 @@ where
     let bytes = memory.0.lock().expect("one thread").clone();
     let mut reader = LogReader::new(&bytes[..]).expect("a log");
     let mut analysis = Analysis::new(reader.ranks());
-    while let Some(entry) = reader.next_event().expect("a log") {
-        analysis.event(entry, |number| reader.text(number));
+    while let Some(entry) = reader.next_entry().expect("a log") {
+        match entry {
+            LogEntry::Rank(rank, time, event) => {
+                analysis.event((rank, time, event), |number| reader.text(number));
+            }
+            LogEntry::Network(_, event) => analysis.network(&event),
+        }
     }
     let report = analysis.finish(&reader);
     adds_up(&report, run.report.time.as_secs());
@@ -117,7 +122,8 @@ fn a_late_sender() {
     let expected = [
         (Class::Compute, 10.0),
         (Class::LateSender, 40.0),
-        (Class::Transfer, 2.0),
+        (Class::Latency, 1.0),
+        (Class::Bandwidth, 1.0),
     ];
     has(&report, 1, &expected);
     let state = &report.waits[0];
@@ -141,9 +147,17 @@ fn a_late_sender_of_a_rendezvous() {
         world.recv(&mut data, 0, 0).await.map(drop)
     });
     // The request to send and its answer take no time; the data take 1 us + 100 us.
-    let expected = [(Class::Compute, 50.0), (Class::Transfer, 101.0)];
+    let expected = [
+        (Class::Compute, 50.0),
+        (Class::Latency, 1.0),
+        (Class::Bandwidth, 100.0),
+    ];
     has(&report, 0, &expected);
-    let expected = [(Class::LateSender, 50.0), (Class::Transfer, 101.0)];
+    let expected = [
+        (Class::LateSender, 50.0),
+        (Class::Latency, 1.0),
+        (Class::Bandwidth, 100.0),
+    ];
     has(&report, 1, &expected);
 }
 
@@ -161,10 +175,15 @@ fn a_late_receiver() {
     let expected = [
         (Class::Compute, 10.0),
         (Class::LateReceiver, 40.0),
-        (Class::Transfer, 101.0),
+        (Class::Latency, 1.0),
+        (Class::Bandwidth, 100.0),
     ];
     has(&report, 0, &expected);
-    let expected = [(Class::Compute, 50.0), (Class::Transfer, 101.0)];
+    let expected = [
+        (Class::Compute, 50.0),
+        (Class::Latency, 1.0),
+        (Class::Bandwidth, 100.0),
+    ];
     has(&report, 1, &expected);
     let state = (report.waits.iter()).find(|state| state.class == Class::LateReceiver);
     let state = state.expect("rank 0 waits");
@@ -187,7 +206,8 @@ fn a_late_receiver_of_an_isend() {
     let expected = [
         (Class::Compute, 20.0),
         (Class::LateReceiver, 30.0),
-        (Class::Transfer, 101.0),
+        (Class::Latency, 1.0),
+        (Class::Bandwidth, 100.0),
     ];
     has(&report, 0, &expected);
 }
@@ -212,7 +232,8 @@ fn the_wrong_order() {
     let expected = [
         (Class::Compute, 5.0),
         (Class::LateSenderWrongOrder, 25.0),
-        (Class::Transfer, 2.0),
+        (Class::Latency, 1.0),
+        (Class::Bandwidth, 1.0),
     ];
     has(&report, 0, &expected);
 }
@@ -231,7 +252,11 @@ fn a_waitall_is_charged_to_the_last_message() {
         ];
         waitall(&mut requests).await.map(drop)
     });
-    let expected = [(Class::LateSender, 20.0), (Class::Transfer, 2.0)];
+    let expected = [
+        (Class::LateSender, 20.0),
+        (Class::Latency, 1.0),
+        (Class::Bandwidth, 1.0),
+    ];
     has(&report, 0, &expected);
     let state = &report.waits[0];
     assert_eq!((&*state.call, state.longest_causer), ("waitall", Some(2)));
@@ -299,6 +324,26 @@ fn the_root_of_a_reduction_is_early() {
 }
 
 #[test]
+fn two_messages_share_a_link() {
+    // Each takes 1 us + 50 us alone, and shares the link of rank 2 with the other all the time.
+    let report = analysed(3, |world| async move {
+        let mut data = world.buffer(50_000);
+        if world.rank() < 2 {
+            return world.send(&data, 2, 0).await;
+        }
+        world.recv(&mut data, 0, 0).await?;
+        world.recv(&mut data, 1, 0).await.map(drop)
+    });
+    let expected = [
+        (Class::Latency, 1.0),
+        (Class::Bandwidth, 50.0),
+        (Class::Contention, 50.0),
+    ];
+    has(&report, 2, &expected);
+    assert!((report.critical_path_s["contention"] - 50e-6).abs() < 1e-12);
+}
+
+#[test]
 fn a_deadlock_leaves_ranks_blocked() {
     let report = analysed(2, |world| async move {
         let mut data = world.buffer(8);
@@ -350,7 +395,8 @@ fn the_critical_path_turns_to_the_rank_that_is_late() {
     assert_eq!(report.critical_packets, 2);
     let path = &report.critical_path_s;
     assert!((path["compute"] - 50e-6).abs() < 1e-12);
-    assert!((path["transfer"] - 4e-6).abs() < 1e-12);
+    assert!((path["latency"] - 2e-6).abs() < 1e-12);
+    assert!((path["bandwidth"] - 2e-6).abs() < 1e-12);
     let text = report.to_string();
     let headline = text.lines().next().expect("a page");
     assert!(headline.contains("late sender in recv"), "{headline}");

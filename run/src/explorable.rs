@@ -64,12 +64,16 @@ pub fn stepper(
         || in_file.unwrap_or_else(|| Protocol::default().eager_threshold.bytes()),
         MessageProtocol::threshold,
     );
-    let selector = platform.and_then(|platform| crate::driver::selector(platform));
-    let placement = crate::driver::placement(&hosts);
+    let settings = Settings {
+        strict_ready_send: true,
+        synchronizing_collectives: !options.schedules_collectives,
+        operand_orders: options.orders_operands.then_some(options.seed),
+        placement: crate::driver::placement(&hosts),
+        collectives: platform.and_then(|platform| crate::driver::selector(platform)),
+        ..Settings::new(threshold)
+    };
     let chooses_sends = options.protocol == Some(MessageProtocol::Mixed);
     let (has_ranks, leaks) = (program.has_ranks(), options.leaks);
-    let synchronizes = !options.schedules_collectives;
-    let operand_orders = options.orders_operands.then_some(options.seed);
     let (platform, seed) = (platform.map(Arc::clone), options.seed);
     let progress = options.progress.clone();
     let build = move || {
@@ -97,15 +101,7 @@ pub fn stepper(
                 .take()
                 .and_then(|before| before.again(simulation.port()));
             let ideal = again.unwrap_or_else(|| {
-                let settings = Settings {
-                    strict_ready_send: true,
-                    synchronizing_collectives: synchronizes,
-                    operand_orders,
-                    placement: placement.clone(),
-                    collectives: selector.clone(),
-                    ..Settings::new(threshold)
-                };
-                let settings = (settings, chooses_sends);
+                let settings = (settings.clone(), chooses_sends);
                 IdealFabric::new(simulation.port(), ranks, settings, numbers.clone())
             });
             before.replace(Some(Rc::clone(&ideal)));

@@ -21,6 +21,7 @@ use crate::args::{Format, RunArgs};
 use crate::drawing::COMMAND;
 use crate::entry::Start;
 use crate::status;
+use crate::trace_args::TraceArgs;
 
 /// Size of the buffer of a log in bytes: 8 Ki records.
 const BUFFER: usize = 256 * 1024;
@@ -54,6 +55,10 @@ pub(crate) struct ObservationArgs {
     #[arg(long, value_name = "FILE", help_heading = "Observation")]
     trace: Option<PathBuf>,
 
+    /// Options of the timeline.
+    #[command(flatten)]
+    trace_options: TraceArgs,
+
     /// Write the event log of the run, which simrun analyse reads
     #[arg(long, value_name = "FILE", help_heading = "Observation")]
     log_events: Option<PathBuf>,
@@ -82,6 +87,7 @@ impl ObservationArgs {
         }
         if let Some(trace) = &self.trace {
             arguments.extend(["--trace".into(), trace.into()]);
+            arguments.extend(self.trace_options.arguments());
         }
         Some(arguments)
     }

@@ -6,9 +6,14 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use observe::LogReader;
+use files::Output;
+use observe::{LogEntry, LogReader};
 use report::analysis::{Analysis, AnalysisReport};
-use simrun::status;
+use report::network::{NetworkAnalysis, NetworkReport};
+use report::{TraceFormat, TraceOptions, TraceSummary, TraceWriter};
+use simrun::{TraceArgs, status};
+
+use crate::trace;
 
 /// Size of the buffer of a log in bytes.
 const BUFFER: usize = 1 << 20;
@@ -25,13 +30,20 @@ pub(crate) struct AnalyseCommand {
     #[arg(long, value_name = "LOG")]
     ideal: Option<PathBuf>,
 
-    /// Write analysis.json and CSV files to this directory
+    /// Write analysis.json, network.json and CSV files to this directory
     #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
 
     /// Print no page of text
     #[arg(long)]
     no_text: bool,
+
+    /// Write a timeline, too: FILE.pftrace or FILE.pftrace.gz for Perfetto, FILE.paje, FILE.csv
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
+
+    #[command(flatten)]
+    trace_options: TraceArgs,
 }
 
 /// Analyses.
@@ -42,27 +54,68 @@ pub(crate) fn run(command: &AnalyseCommand) -> ExitCode {
     }
 }
 
+/// The results of one pass over a log.
+struct Results {
+    analysis: AnalysisReport,
+    network: NetworkReport,
+}
+
 fn analysed(command: &AnalyseCommand) -> Result<ExitCode, String> {
     let folder = command.out.as_deref();
     if let Some(folder) = folder {
         std::fs::create_dir_all(folder)
             .map_err(|error| format!("{}: {error}", folder.display()))?;
     }
-    let mut report = read(&command.log)?;
+    let mut results = match &command.trace {
+        Some(path) => traced(command, path)?,
+        None => read(&command.log, None)?.0,
+    };
     if let Some(ideal) = &command.ideal {
-        report.compare_with_ideal(&read(ideal)?);
+        let (ideal, _) = read(ideal, None)?;
+        results.analysis.compare_with_ideal(&ideal.analysis);
     }
     if let Some(folder) = folder {
-        write(&report, folder)?;
+        write(&results, folder)?;
     }
     if command.no_text {
         return Ok(ExitCode::SUCCESS);
     }
-    Ok(status::print(report.to_string().trim_end()))
+    let page = format!("{}{}", results.analysis, results.network);
+    Ok(status::print(page.trim_end()))
 }
 
-/// Analyses the log of this name, or the one on standard input.
-fn read(path: &Path) -> Result<AnalysisReport, String> {
+/// Analyses a log, and writes a timeline of it to the file at `path`.
+fn traced(command: &AnalyseCommand, path: &Path) -> Result<Results, String> {
+    let format = TraceFormat::of(path)?;
+    let options = trace::options_of(&command.trace_options)?;
+    let output = Output::new(path).map_err(|error| error.to_string())?;
+    let log = command.log.as_path();
+    output
+        .differs_from([log])
+        .map_err(|error| error.to_string())?;
+    let (mut results, mut problem) = (None, None);
+    let written = output.draw(|temporary| {
+        let file = File::create(temporary).map_err(|error| error.to_string())?;
+        match read(log, Some((file, format, &options))) {
+            Ok(read) => results = Some(read),
+            // The log or an option is at fault, not the file.
+            Err(error) => problem = Some(error),
+        }
+        problem.clone().map_or(Ok(()), Err)
+    });
+    if let Some(problem) = problem {
+        return Err(problem);
+    }
+    written.map_err(|error| error.to_string())?;
+    let (results, summary) = results.ok_or("the timeline was not written")?;
+    trace::warn_of(&summary, options.limit, path);
+    Ok(results)
+}
+
+type Timeline<'a> = (File, TraceFormat, &'a TraceOptions);
+
+/// Reads the log of this name, or the one on standard input.
+fn read(path: &Path, timeline: Option<Timeline<'_>>) -> Result<(Results, TraceSummary), String> {
     let is_stdin = path == Path::new("-");
     let name = if is_stdin {
         "standard input".to_owned()
@@ -75,35 +128,66 @@ fn read(path: &Path) -> Result<AnalysisReport, String> {
         let file = File::open(path);
         Box::new(file.map_err(|error| format!("{name}: cannot read it: {error}"))?)
     };
-    read_all(input).map_err(|error| match error.kind() {
+    pass(input, timeline).map_err(|error| match error.kind() {
         io::ErrorKind::UnexpectedEof => format!("{name}: not an event log of simrun: it is empty"),
+        io::ErrorKind::InvalidInput => error.to_string(),
         _ => format!("{name}: {error}"),
     })
 }
 
-/// Analyses a whole log.
-fn read_all(input: Box<dyn Read>) -> io::Result<AnalysisReport> {
+/// Makes everything from a log in one pass.
+fn pass(
+    input: Box<dyn Read>,
+    timeline: Option<Timeline<'_>>,
+) -> io::Result<(Results, TraceSummary)> {
     let mut reader = LogReader::new(BufReader::with_capacity(BUFFER, input))?;
-    let mut analysis = Analysis::new(reader.ranks());
-    while let Some(entry) = reader.next_event()? {
-        analysis.event(entry, |number| reader.text(number));
+    let ranks = reader.ranks();
+    let (mut analysis, mut network) = (Analysis::new(ranks), NetworkAnalysis::new(ranks));
+    let trace =
+        timeline.map(|(file, format, options)| TraceWriter::new(file, format, options, ranks));
+    let mut trace = trace.transpose()?;
+    while let Some(entry) = reader.next_entry()? {
+        match entry {
+            LogEntry::Network(time, event) => {
+                analysis.network(&event);
+                network.network(time, &event);
+            }
+            LogEntry::Rank(rank, time, event) => {
+                analysis.event((rank, time, event), |number| reader.text(number));
+                network.event(rank, time, &event);
+                if let Some(trace) = &mut trace {
+                    for wait in analysis.ended_waits() {
+                        trace.wait_class(wait.rank, wait.from, wait.to, wait.class.name());
+                    }
+                    trace.event(rank, time, &event, &reader);
+                }
+            }
+        }
     }
-    Ok(analysis.finish(&reader))
+    let network = network.finish(&reader);
+    let analysis = analysis.finish(&reader);
+    let summary = trace
+        .map(|trace| trace.finish(analysis.end_s))
+        .transpose()?;
+    let results = Results { analysis, network };
+    Ok((results, summary.unwrap_or_default()))
 }
 
 type Writer<'a> = &'a dyn Fn(&mut Vec<u8>) -> io::Result<()>;
 
-/// Writes the files of a report.
-fn write(report: &AnalysisReport, folder: &Path) -> Result<(), String> {
-    let json = |out: &mut Vec<u8>| {
-        serde_json::to_writer_pretty(&mut *out, report)?;
-        out.write_all(b"\n")
-    };
-    let files: [(&str, Writer<'_>); 4] = [
-        ("ranks.csv", &|out| report.write_ranks(out)),
-        ("waits.csv", &|out| report.write_waits(out)),
-        ("critical.csv", &|out| report.write_critical(out)),
-        ("analysis.json", &json),
+/// Writes the files of the results.
+fn write(results: &Results, folder: &Path) -> Result<(), String> {
+    let Results { analysis, network } = results;
+    let files: [(&str, Writer<'_>); 9] = [
+        ("ranks.csv", &|out| analysis.write_ranks(out)),
+        ("waits.csv", &|out| analysis.write_waits(out)),
+        ("critical.csv", &|out| analysis.write_critical(out)),
+        ("links.csv", &|out| network.write_links(out)),
+        ("pairs.csv", &|out| network.write_pairs(out)),
+        ("sizes.csv", &|out| network.write_sizes(out)),
+        ("unexpected.csv", &|out| network.write_unexpected(out)),
+        ("network.json", &|out| as_json(network, out)),
+        ("analysis.json", &|out| as_json(analysis, out)),
     ];
     for (name, content) in files {
         let path = folder.join(name);
@@ -112,4 +196,9 @@ fn write(report: &AnalysisReport, folder: &Path) -> Result<(), String> {
         files::write(&path, bytes).map_err(|error| error.to_string())?;
     }
     Ok(())
+}
+
+fn as_json(value: &impl serde::Serialize, out: &mut Vec<u8>) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut *out, value)?;
+    out.write_all(b"\n")
 }

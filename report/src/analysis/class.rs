@@ -28,7 +28,13 @@ pub enum Class {
     LateBroadcast,
     /// Wait of the root of a reduction until the first other rank has entered.
     EarlyReduce,
-    /// Wait while data are on the way.
+    /// Wait while data are on the way: their latency.
+    Latency,
+    /// Wait while data are on the way: their length at the rate that they have alone.
+    Bandwidth,
+    /// Wait while data are on the way: the time beyond that of a transfer alone on its route.
+    Contention,
+    /// Wait while data are on the way, of which the log does not tell the parts.
     Transfer,
     /// Wait for buffers, credits and connections of the message layer.
     Resources,
@@ -39,7 +45,7 @@ pub enum Class {
 }
 
 /// Number of classes.
-pub(crate) const CLASSES: usize = 13;
+pub(crate) const CLASSES: usize = 16;
 
 impl Class {
     /// All classes, by their numbers.
@@ -53,6 +59,9 @@ impl Class {
         Self::WaitAtCollective,
         Self::LateBroadcast,
         Self::EarlyReduce,
+        Self::Latency,
+        Self::Bandwidth,
+        Self::Contention,
         Self::Transfer,
         Self::Resources,
         Self::Blocked,
@@ -72,6 +81,9 @@ impl Class {
             Self::WaitAtCollective => "wait at collective",
             Self::LateBroadcast => "late broadcast",
             Self::EarlyReduce => "early reduce",
+            Self::Latency => "latency",
+            Self::Bandwidth => "bandwidth",
+            Self::Contention => "contention",
             Self::Transfer => "transfer",
             Self::Resources => "resources",
             Self::Blocked => "blocked at the end",

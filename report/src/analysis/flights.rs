@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use observe::{NameId, PacketKind};
 
-use super::profile::Profile;
+use super::profile::{PathTime, Profile};
 
 /// The history of the message of a packet.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -30,11 +30,39 @@ pub(crate) struct LateReceive {
     pub(crate) doing: (NameId, NameId),
 }
 
+/// Durations of a transfer in seconds, as far as they are known before it has ended.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub(crate) struct TransferParts {
+    /// Its latency, and its duration alone on its route; `None` if the log does not tell them.
+    pub(crate) alone: Option<(f64, f64)>,
+}
+
+impl TransferParts {
+    /// Returns the parts of a transfer that has taken this long.
+    pub(crate) fn of(self, seconds: f64) -> [(PathTime, f64); 3] {
+        let Some((latency, alone)) = self.alone else {
+            return [
+                (PathTime::Transfer, seconds),
+                (PathTime::Bandwidth, 0.0),
+                (PathTime::Contention, 0.0),
+            ];
+        };
+        let latency = latency.clamp(0.0, seconds.max(0.0));
+        let alone = alone.clamp(latency, seconds.max(latency));
+        [
+            (PathTime::Latency, latency),
+            (PathTime::Bandwidth, alone - latency),
+            (PathTime::Contention, (seconds - alone).max(0.0)),
+        ]
+    }
+}
+
 /// A packet under way.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Flight {
     /// The time at which it was posted, in seconds.
     pub(crate) posted: f64,
+    pub(crate) parts: TransferParts,
     pub(crate) origin: Option<MessageOrigin>,
     /// Of the path to its post.
     pub(crate) profile: Profile,
@@ -86,6 +114,24 @@ impl Flights {
             self.slots[queue.last as usize].1 = slot;
         }
         queue.last = slot;
+    }
+
+    /// The network tells the durations of a packet: of the one that was posted last, or the first
+    /// of which it has not told them.
+    pub(crate) fn inject(&mut self, identity: Identity, parts: TransferParts) {
+        let Some(queue) = self.queues.get(&identity) else {
+            return;
+        };
+        let mut slot = queue.last;
+        if self.slots[slot as usize].0.parts.alone.is_some() {
+            slot = queue.first;
+            while slot != NONE && self.slots[slot as usize].0.parts.alone.is_some() {
+                slot = self.slots[slot as usize].1;
+            }
+        }
+        if slot != NONE {
+            self.slots[slot as usize].0.parts = parts;
+        }
     }
 
     /// A packet arrives; `None` if its post was not observed.

@@ -11,6 +11,8 @@
 
 use observe::NameId;
 
+use super::flights::TransferParts;
+
 /// Number of places that a profile lists.
 const PLACES: usize = 6;
 
@@ -24,7 +26,13 @@ pub(crate) enum PathTime {
     Compute,
     /// Software cost of calls.
     Software,
-    /// Packets on the way between ranks.
+    /// Packets on the way between ranks: their latency.
+    Latency,
+    /// Packets on the way: their length at the rate that they have alone.
+    Bandwidth,
+    /// Packets on the way: the time beyond that of a transfer alone on its route.
+    Contention,
+    /// Packets on the way, of which the log does not tell the parts.
     Transfer,
     /// Waits whose cause was not observed.
     Other,
@@ -42,7 +50,7 @@ pub(crate) struct PathPlace {
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub(crate) struct Profile {
     /// Seconds by [`PathTime`].
-    pub(crate) times: [f64; 4],
+    pub(crate) times: [f64; 7],
     /// Number of packets along the path.
     pub(crate) packets: u64,
     /// The heaviest places with their seconds.
@@ -67,9 +75,17 @@ impl Profile {
     }
 
     /// Adds the flight of a packet that a rank waits for in this call and line.
-    pub(crate) fn travel(&mut self, (call, place): (NameId, NameId), seconds: f64) {
+    pub(crate) fn travel(
+        &mut self,
+        (call, place): (NameId, NameId),
+        parts: TransferParts,
+        seconds: f64,
+    ) {
         self.packets += 1;
         let rank = NETWORK;
-        self.spend(PathTime::Transfer, PathPlace { rank, call, place }, seconds);
+        let at = PathPlace { rank, call, place };
+        for (time, part) in parts.of(seconds) {
+            self.spend(time, at, part);
+        }
     }
 }

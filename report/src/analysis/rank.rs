@@ -4,7 +4,7 @@ use observe::NameId;
 
 use super::class::{Class, Split};
 use super::collectives::{CollectiveKey, Until};
-use super::flights::{Flight, MessageOrigin};
+use super::flights::{Flight, MessageOrigin, TransferParts};
 use super::profile::{PathPlace, PathTime, Profile};
 use super::waits::Causer;
 
@@ -61,12 +61,16 @@ pub(crate) struct Cause {
     pub(crate) profile: Profile,
     /// Its time in seconds.
     pub(crate) at: f64,
+    /// The transfer that ended with it, and its duration in seconds.
+    pub(crate) transfer: (TransferParts, f64),
 }
 
 /// Data of the rank that leave it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cleared {
     pub(crate) operation: u32,
+    /// The destination, and the key of the packets.
+    pub(crate) to: (u32, u32),
     pub(crate) flight: Flight,
 }
 
@@ -102,6 +106,7 @@ impl Rank {
             kind: CauseKind::Program,
             profile: self.profile,
             at: self.accounted,
+            transfer: Default::default(),
         };
     }
 
@@ -131,22 +136,25 @@ impl Rank {
     /// Data of the rank have left it.
     pub(crate) fn sent(&mut self, time: f64, operation: u32) {
         let found = (self.cleared.iter()).position(|cleared| cleared.operation == operation);
-        let (origin, mut profile, posted) = match found {
-            Some(index) => {
-                let Flight {
-                    posted,
-                    origin,
-                    profile,
-                } = self.cleared.swap_remove(index).flight;
-                (origin, profile, posted)
-            }
-            None => (None, self.profile, self.accounted),
+        let flight = match found {
+            Some(index) => self.cleared.swap_remove(index).flight,
+            None => Flight {
+                posted: self.accounted,
+                parts: TransferParts::default(),
+                origin: None,
+                profile: self.profile,
+            },
         };
-        profile.times[PathTime::Transfer as usize] += (time - posted).max(0.0);
+        let mut profile = flight.profile;
+        let seconds = (time - flight.posted).max(0.0);
+        for (kind, part) in flight.parts.of(seconds) {
+            profile.times[kind as usize] += part;
+        }
         self.cause = Cause {
-            kind: CauseKind::Sent(origin),
+            kind: CauseKind::Sent(flight.origin),
             profile,
             at: time,
+            transfer: (flight.parts, seconds),
         };
     }
 
@@ -166,11 +174,10 @@ impl Rank {
         self.profile.spend(kind, at, time - self.cause.at);
     }
 
-    /// Returns the classes of a wait that ends, with its causers: at most four parts that add up to
-    /// it.
-    pub(crate) fn classified(&self, wait: &Wait, time: f64, sleeps: bool) -> [Part; 4] {
+    /// Returns the classes of a wait that ends, with its causers: parts that add up to it.
+    pub(crate) fn classified(&self, wait: &Wait, time: f64, sleeps: bool) -> [Part; 6] {
         let seconds = time - wait.from;
-        let whole = |class| [Some((class, seconds, None)), None, None, None];
+        let whole = |class| [Some((class, seconds, None)), None, None, None, None, None];
         if wait.elapses {
             let class = if sleeps { Class::Sleep } else { Class::Compute };
             return whole(class);
@@ -220,8 +227,33 @@ impl Rank {
             CauseKind::Timer | CauseKind::Program => time,
             _ => self.cause.at,
         };
-        let way = take(rest, ends, None);
-        let software = take(Class::Software, time, None);
-        [collective, late, way, software]
+        let way = if rest == Class::Transfer {
+            self.transfer(from, ends.clamp(from, time))
+        } else {
+            [take(rest, ends, None), None, None]
+        };
+        from = ends.clamp(from, time);
+        let software = time - from;
+        let software = (software > 0.0).then_some((Class::Software, software, None));
+        let [first, second, third] = way;
+        [collective, late, first, second, third, software]
+    }
+
+    /// Returns the parts of a wait for data that are on the way, from one time to another: in the
+    /// proportions of the whole transfer.
+    fn transfer(&self, from: f64, until: f64) -> [Part; 3] {
+        let (parts, seconds) = self.cause.transfer;
+        let waited = until - from;
+        let scale = if seconds > 0.0 { waited / seconds } else { 0.0 };
+        let known = parts.alone.is_some() && seconds > 0.0;
+        let all = if known {
+            let classes = [Class::Latency, Class::Bandwidth, Class::Contention];
+            let times = parts.of(seconds).map(|(_, part)| part * scale);
+            [0, 1, 2].map(|at| (classes[at], times[at]))
+        } else {
+            let none = (Class::Transfer, 0.0);
+            [(Class::Transfer, waited), none, none]
+        };
+        all.map(|(class, part)| (part > 0.0).then_some((class, part, None)))
     }
 }

@@ -176,6 +176,9 @@ pub(super) fn report<R: Read>(
         critical_path_s: [
             ("compute", PathTime::Compute),
             ("software", PathTime::Software),
+            ("latency", PathTime::Latency),
+            ("bandwidth", PathTime::Bandwidth),
+            ("contention", PathTime::Contention),
             ("transfer", PathTime::Transfer),
             ("other", PathTime::Other),
         ]

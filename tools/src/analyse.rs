@@ -80,7 +80,7 @@ fn analysed(command: &AnalyseCommand) -> Result<ExitCode, String> {
     if command.no_text {
         return Ok(ExitCode::SUCCESS);
     }
-    let page = format!("{}{}", results.analysis, results.network);
+    let page = format!("{}\n{}", results.analysis, results.network);
     Ok(status::print(page.trim_end()))
 }
 

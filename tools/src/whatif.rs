@@ -21,7 +21,7 @@ use platform::Override;
 use report::{Tornado, TornadoBar, plot_tornado};
 use serde_json::{Value, json};
 use simrun::args::Format;
-use simrun::{load, package, status};
+use simrun::{Size, load, package, status};
 use toml::Table;
 
 use crate::fuzz::ProgressLine;
@@ -148,7 +148,7 @@ fn effects(command: &WhatifCommand) -> Result<Effects, ExitCode> {
     let platform = load(&command.platform, &command.changes)?;
     let table: Table = (platform.to_toml().parse())
         .map_err(|error| status::refuse(format_args!("the platform as a file: {error}")))?;
-    let paths = parameters(&table);
+    let parameters = parameters(&table);
     let quiet = command.format == Format::Json;
     let program = package::program(&command.app, quiet, &[])
         .map_err(|error| status::refuse(error.to_string()))?;
@@ -160,12 +160,14 @@ fn effects(command: &WhatifCommand) -> Result<Effects, ExitCode> {
         1.0 - SMALL,
         1.0 + SMALL,
     ];
-    let pairs = paths.iter().flat_map(|path| factors.map(|by| (path, by)));
-    let runs: Vec<Vec<String>> = pairs.map(|(path, by)| vec![scaled(path, by)]).collect();
+    let pairs = (parameters.iter()).flat_map(|parameter| factors.map(|by| (parameter, by)));
+    let runs: Vec<Vec<String>> = pairs
+        .map(|(parameter, by)| vec![parameter.scaled(by)])
+        .collect();
     let times = side_by_side(&runs, &simulate)?;
-    let mut effects: Vec<Effect> = (paths.iter().zip(times.chunks(factors.len())))
-        .map(|(path, times)| Effect {
-            path: path.clone(),
+    let mut effects: Vec<Effect> = (parameters.iter().zip(times.chunks(factors.len())))
+        .map(|(parameter, times)| Effect {
+            path: parameter.path.clone(),
             times: [times[0], times[1]],
             elasticity: (times[3] - times[2]) / (2.0 * SMALL * base),
         })
@@ -173,13 +175,15 @@ fn effects(command: &WhatifCommand) -> Result<Effects, ExitCode> {
     let size = |effect: &Effect| effect.times.map(|time| (time - base).abs());
     let most = |effect: &Effect| size(effect).into_iter().fold(0.0, f64::max);
     effects.sort_by(|one, other| most(other).total_cmp(&most(one)));
-    let latencies: Vec<&String> = (paths.iter())
-        .filter(|path| path.ends_with("latency"))
+    let latencies: Vec<&Parameter> = (parameters.iter())
+        .filter(|parameter| parameter.path.ends_with("latency"))
         .collect();
     let mut tolerances = Vec::new();
     if !command.no_tolerance && !latencies.is_empty() {
         let with = |by: f64| {
-            let changes: Vec<String> = latencies.iter().map(|path| scaled(path, by)).collect();
+            let changes: Vec<String> = (latencies.iter())
+                .map(|parameter| parameter.scaled(by))
+                .collect();
             simulate(&changes)
         };
         for growth in GROWTHS {
@@ -193,9 +197,29 @@ fn effects(command: &WhatifCommand) -> Result<Effects, ExitCode> {
     })
 }
 
-/// Returns a change of a parameter.
-fn scaled(path: &str, by: f64) -> String {
-    format!("{path}*={by}")
+/// A parameter of a platform file.
+#[derive(Clone, PartialEq, Debug)]
+struct Parameter {
+    path: String,
+    /// Its value in bytes, if it is a size: sizes are whole numbers.
+    bytes: Option<u64>,
+}
+
+impl Parameter {
+    /// Returns the parameter as a change by a factor.
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a size is rounded to whole bytes"
+    )]
+    fn scaled(&self, by: f64) -> String {
+        let path = &self.path;
+        match self.bytes {
+            Some(bytes) => format!("{path}={}B", (bytes as f64 * by).round() as u64),
+            None => format!("{path}*={by}"),
+        }
+    }
 }
 
 /// Returns the largest factor with a time below `limit`, in seconds; `None` if it is above
@@ -259,7 +283,7 @@ fn side_by_side(
 
 /// Returns the paths of the parameters that are varied. Entries of a table of many are changed
 /// together.
-fn parameters(table: &Table) -> Vec<String> {
+fn parameters(table: &Table) -> Vec<Parameter> {
     let mut found = BTreeMap::new();
     collect(table, &mut Vec::new(), &mut found);
     let mut counts: BTreeMap<(String, String), usize> = BTreeMap::new();
@@ -267,17 +291,20 @@ fn parameters(table: &Table) -> Vec<String> {
     for path in found.keys().filter(|path| path.len() > 2) {
         *counts.entry(family(path)).or_default() += 1;
     }
-    let mut paths: Vec<String> = (found.keys())
-        .map(|path: &Vec<String>| {
+    let mut all: Vec<Parameter> = (found.iter())
+        .map(|(path, bytes): (&Vec<String>, &Option<u64>)| {
             let mut parts: Vec<String> = path.iter().map(|part| quoted(part)).collect();
             if path.len() > 2 && counts[&family(path)] > TOGETHER {
                 "*".clone_into(&mut parts[1]);
             }
-            parts.join(".")
+            Parameter {
+                path: parts.join("."),
+                bytes: *bytes,
+            }
         })
         .collect();
-    paths.dedup();
-    paths
+    all.dedup_by(|one, other| one.path == other.path);
+    all
 }
 
 fn quoted(part: &str) -> String {
@@ -289,7 +316,7 @@ fn quoted(part: &str) -> String {
 }
 
 /// Finds the parameters in a table at `path`.
-fn collect(table: &Table, path: &mut Vec<String>, found: &mut BTreeMap<Vec<String>, ()>) {
+fn collect(table: &Table, path: &mut Vec<String>, found: &mut BTreeMap<Vec<String>, Option<u64>>) {
     for (key, value) in table {
         path.push(key.clone());
         match value {
@@ -298,7 +325,9 @@ fn collect(table: &Table, path: &mut Vec<String>, found: &mut BTreeMap<Vec<Strin
                 let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.');
                 let number: f64 = text[..digits.unwrap_or(text.len())].parse().unwrap_or(0.0);
                 if number > 0.0 {
-                    found.insert(path.clone(), ());
+                    let is_size = key.ends_with("threshold");
+                    let size = || text.parse::<Size>().ok().map(|size| size.0);
+                    found.insert(path.clone(), is_size.then(size).flatten());
                 }
             }
             _ => {}

@@ -162,6 +162,76 @@ fn a_log_is_read_later() {
 }
 
 #[test]
+fn a_congested_link_is_named() {
+    let folder = Folder::new();
+    let out = folder.path("analysis");
+    let ran = analysed(
+        &folder,
+        &format!("-n 8 --analyse={out} apps/alltoall -- --size 64KiB"),
+    );
+    assert_eq!(ran.status, 0, "{ran:?}");
+    assert!(ran.stdout.contains("links that delay most"), "{ran:?}");
+    assert!(ran.stdout.contains("contention in "), "{ran:?}");
+    let links = std::fs::read_to_string(folder.path("analysis/links.csv")).unwrap();
+    // Up and down of eight hosts.
+    assert_eq!(links.lines().count(), 17, "{links}");
+}
+
+#[test]
+fn a_run_writes_a_timeline() {
+    let folder = Folder::new();
+    let trace = folder.path("run.pftrace.gz");
+    let ran = analysed(
+        &folder,
+        &format!("-n 8 --trace {trace} --trace-ranks 0-3 apps/pipeline"),
+    );
+    assert_eq!(ran.status, 0, "{ran:?}");
+    assert!(!ran.stdout.contains("critical path"), "{ran:?}");
+    let bytes = std::fs::read(&trace).unwrap();
+    assert_eq!(bytes[..2], [0x1f, 0x8b], "it is compressed");
+    let ran = analysed(
+        &folder,
+        &format!("-n 8 --trace {trace} --trace-ranks 9 apps/pipeline"),
+    );
+    assert_eq!(ran.status, 2, "{ran:?}");
+    assert!(ran.stderr.contains("--trace-ranks"), "{ran:?}");
+}
+
+#[test]
+fn parameters_are_varied() {
+    let folder = Folder::new();
+    let platform = folder.write("platform.toml", PLATFORM);
+    let plot = folder.path("tornado.svg");
+    let line = format!("whatif -p {platform} -n 4 apps/ring --plot {plot}");
+    let ran = simrun(&format!("{line} --format json"));
+    assert_eq!(ran.status, 0, "{ran:?}");
+    let all = ran.json();
+    // Four messages of 1 us + 1.024 us.
+    let time = number(&all["simulated_s"]);
+    assert!((time - 4.0 * 2.024e-6).abs() < 1e-12, "{all}");
+    let effect = |path: &str| {
+        let effects = all["effects"].as_array().unwrap();
+        let found = effects.iter().find(|effect| effect["parameter"] == path);
+        found.unwrap_or_else(|| panic!("{path}: {all}")).clone()
+    };
+    let latency = effect("clusters.nodes.latency");
+    assert!((number(&latency["elasticity"]) - 1.0 / 2.024).abs() < 1e-6);
+    assert!((number(&latency["multiplied_s"]) - 4.0 * 3.024e-6).abs() < 1e-12);
+    let bandwidth = effect("clusters.nodes.bandwidth");
+    assert!((number(&bandwidth["multiplied_s"]) - 4.0 * 1.512e-6).abs() < 1e-12);
+    // 1 % of 2.024 us is 20.24 ns of 1 us.
+    let factor = number(&all["tolerances"][0]["latency_factor"]);
+    assert!((factor - 1.02024).abs() < 1e-3, "{all}");
+    let picture = std::fs::read_to_string(&plot).unwrap();
+    assert!(picture.contains("clusters.nodes.latency"), "{picture}");
+    let ran = simrun(&line);
+    assert!(ran.stdout.contains("per +1 %"), "{ran:?}");
+    let ran = simrun(&format!("whatif -p {platform} --factor 1 apps/ring"));
+    assert_eq!(ran.status, 2, "{ran:?}");
+    assert!(ran.stderr.contains("expected a number above 1"), "{ran:?}");
+}
+
+#[test]
 fn bad_input_is_refused() {
     let folder = Folder::new();
     let text = folder.write("text", "this is no log, whatever its name says\n");

@@ -8,6 +8,9 @@ use super::result::{AnalysisReport, WaitState};
 /// Number of wait states on the page.
 const WAITS: usize = 8;
 
+/// Smallest share on the page, in percent: it is rounded to 0.1 %.
+const SHOWN: f64 = 0.05;
+
 /// Number of places of the critical path on the page.
 const PLACES: usize = 5;
 
@@ -96,7 +99,8 @@ impl AnalysisReport {
     }
 
     fn list_waits(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let listed: Vec<&WaitState> = self.waits.iter().take(WAITS).collect();
+        let counts = |wait: &&WaitState| self.percent_of_all(wait.seconds) >= SHOWN;
+        let listed: Vec<&WaitState> = self.waits.iter().filter(counts).take(WAITS).collect();
         if listed.is_empty() {
             return Ok(());
         }
@@ -126,7 +130,7 @@ impl AnalysisReport {
         let packets = self.critical_packets;
         writeln!(f, "\ncritical path, with {packets} packets\n")?;
         for (name, time) in &self.critical_path_s {
-            if *time > 0.0 {
+            if self.percent(*time) >= SHOWN {
                 writeln!(f, "  {:>5.1}%  {name}", self.percent(*time))?;
             }
         }

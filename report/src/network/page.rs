@@ -35,7 +35,7 @@ impl fmt::Display for NetworkReport {
         if let Some(most) = most {
             writeln!(
                 f,
-                "unexpected messages: {} at {} ranks; at most {} wait at once, at rank {}",
+                "unexpected messages: {}; ranks with some: {}; at most {} wait at once, at rank {}",
                 self.unexpected
                     .iter()
                     .map(|rank| rank.messages)

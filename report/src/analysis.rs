@@ -28,7 +28,11 @@ use std::collections::BTreeMap;
 
 use observe::{Event, LogEvent, LogReader, NameId, NetworkEvent, PacketKind};
 
+#[cfg(feature = "html")]
+pub(crate) use class::CLASSES;
 pub use class::{Class, Split};
+#[cfg(feature = "html")]
+pub(crate) use page::seconds;
 pub use result::{AnalysisReport, Efficiencies, PathShare, RankSplit, WaitState};
 
 use collectives::Collectives;

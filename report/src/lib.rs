@@ -10,6 +10,8 @@ pub mod analysis;
 mod canvas;
 #[cfg(feature = "pictures")]
 mod curves;
+#[cfg(feature = "html")]
+pub mod html;
 #[cfg(feature = "pictures")]
 mod layout;
 #[cfg(feature = "analyses")]

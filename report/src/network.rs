@@ -33,8 +33,12 @@ use std::io::Read;
 
 use observe::{Event, LogEvent, LogReader, NetworkEvent};
 
+#[cfg(feature = "html")]
+pub(crate) use bins::Bins;
 pub use classes::LinkClass;
 pub use matrix::{MatrixEntry, PairMatrix};
+#[cfg(feature = "html")]
+pub(crate) use page::bytes;
 pub use result::{HotLinks, LinkLoad, LoadOverTime, NetworkReport, PairBytes};
 pub use sizes::{HopCount, SizeClass, SizeHistogram};
 pub use unexpected::UnexpectedMessages;

@@ -186,7 +186,7 @@ impl AnalysisReport {
 }
 
 /// Formats a time with a unit that suits it.
-fn seconds(time: f64) -> String {
+pub(crate) fn seconds(time: f64) -> String {
     let (scale, unit) = match time.abs() {
         time if time >= 1.0 || time == 0.0 => (1.0, "s"),
         time if time >= 1e-3 => (1e3, "ms"),

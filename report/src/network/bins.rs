@@ -1,4 +1,4 @@
-//! Bytes over a link as a function of time: bins of equal width, which doubles when the run gets
+//! Bytes over a link, or another sum, as a function of time: bins of equal width, which doubles when the run gets
 //! longer than all of them.
 //!
 //! All links have the same bins. They have at most [`BINS_MAX`], and fewer where there are many
@@ -18,13 +18,13 @@ const WIDTH_S: f64 = 1.0 / (1 << 30) as f64;
 
 /// The bins of all links.
 #[derive(Debug)]
-pub(super) struct Bins {
+pub(crate) struct Bins {
     /// Width in seconds.
-    pub(super) width_s: f64,
+    pub(crate) width_s: f64,
     /// Number of bins of each link.
-    pub(super) count: usize,
+    pub(crate) count: usize,
     /// Bytes by link and bin; a link has no bins behind its last use.
-    pub(super) rows: Vec<Vec<f64>>,
+    pub(crate) rows: Vec<Vec<f64>>,
 }
 
 impl Default for Bins {
@@ -39,7 +39,7 @@ impl Default for Bins {
 
 impl Bins {
     /// Adds what moves over a link at a rate from one time to another.
-    pub(super) fn add(&mut self, link: u32, from_s: f64, to_s: f64, rate: f64) {
+    pub(crate) fn add(&mut self, link: u32, from_s: f64, to_s: f64, rate: f64) {
         let at = link as usize;
         if at >= self.rows.len() {
             self.rows.resize(at + 1, Vec::new());

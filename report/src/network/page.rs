@@ -94,7 +94,7 @@ fn seconds(time: f64) -> String {
 }
 
 /// Formats a number of bytes with a unit that suits it.
-fn bytes(bytes: f64) -> String {
+pub(crate) fn bytes(bytes: f64) -> String {
     let (scale, unit) = match bytes {
         bytes if bytes >= 1e9 => (1e9, "GB"),
         bytes if bytes >= 1e6 => (1e6, "MB"),

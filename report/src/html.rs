@@ -1,0 +1,142 @@
+//! The report of a run as one page of HTML, `report.html`.
+//!
+//! The page needs no other file and no network, has at most 5 MB, and its tables are readable
+//! without its script. Colours differ in lightness. It has the most important parts of large runs;
+//! the CSV files of `simrun analyse` have all of it.
+
+mod overview;
+mod picture;
+mod pictures;
+mod tables;
+
+use std::io::{self, Write};
+
+use minijinja::Environment;
+use serde::Serialize;
+
+use crate::analysis::{AnalysisReport, Class};
+use crate::network::NetworkReport;
+
+pub use overview::TimelineOverview;
+
+use picture::Picture;
+use tables::Table;
+
+/// The template. Its name ends in `.html`, so values are escaped.
+const TEMPLATE: (&str, &str) = ("page.html", include_str!("html/page.html"));
+
+/// Content of the report of a run.
+#[derive(Debug)]
+pub struct ReportPage<'a> {
+    /// Title of the page, such as the name of the program.
+    pub title: &'a str,
+    /// The command that makes the same run again.
+    pub command: &'a str,
+    /// Times of the ranks, wait states, critical path.
+    pub analysis: &'a AnalysisReport,
+    /// Links and messages.
+    pub network: &'a NetworkReport,
+    /// The timeline, after [`TimelineOverview::finish`].
+    pub timeline: Option<TimelineOverview>,
+    /// Warnings and notes about the run, shown before all tables.
+    pub notes: Vec<String>,
+}
+
+/// The values of the template.
+#[derive(Debug, Serialize)]
+struct Values<'a> {
+    title: &'a str,
+    headline: String,
+    facts: String,
+    command: &'a str,
+    warnings: Vec<String>,
+    tables: Vec<Table>,
+    pictures: Vec<Picture>,
+    links: Table,
+}
+
+/// Writes the report of a run as a page of HTML.
+///
+/// # Errors
+/// Errors of writing.
+pub fn write_report(mut out: impl Write, page: &ReportPage<'_>) -> io::Result<()> {
+    let values = values(page)?;
+    let mut environment = Environment::new();
+    environment.set_trim_blocks(true);
+    environment.set_lstrip_blocks(true);
+    let (name, text) = TEMPLATE;
+    (environment.add_template(name, text)).map_err(io::Error::other)?;
+    let template = environment.get_template(name).map_err(io::Error::other)?;
+    let page = template.render(&values).map_err(io::Error::other)?;
+    out.write_all(page.as_bytes())
+}
+
+fn values<'a>(page: &ReportPage<'a>) -> io::Result<Values<'a>> {
+    let (analysis, network) = (page.analysis, page.network);
+    let text = analysis.to_string();
+    let pictures = [
+        page.timeline
+            .as_ref()
+            .map_or(Ok(None), pictures::timeline)?,
+        pictures::load(network)?,
+        pictures::matrix(network, analysis.ranks)?,
+        pictures::sizes(network)?,
+    ];
+    let mut tables = vec![
+        tables::ranks(analysis),
+        tables::waits(analysis),
+        tables::path(analysis),
+        tables::places(analysis),
+        tables::regions(analysis),
+    ];
+    tables.retain(|table| !table.rows.is_empty());
+    Ok(Values {
+        title: page.title,
+        headline: text.lines().next().unwrap_or_default().to_owned(),
+        facts: facts(analysis),
+        command: page.command,
+        warnings: warnings(page),
+        tables,
+        pictures: pictures.into_iter().flatten().collect(),
+        links: tables::links(network),
+    })
+}
+
+/// Returns a sentence about the size of the run and its efficiencies.
+fn facts(analysis: &AnalysisReport) -> String {
+    let end = crate::analysis::seconds(analysis.end_s);
+    let ranks = match analysis.ranks {
+        1 => "1 rank".to_owned(),
+        ranks => format!("{ranks} ranks"),
+    };
+    let all = analysis.efficiencies;
+    match (all.parallel, all.load_balance, all.communication) {
+        (Some(parallel), Some(balance), Some(communication)) => format!(
+            "{ranks}, {end}. Parallel efficiency {parallel:.2} = load balance {balance:.2} × communication {communication:.2}."
+        ),
+        _ => format!("{ranks}, {end}."),
+    }
+}
+
+fn warnings(page: &ReportPage<'_>) -> Vec<String> {
+    let analysis = page.analysis;
+    let mut warnings = Vec::new();
+    if !analysis.whole {
+        let end = crate::analysis::seconds(analysis.end_s);
+        warnings.push(format!(
+            "The log breaks off at {end}: the run went further."
+        ));
+    }
+    // A rank that begins to wait at the very end has no such time.
+    let blocked = (analysis.splits.iter())
+        .filter(|rank| rank.split.of(Class::Blocked) > 0.0)
+        .count();
+    if blocked > 0 {
+        let ranks = analysis.ranks;
+        warnings.push(format!(
+            "At least {blocked} of {ranks} ranks waits at the end for what does not happen: a deadlock, or a run that was stopped."
+        ));
+    }
+    warnings.extend(page.notes.iter().cloned());
+    warnings
+}

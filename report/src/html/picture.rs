@@ -1,0 +1,210 @@
+//! Pictures of a page: shapes by their style, texts, and the data behind them. The template of the
+//! page writes them as SVG, and escapes.
+
+use std::fmt::Write;
+use std::io;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde::Serialize;
+
+use crate::analysis::seconds;
+
+/// Width of the area of data in a picture.
+pub(super) const AREA: f64 = 760.0;
+
+/// Left margin: names of rows.
+pub(super) const LEFT: f64 = 170.0;
+
+/// Letters of the name of a row at most.
+const LETTERS: usize = 26;
+
+/// Levels of a colour scale.
+pub(super) const LEVELS: u8 = 16;
+
+/// A picture.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Picture {
+    /// Identifier on the page, and name of its data file.
+    pub(super) id: &'static str,
+    pub(super) title: String,
+    /// Description for those who do not see it.
+    pub(super) description: String,
+    pub(super) width: f64,
+    pub(super) height: f64,
+    pub(super) shapes: Vec<Shape>,
+    pub(super) texts: Vec<Text>,
+    pub(super) legend: Vec<Entry>,
+    /// The data as a URL, of CSV (RFC 4180).
+    pub(super) data: String,
+}
+
+/// Shapes of the same style, as an SVG path.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Shape {
+    pub(super) style: String,
+    pub(super) path: String,
+}
+
+/// A text.
+#[derive(Debug, Serialize)]
+pub(super) struct Text {
+    pub(super) x: f64,
+    pub(super) y: f64,
+    /// `start`, `middle` or `end`.
+    pub(super) anchor: &'static str,
+    pub(super) text: String,
+    /// The text that was too long.
+    pub(super) whole: Option<String>,
+}
+
+/// An entry of a legend.
+#[derive(Debug, Serialize)]
+pub(super) struct Entry {
+    pub(super) style: String,
+    pub(super) text: String,
+}
+
+impl Shape {
+    pub(super) fn new(style: String) -> Self {
+        Self {
+            style,
+            path: String::new(),
+        }
+    }
+
+    /// Adds a rectangle.
+    pub(super) fn rectangle(&mut self, (x, y): (f64, f64), (width, height): (f64, f64)) {
+        let (x, y) = (rounded(x), rounded(y));
+        let (width, height) = (rounded(width), rounded(height));
+        // Writing to a text does not fail.
+        let _ = write!(self.path, "M{x} {y}h{width}v{height}h-{width}z");
+    }
+}
+
+/// Returns a length with a precision of a tenth.
+fn rounded(length: f64) -> f64 {
+    (length * 10.0).round() / 10.0
+}
+
+impl Picture {
+    /// Adds a text.
+    pub(super) fn text(&mut self, (x, y): (f64, f64), anchor: &'static str, text: &str) {
+        let is_long = text.chars().count() > LETTERS;
+        let shown = if is_long {
+            let rest: Vec<char> = text.chars().collect();
+            let rest: String = rest[rest.len() - LETTERS + 1..].iter().collect();
+            format!("…{rest}")
+        } else {
+            text.to_owned()
+        };
+        self.texts.push(Text {
+            x: rounded(x),
+            y: rounded(y),
+            anchor,
+            text: shown,
+            whole: is_long.then(|| text.to_owned()),
+        });
+    }
+
+    /// Adds the axis of time below the area of data, which ends at `y`.
+    pub(super) fn time_axis(&mut self, y: f64, end_s: f64) {
+        for part in 0..=4 {
+            let share = f64::from(part) / 4.0;
+            let anchor = if part == 4 { "end" } else { "middle" };
+            let x = LEFT + AREA * share;
+            self.text((x, y + 14.0), anchor, &seconds(end_s * share));
+        }
+    }
+
+    /// Adds a frame around the area of data.
+    pub(super) fn frame(&mut self, top: f64, (width, height): (f64, f64)) {
+        let mut frame = Shape::new("frame".to_owned());
+        frame.rectangle((LEFT, top), (width, height));
+        self.shapes.insert(0, frame);
+    }
+
+    /// Adds the names of rows, as many as there is space for.
+    pub(super) fn row_names(&mut self, top: f64, height: f64, names: &[String]) {
+        let step = stepping(12.0, height);
+        for (row, name) in names.iter().enumerate().step_by(step) {
+            let y = top + height * (row as f64 + 0.5) + 4.0;
+            self.text((LEFT - 6.0, y), "end", name);
+        }
+    }
+
+    /// Adds cells by their levels, from 0 to [`LEVELS`] - 1; `None` is not drawn.
+    pub(super) fn cells(
+        &mut self,
+        top: f64,
+        (width, height): (f64, f64),
+        rows: &[Vec<Option<u8>>],
+    ) {
+        let mut shapes: Vec<Shape> = (0..LEVELS)
+            .map(|level| Shape::new(format!("v{level}")))
+            .collect();
+        for (row, cells) in rows.iter().enumerate() {
+            let mut column = 0;
+            for run in cells.chunk_by(PartialEq::eq) {
+                if let Some(level) = run[0] {
+                    let corner = (LEFT + width * column as f64, top + height * row as f64);
+                    let size = (width * run.len() as f64, height);
+                    shapes[usize::from(level)].rectangle(corner, size);
+                }
+                column += run.len();
+            }
+        }
+        self.shapes.extend(shapes);
+        self.shapes.retain(|shape| !shape.path.is_empty());
+    }
+
+    /// Adds the data: the first row has the names of the columns.
+    ///
+    /// # Errors
+    /// Errors of writing.
+    pub(super) fn set_data(
+        &mut self,
+        rows: impl IntoIterator<Item = Vec<String>>,
+    ) -> io::Result<()> {
+        let mut table = csv::WriterBuilder::new()
+            .flexible(true)
+            .from_writer(Vec::new());
+        for row in rows {
+            table.write_record(&row)?;
+        }
+        let bytes = table.into_inner().map_err(|error| error.into_error())?;
+        self.data = format!("data:text/csv;base64,{}", STANDARD.encode(bytes));
+        Ok(())
+    }
+}
+
+/// Returns the number of rows from one name to the next, so that each has this space.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "both are small and positive"
+)]
+pub(super) fn stepping(space: f64, height: f64) -> usize {
+    ((space / height).ceil() as usize).max(1)
+}
+
+/// Returns the level of a share from 0 to 1; `None` for 0.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "it is clamped"
+)]
+pub(super) fn level(share: f64) -> Option<u8> {
+    let levels = f64::from(LEVELS);
+    (share > 0.0).then(|| (share * levels).clamp(0.0, levels - 1.0) as u8)
+}
+
+/// Returns the legend of a colour scale by the text of a share.
+pub(super) fn scale(text: impl Fn(f64) -> String) -> Vec<Entry> {
+    [0, 5, 10, 15]
+        .map(|level| Entry {
+            style: format!("v{level}"),
+            text: text(f64::from(level) / f64::from(LEVELS - 1)),
+        })
+        .into()
+}

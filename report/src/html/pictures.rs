@@ -1,0 +1,327 @@
+//! The pictures of the page: timeline, load of links, communication matrix, sizes of messages.
+//!
+//! Each has a bounded number of shapes: neighbouring bins of time merge where there are many rows.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use super::overview::{ACTIVITIES, TimelineOverview, activity_name};
+use super::picture::{AREA, Entry, LEFT, LEVELS, Picture, Shape, level, scale, stepping};
+use crate::analysis::seconds;
+use crate::network::{NetworkReport, SizeHistogram, bytes};
+
+/// Cells of a picture at most.
+const CELLS_MAX: usize = 8192;
+
+/// Space above the area of data.
+const TOP: f64 = 8.0;
+
+/// Space below it for an axis.
+const BOTTOM: f64 = 24.0;
+
+/// Cells along an edge of the communication matrix at most.
+const BLOCKS_MAX: u32 = 64;
+
+/// Calls whose sizes of messages are drawn.
+const CALLS_MAX: usize = 8;
+
+/// Height of a histogram.
+const HISTOGRAM: f64 = 64.0;
+
+/// Returns the height of each of some rows.
+fn row_height(rows: usize) -> f64 {
+    (640.0 / rows.max(1) as f64).clamp(10.0, 28.0).floor()
+}
+
+/// Returns an empty picture for an area of data of this height.
+fn empty(id: &'static str, title: &str, description: String, height: f64) -> Picture {
+    Picture {
+        id,
+        title: title.to_owned(),
+        description,
+        width: LEFT + AREA + 24.0,
+        height: TOP + height + BOTTOM,
+        ..Picture::default()
+    }
+}
+
+/// Returns the text of a range of ranks.
+fn ranks(first: usize, last: usize) -> String {
+    if first == last {
+        format!("rank {first}")
+    } else {
+        format!("ranks {first} to {last}")
+    }
+}
+
+/// Draws the shares of activities as a function of time; `None` if no time passes.
+pub(super) fn timeline(overview: &TimelineOverview) -> io::Result<Option<Picture>> {
+    let (groups, (bins, bin_s)) = (overview.groups(), overview.columns());
+    if groups == 0 || bins == 0 {
+        return Ok(None);
+    }
+    let merged = (groups * bins).div_ceil(CELLS_MAX).next_power_of_two();
+    let columns = bins.div_ceil(merged);
+    let step_s = bin_s * merged as f64;
+    let height = row_height(groups);
+    let whole = height * groups as f64;
+    let width = AREA / columns as f64;
+    let description = format!(
+        "For {groups} rows of ranks from 0 to {}: the share of each activity in {columns} intervals of {}",
+        seconds(overview.end_s()),
+        seconds(step_s)
+    );
+    let mut picture = empty("timeline", "Timeline of the ranks", description, whole);
+    let mut shapes: Vec<Shape> = (0..ACTIVITIES)
+        .map(|activity| Shape::new(format!("k{activity}")))
+        .collect();
+    let header = ["first_rank", "last_rank", "begin_s", "activity", "share"];
+    let mut data = vec![header.map(str::to_owned).to_vec()];
+    let mut names = Vec::new();
+    for group in 0..groups {
+        let (first, last) = overview.ranks_of(group);
+        names.push(ranks(first, last));
+        let cells: Vec<[f64; ACTIVITIES]> = (0..columns)
+            .map(|column| overview.shares(group, column * merged..(column + 1) * merged))
+            .collect();
+        let mut column = 0;
+        for run in cells.chunk_by(PartialEq::eq) {
+            let x = LEFT + width * column as f64;
+            let mut y = TOP + height * group as f64;
+            for (activity, share) in run[0].iter().enumerate().filter(|(_, share)| **share > 0.0) {
+                let part = share * (height - 1.0);
+                shapes[activity].rectangle((x, y), (width * run.len() as f64, part));
+                y += part;
+            }
+            column += run.len();
+        }
+        for (column, cell) in cells.iter().enumerate() {
+            for (activity, share) in cell.iter().enumerate().filter(|(_, share)| **share > 0.0) {
+                data.push(vec![
+                    first.to_string(),
+                    last.to_string(),
+                    format!("{:e}", step_s * column as f64),
+                    activity_name(activity).to_owned(),
+                    format!("{share:.3}"),
+                ]);
+            }
+        }
+    }
+    for (activity, shape) in shapes.iter().enumerate() {
+        if !shape.path.is_empty() {
+            picture.legend.push(Entry {
+                style: shape.style.clone(),
+                text: activity_name(activity).to_owned(),
+            });
+        }
+    }
+    picture.shapes = shapes;
+    picture.shapes.retain(|shape| !shape.path.is_empty());
+    picture.frame(TOP, (AREA, whole));
+    picture.row_names(TOP, height, &names);
+    picture.time_axis(TOP + whole, step_s * columns as f64);
+    picture.set_data(data)?;
+    Ok(Some(picture))
+}
+
+/// Draws the utilisation of the busiest links as a function of time; `None` without links.
+pub(super) fn load(network: &NetworkReport) -> io::Result<Option<Picture>> {
+    let load = &network.over_time;
+    let bins = load.utilisation.iter().map(Vec::len).max().unwrap_or(0);
+    if bins == 0 {
+        return Ok(None);
+    }
+    let links = load.links.len();
+    let merged = (links * bins).div_ceil(CELLS_MAX).next_power_of_two();
+    let columns = bins.div_ceil(merged);
+    let step_s = load.bin_s * merged as f64;
+    let means: Vec<Vec<f64>> = (load.utilisation.iter())
+        .map(|row| {
+            let mut row = row.clone();
+            row.resize(columns * merged, 0.0);
+            let parts = row.chunks(merged);
+            parts
+                .map(|part| part.iter().sum::<f64>() / merged as f64)
+                .collect()
+        })
+        .collect();
+    let height = row_height(links);
+    let whole = height * links as f64;
+    let description = format!(
+        "Utilisation of the {links} busiest of {} links in {columns} intervals of {}; links that carry nothing are empty",
+        network.links.len(),
+        seconds(step_s)
+    );
+    let mut picture = empty("links", "Utilisation of links", description, whole);
+    let cells: Vec<Vec<Option<u8>>> = (means.iter())
+        .map(|row| row.iter().map(|share| level(*share)).collect())
+        .collect();
+    picture.cells(TOP, (AREA / columns as f64, height), &cells);
+    picture.frame(TOP, (AREA, whole));
+    picture.row_names(TOP, height, &load.links);
+    picture.time_axis(TOP + whole, step_s * columns as f64);
+    picture.legend = scale(|share| format!("{:.0} %", 100.0 * share));
+    let mut header = vec!["begin_s".to_owned()];
+    header.extend(load.links.iter().cloned());
+    let rows = (0..columns).map(|column| {
+        let begin = format!("{:e}", step_s * column as f64);
+        let shares = means.iter().map(|row| format!("{:.4}", row[column]));
+        std::iter::once(begin).chain(shares).collect()
+    });
+    picture.set_data(std::iter::once(header).chain(rows))?;
+    Ok(Some(picture))
+}
+
+/// Draws the communication matrix of this many ranks; `None` without messages.
+pub(super) fn matrix(network: &NetworkReport, count: u32) -> io::Result<Option<Picture>> {
+    let matrix = &network.matrix;
+    if matrix.entries.is_empty() {
+        return Ok(None);
+    }
+    let least = count.div_ceil(BLOCKS_MAX).next_power_of_two();
+    let block = least.max(matrix.ranks_per_block);
+    let merged = block / matrix.ranks_per_block.max(1);
+    let blocks = count.div_ceil(block) as usize;
+    let mut sums: BTreeMap<(u32, u32), (u64, u64)> = BTreeMap::new();
+    for entry in &matrix.entries {
+        let key = (entry.source / merged, entry.destination / merged);
+        let sum = sums.entry(key).or_default();
+        sum.0 += entry.messages;
+        sum.1 = sum.1.saturating_add(entry.bytes);
+    }
+    let most = sums.values().map(|sum| sum.1).max().unwrap_or(0) as f64;
+    let fewest = sums.values().map(|sum| sum.1).filter(|bytes| *bytes > 0);
+    let fewest = fewest.min().unwrap_or(1) as f64;
+    let range = (most / fewest).ln();
+    let mut cells = vec![vec![None; blocks]; blocks];
+    for (&(source, destination), &(_, bytes)) in &sums {
+        let cell = cells.get_mut(source as usize);
+        if let Some(cell) = cell.and_then(|row| row.get_mut(destination as usize)) {
+            *cell = match bytes {
+                0 => Some(0),
+                _ if range <= 0.0 => Some(LEVELS - 1),
+                bytes => level((bytes as f64 / fewest).ln() / range).or(Some(0)),
+            };
+        }
+    }
+    let size = (560.0 / blocks as f64).clamp(8.0, 28.0).floor();
+    let whole = size * blocks as f64;
+    let description = format!(
+        "Bytes that the ranks of a row send to those of a column, {block} ranks a cell, on a logarithmic scale from {} to {}",
+        bytes(fewest),
+        bytes(most)
+    );
+    let mut picture = empty("matrix", "Communication matrix", description, whole);
+    picture.width = (LEFT + whole + 24.0).max(360.0);
+    picture.cells(TOP, (size, size), &cells);
+    picture.frame(TOP, (whole, whole));
+    let names: Vec<String> = (0..blocks)
+        .map(|at| format!("from {}", at * block as usize))
+        .collect();
+    picture.row_names(TOP, size, &names);
+    for at in (0..blocks).step_by(stepping(44.0, size)) {
+        let name = format!("to {}", at * block as usize);
+        let x = LEFT + size * (at as f64 + 0.5);
+        picture.text((x, TOP + whole + 14.0), "middle", &name);
+    }
+    picture.legend = scale(|share| bytes((fewest * (range * share).exp()).round()));
+    let header = [
+        "source",
+        "destination",
+        "ranks_per_block",
+        "messages",
+        "bytes",
+    ];
+    let rows = sums
+        .iter()
+        .map(|((source, destination), (messages, bytes))| {
+            vec![
+                (source * block).to_string(),
+                (destination * block).to_string(),
+                block.to_string(),
+                messages.to_string(),
+                bytes.to_string(),
+            ]
+        });
+    picture.set_data(std::iter::once(header.map(str::to_owned).to_vec()).chain(rows))?;
+    Ok(Some(picture))
+}
+
+/// Returns the number of a class of lengths: 0, and one for each power of two.
+fn class_of(from_bytes: u64) -> u32 {
+    from_bytes.checked_ilog2().map_or(0, |power| power + 1)
+}
+
+/// Draws the sizes of messages by call; `None` without messages.
+pub(super) fn sizes(network: &NetworkReport) -> io::Result<Option<Picture>> {
+    let shown = &network.sizes[..network.sizes.len().min(CALLS_MAX)];
+    let classes = || shown.iter().flat_map(|call| &call.classes);
+    let numbers = || classes().map(|class| class_of(class.from_bytes));
+    let (Some(first), Some(last)) = (numbers().min(), numbers().max()) else {
+        return Ok(None);
+    };
+    let whole = HISTOGRAM * shown.len() as f64;
+    let description = format!(
+        "Number of messages by their length, in powers of two, for the {} calls with most bytes of {}; each has its own scale",
+        shown.len(),
+        network.sizes.len()
+    );
+    let mut picture = empty("sizes", "Sizes of messages", description, whole);
+    let columns = f64::from(last - first + 1).max(4.0);
+    let width = (AREA / columns).min(96.0);
+    let mut bars = Shape::new("bar".to_owned());
+    for (row, call) in shown.iter().enumerate() {
+        let base = TOP + HISTOGRAM * (row + 1) as f64;
+        histogram(&mut picture, &mut bars, (call, base), (first, width));
+    }
+    picture.shapes.push(bars);
+    for class in (first..=last).step_by(stepping(76.0, width)) {
+        let from = class
+            .checked_sub(1)
+            .map_or(0.0, |power| f64::from(power).exp2());
+        let x = LEFT + width * f64::from(class - first);
+        picture.text((x, TOP + whole + 14.0), "start", &bytes(from));
+    }
+    let header = ["call", "collective", "from_bytes", "messages", "bytes"];
+    let rows = shown.iter().flat_map(|call| {
+        call.classes.iter().map(|class| {
+            vec![
+                call.call.clone(),
+                call.collective.to_string(),
+                class.from_bytes.to_string(),
+                class.messages.to_string(),
+                class.bytes.to_string(),
+            ]
+        })
+    });
+    picture.set_data(std::iter::once(header.map(str::to_owned).to_vec()).chain(rows))?;
+    Ok(Some(picture))
+}
+
+/// Draws the bars of a call above a base line.
+fn histogram(
+    picture: &mut Picture,
+    bars: &mut Shape,
+    (call, base): (&SizeHistogram, f64),
+    (first, width): (u32, f64),
+) {
+    let most = call.classes.iter().map(|class| class.messages).max();
+    let most = most.unwrap_or(0).max(1) as f64;
+    let highest = HISTOGRAM - 22.0;
+    for class in &call.classes {
+        let x = LEFT + width * f64::from(class_of(class.from_bytes) - first);
+        let height = (highest * class.messages as f64 / most).max(1.0);
+        bars.rectangle((x + 1.0, base - height), (width - 2.0, height));
+        let middle = x + width / 2.0;
+        let count = class.messages.to_string();
+        if width >= 40.0 {
+            picture.text((middle, base - height - 4.0), "middle", &count);
+        }
+    }
+    let mut line = Shape::new("frame".to_owned());
+    line.rectangle((LEFT, base), (AREA, 0.0));
+    picture.shapes.push(line);
+    picture.text((LEFT - 6.0, base - 22.0), "end", &call.call);
+    let sum = format!("{} messages", call.messages);
+    picture.text((LEFT - 6.0, base - 6.0), "end", &sum);
+}

@@ -1,0 +1,280 @@
+//! The tables of the page: texts, and numbers by which they are sorted.
+
+use serde::Serialize;
+
+use crate::analysis::{AnalysisReport, Class, RankSplit, seconds};
+use crate::network::{LinkLoad, NetworkReport, bytes};
+
+/// Ranks in the table at most.
+pub(super) const RANKS_MAX: usize = 64;
+
+/// A table.
+#[derive(Debug, Serialize)]
+pub(super) struct Table {
+    /// Identifier on the page.
+    pub(super) id: &'static str,
+    pub(super) title: &'static str,
+    /// A sentence about it.
+    pub(super) note: String,
+    pub(super) columns: Vec<&'static str>,
+    pub(super) rows: Vec<Vec<Cell>>,
+    /// Last row, which is not sorted.
+    pub(super) footer: Vec<Cell>,
+}
+
+/// A cell of a table.
+#[derive(Debug, Serialize)]
+pub(super) struct Cell {
+    text: String,
+    /// The number by which rows are sorted; cells without one by their texts.
+    number: Option<f64>,
+}
+
+impl Cell {
+    fn number(number: f64, text: String) -> Self {
+        Self {
+            text,
+            number: Some(number),
+        }
+    }
+
+    fn seconds(time: f64) -> Self {
+        Self::number(time, seconds(time))
+    }
+
+    fn percent(share: f64) -> Self {
+        Self::number(share, format!("{:.1} %", 100.0 * share))
+    }
+
+    fn count(count: u64) -> Self {
+        Self::number(count as f64, count.to_string())
+    }
+}
+
+impl<T: Into<String>> From<T> for Cell {
+    fn from(text: T) -> Self {
+        Self {
+            text: text.into(),
+            number: None,
+        }
+    }
+}
+
+/// Returns the text of a call and its line.
+fn call(name: &str, place: &str) -> Cell {
+    match (name, place) {
+        ("", "") => Cell::from("–"),
+        (name, "") => Cell::from(name),
+        (name, place) => Cell::from(format!("{name}, {place}")),
+    }
+}
+
+/// Returns a share of a time; 0 of none.
+fn share(part: f64, whole: f64) -> f64 {
+    if whole > 0.0 { part / whole } else { 0.0 }
+}
+
+/// Returns the classes that occur.
+fn classes(analysis: &AnalysisReport) -> impl Iterator<Item = Class> {
+    let known = |class: &Class| analysis.mean_s.contains_key(class.name());
+    Class::ALL.into_iter().filter(known)
+}
+
+/// Returns the time classes of the ranks that differ most from the mean.
+pub(super) fn ranks(analysis: &AnalysisReport) -> Table {
+    let classes: Vec<Class> = classes(analysis).collect();
+    let mean = |class: Class| analysis.mean_s.get(class.name()).copied().unwrap_or(0.0);
+    let distance = |rank: &RankSplit| -> f64 {
+        let parts = classes.iter();
+        parts
+            .map(|class| (rank.split.of(*class) - mean(*class)).abs())
+            .sum()
+    };
+    let mut shown: Vec<&RankSplit> = analysis.splits.iter().collect();
+    let note = if shown.len() > RANKS_MAX {
+        shown.sort_by(|one, other| distance(other).total_cmp(&distance(one)));
+        shown.truncate(RANKS_MAX);
+        shown.sort_by_key(|rank| rank.rank);
+        format!(
+            "The {RANKS_MAX} of {} ranks that differ most from the mean.",
+            analysis.ranks
+        )
+    } else {
+        "Shares of the time of the run.".to_owned()
+    };
+    let of_run = |time: f64| Cell::percent(share(time, analysis.end_s));
+    let row = |rank: &&RankSplit| {
+        let mut row = vec![
+            Cell::count(u64::from(rank.rank)),
+            Cell::from(rank.host.as_str()),
+        ];
+        row.extend(classes.iter().map(|class| of_run(rank.split.of(*class))));
+        row
+    };
+    let mut footer = vec![Cell::from("mean"), Cell::from("of all ranks")];
+    footer.extend(classes.iter().map(|class| of_run(mean(*class))));
+    let mut columns = vec!["rank", "host"];
+    columns.extend(classes.iter().map(|class| class.name()));
+    Table {
+        id: "ranks",
+        title: "Time of the ranks",
+        note,
+        columns,
+        rows: shown.iter().map(row).collect(),
+        footer,
+    }
+}
+
+/// Returns the wait states.
+pub(super) fn waits(analysis: &AnalysisReport) -> Table {
+    let whole = analysis.end_s * f64::from(analysis.ranks);
+    let rows = analysis.waits.iter().map(|wait| {
+        let longest = match wait.longest_causer {
+            Some(causer) => format!(
+                "{}: rank {} for rank {causer}",
+                seconds(wait.longest_s),
+                wait.longest_rank
+            ),
+            None => format!("{}: rank {}", seconds(wait.longest_s), wait.longest_rank),
+        };
+        vec![
+            Cell::percent(share(wait.seconds, whole)),
+            Cell::from(wait.class.name()),
+            call(&wait.call, &wait.place),
+            call(&wait.causer_call, &wait.causer_place),
+            Cell::count(wait.count),
+            Cell::number(wait.longest_s, longest),
+        ]
+    });
+    Table {
+        id: "waits",
+        title: "Wait states",
+        note: "Shares of the time of all ranks, by what the other rank did meanwhile.".to_owned(),
+        columns: vec!["share", "class", "in", "caused in", "waits", "longest"],
+        rows: rows.collect(),
+        footer: Vec::new(),
+    }
+}
+
+/// Returns the critical path by kind of time.
+pub(super) fn path(analysis: &AnalysisReport) -> Table {
+    let kinds = analysis.critical_path_s.iter();
+    let rows = kinds.filter(|(_, time)| **time > 0.0).map(|(kind, time)| {
+        vec![
+            Cell::from(*kind),
+            Cell::seconds(*time),
+            Cell::percent(share(*time, analysis.end_s)),
+        ]
+    });
+    Table {
+        id: "path",
+        title: "Critical path",
+        note: format!("It has {} packets.", analysis.critical_packets),
+        columns: vec!["kind", "time", "share"],
+        rows: rows.collect(),
+        footer: Vec::new(),
+    }
+}
+
+/// Returns the heaviest places of the critical path.
+pub(super) fn places(analysis: &AnalysisReport) -> Table {
+    let rows = analysis.critical_places.iter().map(|place| {
+        let rank = match place.rank {
+            Some(rank) => Cell::count(u64::from(rank)),
+            None => Cell::from("transfer"),
+        };
+        vec![
+            rank,
+            call(&place.call, &place.place),
+            Cell::seconds(place.seconds),
+            Cell::percent(share(place.seconds, analysis.end_s)),
+        ]
+    });
+    Table {
+        id: "places",
+        title: "Heaviest places of the critical path",
+        note: "Shorten these to shorten the run.".to_owned(),
+        columns: vec!["rank", "in", "time", "share"],
+        rows: rows.collect(),
+        footer: Vec::new(),
+    }
+}
+
+/// Returns the regions of the program.
+pub(super) fn regions(analysis: &AnalysisReport) -> Table {
+    let classes: Vec<Class> = classes(analysis).collect();
+    let rows = analysis.regions_s.iter().map(|(region, split)| {
+        let sum: f64 = split.values().sum();
+        let mut row = vec![
+            Cell::from(region.as_str()),
+            Cell::percent(share(sum, analysis.end_s)),
+        ];
+        row.extend(classes.iter().map(|class| {
+            let time = split.get(class.name()).copied().unwrap_or(0.0);
+            Cell::percent(share(time, analysis.end_s))
+        }));
+        row
+    });
+    let mut columns = vec!["region", "all"];
+    columns.extend(classes.iter().map(|class| class.name()));
+    Table {
+        id: "regions",
+        title: "Regions of the program",
+        note: "Shares of the time of the run, mean over the ranks.".to_owned(),
+        columns,
+        rows: rows.collect(),
+        footer: Vec::new(),
+    }
+}
+
+/// Returns the links that delay most, then those with most bytes, and the pairs behind them.
+pub(super) fn links(network: &NetworkReport) -> Table {
+    let hot = &network.hot;
+    let mut shown: Vec<&LinkLoad> = Vec::new();
+    for link in hot.by_delay.iter().chain(&hot.by_bytes) {
+        if shown.iter().all(|other| other.name != link.name) {
+            shown.push(link);
+        }
+    }
+    let rows = shown.iter().map(|link| {
+        let pairs: Vec<String> = (link.pairs.iter())
+            .map(|pair| {
+                let most = if pair.error_bytes > 0.0 {
+                    "at most "
+                } else {
+                    ""
+                };
+                let part = 100.0 * share(pair.bytes, link.bytes);
+                let (source, destination) = (pair.source, pair.destination);
+                format!("{source} to {destination}: {most}{part:.1} %")
+            })
+            .collect();
+        vec![
+            Cell::from(link.name.as_str()),
+            Cell::number(link.bytes, bytes(link.bytes)),
+            Cell::percent(link.utilisation),
+            Cell::seconds(link.congested_s),
+            Cell::seconds(link.delay_s),
+            Cell::count(u64::from(link.flows_max)),
+            Cell::from(pairs.join("; ")),
+        ]
+    });
+    let columns = [
+        "link",
+        "bytes",
+        "used",
+        "congested",
+        "delay",
+        "flows",
+        "ranks",
+    ];
+    Table {
+        id: "hot-links",
+        title: "Hot links",
+        note: "Links that delay messages, then links with most bytes, and the pairs of ranks that use them."
+            .to_owned(),
+        columns: columns.to_vec(),
+        rows: rows.collect(),
+        footer: Vec::new(),
+    }
+}

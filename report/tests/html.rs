@@ -1,0 +1,272 @@
+//! Promise: the report of a run is one page that needs nothing else, shows the rows of the tables,
+//! escapes names, and stays small.
+
+use std::io::{self, Write};
+use std::rc::Rc;
+use std::sync::{Arc, Mutex};
+
+use mpi::{Comm, Op, Result};
+use observe::{LogEntry, LogReader};
+use platform::Platform;
+use report::analysis::Analysis;
+use report::html::{ReportPage, TimelineOverview, write_report};
+use report::network::NetworkAnalysis;
+use run::{EventLog, LogFilter, Options, Output, RankProgram, Stream, simulate};
+
+/// A size in bytes above which a page is too large.
+const LIMIT: usize = 5_000_000;
+
+const PLATFORM: &str = r#"
+version = 1
+[clusters.nodes]
+hosts = "node-[0-7]"
+speed = "1Gf"
+bandwidth = "1GBps"
+latency = "500ns"
+"#;
+
+const LOGGOPS: &str = r#"
+version = 1
+[network]
+model = "loggops"
+latency = "2500ns"
+overhead = "1500ns"
+gap = "1000ns"
+gap_per_byte = "6ns"
+overhead_per_byte = "0ns"
+[clusters.nodes]
+hosts = "node-[0-7]"
+speed = "1Gf"
+bandwidth = "1GBps"
+latency = "500ns"
+"#;
+
+/// A log in memory.
+#[derive(Clone, Default)]
+struct Memory(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Memory {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().expect("one thread").extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Returns the event log of a run.
+fn log_of<Fut>(platform: &str, ranks: u32, program: fn(Comm) -> Fut) -> Vec<u8>
+where
+    Fut: Future<Output = Result<()>> + 'static,
+{
+    let platform = Arc::new(Platform::parse("test.toml", platform).expect("a platform"));
+    let memory = Memory::default();
+    let log = EventLog::new(Box::new(memory.clone()), ranks);
+    let options = Options {
+        ranks: Some(ranks),
+        event_log: Some(log.clone()),
+        ..Options::default()
+    };
+    let output = Rc::new(Output::new(Stream::Nowhere, false, LogFilter::default()));
+    let program = RankProgram::new(program);
+    let run = simulate(&platform, &program, &options, &output).expect("a run");
+    log.finish(run.report.time.as_secs()).expect("memory");
+    memory.0.lock().expect("one thread").clone()
+}
+
+/// Returns the page of an event log.
+fn page_of(log: &[u8], title: &str, notes: Vec<String>) -> String {
+    let mut reader = LogReader::new(log).expect("a log");
+    let mut analysis = Analysis::new(reader.ranks());
+    let mut network = NetworkAnalysis::new(reader.ranks());
+    let mut timeline = TimelineOverview::new(reader.ranks());
+    while let Some(entry) = reader.next_entry().expect("it is valid") {
+        match entry {
+            LogEntry::Rank(rank, time, event) => {
+                analysis.event((rank, time, event), |number| reader.text(number));
+                network.event(rank, time, &event);
+                timeline.event(rank, time, &event, |number| reader.text(number));
+            }
+            LogEntry::Network(time, event) => network.network(time, &event),
+        }
+    }
+    let analysis = analysis.finish(&reader);
+    let network = network.finish(&reader);
+    timeline.finish(analysis.end_s);
+    let page = ReportPage {
+        title,
+        command: "simrun run --platform test.toml 'a <program>'",
+        analysis: &analysis,
+        network: &network,
+        timeline: Some(timeline),
+        notes,
+    };
+    let mut out = Vec::new();
+    write_report(&mut out, &page).expect("memory");
+    let text = String::from_utf8(out).expect("a page is text");
+    needs_nothing(&text);
+    // For the browser of html.sh.
+    if let Some(folder) = std::env::var_os("SIMRUN_PAGES") {
+        let name = title.replace(|letter: char| !letter.is_alphanumeric(), "x");
+        let path = std::path::Path::new(&folder).join(format!("{name}.html"));
+        std::fs::write(path, &text).expect("the folder of SIMRUN_PAGES is there");
+    }
+    text
+}
+
+/// The page has no address outside of it, and is not too large.
+#[track_caller]
+fn needs_nothing(page: &str) {
+    assert!(page.len() < LIMIT, "{} bytes", page.len());
+    let mut rest = String::new();
+    for (at, part) in page.split("data:text/csv;base64,").enumerate() {
+        let end = if at == 0 {
+            0
+        } else {
+            part.find('"').expect("an end")
+        };
+        rest.push_str(&part[end..]);
+    }
+    for address in ["http:", "https:", "//", "url(", "@import", " src=", "<link"] {
+        assert!(!rest.contains(address), "{address} in the page");
+    }
+    for href in rest.split("href=\"").skip(1) {
+        assert!(href.starts_with('"'), "an address: {:.60}", href);
+    }
+    assert_eq!(
+        page.matches("<svg viewBox").count(),
+        page.matches("</svg>").count()
+    );
+}
+
+/// Returns the number of rows of a table.
+fn rows(page: &str, id: &str) -> usize {
+    let Some(at) = page.find(&format!("<h2 id=\"{id}\">")) else {
+        return 0;
+    };
+    let table = page[at..].split("</tbody>").next().unwrap_or_default();
+    table.matches("<tr><td").count()
+}
+
+async fn exchange(world: Comm) -> Result<()> {
+    let rank = world.rank();
+    let region = world.region("solve <x>");
+    for step in 0..4 {
+        world.compute(1e6 * (rank + 1) as f64).await;
+        let mut data = world.buffer(1000 << (2 * step));
+        if rank % 2 == 0 {
+            world.send(&data, rank + 1, 0).await?;
+        } else {
+            world.recv(&mut data, rank - 1, 0).await?;
+        }
+    }
+    drop(region);
+    world.barrier().await
+}
+
+#[test]
+fn a_page_has_all_parts_in_order() {
+    let page = page_of(&log_of(PLATFORM, 8, exchange), "exchange", Vec::new());
+    let parts = [
+        "class=\"headline\"",
+        "How to run it again",
+        "id=\"ranks\"",
+        "id=\"waits\"",
+        "id=\"path\"",
+        "id=\"places\"",
+        "id=\"regions\"",
+        "Timeline of the ranks",
+        "Utilisation of links",
+        "Communication matrix",
+        "Sizes of messages",
+        "id=\"hot-links\"",
+    ];
+    let mut at = 0;
+    for part in parts {
+        let found = page[at..].find(part);
+        at += found.unwrap_or_else(|| panic!("{part} is missing or too early"));
+    }
+    assert!(!page.contains("<h2>Warnings"));
+    assert_eq!(rows(&page, "ranks"), 8);
+    assert!(rows(&page, "waits") > 0 && rows(&page, "hot-links") >= 8);
+    for kind in ["<title id", "<desc id", "download="] {
+        assert_eq!(page.matches(kind).count(), 4, "{kind}");
+    }
+}
+
+#[test]
+fn names_are_escaped() {
+    let notes = vec!["<script>alert(1)</script> & \"more\"".to_owned()];
+    let page = page_of(&log_of(PLATFORM, 2, exchange), "<b>\"'&", notes);
+    assert_eq!(page.matches("<script").count(), 1);
+    assert!(page.contains("&lt;script&gt;alert(1)"));
+    assert!(page.contains("<title>&lt;b&gt;&quot;&#x27;&amp;</title>"));
+    assert!(page.contains("solve &lt;x&gt;") && !page.contains("<x>"));
+    assert!(page.contains("a &lt;program&gt;"));
+}
+
+#[test]
+fn a_run_of_one_rank() {
+    let log = log_of(PLATFORM, 1, |world| async move {
+        world.compute(1e6).await;
+        Ok(())
+    });
+    let page = page_of(&log, "one", Vec::new());
+    assert_eq!(rows(&page, "ranks"), 1);
+    assert!(page.contains("no rank waits for another; 100 % is computation"));
+    assert!(page.contains("The log names no links"));
+}
+
+#[test]
+fn a_run_without_time() {
+    let page = page_of(
+        &log_of(PLATFORM, 1, |_| async { Ok(()) }),
+        "none",
+        Vec::new(),
+    );
+    assert_eq!(rows(&page, "ranks"), 1);
+    assert!(!page.contains("NaN") && !page.contains("inf\""));
+}
+
+#[test]
+fn a_deadlock_is_a_warning() {
+    let log = log_of(PLATFORM, 2, |world| async move {
+        let mut data = world.buffer(8);
+        world.compute(1e6).await;
+        if world.rank() == 0 {
+            world.compute(1e6).await;
+        }
+        world.recv(&mut data, 1 - world.rank(), 0).await.map(drop)
+    });
+    let page = page_of(&log, "deadlock", Vec::new());
+    assert!(page.contains("At least 1 of 2 ranks waits at the end for what does not happen"));
+    assert!(page.contains("blocked at the end"));
+}
+
+#[test]
+fn a_network_without_links() {
+    let page = page_of(&log_of(LOGGOPS, 4, exchange), "loggops", Vec::new());
+    assert!(page.contains("The log names no links"));
+    assert!(!page.contains("Utilisation of links"));
+    assert!(page.contains("Communication matrix"));
+}
+
+#[test]
+fn the_page_of_many_ranks_is_bounded() {
+    let platform = PLATFORM.replace("[0-7]", "[0-299]");
+    let log = log_of(&platform, 300, |world| async move {
+        for step in 0..40 {
+            let own = (world.rank() * 7 + step * 13) % 17;
+            world.compute(1e5 * own as f64).await;
+            world
+                .allreduce(&world.buffer(800), &Op::sum::<u64>())
+                .await?;
+        }
+        Ok(())
+    });
+    let page = page_of(&log, "many", Vec::new());
+    assert_eq!(rows(&page, "ranks"), 64);
+    assert!(page.contains("The 64 of 300 ranks that differ most from the mean"));
+}

@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# The report of a run in a headless browser: no request, no line on the console, the rows of the tables, pictures, and no
+# sideways scrolling at 400 pixels. Use: html.sh DIR, a folder of pages.
+set -euo pipefail
+browser=
+for name in chromium-headless-shell chromium; do
+  if command -v "$name" >/dev/null; then
+    browser=$name
+    break
+  fi
+done
+if [ -z "$browser" ]; then
+  echo "html.sh: no browser: install chromium-headless-shell or chromium" >&2
+  exit 1
+fi
+pages=("${1:?a folder of pages}"/*.html)
+[ -e "${pages[0]}" ] || { echo "html.sh: $1: no pages" >&2; exit 1; }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+browse() {
+  "$browser" --headless --no-sandbox --disable-gpu --hide-scrollbars --user-data-dir="$work/profile" \
+    --host-resolver-rules='MAP * ~NOTFOUND' --enable-logging=stderr --log-level=0 "$@" 2>"$work/log"
+}
+
+fail() {
+  echo "html.sh: $1" >&2
+  exit 1
+}
+
+for page in "${pages[@]}"; do
+  # A copy that measures itself, and sorts a table; the page itself has no such script.
+  probe=$work/probe.html
+  sed 's|</body>|<script>addEventListener("load", () => { const ranks = document.querySelector("#ranks").closest("section"); const first = () => ranks.querySelector("tbody td").textContent; const head = ranks.querySelector("th"); const before = first(); head.click(); const down = first(); head.click(); document.body.dataset.measured = [document.documentElement.scrollWidth, innerWidth, ranks.querySelectorAll("tbody tr").length, before, down, first()].join(" "); });</script></body>|' "$page" >"$probe"
+  browse --window-size=400,900 --dump-dom "file://$probe" >"$work/dom"
+  if grep ':CONSOLE' "$work/log"; then
+    fail "$page: lines on the console"
+  fi
+  measured=$(grep -o 'data-measured="[^"]*"' "$work/dom" | tr -d '"' | cut -d= -f2) || fail "$page: no measurement"
+  read -r scroll width rows before down up <<<"$measured"
+  expected=$(sed -n '/id="ranks"/,/<\/tbody>/p' "$page" | grep -c '^<tr><td')
+  [ "$width" -le 400 ] && [ "$scroll" -le "$width" ] || fail "$page: $scroll pixels wide in a window of $width"
+  [ "$rows" = "$expected" ] && [ "$rows" -gt 0 ] || fail "$page: $rows rows of ranks, expected $expected"
+  [ "$up" = "$before" ] && { [ "$rows" = 1 ] || [ "$down" -gt "$up" ]; } || fail "$page: sorted: $before, $down, $up"
+  for scheme in light dark; do
+    flags=()
+    if [ "$scheme" = dark ]; then
+      flags=(--blink-settings=preferredColorScheme=0)
+    fi
+    for size in 1200,1600 400,900; do
+      picture=$work/$scheme-$size.png
+      browse "${flags[@]}" --window-size="$size" --screenshot="$picture" "file://$(realpath "$page")" >/dev/null
+      if grep ':CONSOLE' "$work/log"; then
+        fail "$page: lines on the console"
+      fi
+      # A blank picture of this size compresses to less.
+      bytes=$(stat -c %s "$picture")
+      [ "$bytes" -gt 10000 ] || fail "$page: the $scheme screenshot of $size pixels is blank: $bytes bytes"
+      if [ -n "${SIMRUN_SCREENSHOTS:-}" ]; then
+        cp "$picture" "$SIMRUN_SCREENSHOTS/$(basename "$page" .html)-$scheme-$size.png"
+      fi
+    done
+  done
+  echo "$(basename "$page"): $rows ranks, $scroll pixels wide of $width, no line on the console"
+done

@@ -156,7 +156,7 @@ async fn exchange(world: Comm) -> Result<()> {
     for step in 0..4 {
         world.compute(1e6 * (rank + 1) as f64).await;
         let mut data = world.buffer(1000 << (2 * step));
-        if rank % 2 == 0 {
+        if rank.is_multiple_of(2) {
             world.send(&data, rank + 1, 0).await?;
         } else {
             world.recv(&mut data, rank - 1, 0).await?;

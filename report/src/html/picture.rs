@@ -73,8 +73,9 @@ impl Shape {
         }
     }
 
-    /// Adds a rectangle.
+    /// Adds a rectangle, as far as it is in the area of data.
     pub(super) fn rectangle(&mut self, (x, y): (f64, f64), (width, height): (f64, f64)) {
+        let width = width.min(LEFT + AREA - x);
         let (x, y) = (rounded(x), rounded(y));
         let (width, height) = (rounded(width), rounded(height));
         // Writing to a text does not fail.
@@ -199,7 +200,7 @@ pub(super) fn level(share: f64) -> Option<u8> {
     (share > 0.0).then(|| (share * levels).clamp(0.0, levels - 1.0) as u8)
 }
 
-/// Returns the legend of a colour scale by the text of a share.
+/// Returns the legend of a colour scale, by the text of a share.
 pub(super) fn scale(text: impl Fn(f64) -> String) -> Vec<Entry> {
     [0, 5, 10, 15]
         .map(|level| Entry {

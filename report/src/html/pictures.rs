@@ -8,7 +8,7 @@ use std::io;
 use super::overview::{ACTIVITIES, TimelineOverview, activity_name};
 use super::picture::{AREA, Entry, LEFT, LEVELS, Picture, Shape, level, scale, stepping};
 use crate::analysis::seconds;
-use crate::network::{NetworkReport, SizeHistogram, bytes};
+use crate::network::{NetworkReport, PairMatrix, SizeHistogram, bytes};
 
 /// Cells of a picture at most.
 const CELLS_MAX: usize = 8192;
@@ -65,7 +65,7 @@ pub(super) fn timeline(overview: &TimelineOverview) -> io::Result<Option<Picture
     let step_s = bin_s * merged as f64;
     let height = row_height(groups);
     let whole = height * groups as f64;
-    let width = AREA / columns as f64;
+    let width = AREA * step_s / overview.end_s();
     let description = format!(
         "For {groups} rows of ranks from 0 to {}: the share of each activity in {columns} intervals of {}",
         seconds(overview.end_s()),
@@ -119,7 +119,7 @@ pub(super) fn timeline(overview: &TimelineOverview) -> io::Result<Option<Picture
     picture.shapes.retain(|shape| !shape.path.is_empty());
     picture.frame(TOP, (AREA, whole));
     picture.row_names(TOP, height, &names);
-    picture.time_axis(TOP + whole, step_s * columns as f64);
+    picture.time_axis(TOP + whole, overview.end_s());
     picture.set_data(data)?;
     Ok(Some(picture))
 }
@@ -145,22 +145,23 @@ pub(super) fn load(network: &NetworkReport) -> io::Result<Option<Picture>> {
                 .collect()
         })
         .collect();
+    let most = means.iter().flatten().copied().fold(0.0, f64::max);
     let height = row_height(links);
     let whole = height * links as f64;
     let description = format!(
-        "Utilisation of the {links} busiest of {} links in {columns} intervals of {}; links that carry nothing are empty",
+        "Utilisation of the {links} busiest of {} links in {columns} intervals of {}; those without any bytes are empty",
         network.links.len(),
         seconds(step_s)
     );
     let mut picture = empty("links", "Utilisation of links", description, whole);
     let cells: Vec<Vec<Option<u8>>> = (means.iter())
-        .map(|row| row.iter().map(|share| level(*share)).collect())
+        .map(|row| row.iter().map(|share| level(share / most)).collect())
         .collect();
-    picture.cells(TOP, (AREA / columns as f64, height), &cells);
+    picture.cells(TOP, (AREA * step_s / network.end_s, height), &cells);
     picture.frame(TOP, (AREA, whole));
     picture.row_names(TOP, height, &load.links);
-    picture.time_axis(TOP + whole, step_s * columns as f64);
-    picture.legend = scale(|share| format!("{:.0} %", 100.0 * share));
+    picture.time_axis(TOP + whole, network.end_s);
+    picture.legend = scale(|share| format!("{:.1} %", 100.0 * share * most));
     let mut header = vec!["begin_s".to_owned()];
     header.extend(load.links.iter().cloned());
     let rows = (0..columns).map(|column| {
@@ -172,48 +173,39 @@ pub(super) fn load(network: &NetworkReport) -> io::Result<Option<Picture>> {
     Ok(Some(picture))
 }
 
-/// Draws the communication matrix of this many ranks; `None` without messages.
-pub(super) fn matrix(network: &NetworkReport, count: u32) -> io::Result<Option<Picture>> {
-    let matrix = &network.matrix;
-    if matrix.entries.is_empty() {
-        return Ok(None);
-    }
+/// Messages and bytes by source and destination, as numbers of blocks of ranks.
+type BlockSums = BTreeMap<(u32, u32), (u64, u64)>;
+
+/// Returns the number of ranks in a block, so that there are few blocks, and the sums.
+fn block_sums(matrix: &PairMatrix, count: u32) -> (u32, BlockSums) {
     let least = count.div_ceil(BLOCKS_MAX).next_power_of_two();
     let block = least.max(matrix.ranks_per_block);
     let merged = block / matrix.ranks_per_block.max(1);
-    let blocks = count.div_ceil(block) as usize;
-    let mut sums: BTreeMap<(u32, u32), (u64, u64)> = BTreeMap::new();
+    let mut sums = BlockSums::new();
     for entry in &matrix.entries {
         let key = (entry.source / merged, entry.destination / merged);
         let sum = sums.entry(key).or_default();
         sum.0 += entry.messages;
         sum.1 = sum.1.saturating_add(entry.bytes);
     }
-    let most = sums.values().map(|sum| sum.1).max().unwrap_or(0) as f64;
-    let fewest = sums.values().map(|sum| sum.1).filter(|bytes| *bytes > 0);
-    let fewest = fewest.min().unwrap_or(1) as f64;
-    let range = (most / fewest).ln();
-    let mut cells = vec![vec![None; blocks]; blocks];
-    for (&(source, destination), &(_, bytes)) in &sums {
-        let cell = cells.get_mut(source as usize);
-        if let Some(cell) = cell.and_then(|row| row.get_mut(destination as usize)) {
-            *cell = match bytes {
-                0 => Some(0),
-                _ if range <= 0.0 => Some(LEVELS - 1),
-                bytes => level((bytes as f64 / fewest).ln() / range).or(Some(0)),
-            };
-        }
+    (block, sums)
+}
+
+/// Draws the communication matrix of this many ranks; `None` without messages.
+pub(super) fn matrix(network: &NetworkReport, count: u32) -> io::Result<Option<Picture>> {
+    if network.matrix.entries.is_empty() {
+        return Ok(None);
     }
+    let (block, sums) = block_sums(&network.matrix, count);
+    let blocks = count.div_ceil(block) as usize;
     let size = (560.0 / blocks as f64).clamp(8.0, 28.0).floor();
     let whole = size * blocks as f64;
     let description = format!(
-        "Bytes that the ranks of a row send to those of a column, {block} ranks a cell, on a logarithmic scale from {} to {}",
-        bytes(fewest),
-        bytes(most)
+        "Bytes that the ranks of a row send to those of a column, on a logarithmic scale; ranks per cell: {block}"
     );
     let mut picture = empty("matrix", "Communication matrix", description, whole);
     picture.width = (LEFT + whole + 24.0).max(360.0);
-    picture.cells(TOP, (size, size), &cells);
+    matrix_cells(&mut picture, &sums, (blocks, size));
     picture.frame(TOP, (whole, whole));
     let names: Vec<String> = (0..blocks)
         .map(|at| format!("from {}", at * block as usize))
@@ -224,7 +216,6 @@ pub(super) fn matrix(network: &NetworkReport, count: u32) -> io::Result<Option<P
         let x = LEFT + size * (at as f64 + 0.5);
         picture.text((x, TOP + whole + 14.0), "middle", &name);
     }
-    picture.legend = scale(|share| bytes((fewest * (range * share).exp()).round()));
     let header = [
         "source",
         "destination",
@@ -247,6 +238,42 @@ pub(super) fn matrix(network: &NetworkReport, count: u32) -> io::Result<Option<P
     Ok(Some(picture))
 }
 
+/// Draws the cells of a matrix of this many blocks and this size of a cell, and its legend.
+fn matrix_cells(picture: &mut Picture, sums: &BlockSums, (blocks, size): (usize, f64)) {
+    let lengths = || sums.values().map(|sum| sum.1).filter(|bytes| *bytes > 0);
+    let fewest = lengths().min().unwrap_or(1) as f64;
+    let most = lengths().max().unwrap_or(1) as f64;
+    let range = libm::log(most / fewest);
+    let mut cells = vec![vec![None; blocks]; blocks];
+    let mut nothing = Shape::new("nothing".to_owned());
+    for (&(source, destination), &(_, bytes)) in sums {
+        let (row, column) = (source as usize, destination as usize);
+        if bytes == 0 {
+            let corner = (LEFT + size * column as f64, TOP + size * row as f64);
+            nothing.rectangle(corner, (size, size));
+        } else if let Some(cell) = cells.get_mut(row).and_then(|row| row.get_mut(column)) {
+            *cell = if range > 0.0 {
+                level(libm::log(bytes as f64 / fewest) / range).or(Some(0))
+            } else {
+                Some(LEVELS - 1)
+            };
+        }
+    }
+    picture.cells(TOP, (size, size), &cells);
+    if !nothing.path.is_empty() {
+        picture.legend.push(Entry {
+            style: nothing.style.clone(),
+            text: "messages of 0 B".to_owned(),
+        });
+        picture.shapes.push(nothing);
+    }
+    if lengths().next().is_some() {
+        let scale = scale(|share| bytes((fewest * libm::exp(range * share)).round()));
+        let skipped = if range > 0.0 { 0 } else { scale.len() - 1 };
+        picture.legend.extend(scale.into_iter().skip(skipped));
+    }
+}
+
 /// Returns the number of a class of lengths: 0, and one for each power of two.
 fn class_of(from_bytes: u64) -> u32 {
     from_bytes.checked_ilog2().map_or(0, |power| power + 1)
@@ -262,7 +289,7 @@ pub(super) fn sizes(network: &NetworkReport) -> io::Result<Option<Picture>> {
     };
     let whole = HISTOGRAM * shown.len() as f64;
     let description = format!(
-        "Number of messages by their length, in powers of two, for the {} calls with most bytes of {}; each has its own scale",
+        "Number of messages by their length, in powers of two, for the {} of {} calls with most bytes; each has its own scale",
         shown.len(),
         network.sizes.len()
     );
@@ -278,7 +305,7 @@ pub(super) fn sizes(network: &NetworkReport) -> io::Result<Option<Picture>> {
     for class in (first..=last).step_by(stepping(76.0, width)) {
         let from = class
             .checked_sub(1)
-            .map_or(0.0, |power| f64::from(power).exp2());
+            .map_or(0.0, |power| libm::exp2(f64::from(power)));
         let x = LEFT + width * f64::from(class - first);
         picture.text((x, TOP + whole + 14.0), "start", &bytes(from));
     }

@@ -202,7 +202,11 @@ pub(super) fn places(analysis: &AnalysisReport) -> Table {
 
 /// Returns the regions of the program.
 pub(super) fn regions(analysis: &AnalysisReport) -> Table {
-    let classes: Vec<Class> = classes(analysis).collect();
+    let occurs = |class: &Class| {
+        let mut regions = analysis.regions_s.values();
+        regions.any(|split| split.contains_key(class.name()))
+    };
+    let classes: Vec<Class> = classes(analysis).filter(occurs).collect();
     let rows = analysis.regions_s.iter().map(|(region, split)| {
         let sum: f64 = split.values().sum();
         let mut row = vec![

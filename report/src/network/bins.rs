@@ -1,5 +1,5 @@
-//! Bytes over a link, or another sum, as a function of time: bins of equal width, which doubles when the run gets
-//! longer than all of them.
+//! Bytes over a link, or other sums, as a function of time: bins of equal width, which doubles
+//! when the run gets longer than all of them.
 //!
 //! All links have the same bins. They have at most [`BINS_MAX`], and fewer where there are many
 //! links, so that all bins together take at most 64 MB.

@@ -6,9 +6,9 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
 use mpi::{Comm, Op, Result};
-use observe::{LogEntry, LogReader};
+use observe::{LogEntry, LogReader, LogWriter};
 use platform::Platform;
-use report::analysis::Analysis;
+use report::analysis::{Analysis, Class};
 use report::html::{ReportPage, TimelineOverview, write_report};
 use report::network::NetworkAnalysis;
 use run::{EventLog, LogFilter, Options, Output, RankProgram, Stream, simulate};
@@ -269,4 +269,44 @@ fn the_page_of_many_ranks_is_bounded() {
     let page = page_of(&log, "many", Vec::new());
     assert_eq!(rows(&page, "ranks"), 64);
     assert!(page.contains("The 64 of 300 ranks that differ most from the mean"));
+}
+
+#[test]
+fn a_timeline_with_all_classes_everywhere_is_bounded() {
+    let log = LogWriter::new(Vec::new(), 640).finish(1.0).expect("memory");
+    let reader = LogReader::new(&*log).expect("a log");
+    let analysis = Analysis::new(640).finish(&reader);
+    let network = NetworkAnalysis::new(640).finish(&reader);
+    let mut timeline = TimelineOverview::new(640);
+    // Every bin of every group has a part of every class, of another length each.
+    let mut until = vec![0.0; 640];
+    for step in 0..60_000 {
+        let rank = step * 7 % 640;
+        let from: f64 = until[rank];
+        let to = from + 1e-3 * (1 + step * 31 % 17) as f64;
+        let class = Class::ALL[step * 11 % Class::ALL.len()];
+        timeline.wait_class(u32::try_from(rank).expect("few"), (from, to), class);
+        until[rank] = to;
+    }
+    timeline.finish(1.0);
+    let page = ReportPage {
+        title: "all classes",
+        command: "",
+        analysis: &analysis,
+        network: &network,
+        timeline: Some(timeline),
+        notes: Vec::new(),
+    };
+    let mut out = Vec::new();
+    write_report(&mut out, &page).expect("memory");
+    assert!(out.len() < LIMIT / 2, "{} bytes", out.len());
+    let text = String::from_utf8(out).expect("a page is text");
+    for class in Class::ALL {
+        assert!(text.contains(&format!("> {}</li>", class.name())));
+        let style = class.name().replace(", ", "-").replace(' ', "-");
+        assert!(
+            text.contains(&format!(".{style} {{ fill")),
+            "no colour of {style}"
+        );
+    }
 }

@@ -13,6 +13,9 @@ use crate::network::{NetworkReport, PairMatrix, SizeHistogram, bytes};
 /// Cells of a picture at most.
 const CELLS_MAX: usize = 8192;
 
+/// Parts of cells in the timeline at most.
+const PARTS_MAX: usize = 32_768;
+
 /// Space above the area of data.
 const TOP: f64 = 8.0;
 
@@ -46,11 +49,40 @@ fn empty(id: &'static str, title: &str, description: String, height: f64) -> Pic
 }
 
 /// Returns the text of a range of ranks.
-fn ranks(first: usize, last: usize) -> String {
+fn ranks((first, last): (usize, usize)) -> String {
     if first == last {
         format!("rank {first}")
     } else {
         format!("ranks {first} to {last}")
+    }
+}
+
+/// Returns the style of an activity: its name in lower case with hyphens.
+fn style(activity: usize) -> String {
+    let name = activity_name(activity);
+    name.replace(", ", "-").replace(' ', "-")
+}
+
+/// Shares of the activities, by group and interval of time.
+type Shares = Vec<Vec<[f64; ACTIVITIES]>>;
+
+/// Returns the number of bins that make an interval, and the shares: few enough to be drawn.
+fn shares(overview: &TimelineOverview) -> (usize, Shares) {
+    let (groups, (bins, _)) = (overview.groups(), overview.columns());
+    let mut merged = (groups * bins).div_ceil(CELLS_MAX).next_power_of_two();
+    loop {
+        let intervals = bins.div_ceil(merged);
+        let shares: Shares = (0..groups)
+            .map(|group| {
+                let parts = (0..intervals).map(|at| at * merged..(at + 1) * merged);
+                parts.map(|part| overview.shares(group, part)).collect()
+            })
+            .collect();
+        let all = shares.iter().flatten().flatten();
+        if intervals == 1 || all.filter(|share| **share > 0.0).count() <= PARTS_MAX {
+            return (merged, shares);
+        }
+        merged *= 2;
     }
 }
 
@@ -60,30 +92,20 @@ pub(super) fn timeline(overview: &TimelineOverview) -> io::Result<Option<Picture
     if groups == 0 || bins == 0 {
         return Ok(None);
     }
-    let merged = (groups * bins).div_ceil(CELLS_MAX).next_power_of_two();
-    let columns = bins.div_ceil(merged);
+    let (merged, shares) = shares(overview);
     let step_s = bin_s * merged as f64;
     let height = row_height(groups);
     let whole = height * groups as f64;
     let width = AREA * step_s / overview.end_s();
     let description = format!(
-        "For {groups} rows of ranks from 0 to {}: the share of each activity in {columns} intervals of {}",
+        "For {groups} rows of ranks from 0 to {}: the share of each activity in {} intervals of {}",
         seconds(overview.end_s()),
+        bins.div_ceil(merged),
         seconds(step_s)
     );
     let mut picture = empty("timeline", "Timeline of the ranks", description, whole);
-    let mut shapes: Vec<Shape> = (0..ACTIVITIES)
-        .map(|activity| Shape::new(format!("k{activity}")))
-        .collect();
-    let header = ["first_rank", "last_rank", "begin_s", "activity", "share"];
-    let mut data = vec![header.map(str::to_owned).to_vec()];
-    let mut names = Vec::new();
-    for group in 0..groups {
-        let (first, last) = overview.ranks_of(group);
-        names.push(ranks(first, last));
-        let cells: Vec<[f64; ACTIVITIES]> = (0..columns)
-            .map(|column| overview.shares(group, column * merged..(column + 1) * merged))
-            .collect();
+    let mut shapes: Vec<Shape> = (0..ACTIVITIES).map(style).map(Shape::new).collect();
+    for (group, cells) in shares.iter().enumerate() {
         let mut column = 0;
         for run in cells.chunk_by(PartialEq::eq) {
             let x = LEFT + width * column as f64;
@@ -95,33 +117,53 @@ pub(super) fn timeline(overview: &TimelineOverview) -> io::Result<Option<Picture
             }
             column += run.len();
         }
-        for (column, cell) in cells.iter().enumerate() {
-            for (activity, share) in cell.iter().enumerate().filter(|(_, share)| **share > 0.0) {
-                data.push(vec![
-                    first.to_string(),
-                    last.to_string(),
-                    format!("{:e}", step_s * column as f64),
-                    activity_name(activity).to_owned(),
-                    format!("{share:.3}"),
-                ]);
-            }
-        }
     }
-    for (activity, shape) in shapes.iter().enumerate() {
-        if !shape.path.is_empty() {
-            picture.legend.push(Entry {
-                style: shape.style.clone(),
-                text: activity_name(activity).to_owned(),
-            });
-        }
-    }
+    let drawn: Vec<usize> = (0..ACTIVITIES)
+        .filter(|&activity| !shapes[activity].path.is_empty())
+        .collect();
+    picture.legend = (drawn.iter())
+        .map(|&activity| Entry {
+            style: style(activity),
+            text: activity_name(activity).to_owned(),
+        })
+        .collect();
+    shapes.retain(|shape| !shape.path.is_empty());
     picture.shapes = shapes;
-    picture.shapes.retain(|shape| !shape.path.is_empty());
     picture.frame(TOP, (AREA, whole));
+    let names: Vec<String> = (0..groups)
+        .map(|group| ranks(overview.ranks_of(group)))
+        .collect();
     picture.row_names(TOP, height, &names);
     picture.time_axis(TOP + whole, overview.end_s());
-    picture.set_data(data)?;
+    timeline_data(&mut picture, overview, (step_s, &shares), &drawn)?;
     Ok(Some(picture))
+}
+
+/// Adds the data of a timeline: a row per group and interval, a column per activity.
+fn timeline_data(
+    picture: &mut Picture,
+    overview: &TimelineOverview,
+    (step_s, shares): (f64, &Shares),
+    activities: &[usize],
+) -> io::Result<()> {
+    let mut header = vec!["first_rank", "last_rank", "begin_s"];
+    header.extend(activities.iter().map(|activity| activity_name(*activity)));
+    let mut rows = vec![header.into_iter().map(str::to_owned).collect()];
+    for (group, cells) in shares.iter().enumerate() {
+        let (first, last) = overview.ranks_of(group);
+        for (column, cell) in cells.iter().enumerate() {
+            let begin = format!("{:e}", step_s * column as f64);
+            let mut row = vec![first.to_string(), last.to_string(), begin];
+            row.extend(activities.iter().map(|at| rounded(cell[*at]).to_string()));
+            rows.push(row);
+        }
+    }
+    picture.set_data(rows)
+}
+
+/// Returns a share with a precision of a thousandth.
+fn rounded(share: f64) -> f64 {
+    (share * 1000.0).round() / 1000.0
 }
 
 /// Draws the utilisation of the busiest links as a function of time; `None` without links.

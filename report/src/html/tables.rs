@@ -8,6 +8,9 @@ use crate::network::{LinkLoad, NetworkReport, bytes};
 /// Ranks in the table at most.
 pub(super) const RANKS_MAX: usize = 64;
 
+/// Regions in the table at most.
+const REGIONS_MAX: usize = 100;
+
 /// A table.
 #[derive(Debug, Serialize)]
 pub(super) struct Table {
@@ -207,8 +210,17 @@ pub(super) fn regions(analysis: &AnalysisReport) -> Table {
         regions.any(|split| split.contains_key(class.name()))
     };
     let classes: Vec<Class> = classes(analysis).filter(occurs).collect();
-    let rows = analysis.regions_s.iter().map(|(region, split)| {
-        let sum: f64 = split.values().sum();
+    let mut shown: Vec<(&String, f64)> = (analysis.regions_s.iter())
+        .map(|(region, split)| (region, split.values().sum()))
+        .collect();
+    let mut note = "Shares of the time of the run, mean over the ranks.".to_owned();
+    if shown.len() > REGIONS_MAX {
+        note = format!("{note} The longest {REGIONS_MAX} of {}.", shown.len());
+        shown.sort_by(|one, other| other.1.total_cmp(&one.1));
+        shown.truncate(REGIONS_MAX);
+    }
+    let rows = shown.into_iter().map(|(region, sum)| {
+        let split = &analysis.regions_s[region];
         let mut row = vec![
             Cell::from(region.as_str()),
             Cell::percent(share(sum, analysis.end_s)),
@@ -224,7 +236,7 @@ pub(super) fn regions(analysis: &AnalysisReport) -> Table {
     Table {
         id: "regions",
         title: "Regions of the program",
-        note: "Shares of the time of the run, mean over the ranks.".to_owned(),
+        note,
         columns,
         rows: rows.collect(),
         footer: Vec::new(),

@@ -207,7 +207,9 @@ impl Comm {
             let reduces = arguments.filter(|call| orders && call.op.is_some());
             let signature = signature();
             let location = signature.location;
-            let operands = log.compare(place, caller, (signature, arguments, reduces.is_some()))?;
+            // Blocks of neighbours are not those of ranks.
+            let compared = arguments.filter(|call| call.neighbors.is_none());
+            let operands = log.compare(place, caller, (signature, compared, reduces.is_some()))?;
             if let Some(call) = reduces.filter(|_| !operands.is_empty()) {
                 operand_order::check(channel, call, &operands, location)?;
             }

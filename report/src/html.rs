@@ -37,7 +37,7 @@ pub struct ReportPage<'a> {
     /// Links and messages.
     pub network: &'a NetworkReport,
     /// The timeline, after [`TimelineOverview::finish`].
-    pub timeline: Option<TimelineOverview>,
+    pub timeline: Option<&'a TimelineOverview>,
     /// Warnings and notes about the run, shown before all tables.
     pub notes: Vec<String>,
 }
@@ -75,9 +75,7 @@ fn values<'a>(page: &ReportPage<'a>) -> io::Result<Values<'a>> {
     let (analysis, network) = (page.analysis, page.network);
     let text = analysis.to_string();
     let pictures = [
-        page.timeline
-            .as_ref()
-            .map_or(Ok(None), pictures::timeline)?,
+        page.timeline.map_or(Ok(None), pictures::timeline)?,
         pictures::load(network)?,
         pictures::matrix(network, analysis.ranks)?,
         pictures::sizes(network)?,

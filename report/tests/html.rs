@@ -100,7 +100,7 @@ fn page_of(log: &[u8], title: &str, notes: Vec<String>) -> String {
         command: "simrun run --platform test.toml 'a <program>'",
         analysis: &analysis,
         network: &network,
-        timeline: Some(timeline),
+        timeline: Some(&timeline),
         notes,
     };
     let mut out = Vec::new();
@@ -294,7 +294,7 @@ fn a_timeline_with_all_classes_everywhere_is_bounded() {
         command: "",
         analysis: &analysis,
         network: &network,
-        timeline: Some(timeline),
+        timeline: Some(&timeline),
         notes: Vec::new(),
     };
     let mut out = Vec::new();

@@ -20,6 +20,7 @@ use run::{EventLog, LogFilter, Options, Output, Program, Run, Stream};
 use crate::args::{Format, RunArgs};
 use crate::drawing::COMMAND;
 use crate::entry::Start;
+use crate::quoted;
 use crate::status;
 use crate::trace_args::TraceArgs;
 
@@ -78,7 +79,11 @@ impl ObservationArgs {
             (None, Some(_)) => arguments.push("--no-text".into()),
             (Some(folder), _) => {
                 if let Some(folder) = folder {
+                    let words = std::env::args_os();
+                    let words = words.map(|word| quoted(&word.to_string_lossy()));
+                    let line = words.collect::<Vec<_>>().join(" ");
                     arguments.extend(["--out".into(), folder.into()]);
+                    arguments.extend(["--title".into(), line.into()]);
                 }
             }
         }

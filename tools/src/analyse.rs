@@ -9,6 +9,7 @@ use clap::Args;
 use files::Output;
 use observe::{LogEntry, LogReader};
 use report::analysis::{Analysis, AnalysisReport};
+use report::html::{ReportPage, TimelineOverview, write_report};
 use report::network::{NetworkAnalysis, NetworkReport};
 use report::{TraceFormat, TraceOptions, TraceSummary, TraceWriter};
 use simrun::{TraceArgs, status};
@@ -30,9 +31,13 @@ pub(crate) struct AnalyseCommand {
     #[arg(long, value_name = "LOG")]
     ideal: Option<PathBuf>,
 
-    /// Write analysis.json, network.json and CSV files to this directory
+    /// Write report.html, analysis.json, network.json and CSV files to this directory
     #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
+
+    /// Command of the run, for the report
+    #[arg(long, value_name = "TEXT", hide = true)]
+    title: Option<String>,
 
     /// Print no page of text
     #[arg(long)]
@@ -58,6 +63,7 @@ pub(crate) fn run(command: &AnalyseCommand) -> ExitCode {
 struct Results {
     analysis: AnalysisReport,
     network: NetworkReport,
+    timeline: TimelineOverview,
 }
 
 fn analysed(command: &AnalyseCommand) -> Result<ExitCode, String> {
@@ -75,7 +81,8 @@ fn analysed(command: &AnalyseCommand) -> Result<ExitCode, String> {
         results.analysis.compare_with_ideal(&ideal.analysis);
     }
     if let Some(folder) = folder {
-        write(&results, folder)?;
+        let title = command.title.as_deref();
+        write(&results, title.unwrap_or("a run"), folder)?;
     }
     if command.no_text {
         return Ok(ExitCode::SUCCESS);
@@ -143,6 +150,7 @@ fn pass(
     let mut reader = LogReader::new(BufReader::with_capacity(BUFFER, input))?;
     let ranks = reader.ranks();
     let (mut analysis, mut network) = (Analysis::new(ranks), NetworkAnalysis::new(ranks));
+    let mut overview = TimelineOverview::new(ranks);
     let trace =
         timeline.map(|(file, format, options)| TraceWriter::new(file, format, options, ranks));
     let mut trace = trace.transpose()?;
@@ -155,10 +163,14 @@ fn pass(
             LogEntry::Rank(rank, time, event) => {
                 analysis.event((rank, time, event), |number| reader.text(number));
                 network.event(rank, time, &event);
-                if let Some(trace) = &mut trace {
-                    for wait in analysis.ended_waits() {
+                for wait in analysis.ended_waits() {
+                    overview.wait_class(wait.rank, (wait.from, wait.to), wait.class);
+                    if let Some(trace) = &mut trace {
                         trace.wait_class(wait.rank, wait.from, wait.to, wait.class.name());
                     }
+                }
+                overview.event(rank, time, &event, |number| reader.text(number));
+                if let Some(trace) = &mut trace {
                     trace.event(rank, time, &event, &reader);
                 }
             }
@@ -169,16 +181,33 @@ fn pass(
     let summary = trace
         .map(|trace| trace.finish(analysis.end_s))
         .transpose()?;
-    let results = Results { analysis, network };
+    overview.finish(analysis.end_s);
+    let results = Results {
+        analysis,
+        network,
+        timeline: overview,
+    };
     Ok((results, summary.unwrap_or_default()))
 }
 
 type Writer<'a> = &'a dyn Fn(&mut Vec<u8>) -> io::Result<()>;
 
 /// Writes the files of the results.
-fn write(results: &Results, folder: &Path) -> Result<(), String> {
-    let Results { analysis, network } = results;
-    let files: [(&str, Writer<'_>); 9] = [
+fn write(results: &Results, title: &str, folder: &Path) -> Result<(), String> {
+    let Results {
+        analysis,
+        network,
+        timeline,
+    } = results;
+    let page = ReportPage {
+        title,
+        command: title,
+        analysis,
+        network,
+        timeline: Some(timeline),
+        notes: Vec::new(),
+    };
+    let files: [(&str, Writer<'_>); 10] = [
         ("ranks.csv", &|out| analysis.write_ranks(out)),
         ("waits.csv", &|out| analysis.write_waits(out)),
         ("critical.csv", &|out| analysis.write_critical(out)),
@@ -188,6 +217,7 @@ fn write(results: &Results, folder: &Path) -> Result<(), String> {
         ("unexpected.csv", &|out| network.write_unexpected(out)),
         ("network.json", &|out| as_json(network, out)),
         ("analysis.json", &|out| as_json(analysis, out)),
+        ("report.html", &|out| write_report(out, &page)),
     ];
     for (name, content) in files {
         let path = folder.join(name);

@@ -43,6 +43,7 @@
 mod choice;
 mod coverage;
 mod file;
+mod packed;
 mod row;
 mod table;
 
@@ -187,15 +188,13 @@ impl Eq for Unsuited {}
 
 macro_rules! file {
     ($name:literal) => {
-        (
-            $name,
-            LazyLock::new(|| read(include_str!(concat!("../selectors/", $name, ".toml")))),
-        )
+        ($name, LazyLock::new(|| read($name)))
     };
 }
 
-/// The selectors of this package, each read when it is first used.
-static BUILT_IN: [(&str, LazyLock<Selector>); 12] = [
+/// The selectors of this package, each read when it is first used. Programs contain no space for
+/// them.
+static BUILT_IN: [(&str, LazyLock<Box<Selector>>); 12] = [
     file!("ours"),
     file!("openmpi-4.1"),
     file!("openmpi-5.0"),
@@ -210,9 +209,12 @@ static BUILT_IN: [(&str, LazyLock<Selector>); 12] = [
     file!("smpi-impi"),
 ];
 
-/// Returns a selector of this package, whose tables a test checks.
-fn read(text: &str) -> Selector {
-    file::parse(text).unwrap_or_else(|error| panic!("a selector of this package: {error}"))
+/// Returns a selector of this package, whose text and tables tests check.
+fn read(name: &str) -> Box<Selector> {
+    let text = packed::text(name).ok_or_else(|| "expected a text".to_owned());
+    let selector = text.and_then(|text| file::parse(&text));
+    let selector = selector.unwrap_or_else(|error| panic!("the selector {name}: {error}"));
+    Box::new(selector)
 }
 
 impl Selector {

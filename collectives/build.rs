@@ -1,0 +1,115 @@
+//! Packs the files of `selectors/` into one, which every program contains: a tenth of their length.
+//!
+//! The packed text is what repeated strings make of it (LZ77): the number of bytes that follow, the
+//! bytes, then the length and the distance of an earlier string that is repeated. Numbers are in
+//! LEB128. `src/selector/packed.rs` unpacks it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::{env, fs, io};
+
+/// Shortest string that is repeated: a shorter one is no longer than its length and distance.
+const REPEATED_MIN: usize = 6;
+
+/// Number of earlier places with the same first bytes that are compared.
+const COMPARED_MAX: usize = 64;
+
+fn main() -> io::Result<()> {
+    println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed=selectors");
+    let mut text = Vec::new();
+    for path in files(Path::new("selectors"))? {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        text.extend_from_slice(name.as_bytes());
+        text.push(0);
+        text.extend(fs::read(&path)?);
+        text.push(0);
+    }
+    let folder = env::var_os("OUT_DIR")
+        .map(PathBuf::from)
+        .unwrap_or_default();
+    fs::write(folder.join("selectors"), pack(&text))
+}
+
+/// Returns the files of a folder, in the order of their names.
+fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let entries = folder
+        .read_dir()?
+        .map(|entry| entry.map(|entry| entry.path()));
+    let mut all = entries.collect::<io::Result<Vec<PathBuf>>>()?;
+    all.sort_unstable();
+    Ok(all)
+}
+
+/// Returns the packed text.
+fn pack(text: &[u8]) -> Vec<u8> {
+    // The last place that begins with these bytes, and for each place the one before it.
+    let mut last: BTreeMap<&[u8], usize> = BTreeMap::new();
+    let mut before = vec![None; text.len()];
+    let mut packed = Vec::new();
+    let (mut at, mut written) = (0, 0);
+    while at < text.len() {
+        let (length, distance) = longest(text, at, &last, &before);
+        let end = if length >= REPEATED_MIN {
+            put_all(&mut packed, &text[written..at]);
+            put(&mut packed, length);
+            put(&mut packed, distance);
+            written = at + length;
+            written
+        } else {
+            at + 1
+        };
+        while at < end {
+            if let Some(first) = text.get(at..at + REPEATED_MIN) {
+                before[at] = last.insert(first, at);
+            }
+            at += 1;
+        }
+    }
+    put_all(&mut packed, &text[written..]);
+    packed
+}
+
+/// Returns the length and the distance of the longest earlier string that is repeated at a place.
+fn longest(
+    text: &[u8],
+    at: usize,
+    last: &BTreeMap<&[u8], usize>,
+    before: &[Option<usize>],
+) -> (usize, usize) {
+    let first = text
+        .get(at..at + REPEATED_MIN)
+        .and_then(|first| last.get(first));
+    let mut earlier = first.copied();
+    let mut found = (0, 0);
+    for _ in 0..COMPARED_MAX {
+        let Some(place) = earlier else {
+            break;
+        };
+        let pairs = text[at..].iter().zip(&text[place..]);
+        let length = pairs.take_while(|(one, other)| one == other).count();
+        if length > found.0 {
+            found = (length, at - place);
+        }
+        earlier = before[place];
+    }
+    found
+}
+
+fn put_all(packed: &mut Vec<u8>, bytes: &[u8]) {
+    put(packed, bytes.len());
+    packed.extend_from_slice(bytes);
+}
+
+/// Appends a number in LEB128.
+fn put(packed: &mut Vec<u8>, mut number: usize) {
+    loop {
+        let low = (number & 0x7f) as u8;
+        number >>= 7;
+        if number == 0 {
+            packed.push(low);
+            return;
+        }
+        packed.push(low | 0x80);
+    }
+}

@@ -166,7 +166,7 @@ mod tests {
         assert_eq!(found.algorithm.name, "scatter_recursive_doubling_allgather");
         assert_eq!(
             found.reason.to_string(),
-            "mpich, row 3: bytes = [0, 524287], power_of_two = true, \
+            "mpich, row 6: bytes = [0, 524287], power_of_two = true, \
              algorithm = \"mpich:scatter_recursive_doubling_allgather\""
         );
         let counts = found.counts.expect("few ranks");

@@ -15,6 +15,7 @@ pub(crate) static SENDRECV_REPLACE: Algorithm = Algorithm {
     time: "(p − 1) (α + n β)",
     temp: |call| if call.in_place { call.bytes } else { 0 },
     rounds: |call| call.size,
+    quadratic: true,
     round,
     ..Algorithm::BASE
 };

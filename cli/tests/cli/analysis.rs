@@ -132,7 +132,7 @@ fn observing_changes_nothing() {
         "-n 8 apps/task-farm",
         "-n 2 apps/pingpong",
         "-n 6 apps/conformance",
-        "-n 8 --set protocol.packet_buffers=8 apps/alltoall",
+        "-n 8 --set protocol.send_buffers=8 apps/alltoall",
         "-n 8 --set connection.mode=on-demand apps/alltoall",
     ] {
         for platform in ["cluster", "loggops", "infiniband"] {

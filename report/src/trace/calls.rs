@@ -271,6 +271,7 @@ impl Calls {
                 true
             }
             Event::Post { .. }
+            | Event::Inject { .. }
             | Event::Arrive { .. }
             | Event::Unexpected { .. }
             | Event::Taken { .. }

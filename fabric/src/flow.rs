@@ -73,6 +73,17 @@ pub struct Flow {
 }
 
 impl Flow {
+    /// Tells the observer of a rank that the packet of this job has entered the network.
+    #[cold]
+    fn observe_posted(&self, rank: u32, peer: u32, job: u32) {
+        let tables = self.tables.borrow();
+        if let Job::Packet(InFlightPacket { packet, .. }) = tables.jobs.get(job) {
+            let length = packet.payload.len();
+            let header = &packet.header;
+            self.ranks.observe_injection(rank, peer, header, length);
+        }
+    }
+
     /// Returns true if a control packet can be handed over where it is posted: time passes, and no
     /// packet is before it. Without time, its arrival is an event of its own, which may come after
     /// others.
@@ -355,7 +366,6 @@ impl PacketTransport for Flow {
             let notify = |kernel: &mut Kernel| hand_over(kernel, &self.ranks, rank, peer, packet);
             return self.ranks.port.with(notify);
         }
-        let observed = self.ranks.is_observed().then_some(packet.header);
         let index = self.tables.borrow_mut().launch(rank, peer, packet);
         self.ranks.port.with(|kernel| {
             let control_size = settings.control.filter(|_| control);
@@ -385,10 +395,8 @@ impl PacketTransport for Flow {
                 u64::from(index),
             );
         });
-        if let Some(header) = observed
-            && (!control || settings.control.is_some())
-        {
-            self.ranks.observe_injection(rank, peer, &header, length);
+        if self.ranks.is_observed() && (!control || settings.control.is_some()) {
+            self.observe_posted(rank, peer, index);
         }
     }
 

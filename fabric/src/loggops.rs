@@ -356,6 +356,7 @@ impl LogGops {
     }
 
     /// Puts a job of a rank's own behind the others. Returns its number.
+    #[inline]
     fn enqueue(&self, rank: u32, what: What) -> u32 {
         let mut tables = self.tables.borrow_mut();
         tables.coming = None;
@@ -443,9 +444,9 @@ impl Node {
             What::Packet {
                 packet, is_local, ..
             } => {
-                let loopback = costs.loopback.filter(|_| *is_local);
+                let loopback = costs.loopback.as_ref().filter(|_| *is_local);
                 let (shares, before) = match loopback {
-                    Some(memory) => {
+                    Some(&memory) => {
                         let shares = Shares::of_loopback(costs, memory, packet);
                         (shares, memory.overhead + memory.latency)
                     }
@@ -520,8 +521,8 @@ impl Node {
         else {
             unreachable!("only packets arrive")
         };
-        let shares = match costs.loopback.filter(|_| *is_local) {
-            Some(loopback) => Shares::of_loopback(costs, loopback, packet),
+        let shares = match costs.loopback.as_ref().filter(|_| *is_local) {
+            Some(&loopback) => Shares::of_loopback(costs, loopback, packet),
             None => {
                 let shares = Shares::of(costs, packet);
                 self.in_free = now + shares.gap;

@@ -5,7 +5,7 @@
 //! handled, and knows whether the rank is parked. The events of all inboxes lie in one table, so
 //! that an empty inbox takes eight bytes.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::panic::Location;
@@ -45,7 +45,8 @@ pub trait Fabric {
     /// Writes each arrival, and each look of a rank into its inbox, to `steps`, in their order.
     fn record(&self, steps: Rc<RefCell<Vec<Observed>>>);
 
-    /// Lets each rank whose process is made from now on be observed, and the network.
+    /// Lets each rank whose process is made from now on be observed, and the network. Only the
+    /// first call has an effect.
     fn observe(&self, observers: Observers);
 }
 
@@ -95,7 +96,7 @@ impl<C: PacketTransport + 'static> Fabric for C {
     }
 
     fn observe(&self, observers: Observers) {
-        self.ranks().observers.replace(Some(observers));
+        let _ = self.ranks().observers.set(observers);
     }
 }
 
@@ -284,7 +285,7 @@ pub(crate) struct Ranks {
     calls: CallLog,
     /// Where a run is written down, if it is.
     journal: RefCell<Option<Box<Journal>>>,
-    observers: RefCell<Option<Observers>>,
+    observers: OnceCell<Observers>,
 }
 
 impl Ranks {
@@ -307,19 +308,19 @@ impl Ranks {
             gone: RefCell::default(),
             calls: CallLog::default(),
             journal: RefCell::default(),
-            observers: RefCell::default(),
+            observers: OnceCell::new(),
         }
     }
 
     #[inline]
     pub(crate) fn is_observed(&self) -> bool {
-        self.observers.borrow().is_some()
+        self.observers.get().is_some()
     }
 
     /// Tells an event of the network, if the run is observed.
     #[inline]
     pub(crate) fn observe_network(&self, now: Time, event: NetworkEvent<&[u32]>) {
-        if let Some(observers) = &*self.observers.borrow() {
+        if let Some(observers) = self.observers.get() {
             observers.network.observe(now.as_secs(), event);
         }
     }
@@ -334,7 +335,7 @@ impl Ranks {
         header: &PacketHeader,
         bytes: u64,
     ) {
-        if let Some(observers) = &*self.observers.borrow() {
+        if let Some(observers) = self.observers.get() {
             let (packet, key) = header.identity();
             (observers.ranks)(rank).observe(observe::Event::Inject {
                 peer,
@@ -628,8 +629,8 @@ impl<C: PacketTransport> RankHost for RankChannel<C> {
     }
 
     fn observer(&self) -> Option<Rc<dyn Observer>> {
-        let observers = self.device.ranks().observers.borrow();
-        observers.as_ref().map(|of| (of.ranks)(self.rank))
+        let observers = self.device.ranks().observers.get();
+        observers.map(|of| (of.ranks)(self.rank))
     }
 
     fn host_name(&self) -> String {

@@ -446,7 +446,7 @@ fn a_message_that_cannot_be_registered_is_an_error_that_says_so() {
         };
         let outcome = ranks.run(program).all_given_back();
         let told = outcome.results.iter().flatten();
-        let errors: Vec<Error> = told.filter_map(|result| result.clone().err()).collect();
+        let errors: Vec<Error> = told.filter_map(|result| result.err()).collect();
         let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
         assert!(
             texts.iter().any(|text| text.contains("ulimit -l")),
@@ -486,7 +486,7 @@ fn a_lost_peer_is_an_error_that_names_it_and_the_status() {
                 }
                 // From now on everything with that rank fails, and the others continue.
                 let mut buffer = world.buffer(10);
-                assert_eq!(world.recv(&mut buffer, 2, 0).await, Err(error.clone()));
+                assert_eq!(world.recv(&mut buffer, 2, 0).await, Err(error));
                 assert_eq!(world.send(&buffer, 2, 0).await, Err(error));
                 let other = 1 - world.rank();
                 let mut send = world.isend(pattern(300, 5), other, 1)?;

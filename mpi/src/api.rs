@@ -10,6 +10,7 @@ pub(crate) mod comm;
 pub(crate) mod communicators;
 pub(crate) mod create_group;
 pub(crate) mod datatype;
+pub(crate) mod details;
 pub(crate) mod element;
 pub(crate) mod error;
 pub(crate) mod forward;

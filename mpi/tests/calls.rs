@@ -71,23 +71,23 @@ fn sendrecv_sends_nothing_if_either_half_is_refused() {
         let tag = Error::Tag(TAG_UB + 1);
         assert_eq!(
             world.sendrecv(&message, 9, 0, &mut buffer, 0, 0).await,
-            Err(rank.clone())
+            Err(rank)
         );
         assert_eq!(
             world
                 .sendrecv(&message, 0, TAG_UB + 1, &mut buffer, 0, 0)
                 .await,
-            Err(tag.clone())
+            Err(tag)
         );
         assert_eq!(
             world.sendrecv(&message, 0, 0, &mut buffer, 9, 0).await,
-            Err(rank.clone())
+            Err(rank)
         );
         assert_eq!(
             world
                 .sendrecv(&message, 0, 0, &mut buffer, 0, TAG_UB + 1)
                 .await,
-            Err(tag.clone())
+            Err(tag)
         );
         assert_eq!(buffer.len(), 4);
         Ok(())
@@ -126,24 +126,21 @@ fn ranks_and_tags_out_of_range_are_refused() {
         let rank = Error::Rank { rank: 2, size: 2 };
         let tag = Error::Tag(3_000_000_000);
         let mut buffer = world.buffer(4);
-        assert_eq!(world.send(&buffer, 2, 0).await, Err(rank.clone()));
-        assert_eq!(
-            world.send(&buffer, 0, 3_000_000_000).await,
-            Err(tag.clone())
-        );
+        assert_eq!(world.send(&buffer, 2, 0).await, Err(rank));
+        assert_eq!(world.send(&buffer, 0, 3_000_000_000).await, Err(tag));
         assert_eq!(world.isend(buffer.clone(), 2, 0).unwrap_err(), rank);
         assert_eq!(
             world.isend(buffer.clone(), 0, 3_000_000_000).unwrap_err(),
             tag
         );
-        assert_eq!(world.recv(&mut buffer, 2, 0).await, Err(rank.clone()));
+        assert_eq!(world.recv(&mut buffer, 2, 0).await, Err(rank));
         assert_eq!(
             world.recv(&mut buffer, ANY_SOURCE, 3_000_000_000).await,
-            Err(tag.clone())
+            Err(tag)
         );
         assert_eq!(world.irecv(buffer.clone(), 2, ANY_TAG).unwrap_err(), rank);
-        assert_eq!(world.probe(2, 0).await, Err(rank.clone()));
-        assert_eq!(world.iprobe(0, 3_000_000_000).await, Err(tag.clone()));
+        assert_eq!(world.probe(2, 0).await, Err(rank));
+        assert_eq!(world.iprobe(0, 3_000_000_000).await, Err(tag));
         assert_eq!(rank.to_string(), "invalid rank 2: expected 0 to 1");
         assert_eq!(
             tag.to_string(),

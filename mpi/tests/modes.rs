@@ -87,10 +87,7 @@ fn buffered_messages_take_room_until_they_have_left() {
             free: 5,
             attached: Some(2 * length + 5),
         };
-        assert_eq!(
-            world.bsend(&pattern(length, 2), 1, 0).await,
-            Err(full.clone())
-        );
+        assert_eq!(world.bsend(&pattern(length, 2), 1, 0).await, Err(full));
         assert_eq!(
             full.to_string(),
             "attached buffer too small for a message of 100 bytes: 5 of the 205 attached bytes are free"

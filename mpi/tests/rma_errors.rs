@@ -152,7 +152,7 @@ fn arguments_are_checked() {
         let unit = world.window(world.buffer(8), 0).await;
         assert_eq!(
             unit.expect_err("a unit of 0"),
-            Error::Window(WindowError::Unit)
+            Error::Window(&WindowError::Unit)
         );
         Ok(())
     };

@@ -134,22 +134,13 @@ fn mistakes_are_refused_before_anything_is_sent() {
             needed: 52,
             length: 16,
         };
-        assert_eq!(
-            world.send_view(&small, 1, &wide, 0, 0).await,
-            Err(error.clone())
-        );
+        assert_eq!(world.send_view(&small, 1, &wide, 0, 0).await, Err(error));
         assert_eq!(
             world.recv_view(&mut small, 1, &wide, 0, 0).await.err(),
-            Some(error.clone())
+            Some(error)
         );
-        assert_eq!(
-            world.isend_view(&small, 1, &wide, 0, 0).err(),
-            Some(error.clone())
-        );
-        assert_eq!(
-            world.irecv_view(small, 1, &wide, 0, 0).err(),
-            Some(error.clone())
-        );
+        assert_eq!(world.isend_view(&small, 1, &wide, 0, 0).err(), Some(error));
+        assert_eq!(world.irecv_view(small, 1, &wide, 0, 0).err(), Some(error));
         assert_eq!(error.class(), ErrorClass::Buffer);
         assert_eq!(
             error.to_string(),

@@ -246,9 +246,10 @@ impl Comm {
     }
 
     /// Reacts to the error of a call, if it is one.
+    #[inline]
     pub(crate) fn raised<T>(&self, result: Result<T, Error>) -> Result<T, Error> {
         if let Err(error) = &result {
-            self.process().raise(self.context(), error.clone());
+            self.process().raise(self.context(), *error);
         }
         result
     }

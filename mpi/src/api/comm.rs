@@ -702,7 +702,7 @@ impl Future for Recv<'_> {
                 let pattern = match &this.pattern {
                     Ok(Some(pattern)) => *pattern,
                     Ok(None) => return Poll::Ready(Ok(Status::PROC_NULL)),
-                    Err(error) => return Poll::Ready(Err(error.clone())),
+                    Err(error) => return Poll::Ready(Err(*error)),
                 };
                 let buffer = this.buffer.take();
                 let begin = |engine: &mut ProtocolEngine, channel: &dyn Channel| {

@@ -2,18 +2,18 @@
 
 use std::fmt;
 use std::panic::Location;
-use std::sync::Arc;
 
 use ::collectives::Unsuited;
 
 use crate::TAG_UB;
+use crate::api::details::Details;
 use crate::api::element::ElementMismatch;
 use crate::collectives::{Mismatch, MissingProperty};
 use crate::connection::Failure;
 use crate::rma::WindowError;
 
 /// An error of a call. The comments name the error class of MPI 4.1, section 9.4.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Error {
     /// The message is longer than the buffer (`MPI_ERR_TRUNCATE`). The message is consumed.
     Truncated {
@@ -91,7 +91,7 @@ pub enum Error {
     /// The ranks of a communicator call different collectives at the same position, or with
     /// different roots, operations, types or lengths (`MPI_ERR_OTHER`, `MPI_ERR_ROOT`,
     /// `MPI_ERR_OP`, `MPI_ERR_TYPE`, `MPI_ERR_COUNT`).
-    Mismatch(Arc<Mismatch>),
+    Mismatch(&'static Mismatch),
     /// The operation of the program is not what it was declared to be: the result of a reduction
     /// depends on the order of the operands (`MPI_ERR_OP`). Told only under a model checker.
     OrderDependent {
@@ -104,7 +104,7 @@ pub enum Error {
     },
     /// The receive describes other elements than the send (`MPI_ERR_TYPE`). The message is
     /// consumed.
-    Elements(Arc<ElementMismatch>),
+    Elements(&'static ElementMismatch),
     /// No algorithm can execute the call (`MPI_ERR_ARG`).
     Algorithm(Unsuited),
     /// The message came from a ready send that was started before its receive was posted
@@ -212,7 +212,7 @@ pub enum Error {
         why: Failure,
     },
     /// A call of one-sided communication.
-    Window(WindowError),
+    Window(&'static WindowError),
 }
 
 /// The kind of an error: the error classes of MPI 4.1, section 9.4, that our calls can answer with.
@@ -260,6 +260,24 @@ pub enum ErrorClass {
 }
 
 impl Error {
+    /// Returns the error of calls that differ.
+    pub(crate) fn of_calls(mismatch: Mismatch) -> Self {
+        static ALL: Details<Mismatch> = Details::new();
+        Self::Mismatch(ALL.keep(mismatch))
+    }
+
+    /// Returns the error of element types that differ.
+    pub(crate) fn of_elements(mismatch: ElementMismatch) -> Self {
+        static ALL: Details<ElementMismatch> = Details::new();
+        Self::Elements(ALL.keep(mismatch))
+    }
+
+    /// Returns the error of a call of one-sided communication.
+    pub(crate) fn of_window(error: WindowError) -> Self {
+        static ALL: Details<WindowError> = Details::new();
+        Self::Window(ALL.keep(error))
+    }
+
     /// The class of the error: `MPI_Error_class`.
     #[must_use]
     pub fn class(&self) -> ErrorClass {

@@ -9,11 +9,10 @@
 use std::cell::OnceCell;
 use std::fmt;
 use std::rc::Rc;
-use std::sync::Arc;
 
 use ::collectives::Nodes;
 
-use crate::{Buffer, Error, Result, Status};
+use crate::{Buffer, ElementMismatch, Error, Result, Status};
 
 /// Bytes of a number in a table.
 const WORD: usize = 4;
@@ -235,12 +234,11 @@ impl Members {
                 length,
                 buffer,
             },
-            Error::Elements(mismatch) => {
-                let mut mismatch = Arc::unwrap_or_clone(mismatch);
-                mismatch.receiver = self.source(mismatch.receiver);
-                mismatch.source = self.source(mismatch.source);
-                Error::Elements(Arc::new(mismatch))
-            }
+            Error::Elements(mismatch) => Error::of_elements(ElementMismatch {
+                receiver: self.source(mismatch.receiver),
+                source: self.source(mismatch.source),
+                ..*mismatch
+            }),
             Error::Connection { rank, why } => Error::Connection {
                 rank: self.source(rank),
                 why,

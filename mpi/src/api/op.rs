@@ -75,6 +75,7 @@ fn map<T: Scalar>(incoming: &[u8], inout: &mut [u8], apply: impl Fn(T, T) -> T) 
     }
 }
 
+#[inline]
 fn size_of_scalar<T: Scalar>() -> usize {
     usize::try_from(T::SIZE).expect("numbers are short")
 }

@@ -98,7 +98,7 @@ impl Request {
             match unpack.finish(&buffer, status, engine, channel) {
                 Ok(target) => buffer = target,
                 Err(error) => {
-                    self.process.raise_later(self.context, error.clone());
+                    self.process.raise_later(self.context, error);
                     return Some(Err(error));
                 }
             }
@@ -108,7 +108,7 @@ impl Request {
         }
         let status = self.members.translate_result(result);
         if let Err(error) = &status {
-            self.process.raise_later(self.context, error.clone());
+            self.process.raise_later(self.context, *error);
         }
         Some(status.map(|status| Completion { status, buffer }))
     }

@@ -28,6 +28,7 @@ pub trait Scalar: sealed::Bytes {
     ///
     /// # Panics
     /// If there are fewer bytes than [`Scalar::SIZE`].
+    #[inline]
     #[must_use]
     fn read(bytes: &[u8]) -> Self {
         Self::get(bytes)
@@ -37,6 +38,7 @@ pub trait Scalar: sealed::Bytes {
     ///
     /// # Panics
     /// If there is less room than [`Scalar::SIZE`].
+    #[inline]
     fn write(self, bytes: &mut [u8]) {
         self.set(bytes);
     }
@@ -47,14 +49,17 @@ macro_rules! scalars {
         impl sealed::Bytes for $scalar {
             const NUMBER: u8 = $number;
 
+            #[inline]
             fn put(self, into: &mut Vec<u8>) {
                 into.extend_from_slice(&self.to_le_bytes());
             }
 
+            #[inline]
             fn set(self, into: &mut [u8]) {
                 into[..$size].copy_from_slice(&self.to_le_bytes());
             }
 
+            #[inline]
             fn get(from: &[u8]) -> Self {
                 let bytes = from.first_chunk::<$size>().expect("whole numbers");
                 Self::from_le_bytes(*bytes)
@@ -69,16 +74,19 @@ macro_rules! scalars {
         impl sealed::Bytes for ($scalar, u32) {
             const NUMBER: u8 = $number + PAIRS;
 
+            #[inline]
             fn put(self, into: &mut Vec<u8>) {
                 self.0.put(into);
                 self.1.put(into);
             }
 
+            #[inline]
             fn set(self, into: &mut [u8]) {
                 self.0.set(into);
                 self.1.set(&mut into[$size..]);
             }
 
+            #[inline]
             fn get(from: &[u8]) -> Self {
                 (<$scalar>::get(from), u32::get(&from[$size..]))
             }

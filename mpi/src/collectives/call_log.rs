@@ -13,7 +13,6 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::panic::Location;
-use std::sync::Arc;
 
 use ::collectives::Collective;
 
@@ -252,7 +251,7 @@ impl CallLog {
             words(location),
             words(line),
         );
-        Err(Error::Mismatch(Arc::new(Mismatch { class, text })))
+        Err(Error::of_calls(Mismatch { class, text }))
     }
 
     /// Returns the ranks that have not called the collective at a position, in words; `None` if all

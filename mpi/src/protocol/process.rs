@@ -112,6 +112,7 @@ impl Process {
     }
 
     /// Reacts to the error of a call on the communicator with this context.
+    #[cold]
     pub(crate) fn raise(&self, context: u32, error: Error) {
         let handler = match &*self.cold.borrow() {
             Some(cold) => cold.properties.handler(context),

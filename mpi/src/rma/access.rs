@@ -76,7 +76,7 @@ impl Arguments {
     fn with_payload(mut self, origin: &Buffer) -> Result<Self> {
         let (length, expected) = (origin.len(), self.length);
         if length != expected {
-            return Err(Error::Window(WindowError::Length { length, expected }));
+            return Err(Error::of_window(WindowError::Length { length, expected }));
         }
         self.payload = origin.clone();
         Ok(self)
@@ -290,7 +290,7 @@ impl Window {
         let arguments = if length == expected {
             combined("fetch_and_op", origin, (target, displacement), op)
         } else {
-            Err(Error::Window(WindowError::Length { length, expected }))
+            Err(Error::of_window(WindowError::Length { length, expected }))
         };
         self.read_now(arguments, Location::caller())
     }
@@ -319,7 +319,7 @@ impl Window {
             ..Arguments::read("compare_and_swap", result, target, displacement)
         };
         let arguments = match wrong {
-            Some(length) => Err(Error::Window(WindowError::Length {
+            Some(length) => Err(Error::of_window(WindowError::Length {
                 length,
                 expected: T::SIZE,
             })),

@@ -54,7 +54,7 @@ impl AccumulateOp {
         let name = op.name();
         number
             .map(Self)
-            .ok_or(Error::Window(WindowError::UserOp { name }))
+            .ok_or_else(|| Error::of_window(WindowError::UserOp { name }))
     }
 
     /// Returns the operation with a number; `None` if there is none.

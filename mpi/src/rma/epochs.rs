@@ -37,8 +37,8 @@ pub(super) struct Epochs {
     pub(super) touched: BTreeSet<usize>,
 }
 
-const fn refused(error: WindowError) -> Error {
-    Error::Window(error)
+fn refused(error: WindowError) -> Error {
+    Error::of_window(error)
 }
 
 impl Epochs {

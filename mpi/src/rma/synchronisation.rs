@@ -58,7 +58,7 @@ impl Window {
 
     fn not_begun(&self, call: &'static str, expected: &'static str) -> Error {
         let window = self.number();
-        Error::Window(WindowError::NotBegun {
+        Error::of_window(WindowError::NotBegun {
             call,
             window,
             expected,
@@ -274,7 +274,7 @@ impl Window {
         async move {
             let (_, peers) = members?;
             if let Some((_, at)) = &self.epochs().borrow().post {
-                return Err(Error::Window(WindowError::InEpoch {
+                return Err(Error::of_window(WindowError::InEpoch {
                     call: "post",
                     window: self.number(),
                     begun_by: "post",

@@ -67,7 +67,7 @@ impl Comm {
         let location = Location::caller();
         async move {
             if unit == 0 {
-                return Err(Error::Window(WindowError::Unit));
+                return Err(Error::of_window(WindowError::Unit));
             }
             let comm = self.dup_at(location).await?;
             let own = [memory.len(), unit].map(u64::to_le_bytes).concat();
@@ -143,7 +143,7 @@ impl Window {
         if end.is_some_and(|end| end <= size) {
             return Ok(());
         }
-        Err(Error::Window(WindowError::Range {
+        Err(Error::of_window(WindowError::Range {
             window: self.number,
             rank,
             offset,
@@ -160,7 +160,7 @@ impl Window {
             log.accesses().take_conflict(self.comm.context(), rank)
         });
         match found {
-            Some(conflict) => Err(Error::Window(WindowError::Conflict(conflict))),
+            Some(conflict) => Err(Error::of_window(WindowError::Conflict(conflict))),
             None => Ok(()),
         }
     }
@@ -215,7 +215,7 @@ impl Window {
         let (context, rank) = (self.comm.context(), self.comm.world_rank());
         let log = self.comm.process().channel().call_log();
         match log.and_then(|log| log.accesses().store(context, rank, store)) {
-            Some(conflict) => Err(Error::Window(WindowError::Conflict(conflict))),
+            Some(conflict) => Err(Error::of_window(WindowError::Conflict(conflict))),
             None => Ok(()),
         }
     }

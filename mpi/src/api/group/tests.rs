@@ -39,12 +39,9 @@ fn ranks_in_equal_steps_have_no_table() {
 fn what_is_not_in_the_group_is_refused() {
     let group = world(4);
     let missing = Error::Rank { rank: 4, size: 4 };
-    assert_eq!(group.incl(&[0, 4]).err(), Some(missing.clone()));
-    assert_eq!(group.excl(&[4]).err(), Some(missing.clone()));
-    assert_eq!(
-        group.translate_ranks(&[4], &group).err(),
-        Some(missing.clone())
-    );
+    assert_eq!(group.incl(&[0, 4]).err(), Some(missing));
+    assert_eq!(group.excl(&[4]).err(), Some(missing));
+    assert_eq!(group.translate_ranks(&[4], &group).err(), Some(missing));
     let twice = Error::RankTwice { rank: 1 };
     assert_eq!(group.incl(&[1, 2, 1]).err(), Some(twice));
 }

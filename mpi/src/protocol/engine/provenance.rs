@@ -224,18 +224,10 @@ impl ProtocolEngine {
     }
 
     /// The program has the result of an operation.
+    #[inline]
     pub(super) fn note_taken(&mut self, token: Token) {
         if let Some(provenance) = self.provenance() {
-            let arrival = provenance.origins[token as usize].arrival;
-            provenance.learn(arrival);
-            let mut parts = std::mem::take(&mut provenance.parts);
-            parts.retain(|&(operation, arrival)| {
-                if operation == token {
-                    provenance.learn(arrival);
-                }
-                operation != token
-            });
-            provenance.parts = parts;
+            provenance.learn_result(token);
         }
     }
 
@@ -323,5 +315,18 @@ impl Provenance {
         if arrival != SendCause::NONE {
             self.learnt.push(arrival);
         }
+    }
+
+    /// Learns of the arrivals that an operation has waited for.
+    fn learn_result(&mut self, token: Token) {
+        self.learn(self.origins[token as usize].arrival);
+        let mut parts = std::mem::take(&mut self.parts);
+        parts.retain(|&(operation, arrival)| {
+            if operation == token {
+                self.learn(arrival);
+            }
+            operation != token
+        });
+        self.parts = parts;
     }
 }

@@ -1,7 +1,5 @@
 //! Receives: the call, the matched message, its data, the end.
 
-use std::sync::Arc;
-
 use observe::Event;
 
 use super::{Place, ProtocolEngine, Role, State, status};
@@ -293,14 +291,14 @@ impl ProtocolEngine {
         buffer: &Buffer,
     ) -> Error {
         let signature = envelope.signature;
-        Error::Elements(Arc::new(ElementMismatch {
+        Error::of_elements(ElementMismatch {
             receiver: channel.rank() as usize,
             received: buffer.element().name(),
             receive: self.operations[receive as usize].location,
             source: envelope.source as usize,
             sent: signature.element().name(),
             send: channel.call_log().and_then(|log| log.send(signature)),
-        }))
+        })
     }
 
     pub(super) fn handle_data(&mut self, channel: &dyn Channel, receive: Token, message: &Buffer) {

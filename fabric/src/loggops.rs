@@ -445,12 +445,12 @@ impl Node {
                 packet, is_local, ..
             } => {
                 let loopback = costs.loopback.as_ref().filter(|_| *is_local);
-                let (shares, before) = match loopback {
+                let (shares, overhead, latency) = match loopback {
                     Some(&memory) => {
                         let shares = Shares::of_loopback(costs, memory, packet);
-                        (shares, memory.overhead + memory.latency)
+                        (shares, memory.overhead, memory.latency)
                     }
-                    None => (Shares::of(costs, packet), costs.overhead + costs.latency),
+                    None => (Shares::of(costs, packet), costs.overhead, costs.latency),
                 };
                 self.cpu_free = now + shares.copy;
                 if loopback.is_none() {
@@ -462,7 +462,7 @@ impl Node {
                     now + shares.through
                 };
                 let notify = packet.notify.take();
-                let arrival = now + before;
+                let arrival = now + overhead + latency;
                 kernel.set_device_timer(arrival, timer::ARRIVAL | u64::from(index));
                 if let Some(token) = notify {
                     self.leave(jobs, kernel, rank, (over, token));

@@ -39,10 +39,13 @@ pub struct TraceArgs {
     #[arg(long, value_name = "TIME=merge")]
     pub trace_shorter_than: Option<String>,
 
-    /// Sums of hosts over time instead of ranks [default: above 4096 ranks, if none are selected]
+    /// Sums of hosts over time instead of ranks
+    /// [default: true above 4096 ranks, if none are selected]
     #[arg(
+        verbatim_doc_comment,
         long,
-        value_name = "BOOL",
+        value_name = "true|false",
+        hide_possible_values = true,
         num_args = 0..=1,
         require_equals = true,
         default_missing_value = "true"

@@ -136,6 +136,10 @@ fn observing_changes_nothing() {
         "-n 8 --set connection.mode=on-demand apps/alltoall",
     ] {
         for platform in ["cluster", "loggops", "infiniband"] {
+            // Queue pairs have no connections of the message layer.
+            if platform == "infiniband" && app.contains("connection.mode") {
+                continue;
+            }
             let plain = format!("--platform platforms/{platform}.toml {app}");
             let log = folder.path("log");
             let observed = format!("--log-events {log} {plain}");

@@ -10,11 +10,14 @@ mod alltoall;
 mod barrier;
 mod bcast;
 pub(crate) mod gather;
+mod independent;
 mod neighbors;
 mod reduce;
 mod reduce_scatter;
 mod scan;
 mod scatter;
+
+pub use independent::independent;
 
 /// All algorithms, by the kind of operation.
 pub const ALGORITHMS: &[&[&Algorithm]] = &[

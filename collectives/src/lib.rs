@@ -27,7 +27,9 @@ mod steps;
 pub mod trees;
 
 pub use algorithm::{Algorithm, QUADRATIC_RANKS_MAX, Requirement};
-pub use algorithms::{ALGORITHMS, DISSEMINATION, NEIGHBORS, SENDRECV_REPLACE, find, named};
+pub use algorithms::{
+    ALGORITHMS, DISSEMINATION, NEIGHBORS, SENDRECV_REPLACE, find, independent, named,
+};
 pub use call::{Block, Blocks, Call, Collective, Neighbors};
 pub use explain::{Explanation, MessageCounts, Reason, explain};
 pub use levels::{Group, Level, Plan};

@@ -22,7 +22,7 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use mpi::channel::{Event, Interest, Packet, PacketHeader, Settings, Token};
-use mpi::exploration::SendCause;
+use mpi::exploration::{SendCause, is_of_collectives};
 use mpi::{Envelope, Process};
 use sim_core::{
     ActorId, Blocked, Branch, Device, End, ExplorableDevice, Kernel, KernelHandle,
@@ -369,6 +369,9 @@ impl ExplorableDevice for IdealFabric {
         let key = queues.all.get(queue as usize).and_then(|queue| queue.key);
         match key.map(|key| key.lane) {
             Some(OrderClass::Accesses(_)) => OrderSensitivity::Accesses,
+            Some(OrderClass::Messages(context)) if is_of_collectives(context) => {
+                OrderSensitivity::Always
+            }
             None | Some(OrderClass::Messages(_) | OrderClass::Questions(_)) => {
                 OrderSensitivity::Sources
             }

@@ -15,14 +15,15 @@ use std::panic::Location;
 use std::rc::Rc;
 
 use ::collectives::{
-    Block, Call, Collective, Facts, NEIGHBORS, Neighbors, SENDRECV_REPLACE, Selector,
+    Algorithm, Block, Call, Collective, Facts, NEIGHBORS, Neighbors, SENDRECV_REPLACE, Selector,
+    independent,
 };
 
 use areas::Areas;
 
 use crate::channel::{Channel, Token};
 use crate::protocol::engine::{CallNumber, CollectiveCall, ProtocolEngine};
-use crate::{Buffer, Comm, Error, Op, Request, Result};
+use crate::{Buffer, Comm, Error, Op, Request, Result, Settings};
 
 mod all;
 mod areas;
@@ -103,10 +104,12 @@ pub(crate) fn in_32_bits(rank: usize) -> u32 {
 }
 
 impl Comm {
-    /// Selects the algorithm of a call and makes its areas.
+    /// Selects the algorithm of a call and makes its areas; `is_request` if the program continues
+    /// meanwhile.
     fn prepare(
         &self,
         invocation: &Invocation,
+        is_request: bool,
         location: &'static Location<'static>,
     ) -> Result<CollectiveCall> {
         let inner = self.collective()?;
@@ -150,22 +153,13 @@ impl Comm {
         let counted = (inner.context(), invocation.neighbors.is_none());
         let signature = || Signature::new(invocation, location);
         let (_, number) = self.count_call(counted, signature, Some(invocation))?;
-        let selector = settings.collectives.as_deref();
-        let selector = selector.unwrap_or_else(|| Selector::ours());
-        let (algorithm, asks_nodes) = if call.in_place {
-            // The libraries select none.
-            (SENDRECV_REPLACE, false)
-        } else if call.neighbors.is_some() {
-            (NEIGHBORS, false)
-        } else {
-            let selected = selector.choose(&mut call, facts);
-            let selected = selected.map_err(Error::Algorithm)?;
-            let asks = settings.node_setup && selector.asks_nodes(&selected, call.collective);
-            (selected.algorithm, asks)
-        };
+        let is_independent = is_request
+            && (call.neighbors.is_some() || settings.synchronizing_collectives && !call.in_place);
+        let (algorithm, asks_nodes) = select(settings, &mut call, facts, is_independent)?;
         Ok(CollectiveCall {
             name: invocation.name,
             algorithm,
+            is_independent,
             asks_nodes,
             call,
             reduction: invocation.op.as_ref().map(|op| op.reduction().clone()),
@@ -232,7 +226,7 @@ impl Comm {
         location: &'static Location<'static>,
     ) -> Result<Buffer> {
         let name = invocation.name;
-        let call = self.raised(self.prepare(&invocation, location))?;
+        let call = self.raised(self.prepare(&invocation, false, location))?;
         drop(invocation);
         let is_synchronized = (self.process().channel().settings()).synchronizing_collectives;
         let token = if is_synchronized || call.asks_nodes {
@@ -273,12 +267,39 @@ impl Comm {
         if let Some(views) = &invocation.views {
             return self.start_view(invocation, views, location);
         }
-        // What the rank does next does not depend on what its schedule has received.
-        crate::exploration::choose(self.process().channel());
-        let call = self.raised(self.prepare(invocation, location))?;
+        let call = self.raised(self.prepare(invocation, true, location))?;
+        if !call.is_independent {
+            // The rank may send before its schedule has received what it has learnt by then.
+            crate::exploration::choose(self.process().channel());
+        }
         let token = self.start(call);
         Ok(Request::new(self, token))
     }
+}
+
+/// Selects the algorithm of a call. Returns it, and true if the ranks exchange their nodes before.
+fn select(
+    settings: &Settings,
+    call: &mut Call,
+    facts: Facts,
+    is_independent: bool,
+) -> Result<(&'static Algorithm, bool)> {
+    if call.in_place {
+        // The libraries select none.
+        return Ok((SENDRECV_REPLACE, false));
+    }
+    if call.neighbors.is_some() {
+        return Ok((NEIGHBORS, false));
+    }
+    if is_independent {
+        return Ok((independent(call.collective), false));
+    }
+    let selector = settings.collectives.as_deref();
+    let selector = selector.unwrap_or_else(|| Selector::ours());
+    let selected = selector.choose(call, facts);
+    let selected = selected.map_err(Error::Algorithm)?;
+    let asks_nodes = settings.node_setup && selector.asks_nodes(&selected, call.collective);
+    Ok((selected.algorithm, asks_nodes))
 }
 
 fn check_elements(op: &Op, invocation: &Invocation, areas: &Areas) -> Result<()> {

@@ -20,7 +20,15 @@
 
 use std::panic::Location;
 
+use crate::api::comm::COLLECTIVE;
 use crate::channel::Channel;
+
+/// Returns true if the messages of a context are those of collective operations, all of whose
+/// receives name their source.
+#[must_use]
+pub const fn is_of_collectives(context: u32) -> bool {
+    context & COLLECTIVE != 0
+}
 
 /// The conditions under which a packet can leave.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

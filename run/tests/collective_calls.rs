@@ -5,7 +5,7 @@
 mod wrong;
 
 use explore::{Report, Verdict};
-use mpi::{ANY_SOURCE, Blocks, Collective, Comm, Op, Result};
+use mpi::{ANY_SOURCE, ANY_TAG, Blocks, Collective, Comm, Op, Result};
 use sim_core::Outcome;
 use wrong::{explored, fails, plain, scheduled};
 
@@ -394,6 +394,97 @@ fn blocking_collectives_add_no_executions() {
         one_execution(ranks, &explored(ranks, blocking));
         one_execution(ranks, &scheduled(ranks, blocking));
     }
+}
+
+/// Starts collectives of all kinds of patterns, receives from named ranks meanwhile, and sends in
+/// the order of the calls.
+async fn non_blocking(world: Comm) -> Result<()> {
+    let (size, op) = (world.size(), Op::sum::<u64>());
+    let (own, all) = (|| world.buffer(8), || world.buffer(8 * size as u64));
+    let mut requests = vec![
+        world.ibarrier()?,
+        world.ibcast(own(), 1)?,
+        world.iallreduce(own(), &op)?,
+        world.ialltoall(all())?,
+    ];
+    let (next, before) = ((world.rank() + 1) % size, (world.rank() + size - 1) % size);
+    let mut token = own();
+    world
+        .sendrecv(&own(), next, 0, &mut token, before, 0)
+        .await?;
+    mpi::waitall(&mut requests).await?;
+    let mut again = world.reduce_scatter_block_init(all(), &op);
+    for _ in 0..2 {
+        again.start()?;
+        world
+            .sendrecv(&own(), before, 0, &mut token, next, 0)
+            .await?;
+        again.wait().await?;
+    }
+    world.iscan(own(), &op)?.wait().await.map(drop)
+}
+
+/// A program that waits for all of its non-blocking calls does the same in any order of messages.
+#[test]
+fn non_blocking_collectives_add_no_executions() {
+    for ranks in 2..=5 {
+        one_execution(ranks, &explored(ranks, non_blocking));
+    }
+}
+
+/// Two ranks send to a third, which receives from any source while a reduction is in progress: the
+/// two orders of their messages, and no more.
+#[test]
+fn choices_beside_non_blocking_collectives_are_all_found() {
+    let program = |world: Comm| async move {
+        let own = world.buffer_of(&[world.rank() as u64 + 1]);
+        let mut sum = world.iallreduce(own, &Op::sum::<u64>())?;
+        if world.rank() == 0 {
+            let mut first = None;
+            for _ in 1..world.size() {
+                let mut message = world.buffer(8);
+                let status = world.recv(&mut message, ANY_SOURCE, ANY_TAG).await?;
+                first.get_or_insert(status.source);
+            }
+            assert_eq!(first, Some(1), "another rank came first");
+        } else {
+            world.send(&world.buffer(8), 0, 0).await?;
+        }
+        let done = sum.wait().await?;
+        assert_eq!(done.buffer.values::<u64>()?, Some(vec![6]));
+        Ok(())
+    };
+    let report = explored(3, program);
+    assert_ne!(report.verdict, Verdict::Ok, "{report:?}");
+    assert_eq!(report.statistics.executions, 2, "{report:?}");
+}
+
+/// A message that a rank sends after a barrier comes behind those received before it.
+#[test]
+fn results_of_non_blocking_collectives_order_messages() {
+    let program = |world: Comm| async move {
+        let (mut token, size) = (world.buffer(8), world.size());
+        if world.rank() == 1 {
+            world.send(&token, 0, 0).await?;
+        }
+        if world.rank() == 0 {
+            let first = world.recv(&mut token, ANY_SOURCE, ANY_TAG).await?;
+            assert_eq!(first.source, 1);
+        }
+        world.ibarrier()?.wait().await?;
+        if world.rank() == 0 {
+            for _ in 2..size {
+                world.recv(&mut token, ANY_SOURCE, ANY_TAG).await?;
+            }
+        } else if world.rank() > 1 {
+            world.send(&token, 0, 0).await?;
+        }
+        Ok(())
+    };
+    one_execution(3, &explored(3, program));
+    let report = explored(4, program);
+    assert_eq!(report.verdict, Verdict::Ok, "{report:?}");
+    assert_eq!(report.statistics.executions, 2, "{report:?}");
 }
 
 /// The program continues while a reduction is in progress.

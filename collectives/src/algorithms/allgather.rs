@@ -9,7 +9,7 @@ use crate::{Algorithm, Area, Call, Part, Steps};
 
 mod bruck;
 mod gather_bcast;
-mod linear;
+pub(super) mod linear;
 mod mesh;
 mod neighbor_exchange;
 mod pair;

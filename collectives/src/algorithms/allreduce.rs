@@ -6,6 +6,7 @@ mod allgather_reduce;
 pub(crate) mod alltoall_allgather;
 mod binomial;
 mod halving_allgather;
+pub(super) mod linear;
 mod rabenseifner;
 mod rabenseifner_halves;
 mod recursive_doubling;
@@ -28,6 +29,7 @@ pub(crate) const ALL: &[&Algorithm] = &[
     &halving_allgather::HALVING_ALLGATHER,
     &alltoall_allgather::ALLTOALL_ALLGATHER,
     &allgather_reduce::ALLGATHER_REDUCE,
+    &linear::LINEAR,
     &two_level::TWO_LEVEL,
     &two_level::TWO_LEVEL_PIPELINED,
     &two_level::TWO_LEVEL_ALLREDUCE,

@@ -4,7 +4,7 @@ use crate::{Algorithm, Call, Part, Steps};
 
 mod barriers;
 mod bruck;
-mod linear;
+pub(super) mod linear;
 mod mesh;
 mod pairwise;
 mod recursive_doubling;

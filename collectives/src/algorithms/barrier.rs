@@ -2,6 +2,7 @@
 
 use crate::Algorithm;
 
+pub(super) mod all_to_all;
 pub(super) mod dissemination;
 mod double_ring;
 mod linear;
@@ -13,6 +14,7 @@ mod two_proc;
 pub(crate) const ALL: &[&Algorithm] = &[
     &dissemination::DISSEMINATION,
     &linear::LINEAR,
+    &all_to_all::ALL_TO_ALL,
     &double_ring::DOUBLE_RING,
     &recursive_doubling::RECURSIVE_DOUBLING,
     &tree::TREE,

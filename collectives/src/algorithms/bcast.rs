@@ -8,7 +8,7 @@ mod binomial_doubling;
 mod binomial_rank_0;
 mod chain;
 mod knomial;
-mod linear;
+pub(super) mod linear;
 mod linear_segmented;
 mod pipeline;
 mod preposted;

@@ -4,7 +4,7 @@ use crate::{Algorithm, Call, Collective, Part};
 
 mod binomial;
 mod linear;
-mod linear_nb;
+pub(super) mod linear_nb;
 mod linear_sync;
 pub(crate) mod two_level;
 

@@ -10,7 +10,7 @@ mod halving;
 mod in_order_binary;
 mod knomial;
 mod linear;
-mod linear_nb;
+pub(super) mod linear_nb;
 mod pipeline;
 mod preposted_chain;
 mod rabenseifner;

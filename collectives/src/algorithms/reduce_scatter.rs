@@ -6,6 +6,7 @@ use std::ops::Range;
 use crate::{Algorithm, Area, Call, Part, Steps};
 
 mod butterfly;
+pub(super) mod linear;
 mod mirror;
 mod pairwise;
 mod recursive_doubling;
@@ -21,6 +22,7 @@ pub(crate) const ALL: &[&Algorithm] = &[
     &mirror::MIRROR,
     &ring::RING,
     &butterfly::BUTTERFLY,
+    &linear::LINEAR,
 ];
 
 /// Returns the block of a rank in the contribution.

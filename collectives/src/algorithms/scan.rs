@@ -5,7 +5,7 @@
 use crate::{Algorithm, Call, Collective, Part};
 
 mod chain;
-mod linear;
+pub(super) mod linear;
 mod recursive_doubling;
 mod two_level;
 

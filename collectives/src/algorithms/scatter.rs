@@ -6,7 +6,7 @@ mod binomial;
 mod binomial_halving;
 mod binomial_tree;
 mod linear;
-mod linear_nb;
+pub(super) mod linear_nb;
 mod two_level;
 
 pub(crate) const ALL: &[&Algorithm] = &[

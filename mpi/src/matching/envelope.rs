@@ -24,7 +24,7 @@ impl Envelope {
     /// Returns true if the message is a part of a collective operation.
     #[must_use]
     pub const fn is_collective(&self) -> bool {
-        self.context & crate::api::comm::COLLECTIVE != 0
+        crate::exploration::is_of_collectives(self.context)
     }
 }
 

@@ -7,7 +7,8 @@
 //!
 //! A rank that computes makes progress, as with all protocols here. Under a model checker a
 //! collective makes progress only while its program waits, so that what it sends is caused by what
-//! the program has waited for.
+//! the program has waited for. Non-blocking calls are then executed by
+//! [independent algorithms](::collectives::independent).
 //!
 //! *Not modelled*: a send of a part of a buffer costs a copy of it in real runs, and no time in
 //! simulated ones; copies of a schedule cost no time, reductions cost
@@ -56,6 +57,9 @@ pub(crate) struct CollectiveCall {
     /// The name of the call in reports.
     pub(crate) name: &'static str,
     pub(crate) algorithm: &'static Algorithm,
+    /// True if the program continues meanwhile and all messages leave at the start: the program
+    /// learns of those that come when it waits for the call.
+    pub(crate) is_independent: bool,
     pub(crate) call: Call,
     pub(crate) reduction: Option<Reduction>,
     /// The contribution; empty if the area `Recv` has it.
@@ -104,6 +108,9 @@ struct Requests {
     waits_for: u8,
     /// The request that it waits for; [`ALL`] for all of the slot.
     waits_for_request: u32,
+    /// The operation of the program that learns of what comes, if the schedule does nothing because
+    /// of it.
+    learner: Option<Token>,
 }
 
 /// The request of a step.
@@ -162,6 +169,7 @@ impl CollectiveCall {
             send: Buffer::phantom(0),
             recv: Buffer::phantom(0),
             asks_nodes: false,
+            is_independent: false,
             has_result: false,
             members: self.members.clone(),
             number: CallNumber {
@@ -195,7 +203,12 @@ impl Collectives {
     }
 
     fn insert(&mut self, running: Box<Running>) -> u32 {
+        let learner = running
+            .call
+            .is_independent
+            .then_some(running.progress.token);
         let requests = Requests {
+            learner,
             pending: [0; SLOTS],
             started: [0; SLOTS],
             waited: [0; SLOTS],
@@ -438,6 +451,18 @@ impl ProtocolEngine {
         }
     }
 
+    /// Tells who learns of what has ended the request of a step: the schedule, or the program when
+    /// it waits for the collective.
+    fn note_step(&mut self, token: Token) {
+        let collectives = self.collectives.get_or_insert_default();
+        let step = collectives.steps.get(token as usize).copied().flatten();
+        let learner = step.and_then(|step| collectives.requests[step.collective as usize].learner);
+        match learner {
+            Some(learner) => self.note_passed(token, learner),
+            None => self.note_taken(token),
+        }
+    }
+
     /// The request of a step is over.
     pub(super) fn finish_step(
         &mut self,
@@ -447,7 +472,7 @@ impl ProtocolEngine {
     ) {
         self.ended += 1;
         self.note_end(token);
-        self.note_taken(token);
+        self.note_step(token);
         let owed = std::mem::take(&mut self.operations[token as usize].owed);
         self.debts -= u32::from(owed > 0.0);
         self.remove(token);
@@ -608,6 +633,10 @@ impl Runner<'_> {
             self.engine.debts -= u32::from(owed > 0.0);
             if owed > 0.0 {
                 self.engine.busy_until = self.engine.now(self.channel) + owed;
+            }
+            let collectives = self.engine.collectives.get_or_insert_default();
+            if let Some(learner) = collectives.requests[self.index as usize].learner {
+                self.engine.note_passed(token, learner);
             }
             let (result, content) = self.engine.take(token);
             // What the schedule sends next is caused by it.

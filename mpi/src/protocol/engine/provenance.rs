@@ -83,6 +83,9 @@ impl ProtocolEngine {
                 provenance.origins.resize(index + 1, UNKNOWN);
             }
             provenance.origins[index] = UNKNOWN;
+            provenance
+                .parts
+                .retain(|(operation, _)| *operation != token);
         }
     }
 
@@ -228,6 +231,15 @@ impl ProtocolEngine {
     pub(super) fn note_taken(&mut self, token: Token) {
         if let Some(provenance) = self.provenance() {
             provenance.learn_result(token);
+        }
+    }
+
+    /// The program learns of what has ended an operation when it has the result of another one.
+    pub(super) fn note_passed(&mut self, token: Token, learner: Token) {
+        if let Some(provenance) = self.provenance() {
+            let origin = &mut provenance.origins[token as usize];
+            let arrival = std::mem::replace(&mut origin.arrival, SendCause::NONE);
+            provenance.parts.push((learner, arrival));
         }
     }
 

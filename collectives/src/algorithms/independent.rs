@@ -1,0 +1,96 @@
+//! Algorithms in which no message depends on one that has come: each rank sends all of its messages
+//! when it calls.
+//!
+//! A model checker explores non-blocking calls with them: what the schedules of others send depends
+//! on which messages have come when the program happens to wait.
+
+use super::{allgather, allreduce, alltoall, barrier, bcast, gather, reduce, reduce_scatter};
+use super::{scan, scatter};
+use crate::{Algorithm, Collective};
+
+/// Returns the algorithm of a kind of operation in which each rank sends all of its messages when
+/// it calls, and keeps the order of operands.
+#[must_use]
+pub fn independent(collective: Collective) -> &'static Algorithm {
+    match collective {
+        Collective::Barrier => &barrier::all_to_all::ALL_TO_ALL,
+        Collective::Bcast => &bcast::linear::LINEAR,
+        Collective::Reduce => &reduce::linear_nb::LINEAR_NB,
+        Collective::Allreduce => &allreduce::linear::LINEAR,
+        Collective::Gather | Collective::Gatherv => &gather::linear_nb::LINEAR_NB,
+        Collective::Scatter | Collective::Scatterv => &scatter::linear_nb::LINEAR_NB,
+        Collective::Allgather | Collective::Allgatherv => &allgather::linear::LINEAR,
+        Collective::Alltoall | Collective::Alltoallv | Collective::Alltoallw => {
+            &alltoall::linear::LINEAR
+        }
+        Collective::ReduceScatter | Collective::ReduceScatterBlock => {
+            &reduce_scatter::linear::LINEAR
+        }
+        Collective::Scan | Collective::Exscan => &scan::linear::LINEAR,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Call, Operand, Part, Slot, Steps};
+
+    /// Notes whether a send follows a wait.
+    #[derive(Default)]
+    struct Order {
+        waits: bool,
+        is_late: bool,
+    }
+
+    impl Steps for Order {
+        fn isend_in(&mut self, _: Slot, _: u32, _: Part) {
+            self.is_late |= self.waits;
+        }
+
+        fn irecv_in(&mut self, _: Slot, _: u32, _: Part) {}
+
+        fn send(&mut self, peer: u32, part: Part) {
+            self.isend_in(0, peer, part);
+            self.waits = true;
+        }
+
+        fn wait(&mut self, _: Slot) {
+            self.waits = true;
+        }
+
+        fn wait_first(&mut self, _: Slot) {
+            self.waits = true;
+        }
+
+        fn copy(&mut self, _: Part, _: Part) {}
+
+        fn reduce(&mut self, _: Part, _: Part, _: Operand) {}
+    }
+
+    fn sends_late(algorithm: &Algorithm, call: &Call) -> bool {
+        let mut order = Order::default();
+        for round in 0..(algorithm.rounds)(call) {
+            (algorithm.round)(call, round, &mut order);
+        }
+        order.is_late
+    }
+
+    #[test]
+    fn no_send_follows_a_wait() {
+        for collective in Collective::ALL {
+            let algorithm = independent(collective);
+            assert!(algorithm.collectives.contains(&collective));
+            assert!(algorithm.ordered || !collective.has_operation());
+            for (size, root) in (1..9).flat_map(|size| (0..size).map(move |root| (size, root))) {
+                for rank in 0..size {
+                    let mut call = Call::new(collective, rank, size, 8);
+                    (call.root, call.commutative) = (root, false);
+                    assert!(algorithm.suits(&call), "{collective} of {size}");
+                    assert!(!sends_late(algorithm, &call), "{collective} of {size}");
+                }
+            }
+        }
+        let call = Call::new(Collective::Barrier, 0, 4, 0);
+        assert!(sends_late(crate::DISSEMINATION, &call));
+    }
+}

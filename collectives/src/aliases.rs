@@ -8,6 +8,7 @@ use crate::{Algorithm, Call, Collective, find as find_algorithm};
 mod intel;
 mod mpich;
 mod mvapich2;
+mod nccl;
 mod openmpi;
 mod smpi;
 
@@ -93,6 +94,7 @@ const LIBRARIES: &[(&str, &[&[Alias]])] = &[
     ("mpich", mpich::ALL),
     ("mvapich2", mvapich2::ALL),
     ("intel", intel::ALL),
+    ("nccl", nccl::ALL),
 ];
 
 /// Returns all aliases of an operation, written `library:name`.

@@ -3,13 +3,15 @@
 
 use std::fmt;
 
-use crate::{Algorithm, Call, Collective, Facts, Group, Selector, Unsuited, messages};
+use crate::{
+    Algorithm, Call, Collective, Estimate, Facts, Grounds, Group, Selector, Unsuited, messages,
+};
 
 /// The largest number of ranks whose messages are counted.
 const RANKS_MAX: u32 = 4096;
 
 /// The reason why an algorithm was selected.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub enum Reason {
     /// It is used for all calls of the kind of operation.
     Forced,
@@ -22,6 +24,13 @@ pub enum Reason {
         /// The row as in a file.
         text: String,
     },
+    /// It has the shortest estimated time.
+    Estimate {
+        /// The selector that estimates.
+        selector: String,
+        /// The estimates of all algorithms, from the shortest to the longest.
+        all: Vec<Estimate>,
+    },
 }
 
 impl fmt::Display for Reason {
@@ -33,6 +42,15 @@ impl fmt::Display for Reason {
                 number,
                 text,
             } => write!(f, "{selector}, row {number}: {text}"),
+            Self::Estimate { selector, all } => {
+                write!(f, "{selector}, the shortest of")?;
+                let mut separator = "";
+                for estimate in all {
+                    write!(f, "{separator} {estimate}")?;
+                    separator = ",";
+                }
+                Ok(())
+            }
         }
     }
 }
@@ -112,12 +130,18 @@ pub fn explain(selector: &Selector, call: &Call, facts: Facts) -> Result<Explana
     let mut call = call.clone();
     let selection = selector.choose(&mut call, facts)?;
     let algorithm = selection.algorithm;
-    let reason = match selection.row {
-        None => Reason::Forced,
-        Some(row) => Reason::Row {
+    let grounds = selection.grounds;
+    let name = selection.choice.name().into_owned();
+    let reason = match grounds {
+        Grounds::Forced => Reason::Forced,
+        Grounds::Row(row) => Reason::Row {
             selector: row.selector.to_owned(),
             number: row.number,
             text: row.to_string(),
+        },
+        Grounds::Estimate(found) => Reason::Estimate {
+            selector: found.selector.to_owned(),
+            all: found.all(&call),
         },
     };
     let parts = algorithm.parts.iter().zip(call.parts);
@@ -130,7 +154,7 @@ pub fn explain(selector: &Selector, call: &Call, facts: Facts) -> Result<Explana
     });
     let is_counted = call.size <= RANKS_MAX && call.blocks.is_none();
     Ok(Explanation {
-        name: selection.choice.name().into_owned(),
+        name,
         algorithm,
         reason,
         segment: call.segment,

@@ -35,6 +35,8 @@ pub use explain::{Explanation, MessageCounts, Reason, explain};
 pub use levels::{Group, Level, Plan};
 pub use messages::{Message, messages};
 pub use nodes::Nodes;
-pub use selector::{Choice, Facts, SelectedRow, Selection, Selector, Unsuited};
+pub use selector::{
+    Choice, Estimate, Facts, Grounds, SelectedEstimate, SelectedRow, Selection, Selector, Unsuited,
+};
 pub use setup::node_setup;
 pub use steps::{Area, Operand, Part, Slot, Steps};

@@ -39,10 +39,14 @@
 //! of simrun. A row whose algorithm cannot
 //! execute the call is replaced by the fallback of the algorithm; if there is none, the next
 //! matching row is taken.
+//!
+//! A table `[nccl]` describes a machine for the estimates of NCCL, which then select for the
+//! operations that they know; rows select for the others.
 
 mod choice;
 mod coverage;
 mod file;
+mod nccl;
 mod packed;
 mod row;
 mod table;
@@ -52,6 +56,8 @@ use std::rc::Rc;
 use std::sync::LazyLock;
 
 pub use choice::Choice;
+use nccl::CostModel;
+pub use nccl::Estimate;
 use row::{Described, Row};
 use table::Table;
 
@@ -107,6 +113,8 @@ pub struct Selector {
     asks_nodes: [bool; Collective::ALL.len()],
     /// Algorithms that are used for all calls of a kind.
     forced: [Option<Choice>; Collective::ALL.len()],
+    /// Estimates that select before rows.
+    model: Option<CostModel>,
     /// By kind of operation.
     tables: [Table; Collective::ALL.len()],
 }
@@ -118,8 +126,37 @@ pub struct Selection<'a> {
     pub algorithm: &'static Algorithm,
     /// The choice.
     pub choice: &'a Choice,
-    /// The row that matched; `None` if the choice is used for all calls of the kind.
-    pub row: Option<SelectedRow<'a>>,
+    /// The reason.
+    pub grounds: Grounds<'a>,
+}
+
+/// The reason of a selection.
+#[derive(Clone, Copy, Debug)]
+pub enum Grounds<'a> {
+    /// The choice is used for all calls of the kind.
+    Forced,
+    /// A row matched.
+    Row(SelectedRow<'a>),
+    /// The choice has the shortest estimated time.
+    Estimate(SelectedEstimate<'a>),
+}
+
+/// The estimates of a selector for a call.
+#[derive(Clone, Copy, Debug)]
+pub struct SelectedEstimate<'a> {
+    /// The selector that estimates.
+    pub selector: &'a str,
+    /// The shortest estimate.
+    pub shortest: Estimate,
+    model: &'a CostModel,
+}
+
+impl SelectedEstimate<'_> {
+    /// Returns the estimates of all algorithms for the call, from the shortest to the longest.
+    #[must_use]
+    pub fn all(&self, call: &Call) -> Vec<Estimate> {
+        self.model.estimates(call)
+    }
 }
 
 /// A row that matched a call.
@@ -194,7 +231,7 @@ macro_rules! file {
 
 /// The selectors of this package, each read when it is first used. Programs contain no space for
 /// them.
-static BUILT_IN: [(&str, LazyLock<Box<Selector>>); 12] = [
+static BUILT_IN: [(&str, LazyLock<Box<Selector>>); 13] = [
     file!("ours"),
     file!("openmpi-4.1"),
     file!("openmpi-5.0"),
@@ -202,6 +239,7 @@ static BUILT_IN: [(&str, LazyLock<Box<Selector>>); 12] = [
     file!("mpich-5.1"),
     file!("mvapich2"),
     file!("intel"),
+    file!("nccl"),
     file!("smpi-default"),
     file!("smpi-ompi"),
     file!("smpi-mpich"),
@@ -319,7 +357,8 @@ impl Selector {
     pub fn choose(&self, call: &mut Call, facts: Facts) -> Result<Selection<'_>, Unsuited> {
         let selection = self.choose_any(call, facts)?;
         let algorithm = selection.algorithm;
-        if algorithm.quadratic && selection.row.is_some() && call.size > QUADRATIC_RANKS_MAX {
+        let is_forced = matches!(selection.grounds, Grounds::Forced);
+        if algorithm.quadratic && !is_forced && call.size > QUADRATIC_RANKS_MAX {
             let mut all = named(call.collective);
             return Err(Unsuited::Quadratic {
                 algorithm,
@@ -336,12 +375,32 @@ impl Selector {
                 Some(algorithm) => Ok(Selection {
                     algorithm,
                     choice,
-                    row: None,
+                    grounds: Grounds::Forced,
                 }),
                 None => Err(unsuited(choice, call)),
             };
         }
+        if let Some(selection) = self.choose_by_estimates(call, facts) {
+            return Ok(selection);
+        }
         self.choose_by_rows(call, facts)
+    }
+
+    fn choose_by_estimates(&self, call: &mut Call, facts: Facts) -> Option<Selection<'_>> {
+        let model = self.model.as_ref()?;
+        let (choice, segment, shortest) = model.choose(call)?;
+        let algorithm = self.try_choice(choice, call, facts)?;
+        call.nodes = model.nodes(call);
+        call.segment = segment;
+        Some(Selection {
+            algorithm,
+            choice,
+            grounds: Grounds::Estimate(SelectedEstimate {
+                selector: &self.name,
+                shortest,
+                model,
+            }),
+        })
     }
 
     fn choose_by_rows(&self, call: &mut Call, facts: Facts) -> Result<Selection<'_>, Unsuited> {
@@ -367,7 +426,7 @@ impl Selector {
                 return Some(Selection {
                     algorithm,
                     choice: &row.choice,
-                    row: Some(SelectedRow {
+                    grounds: Grounds::Row(SelectedRow {
                         selector: &self.name,
                         number: number + 1,
                         row,

@@ -5,6 +5,10 @@
 //! Communication Operations in MPICH", 2005 (binomial trees); J. Pjesivac-Grbovic et al.,
 //! "Performance Analysis of MPI Collective Operations", 2007 (chains, K-ary and in-order trees).
 
+mod double;
+
+pub use double::DoubleTree;
+
 /// A shape of tree.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Tree {

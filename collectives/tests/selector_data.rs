@@ -191,6 +191,11 @@ fn intel() {
 }
 
 #[test]
+fn nccl() {
+    check_all("nccl");
+}
+
+#[test]
 fn smpi() {
     for name in Selector::names().filter(|name| name.starts_with("smpi-")) {
         check_all(name);

@@ -5,6 +5,8 @@ use crate::{Algorithm, Call, Part};
 mod allgather_reduce;
 pub(crate) mod alltoall_allgather;
 mod binomial;
+mod chunked_ring;
+mod double_tree;
 mod halving_allgather;
 pub(super) mod linear;
 mod rabenseifner;
@@ -26,6 +28,8 @@ pub(crate) const ALL: &[&Algorithm] = &[
     &ring::RING_REMAINDER,
     &ring::RING_LAST,
     &segmented_ring::SEGMENTED_RING,
+    &chunked_ring::CHUNKED_RING,
+    &double_tree::DOUBLE_TREE,
     &halving_allgather::HALVING_ALLGATHER,
     &alltoall_allgather::ALLTOALL_ALLGATHER,
     &allgather_reduce::ALLGATHER_REDUCE,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
+use super::nccl::{CostModel, Machine};
 use super::row::{Limits, Measure, Row};
 use super::table::Table;
 use super::{Choice, Selector};
@@ -52,6 +53,8 @@ struct FileText {
     /// Operations for which the library finds out the nodes of the ranks by messages.
     #[serde(default)]
     asks_nodes: Vec<String>,
+    /// The machine for the estimates of NCCL.
+    nccl: Option<Machine>,
     #[serde(flatten)]
     tables: BTreeMap<String, Vec<RowText>>,
 }
@@ -125,6 +128,7 @@ pub(super) fn parse(text: &str) -> Result<Selector, String> {
         source: file.source,
         base,
         asks_nodes,
+        model: file.nccl.map(CostModel::new).transpose()?,
         forced: [None; Collective::ALL.len()],
         tables,
     })

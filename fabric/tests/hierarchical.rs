@@ -8,7 +8,8 @@ use std::sync::Arc;
 use common::{DONE, Notes, ranks};
 use mpi::{Buffer, Comm, Op, Placement, Selector, Settings};
 
-const SELECTORS: [&str; 5] = [
+const SELECTORS: [&str; 6] = [
+    "nccl",
     "mpich-5.1",
     "mvapich2",
     "openmpi-5.0",

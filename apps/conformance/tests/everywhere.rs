@@ -71,6 +71,7 @@ fn collectives_by_the_decisions_of_each_library() {
         "openmpi-5.0",
         "mvapich2",
         "intel",
+        "nccl",
         "smpi-default",
         "smpi-ompi",
         "smpi-mpich",

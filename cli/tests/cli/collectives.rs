@@ -34,6 +34,15 @@ fn the_choice_for_a_call_is_explained() {
     ] {
         assert!(ran.stdout.contains(text), "{text}: {ran:?}");
     }
+    let ran = simrun("collectives explain allreduce -n 64 --size 1MiB --selector nccl");
+    assert_eq!(ran.status, 0, "{ran:?}");
+    for text in [
+        "nccl, the shortest of tree LL128 128.7 us, tree Simple 190.6 us, ",
+        "double_tree: ",
+        "1008 in at most ",
+    ] {
+        assert!(ran.stdout.contains(text), "{text}: {ran:?}");
+    }
     let ran = simrun("collectives explain barrier -n 7 --json");
     assert_eq!(ran.json()["messages"], 21, "{ran:?}");
     assert_eq!(ran.json()["algorithm"], "dissemination", "{ran:?}");

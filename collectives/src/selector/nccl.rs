@@ -47,9 +47,10 @@ enum Cpu {
     Other,
 }
 
-/// The machine, as NCCL finds it.
+/// The machine, as NCCL finds it: `NCCL_DEBUG=INFO` prints its channels and their bandwidths in the
+/// lines with `Pattern`.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub(super) struct Machine {
     gpu: Gpu,
     link: Link,
@@ -62,6 +63,22 @@ pub(super) struct Machine {
     bandwidth_between_nodes: f64,
     /// Number of consecutive ranks on a node; those of the mapping if there is none.
     gpus_per_node: Option<u32>,
+}
+
+/// A node of eight H100 with NVSwitch, and an adapter of 400 Gbit/s for each. The channels are an
+/// assumption.
+impl Default for Machine {
+    fn default() -> Self {
+        Self {
+            gpu: Gpu::Hopper,
+            link: Link::NvLink,
+            cpu: Cpu::Intel,
+            channels: 16,
+            bandwidth_in_node: 20.0,
+            bandwidth_between_nodes: 20.0,
+            gpus_per_node: None,
+        }
+    }
 }
 
 /// An algorithm of the model.
@@ -101,15 +118,23 @@ impl Protocol {
         }
     }
 
-    /// Returns the bytes of data that a GPU sends to its peer before it begins the next part of the
-    /// buffer: an eighth of it, without flags.
+    /// Returns an eighth of the buffer of a channel in bytes.
     const fn step(self) -> u64 {
         match self {
-            // 8 lines of 16 bytes for each of 512 threads, of which half are flags.
-            Self::Ll => 8 * 16 * 512 / 2,
-            // 120 words of 8 bytes for each of 640 threads, of which a sixteenth are flags.
-            Self::Ll128 => 120 * 8 * 640 / 16 * 15,
+            // 8 lines of 16 bytes for each of 512 threads.
+            Self::Ll => 8 * 16 * 512,
+            // 120 words of 8 bytes for each of 640 threads.
+            Self::Ll128 => 120 * 8 * 640,
             Self::Simple => (4 << 20) / 8,
+        }
+    }
+
+    /// Returns the bytes of a part of the buffer that are not flags.
+    const fn data(self, bytes: u64) -> u64 {
+        match self {
+            Self::Ll => bytes / 2,
+            Self::Ll128 => bytes / 16 * 15,
+            Self::Simple => bytes,
         }
     }
 
@@ -490,7 +515,7 @@ impl CostModel {
     /// blocks are not cut.
     fn segment(&self, job: Job, pattern: Pattern, protocol: Protocol) -> u64 {
         let channels = self.channels(job, pattern, protocol);
-        let step = protocol.step();
+        let step = protocol.data(protocol.step());
         match (job.collective, pattern) {
             (Collective::Allreduce, Pattern::Ring) => {
                 let steps = if protocol == Protocol::Simple { 4 } else { 1 };
@@ -498,27 +523,11 @@ impl CostModel {
             }
             // A tree has half of the channels.
             (Collective::Allreduce, _) => {
-                channels.div_ceil(2) * self.tree_chunk(job, channels, protocol)
+                channels.div_ceil(2) * protocol.data(tree_chunk(job, channels, protocol))
             }
             (Collective::Bcast | Collective::Reduce, _) => channels * step,
             _ => 0,
         }
-    }
-
-    /// Returns the chunk of a channel of a tree: shorter if the data are, so that they fill the
-    /// pipeline.
-    fn tree_chunk(&self, job: Job, channels: u64, protocol: Protocol) -> u64 {
-        let mut chunk = protocol.step();
-        if protocol != Protocol::Simple {
-            return chunk;
-        }
-        let depth = u64::from(job.ranks_per_node() - 1 + job.nodes.ilog2());
-        for (factor, least) in [(8, 128 << 10), (4, 64 << 10), (1, 32 << 10)] {
-            while job.bytes / (channels * chunk) < depth * factor && chunk > least {
-                chunk /= 2;
-            }
-        }
-        chunk
     }
 
     /// Returns the number of channels: fewer for data that leave threads without work.
@@ -531,6 +540,32 @@ impl CostModel {
         let busy = job.bytes / (protocol.threads() * each);
         busy.clamp(1, u64::from(self.machine.channels))
     }
+}
+
+/// Returns the chunk of a channel of a tree: shorter if the data are, so that they fill the
+/// pipeline.
+fn tree_chunk(job: Job, channels: u64, protocol: Protocol) -> u64 {
+    let (near, levels) = (job.ranks_per_node(), job.nodes.ilog2());
+    let depth = f64::from(near - 1 + levels);
+    let each = (1.0 + f64::from(levels) + 0.1 * f64::from(near)) / f64::from(near);
+    // Least numbers of chunks of a channel, and the length down to which it is halved.
+    let limits = match protocol {
+        Protocol::Ll => &[][..],
+        Protocol::Ll128 => &[(64.0 * each, 128 << 10), (16.0 * each, 32 << 10)],
+        Protocol::Simple => &[
+            (8.0 * depth, 128 << 10),
+            (4.0 * depth, 64 << 10),
+            (depth, 32 << 10),
+        ],
+    };
+    let mut chunk = protocol.step();
+    for (chunks, longest) in limits {
+        #[expect(clippy::cast_precision_loss, reason = "a number of chunks")]
+        while chunk > *longest && ((job.bytes / (channels * chunk)) as f64) < *chunks {
+            chunk /= 2;
+        }
+    }
+    chunk
 }
 
 impl Candidate {

@@ -112,3 +112,35 @@ fn ranks_are_grouped_by_their_hosts() {
         );
     }
 }
+
+/// Seven ranks on two hosts in turn, of which six form a chain: three of one host come first.
+#[test]
+fn a_reordered_grid_has_neighbours_on_one_host() {
+    let runner = ranks(7).on_hosts(&[1, 3, 1, 3, 1, 3, 1]);
+    let run = runner.run(|world, notes| async move {
+        let Some(grid) = world.cartesian_reordered(&[6], &[false]).await? else {
+            notes.add(&world, "none");
+            return DONE;
+        };
+        let (below, above) = grid.shift(0, 1)?;
+        let own = world.buffer_of(&[u32::try_from(world.rank()).expect("few ranks")]);
+        let mut other = world.buffer(4);
+        grid.sendrecv(&own, above, 0, &mut other, below, 0).await?;
+        notes.add(&world, grid.rank());
+        DONE
+    });
+    let mut found: Vec<(usize, String)> = run
+        .notes
+        .iter()
+        .map(|note| (note.1, note.2.clone()))
+        .collect();
+    found.sort_unstable();
+    let expected = ["0", "3", "1", "4", "2", "5", "none"];
+    let expected = expected.into_iter().enumerate();
+    assert!(
+        found
+            .into_iter()
+            .eq(expected.map(|(rank, text)| (rank, text.to_owned())))
+    );
+    run.finished();
+}

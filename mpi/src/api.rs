@@ -21,6 +21,7 @@ pub(crate) mod modes;
 pub(crate) mod op;
 pub(crate) mod persistent;
 pub(crate) mod region;
+mod reordering;
 pub(crate) mod request;
 pub(crate) mod several;
 mod time;

@@ -274,6 +274,8 @@ fn bad_grids_are_refused() {
     let program = |world: Comm| async move {
         let error = world.cartesian(&[2, 2], &[true, true]).await.unwrap_err();
         assert_eq!(error, Error::Grid { ranks: 4, size: 3 });
+        let error = world.cartesian_reordered(&[2, 2], &[true, true]).await;
+        assert!(matches!(error, Err(Error::Grid { ranks: 4, .. })));
         let error = world.cartesian(&[3], &[true, true]).await.unwrap_err();
         assert_eq!(error.class(), mpi::ErrorClass::Dims);
         let error = world.graph(&[7], &[]).await.unwrap_err();

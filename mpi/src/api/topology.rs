@@ -4,7 +4,7 @@
 //! A topology is a communicator of its own, and dereferences to it. Ranks are in row-major order of
 //! their coordinates: the last dimension varies fastest.
 //!
-//! *Not modelled*: ranks keep their order, so no topology is fitted to the network.
+//! *Not modelled*: ranks keep their order, except in grids of [`Comm::cartesian_reordered`].
 
 use std::future::Future;
 use std::ops::Deref;
@@ -69,6 +69,9 @@ impl Graph {
     }
 }
 
+/// Length of each dimension, and true if it is periodic.
+pub(crate) type Dimensions = [(usize, bool)];
+
 /// A communicator whose ranks form a grid: `MPI_Cart_create`.
 ///
 /// Its neighbours are those of each dimension, the lower one before the higher one; beyond the end
@@ -91,8 +94,7 @@ impl Graph {
 #[derive(Clone, Debug)]
 pub struct Cartesian {
     graph: Graph,
-    /// Length of each dimension, and whether it is periodic.
-    dimensions: Rc<[(usize, bool)]>,
+    dimensions: Rc<Dimensions>,
 }
 
 impl Deref for Cartesian {
@@ -104,7 +106,7 @@ impl Deref for Cartesian {
 }
 
 /// Returns the coordinates of a rank.
-fn coordinates(mut rank: usize, dimensions: &[(usize, bool)]) -> Vec<usize> {
+pub(super) fn coordinates(mut rank: usize, dimensions: &Dimensions) -> Vec<usize> {
     let mut found: Vec<usize> = dimensions
         .iter()
         .rev()
@@ -119,9 +121,9 @@ fn coordinates(mut rank: usize, dimensions: &[(usize, bool)]) -> Vec<usize> {
 }
 
 /// Returns the rank at coordinates; `None` beyond the end of a dimension that is not periodic.
-fn rank_at(
+pub(super) fn rank_at(
     coordinates: impl IntoIterator<Item = i64>,
-    dimensions: &[(usize, bool)],
+    dimensions: &Dimensions,
 ) -> Option<usize> {
     let mut rank = 0;
     for (coordinate, &(length, periodic)) in coordinates.into_iter().zip(dimensions) {
@@ -135,12 +137,7 @@ fn rank_at(
 }
 
 /// Returns the rank that is `displacement` away in one dimension.
-fn displaced(
-    rank: usize,
-    dimension: usize,
-    displacement: i64,
-    dimensions: &[(usize, bool)],
-) -> usize {
+fn displaced(rank: usize, dimension: usize, displacement: i64, dimensions: &Dimensions) -> usize {
     let own = coordinates(rank, dimensions);
     let moved = own.into_iter().enumerate().map(|(number, coordinate)| {
         let coordinate = i64::try_from(coordinate).unwrap_or(i64::MAX);
@@ -163,7 +160,7 @@ impl Cartesian {
         self.graph.free()
     }
 
-    fn new(comm: Comm, dimensions: Rc<[(usize, bool)]>) -> Self {
+    pub(super) fn new(comm: Comm, dimensions: Rc<Dimensions>) -> Self {
         let mut all = Vec::new();
         for dimension in 0..dimensions.len() {
             for displacement in [-1, 1] {
@@ -258,7 +255,7 @@ impl Cartesian {
             };
             let (inner, outer): (Vec<_>, Vec<_>) = (kept(true).collect(), kept(false).collect());
             let own = coordinates(self.rank(), &self.dimensions);
-            let of = |wanted: bool, dimensions: &[(usize, bool)]| {
+            let of = |wanted: bool, dimensions: &Dimensions| {
                 let all = own.iter().zip(&keep).filter(|(_, keep)| **keep == wanted);
                 let own = all.map(|(coordinate, _)| i64::try_from(*coordinate).unwrap_or(i64::MAX));
                 rank_at(own, dimensions).unwrap_or(0)
@@ -287,26 +284,30 @@ impl Comm {
         periods: &[bool],
     ) -> impl Future<Output = Result<Option<Cartesian>>> + use<'_> {
         let location = Location::caller();
-        let (found, expected) = (periods.len(), lengths.len());
-        let dimensions: Rc<[(usize, bool)]> = lengths
-            .iter()
-            .copied()
-            .zip(periods.iter().copied())
-            .collect();
+        let dimensions = self.grid(lengths, periods);
         async move {
-            if found != expected || expected > DIMENSIONS_MAX {
-                return Err(Error::Dimensions { found, expected });
-            }
-            let product = |ranks: usize, (length, _): &(usize, bool)| ranks.checked_mul(*length);
-            let ranks = dimensions.iter().try_fold(1, product).unwrap_or(usize::MAX);
-            let size = self.size();
-            if ranks > size || ranks == 0 {
-                return Err(Error::Grid { ranks, size });
-            }
+            let dimensions = dimensions?;
+            let ranks = dimensions.iter().map(|&(length, _)| length).product();
             let colour = (self.rank() < ranks).then_some(0);
             let comm = self.split_at(colour, 0, location).await?;
             Ok(comm.map(|comm| Cartesian::new(comm, dimensions)))
         }
+    }
+
+    /// Returns the dimensions of a grid that has no more ranks than the communicator, and some.
+    pub(super) fn grid(&self, lengths: &[usize], periods: &[bool]) -> Result<Rc<Dimensions>> {
+        let (found, expected) = (periods.len(), lengths.len());
+        if found != expected || expected > DIMENSIONS_MAX {
+            return Err(Error::Dimensions { found, expected });
+        }
+        let product = |ranks: usize, length: &usize| ranks.checked_mul(*length);
+        let ranks = lengths.iter().try_fold(1, product).unwrap_or(usize::MAX);
+        let size = self.size();
+        if ranks > size || ranks == 0 {
+            return Err(Error::Grid { ranks, size });
+        }
+        let all = lengths.iter().copied().zip(periods.iter().copied());
+        Ok(all.collect())
     }
 
     /// A communicator of the same ranks in which each knows its neighbours:
@@ -374,7 +375,7 @@ impl Comm {
 /// Bytes of a name of a host that are compared.
 const NAME: usize = 64;
 
-fn name_block(name: &str) -> Vec<u8> {
+pub(super) fn name_block(name: &str) -> Vec<u8> {
     let mut block = vec![0; NAME];
     let length = name.len().min(NAME);
     block[..length].copy_from_slice(&name.as_bytes()[..length]);

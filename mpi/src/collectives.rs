@@ -37,6 +37,7 @@ mod operand_order;
 mod placement;
 mod rooted;
 mod scan;
+mod started_views;
 mod views;
 
 pub use between::InterRoot;

@@ -119,6 +119,77 @@ fn blocks_of_all_ranks() {
 }
 
 /// Each pair of ranks has a number of items and a datatype of its own; blocks are in reverse order.
+/// The completions of two starts and of a call that does not block have what the call that blocks
+/// gives.
+#[test]
+fn requests_unpack_their_results() {
+    run(|world, count| async move {
+        let (rank, size) = (world.rank(), world.size());
+        let (items, root) = (count as u64, size / 2);
+        let (item, op) = (spread(1), Op::sum::<u32>());
+        let is_root = rank == root;
+        let block = |from: usize, to: usize| (0..count).map(move |at| number(from, to, at));
+        let own = || (Buffer::of(&spread_out(block(rank, 0))), items, &item);
+        let from_me = spread_out((0..size).flat_map(|to| block(rank, to)));
+        let for_all = || (Buffer::of(&from_me), items, &item);
+        let one = || (gaps(2 * count), items, &item);
+        let all = || (gaps(2 * count * size), items, &item);
+        let sum = |at| (0..size).map(|rank| number(rank, 0, at)).sum();
+        let sums = spread_out((0..count).map(sum));
+        let gathered = spread_out((0..size).flat_map(|from| block(from, 0)));
+        let sent = || if is_root { own() } else { one() };
+        let at_root = |wanted: &[u32]| is_root.then(|| wanted.to_vec());
+        // Each call as a request, as a persistent one, and its result where there is one.
+        let calls = [
+            (
+                world.ibcast_view(sent(), root)?,
+                world.bcast_view_init(sent(), root)?,
+                Some(spread_out(block(root, 0))),
+            ),
+            (
+                world.igather_view(own(), is_root.then(all), root)?,
+                world.gather_view_init(own(), is_root.then(all), root)?,
+                at_root(&gathered),
+            ),
+            (
+                world.iscatter_view(is_root.then(for_all), one(), root)?,
+                world.scatter_view_init(is_root.then(for_all), one(), root)?,
+                Some(spread_out(block(root, rank))),
+            ),
+            (
+                world.iallgather_view(own(), all())?,
+                world.allgather_view_init(own(), all())?,
+                Some(gathered),
+            ),
+            (
+                world.ialltoall_view(for_all(), all())?,
+                world.alltoall_view_init(for_all(), all())?,
+                Some(spread_out((0..size).flat_map(|from| block(from, rank)))),
+            ),
+            (
+                world.ireduce_view(own(), is_root.then(|| one().0), &op, root)?,
+                world.reduce_view_init(own(), is_root.then(|| one().0), &op, root)?,
+                at_root(&sums),
+            ),
+            (
+                world.iallreduce_view(own(), one().0, &op)?,
+                world.allreduce_view_init(own(), one().0, &op)?,
+                Some(sums),
+            ),
+        ];
+        for (mut request, mut persistent, expected) in calls {
+            let found = request.wait().await?.buffer;
+            assert!(expected.is_none() || found.values()? == expected);
+            for _ in 0..2 {
+                persistent.start()?;
+                let found = persistent.wait().await?.buffer;
+                assert!(expected.is_none() || found.values()? == expected);
+            }
+        }
+        Ok(())
+    });
+}
+
 #[test]
 fn each_rank_has_a_datatype() {
     run(|world, count| async move {
@@ -292,6 +363,15 @@ fn bad_arguments_are_refused() {
             error.unwrap_err().to_string(),
             "invalid count: a buffer of 16 bytes, the blocks of all ranks have 8 bytes"
         );
+        let (own, room) = ((own.clone(), 1, &item), (room, 2, &item));
+        let error = world.iallgather_view(own.clone(), room.clone());
+        let expected = Error::Blocks {
+            length: 16,
+            expected: 8,
+        };
+        assert_eq!(error.err(), Some(expected));
+        let error = world.scatter_view_init(None, room, world.rank());
+        assert_eq!(error.err(), Some(Error::NoBuffer));
         let error = world
             .reduce_view(one, Some(&mut gaps(2)), &Op::sum::<u64>(), 0)
             .await;

@@ -49,7 +49,7 @@ impl Persistent {
     pub(crate) fn keep(&mut self, buffer: &Buffer) {
         // A contribution stays as it is; the completion has the result.
         let is_contribution = match &self.what {
-            What::Collective(call) => call.kind != Collective::Bcast,
+            What::Collective(call) => call.kind != Collective::Bcast || call.views.is_some(),
             What::Send { .. } | What::Receive { .. } => false,
         };
         if !is_contribution {

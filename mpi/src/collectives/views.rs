@@ -19,11 +19,12 @@ use crate::protocol::engine::ProtocolEngine;
 use crate::{Buffer, Comm, Datatype, Error, Graph, Op, PROC_NULL, Request, Result};
 
 /// Datatypes of a call that is started now and completed later.
-#[derive(Clone, Debug)]
+#[derive(Clone, Default, Debug)]
 pub(crate) struct Views {
-    /// One item of it is the contribution.
-    send: Datatype,
-    recv: Unpack,
+    /// Number of items of the contribution, and their datatype; `None` if it is packed.
+    pub(super) send: Option<(u64, Datatype)>,
+    /// Place of the result, if there is one.
+    pub(super) recv: Option<Unpack>,
 }
 
 /// A call of `MPI_Alltoallw` whose contribution is not packed yet.
@@ -78,14 +79,14 @@ impl AlltoallW {
         let mut call = self.call;
         call.input = buffer;
         call.views = Some(Box::new(Views {
-            send: self.send,
-            recv: Unpack::new(self.recv, 1, target),
+            send: Some((1, self.send)),
+            recv: Some(Unpack::new(self.recv, 1, target)),
         }));
         Ok(call)
     }
 }
 
-fn times(count: u64, size: usize) -> Result<u64> {
+pub(super) fn times(count: u64, size: usize) -> Result<u64> {
     count.checked_mul(size as u64).ok_or(Error::Type)
 }
 
@@ -369,13 +370,20 @@ impl Comm {
         views: &Views,
         location: &'static Location<'static>,
     ) -> Result<Request> {
+        let input = match &views.send {
+            Some((count, datatype)) => self.pack(&invocation.input, datatype, *count)?,
+            None => invocation.input.clone(),
+        };
         let packed = Invocation {
-            input: self.pack(&invocation.input, &views.send, 1)?,
+            input,
             views: None,
             ..invocation.clone()
         };
         let request = self.start_request(&packed, location)?;
-        Ok(request.unpacking(views.recv.clone()))
+        Ok(match &views.recv {
+            Some(recv) => request.unpacking(recv.clone()),
+            None => request,
+        })
     }
 }
 

@@ -15,6 +15,26 @@ pub trait Observer: fmt::Debug {
     fn observe(&self, event: ProgramEvent);
 }
 
+/// Kinds of runs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RunKind {
+    /// Times are simulated.
+    Simulated,
+    /// Times are those of the clocks of the ranks.
+    Real,
+}
+
+impl RunKind {
+    /// Returns the name of the kind in results.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Simulated => "simulated",
+            Self::Real => "real",
+        }
+    }
+}
+
 /// The role of a packet in the protocols.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[repr(u8)]

@@ -6,7 +6,8 @@
 //!
 //! The *event log* ([`LogWriter`], [`LogReader`]) stores events as records of 32 bytes in the order
 //! of execution, which is a topological order of happened-before. Timelines and analyses are made
-//! from it, forwards in one pass or backwards.
+//! from it, forwards in one pass or backwards. Each rank of a real run writes a log of its own;
+//! [`merge`] makes one of them.
 //!
 //! # Identity of messages
 //!
@@ -19,10 +20,14 @@
 
 mod event;
 mod log;
+mod merge;
 mod network;
+mod numbering;
 mod record;
 
-pub use event::{Event, Observer, PacketKind, Place, ProgramEvent};
-pub use log::{LogEntry, LogEvent, LogReader, LogWriter, NameId};
+pub use event::{Event, Observer, PacketKind, Place, ProgramEvent, RunKind};
+pub use log::{LogEntry, LogReader, LogWriter};
+pub use merge::{MergedLogs, merge};
 pub use network::{Link, LinkSharing, NetworkEvent, NetworkObserver};
+pub use numbering::{LogEvent, NameId};
 pub use record::RECORD_BYTES;

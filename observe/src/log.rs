@@ -7,10 +7,11 @@ use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::panic::Location;
 
-use crate::event::{Event, ProgramEvent};
+use crate::event::{ProgramEvent, RunKind};
 use crate::network::{self, Link, NetworkEvent};
+use crate::numbering::{LogEvent, NameId, Word, numbered};
 use crate::record::{
-    FOOTER, HEADER, HOST, LINK, RECORD_BYTES, Record, TEXT, TEXT_PART, TEXT_PART_BYTES,
+    FOOTER, HEADER, HOST, LINK, NOTE, RECORD_BYTES, Record, TEXT, TEXT_PART, TEXT_PART_BYTES,
 };
 
 /// The version of the format.
@@ -18,12 +19,6 @@ const VERSION: u64 = 1;
 
 /// The number of the text that stands for all texts above 65 535.
 const OTHER: u16 = u16::MAX;
-
-/// The number of a text in a log.
-pub type NameId = u16;
-
-/// An event as a log has it.
-pub type LogEvent = Event<NameId, NameId>;
 
 /// A writer of an event log.
 pub struct LogWriter<W> {
@@ -45,8 +40,13 @@ pub struct LogWriter<W> {
 }
 
 impl<W: Write> LogWriter<W> {
-    /// Begins a log of a run of this many ranks.
+    /// Begins a log of a simulated run of this many ranks.
     pub fn new(out: W, ranks: u32) -> Self {
+        Self::of(RunKind::Simulated, out, ranks)
+    }
+
+    /// Begins a log of a run of this kind and this many ranks.
+    pub fn of(kind: RunKind, out: W, ranks: u32) -> Self {
         let mut writer = Self {
             out,
             names: BTreeMap::new(),
@@ -60,6 +60,7 @@ impl<W: Write> LogWriter<W> {
         };
         writer.put(Record {
             kind: HEADER,
+            flag: u8::from(kind == RunKind::Real),
             a: ranks,
             c: VERSION,
             ..Record::default()
@@ -197,80 +198,35 @@ impl<W: Write> LogWriter<W> {
         });
     }
 
+    /// Writes a sentence about the run, which results made from the log show.
+    pub fn note(&mut self, text: &str) {
+        let number = self.text(text);
+        self.put(Record {
+            kind: NOTE,
+            a: number,
+            ..Record::default()
+        });
+    }
+
     /// Writes an event of a rank at a time in seconds.
     pub fn event(&mut self, rank: u32, time: f64, event: ProgramEvent) {
-        let event = self.numbered(event);
+        let event = numbered(event, |word| match word {
+            Word::Name(name) => self.name(name),
+            Word::Place(place) => self.place(place),
+        });
         self.put(Record::of(rank, time, &event));
     }
 
-    fn numbered(&mut self, event: ProgramEvent) -> LogEvent {
-        match event {
-            Event::Wait {
-                call,
-                place,
-                elapses,
-            } => Event::Wait {
-                call: self.name(call),
-                place: self.place(place),
-                elapses,
-            },
-            Event::Send {
-                peer,
-                tag,
-                bytes,
-                place,
-                collective,
-            } => Event::Send {
-                peer,
-                tag,
-                bytes,
-                place: self.place(place),
-                collective,
-            },
-            Event::Receive {
-                peer,
-                bytes,
-                place,
-                collective,
-            } => Event::Receive {
-                peer,
-                bytes,
-                place: self.place(place),
-                collective,
-            },
-            Event::CollectiveCall {
-                algorithm,
-                root,
-                size,
-                place,
-                first,
-            } => Event::CollectiveCall {
-                algorithm: self.name(algorithm),
-                root,
-                size,
-                place: self.place(place),
-                first,
-            },
-            Event::Collective {
-                name,
-                context,
-                number,
-                bytes,
-            } => Event::Collective {
-                name: self.name(name),
-                context,
-                number,
-                bytes,
-            },
-            Event::Enter { region } => Event::Enter {
-                region: self.name(region),
-            },
-            Event::Mark { name, value } => Event::Mark {
-                name: self.name(name),
-                value,
-            },
-            other => nameless(other),
-        }
+    /// Writes an event of another log at a time in seconds. `text` returns the texts of that log.
+    pub fn copy<'a>(
+        &mut self,
+        (rank, time, event): (u32, f64, LogEvent),
+        text: impl Fn(NameId) -> &'a str,
+    ) {
+        let event = numbered(event, |(Word::Name(number) | Word::Place(number))| {
+            self.short(text(number))
+        });
+        self.put(Record::of(rank, time, &event));
     }
 
     /// Returns the number of records written so far.
@@ -294,60 +250,6 @@ impl<W: Write> LogWriter<W> {
             Some(error) => Err(error),
             None => self.out.flush().map(|()| self.out),
         }
-    }
-}
-
-/// Returns an event without names as the log has it.
-fn nameless(event: ProgramEvent) -> LogEvent {
-    match event {
-        Event::Continue => Event::Continue,
-        Event::CollectiveEnd { context, number } => Event::CollectiveEnd { context, number },
-        Event::Post {
-            peer,
-            packet,
-            key,
-            bytes,
-        } => Event::Post {
-            peer,
-            packet,
-            key,
-            bytes,
-        },
-        Event::Inject {
-            peer,
-            packet,
-            key,
-            bytes,
-        } => Event::Inject {
-            peer,
-            packet,
-            key,
-            bytes,
-        },
-        Event::Arrive {
-            peer,
-            packet,
-            key,
-            bytes,
-        } => Event::Arrive {
-            peer,
-            packet,
-            key,
-            bytes,
-        },
-        Event::Unexpected { peer, bytes } => Event::Unexpected { peer, bytes },
-        Event::Taken { peer, bytes } => Event::Taken { peer, bytes },
-        Event::Elapsed => Event::Elapsed,
-        Event::Sent { operation } => Event::Sent { operation },
-        Event::Leave => Event::Leave,
-        Event::End => Event::End,
-        Event::Wait { .. }
-        | Event::Send { .. }
-        | Event::Receive { .. }
-        | Event::CollectiveCall { .. }
-        | Event::Collective { .. }
-        | Event::Enter { .. }
-        | Event::Mark { .. } => unreachable!("it has names"),
     }
 }
 
@@ -379,11 +281,14 @@ type Entry = (u32, f64, LogEvent);
 #[derive(Debug)]
 pub struct LogReader<R> {
     input: R,
+    kind: RunKind,
     ranks: u32,
     texts: Vec<String>,
     /// Numbers of the names of hosts, by rank.
     hosts: Vec<u32>,
     links: Vec<Link>,
+    /// Numbers of the notes.
+    notes: Vec<u32>,
     /// The time of the end in seconds, when it has been read.
     end: Option<f64>,
 }
@@ -409,12 +314,23 @@ impl<R: Read> LogReader<R> {
         }
         Ok(Self {
             input,
+            kind: match header.flag {
+                0 => RunKind::Simulated,
+                _ => RunKind::Real,
+            },
             ranks: header.a,
             texts: Vec::new(),
             hosts: Vec::new(),
             links: Vec::new(),
+            notes: Vec::new(),
             end: None,
         })
+    }
+
+    /// Returns the kind of the run.
+    #[must_use]
+    pub const fn kind(&self) -> RunKind {
+        self.kind
     }
 
     /// Returns the number of ranks.
@@ -426,15 +342,23 @@ impl<R: Read> LogReader<R> {
     /// Returns a text by its number; empty if the log has none.
     #[must_use]
     pub fn text(&self, number: NameId) -> &str {
-        self.texts.get(usize::from(number)).map_or("", |text| text)
+        self.text_of(u32::from(number))
     }
 
     /// Returns the name of the host of a rank; empty if the log has none.
     #[must_use]
     pub fn host(&self, rank: u32) -> &str {
         let number = self.hosts.get(rank as usize);
-        let text = number.and_then(|&number| self.texts.get(number as usize));
-        text.map_or("", |text| text)
+        number.map_or("", |&number| self.text_of(number))
+    }
+
+    fn text_of(&self, number: u32) -> &str {
+        self.texts.get(number as usize).map_or("", |text| text)
+    }
+
+    /// Returns the notes about the run that have been read.
+    pub fn notes(&self) -> impl Iterator<Item = &str> {
+        self.notes.iter().map(|&number| self.text_of(number))
     }
 
     /// Returns the time of the end in seconds, once it has been read; `None` if the log breaks off
@@ -490,6 +414,7 @@ impl<R: Read> LogReader<R> {
                     link.name = self.read_text(u64::from(record.a))?;
                     self.links.push(link);
                 }
+                NOTE => self.notes.push(record.a),
                 FOOTER => self.end = Some(record.time),
                 _ => return self.read_entry(&record).map(Some),
             }

@@ -21,7 +21,8 @@ pub(crate) struct Record {
     pub(crate) c: u64,
 }
 
-/// The first record: `a` is the number of ranks, `c` the version of the format.
+/// The first record: `a` is the number of ranks, `c` the version of the format, `flag` is 1 if the
+/// run was real.
 pub(crate) const HEADER: u8 = 0x53;
 
 /// A text begins: `a` is its number, `c` its length in bytes. Its bytes follow in records of
@@ -57,6 +58,9 @@ pub(crate) const FLOW_RATE: u8 = 8;
 
 /// The flow with the number `rank` ends.
 pub(crate) const FLOW_END: u8 = 9;
+
+/// A sentence about the run: `a` is the number of its text.
+pub(crate) const NOTE: u8 = 10;
 
 /// The first kind of events.
 const EVENTS: u8 = 16;

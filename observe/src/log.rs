@@ -65,6 +65,10 @@ impl<W: Write> LogWriter<W> {
             c: VERSION,
             ..Record::default()
         });
+        if kind == RunKind::Real {
+            // Number 0: real time passes before the first call of a rank, in no call.
+            writer.text("");
+        }
         writer
     }
 

@@ -204,6 +204,7 @@ fn ours(what: What, wait: &str, congestion: Option<&str>) -> f64 {
         keepalive_timeout: None,
         until: None,
         on_loss: FailurePolicy::Abort,
+        observe: false,
         stop: Arc::new(AtomicBool::new(false)),
     };
     let mut answer = CloseAckPolicy(String::new());

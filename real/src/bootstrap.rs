@@ -12,6 +12,7 @@ use super::arrival::{attempt, connect_to_coordinator};
 use super::auth::RunSecret;
 use super::auth_listener::HANDSHAKE_TIMEOUT;
 use super::clock;
+use super::event_log::RankLogs;
 use super::keepalive::{KeepaliveSettings, watch};
 use super::launch::{LaunchOptions, OutputListener};
 use super::launch_info::LaunchInfo;
@@ -49,15 +50,18 @@ pub fn run_in_allocation(
         std::env::var(name).ok()
     };
     let file = BootstrapFile::of(place, variable);
+    let logs = launch.observe.then(|| RankLogs::beside(file.path()));
+    let events = logs.as_ref().map(|logs| logs.prefix().to_owned());
     if place.rank > 0 {
         let (launch_info, control) = connect_to_bootstrap(place, &file, &launch)?;
+        let launch_info = launch_info.observed(events);
         return run_connected_rank(program, options, &launch_info, (control, Some("rank 0")));
     }
     let secret = RunSecret::random()?;
     let path = file.path().to_owned();
-    let address = host(launch, file, &secret, tell)?;
+    let address = host(launch, (file, logs), &secret, tell)?;
     let address = address.recv().map_err(io::Error::other)??;
-    let launch_info = launch_info(place, address, &secret);
+    let launch_info = launch_info(place, address, &secret).observed(events);
     let control = connect_to_coordinator(&launch_info, options.startup, None)?;
     if let Err(error) = run_connected_rank(program, options, &launch_info, (control, None)) {
         // This process ends before its coordinator has removed it.
@@ -78,7 +82,7 @@ fn launch_info(place: &Place, address: std::net::SocketAddr, secret: &RunSecret)
 /// Opens the coordinator in a thread of its own, which ends the process when the run has ended.
 fn host(
     launch: LaunchOptions,
-    file: BootstrapFile,
+    (file, logs): (BootstrapFile, Option<RankLogs>),
     secret: &RunSecret,
     tell: impl FnOnce(&RealRun) -> i32 + Send + 'static,
 ) -> io::Result<Receiver<io::Result<std::net::SocketAddr>>> {
@@ -104,7 +108,10 @@ fn host(
                     move || file.take().as_ref().map_or((), BootstrapFile::remove)
                 };
                 // Nobody else may come: the secret has done its service.
-                let launcher = launcher.placed(Box::new(remove.clone()));
+                let mut launcher = launcher.placed(Box::new(remove.clone()));
+                if let Some(logs) = logs {
+                    launcher = launcher.observed(logs);
+                }
                 let ended = launcher.run(|run| {
                     remove();
                     tell(run)

@@ -2,8 +2,8 @@
 //!
 //! It is the system's monotonic clock, which all processes of one machine share and which nobody
 //! sets. A run's time begins at an *origin* on that clock. Processes on other machines have clocks
-//! of their own, told apart by the number that each boot gets: there the origin is the moment at
-//! which they heard of the start.
+//! of their own, told apart by the number that each boot gets: there the origin comes as long after
+//! the message about the start as here after its posting.
 //!
 //! *Not modelled*: the difference between the clocks of two machines. Durations are right
 //! everywhere; dates of different machines differ by what the message about the start took.
@@ -17,6 +17,10 @@ use rustix::time::{
     ClockId, Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, clock_gettime,
     timerfd_create, timerfd_settime,
 };
+
+/// From the moment at which all are here to the start: the message about it arrives meanwhile, or
+/// is on the way for as long on other machines.
+pub(super) const START_LEAD: Duration = Duration::from_millis(5);
 
 /// Nanoseconds on the monotonic clock of this machine.
 #[expect(

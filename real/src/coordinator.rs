@@ -19,9 +19,6 @@ use super::clock;
 use super::control::{self, CoordinatorMessage, RankMessage, RankReport};
 use super::keepalive::{KeepaliveSettings, is_silence, watch};
 
-/// From the moment at which all are here to the start: the message about it arrives meanwhile.
-const LEAD: Duration = Duration::from_millis(5);
-
 /// A control connection.
 #[derive(Debug)]
 struct Control {
@@ -41,6 +38,8 @@ pub(super) struct Member {
     business_card: String,
     /// The name of its host.
     pub host: String,
+    /// The number of its host's boot.
+    pub boot: String,
     /// Its end.
     pub report: Option<RankReport>,
     /// True if it has ever arrived.
@@ -233,9 +232,9 @@ impl Coordinator {
                     size,
                     business_card,
                     host,
+                    boot,
                     revision,
                     refusal,
-                    ..
                 },
                 None,
             ) => {
@@ -248,6 +247,7 @@ impl Coordinator {
                 }
                 let member = &mut self.members[rank as usize];
                 (member.business_card, member.host) = (business_card, host);
+                member.boot = boot;
                 (member.control, member.arrived) = (Some(token), true);
                 if let Some(why) = &refusal {
                     // Told where others do not come; else they are waited for, so that none of them
@@ -295,7 +295,7 @@ impl Coordinator {
         if self.members.iter().any(|member| member.refusal.is_some()) {
             return self.refuse();
         }
-        let start_ns = clock::after(LEAD);
+        let start_ns = clock::after(clock::START_LEAD);
         self.start_ns = Some(start_ns);
         let cards = self
             .members

@@ -82,6 +82,10 @@ pub struct LaunchOptions {
     pub keepalive_timeout: Option<Duration>,
     /// Time that the run may take from its start on.
     pub until: Option<Duration>,
+    /// True if each rank writes its events, see [`RealRun::write_events`].
+    ///
+    /// [`RealRun::write_events`]: crate::RealRun::write_events
+    pub observe: bool,
     /// Reaction to the death of a rank.
     pub on_loss: FailurePolicy,
     /// The run is stopped soon after this has become true.

@@ -2,6 +2,7 @@
 
 use std::io::{self, BufRead, ErrorKind};
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
@@ -31,6 +32,9 @@ pub struct LaunchInfo {
     pub coordinator: SocketAddr,
     /// Parent process on the same machine, if it is to end with it.
     pub parent: Option<u32>,
+    /// Where the rank writes its events, without its number; `None` if it is not observed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub events: Option<PathBuf>,
     /// The secret of the run, as digits.
     secret: String,
 }
@@ -51,8 +55,14 @@ impl LaunchInfo {
             local_size,
             coordinator,
             parent,
+            events: None,
             secret: secret.to_hex(),
         }
+    }
+
+    /// The ticket of a rank that writes its events there, if it is observed.
+    pub(super) fn observed(self, events: Option<PathBuf>) -> Self {
+        Self { events, ..self }
     }
 
     /// The secret of the run.

@@ -6,6 +6,7 @@
 //! first; then all are killed. One thread does all this, driven by the events of sockets, pipes and
 //! signals.
 
+use std::collections::BTreeSet;
 use std::io::{self, ErrorKind, Read};
 use std::net::SocketAddr;
 use std::os::fd::AsRawFd;
@@ -24,6 +25,7 @@ use super::children::{Process, describe};
 use super::control::{CoordinatorMessage, FailureKind};
 use super::coordinator::Coordinator;
 use super::descendants::{self, Spared};
+use super::event_log::RankLogs;
 use super::launch::{FailurePolicy, LaunchOptions, OutputListener};
 use super::launch_info::{self, LaunchInfo};
 use super::outcome::{RealFailure, RealOutcome, RealRun};
@@ -54,6 +56,8 @@ pub(super) struct Launcher<'a> {
     unheard: bool,
     /// The dead that the others were told of.
     lost: Vec<RealFailure>,
+    /// The event logs of the ranks, if they are observed.
+    logs: Option<RankLogs>,
     /// Children of this process that are not of the run.
     spared: Spared,
     /// In an allocation, what is done when all ranks have come. Rank 0 is in this process then.
@@ -82,6 +86,9 @@ pub fn launch<T>(
     tell: impl FnOnce(&RealRun) -> T,
 ) -> io::Result<T> {
     let mut launcher = Launcher::new(launch, listener, &RunSecret::random()?)?;
+    if launch.observe {
+        launcher = launcher.observed(RankLogs::new(&launch.starts)?);
+    }
     launcher.start_all()?;
     launcher.run(tell)
 }
@@ -92,6 +99,9 @@ impl Drop for Launcher<'_> {
         let first = u32::from(self.placed.is_some());
         self.coordinator.tell_from(first, &CoordinatorMessage::Stop);
         self.kill_all();
+        if let Some(logs) = &self.logs {
+            logs.remove(u32::try_from(self.coordinator.members().len()).unwrap_or(u32::MAX));
+        }
         for id in self.registered.drain(..) {
             signal_hook::low_level::unregister(id);
         }
@@ -141,6 +151,7 @@ impl<'a> Launcher<'a> {
             listener,
             unheard: false,
             lost: Vec::new(),
+            logs: None,
             spared,
             placed: None,
         })
@@ -150,6 +161,12 @@ impl<'a> Launcher<'a> {
     /// stop at the end.
     pub(super) fn placed(mut self, when_here: Placed) -> Self {
         self.placed = Some(when_here);
+        self
+    }
+
+    /// Expects that ranks write these logs.
+    pub(super) fn observed(mut self, logs: RankLogs) -> Self {
+        self.logs = Some(logs);
         self
     }
 
@@ -165,6 +182,8 @@ impl<'a> Launcher<'a> {
             let place = (start.local_rank, start.local_size);
             let parent = start.is_child.then(std::process::id);
             let launch_info = LaunchInfo::new((rank, size), place, address, parent, &self.secret);
+            let events = self.logs.as_ref().map(|logs| logs.prefix().to_owned());
+            let launch_info = launch_info.observed(events);
             let variables = [(launch_info::VARIABLE, launch_info::ON_INPUT)];
             let at = (self.poll.registry(), PIPES + 2 * self.processes.len());
             let process = Process::start(&start.command, &variables, &launch_info.to_line(), at);
@@ -183,15 +202,29 @@ impl<'a> Launcher<'a> {
     /// Watches the run until it has ended, and tells what happened.
     pub(super) fn run<T>(mut self, tell: impl FnOnce(&RealRun) -> T) -> io::Result<T> {
         let outcome = self.watch()?;
+        let elapsed_s = self
+            .coordinator
+            .start_ns()
+            .map_or(0.0, clock::seconds_since);
         self.kill_all();
         let members = self.coordinator.members();
         let reports: Vec<_> = members.iter().map(|member| member.report.clone()).collect();
         let ended = reports.iter().flatten().map(|report| report.time_s);
+        let boots: BTreeSet<&str> = members.iter().map(|member| &*member.boot).collect();
+        let measured_s = ended.fold(0.0, f64::max);
+        let end_s = match &outcome {
+            RealOutcome::Finished => measured_s,
+            RealOutcome::Failed(failure) => measured_s.max(failure.time_s.unwrap_or(0.0)),
+            _ => elapsed_s,
+        };
         Ok(tell(&RealRun {
             outcome,
-            measured_s: ended.fold(0.0, f64::max),
+            measured_s,
+            end_s,
             hosts: members.iter().map(|member| member.host.clone()).collect(),
             reports,
+            clocks: boots.len(),
+            logs: self.logs.clone(),
             lost: std::mem::take(&mut self.lost),
             wall_s: clock::seconds_since(self.begin_ns),
         }))

@@ -7,7 +7,7 @@
 //! Modules that all back ends share: `clock`, `local` and `executor` run a rank; `connections`,
 //! `link`, `frame`, `connection_manager` and `opening` connect it; `auth` and `auth_listener`
 //! authenticate peers; `control`, `arrival` and `coordinator` start the ranks; `keepalive` detects
-//! failures; `children` and `descendants` end processes. `tcp` is the back end over sockets,
+//! failures; `event_log` writes what the ranks do; `children` and `descendants` end processes. `tcp` is the back end over sockets,
 //! `adapter` the transport of packets over verbs.
 
 #[cfg(feature = "verbs")]
@@ -31,6 +31,7 @@ mod coordinator;
 mod data_path;
 mod descendants;
 mod descriptors;
+mod event_log;
 mod executor;
 mod frame;
 #[doc(hidden)]

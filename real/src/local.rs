@@ -9,17 +9,19 @@
 //! *Not modelled*: what a computation would take on this machine: the program only says how many
 //! flop it has.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::fmt::{self, Write as _};
 use std::io::Write as _;
+use std::rc::Rc;
 use std::task::Waker;
 
 use mpi::channel::{Event, Level, PacketHeader, Settings, Token};
 use run::LogFilter;
 
 use super::clock::{self, Clock};
+use super::event_log::{RankLog, RankLogs};
 use super::rank::OutputMode;
 
 /// Ways in which computations pass the time.
@@ -84,6 +86,8 @@ pub(super) struct Local {
     tally: Cell<RankCounters>,
     /// Lines that are printed later.
     kept: RefCell<String>,
+    /// The log of its events, if it is observed.
+    log: OnceCell<Rc<RankLog>>,
 }
 
 /// Lines that are kept to be printed later may be this many bytes; more are printed earlier.
@@ -105,7 +109,24 @@ impl Local {
             nudged: Cell::new(false),
             tally: Cell::default(),
             kept: RefCell::default(),
+            log: OnceCell::new(),
         }
+    }
+
+    /// Writes the events of the rank to a log from now on.
+    ///
+    /// # Errors
+    /// If its file cannot be made.
+    pub(super) fn observe(&self, logs: &RankLogs) -> std::io::Result<()> {
+        let log = RankLog::create(logs, (self.me.rank, self.me.size), self.clock)?;
+        // There is only one.
+        let _ = self.log.set(Rc::new(log));
+        Ok(())
+    }
+
+    /// The log of its events, if it is observed.
+    pub(super) fn event_log(&self) -> Option<&Rc<RankLog>> {
+        self.log.get()
     }
 
     /// Returns the facts that it was told about itself.

@@ -5,6 +5,7 @@ use std::fmt;
 use std::time::Duration;
 
 use super::control::{FailureKind, RankReport};
+use super::event_log::RankLogs;
 
 /// End of a run.
 #[derive(Clone, PartialEq, Debug)]
@@ -93,6 +94,12 @@ pub struct RealRun {
     pub measured_s: f64,
     /// Time that all of it took, in seconds.
     pub wall_s: f64,
+    /// Number of clocks: one per machine.
+    pub clocks: usize,
+    /// The end of the run in seconds since the start, also if it did not finish.
+    pub(super) end_s: f64,
+    /// The event logs of the ranks, if they are observed.
+    pub(super) logs: Option<RankLogs>,
 }
 
 impl RealRun {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mio::Poll;
+use mpi::channel::Level;
 use mpi::{Process, Settings, TransportMode};
 use run::{ConnectionTotals, LogFilter, Program, with_quiet_panics};
 
@@ -24,6 +25,7 @@ use super::control::{CoordinatorMessage, FailureKind, RankFailure, RankMessage, 
 use super::data_path::{DataPath, SocketDataPath};
 use super::descendants::{self, Spared};
 use super::descriptors;
+use super::event_log::RankLogs;
 use super::executor;
 use super::launch_info::LaunchInfo;
 use super::local::{Compute, Local, RankIdentity};
@@ -193,6 +195,10 @@ pub(super) fn run_connected_rank(
         print: options.print,
     };
     let local = Rc::new(Local::new(me, clock));
+    if let Some(prefix) = launch_info.events.clone() {
+        let observed = local.observe(&RankLogs::at(prefix));
+        observed.map_err(|error| refuse(&manager, &local, error))?;
+    }
     let oversubscribed = launch_info.local_size as usize > os::cores();
     let parts = (poll, waker, manager, cards, oversubscribed);
     match &options.backend {
@@ -263,6 +269,12 @@ fn live<C: DataPath + 'static>(
     };
     let (ended, place) = with_quiet_panics(|| executor::run(&process, future, &*sockets));
     local.print_kept();
+    if let Some(log) = local.event_log()
+        && let Err(error) = log.finish()
+    {
+        let text = format_args!("the event log breaks off: {error}");
+        local.log(Level::Warn, text);
+    }
     let mut report = report(&process, local, ended, place);
     let finished = report.failure.is_none();
     let connections = sockets.connections().borrow();
@@ -314,9 +326,11 @@ fn begin(manager: &ConnectionManager) -> io::Result<(Vec<String>, Clock)> {
                 boot,
                 start_ns,
             })) => {
-                if boot.is_empty() || boot != clock::boot() {
-                    return Ok((cards, Clock::starting_at(clock::monotonic_ns())));
-                }
+                let start_ns = if boot.is_empty() || boot != clock::boot() {
+                    clock::after(clock::START_LEAD)
+                } else {
+                    start_ns
+                };
                 clock::wait_until(start_ns);
                 return Ok((cards, Clock::starting_at(start_ns)));
             }
@@ -420,6 +434,7 @@ mod tests {
                 until: None,
                 // Nor is it lost to others that could continue.
                 on_loss: FailurePolicy::Notify,
+                observe: false,
                 stop: Arc::default(),
             };
             let mut nobody = Nobody;

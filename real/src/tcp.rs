@@ -21,6 +21,7 @@ use mpi::channel::{ConnectionLifecycle, RankHost, RemoteMemory};
 use mpi::channel::{Event, Interest, Level, Packet, Settings};
 use mpi::exploration::ExplorationHooks;
 use mpi::{Channel, ConnectionStatistics};
+use observe::Observer;
 
 use super::clock::{self, Alarm};
 use super::connection_manager::ConnectionManager;
@@ -320,6 +321,11 @@ impl<C: DataPath> RankHost for TcpChannel<C> {
 
     fn abort(&self, code: i32) {
         self.0.local.abort(code);
+    }
+
+    fn observer(&self) -> Option<Rc<dyn Observer>> {
+        let log = Rc::clone(self.0.local.event_log()?);
+        Some(log)
     }
 }
 

@@ -7,6 +7,7 @@
 //! told at its end.
 
 use std::ffi::{OsStr, OsString};
+use std::fmt::Display;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::os::unix::process::CommandExt as _;
@@ -15,9 +16,10 @@ use std::process::{Child, Command, ExitCode, Stdio};
 use std::rc::Rc;
 
 use clap::Args;
+use real::{FailureKind, RealOutcome, RealRun};
 use run::{EventLog, LogFilter, Options, Output, Program, Run, Stream};
 
-use crate::args::{Format, RunArgs};
+use crate::args::{Format, OutputArgs, RunArgs};
 use crate::drawing::COMMAND;
 use crate::entry::Start;
 use crate::quoted;
@@ -27,9 +29,9 @@ use crate::trace_args::TraceArgs;
 /// Size of the buffer of a log in bytes: 8 Ki records.
 const BUFFER: usize = 256 * 1024;
 
-/// The options of the observation of a run.
+/// The options of the observation of a run, simulated or real.
 #[derive(Args, Clone, Debug)]
-pub(crate) struct ObservationArgs {
+pub(crate) struct EventArgs {
     /// Print an analysis of the run: where the time is spent, and why; with DIR, write
     /// analysis.json, CSV files and a report there
     #[arg(
@@ -41,16 +43,6 @@ pub(crate) struct ObservationArgs {
         help_heading = "Observation"
     )]
     analyse: Option<Option<PathBuf>>,
-
-    /// With --analyse: also simulate the run on an ideal network, without latency, limits of
-    /// bandwidth and software costs, for the efficiencies of serialisation and transfer
-    #[arg(
-        verbatim_doc_comment,
-        long,
-        requires = "analyse",
-        help_heading = "Observation"
-    )]
-    ideal_network: bool,
 
     /// Write a timeline for Perfetto (https://ui.perfetto.dev): FILE.pftrace or FILE.pftrace.gz
     #[arg(long, value_name = "FILE", help_heading = "Observation")]
@@ -65,8 +57,25 @@ pub(crate) struct ObservationArgs {
     log_events: Option<PathBuf>,
 }
 
-impl ObservationArgs {
-    const fn is_empty(&self) -> bool {
+/// The options of the observation of a simulated run.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct ObservationArgs {
+    #[command(flatten)]
+    events: EventArgs,
+
+    /// With --analyse: also simulate the run on an ideal network, without latency, limits of
+    /// bandwidth and software costs, for the efficiencies of serialisation and transfer
+    #[arg(
+        verbatim_doc_comment,
+        long,
+        requires = "analyse",
+        help_heading = "Observation"
+    )]
+    ideal_network: bool,
+}
+
+impl EventArgs {
+    pub(crate) const fn is_empty(&self) -> bool {
         self.analyse.is_none() && self.trace.is_none() && self.log_events.is_none()
     }
 
@@ -96,6 +105,77 @@ impl ObservationArgs {
         }
         Some(arguments)
     }
+
+    /// Checks the names of the files that are written when a real run has ended.
+    ///
+    /// # Errors
+    /// A sentence that says which one cannot be written.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        for path in self.log_events.iter().chain(&self.trace) {
+            files::Output::new(path).map_err(|error| error.to_string())?;
+        }
+        Ok(())
+    }
+
+    /// Writes the event log of a real run, and makes a timeline and an analysis of it.
+    ///
+    /// # Errors
+    /// The status of bad input or of the analysis, after the problem has been printed.
+    pub(crate) fn finish_real(&self, run: &RealRun, output: &OutputArgs) -> Result<(), u8> {
+        let has_begun = match &run.outcome {
+            RealOutcome::Missing { .. } | RealOutcome::Unheard => false,
+            RealOutcome::Failed(failure) => failure.kind != FailureKind::Refusal,
+            _ => true,
+        };
+        if self.is_empty() || !has_begun {
+            return Ok(());
+        }
+        let (mut name, mut input) = (OsStr::new("-"), Stdio::piped());
+        if let Some(path) = &self.log_events {
+            (name, input) = (path.as_os_str(), Stdio::null());
+            let out = create(path).map_err(refused)?;
+            let written = run.write_events(out);
+            written.map_err(|error| refused(format_args!("--log-events: {error}")))?;
+        }
+        let Some(arguments) = self.of_analysis(name, None) else {
+            return Ok(());
+        };
+        let mut analysis = start(&arguments, input, prints(output)).map_err(refused)?;
+        if let Some(input) = analysis.stdin.take()
+            && let Err(error) = run.write_events(BufWriter::with_capacity(BUFFER, input))
+            && error.kind() != io::ErrorKind::BrokenPipe
+        {
+            refused(format_args!("events of the ranks: {error}"));
+        }
+        // An analysis that ended early has told why.
+        wait_for(&mut analysis)
+    }
+}
+
+/// Returns true if an analysis is printed.
+fn prints(output: &OutputArgs) -> bool {
+    output.format == Format::Text && !output.quiet
+}
+
+/// Waits for the end of an analysis.
+///
+/// # Errors
+/// Its status, if it has failed.
+fn wait_for(analysis: &mut Child) -> Result<(), u8> {
+    match analysis.wait() {
+        Ok(ended) if ended.success() => Ok(()),
+        Ok(ended) => {
+            let code = ended.code().and_then(|code| u8::try_from(code).ok());
+            Err(code.unwrap_or(status::USAGE))
+        }
+        Err(error) => Err(refused(error)),
+    }
+}
+
+/// Prints a problem; the status of bad input.
+fn refused(problem: impl Display) -> u8 {
+    status::refuse(problem);
+    status::USAGE
 }
 
 /// The observation of a run.
@@ -185,7 +265,7 @@ impl Observation {
         program: &dyn Program,
         begin: &mut Start,
     ) -> Result<Option<Self>, String> {
-        let asked = &args.observation;
+        let asked = &args.observation.events;
         if asked.is_empty() {
             return Ok(None);
         }
@@ -195,12 +275,12 @@ impl Observation {
                     .to_owned(),
             );
         }
-        let ideal = if asked.ideal_network {
+        let ideal = if args.observation.ideal_network {
             Some(simulate_ideal(program, begin)?)
         } else {
             None
         };
-        let prints = args.output.format == Format::Text && !args.output.quiet;
+        let prints = prints(&args.output);
         let (mut analysis, mut later) = (None, None);
         let out: Box<dyn Write + Send> = if let Some(path) = &asked.log_events {
             let output = files::Output::new(path).map_err(|error| error.to_string())?;
@@ -251,13 +331,6 @@ impl Observation {
         let Some(mut analysis) = analysis else {
             return Ok(());
         };
-        match analysis.wait() {
-            Ok(ended) if ended.success() => Ok(()),
-            Ok(ended) => {
-                let code = ended.code().and_then(|code| u8::try_from(code).ok());
-                Err(ExitCode::from(code.unwrap_or(status::USAGE)))
-            }
-            Err(error) => Err(status::refuse(error)),
-        }
+        wait_for(&mut analysis).map_err(ExitCode::from)
     }
 }

@@ -21,6 +21,7 @@ use run::{Folder, MessageProtocol, Program, RankMap};
 
 use crate::args::{Format, OutputArgs, PrefixArgs, RecordArgs, protocol, ranks};
 use crate::arrival_args::StartupArgs;
+use crate::observation::EventArgs;
 use crate::tcp_args::TcpArgs;
 use crate::transport_args::{self, Network};
 use crate::verbs_args::{NO_VERBS, VerbsArgs};
@@ -207,6 +208,10 @@ pub struct RealArgs {
     #[command(flatten)]
     pub record: RecordArgs,
 
+    /// Options of timelines and analyses.
+    #[command(flatten)]
+    pub(crate) observation: EventArgs,
+
     /// Prefix of program output.
     #[command(flatten)]
     pub prefix: PrefixArgs,
@@ -263,6 +268,7 @@ fn check(args: &RealArgs) -> Result<(), String> {
         Network::Tcp => {}
         Network::Verbs => args.tcp.check_absent(args.backend.name())?,
     }
+    args.observation.check()?;
     args.verbs.check()
 }
 
@@ -374,6 +380,7 @@ fn settings(args: &RealArgs, starts: LaunchMode, ours: bool) -> Result<LaunchOpt
             OnLossArg::Abort => FailurePolicy::Abort,
             OnLossArg::Notify => FailurePolicy::Notify,
         },
+        observe: !args.observation.is_empty(),
         stop,
     })
 }
@@ -532,7 +539,8 @@ fn tell(name: &str, run: &RealRun, args: &RealArgs, arguments: &[OsString]) -> u
         status::refuse(error);
         return status::USAGE;
     }
-    code
+    let analysed = args.observation.finish_real(run, &args.output);
+    analysed.err().unwrap_or(code)
 }
 
 const fn code(outcome: &RealOutcome) -> u8 {

@@ -205,7 +205,7 @@ fn write(results: &Results, title: &str, folder: &Path) -> Result<(), String> {
         analysis,
         network,
         timeline: Some(timeline),
-        notes: Vec::new(),
+        notes: analysis.notes.clone(),
     };
     let files: [(&str, Writer<'_>); 10] = [
         ("ranks.csv", &|out| analysis.write_ranks(out)),

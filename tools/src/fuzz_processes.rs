@@ -53,6 +53,7 @@ fn execute(program: &RankProgram, file: &Path, line: &[OsString]) -> Execution {
         keepalive_timeout: None,
         until: Some(LIMIT),
         on_loss: FailurePolicy::Abort,
+        observe: false,
         stop: Arc::default(),
     };
     let run = files::write(file, program.to_toml())

@@ -174,6 +174,7 @@ fn launch(command: &MeasureCommand, starts: LaunchMode, stop: Arc<AtomicBool>) -
         keepalive_timeout: command.way.arrival.keepalive_timeout(),
         until: None,
         on_loss: FailurePolicy::Abort,
+        observe: false,
         stop,
     }
 }

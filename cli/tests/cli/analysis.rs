@@ -19,12 +19,12 @@ fn analysed(folder: &Folder, rest: &str) -> Output {
 }
 
 /// The analysis that a run has written to a directory.
-fn json(folder: &Folder, name: &str) -> serde_json::Value {
+pub(crate) fn json(folder: &Folder, name: &str) -> serde_json::Value {
     let text = std::fs::read_to_string(folder.path(&format!("{name}/analysis.json"))).unwrap();
     serde_json::from_str(&text).unwrap()
 }
 
-fn number(value: &serde_json::Value) -> f64 {
+pub(crate) fn number(value: &serde_json::Value) -> f64 {
     value.as_f64().unwrap_or(f64::NAN)
 }
 

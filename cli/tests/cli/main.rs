@@ -6,6 +6,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod analysis;
+mod analysis_real;
 mod bad_input;
 mod calibrate;
 mod check;

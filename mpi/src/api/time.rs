@@ -10,6 +10,7 @@ use rdma::Verbs;
 
 use crate::channel::Token;
 use crate::protocol::process::Process;
+use crate::protocol::waiting::Waits;
 use crate::{Comm, Request};
 
 impl Comm {
@@ -71,9 +72,12 @@ impl Comm {
         start: impl FnOnce(&Process, Token),
     ) {
         self.process().wait_until_idle(name, location).await;
-        let token = self
-            .process()
-            .with_engine(|engine, _| engine.elapse(location));
+        let token = self.process().with_engine(|engine, _| {
+            let token = engine.elapse(location);
+            // Now, since a device may let the time pass before it returns.
+            engine.observe_wait(Waits::Named(name, token), false, location);
+            token
+        });
         start(self.process(), token);
         let mut request = Request::new(self, token);
         let _ = request.wait_in(name, location).await;

@@ -21,6 +21,9 @@ impl fmt::Display for AnalysisReport {
             let end = seconds(self.end_s);
             writeln!(f, "  the log breaks off at {end}: the run went further")?;
         }
+        for note in &self.notes {
+            writeln!(f, "  {note}")?;
+        }
         self.split(f)?;
         self.list_waits(f)?;
         self.path(f)?;
@@ -138,6 +141,9 @@ impl AnalysisReport {
             let share = self.percent(place.seconds);
             let (call, line) = (&place.call, &place.place);
             match place.rank {
+                Some(rank) if call.is_empty() => {
+                    writeln!(f, "  {share:>5.1}%  rank {rank} before its first call")?;
+                }
                 Some(rank) => writeln!(f, "  {share:>5.1}%  rank {rank} in {call}, {line}")?,
                 None => writeln!(f, "  {share:>5.1}%  transfer for {call}, {line}")?,
             }

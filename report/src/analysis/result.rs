@@ -16,6 +16,10 @@ const LISTED_MAX: usize = 100;
 /// The result of an analysis. All times are in seconds.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct AnalysisReport {
+    /// Kind of the run: `simulated` or `real`.
+    pub kind: &'static str,
+    /// What to know about the log before the results are trusted.
+    pub notes: Vec<String>,
     /// The time of the end of the run.
     pub end_s: f64,
     /// True if the log has the end of the run; false if it was cut.
@@ -167,6 +171,8 @@ pub(super) fn report<R: Read>(
     let regions = analysis.regions.iter();
     AnalysisReport {
         end_s: end,
+        kind: reader.kind().name(),
+        notes: reader.notes().map(str::to_owned).collect(),
         whole: reader.end().is_some(),
         events: analysis.events,
         ranks: reader.ranks(),

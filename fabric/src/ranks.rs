@@ -29,7 +29,7 @@ use crate::knowledge::{CausalityTracker, RankCauses};
 use crate::slab::Slab;
 
 /// A simulated device that connects all ranks.
-pub trait Fabric {
+pub trait Fabric: Device {
     /// The rank's process over this device. The device keeps only a weak reference.
     fn process(self: Rc<Self>, rank: u32) -> Rc<Process>;
 

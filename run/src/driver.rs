@@ -21,6 +21,7 @@ use sim_core::{
 
 use crate::connections::{ConnectionTotals, Stall, connections, losses, stalls, totals};
 use crate::mapping::MappingError;
+use crate::profile::{Profile, ProfiledDevice, ProfiledResource};
 use crate::program::{Program, Stage};
 use crate::{EventLog, Mapping, Output, Recording, Transcript, panic_hook};
 
@@ -85,6 +86,8 @@ pub struct Options {
     pub event_log: Option<EventLog>,
     /// True if packets and the message layer take no time.
     pub ideal_network: bool,
+    /// Is told which part of simrun is at work, if that is asked for.
+    pub profile: Option<Arc<Profile>>,
 }
 
 /// Why a run was not started.
@@ -423,10 +426,16 @@ fn observed(
         for (rank, host) in (0..).zip(hosts) {
             log.host(rank, &platform.host_name(*host));
         }
-        let network = log.network(platform);
+        let network = log.network(platform, options.profile.as_ref());
         let (log, clock) = (log.clone(), simulation.port());
-        let ranks = Rc::new(move |rank| log.of(rank, clock.clone()));
+        let profile = options.profile.clone();
+        let ranks = Rc::new(move |rank| log.of(rank, clock.clone(), profile.clone()));
         device.observe(Observers { ranks, network });
+    }
+    if let Some(profile) = &options.profile {
+        let (inner, profile) = (Rc::clone(&device), Arc::clone(profile));
+        let device = ProfiledDevice { inner, profile };
+        simulation.port().attach(Rc::new(device));
     }
     Ok(device)
 }
@@ -435,14 +444,18 @@ fn observed(
 /// one.
 fn model(platform: &Arc<Platform>, program: &dyn Program, options: &Options) -> Box<dyn Resource> {
     let platform = Arc::clone(platform);
-    match &options.event_log {
+    let inner: Box<dyn Resource> = match &options.event_log {
         Some(log) if program.has_ranks() => {
-            let observer = log.network(&platform);
+            let observer = log.network(&platform, options.profile.as_ref());
             let mut model = FlowModel::new(platform);
             model.observe(observer);
             Box::new(model)
         }
         _ => models::model(platform),
+    };
+    match options.profile.clone() {
+        Some(profile) => Box::new(ProfiledResource { inner, profile }),
+        None => inner,
     }
 }
 

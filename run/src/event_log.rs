@@ -9,6 +9,8 @@ use observe::{Link, LinkSharing, LogWriter, NetworkObserver, Observer, ProgramEv
 use platform::{LinkId, Platform, Sharing};
 use sim_core::KernelHandle;
 
+use crate::profile::{Inside, Layer, Profile};
+
 type Writer = LogWriter<Box<dyn Write + Send>>;
 
 /// An event log that a run writes. One thread writes it; another may end it when a rank never
@@ -35,8 +37,14 @@ impl EventLog {
     }
 
     /// Returns the observer of a rank.
-    pub(crate) fn of(&self, rank: u32, clock: KernelHandle) -> Rc<dyn Observer> {
+    pub(crate) fn of(
+        &self,
+        rank: u32,
+        clock: KernelHandle,
+        profile: Option<Arc<Profile>>,
+    ) -> Rc<dyn Observer> {
         Rc::new(RankLog {
+            profile,
             log: self.clone(),
             rank,
             clock,
@@ -44,9 +52,15 @@ impl EventLog {
     }
 
     /// Returns the observer of the network of a platform.
-    pub(crate) fn network(&self, platform: &Arc<Platform>) -> NetworkObserver {
+    pub(crate) fn network(
+        &self,
+        platform: &Arc<Platform>,
+        profile: Option<&Arc<Profile>>,
+    ) -> NetworkObserver {
         let (log, platform) = (self.clone(), Arc::clone(platform));
+        let profile = profile.cloned();
         NetworkObserver::new(move |time, event| {
+            let _inside = inside(profile.as_ref());
             if let Some(writer) = &mut *log.writer() {
                 writer.network(time, &event, |link| described(&platform, link));
             }
@@ -81,15 +95,22 @@ fn described(platform: &Platform, link: u32) -> Link {
     }
 }
 
+/// Notes that the observer is at work, if the run is profiled.
+fn inside(profile: Option<&Arc<Profile>>) -> Option<Inside<'_>> {
+    profile.map(|profile| profile.enter(Layer::Observer))
+}
+
 /// The log of one rank.
 struct RankLog {
     log: EventLog,
+    profile: Option<Arc<Profile>>,
     rank: u32,
     clock: KernelHandle,
 }
 
 impl Observer for RankLog {
     fn observe(&self, event: ProgramEvent) {
+        let _inside = inside(self.profile.as_ref());
         if let Some(writer) = &mut *self.log.writer() {
             let now = self.clock.with(|kernel| kernel.now());
             writer.event(self.rank, now.as_secs(), event);

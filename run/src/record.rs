@@ -319,6 +319,28 @@ impl Folder {
         Ok(Self(path.to_owned()))
     }
 
+    /// Returns the simulated time in seconds at which the run ended whose record is there, if it
+    /// finished and had the same program, platform file and number of ranks.
+    #[must_use]
+    pub fn earlier_end(&self, program: &str, platform: &Path, ranks: u32) -> Option<f64> {
+        #[derive(serde::Deserialize)]
+        struct Earlier {
+            outcome: String,
+            program: String,
+            platform: String,
+            ranks: u32,
+            simulated_s: f64,
+        }
+        let text = fs::read_to_string(self.0.join(NAMES[0])).ok()?;
+        // What cannot be read will be replaced all the same.
+        let earlier: Earlier = serde_json::from_str(&text).ok()?;
+        let is_same = earlier.outcome == "finished"
+            && earlier.program == program
+            && Path::new(&earlier.platform) == platform
+            && earlier.ranks == ranks;
+        is_same.then_some(earlier.simulated_s)
+    }
+
     /// Writes files by name, each as a whole, and removes what else an earlier record has left.
     ///
     /// # Errors

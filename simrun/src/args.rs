@@ -206,6 +206,20 @@ pub struct RunArgs {
     #[command(flatten)]
     pub(crate) observation: ObservationArgs,
 
+    /// Print where the time of simrun itself goes: kernel, models, message layer, programs,
+    /// observer
+    #[arg(long, verbatim_doc_comment, help_heading = "Output")]
+    pub profile: bool,
+
+    /// Time between lines of progress where standard error is no terminal
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "60s",
+        help_heading = "Output"
+    )]
+    pub progress: Duration,
+
     /// Options of the capture of packets.
     #[command(flatten)]
     pub(crate) pcap: PcapArgs,

@@ -20,9 +20,10 @@ use crate::guard::{self, Guard, Misdeed, Watched};
 use crate::memory::{self, Estimate};
 use crate::observation::Observation;
 use crate::pcap::PcapFile;
+use crate::profile::Sampler;
 use crate::real_command::{self, RealArgs};
 use crate::schedule::ScheduleFile;
-use crate::{App, REVISION, handshake, progress, rerun, status, summary};
+use crate::{App, REVISION, handshake, profile, progress, rerun, status, summary};
 
 /// Runs a program with the arguments of the process; `main!` calls this. A model checker makes it
 /// on several threads.
@@ -166,9 +167,7 @@ fn run(name: &str, program: &Rc<dyn Program>, args: &RunArgs, arguments: &[OsStr
     if start.folder.is_none() {
         output.stop_when_closed(Arc::clone(&start.stop));
     }
-    let is_shown = !args.output.quiet;
-    let line = is_shown.then(|| progress::show(&start.progress, start.options.until));
-    let line = line.flatten();
+    let line = progress::of_run(name, args, start);
     let around = line.clone();
     output.set_guard(Box::new(move |write| match &around {
         _ if guard::is_child() => {}
@@ -180,7 +179,9 @@ fn run(name: &str, program: &Rc<dyn Program>, args: &RunArgs, arguments: &[OsStr
         let parameters = summary::parameters(&start.platform, &start.options, args);
         let _ = writeln!(io::stderr().lock(), "{parameters}");
     }
+    let sampler = Sampler::of(start);
     let run = simulate(&**program, start, &output, schedule.as_ref());
+    let profile = sampler.map(Sampler::finish);
     let misdeed = guard.end();
     if let Some(line) = line {
         line.finish();
@@ -196,6 +197,7 @@ fn run(name: &str, program: &Rc<dyn Program>, args: &RunArgs, arguments: &[OsStr
     }
     let is_whole = misdeed.is_none();
     let code = job.end(&mut run, misdeed, &output);
+    profile::tell(profile);
     let captured = pcap.map_or(Ok(()), |file| file.write(run.capture.take()));
     let written = captured.and_then(|()| match schedule.filter(|_| is_whole) {
         Some(file) => file.write(&job, program, &run),
@@ -332,8 +334,8 @@ impl Job {
 /// Everything that a run needs, checked before it starts.
 pub(crate) struct Start {
     pub(crate) platform: Arc<Platform>,
-    path: PathBuf,
-    folder: Option<Folder>,
+    pub(crate) path: PathBuf,
+    pub(crate) folder: Option<Folder>,
     stop: Arc<AtomicBool>,
     pub(crate) progress: Arc<Progress>,
     pub(crate) options: Options,
@@ -422,6 +424,7 @@ fn options(args: &RunArgs, stop: &Arc<AtomicBool>) -> Result<Options, run::Mappi
         capture: None,
         event_log: None,
         ideal_network: false,
+        profile: args.profile.then(Arc::default),
     })
 }
 

@@ -56,6 +56,7 @@ mod observation;
 pub mod package;
 mod pcap;
 mod process_hooks;
+mod profile;
 mod progress;
 mod real_command;
 mod rerun;

@@ -211,6 +211,7 @@ fn simulate_ideal(program: &dyn Program, begin: &Start) -> Result<TemporaryFile,
     let options = Options {
         event_log: Some(log.clone()),
         ideal_network: true,
+        profile: None,
         progress: None,
         capture: None,
         ..begin.options.clone()

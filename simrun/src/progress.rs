@@ -9,25 +9,56 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use sim_core::{Progress, Time};
 
+use crate::args::RunArgs;
+use crate::entry::Start;
 use crate::summary;
 
 /// Runs shorter than this show nothing on a terminal; and how often the line changes.
 const PERIOD: Duration = Duration::from_millis(500);
 
-/// The time from line to line where standard error is no terminal.
+/// The time from line to line where standard error is no terminal, of a search.
 const BATCH_PERIOD: Duration = Duration::from_secs(60);
 
-/// Shows `progress` until it is finished, with a percentage if the run ends at `until`.
-pub(crate) fn show(progress: &Arc<Progress>, until: Option<Time>) -> Option<Line> {
-    let source = Arc::clone(progress);
-    line(move || text(source.time(), source.events(), until))
+/// The time at which a run is expected to end.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) enum Goal {
+    /// That of `--until`.
+    Until(Time),
+    /// That of the record that will be replaced.
+    Earlier(Time),
 }
 
-fn text(time: Time, events: u64, until: Option<Time>) -> String {
-    let share = until.filter(|until| *until > Time::ZERO);
-    let share = share.map_or_else(String::new, |until| {
-        let percent = 100.0 * time.as_secs() / until.as_secs();
-        format!(" ({percent:.0} % of --until)")
+/// Shows how far a run is until it is finished, with a percentage if its end is known.
+pub(crate) fn of_run(name: &str, args: &RunArgs, start: &Start) -> Option<Line> {
+    if args.output.quiet {
+        return None;
+    }
+    let earlier = || {
+        let folder = start.folder.as_ref()?;
+        let end_s = folder.earlier_end(name, &start.path, start.ranks())?;
+        Some(Goal::Earlier(Time::from_secs(end_s)))
+    };
+    let goal = start.options.until.map(Goal::Until).or_else(earlier);
+    let period = Duration::from_secs_f64(args.progress.as_secs());
+    show(&start.progress, goal, period)
+}
+
+/// Shows `progress` until it is finished; on a line per `period` where standard error is no
+/// terminal.
+fn show(progress: &Arc<Progress>, goal: Option<Goal>, period: Duration) -> Option<Line> {
+    let source = Arc::clone(progress);
+    line_per(period, move || text(source.time(), source.events(), goal))
+}
+
+fn text(time: Time, events: u64, goal: Option<Goal>) -> String {
+    let share = goal.map(|goal| match goal {
+        Goal::Until(end) => (end, "--until"),
+        Goal::Earlier(end) => (end, "the earlier run"),
+    });
+    let share = share.filter(|(end, _)| *end > Time::ZERO);
+    let share = share.map_or_else(String::new, |(end, name)| {
+        let percent = 100.0 * time.as_secs() / end.as_secs();
+        format!(" ({percent:.0} % of {name})")
     });
     let time = summary::seconds(time.as_secs());
     format!("{time} simulated{share}, {events} events")
@@ -35,8 +66,15 @@ fn text(time: Time, events: u64, until: Option<Time>) -> String {
 
 /// Shows `text` until it is finished; `None` if that cannot be.
 pub(crate) fn line(text: impl Fn() -> String + Clone + Send + Sync + 'static) -> Option<Line> {
+    line_per(BATCH_PERIOD, text)
+}
+
+fn line_per(
+    period: Duration,
+    text: impl Fn() -> String + Clone + Send + Sync + 'static,
+) -> Option<Line> {
     if !std::io::stderr().is_terminal() {
-        return lines(BATCH_PERIOD, move || {
+        return lines(period, move || {
             // Progress is a courtesy: nothing depends on it.
             let _ = writeln!(std::io::stderr().lock(), "{}", text());
         });
@@ -120,8 +158,12 @@ mod tests {
         let at = Time::from_secs;
         assert_eq!(text(at(2.0), 7, None), "2 s simulated, 7 events");
         assert_eq!(
-            text(at(2.0), 7, Some(at(8.0))),
+            text(at(2.0), 7, Some(Goal::Until(at(8.0)))),
             "2 s simulated (25 % of --until), 7 events"
+        );
+        assert_eq!(
+            text(at(3.0), 7, Some(Goal::Earlier(at(2.0)))),
+            "3 s simulated (150 % of the earlier run), 7 events"
         );
     }
 }

@@ -24,6 +24,7 @@ mod measure;
 mod new_package;
 mod output;
 mod output_files;
+mod patience;
 mod protocols;
 mod real;
 mod real_attacks;

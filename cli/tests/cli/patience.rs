@@ -1,0 +1,125 @@
+//! Promise: a long run says how far it is, with a percentage if its end is known, and `--profile`
+//! says where the time of simrun itself goes; neither changes a time or a digest.
+
+use crate::support::{CLUSTER, Folder, Output, simrun};
+
+/// A run that takes long enough for some lines of progress and samples.
+fn ring(options: &str) -> Output {
+    simrun(&format!(
+        "--platform {CLUSTER} -n 64 {options} apps/ring -- --rounds 300"
+    ))
+}
+
+/// The lines of progress of a run.
+fn progress(ran: &Output) -> Vec<&str> {
+    let lines = ran.stderr.lines();
+    lines.filter(|line| line.contains(" simulated")).collect()
+}
+
+/// The line with the digest.
+fn digest(ran: &Output) -> &str {
+    let line = ran.stdout.lines().find(|line| line.contains("digest "));
+    line.unwrap_or_default()
+}
+
+#[test]
+fn a_batch_job_says_how_far_it_is() {
+    let folder = Folder::new();
+    let record = folder.path("record");
+    let plain = ring("--progress 2ms");
+    assert_eq!(plain.status, 0, "{plain:?}");
+    let lines = progress(&plain);
+    assert!(!lines.is_empty(), "{plain:?}");
+    assert!(lines.iter().all(|line| !line.contains('%')), "{plain:?}");
+    assert!(
+        lines.iter().all(|line| line.ends_with(" events")),
+        "{plain:?}"
+    );
+
+    let limited = ring("--progress 2ms --until 100s");
+    assert!(
+        progress(&limited)
+            .iter()
+            .all(|line| line.contains(" (0 % of --until), ")),
+        "{limited:?}"
+    );
+
+    let first = ring(&format!("--out {record}"));
+    assert_eq!(first.status, 0, "{first:?}");
+    assert!(
+        progress(&first).is_empty(),
+        "short runs say nothing: {first:?}"
+    );
+    let again = ring(&format!("--out {record} --force --progress 2ms"));
+    assert_eq!(again.status, 0, "{again:?}");
+    let lines = progress(&again);
+    assert!(!lines.is_empty(), "{again:?}");
+    assert!(
+        lines
+            .iter()
+            .all(|line| line.contains(" % of the earlier run), ")),
+        "{again:?}"
+    );
+    assert_eq!(digest(&first), digest(&again));
+
+    // A record of another number of ranks tells nothing.
+    let other = simrun(&format!(
+        "--platform {CLUSTER} -n 32 --out {record} --force --progress 1ms apps/ring -- --rounds 600"
+    ));
+    assert!(
+        progress(&other).iter().all(|line| !line.contains('%')),
+        "{other:?}"
+    );
+
+    let quiet = ring("--quiet --progress 2ms");
+    assert_eq!(quiet.stderr, "");
+}
+
+#[test]
+fn a_profile_has_a_share_for_each_part_and_changes_nothing() {
+    let (plain, profiled) = (ring(""), ring("--profile"));
+    assert_eq!((plain.status, profiled.status), (0, 0), "{profiled:?}");
+    assert!(!digest(&plain).is_empty(), "{plain:?}");
+    assert_eq!(digest(&plain), digest(&profiled));
+    assert!(!plain.stderr.contains("time of simrun itself"), "{plain:?}");
+    assert!(
+        profiled.stderr.contains("time of simrun itself, from "),
+        "{profiled:?}"
+    );
+    let share = |name: &str| {
+        let line = profiled
+            .stderr
+            .lines()
+            .find_map(|line| line.trim_start().strip_prefix(name));
+        let share = line.and_then(|line| line.trim().strip_suffix(" %"));
+        share.and_then(|share| share.parse::<f64>().ok())
+    };
+    let names = [
+        "kernel",
+        "models and solver",
+        "message layer",
+        "programs, with their calls",
+        "observer",
+    ];
+    let shares: Vec<f64> = names.iter().filter_map(|name| share(name)).collect();
+    assert_eq!(shares.len(), names.len(), "{profiled:?}");
+    let sum: f64 = shares.iter().sum();
+    assert!((sum - 100.0).abs() < 0.5, "{profiled:?}");
+    assert_eq!(shares[4], 0.0, "nothing is observed: {profiled:?}");
+    assert!(shares[1] + shares[2] + shares[3] > 0.0, "{profiled:?}");
+
+    let folder = Folder::new();
+    let observed = ring(&format!(
+        "--profile --log-events {}",
+        folder.path("run.log")
+    ));
+    assert_eq!(digest(&plain), digest(&observed));
+    let line = observed
+        .stderr
+        .lines()
+        .find(|line| line.contains("observer"));
+    assert!(
+        line.is_some_and(|line| !line.ends_with(" 0.0 %")),
+        "{observed:?}"
+    );
+}

@@ -1,0 +1,257 @@
+//! Where the time of a simulation goes: the part of simrun that is at work at each moment, for
+//! whoever takes samples from another thread.
+//!
+//! A run that is profiled has its models and its device behind objects that note when they are
+//! called. Nothing of it reads a clock, and a run that is not profiled has no such objects.
+//!
+//! *Not told apart*: programs and what the message layer does in their calls; handlers of packets
+//! of a rank that waits are the message layer.
+
+use std::fmt;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use sim_core::{
+    ActivityId, ActorId, Blocked, Change, Control, Device, End, HostId, Kernel, LinkState,
+    PowerStates, Progress, Resource, StartError, Time, Work,
+};
+
+/// Parts of simrun.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum Layer {
+    /// Events, actors and synchronization, and all that is no other part.
+    Kernel,
+    /// Models of networks, processors and disks: routes, sharing, times.
+    Models,
+    /// Protocols and devices, outside of the calls of programs.
+    MessageLayer,
+    /// Programs, with the message layer in their calls.
+    Programs,
+    /// The event log.
+    Observer,
+}
+
+impl Layer {
+    /// All parts, by their numbers.
+    pub const ALL: [Self; 5] = [
+        Self::Kernel,
+        Self::Models,
+        Self::MessageLayer,
+        Self::Programs,
+        Self::Observer,
+    ];
+
+    /// Returns the name of the part.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Kernel => "kernel",
+            Self::Models => "models and solver",
+            Self::MessageLayer => "message layer",
+            Self::Programs => "programs, with their calls",
+            Self::Observer => "observer",
+        }
+    }
+}
+
+/// The part of simrun that is at work.
+#[derive(Debug, Default)]
+pub struct Profile(AtomicU8);
+
+impl Profile {
+    /// Returns the part that is at work at this moment, for any thread. `progress` is that of the
+    /// same run.
+    #[must_use]
+    pub fn layer(&self, progress: &Progress) -> Layer {
+        let number = usize::from(self.0.load(Ordering::Relaxed));
+        match Layer::ALL.get(number) {
+            Some(Layer::Kernel) | None if progress.polled().is_some() => Layer::Programs,
+            layer => layer.copied().unwrap_or(Layer::Kernel),
+        }
+    }
+
+    /// Notes that a part is at work until the result is dropped.
+    pub(crate) fn enter(&self, layer: Layer) -> Inside<'_> {
+        let before = self.0.swap(layer as u8, Ordering::Relaxed);
+        Inside {
+            profile: self,
+            before,
+        }
+    }
+}
+
+/// Notes the part that was at work before when it is dropped.
+pub(crate) struct Inside<'a> {
+    profile: &'a Profile,
+    before: u8,
+}
+
+impl Drop for Inside<'_> {
+    fn drop(&mut self) {
+        self.profile.0.store(self.before, Ordering::Relaxed);
+    }
+}
+
+/// A model that notes when it is called.
+pub(crate) struct ProfiledResource {
+    pub(crate) inner: Box<dyn Resource>,
+    pub(crate) profile: Arc<Profile>,
+}
+
+impl ProfiledResource {
+    fn enter(&mut self) -> (&mut dyn Resource, Inside<'_>) {
+        (&mut *self.inner, self.profile.enter(Layer::Models))
+    }
+}
+
+impl Resource for ProfiledResource {
+    fn start(&mut self, activity: ActivityId, work: &Work, now: Time) -> Result<(), StartError> {
+        let (inner, _inside) = self.enter();
+        inner.start(activity, work, now)
+    }
+
+    fn cancel(&mut self, activity: ActivityId, now: Time) {
+        let (inner, _inside) = self.enter();
+        inner.cancel(activity, now);
+    }
+
+    fn suspend(&mut self, activity: ActivityId, now: Time) {
+        let (inner, _inside) = self.enter();
+        inner.suspend(activity, now);
+    }
+
+    fn resume(&mut self, activity: ActivityId, now: Time) {
+        let (inner, _inside) = self.enter();
+        inner.resume(activity, now);
+    }
+
+    fn update(&mut self, activity: ActivityId, change: Change, now: Time) {
+        let (inner, _inside) = self.enter();
+        inner.update(activity, change, now);
+    }
+
+    fn remaining(&mut self, activity: ActivityId, now: Time) -> f64 {
+        let (inner, _inside) = self.enter();
+        inner.remaining(activity, now)
+    }
+
+    fn next_date(&mut self, now: Time) -> Option<Time> {
+        let (inner, _inside) = self.enter();
+        inner.next_date(now)
+    }
+
+    fn next_event(&mut self, now: Time, horizon: Time) -> Option<Time> {
+        let (inner, _inside) = self.enter();
+        inner.next_event(now, horizon)
+    }
+
+    fn overflow(&self) -> Option<Time> {
+        self.inner.overflow()
+    }
+
+    fn only_repeats(&self, since: Time, date: Time) -> bool {
+        self.inner.only_repeats(since, date)
+    }
+
+    fn switch_host(&mut self, host: HostId, on: bool, now: Time) -> Result<(), StartError> {
+        let (inner, _inside) = self.enter();
+        inner.switch_host(host, on, now)
+    }
+
+    fn restarts_ended_actors(&self) -> bool {
+        self.inner.restarts_ended_actors()
+    }
+
+    fn control(&mut self, control: Control, now: Time) -> Result<(), StartError> {
+        let (inner, _inside) = self.enter();
+        inner.control(control, now)
+    }
+
+    fn link_by_name(&self, name: &str) -> Option<u32> {
+        self.inner.link_by_name(name)
+    }
+
+    fn link_state(&self, link: u32) -> Option<LinkState> {
+        self.inner.link_state(link)
+    }
+
+    fn power_states(&self, host: HostId) -> Option<PowerStates> {
+        self.inner.power_states(host)
+    }
+
+    fn take_switched(&mut self, switched: &mut Vec<(HostId, bool)>) {
+        self.inner.take_switched(switched);
+    }
+
+    fn advance(&mut self, now: Time, ended: &mut Vec<(ActivityId, End)>) {
+        let (inner, _inside) = self.enter();
+        inner.advance(now, ended);
+    }
+}
+
+/// A device that notes when it is called.
+pub(crate) struct ProfiledDevice {
+    pub(crate) inner: Rc<dyn Device>,
+    pub(crate) profile: Arc<Profile>,
+}
+
+impl ProfiledDevice {
+    fn enter(&self) -> Inside<'_> {
+        self.profile.enter(Layer::MessageLayer)
+    }
+}
+
+impl Device for ProfiledDevice {
+    fn on_end(&self, kernel: &mut Kernel, token: u64, end: End) {
+        let _inside = self.enter();
+        self.inner.on_end(kernel, token, end);
+    }
+
+    fn on_timer(&self, kernel: &mut Kernel, token: u64) {
+        let _inside = self.enter();
+        self.inner.on_timer(kernel, token);
+    }
+
+    fn progress(&self) {
+        let _inside = self.enter();
+        self.inner.progress();
+    }
+
+    fn on_host_off(&self, kernel: &mut Kernel, actor: ActorId) {
+        let _inside = self.enter();
+        self.inner.on_host_off(kernel, actor);
+    }
+
+    fn describe(&self, actor: ActorId) -> Option<Blocked> {
+        self.inner.describe(actor)
+    }
+}
+
+impl fmt::Debug for ProfiledDevice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ProfiledDevice")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_nested() {
+        let (profile, progress) = (Profile::default(), Progress::default());
+        let layer = || profile.layer(&progress);
+        assert_eq!(layer(), Layer::Kernel);
+        let outer = profile.enter(Layer::MessageLayer);
+        assert_eq!(layer(), Layer::MessageLayer);
+        drop(profile.enter(Layer::Observer));
+        assert_eq!(layer(), Layer::MessageLayer);
+        drop(outer);
+        assert_eq!(layer(), Layer::Kernel);
+        for (number, layer) in Layer::ALL.into_iter().enumerate() {
+            assert_eq!(layer as usize, number);
+        }
+    }
+}

@@ -1,8 +1,8 @@
 //! One event log of the logs of the ranks of a real run.
 //!
-//! Events are merged by their times. Clocks differ a little: a packet may have arrived, by the clock
-//! of its receiver, before it was posted by that of its sender. Such an arrival waits for its post
-//! and gets the time of the post; what follows at the receiver is never earlier than that. So the
+//! Events are merged by their times. Clocks differ a little: a packet may have arrived, by the
+//! clock of its receiver, before it was posted by that of its sender. Such an arrival waits for its
+//! post and gets its time; what follows at the receiver is never earlier than that. So the
 //! merged log is in a topological order of happened-before, and no time of a rank falls.
 //!
 //! *Not corrected*: clocks that differ by more than the time of a packet. Waits are as wrong as the

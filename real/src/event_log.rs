@@ -98,7 +98,7 @@ impl RankLogs {
     }
 }
 
-/// What a rank has not written yet.
+/// The bytes that a rank has not written yet.
 #[derive(Debug, Default)]
 struct Unwritten {
     bytes: Vec<u8>,

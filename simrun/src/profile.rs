@@ -1,8 +1,9 @@
 //! `--profile`: where the time of simrun itself goes.
 //!
-//! A thread takes samples of the part of simrun that is at work, as a run that is profiled notes it.
-//! The run reads no clock for it, so its times and its digest are the same. Shares of a run with few
-//! samples are uncertain: with n samples, the standard error of a share p is √(p (1 − p) ÷ n).
+//! A thread takes samples of the part of simrun that is at work, as a run that is profiled notes
+//! it. The run reads no clock for it, so its times and its digest are the same. Shares of a run
+//! with few samples are uncertain: with n samples, the standard error of a share p is
+//! √(p (1 − p) ÷ n).
 //!
 //! *Not told*: which function of a part takes the time; profilers of the system do that.
 

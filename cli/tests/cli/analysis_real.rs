@@ -1,5 +1,5 @@
-//! Promise: `--analyse`, `--trace` and `--log-events` work on real runs as on simulated ones, also if
-//! they do not end.
+//! Promise: `--analyse`, `--trace` and `--log-events` work on real runs as on simulated ones, also
+//! if they do not end.
 
 use std::process::Stdio;
 

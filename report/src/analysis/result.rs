@@ -18,7 +18,7 @@ const LISTED_MAX: usize = 100;
 pub struct AnalysisReport {
     /// Kind of the run: `simulated` or `real`.
     pub kind: &'static str,
-    /// What to know about the log before the results are trusted.
+    /// Sentences of the log about what is missing or uncertain.
     pub notes: Vec<String>,
     /// The time of the end of the run.
     pub end_s: f64,

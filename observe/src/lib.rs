@@ -4,7 +4,7 @@
 //! implement the trait with their own clocks, so every analysis works on both. An observer returns
 //! nothing: it cannot change what it observes.
 //!
-//! The *event log* ([`LogWriter`], [`LogReader`]) stores events as records of 32 bytes in the order
+//! The *event log* ([`LogWriter`], [`LogReader`], [`BackwardReader`]) stores events as records of 32 bytes in the order
 //! of execution, which is a topological order of happened-before. Timelines and analyses are made
 //! from it, forwards in one pass or backwards. Each rank of a real run writes a log of its own;
 //! [`merge`] makes one of them.
@@ -18,16 +18,20 @@
 //! *Not observed*: operations of actor programs, which are not ranks, and what a program does
 //! between its calls in real time.
 
+mod backward;
 mod event;
 mod log;
 mod merge;
 mod network;
 mod numbering;
+mod open;
 mod record;
 
+pub use backward::{BackwardEntry, BackwardReader};
 pub use event::{Event, Observer, PacketKind, Place, ProgramEvent, RunKind};
 pub use log::{LogEntry, LogReader, LogWriter};
 pub use merge::{MergedLogs, merge};
 pub use network::{Link, LinkSharing, NetworkEvent, NetworkObserver};
 pub use numbering::{LogEvent, NameId};
+pub use open::EndedCall;
 pub use record::RECORD_BYTES;

@@ -10,12 +10,13 @@ use std::panic::Location;
 use crate::event::{ProgramEvent, RunKind};
 use crate::network::{self, Link, NetworkEvent};
 use crate::numbering::{LogEvent, NameId, Word, numbered};
+use crate::open::Open;
 use crate::record::{
     FOOTER, HEADER, HOST, LINK, NOTE, RECORD_BYTES, Record, TEXT, TEXT_PART, TEXT_PART_BYTES,
 };
 
 /// The version of the format.
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
 
 /// The number of the text that stands for all texts above 65 535.
 const OTHER: u16 = u16::MAX;
@@ -33,6 +34,8 @@ pub struct LogWriter<W> {
     link_count: u32,
     /// A buffer.
     route: Vec<u32>,
+    /// What is open at each rank.
+    open: Open,
     /// Number of records.
     written: u64,
     /// The first error, after which nothing is written.
@@ -55,6 +58,7 @@ impl<W: Write> LogWriter<W> {
             links: Vec::new(),
             link_count: 0,
             route: Vec::new(),
+            open: Open::default(),
             written: 0,
             error: None,
         };
@@ -218,7 +222,7 @@ impl<W: Write> LogWriter<W> {
             Word::Name(name) => self.name(name),
             Word::Place(place) => self.place(place),
         });
-        self.put(Record::of(rank, time, &event));
+        self.put_event(Record::of(rank, time, &event));
     }
 
     /// Writes an event of another log at a time in seconds. `text` returns the texts of that log.
@@ -230,7 +234,12 @@ impl<W: Write> LogWriter<W> {
         let event = numbered(event, |(Word::Name(number) | Word::Place(number))| {
             self.short(text(number))
         });
-        self.put(Record::of(rank, time, &event));
+        self.put_event(Record::of(rank, time, &event));
+    }
+
+    fn put_event(&mut self, mut record: Record) {
+        self.open.complete(&mut record);
+        self.put(record);
     }
 
     /// Returns the number of records written so far.
@@ -335,6 +344,12 @@ impl<R: Read> LogReader<R> {
     #[must_use]
     pub const fn kind(&self) -> RunKind {
         self.kind
+    }
+
+    /// Returns what the log is read from.
+    #[must_use]
+    pub const fn input(&self) -> &R {
+        &self.input
     }
 
     /// Returns the number of ranks.

@@ -1,8 +1,12 @@
 //! Logs are read as they were written, whole or cut.
 
+use std::io;
 use std::panic::Location;
 
-use observe::{Event, LogEvent, LogReader, LogWriter, PacketKind, ProgramEvent, RECORD_BYTES};
+use observe::{
+    BackwardReader, Event, LogEntry, LogEvent, LogReader, LogWriter, PacketKind, ProgramEvent,
+    RECORD_BYTES,
+};
 
 /// An event of each kind, with extreme values.
 fn all() -> Vec<ProgramEvent> {
@@ -290,4 +294,71 @@ fn a_record_that_is_no_event_is_an_error() {
         }
     };
     assert_eq!(problem.to_string(), "a record of unknown kind 200");
+}
+
+#[test]
+fn a_log_is_read_backwards_with_what_its_records_end() {
+    let place = Location::caller();
+    let mut writer = LogWriter::new(Vec::new(), 2);
+    let wait = |call, elapses| Event::Wait {
+        call,
+        place,
+        elapses,
+    };
+    let (context, number) = (5, 3);
+    let events = [
+        (0, 1.0, Event::Enter { region: "outer" }),
+        (0, 2.0, Event::Enter { region: "inner" }),
+        (1, 2.5, wait("recv", false)),
+        (0, 3.0, wait("compute", true)),
+        (0, 4.0, Event::Continue),
+        (0, 4.0, Event::Leave),
+        (
+            0,
+            4.5,
+            Event::CollectiveCall {
+                algorithm: "ring",
+                root: None,
+                size: 2,
+                first: 1,
+                place,
+            },
+        ),
+        (
+            0,
+            4.5,
+            Event::Collective {
+                name: "barrier",
+                context,
+                number,
+                bytes: 0,
+            },
+        ),
+        (0, 5.0, Event::CollectiveEnd { context, number }),
+        (1, 6.0, Event::Continue),
+        (0, 7.0, Event::Leave),
+    ];
+    for (rank, time, event) in events {
+        writer.event(rank, time, event);
+    }
+    let bytes = writer.finish(9.0).expect("memory");
+    let (reader, forwards) = read(&bytes);
+    // A record that was not written whole is left out.
+    let cut = [&bytes[..], &[1; 5]].concat();
+    let mut log = BackwardReader::new(io::Cursor::new(cut)).expect("a log");
+    let (mut backwards, mut calls, mut regions, mut firsts) = (vec![], vec![], vec![], vec![]);
+    while let Some(entry) = log.next_entry().expect("a log") {
+        let LogEntry::Rank(rank, time, event) = entry.entry else {
+            panic!("an event of a rank: {entry:?}");
+        };
+        backwards.push((rank, time, event));
+        calls.extend((entry.call).map(|call| (reader.text(call.call), call.elapses, call.from)));
+        regions.extend(entry.region.map(|region| reader.text(region)));
+        firsts.extend(entry.first);
+    }
+    backwards.reverse();
+    assert_eq!(backwards, forwards);
+    assert_eq!(calls, [("recv", false, 2.5), ("compute", true, 3.0)]);
+    assert_eq!(regions, ["outer", "inner"]);
+    assert_eq!(firsts, [1]);
 }

@@ -14,6 +14,7 @@
 //! contention as the whole transfer is, whose duration alone the model tells. The parts of a wait
 //! that begins in the middle of a transfer are therefore proportions, not those of that time.
 
+mod backward;
 mod class;
 mod collectives;
 mod flights;
@@ -28,6 +29,7 @@ use std::collections::BTreeMap;
 
 use observe::{Event, LogEvent, LogReader, NameId, NetworkEvent, PacketKind};
 
+pub use backward::{BackwardReport, DelayCost, LateMessage, Sensitivity, SlackRow};
 #[cfg(feature = "html")]
 pub(crate) use class::CLASSES;
 pub use class::{Class, Split};
@@ -354,12 +356,12 @@ impl Analysis {
             PacketKind::Pull => (peer, rank, PacketKind::Data, key),
             _ => (rank, peer, packet, key),
         };
-        self.flights.post(identity, flight);
+        self.flights.push(identity, flight);
     }
 
     /// A rank handles a packet.
     fn arrive(&mut self, rank: u32, time: f64, peer: u32, (packet, key): (PacketKind, u32)) {
-        let flight = self.flights.arrive((peer, rank, packet, key));
+        let flight = self.flights.pop((peer, rank, packet, key));
         let Some(Flight {
             posted,
             parts,

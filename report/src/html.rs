@@ -80,11 +80,15 @@ fn values<'a>(page: &ReportPage<'a>) -> io::Result<Values<'a>> {
         pictures::matrix(network, analysis.ranks)?,
         pictures::sizes(network)?,
     ];
+    let backward = analysis.backward.as_ref();
     let mut tables = vec![
         tables::ranks(analysis),
         tables::waits(analysis),
+        tables::delays(backward, analysis),
         tables::path(analysis),
         tables::places(analysis),
+        tables::derivatives(backward, analysis.end_s),
+        tables::slack(backward),
         tables::regions(analysis),
     ];
     tables.retain(|table| !table.rows.is_empty());

@@ -36,7 +36,7 @@ pub(crate) struct Until {
 
 /// Dependence of the ranks of an operation on each other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Dependence {
+pub(crate) enum Dependence {
     /// Each needs all.
     AllOnAll,
     /// All need the root.
@@ -48,7 +48,7 @@ enum Dependence {
 }
 
 impl Dependence {
-    fn of(name: &str) -> Self {
+    pub(crate) fn of(name: &str) -> Self {
         match name {
             "barrier"
             | "allreduce"

@@ -58,7 +58,7 @@ impl TransferParts {
 }
 
 /// A packet under way.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Flight {
     /// The time at which it was posted, in seconds.
     pub(crate) posted: f64,
@@ -69,7 +69,7 @@ pub(crate) struct Flight {
 }
 
 /// Identity of packets: source, destination, kind, key.
-type Identity = (u32, u32, PacketKind, u32);
+pub(crate) type Identity = (u32, u32, PacketKind, u32);
 
 const NONE: u32 = u32::MAX;
 
@@ -79,27 +79,37 @@ struct Queue {
     last: u32,
 }
 
-/// All packets under way.
-#[derive(Debug, Default)]
-pub(crate) struct Flights {
+/// Packets under way, with a value each.
+#[derive(Debug)]
+pub(crate) struct PacketQueues<T> {
     queues: BTreeMap<Identity, Queue>,
-    /// Flights with the next one of their queue, or the next free place.
-    slots: Vec<(Flight, u32)>,
+    /// Values with the next one of their queue, or the next free place.
+    slots: Vec<(T, u32)>,
     free: Option<u32>,
 }
 
-impl Flights {
-    /// A packet is posted.
-    pub(crate) fn post(&mut self, identity: Identity, flight: Flight) {
+impl<T> Default for PacketQueues<T> {
+    fn default() -> Self {
+        Self {
+            queues: BTreeMap::new(),
+            slots: Vec::new(),
+            free: None,
+        }
+    }
+}
+
+impl<T> PacketQueues<T> {
+    /// Appends a packet.
+    pub(crate) fn push(&mut self, identity: Identity, value: T) {
         let slot = match self.free {
             Some(slot) => {
                 let next = self.slots[slot as usize].1;
                 self.free = (next != NONE).then_some(next);
-                self.slots[slot as usize] = (flight, NONE);
+                self.slots[slot as usize] = (value, NONE);
                 slot
             }
             None => {
-                self.slots.push((flight, NONE));
+                self.slots.push((value, NONE));
                 u32::try_from(self.slots.len() - 1).expect("packets under way fit 32 bits")
             }
         };
@@ -116,29 +126,34 @@ impl Flights {
         queue.last = slot;
     }
 
-    /// The network tells the durations of a packet: of the one that was posted last, or the first
-    /// of which it has not told them.
-    pub(crate) fn inject(&mut self, identity: Identity, parts: TransferParts) {
-        let Some(queue) = self.queues.get(&identity) else {
-            return;
-        };
-        let mut slot = queue.last;
-        if self.slots[slot as usize].0.parts.alone.is_some() {
-            slot = queue.first;
-            while slot != NONE && self.slots[slot as usize].0.parts.alone.is_some() {
-                slot = self.slots[slot as usize].1;
-            }
-        }
-        if slot != NONE {
-            self.slots[slot as usize].0.parts = parts;
-        }
+    /// Returns the packet that was appended last.
+    pub(crate) fn last_mut(&mut self, identity: Identity) -> Option<&mut T> {
+        let slot = self.queues.get(&identity)?.last;
+        Some(&mut self.slots[slot as usize].0)
     }
 
-    /// A packet arrives; `None` if its post was not observed.
-    pub(crate) fn arrive(&mut self, identity: Identity) -> Option<Flight> {
+    /// Returns the first packet that fits.
+    pub(crate) fn find_mut(
+        &mut self,
+        identity: Identity,
+        fits: impl Fn(&T) -> bool,
+    ) -> Option<&mut T> {
+        let mut slot = self.queues.get(&identity)?.first;
+        while slot != NONE && !fits(&self.slots[slot as usize].0) {
+            slot = self.slots[slot as usize].1;
+        }
+        let found = self.slots.get_mut(slot as usize)?;
+        Some(&mut found.0)
+    }
+}
+
+impl<T: Default> PacketQueues<T> {
+    /// Removes the first packet; `None` if there is none.
+    pub(crate) fn pop(&mut self, identity: Identity) -> Option<T> {
         let queue = self.queues.get_mut(&identity)?;
         let slot = queue.first;
-        let (flight, next) = self.slots[slot as usize];
+        let (value, next) = &mut self.slots[slot as usize];
+        let (value, next) = (std::mem::take(value), *next);
         if next == NONE {
             self.queues.remove(&identity);
         } else {
@@ -146,6 +161,23 @@ impl Flights {
         }
         self.slots[slot as usize].1 = self.free.unwrap_or(NONE);
         self.free = Some(slot);
-        Some(flight)
+        Some(value)
+    }
+}
+
+/// All packets under way.
+pub(crate) type Flights = PacketQueues<Flight>;
+
+impl Flights {
+    /// The network tells the durations of a packet: of the one that was posted last, or the first
+    /// of which it has not told them.
+    pub(crate) fn inject(&mut self, identity: Identity, parts: TransferParts) {
+        let is_open = |flight: &Flight| flight.parts.alone.is_none();
+        let last = self.last_mut(identity).filter(|flight| is_open(flight));
+        if let Some(flight) = last {
+            flight.parts = parts;
+        } else if let Some(flight) = self.find_mut(identity, is_open) {
+            flight.parts = parts;
+        }
     }
 }

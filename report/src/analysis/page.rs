@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::backward::Sensitivity;
 use super::class::Class;
 use super::result::{AnalysisReport, WaitState};
 
@@ -13,6 +14,12 @@ const SHOWN: f64 = 0.05;
 
 /// Number of places of the critical path on the page.
 const PLACES: usize = 5;
+
+/// Number of derivatives on the page.
+const DERIVATIVES: usize = 3;
+
+/// Smallest share of delay costs and slack on the page, in percent.
+const IMPORTANT: f64 = 1.0;
 
 impl fmt::Display for AnalysisReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -27,6 +34,7 @@ impl fmt::Display for AnalysisReport {
         self.split(f)?;
         self.list_waits(f)?;
         self.path(f)?;
+        self.causes(f)?;
         self.list_efficiencies(f)?;
         self.list_regions(f)
     }
@@ -147,6 +155,52 @@ impl AnalysisReport {
                 Some(rank) => writeln!(f, "  {share:>5.1}%  rank {rank} in {call}, {line}")?,
                 None => writeln!(f, "  {share:>5.1}%  transfer for {call}, {line}")?,
             }
+        }
+        Ok(())
+    }
+
+    /// Lists derivatives, and the greatest delay cost and slack.
+    fn causes(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(backward) = &self.backward else {
+            return Ok(());
+        };
+        let counts = |one: &&Sensitivity| self.percent(one.seconds.abs()) >= SHOWN;
+        let all = backward.derivatives.iter().filter(counts);
+        let listed: Vec<String> = all
+            .take(DERIVATIVES)
+            .map(|one| {
+                format!(
+                    "{:+.2} % by {}",
+                    self.percent(one.seconds) / 100.0,
+                    one.name()
+                )
+            })
+            .collect();
+        if !listed.is_empty() {
+            writeln!(f, "  for 1 % more: {}", listed.join(", "))?;
+        }
+        let greatest = backward.delay_costs.first();
+        let cost = greatest.filter(|cost| self.percent_of_all(cost.seconds()) >= IMPORTANT);
+        if let Some(cost) = cost {
+            let share = self.percent_of_all(cost.seconds());
+            write!(f, "\nmost waits are caused by rank {}", cost.rank)?;
+            if cost.call.is_empty() {
+                write!(f, " between its calls")?;
+            } else {
+                write!(f, " in {}, {}", cost.call, cost.place)?;
+            }
+            write!(f, ": {share:.1} % of the time of all ranks")?;
+            if self.percent_of_all(cost.indirect_s) >= SHOWN {
+                let share = 100.0 * cost.indirect_s / cost.seconds();
+                write!(f, ", {share:.0} % of it through other ranks")?;
+            }
+            writeln!(f)?;
+        }
+        let calls = backward.slack.iter().filter(|row| row.of == "call");
+        let freest = calls.max_by(|one, other| one.least_s.total_cmp(&other.least_s));
+        if let Some(row) = freest.filter(|row| self.percent(row.least_s) >= IMPORTANT) {
+            let (time, call, place) = (seconds(row.least_s), &row.call, &row.place);
+            writeln!(f, "\nslack: each {call}, {place} can end {time} later")?;
         }
         Ok(())
     }

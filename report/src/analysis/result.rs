@@ -7,6 +7,7 @@ use observe::{LogReader, NameId};
 use serde::Serialize;
 
 use super::Analysis;
+use super::backward::BackwardReport;
 use super::class::{Class, Split};
 use super::profile::{NETWORK, PathTime};
 
@@ -42,6 +43,8 @@ pub struct AnalysisReport {
     pub critical_places: Vec<PathShare>,
     /// Mean time of the ranks by region of the program and class.
     pub regions_s: BTreeMap<String, BTreeMap<&'static str, f64>>,
+    /// Slack, delay costs and derivatives; known if the log was read backwards, too.
+    pub backward: Option<BackwardReport>,
     /// The ranks.
     #[serde(skip)]
     pub splits: Vec<RankSplit>,
@@ -195,6 +198,7 @@ pub(super) fn report<R: Read>(
         regions_s: regions
             .map(|(&region, split)| (text(region), by_class(split, count)))
             .collect(),
+        backward: None,
         splits: (0..)
             .zip(ranks)
             .map(|(rank, state)| RankSplit {

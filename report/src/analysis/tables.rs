@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 
+use serde::Serialize;
+
 use super::class::Class;
 use super::result::AnalysisReport;
 
@@ -28,11 +30,35 @@ impl AnalysisReport {
     /// # Errors
     /// Errors of writing.
     pub fn write_waits(&self, out: impl Write) -> io::Result<()> {
-        let mut table = csv::Writer::from_writer(out);
-        for wait in &self.waits {
-            table.serialize(wait)?;
-        }
-        table.flush()
+        rows(out, &self.waits)
+    }
+
+    /// Writes the slack of calls, messages and ranks, if the log was read backwards.
+    ///
+    /// # Errors
+    /// Errors of writing.
+    pub fn write_slack(&self, out: impl Write) -> io::Result<()> {
+        let backward = self.backward.iter();
+        rows(
+            out,
+            backward.flat_map(|it| it.slack.iter().chain(&it.rank_slack)),
+        )
+    }
+
+    /// Writes the delay costs, the greatest first, if the log was read backwards.
+    ///
+    /// # Errors
+    /// Errors of writing.
+    pub fn write_delays(&self, out: impl Write) -> io::Result<()> {
+        rows(out, self.backward.iter().flat_map(|it| &it.delay_costs))
+    }
+
+    /// Writes the derivatives of the time of the run, if the log was read backwards.
+    ///
+    /// # Errors
+    /// Errors of writing.
+    pub fn write_derivatives(&self, out: impl Write) -> io::Result<()> {
+        rows(out, self.backward.iter().flat_map(|it| &it.derivatives))
     }
 
     /// Writes the heaviest places of the critical path.
@@ -40,10 +66,15 @@ impl AnalysisReport {
     /// # Errors
     /// Errors of writing.
     pub fn write_critical(&self, out: impl Write) -> io::Result<()> {
-        let mut table = csv::Writer::from_writer(out);
-        for place in &self.critical_places {
-            table.serialize(place)?;
-        }
-        table.flush()
+        rows(out, &self.critical_places)
     }
+}
+
+/// Writes a row for each value.
+fn rows<T: Serialize>(out: impl Write, values: impl IntoIterator<Item = T>) -> io::Result<()> {
+    let mut table = csv::Writer::from_writer(out);
+    for value in values {
+        table.serialize(value)?;
+    }
+    table.flush()
 }

@@ -2,11 +2,14 @@
 
 use serde::Serialize;
 
-use crate::analysis::{AnalysisReport, Class, RankSplit, seconds};
+use crate::analysis::{AnalysisReport, BackwardReport, Class, RankSplit, seconds};
 use crate::network::{LinkLoad, NetworkReport, bytes};
 
 /// Ranks in the table at most.
 pub(super) const RANKS_MAX: usize = 64;
+
+/// Rows at most of the tables of causes, derivatives and slack.
+const CAUSES_MAX: usize = 100;
 
 /// Regions in the table at most.
 const REGIONS_MAX: usize = 100;
@@ -198,6 +201,80 @@ pub(super) fn places(analysis: &AnalysisReport) -> Table {
         title: "Heaviest places of the critical path",
         note: "Shorten these to shorten the run.".to_owned(),
         columns: vec!["rank", "in", "time", "share"],
+        rows: rows.collect(),
+        footer: Vec::new(),
+    }
+}
+
+/// Returns what causes the waits.
+pub(super) fn delays(backward: Option<&BackwardReport>, analysis: &AnalysisReport) -> Table {
+    let whole = analysis.end_s * f64::from(analysis.ranks);
+    let costs = backward.map_or(&[][..], |backward| &backward.delay_costs);
+    let rows = costs.iter().take(CAUSES_MAX).map(|cost| {
+        vec![
+            Cell::percent(share(cost.seconds(), whole)),
+            Cell::count(u64::from(cost.rank)),
+            call(&cost.call, &cost.place),
+            Cell::from(cost.region.as_str()),
+            Cell::seconds(cost.direct_s),
+            Cell::seconds(cost.indirect_s),
+        ]
+    });
+    Table {
+        id: "delays",
+        title: "Causes of waits",
+        note: "Time of all ranks that wait for this rank (direct), and for ranks that wait for it (indirect)."
+            .to_owned(),
+        columns: vec!["share", "rank", "in", "region", "direct", "indirect"],
+        rows: rows.collect(),
+        footer: Vec::new(),
+    }
+}
+
+/// Returns the derivatives of the time of the run.
+pub(super) fn derivatives(backward: Option<&BackwardReport>, end_s: f64) -> Table {
+    let all = backward.map_or(&[][..], |backward| &backward.derivatives);
+    let rows = all.iter().take(CAUSES_MAX).map(|one| {
+        let part = share(one.seconds, end_s);
+        vec![
+            Cell::from(one.name()),
+            Cell::number(part, format!("{part:+.4} %")),
+        ]
+    });
+    Table {
+        id: "derivatives",
+        title: "Parameters that matter",
+        note: "Change of the time of the run if the parameter is 1 % greater, along the critical path."
+            .to_owned(),
+        columns: vec!["parameter", "change"],
+        rows: rows.collect(),
+        footer: Vec::new(),
+    }
+}
+
+/// Returns the slack of calls and messages.
+pub(super) fn slack(backward: Option<&BackwardReport>) -> Table {
+    let all = backward.map_or(&[][..], |backward| &backward.slack);
+    let rows = all.iter().take(CAUSES_MAX).map(|row| {
+        let name = if row.call.is_empty() {
+            row.of
+        } else {
+            &row.call
+        };
+        vec![
+            call(name, &row.place),
+            Cell::count(row.count),
+            Cell::seconds(row.least_s),
+            Cell::seconds(row.mean_s),
+            Cell::seconds(row.greatest_s),
+        ]
+    });
+    Table {
+        id: "slack",
+        title: "Slack",
+        note: "Time by which calls can end later, and messages be sent later, without a later end of the run."
+            .to_owned(),
+        columns: vec!["of", "number", "least", "mean", "greatest"],
         rows: rows.collect(),
         footer: Vec::new(),
     }

@@ -1,0 +1,414 @@
+//! What a log tells when it is read from its end: slack, the critical path itself with its
+//! derivatives, and delay costs.
+//!
+//! *Slack* of an event is the time by which it can be later without a later end of the run, if all
+//! transfers and computations keep their durations. An event passes its slack to its cause; a wait
+//! adds its length to the slack of its beginning. On the critical path slack is 0. Memory: a state
+//! per rank and per packet under way.
+//!
+//! *Not exact*:
+//! * Transfers that share a link slow each other: a delay changes their durations.
+//! * The log does not tell where a program needs a message that arrived during another call. The
+//!   next event of the program counts, so slack is at least what is told.
+//! * Among unexpected messages of one source and length, the first that arrives is the first that
+//!   is received. Sends without rendezvous that end later are told apart by their order only.
+
+mod delays;
+mod packets;
+mod result;
+mod sensitivity;
+mod slack;
+mod state;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::io::{self, Read, Seek};
+
+use observe::{
+    BackwardEntry, BackwardReader, EndedCall, Event, Link, LogEntry, LogEvent, LogReader, NameId,
+};
+
+pub use result::{BackwardReport, DelayCost, LateMessage, SlackRow};
+pub use sensitivity::Sensitivity;
+
+use super::collectives::Dependence;
+use super::flights::{Identity, PacketQueues};
+use delays::{DelayKey, Delays, Waiter};
+use sensitivity::{FlowTimes, PathTimes};
+use slack::Slacks;
+use state::{Effect, Flight, Instance, OpenCall, PathEnd, Rank};
+
+/// An analysis in progress.
+struct Backward<'a> {
+    end: f64,
+    ranks: Vec<Rank>,
+    flights: PacketQueues<Flight>,
+    flows: BTreeMap<u32, FlowTimes>,
+    /// The packet of the flow whose begin comes next.
+    injected: Option<Identity>,
+    /// Slack of messages that were received late: by receiver, sender and length.
+    taken: BTreeMap<(u32, u32, u64), VecDeque<f64>>,
+    instances: BTreeMap<(u32, u32, u32), Instance>,
+    path: PathEnd,
+    times: PathTimes,
+    slacks: Slacks,
+    delays: Delays,
+    links: &'a [Link],
+}
+
+impl BackwardReport {
+    /// Reads a log from its end to its beginning. `names`: a reader that has read it whole.
+    /// `end_s`: the time of the end of the run in seconds.
+    ///
+    /// # Errors
+    /// Errors of reading.
+    pub fn of<R: Read>(
+        mut log: BackwardReader<impl Read + Seek>,
+        names: &LogReader<R>,
+        end_s: f64,
+    ) -> io::Result<Self> {
+        let count = names.ranks();
+        let mut all = Backward {
+            end: end_s,
+            ranks: vec![Rank::default(); count as usize],
+            flights: PacketQueues::default(),
+            flows: BTreeMap::new(),
+            injected: None,
+            taken: BTreeMap::new(),
+            instances: BTreeMap::new(),
+            path: PathEnd::Open,
+            times: PathTimes::default(),
+            slacks: Slacks::new(count),
+            delays: Delays::new(count),
+            links: names.links(),
+        };
+        while let Some(entry) = log.next_entry()? {
+            match entry.entry {
+                LogEntry::Network(time, event) => all.network(time, event),
+                LogEntry::Rank(rank, time, event) if rank < count => {
+                    all.event((rank, time, event), &entry, |number| names.text(number));
+                }
+                LogEntry::Rank(..) => {}
+            }
+        }
+        if let PathEnd::Rank(_, at) = all.path {
+            all.times.other += at;
+        }
+        Ok(result::report(&all, names))
+    }
+}
+
+impl<'a> Backward<'a> {
+    fn event(
+        &mut self,
+        (rank, time, event): (u32, f64, LogEvent),
+        ends: &BackwardEntry,
+        name: impl Fn(NameId) -> &'a str,
+    ) {
+        if !self.ranks[rank as usize].is_known {
+            self.meet(rank, time);
+        }
+        match event {
+            Event::Continue => self.end_call(rank, time, ends.call),
+            Event::Wait { call, .. } => self.begin_call(rank, time, name(call) == "sleep"),
+            Event::Send {
+                peer,
+                bytes,
+                place,
+                collective,
+                ..
+            } => {
+                self.send(rank, time, (peer, bytes, place));
+                if !collective {
+                    self.act(rank, time);
+                }
+            }
+            Event::Receive { collective, .. } => {
+                if !collective {
+                    self.act(rank, time);
+                }
+                self.receive(rank, time);
+            }
+            Event::CollectiveEnd { context, number } => {
+                let key = (context, ends.first.unwrap_or(0), number);
+                let own = &mut self.ranks[rank as usize];
+                own.inside.get_or_insert((context, number));
+                if own.call.is_some() {
+                    let waiter = (rank, self.delays.waiter(rank));
+                    self.instances.entry(key).or_default().waiters.push(waiter);
+                }
+            }
+            Event::Collective {
+                name: operation,
+                context,
+                number,
+                ..
+            } => {
+                self.act(rank, time);
+                self.ranks[rank as usize].entering = Some((operation, context, number));
+            }
+            Event::CollectiveCall {
+                root, size, first, ..
+            } => {
+                let entering = self.ranks[rank as usize].entering.take();
+                if let Some((operation, context, number)) = entering {
+                    let dependence = Dependence::of(name(operation));
+                    let key = (context, first, number);
+                    self.enter(key, (rank, time), (dependence, root, size));
+                }
+            }
+            Event::Leave => {
+                self.act(rank, time);
+                let region = ends.region.unwrap_or(NameId::MAX);
+                self.ranks[rank as usize].regions.push(region);
+            }
+            Event::Enter { .. } => {
+                self.act(rank, time);
+                self.ranks[rank as usize].regions.pop();
+            }
+            Event::End => self.end(rank, time),
+            Event::Mark { .. } => {}
+            other => self.packet(rank, time, other),
+        }
+    }
+
+    /// Notes the last event of a rank.
+    fn meet(&mut self, rank: u32, time: f64) {
+        let own = &mut self.ranks[rank as usize];
+        own.is_known = true;
+        own.slack = (self.end - time).max(0.0);
+        own.at = time;
+    }
+
+    /// A rank ends; the last one ends the critical path.
+    fn end(&mut self, rank: u32, time: f64) {
+        self.meet(rank, time);
+        if self.path == PathEnd::Open {
+            let own = &mut self.ranks[rank as usize];
+            self.times.other += own.slack;
+            own.slack = 0.0;
+            self.path = PathEnd::Rank(rank, time);
+        }
+    }
+
+    /// Returns what a rank does at the time that is read.
+    fn doing(&self, rank: u32) -> DelayKey {
+        let own = &self.ranks[rank as usize];
+        let call = own.call.map(|call| (call.call, call.place));
+        let (call, place) = call.unwrap_or((NameId::MAX, NameId::MAX));
+        DelayKey {
+            rank,
+            call,
+            place,
+            region: own.regions.last().copied(),
+        }
+    }
+
+    /// The program of a rank does something: it has caused the posts that were read.
+    fn act(&mut self, rank: u32, time: f64) {
+        let doing = self.doing(rank);
+        self.delays.charge(doing, time);
+        let call = self.ranks[rank as usize].call;
+        if let Some(open) = call {
+            // One of several futures continues, the others still wait.
+            let slack = self.close(rank, time, open, false);
+            self.ranks[rank as usize].slack = slack;
+        } else {
+            self.spend(rank, time, |times, seconds| {
+                *times.compute.entry(rank).or_default() += seconds;
+            });
+        }
+        let own = &mut self.ranks[rank as usize];
+        own.at = time;
+        let pending = std::mem::take(&mut own.pending);
+        own.answers_by = None;
+        own.data = None;
+        own.slack = own.slack.min(pending.slack);
+        if let Some(open) = &mut own.call {
+            *open = OpenCall {
+                until: time,
+                slack: own.slack,
+                cause: None,
+                has_timer: false,
+                ..*open
+            };
+        }
+        if let Some(at) = pending.path {
+            self.times.software += at - time;
+            self.path = PathEnd::Rank(rank, time);
+        }
+        for waiter in pending.waiters.into_iter().flatten() {
+            self.causes(waiter, rank, time);
+        }
+    }
+
+    /// A rank was what a wait waited for, until it entered its present collective operation or, if
+    /// it is in none, until a time in seconds.
+    fn causes(&mut self, waiter: Waiter, rank: u32, time: f64) {
+        let own = &mut self.ranks[rank as usize];
+        if own.inside.is_some() {
+            own.deferred.push(waiter);
+        } else {
+            self.delays.wait_for(waiter, rank, time, false);
+        }
+    }
+
+    /// Moves the path along a rank to an earlier time, if it is there.
+    fn spend(&mut self, rank: u32, time: f64, add: impl Fn(&mut PathTimes, f64)) {
+        if let PathEnd::Rank(on, at) = self.path
+            && on == rank
+        {
+            if at > time {
+                add(&mut self.times, at - time);
+            }
+            self.path = PathEnd::Rank(rank, time);
+        }
+    }
+
+    /// A call ends.
+    fn end_call(&mut self, rank: u32, time: f64, call: Option<EndedCall>) {
+        self.act(rank, time);
+        let own = &mut self.ranks[rank as usize];
+        let Some(ended) = call else {
+            return;
+        };
+        own.call = Some(OpenCall {
+            call: ended.call,
+            place: ended.place,
+            elapses: ended.elapses,
+            until: time,
+            slack: own.slack,
+            cause: None,
+            has_timer: false,
+        });
+        let slack = own.slack;
+        self.slacks.call(rank, (ended.call, ended.place), slack);
+    }
+
+    /// The beginning of a call has been read.
+    fn begin_call(&mut self, rank: u32, time: f64, sleeps: bool) {
+        let doing = self.doing(rank);
+        self.delays.charge(doing, time);
+        self.delays.begin_wait(rank, time);
+        if let Some(open) = self.ranks[rank as usize].call.take() {
+            let slack = self.close(rank, time, open, sleeps);
+            let own = &mut self.ranks[rank as usize];
+            own.slack = slack;
+            own.at = time;
+        } else {
+            // The end of the run has cut it.
+            let own = &mut self.ranks[rank as usize];
+            own.slack += own.at - time;
+            own.at = time;
+        }
+        self.act(rank, time);
+    }
+
+    /// Returns the slack of the beginning of a call, or of a part of it.
+    fn close(&mut self, rank: u32, time: f64, open: OpenCall, sleeps: bool) -> f64 {
+        self.spend(rank, time, |times, seconds| {
+            if open.elapses && !sleeps {
+                *times.compute.entry(rank).or_default() += seconds;
+            } else if open.has_timer && !open.elapses {
+                times.software += seconds;
+            } else {
+                times.other += seconds;
+            }
+        });
+        match open.cause {
+            Some(cause) if !open.elapses => open.slack + (cause - time),
+            _ => open.slack,
+        }
+    }
+
+    /// Returns the slack of something that the program needs at its next event.
+    fn needed(&self, rank: u32, time: f64) -> f64 {
+        let own = &self.ranks[rank as usize];
+        match own.call {
+            Some(open) => open.slack + (open.cause.unwrap_or(open.until) - time),
+            None => own.slack + (own.at - time),
+        }
+    }
+
+    /// A rank has handled something at a time in seconds. Returns what it passes on. `is_needed`:
+    /// the program needs it, also if it is not the last cause of a wait.
+    fn handle(&mut self, rank: u32, time: f64, is_needed: bool) -> Effect {
+        let own = &mut self.ranks[rank as usize];
+        let mut effect = std::mem::take(&mut own.pending);
+        if let Some(by) = own.answers_by.take() {
+            own.receive_by = Some(own.receive_by.map_or(by, |other| other.min(by)));
+        }
+        if let Some(at) = &mut effect.path {
+            self.times.software += *at - time;
+            *at = time;
+        }
+        let ends = own
+            .call
+            .as_mut()
+            .filter(|open| !open.elapses && open.cause.is_none());
+        if let Some(open) = ends {
+            open.cause = Some(time);
+            let (slack, until) = (open.slack, open.until);
+            effect.slack = effect.slack.min(slack);
+            if let PathEnd::Rank(on, at) = self.path
+                && on == rank
+            {
+                debug_assert!(at <= until);
+                self.times.software += at - time;
+                self.path = PathEnd::Away;
+                effect.path = Some(time);
+            }
+            effect.ends(self.delays.waiter(rank));
+        } else if is_needed {
+            effect.slack = effect.slack.min(self.needed(rank, time));
+        }
+        effect
+    }
+
+    /// A receive is posted: answers to its message, which were read, need it.
+    fn receive(&mut self, rank: u32, time: f64) {
+        let own = &mut self.ranks[rank as usize];
+        let Some(by) = own.receive_by.take() else {
+            return;
+        };
+        let slack = (by - time).max(0.0);
+        match &mut own.call {
+            Some(_) => own.pending.slack = own.pending.slack.min(slack),
+            None => own.slack = own.slack.min(slack),
+        }
+    }
+
+    /// A rank enters a collective operation.
+    fn enter(
+        &mut self,
+        key: (u32, u32, u32),
+        (rank, time): (u32, f64),
+        (dependence, root, size): (Dependence, Option<u32>, u32),
+    ) {
+        let instance = self.instances.entry(key).or_default();
+        instance.entered += 1;
+        let is_root = root == Some(rank);
+        instance.others += u32::from(!is_root);
+        let waits = match dependence {
+            Dependence::AllOnAll if instance.entered == 1 => std::mem::take(&mut instance.waiters),
+            Dependence::AllOnRoot if is_root => std::mem::take(&mut instance.waiters),
+            Dependence::RootOnAll if !is_root && instance.others + 1 == size => {
+                let all = std::mem::take(&mut instance.waiters).into_iter();
+                all.filter(|(waits, _)| root == Some(*waits)).collect()
+            }
+            _ => Vec::new(),
+        };
+        if instance.entered >= size {
+            self.instances.remove(&key);
+        }
+        for (_, waiter) in waits {
+            self.delays.wait_for(waiter, rank, time, true);
+        }
+        let own = &mut self.ranks[rank as usize];
+        if own.inside == Some((key.0, key.2)) {
+            own.inside = None;
+            for waiter in std::mem::take(&mut own.deferred) {
+                self.delays.wait_for(waiter, rank, time, false);
+            }
+        }
+    }
+}

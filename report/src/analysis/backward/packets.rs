@@ -1,0 +1,189 @@
+//! Packets of a log that is read backwards: an arrival is read before its post.
+
+use std::collections::btree_map;
+
+use observe::{Event, LogEvent, NetworkEvent, PacketKind};
+
+use super::sensitivity::FlowTimes;
+use super::state::{Flight, SentOperation};
+use super::{Backward, slack::MessageSlack};
+
+impl Backward<'_> {
+    /// Takes an event of the network.
+    pub(super) fn network(&mut self, time: f64, event: NetworkEvent<Vec<u32>>) {
+        match event {
+            NetworkEvent::End { flow } => {
+                self.flows.insert(flow, FlowTimes::ending(time));
+            }
+            NetworkEvent::Rate { flow, link, .. } => {
+                if let Some(flow) = self.flows.get_mut(&flow) {
+                    flow.limited(time, link);
+                }
+            }
+            NetworkEvent::Begin {
+                flow,
+                latency_s,
+                alone_s,
+                links,
+                ..
+            } => {
+                let times = self.flows.remove(&flow);
+                let Some((identity, times)) = self.injected.take().zip(times) else {
+                    return;
+                };
+                let is_open = |flight: &Flight| flight.flow.is_none();
+                if let Some(flight) = self.flights.find_mut(identity, is_open) {
+                    flight.flow = Some(Box::new(FlowTimes {
+                        latency_s,
+                        alone_s,
+                        links,
+                        ..times
+                    }));
+                }
+            }
+        }
+    }
+
+    /// Takes the begin of a send, whose post has been read.
+    pub(super) fn send(&mut self, rank: u32, time: f64, (peer, bytes, place): (u32, u64, u16)) {
+        let posted = self.ranks[rank as usize].posted.take();
+        if let Some((_, slack)) = posted.filter(|(to, _)| *to == peer) {
+            self.slacks.message(MessageSlack {
+                slack,
+                rank,
+                peer,
+                bytes,
+                place,
+                sent: time,
+            });
+        }
+    }
+
+    /// Takes an event of a packet or a timer.
+    pub(super) fn packet(&mut self, rank: u32, time: f64, event: LogEvent) {
+        match event {
+            Event::Post {
+                peer, packet, key, ..
+            } => self.post(rank, time, peer, (packet, key)),
+            Event::Arrive {
+                peer, packet, key, ..
+            } => self.arrive(rank, time, peer, (packet, key)),
+            Event::Inject {
+                peer, packet, key, ..
+            } => self.injected = Some((rank, peer, packet, key)),
+            Event::Taken { peer, bytes } => {
+                let slack = self.needed(rank, time);
+                let slack = slack.min(self.ranks[rank as usize].pending.slack);
+                let queue = self.taken.entry((rank, peer, bytes)).or_default();
+                queue.push_back(slack + time);
+            }
+            Event::Unexpected { peer, bytes } => {
+                let mut slack = f64::INFINITY;
+                if let btree_map::Entry::Occupied(mut queue) = self.taken.entry((rank, peer, bytes))
+                {
+                    slack = queue.get_mut().pop_front().map_or(slack, |by| by - time);
+                    if queue.get().is_empty() {
+                        queue.remove();
+                    }
+                }
+                self.ranks[rank as usize].unexpected = Some(slack);
+            }
+            Event::Elapsed => {
+                if let Some(open) = &mut self.ranks[rank as usize].call {
+                    open.has_timer = true;
+                }
+            }
+            Event::Sent { operation } => {
+                let effect = self.handle(rank, time, true);
+                let own = &mut self.ranks[rank as usize];
+                own.sent.push_back(SentOperation { operation, effect });
+            }
+            _ => {}
+        }
+    }
+
+    /// A packet arrives, because it was posted.
+    fn arrive(&mut self, rank: u32, time: f64, peer: u32, (packet, key): (PacketKind, u32)) {
+        let own = &mut self.ranks[rank as usize];
+        let unexpected = own.unexpected.take();
+        let is_message = matches!(
+            packet,
+            PacketKind::Eager
+                | PacketKind::EagerNext
+                | PacketKind::Data
+                | PacketKind::Ack
+                | PacketKind::Rma
+        );
+        let data = own.data.take();
+        let mut effect = self.handle(rank, time, is_message && unexpected.is_none());
+        if let Some(slack) = unexpected {
+            effect.slack = effect.slack.min(slack);
+        }
+        if packet == PacketKind::Cts {
+            let own = &mut self.ranks[rank as usize];
+            let sent = own.sent.iter().position(|sent| sent.operation == key);
+            if let Some(sent) = sent.and_then(|index| own.sent.remove(index)) {
+                let mut known = sent.effect;
+                if let Some(at) = &mut known.path {
+                    self.times.travel(data.as_deref(), *at - time, self.links);
+                    *at = time;
+                }
+                effect.merge(known);
+            }
+        }
+        if packet == PacketKind::Other {
+            effect.waiters = [None; 2];
+        }
+        effect.slack = effect.slack.min((self.end - time).max(0.0));
+        let flight = Flight { effect, flow: None };
+        self.flights.push((peer, rank, packet, key), flight);
+    }
+
+    /// A packet is posted: its cause is read next.
+    fn post(&mut self, rank: u32, time: f64, peer: u32, (packet, key): (PacketKind, u32)) {
+        let identity = match packet {
+            PacketKind::Pull => (peer, rank, PacketKind::Data, key),
+            _ => (rank, peer, packet, key),
+        };
+        let is_own = matches!(
+            packet,
+            PacketKind::Eager | PacketKind::EagerNext | PacketKind::Rts
+        );
+        let flight = self.flights.pop(identity).unwrap_or_default();
+        let mut effect = flight.effect;
+        effect.slack = effect.slack.min((self.end - time).max(0.0));
+        if let Some(arrived) = effect.path {
+            let seconds = arrived - time;
+            self.times
+                .travel(flight.flow.as_deref(), seconds, self.links);
+            effect.path = Some(time);
+        }
+        if packet == PacketKind::Eager {
+            // What its rank was told when it had left.
+            let sent = self.ranks[rank as usize].sent.pop_front();
+            if let Some(sent) = sent {
+                effect.slack = effect.slack.min(sent.effect.slack);
+                if let Some(at) = sent.effect.path {
+                    self.times.depart(flight.flow.as_deref(), at - time);
+                    effect.path = Some(time);
+                }
+            }
+        }
+        if is_own {
+            for waiter in std::mem::take(&mut effect.waiters).into_iter().flatten() {
+                self.causes(waiter, rank, time);
+            }
+        }
+        let own = &mut self.ranks[rank as usize];
+        match packet {
+            PacketKind::Eager | PacketKind::Rts => own.posted = Some((peer, effect.slack)),
+            PacketKind::Cts | PacketKind::Ack | PacketKind::Pull => {
+                let by = time + effect.slack;
+                own.answers_by = Some(own.answers_by.map_or(by, |other| other.min(by)));
+            }
+            PacketKind::Data => own.data = flight.flow,
+            _ => {}
+        }
+        own.pending.merge(effect);
+    }
+}

@@ -1,0 +1,125 @@
+//! States of ranks and packets of a log that is read backwards.
+
+use std::collections::VecDeque;
+
+use observe::NameId;
+
+use super::delays::Waiter;
+use super::sensitivity::FlowTimes;
+
+/// What an event passes to its cause.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Effect {
+    /// In seconds.
+    pub(super) slack: f64,
+    /// If the critical path continues with the cause: the time of the event in seconds.
+    pub(super) path: Option<f64>,
+    /// Waits that it has ended: of the rank that waited for data, and of their sender.
+    pub(super) waiters: [Option<Waiter>; 2],
+}
+
+impl Default for Effect {
+    fn default() -> Self {
+        Self {
+            slack: f64::INFINITY,
+            path: None,
+            waiters: [None; 2],
+        }
+    }
+}
+
+impl Effect {
+    pub(super) fn merge(&mut self, other: Self) {
+        self.slack = self.slack.min(other.slack);
+        self.path = self.path.or(other.path);
+        for waiter in other.waiters.into_iter().flatten() {
+            self.ends(waiter);
+        }
+    }
+
+    /// Adds a wait that the event has ended.
+    pub(super) fn ends(&mut self, waiter: Waiter) {
+        if !self.waiters.contains(&Some(waiter))
+            && let Some(free) = self.waiters.iter_mut().find(|other| other.is_none())
+        {
+            *free = Some(waiter);
+        }
+    }
+}
+
+/// A packet under way.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Flight {
+    pub(super) effect: Effect,
+    pub(super) flow: Option<Box<FlowTimes>>,
+}
+
+/// A call whose beginning has not been read.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OpenCall {
+    pub(super) call: NameId,
+    pub(super) place: NameId,
+    pub(super) elapses: bool,
+    pub(super) until: f64,
+    /// Slack of its end.
+    pub(super) slack: f64,
+    /// The time of what has ended it, if that is known.
+    pub(super) cause: Option<f64>,
+    /// True if a timer has ended in it.
+    pub(super) has_timer: bool,
+}
+
+/// An operation of which its rank was told that its data have left.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SentOperation {
+    pub(super) operation: u32,
+    pub(super) effect: Effect,
+}
+
+/// The state of a rank.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Rank {
+    pub(super) is_known: bool,
+    /// Slack of the latest event of the program that was read, and its time in seconds.
+    pub(super) slack: f64,
+    pub(super) at: f64,
+    pub(super) call: Option<OpenCall>,
+    /// Effects of posts whose cause has not been read.
+    pub(super) pending: Effect,
+    /// The latest possible time of answers to messages among them, and the data that they send.
+    pub(super) answers_by: Option<f64>,
+    pub(super) data: Option<Box<FlowTimes>>,
+    /// The time by which the receive that is posted before must be.
+    pub(super) receive_by: Option<f64>,
+    /// Slack of an unexpected message whose arrival comes next.
+    pub(super) unexpected: Option<f64>,
+    /// The post of a message whose send comes next: peer and slack.
+    pub(super) posted: Option<(u32, f64)>,
+    pub(super) sent: VecDeque<SentOperation>,
+    pub(super) regions: Vec<NameId>,
+    /// The collective operation in progress, and waits for this rank to enter it.
+    pub(super) inside: Option<(u32, u32)>,
+    pub(super) deferred: Vec<Waiter>,
+    /// The collective operation whose arguments come next.
+    pub(super) entering: Option<(NameId, u32, u32)>,
+}
+
+/// A collective operation, from its end.
+#[derive(Debug, Default)]
+pub(super) struct Instance {
+    pub(super) waiters: Vec<(u32, Waiter)>,
+    /// Number of ranks whose entry has been read, and of those that are not the root.
+    pub(super) entered: u32,
+    pub(super) others: u32,
+}
+
+/// The end of the critical path that has been read.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) enum PathEnd {
+    /// The end of the last rank has not been read.
+    Open,
+    /// At a rank, at a time in seconds.
+    Rank(u32, f64),
+    /// With a packet, or another cause that has not been read.
+    Away,
+}

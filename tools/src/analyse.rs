@@ -1,14 +1,14 @@
 //! `simrun analyse`: where a run spends its time and why, from its event log.
 
 use std::fs::File;
-use std::io::{self, BufReader, Read, Write};
+use std::io::{self, BufReader, Read, Stdin, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
 use files::Output;
-use observe::{LogEntry, LogReader};
-use report::analysis::{Analysis, AnalysisReport};
+use observe::{BackwardReader, LogEntry, LogReader};
+use report::analysis::{Analysis, AnalysisReport, BackwardReport};
 use report::html::{ReportPage, TimelineOverview, write_report};
 use report::network::{NetworkAnalysis, NetworkReport};
 use report::{TraceFormat, TraceOptions, TraceSummary, TraceWriter};
@@ -59,7 +59,7 @@ pub(crate) fn run(command: &AnalyseCommand) -> ExitCode {
     }
 }
 
-/// The results of one pass over a log.
+/// The results of a log.
 struct Results {
     analysis: AnalysisReport,
     network: NetworkReport,
@@ -129,24 +129,53 @@ fn read(path: &Path, timeline: Option<Timeline<'_>>) -> Result<(Results, TraceSu
     } else {
         path.display().to_string()
     };
-    let input: Box<dyn Read> = if is_stdin {
-        Box::new(io::stdin().lock())
+    let input = if is_stdin {
+        LogInput::Pipe(io::stdin(), temporary().ok())
     } else {
         let file = File::open(path);
-        Box::new(file.map_err(|error| format!("{name}: cannot read it: {error}"))?)
+        LogInput::File(file.map_err(|error| format!("{name}: cannot read it: {error}"))?)
     };
-    pass(input, timeline).map_err(|error| match error.kind() {
+    passes(input, timeline).map_err(|error| match error.kind() {
         io::ErrorKind::UnexpectedEof => format!("{name}: not an event log of simrun: it is empty"),
         io::ErrorKind::InvalidInput => error.to_string(),
         _ => format!("{name}: {error}"),
     })
 }
 
-/// Makes everything from a log in one pass.
-fn pass(
-    input: Box<dyn Read>,
-    timeline: Option<Timeline<'_>>,
-) -> io::Result<(Results, TraceSummary)> {
+/// A log, which is kept until it has been read backwards.
+enum LogInput {
+    File(File),
+    /// A pipe, and the file to which it is copied; `None` if that cannot be written.
+    Pipe(Stdin, Option<File>),
+}
+
+impl Read for LogInput {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::File(file) => file.read(bytes),
+            Self::Pipe(pipe, copy) => {
+                let count = pipe.read(bytes)?;
+                copy.take_if(|copy| copy.write_all(&bytes[..count]).is_err());
+                Ok(count)
+            }
+        }
+    }
+}
+
+/// Creates a file that has no name any more, and so is removed when it is closed.
+fn temporary() -> io::Result<File> {
+    let name = format!("simrun-analyse-{}.log", std::process::id());
+    let path = std::env::temp_dir().join(name);
+    let mut options = File::options();
+    let file = (options.read(true).write(true))
+        .create_new(true)
+        .open(&path)?;
+    std::fs::remove_file(path)?;
+    Ok(file)
+}
+
+/// Makes everything from a log: forwards, and what needs it backwards.
+fn passes(input: LogInput, timeline: Option<Timeline<'_>>) -> io::Result<(Results, TraceSummary)> {
     let mut reader = LogReader::new(BufReader::with_capacity(BUFFER, input))?;
     let ranks = reader.ranks();
     let (mut analysis, mut network) = (Analysis::new(ranks), NetworkAnalysis::new(ranks));
@@ -177,11 +206,15 @@ fn pass(
         }
     }
     let network = network.finish(&reader);
-    let analysis = analysis.finish(&reader);
+    let mut analysis = analysis.finish(&reader);
     let summary = trace
         .map(|trace| trace.finish(analysis.end_s))
         .transpose()?;
     overview.finish(analysis.end_s);
+    if let LogInput::File(file) | LogInput::Pipe(_, Some(file)) = reader.input().get_ref() {
+        let log = BackwardReader::new(file)?;
+        analysis.backward = Some(BackwardReport::of(log, &reader, analysis.end_s)?);
+    }
     let results = Results {
         analysis,
         network,
@@ -207,10 +240,13 @@ fn write(results: &Results, title: &str, folder: &Path) -> Result<(), String> {
         timeline: Some(timeline),
         notes: analysis.notes.clone(),
     };
-    let files: [(&str, Writer<'_>); 10] = [
+    let files: [(&str, Writer<'_>); 13] = [
         ("ranks.csv", &|out| analysis.write_ranks(out)),
         ("waits.csv", &|out| analysis.write_waits(out)),
         ("critical.csv", &|out| analysis.write_critical(out)),
+        ("slack.csv", &|out| analysis.write_slack(out)),
+        ("delays.csv", &|out| analysis.write_delays(out)),
+        ("derivatives.csv", &|out| analysis.write_derivatives(out)),
         ("links.csv", &|out| network.write_links(out)),
         ("pairs.csv", &|out| network.write_pairs(out)),
         ("sizes.csv", &|out| network.write_sizes(out)),

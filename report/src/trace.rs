@@ -3,8 +3,7 @@
 //! [`TraceWriter`] takes one event after the other, so that analyses can read the same stream.
 //! [`write_trace`] reads a whole log.
 //!
-//! *Not in a timeline*: the use of links, which a log does not have, and what a program does
-//! between its calls in a real run.
+//! *Not in a timeline*: what a program does between its calls in a real run.
 
 mod calls;
 mod messages;
@@ -20,7 +19,7 @@ use std::path::Path;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use observe::{LogEvent, LogReader};
+use observe::{LogEntry, LogEvent, LogReader, NetworkEvent};
 
 use self::calls::Calls;
 use self::paje::Paje;
@@ -158,6 +157,16 @@ impl TraceWriter {
         self.0.event(rank, time, event, names);
     }
 
+    /// Takes an event of the network at a time in seconds. `names`: the log that the event is from.
+    pub fn network<R: Read>(
+        &mut self,
+        time: f64,
+        event: &NetworkEvent<Vec<u32>>,
+        names: &LogReader<R>,
+    ) {
+        self.0.network(time, event, names);
+    }
+
     /// Takes the class of a part of a rank's wait, in seconds: a slice "waits: `class`" within that
     /// of the call. Call it before [`TraceWriter::event`] takes the event that ends the wait.
     pub fn wait_class(&mut self, rank: u32, from: f64, to: f64, class: &'static str) {
@@ -193,9 +202,14 @@ pub fn write_trace<R: Read>(
     let mut writer = TraceWriter::new(out, format, options, log.ranks())?;
     let mut last = 0.0;
     // To the end, also of what is left out: the log may be a pipe, whose writer continues.
-    while let Some((rank, time, event)) = log.next_event()? {
-        last = time;
-        writer.event(rank, time, &event, log);
+    while let Some(entry) = log.next_entry()? {
+        match entry {
+            LogEntry::Rank(rank, time, event) => {
+                last = time;
+                writer.event(rank, time, &event, log);
+            }
+            LogEntry::Network(time, event) => writer.network(time, &event, log),
+        }
     }
     writer.finish(log.end().unwrap_or(last))
 }

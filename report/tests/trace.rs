@@ -668,6 +668,27 @@ fn the_schema_is_that_of_perfetto() {
     };
     let mut unexpected = Log::new(1);
     unexpected.at(0, 0.0, Event::Unexpected { peer: 0, bytes: 1 });
+    let link = |_| observe::Link {
+        name: "link".to_owned(),
+        bandwidth: 1.0,
+        latency_s: 0.0,
+        sharing: observe::LinkSharing::Shared,
+    };
+    let begin = observe::NetworkEvent::Begin {
+        flow: 0,
+        bytes: 1.0,
+        latency_s: 0.0,
+        alone_s: 1.0,
+        links: &[0][..],
+    };
+    let (flow, rate) = (0, 1.0);
+    let limit = observe::NetworkEvent::Rate {
+        flow,
+        rate,
+        link: None,
+    };
+    unexpected.0.network(0.0, &begin, link);
+    unexpected.0.network(0.0, &limit, link);
     let unexpected = unexpected.end(1.0);
     let traces = [
         (&marks, &plain),

@@ -23,6 +23,10 @@ pub struct TraceArgs {
     #[arg(long, value_name = "PATTERN")]
     pub trace_hosts: Option<String>,
 
+    /// Counters of the links whose names match, instead of the first 64 that are used
+    #[arg(long, value_name = "PATTERN")]
+    pub trace_links: Option<String>,
+
     /// Only from this simulated time, for example 10ms
     #[arg(long, value_name = "TIME")]
     pub trace_from: Option<String>,
@@ -70,6 +74,7 @@ impl TraceArgs {
             ("limit", &self.trace_limit),
             ("ranks", &self.trace_ranks),
             ("hosts", &self.trace_hosts),
+            ("links", &self.trace_links),
             ("from", &self.trace_from),
             ("until", &self.trace_until),
             ("only", &self.trace_only),
@@ -104,6 +109,7 @@ mod tests {
             "--trace-limit=1MB",
             "--trace-ranks=0-3",
             "--trace-hosts=a*",
+            "--trace-links=up-*",
             "--trace-from=1s",
             "--trace-until=2s",
             "--trace-only=calls",

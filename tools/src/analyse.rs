@@ -188,6 +188,9 @@ fn passes(input: LogInput, timeline: Option<Timeline<'_>>) -> io::Result<(Result
             LogEntry::Network(time, event) => {
                 analysis.network(&event);
                 network.network(time, &event);
+                if let Some(trace) = &mut trace {
+                    trace.network(time, &event, &reader);
+                }
             }
             LogEntry::Rank(rank, time, event) => {
                 analysis.event((rank, time, event), |number| reader.text(number));

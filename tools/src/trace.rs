@@ -123,6 +123,9 @@ pub(crate) fn options_of(args: &TraceArgs) -> Result<TraceOptions, String> {
     if let Some(text) = &args.trace_hosts {
         options.hosts = Some(parsed("hosts", text)?);
     }
+    if let Some(text) = &args.trace_links {
+        options.links = Some(parsed("links", text)?);
+    }
     if let Some(text) = &args.trace_from {
         options.from = seconds("from", text)?;
     }

@@ -8,6 +8,7 @@
 //! `send` look the same. Non-blocking collective operations are two instants. Regions that begin
 //! while a rank waits end the slice of the wait, which begins again after them.
 
+mod links;
 mod slices;
 mod window;
 
@@ -15,6 +16,8 @@ use std::collections::BTreeMap;
 use std::io::{self, Read};
 
 use observe::{Event, LogEvent, LogReader, NameId};
+
+use links::LinkRates;
 
 use super::TraceSummary;
 use super::messages::Messages;
@@ -24,7 +27,7 @@ use super::sink::{Counter, KNOWN, Kind, Label, Sink, Slice};
 /// Largest number of events that are kept for the slice of one collective operation.
 const KEPT_MAX: usize = 4096;
 
-/// State of a rank: 8 bytes.
+/// State of a rank: 16 bytes.
 #[derive(Clone, Copy, Debug)]
 struct RankState {
     /// The call in which it waits.
@@ -33,6 +36,12 @@ struct RankState {
     /// Number of regions that began within the call.
     above: u8,
     unexpected: u32,
+    /// The number of unexpected messages that the sink has.
+    unexpected_told: u32,
+    /// Number of receives that are posted, and that the sink has. It is below 0 until a message that
+    /// has arrived is known to be unexpected.
+    posted: i16,
+    posted_told: i16,
 }
 
 /// It has had an event.
@@ -105,6 +114,7 @@ pub(crate) struct Calls {
     told: Totals,
     told_at: [f64; 3],
     counted: Vec<u32>,
+    rates: LinkRates,
     /// The latest time.
     now: f64,
     /// True if arrows begin at sends.
@@ -127,6 +137,9 @@ impl Calls {
             flags: 0,
             above: 0,
             unexpected: 0,
+            unexpected_told: 0,
+            posted: 0,
+            posted_told: 0,
         };
         Self {
             sink,
@@ -142,6 +155,7 @@ impl Calls {
             told: Totals::default(),
             told_at: [0.0; 3],
             counted: Vec::new(),
+            rates: LinkRates::default(),
             now: 0.0,
             is_open: options.from <= 0.0,
             is_over: false,
@@ -180,6 +194,7 @@ impl Calls {
             }
         }
         self.learn(rank, event, names);
+        self.count_receives(rank, event);
         if !self.kept.events.is_empty() {
             let same = self.kept.rank == rank;
             if same && self.resolves(event) {

@@ -157,6 +157,8 @@ pub struct TraceOptions {
     pub ranks: RankSet,
     /// A pattern of the names of hosts.
     pub hosts: Option<Pattern>,
+    /// A pattern of the names of links that have counters; `None` for the first 64 that are used.
+    pub links: Option<Pattern>,
     /// The first time in seconds.
     pub from: f64,
     /// The last time in seconds.
@@ -179,6 +181,7 @@ impl Default for TraceOptions {
             limit: 500_000_000,
             ranks: RankSet::default(),
             hosts: None,
+            links: None,
             from: 0.0,
             until: f64::INFINITY,
             contents: Contents::default(),

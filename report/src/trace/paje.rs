@@ -101,6 +101,7 @@ const HEADER: &str = "\
 0 Rank Host Rank
 1 Call Rank Call
 2 Unexpected Rank \"unexpected messages\" \"0 0 1\"
+2 Posted Rank \"posted receives\" \"0 1 0\"
 2 Waiting Run \"ranks that wait\" \"1 0 0\"
 2 Messages Run \"messages in flight\" \"0 1 0\"
 2 Bytes Run \"bytes in flight\" \"0 1 1\"
@@ -238,6 +239,11 @@ impl<W: Write> Sink for Paje<W> {
                 self.draw(rank);
                 self.put(format_args!("9 {time} Unexpected r{rank} {value}"));
             }
+            Counter::Posted(rank) => {
+                self.draw(rank);
+                self.put(format_args!("9 {time} Posted r{rank} {value}"));
+            }
+            Counter::Link(_) => {}
             Counter::Waiting => self.put(format_args!("9 {time} Waiting run {value}")),
             Counter::Messages => self.put(format_args!("9 {time} Messages run {value}")),
             Counter::Bytes => self.put(format_args!("9 {time} Bytes run {value}")),

@@ -57,6 +57,8 @@ pub(crate) struct Perfetto<W> {
     ranks: Vec<Rank>,
     /// Tracks of counters.
     counters: BTreeMap<Counter, u32>,
+    /// Names of the counters of links.
+    links: BTreeMap<u32, String>,
     /// Texts by labels.
     texts: Vec<String>,
     /// Number of tracks so far, without the root.
@@ -71,6 +73,7 @@ impl<W: Write> Perfetto<W> {
             by_name: BTreeMap::new(),
             ranks: vec![Rank::default(); ranks as usize],
             counters: BTreeMap::new(),
+            links: BTreeMap::new(),
             texts: Vec::new(),
             tracks: 0,
         }
@@ -143,18 +146,34 @@ impl<W: Write> Perfetto<W> {
                 let name = format!("unexpected messages of rank {rank}");
                 (host, name, unit::COUNT)
             }
+            Counter::Posted(rank) => {
+                let host = self.ranks[rank as usize].host;
+                let host = self.host_track(host);
+                (host, format!("posted receives of rank {rank}"), unit::COUNT)
+            }
+            Counter::Link(link) => {
+                let name = self.links.get(&link).cloned().unwrap_or_default();
+                (0, name, unit::COUNT)
+            }
             Counter::Waiting => (0, "ranks that wait".to_owned(), unit::COUNT),
             Counter::Messages => (0, "messages in flight".to_owned(), unit::COUNT),
             Counter::Bytes => (0, "bytes in flight".to_owned(), unit::BYTES),
         };
-        let is_of_rank = matches!(counter, Counter::Unexpected(_));
+        // Counters of one kind have one scale.
+        let scale = match counter {
+            Counter::Unexpected(_) => Some("unexpected"),
+            Counter::Posted(_) => Some("posted"),
+            Counter::Link(_) => Some("links"),
+            _ => None,
+        };
+        let is_percent = matches!(counter, Counter::Link(_));
         let track = self.describe(TrackDescriptor {
             parent_uuid: Some(u64::from(parent)),
             name: Some(name),
             counter: Some(CounterDescriptor {
                 unit: Some(unit),
-                // Counters of ranks have one scale.
-                y_axis_share_key: is_of_rank.then(|| "unexpected".to_owned()),
+                unit_name: is_percent.then(|| "%".to_owned()),
+                y_axis_share_key: scale.map(str::to_owned),
                 ..CounterDescriptor::default()
             }),
             ..TrackDescriptor::default()
@@ -283,6 +302,10 @@ impl<W: Write> Sink for Perfetto<W> {
             number
         };
         self.ranks[rank as usize].host = number;
+    }
+
+    fn link(&mut self, link: u32, name: &str) {
+        self.links.insert(link, format!("use of {name}"));
     }
 
     fn begin(&mut self, rank: u32, time: f64, slice: &Slice) {

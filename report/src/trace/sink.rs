@@ -163,6 +163,10 @@ pub(crate) struct Flight {
 pub(crate) enum Counter {
     /// Number of messages that wait at a rank for their receives.
     Unexpected(u32),
+    /// Number of receives of a rank that are posted.
+    Posted(u32),
+    /// Use of a link in percent of its bandwidth.
+    Link(u32),
     /// Number of ranks that wait for messages.
     Waiting,
     /// Number of messages in flight.
@@ -178,6 +182,9 @@ pub(crate) trait Sink: fmt::Debug {
 
     /// Takes the host of a rank, before anything of the rank.
     fn rank(&mut self, rank: u32, host: &str);
+
+    /// Takes the name of a link that has a counter. Formats without such counters ignore it.
+    fn link(&mut self, _link: u32, _name: &str) {}
 
     /// Begins a slice. Slices are balanced and nested.
     fn begin(&mut self, rank: u32, time: f64, slice: &Slice);

@@ -40,6 +40,8 @@ pub(crate) struct Table<W: Write> {
     open: BTreeMap<u32, Vec<(f64, Slice)>>,
     /// Messages in flight with their begins, by number.
     flights: BTreeMap<u64, (f64, Flight)>,
+    /// Names of the counters of links.
+    links: BTreeMap<u32, String>,
     error: Option<io::Error>,
 }
 
@@ -73,6 +75,7 @@ impl<W: Write> Table<W> {
             hosts: BTreeMap::new(),
             open: BTreeMap::new(),
             flights: BTreeMap::new(),
+            links: BTreeMap::new(),
             error: None,
         };
         table.put(&COLUMNS.map(str::to_owned));
@@ -166,9 +169,19 @@ impl<W: Write> Sink for Table<W> {
         }
     }
 
+    fn link(&mut self, link: u32, name: &str) {
+        let name = format!("% of bandwidth of {name}");
+        self.links.insert(link, name);
+    }
+
     fn counter(&mut self, time: f64, counter: Counter, value: u64) {
         let (rank, name) = match counter {
             Counter::Unexpected(rank) => (rank.to_string(), "unexpected messages"),
+            Counter::Posted(rank) => (rank.to_string(), "posted receives"),
+            Counter::Link(link) => {
+                let name = self.links.get(&link);
+                (String::new(), name.map_or("", |name| name))
+            }
             Counter::Waiting => (String::new(), "ranks that wait"),
             Counter::Messages => (String::new(), "messages in flight"),
             Counter::Bytes => (String::new(), "bytes in flight"),

@@ -93,12 +93,23 @@ impl Calls {
         for rank in std::mem::take(&mut self.counted) {
             let state = &mut self.ranks[rank as usize];
             state.flags &= !COUNTED;
-            if state.is(SELECTED) {
+            if !state.is(SELECTED) {
+                continue;
+            }
+            if state.unexpected != state.unexpected_told {
+                state.unexpected_told = state.unexpected;
                 let value = u64::from(state.unexpected);
                 self.sink
                     .counter(self.now, Counter::Unexpected(rank), value);
             }
+            let posted = state.posted.max(0);
+            if posted != state.posted_told {
+                state.posted_told = posted;
+                let value = u64::from(posted.unsigned_abs());
+                self.sink.counter(self.now, Counter::Posted(rank), value);
+            }
         }
+        self.tell_links();
     }
 
     /// The first time that is selected: what has begun before begins.

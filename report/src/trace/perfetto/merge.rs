@@ -141,6 +141,10 @@ impl<W: Write> Sink for Merge<W> {
         }
     }
 
+    fn link(&mut self, link: u32, name: &str) {
+        self.trace.link(link, name);
+    }
+
     fn departs(&mut self, time: f64, flight: &Flight) -> u16 {
         self.trace.departs(time, flight)
     }

@@ -1,0 +1,161 @@
+//! Counters of links, and of receives that are posted.
+//!
+//! The use of a link is the sum of the rates of its flows, as a part of its bandwidth. The first
+//! [`LINKS_MAX`] links that are used have a counter, unless a pattern selects others.
+//!
+//! *Not known*: receives that are cancelled, which stay counted.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+
+use observe::{Event, LogEvent, LogReader, NetworkEvent, PacketKind};
+
+use super::{COUNTED, Calls};
+use crate::trace::sink::Counter;
+
+/// Number of links that have a counter without a selection.
+const LINKS_MAX: u32 = 64;
+
+/// A link.
+#[derive(Clone, Debug, Default)]
+struct LinkRate {
+    /// In bytes per second.
+    bandwidth: f64,
+    rate: f64,
+    flows: u32,
+    is_drawn: bool,
+    is_changed: bool,
+    /// The percentage that the sink has.
+    told: u64,
+}
+
+/// The rates of all links.
+#[derive(Debug, Default)]
+pub(super) struct LinkRates {
+    links: Vec<LinkRate>,
+    drawn: u32,
+    /// Flows under way: rate and links.
+    flows: BTreeMap<u32, (f64, Vec<u32>)>,
+    changed: Vec<u32>,
+}
+
+impl LinkRates {
+    fn add(&mut self, links: &[u32], rate: f64, flows: i32) {
+        for &link in links {
+            let Some(state) = self.links.get_mut(link as usize) else {
+                continue;
+            };
+            state.flows = state.flows.saturating_add_signed(flows);
+            // Without flows it is 0, whatever rounding has left.
+            state.rate = if state.flows == 0 {
+                0.0
+            } else {
+                state.rate + rate
+            };
+            if state.is_drawn && !state.is_changed {
+                state.is_changed = true;
+                self.changed.push(link);
+            }
+        }
+    }
+}
+
+impl Calls {
+    /// Takes an event of the network at a time in seconds.
+    pub(crate) fn network<R: Read>(
+        &mut self,
+        time: f64,
+        event: &NetworkEvent<Vec<u32>>,
+        names: &LogReader<R>,
+    ) {
+        if self.is_over() || !self.options.contents.counters {
+            return;
+        }
+        let time = time.max(self.now);
+        if time > self.now {
+            self.time_passes(time);
+            if self.is_over {
+                return;
+            }
+        }
+        match event {
+            NetworkEvent::Begin { flow, links, .. } => {
+                for &link in links {
+                    self.learn_link(link, names);
+                }
+                self.rates.flows.insert(*flow, (0.0, links.clone()));
+                self.rates.add(links, 0.0, 1);
+            }
+            NetworkEvent::Rate { flow, rate, .. } => {
+                if let Some((before, links)) = self.rates.flows.remove(flow) {
+                    self.rates.add(&links, rate - before, 0);
+                    self.rates.flows.insert(*flow, (*rate, links));
+                }
+            }
+            NetworkEvent::End { flow } => {
+                if let Some((rate, links)) = self.rates.flows.remove(flow) {
+                    self.rates.add(&links, -rate, -1);
+                }
+            }
+        }
+    }
+
+    fn learn_link<R: Read>(&mut self, link: u32, names: &LogReader<R>) {
+        let rates = &mut self.rates;
+        while rates.links.len() <= link as usize {
+            let number = rates.links.len();
+            let mut state = LinkRate::default();
+            if let Some(known) = names.links().get(number) {
+                state.bandwidth = known.bandwidth;
+                state.is_drawn = match &self.options.links {
+                    Some(pattern) => pattern.matches(&known.name),
+                    None => rates.drawn < LINKS_MAX,
+                };
+                if state.is_drawn {
+                    rates.drawn += 1;
+                    self.sink
+                        .link(u32::try_from(number).unwrap_or(link), &known.name);
+                }
+            }
+            rates.links.push(state);
+        }
+    }
+
+    /// Tells the sink of the links whose use has changed.
+    pub(super) fn tell_links(&mut self) {
+        for link in std::mem::take(&mut self.rates.changed) {
+            let state = &mut self.rates.links[link as usize];
+            state.is_changed = false;
+            let percent = 100.0 * state.rate / state.bandwidth;
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "a percentage; a cast saturates"
+            )]
+            let percent = percent.round() as u64;
+            if state.told != percent {
+                state.told = percent;
+                self.sink.counter(self.now, Counter::Link(link), percent);
+            }
+        }
+    }
+
+    /// Counts the receives of a rank.
+    pub(super) fn count_receives(&mut self, rank: u32, event: &LogEvent) {
+        let change = match event {
+            Event::Receive { .. } | Event::Unexpected { .. } => 1,
+            Event::Taken { .. }
+            | Event::Arrive {
+                packet: PacketKind::Eager | PacketKind::Rts,
+                ..
+            } => -1,
+            _ => return,
+        };
+        let state = &mut self.ranks[rank as usize];
+        state.posted = state.posted.saturating_add(change);
+        if !state.is(COUNTED) {
+            state.flags |= COUNTED;
+            self.counted.push(rank);
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! Promise: counters of links and of posted receives have the values known by hand.
+
+use std::cell::RefCell;
+use std::io::{self, Write};
+use std::panic::Location;
+use std::rc::Rc;
+
+use observe::{
+    Event, Link, LinkSharing, LogReader, LogWriter, NetworkEvent, PacketKind, ProgramEvent,
+};
+use report::{TraceFormat, TraceOptions, write_trace};
+use testing::trace::Trace;
+
+/// A file in memory that outlives its writer.
+#[derive(Clone, Default)]
+struct Memory(Rc<RefCell<Vec<u8>>>);
+
+impl Write for Memory {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.borrow_mut().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn made(log: &[u8], format: TraceFormat, options: &TraceOptions) -> Vec<u8> {
+    let (mut reader, out) = (LogReader::new(log).expect("a log"), Memory::default());
+    write_trace(&mut reader, out.clone(), format, options).expect("memory");
+    out.0.take()
+}
+
+/// Returns times in nanoseconds and values of a counter.
+fn values(log: &[u8], options: &TraceOptions, name: &str) -> Vec<(u64, f64)> {
+    let format = TraceFormat::Perfetto { compressed: false };
+    let trace = Trace::read(&made(log, format, options));
+    let events = trace.on(name);
+    events.map(|event| (event.time, event.value)).collect()
+}
+
+const fn begin(flow: u32, links: &[u32]) -> NetworkEvent<&[u32]> {
+    NetworkEvent::Begin {
+        flow,
+        bytes: 100.0,
+        latency_s: 0.0,
+        alone_s: 1.0,
+        links,
+    }
+}
+
+/// A flow over `count` links of 200 bytes per second, and one that shares link 1 with it.
+fn flows(count: u32) -> Vec<u8> {
+    let mut log = LogWriter::new(Vec::new(), 1);
+    let describe = |link| Link {
+        name: format!("link-{link}"),
+        bandwidth: 200.0,
+        latency_s: 0.0,
+        sharing: LinkSharing::Directed,
+    };
+    let mut at = |ns: f64, event: NetworkEvent<&[u32]>| log.network(ns / 1e9, &event, describe);
+    let rate = |flow, rate| NetworkEvent::Rate {
+        flow,
+        rate,
+        link: None,
+    };
+    let all: Vec<u32> = (0..count).collect();
+    at(0.0, begin(0, &all));
+    at(10.0, rate(0, 100.0));
+    at(20.0, begin(1, &[1]));
+    // Two changes at one time: the last value counts.
+    at(30.0, rate(0, 50.0));
+    at(30.0, rate(1, 150.0));
+    at(40.0, NetworkEvent::End { flow: 1 });
+    at(40.0, rate(0, 100.0));
+    at(50.0, NetworkEvent::End { flow: 0 });
+    log.event(0, 60e-9, Event::End);
+    log.finish(60e-9).expect("memory")
+}
+
+#[test]
+fn the_use_of_a_link_is_the_sum_of_its_flows() {
+    let (log, plain) = (flows(3), TraceOptions::default());
+    let both = [(10, 50.0), (30, 100.0), (40, 50.0), (50, 0.0)];
+    assert_eq!(values(&log, &plain, "use of link-1"), both);
+    let alone = [(10, 50.0), (30, 25.0), (40, 50.0), (50, 0.0)];
+    assert_eq!(values(&log, &plain, "use of link-0"), alone);
+    let text = String::from_utf8(made(&log, TraceFormat::Csv, &plain)).expect("a table");
+    assert!(text.contains("counter,% of bandwidth of link-2,"), "{text}");
+}
+
+#[test]
+fn the_first_links_have_counters_or_those_selected() {
+    let log = flows(70);
+    let plain = TraceOptions::default();
+    assert_eq!(values(&log, &plain, "use of link-63").len(), 4);
+    assert!(values(&log, &plain, "use of link-64").is_empty());
+    let selected = TraceOptions {
+        links: Some("link-6[49]".parse().expect("a pattern")),
+        ..plain
+    };
+    assert_eq!(values(&log, &selected, "use of link-64").len(), 4);
+    assert_eq!(values(&log, &selected, "use of link-69").len(), 4);
+    assert!(values(&log, &selected, "use of link-63").is_empty());
+}
+
+#[test]
+fn receives_are_posted_until_their_messages_arrive() {
+    let mut log = LogWriter::new(Vec::new(), 2);
+    let place = Location::caller();
+    let receive = Event::Receive {
+        peer: Some(0),
+        bytes: 8,
+        place,
+        collective: false,
+    };
+    let arrive = |packet| Event::Arrive {
+        peer: 0,
+        packet,
+        key: 0,
+        bytes: 8,
+    };
+    let (peer, bytes) = (0, 8);
+    let events: [(f64, ProgramEvent); 9] = [
+        (0.0, receive),
+        (0.0, receive),
+        (10.0, arrive(PacketKind::Eager)),
+        (20.0, arrive(PacketKind::Rts)),
+        (30.0, arrive(PacketKind::Data)),
+        // An unexpected message, and its receive.
+        (40.0, arrive(PacketKind::Eager)),
+        (40.0, Event::Unexpected { peer, bytes }),
+        (50.0, receive),
+        (50.0, Event::Taken { peer, bytes }),
+    ];
+    for (ns, event) in events {
+        log.event(1, ns / 1e9, event);
+    }
+    let log = log.finish(60e-9).expect("memory");
+    let plain = TraceOptions::default();
+    let posted = values(&log, &plain, "posted receives of rank 1");
+    assert_eq!(posted, [(0, 2.0), (10, 1.0), (20, 0.0)]);
+    let unexpected = values(&log, &plain, "unexpected messages of rank 1");
+    assert_eq!(unexpected, [(40, 1.0), (50, 0.0)]);
+}

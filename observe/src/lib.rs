@@ -4,10 +4,10 @@
 //! implement the trait with their own clocks, so every analysis works on both. An observer returns
 //! nothing: it cannot change what it observes.
 //!
-//! The *event log* ([`LogWriter`], [`LogReader`], [`BackwardReader`]) stores events as records of 32 bytes in the order
-//! of execution, which is a topological order of happened-before. Timelines and analyses are made
-//! from it, forwards in one pass or backwards. Each rank of a real run writes a log of its own;
-//! [`merge`] makes one of them.
+//! The *event log* ([`LogWriter`], [`LogReader`], [`BackwardReader`]) stores events as records of
+//! 32 bytes in the order of execution, which is a topological order of happened-before. Timelines
+//! and analyses are made from it, forwards in one pass or backwards. Each rank of a real run writes
+//! a log of its own; [`merge`] makes one of them.
 //!
 //! # Identity of messages
 //!

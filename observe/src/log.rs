@@ -34,7 +34,7 @@ pub struct LogWriter<W> {
     link_count: u32,
     /// A buffer.
     route: Vec<u32>,
-    /// What is open at each rank.
+    /// Calls and regions in progress.
     open: Open,
     /// Number of records.
     written: u64,

@@ -1,5 +1,5 @@
-//! What is open at each rank while a log is written, so that a record that ends something tells
-//! what it ends, for readers that go backwards.
+//! Calls, regions and collective operations in progress while a log is written, so that a record
+//! that ends one tells which, for readers that go backwards.
 //!
 //! *Not told*: what began before the log, or ends after it.
 

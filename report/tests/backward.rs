@@ -12,7 +12,9 @@ use std::sync::{Arc, Mutex};
 use mpi::{ANY_SOURCE, Comm, Op, Result, waitall};
 use observe::{BackwardReader, LogEntry, LogReader};
 use platform::Platform;
-use report::analysis::{Analysis, AnalysisReport, BackwardReport, Class, DelayCost, SlackRow};
+use report::analysis::{
+    Analysis, AnalysisReport, BackwardReport, Class, DelayCost, Sensitivity, SlackRow,
+};
 use run::{EventLog, LogFilter, Options, Output, RankProgram, Stream, simulate};
 
 const PLATFORM: &str = r#"
@@ -56,7 +58,22 @@ impl Write for Memory {
     }
 }
 
+/// Returns the analyses of a run that ends.
 fn analysed<Fut>(
+    platform: &str,
+    ranks: u32,
+    program: impl Fn(Comm) -> Fut + 'static,
+) -> (AnalysisReport, BackwardReport)
+where
+    Fut: Future<Output = Result<()>> + 'static,
+{
+    let (forward, backward) = analysed_anyhow(platform, ranks, program);
+    adds_up(&forward, &backward);
+    (forward, backward)
+}
+
+/// Returns the analyses of a run that perhaps does not end.
+fn analysed_anyhow<Fut>(
     platform: &str,
     ranks: u32,
     program: impl Fn(Comm) -> Fut + 'static,
@@ -89,7 +106,6 @@ where
     let forward = analysis.finish(&reader);
     let log = BackwardReader::new(Cursor::new(&bytes)).expect("a log");
     let backward = BackwardReport::of(log, &reader, forward.end_s).expect("a log");
-    adds_up(&forward, &backward);
     (forward, backward)
 }
 
@@ -334,6 +350,70 @@ fn a_receive_that_is_posted_before_has_the_slack_of_its_answer() {
     });
     // Not until the data are there, at 151 us, but until the request to send is, at 50 us.
     is(slack(&backward, "compute").greatest_s, 30.0);
+}
+
+#[test]
+fn a_deadlock_has_slack_and_no_path() {
+    let (forward, backward) = analysed_anyhow(PLATFORM, 2, |world| async move {
+        let mut data = world.buffer(8);
+        if world.rank() == 0 {
+            compute(&world, 10.0).await;
+            world.send(&data, 1, 0).await?;
+        }
+        world.recv(&mut data, 1 - world.rank(), 0).await?;
+        world.recv(&mut data, 1 - world.rank(), 1).await.map(drop)
+    });
+    is(forward.end_s, 11.008);
+    is(slack(&backward, "recv").greatest_s, 0.0);
+    costs(&backward, 0, "compute", 10.0, 0.0);
+    assert!(backward.derivatives.is_empty());
+}
+
+/// Hosts behind a slow trunk.
+const TRUNK: &str = r#"
+version = 1
+[network]
+model = "flow"
+[hosts]
+left = { speed = "1Gf" }
+right = { speed = "1Gf" }
+[links.trunk]
+bandwidth = "1GBps"
+latency = "3us"
+sharing = "split-duplex"
+[links.wire]
+bandwidth = "4GBps"
+latency = "1us"
+sharing = "split-duplex"
+[[routes]]
+from = "left"
+to = "right"
+links = ["wire", "trunk"]
+"#;
+
+#[test]
+fn derivatives_name_the_links() {
+    let (_, backward) = analysed(TRUNK, 2, |world| async move {
+        let mut data = world.buffer(10_000);
+        if world.rank() == 0 {
+            return world.send(&data, 1, 0).await;
+        }
+        world.recv(&mut data, 0, 0).await.map(drop)
+    });
+    let of = |parameter: &str, link: &str| {
+        let is = |one: &&Sensitivity| one.parameter == parameter && one.of.starts_with(link);
+        let found = backward.derivatives.iter().find(is);
+        found.unwrap_or_else(|| panic!("{parameter} of {link}: {backward:?}"))
+    };
+    is(of("bandwidth", "trunk").seconds, -10.0);
+    is(of("latency", "trunk").seconds, 3.0);
+    is(of("latency", "wire").seconds, 1.0);
+    // The path crosses each once: a second more is a second more.
+    let crossings = of("latency", "wire")
+        .per_unit
+        .expect("its latency is known");
+    assert!((crossings - 1.0).abs() < 1e-9, "{crossings}");
+    assert_eq!(backward.derivatives.len(), 3);
 }
 
 /// Programs with many kinds of waits.

@@ -90,6 +90,22 @@ fn the_slow_stage_of_a_pipeline_is_the_critical_path() {
     // One item through all other stages.
     let computed = number(&analysis["critical_path_s"]["compute"]);
     assert!((computed - (20.0 * 4e-4 + 7.0 * 1e-4)).abs() < 1e-9);
+    // All stages behind it wait for it, most of them through others.
+    let cause = "most waits are caused by rank 1 in compute, apps/pipeline/src/main.rs:43";
+    assert!(ran.stdout.contains(cause), "{ran:?}");
+    assert!(
+        ran.stdout.contains("% of it through other ranks"),
+        "{ran:?}"
+    );
+    let backward = &analysis["backward"];
+    let cost = &backward["delay_costs"][0];
+    assert_eq!(
+        (&cost["rank"], &cost["region"]),
+        (&1.into(), &"stage".into())
+    );
+    let most = &backward["derivatives"][0];
+    assert_eq!(most["of"], "node-1", "{backward}");
+    assert!((number(&most["seconds"]) + 20.0 * 4e-4).abs() < 1e-9);
 }
 
 #[test]
@@ -156,8 +172,16 @@ fn a_log_is_read_later() {
     let log = folder.path("log");
     let ran = analysed(&folder, &format!("-n 8 --log-events {log} apps/pipeline"));
     assert_eq!(ran.status, 0, "{ran:?}");
-    let whole = simrun(&format!("analyse {log}"));
+    let (later, piped) = (folder.path("later"), folder.path("piped"));
+    let whole = simrun(&format!("analyse {log} --out {later}"));
     assert!(whole.stdout.contains("critical path, with"), "{whole:?}");
+    let ran = analysed(&folder, &format!("-n 8 --analyse={piped} apps/pipeline"));
+    assert_eq!(ran.status, 0, "{ran:?}");
+    for name in ["slack.csv", "delays.csv", "derivatives.csv"] {
+        let read = |folder: &str| std::fs::read_to_string(format!("{folder}/{name}")).unwrap();
+        assert!(read(&later).lines().count() > 5, "{name}");
+        assert_eq!(read(&later), read(&piped), "{name}");
+    }
     let bytes = std::fs::read(&log).unwrap();
     std::fs::write(&log, &bytes[..bytes.len() / 2 + 5]).unwrap();
     let cut = simrun(&format!("analyse {log}"));

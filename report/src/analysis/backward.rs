@@ -1,4 +1,4 @@
-//! What a log tells when it is read from its end: slack, the critical path itself with its
+//! Analyses of a log that is read from its end: slack, the critical path itself with its
 //! derivatives, and delay costs.
 //!
 //! *Slack* of an event is the time by which it can be later without a later end of the run, if all

@@ -38,8 +38,8 @@ struct RankState {
     unexpected: u32,
     /// The number of unexpected messages that the sink has.
     unexpected_told: u32,
-    /// Number of receives that are posted, and that the sink has. It is below 0 until a message that
-    /// has arrived is known to be unexpected.
+    /// Number of receives that are posted, and that the sink has. It is below 0 until a message
+    /// that has arrived is known to be unexpected.
     posted: i16,
     posted_told: i16,
 }

@@ -7,7 +7,7 @@ use observe::NameId;
 use super::delays::Waiter;
 use super::sensitivity::FlowTimes;
 
-/// What an event passes to its cause.
+/// Properties that an event passes to its cause.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Effect {
     /// In seconds.

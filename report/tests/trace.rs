@@ -627,6 +627,34 @@ fn every_form_of_time_tells_the_same() {
     assert_eq!(trace.named("recv").next().unwrap().end, Some(80_000));
 }
 
+/// An unexpected message, and a flow on a link.
+fn counters() -> Vec<u8> {
+    let mut log = Log::new(1);
+    log.at(0, 0.0, Event::Unexpected { peer: 0, bytes: 1 });
+    let link = |_| observe::Link {
+        name: "link".to_owned(),
+        bandwidth: 1.0,
+        latency_s: 0.0,
+        sharing: observe::LinkSharing::Shared,
+    };
+    let begin = observe::NetworkEvent::Begin {
+        flow: 0,
+        bytes: 1.0,
+        latency_s: 0.0,
+        alone_s: 1.0,
+        links: &[0][..],
+    };
+    let (flow, rate) = (0, 1.0);
+    let limit = observe::NetworkEvent::Rate {
+        flow,
+        rate,
+        link: None,
+    };
+    log.0.network(0.0, &begin, link);
+    log.0.network(0.0, &limit, link);
+    log.end(1.0)
+}
+
 /// Traces that have all messages of the schema, one behind the other, against the schema that
 /// Google publishes: the package `perfetto` of PyPI, which `.ci/run` installs.
 #[test]
@@ -666,33 +694,10 @@ fn the_schema_is_that_of_perfetto() {
         aggregate: Some(true),
         ..plain.clone()
     };
-    let mut unexpected = Log::new(1);
-    unexpected.at(0, 0.0, Event::Unexpected { peer: 0, bytes: 1 });
-    let link = |_| observe::Link {
-        name: "link".to_owned(),
-        bandwidth: 1.0,
-        latency_s: 0.0,
-        sharing: observe::LinkSharing::Shared,
-    };
-    let begin = observe::NetworkEvent::Begin {
-        flow: 0,
-        bytes: 1.0,
-        latency_s: 0.0,
-        alone_s: 1.0,
-        links: &[0][..],
-    };
-    let (flow, rate) = (0, 1.0);
-    let limit = observe::NetworkEvent::Rate {
-        flow,
-        rate,
-        link: None,
-    };
-    unexpected.0.network(0.0, &begin, link);
-    unexpected.0.network(0.0, &limit, link);
-    let unexpected = unexpected.end(1.0);
+    let counters = counters();
     let traces = [
         (&marks, &plain),
-        (&unexpected, &plain),
+        (&counters, &plain),
         (&late_sender(), &plain),
         (&late_sender(), &merged),
         (&many_short(), &merged),

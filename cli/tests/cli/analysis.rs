@@ -91,7 +91,7 @@ fn the_slow_stage_of_a_pipeline_is_the_critical_path() {
     let computed = number(&analysis["critical_path_s"]["compute"]);
     assert!((computed - (20.0 * 4e-4 + 7.0 * 1e-4)).abs() < 1e-9);
     // All stages behind it wait for it, most of them through others.
-    let cause = "most waits are caused by rank 1 in compute, apps/pipeline/src/main.rs:43";
+    let cause = "greatest cause of waits: rank 1 in compute, apps/pipeline/src/main.rs:43";
     assert!(ran.stdout.contains(cause), "{ran:?}");
     assert!(
         ran.stdout.contains("% of it through other ranks"),

@@ -183,13 +183,13 @@ impl AnalysisReport {
         let cost = greatest.filter(|cost| self.percent_of_all(cost.seconds()) >= IMPORTANT);
         if let Some(cost) = cost {
             let share = self.percent_of_all(cost.seconds());
-            write!(f, "\nmost waits are caused by rank {}", cost.rank)?;
+            write!(f, "\ngreatest cause of waits: rank {}", cost.rank)?;
             if cost.call.is_empty() {
                 write!(f, " between its calls")?;
             } else {
                 write!(f, " in {}, {}", cost.call, cost.place)?;
             }
-            write!(f, ": {share:.1} % of the time of all ranks")?;
+            write!(f, ", for {share:.1} % of the time of all ranks")?;
             if self.percent_of_all(cost.indirect_s) >= SHOWN {
                 let share = 100.0 * cost.indirect_s / cost.seconds();
                 write!(f, ", {share:.0} % of it through other ranks")?;

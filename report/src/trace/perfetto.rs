@@ -174,7 +174,6 @@ impl<W: Write> Perfetto<W> {
                 unit: Some(unit),
                 unit_name: is_percent.then(|| "%".to_owned()),
                 y_axis_share_key: scale.map(str::to_owned),
-                ..CounterDescriptor::default()
             }),
             ..TrackDescriptor::default()
         });

@@ -88,9 +88,7 @@ impl EventArgs {
             (None, Some(_)) => arguments.push("--no-text".into()),
             (Some(folder), _) => {
                 if let Some(folder) = folder {
-                    let words = std::env::args_os();
-                    let words = words.map(|word| quoted(&word.to_string_lossy()));
-                    let line = words.collect::<Vec<_>>().join(" ");
+                    let line = command_line();
                     arguments.extend(["--out".into(), folder.into()]);
                     arguments.extend(["--title".into(), line.into()]);
                 }
@@ -228,6 +226,18 @@ fn simulate_ideal(program: &dyn Program, begin: &Start) -> Result<TemporaryFile,
 fn create(path: &Path) -> Result<Box<dyn Write + Send>, String> {
     let file = File::create(path).map_err(|error| format!("{}: {error}", path.display()))?;
     Ok(Box::new(BufWriter::with_capacity(BUFFER, file)))
+}
+
+/// Returns the command of the run, with a program below the current folder named from there.
+fn command_line() -> String {
+    let mut words: Vec<OsString> = std::env::args_os().collect();
+    if let (Ok(folder), Some(program)) = (std::env::current_dir(), words.first_mut())
+        && let Ok(relative) = Path::new(&*program).strip_prefix(folder)
+    {
+        *program = relative.as_os_str().to_owned();
+    }
+    let words = words.iter().map(|word| quoted(&word.to_string_lossy()));
+    words.collect::<Vec<_>>().join(" ")
 }
 
 fn command() -> OsString {

@@ -1,7 +1,7 @@
 //! `simrun analyse`: where a run spends its time and why, from its event log.
 
 use std::fs::File;
-use std::io::{self, BufReader, Read, Stdin, Write};
+use std::io::{self, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -130,10 +130,15 @@ fn read(path: &Path, timeline: Option<Timeline<'_>>) -> Result<(Results, TraceSu
         path.display().to_string()
     };
     let input = if is_stdin {
-        LogInput::Pipe(io::stdin(), temporary().ok())
+        LogInput::Pipe(Box::new(io::stdin()), temporary())
     } else {
         let file = File::open(path);
-        LogInput::File(file.map_err(|error| format!("{name}: cannot read it: {error}"))?)
+        let file = file.map_err(|error| format!("{name}: cannot read it: {error}"))?;
+        if file.metadata().is_ok_and(|about| about.is_file()) {
+            LogInput::File(file)
+        } else {
+            LogInput::Pipe(Box::new(file), temporary())
+        }
     };
     passes(input, timeline).map_err(|error| match error.kind() {
         io::ErrorKind::UnexpectedEof => format!("{name}: not an event log of simrun: it is empty"),
@@ -145,8 +150,8 @@ fn read(path: &Path, timeline: Option<Timeline<'_>>) -> Result<(Results, TraceSu
 /// A log, which is kept until it has been read backwards.
 enum LogInput {
     File(File),
-    /// A pipe, and the file to which it is copied; `None` if that cannot be written.
-    Pipe(Stdin, Option<File>),
+    /// A pipe, and the file to which it is copied.
+    Pipe(Box<dyn Read>, io::Result<File>),
 }
 
 impl Read for LogInput {
@@ -155,7 +160,11 @@ impl Read for LogInput {
             Self::File(file) => file.read(bytes),
             Self::Pipe(pipe, copy) => {
                 let count = pipe.read(bytes)?;
-                copy.take_if(|copy| copy.write_all(&bytes[..count]).is_err());
+                if let Ok(file) = copy
+                    && let Err(error) = file.write_all(&bytes[..count])
+                {
+                    *copy = Err(error);
+                }
                 Ok(count)
             }
         }
@@ -214,9 +223,19 @@ fn passes(input: LogInput, timeline: Option<Timeline<'_>>) -> io::Result<(Result
         .map(|trace| trace.finish(analysis.end_s))
         .transpose()?;
     overview.finish(analysis.end_s);
-    if let LogInput::File(file) | LogInput::Pipe(_, Some(file)) = reader.input().get_ref() {
-        let log = BackwardReader::new(file)?;
-        analysis.backward = Some(BackwardReport::of(log, &reader, analysis.end_s)?);
+    match reader.input().get_ref() {
+        LogInput::File(file) | LogInput::Pipe(_, Ok(file)) => {
+            let log = BackwardReader::new(file)?;
+            analysis.backward = Some(BackwardReport::of(log, &reader, analysis.end_s)?);
+        }
+        LogInput::Pipe(_, Err(error)) => {
+            let folder = std::env::temp_dir();
+            let folder = folder.display();
+            let note = format!(
+                "no slack, causes and derivatives: no copy of the log in {folder}: {error}"
+            );
+            analysis.notes.push(note);
+        }
     }
     let results = Results {
         analysis,

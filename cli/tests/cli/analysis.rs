@@ -1,7 +1,7 @@
 //! Promise: `--analyse` says where the time of a run is spent and why, for programs whose analysis
 //! is known by hand, also if they do not end; observing changes no time and no digest.
 
-use crate::support::{Folder, Output, simrun};
+use crate::support::{Folder, Output, SIMRUN, command, run, simrun};
 
 /// Two hosts of 1 Gflop/s and more, 1 us between them.
 const PLATFORM: &str = r#"
@@ -292,5 +292,22 @@ fn bad_input_is_refused() {
         let ran = simrun(&line);
         assert_eq!(ran.status, 2, "{line}: {ran:?}");
         assert!(ran.stderr.contains(expected), "{line}: {ran:?}");
+    }
+}
+
+#[test]
+fn a_log_that_cannot_be_copied_is_analysed_forwards() {
+    let folder = Folder::new();
+    let platform = folder.write("platform.toml", PLATFORM);
+    let mut simrun = command(SIMRUN);
+    simrun.env("TMPDIR", folder.path("missing"));
+    let line = format!("--platform {platform} -n 8 --analyse apps/late-sender");
+    let ran = run(simrun.args(line.split_whitespace()));
+    assert_eq!(ran.status, 0, "{ran:?}");
+    for text in [
+        "no slack, causes and derivatives: no copy of the log in",
+        "late sender in recv, apps/late-sender/src/main.rs:24",
+    ] {
+        assert!(ran.stdout.contains(text), "{text}: {ran:?}");
     }
 }

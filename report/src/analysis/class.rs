@@ -90,21 +90,6 @@ impl Class {
             Self::Ended => "after its end",
         }
     }
-
-    /// Returns true for time in which a rank waits for another.
-    #[must_use]
-    pub const fn is_wait_state(self) -> bool {
-        matches!(
-            self,
-            Self::LateSender
-                | Self::LateSenderWrongOrder
-                | Self::LateReceiver
-                | Self::WaitAtCollective
-                | Self::LateBroadcast
-                | Self::EarlyReduce
-                | Self::Blocked
-        )
-    }
 }
 
 /// Times by class, in seconds.

@@ -56,8 +56,8 @@ impl AnalysisReport {
     }
 
     fn headline(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let states = self.waits.iter().filter(|wait| wait.class.is_wait_state());
-        let greatest = states.max_by(|one, other| one.seconds.total_cmp(&other.seconds));
+        let waits = self.waits.iter();
+        let greatest = waits.max_by(|one, other| one.seconds.total_cmp(&other.seconds));
         let compute = self.mean_s.get("compute").copied().unwrap_or(0.0);
         let Some(wait) = greatest else {
             let share = self.percent(compute);

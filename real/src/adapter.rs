@@ -121,6 +121,10 @@ impl DataPath for VerbsDataPath {
         }
     }
 
+    fn max_packet(&self) -> u64 {
+        self.device.options().eager_threshold
+    }
+
     fn carry(&mut self, connection: ConnectionId, packet: Packet) -> Option<Packet> {
         self.device.post(connection, packet);
         None

@@ -7,6 +7,8 @@ use mpi::Buffer;
 use mpi::channel::{Event, Packet, Token};
 use mpi::connection::{ConnectionId, Failure};
 
+use crate::frame::PAYLOAD_MAX;
+
 /// Duties of a back end for connections.
 pub(super) trait DataPath: fmt::Debug {
     /// Returns the bytes that go with the request to connect to a rank.
@@ -32,6 +34,11 @@ pub(super) trait DataPath: fmt::Debug {
     fn carry(&mut self, connection: ConnectionId, packet: Packet) -> Option<Packet> {
         let _ = connection;
         Some(packet)
+    }
+
+    /// Returns the largest payload of a packet, in bytes.
+    fn max_packet(&self) -> u64 {
+        PAYLOAD_MAX
     }
 
     /// The connection is not in use any more, or will not be.

@@ -253,7 +253,7 @@ impl<C: DataPath> Channel for TcpChannel<C> {
     }
 
     fn max_packet(&self) -> u64 {
-        super::frame::PAYLOAD_MAX
+        self.0.connections.borrow_mut().transport().max_packet()
     }
 
     fn post(&self, peer: u32, mut packet: Packet) {

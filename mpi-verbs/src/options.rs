@@ -10,6 +10,9 @@ use mpi::Limits;
 use mpi::TransportMode;
 use mpi::channel::Settings;
 
+/// The least room for the payload of a packet, in bytes: the operands of any atomic access fit.
+const PAYLOAD_MIN: u64 = 256;
+
 /// Protocol of long messages, from registered memory into registered memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Rendezvous {
@@ -134,14 +137,25 @@ impl Options {
         2 * self.credits() + SIGNS
     }
 
-    /// The longest payload of a packet.
+    /// The longest message that travels as a packet.
     pub(crate) const fn capacity(&self) -> u64 {
         self.eager_threshold
     }
 
+    /// Returns the largest payload of a packet, in bytes: also if no message is eager, one-sided
+    /// accesses travel as packets.
+    #[must_use]
+    pub const fn payload_max(&self) -> u64 {
+        if self.eager_threshold < PAYLOAD_MIN {
+            PAYLOAD_MIN
+        } else {
+            self.eager_threshold
+        }
+    }
+
     /// The length of a packet buffer.
     pub(crate) const fn buffer(&self) -> u64 {
-        (self.eager_threshold + wire::HEAD_MAX as u64).next_multiple_of(64)
+        (self.payload_max() + wire::HEAD_MAX as u64).next_multiple_of(64)
     }
 }
 
@@ -154,6 +168,13 @@ mod tests {
         let options = Options::default();
         let settings = options.settings(Settings::new(1 << 20));
         assert_eq!(settings.eager_threshold, options.capacity());
+        assert_eq!(options.payload_max(), options.capacity());
+        let without_eager = Options {
+            eager_threshold: 0,
+            ..options.clone()
+        };
+        assert_eq!(without_eager.payload_max(), PAYLOAD_MIN);
+        assert!(without_eager.buffer() >= PAYLOAD_MIN + wire::HEAD_MAX as u64);
         let limits = settings.limits.expect("limits are set");
         assert_eq!(limits.credits, Some(options.credits));
         assert!(options.receives() >= 2 * options.credits);

@@ -166,7 +166,7 @@ impl Device {
         let head = wire::encode_with(&packet, extension);
         let length = wire::payload_of(&packet);
         assert!(
-            length <= self.options.capacity(),
+            length <= self.options.payload_max(),
             "the message layer was told how long packets may be"
         );
         let payload = if length == 0 {

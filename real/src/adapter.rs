@@ -122,7 +122,7 @@ impl DataPath for VerbsDataPath {
     }
 
     fn max_packet(&self) -> u64 {
-        self.device.options().eager_threshold
+        self.device.options().payload_max()
     }
 
     fn carry(&mut self, connection: ConnectionId, packet: Packet) -> Option<Packet> {

@@ -234,7 +234,7 @@ impl<W: World> Channel for VerbsChannel<W> {
     }
 
     fn max_packet(&self) -> u64 {
-        self.device.borrow().options().eager_threshold
+        self.device.borrow().options().payload_max()
     }
 
     fn post(&self, peer: u32, mut packet: Packet) {

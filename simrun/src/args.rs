@@ -166,12 +166,12 @@ pub struct RunArgs {
     #[arg(long, value_name = "TIME", help_heading = "Limits")]
     pub until: Option<Duration>,
 
-    /// Stop after this wall-clock time, for example 10s or 5min
+    /// Stop after this wall-clock time, for example 10s or 300s
     #[arg(long, value_name = "TIME", help_heading = "Limits")]
     pub max_time: Option<Duration>,
 
     /// Stop when a rank computes for this wall-clock time without awaiting anything
-    /// [default: 1min with --until, else none]
+    /// [default: 60s with --until, else none]
     #[arg(
         long,
         value_name = "TIME",

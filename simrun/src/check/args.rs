@@ -262,7 +262,7 @@ pub struct CheckArgs {
     )]
     max_transitions: Option<u64>,
 
-    /// Stop after this wall-clock time, for example 10s or 5min
+    /// Stop after this wall-clock time, for example 10s or 300s
     #[arg(
         long,
         value_name = "TIME",

@@ -38,9 +38,8 @@ impl Comm {
             let hosts = numbered(names.chunks_exact(own.len()).take(ranks));
             let order = order(&hosts, &dimensions);
             let position = order.iter().position(|rank| *rank == self.rank());
-            let key = position.map_or(0, |position| i32::try_from(position).unwrap_or(i32::MAX));
-            let comm = self.split_at(position.map(|_| 0), key, location).await?;
-            Ok(comm.map(|comm| Cartesian::new(comm, dimensions)))
+            let position = position.map(|position| i32::try_from(position).unwrap_or(i32::MAX));
+            self.cartesian_at(dimensions, position, location).await
         }
     }
 }

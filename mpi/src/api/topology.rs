@@ -288,10 +288,23 @@ impl Comm {
         async move {
             let dimensions = dimensions?;
             let ranks = dimensions.iter().map(|&(length, _)| length).product();
-            let colour = (self.rank() < ranks).then_some(0);
-            let comm = self.split_at(colour, 0, location).await?;
-            Ok(comm.map(|comm| Cartesian::new(comm, dimensions)))
+            let position = (self.rank() < ranks).then_some(0);
+            self.cartesian_at(dimensions, position, location).await
         }
+    }
+
+    /// Makes the communicator of a grid of the ranks with a position; equal positions are in the
+    /// order of the ranks.
+    pub(super) async fn cartesian_at(
+        &self,
+        dimensions: Rc<Dimensions>,
+        position: Option<i32>,
+        location: &'static Location<'static>,
+    ) -> Result<Option<Cartesian>> {
+        let colour = position.map(|_| 0);
+        let key = position.unwrap_or_default();
+        let comm = self.split_at(colour, key, location).await?;
+        Ok(comm.map(|comm| Cartesian::new(comm, dimensions)))
     }
 
     /// Returns the dimensions of a grid that has no more ranks than the communicator, and some.

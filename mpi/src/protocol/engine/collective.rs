@@ -451,18 +451,6 @@ impl ProtocolEngine {
         }
     }
 
-    /// Tells who learns of what has ended the request of a step: the schedule, or the program when
-    /// it waits for the collective.
-    fn note_step(&mut self, token: Token) {
-        let collectives = self.collectives.get_or_insert_default();
-        let step = collectives.steps.get(token as usize).copied().flatten();
-        let learner = step.and_then(|step| collectives.requests[step.collective as usize].learner);
-        match learner {
-            Some(learner) => self.note_passed(token, learner),
-            None => self.note_taken(token),
-        }
-    }
-
     /// The request of a step is over.
     pub(super) fn finish_step(
         &mut self,
@@ -472,13 +460,19 @@ impl ProtocolEngine {
     ) {
         self.ended += 1;
         self.note_end(token);
-        self.note_step(token);
+        let collectives = self.collectives.get_or_insert_default();
+        let step = collectives.steps[token as usize].take();
+        let step = step.expect("the operation of a step has its request");
+        // What has ended the request is learnt by the schedule, or by the program when it waits for
+        // the collective.
+        match collectives.requests[step.collective as usize].learner {
+            Some(learner) => self.note_passed(token, learner),
+            None => self.note_taken(token),
+        }
         let owed = std::mem::take(&mut self.operations[token as usize].owed);
         self.debts -= u32::from(owed > 0.0);
         self.remove(token);
         let collectives = self.collectives.get_or_insert_default();
-        let step = collectives.steps[token as usize].take();
-        let step = step.expect("the operation of a step has its request");
         collectives.owed += owed;
         let number = step.collective as usize;
         let requests = &mut collectives.requests[number];

@@ -1,0 +1,78 @@
+//! Number of replications of a point: fixed, or until the means are precise enough.
+//!
+//! The seeds of a point are 0, 1, 2… on all points: configurations are compared with common random
+//! numbers. A point that drew no random number is run once.
+
+use crate::statistics::{Progress, StoppingRule};
+
+/// The rule for the number of replications.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Replication {
+    /// A fixed number of seeds.
+    Seeds {
+        /// Number of seeds, at least 1.
+        count: usize,
+        /// Confidence of the intervals, in (0, 1).
+        confidence: f64,
+    },
+    /// Until every measure has the precision.
+    Precision(StoppingRule),
+}
+
+impl Replication {
+    /// Returns the confidence of the intervals.
+    #[must_use]
+    pub const fn confidence(&self) -> f64 {
+        match self {
+            Self::Seeds { confidence, .. } => *confidence,
+            Self::Precision(rule) => rule.confidence,
+        }
+    }
+
+    /// Returns the largest number of replications of a point.
+    #[must_use]
+    pub const fn max(&self) -> usize {
+        match self {
+            Self::Seeds { count, .. } => *count,
+            Self::Precision(rule) => rule.max,
+        }
+    }
+
+    /// Decides after `n` replications of a point, from the values of each of its measures.
+    ///
+    /// `draws`: number of random numbers that the first replication drew, if it is known. Without
+    /// any, one replication is all.
+    #[must_use]
+    pub fn progress(&self, n: usize, draws: Option<u64>, measures: &[&[f64]]) -> Progress {
+        // The first replication tells if there is anything random.
+        if n == 0 {
+            return Progress::Continue(1);
+        }
+        if draws == Some(0) {
+            return Progress::Reached;
+        }
+        match self {
+            Self::Seeds { count, .. } if n < *count => Progress::Continue(*count),
+            Self::Seeds { .. } => Progress::Reached,
+            Self::Precision(rule) => rule.progress(n, measures),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn deterministic_points_run_once() {
+        let seeds = Replication::Seeds {
+            count: 10,
+            confidence: 0.95,
+        };
+        assert_eq!(seeds.progress(0, None, &[]), Progress::Continue(1));
+        assert_eq!(seeds.progress(1, Some(0), &[]), Progress::Reached);
+        assert_eq!(seeds.progress(1, Some(3), &[]), Progress::Continue(10));
+        assert_eq!(seeds.progress(1, None, &[]), Progress::Continue(10));
+        assert_eq!(seeds.progress(10, Some(3), &[]), Progress::Reached);
+    }
+}

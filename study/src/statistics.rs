@@ -1,0 +1,31 @@
+//! Statistics of independent replications: one seed gives one value.
+//!
+//! * The interval of a mean is Student's ([`Summary::new`]).
+//! * The interval of a quantile is made of order statistics ([`quantile_interval`]).
+//! * Two configurations with the same seeds are compared in pairs ([`Comparison::new`]); of several
+//!   comparisons, p-values are corrected after Holm ([`holm`]).
+//! * [`StoppingRule`] decides after which replication a mean is precise enough.
+//!
+//! *Not modelled*: dependence between the values. Values of one run, such as its iterations, are
+//! correlated, and the intervals of their means are too narrow. Rare long values make every
+//! interval of a mean too narrow: [`Summary::long_values`] warns of them.
+
+mod order;
+mod paired;
+mod stopping;
+mod student;
+mod summary;
+
+pub use order::{quantile, quantile_interval};
+pub use paired::{Comparison, PairError, holm};
+pub use stopping::{Progress, StoppingRule};
+pub use summary::{FEW_BELOW, Interval, LongValues, Summary};
+
+/// A count as a number to compute with.
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "counts of values are below 2^53"
+)]
+const fn count(n: usize) -> f64 {
+    n as f64
+}

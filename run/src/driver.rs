@@ -163,6 +163,8 @@ pub struct Run {
     pub network_deadlock: Vec<String>,
     /// The packets that were captured, if any were to be.
     pub capture: Option<Capture>,
+    /// Random numbers that it drew; `None` of a run that was given up.
+    pub draws: Option<u64>,
     /// Time that it took, in seconds of real time.
     pub wall_s: f64,
 }
@@ -212,6 +214,7 @@ fn run(
     if ranks == 0 {
         return Err(RunError::NoRanks);
     }
+    let draws = sim_core::draws();
     let hosts = options.mapping.place(platform, ranks, options.seed)?;
     if program.has_ranks() {
         platform.check_routes(&hosts).map_err(RunError::NoRoute)?;
@@ -237,7 +240,7 @@ fn run(
         simulation.set_console(transcript);
         record(&mut simulation, fabric.as_ref(), recording);
     }
-    let (outcome, place) = panic_hook::with_quiet_panics(|| {
+    let ((mut report, processes), place) = panic_hook::with_quiet_panics(|| {
         let mut stage = Stage {
             simulation: &mut simulation,
             hosts: &hosts,
@@ -248,23 +251,18 @@ fn run(
         let processes = stage.processes;
         (simulation.run(), processes)
     });
-    let (mut report, processes) = outcome;
     if let (Outcome::Failed(failure), Some(place)) = (&mut report.outcome, place)
         && failure.panicked
     {
         failure.message = format!("{} (at {place})", failure.message);
     }
     let capture = device.as_ref().and_then(|device| device.take_capture());
-    let stall = device.as_ref().map(|device| device.network_deadlock());
-    let network_deadlock = stall.unwrap_or_default();
+    let network_deadlock = device
+        .as_ref()
+        .map(|it| it.network_deadlock())
+        .unwrap_or_default();
     let lost = device.map_or_else(Vec::new, |device| device.lost());
-    let mut warnings = losses(&lost);
-    if !matches!(report.outcome, Outcome::Deadlock(_)) {
-        warnings.extend(network_deadlock.iter().cloned());
-    }
-    if report.outcome == Outcome::Finished {
-        warnings.extend(unfinished(&processes, &lost));
-    }
+    let warnings = warnings(&report.outcome, &network_deadlock, &lost, &processes);
     Ok(Run {
         report,
         ranks,
@@ -274,8 +272,26 @@ fn run(
         warnings,
         network_deadlock,
         capture,
+        draws: Some(sim_core::draws() - draws),
         wall_s: start.elapsed().as_secs_f64(),
     })
+}
+
+/// Returns the things to check before a result is trusted.
+fn warnings(
+    outcome: &Outcome,
+    network_deadlock: &[String],
+    lost: &[(u32, Time)],
+    processes: &[Rc<mpi::Process>],
+) -> Vec<String> {
+    let mut warnings = losses(lost);
+    if !matches!(outcome, Outcome::Deadlock(_)) {
+        warnings.extend(network_deadlock.iter().cloned());
+    }
+    if *outcome == Outcome::Finished {
+        warnings.extend(unfinished(processes, lost));
+    }
+    warnings
 }
 
 /// Returns the unfinished operations of the ranks that were not lost.

@@ -36,6 +36,9 @@ pub struct RunRecord {
     pub events_per_s: f64,
     /// The seed of all random streams.
     pub seed: u64,
+    /// Random numbers drawn from all streams: without any, every seed gives the same run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub draws: Option<u64>,
     /// The fingerprint of the run; none of a run that was stopped from outside of its loop.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
@@ -171,6 +174,7 @@ impl RunRecord {
             events: report.events,
             events_per_s,
             seed: origin.seed,
+            draws: run.draws,
             digest: Some(report.digest.to_string()),
             revision: origin.revision,
             program: origin.program,

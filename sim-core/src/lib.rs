@@ -111,7 +111,7 @@ pub use operations::{StepKind, Transition};
 pub use outcome::{Blocked, Failure, Limit, Outcome, Report, WaitGraph};
 pub use parallel::ParallelWork;
 pub use progress::Progress;
-pub use random::Stream;
+pub use random::{Stream, draws};
 pub use resource::{ActivityId, Change, DiskId, End, HostId, Io, Resource, StartError, Work};
 pub use simulation::{ActorResult, Simulation, Stepper};
 pub use sync::{Barrier, Condvar, Mutex, Semaphore};

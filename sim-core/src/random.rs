@@ -6,10 +6,24 @@
 //! distributions are ours, part of the format of reproducible runs (version 1), and use only exact
 //! arithmetic and `libm`.
 
+use std::cell::Cell;
+
 use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng, SeedableRng};
 
 use crate::Digest;
+
+thread_local! {
+    /// Number of draws from all streams of this thread.
+    static DRAWS: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Returns the number of draws from all streams of this thread so far. A run that draws nothing has
+/// the same result with every seed.
+#[must_use]
+pub fn draws() -> u64 {
+    DRAWS.get()
+}
 
 /// One named stream of random numbers.
 #[derive(Clone, Debug)]
@@ -35,6 +49,7 @@ impl Stream {
 
     /// 64 random bits.
     pub fn bits(&mut self) -> u64 {
+        DRAWS.set(DRAWS.get() + 1);
         self.0.next_u64()
     }
 
@@ -108,6 +123,15 @@ mod tests {
         assert_eq!(mixed, expected);
         assert_ne!(Stream::new(1, "b").bits(), expected[0]);
         assert_ne!(Stream::new(2, "a").bits(), expected[0]);
+    }
+
+    #[test]
+    fn draws_of_all_streams_are_counted() {
+        let (mut a, mut b) = (Stream::new(1, "a"), Stream::new(1, "b"));
+        let before = draws();
+        a.bits();
+        b.uniform();
+        assert_eq!(draws() - before, 2);
     }
 
     #[test]

@@ -101,6 +101,7 @@ impl Job {
             capture: None,
             // They were placed before the run.
             hosts: hosts.unwrap_or_default(),
+            draws: None,
             wall_s: stopped.wall_s,
         }
     }

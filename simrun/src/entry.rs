@@ -23,7 +23,7 @@ use crate::pcap::PcapFile;
 use crate::profile::Sampler;
 use crate::real_command::{self, RealArgs};
 use crate::schedule::ScheduleFile;
-use crate::{App, REVISION, handshake, profile, progress, rerun, status, summary};
+use crate::{App, REVISION, handshake, profile, progress, rerun, status, study_worker, summary};
 
 /// Runs a program with the arguments of the process; `main!` calls this. A model checker makes it
 /// on several threads.
@@ -43,12 +43,32 @@ pub fn run_app<Shape, A: App<Shape> + Clone + Sync>(name: &'static str, app: A) 
     {
         return real_app(name, app, rest);
     }
+    if arguments == [study_worker::WORKER] {
+        return study_worker::work(name, &app);
+    }
+    if arguments == [study_worker::ARGUMENTS] {
+        return study_worker::describe(A::command().as_ref());
+    }
+    match watch_signals() {
+        Ok(stop) => run_command(name, app, &arguments, stop),
+        Err(error) => status::refuse(format_args!("cannot watch for Ctrl-C: {error}")),
+    }
+}
+
+/// Simulates a program with the options and arguments of a command line. `stop`: ends the run when
+/// it becomes true.
+pub(crate) fn run_command<Shape, A: App<Shape>>(
+    name: &'static str,
+    app: A,
+    arguments: &[OsString],
+    stop: Arc<AtomicBool>,
+) -> ExitCode {
     let parsed = command::<RunArgs>(name, A::command(), EXIT_STATUS)
-        .try_get_matches_from(&arguments)
+        .try_get_matches_from(arguments)
         .and_then(|matches| RunArgs::from_arg_matches(&matches))
         .and_then(|args| Ok((app.bind(name, &args.arguments)?, args)));
     match parsed {
-        Ok((program, args)) => run(name, &Rc::from(program), &args, &arguments),
+        Ok((program, args)) => run(name, &Rc::from(program), &args, arguments, stop),
         Err(error) => status::show(&error),
     }
 }
@@ -136,8 +156,14 @@ pub fn load(path: &Path, changes: &[Override]) -> Result<Platform, ExitCode> {
     Ok(platform)
 }
 
-fn run(name: &str, program: &Rc<dyn Program>, args: &RunArgs, arguments: &[OsString]) -> ExitCode {
-    let mut start = match Start::new(args) {
+fn run(
+    name: &str,
+    program: &Rc<dyn Program>,
+    args: &RunArgs,
+    arguments: &[OsString],
+    stop: Arc<AtomicBool>,
+) -> ExitCode {
+    let mut start = match Start::new(args, stop) {
         Ok(start) => start,
         Err(code) => return code,
     };
@@ -342,15 +368,13 @@ pub(crate) struct Start {
 }
 
 impl Start {
-    fn new(args: &RunArgs) -> Result<Self, ExitCode> {
+    fn new(args: &RunArgs, stop: Arc<AtomicBool>) -> Result<Self, ExitCode> {
         let path = args.platform.clone().ok_or_else(|| {
             status::refuse(
                 "no platform: expected --platform FILE, such as --platform platforms/cluster.toml",
             )
         })?;
         let platform = Arc::new(load(&path, &args.changes)?);
-        let stop = watch_signals()
-            .map_err(|error| status::refuse(format_args!("cannot watch for Ctrl-C: {error}")))?;
         let progress = Arc::new(Progress::default());
         let mut options = options(args, &stop).map_err(status::refuse)?;
         options.progress = Some(Arc::clone(&progress));

@@ -129,6 +129,8 @@ pub(crate) enum Misdeed {
 pub(crate) struct Guard {
     state: Arc<State>,
     stdout: Option<(u64, u64)>,
+    /// The watching thread.
+    thread: Option<thread::Thread>,
 }
 
 impl Guard {
@@ -153,6 +155,7 @@ impl Guard {
         Self {
             state,
             stdout: stdout_identity(),
+            thread: thread.ok().map(|thread| thread.thread().clone()),
         }
     }
 
@@ -204,6 +207,10 @@ impl Drop for Guard {
         IS_ON_GUARD.store(false, Ordering::Relaxed);
         self.state.end_by_itself();
         *lock(&CURRENT) = None;
+        // A worker of many runs would have the threads of the last ones for a while.
+        if let Some(thread) = &self.thread {
+            thread.unpark();
+        }
     }
 }
 

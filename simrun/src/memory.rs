@@ -52,7 +52,8 @@ fn compare(ranks: u32, available: u64) -> Estimate {
 }
 
 /// The memory that this process could still get, in bytes, as far as the system tells.
-fn available() -> Option<u64> {
+#[must_use]
+pub fn available() -> Option<u64> {
     [of_machine(), of_address_space(), of_group()]
         .into_iter()
         .flatten()

@@ -9,6 +9,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
+use simrun::drawing::COMMAND;
 use simrun::{package, status};
 
 use crate::new::CHECKOUT;
@@ -17,7 +18,7 @@ use crate::new::CHECKOUT;
 const NAME: &str = "simrun-tools";
 
 /// The commands that it has.
-pub(crate) const COMMANDS: [&str; 9] = [
+pub(crate) const COMMANDS: [&str; 10] = [
     "analyse",
     "calibrate",
     "collectives",
@@ -25,6 +26,7 @@ pub(crate) const COMMANDS: [&str; 9] = [
     "draw",
     "fuzz",
     "measure",
+    "study",
     "trace",
     "whatif",
 ];
@@ -45,7 +47,12 @@ pub(crate) fn hand_over(arguments: &[OsString]) -> ExitCode {
         Ok(program) => program,
         Err(problem) => return status::refuse(problem),
     };
-    let error = Command::new(&program).args(arguments).exec();
+    let mut command = Command::new(&program);
+    if let Ok(simrun) = std::env::current_exe() {
+        // Programs that tools start ask it for analyses and pictures.
+        command.env(COMMAND, simrun);
+    }
+    let error = command.args(arguments).exec();
     status::refuse(format_args!(
         "{}: cannot start it: {error}",
         program.display()

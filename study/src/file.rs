@@ -81,7 +81,7 @@ const KEYS: &[&str] = &[
 ];
 
 /// Options of simrun that a study sets itself, with the key that does it.
-const OWN_OPTIONS: [(&str, &str); 8] = [
+const OWN_OPTIONS: [(&str, &str); 19] = [
     ("--platform", "the key platform"),
     ("--set", "the table [set]"),
     ("--seed", "the table [replicate]"),
@@ -90,6 +90,29 @@ const OWN_OPTIONS: [(&str, &str); 8] = [
     ("-o", "the folder of the study"),
     ("--force", "the folder of the study"),
     ("--format", "the table [measure]"),
+    ("--analyse", "the table [measure]"),
+    ("--quiet", "nothing: runs print nothing"),
+    ("-q", "nothing: runs print nothing"),
+    ("--verbose", "nothing: runs print nothing"),
+    ("-v", "nothing: runs print nothing"),
+    ("--progress", "nothing: runs print nothing"),
+    ("--profile", "nothing: runs print nothing"),
+    (
+        "--trace",
+        "one run alone, not one of a study: its file would be written by each run",
+    ),
+    (
+        "--log-events",
+        "one run alone, not one of a study: its file would be written by each run",
+    ),
+    (
+        "--schedule",
+        "one run alone, not one of a study: its file would be written by each run",
+    ),
+    (
+        "--pcap",
+        "one run alone, not one of a study: its file would be written by each run",
+    ),
 ];
 
 /// A study: a checked and expanded study file.

@@ -4,6 +4,8 @@
 //!   refused, so that tables never mix two studies.
 //! * `points.jsonl`: the points, ordered by key, one line each. Worker I of N takes the lines whose
 //!   number is I modulo N: the order of hashes mixes long and short runs.
+//! * `program`, `platforms/SHA256.toml`, `maps/SHA256.txt`: everything that the runs read. A study
+//!   continues with these, also when its sources have changed or are on another machine.
 //! * `results/WORKER.jsonl`: results.
 //! * `failures/KEY.txt`: the standard error of a run that did not succeed.
 
@@ -11,10 +13,10 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use crate::key::Key;
-use crate::point::Point;
+use crate::key::{Key, KeyContent};
+use crate::point::Assignment;
 use crate::results::ResultError;
 
 /// The name of the study file within the folder.
@@ -26,12 +28,17 @@ const POINTS_FILE: &str = "points.jsonl";
 /// The folder of failures.
 const FAILURES_FOLDER: &str = "failures";
 
-/// A line of the list of points.
-#[derive(Serialize)]
-struct PointLine<'p> {
-    key: &'p Key,
-    #[serde(flatten)]
-    point: &'p Point,
+/// A point of a study with everything that decides its results.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct PlannedPoint {
+    /// The key of its first run.
+    pub key: Key,
+    /// Its position in the order of the study file, from 0.
+    pub point: usize,
+    /// Values of the parameters.
+    pub parameters: Assignment,
+    /// Everything that decides its results.
+    pub content: KeyContent,
 }
 
 /// The folder of a study.
@@ -92,34 +99,71 @@ impl StudyFolder {
     }
 
     /// Orders points by the keys of their first runs, and writes the list of points, or compares it
-    /// with the one that is there: a worker with another revision is refused.
+    /// with the one that is there.
     ///
     /// # Errors
-    /// [`ResultError`] with the path, also if the list differs.
+    /// [`ResultError`] with the path, also if the list differs: another revision of simrun, another
+    /// program or other platforms.
     ///
     /// # Panics
     /// Never: points are expressible in JSON.
-    pub fn write_points(&self, points: &mut [(Key, &Point)]) -> Result<(), ResultError> {
-        points.sort_by(|(one, _), (other, _)| one.cmp(other));
+    pub fn write_points(&self, points: &mut [PlannedPoint]) -> Result<(), ResultError> {
+        points.sort_by(|one, other| one.key.cmp(&other.key));
+        let file = self.path.join(POINTS_FILE);
+        if file.exists() {
+            let known = self.points()?;
+            let differences = points.iter().find_map(|point| {
+                let same = known.iter().find(|known| known.point == point.point);
+                let reason = |known: &PlannedPoint| known.content.difference(&point.content);
+                same.map_or(Some("other points".to_owned()), reason)
+            });
+            return match differences {
+                Some(reason) => Err(ResultError::at(
+                    &file,
+                    format_args!(
+                        "the study began with {reason}: expected the same, or a new folder"
+                    ),
+                )),
+                None => Ok(()),
+            };
+        }
         let mut lines = Vec::new();
-        for (key, point) in points {
-            let line = PointLine { key, point };
-            serde_json::to_writer(&mut lines, &line).expect("texts and numbers are JSON");
+        for point in points {
+            serde_json::to_writer(&mut lines, &point).expect("texts and numbers are JSON");
             lines.push(b'\n');
         }
+        Ok(files::write(&file, lines)?)
+    }
+
+    /// Reads the list of points, in the order of their keys.
+    ///
+    /// # Errors
+    /// [`ResultError`] with the path, and the line that is no point.
+    pub fn points(&self) -> Result<Vec<PlannedPoint>, ResultError> {
         let file = self.path.join(POINTS_FILE);
-        match fs::read(&file) {
-            Ok(found) if found == lines => Ok(()),
-            Ok(_) => {
-                let problem = "its points have other keys: expected the revision of simrun, the \
-                               program and the platform files with which the study began";
-                Err(ResultError::at(&file, problem))
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                Ok(files::write(&file, lines)?)
-            }
-            Err(error) => Err(ResultError::at(&file, &error)),
+        let text = fs::read_to_string(&file).map_err(|it| ResultError::at(&file, &it))?;
+        let read = |(number, line)| {
+            serde_json::from_str(line).map_err(|error| {
+                let number: usize = number;
+                let problem = format!("line {}: no point of a study: {error}", number + 1);
+                ResultError::at(&file, problem)
+            })
+        };
+        text.lines().enumerate().map(read).collect()
+    }
+
+    /// Writes a file of the study below `name`, unless it is there.
+    ///
+    /// # Errors
+    /// [`ResultError`] with the path.
+    pub fn keep(&self, name: &str, content: &[u8]) -> Result<PathBuf, ResultError> {
+        let file = self.path.join(name);
+        if !file.exists() {
+            let folder = file.parent().unwrap_or(&self.path);
+            fs::create_dir_all(folder).map_err(|it| ResultError::at(folder, &it))?;
+            files::write(&file, content)?;
         }
+        Ok(file)
     }
 
     /// Keeps the standard error of a run that did not succeed, and returns the path of the file.
@@ -138,8 +182,7 @@ impl StudyFolder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::file::Study;
-    use crate::testing::{TestFolder, result};
+    use crate::testing::{TestFolder, content, result};
 
     #[test]
     fn a_folder_belongs_to_one_study() {
@@ -170,30 +213,25 @@ mod tests {
     fn points_are_ordered_by_key() {
         let test = TestFolder::new("points");
         let folder = StudyFolder::create(&test.path().join("study"), "a").expect("a folder");
-        let text = "program = 'a'\nplatform = 'p'\narguments = ['{x}']\n[grid]\nx = '1..9 +1'";
-        let study = Study::parse("S", text).expect("a study");
-        let keys = (0..9).map(|seed| result(seed, 1.0, "d").key);
-        let mut points: Vec<(Key, &Point)> = keys.zip(&study.points).collect();
+        let mut points: Vec<PlannedPoint> = (0..9)
+            .map(|point| PlannedPoint {
+                key: content().key(point as u64),
+                point,
+                parameters: Assignment::default(),
+                content: content(),
+            })
+            .collect();
         folder.write_points(&mut points).expect("written");
-        assert!(points.is_sorted_by(|(one, _), (other, _)| one < other));
-        let written = fs::read_to_string(folder.path().join(POINTS_FILE)).expect("a file");
-        let (key, point) = &points[0];
-        let arguments = &point.arguments[0];
-        let start = format!("{{\"key\":\"{key}\",\"parameters\":{{\"x\":{arguments}}},");
-        assert!(written.starts_with(&start), "{written}");
-        assert_eq!(written.lines().count(), 9);
+        assert!(points.is_sorted_by(|one, other| one.key < other.key));
+        assert_eq!(folder.points(), Ok(points.clone()));
 
         points.reverse();
         folder.write_points(&mut points).expect("the same list");
-        points[0].0 = result(99, 1.0, "d").key;
-        let other = folder
-            .write_points(&mut points)
-            .expect_err("refused")
-            .to_string();
-        assert!(
-            other.contains("points.jsonl: its points have other keys"),
-            "{other}"
-        );
+        points[3].content.revision = "s".to_owned();
+        let other = folder.write_points(&mut points).expect_err("refused");
+        let expected = "points.jsonl: the study began with revision r of simrun, and this is s: \
+                        expected the same, or a new folder";
+        assert!(other.to_string().ends_with(expected), "{other}");
     }
 
     #[test]

@@ -2,13 +2,14 @@
 
 use std::fmt::Write;
 
+use serde::Deserialize;
 use toml::Value as Toml;
 
 use crate::table::RUN_COLUMNS;
 use crate::template::is_name;
 
 /// An argument of a program, as its command line describes it.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
 pub struct ProgramArgument {
     /// The name, such as `--size`.
     pub name: String,

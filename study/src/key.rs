@@ -1,8 +1,8 @@
 //! Keys of runs: the SHA-256 (FIPS 180-4) of everything that decides a result.
 //!
-//! Hashed is the canonical JSON of [`KeyContent`]: names in alphabetical order, no spaces. Neither
-//! the real time nor a path is in it, so a study that moved to another folder or machine keeps its
-//! results; another revision of simrun, program or platform has other keys.
+//! Hashed is the canonical JSON of [`KeyContent`] and the seed: names in alphabetical order, no
+//! spaces. Neither the real time nor a path is in it, so a study that moved to another folder or
+//! machine keeps its results; another revision of simrun, program or platform has other keys.
 
 use std::fmt;
 
@@ -13,27 +13,25 @@ use serde::{Deserialize, Serialize};
 #[serde(transparent)]
 pub struct Key(String);
 
-/// Everything that decides the result of one run.
+/// Everything that decides the results of a point, beside the seed.
 ///
 /// The order of the fields is the alphabetical one, which makes the JSON canonical.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct KeyContent<'k> {
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct KeyContent {
     /// Arguments of the program.
-    pub arguments: &'k [String],
+    pub arguments: Vec<String>,
     /// SHA-256 of the file that maps ranks to hosts, if there is one; other mappings are options.
-    pub map_sha256: Option<&'k str>,
+    pub map_sha256: Option<String>,
     /// Options of simrun, without paths of the platform and the mapping file.
-    pub options: &'k [String],
+    pub options: Vec<String>,
     /// SHA-256 of the platform with all changes and defaults.
-    pub platform_sha256: &'k str,
+    pub platform_sha256: String,
     /// SHA-256 of the program's executable.
-    pub program_sha256: &'k str,
+    pub program_sha256: String,
     /// Number of ranks.
     pub ranks: u32,
     /// Revision of simrun.
-    pub revision: &'k str,
-    /// Seed of all random streams.
-    pub seed: u64,
+    pub revision: String,
 }
 
 impl Key {
@@ -50,15 +48,42 @@ impl fmt::Display for Key {
     }
 }
 
-impl KeyContent<'_> {
-    /// Returns the key.
+impl KeyContent {
+    /// Returns the key of the run with a seed of all random streams.
     ///
     /// # Panics
     /// Never: texts and numbers are expressible in JSON.
     #[must_use]
-    pub fn key(&self) -> Key {
-        let json = serde_json::to_string(self).expect("texts and numbers are JSON");
+    pub fn key(&self, seed: u64) -> Key {
+        #[derive(Serialize)]
+        struct Run<'c> {
+            #[serde(flatten)]
+            content: &'c KeyContent,
+            seed: u64,
+        }
+        let run = Run {
+            content: self,
+            seed,
+        };
+        let json = serde_json::to_string(&run).expect("texts and numbers are JSON");
         Key(sha256(json.as_bytes()))
+    }
+
+    /// Returns the first difference of this content to a `later` one, in words.
+    pub(crate) fn difference(&self, later: &Self) -> Option<String> {
+        let reason = if self.revision != later.revision {
+            let (known, found) = (&self.revision, &later.revision);
+            format!("revision {known} of simrun, and this is {found}")
+        } else if self.program_sha256 != later.program_sha256 {
+            "another program".to_owned()
+        } else if self.platform_sha256 != later.platform_sha256 {
+            "other platform files".to_owned()
+        } else if self != later {
+            "other options or mapping files".to_owned()
+        } else {
+            return None;
+        };
+        Some(reason)
     }
 }
 
@@ -76,18 +101,7 @@ pub fn sha256(bytes: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    fn content() -> KeyContent<'static> {
-        KeyContent {
-            arguments: &[],
-            map_sha256: None,
-            options: &[],
-            platform_sha256: "p",
-            program_sha256: "q",
-            ranks: 2,
-            revision: "r",
-            seed: 3,
-        }
-    }
+    use crate::testing::content;
 
     #[test]
     fn the_hash_is_the_one_of_the_standard() {
@@ -104,48 +118,27 @@ mod tests {
             r#"{"arguments":[],"map_sha256":null,"options":[],"platform_sha256":"p","#,
             r#""program_sha256":"q","ranks":2,"revision":"r","seed":3}"#
         );
-        assert_eq!(content().key().as_str(), sha256(json.as_bytes()));
+        assert_eq!(content().key(3).as_str(), sha256(json.as_bytes()));
     }
 
     #[test]
     fn every_field_changes_the_key() {
-        let texts = ["a".to_owned()];
-        let others = [
-            KeyContent {
-                arguments: &texts,
-                ..content()
-            },
-            KeyContent {
-                map_sha256: Some(""),
-                ..content()
-            },
-            KeyContent {
-                options: &texts,
-                ..content()
-            },
-            KeyContent {
-                platform_sha256: "",
-                ..content()
-            },
-            KeyContent {
-                program_sha256: "",
-                ..content()
-            },
-            KeyContent {
-                ranks: 3,
-                ..content()
-            },
-            KeyContent {
-                revision: "",
-                ..content()
-            },
-            KeyContent {
-                seed: 4,
-                ..content()
-            },
+        let changes: [fn(&mut KeyContent); 7] = [
+            |content| content.arguments.push(String::new()),
+            |content| content.map_sha256 = Some(String::new()),
+            |content| content.options.push(String::new()),
+            |content| content.platform_sha256.clear(),
+            |content| content.program_sha256.clear(),
+            |content| content.ranks = 3,
+            |content| content.revision.clear(),
         ];
-        let mut keys: Vec<Key> = others.iter().map(KeyContent::key).collect();
-        keys.push(content().key());
+        let changed = changes.map(|change| {
+            let mut content = content();
+            change(&mut content);
+            content.key(3)
+        });
+        let mut keys = changed.to_vec();
+        keys.extend([content().key(3), content().key(4)]);
         keys.sort();
         keys.dedup();
         assert_eq!(keys.len(), 9);

@@ -59,7 +59,7 @@ mod value;
 
 pub use expression::Expression;
 pub use file::{RunLimits, Study};
-pub use folder::StudyFolder;
+pub use folder::{PlannedPoint, StudyFolder};
 pub use init::{ProgramArgument, initial_file};
 pub use key::{Key, KeyContent, sha256};
 pub use measure::{Measure, MeasureError, MeasureSource, RunOutput};

@@ -101,7 +101,7 @@ impl ResultWriter {
         Ok((file, whole as u64))
     }
 
-    /// Appends a result and brings it to the disk.
+    /// Appends a result; [`sync`](Self::sync) brings it to the disk.
     ///
     /// # Errors
     /// [`ResultError`] with the path, such as of a full disk; nothing of the line remains then, and
@@ -125,7 +125,22 @@ impl ResultWriter {
             ));
         }
         self.length += line.len() as u64;
-        self.file.sync_data()
+        Ok(())
+    }
+
+    /// Brings all results to the disk.
+    ///
+    /// # Errors
+    /// [`ResultError`] with the path.
+    pub fn sync(&self) -> Result<(), ResultError> {
+        let synced = self.file.sync_data();
+        synced.map_err(|error| ResultError::at(&self.path, &error))
+    }
+
+    /// Returns the path of the file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 }
 
@@ -213,7 +228,8 @@ impl ResultSet {
         Ok(())
     }
 
-    fn add(&mut self, result: ResultLine, path: &Path) {
+    /// Adds a result of a file.
+    pub fn add(&mut self, result: ResultLine, path: &Path) {
         let Some((known, known_path)) = self.results.get_mut(&result.key) else {
             let key = result.key.clone();
             self.results.insert(key, (result, path.to_owned()));

@@ -32,20 +32,23 @@ impl Drop for TestFolder {
     }
 }
 
+/// A point without arguments.
+pub(crate) fn content() -> KeyContent {
+    KeyContent {
+        arguments: Vec::new(),
+        map_sha256: None,
+        options: Vec::new(),
+        platform_sha256: "p".to_owned(),
+        program_sha256: "q".to_owned(),
+        ranks: 2,
+        revision: "r".to_owned(),
+    }
+}
+
 /// A finished run of a point without arguments.
 pub(crate) fn result(seed: u64, time_s: f64, digest: &str) -> ResultLine {
-    let content = KeyContent {
-        arguments: &[],
-        map_sha256: None,
-        options: &[],
-        platform_sha256: "p",
-        program_sha256: "q",
-        ranks: 2,
-        revision: "r",
-        seed,
-    };
     ResultLine {
-        key: content.key(),
+        key: content().key(seed),
         parameters: Assignment::new(vec![("size".to_owned(), Value::Text("1KiB".to_owned()))]),
         seed,
         outcome: FINISHED.to_owned(),

@@ -19,6 +19,7 @@ mod limits;
 mod measure;
 mod measure_real;
 mod statics;
+mod study;
 mod trace;
 mod whatif;
 
@@ -47,6 +48,9 @@ enum Tool {
     Collectives(collectives::CollectivesCommand),
     /// Draw a figure or a platform as SVG or PNG
     Draw(draw::DrawCommand),
+    /// Run a program at all points of a parameter space
+    #[command(subcommand)]
+    Study(Box<study::StudyCommand>),
     /// Make timelines of runs from their event logs
     #[command(subcommand)]
     Trace(trace::TraceCommand),
@@ -75,6 +79,7 @@ fn main() -> ExitCode {
         Ok(Tool::Compare(command)) => compare::run(&command),
         Ok(Tool::Collectives(command)) => collectives::run(&command),
         Ok(Tool::Draw(command)) => draw::run(&command),
+        Ok(Tool::Study(command)) => study::run(&command),
         Ok(Tool::Trace(command)) => trace::run(&command),
         Ok(Tool::Fuzz(command)) => fuzz::run_command(&command),
         Ok(Tool::Whatif(command)) => whatif::run(&command),

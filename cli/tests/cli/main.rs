@@ -33,5 +33,7 @@ mod real_silence;
 mod record;
 mod resume;
 mod schedule;
+mod study;
+mod study_kills;
 mod support;
 mod usage;

@@ -1,0 +1,314 @@
+//! `simrun study`: points, results, tables, mistakes.
+
+use std::fs;
+
+use crate::support::{Folder, Output, SIMRUN, command, program, run, simrun};
+
+/// A study of the test program `cases`, with more lines.
+pub(crate) fn study(folder: &Folder, program: &str, lines: &str) -> String {
+    let text = format!("program = \"{program}\"\nplatform = \"platforms/cluster.toml\"\n{lines}");
+    folder.write("study.toml", &text)
+}
+
+/// Nine points, of which one fails.
+const POINTS: &str = r#"
+options = ["-n", "{ranks}", "--protocol", "rendezvous"]
+arguments = ["--case", "{case}"]
+where = "case == 'any-source' or (ranks == 4 and latency == 1us)"
+[grid]
+ranks = [4, 5, 6, 7]
+latency = ["1us", "2us"]
+case = ["any-source", "head-to-head"]
+[set]
+"clusters.nodes.latency" = "{latency}"
+[measure]
+time = { json = "simulated_s", unit = "s" }
+messages = { json = "messages" }
+"#;
+
+fn points(folder: &Folder) -> String {
+    study(folder, &program("cases"), POINTS)
+}
+
+fn table(out: &str) -> String {
+    let shown = simrun(&format!("study table {out} --rows runs --csv --no-wall"));
+    assert_eq!(shown.status, 0, "{shown:?}");
+    shown.stdout
+}
+
+/// Returns the lines of all result files.
+pub(crate) fn result_lines(out: &str) -> Vec<String> {
+    let files = fs::read_dir(format!("{out}/results")).unwrap();
+    let texts = files.map(|file| fs::read_to_string(file.unwrap().path()).unwrap());
+    texts
+        .flat_map(|text| text.lines().map(str::to_owned).collect::<Vec<_>>())
+        .collect()
+}
+
+fn refused(output: &Output, text: &str) {
+    assert_eq!(output.status, 2, "{output:?}");
+    assert!(output.stderr.contains(text), "{output:?}");
+}
+
+#[test]
+fn the_table_is_the_same_for_any_number_of_jobs() {
+    let folder = Folder::new();
+    let file = points(&folder);
+    let [one, two] = ["one", "two"].map(|name| folder.path(name));
+    let ran = simrun(&format!("study run {file} --out {one} --jobs 1"));
+    assert_eq!(ran.status, 1, "{ran:?}");
+    let first = ran.stdout.lines().next().unwrap();
+    assert!(
+        first.starts_with("8 of 9 points complete, 9 runs in "),
+        "{first}"
+    );
+    assert!(first.ends_with(", 1 points with failed runs"), "{first}");
+    assert!(
+        ran.stdout
+            .contains("seed 0: deadlock: blocked ranks or actors: 2"),
+        "{ran:?}"
+    );
+    simrun(&format!("study run {file} --out {two} --jobs 2"));
+    assert_eq!(table(&one), table(&two));
+    assert_eq!(table(&one).lines().count(), 10);
+
+    // A run alone has the same digest.
+    let row = table(&one)
+        .lines()
+        .find(|line| line.starts_with("5,"))
+        .unwrap()
+        .to_owned();
+    let cells: Vec<&str> = row.split(',').collect();
+    let set = "clusters.nodes.latency=1us";
+    let cases = program("cases");
+    let alone = simrun(&format!(
+        "-p platforms/cluster.toml -n 5 --protocol rendezvous --set {set} {cases} -- --case any-source"
+    ));
+    assert_eq!(cells[7], alone.digest(), "{row}");
+}
+
+#[test]
+fn a_study_continues_and_computes_nothing_twice() {
+    let folder = Folder::new();
+    let file = points(&folder);
+    let out = folder.path("out");
+    simrun(&format!("study run {file} --out {out}"));
+    assert_eq!(result_lines(&out).len(), 9);
+    simrun(&format!("study run {file} --out {out}"));
+    assert_eq!(result_lines(&out).len(), 9);
+    let retried = simrun(&format!("study retry {out} --failed"));
+    assert_eq!(retried.status, 1, "{retried:?}");
+    assert_eq!(result_lines(&out).len(), 10);
+    let status = simrun(&format!("study status {out} --format json")).json();
+    assert_eq!(status["complete"], 8);
+    assert_eq!(status["failed"], 1);
+}
+
+#[test]
+fn workers_divide_the_points() {
+    let folder = Folder::new();
+    let file = points(&folder);
+    let [whole, out] = ["whole", "out"].map(|name| folder.path(name));
+    simrun(&format!("study run {file} --out {whole}"));
+    let made = simrun(&format!("study run {file} --out {out} --no-run"));
+    assert_eq!(made.status, 0, "{made:?}");
+    assert!(
+        made.stdout
+            .starts_with("9 points; next: simrun study work ")
+    );
+    // Three of nine points each: by Slurm's variables, by the option, by their keys.
+    let slurm = run(command(SIMRUN)
+        .args(["study", "work", &out])
+        .envs([("SLURM_PROCID", "0"), ("SLURM_NTASKS", "3")]));
+    assert!(slurm.status < 2, "{slurm:?}");
+    assert_eq!(result_lines(&out).len(), 3);
+    let second = simrun(&format!("study work {out} --worker 1/3"));
+    assert!(second.status < 2, "{second:?}");
+    assert_eq!(result_lines(&out).len(), 6);
+    let keys = simrun(&format!("study points {out}")).stdout;
+    for key in keys.lines().skip(2).step_by(3) {
+        simrun(&format!("study work {out} --point {key}"));
+    }
+    assert_eq!(table(&out), table(&whole));
+}
+
+#[test]
+fn an_idle_worker_takes_points_of_others() {
+    let folder = Folder::new();
+    let file = points(&folder);
+    let out = folder.path("out");
+    simrun(&format!("study run {file} --out {out} --no-run"));
+    let alone = simrun(&format!("study work {out} --worker 0/4 --steal"));
+    assert!(alone.status < 2, "{alone:?}");
+    assert_eq!(result_lines(&out).len(), 9);
+}
+
+#[test]
+fn random_points_have_intervals_and_others_run_once() {
+    let folder = Folder::new();
+    let lines = r#"
+        options = ["-n", "3", "--map", "{map}"]
+        arguments = ["--case", "relay"]
+        [grid]
+        map = ["block", "random"]
+        [replicate]
+        seeds = 12
+        [measure]
+        time = { json = "simulated_s", unit = "s" }
+    "#;
+    let file = study(&folder, &program("cases"), lines);
+    let out = folder.path("out");
+    let ran = simrun(&format!("study run {file} --out {out}"));
+    assert_eq!(ran.status, 0, "{ran:?}");
+    assert_eq!(result_lines(&out).len(), 13);
+    let rows = simrun(&format!("study table {out} --json")).json();
+    assert_eq!(rows[0]["time_s_note"], "deterministic");
+    assert_eq!(rows[1]["time_s_n"], 12);
+    assert!(rows[1]["time_s_low"].as_f64() <= rows[1]["time_s_mean"].as_f64());
+}
+
+#[test]
+fn printed_lines_and_analyses_are_measures() {
+    let folder = Folder::new();
+    let lines = r#"
+        options = ["-n", "2"]
+        arguments = ["--sizes", "1KiB"]
+        [measure]
+        half = { line = '^ *1KiB +([0-9.]+) us', unit = "us" }
+        latency = { analysis = "critical_path_s.latency", unit = "s" }
+    "#;
+    let file = study(&folder, "apps/pingpong", lines);
+    let out = folder.path("out");
+    let ran = simrun(&format!("study run {file} --out {out}"));
+    assert_eq!(ran.status, 0, "{ran:?}");
+    let row = &simrun(&format!("study table {out} --rows runs --json")).json()[0];
+    assert!(
+        row["half_us"].as_f64().is_some_and(|half| half > 0.0),
+        "{row}"
+    );
+    assert_eq!(row["latency_s"], 2.5e-5, "{row}");
+}
+
+#[test]
+fn a_run_that_ends_its_process_fails_alone() {
+    let folder = Folder::new();
+    let lines = r#"
+        options = ["-n", "3"]
+        arguments = ["--case", "{case}"]
+        [grid]
+        case = ["abort", "exit", "panic", "relay", "forever"]
+        [limits]
+        time = "1s"
+    "#;
+    let file = study(&folder, &program("cases"), lines);
+    let out = folder.path("out");
+    let ran = simrun(&format!("study run {file} --out {out} --jobs 1"));
+    assert_eq!(ran.status, 1, "{ran:?}");
+    assert!(
+        ran.stdout.starts_with("1 of 5 points complete, 5 runs"),
+        "{ran:?}"
+    );
+    for text in [
+        "case = abort, seed 0: failed: called abort with code 7",
+        "case = exit, seed 0: failed: ended the process, as std::process::exit does",
+        "case = panic, seed 0: failed: the reactor is too hot",
+        "case = forever, seed 0: limit: --max-time 1s",
+    ] {
+        assert!(ran.stdout.contains(text), "{text}: {ran:?}");
+    }
+}
+
+#[test]
+fn mistakes_are_told_before_anything_runs() {
+    let folder = Folder::new();
+    let out = folder.path("out");
+    let run = |lines: &str| {
+        let file = study(&folder, &program("cases"), lines);
+        simrun(&format!("study run {file} --out {out}"))
+    };
+    let ran = run("arguments = ['--case', '{casse}']\n[grid]\ncase = ['relay']");
+    refused(&ran, "there is no parameter \"casse\"");
+    refused(&ran, "parameter \"case\" has no use");
+    let ran = run("[set]\n\"clusters.nodes.latencyy\" = \"1us\"");
+    refused(&ran, "did you mean \"latency\"?");
+    let ran = run("options = [\"--mapp\", \"block\"]");
+    refused(&ran, "unexpected argument '--mapp' found");
+    let ran = run("options = [\"--trace\", \"x.pftrace\"]");
+    refused(&ran, "expected one run alone, not one of a study");
+    assert!(folder.names().iter().all(|name| name == "study.toml"));
+
+    let missing = simrun(&format!("study status {out}"));
+    refused(&missing, "expected the folder of a study");
+    let none = simrun(&format!(
+        "study run {} --out {out}",
+        folder.path("none.toml")
+    ));
+    refused(&none, "none.toml: No such file or directory");
+}
+
+#[test]
+fn a_folder_belongs_to_one_study_and_one_revision() {
+    let folder = Folder::new();
+    let lines = "arguments = ['--case', 'relay']\noptions = ['-n', '3']";
+    let file = study(&folder, &program("cases"), lines);
+    let out = folder.path("out");
+    let made = simrun(&format!("study run {file} --out {out} --no-run"));
+    assert_eq!(made.status, 0, "{made:?}");
+    let other = study(
+        &folder,
+        &program("cases"),
+        "arguments = ['--case', 'relay']",
+    );
+    let other = simrun(&format!("study run {other} --out {out}"));
+    refused(&other, "it is the folder of another study");
+
+    let points = fs::read_to_string(format!("{out}/points.jsonl")).unwrap();
+    let revision = points.split("\"revision\":\"").nth(1).unwrap();
+    let revision = revision.split('"').next().unwrap();
+    let old = points.replace(revision, "0123");
+    fs::write(format!("{out}/points.jsonl"), old).unwrap();
+    let worker = simrun(&format!("study work {out}"));
+    refused(
+        &worker,
+        "the study began with revision 0123 of simrun, and this is",
+    );
+}
+
+#[test]
+fn a_missing_measure_is_counted() {
+    let folder = Folder::new();
+    let lines = r#"
+        options = ["-n", "{ranks}"]
+        arguments = ["--case", "any-source"]
+        [grid]
+        ranks = [3, 4]
+        [measure]
+        none = { json = "nothing" }
+    "#;
+    let file = study(&folder, &program("cases"), lines);
+    let out = folder.path("out");
+    let ran = simrun(&format!("study run {file} --out {out}"));
+    assert_eq!(ran.status, 1, "{ran:?}");
+    let warning = "warning: measure none is missing in 2 of 2 runs";
+    assert!(ran.stdout.contains(warning), "{ran:?}");
+}
+
+#[test]
+fn a_first_study_of_a_program_runs() {
+    let folder = Folder::new();
+    let (file, out) = (folder.path("first.toml"), folder.path("out"));
+    let made = simrun(&format!("study init apps/ring --out {file}"));
+    assert_eq!(made.status, 0, "{made:?}");
+    assert!(
+        fs::read_to_string(&file)
+            .unwrap()
+            .contains("size = [\"1KiB\"]")
+    );
+    let again = simrun(&format!("study init apps/ring --out {file}"));
+    refused(&again, "it is there already");
+    let ran = simrun(&format!("study run {file} --out {out}"));
+    assert_eq!(ran.status, 0, "{ran:?}");
+    let script = simrun(&format!("study slurm {out} -n 2")).stdout;
+    assert!(script.starts_with("#!/bin/sh\n"), "{script}");
+    assert!(script.contains("#SBATCH --ntasks=2\n"), "{script}");
+}

@@ -1,0 +1,189 @@
+//! `simrun study`: many runs of a program, at all points of a parameter space.
+//!
+//! The package `study` has points, keys, results and statistics. Here are the commands, and the
+//! processes that run the points.
+
+mod claims;
+mod init;
+mod outcome;
+mod place;
+mod plan;
+mod queue;
+mod runner;
+mod share;
+mod signals;
+mod slurm;
+mod views;
+mod worker;
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use simrun::status;
+
+use plan::Plan;
+use runner::{Runner, Start};
+use share::Share;
+
+/// Meanings of the exit statuses, for the end of help texts.
+const EXIT_STATUS: &str = "\
+Exit status: 0 each point has its results, 1 some runs failed or are pending, 2 usage or input error, 130 interrupted.";
+
+/// The commands of studies.
+#[derive(Subcommand, Clone, Debug)]
+pub(crate) enum StudyCommand {
+    /// Write a commented study file for a program
+    Init(init::InitCommand),
+    /// Run a study, or continue it: no result is computed twice
+    #[command(after_help = EXIT_STATUS)]
+    Run(RunCommand),
+    /// Run a share of the points of a study that exists, on this machine
+    #[command(after_help = EXIT_STATUS)]
+    Work(WorkCommand),
+    /// Run again what has failed
+    #[command(after_help = EXIT_STATUS)]
+    Retry(RetryCommand),
+    /// Print the progress of a study
+    Status(views::StatusCommand),
+    /// Print the results of a study
+    Table(views::TableCommand),
+    /// Print the keys of the points, for job arrays and GNU parallel
+    Points(FolderArgs),
+    /// Print a batch script for Slurm
+    Slurm(slurm::SlurmCommand),
+}
+
+/// The folder of a study.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct FolderArgs {
+    /// Directory of the study
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+}
+
+/// Study file and folder.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct RunCommand {
+    /// Study file
+    #[arg(value_name = "STUDY.toml")]
+    file: PathBuf,
+
+    /// Directory of the study, which has or gets its results
+    #[arg(short, long, value_name = "DIR")]
+    out: PathBuf,
+
+    /// Make the directory of the study for simrun study work, and run nothing
+    #[arg(long)]
+    no_run: bool,
+
+    #[command(flatten)]
+    jobs: JobArgs,
+}
+
+/// Number of processes.
+#[derive(Args, Clone, Copy, Debug)]
+struct JobArgs {
+    /// Number of runs at a time [default: the processors that simrun may use, and fewer for runs
+    /// that need much memory]
+    #[arg(short, long, value_name = "N", verbatim_doc_comment)]
+    jobs: Option<NonZeroUsize>,
+}
+
+/// A share of the points.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct WorkCommand {
+    #[command(flatten)]
+    study: FolderArgs,
+
+    /// Take the points whose position is I modulo N [default: as Slurm, PMI or Open MPI number
+    /// the processes of a job, else all]
+    #[arg(
+        long,
+        value_name = "I/N",
+        verbatim_doc_comment,
+        conflicts_with = "point"
+    )]
+    worker: Option<Share>,
+
+    /// Take the point with this key, as simrun study points prints it
+    #[arg(long, value_name = "KEY")]
+    point: Option<String>,
+
+    /// When done, take points of other workers that have neither results nor a claim
+    #[arg(long, conflicts_with = "point")]
+    steal: bool,
+
+    #[command(flatten)]
+    jobs: JobArgs,
+}
+
+/// Runs that failed.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct RetryCommand {
+    #[command(flatten)]
+    study: FolderArgs,
+
+    /// Run nothing but what has failed
+    #[arg(long)]
+    failed: bool,
+
+    #[command(flatten)]
+    jobs: JobArgs,
+}
+
+/// Runs a command of studies.
+pub(crate) fn run(command: &StudyCommand) -> ExitCode {
+    let done = match command {
+        StudyCommand::Init(command) => init::run(command),
+        StudyCommand::Run(command) => begin(command),
+        StudyCommand::Work(command) => work(command),
+        StudyCommand::Retry(command) => retry(command),
+        StudyCommand::Status(command) => views::status(command),
+        StudyCommand::Table(command) => views::table(command),
+        StudyCommand::Points(command) => points(command),
+        StudyCommand::Slurm(command) => slurm::run(command),
+    };
+    done.unwrap_or_else(|code| code)
+}
+
+fn begin(command: &RunCommand) -> Result<ExitCode, ExitCode> {
+    let plan = Plan::begin(&command.file, &command.out)?;
+    if command.no_run {
+        let (points, out) = (plan.points.len(), command.out.display());
+        return Ok(status::print(format_args!(
+            "{points} points; next: simrun study work {out}"
+        )));
+    }
+    Runner::new(&plan, command.jobs.jobs, false, Start::Pending)?.run(&Share::ALL)
+}
+
+fn work(command: &WorkCommand) -> Result<ExitCode, ExitCode> {
+    let plan = Plan::open(&command.study.folder)?;
+    plan.check_revision()?;
+    let share = match (&command.worker, &command.point) {
+        (Some(share), _) => share.clone(),
+        (None, Some(key)) => plan.share_of_point(key)?,
+        (None, None) => Share::of_job().map_err(status::refuse)?,
+    };
+    // Slurm starts one worker per processor.
+    let single = (share != Share::ALL).then_some(NonZeroUsize::MIN);
+    let jobs = command.jobs.jobs.or(single);
+    Runner::new(&plan, jobs, command.steal, Start::Pending)?.run(&share)
+}
+
+fn retry(command: &RetryCommand) -> Result<ExitCode, ExitCode> {
+    let plan = Plan::open(&command.study.folder)?;
+    plan.check_revision()?;
+    let start = Start::Failed {
+        only: command.failed,
+    };
+    Runner::new(&plan, command.jobs.jobs, false, start)?.run(&Share::ALL)
+}
+
+fn points(command: &FolderArgs) -> Result<ExitCode, ExitCode> {
+    let plan = Plan::open(&command.folder)?;
+    let keys = plan.points.iter().map(|point| point.key.as_str());
+    Ok(status::print(keys.collect::<Vec<_>>().join("\n")))
+}

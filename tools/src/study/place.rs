@@ -1,0 +1,148 @@
+//! The threads of a study: each one has a process and runs what the queue gives.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::mpsc::Sender;
+
+use serde_json::Value as Json;
+use study::{Measure, ResultLine};
+
+use super::claims::Claims;
+use super::outcome::{result, was_killed};
+use super::plan::Plan;
+use super::queue::{Job, Queue};
+use super::worker::{RunEnd, Worker, kill};
+
+#[expect(clippy::disallowed_types, reason = "the real time of runs is a result")]
+type Clock = std::time::Instant;
+
+/// Number of times that a run is begun whose process is killed from outside. \[choice\]
+const ATTEMPTS: u32 = 3;
+
+/// Real time in seconds from which on the memory of a run is looked at: what is shorter is small.
+/// \[choice\]
+const NOTABLE_S: f64 = 0.1;
+
+/// A run that has ended.
+pub(super) struct Ended {
+    pub(super) job: Job,
+    /// Its result; `None` if it belongs to another worker, or was killed with this one.
+    pub(super) line: io::Result<Option<ResultLine>>,
+    /// Its standard error, with the output of the program.
+    pub(super) stderr: String,
+}
+
+/// The processes of a study.
+pub(super) struct Places<'p> {
+    plan: &'p Plan,
+    claims: Option<&'p Claims>,
+    analyses: bool,
+    /// The process of each place; 0 if there is none.
+    processes: Vec<AtomicU32>,
+    /// True when processes have been killed: their runs have no results.
+    killed: AtomicBool,
+}
+
+impl<'p> Places<'p> {
+    pub(super) fn new(plan: &'p Plan, claims: Option<&'p Claims>, jobs: usize) -> Self {
+        Self {
+            plan,
+            claims,
+            analyses: plan.study.measures.iter().any(Measure::needs_analysis),
+            processes: (0..jobs).map(|_| AtomicU32::new(0)).collect(),
+            killed: AtomicBool::new(false),
+        }
+    }
+
+    /// Kills all processes; their runs have no results.
+    pub(super) fn kill(&self) {
+        self.killed.store(true, Ordering::Relaxed);
+        for process in &self.processes {
+            match process.load(Ordering::Relaxed) {
+                0 => {}
+                process => kill(process),
+            }
+        }
+    }
+
+    /// Runs what the queue gives, until it is closed.
+    pub(super) fn work(&self, place: usize, queue: &Queue, ends: &Sender<Ended>) {
+        let worker = Worker::new(&self.plan.program(), self.plan.study.limits, place);
+        let mut worker = match worker {
+            Ok(worker) => worker,
+            Err(error) => {
+                if let Some(job) = queue.take() {
+                    queue.end(None);
+                    // The study has ended for another reason if nobody listens.
+                    let _ = ends.send(Ended {
+                        job,
+                        line: Err(error),
+                        stderr: String::new(),
+                    });
+                }
+                return;
+            }
+        };
+        let mut longest_s: f64 = 0.0;
+        while let Some(job) = queue.take() {
+            let begin = Clock::now();
+            let mut stderr = String::new();
+            let line = self.run(&mut worker, place, job, longest_s, &mut stderr);
+            let wall_s = begin.elapsed().as_secs_f64();
+            longest_s = longest_s.max(wall_s);
+            let peak = (wall_s > NOTABLE_S).then(|| worker.peak()).flatten();
+            queue.end(peak);
+            if ends.send(Ended { job, line, stderr }).is_err() {
+                return;
+            }
+        }
+        self.processes[place].store(0, Ordering::Relaxed);
+    }
+
+    fn run(
+        &self,
+        worker: &mut Worker,
+        place: usize,
+        job: Job,
+        longest_s: f64,
+        stderr: &mut String,
+    ) -> io::Result<Option<ResultLine>> {
+        let planned = &self.plan.points[job.position];
+        if let Some(claims) = self.claims
+            && !claims.claim(&planned.content.key(job.seed), longest_s)?
+        {
+            return Ok(None);
+        }
+        let analysis = self.analyses.then(|| analysis_folder(place));
+        let arguments = self.plan.arguments(planned, job.seed, analysis.as_deref());
+        let started = |process| self.processes[place].store(process, Ordering::Relaxed);
+        let mut attempt = 0;
+        let (end, wall_s) = loop {
+            attempt += 1;
+            let begin = Clock::now();
+            let end: RunEnd = worker.run(&arguments, started)?;
+            if was_killed(&end) && self.killed.load(Ordering::Relaxed) {
+                return Ok(None);
+            }
+            if !was_killed(&end) || attempt == ATTEMPTS {
+                break (end, begin.elapsed().as_secs_f64());
+            }
+        };
+        let analysed: Option<Json> = analysis.and_then(|folder| {
+            let text = std::fs::read(folder.join("analysis.json"));
+            // The next run has a new one; what stays is in the folder for temporary files.
+            let _ = std::fs::remove_dir_all(&folder);
+            serde_json::from_slice(&text.ok()?).ok()
+        });
+        let study = &self.plan.study;
+        let line = result(study, planned, job.seed, &end, analysed.as_ref(), wall_s);
+        *stderr = end.stderr;
+        Ok(Some(line))
+    }
+}
+
+fn analysis_folder(place: usize) -> PathBuf {
+    let name = format!("simrun-study-{}-{place}", std::process::id());
+    std::env::temp_dir().join(name)
+}

@@ -1,0 +1,322 @@
+//! Running the points of a study: one process per processor, results to the disk as they come.
+//!
+//! One thread per process asks the queue for runs. The main thread writes the results: each one is
+//! a line, and those that have come together share one `fdatasync`. Nothing else counts as
+//! computed, so this process and its workers can be killed at any time.
+//!
+//! *Not decided here*: the next seeds of a point ([`PointResults::pending`]).
+
+use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::io::{self, Write as _};
+use std::num::NonZeroUsize;
+use std::process::ExitCode;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
+
+use simrun::status;
+use study::{PendingRuns, PointResults, ResultLine, ResultSet, ResultWriter};
+
+use super::claims::Claims;
+use super::place::{Ended, Places};
+use super::plan::Plan;
+use super::queue::{Job, Queue};
+use super::share::Share;
+use super::signals::Signals;
+use super::views;
+use crate::fuzz::ProgressLine;
+
+/// Time between two looks at signals.
+const PERIOD: Duration = Duration::from_millis(100);
+
+/// Time after Ctrl-C until runs in progress are killed. \[choice\]
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The runs with which a command begins.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Start {
+    /// All that are pending.
+    Pending,
+    /// Those that have failed. `only`: nothing else follows.
+    Failed { only: bool },
+}
+
+/// A study that is being run.
+pub(super) struct Runner<'p> {
+    plan: &'p Plan,
+    jobs: usize,
+    worker: String,
+    steals: bool,
+    set: ResultSet,
+    writer: ResultWriter,
+    /// Number of runs in the queue or in progress of each point that has some, by its position.
+    open: BTreeMap<usize, usize>,
+    start: Start,
+    /// Number of runs that have ended, and the sum and the maximum of their real times in seconds.
+    done: (usize, f64, f64),
+}
+
+impl<'p> Runner<'p> {
+    /// Makes a runner. `jobs`: number of processes; those of the machine by default. `steals`: runs
+    /// are claimed, and those of other workers are taken when the own ones are done.
+    ///
+    /// # Errors
+    /// The status of bad input, after the problem has been printed.
+    pub(super) fn new(
+        plan: &'p Plan,
+        jobs: Option<NonZeroUsize>,
+        steals: bool,
+        start: Start,
+    ) -> Result<Self, ExitCode> {
+        let jobs = jobs.or_else(|| thread::available_parallelism().ok());
+        let jobs = jobs.map_or(1, NonZeroUsize::get);
+        let folder = plan.folder.path();
+        let worker = worker_name();
+        Ok(Self {
+            plan,
+            jobs,
+            steals,
+            set: ResultSet::read(folder).map_err(status::refuse)?,
+            writer: ResultWriter::open(folder, &worker).map_err(status::refuse)?,
+            worker,
+            open: BTreeMap::new(),
+            start,
+            done: (0, 0.0, 0.0),
+        })
+    }
+
+    /// Runs a share of the points, and writes the tables.
+    ///
+    /// # Errors
+    /// The status of bad input, after the problem has been printed.
+    pub(super) fn run(mut self, share: &Share) -> Result<ExitCode, ExitCode> {
+        let signals = Signals::watch().map_err(status::refuse)?;
+        let claims = || Claims::open(self.plan.folder.path(), &self.worker);
+        let claims = self
+            .steals
+            .then(claims)
+            .transpose()
+            .map_err(status::refuse)?;
+        let queue = Queue::new(self.jobs, simrun::available_memory());
+        let places = Places::new(self.plan, claims.as_ref(), self.jobs);
+        let (sender, ends) = channel();
+        let worked = thread::scope(|scope| {
+            for place in 0..self.jobs {
+                let (queue, places, sender) = (&queue, &places, sender.clone());
+                scope.spawn(move || places.work(place, queue, &sender));
+            }
+            drop(sender);
+            let work = Work {
+                queue: &queue,
+                places: &places,
+                ends,
+                signals: &signals,
+            };
+            let worked = self.work(share, &work);
+            queue.close();
+            worked
+        });
+        worked.map_err(status::refuse)?;
+        if signals.any() {
+            // Nobody can be told that standard error is closed.
+            let _ = writeln!(
+                io::stderr(),
+                "interrupted: finished results are kept, and the same command continues the study"
+            );
+            return Ok(ExitCode::from(status::INTERRUPTED));
+        }
+        // Other workers may have written in between.
+        let set = ResultSet::read(self.plan.folder.path()).map_err(status::refuse)?;
+        views::conclude(self.plan, &set, share)
+    }
+
+    /// Runs the own points, then those of others.
+    fn work(&mut self, share: &Share, work: &Work<'_>) -> Result<(), Problem> {
+        let mut line = ProgressLine::new();
+        self.begin(work.queue, |position| share.has(position));
+        self.drain(work, &mut line)?;
+        if self.steals && *share != Share::ALL && !work.signals.any() {
+            self.set = ResultSet::read(self.plan.folder.path())?;
+            self.begin(work.queue, |position| !share.has(position));
+            self.drain(work, &mut line)?;
+        }
+        Ok(())
+    }
+
+    /// Adds the first runs of some points: those of the most ranks first.
+    fn begin(&mut self, queue: &Queue, takes: impl Fn(usize) -> bool) {
+        let points = &self.plan.points;
+        let mut positions: Vec<usize> = (0..points.len()).filter(|at| takes(*at)).collect();
+        let ranks = |at: &usize| points[*at].content.ranks;
+        if let Some(largest) = positions.iter().copied().max_by_key(ranks) {
+            positions.retain(|at| *at != largest);
+            positions.insert(0, largest);
+        }
+        for position in positions {
+            let results = self.results(position);
+            let seeds = match self.start {
+                Start::Pending => pending(&results, self.plan),
+                Start::Failed { .. } => results.failed_seeds(),
+            };
+            self.push(queue, position, seeds);
+        }
+    }
+
+    fn results(&self, position: usize) -> PointResults<'_> {
+        let planned = &self.plan.points[position];
+        let key = |seed| planned.content.key(seed);
+        let replication = &self.plan.study.replication;
+        PointResults::collect(self.plan.point(planned), &self.set, replication, key)
+    }
+
+    fn push(&mut self, queue: &Queue, position: usize, seeds: Vec<u64>) {
+        if !seeds.is_empty() {
+            *self.open.entry(position).or_default() += seeds.len();
+        }
+        for seed in seeds {
+            queue.push(Job { position, seed });
+        }
+    }
+
+    /// Writes results, and adds the runs that follow from them, until none is left or a signal
+    /// comes and runs in progress have ended.
+    fn drain(&mut self, work: &Work<'_>, line: &mut ProgressLine) -> Result<(), Problem> {
+        let Work {
+            queue,
+            places,
+            ends,
+            signals,
+        } = work;
+        let mut since_signal = Duration::ZERO;
+        while !self.open.is_empty() {
+            let mut ended = Vec::new();
+            match ends.recv_timeout(PERIOD) {
+                Ok(first) => ended.push(first),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+            ended.extend(ends.try_iter());
+            self.keep(queue, ended)?;
+            if signals.any() {
+                let waiting = queue.close();
+                self.forget(&waiting);
+                if since_signal > PATIENCE && signals.interrupted() {
+                    places.kill();
+                }
+                since_signal += PERIOD;
+            }
+            let elapsed = line.elapsed();
+            line.show(|| self.progress(elapsed));
+        }
+        Ok(())
+    }
+
+    /// Writes results to the disk, then adds the runs that follow from them.
+    fn keep(&mut self, queue: &Queue, ended: Vec<Ended>) -> Result<(), Problem> {
+        let mut positions = Vec::new();
+        for end in ended {
+            let Ended { job, line, stderr } = end;
+            let line = line.map_err(|error| Problem(error.to_string()))?;
+            let Some(line) = line else {
+                positions.push(job.position);
+                continue;
+            };
+            if !line.succeeded() {
+                self.plan
+                    .folder
+                    .keep_failure(&line.key, stderr.as_bytes())?;
+            }
+            self.writer.append(&line)?;
+            self.note(&line);
+            let path = self.writer.path().to_owned();
+            self.set.add(line, &path);
+            positions.push(job.position);
+        }
+        if !positions.is_empty() {
+            self.writer.sync()?;
+        }
+        for position in positions {
+            let left = self.open.get_mut(&position).map_or(0, |open| {
+                *open -= 1;
+                *open
+            });
+            if left == 0 {
+                self.open.remove(&position);
+                if self.start != (Start::Failed { only: true }) {
+                    let seeds = pending(&self.results(position), self.plan);
+                    self.push(queue, position, seeds);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Expects the ends of runs no longer that have never begun.
+    fn forget(&mut self, waiting: &[Job]) {
+        for job in waiting {
+            if let Some(open) = self.open.get_mut(&job.position) {
+                *open -= 1;
+            }
+        }
+        self.open.retain(|_, open| *open > 0);
+    }
+
+    fn note(&mut self, line: &ResultLine) {
+        let (runs, sum, longest) = self.done;
+        self.done = (runs + 1, sum + line.wall_s, longest.max(line.wall_s));
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "an estimate for people")]
+    fn progress(&self, elapsed: Duration) -> String {
+        let (done, sum, _) = self.done;
+        let left: usize = self.open.values().sum();
+        let each = if done == 0 { 0.0 } else { sum / done as f64 };
+        let rest = each * left as f64 / self.jobs as f64;
+        format!(
+            "{done} runs done in {:.0} s, {left} known to be left, about {rest:.0} s",
+            elapsed.as_secs_f64()
+        )
+    }
+}
+
+/// Everything that runs a study beside the runner.
+struct Work<'w> {
+    queue: &'w Queue,
+    places: &'w Places<'w>,
+    ends: Receiver<Ended>,
+    signals: &'w Signals,
+}
+
+fn pending(results: &PointResults<'_>, plan: &Plan) -> Vec<u64> {
+    match results.pending(&plan.study) {
+        PendingRuns::Seeds(seeds) => seeds,
+        PendingRuns::None | PendingRuns::NotReached | PendingRuns::Failed => Vec::new(),
+    }
+}
+
+/// Returns a name that no other running worker has: `HOST-PID`.
+fn worker_name() -> String {
+    let system = rustix::system::uname();
+    let host = system.nodename().to_string_lossy();
+    format!("{host}-{}", std::process::id())
+}
+
+/// Reason why a study stops: results cannot be written, or processes not be started.
+struct Problem(String);
+
+impl<E: std::error::Error> From<E> for Problem {
+    fn from(error: E) -> Self {
+        Self(error.to_string())
+    }
+}
+
+impl Display for Problem {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self(problem) = self;
+        write!(
+            f,
+            "{problem}\nfinished results are kept: the same command continues the study"
+        )
+    }
+}

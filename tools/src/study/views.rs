@@ -1,0 +1,267 @@
+//! Progress, results and problems of a study, as they are printed.
+
+use std::fmt::Write as _;
+use std::process::ExitCode;
+
+use clap::{Args, ValueEnum};
+use serde_json::json;
+use simrun::args::Format;
+use simrun::status;
+use study::{
+    PointResults, ResultError, ResultSet, StudyStatus, missing_measures, write_summary, write_table,
+};
+
+use super::FolderArgs;
+use super::plan::Plan;
+use super::share::Share;
+
+/// Number of failures that are named.
+const SHOWN: usize = 5;
+
+/// A study.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct StatusCommand {
+    #[command(flatten)]
+    study: FolderArgs,
+
+    /// Output format
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+/// A study and a table of it.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct TableCommand {
+    #[command(flatten)]
+    study: FolderArgs,
+
+    /// Rows: one per run, or one per point with means and intervals
+    #[arg(long, value_enum, default_value_t = Rows::Points)]
+    rows: Rows,
+
+    /// Print comma-separated values
+    #[arg(long, conflicts_with = "json")]
+    csv: bool,
+
+    /// Print a JSON list with an object per row
+    #[arg(long)]
+    json: bool,
+
+    /// Leave out the real time of runs, the one column that differs between two studies of the same
+    #[arg(long)]
+    no_wall: bool,
+}
+
+/// The rows of a table.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum Rows {
+    Points,
+    Runs,
+}
+
+/// Prints the progress.
+pub(super) fn status(command: &StatusCommand) -> Result<ExitCode, ExitCode> {
+    let plan = Plan::open(&command.study.folder)?;
+    let set = ResultSet::read(plan.folder.path()).map_err(status::refuse)?;
+    let points = plan.results(&set);
+    let progress = StudyStatus::new(&plan.study, &points);
+    Ok(match command.format {
+        Format::Json => status::print(json!(progress)),
+        Format::Text => {
+            status::print((text(&progress) + &problems(&plan, &set, &points)).trim_end())
+        }
+    })
+}
+
+/// Prints a table.
+pub(super) fn table(command: &TableCommand) -> Result<ExitCode, ExitCode> {
+    let plan = Plan::open(&command.study.folder)?;
+    let set = ResultSet::read(plan.folder.path()).map_err(status::refuse)?;
+    let points = plan.results(&set);
+    let mut csv = Vec::new();
+    let written = match command.rows {
+        Rows::Runs => write_table(&plan.study, &points, !command.no_wall, &mut csv),
+        Rows::Points => write_summary(&plan.study, &points, &mut csv),
+    };
+    written.map_err(status::refuse)?;
+    let csv = String::from_utf8_lossy(&csv);
+    Ok(if command.csv {
+        status::print(csv.trim_end())
+    } else {
+        let rows = cells(&csv).map_err(status::refuse)?;
+        if command.json {
+            status::print(as_json(&rows))
+        } else {
+            status::print(aligned(&short(&rows)).trim_end())
+        }
+    })
+}
+
+/// Writes the tables, and prints progress and problems of a study whose runs have ended. The exit
+/// status is that of the `share`.
+///
+/// # Errors
+/// The status of bad input, after the problem has been printed.
+pub(super) fn conclude(plan: &Plan, set: &ResultSet, share: &Share) -> Result<ExitCode, ExitCode> {
+    let points = plan.results(set);
+    let progress = StudyStatus::new(&plan.study, &points);
+    if *share == Share::ALL {
+        write_tables(plan, &points).map_err(status::refuse)?;
+    }
+    let mut shown = text(&progress) + &problems(plan, set, &points);
+    if *share == Share::ALL {
+        let folder = plan.folder.path().display();
+        let _ = writeln!(shown, "results: {folder}/table.csv, {folder}/summary.csv");
+    }
+    status::print(shown.trim_end());
+    let own: Vec<PointResults<'_>> = (plan.points.iter().enumerate())
+        .filter(|(position, _)| share.has(*position))
+        .map(|(_, planned)| points[planned.point].clone())
+        .collect();
+    Ok(ExitCode::from(
+        StudyStatus::new(&plan.study, &own).exit_status(),
+    ))
+}
+
+fn write_tables(plan: &Plan, points: &[PointResults<'_>]) -> Result<(), ResultError> {
+    let (mut table, mut summary) = (Vec::new(), Vec::new());
+    let made = write_table(&plan.study, points, true, &mut table)
+        .and_then(|()| write_summary(&plan.study, points, &mut summary));
+    made.expect("memory can be written to");
+    let folder = plan.folder.path();
+    files::write(&folder.join("table.csv"), table)?;
+    files::write(&folder.join("summary.csv"), summary)?;
+    Ok(())
+}
+
+fn text(progress: &StudyStatus) -> String {
+    let mut text = format!(
+        "{} of {} points complete, {} runs in {:.1} s real",
+        progress.complete, progress.points, progress.runs, progress.wall_s
+    );
+    for (number, what) in [
+        (progress.failed, "points with failed runs"),
+        (progress.not_reached, "points did not reach the precision"),
+        (progress.pending_runs, "runs known to be pending"),
+    ] {
+        if number > 0 {
+            let _ = write!(text, ", {number} {what}");
+        }
+    }
+    text + "\n"
+}
+
+/// Returns lines about failures, missing measures and results that contradict each other.
+fn problems(plan: &Plan, set: &ResultSet, points: &[PointResults<'_>]) -> String {
+    let mut text = String::new();
+    let failures = points.iter().flat_map(|point| {
+        let failed = point.results.values().filter(|result| !result.succeeded());
+        failed.map(move |result| (point, result))
+    });
+    let failures: Vec<_> = failures.collect();
+    let folder = plan.folder.path().display();
+    for (point, result) in failures.iter().take(SHOWN) {
+        let values = match point.point.parameters.shown() {
+            values if values.is_empty() => values,
+            values => values + ", ",
+        };
+        let reason = result.message.as_deref().unwrap_or_default();
+        let _ = writeln!(
+            text,
+            "failed: {values}seed {}: {}: {reason}\n        {folder}/failures/{}.txt",
+            result.seed, result.outcome, result.key
+        );
+    }
+    if failures.len() > SHOWN {
+        let more = failures.len() - SHOWN;
+        let _ = writeln!(text, "failed: {more} more runs");
+    }
+    let finished: usize = points.iter().map(|point| point.results.len()).sum();
+    for (column, runs) in missing_measures(&plan.study, points) {
+        let _ = writeln!(
+            text,
+            "warning: measure {column} is missing in {runs} of {finished} runs"
+        );
+    }
+    for conflict in set.conflicts() {
+        let _ = writeln!(text, "error: {conflict}");
+    }
+    text
+}
+
+fn cells(csv: &str) -> Result<Vec<Vec<String>>, csv::Error> {
+    let mut reader = csv::ReaderBuilder::new();
+    let mut reader = reader.has_headers(false).from_reader(csv.as_bytes());
+    let rows = reader.records().map(|row| {
+        let row = row?;
+        Ok(row.iter().map(str::to_owned).collect())
+    });
+    rows.collect()
+}
+
+/// Returns rows as objects; what reads as a number is one.
+fn as_json(rows: &[Vec<String>]) -> String {
+    let Some((header, rows)) = rows.split_first() else {
+        return "[]".to_owned();
+    };
+    let value = |cell: &String| match cell.parse::<serde_json::Number>() {
+        Ok(number) => json!(number),
+        Err(_) if cell.is_empty() => json!(null),
+        Err(_) => json!(cell),
+    };
+    let object = |row: &Vec<String>| -> serde_json::Map<String, serde_json::Value> {
+        let pairs = header.iter().cloned().zip(row.iter().map(value));
+        pairs.collect()
+    };
+    json!(rows.iter().map(object).collect::<Vec<_>>()).to_string()
+}
+
+/// Returns rows without columns that tell nothing: empty ones, and those of a distribution where
+/// each point has one value.
+fn short(rows: &[Vec<String>]) -> Vec<Vec<String>> {
+    let Some((header, rows)) = rows.split_first() else {
+        return Vec::new();
+    };
+    let single = |name: &str| {
+        let count = header
+            .iter()
+            .position(|other| other == &format!("{name}_n"));
+        count.is_some_and(|count| rows.iter().all(|row| row[count] == "1"))
+    };
+    let tells = |column: usize| {
+        let name = &header[column];
+        let of_one = name
+            .rsplit_once('_')
+            .is_some_and(|(measure, part)| single(measure) && !matches!(part, "mean" | "note"));
+        !of_one && rows.iter().any(|row| !row[column].is_empty())
+    };
+    let kept: Vec<usize> = (0..header.len()).filter(|column| tells(*column)).collect();
+    let all = std::iter::once(header).chain(rows);
+    let cells = |row: &Vec<String>| kept.iter().map(|column| row[*column].clone()).collect();
+    all.map(cells).collect()
+}
+
+/// Returns rows with columns that are aligned to the right.
+fn aligned(rows: &[Vec<String>]) -> String {
+    let columns = rows.first().map_or(0, Vec::len);
+    let shown = |cell: &String| match cell.parse::<f64>() {
+        Ok(number) if cell.len() > 12 => format!("{number:.6e}"),
+        _ => cell.clone(),
+    };
+    let rows: Vec<Vec<String>> = rows
+        .iter()
+        .map(|row| row.iter().map(shown).collect())
+        .collect();
+    let width = |column: usize| {
+        let cells = rows.iter().filter_map(|row| row.get(column));
+        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let mut text = String::new();
+    for row in &rows {
+        let cells = row.iter().zip(&widths);
+        let cells = cells.map(|(cell, width)| format!("{cell:>width$}"));
+        let _ = writeln!(text, "{}", cells.collect::<Vec<_>>().join("  ").trim_end());
+    }
+    text
+}

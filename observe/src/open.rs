@@ -6,7 +6,9 @@
 use std::collections::BTreeMap;
 
 use crate::numbering::NameId;
-use crate::record::Record;
+use crate::record::{
+    COLLECTIVE, COLLECTIVE_CALL, COLLECTIVE_END, CONTINUE, ENTER, LEAVE, Record, WAIT,
+};
 
 /// A call whose wait has ended.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -33,15 +35,6 @@ pub(crate) struct Open {
     /// The same of operations in progress, by rank, context and number; unless it is 0.
     first: BTreeMap<(u32, u32, u32), u32>,
 }
-
-/// Kinds of records, in the order of [`crate::Event`].
-const WAIT: u8 = 16;
-const CONTINUE: u8 = 17;
-const COLLECTIVE_CALL: u8 = 20;
-const COLLECTIVE: u8 = 21;
-const COLLECTIVE_END: u8 = 22;
-const ENTER: u8 = 29;
-const LEAVE: u8 = 30;
 
 impl Open {
     /// Notes what the record of an event begins, and completes it by what it ends.

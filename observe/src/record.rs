@@ -65,8 +65,25 @@ pub(crate) const NOTE: u8 = 10;
 /// The first kind of events.
 const EVENTS: u8 = 16;
 
-/// The first kind behind those of calls, from [`EVENTS`] on.
-const PACKETS: u8 = 7;
+// Kinds of events: those of calls, and from `POST` on the others.
+pub(crate) const WAIT: u8 = EVENTS;
+pub(crate) const CONTINUE: u8 = EVENTS + 1;
+const SEND: u8 = EVENTS + 2;
+const RECEIVE: u8 = EVENTS + 3;
+pub(crate) const COLLECTIVE_CALL: u8 = EVENTS + 4;
+pub(crate) const COLLECTIVE: u8 = EVENTS + 5;
+pub(crate) const COLLECTIVE_END: u8 = EVENTS + 6;
+const POST: u8 = EVENTS + 7;
+const ARRIVE: u8 = EVENTS + 8;
+const UNEXPECTED: u8 = EVENTS + 9;
+const TAKEN: u8 = EVENTS + 10;
+const ELAPSED: u8 = EVENTS + 11;
+const SENT: u8 = EVENTS + 12;
+pub(crate) const ENTER: u8 = EVENTS + 13;
+pub(crate) const LEAVE: u8 = EVENTS + 14;
+const MARK: u8 = EVENTS + 15;
+const END: u8 = EVENTS + 16;
+const INJECT: u8 = EVENTS + 17;
 
 /// No rank.
 const NONE: u32 = u32::MAX;
@@ -106,7 +123,7 @@ impl Record {
     pub(crate) fn of(rank: u32, time: f64, event: &Event<u16, u16>) -> Self {
         let (kind, flag, name, a, b, c) = fields(event);
         Self {
-            kind: EVENTS + kind,
+            kind,
             flag,
             name,
             rank,
@@ -119,53 +136,52 @@ impl Record {
 
     /// Returns the event of the record; `None` if it has none.
     pub(crate) fn event(&self) -> Option<Event<u16, u16>> {
-        let kind = self.kind.checked_sub(EVENTS)?;
-        if kind < PACKETS {
-            self.call(kind)
+        if self.kind < POST {
+            self.call()
         } else {
-            self.message(kind)
+            self.message()
         }
     }
 
     /// Returns the event of a call.
-    fn call(&self, kind: u8) -> Option<Event<u16, u16>> {
+    fn call(&self) -> Option<Event<u16, u16>> {
         let &Self { name, a, b, c, .. } = self;
         let place = u16::try_from(c & 0xffff).unwrap_or(0);
         let flag = self.flag == 1;
-        Some(match kind {
-            0 => Event::Wait {
+        Some(match self.kind {
+            WAIT => Event::Wait {
                 call: name,
                 place,
                 elapses: flag,
             },
-            1 => Event::Continue,
-            2 => Event::Send {
+            CONTINUE => Event::Continue,
+            SEND => Event::Send {
                 peer: a,
                 tag: b,
                 bytes: c,
                 place: name,
                 collective: flag,
             },
-            3 => Event::Receive {
+            RECEIVE => Event::Receive {
                 peer: listed(a),
                 bytes: c,
                 place: name,
                 collective: flag,
             },
-            4 => Event::CollectiveCall {
+            COLLECTIVE_CALL => Event::CollectiveCall {
                 algorithm: name,
                 root: listed(a),
                 size: b,
                 place,
                 first: u32::try_from(c >> 32).unwrap_or(0),
             },
-            5 => Event::Collective {
+            COLLECTIVE => Event::Collective {
                 name,
                 context: a,
                 number: b,
                 bytes: c,
             },
-            6 => Event::CollectiveEnd {
+            COLLECTIVE_END => Event::CollectiveEnd {
                 context: a,
                 number: b,
             },
@@ -174,34 +190,34 @@ impl Record {
     }
 
     /// Returns the event of a message, of a clock or of a region.
-    fn message(&self, kind: u8) -> Option<Event<u16, u16>> {
+    fn message(&self) -> Option<Event<u16, u16>> {
         let &Self { name, a, b, c, .. } = self;
         let packet = || PacketKind::ALL.get(usize::from(self.flag)).copied();
-        Some(match kind {
-            7 => Event::Post {
+        Some(match self.kind {
+            POST => Event::Post {
                 peer: a,
                 packet: packet()?,
                 key: b,
                 bytes: c,
             },
-            8 => Event::Arrive {
+            ARRIVE => Event::Arrive {
                 peer: a,
                 packet: packet()?,
                 key: b,
                 bytes: c,
             },
-            9 => Event::Unexpected { peer: a, bytes: c },
-            10 => Event::Taken { peer: a, bytes: c },
-            11 => Event::Elapsed,
-            12 => Event::Sent { operation: b },
-            13 => Event::Enter { region: name },
-            14 => Event::Leave,
-            15 => Event::Mark {
+            UNEXPECTED => Event::Unexpected { peer: a, bytes: c },
+            TAKEN => Event::Taken { peer: a, bytes: c },
+            ELAPSED => Event::Elapsed,
+            SENT => Event::Sent { operation: b },
+            ENTER => Event::Enter { region: name },
+            LEAVE => Event::Leave,
+            MARK => Event::Mark {
                 name,
                 value: f64::from_bits(c),
             },
-            16 => Event::End,
-            17 => Event::Inject {
+            END => Event::End,
+            INJECT => Event::Inject {
                 peer: a,
                 packet: packet()?,
                 key: b,
@@ -227,21 +243,21 @@ fn fields(event: &Event<u16, u16>) -> Fields {
             call,
             place,
             elapses,
-        } => (0, u8::from(elapses), call, 0, 0, u64::from(place)),
-        Event::Continue => (1, 0, 0, 0, 0, 0),
+        } => (WAIT, u8::from(elapses), call, 0, 0, u64::from(place)),
+        Event::Continue => (CONTINUE, 0, 0, 0, 0, 0),
         Event::Send {
             peer,
             tag,
             bytes,
             place,
             collective,
-        } => (2, u8::from(collective), place, peer, tag, bytes),
+        } => (SEND, u8::from(collective), place, peer, tag, bytes),
         Event::Receive {
             peer,
             bytes,
             place,
             collective,
-        } => (3, u8::from(collective), place, rank(peer), 0, bytes),
+        } => (RECEIVE, u8::from(collective), place, rank(peer), 0, bytes),
         Event::CollectiveCall {
             algorithm,
             root,
@@ -250,40 +266,40 @@ fn fields(event: &Event<u16, u16>) -> Fields {
             first,
         } => {
             let places = u64::from(place) | u64::from(first) << 32;
-            (4, 0, algorithm, rank(root), size, places)
+            (COLLECTIVE_CALL, 0, algorithm, rank(root), size, places)
         }
         Event::Collective {
             name,
             context,
             number,
             bytes,
-        } => (5, 0, name, context, number, bytes),
-        Event::CollectiveEnd { context, number } => (6, 0, 0, context, number, 0),
+        } => (COLLECTIVE, 0, name, context, number, bytes),
+        Event::CollectiveEnd { context, number } => (COLLECTIVE_END, 0, 0, context, number, 0),
         Event::Post {
             peer,
             packet,
             key,
             bytes,
-        } => (7, packet as u8, 0, peer, key, bytes),
+        } => (POST, packet as u8, 0, peer, key, bytes),
         Event::Arrive {
             peer,
             packet,
             key,
             bytes,
-        } => (8, packet as u8, 0, peer, key, bytes),
-        Event::Unexpected { peer, bytes } => (9, 0, 0, peer, 0, bytes),
-        Event::Taken { peer, bytes } => (10, 0, 0, peer, 0, bytes),
-        Event::Elapsed => (11, 0, 0, 0, 0, 0),
-        Event::Sent { operation } => (12, 0, 0, 0, operation, 0),
-        Event::Enter { region } => (13, 0, region, 0, 0, 0),
-        Event::Leave => (14, 0, 0, 0, 0, 0),
-        Event::Mark { name, value } => (15, 0, name, 0, 0, value.to_bits()),
-        Event::End => (16, 0, 0, 0, 0, 0),
+        } => (ARRIVE, packet as u8, 0, peer, key, bytes),
+        Event::Unexpected { peer, bytes } => (UNEXPECTED, 0, 0, peer, 0, bytes),
+        Event::Taken { peer, bytes } => (TAKEN, 0, 0, peer, 0, bytes),
+        Event::Elapsed => (ELAPSED, 0, 0, 0, 0, 0),
+        Event::Sent { operation } => (SENT, 0, 0, 0, operation, 0),
+        Event::Enter { region } => (ENTER, 0, region, 0, 0, 0),
+        Event::Leave => (LEAVE, 0, 0, 0, 0, 0),
+        Event::Mark { name, value } => (MARK, 0, name, 0, 0, value.to_bits()),
+        Event::End => (END, 0, 0, 0, 0, 0),
         Event::Inject {
             peer,
             packet,
             key,
             bytes,
-        } => (17, packet as u8, 0, peer, key, bytes),
+        } => (INJECT, packet as u8, 0, peer, key, bytes),
     }
 }

@@ -6,10 +6,9 @@
 use std::io::{self, Read, Seek, SeekFrom};
 
 use crate::log::LogEntry;
-use crate::network;
 use crate::numbering::NameId;
 use crate::open::{self, EndedCall};
-use crate::record::{FLOW, RECORD_BYTES, Record, WORDS};
+use crate::record::{RECORD_BYTES, Record, WORDS};
 
 /// Number of bytes that are read at once.
 const BLOCK: u64 = 32 * 1024 * RECORD_BYTES as u64;
@@ -66,7 +65,10 @@ impl<R: Read + Seek> BackwardReader<R> {
                 continue;
             }
             let record = Record::from_bytes(&bytes);
-            if let Some(entry) = self.entry(&record) {
+            let words = &mut self.words;
+            let entry = LogEntry::of(&record, || Ok(words.pop()))?;
+            words.clear();
+            if let Some(entry) = entry {
                 return Ok(Some(BackwardEntry {
                     entry,
                     call: open::ended_call(&record),
@@ -76,22 +78,6 @@ impl<R: Read + Seek> BackwardReader<R> {
             }
         }
         Ok(None)
-    }
-
-    /// Returns the entry of a record; `None` if it is none.
-    fn entry(&mut self, record: &Record) -> Option<LogEntry> {
-        if let Some((mut event, count)) = network::to_event(record) {
-            if record.kind == FLOW {
-                let mut words = Vec::with_capacity(count);
-                for bytes in self.words.drain(..).rev() {
-                    network::read_words(&bytes, count, &mut words);
-                }
-                network::complete(&mut event, &words);
-            }
-            return Some(LogEntry::Network(record.time, event));
-        }
-        let event = record.event()?;
-        Some(LogEntry::Rank(record.rank, record.time, event))
     }
 
     /// Returns the record before the one that was read last.

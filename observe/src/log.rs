@@ -287,6 +287,21 @@ pub enum LogEntry {
     Network(f64, NetworkEvent<Vec<u32>>),
 }
 
+impl LogEntry {
+    /// Returns the entry of a record; `None` if it has none. `next` returns the records behind it,
+    /// one after the other.
+    pub(crate) fn of(
+        record: &Record,
+        next: impl FnMut() -> io::Result<Option<[u8; RECORD_BYTES]>>,
+    ) -> io::Result<Option<Self>> {
+        if let Some(event) = network::to_event(record, next)? {
+            return Ok(Some(Self::Network(record.time, event)));
+        }
+        let event = record.event();
+        Ok(event.map(|event| Self::Rank(record.rank, record.time, event)))
+    }
+}
+
 /// An event of a rank.
 type Entry = (u32, f64, LogEvent);
 
@@ -412,7 +427,7 @@ impl<R: Read> LogReader<R> {
     /// # Errors
     /// Errors of reading, and records that are no events.
     pub fn next_entry(&mut self) -> io::Result<Option<LogEntry>> {
-        while let Some(bytes) = self.next_record()? {
+        while let Some(bytes) = next_record(&mut self.input)? {
             let record = Record::from_bytes(&bytes);
             match record.kind {
                 TEXT => {
@@ -443,45 +458,42 @@ impl<R: Read> LogReader<R> {
 
     /// Returns the entry that begins with a record.
     fn read_entry(&mut self, record: &Record) -> io::Result<LogEntry> {
-        if let Some((mut event, count)) = network::to_event(record) {
-            let mut words = Vec::with_capacity(count);
-            while words.len() < count {
-                let Some(bytes) = self.next_record()? else {
-                    break;
-                };
-                network::read_words(&bytes, count, &mut words);
+        let entry = LogEntry::of(record, || next_record(&mut self.input))?;
+        match entry {
+            Some(LogEntry::Network(_, ref event))
+                if !event.links().all(|link| (link as usize) < self.links.len()) =>
+            {
+                Err(invalid("a flow over an unknown link".to_owned()))
             }
-            network::complete(&mut event, &words);
-            if !event.links().all(|link| (link as usize) < self.links.len()) {
-                return Err(invalid("a flow over an unknown link".to_owned()));
+            Some(entry) if !matches!(entry, LogEntry::Rank(rank, ..) if rank >= self.ranks) => {
+                Ok(entry)
             }
-            return Ok(LogEntry::Network(record.time, event));
-        }
-        let event = record.event().filter(|_| record.rank < self.ranks);
-        let event =
-            event.ok_or_else(|| invalid(format!("a record of unknown kind {}", record.kind)))?;
-        Ok(LogEntry::Rank(record.rank, record.time, event))
-    }
-
-    /// Returns the next whole record.
-    fn next_record(&mut self) -> io::Result<Option<[u8; RECORD_BYTES]>> {
-        let mut bytes = [0; RECORD_BYTES];
-        match self.input.read_exact(&mut bytes) {
-            Ok(()) => Ok(Some(bytes)),
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
-            Err(error) => Err(error),
+            _ => {
+                let kind = record.kind;
+                Err(invalid(format!("a record of unknown kind {kind}")))
+            }
         }
     }
 
     fn read_text(&mut self, length: u64) -> io::Result<String> {
         let mut text = Vec::new();
         while (text.len() as u64) < length {
-            let Some(bytes) = self.next_record()? else {
+            let Some(bytes) = next_record(&mut self.input)? else {
                 break;
             };
             let left = usize::try_from(length).unwrap_or(usize::MAX) - text.len();
             text.extend_from_slice(&bytes[1..=left.min(TEXT_PART_BYTES)]);
         }
         Ok(String::from_utf8_lossy(&text).into_owned())
+    }
+}
+
+/// Returns the next whole record.
+fn next_record(input: &mut impl Read) -> io::Result<Option<[u8; RECORD_BYTES]>> {
+    let mut bytes = [0; RECORD_BYTES];
+    match input.read_exact(&mut bytes) {
+        Ok(()) => Ok(Some(bytes)),
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
+        Err(error) => Err(error),
     }
 }

@@ -13,6 +13,7 @@
 //! acknowledgements of a transfer on its way back.
 
 use std::fmt;
+use std::io;
 use std::rc::Rc;
 
 use crate::record::{FLOW, FLOW_END, FLOW_RATE, LINK, RECORD_BYTES, Record, WORDS};
@@ -188,44 +189,44 @@ pub(crate) fn of_event(time: f64, event: &NetworkEvent<&[u32]>) -> Record {
     }
 }
 
-/// Returns the event of a record; the latency and the links of a begin are in the records behind
-/// it, of this many words.
-pub(crate) fn to_event(record: &Record) -> Option<(NetworkEvent<Vec<u32>>, usize)> {
+/// Returns the event of a record; `None` if it has none. `next` returns the records behind it, one
+/// after the other: those of the latency and the links of a begin.
+pub(crate) fn to_event(
+    record: &Record,
+    mut next: impl FnMut() -> io::Result<Option<[u8; RECORD_BYTES]>>,
+) -> io::Result<Option<NetworkEvent<Vec<u32>>>> {
     let flow = record.rank;
-    match record.kind {
+    Ok(Some(match record.kind {
         FLOW => {
-            let event = NetworkEvent::Begin {
+            let count = LATENCY_WORDS + usize::from(record.name);
+            let mut words = Vec::with_capacity(count);
+            while words.len() < count {
+                let Some(bytes) = next()? else {
+                    break;
+                };
+                read_words(&bytes, count, &mut words);
+            }
+            let links = words.split_off(LATENCY_WORDS.min(words.len()));
+            let latency_s = match words[..] {
+                [low, high] => joined([low, high]),
+                _ => 0.0,
+            };
+            NetworkEvent::Begin {
                 flow,
                 bytes: f64::from_bits(record.c),
-                latency_s: 0.0,
+                latency_s,
                 alone_s: joined([record.a, record.b]),
-                links: Vec::new(),
-            };
-            Some((event, LATENCY_WORDS + usize::from(record.name)))
+                links,
+            }
         }
-        FLOW_RATE => {
-            let event = NetworkEvent::Rate {
-                flow,
-                rate: f64::from_bits(record.c),
-                link: (record.a != NONE).then_some(record.a),
-            };
-            Some((event, 0))
-        }
-        FLOW_END => Some((NetworkEvent::End { flow }, 0)),
-        _ => None,
-    }
-}
-
-/// Completes a begin by the words behind its record.
-pub(crate) fn complete(event: &mut NetworkEvent<Vec<u32>>, words: &[u32]) {
-    if let NetworkEvent::Begin {
-        latency_s, links, ..
-    } = event
-        && let [low, high, rest @ ..] = words
-    {
-        *latency_s = joined([*low, *high]);
-        links.extend_from_slice(rest);
-    }
+        FLOW_RATE => NetworkEvent::Rate {
+            flow,
+            rate: f64::from_bits(record.c),
+            link: (record.a != NONE).then_some(record.a),
+        },
+        FLOW_END => NetworkEvent::End { flow },
+        _ => return Ok(None),
+    }))
 }
 
 /// Calls `put` with the records of the latency and the links of a begin.
@@ -243,7 +244,7 @@ pub(crate) fn words(latency_s: f64, links: &[u32], mut put: impl FnMut(&[u8; REC
 }
 
 /// Appends the words of a record, until there are `count`.
-pub(crate) fn read_words(bytes: &[u8; RECORD_BYTES], count: usize, words: &mut Vec<u32>) {
+fn read_words(bytes: &[u8; RECORD_BYTES], count: usize, words: &mut Vec<u32>) {
     let left = count - words.len();
     let all = bytes[4..].chunks_exact(4);
     let numbers = all.map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]));

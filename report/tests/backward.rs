@@ -5,17 +5,17 @@
 //! One network: 1 us (two links of 500 ns), 1 GB/s, no software costs: a message of n bytes takes
 //! 1 us + n ns. Eager below 64 KiB.
 
-use std::io::{self, Cursor, Write};
-use std::rc::Rc;
-use std::sync::{Arc, Mutex};
+mod common;
+
+use std::io::Cursor;
 
 use mpi::{ANY_SOURCE, Comm, Op, Result, waitall};
-use observe::{BackwardReader, LogEntry, LogReader};
-use platform::Platform;
+use observe::{BackwardReader, LogEntry};
 use report::analysis::{
     Analysis, AnalysisReport, BackwardReport, Class, DelayCost, Sensitivity, SlackRow,
 };
-use run::{EventLog, LogFilter, Options, Output, RankProgram, Stream, simulate};
+
+use common::{observed, read};
 
 const PLATFORM: &str = r#"
 version = 1
@@ -43,21 +43,6 @@ bandwidth = "1GBps"
 latency = "500ns"
 "#;
 
-/// A log in memory.
-#[derive(Clone, Default)]
-struct Memory(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Memory {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().expect("one thread").extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 /// Returns the analyses of a run that ends.
 fn analysed<Fut>(
     platform: &str,
@@ -81,28 +66,14 @@ fn analysed_anyhow<Fut>(
 where
     Fut: Future<Output = Result<()>> + 'static,
 {
-    let platform = Arc::new(Platform::parse("test.toml", platform).expect("a platform"));
-    let memory = Memory::default();
-    let log = EventLog::new(Box::new(memory.clone()), ranks);
-    let options = Options {
-        ranks: Some(ranks),
-        event_log: Some(log.clone()),
-        ..Options::default()
-    };
-    let output = Rc::new(Output::new(Stream::Nowhere, false, LogFilter::default()));
-    let run = simulate(&platform, &RankProgram::new(program), &options, &output).expect("a run");
-    log.finish(run.report.time.as_secs()).expect("memory");
-    let bytes = memory.0.lock().expect("one thread").clone();
-    let mut reader = LogReader::new(&bytes[..]).expect("a log");
-    let mut analysis = Analysis::new(reader.ranks());
-    while let Some(entry) = reader.next_entry().expect("a log") {
-        match entry {
-            LogEntry::Rank(rank, time, event) => {
-                analysis.event((rank, time, event), |number| reader.text(number));
-            }
-            LogEntry::Network(_, event) => analysis.network(&event),
+    let (bytes, _) = observed(platform, ranks, program);
+    let mut analysis = Analysis::new(ranks);
+    let reader = read(&bytes, |entry, log| match entry {
+        LogEntry::Rank(rank, time, event) => {
+            analysis.event((rank, time, event), |number| log.text(number));
         }
-    }
+        LogEntry::Network(_, event) => analysis.network(&event),
+    });
     let forward = analysis.finish(&reader);
     let log = BackwardReader::new(Cursor::new(&bytes)).expect("a log");
     let backward = BackwardReport::of(log, &reader, forward.end_s).expect("a log");

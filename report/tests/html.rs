@@ -1,17 +1,15 @@
 //! Promise: the report of a run is one page that needs nothing else, shows the rows of the tables,
 //! escapes names, and stays small.
 
-use std::io::{self, Write};
-use std::rc::Rc;
-use std::sync::{Arc, Mutex};
+mod common;
 
 use mpi::{Comm, Op, Result};
 use observe::{LogEntry, LogReader, LogWriter};
-use platform::Platform;
 use report::analysis::{Analysis, Class};
 use report::html::{ReportPage, TimelineOverview, write_report};
 use report::network::NetworkAnalysis;
-use run::{EventLog, LogFilter, Options, Output, RankProgram, Stream, simulate};
+
+use common::{observed, read};
 
 /// A size in bytes above which a page is too large.
 const LIMIT: usize = 5_000_000;
@@ -41,57 +39,28 @@ bandwidth = "1GBps"
 latency = "500ns"
 "#;
 
-/// A log in memory.
-#[derive(Clone, Default)]
-struct Memory(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Memory {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().expect("one thread").extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 /// Returns the event log of a run.
 fn log_of<Fut>(platform: &str, ranks: u32, program: fn(Comm) -> Fut) -> Vec<u8>
 where
     Fut: Future<Output = Result<()>> + 'static,
 {
-    let platform = Arc::new(Platform::parse("test.toml", platform).expect("a platform"));
-    let memory = Memory::default();
-    let log = EventLog::new(Box::new(memory.clone()), ranks);
-    let options = Options {
-        ranks: Some(ranks),
-        event_log: Some(log.clone()),
-        ..Options::default()
-    };
-    let output = Rc::new(Output::new(Stream::Nowhere, false, LogFilter::default()));
-    let program = RankProgram::new(program);
-    let run = simulate(&platform, &program, &options, &output).expect("a run");
-    log.finish(run.report.time.as_secs()).expect("memory");
-    memory.0.lock().expect("one thread").clone()
+    observed(platform, ranks, program).0
 }
 
 /// Returns the page of an event log.
 fn page_of(log: &[u8], title: &str, notes: Vec<String>) -> String {
-    let mut reader = LogReader::new(log).expect("a log");
-    let mut analysis = Analysis::new(reader.ranks());
-    let mut network = NetworkAnalysis::new(reader.ranks());
-    let mut timeline = TimelineOverview::new(reader.ranks());
-    while let Some(entry) = reader.next_entry().expect("it is valid") {
-        match entry {
-            LogEntry::Rank(rank, time, event) => {
-                analysis.event((rank, time, event), |number| reader.text(number));
-                network.event(rank, time, &event);
-                timeline.event(rank, time, &event, |number| reader.text(number));
-            }
-            LogEntry::Network(time, event) => network.network(time, &event),
+    let ranks = LogReader::new(log).expect("a log").ranks();
+    let mut analysis = Analysis::new(ranks);
+    let mut network = NetworkAnalysis::new(ranks);
+    let mut timeline = TimelineOverview::new(ranks);
+    let reader = read(log, |entry, names| match entry {
+        LogEntry::Rank(rank, time, event) => {
+            analysis.event((rank, time, event), |number| names.text(number));
+            network.event(rank, time, &event);
+            timeline.event(rank, time, &event, |number| names.text(number));
         }
-    }
+        LogEntry::Network(time, event) => network.network(time, &event),
+    });
     let analysis = analysis.finish(&reader);
     let network = network.finish(&reader);
     timeline.finish(analysis.end_s);

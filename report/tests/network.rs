@@ -1,60 +1,29 @@
 //! Promise: load and congestion of links are those known by hand; bytes are conserved.
 
+mod common;
+
 use std::collections::BTreeMap;
-use std::io::{self, Write};
-use std::rc::Rc;
-use std::sync::{Arc, Mutex};
+use std::io;
 
 use mpi::{ANY_SOURCE, Comm, Op, Result};
-use observe::{LogEntry, LogReader};
-use platform::Platform;
+use observe::LogEntry;
 use report::network::{LinkLoad, NetworkAnalysis, NetworkReport};
-use run::{EventLog, LogFilter, Options, Output, RankProgram, Stream, simulate};
 use sim_core::Outcome;
 
-/// A log in memory.
-#[derive(Clone, Default)]
-struct Memory(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Memory {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().expect("one thread").extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
+use common::{observed, read};
 
 /// Returns the analysis of a run of a program.
 fn analysed<Fut>(platform: &str, ranks: u32, program: fn(Comm) -> Fut) -> NetworkReport
 where
     Fut: Future<Output = Result<()>> + 'static,
 {
-    let platform = Arc::new(Platform::parse("test.toml", platform).expect("a platform"));
-    let memory = Memory::default();
-    let log = EventLog::new(Box::new(memory.clone()), ranks);
-    let options = Options {
-        ranks: Some(ranks),
-        event_log: Some(log.clone()),
-        ..Options::default()
-    };
-    let output = Rc::new(Output::new(Stream::Nowhere, false, LogFilter::default()));
-    let program = RankProgram::new(program);
-    let run = simulate(&platform, &program, &options, &output).expect("a run");
-    assert_eq!(run.report.outcome, Outcome::Finished);
-    log.finish(run.report.time.as_secs())
-        .expect("memory can be written to");
-    let bytes = memory.0.lock().expect("one thread").clone();
-    let mut reader = LogReader::new(&*bytes).expect("a log");
-    let mut analysis = NetworkAnalysis::new(reader.ranks());
-    while let Some(entry) = reader.next_entry().expect("it is valid") {
-        match entry {
-            LogEntry::Rank(rank, time, event) => analysis.event(rank, time, &event),
-            LogEntry::Network(time, event) => analysis.network(time, &event),
-        }
-    }
+    let (log, run) = observed(platform, ranks, program);
+    assert_eq!(run.outcome, Outcome::Finished);
+    let mut analysis = NetworkAnalysis::new(ranks);
+    let reader = read(&log, |entry, _| match entry {
+        LogEntry::Rank(rank, time, event) => analysis.event(rank, time, &event),
+        LogEntry::Network(time, event) => analysis.network(time, &event),
+    });
     analysis.finish(&reader)
 }
 

@@ -4,15 +4,13 @@
 //! One network: 1 us (two links of 500 ns), 1 GB/s, no software costs: a message of n bytes takes
 //! 1 us + n ns. Eager below 64 KiB.
 
-use std::io::Write;
-use std::rc::Rc;
-use std::sync::{Arc, Mutex};
+mod common;
 
 use mpi::{Comm, Op, Result, waitall};
-use observe::{LogEntry, LogReader};
-use platform::Platform;
+use observe::LogEntry;
 use report::analysis::{Analysis, AnalysisReport, Class};
-use run::{EventLog, LogFilter, Options, Output, RankProgram, Stream, simulate};
+
+use common::{observed, read};
 
 const PLATFORM: &str = r#"
 version = 1
@@ -23,50 +21,20 @@ bandwidth = "1GBps"
 latency = "500ns"
 "#;
 
-/// A log in memory.
-#[derive(Clone, Default)]
-struct Memory(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Memory {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().expect("one thread").extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
 fn analysed<Fut>(ranks: u32, program: fn(Comm) -> Fut) -> AnalysisReport
 where
     Fut: Future<Output = Result<()>> + 'static,
 {
-    let platform = Arc::new(Platform::parse("test.toml", PLATFORM).expect("a platform"));
-    let memory = Memory::default();
-    let log = EventLog::new(Box::new(memory.clone()), ranks);
-    let options = Options {
-        ranks: Some(ranks),
-        event_log: Some(log.clone()),
-        ..Options::default()
-    };
-    let output = Rc::new(Output::new(Stream::Nowhere, false, LogFilter::default()));
-    let program = RankProgram::new(program);
-    let run = simulate(&platform, &program, &options, &output).expect("a run");
-    log.finish(run.report.time.as_secs()).expect("memory");
-    let bytes = memory.0.lock().expect("one thread").clone();
-    let mut reader = LogReader::new(&bytes[..]).expect("a log");
-    let mut analysis = Analysis::new(reader.ranks());
-    while let Some(entry) = reader.next_entry().expect("a log") {
-        match entry {
-            LogEntry::Rank(rank, time, event) => {
-                analysis.event((rank, time, event), |number| reader.text(number));
-            }
-            LogEntry::Network(_, event) => analysis.network(&event),
+    let (bytes, run) = observed(PLATFORM, ranks, program);
+    let mut analysis = Analysis::new(ranks);
+    let reader = read(&bytes, |entry, log| match entry {
+        LogEntry::Rank(rank, time, event) => {
+            analysis.event((rank, time, event), |number| log.text(number));
         }
-    }
+        LogEntry::Network(_, event) => analysis.network(&event),
+    });
     let report = analysis.finish(&reader);
-    adds_up(&report, run.report.time.as_secs());
+    adds_up(&report, run.time.as_secs());
     report
 }
 

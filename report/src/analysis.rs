@@ -18,6 +18,7 @@ mod backward;
 mod class;
 mod collectives;
 mod flights;
+mod imbalance;
 mod page;
 mod profile;
 mod rank;
@@ -33,6 +34,7 @@ pub use backward::{BackwardReport, DelayCost, LateMessage, Sensitivity, SlackRow
 #[cfg(feature = "html")]
 pub(crate) use class::CLASSES;
 pub use class::{Class, Split};
+pub use imbalance::RegionImbalance;
 #[cfg(feature = "html")]
 pub(crate) use page::seconds;
 pub use result::{AnalysisReport, Efficiencies, PathShare, RankSplit, WaitState};

@@ -90,6 +90,7 @@ fn values<'a>(page: &ReportPage<'a>) -> io::Result<Values<'a>> {
         tables::derivatives(backward, analysis.end_s),
         tables::slack(backward),
         tables::regions(analysis),
+        tables::imbalance(analysis),
     ];
     tables.retain(|table| !table.rows.is_empty());
     Ok(Values {

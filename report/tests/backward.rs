@@ -74,9 +74,10 @@ where
         }
         LogEntry::Network(_, event) => analysis.network(&event),
     });
-    let forward = analysis.finish(&reader);
+    let mut forward = analysis.finish(&reader);
     let log = BackwardReader::new(Cursor::new(&bytes)).expect("a log");
     let backward = BackwardReport::of(log, &reader, forward.end_s).expect("a log");
+    forward.add_backward(backward.clone());
     (forward, backward)
 }
 
@@ -481,25 +482,78 @@ fn derivatives_are_those_of_changed_runs() {
     }
 }
 
+/// The program of apps/imbalance, with a sleep outside of its region: rank r computes (1 + r/3) × 30
+/// us in each of two steps.
+async fn imbalance(world: Comm) -> Result<()> {
+    for _ in 0..2 {
+        {
+            let _work = world.region("work");
+            compute(&world, 30.0 + 10.0 * world.rank() as f64).await;
+        }
+        world.barrier().await?;
+    }
+    world.sleep(7e-6).await;
+    Ok(())
+}
+
+#[test]
+fn imbalance_of_a_region_is_what_balance_saves() {
+    let (forward, backward) = analysed(PLATFORM, 4, imbalance);
+    let [work, outside] = &forward.imbalance[..] else {
+        panic!("{:?}", forward.imbalance);
+    };
+    // The path computes twice 60 us, a rank twice 45 us.
+    assert_eq!((&*work.region, &*outside.region), ("work", ""));
+    is(work.path_s, 120.0);
+    is(work.mean_s, 90.0);
+    is(work.imbalance_s, 30.0);
+    assert!((work.part - 30e-6 / forward.end_s).abs() < 1e-12);
+    is(outside.path_s, 7.0);
+    is(outside.mean_s, 7.0);
+    assert_eq!(outside.imbalance_s, 0.0);
+    let percent = format!(
+        "balance of region work would save {:.1} % at most",
+        100.0 * work.part
+    );
+    assert!(forward.to_string().contains(&percent), "{forward}");
+    // With perfect balance it ends earlier by that time, less the second round of the barrier, for
+    // which a rank that is late does not wait.
+    let (balanced, _) = analysed(PLATFORM, 4, |world| async move {
+        for _ in 0..2 {
+            compute(&world, 45.0).await;
+            world.barrier().await?;
+        }
+        world.sleep(7e-6).await;
+        Ok(())
+    });
+    is(forward.end_s - balanced.end_s, 30.0 - 2.0);
+    let path: f64 = backward.critical_regions_s.values().sum();
+    is(path, 127.0);
+}
+
+/// Ranks of which those with odd numbers send later. The one that is `late` computes for `delay`
+/// microseconds more before it sends `bytes`.
+async fn chain(world: Comm, bytes: u64, (delay, late): (f64, Option<usize>)) -> Result<()> {
+    let (rank, size) = (world.rank(), world.size());
+    compute(&world, (3 * rank % 7) as f64).await;
+    let delay = if late == Some(rank) { delay } else { 0.0 };
+    let mut data = world.buffer(bytes);
+    if rank % 2 == 0 {
+        compute(&world, delay).await;
+        world.send(&data, rank + 1, 0).await?;
+        world.recv(&mut data, (rank + size - 1) % size, 0).await?;
+    } else {
+        world.recv(&mut data, rank - 1, 0).await?;
+        compute(&world, delay).await;
+        world.send(&data, (rank + 1) % size, 0).await?;
+    }
+    Ok(())
+}
+
 #[test]
 fn a_delay_within_the_slack_changes_nothing() {
     let run = |delay: f64, late: Option<usize>| {
-        analysed(LOGGOPS, 8, move |world| async move {
-            let (rank, size) = (world.rank(), world.size());
-            compute(&world, (3 * rank % 7) as f64).await;
-            let delay = if late == Some(rank) { delay } else { 0.0 };
-            let mut data = world.buffer(500);
-            if rank % 2 == 0 {
-                compute(&world, delay).await;
-                world.send(&data, rank + 1, 0).await?;
-                world.recv(&mut data, (rank + size - 1) % size, 0).await?;
-            } else {
-                world.recv(&mut data, rank - 1, 0).await?;
-                compute(&world, delay).await;
-                world.send(&data, (rank + 1) % size, 0).await?;
-            }
-            Ok(())
-        })
+        analysed(LOGGOPS, 8, move |world| chain(world, 500, (delay, late)))
     };
     let (forward, backward) = run(0.0, None);
     let late = backward.messages[0].clone();
@@ -509,4 +563,43 @@ fn a_delay_within_the_slack_changes_nothing() {
     is(delayed.end_s, forward.end_s * 1e6);
     let (delayed, _) = run(4.0 * delay, Some(late.rank as usize));
     assert!(delayed.end_s > forward.end_s, "{late:?}");
+}
+
+/// All ranks send to those at a distance through one link for each direction of each host.
+async fn crowd(world: Comm, (delay, late): (f64, Option<usize>)) -> Result<()> {
+    let (rank, size) = (world.rank(), world.size());
+    let mut sending = Vec::new();
+    let mut receiving = Vec::new();
+    for step in 0..4_u32 {
+        compute(&world, ((5 * rank + 3 * step as usize) % 13) as f64).await;
+        if step == 0 && late == Some(rank) {
+            compute(&world, delay).await;
+        }
+        for distance in [1, 3] {
+            let from = (rank + size - distance) % size;
+            receiving.push(world.irecv(world.buffer(20_000), from, step)?);
+            let to = (rank + distance) % size;
+            sending.push(world.isend(world.buffer(20_000), to, step)?);
+        }
+    }
+    waitall(&mut sending).await?;
+    waitall(&mut receiving).await.map(drop)
+}
+
+/// Slack takes durations of transfers as fixed. Where they share links they are not, so the run
+/// may end later, but by little.
+#[test]
+fn a_delay_within_the_slack_changes_little_where_links_are_shared() {
+    for model in ["flow", "lv08", "ib"] {
+        let platform = format!("{PLATFORM}[network]\nmodel = \"{model}\"\n");
+        let run = |delay: f64, late: Option<usize>| {
+            analysed(&platform, 8, move |world| crowd(world, (delay, late)))
+        };
+        let (forward, backward) = run(0.0, None);
+        assert!(forward.critical_path_s["contention"] > 0.0, "{forward:?}");
+        let late = backward.messages[0].clone();
+        let (delayed, _) = run(late.slack_s * 1e6 / 2.0, Some(late.rank as usize));
+        let change = delayed.end_s / forward.end_s - 1.0;
+        assert!(change.abs() < 0.01, "{model}: {change}, {late:?}");
+    }
 }

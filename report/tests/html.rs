@@ -3,9 +3,11 @@
 
 mod common;
 
+use std::io::Cursor;
+
 use mpi::{Comm, Op, Result};
-use observe::{LogEntry, LogReader, LogWriter};
-use report::analysis::{Analysis, Class};
+use observe::{BackwardReader, LogEntry, LogReader, LogWriter};
+use report::analysis::{Analysis, BackwardReport, Class};
 use report::html::{ReportPage, TimelineOverview, write_report};
 use report::network::NetworkAnalysis;
 
@@ -61,7 +63,10 @@ fn page_of(log: &[u8], title: &str, notes: Vec<String>) -> String {
         }
         LogEntry::Network(time, event) => network.network(time, &event),
     });
-    let analysis = analysis.finish(&reader);
+    let mut analysis = analysis.finish(&reader);
+    let backwards = BackwardReader::new(Cursor::new(log)).expect("a log");
+    let backward = BackwardReport::of(backwards, &reader, analysis.end_s).expect("a log");
+    analysis.add_backward(backward);
     let network = network.finish(&reader);
     timeline.finish(analysis.end_s);
     let page = ReportPage {
@@ -146,6 +151,7 @@ fn a_page_has_all_parts_in_order() {
         "id=\"path\"",
         "id=\"places\"",
         "id=\"regions\"",
+        "id=\"imbalance\"",
         "Timeline of the ranks",
         "Utilisation of links",
         "Communication matrix",

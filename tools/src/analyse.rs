@@ -226,7 +226,7 @@ fn passes(input: LogInput, timeline: Option<Timeline<'_>>) -> io::Result<(Result
     match reader.input().get_ref() {
         LogInput::File(file) | LogInput::Pipe(_, Ok(file)) => {
             let log = BackwardReader::new(file)?;
-            analysis.backward = Some(BackwardReport::of(log, &reader, analysis.end_s)?);
+            analysis.add_backward(BackwardReport::of(log, &reader, analysis.end_s)?);
         }
         LogInput::Pipe(_, Err(error)) => {
             let folder = std::env::temp_dir();

@@ -69,6 +69,17 @@ fn efficiencies_of_imbalance() {
     );
     assert_eq!(all["program_differs"], false, "{all}");
     assert!(ran.stdout.contains("load balance 0.75"), "{ran:?}");
+    // 10 steps of 2 ms on the path, of 1.5 ms as a mean.
+    let work = &json(&folder, "analysis")["imbalance"][0];
+    assert_eq!(work["region"], "work", "{work}");
+    assert!((number(&work["path_s"]) - 0.02).abs() < 1e-12, "{work}");
+    assert!((number(&work["mean_s"]) - 0.015).abs() < 1e-12, "{work}");
+    assert!(
+        (number(&work["imbalance_s"]) - 0.005).abs() < 1e-12,
+        "{work}"
+    );
+    let saved = "balance of region work would save 25.0 % at most";
+    assert!(ran.stdout.contains(saved), "{ran:?}");
     let ranks = std::fs::read_to_string(folder.path("analysis/ranks.csv")).unwrap();
     assert_eq!(ranks.lines().count(), 9, "{ranks}");
 }

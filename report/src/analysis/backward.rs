@@ -213,8 +213,9 @@ impl<'a> Backward<'a> {
             let slack = self.close(rank, time, open, false);
             self.ranks[rank as usize].slack = slack;
         } else {
-            self.spend(rank, time, |times, seconds| {
+            self.spend(rank, time, |times, region, seconds| {
                 *times.compute.entry(rank).or_default() += seconds;
+                *times.regions.entry(region).or_default() += seconds;
             });
         }
         let own = &mut self.ranks[rank as usize];
@@ -252,13 +253,15 @@ impl<'a> Backward<'a> {
         }
     }
 
-    /// Moves the path along a rank to an earlier time, if it is there.
-    fn spend(&mut self, rank: u32, time: f64, add: impl Fn(&mut PathTimes, f64)) {
+    /// Moves the path along a rank to an earlier time, if it is there. `add` takes the innermost
+    /// region and the seconds.
+    fn spend(&mut self, rank: u32, time: f64, add: impl Fn(&mut PathTimes, Option<NameId>, f64)) {
         if let PathEnd::Rank(on, at) = self.path
             && on == rank
         {
             if at > time {
-                add(&mut self.times, at - time);
+                let region = self.ranks[rank as usize].regions.last().copied();
+                add(&mut self.times, region, at - time);
             }
             self.path = PathEnd::Rank(rank, time);
         }
@@ -305,7 +308,10 @@ impl<'a> Backward<'a> {
 
     /// Returns the slack of the beginning of a call, or of a part of it.
     fn close(&mut self, rank: u32, time: f64, open: OpenCall, sleeps: bool) -> f64 {
-        self.spend(rank, time, |times, seconds| {
+        self.spend(rank, time, |times, region, seconds| {
+            if open.elapses {
+                *times.regions.entry(region).or_default() += seconds;
+            }
             if open.elapses && !sleeps {
                 *times.compute.entry(rank).or_default() += seconds;
             } else if open.has_timer && !open.elapses {

@@ -41,13 +41,18 @@ impl fmt::Display for AnalysisReport {
 }
 
 impl AnalysisReport {
-    /// Returns a time of one rank as a share of the time of the run, in percent.
-    fn percent(&self, part: f64) -> f64 {
+    /// Returns a time as a part of the time of the run; 0 of a run without time.
+    pub(super) fn part(&self, seconds: f64) -> f64 {
         if self.end_s > 0.0 {
-            100.0 * part / self.end_s
+            seconds / self.end_s
         } else {
             0.0
         }
+    }
+
+    /// Returns a time of one rank as a share of the time of the run, in percent.
+    fn percent(&self, seconds: f64) -> f64 {
+        100.0 * self.part(seconds)
     }
 
     /// Returns a sum over all ranks as a share of their time, in percent.
@@ -178,6 +183,11 @@ impl AnalysisReport {
             .collect();
         if !listed.is_empty() {
             writeln!(f, "  for 1 % more: {}", listed.join(", "))?;
+        }
+        let unbalanced = self.imbalance.first();
+        if let Some(most) = unbalanced.filter(|most| 100.0 * most.part >= IMPORTANT) {
+            let (name, percent) = (most.name(), 100.0 * most.part);
+            writeln!(f, "  balance of {name} would save {percent:.1} % at most")?;
         }
         let greatest = backward.delay_costs.first();
         let cost = greatest.filter(|cost| self.percent_of_all(cost.seconds()) >= IMPORTANT);

@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::Analysis;
 use super::backward::BackwardReport;
 use super::class::{Class, Split};
+use super::imbalance::RegionImbalance;
 use super::profile::{NETWORK, PathTime};
 
 /// Number of wait states that are listed; the others are added up.
@@ -43,6 +44,9 @@ pub struct AnalysisReport {
     pub critical_places: Vec<PathShare>,
     /// Mean time of the ranks by region of the program and class.
     pub regions_s: BTreeMap<String, BTreeMap<&'static str, f64>>,
+    /// Imbalance of the regions that the critical path crosses, the greatest first; known if the log
+    /// was read backwards, too.
+    pub imbalance: Vec<RegionImbalance>,
     /// Slack, delay costs and derivatives; known if the log was read backwards, too.
     pub backward: Option<BackwardReport>,
     /// The ranks.
@@ -198,6 +202,7 @@ pub(super) fn report<R: Read>(
         regions_s: regions
             .map(|(&region, split)| (text(region), by_class(split, count)))
             .collect(),
+        imbalance: Vec::new(),
         backward: None,
         splits: (0..)
             .zip(ranks)

@@ -320,6 +320,28 @@ pub(super) fn regions(analysis: &AnalysisReport) -> Table {
     }
 }
 
+/// Returns the imbalance of regions.
+pub(super) fn imbalance(analysis: &AnalysisReport) -> Table {
+    let rows = analysis.imbalance.iter().take(REGIONS_MAX).map(|row| {
+        vec![
+            Cell::from(row.name()),
+            Cell::seconds(row.path_s),
+            Cell::seconds(row.mean_s),
+            Cell::seconds(row.imbalance_s),
+            Cell::percent(row.part),
+        ]
+    });
+    Table {
+        id: "imbalance",
+        title: "Imbalance of regions",
+        note: "Computation on the critical path beyond the mean of the ranks: perfect balance saves this at most."
+            .to_owned(),
+        columns: vec!["region", "on the path", "mean", "imbalance", "of the run"],
+        rows: rows.collect(),
+        footer: Vec::new(),
+    }
+}
+
 /// Returns the links that delay most, then those with most bytes, and the pairs behind them.
 pub(super) fn links(network: &NetworkReport) -> Table {
     let hot = &network.hot;

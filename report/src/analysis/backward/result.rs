@@ -1,5 +1,6 @@
 //! The result of reading a log backwards, as numbers and names.
 
+use std::collections::BTreeMap;
 use std::io::Read;
 
 use observe::{LogReader, NameId};
@@ -28,6 +29,9 @@ pub struct BackwardReport {
     /// Derivatives of the time of the run, the greatest first.
     #[serde(serialize_with = "first")]
     pub derivatives: Vec<Sensitivity>,
+    /// Computation and sleep on the critical path by innermost region of the program; the empty
+    /// name is for those outside of regions.
+    pub critical_regions_s: BTreeMap<String, f64>,
     /// Time of the critical path that depends on none of their parameters.
     pub other_s: f64,
 }
@@ -151,6 +155,9 @@ pub(super) fn report<R: Read>(all: &Backward<'_>, names: &LogReader<R>) -> Backw
         derivatives: all
             .times
             .derivatives(names.links(), |rank| names.host(rank)),
+        critical_regions_s: (all.times.regions.iter())
+            .map(|(region, &seconds)| (region.map(text).unwrap_or_default(), seconds))
+            .collect(),
         other_s: all.times.other,
     }
 }

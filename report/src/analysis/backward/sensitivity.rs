@@ -12,7 +12,7 @@
 
 use std::collections::BTreeMap;
 
-use observe::Link;
+use observe::{Link, NameId};
 use serde::Serialize;
 
 /// A flow on the network, as read backwards.
@@ -53,6 +53,8 @@ impl FlowTimes {
 pub(super) struct PathTimes {
     /// Computation by rank.
     pub(super) compute: BTreeMap<u32, f64>,
+    /// Computation and sleep by innermost region; at `None` outside of regions.
+    pub(super) regions: BTreeMap<Option<NameId>, f64>,
     pub(super) software: f64,
     /// Latency and bandwidth by link; those of flows without links at `None`.
     links: BTreeMap<Option<u32>, [f64; 2]>,

@@ -185,6 +185,8 @@ pub enum Event<N, P> {
     Unexpected {
         /// Source.
         peer: u32,
+        /// Tag.
+        tag: u32,
         /// Length of the message in bytes.
         bytes: u64,
     },
@@ -192,6 +194,8 @@ pub enum Event<N, P> {
     Taken {
         /// Source.
         peer: u32,
+        /// Tag.
+        tag: u32,
         /// Length of the message in bytes.
         bytes: u64,
     },

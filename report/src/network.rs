@@ -15,7 +15,7 @@
 //!
 //! *Not known here*: links that no message used, so means over a class of links are over the used
 //! ones; acknowledgements on the way back, which some models count in sharing; the load of links in
-//! the packet network, which has no flows; the length of the queue that a receive searched.
+//! the packet network, which has no flows; how many posted receives an arriving message searched.
 
 mod bins;
 mod classes;
@@ -103,8 +103,12 @@ impl NetworkAnalysis {
                     flow.pair = Some((rank, peer));
                 }
             }
-            Event::Unexpected { bytes, .. } => self.unexpected.arrive(rank, time, bytes),
-            Event::Taken { bytes, .. } => self.unexpected.take(rank, time, bytes),
+            Event::Unexpected { peer, tag, bytes } => {
+                self.unexpected.arrive((rank, time), (peer, tag, bytes));
+            }
+            Event::Taken { peer, tag, bytes } => {
+                self.unexpected.take((rank, time), (peer, tag, bytes));
+            }
             _ => {}
         }
     }

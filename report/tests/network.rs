@@ -269,6 +269,40 @@ fn unexpected_messages_by_hand() {
     near(report.end_s, 2.0);
     let flights = 2.0 * (2e-6 + 2000.0 / 1e9);
     near(rank.waiting_mean, (3.0 - flights) / 2.0);
+    // The oldest first, each time.
+    assert_eq!((rank.distance_max, rank.distance_mean), (1, 1.0));
+}
+
+/// Rank 0 receives what rank 1 sends in the order of the tags 3, 0, 1, 2; the sends are in theirs.
+async fn out_of_order(world: Comm) -> Result<()> {
+    let mut message = world.buffer(1000);
+    if world.rank() > 0 {
+        for tag in 0..4 {
+            world.send(&message, 0, tag).await?;
+        }
+        return Ok(());
+    }
+    world.sleep(1.0).await;
+    for tag in [3, 0, 1, 2] {
+        world.recv(&mut message, 1, tag).await?;
+    }
+    Ok(())
+}
+
+#[test]
+fn the_match_distance_by_hand() {
+    let report = analysed(CLUSTER, 2, out_of_order);
+    let [rank] = &report.unexpected[..] else {
+        panic!("{:?}", report.unexpected);
+    };
+    // It examines 4 messages, and then the first of 3, 2 and 1.
+    assert_eq!((rank.distance_max, rank.distance_mean), (4, 7.0 / 4.0));
+    let mut table = Vec::new();
+    report.write_unexpected(&mut table).expect("memory");
+    let table = String::from_utf8(table).expect("it is text");
+    let (columns, row) = (table.lines().next(), table.lines().nth(1));
+    assert!(columns.is_some_and(|all| all.ends_with(",distance_max,distance_mean")));
+    assert!(row.is_some_and(|row| row.ends_with(",4,1.75")), "{table}");
 }
 
 /// A token of few bytes, whose time is mostly latency.

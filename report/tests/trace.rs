@@ -209,14 +209,30 @@ fn data_of_rendezvous_belong_to_their_sends() {
         .at(0, 0.0, post(1, PacketKind::Rts, 5, 20))
         .at(0, 0.0, wait("waitall"))
         .at(1, 1.0, arrive(0, PacketKind::Rts, 4, 10))
-        .at(1, 1.0, Event::Unexpected { peer: 0, bytes: 10 })
+        .at(
+            1,
+            1.0,
+            Event::Unexpected {
+                peer: 0,
+                tag: 7,
+                bytes: 10,
+            },
+        )
         .at(1, 2.0, arrive(0, PacketKind::Rts, 5, 20))
         .at(1, 2.0, post(0, PacketKind::Cts, 5, 0))
         .at(0, 3.0, arrive(1, PacketKind::Cts, 5, 0))
         .at(0, 3.0, post(1, PacketKind::Data, 9, 12))
         .at(0, 3.0, post(1, PacketKind::Data, 9, 8))
         .at(1, 5.0, arrive(0, PacketKind::Data, 9, 12))
-        .at(1, 6.0, Event::Taken { peer: 0, bytes: 10 })
+        .at(
+            1,
+            6.0,
+            Event::Taken {
+                peer: 0,
+                tag: 7,
+                bytes: 10,
+            },
+        )
         .at(1, 6.0, post(0, PacketKind::Cts, 4, 0))
         .at(0, 7.0, arrive(1, PacketKind::Cts, 4, 0))
         .at(0, 7.0, post(1, PacketKind::Data, 3, 10))
@@ -630,7 +646,15 @@ fn every_form_of_time_tells_the_same() {
 /// An unexpected message, and a flow on a link.
 fn counters() -> Vec<u8> {
     let mut log = Log::new(1);
-    log.at(0, 0.0, Event::Unexpected { peer: 0, bytes: 1 });
+    log.at(
+        0,
+        0.0,
+        Event::Unexpected {
+            peer: 0,
+            tag: 7,
+            bytes: 1,
+        },
+    );
     let link = |_| observe::Link {
         name: "link".to_owned(),
         bandwidth: 1.0,

@@ -120,7 +120,7 @@ fn receives_are_posted_until_their_messages_arrive() {
         key: 0,
         bytes: 8,
     };
-    let (peer, bytes) = (0, 8);
+    let (peer, tag, bytes) = (0, 0, 8);
     let events: [(f64, ProgramEvent); 9] = [
         (0.0, receive),
         (0.0, receive),
@@ -129,9 +129,9 @@ fn receives_are_posted_until_their_messages_arrive() {
         (30.0, arrive(PacketKind::Data)),
         // An unexpected message, and its receive.
         (40.0, arrive(PacketKind::Eager)),
-        (40.0, Event::Unexpected { peer, bytes }),
+        (40.0, Event::Unexpected { peer, tag, bytes }),
         (50.0, receive),
-        (50.0, Event::Taken { peer, bytes }),
+        (50.0, Event::Taken { peer, tag, bytes }),
     ];
     for (ns, event) in events {
         log.event(1, ns / 1e9, event);

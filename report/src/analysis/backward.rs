@@ -10,8 +10,8 @@
 //! * Transfers that share a link slow each other: a delay changes their durations.
 //! * The log does not tell where a program needs a message that arrived during another call. The
 //!   next event of the program counts, so slack is at least what is told.
-//! * Among unexpected messages of one source and length, the first that arrives is the first that
-//!   is received. Sends without rendezvous that end later are told apart by their order only.
+//! * Among unexpected messages of one source, tag and length, the first that arrives is the first
+//!   that is received: they may be of different communicators. Sends without rendezvous that end later are told apart by their order only.
 
 mod delays;
 mod packets;
@@ -45,8 +45,8 @@ struct Backward<'a> {
     flows: BTreeMap<u32, FlowTimes>,
     /// The packet of the flow whose begin comes next.
     injected: Option<Identity>,
-    /// Slack of messages that were received late: by receiver, sender and length.
-    taken: BTreeMap<(u32, u32, u64), VecDeque<f64>>,
+    /// Slack of messages that were received late: by receiver, sender, tag and length.
+    taken: BTreeMap<(u32, u32, u32, u64), VecDeque<f64>>,
     instances: BTreeMap<(u32, u32, u32), Instance>,
     path: PathEnd,
     times: PathTimes,

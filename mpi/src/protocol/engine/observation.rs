@@ -198,8 +198,8 @@ impl ProtocolEngine {
     /// A message has found no receive.
     #[inline]
     pub(super) fn observe_unexpected(&self, envelope: &Envelope, bytes: u64) {
-        let peer = envelope.source;
-        self.observe(|| Event::Unexpected { peer, bytes });
+        let (peer, tag) = (envelope.source, envelope.tag);
+        self.observe(|| Event::Unexpected { peer, tag, bytes });
     }
 
     /// A packet is handed to the channel.

@@ -75,8 +75,8 @@ impl ProtocolEngine {
             arrival,
         } = message;
         self.note_met(arrival);
-        let (peer, bytes) = (envelope.source, content.length());
-        self.observe(|| Event::Taken { peer, bytes });
+        let (peer, tag, bytes) = (envelope.source, envelope.tag, content.length());
+        self.observe(|| Event::Taken { peer, tag, bytes });
         if content.is_here() && !self.operations[receive as usize].unpacks {
             self.add_copy_charge(channel, receive, content.length());
         }

@@ -71,16 +71,16 @@ impl Backward<'_> {
             Event::Inject {
                 peer, packet, key, ..
             } => self.injected = Some((rank, peer, packet, key)),
-            Event::Taken { peer, bytes } => {
+            Event::Taken { peer, tag, bytes } => {
                 let slack = self.needed(rank, time);
                 let slack = slack.min(self.ranks[rank as usize].pending.slack);
-                let queue = self.taken.entry((rank, peer, bytes)).or_default();
+                let queue = self.taken.entry((rank, peer, tag, bytes)).or_default();
                 queue.push_back(slack + time);
             }
-            Event::Unexpected { peer, bytes } => {
+            Event::Unexpected { peer, tag, bytes } => {
                 let mut slack = f64::INFINITY;
-                if let btree_map::Entry::Occupied(mut queue) = self.taken.entry((rank, peer, bytes))
-                {
+                let key = (rank, peer, tag, bytes);
+                if let btree_map::Entry::Occupied(mut queue) = self.taken.entry(key) {
                     slack = queue.get_mut().pop_front().map_or(slack, |by| by - time);
                     if queue.get().is_empty() {
                         queue.remove();

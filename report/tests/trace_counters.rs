@@ -105,6 +105,40 @@ fn the_first_links_have_counters_or_those_selected() {
 }
 
 #[test]
+fn selected_links_count_their_flows() {
+    let log = flows(3);
+    let selected = TraceOptions {
+        links: Some("link-[01]".parse().expect("a pattern")),
+        ..TraceOptions::default()
+    };
+    // One flow crosses both, and another one link-1.
+    let name = "flows of link-1";
+    let both = [(0, 1.0), (20, 2.0), (40, 1.0), (50, 0.0)];
+    assert_eq!(values(&log, &selected, name), both);
+    let alone = [(0, 1.0), (50, 0.0)];
+    assert_eq!(values(&log, &selected, "flows of link-0"), alone);
+    assert!(values(&log, &selected, "flows of link-2").is_empty());
+    assert!(values(&log, &TraceOptions::default(), name).is_empty());
+    let text = String::from_utf8(made(&log, TraceFormat::Csv, &selected)).expect("a table");
+    assert!(text.contains("counter,flows of link-1,"), "{text}");
+}
+
+#[test]
+fn events_are_counted_by_millisecond() {
+    let mut log = LogWriter::new(Vec::new(), 1);
+    // 3 in the first ms, none in the second, 1 in the third, and the last in the fourth.
+    for ms in [0.1, 0.1, 0.9, 2.5, 3.1] {
+        log.event(0, ms / 1e3, Event::Elapsed);
+    }
+    let log = log.finish(3.2e-3).expect("memory");
+    let counted = values(&log, &TraceOptions::default(), "events per simulated ms");
+    assert_eq!(
+        counted,
+        [(1_000_000, 3.0), (2_000_000, 0.0), (3_000_000, 1.0)]
+    );
+}
+
+#[test]
 fn receives_are_posted_until_their_messages_arrive() {
     let mut log = LogWriter::new(Vec::new(), 2);
     let place = Location::caller();
@@ -142,4 +176,6 @@ fn receives_are_posted_until_their_messages_arrive() {
     assert_eq!(posted, [(0, 2.0), (10, 1.0), (20, 0.0)]);
     let unexpected = values(&log, &plain, "unexpected messages of rank 1");
     assert_eq!(unexpected, [(40, 1.0), (50, 0.0)]);
+    let bytes = values(&log, &plain, "unexpected bytes of rank 1");
+    assert_eq!(bytes, [(40, 8.0), (50, 0.0)]);
 }

@@ -85,6 +85,33 @@ impl Totals {
     }
 }
 
+/// Events of the current millisecond.
+#[derive(Clone, Copy, Debug)]
+struct EventRate {
+    /// Its end in seconds.
+    end_s: f64,
+    events: u64,
+    /// The value that the sink has.
+    told: u64,
+}
+
+impl EventRate {
+    /// Returns the end of the millisecond that a time in seconds is in.
+    fn end_after(time: f64) -> f64 {
+        ((time * 1e3).floor() + 1.0) / 1e3
+    }
+}
+
+impl Default for EventRate {
+    fn default() -> Self {
+        Self {
+            end_s: 1e-3,
+            events: 0,
+            told: 0,
+        }
+    }
+}
+
 /// Operations of one rank at one time whose slices are not known yet.
 #[derive(Debug, Default)]
 struct Kept {
@@ -114,6 +141,9 @@ pub(crate) struct Calls {
     told: Totals,
     told_at: [f64; 3],
     counted: Vec<u32>,
+    /// Bytes of the unexpected messages of ranks that have had some, and those that the sink has.
+    unexpected_bytes: BTreeMap<u32, [u64; 2]>,
+    event_rate: EventRate,
     rates: LinkRates,
     /// The latest time.
     now: f64,
@@ -155,6 +185,8 @@ impl Calls {
             told: Totals::default(),
             told_at: [0.0; 3],
             counted: Vec::new(),
+            unexpected_bytes: BTreeMap::new(),
+            event_rate: EventRate::default(),
             rates: LinkRates::default(),
             now: 0.0,
             is_open: options.from <= 0.0,
@@ -193,6 +225,7 @@ impl Calls {
                 return;
             }
         }
+        self.event_rate.events += 1;
         self.learn(rank, event, names);
         self.count_receives(rank, event);
         if !self.kept.events.is_empty() {

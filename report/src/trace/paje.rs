@@ -243,7 +243,10 @@ impl<W: Write> Sink for Paje<W> {
                 self.draw(rank);
                 self.put(format_args!("9 {time} Posted r{rank} {value}"));
             }
-            Counter::Link(_) => {}
+            Counter::Link(_)
+            | Counter::LinkFlows(_)
+            | Counter::UnexpectedBytes(_)
+            | Counter::Events => {}
             Counter::Waiting => self.put(format_args!("9 {time} Waiting run {value}")),
             Counter::Messages => self.put(format_args!("9 {time} Messages run {value}")),
             Counter::Bytes => self.put(format_args!("9 {time} Bytes run {value}")),

@@ -134,6 +134,12 @@ impl<W: Write> Perfetto<W> {
         track
     }
 
+    /// Returns the name of a counter of a link.
+    fn link_counter(&self, of: &str, link: u32) -> String {
+        let name = self.links.get(&link).map_or("", |name| name);
+        format!("{of} of {name}")
+    }
+
     /// Returns the track of a counter.
     fn counter_track(&mut self, counter: Counter) -> u32 {
         if let Some(&track) = self.counters.get(&counter) {
@@ -151,19 +157,29 @@ impl<W: Write> Perfetto<W> {
                 let host = self.host_track(host);
                 (host, format!("posted receives of rank {rank}"), unit::COUNT)
             }
-            Counter::Link(link) => {
-                let name = self.links.get(&link).cloned().unwrap_or_default();
-                (0, name, unit::COUNT)
+            Counter::UnexpectedBytes(rank) => {
+                let host = self.ranks[rank as usize].host;
+                let host = self.host_track(host);
+                (
+                    host,
+                    format!("unexpected bytes of rank {rank}"),
+                    unit::BYTES,
+                )
             }
+            Counter::Link(link) => (0, self.link_counter("use", link), unit::COUNT),
+            Counter::LinkFlows(link) => (0, self.link_counter("flows", link), unit::COUNT),
             Counter::Waiting => (0, "ranks that wait".to_owned(), unit::COUNT),
             Counter::Messages => (0, "messages in flight".to_owned(), unit::COUNT),
             Counter::Bytes => (0, "bytes in flight".to_owned(), unit::BYTES),
+            Counter::Events => (0, "events per simulated ms".to_owned(), unit::COUNT),
         };
         // Counters of one kind have one scale.
         let scale = match counter {
             Counter::Unexpected(_) => Some("unexpected"),
+            Counter::UnexpectedBytes(_) => Some("unexpected bytes"),
             Counter::Posted(_) => Some("posted"),
             Counter::Link(_) => Some("links"),
+            Counter::LinkFlows(_) => Some("flows"),
             _ => None,
         };
         let is_percent = matches!(counter, Counter::Link(_));
@@ -304,7 +320,7 @@ impl<W: Write> Sink for Perfetto<W> {
     }
 
     fn link(&mut self, link: u32, name: &str) {
-        self.links.insert(link, format!("use of {name}"));
+        self.links.insert(link, name.to_owned());
     }
 
     fn begin(&mut self, rank: u32, time: f64, slice: &Slice) {

@@ -163,16 +163,22 @@ pub(crate) struct Flight {
 pub(crate) enum Counter {
     /// Number of messages that wait at a rank for their receives.
     Unexpected(u32),
+    /// Bytes of them.
+    UnexpectedBytes(u32),
     /// Number of receives of a rank that are posted.
     Posted(u32),
     /// Use of a link in percent of its bandwidth.
     Link(u32),
+    /// Number of flows that cross a link.
+    LinkFlows(u32),
     /// Number of ranks that wait for messages.
     Waiting,
     /// Number of messages in flight.
     Messages,
     /// Number of bytes in flight.
     Bytes,
+    /// Number of events in the millisecond before.
+    Events,
 }
 
 /// A timeline that is being written. Errors are kept until its end.

@@ -40,7 +40,7 @@ pub(crate) struct Table<W: Write> {
     open: BTreeMap<u32, Vec<(f64, Slice)>>,
     /// Messages in flight with their begins, by number.
     flights: BTreeMap<u64, (f64, Flight)>,
-    /// Names of the counters of links.
+    /// Names of links with counters.
     links: BTreeMap<u32, String>,
     error: Option<io::Error>,
 }
@@ -170,25 +170,29 @@ impl<W: Write> Sink for Table<W> {
     }
 
     fn link(&mut self, link: u32, name: &str) {
-        let name = format!("% of bandwidth of {name}");
-        self.links.insert(link, name);
+        self.links.insert(link, name.to_owned());
     }
 
     fn counter(&mut self, time: f64, counter: Counter, value: u64) {
         let (rank, name) = match counter {
             Counter::Unexpected(rank) => (rank.to_string(), "unexpected messages"),
+            Counter::UnexpectedBytes(rank) => (rank.to_string(), "unexpected bytes"),
             Counter::Posted(rank) => (rank.to_string(), "posted receives"),
-            Counter::Link(link) => {
-                let name = self.links.get(&link);
-                (String::new(), name.map_or("", |name| name))
-            }
+            Counter::Link(_) => (String::new(), "% of bandwidth of "),
+            Counter::LinkFlows(_) => (String::new(), "flows of "),
             Counter::Waiting => (String::new(), "ranks that wait"),
             Counter::Messages => (String::new(), "messages in flight"),
             Counter::Bytes => (String::new(), "bytes in flight"),
+            Counter::Events => (String::new(), "events per simulated ms"),
         };
         let mut row = COLUMNS.map(|_| String::new());
         row[0] = "counter".to_owned();
         row[1] = name.to_owned();
+        if let Counter::Link(link) | Counter::LinkFlows(link) = counter
+            && let Some(link) = self.links.get(&link)
+        {
+            row[1].push_str(link);
+        }
         row[2] = rank;
         row[4] = time.to_string();
         row[5] = time.to_string();

@@ -1,7 +1,8 @@
-//! Counters of links, and of receives that are posted.
+//! Counters of links, of messages that wait for receives, and of receives that are posted.
 //!
 //! The use of a link is the sum of the rates of its flows, as a part of its bandwidth. The first
-//! [`LINKS_MAX`] links that are used have a counter, unless a pattern selects others.
+//! [`LINKS_MAX`] links that are used have a counter, unless a pattern selects others. Links that a
+//! pattern selects also count their flows, those included that still pay their latency.
 //!
 //! *Not known*: receives that are cancelled, which stay counted.
 
@@ -25,8 +26,9 @@ struct LinkRate {
     flows: u32,
     is_drawn: bool,
     is_changed: bool,
-    /// The percentage that the sink has.
+    /// The percentage and the number of flows that the sink has.
     told: u64,
+    flows_told: u32,
 }
 
 /// The rates of all links.
@@ -136,6 +138,11 @@ impl Calls {
             if state.told != percent {
                 state.told = percent;
                 self.sink.counter(self.now, Counter::Link(link), percent);
+            }
+            if self.options.links.is_some() && state.flows_told != state.flows {
+                state.flows_told = state.flows;
+                let flows = u64::from(state.flows);
+                self.sink.counter(self.now, Counter::LinkFlows(link), flows);
             }
         }
     }

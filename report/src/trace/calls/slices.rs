@@ -69,8 +69,12 @@ impl Calls {
                 self.collective_ends(rank, context, number);
             }
             Event::Post { .. } | Event::Arrive { .. } => self.packet(rank, event),
-            Event::Unexpected { .. } => self.count(rank, |count| count + 1),
-            Event::Taken { .. } => self.count(rank, |count| count.saturating_sub(1)),
+            Event::Unexpected { bytes, .. } => {
+                self.count(rank, |(count, sum)| (count + 1, sum.saturating_add(bytes)));
+            }
+            Event::Taken { bytes, .. } => self.count(rank, |(count, sum)| {
+                (count.saturating_sub(1), sum.saturating_sub(bytes))
+            }),
             Event::Enter { region } => self.enter(rank, Label::of(region)),
             Event::Leave => self.leave(rank),
             Event::Mark { name, value } => {

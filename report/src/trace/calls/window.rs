@@ -2,14 +2,16 @@
 //!
 //! A counter is told at the last moment of its date, so that it has one value at a date.
 
-use super::{COUNTED, Calls, SELECTED};
+use super::{COUNTED, Calls, EventRate, SELECTED};
 use crate::trace::messages::Change;
 use crate::trace::sink::{Counter, Flight, Kind, Label, Slice};
 
 impl Calls {
-    pub(super) fn count(&mut self, rank: u32, change: impl Fn(u32) -> u32) {
+    /// Changes the number of unexpected messages of a rank, and their bytes.
+    pub(super) fn count(&mut self, rank: u32, change: impl Fn((u32, u64)) -> (u32, u64)) {
         let state = &mut self.ranks[rank as usize];
-        state.unexpected = change(state.unexpected);
+        let [bytes, _] = self.unexpected_bytes.entry(rank).or_default();
+        (state.unexpected, *bytes) = change((state.unexpected, *bytes));
         if !state.is(COUNTED) {
             state.flags |= COUNTED;
             self.counted.push(rank);
@@ -61,6 +63,7 @@ impl Calls {
             self.release(None);
         }
         self.tell_counters();
+        self.tell_events(time);
         if self.is_open && time > self.options.until {
             self.now = self.options.until;
             self.close();
@@ -72,6 +75,33 @@ impl Calls {
             self.open();
         }
         self.now = time;
+    }
+
+    /// Tells the sink the number of events of each millisecond that is over at a time in seconds.
+    fn tell_events(&mut self, time: f64) {
+        let EventRate {
+            end_s,
+            events,
+            mut told,
+        } = self.event_rate;
+        if time < end_s {
+            return;
+        }
+        let is_told = self.is_open && self.options.contents.counters && end_s <= self.options.until;
+        // The millisecond after it has no event if it is over, too.
+        let next_s = EventRate::end_after(end_s);
+        let ended = 1 + usize::from(time >= next_s);
+        for (at, value) in [(end_s, events), (next_s, 0)].into_iter().take(ended) {
+            if is_told && value != told {
+                self.sink.counter(at, Counter::Events, value);
+                (self.now, told) = (at, value);
+            }
+        }
+        self.event_rate = EventRate {
+            end_s: EventRate::end_after(time),
+            events: 0,
+            told,
+        };
     }
 
     /// Tells the sink the last values of counters that have changed.
@@ -101,6 +131,13 @@ impl Calls {
                 let value = u64::from(state.unexpected);
                 self.sink
                     .counter(self.now, Counter::Unexpected(rank), value);
+            }
+            if let Some([bytes, told]) = self.unexpected_bytes.get_mut(&rank)
+                && bytes != told
+            {
+                *told = *bytes;
+                let counter = Counter::UnexpectedBytes(rank);
+                self.sink.counter(self.now, counter, *bytes);
             }
             let posted = state.posted.max(0);
             if posted != state.posted_told {

@@ -3,9 +3,11 @@
 //!
 //! Each latency, bandwidth, speed, cost and threshold of the platform file is divided and
 //! multiplied by a factor, and once changed by 1 % in both directions; the program is simulated
-//! with each change. Nothing is estimated. The *tolerance* is the largest factor on all latencies
-//! together for which the time grows by less than a given part, found by bisection (the question of
-//! LLAMP, Shen et al., arXiv 2404.14193).
+//! with each change. The *tolerance* is the largest factor on all latencies together for which the
+//! time grows by less than a given part, found by runs.
+//!
+//! Beside the measured effects stands the one that the critical path of a single run predicts. They
+//! differ where a change of 1 % moves the path or a bottleneck, and where transfers share links.
 //!
 //! *Not varied*: two parameters at once, the number of ranks, and values that are 0.
 
@@ -17,7 +19,7 @@ use std::process::{Command, ExitCode, Stdio};
 use std::sync::Mutex;
 
 use clap::Args;
-use platform::Override;
+use platform::{Override, Platform};
 use report::{Tornado, TornadoBar, plot_tornado};
 use serde_json::{Value, json};
 use simrun::args::Format;
@@ -25,6 +27,12 @@ use simrun::{Size, load, package, status};
 use toml::Table;
 
 use crate::fuzz::ProgressLine;
+
+mod prediction;
+mod tolerance;
+
+use prediction::{Prediction, TemporaryLog};
+use tolerance::{FACTOR_MAX, tolerance};
 
 /// Keys of a platform file that are varied.
 const VARIED: [&str; 12] = [
@@ -47,12 +55,6 @@ const TOGETHER: usize = 8;
 
 /// Growth of the time for which the tolerance is searched.
 const GROWTHS: [f64; 3] = [0.01, 0.02, 0.05];
-
-/// Number of runs of a bisection.
-const BISECTIONS: u32 = 12;
-
-/// Largest factor on latencies that is tried.
-const FACTOR_MAX: f64 = 1024.0;
 
 /// Small change for derivatives.
 const SMALL: f64 = 0.01;
@@ -108,8 +110,19 @@ struct Effect {
     path: String,
     /// Times with the parameter divided and multiplied, in seconds.
     times: [f64; 2],
-    /// Relative change of the time for a relative change of the parameter.
-    elasticity: f64,
+    /// Relative change of the time for a relative change of the parameter: by runs with less and
+    /// more of it.
+    elasticities: [f64; 2],
+    /// The same, as the critical path predicts it.
+    predicted: Option<f64>,
+}
+
+impl Effect {
+    /// Returns the relative change of the time for a relative change of the parameter.
+    const fn elasticity(&self) -> f64 {
+        let [less, more] = self.elasticities;
+        less.midpoint(more)
+    }
 }
 
 /// The effects of all parameters.
@@ -152,8 +165,16 @@ fn effects(command: &WhatifCommand) -> Result<Effects, ExitCode> {
     let quiet = command.format == Format::Json;
     let program = package::program(&command.app, quiet, &[])
         .map_err(|error| status::refuse(error.to_string()))?;
-    let simulate = |changes: &[String]| time(command, &program, changes).map_err(status::refuse);
-    let base = simulate(&[])?;
+    let simulate =
+        |changes: &[String]| time(command, &program, changes, None).map_err(status::refuse);
+    let (base, prediction) = match observed(command, &program, &platform) {
+        Some((time, prediction)) => (time, Some(prediction)),
+        None => (simulate(&[])?, None),
+    };
+    let predicted = |parameter: &Parameter| {
+        let prediction = prediction.as_ref()?;
+        prediction.elasticity(&parameter.path, |by| parameter.scaled(by))
+    };
     let factors = [
         1.0 / command.factor,
         command.factor,
@@ -169,7 +190,8 @@ fn effects(command: &WhatifCommand) -> Result<Effects, ExitCode> {
         .map(|(parameter, times)| Effect {
             path: parameter.path.clone(),
             times: [times[0], times[1]],
-            elasticity: (times[3] - times[2]) / (2.0 * SMALL * base),
+            elasticities: [base - times[2], times[3] - base].map(|change| change / (SMALL * base)),
+            predicted: predicted(parameter),
         })
         .collect();
     let size = |effect: &Effect| effect.times.map(|time| (time - base).abs());
@@ -186,8 +208,11 @@ fn effects(command: &WhatifCommand) -> Result<Effects, ExitCode> {
                 .collect();
             simulate(&changes)
         };
+        // The part of the time that is latency on the critical path.
+        let part: Option<f64> = latencies.iter().map(|latency| predicted(latency)).sum();
         for growth in GROWTHS {
-            tolerances.push((growth, tolerance(base * (1.0 + growth), &with)?));
+            let factor = part.map(|part| 1.0 + growth / part);
+            tolerances.push((growth, tolerance(base * (1.0 + growth), factor, &with)?));
         }
     }
     Ok(Effects {
@@ -220,34 +245,6 @@ impl Parameter {
             None => format!("{path}*={by}"),
         }
     }
-}
-
-/// Returns the largest factor with a time below `limit`, in seconds; `None` if it is above
-/// [`FACTOR_MAX`].
-fn tolerance(
-    limit: f64,
-    time: &dyn Fn(f64) -> Result<f64, ExitCode>,
-) -> Result<Option<f64>, ExitCode> {
-    let (mut low, mut high) = (1.0, 2.0);
-    let mut runs = 0;
-    while time(high)? < limit {
-        low = high;
-        high *= 4.0;
-        runs += 1;
-        if high > FACTOR_MAX {
-            return Ok(None);
-        }
-    }
-    while runs < BISECTIONS {
-        let middle = f64::midpoint(low, high);
-        if time(middle)? < limit {
-            low = middle;
-        } else {
-            high = middle;
-        }
-        runs += 1;
-    }
-    Ok(Some(low))
 }
 
 /// Simulates all changes, one run on each processor at a time. Returns the times in their order.
@@ -336,8 +333,26 @@ fn collect(table: &Table, path: &mut Vec<String>, found: &mut BTreeMap<Vec<Strin
     }
 }
 
-/// Returns the simulated time of a run in seconds.
-fn time(command: &WhatifCommand, program: &Path, changes: &[String]) -> Result<f64, String> {
+/// Simulates without changes, and reads the event log of the run. `None` if the program cannot be
+/// observed, as one without ranks, or does not end.
+fn observed<'a>(
+    command: &WhatifCommand,
+    program: &Path,
+    platform: &'a Platform,
+) -> Option<(f64, Prediction<'a>)> {
+    let log = TemporaryLog::new().ok()?;
+    let time = time(command, program, &[], Some(&log.path())).ok()?;
+    let prediction = Prediction::of(platform, &log.path()).ok()?;
+    Some((time, prediction))
+}
+
+/// Returns the simulated time of a run in seconds. `log`: file for its events.
+fn time(
+    command: &WhatifCommand,
+    program: &Path,
+    changes: &[String],
+    log: Option<&Path>,
+) -> Result<f64, String> {
     let mut simulation = Command::new(program);
     simulation.arg("--platform").arg(&command.platform);
     for change in &command.changes {
@@ -348,6 +363,9 @@ fn time(command: &WhatifCommand, program: &Path, changes: &[String]) -> Result<f
     }
     if let Some(ranks) = command.ranks {
         simulation.args(["-n", &ranks.to_string()]);
+    }
+    if let Some(log) = log {
+        simulation.arg("--log-events").arg(log);
     }
     simulation.args(["--quiet", "--format", "json", "--"]);
     simulation.args(&command.arguments);
@@ -388,15 +406,18 @@ impl Effects {
         let width = width.unwrap_or(0).max(10);
         let _ = writeln!(
             text,
-            "  {:<width$}{:>12}{:>12}{:>14}",
-            "parameter", "divided", "multiplied", "per +1 %"
+            "  {:<width$}{:>12}{:>12}{:>14}{:>14}",
+            "parameter", "divided", "multiplied", "per +1 %", "predicted"
         );
         for effect in &self.effects {
             let [less, more] = effect.times.map(|time| 100.0 * self.relative(time));
+            let predicted = effect.predicted;
+            let predicted = predicted.map_or("–".to_owned(), |part| format!("{part:+.4}%"));
             let _ = writeln!(
                 text,
-                "  {:<width$}{less:>+11.2}%{more:>+11.2}%{:>+13.4}%",
-                effect.path, effect.elasticity
+                "  {:<width$}{less:>+11.2}%{more:>+11.2}%{:>+13.4}%{predicted:>14}",
+                effect.path,
+                effect.elasticity()
             );
         }
         for (growth, factor) in &self.tolerances {
@@ -422,7 +443,10 @@ impl Effects {
                     "parameter": effect.path,
                     "divided_s": effect.times[0],
                     "multiplied_s": effect.times[1],
-                    "elasticity": effect.elasticity,
+                    "elasticity": effect.elasticity(),
+                    "elasticity_less": effect.elasticities[0],
+                    "elasticity_more": effect.elasticities[1],
+                    "predicted_elasticity": effect.predicted,
                 })
             })
             .collect();

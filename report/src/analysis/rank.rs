@@ -136,6 +136,13 @@ impl Rank {
     /// Data of the rank have left it.
     pub(crate) fn sent(&mut self, time: f64, operation: u32) {
         let found = (self.cleared.iter()).position(|cleared| cleared.operation == operation);
+        if found.is_none()
+            && self.cause.at.to_bits() == time.to_bits()
+            && matches!(self.cause.kind, CauseKind::Message(_))
+        {
+            // It left before, and its rank is told when it handles a message.
+            return;
+        }
         let flight = match found {
             Some(index) => self.cleared.swap_remove(index).flight,
             None => Flight {

@@ -5,7 +5,7 @@ use std::collections::btree_map;
 use observe::{Event, LogEvent, NetworkEvent, PacketKind};
 
 use super::sensitivity::FlowTimes;
-use super::state::{Flight, SentOperation};
+use super::state::{Effect, Flight, SentOperation};
 use super::{Backward, slack::MessageSlack};
 
 impl Backward<'_> {
@@ -119,6 +119,9 @@ impl Backward<'_> {
         if let Some(slack) = unexpected {
             effect.slack = effect.slack.min(slack);
         }
+        if is_message {
+            self.take_from_sent(rank, time, &mut effect);
+        }
         if packet == PacketKind::Cts {
             let own = &mut self.ranks[rank as usize];
             let sent = own.sent.iter().position(|sent| sent.operation == key);
@@ -137,6 +140,21 @@ impl Backward<'_> {
         effect.slack = effect.slack.min((self.end - time).max(0.0));
         let flight = Flight { effect, flow: None };
         self.flights.push((peer, rank, packet, key), flight);
+    }
+
+    /// A rank is told that a packet has left when it handles a message: the message is what ends its
+    /// wait, and not the packet, which left before.
+    fn take_from_sent(&mut self, rank: u32, time: f64, effect: &mut Effect) {
+        let Some(sent) = self.ranks[rank as usize].sent.back_mut() else {
+            return;
+        };
+        if sent
+            .effect
+            .path
+            .is_some_and(|at| at.to_bits() == time.to_bits())
+        {
+            effect.merge(std::mem::take(&mut sent.effect));
+        }
     }
 
     /// A packet is posted: its cause is read next.

@@ -28,6 +28,8 @@ pub struct LogWriter<W> {
     names: BTreeMap<(usize, usize), NameId>,
     places: BTreeMap<usize, NameId>,
     texts: BTreeMap<String, u32>,
+    /// Number of texts in the log.
+    text_count: u32,
     /// For each link of the platform, its number in the log plus one; 0 if it has none yet.
     links: Vec<u32>,
     /// Number of links in the log.
@@ -55,6 +57,7 @@ impl<W: Write> LogWriter<W> {
             names: BTreeMap::new(),
             places: BTreeMap::new(),
             texts: BTreeMap::new(),
+            text_count: 0,
             links: Vec::new(),
             link_count: 0,
             route: Vec::new(),
@@ -92,8 +95,15 @@ impl<W: Write> LogWriter<W> {
         if let Some(&number) = self.texts.get(text) {
             return number;
         }
-        let number = u32::try_from(self.texts.len()).expect("texts are counted in 32 bits");
+        let number = self.new_text(text);
         self.texts.insert(text.to_owned(), number);
+        number
+    }
+
+    /// Writes a text. Returns its number.
+    fn new_text(&mut self, text: &str) -> u32 {
+        let number = self.text_count;
+        self.text_count += 1;
         self.put(Record {
             kind: TEXT,
             a: number,
@@ -195,13 +205,18 @@ impl<W: Write> LogWriter<W> {
         number
     }
 
-    /// Writes the name of the host of a rank.
-    pub fn host(&mut self, rank: u32, name: &str) {
-        let number = self.text(name);
+    /// Writes the name of a host. Returns its number in the log, for [`LogWriter::host`]. Each host
+    /// is named once: a map of the names would cost as much time as the other events of its ranks.
+    pub fn host_name(&mut self, name: &str) -> u32 {
+        self.new_text(name)
+    }
+
+    /// Writes the host of a rank, by its number in the log.
+    pub fn host(&mut self, rank: u32, host: u32) {
         self.put(Record {
             kind: HOST,
             rank,
-            a: number,
+            a: host,
             ..Record::default()
         });
     }

@@ -101,7 +101,8 @@ fn packets() -> Vec<ProgramEvent> {
 
 fn written() -> Vec<u8> {
     let mut writer = LogWriter::new(Vec::new(), 3);
-    writer.host(2, "node-2");
+    let host = writer.host_name("node-2");
+    writer.host(2, host);
     for (at, event) in (0_u32..).zip(all()) {
         writer.event(at % 3, f64::from(at) * 0.1, event);
     }

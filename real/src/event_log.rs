@@ -10,6 +10,7 @@
 //! *Not corrected*: the difference between the clocks of two machines, see `clock`.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufReader, ErrorKind, Write};
@@ -255,8 +256,11 @@ impl RealRun {
         };
         let ranks = u32::try_from(self.reports.len()).unwrap_or(u32::MAX);
         let mut writer = LogWriter::of(RunKind::Real, out, ranks);
+        let mut known = BTreeMap::new();
         for (rank, host) in (0..).zip(&self.hosts) {
-            writer.host(rank, host);
+            let name = || writer.host_name(host);
+            let number = *known.entry(host).or_insert_with(name);
+            writer.host(rank, number);
         }
         let merged = observe::merge(ranks, |rank| logs.open(rank), &mut writer)?;
         for note in self.notes(&merged) {

@@ -35,7 +35,8 @@ impl Log {
     fn new(ranks: u32) -> Self {
         let mut log = LogWriter::new(Vec::new(), ranks);
         for rank in 0..ranks {
-            log.host(rank, &format!("node-{}", rank / 2));
+            let host = log.host_name(&format!("node-{}", rank / 2));
+            log.host(rank, host);
         }
         Self(log)
     }

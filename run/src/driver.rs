@@ -439,9 +439,7 @@ fn observed(
 ) -> Result<Rc<dyn Fabric>, RunError> {
     let device = device(simulation, platform, hosts, options)?;
     if let Some(log) = &options.event_log {
-        for (rank, host) in (0..).zip(hosts) {
-            log.host(rank, &platform.host_name(*host));
-        }
+        log.hosts(platform, hosts);
         let network = log.network(platform, options.profile.as_ref());
         let (log, clock) = (log.clone(), simulation.port());
         let profile = options.profile.clone();

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use observe::{Link, LinkSharing, LogWriter, NetworkObserver, Observer, ProgramEvent};
-use platform::{LinkId, Platform, Sharing};
+use platform::{HostId, LinkId, Platform, Sharing};
 use sim_core::KernelHandle;
 
 use crate::profile::{Inside, Layer, Profile};
@@ -29,10 +29,22 @@ impl EventLog {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes the name of the host of a rank.
-    pub(crate) fn host(&self, rank: u32, name: &str) {
-        if let Some(writer) = &mut *self.writer() {
-            writer.host(rank, name);
+    /// Writes the hosts of the ranks.
+    pub(crate) fn hosts(&self, platform: &Platform, hosts: &[HostId]) {
+        let Some(writer) = &mut *self.writer() else {
+            return;
+        };
+        // Numbers in the log by those of the platform.
+        let mut known: Vec<Option<u32>> = Vec::new();
+        for (rank, &host) in (0..).zip(hosts) {
+            let at = host.0 as usize;
+            if at >= known.len() {
+                known.resize(at + 1, None);
+            }
+            let name = || writer.host_name(&platform.host_name(host));
+            let number = known[at].unwrap_or_else(name);
+            known[at] = Some(number);
+            writer.host(rank, number);
         }
     }
 

@@ -69,7 +69,6 @@ echo "|---|---|---|---|---|---|"
 trace=(--cfg=tracing:yes --cfg=tracing/smpi:yes "--cfg=tracing/filename:$work/smpi.trace")
 row "SMPI" "" "" smpi
 row "SMPI, tracing/smpi" smpi.trace lines smpi "${trace[@]}"
-row "SMPI, and tracing/uncategorized" smpi.trace lines smpi "${trace[@]}" --cfg=tracing/uncategorized:yes
 row "simrun" "" "" simrun
 row "simrun, event log" run.log records simrun --log-events "$work/run.log"
 row "simrun, Paje" run.paje lines simrun --trace "$work/run.paje"

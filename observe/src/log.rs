@@ -205,8 +205,8 @@ impl<W: Write> LogWriter<W> {
         number
     }
 
-    /// Writes the name of a host. Returns its number in the log, for [`LogWriter::host`]. Each host
-    /// is named once: a map of the names would cost as much time as the other events of its ranks.
+    /// Writes the name of a host. Returns its number in the log, for [`LogWriter::host`]. Callers
+    /// name each host once: a map of the names would keep all of them in memory.
     pub fn host_name(&mut self, name: &str) -> u32 {
         self.new_text(name)
     }

@@ -482,8 +482,8 @@ fn derivatives_are_those_of_changed_runs() {
     }
 }
 
-/// The program of apps/imbalance, with a sleep outside of its region: rank r computes (1 + r/3) × 30
-/// us in each of two steps.
+/// The program of apps/imbalance, with a sleep outside of its region: in each of two steps rank r
+/// computes (1 + r/3) × 30 us.
 async fn imbalance(world: Comm) -> Result<()> {
     for _ in 0..2 {
         {

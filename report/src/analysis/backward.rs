@@ -11,7 +11,8 @@
 //! * The log does not tell where a program needs a message that arrived during another call. The
 //!   next event of the program counts, so slack is at least what is told.
 //! * Among unexpected messages of one source, tag and length, the first that arrives is the first
-//!   that is received: they may be of different communicators. Sends without rendezvous that end later are told apart by their order only.
+//!   that is received: they may be of different communicators.
+//! * Sends without rendezvous that end later are told apart by their order only.
 
 mod delays;
 mod packets;

@@ -44,8 +44,8 @@ pub struct AnalysisReport {
     pub critical_places: Vec<PathShare>,
     /// Mean time of the ranks by region of the program and class.
     pub regions_s: BTreeMap<String, BTreeMap<&'static str, f64>>,
-    /// Imbalance of the regions that the critical path crosses, the greatest first; known if the log
-    /// was read backwards, too.
+    /// Imbalance of the regions that the critical path crosses, the greatest first; known if the
+    /// log was read backwards, too.
     pub imbalance: Vec<RegionImbalance>,
     /// Slack, delay costs and derivatives; known if the log was read backwards, too.
     pub backward: Option<BackwardReport>,

@@ -142,8 +142,8 @@ impl Backward<'_> {
         self.flights.push((peer, rank, packet, key), flight);
     }
 
-    /// A rank is told that a packet has left when it handles a message: the message is what ends its
-    /// wait, and not the packet, which left before.
+    /// A rank is told that a packet has left when it handles a message: the message is what ends
+    /// its wait, and not the packet, which left before.
     fn take_from_sent(&mut self, rank: u32, time: f64, effect: &mut Effect) {
         let Some(sent) = self.ranks[rank as usize].sent.back_mut() else {
             return;

@@ -212,7 +212,7 @@ fn effects(command: &WhatifCommand) -> Result<Effects, ExitCode> {
         let part: Option<f64> = latencies.iter().map(|latency| predicted(latency)).sum();
         for growth in GROWTHS {
             let factor = part.map(|part| 1.0 + growth / part);
-            tolerances.push((growth, tolerance(base * (1.0 + growth), factor, &with)?));
+            tolerances.push((growth, tolerance(base * (1.0 + growth), factor, with)?));
         }
     }
     Ok(Effects {

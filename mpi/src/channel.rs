@@ -25,7 +25,7 @@ use ::collectives::Selector;
 use observe::Observer;
 use rdma::Verbs;
 
-use crate::collectives::{CallLog, Placement};
+use crate::collectives::{CallLog, CallRecord, Placement};
 use crate::connection::Failure;
 use crate::exploration::ExplorationHooks;
 use crate::rma::RmaCall;
@@ -535,6 +535,13 @@ pub trait RankHost {
     /// Returns the collective calls of all ranks of this process, if all ranks run in it.
     fn call_log(&self) -> Option<&CallLog> {
         None
+    }
+
+    /// Takes a collective call of this rank, `number` calls of its communicator before, where a log
+    /// in another process compares the calls of all ranks. Called only without a
+    /// [call log](Self::call_log) in this one.
+    fn record_call(&self, number: u32, call: &dyn Fn() -> CallRecord) {
+        let _ = (number, call);
     }
 
     /// Returns the observer of the rank, if it is observed. Asked once, when the rank begins.

@@ -41,8 +41,9 @@ mod started_views;
 mod views;
 
 pub use between::InterRoot;
+use block_lengths::BlockLengths;
 pub use blocks::Blocks;
-pub use call_log::{CallLog, Mismatch};
+pub use call_log::{CallLog, CallRecord, Mismatch};
 pub(crate) use call_log::{Place, Signature};
 pub use operand_order::MissingProperty;
 pub use placement::Placement;
@@ -153,6 +154,7 @@ impl Comm {
         }
         let counted = (inner.context(), invocation.neighbors.is_none());
         let signature = || Signature::new(invocation, location);
+        let signature = (signature, location);
         let (_, number) = self.count_call(counted, signature, Some(invocation))?;
         let is_independent = is_request
             && (call.neighbors.is_some() || settings.synchronizing_collectives && !call.in_place);
@@ -182,7 +184,7 @@ impl Comm {
     pub(crate) fn count_call(
         &self,
         (context, has_tag): (u32, bool),
-        signature: impl FnOnce() -> Signature,
+        (signature, location): (impl Fn() -> Signature, &'static Location<'static>),
         arguments: Option<&Invocation>,
     ) -> Result<(Place, CallNumber)> {
         let number = self.process().count_call(context, has_tag);
@@ -191,23 +193,29 @@ impl Comm {
             first: self.members().world(0),
             number: number.position,
         };
-        if let Some(log) = self.process().channel().call_log() {
-            let caller = (
-                self.rank_in_32_bits(),
-                self.world_rank(),
-                self.members().count(),
-            );
-            let channel = self.process().channel();
+        let channel = self.process().channel();
+        // Blocks of neighbours are not those of ranks.
+        let compared = arguments.filter(|call| call.neighbors.is_none());
+        let record = || CallRecord {
+            context,
+            first: place.first,
+            rank: self.rank_in_32_bits(),
+            world_rank: self.world_rank(),
+            size: self.members().count(),
+            signature: signature(),
+            blocks: compared.and_then(|call| BlockLengths::of(call, self.rank())),
+        };
+        if let Some(log) = channel.call_log() {
             let orders = channel.settings().operand_orders.is_some();
             let reduces = arguments.filter(|call| orders && call.op.is_some());
-            let signature = signature();
-            let location = signature.location;
-            // Blocks of neighbours are not those of ranks.
-            let compared = arguments.filter(|call| call.neighbors.is_none());
-            let operands = log.compare(place, caller, (signature, compared, reduces.is_some()))?;
+            let operand = reduces.map(|call| call.input.clone());
+            let operands = log.compare(number.position, &record(), operand);
+            let operands = operands.map_err(Error::of_calls)?;
             if let Some(call) = reduces.filter(|_| !operands.is_empty()) {
                 operand_order::check(channel, call, &operands, location)?;
             }
+        } else {
+            channel.record_call(number.position, &record);
         }
         Ok((place, number))
     }

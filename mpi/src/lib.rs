@@ -85,7 +85,9 @@ pub use api::several::{Completed, testall, testany, testsome, waitsome};
 pub use api::topology::{Cartesian, Graph, dims_create};
 pub use api::typed::Scalar;
 pub use channel::{Channel, Level, PostingCost, Settings};
-pub use collectives::{Blocks, CallLog, InterRoot, Mismatch, MissingProperty, Placement};
+pub use collectives::{
+    Blocks, CallLog, CallRecord, InterRoot, Mismatch, MissingProperty, Placement,
+};
 pub use connection::connecting_channel::ConnectionStatistics;
 pub use matching::envelope::{
     ANY_SOURCE, ANY_TAG, Envelope, PROC_NULL, Pattern, Source, TAG_UB, Tag,

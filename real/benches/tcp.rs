@@ -173,6 +173,7 @@ fn rank(what: What, spins: bool, congestion: Option<&str>) {
         log: run::LogFilter::default(),
         prefix: false,
         print: OutputMode::Now,
+        compare_calls: false,
         revision: "bench".to_owned(),
     };
     assert!(real::run_rank(&program, &options, &launch_info).unwrap());

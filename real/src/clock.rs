@@ -43,12 +43,17 @@ pub(super) fn until(moment_ns: u64) -> Duration {
 }
 
 /// Returns the time since a moment, in seconds; 0 if it is still to come.
+pub(super) fn seconds_since(moment_ns: u64) -> f64 {
+    seconds_between(moment_ns, monotonic_ns())
+}
+
+/// Returns the time from a moment to another one, in seconds; 0 if that was not later.
 #[expect(
     clippy::cast_precision_loss,
     reason = "52 bits of nanoseconds are 52 days"
 )]
-pub(super) fn seconds_since(moment_ns: u64) -> f64 {
-    monotonic_ns().saturating_sub(moment_ns) as f64 * 1e-9
+pub(super) fn seconds_between(from_ns: u64, to_ns: u64) -> f64 {
+    to_ns.saturating_sub(from_ns) as f64 * 1e-9
 }
 
 /// Sleeps.

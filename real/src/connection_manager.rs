@@ -4,7 +4,7 @@
 //! It is a thread of its own, because a rank that computes does not look at its sockets: others
 //! could not tell such a rank from one that is gone, and would have to wait, or give up, in the
 //! middle of a handshake. What it hands over are sockets whose other end is known. While nobody
-//! connects it sleeps and costs nothing.
+//! connects it wakes only to send the collective calls of the rank.
 //!
 //! When the coordinator says so, or is gone, the process ends here, whatever its program does. In
 //! the latter case it says why on standard error: nobody else could.
@@ -23,6 +23,8 @@ use mpi::connection::ConnectionId;
 
 use super::auth::{ConnectionPurpose, RunSecret};
 use super::auth_listener::{AuthListener, HANDSHAKES_MAX};
+use super::call_batch::{CallOutbox, PERIOD};
+use super::clock;
 use super::control::{self, CoordinatorMessage, RankMessage};
 use super::descendants;
 use super::keepalive::is_silence;
@@ -90,6 +92,8 @@ struct ManagerThread {
     openings: Openings,
     /// The coordinator's name and address; `None` if it runs in this process.
     coordinator: Option<String>,
+    calls: Option<Arc<CallOutbox>>,
+    calls_sent_ns: u64,
     orders: Receiver<ManagerCommand>,
     news: Sender<ManagerEvent>,
     has_news: Arc<AtomicBool>,
@@ -116,6 +120,8 @@ pub(super) struct ListenerOptions {
     /// The coordinator's name and address; `None` if it runs in this process, which then ends the
     /// process by itself.
     pub coordinator: Option<String>,
+    /// The collective calls of the rank, if the coordinator compares them.
+    pub calls: Option<Arc<CallOutbox>>,
 }
 
 /// Starts the thread, and returns the address at which others are let in besides.
@@ -135,6 +141,7 @@ pub(super) fn start(
         congestion,
         within,
         coordinator,
+        calls,
     } = listeners;
     let poll = Poll::new()?;
     control.set_nonblocking(true)?;
@@ -168,6 +175,8 @@ pub(super) fn start(
         auth_listener: Some(auth_listener),
         openings: Openings::new(OWN, secret, congestion, within),
         coordinator,
+        calls,
+        calls_sent_ns: 0,
         orders: ordered,
         news: tells,
         has_news: Arc::clone(&has_news),
@@ -230,6 +239,8 @@ impl ManagerThread {
             // A moment more, so that the deadline has passed then.
             let timeout = auth_listener.into_iter().chain(opening).min();
             let timeout = timeout.map(|span| span + Duration::from_millis(1));
+            let period = self.calls.as_ref().map(|_| PERIOD);
+            let timeout = timeout.into_iter().chain(period).min();
             match self.poll.poll(&mut events, timeout) {
                 Ok(()) => {}
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
@@ -240,6 +251,13 @@ impl ManagerThread {
             }
             if self.is_over {
                 return;
+            }
+            if self.calls.is_some()
+                && clock::seconds_since(self.calls_sent_ns) >= PERIOD.as_secs_f64()
+            {
+                self.calls_sent_ns = clock::monotonic_ns();
+                self.send_calls();
+                self.speak();
             }
             self.tell_of_descriptors();
         }
@@ -311,10 +329,20 @@ impl ManagerThread {
                 }
                 ManagerCommand::Shut => self.auth_listener = None,
                 ManagerCommand::SendToCoordinator(message) => {
+                    // The end of a rank comes after its calls.
+                    self.send_calls();
                     self.unsent.extend(control::encode(&message));
                     self.speak();
                 }
             }
+        }
+    }
+
+    /// Appends the collective calls of the rank to what the coordinator is told.
+    fn send_calls(&mut self) {
+        if let Some(batch) = self.calls.as_ref().and_then(|calls| calls.take()) {
+            self.unsent
+                .extend(control::encode(&RankMessage::Calls(batch)));
         }
     }
 

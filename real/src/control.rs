@@ -3,7 +3,8 @@
 //!
 //! The coordinator is the launcher, or in an allocation a thread of rank 0. Order: the rank says
 //! [`RankMessage::Here`]; when all are here, they get the [`CoordinatorMessage::AddressList`] of
-//! addresses and the moment to begin, unless one of them cannot; at the end the rank says
+//! addresses and the moment to begin, unless one of them cannot; meanwhile it says which
+//! [collectives](RankMessage::Calls) it calls; at the end the rank says
 //! [`RankMessage::Ended`] and is told [`CoordinatorMessage::Over`] when nobody needs it any more.
 
 use std::io::{self, ErrorKind};
@@ -11,6 +12,8 @@ use std::io::{self, ErrorKind};
 use run::ConnectionTotals;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+
+use super::call_batch::CallBatch;
 
 /// The longest message: a book of 100 000 addresses.
 pub(super) const LENGTH_MAX: usize = 16 << 20;
@@ -36,6 +39,8 @@ pub(super) enum RankMessage {
         /// where it is.
         refusal: Option<String>,
     },
+    /// Collective calls that it has made.
+    Calls(CallBatch),
     /// It is over with its program.
     Ended(RankReport),
 }

@@ -15,6 +15,7 @@ use mio::{Interest, Registry, Token};
 
 use super::auth::{ConnectionPurpose, RunSecret};
 use super::auth_listener::{AuthListener, HANDSHAKES_MAX, HandshakeCounters};
+use super::call_comparison::CallComparison;
 use super::clock;
 use super::control::{self, CoordinatorMessage, RankMessage, RankReport};
 use super::keepalive::{KeepaliveSettings, is_silence, watch};
@@ -68,6 +69,7 @@ pub(super) struct Coordinator {
     keepalive_timeout: Option<Duration>,
     /// Mistake of a process that connected.
     startup_error: Option<String>,
+    calls: CallComparison,
 }
 
 impl Coordinator {
@@ -100,6 +102,7 @@ impl Coordinator {
             start_ns: None,
             keepalive_timeout,
             startup_error: None,
+            calls: CallComparison::default(),
         })
     }
 
@@ -114,6 +117,11 @@ impl Coordinator {
     /// The ranks.
     pub(super) fn members(&self) -> &[Member] {
         &self.members
+    }
+
+    /// The collective calls of the ranks.
+    pub(super) const fn calls(&mut self) -> &mut CallComparison {
+        &mut self.calls
     }
 
     /// When the run has started, on this machine's clock in nanoseconds.
@@ -258,12 +266,17 @@ impl Coordinator {
                 self.members[rank as usize].refusal = refusal;
                 self.start_if_all_are_here();
             }
+            (RankMessage::Calls(batch), Some(rank)) => self.calls.take(rank, &batch),
             (RankMessage::Ended(report), Some(rank)) => {
+                if report.failure.is_none() {
+                    self.calls.finish(rank);
+                }
                 self.members[rank as usize].report = Some(report);
                 self.send(rank, &CoordinatorMessage::Over);
             }
             // Nobody of ours says that.
-            (RankMessage::Here { .. }, Some(_)) | (RankMessage::Ended(_), None) => self.part(token),
+            (RankMessage::Here { .. }, Some(_))
+            | (RankMessage::Calls(_) | RankMessage::Ended(_), None) => self.part(token),
         }
     }
 

@@ -379,6 +379,7 @@ mod tests {
             reports: vec![None; 3],
             hosts: ["b", "a", "b"].map(str::to_owned).to_vec(),
             lost: Vec::new(),
+            open_calls: Vec::new(),
             measured_s: 2.0,
             wall_s: 3.0,
             clocks: 1,

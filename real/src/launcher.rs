@@ -207,6 +207,12 @@ impl<'a> Launcher<'a> {
             .start_ns()
             .map_or(0.0, clock::seconds_since);
         self.kill_all();
+        let open_calls = match &outcome {
+            RealOutcome::Finished | RealOutcome::Limit | RealOutcome::Interrupted => {
+                self.coordinator.calls().open_calls()
+            }
+            _ => Vec::new(),
+        };
         let members = self.coordinator.members();
         let reports: Vec<_> = members.iter().map(|member| member.report.clone()).collect();
         let ended = reports.iter().flatten().map(|report| report.time_s);
@@ -226,6 +232,7 @@ impl<'a> Launcher<'a> {
             clocks: boots.len(),
             logs: self.logs.clone(),
             lost: std::mem::take(&mut self.lost),
+            open_calls,
             wall_s: clock::seconds_since(self.begin_ns),
         }))
     }
@@ -357,7 +364,8 @@ impl<'a> Launcher<'a> {
             .map(|(_, member)| lives_until(member.lost_ns))
             .filter(|&end_ns| !clock::until(end_ns).is_zero())
             .min();
-        let dates = [arrival, failing, self.end_ns(), afterlife];
+        let look = self.coordinator.calls().look_ns();
+        let dates = [arrival, failing, self.end_ns(), afterlife, look];
         let dates = dates.into_iter().flatten().map(clock::until);
         let next = dates.chain(self.coordinator.expire()).min();
         // A moment more, so that the date has passed then.
@@ -429,6 +437,7 @@ impl<'a> Launcher<'a> {
             };
             if rating.died && self.launch.on_loss == FailurePolicy::Notify && self.has_started() {
                 self.lost.push(failure);
+                self.coordinator.calls().stop();
                 self.coordinator
                     .tell_all(&CoordinatorMessage::Lost { rank });
             } else if best
@@ -438,7 +447,24 @@ impl<'a> Launcher<'a> {
                 best = Some((rating, failure));
             }
         }
-        best.map(|(_, failure)| failure)
+        let mistake = self.call_mistake(best.is_some());
+        mistake.or_else(|| best.map(|(_, failure)| failure))
+    }
+
+    /// Collective calls that differ: what fails after them fails because of them.
+    fn call_mistake(&mut self, has_failed: bool) -> Option<RealFailure> {
+        let mistake = self.coordinator.calls().mistake(has_failed)?.clone();
+        let start_ns = self.coordinator.start_ns().unwrap_or(mistake.found_ns);
+        Some(RealFailure {
+            rank: mistake.rank,
+            host: self.coordinator.members()[mistake.rank as usize]
+                .host
+                .clone(),
+            time_s: Some(clock::seconds_between(start_ns, mistake.found_ns)),
+            message: mistake.message,
+            kind: FailureKind::Error,
+            last_lines: Vec::new(),
+        })
     }
 
     fn failure(&mut self, rank: u32) -> Option<(FailureRank, RealFailure)> {

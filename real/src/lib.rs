@@ -7,7 +7,7 @@
 //! Modules that all back ends share: `clock`, `local` and `executor` run a rank; `connections`,
 //! `link`, `frame`, `connection_manager` and `opening` connect it; `auth` and `auth_listener`
 //! authenticate peers; `control`, `arrival` and `coordinator` start the ranks; `keepalive` detects
-//! failures; `event_log` writes what the ranks do; `children` and `descendants` end processes.
+//! failures; `call_batch` and `call_comparison` compare collective calls; `event_log` writes what the ranks do; `children` and `descendants` end processes.
 //! `tcp` is the back end over sockets, `adapter` the transport of packets over verbs.
 
 #[cfg(feature = "verbs")]
@@ -20,6 +20,8 @@ mod auth;
 mod auth_listener;
 mod bootstrap;
 mod buffer_pool;
+mod call_batch;
+mod call_comparison;
 mod children;
 mod clock;
 pub mod conformance;

@@ -15,11 +15,13 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::fmt::{self, Write as _};
 use std::io::Write as _;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::Waker;
 
 use mpi::channel::{Event, Level, PacketHeader, Settings, Token};
 use run::LogFilter;
 
+use super::call_batch::CallOutbox;
 use super::clock::{self, Clock};
 use super::event_log::{RankLog, RankLogs};
 use super::rank::OutputMode;
@@ -88,6 +90,8 @@ pub(super) struct Local {
     kept: RefCell<String>,
     /// The log of its events, if it is observed.
     log: OnceCell<Rc<RankLog>>,
+    /// Its collective calls, if the coordinator compares them.
+    calls: Option<Arc<CallOutbox>>,
 }
 
 /// Lines that are kept to be printed later may be this many bytes; more are printed earlier.
@@ -95,7 +99,7 @@ const KEPT_MAX: usize = 16 << 20;
 
 impl Local {
     /// The rank, whose time has begun at that clock's origin.
-    pub(super) fn new(me: RankIdentity, clock: Clock) -> Self {
+    pub(super) fn new(me: RankIdentity, clock: Clock, calls: Option<Arc<CallOutbox>>) -> Self {
         Self {
             me,
             clock,
@@ -110,6 +114,7 @@ impl Local {
             tally: Cell::default(),
             kept: RefCell::default(),
             log: OnceCell::new(),
+            calls,
         }
     }
 
@@ -127,6 +132,11 @@ impl Local {
     /// The log of its events, if it is observed.
     pub(super) fn event_log(&self) -> Option<&Rc<RankLog>> {
         self.log.get()
+    }
+
+    /// Its collective calls, if the coordinator compares them.
+    pub(super) fn calls(&self) -> Option<&CallOutbox> {
+        self.calls.as_deref()
     }
 
     /// Returns the facts that it was told about itself.

@@ -90,6 +90,9 @@ pub struct RealRun {
     pub hosts: Vec<String>,
     /// Ranks that died while the others continued.
     pub lost: Vec<RealFailure>,
+    /// Collective calls that not all ranks have made: the rank that was the first to call, and
+    /// those that are missing, in words. Empty if the run has failed.
+    pub open_calls: Vec<(u32, String)>,
     /// From the start of all ranks to the end of the last one, in seconds.
     pub measured_s: f64,
     /// Time that all of it took, in seconds.

@@ -15,6 +15,7 @@ use run::{ConnectionTotals, LogFilter, Program, with_quiet_panics};
 #[cfg(feature = "verbs")]
 use super::adapter::VerbsDataPath;
 use super::arrival::connect_to_coordinator;
+use super::call_batch::CallOutbox;
 use super::clock::{self, Clock};
 use super::congestion::congestion_control;
 use super::connection_manager::{
@@ -104,6 +105,8 @@ pub struct RankOptions {
     pub prefix: bool,
     /// When the lines that a rank prints are printed.
     pub print: OutputMode,
+    /// True if collective calls are compared with those of the other ranks.
+    pub compare_calls: bool,
     /// Revision of the program.
     pub revision: String,
 }
@@ -159,12 +162,14 @@ pub(super) fn run_connected_rank(
     let waker = Arc::new(mio::Waker::new(poll.registry(), WAKE)?);
     let refusal = refusal(options, launch_info);
     let congestion = options.backend.congestion().filter(|_| refusal.is_none());
+    let calls = options.compare_calls.then(Arc::<CallOutbox>::default);
     let listeners = ListenerOptions {
         rank: launch_info.rank,
         address,
         congestion: congestion.map(str::to_owned),
         within: options.startup,
         coordinator: coordinator.map(|name| format!("{name} at {}", launch_info.coordinator)),
+        calls: calls.clone(),
     };
     let (manager, address) =
         connection_manager::start(control, listeners, &secret, Arc::clone(&waker))?;
@@ -194,7 +199,7 @@ pub(super) fn run_connected_rank(
         prefix: options.prefix,
         print: options.print,
     };
-    let local = Rc::new(Local::new(me, clock));
+    let local = Rc::new(Local::new(me, clock, calls));
     if let Some(prefix) = launch_info.events.clone() {
         let observed = local.observe(&RankLogs::at(prefix));
         observed.map_err(|error| refuse(&manager, &local, error))?;
@@ -456,6 +461,7 @@ mod tests {
             log: LogFilter::default(),
             prefix: false,
             print: OutputMode::Now,
+            compare_calls: false,
             revision: "1".to_owned(),
         };
         let launch_info = LaunchInfo::new((0, 1), (0, 1), address.recv().unwrap(), None, &secret);

@@ -173,7 +173,9 @@ fn warnings(run: &RealRun) -> Vec<String> {
             .flat_map(|report| report.unfinished_operations.iter());
         texts.map(move |text| format!("rank {rank}: {text}"))
     });
-    lost.chain(leftovers).collect()
+    let calls = run.open_calls.iter();
+    let calls = calls.map(|(rank, text)| format!("rank {rank}: {text}"));
+    lost.chain(leftovers).chain(calls).collect()
 }
 
 fn stalls(run: &RealRun) -> Vec<Stall> {

@@ -178,6 +178,11 @@ pub struct RealArgs {
     )]
     pub on_loss: OnLossArg,
 
+    /// Compare the collective calls of all ranks, and end the run where they differ, as a
+    /// simulated run does
+    #[arg(long, verbatim_doc_comment)]
+    pub compare_collectives: bool,
+
     /// Start the ranks on the hosts of a file with lines HOST or HOST:COUNT
     #[arg(long, value_name = "FILE", help_heading = "Launch")]
     pub hosts: Option<PathBuf>,
@@ -341,6 +346,7 @@ fn options(args: &RealArgs, prefix: bool) -> RankOptions {
             OutputArg::Now => OutputMode::Now,
             OutputArg::AtEnd => OutputMode::AtEnd,
         },
+        compare_calls: args.compare_collectives,
         revision: REVISION.to_owned(),
     }
 }

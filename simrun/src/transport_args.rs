@@ -137,6 +137,7 @@ impl TransportArgs {
             log: LogFilter::default(),
             prefix: false,
             print: OutputMode::Now,
+            compare_calls: false,
             revision: REVISION.to_owned(),
         })
     }

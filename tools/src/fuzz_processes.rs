@@ -114,6 +114,7 @@ fn options(eager_threshold: u64) -> RankOptions {
         log: LogFilter::default(),
         prefix: false,
         print: OutputMode::Now,
+        compare_calls: false,
         revision: REVISION.to_owned(),
     }
 }

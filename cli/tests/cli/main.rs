@@ -28,6 +28,7 @@ mod patience;
 mod protocols;
 mod real;
 mod real_attacks;
+mod real_calls;
 mod real_ends;
 mod real_silence;
 mod record;

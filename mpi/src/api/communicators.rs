@@ -274,7 +274,7 @@ impl Comm {
     /// Begins a call that all ranks make.
     pub(crate) fn begin_step(&self, step: Step) -> Result<()> {
         let context = self.collective()?.context();
-        let signature = || Signature::of(step.name, step.location);
+        let signature = (|| Signature::of(step.name, step.location), step.location);
         let counted = self.raised(self.count_call((context, false), signature, None));
         let (place, _) = counted?;
         self.process().contexts().latest = Some((step.name, place));

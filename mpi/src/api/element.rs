@@ -12,6 +12,8 @@
 use std::fmt;
 use std::panic::Location;
 
+use serde::{Deserialize, Serialize};
+
 use super::typed::Scalar;
 
 /// Number of bits of an [`Element`].
@@ -20,7 +22,8 @@ pub(crate) const ELEMENT_BITS: u32 = 5;
 const ELEMENT_MASK: u16 = (1 << ELEMENT_BITS) - 1;
 
 /// The type of the elements of a buffer.
-#[derive(Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(transparent)]
 pub(crate) struct Element(u8);
 
 impl Element {

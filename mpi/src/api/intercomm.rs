@@ -20,7 +20,7 @@ use std::rc::Rc;
 use crate::api::communicators::Step;
 use crate::api::create_group::tagged;
 use crate::api::group::{Listed, Members, order_of, table, word};
-use crate::collectives::{Place, Signature, in_32_bits};
+use crate::collectives::{CallRecord, Signature, in_32_bits};
 use crate::{Buffer, Comm, Error, Group, Recv, Request, Result, Send, Source, Status, Tag};
 
 /// Tag of messages between the groups in calls of all ranks.
@@ -371,21 +371,25 @@ impl InterComm {
         self.between()?;
         let (own, other) = (self.local.members(), self.remote.members());
         let context = self.local.context();
-        let place = Place {
-            context,
-            first: own.world(0).min(other.world(0)),
-            number: self.local.process().count_call(context, false).position,
-        };
-        let Some(log) = self.local.process().channel().call_log() else {
-            return Ok(());
-        };
+        let number = self.local.process().count_call(context, false).position;
         // Ranks of the lower group come first.
         let before = if self.is_low() { 0 } else { other.count() };
-        let rank = before + self.local.rank_in_32_bits();
-        let caller = (rank, self.local.world_rank(), own.count() + other.count());
-        let signature = Signature::of(name, location);
-        log.compare(place, caller, (signature, None, false))
-            .map(drop)
+        let record = || CallRecord {
+            context,
+            first: own.world(0).min(other.world(0)),
+            rank: before + self.local.rank_in_32_bits(),
+            world_rank: self.local.world_rank(),
+            size: own.count() + other.count(),
+            signature: Signature::of(name, location),
+            blocks: None,
+        };
+        let channel = self.local.process().channel();
+        let Some(log) = channel.call_log() else {
+            channel.record_call(number, &record);
+            return Ok(());
+        };
+        let compared = log.compare(number, &record(), None);
+        compared.map(drop).map_err(Error::of_calls)
     }
 
     /// Returns a new context, the same at all ranks of both groups, and the word that the other

@@ -1,46 +1,60 @@
 //! Lengths of blocks that the ranks of a collective give to each other and expect of each other.
 //!
 //! Each pair of ranks in a call with blocks of different lengths agrees in the length of its block
-//! (MPI 5.0, sections 6.5 to 6.10). In a simulation the lengths are compared when the later one of
-//! the two calls.
+//! (MPI 5.0, sections 6.5 to 6.10). The lengths are compared when the later one of the two calls.
 //!
 //! *Not compared*: places of blocks; blocks that overlap.
 
-use std::panic::Location;
+use std::sync::Arc;
 
 use ::collectives::Collective;
+use serde::{Deserialize, Serialize};
 
 use super::{Blocks, Invocation};
 
 /// Blocks of one caller.
-#[derive(Clone, Debug)]
-pub(super) struct BlockLengths {
-    pub(super) location: &'static Location<'static>,
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub(crate) struct BlockLengths {
     /// The only rank with which blocks are exchanged, if this is not the root itself.
     only: Option<usize>,
     gives: Lengths,
     expects: Lengths,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 enum Lengths {
     /// The same to or of all ranks.
     One(u64),
     /// By rank.
-    Each(Blocks),
+    Each(#[serde(with = "shared")] Arc<[u64]>),
     /// Nothing.
     None,
 }
 
+mod shared {
+    use std::sync::Arc;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(lengths: &Arc<[u64]>, to: S) -> Result<S::Ok, S::Error> {
+        lengths[..].serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Arc<[u64]>, D::Error> {
+        Vec::deserialize(from).map(Arc::from)
+    }
+}
+
 impl Lengths {
     fn of(blocks: Option<&Blocks>) -> Self {
-        blocks.map_or(Self::None, |blocks| Self::Each(blocks.clone()))
+        let lengths = |blocks: &Blocks| blocks.listed().iter().map(|block| block.length).collect();
+        blocks.map_or(Self::None, |blocks| Self::Each(lengths(blocks)))
     }
 
     fn with(&self, peer: usize) -> Option<u64> {
         match self {
             Self::One(length) => Some(*length),
-            Self::Each(blocks) => blocks.listed().get(peer).map(|block| block.length),
+            Self::Each(lengths) => lengths.get(peer).copied(),
             Self::None => None,
         }
     }
@@ -48,11 +62,7 @@ impl Lengths {
 
 impl BlockLengths {
     /// Returns the lengths of a call; `None` if all its blocks have one length.
-    pub(super) fn of(
-        call: &Invocation,
-        rank: usize,
-        location: &'static Location<'static>,
-    ) -> Option<Self> {
+    pub(super) fn of(call: &Invocation, rank: usize) -> Option<Self> {
         let (send, recv) = (call.send.as_ref(), call.recv.as_ref());
         let own = Lengths::One(call.input.len());
         let is_root = rank == call.root;
@@ -78,7 +88,6 @@ impl BlockLengths {
             _ => return None,
         };
         Some(Self {
-            location,
             only: (is_rooted && !is_root).then_some(call.root),
             gives,
             expects,

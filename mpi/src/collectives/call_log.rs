@@ -2,38 +2,60 @@
 //!
 //! All ranks of a communicator call the same collectives in the same order, with the same root,
 //! operation and lengths (MPI 5.0, section 6.1). So do they calls that make or free a communicator,
-//! which have a position among the collectives. Where all ranks run in one process, as in a
-//! simulation, each call is compared with the first one at the same position, when it is made: the
-//! later caller gets the error, which names both lines.
+//! which have a position among the collectives. Each call is compared with the first one at the same
+//! position. Where all ranks run in one process, as in a simulation, that is done when it is made:
+//! the later caller gets the error, which names both lines. Ranks in processes of their own give
+//! their calls to a process that has the log of all (see [`RankHost::record_call`]), and may have
+//! got the wrong message, an error of its length, or wait by then.
 //!
-//! *Not compared*: ranks in processes of their own: they get the wrong message, an error of its
-//! length, or wait.
+//! [`RankHost::record_call`]: crate::channel::RankHost::record_call
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::panic::Location;
 
 use ::collectives::Collective;
+use serde::{Deserialize, Serialize};
 
 use super::Invocation;
 use super::block_lengths::BlockLengths;
 use crate::api::element::Element;
 use crate::rma::AccessLog;
-use crate::{Buffer, Error, ErrorClass, TypeSignature};
+use crate::{Buffer, ErrorClass, TypeSignature};
+
+/// A name that is in the program, or came from another process.
+type Name = Cow<'static, str>;
 
 /// Arguments in which the calls of all ranks agree.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub(crate) struct Signature {
-    name: &'static str,
+    name: Name,
     root: usize,
     /// The operation and the type of its elements.
-    op: Option<(&'static str, &'static str)>,
+    op: Option<(Name, Name)>,
     /// The type of the elements of the buffer.
     element: Element,
     /// Length of the contribution or of the block in bytes.
     bytes: Option<u64>,
-    pub(crate) location: &'static Location<'static>,
+    file: Name,
+    line: u32,
+}
+
+/// A collective call of one rank, without its position.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct CallRecord {
+    pub(crate) context: u32,
+    /// The world rank of the communicator's rank 0.
+    pub(crate) first: u32,
+    /// The caller, in the communicator and in the world.
+    pub(crate) rank: u32,
+    pub(crate) world_rank: u32,
+    /// The number of ranks of the communicator.
+    pub(crate) size: u32,
+    pub(crate) signature: Signature,
+    pub(crate) blocks: Option<BlockLengths>,
 }
 
 /// A position among the collectives of a communicator. Groups that one call has made share a
@@ -61,7 +83,7 @@ struct Position {
     /// The contributions by rank, where they are kept.
     operands: Vec<Buffer>,
     /// By rank, where blocks have different lengths.
-    blocks: Vec<Option<BlockLengths>>,
+    blocks: Vec<Option<CallRecord>>,
 }
 
 /// The collective calls that not all ranks have made yet, and the calls that have sent messages
@@ -98,12 +120,13 @@ impl Signature {
     /// Returns that of a call without arguments to be compared.
     pub(crate) const fn of(name: &'static str, location: &'static Location<'static>) -> Self {
         Self {
-            name,
+            name: Cow::Borrowed(name),
             root: 0,
             op: None,
             element: Element::BYTES,
             bytes: None,
-            location,
+            file: Cow::Borrowed(location.file()),
+            line: location.line(),
         }
     }
 
@@ -125,11 +148,16 @@ impl Signature {
         };
         Self {
             root: call.root,
-            op: op.map(|op| (op.name(), op.element_name())),
+            op: op.map(|op| (op.name().into(), op.element_name().into())),
             element: buffer.element(),
             bytes,
             ..Self::of(call.name, location)
         }
+    }
+
+    /// Returns the place of the call, such as `src/main.rs:7`.
+    fn source(&self) -> String {
+        format!("{}:{}", self.file, self.line)
     }
 
     /// Returns the first difference to the call of another rank, in words.
@@ -144,13 +172,14 @@ impl Signature {
             return differ(ErrorClass::Root, root(self), root(other));
         }
         if self.op != other.op {
-            let ((own, element), (theirs, elements)) = (self.op?, other.op?);
+            let ((own, element), (theirs, elements)) = (self.op.as_ref()?, other.op.as_ref()?);
             let class = if own == theirs {
                 ErrorClass::Type
             } else {
                 ErrorClass::Op
             };
-            let words = |name, element| format!("has the operation {name} of {element}");
+            let words =
+                |name: &str, element: &str| format!("has the operation {name} of {element}");
             return differ(class, words(own, element), words(theirs, elements));
         }
         if self.element.differs(other.element) {
@@ -162,6 +191,29 @@ impl Signature {
             return differ(ErrorClass::Count, words(self.bytes?), words(other.bytes?));
         }
         None
+    }
+}
+
+impl CallRecord {
+    /// Returns the context of the communicator and the world rank of its rank 0, which no other
+    /// communicator has at the same time.
+    #[must_use]
+    pub const fn communicator(&self) -> (u32, u32) {
+        (self.context, self.first)
+    }
+
+    /// Returns the caller, in the communicator and in the world.
+    #[must_use]
+    pub const fn caller(&self) -> (u32, u32) {
+        (self.rank, self.world_rank)
+    }
+
+    pub(super) const fn place(&self, number: u32) -> Place {
+        Place {
+            context: self.context,
+            first: self.first,
+            number,
+        }
     }
 }
 
@@ -206,36 +258,39 @@ impl CallLog {
         self.sends.borrow().get(index).copied()
     }
 
-    /// Compares a call with the first one at the same position. Returns the contributions of all
-    /// ranks to the last caller, if each has asked to keep its own one.
-    pub(crate) fn compare(
+    /// Compares a call with the first one at the same position, `number` calls of the communicator
+    /// before. Returns the contributions of all ranks to the last caller, if each has given its own
+    /// one as `operand`.
+    ///
+    /// # Errors
+    /// If the calls differ.
+    pub fn compare(
         &self,
-        place: Place,
-        (rank, world_rank, size): (u32, u32, u32),
-        (own, call, keeps): (Signature, Option<&Invocation>, bool),
-    ) -> Result<Vec<Buffer>, Error> {
-        let location = own.location;
+        number: u32,
+        call: &CallRecord,
+        operand: Option<Buffer>,
+    ) -> Result<Vec<Buffer>, Mismatch> {
+        let place = call.place(number);
+        let (rank, own) = (call.rank as usize, &call.signature);
         let open = &mut *self.open.borrow_mut();
-        let position = open.entry(place).or_insert_with(|| Position {
-            signature: own,
-            first: rank,
-            first_in_world: world_rank,
-            size,
-            count: 0,
-            callers: vec![0; (size as usize).div_ceil(64)],
-            operands: Vec::new(),
-            blocks: Vec::new(),
-        });
-        position.callers[rank as usize / 64] |= 1 << (rank % 64);
+        let position = open
+            .entry(place)
+            .or_insert_with(|| Position::begun_by(call));
+        if let Some(bits) = position.callers.get_mut(rank / 64) {
+            *bits |= 1 << (rank % 64);
+        }
         position.count += 1;
-        let (first, signature) = (position.first, position.signature);
-        let difference = own.difference(&signature);
-        let difference = difference
-            .map(|(class, found, expected)| (first, signature.location, class, found, expected));
-        let difference = difference.or_else(|| position.compare_blocks(rank, call?, location));
-        if let Some(call) = call.filter(|_| keeps) {
-            position.operands.resize(size as usize, Buffer::phantom(0));
-            position.operands[rank as usize] = call.input.clone();
+        let first = &position.signature;
+        let difference = own.difference(first);
+        let difference = difference.map(|(class, found, expected)| {
+            (position.first, first.source(), class, found, expected)
+        });
+        let difference = difference.or_else(|| position.compare_blocks(call));
+        if let Some(operand) = operand {
+            position
+                .operands
+                .resize(position.size as usize, Buffer::phantom(0));
+            position.operands[rank] = operand;
         }
         let mut operands = Vec::new();
         if position.count == position.size {
@@ -245,13 +300,11 @@ impl CallLog {
         let Some((other, line, class, found, expected)) = difference else {
             return Ok(operands);
         };
-        let words = |location: &Location<'_>| format!("{}:{}", location.file(), location.line());
         let text = format!(
-            "collective calls differ: rank {rank} {found} at {} where rank {other} {expected} at {}, {place}",
-            words(location),
-            words(line),
+            "collective calls differ: rank {rank} {found} at {} where rank {other} {expected} at {line}, {place}",
+            own.source(),
         );
-        Err(Error::of_calls(Mismatch { class, text }))
+        Err(Mismatch { class, text })
     }
 
     /// Returns the ranks that have not called the collective at a position, in words; `None` if all
@@ -264,17 +317,42 @@ impl CallLog {
     /// Returns the collectives that a rank was the first to call and that others have not called,
     /// in words.
     pub(crate) fn unfinished(&self, world_rank: u32) -> Vec<String> {
-        let open = self.open.borrow();
-        let own = open
-            .iter()
-            .filter(|(_, position)| position.first_in_world == world_rank);
+        let calls = self.open_calls().into_iter();
+        let own = calls.filter(|(first, _)| *first == world_rank);
+        own.map(|(_, text)| text).collect()
+    }
+
+    /// Returns the collectives that not all ranks have called: the world rank that was the first to
+    /// call, and the missing ones, in words.
+    #[must_use]
+    pub fn open_calls(&self) -> Vec<(u32, String)> {
         let line = |(place, position): (&Place, &Position)| {
-            let Signature { name, location, .. } = position.signature;
-            let (file, line) = (location.file(), location.line());
+            let (name, line) = (&position.signature.name, position.signature.source());
             let missing = position.missing();
-            format!("{name} at {file}:{line}, {place}, was not called by {missing}")
+            let text = format!("{name} at {line}, {place}, was not called by {missing}");
+            (position.first_in_world, text)
         };
-        own.map(line).collect()
+        self.open.borrow().iter().map(line).collect()
+    }
+
+    /// Returns the mistake of a rank of a communicator that has ended after this number of calls
+    /// there, in words; `None` if no other rank has made one more.
+    #[must_use]
+    pub fn absence(&self, communicator: (u32, u32), number: u32, rank: u32) -> Option<String> {
+        let (context, first) = communicator;
+        let place = Place {
+            context,
+            first,
+            number,
+        };
+        let open = self.open.borrow();
+        let Position {
+            signature, first, ..
+        } = open.get(&place)?;
+        let (name, line) = (&signature.name, signature.source());
+        Some(format!(
+            "collective calls differ: rank {rank} has ended where rank {first} calls {name} at {line}, {place}"
+        ))
     }
 }
 
@@ -300,26 +378,37 @@ impl fmt::Display for Place {
 
 /// A difference to the call of another rank: the rank, its line, the class of the error, and what
 /// the two ranks do, in words.
-type Difference = (u32, &'static Location<'static>, ErrorClass, String, String);
+type Difference = (u32, String, ErrorClass, String, String);
 
 impl Position {
+    fn begun_by(call: &CallRecord) -> Self {
+        Self {
+            signature: call.signature.clone(),
+            first: call.rank,
+            first_in_world: call.world_rank,
+            size: call.size,
+            count: 0,
+            callers: vec![0; (call.size as usize).div_ceil(64)],
+            operands: Vec::new(),
+            blocks: Vec::new(),
+        }
+    }
+
     /// Compares the blocks of a call with those of the ranks that have called.
-    fn compare_blocks(
-        &mut self,
-        rank: u32,
-        call: &Invocation,
-        location: &'static Location<'static>,
-    ) -> Option<Difference> {
-        let own = BlockLengths::of(call, rank as usize, location)?;
+    fn compare_blocks(&mut self, call: &CallRecord) -> Option<Difference> {
+        let (own, rank) = (call.blocks.as_ref()?, call.rank as usize);
         self.blocks.resize(self.size as usize, None);
         let others = own.peers(self.blocks.len()).filter_map(|peer| {
-            let other = self.blocks[peer].as_ref()?;
-            let (found, expected) = own.difference(rank as usize, (peer, other))?;
-            let peer = u32::try_from(peer).ok()?;
-            Some((peer, other.location, ErrorClass::Count, found, expected))
+            let call = self.blocks.get(peer)?.as_ref()?;
+            let other = call.blocks.as_ref()?;
+            let (found, expected) = own.difference(rank, (peer, other))?;
+            let line = call.signature.source();
+            Some((call.rank, line, ErrorClass::Count, found, expected))
         });
         let difference = { others }.next();
-        self.blocks[rank as usize] = Some(own);
+        if let Some(blocks) = self.blocks.get_mut(rank) {
+            *blocks = Some(call.clone());
+        }
         difference
     }
 

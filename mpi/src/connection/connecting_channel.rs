@@ -41,7 +41,7 @@ use crate::channel::{ConnectionLifecycle, RankHost, RemoteMemory};
 use crate::connection::{Connector, Failure, Group, Output, Peer, Settings as ConnectorSettings};
 use crate::exploration::CausalityHooks;
 use crate::exploration::ExplorationHooks;
-use crate::{CallLog, ConnectionMode, ConnectionSettings, Envelope};
+use crate::{CallLog, CallRecord, ConnectionMode, ConnectionSettings, Envelope};
 
 /// Tokens of this layer are from here on; those of the engine are places in its list of operations,
 /// below.
@@ -494,6 +494,10 @@ impl RankHost for ConnectingChannel {
 
     fn call_log(&self) -> Option<&CallLog> {
         self.inner.call_log()
+    }
+
+    fn record_call(&self, number: u32, call: &dyn Fn() -> CallRecord) {
+        self.inner.record_call(number, call);
     }
 
     fn observer(&self) -> Option<Rc<dyn observe::Observer>> {

@@ -48,24 +48,31 @@ struct Cursor<R> {
     next: Option<(f64, LogEvent)>,
     /// The time of the latest merged event.
     latest: f64,
+    /// The time at which the rank was lost, until its end has been read.
+    lost: Option<f64>,
 }
 
 impl<R: Read> Cursor<R> {
     fn advance(&mut self) -> io::Result<()> {
         let entry = self.reader.next_event()?;
         self.next = entry.map(|(_, time, event)| (time, event));
+        if self.next.is_none() {
+            self.next = self.lost.take().map(|time| (time, Event::End));
+        }
         Ok(())
     }
 }
 
 /// Merges the logs of the ranks, in their order, and writes their events. `open` returns the log of
-/// a rank, `None` if it has none, and is called twice.
+/// a rank, `None` if it has none, and is called twice. `lost` returns the time in seconds at which a
+/// rank was lost, which is its end.
 ///
 /// # Errors
 /// Errors of reading, and records that are no events.
 pub fn merge<R: Read, W: Write>(
     ranks: u32,
     open: impl Fn(u32) -> io::Result<Option<R>>,
+    lost: impl Fn(u32) -> Option<f64>,
     writer: &mut LogWriter<W>,
 ) -> io::Result<MergedLogs> {
     let mut merge = Merge {
@@ -77,10 +84,17 @@ pub fn merge<R: Read, W: Write>(
     };
     for rank in 0..ranks {
         let reader = reader(open(rank)?)?;
+        if reader.is_none()
+            && let Some(time) = lost(rank)
+        {
+            merge.result.latest_s = merge.result.latest_s.max(time);
+            writer.event(rank, time, Event::End);
+        }
         merge.cursors.push(reader.map(|reader| Cursor {
             reader,
             next: None,
             latest: 0.0,
+            lost: lost(rank),
         }));
         merge.advance(rank)?;
     }
@@ -258,9 +272,16 @@ mod tests {
     }
 
     fn merged(logs: &[Vec<u8>]) -> (MergedLogs, Vec<(u32, f64, LogEvent)>) {
+        merged_with(logs, |_| None)
+    }
+
+    fn merged_with(
+        logs: &[Vec<u8>],
+        lost: fn(u32) -> Option<f64>,
+    ) -> (MergedLogs, Vec<(u32, f64, LogEvent)>) {
         let mut writer = LogWriter::of(RunKind::Real, Vec::new(), 2);
         let open = |rank: u32| Ok(logs.get(rank as usize).map(|log| &log[..]));
-        let result = merge(2, open, &mut writer).unwrap();
+        let result = merge(2, open, lost, &mut writer).unwrap();
         let bytes = writer.finish(result.latest_s).unwrap();
         let mut reader = LogReader::new(&bytes[..]).unwrap();
         assert_eq!(reader.kind(), RunKind::Real);
@@ -328,6 +349,22 @@ mod tests {
         assert_eq!(events.len(), 2);
         assert_eq!(result.cut_s, [Some(2.0), Some(0.0)]);
         assert_eq!(result.moved, 0);
+    }
+
+    #[test]
+    fn a_lost_rank_ends_when_it_was_lost_and_the_others_continue() {
+        let one = log(0, &[(1.0, mark("last"))], None);
+        let other = log(1, &[(2.0, mark("alone")), (4.0, Event::End)], Some(4.0));
+        let (result, events) = merged_with(&[one, other], |rank| (rank == 0).then_some(3.0));
+        let ends = events.iter().filter(|event| event.2 == Event::End);
+        let ends: Vec<(u32, f64)> = ends.map(|event| (event.0, event.1)).collect();
+        assert_eq!(ends, [(0, 3.0), (1, 4.0)]);
+        assert_eq!(result.cut_s, [Some(3.0), None]);
+        // A rank without a log ends, too.
+        let one = log(0, &[(2.0, Event::End)], Some(2.0));
+        let (result, events) = merged_with(&[one], |rank| (rank == 1).then_some(1.0));
+        assert_eq!(events, [(1, 1.0, Event::End), (0, 2.0, Event::End)]);
+        assert_eq!(result.cut_s, [None, Some(0.0)]);
     }
 
     #[test]

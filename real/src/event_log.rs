@@ -262,12 +262,27 @@ impl RealRun {
             let number = *known.entry(host).or_insert_with(name);
             writer.host(rank, number);
         }
-        let merged = observe::merge(ranks, |rank| logs.open(rank), &mut writer)?;
+        let merged = observe::merge(
+            ranks,
+            |rank| logs.open(rank),
+            |rank| self.lost_at(rank),
+            &mut writer,
+        )?;
         for note in self.notes(&merged) {
             writer.note(&note);
         }
         let end = merged.latest_s.max(self.end_s);
         writer.finish(end).map(drop)
+    }
+
+    /// Returns the time in seconds at which a rank was lost.
+    fn lost_at(&self, rank: u32) -> Option<f64> {
+        let ended = match &self.outcome {
+            RealOutcome::Failed(failure) => Some(failure),
+            _ => None,
+        };
+        let mut lost = self.lost.iter().chain(ended);
+        lost.find(|lost| lost.rank == rank)?.time_s
     }
 
     /// Returns what a reader of the merged log has to know.

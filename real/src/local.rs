@@ -19,6 +19,7 @@ use std::sync::Arc;
 use std::task::Waker;
 
 use mpi::channel::{Event, Level, PacketHeader, Settings, Token};
+use observe::Observer as _;
 use run::LogFilter;
 
 use super::call_batch::CallOutbox;
@@ -137,6 +138,20 @@ impl Local {
     /// Its collective calls, if the coordinator compares them.
     pub(super) fn calls(&self) -> Option<&CallOutbox> {
         self.calls.as_deref()
+    }
+
+    /// Ends the log of its events. `has_failed`: the program has not told its end.
+    pub(super) fn end_event_log(&self, has_failed: bool) {
+        let Some(log) = self.event_log() else {
+            return;
+        };
+        if has_failed {
+            log.observe(observe::Event::End);
+        }
+        if let Err(error) = log.finish() {
+            let text = format_args!("the event log breaks off: {error}");
+            self.log(Level::Warn, text);
+        }
     }
 
     /// Returns the facts that it was told about itself.

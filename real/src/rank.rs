@@ -8,7 +8,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mio::Poll;
-use mpi::channel::Level;
 use mpi::{Process, Settings, TransportMode};
 use run::{ConnectionTotals, LogFilter, Program, with_quiet_panics};
 
@@ -188,17 +187,7 @@ pub(super) fn run_connected_rank(
         return Err(io::Error::new(ErrorKind::Unsupported, why));
     }
     let (cards, clock) = begin(&manager)?;
-    let me = RankIdentity {
-        rank: launch_info.rank,
-        size: launch_info.size,
-        host,
-        settings: settings(options),
-        compute: options.compute,
-        flop_per_s: options.flop_per_s,
-        log: options.log.clone(),
-        prefix: options.prefix,
-        print: options.print,
-    };
+    let me = identity(options, launch_info, host);
     let local = Rc::new(Local::new(me, clock, calls));
     if let Some(prefix) = launch_info.events.clone() {
         let observed = local.observe(&RankLogs::at(prefix));
@@ -224,6 +213,20 @@ pub(super) fn run_connected_rank(
             let transport = transport.map_err(|error| refuse(&parts.2, &local, error))?;
             live(program, options, &local, parts, transport)
         }
+    }
+}
+
+fn identity(options: &RankOptions, launch_info: &LaunchInfo, host: String) -> RankIdentity {
+    RankIdentity {
+        rank: launch_info.rank,
+        size: launch_info.size,
+        host,
+        settings: settings(options),
+        compute: options.compute,
+        flop_per_s: options.flop_per_s,
+        log: options.log.clone(),
+        prefix: options.prefix,
+        print: options.print,
     }
 }
 
@@ -274,12 +277,7 @@ fn live<C: DataPath + 'static>(
     };
     let (ended, place) = with_quiet_panics(|| executor::run(&process, future, &*sockets));
     local.print_kept();
-    if let Some(log) = local.event_log()
-        && let Err(error) = log.finish()
-    {
-        let text = format_args!("the event log breaks off: {error}");
-        local.log(Level::Warn, text);
-    }
+    local.end_event_log(ended.is_err());
     let mut report = report(&process, local, ended, place);
     let finished = report.failure.is_none();
     let connections = sockets.connections().borrow();

@@ -399,10 +399,10 @@ impl Analysis {
     }
 
     fn end(&mut self, rank: u32, time: f64) {
-        self.end_wait(rank, time);
-        self.account_program(rank, time);
+        // A rank that was lost or has failed may wait.
+        self.cut(rank, time);
         let state = &mut self.ranks[rank as usize];
-        state.ended = true;
+        (state.ended, state.accounted) = (true, time);
         self.last_rank = rank;
     }
 

@@ -64,8 +64,8 @@ impl<R: Read> Cursor<R> {
 }
 
 /// Merges the logs of the ranks, in their order, and writes their events. `open` returns the log of
-/// a rank, `None` if it has none, and is called twice. `lost` returns the time in seconds at which a
-/// rank was lost, which is its end.
+/// a rank, `None` if it has none, and is called twice. `lost` returns the time in seconds at which
+/// a rank was lost, which is its end.
 ///
 /// # Errors
 /// Errors of reading, and records that are no events.

@@ -2,11 +2,11 @@
 //!
 //! All ranks of a communicator call the same collectives in the same order, with the same root,
 //! operation and lengths (MPI 5.0, section 6.1). So do they calls that make or free a communicator,
-//! which have a position among the collectives. Each call is compared with the first one at the same
-//! position. Where all ranks run in one process, as in a simulation, that is done when it is made:
-//! the later caller gets the error, which names both lines. Ranks in processes of their own give
-//! their calls to a process that has the log of all (see [`RankHost::record_call`]), and may have
-//! got the wrong message, an error of its length, or wait by then.
+//! which have a position among the collectives. Each call is compared with the first one at the
+//! same position. Where all ranks run in one process, as in a simulation, that is done when it is
+//! made: the later caller gets the error, which names both lines. Ranks in processes of their own
+//! give their calls to a process that has the log of all (see [`RankHost::record_call`]): they may
+//! have got the wrong message, an error of its length, or wait by then.
 //!
 //! [`RankHost::record_call`]: crate::channel::RankHost::record_call
 

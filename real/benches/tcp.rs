@@ -204,6 +204,7 @@ fn ours(what: What, wait: &str, congestion: Option<&str>) -> f64 {
         arrival: Duration::from_secs(10),
         keepalive_timeout: None,
         until: None,
+        progress: None,
         on_loss: FailurePolicy::Abort,
         observe: false,
         stop: Arc::new(AtomicBool::new(false)),

@@ -86,6 +86,8 @@ pub struct LaunchOptions {
     ///
     /// [`RealRun::write_events`]: crate::RealRun::write_events
     pub observe: bool,
+    /// Time between reports of progress; `None` for no reports.
+    pub progress: Option<Duration>,
     /// Reaction to the death of a rank.
     pub on_loss: FailurePolicy,
     /// The run is stopped soon after this has become true.
@@ -96,4 +98,10 @@ pub struct LaunchOptions {
 pub trait OutputListener {
     /// A line of a rank, without its end; false if nobody wants to hear more.
     fn line(&mut self, rank: u32, is_error: bool, line: &[u8]) -> bool;
+
+    /// The progress of the run after `time_s` seconds: the number of ranks that have finished, and
+    /// of all.
+    fn progress(&mut self, time_s: f64, (finished, ranks): (usize, usize)) {
+        let _ = (time_s, finished, ranks);
+    }
 }

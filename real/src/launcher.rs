@@ -54,6 +54,8 @@ pub(super) struct Launcher<'a> {
     registered: Vec<SigId>,
     listener: &'a mut dyn OutputListener,
     unheard: bool,
+    /// When the progress is reported next, on this machine's clock in nanoseconds.
+    progress_ns: Option<u64>,
     /// The dead that the others were told of.
     lost: Vec<RealFailure>,
     /// The event logs of the ranks, if they are observed.
@@ -150,6 +152,7 @@ impl<'a> Launcher<'a> {
             registered,
             listener,
             unheard: false,
+            progress_ns: launch.progress.map(clock::after),
             lost: Vec::new(),
             logs: None,
             spared,
@@ -245,6 +248,7 @@ impl<'a> Launcher<'a> {
             if let Some(outcome) = self.outcome(arrival_ns, &mut failing_until_ns) {
                 return Ok(outcome);
             }
+            self.report_progress();
             let timeout = self.timeout([Some(arrival_ns), failing_until_ns]);
             match self.poll.poll(&mut events, timeout) {
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
@@ -258,6 +262,22 @@ impl<'a> Launcher<'a> {
             {
                 when_here();
             }
+        }
+    }
+
+    /// Reports the progress of a run that has started, once in each period.
+    fn report_progress(&mut self) {
+        let is_due = |date: &u64| clock::until(*date).is_zero();
+        if self.progress_ns.as_ref().is_none_or(|date| !is_due(date)) {
+            return;
+        }
+        self.progress_ns = self.launch.progress.map(clock::after);
+        if let Some(start_ns) = self.coordinator.start_ns() {
+            let members = self.coordinator.members();
+            let finished = members.iter().filter(|member| member.report.is_some());
+            let counts = (finished.count(), members.len());
+            self.listener
+                .progress(clock::seconds_since(start_ns), counts);
         }
     }
 
@@ -365,7 +385,14 @@ impl<'a> Launcher<'a> {
             .filter(|&end_ns| !clock::until(end_ns).is_zero())
             .min();
         let look = self.coordinator.calls().look_ns();
-        let dates = [arrival, failing, self.end_ns(), afterlife, look];
+        let dates = [
+            arrival,
+            failing,
+            self.end_ns(),
+            afterlife,
+            look,
+            self.progress_ns,
+        ];
         let dates = dates.into_iter().flatten().map(clock::until);
         let next = dates.chain(self.coordinator.expire()).min();
         // A moment more, so that the date has passed then.

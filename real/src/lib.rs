@@ -7,7 +7,8 @@
 //! Modules that all back ends share: `clock`, `local` and `executor` run a rank; `connections`,
 //! `link`, `frame`, `connection_manager` and `opening` connect it; `auth` and `auth_listener`
 //! authenticate peers; `control`, `arrival` and `coordinator` start the ranks; `keepalive` detects
-//! failures; `call_batch` and `call_comparison` compare collective calls; `event_log` writes what the ranks do; `children` and `descendants` end processes.
+//! failures; `call_batch` and `call_comparison` compare collective calls; `event_log` writes what
+//! the ranks do; `children` and `descendants` end processes.
 //! `tcp` is the back end over sockets, `adapter` the transport of packets over verbs.
 
 #[cfg(feature = "verbs")]

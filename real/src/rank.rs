@@ -436,6 +436,7 @@ mod tests {
                 keepalive_timeout: None,
                 until: None,
                 // Nor is it lost to others that could continue.
+                progress: None,
                 on_loss: FailurePolicy::Notify,
                 observe: false,
                 stop: Arc::default(),

@@ -217,6 +217,10 @@ pub struct RealArgs {
     #[command(flatten)]
     pub(crate) observation: EventArgs,
 
+    /// Print the number of ranks that have finished after each such time, on standard error
+    #[arg(long, value_name = "TIME", help_heading = "Output")]
+    pub progress: Option<units::Duration>,
+
     /// Prefix of program output.
     #[command(flatten)]
     pub prefix: PrefixArgs,
@@ -382,6 +386,10 @@ fn settings(args: &RealArgs, starts: LaunchMode, ours: bool) -> Result<LaunchOpt
             .until
             .as_ref()
             .map(|until| Duration::from_secs_f64(until.as_secs())),
+        progress: args
+            .progress
+            .as_ref()
+            .map(|period| Duration::from_secs_f64(period.as_secs())),
         on_loss: match args.on_loss {
             OnLossArg::Abort => FailurePolicy::Abort,
             OnLossArg::Notify => FailurePolicy::Notify,
@@ -497,6 +505,18 @@ impl OutputListener for Lines {
             }
         }
     }
+
+    fn progress(&mut self, time_s: f64, (finished, ranks): (usize, usize)) {
+        let line = progress_line(time_s, finished, ranks);
+        // Progress is a courtesy: nothing depends on it.
+        let _ = writeln!(io::stderr().lock(), "{line}");
+    }
+}
+
+/// Returns the line about the progress of a run.
+fn progress_line(time_s: f64, finished: usize, ranks: usize) -> String {
+    let (time, running) = (summary::seconds(time_s), ranks - finished);
+    format!("{time} real, {finished} of {ranks} ranks finished, {running} running")
 }
 
 /// Prints what happened and keeps it, and says with which status that ends.

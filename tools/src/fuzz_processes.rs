@@ -52,6 +52,7 @@ fn execute(program: &RankProgram, file: &Path, line: &[OsString]) -> Execution {
         arrival: LIMIT,
         keepalive_timeout: None,
         until: Some(LIMIT),
+        progress: None,
         on_loss: FailurePolicy::Abort,
         observe: false,
         stop: Arc::default(),

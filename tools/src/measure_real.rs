@@ -173,6 +173,7 @@ fn launch(command: &MeasureCommand, starts: LaunchMode, stop: Arc<AtomicBool>) -
         arrival: command.way.arrival.startup_timeout(),
         keepalive_timeout: command.way.arrival.keepalive_timeout(),
         until: None,
+        progress: None,
         on_loss: FailurePolicy::Abort,
         observe: false,
         stop,

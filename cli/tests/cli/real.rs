@@ -68,6 +68,17 @@ fn lines_that_are_kept_come_when_the_rank_ends_and_not_before() {
 }
 
 #[test]
+fn the_number_of_finished_ranks_is_told_on_request() {
+    let ran = real("forever", "-n 2 --until 1500ms --progress 300ms");
+    assert_eq!(ran.status, 3, "{ran:?}");
+    let lines = ran.stderr.lines();
+    let told = lines.filter(|line| line.ends_with(" real, 0 of 2 ranks finished, 2 running"));
+    assert!((1..=5).contains(&told.count()), "{ran:?}");
+    let ran = real("hosts", "-n 2");
+    assert_eq!(ran.stderr, "", "{ran:?}");
+}
+
+#[test]
 fn failures_are_told_as_in_a_simulation() {
     let ran = real("error", "-n 2");
     assert_eq!(ran.status, 1, "{ran:?}");

@@ -240,7 +240,7 @@ fn m7_protocols_run_over_what_loses_repeats_and_reorders() {
                     }));
                     Some(Box::pin(async move {
                         exchange(process.world()).await?;
-                        process.finalize().await;
+                        process.finalize(std::panic::Location::caller()).await;
                         Ok::<(), mpi::Error>(())
                     }))
                 })

@@ -5,6 +5,7 @@
 
 use std::fmt;
 use std::future::Future;
+use std::panic::Location;
 use std::pin::Pin;
 use std::rc::Rc;
 
@@ -48,7 +49,10 @@ impl fmt::Debug for Stage<'_> {
 }
 
 /// An `async fn` of a communicator, and the function that makes its future.
-pub struct RankProgram<F>(Rc<F>);
+pub struct RankProgram<F> {
+    start: Rc<F>,
+    place: &'static Location<'static>,
+}
 
 impl<F, Fut> RankProgram<F>
 where
@@ -56,9 +60,19 @@ where
     Fut: Future + 'static,
     Fut::Output: ActorResult,
 {
-    /// The program whose future `start` makes, once per rank.
+    /// The program whose future `start` makes, once per rank. Its place in reports is this call.
+    #[track_caller]
     pub fn new(start: F) -> Self {
-        Self(Rc::new(start))
+        Self {
+            start: Rc::new(start),
+            place: Location::caller(),
+        }
+    }
+
+    /// The same program with another place in reports.
+    #[must_use]
+    pub fn at(self, place: &'static Location<'static>) -> Self {
+        Self { place, ..self }
     }
 }
 
@@ -78,15 +92,16 @@ where
             .clone()
             .expect("a rank program is given a device");
         stage.processes.reserve(stage.hosts.len());
+        let place = self.place;
         for (rank, host) in (0..).zip(stage.hosts) {
             let process = Rc::clone(&fabric).process(rank);
             stage.processes.push(Rc::clone(&process));
-            let start = Rc::clone(&self.0);
+            let start = Rc::clone(&self.start);
             if process.connects_at_init() {
                 stage.simulation.spawn_anonymous(host.0, |_| async move {
-                    process.init().await;
+                    process.init(place).await;
                     start(process.world()).await.into_result()?;
-                    process.finalize().await;
+                    process.finalize(place).await;
                     Ok::<(), String>(())
                 });
                 continue;
@@ -95,18 +110,18 @@ where
                 // Made in here, the program's future is in the actor once; handed in, it would be
                 // there twice.
                 start(process.world()).await.into_result()?;
-                process.finalize().await;
+                process.finalize(place).await;
                 Ok::<(), String>(())
             });
         }
     }
 
     fn rank(&self, process: Rc<Process>) -> Option<RankFuture> {
-        let start = Rc::clone(&self.0);
+        let (start, place) = (Rc::clone(&self.start), self.place);
         Some(Box::pin(async move {
-            process.init().await;
+            process.init(place).await;
             start(process.world()).await.into_result()?;
-            process.finalize().await;
+            process.finalize(place).await;
             Ok(())
         }))
     }

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::future::Future;
+use std::panic::Location;
 
 use clap::{CommandFactory, Parser};
 use mpi::Comm;
@@ -19,13 +20,13 @@ pub trait App<Shape> {
     /// The program's own arguments; `None` if it takes none.
     fn command() -> Option<clap::Command>;
 
-    /// The program with its arguments.
+    /// The program with its arguments. `named`: its name, and its place in reports.
     ///
     /// # Errors
     /// If the arguments are wrong, or ask for help.
     fn bind(
         self,
-        name: &'static str,
+        named: (&'static str, &'static Location<'static>),
         arguments: &[OsString],
     ) -> Result<Box<dyn Program>, clap::Error>;
 }
@@ -60,13 +61,12 @@ where
 
     fn bind(
         self,
-        name: &'static str,
+        (name, place): (&'static str, &'static Location<'static>),
         arguments: &[OsString],
     ) -> Result<Box<dyn Program>, clap::Error> {
         let parsed: A = parse(name, arguments)?;
-        Ok(Box::new(RankProgram::new(move |world| {
-            self(world, parsed.clone())
-        })))
+        let program = RankProgram::new(move |world| self(world, parsed.clone()));
+        Ok(Box::new(program.at(place)))
     }
 }
 
@@ -82,11 +82,11 @@ where
 
     fn bind(
         self,
-        name: &'static str,
+        (name, place): (&'static str, &'static Location<'static>),
         arguments: &[OsString],
     ) -> Result<Box<dyn Program>, clap::Error> {
         let _: Nothing = parse(name, arguments)?;
-        Ok(Box::new(RankProgram::new(self)))
+        Ok(Box::new(RankProgram::new(self).at(place)))
     }
 }
 
@@ -103,7 +103,7 @@ where
 
     fn bind(
         self,
-        name: &'static str,
+        (name, _): (&'static str, &'static Location<'static>),
         arguments: &[OsString],
     ) -> Result<Box<dyn Program>, clap::Error> {
         let parsed: A = parse(name, arguments)?;
@@ -125,7 +125,7 @@ where
 
     fn bind(
         self,
-        name: &'static str,
+        (name, _): (&'static str, &'static Location<'static>),
         arguments: &[OsString],
     ) -> Result<Box<dyn Program>, clap::Error> {
         let _: Nothing = parse(name, arguments)?;

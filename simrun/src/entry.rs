@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
+use std::panic::Location;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::rc::Rc;
@@ -28,7 +29,10 @@ use crate::{App, REVISION, handshake, profile, progress, rerun, status, study_wo
 /// Runs a program with the arguments of the process; `main!` calls this. A model checker makes it
 /// on several threads.
 #[must_use]
+#[track_caller]
 pub fn run_app<Shape, A: App<Shape> + Clone + Sync>(name: &'static str, app: A) -> ExitCode {
+    // Of the macro that calls this, in the program.
+    let place = Location::caller();
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
     if handshake::is_asked(&arguments) {
         return handshake::answer();
@@ -36,12 +40,12 @@ pub fn run_app<Shape, A: App<Shape> + Clone + Sync>(name: &'static str, app: A) 
     if let [first, rest @ ..] = &arguments[..]
         && first == "check"
     {
-        return check_app(name, app, rest);
+        return check_app((name, place), app, rest);
     }
     if let [first, rest @ ..] = &arguments[..]
         && first == "real"
     {
-        return real_app(name, app, rest);
+        return real_app((name, place), app, rest);
     }
     if arguments == [study_worker::WORKER] {
         return study_worker::work(name, &app);
@@ -66,7 +70,7 @@ pub(crate) fn run_command<Shape, A: App<Shape>>(
     let parsed = command::<RunArgs>(name, A::command(), EXIT_STATUS)
         .try_get_matches_from(arguments)
         .and_then(|matches| RunArgs::from_arg_matches(&matches))
-        .and_then(|args| Ok((app.bind(name, &args.arguments)?, args)));
+        .and_then(|args| Ok((app.bind((name, place), &args.arguments)?, args)));
     match parsed {
         Ok((program, args)) => run(name, &Rc::from(program), &args, arguments, stop),
         Err(error) => status::show(&error),
@@ -75,7 +79,7 @@ pub(crate) fn run_command<Shape, A: App<Shape>>(
 
 /// Explores a program: what follows `check`.
 fn check_app<Shape, A: App<Shape> + Clone + Sync>(
-    name: &'static str,
+    (name, place): (&'static str, &'static Location<'static>),
     app: A,
     arguments: &[OsString],
 ) -> ExitCode {
@@ -83,26 +87,34 @@ fn check_app<Shape, A: App<Shape> + Clone + Sync>(
         .override_usage(format!("{name} check [OPTIONS] [-- ARGUMENTS OF {name}]"))
         .try_get_matches_from(arguments)
         .and_then(|matches| CheckArgs::from_arg_matches(&matches))
-        .and_then(|args| app.clone().bind(name, &args.arguments).map(|_| args));
+        .and_then(|args| {
+            app.clone()
+                .bind((name, place), &args.arguments)
+                .map(|_| args)
+        });
     let args = match parsed {
         Ok(args) => args,
         Err(error) => return status::show(&error),
     };
     let own = &args.arguments;
     let make = || {
-        let bound = app.clone().bind(name, own);
+        let bound = app.clone().bind((name, place), own);
         Rc::from(bound.expect("the arguments were right before"))
     };
     check::run(name, &make, &args)
 }
 
 /// Runs a program for real: what follows `real`.
-fn real_app<Shape, A: App<Shape>>(name: &'static str, app: A, arguments: &[OsString]) -> ExitCode {
+fn real_app<Shape, A: App<Shape>>(
+    (name, place): (&'static str, &'static Location<'static>),
+    app: A,
+    arguments: &[OsString],
+) -> ExitCode {
     let parsed = command::<RealArgs>(name, A::command(), real_command::EXIT_STATUS)
         .override_usage(format!("{name} real [OPTIONS] [-- ARGUMENTS OF {name}]"))
         .try_get_matches_from(arguments)
         .and_then(|matches| RealArgs::from_arg_matches(&matches))
-        .and_then(|args| Ok((app.bind(name, &args.arguments)?, args)));
+        .and_then(|args| Ok((app.bind((name, place), &args.arguments)?, args)));
     match parsed {
         Ok((program, args)) => real_command::run(name, &*program, &args, arguments),
         Err(error) => status::show(&error),

@@ -521,7 +521,7 @@ impl World {
                 let (program, process) = (program(process.world()), Rc::clone(process));
                 let body: Body = Box::pin(async move {
                     program.await?;
-                    process.finalize().await;
+                    process.finalize(std::panic::Location::caller()).await;
                     Ok(())
                 });
                 Some(body)

@@ -33,6 +33,11 @@ fn a_late_sender_is_named_first_in_a_real_run() {
     assert_eq!(wait["longest_causer"], 0, "{analysis}");
     let waited = number(&wait["seconds"]);
     assert!((0.02..0.2).contains(&waited), "{analysis}");
+    // Places are lines of the program, also those of what is called around it.
+    let bytes = std::fs::read(&log).unwrap();
+    let text = String::from_utf8_lossy(&bytes);
+    assert!(text.contains("apps/late-sender/src/main.rs:"), "{text}");
+    assert!(!text.contains("mpi/src/"), "{text}");
     // The log can be read later.
     let again = simrun(&format!("analyse {log}"));
     assert_eq!(again.status, 0, "{again:?}");

@@ -169,10 +169,10 @@ impl Runner {
             let first = process.connects_at_init();
             simulation.spawn_anonymous(host, |_| async move {
                 if first {
-                    process.init().await;
+                    process.init(std::panic::Location::caller()).await;
                 }
                 body.await.into_result()?;
-                process.finalize().await;
+                process.finalize(std::panic::Location::caller()).await;
                 Ok::<(), String>(())
             });
         }

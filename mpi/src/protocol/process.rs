@@ -488,12 +488,14 @@ impl Process {
     }
 
     /// Connects to all ranks if that is how they [get connected](Self::connects_at_init): what
-    /// every rank then does before its program begins.
-    pub fn init(self: &Rc<Self>) -> impl Future<Output = ()> + 'static {
+    /// every rank then does before its program begins. `program`: the place of that in reports.
+    pub fn init(
+        self: &Rc<Self>,
+        program: &'static Location<'static>,
+    ) -> impl Future<Output = ()> + 'static {
         let process = Rc::clone(self);
-        let location = Location::caller();
         std::future::poll_fn(move |context| {
-            process.poll_until(context, Waits::Call("init"), location, |_, channel| {
+            process.poll_until(context, Waits::Call("init"), program, |_, channel| {
                 channel.open().then_some(())
             })
         })
@@ -507,11 +509,14 @@ impl Process {
 
     /// Waits for the sends that still continue: what every rank does after its program has
     /// returned. Messages that have been detached and that nobody receives do not keep a run going.
-    pub fn finalize(self: &Rc<Self>) -> impl Future<Output = ()> + 'static {
+    /// `program`: the place of that in reports.
+    pub fn finalize(
+        self: &Rc<Self>,
+        program: &'static Location<'static>,
+    ) -> impl Future<Output = ()> + 'static {
         let process = Rc::clone(self);
-        let location = Location::caller();
         std::future::poll_fn(move |context| {
-            process.poll_until(context, Waits::Finalize, location, |engine, channel| {
+            process.poll_until(context, Waits::Finalize, program, |engine, channel| {
                 if engine.has_only_detached() {
                     channel.finalize_wait();
                 }

@@ -23,12 +23,12 @@ use std::task::Waker;
 
 use ::collectives::Selector;
 use observe::Observer;
-use rdma::Verbs;
+use rdma::{RegionMemory, Verbs};
 
 use crate::collectives::{CallLog, CallRecord, Placement};
 use crate::connection::Failure;
 use crate::exploration::ExplorationHooks;
-use crate::rma::RmaCall;
+use crate::rma::{RegisteredMemory, RmaCall};
 use crate::{Buffer, ConnectionSettings, Envelope, Limits, Overheads, TransportMode};
 
 /// Something that a channel was asked to tell the end of; chosen by the message layer.
@@ -132,7 +132,7 @@ pub enum PacketHeader {
         /// Where in the window the access begins, in bytes; of a result, where in the buffer of
         /// the origin it belongs.
         offset: u64,
-        /// Of a get: the length in bytes; of a read-modify-write: where in the buffer of the
+        /// Of a get or a read: the length in bytes; of a read-modify-write: where in the buffer of the
         /// origin the result belongs.
         length: u64,
     },
@@ -226,8 +226,20 @@ impl PacketHeader {
                 length, offset: 0, ..
             } => Some(length),
             Self::Rma { call, .. } if call.has_data() => Some(payload),
+            Self::Rma {
+                call: RmaCall::Read { .. },
+                length,
+                ..
+            } => Some(length),
             _ => None,
         }
+    }
+
+    /// Returns true if the channel accesses memory of the peer instead of delivering a packet: an
+    /// access by RDMA.
+    #[must_use]
+    pub const fn is_rdma(&self) -> bool {
+        matches!(self, Self::Rma { call, .. } if call.is_rdma())
     }
 
     /// Returns true if the packet only controls the protocol and carries no message.
@@ -273,12 +285,12 @@ pub enum Event {
         /// The packet.
         packet: Packet,
     },
-    /// A message that this rank has cleared, and that its channel has fetched: it took none of the
-    /// peer's credits.
+    /// A message that this rank has cleared, or the bytes of a window that it reads, which its
+    /// channel has fetched: they took none of the peer's credits.
     Fetched {
-        /// The rank that sent it.
+        /// The rank that had it.
         source: u32,
-        /// The receiver's operation.
+        /// The operation of this rank.
         receive: Token,
         /// The message.
         message: Buffer,
@@ -403,6 +415,9 @@ pub struct Settings {
     /// True if a ready send that finds no receive is a mistake, which the receive gets to know;
     /// otherwise it is a standard send.
     pub strict_ready_send: bool,
+    /// True if the channels of all ranks [register](RemoteMemory::register) the memory of windows,
+    /// so that puts and gets are RDMA.
+    pub registers_windows: bool,
     /// Costs of posting where [limits](Settings::limits) are set, besides copying.
     pub posting: PostingCost,
     /// Transport of packets.
@@ -444,6 +459,7 @@ impl Settings {
             control: None,
             acknowledged_ssend: false,
             strict_ready_send: false,
+            registers_windows: false,
             posting: PostingCost {
                 packet: 0.0,
                 batch: 0.0,
@@ -578,6 +594,16 @@ pub trait RemoteMemory {
     /// has arrived has taken its place. A channel that provides memory may use it again.
     fn recycle(&self, memory: Vec<u8>) {
         drop(memory);
+    }
+
+    /// Registers the memory of a window, so that the channel of another rank takes packets of
+    /// [`RmaCall::Write`] and [`RmaCall::Read`] for it. Called where
+    /// [`Settings::registers_windows`] says so.
+    ///
+    /// # Errors
+    /// With the memory, if it cannot be registered: then accesses to it are messages.
+    fn register(&self, memory: RegionMemory) -> Result<RegisteredMemory, RegionMemory> {
+        Err(memory)
     }
 
     /// Returns the rank's adapter; `None` if the channel has none.

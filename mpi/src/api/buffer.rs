@@ -148,6 +148,11 @@ impl Buffer {
         self.bytes.as_ref()
     }
 
+    /// Returns the bytes, without a copy if nobody else has them; `None` for a phantom.
+    pub(crate) fn into_bytes(self) -> Option<Vec<u8>> {
+        self.bytes.map(Rc::unwrap_or_clone)
+    }
+
     /// The bytes to write to; `None` for a phantom.
     pub fn bytes_mut(&mut self) -> Option<&mut [u8]> {
         self.bytes

@@ -33,7 +33,7 @@ use std::task::Waker;
 
 pub use statistics::ConnectionStatistics;
 
-use rdma::Verbs;
+use rdma::{RegionMemory, Verbs};
 
 use self::sockets::{Done, Sockets};
 use crate::channel::{Channel, Event, Interest, Level, Packet, PacketHeader, Settings, Token};
@@ -41,7 +41,9 @@ use crate::channel::{ConnectionLifecycle, RankHost, RemoteMemory};
 use crate::connection::{Connector, Failure, Group, Output, Peer, Settings as ConnectorSettings};
 use crate::exploration::CausalityHooks;
 use crate::exploration::ExplorationHooks;
-use crate::{CallLog, CallRecord, ConnectionMode, ConnectionSettings, Envelope};
+use crate::{
+    CallLog, CallRecord, ConnectionMode, ConnectionSettings, Envelope, RegisteredMemory,
+};
 
 /// Tokens of this layer are from here on; those of the engine are places in its list of operations,
 /// below.
@@ -248,7 +250,9 @@ impl ConnectionDriver {
         let Some(mut packet) = self.unpark(number) else {
             return;
         };
-        let Some(peer) = self.sockets.count_sent(connection) else {
+        // The peer counts the packets that arrive.
+        let counts = !packet.header.is_rdma();
+        let Some(peer) = self.sockets.count_sent(connection, counts) else {
             return;
         };
         if tells_itself(channel.settings(), &packet) {
@@ -532,6 +536,10 @@ impl RemoteMemory for ConnectingChannel {
 
     fn recycle(&self, memory: Vec<u8>) {
         self.inner.recycle(memory);
+    }
+
+    fn register(&self, memory: RegionMemory) -> Result<RegisteredMemory, RegionMemory> {
+        self.inner.register(memory)
     }
 
     fn adapter(&self) -> Option<Rc<dyn Verbs>> {

@@ -451,7 +451,7 @@ impl ProtocolEngine {
             } => self.handle_taken(channel, (peer, send), returned.as_deref()),
             Event::Sent(token) => {
                 self.observe(|| observe::Event::Sent { operation: token });
-                if self.flow.is_some() {
+                if matches!(self.state(token), State::Packet(_)) {
                     self.handle_left(channel, token);
                 } else {
                     self.handle_sent(token);

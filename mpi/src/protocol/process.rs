@@ -20,6 +20,7 @@ use crate::exploration::{CausalityHooks, choose};
 use crate::matching::UnexpectedMessage;
 use crate::protocol::engine::{CallNumber, ProtocolEngine};
 use crate::protocol::waiting::{Blocked, Waiting, Waits};
+use crate::rma::WindowMemory;
 use crate::{Buffer, Comm, ConnectionMode, Error, Pattern};
 
 /// After this many negative answers of tests without any change, the rank waits for one.
@@ -191,11 +192,11 @@ impl Process {
     }
 
     /// Calls `f` with the memory of a window, as it is.
-    pub(crate) fn with_memory<T>(&self, context: u32, f: impl FnOnce(&mut Buffer) -> T) -> T {
+    pub(crate) fn with_memory<T>(&self, context: u32, f: impl FnOnce(&mut WindowMemory) -> T) -> T {
         let engine = &mut *self.engine.borrow_mut();
         match engine.window_memory(context) {
             Some(memory) => f(memory),
-            None => f(&mut Buffer::phantom(u64::MAX)),
+            None => f(&mut WindowMemory::Own(Buffer::unbounded())),
         }
     }
 

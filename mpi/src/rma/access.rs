@@ -11,7 +11,7 @@ use std::future::Future;
 use std::panic::Location;
 
 use super::error::WindowError;
-use super::{AccumulateOp, RmaCall, Window};
+use super::{AccumulateOp, RemoteWindow, RmaCall, Window};
 use crate::channel::Channel;
 use crate::protocol::engine::{AccessCall, ProtocolEngine};
 use crate::{Buffer, Error, Op, PROC_NULL, Request, Result, Scalar, Status};
@@ -84,6 +84,22 @@ impl Arguments {
 }
 
 impl Window {
+    /// Returns the first byte of a put or a get at the adapter of the target; `None` if the access
+    /// is a message. Only real buffers and windows have bytes.
+    fn remote(&self, target: usize, offset: u64, call: &Arguments) -> Option<RemoteWindow> {
+        let buffer = match call.call {
+            RmaCall::Put => &call.payload,
+            RmaCall::Get => &call.result,
+            _ => return None,
+        };
+        let window = self.remote_window(target)?;
+        let is_alike = buffer.is_phantom() == window.is_phantom && !buffer.is_empty();
+        is_alike.then(|| RemoteWindow {
+            address: window.address.wrapping_add(offset),
+            ..window
+        })
+    }
+
     /// Starts an access.
     async fn access(&self, arguments: Result<Arguments>, location: Place) -> Result<Request> {
         let arguments = arguments?;
@@ -104,6 +120,7 @@ impl Window {
             epochs.touched.insert(target);
             epochs.fences
         };
+        let remote = self.remote(target, offset, &arguments);
         let access = AccessCall {
             name: arguments.name,
             context: self.comm().context(),
@@ -111,6 +128,7 @@ impl Window {
             call: arguments.call,
             offset,
             payload: arguments.payload,
+            remote,
             result: arguments.result,
             element: arguments.element,
             mode,

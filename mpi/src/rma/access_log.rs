@@ -2,7 +2,8 @@
 //! to the same bytes that nothing orders.
 //!
 //! Where all ranks run in one process, as in a simulation, each access is compared with those in
-//! progress at the same target when its packet arrives there. Two conflict if they have a byte in
+//! progress at the same target when its packet arrives there; an access by RDMA, of whose arrival
+//! the target knows nothing, when it is called. Two conflict if they have a byte in
 //! common and one is a put, or one an accumulate and the other a get (MPI 5.0, section 12.7). An
 //! access is in progress
 //!
@@ -221,15 +222,22 @@ impl AccessLog {
 
     /// The packet of the next access of an origin has arrived.
     pub(crate) fn arrive(&self, window: u32, target: u32, origin: u32) {
+        let called = |log: &mut TargetLog| log.called.get_mut(&origin)?.pop_front();
+        if let Some(access) = self.with(window, target, called) {
+            self.begin(window, target, access);
+        }
+    }
+
+    /// An access begins: from now on it is in progress.
+    pub(crate) fn begin(&self, window: u32, target: u32, access: Access) {
         let conflict = self.with(window, target, |log| {
-            let access = log.called.get_mut(&origin)?.pop_front()?;
             let found = log.find(&access).copied();
             log.insert(access);
             found.map(|first| Conflict::new(target, &first, &access))
         });
         if let Some(conflict) = conflict {
             let mut conflicts = self.conflicts.borrow_mut();
-            for rank in [origin, target] {
+            for rank in [access.origin, target] {
                 conflicts.entry((window, rank)).or_insert(conflict);
             }
         }

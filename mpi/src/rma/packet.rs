@@ -13,6 +13,16 @@ pub enum RmaCall {
     Accumulate(AccumulateOp),
     /// Reads.
     Get,
+    /// A put by RDMA WRITE: `offset` of the packet is an address. No packet reaches the target.
+    Write {
+        /// The key of the window's memory at the target's adapter.
+        rkey: u32,
+    },
+    /// A get by RDMA READ: `offset` of the packet is an address. No packet reaches the target.
+    Read {
+        /// The key of the window's memory at the target's adapter.
+        rkey: u32,
+    },
     /// Combines the payload with the memory, and reads what was there before.
     GetAccumulate(AccumulateOp),
     /// Reads, and writes the second half of the payload if the memory equals the first half.
@@ -43,11 +53,19 @@ impl RmaCall {
         matches!(
             self,
             Self::Put
+                | Self::Write { .. }
                 | Self::Accumulate(_)
                 | Self::GetAccumulate(_)
                 | Self::CompareAndSwap
                 | Self::Result
         )
+    }
+
+    /// Returns true if the channel accesses the memory of the target, whose message layer gets no
+    /// packet.
+    #[must_use]
+    pub const fn is_rdma(self) -> bool {
+        matches!(self, Self::Write { .. } | Self::Read { .. })
     }
 
     /// Returns true if the packet answers another.
@@ -62,6 +80,7 @@ impl RmaCall {
         matches!(
             self,
             Self::Get
+                | Self::Read { .. }
                 | Self::GetAccumulate(_)
                 | Self::CompareAndSwap
                 | Self::Lock { .. }
@@ -70,7 +89,8 @@ impl RmaCall {
         )
     }
 
-    /// Returns the number of the call in a frame: the kind, and the operation above bit 8.
+    /// Returns the number of the call in a frame: the kind, and the operation above bit 8. Calls by
+    /// RDMA are in no frame.
     #[must_use]
     pub const fn code(self) -> u32 {
         match self {
@@ -87,6 +107,8 @@ impl RmaCall {
             Self::Complete => 10,
             Self::Result => 11,
             Self::Done => 12,
+            Self::Write { .. } => 13,
+            Self::Read { .. } => 14,
         }
     }
 

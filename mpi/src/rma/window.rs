@@ -12,7 +12,7 @@ use std::panic::Location;
 
 use super::epochs::Epochs;
 use super::error::WindowError;
-use super::{Access, AccessKind, SyncMode};
+use super::{Access, AccessKind, RemoteWindow, SyncMode, WindowMemory};
 use crate::channel::Channel;
 use crate::protocol::engine::ProtocolEngine;
 use crate::protocol::process::{Call, Process};
@@ -20,6 +20,9 @@ use crate::protocol::waiting::Waits;
 use crate::{Buffer, Comm, Error, Group, Result};
 
 type Place = &'static Location<'static>;
+
+/// Length of the record of an extent in bytes.
+const EXTENT: usize = 16;
 
 /// The exposed memory of one rank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -53,6 +56,8 @@ pub struct Window {
     number: u32,
     /// Of each rank; one if all are equal.
     extents: Vec<Extent>,
+    /// Of each rank, where windows are registered.
+    remote: Vec<Option<RemoteWindow>>,
     epochs: RefCell<Epochs>,
 }
 
@@ -70,20 +75,27 @@ impl Comm {
                 return Err(Error::of_window(WindowError::Unit));
             }
             let comm = self.dup_at(location).await?;
-            let own = [memory.len(), unit].map(u64::to_le_bytes).concat();
+            let mut own = [memory.len(), unit].map(u64::to_le_bytes).concat();
             let context = comm.context();
             let open = |engine: &mut ProtocolEngine, channel: &dyn Channel| {
                 engine.open_window(channel, context, memory)
             };
             // Accesses come only after all ranks have told their lengths.
-            let number = comm.process().with_engine(open);
+            let (number, registered) = comm.process().with_engine(open);
+            let registers = comm.process().channel().settings().registers_windows;
+            if registers {
+                own.extend(RemoteWindow::to_bytes(registered));
+            }
             let all = comm.allgather_real(&own, location).await?;
             let number_at = |bytes: &[u8]| bytes.first_chunk().copied().map(u64::from_le_bytes);
             let extent = |record: &[u8]| {
                 let (length, unit) = (number_at(record)?, number_at(&record[8..])?);
                 Some(Extent { length, unit })
             };
-            let mut extents: Vec<Extent> = all.chunks_exact(16).filter_map(extent).collect();
+            let records = || all.chunks_exact(own.len());
+            let mut extents: Vec<Extent> = records().filter_map(extent).collect();
+            let place = |record: &[u8]| RemoteWindow::from_bytes(&record[EXTENT..]);
+            let remote = records().filter(|_| registers).map(place).collect();
             if extents.windows(2).all(|pair| pair[0] == pair[1]) {
                 extents.truncate(1);
             }
@@ -91,6 +103,7 @@ impl Comm {
                 comm,
                 number,
                 extents,
+                remote,
                 epochs: RefCell::default(),
             })
         }
@@ -127,6 +140,12 @@ impl Window {
 
     fn extent(&self, rank: usize) -> Extent {
         *self.extents.get(rank).unwrap_or(&self.extents[0])
+    }
+
+    /// Returns the place of the window of another rank at its adapter, if it is registered.
+    pub(super) fn remote_window(&self, rank: usize) -> Option<RemoteWindow> {
+        let place = self.remote.get(rank).copied().flatten();
+        place.filter(|_| rank != self.comm.rank())
     }
 
     /// Returns the first byte of an access to a rank, which must lie within its window.
@@ -174,7 +193,7 @@ impl Window {
         let location = Location::caller();
         async move {
             self.check_range(self.comm.rank(), offset, length)?;
-            let read = move |memory: &mut Buffer| memory.part(offset, length);
+            let read = move |memory: &mut WindowMemory| memory.part(offset, length);
             Ok(self.local("read of a window", location, read).await)
         }
     }
@@ -194,7 +213,7 @@ impl Window {
         async move {
             let length = bytes.len();
             self.check_range(self.comm.rank(), offset, length)?;
-            let write = |memory: &mut Buffer| memory.place(offset, &bytes);
+            let write = |memory: &mut WindowMemory| memory.place(offset, &bytes);
             self.local("write to a window", location, write).await;
             let store = Access {
                 call: "write",
@@ -224,7 +243,7 @@ impl Window {
         &self,
         name: &'static str,
         location: Place,
-        access: impl FnOnce(&mut Buffer) -> T,
+        access: impl FnOnce(&mut WindowMemory) -> T,
     ) -> T {
         let process = self.comm.process();
         let look = |_: &Process, _: &mut ProtocolEngine| Some(());

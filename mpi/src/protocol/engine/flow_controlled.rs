@@ -275,7 +275,7 @@ impl ProtocolEngine {
         self.flow(channel).step(source, event, channel.now());
     }
 
-    /// A message has come that the channel has fetched.
+    /// A message has come that the channel has fetched, or what a window holds.
     pub(super) fn handle_fetched(
         &mut self,
         channel: &dyn Channel,
@@ -283,6 +283,9 @@ impl ProtocolEngine {
         receive: Token,
         message: &Buffer,
     ) {
+        if matches!(self.state(receive), State::Remote(_)) {
+            return self.take_result(receive, source, (0, message));
+        }
         let now = channel.now();
         self.flow(channel).step(source, Event::Data, now);
         self.handle_data(channel, receive, message);

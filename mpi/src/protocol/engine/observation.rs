@@ -11,7 +11,7 @@ use super::{CollectiveCall, Place, ProtocolEngine, State};
 use crate::api::comm::COLLECTIVE;
 use crate::channel::{PacketHeader, Token};
 use crate::protocol::waiting::Waits;
-use crate::{Envelope, Pattern};
+use crate::{Envelope, Pattern, RmaCall};
 
 /// The observer of a rank.
 #[derive(Clone, Debug)]
@@ -43,6 +43,8 @@ impl PacketHeader {
             Self::Cts { send, .. } => (PacketKind::Cts, send),
             Self::Data { receive } | Self::DataPart { receive, .. } => (PacketKind::Data, receive),
             Self::Ack { send } => (PacketKind::Ack, send),
+            // Nothing arrives, so that no arrival may be taken for that of an access.
+            Self::Rma { call, .. } if call.is_rdma() => (PacketKind::Rma, u32::MAX),
             Self::Rma { .. } => (PacketKind::Rma, 0),
             Self::Credits
             | Self::CancelRequest { .. }
@@ -57,6 +59,11 @@ impl PacketHeader {
 const fn length(header: &PacketHeader, payload: u64) -> u64 {
     match *header {
         PacketHeader::Rts { length, .. } => length,
+        PacketHeader::Rma {
+            call: RmaCall::Read { .. },
+            length,
+            ..
+        } => length,
         _ => payload,
     }
 }

@@ -6,6 +6,10 @@
 //! [`RmaCall::Done`]. Packets of a pair keep their order, so the answer to a flush says that all
 //! accesses before are done. Locks are granted in the order in which the requests arrive.
 //!
+//! Where the channel reaches the memory of the target, a put or a get is one packet for the channel
+//! alone ([`RmaCall::is_rdma`]): it takes no credits, because nothing arrives at the message layer
+//! of the target, and it keeps its place among the packets of the pair.
+//!
 //! A put is over at the origin as a send is: at once if it is short and the channel tells nothing
 //! of its end, otherwise when its data have left.
 //!
@@ -17,10 +21,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use super::{Place, ProtocolEngine, Role, State, Status};
-use crate::channel::{Channel, PacketHeader, Token};
+use crate::channel::{Channel, Packet, PacketHeader, Token};
 use crate::exploration::note_accesses;
 use crate::protocol::flow_control::{Kind, OutboundMessage};
-use crate::rma::{Access, AccessKind, RmaCall, SyncMode};
+use crate::rma::{Access, AccessKind, RemoteWindow, RmaCall, SyncMode, WindowMemory};
 use crate::{Buffer, Envelope, TypeSignature};
 use target::{LockRequest, WindowLock};
 
@@ -80,6 +84,8 @@ pub(crate) struct AccessCall {
     pub(crate) offset: u64,
     /// The data, if the call has any.
     pub(crate) payload: Buffer,
+    /// The first byte at the adapter of the target, if the access is RDMA.
+    pub(crate) remote: Option<RemoteWindow>,
     /// The buffer for the result, if the call reads.
     pub(crate) result: Buffer,
     /// Length of an element in bytes: packets hold whole elements.
@@ -119,7 +125,7 @@ impl AccessCall {
 #[derive(Clone, Debug)]
 struct ExposedWindow {
     number: u32,
-    memory: Buffer,
+    memory: WindowMemory,
     lock: WindowLock,
     /// The ranks whose `post` has arrived before `start` has been called.
     posts: Vec<u32>,
@@ -157,14 +163,21 @@ fn status(rank: u32, length: u64) -> Status {
 }
 
 impl ProtocolEngine {
-    /// Exposes memory in a new window. Returns the number of the window at this rank, from 0.
+    /// Exposes memory in a new window. Returns the number of the window at this rank, from 0, and
+    /// where other ranks reach the memory, if it is registered.
     pub(crate) fn open_window(
         &mut self,
         channel: &dyn Channel,
         context: u32,
         memory: Buffer,
-    ) -> u32 {
+    ) -> (u32, Option<RemoteWindow>) {
         note_accesses(channel);
+        let memory = if channel.settings().registers_windows && !memory.is_empty() {
+            WindowMemory::register(memory, |memory| channel.register(memory))
+        } else {
+            WindowMemory::Own(memory)
+        };
+        let remote = memory.remote();
         let windows = self.windows.get_or_insert_default();
         let number = windows.made;
         windows.made += 1;
@@ -178,14 +191,14 @@ impl ProtocolEngine {
             leaving: 0,
         };
         windows.open.insert(context, window);
-        number
+        (number, remote)
     }
 
     /// Closes a window. Returns its memory.
     pub(crate) fn close_window(&mut self, context: u32) -> Buffer {
         let windows = self.windows.as_mut();
         let closed = windows.and_then(|windows| windows.open.remove(&context));
-        closed.map_or_else(|| Buffer::phantom(0), |window| window.memory)
+        closed.map_or_else(|| Buffer::phantom(0), |window| window.memory.into_buffer())
     }
 
     fn window(&mut self, context: u32) -> Option<&mut ExposedWindow> {
@@ -193,7 +206,7 @@ impl ProtocolEngine {
     }
 
     /// Returns the memory of a window at this rank, to read and write it locally.
-    pub(crate) fn window_memory(&mut self, context: u32) -> Option<&mut Buffer> {
+    pub(crate) fn window_memory(&mut self, context: u32) -> Option<&mut WindowMemory> {
         self.window(context).map(|window| &mut window.memory)
     }
 
@@ -275,7 +288,8 @@ impl ProtocolEngine {
             return token;
         }
         let settings = channel.settings();
-        let is_told = settings.limits.is_some()
+        let is_told = access.remote.is_some()
+            || settings.limits.is_some()
             || settings.connections.is_some()
             || settings.tells_eager_sends
             || length >= settings.eager_threshold;
@@ -301,8 +315,43 @@ impl ProtocolEngine {
         if let Some(window) = self.window(context) {
             window.leaving += 1;
         }
-        self.send_parts(channel, &access, Some(token), 0);
+        match access.remote {
+            Some(place) => {
+                let call = RmaCall::Write { rkey: place.rkey };
+                self.post_rdma(channel, &access, (call, place.address), token);
+            }
+            None => self.send_parts(channel, &access, Some(token), 0),
+        }
         token
+    }
+
+    /// Lets the channel access the memory of the target.
+    fn post_rdma(
+        &self,
+        channel: &dyn Channel,
+        access: &AccessCall,
+        (call, address): (RmaCall, u64),
+        token: Token,
+    ) {
+        if let Some(log) = channel.call_log() {
+            let length = access.payload.len().max(access.result.len());
+            let entry = access.access(channel.rank(), 0, length);
+            log.accesses().begin(access.context, access.peer, entry);
+        }
+        let packet = Packet {
+            header: PacketHeader::Rma {
+                window: access.context,
+                call,
+                operation: token,
+                offset: address,
+                length: access.result.len(),
+            },
+            payload: access.payload.clone(),
+            notify: call.has_data().then_some(token),
+            returned: None,
+        };
+        self.observe_post(access.peer, &packet.header, packet.payload.len());
+        channel.post(access.peer, packet);
     }
 
     /// Sends the data of an access; the last packet ends `told`.
@@ -354,8 +403,12 @@ impl ProtocolEngine {
         let Some(token) = self.begin_remote(call, access.location) else {
             return self.refuse_remote(access.peer, access.location);
         };
-        match access.call {
-            RmaCall::Get => {
+        match (access.call, access.remote) {
+            (_, Some(place)) => {
+                let call = RmaCall::Read { rkey: place.rkey };
+                self.post_rdma(channel, &access, (call, place.address), token);
+            }
+            (RmaCall::Get, None) => {
                 self.log_access(channel, &access, 0, missing);
                 let header = PacketHeader::Rma {
                     window: access.context,
@@ -548,7 +601,12 @@ impl ProtocolEngine {
         }
     }
 
-    fn take_result(&mut self, token: Token, source: u32, (offset, part): (u64, &Buffer)) {
+    pub(super) fn take_result(
+        &mut self,
+        token: Token,
+        source: u32,
+        (offset, part): (u64, &Buffer),
+    ) {
         let Some(call) = self.remote_call(token) else {
             return;
         };

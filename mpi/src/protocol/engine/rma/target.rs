@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use super::parts;
 use crate::channel::{Channel, PacketHeader, Token};
 use crate::protocol::engine::ProtocolEngine;
-use crate::rma::{AccumulateOp, RmaCall};
+use crate::rma::{AccumulateOp, RmaCall, WindowMemory};
 use crate::{Buffer, Op};
 
 /// Request for a lock: the rank, its operation, and whether it wants to be alone.
@@ -125,13 +125,10 @@ impl ProtocolEngine {
 }
 
 /// `memory[offset..] = payload · memory[offset..]`, if both are real.
-fn combine(memory: &mut Buffer, offset: u64, op: AccumulateOp, payload: &Buffer) {
+fn combine(memory: &mut WindowMemory, offset: u64, op: AccumulateOp, payload: &Buffer) {
     let op: Op = op.op();
-    let Ok(start) = usize::try_from(offset) else {
-        return;
-    };
-    if let (Some(incoming), Some(target)) = (payload.bytes(), memory.bytes_mut()) {
-        let end = start + incoming.len();
-        op.reduction().apply(incoming, &mut target[start..end]);
+    if let Some(incoming) = payload.bytes() {
+        let apply = |target: &mut [u8]| op.reduction().apply(incoming, target);
+        memory.change(offset, payload.len(), apply);
     }
 }

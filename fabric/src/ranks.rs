@@ -18,9 +18,9 @@ use mpi::channel::{
 use mpi::channel::{ConnectionLifecycle, RankHost, RemoteMemory};
 use mpi::exploration::CausalityHooks;
 use mpi::exploration::ExplorationHooks;
-use mpi::{Buffer, CallLog, Envelope, Overheads, Process};
+use mpi::{Buffer, CallLog, Envelope, Overheads, Process, RegisteredMemory};
 use observe::{NetworkEvent, NetworkObserver, Observer};
-use rdma::{Capture, Verbs};
+use rdma::{Capture, RegionMemory, Verbs};
 use sim_core::{ActorId, Blocked, Device, Kernel, KernelHandle, Observed, Parked, Time};
 
 use crate::flow::label;
@@ -138,6 +138,11 @@ pub(crate) trait PacketTransport: Device {
 
     /// See [`RemoteMemory::expect`].
     fn expect(&self, _rank: u32, _peer: u32, _receive: Token, _length: u64) {}
+
+    /// See [`RemoteMemory::register`].
+    fn register(&self, _rank: u32, memory: RegionMemory) -> Result<RegisteredMemory, RegionMemory> {
+        Err(memory)
+    }
 
     /// See [`RemoteMemory::adapter`].
     fn adapter(&self, _rank: u32) -> Option<Rc<dyn Verbs>> {
@@ -665,6 +670,10 @@ impl<C: PacketTransport> RemoteMemory for RankChannel<C> {
 
     fn expect(&self, peer: u32, _: Token, receive: Token, length: u64) {
         self.device.expect(self.rank, peer, receive, length);
+    }
+
+    fn register(&self, memory: RegionMemory) -> Result<RegisteredMemory, RegionMemory> {
+        self.device.register(self.rank, memory)
     }
 
     fn adapter(&self) -> Option<Rc<dyn Verbs>> {

@@ -35,9 +35,9 @@ use std::sync::Arc;
 
 use models::packet::{PacketSettings, PacketTopology};
 use mpi::channel::{Event, Packet, Settings, Token};
-use mpi::{Buffer, Envelope};
+use mpi::{Buffer, Envelope, RegisteredMemory};
 use mpi_verbs::Options;
-use rdma::{Capture, LocalAdapter, Verbs};
+use rdma::{Capture, LocalAdapter, RegionMemory, Verbs};
 use sim_core::{ActorId, Blocked, Device, End, HostId, Kernel, KernelHandle, Span, Work};
 
 use crate::flow::{begins, label};
@@ -259,6 +259,11 @@ impl PacketTransport for VerbsFabric {
         if rank != peer {
             self.at_now(|state, _| state.device(rank).expect(peer, receive, length));
         }
+    }
+
+    fn register(&self, rank: u32, memory: RegionMemory) -> Result<RegisteredMemory, RegionMemory> {
+        let mut state = self.state.borrow_mut();
+        state.device(rank).register_window(memory)
     }
 
     fn adapter(&self, rank: u32) -> Option<Rc<dyn Verbs>> {

@@ -151,10 +151,13 @@ impl Device {
         }
     }
 
-    /// A message has been fetched: here it has arrived, and its sender is told.
+    /// A message has been fetched, and its sender is told, or what a get reads.
     fn fetched(&mut self, number: u32, peer: u32, receive: Token) {
         let answer = self.receive_regions.get_mut(&(peer, receive));
         let answer = answer.and_then(|landing| landing.answer.take());
+        if let (None, Some(link)) = (&answer, self.links.get_mut(&number)) {
+            link.gets -= 1;
+        }
         let message = match self.land(peer, receive) {
             Ok(message) => message,
             Err((why, detail)) => return self.fail(number, why, detail),

@@ -14,7 +14,7 @@ use rdma::{
 };
 
 use super::bounce_buffers::BounceBuffers;
-use super::link::{Link, LinkId, Stage, Then};
+use super::link::{Job, Link, LinkId, Stage, Then, WriteSource};
 use super::options::{Options, Rendezvous};
 use super::registrations::{Origin, RegistrationCache};
 use crate::wire::Memory;
@@ -65,6 +65,13 @@ pub(crate) struct ReceiveRegion {
     pub(crate) is_phantom: bool,
     /// Answer to send when the message has arrived, if it is fetched.
     pub(crate) answer: Option<Packet>,
+}
+
+impl ReceiveRegion {
+    /// Returns true if it is that of a get, of which the other side is not told.
+    pub(crate) const fn is_get(&self) -> bool {
+        self.answer.is_none()
+    }
 }
 
 /// A message that we have announced.
@@ -253,6 +260,7 @@ impl Device {
                 pending: VecDeque::new(),
                 posted: VecDeque::new(),
                 oldest: 0,
+                gets: 0,
                 unsignaled: 0,
                 is_closing: false,
             },
@@ -484,9 +492,13 @@ impl Device {
     }
 
     /// Something will not be posted any more.
-    pub(crate) fn drop_job(&mut self, job: super::link::Job) {
-        if let super::link::Job::Write { source, .. } = job {
-            self.give_back(source.0);
+    pub(crate) fn drop_job(&mut self, job: Job) {
+        if let Job::Write {
+            source: WriteSource::Region(origin, _),
+            ..
+        } = job
+        {
+            self.give_back(origin);
         }
     }
 

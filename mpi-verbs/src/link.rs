@@ -41,20 +41,21 @@ pub(crate) enum Job {
         /// Its end matters, whoever is told.
         is_signaled: bool,
     },
-    /// A message, from where it is to the place that the other side has named.
+    /// A message or a put, from where it is to the place that the other side has named.
     Write {
-        source: (Origin, MemoryRegion),
+        source: WriteSource,
         length: u64,
         /// So much has been posted.
         posted: u64,
         place: Memory,
-        receive: Token,
+        /// The receive of a message, which the other side gets to know.
+        receive: Option<Token>,
         notify: Option<Token>,
         /// The head of a frame that follows, if there is more to tell than that the message is
         /// there.
         head: Option<FrameHeaderBytes>,
     },
-    /// A message, from the place that the other side has named.
+    /// A message or a get, from the place that the other side has named.
     Read {
         landing: MemoryRegion,
         length: u64,
@@ -63,6 +64,15 @@ pub(crate) enum Job {
         place: Memory,
         receive: Token,
     },
+}
+
+/// Where the bytes of a write are.
+#[derive(Debug)]
+pub(crate) enum WriteSource {
+    /// In memory that the adapter reads.
+    Region(Origin, MemoryRegion),
+    /// In a buffer that the adapter takes with the request.
+    Inline(Buffer),
 }
 
 /// Action on the completion of a request.
@@ -95,6 +105,8 @@ pub(crate) struct Link {
     pub(crate) posted: VecDeque<Then>,
     /// The number of the oldest.
     pub(crate) oldest: u64,
+    /// Gets on the send queue: what follows must not change what they read.
+    pub(crate) gets: u32,
     /// Requests since the last one that was signalled.
     pub(crate) unsignaled: u32,
     /// It ends when nothing is left to be sent.

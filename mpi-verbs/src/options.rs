@@ -110,6 +110,7 @@ impl Options {
         Settings {
             eager_threshold: settings.eager_threshold.min(self.eager_threshold),
             variant: TransportMode::Packet,
+            registers_windows: true,
             limits: Some(Limits {
                 packet: None,
                 buffers: Some(self.send_buffers.max(1)),

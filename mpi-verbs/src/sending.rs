@@ -10,19 +10,25 @@
 //! * A message that can be fetched is read by RDMA READ when its receive clears it, and the CTS
 //!   follows when it is there. To the message layer of the sender that is the end: cleared, and the
 //!   data have left.
+//! * A put to a window is an RDMA WRITE, a get an RDMA READ, of which nobody is told at the other
+//!   side. What is posted after a get waits for it (IBA 10.8.3.3), so that accesses to a window take
+//!   effect in the order of the calls.
 
 use std::rc::Rc;
 
-use rdma::{MemoryRegion, Operation, Payload, RegisterError, SendFlags, SendRequest, Sge};
+use rdma::{
+    Access, MemoryRegion, Operation, Payload, RegionMemory, RegisterError, SendFlags, SendRequest,
+    Sge,
+};
 
 use super::device::{Device, Offer, ReceiveRegion, RendezvousKey, Source, sent};
-use super::link::{Job, LinkId, Stage, Then};
+use super::link::{Job, LinkId, Stage, Then, WriteSource};
 use super::options::Rendezvous;
 use super::registrations::Origin;
 use crate::wire::{self, Frame, Memory, RdmaExtension};
-use mpi::Buffer;
 use mpi::channel::{Packet, PacketHeader, Token};
 use mpi::connection::Failure;
+use mpi::{Buffer, RegisteredMemory, RmaCall};
 
 impl Device {
     /// A message is about to be announced to a peer.
@@ -62,7 +68,9 @@ impl Device {
         memory: &Rc<Vec<u8>>,
         length: u64,
     ) -> Result<(Origin, MemoryRegion), RegisterError> {
-        if self.copies.takes(length) && self.registrations.is_new(memory) {
+        // What is as short as a packet is copied as that.
+        let is_short = length <= self.options.capacity();
+        if self.copies.takes(length) && (is_short || self.registrations.is_new(memory)) {
             let bytes = usize::try_from(length).map_or(&memory[..], |length| &memory[..length]);
             if let Some(region) = self.copies.take(&*self.verbs, length) {
                 if self.verbs.write_mr(&region, 0, bytes).is_ok() {
@@ -144,13 +152,25 @@ impl Device {
                 self.clear(number, peer, (send, receive), packet);
             }
             PacketHeader::Data { receive } => match self.cleared.remove(&(peer, receive)) {
-                Some(place) => self.queue_write(number, place, receive, packet),
+                Some(place) => self.queue_write(number, place, Some(receive), packet),
                 None => self.queue_frame(number, packet, &RdmaExtension::default()),
             },
             PacketHeader::CancelResponse { send } => {
                 self.sources.remove(&(peer, send));
                 self.queue_frame(number, packet, &RdmaExtension::default());
             }
+            PacketHeader::Rma {
+                call: RmaCall::Write { rkey: key },
+                offset: address,
+                ..
+            } => self.queue_write(number, Memory { address, key }, None, packet),
+            PacketHeader::Rma {
+                call: RmaCall::Read { rkey: key },
+                operation,
+                offset: address,
+                length,
+                ..
+            } => self.queue_get(number, Memory { address, key }, (peer, operation), length),
             _ => self.queue_frame(number, packet, &RdmaExtension::default()),
         }
         self.run(number);
@@ -212,23 +232,11 @@ impl Device {
             memory: None,
             is_phantom: false,
         });
-        let copied = self.copies.take(&*self.verbs, length);
-        let is_copied = copied.is_some();
-        let landing = copied.or_else(|| self.register_landing(length, source.memory.is_none()));
-        let Some(region) = landing else {
-            return self.fail(
-                number,
-                Failure::NoMemory,
-                "a message of that length".to_owned(),
-            );
+        let landing = self.landing(length, (source.is_phantom, source.memory.is_none()));
+        let Some(mut landing) = landing else {
+            return self.fail_landing(number);
         };
-        let mut landing = ReceiveRegion {
-            region,
-            length,
-            is_copied,
-            is_phantom: source.is_phantom,
-            answer: None,
-        };
+        let region = landing.region;
         if let Some(place) = source.memory {
             // What it holds is free: it waits here and not in a buffer.
             self.events.extend(packet.notify.take().map(sent));
@@ -255,36 +263,105 @@ impl Device {
         self.receive_regions.insert((peer, receive), landing);
     }
 
-    /// Memory in which a message of the given number of bytes arrives.
-    fn register_landing(&mut self, length: u64, is_written: bool) -> Option<MemoryRegion> {
-        let length = usize::try_from(length).ok()?;
-        let access = if is_written {
-            rdma::Access::LOCAL_WRITE | rdma::Access::REMOTE_WRITE
-        } else {
-            rdma::Access::LOCAL_WRITE
+    /// A get: the bytes at that place arrive in memory of their own.
+    fn queue_get(&mut self, number: u32, place: Memory, name: RendezvousKey, length: u64) {
+        let Some(landing) = self.landing(length, (false, false)) else {
+            return self.fail_landing(number);
         };
-        let memory = rdma::RegionMemory::Owned(vec![0; length]);
-        match self.verbs.reg_mr(self.pd, memory, access) {
-            Ok(region) => Some(region),
-            Err(refused) => {
+        let job = Job::Read {
+            landing: landing.region,
+            length,
+            posted: 0,
+            place,
+            receive: name.1,
+        };
+        self.queue(number, job);
+        self.receive_regions.insert(name, landing);
+    }
+
+    /// Memory in which a message of the given number of bytes arrives, which is a phantom or not
+    /// and written by the other side or not.
+    fn landing(
+        &mut self,
+        length: u64,
+        (is_phantom, is_written): (bool, bool),
+    ) -> Option<ReceiveRegion> {
+        let copied = self.copies.take(&*self.verbs, length);
+        let is_copied = copied.is_some();
+        let register = || {
+            let access = if is_written {
+                Access::LOCAL_WRITE | Access::REMOTE_WRITE
+            } else {
+                Access::LOCAL_WRITE
+            };
+            let memory = RegionMemory::Owned(vec![0; usize::try_from(length).ok()?]);
+            self.register(memory, access).ok()
+        };
+        Some(ReceiveRegion {
+            region: copied.or_else(register)?,
+            length,
+            is_copied,
+            is_phantom,
+            answer: None,
+        })
+    }
+
+    fn fail_landing(&mut self, number: u32) {
+        let what = "a message of that length".to_owned();
+        self.fail(number, Failure::NoMemory, what);
+    }
+
+    /// Registers memory, after what is kept has been given up if there is no room.
+    fn register(
+        &mut self,
+        memory: RegionMemory,
+        access: Access,
+    ) -> Result<MemoryRegion, RegisterError> {
+        self.verbs
+            .reg_mr(self.pd, memory, access)
+            .or_else(|refused| {
                 // What is kept of messages that have left may be all there is room for.
                 self.registrations.drop_idle(&*self.verbs, 0, 0);
                 self.copies.clear_cache(&*self.verbs);
-                self.verbs.reg_mr(self.pd, refused.memory, access).ok()
-            }
+                self.verbs.reg_mr(self.pd, refused.memory, access)
+            })
+    }
+
+    /// Registers the memory of a window.
+    ///
+    /// # Errors
+    /// With the memory, if the adapter refuses it.
+    pub fn register_window(
+        &mut self,
+        memory: RegionMemory,
+    ) -> Result<RegisteredMemory, RegionMemory> {
+        let access = Access::LOCAL_WRITE | Access::REMOTE_WRITE | Access::REMOTE_READ;
+        match self.register(memory, access) {
+            Ok(region) => Ok(RegisteredMemory {
+                verbs: Rc::clone(&self.verbs),
+                region,
+            }),
+            Err(refused) => Err(refused.memory),
         }
     }
 
-    /// The message goes to the place that its receiver has named.
-    fn queue_write(&mut self, number: u32, place: Memory, receive: Token, packet: Packet) {
+    /// The message goes to the place that its receiver has named, a put to its window.
+    fn queue_write(&mut self, number: u32, place: Memory, receive: Option<Token>, packet: Packet) {
         let length = packet.payload.len();
         let memory = match packet.payload.memory() {
             Some(memory) => Rc::clone(memory),
             None => self.zeros(length),
         };
-        let source = match self.source_of(&memory, length) {
-            Ok(source) => source,
-            Err(refused) => return self.fail(number, Failure::NoMemory, refused.error.to_string()),
+        let max_inline = self.links.get(&number).map_or(0, |link| link.max_inline);
+        let source = if receive.is_none() && length <= u64::from(max_inline) {
+            WriteSource::Inline(packet.payload.clone())
+        } else {
+            match self.source_of(&memory, length) {
+                Ok((origin, region)) => WriteSource::Region(origin, region),
+                Err(refused) => {
+                    return self.fail(number, Failure::NoMemory, refused.error.to_string());
+                }
+            }
         };
         let extension = RdmaExtension {
             elsewhere: true,
@@ -401,7 +478,7 @@ impl Device {
     /// Posts the next piece of a message that is written; gives back what is left of it.
     fn post_write(&mut self, number: u32, mut job: Job) -> Option<Job> {
         let Job::Write {
-            source: (origin, region),
+            ref source,
             length,
             ref mut posted,
             place,
@@ -416,26 +493,36 @@ impl Device {
         *posted += piece;
         let is_last = *posted == length;
         let remote_addr = place.address.wrapping_add(offset);
-        let operation = if is_last && head.is_none() {
-            Operation::RdmaWriteWithImm {
+        let rkey = place.key;
+        let operation = match receive {
+            Some(imm_data) if is_last && head.is_none() => Operation::RdmaWriteWithImm {
                 remote_addr,
-                rkey: place.key,
-                imm_data: receive,
-            }
-        } else {
-            Operation::RdmaWrite {
-                remote_addr,
-                rkey: place.key,
-            }
+                rkey,
+                imm_data,
+            },
+            _ => Operation::RdmaWrite { remote_addr, rkey },
         };
-        let then = if is_last {
-            Then::Written(origin, notify.take())
-        } else {
-            Then::Nothing
-        };
+        let notify = notify.take_if(|_| is_last);
         let head = head.take_if(|_| is_last);
-        let sge = [sge(&region, offset, piece)];
-        self.post_request(number, (operation, Payload::Sges(&sge)), (is_last, then));
+        match source {
+            WriteSource::Inline(payload) => {
+                let mut frame = std::mem::take(&mut self.frame);
+                fill(&mut frame, &[], payload);
+                let request = (operation, Payload::Inline(&frame));
+                self.post_request(number, request, (false, Then::Nothing));
+                self.frame = frame;
+                self.events.extend(notify.map(sent));
+            }
+            WriteSource::Region(origin, region) => {
+                let then = if is_last {
+                    Then::Written(*origin, notify)
+                } else {
+                    Then::Nothing
+                };
+                let sge = [sge(region, offset, piece)];
+                self.post_request(number, (operation, Payload::Sges(&sge)), (is_last, then));
+            }
+        }
         if !is_last {
             return Some(job);
         }
@@ -477,7 +564,14 @@ impl Device {
         };
         let sge = [sge(&landing, offset, piece)];
         self.post_request(number, (operation, Payload::Sges(&sge)), (is_last, then));
-        (!is_last).then_some(job)
+        if !is_last {
+            return Some(job);
+        }
+        if let Some(link) = self.links.get_mut(&number) {
+            let landing = self.receive_regions.get(&(link.peer, receive));
+            link.gets += u32::from(landing.is_some_and(ReceiveRegion::is_get));
+        }
+        None
     }
 
     fn post_request(
@@ -503,6 +597,7 @@ impl Device {
             payload,
             flags: SendFlags {
                 signaled,
+                fence: link.gets > 0 && !operation.returns_data(),
                 ..SendFlags::default()
             },
         };

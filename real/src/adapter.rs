@@ -19,9 +19,9 @@ use mio::unix::SourceFd;
 use mio::{Interest, Registry};
 use mpi::channel::{Packet, Token};
 use mpi::connection::{ConnectionId, Failure};
-use mpi::{Buffer, Level};
+use mpi::{Buffer, Level, RegisteredMemory};
 use mpi_verbs::{Device, DeviceEvent, Options};
-use rdma::{Verbs, VerbsError};
+use rdma::{RegionMemory, Verbs, VerbsError};
 
 use super::adapter_limits;
 use super::data_path::{DataPath, DataPathEvent};
@@ -41,6 +41,8 @@ pub(super) struct VerbsDataPath {
     program: OnceCell<Option<Rc<LibVerbs>>>,
     /// Connections that could not be made, and their peers.
     failed: Vec<(u32, Failure)>,
+    /// Connections on which memory of the peer has been accessed.
+    accessed: BTreeSet<ConnectionId>,
     /// Peers of connections that were prepared.
     lost: BTreeSet<u32>,
 }
@@ -81,6 +83,7 @@ impl VerbsDataPath {
             name: name.map(str::to_owned),
             program: OnceCell::new(),
             failed: Vec::new(),
+            accessed: BTreeSet::new(),
             lost: BTreeSet::new(),
         })
     }
@@ -126,11 +129,15 @@ impl DataPath for VerbsDataPath {
     }
 
     fn carry(&mut self, connection: ConnectionId, packet: Packet) -> Option<Packet> {
+        if packet.header.is_rdma() {
+            self.accessed.insert(connection);
+        }
         self.device.post(connection, packet);
         None
     }
 
     fn closed(&mut self, connection: ConnectionId) {
+        self.accessed.remove(&connection);
         self.device.close(connection);
     }
 
@@ -145,6 +152,18 @@ impl DataPath for VerbsDataPath {
 
     fn expect(&mut self, peer: u32, receive: Token, length: u64) {
         self.device.expect(peer, receive, length);
+    }
+
+    fn register(&mut self, memory: RegionMemory) -> Result<RegisteredMemory, RegionMemory> {
+        self.device.register_window(memory)
+    }
+
+    fn closes(&mut self, connection: ConnectionId) -> bool {
+        let accesses = self.accessed.remove(&connection);
+        if accesses {
+            self.device.send_close(connection);
+        }
+        accesses
     }
 
     fn adapter(&self) -> Option<Rc<dyn Verbs>> {
@@ -189,7 +208,8 @@ impl DataPath for VerbsDataPath {
                 }
                 Some(DataPathEvent::Failed(peer, why))
             }
-            DeviceEvent::Bye(_) | DeviceEvent::Broken { .. } => self.happened(),
+            DeviceEvent::Bye(link) => Some(DataPathEvent::Closes(link)),
+            DeviceEvent::Broken { .. } => self.happened(),
         }
     }
 

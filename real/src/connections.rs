@@ -241,9 +241,10 @@ impl<C: DataPath> Connections<C> {
 
     fn write_packet(&mut self, connection: ConnectionId, packet: Packet) {
         let local = Rc::clone(&self.local);
+        let arrives = !packet.header.is_rdma();
         let Some(packet) = self.transport.carry(connection, packet) else {
             if let Some(end) = self.end(connection) {
-                end.sent += 1;
+                end.sent += u64::from(arrives);
             }
             return;
         };
@@ -354,6 +355,8 @@ impl<C: DataPath> Connections<C> {
 
     /// Writes messages of the handshake or of the close protocol.
     fn write_messages(&mut self, connection: ConnectionId, messages: &[Message]) {
+        let closes = matches!(messages, [Message::Close { .. }, ..]);
+        let has_last = closes && self.transport.closes(connection);
         let Some(end) = self
             .ends
             .get_mut(connection as usize)
@@ -361,6 +364,7 @@ impl<C: DataPath> Connections<C> {
         else {
             return;
         };
+        end.sent += u64::from(has_last);
         let mut bytes = end.sent.to_le_bytes().to_vec();
         bytes.extend(messages.iter().flat_map(Message::encode));
         match (messages, end.peer) {
@@ -646,23 +650,30 @@ impl<C: DataPath> Connections<C> {
             match carried {
                 DataPathEvent::Arrived(connection, event) => {
                     self.local.count_taken(&event);
-                    if let Some(connection) = connection
-                        && let Some(end) = self.end(connection)
-                    {
-                        end.received += 1;
-                        // A CLOSE may have waited for that.
-                        if !end.messages.is_empty() || end.has_ended {
-                            self.list(connection);
-                        }
+                    if let Some(connection) = connection {
+                        self.count_received(connection);
                     }
                     self.local.push_event(event);
                 }
+                DataPathEvent::Closes(connection) => self.count_received(connection),
                 DataPathEvent::Event(event) => self.local.push_event(event),
                 DataPathEvent::Failed(peer, why) => self.fail(peer, why),
             }
         }
         if any && !self.listed.is_empty() {
             self.go_on();
+        }
+    }
+
+    /// Counts a packet that has arrived elsewhere than on the socket.
+    fn count_received(&mut self, connection: ConnectionId) {
+        let Some(end) = self.end(connection) else {
+            return;
+        };
+        end.received += 1;
+        // A CLOSE may have waited for that.
+        if !end.messages.is_empty() || end.has_ended {
+            self.list(connection);
         }
     }
 

@@ -3,9 +3,10 @@
 
 use std::fmt;
 
-use mpi::Buffer;
 use mpi::channel::{Event, Packet, Token};
 use mpi::connection::{ConnectionId, Failure};
+use mpi::{Buffer, RegisteredMemory};
+use rdma::RegionMemory;
 
 use crate::frame::PAYLOAD_MAX;
 
@@ -61,6 +62,18 @@ pub(super) trait DataPath: fmt::Debug {
         let _ = (peer, receive, length);
     }
 
+    /// See [`mpi::channel::RemoteMemory::register`].
+    fn register(&mut self, memory: RegionMemory) -> Result<RegisteredMemory, RegionMemory> {
+        Err(memory)
+    }
+
+    /// Posts a last frame if memory of the peer has been accessed since its adapter has delivered
+    /// one: when it has arrived, the accesses are over. Returns true if the peer will count it.
+    fn closes(&mut self, connection: ConnectionId) -> bool {
+        let _ = connection;
+        false
+    }
+
     /// See [`mpi::channel::RemoteMemory::adapter`].
     #[cfg(feature = "verbs")]
     fn adapter(&self) -> Option<std::rc::Rc<dyn rdma::Verbs>> {
@@ -94,6 +107,8 @@ pub(super) trait DataPath: fmt::Debug {
 pub(super) enum DataPathEvent {
     /// Something has arrived that the peer has posted.
     Arrived(Option<ConnectionId>, Event),
+    /// The last frame of the peer has arrived, of which the message layer hears nothing.
+    Closes(ConnectionId),
     /// Something else that the message layer is to hear.
     Event(Event),
     /// Nothing can be carried to a peer any more.

@@ -20,8 +20,9 @@ use mio::{Events, Poll, Token};
 use mpi::channel::{ConnectionLifecycle, RankHost, RemoteMemory};
 use mpi::channel::{Event, Interest, Level, Packet, Settings};
 use mpi::exploration::ExplorationHooks;
-use mpi::{CallRecord, Channel, ConnectionStatistics};
+use mpi::{CallRecord, Channel, ConnectionStatistics, RegisteredMemory};
 use observe::Observer;
+use rdma::RegionMemory;
 
 use super::clock::{self, Alarm};
 use super::connection_manager::ConnectionManager;
@@ -348,6 +349,11 @@ impl<C: DataPath> RemoteMemory for TcpChannel<C> {
             let mut connections = self.0.connections.borrow_mut();
             connections.transport().expect(peer, receive, length);
         }
+    }
+
+    fn register(&self, memory: RegionMemory) -> Result<RegisteredMemory, RegionMemory> {
+        let mut connections = self.0.connections.borrow_mut();
+        connections.transport().register(memory)
     }
 
     #[cfg(feature = "verbs")]

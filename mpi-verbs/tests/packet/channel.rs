@@ -14,11 +14,11 @@ use std::task::Waker;
 use mpi::channel::{ConnectionLifecycle, RankHost, RemoteMemory};
 use mpi::exploration::ExplorationHooks;
 use mpi_verbs::{Device, DeviceEvent, LinkId, Options};
-use rdma::{Verbs, VerbsError};
+use rdma::{RegionMemory, Verbs, VerbsError};
 
 use mpi::channel::{Event, Interest, Packet, Settings, Token};
 use mpi::connection::Failure;
-use mpi::{Buffer, Channel, Level};
+use mpi::{Buffer, Channel, Level, RegisteredMemory};
 
 /// First message of a side of a connection. The bytes are an endpoint.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -337,6 +337,10 @@ impl<W: World> RemoteMemory for VerbsChannel<W> {
         if peer != self.world.rank() {
             self.device.borrow_mut().expect(peer, receive, length);
         }
+    }
+
+    fn register(&self, memory: RegionMemory) -> Result<RegisteredMemory, RegionMemory> {
+        self.device.borrow_mut().register_window(memory)
     }
 }
 

@@ -41,9 +41,7 @@ use crate::channel::{ConnectionLifecycle, RankHost, RemoteMemory};
 use crate::connection::{Connector, Failure, Group, Output, Peer, Settings as ConnectorSettings};
 use crate::exploration::CausalityHooks;
 use crate::exploration::ExplorationHooks;
-use crate::{
-    CallLog, CallRecord, ConnectionMode, ConnectionSettings, Envelope, RegisteredMemory,
-};
+use crate::{CallLog, CallRecord, ConnectionMode, ConnectionSettings, Envelope, RegisteredMemory};
 
 /// Tokens of this layer are from here on; those of the engine are places in its list of operations,
 /// below.

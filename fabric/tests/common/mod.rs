@@ -21,6 +21,7 @@ use fabric::{Fabric, Flow, LogGops, VerbsFabric, VerbsSettings};
 use models::packet::PlatformTopology;
 use mpi::{Comm, ConnectionSettings, ConnectionStatistics, Settings};
 use platform::{HostNames, Platform};
+use rdma::Capture;
 use settings::LogGopsParameters;
 use sim_core::{
     ActorId, ActorResult, Clock, HostId, Outcome, Report, Simulation, Span, Time, WaitGraph,
@@ -91,6 +92,8 @@ pub struct Run {
     pub leftovers: Vec<Vec<String>>,
     /// Of each rank, if ranks got connected.
     pub connections: Vec<Option<ConnectionStatistics>>,
+    /// The packets of adapters, if they were captured.
+    pub capture: Option<Capture>,
     /// The ranks that were lost without ending the run.
     pub lost: Vec<(u32, Time)>,
 }
@@ -188,6 +191,7 @@ impl Runner {
             notes,
             leftovers,
             connections,
+            capture: device.take_capture(),
             lost: device.lost(),
         }
     }

@@ -11,6 +11,9 @@
 //! the receive buffer belongs to the adapter until the message has arrived (see [`Device`],
 //! `sending`, `completions`, `bounce_buffers`).
 //!
+//! Windows of one-sided communication are registered ([`Device::register_window`]): puts to them are
+//! RDMA WRITEs and gets RDMA READs, which take no receive and no credit.
+//!
 //! # Layers
 //!
 //! * [`Device`]: connections over an adapter, packets and messages on them. It identifies peers by

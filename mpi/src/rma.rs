@@ -7,8 +7,11 @@
 //! of one origin to one target are done in the order of the calls; MPI promises this for
 //! accumulates only.
 //!
-//! *Not modelled*: RDMA. Also on adapters an access is a message, which the target's message layer
-//! handles: a target that is slow to handle packets delays it. Calls cost the origin no overhead
+//! On adapters puts and gets are RDMA: the memory of a window is registered (`memory.rs`), and the
+//! channel accesses that of the target. They keep the order of the calls among themselves and
+//! before later packets, but not behind accumulates that the target has not handled.
+//!
+//! *Not modelled*: atomic operations of adapters: read-modify-writes are messages. Calls cost the origin no overhead
 //! of [`Settings::overheads`](crate::Settings::overheads), and reductions cost the target no time.
 
 mod access;

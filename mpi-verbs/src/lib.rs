@@ -9,10 +9,10 @@
 //! through memory that stays registered, because a copy is faster than a registration. Longer ones
 //! are transferred without a copy: the send buffer is registered while the adapter reads it, and
 //! the receive buffer belongs to the adapter until the message has arrived (see [`Device`],
-//! `sending`, `completions`, `bounce_buffers`).
+//! `sending`, `memory`, `completions`).
 //!
-//! Windows of one-sided communication are registered ([`Device::register_window`]): puts to them are
-//! RDMA WRITEs and gets RDMA READs, which take no receive and no credit.
+//! Windows of one-sided communication are registered ([`Device::register_window`]): puts to them
+//! are RDMA WRITEs and gets RDMA READs, which take no receive and no credit.
 //!
 //! # Layers
 //!
@@ -46,6 +46,7 @@ mod bounce_buffers;
 mod completions;
 mod device;
 mod link;
+mod memory;
 mod options;
 mod registrations;
 mod sending;

@@ -132,8 +132,8 @@ pub enum PacketHeader {
         /// Where in the window the access begins, in bytes; of a result, where in the buffer of
         /// the origin it belongs.
         offset: u64,
-        /// Of a get or a read: the length in bytes; of a read-modify-write: where in the buffer of the
-        /// origin the result belongs.
+        /// Of a get or a read: the length in bytes; of a read-modify-write: where in the buffer of
+        /// the origin the result belongs.
         length: u64,
     },
     /// A message between the two ends of a socket, where [connections](crate::ConnectionSettings)

@@ -11,8 +11,9 @@
 //! channel accesses that of the target. They keep the order of the calls among themselves and
 //! before later packets, but not behind accumulates that the target has not handled.
 //!
-//! *Not modelled*: atomic operations of adapters: read-modify-writes are messages. Calls cost the origin no overhead
-//! of [`Settings::overheads`](crate::Settings::overheads), and reductions cost the target no time.
+//! *Not modelled*: atomic operations of adapters: read-modify-writes are messages. Calls cost the
+//! origin no overhead of [`Settings::overheads`](crate::Settings::overheads), and reductions cost
+//! the target no time.
 
 mod access;
 mod access_log;

@@ -650,12 +650,10 @@ impl<C: DataPath> Connections<C> {
             match carried {
                 DataPathEvent::Arrived(connection, event) => {
                     self.local.count_taken(&event);
-                    if let Some(connection) = connection {
-                        self.count_received(connection);
-                    }
+                    self.count_received(connection);
                     self.local.push_event(event);
                 }
-                DataPathEvent::Closes(connection) => self.count_received(connection),
+                DataPathEvent::Closes(connection) => self.count_received(Some(connection)),
                 DataPathEvent::Event(event) => self.local.push_event(event),
                 DataPathEvent::Failed(peer, why) => self.fail(peer, why),
             }
@@ -666,7 +664,8 @@ impl<C: DataPath> Connections<C> {
     }
 
     /// Counts a packet that has arrived elsewhere than on the socket.
-    fn count_received(&mut self, connection: ConnectionId) {
+    fn count_received(&mut self, connection: Option<ConnectionId>) {
+        let Some(connection) = connection else { return };
         let Some(end) = self.end(connection) else {
             return;
         };

@@ -1,0 +1,124 @@
+//! Memory that the adapter reaches: of messages that are sent, of messages that arrive, of windows.
+//!
+//! *Decided here*: what is copied through memory that stays registered, and what is registered
+//! itself. *Not modelled*: registering a part of the memory of a buffer.
+
+use std::rc::Rc;
+
+use mpi::RegisteredMemory;
+use mpi::connection::Failure;
+use rdma::{Access, MemoryRegion, RegionMemory, RegisterError};
+
+use super::device::{Device, ReceiveRegion};
+use super::registrations::Origin;
+
+impl Device {
+    /// Where the adapter finds the first `length` bytes of this memory.
+    pub(crate) fn source_of(
+        &mut self,
+        memory: &Rc<Vec<u8>>,
+        length: u64,
+    ) -> Result<(Origin, MemoryRegion), RegisterError> {
+        // What is as short as a packet is copied as that.
+        let is_short = length <= self.options.capacity();
+        if self.copies.takes(length) && (is_short || self.registrations.is_new(memory)) {
+            let bytes = usize::try_from(length).map_or(&memory[..], |length| &memory[..length]);
+            if let Some(region) = self.copies.take(&*self.verbs, length) {
+                if self.verbs.write_mr(&region, 0, bytes).is_ok() {
+                    return Ok((Origin::Copy(region), region));
+                }
+                self.copies.give_back(&*self.verbs, region);
+            }
+        }
+        match self.registrations.take(&*self.verbs, memory) {
+            // What is kept for copies may be all there is room for.
+            Err(_) if self.copies.clear_cache(&*self.verbs) => {
+                self.registrations.take(&*self.verbs, memory)
+            }
+            taken => taken,
+        }
+    }
+
+    /// A message has left.
+    pub(crate) fn give_back(&mut self, origin: Origin) {
+        match origin {
+            Origin::Own(key) => self.registrations.give_back(&*self.verbs, key),
+            Origin::Copy(region) => self.copies.give_back(&*self.verbs, region),
+        }
+    }
+
+    /// Zeros: this number or more.
+    pub(crate) fn zeros(&mut self, length: u64) -> Rc<Vec<u8>> {
+        let length = usize::try_from(length).unwrap_or(usize::MAX);
+        if self.zeros.len() < length {
+            self.zeros = Rc::new(vec![0; length]);
+        }
+        Rc::clone(&self.zeros)
+    }
+
+    /// Memory in which a message of the given number of bytes arrives, which is a phantom or not
+    /// and written by the other side or not.
+    pub(crate) fn landing(
+        &mut self,
+        length: u64,
+        (is_phantom, is_written): (bool, bool),
+    ) -> Option<ReceiveRegion> {
+        let copied = self.copies.take(&*self.verbs, length);
+        let is_copied = copied.is_some();
+        let register = || {
+            let access = if is_written {
+                Access::LOCAL_WRITE | Access::REMOTE_WRITE
+            } else {
+                Access::LOCAL_WRITE
+            };
+            let memory = RegionMemory::Owned(vec![0; usize::try_from(length).ok()?]);
+            self.register(memory, access).ok()
+        };
+        Some(ReceiveRegion {
+            region: copied.or_else(register)?,
+            length,
+            is_copied,
+            is_phantom,
+            answer: None,
+        })
+    }
+
+    pub(crate) fn fail_landing(&mut self, number: u32) {
+        let what = "a message of that length".to_owned();
+        self.fail(number, Failure::NoMemory, what);
+    }
+
+    /// Registers memory, after what is kept has been given up if there is no room.
+    fn register(
+        &mut self,
+        memory: RegionMemory,
+        access: Access,
+    ) -> Result<MemoryRegion, RegisterError> {
+        self.verbs
+            .reg_mr(self.pd, memory, access)
+            .or_else(|refused| {
+                // What is kept of messages that have left may be all there is room for.
+                self.registrations.drop_idle(&*self.verbs, 0, 0);
+                self.copies.clear_cache(&*self.verbs);
+                self.verbs.reg_mr(self.pd, refused.memory, access)
+            })
+    }
+
+    /// Registers the memory of a window.
+    ///
+    /// # Errors
+    /// With the memory, if the adapter refuses it.
+    pub fn register_window(
+        &mut self,
+        memory: RegionMemory,
+    ) -> Result<RegisteredMemory, RegionMemory> {
+        let access = Access::LOCAL_WRITE | Access::REMOTE_WRITE | Access::REMOTE_READ;
+        match self.register(memory, access) {
+            Ok(region) => Ok(RegisteredMemory {
+                verbs: Rc::clone(&self.verbs),
+                region,
+            }),
+            Err(refused) => Err(refused.memory),
+        }
+    }
+}

@@ -248,9 +248,7 @@ impl ConnectionDriver {
         let Some(mut packet) = self.unpark(number) else {
             return;
         };
-        // The peer counts the packets that arrive.
-        let counts = !packet.header.is_rdma();
-        let Some(peer) = self.sockets.count_sent(connection, counts) else {
+        let Some(peer) = self.sockets.count_sent(connection) else {
             return;
         };
         if tells_itself(channel.settings(), &packet) {

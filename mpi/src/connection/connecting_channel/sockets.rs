@@ -195,11 +195,11 @@ impl Sockets {
         channel.post(end.name.peer, packet(header, bytes.into()));
     }
 
-    /// A packet of data is about to be posted: to whom. The peer `counts` it when it arrives.
-    pub(super) fn count_sent(&mut self, connection: ConnectionId, counts: bool) -> Option<u32> {
+    /// A packet of data is about to be posted: to whom.
+    pub(super) fn count_sent(&mut self, connection: ConnectionId) -> Option<u32> {
         let end = self.ends.get(&connection)?;
         let use_ = self.in_use.get_mut(&end.name.peer)?;
-        use_.sent += u32::from(counts);
+        use_.sent += 1;
         Some(end.name.peer)
     }
 

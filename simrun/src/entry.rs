@@ -48,13 +48,13 @@ pub fn run_app<Shape, A: App<Shape> + Clone + Sync>(name: &'static str, app: A) 
         return real_app((name, place), app, rest);
     }
     if arguments == [study_worker::WORKER] {
-        return study_worker::work(name, &app);
+        return study_worker::work((name, place), &app);
     }
     if arguments == [study_worker::ARGUMENTS] {
         return study_worker::describe(A::command().as_ref());
     }
     match watch_signals() {
-        Ok(stop) => run_command(name, app, &arguments, stop),
+        Ok(stop) => run_command((name, place), app, &arguments, stop),
         Err(error) => status::refuse(format_args!("cannot watch for Ctrl-C: {error}")),
     }
 }
@@ -62,7 +62,7 @@ pub fn run_app<Shape, A: App<Shape> + Clone + Sync>(name: &'static str, app: A) 
 /// Simulates a program with the options and arguments of a command line. `stop`: ends the run when
 /// it becomes true.
 pub(crate) fn run_command<Shape, A: App<Shape>>(
-    name: &'static str,
+    (name, place): (&'static str, &'static Location<'static>),
     app: A,
     arguments: &[OsString],
     stop: Arc<AtomicBool>,

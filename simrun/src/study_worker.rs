@@ -12,6 +12,7 @@ use std::ffi::OsString;
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::os::fd::AsFd as _;
 use std::os::unix::net::UnixStream;
+use std::panic::Location;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -27,21 +28,24 @@ pub(crate) const WORKER: &str = "study-worker";
 /// The word that makes a program describe its arguments.
 pub(crate) const ARGUMENTS: &str = "study-arguments";
 
+/// The name of a program, and its place in reports.
+type Named = (&'static str, &'static Location<'static>);
+
 /// Runs what the socket asks for, until it is closed.
-pub(crate) fn work<Shape, A: App<Shape> + Clone>(name: &'static str, app: &A) -> ExitCode {
-    match serve(name, app) {
+pub(crate) fn work<Shape, A: App<Shape> + Clone>(named: Named, app: &A) -> ExitCode {
+    match serve(named, app) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => status::refuse(format_args!("{WORKER}: the socket: {error}")),
     }
 }
 
-fn serve<Shape, A: App<Shape> + Clone>(name: &'static str, app: &A) -> io::Result<()> {
+fn serve<Shape, A: App<Shape> + Clone>(named: Named, app: &A) -> io::Result<()> {
     let mut socket = socket()?;
     for line in BufReader::new(socket.try_clone()?).lines() {
         let arguments: Vec<OsString> = serde_json::from_str::<Vec<String>>(&line?)
             .map(|words| words.into_iter().map(OsString::from).collect())?;
         // The exit status is not asked for: the record has the outcome.
-        let _ = run_command(name, app.clone(), &arguments, Arc::<AtomicBool>::default());
+        let _ = run_command(named, app.clone(), &arguments, Arc::<AtomicBool>::default());
         io::stdout().flush()?;
         socket.write_all(b"\n")?;
     }

@@ -276,7 +276,7 @@ fn parameters_are_varied() {
     let picture = std::fs::read_to_string(&plot).unwrap();
     assert!(picture.contains("clusters.nodes.latency"), "{picture}");
     let ran = simrun(&line);
-    for column in ["per +1 %", "predicted", "+0.4941%       +0.4941%"] {
+    for column in ["per +1 %", "predicted", "+0.4941%      +0.4941%"] {
         assert!(ran.stdout.contains(column), "{column}: {ran:?}");
     }
     let ran = simrun(&format!("whatif -p {platform} --factor 1 apps/ring"));

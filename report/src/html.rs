@@ -4,9 +4,11 @@
 //! without its script. Colours differ in lightness. It has the most important parts of large runs;
 //! the CSV files of `simrun analyse` have all of it.
 
+mod chart;
 mod overview;
 mod picture;
 mod pictures;
+mod study;
 mod tables;
 
 use std::io::{self, Write};
@@ -17,10 +19,12 @@ use serde::Serialize;
 use crate::analysis::{AnalysisReport, Class};
 use crate::network::NetworkReport;
 
+pub use chart::{Chart, ChartCurve, ChartPoint};
 pub use overview::TimelineOverview;
+pub use study::{StudyPage, write_study_report};
+pub use tables::{Cell, Table};
 
 use picture::Picture;
-use tables::Table;
 
 /// The template. Its name ends in `.html`, so values are escaped.
 const TEMPLATE: (&str, &str) = ("page.html", include_str!("html/page.html"));
@@ -50,24 +54,31 @@ struct Values<'a> {
     facts: String,
     command: &'a str,
     warnings: Vec<String>,
-    tables: Vec<Table>,
+    tables: Vec<Table<'a>>,
     pictures: Vec<Picture>,
-    links: Table,
+    /// Tables below the pictures.
+    later_tables: Vec<Table<'a>>,
+    /// The table of links of a run.
+    links: Option<Table<'a>>,
 }
 
 /// Writes the report of a run as a page of HTML.
 ///
 /// # Errors
 /// Errors of writing.
-pub fn write_report(mut out: impl Write, page: &ReportPage<'_>) -> io::Result<()> {
-    let values = values(page)?;
+pub fn write_report(out: impl Write, page: &ReportPage<'_>) -> io::Result<()> {
+    write_page(out, &values(page)?)
+}
+
+/// Fills the template.
+fn write_page(mut out: impl Write, values: &Values<'_>) -> io::Result<()> {
     let mut environment = Environment::new();
     environment.set_trim_blocks(true);
     environment.set_lstrip_blocks(true);
     let (name, text) = TEMPLATE;
     (environment.add_template(name, text)).map_err(io::Error::other)?;
     let template = environment.get_template(name).map_err(io::Error::other)?;
-    let page = template.render(&values).map_err(io::Error::other)?;
+    let page = template.render(values).map_err(io::Error::other)?;
     out.write_all(page.as_bytes())
 }
 
@@ -101,7 +112,8 @@ fn values<'a>(page: &ReportPage<'a>) -> io::Result<Values<'a>> {
         warnings: warnings(page),
         tables,
         pictures: pictures.into_iter().flatten().collect(),
-        links: tables::links(network),
+        later_tables: Vec::new(),
+        links: Some(tables::links(network)),
     })
 }
 

@@ -40,6 +40,18 @@ impl Assignment {
         self.iter().map(one).collect::<Vec<_>>().join(", ")
     }
 
+    /// Returns the assignment with another value of one parameter.
+    #[must_use]
+    pub fn with(&self, name: &str, value: &Value) -> Self {
+        let mut changed = self.clone();
+        for (known, old) in &mut changed.0 {
+            if known == name {
+                value.clone_into(old);
+            }
+        }
+        changed
+    }
+
     pub(crate) fn extended(&self, more: &Self) -> Self {
         Self(self.0.iter().chain(&more.0).cloned().collect())
     }

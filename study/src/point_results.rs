@@ -4,7 +4,7 @@
 //! not depend on the order in which workers finish, and a study has the same runs with any number
 //! of workers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::file::Study;
 use crate::key::Key;
@@ -64,13 +64,18 @@ impl<'r> PointResults<'r> {
     }
 
     /// Returns the values of a column of the seeds that both points have, for
-    /// [`Comparison::new`](crate::statistics::Comparison::new).
+    /// [`Comparison::new`](crate::statistics::Comparison::new). A deterministic point has its value
+    /// at every seed.
     #[must_use]
     pub fn paired_values(&self, other: &Self, column: &str) -> (Vec<f64>, Vec<f64>) {
-        let pairs = self.results.iter().filter_map(|(seed, result)| {
-            let other = other.results.get(seed)?;
-            let of = |result: &ResultLine| result.measures.get(column).copied();
-            Some((of(result)?, of(other)?))
+        let seeds = self.results.keys().chain(other.results.keys());
+        let seeds: BTreeSet<u64> = seeds.copied().collect();
+        let pairs = seeds.into_iter().filter_map(|seed| {
+            let of = |point: &Self| {
+                let seed = if point.deterministic() { 0 } else { seed };
+                point.results.get(&seed)?.measures.get(column).copied()
+            };
+            Some((of(self)?, of(other)?))
         });
         pairs.unzip()
     }
@@ -216,6 +221,11 @@ mod tests {
         other.results.remove(&0);
         let one = vec![1.0];
         assert_eq!(found.paired_values(&other, "time_s"), (one.clone(), one));
+        let mut fixed = lines([0]);
+        fixed[0].draws = Some(0);
+        other.results = fixed.iter().map(|line| (line.seed, line)).collect();
+        let two = vec![1.0; 2];
+        assert_eq!(found.paired_values(&other, "time_s"), (two.clone(), two));
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod outcome;
 mod place;
 mod plan;
 mod queue;
+mod report;
 mod runner;
 mod share;
 mod signals;
@@ -49,6 +50,8 @@ pub(crate) enum StudyCommand {
     Status(views::StatusCommand),
     /// Print the results of a study
     Table(views::TableCommand),
+    /// Write report.html: tables, and curves over the parameters
+    Report(report::ReportCommand),
     /// Print the keys of the points, for job arrays and GNU parallel
     Points(FolderArgs),
     /// Print a batch script for Slurm
@@ -142,6 +145,7 @@ pub(crate) fn run(command: &StudyCommand) -> ExitCode {
         StudyCommand::Retry(command) => retry(command),
         StudyCommand::Status(command) => views::status(command),
         StudyCommand::Table(command) => views::table(command),
+        StudyCommand::Report(command) => report::run(command),
         StudyCommand::Points(command) => points(command),
         StudyCommand::Slurm(command) => slurm::run(command),
     };

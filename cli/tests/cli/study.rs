@@ -165,6 +165,19 @@ fn random_points_have_intervals_and_others_run_once() {
     assert_eq!(rows[0]["time_s_note"], "deterministic");
     assert_eq!(rows[1]["time_s_n"], 12);
     assert!(rows[1]["time_s_low"].as_f64() <= rows[1]["time_s_mean"].as_f64());
+
+    let written = simrun(&format!("study report {out}"));
+    assert_eq!(written.status, 0, "{written:?}");
+    let page = fs::read_to_string(format!("{out}/report.html")).unwrap();
+    for text in [
+        "time_s changes most with map: ",
+        "map = random against block",
+        "time_s over map",
+        "12 runs",
+        "data:text/csv;base64,",
+    ] {
+        assert!(page.contains(text), "{text}: {page}");
+    }
 }
 
 #[test]

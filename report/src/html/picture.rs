@@ -26,7 +26,7 @@ pub(super) const LEVELS: u8 = 16;
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Picture {
     /// Identifier on the page, and name of its data file.
-    pub(super) id: &'static str,
+    pub(super) id: String,
     pub(super) title: String,
     /// Description for those who do not see it.
     pub(super) description: String,

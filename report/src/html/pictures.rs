@@ -39,7 +39,7 @@ fn row_height(rows: usize) -> f64 {
 /// Returns an empty picture for an area of data of this height.
 fn empty(id: &'static str, title: &str, description: String, height: f64) -> Picture {
     Picture {
-        id,
+        id: id.to_owned(),
         title: title.to_owned(),
         description,
         width: LEFT + AREA + 24.0,

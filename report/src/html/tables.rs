@@ -14,30 +14,35 @@ const CAUSES_MAX: usize = 100;
 /// Regions in the table at most.
 const REGIONS_MAX: usize = 100;
 
-/// A table.
+/// A table of a page.
 #[derive(Debug, Serialize)]
-pub(super) struct Table {
+pub struct Table<'a> {
     /// Identifier on the page.
-    pub(super) id: &'static str,
-    pub(super) title: &'static str,
+    pub id: &'a str,
+    /// Its heading.
+    pub title: &'a str,
     /// A sentence about it.
-    pub(super) note: String,
-    pub(super) columns: Vec<&'static str>,
-    pub(super) rows: Vec<Vec<Cell>>,
-    /// Last row, which is not sorted.
-    pub(super) footer: Vec<Cell>,
+    pub note: String,
+    /// Names of its columns.
+    pub columns: Vec<&'a str>,
+    /// Its rows, with a cell per column.
+    pub rows: Vec<Vec<Cell>>,
+    /// Last row, which is not sorted; empty if there is none.
+    pub footer: Vec<Cell>,
 }
 
-/// A cell of a table.
-#[derive(Debug, Serialize)]
-pub(super) struct Cell {
+/// A cell of a table: a text, and the number by which rows are sorted.
+#[derive(Clone, Debug, Serialize)]
+pub struct Cell {
     text: String,
     /// The number by which rows are sorted; cells without one by their texts.
     number: Option<f64>,
 }
 
 impl Cell {
-    fn number(number: f64, text: String) -> Self {
+    /// Makes a cell that is sorted by a number.
+    #[must_use]
+    pub const fn number(number: f64, text: String) -> Self {
         Self {
             text,
             number: Some(number),
@@ -87,7 +92,7 @@ fn classes(analysis: &AnalysisReport) -> impl Iterator<Item = Class> {
 }
 
 /// Returns the time classes of the ranks that differ most from the mean.
-pub(super) fn ranks(analysis: &AnalysisReport) -> Table {
+pub(super) fn ranks(analysis: &AnalysisReport) -> Table<'static> {
     let classes: Vec<Class> = classes(analysis).collect();
     let mean = |class: Class| analysis.mean_s.get(class.name()).copied().unwrap_or(0.0);
     let distance = |rank: &RankSplit| -> f64 {
@@ -132,7 +137,7 @@ pub(super) fn ranks(analysis: &AnalysisReport) -> Table {
 }
 
 /// Returns the wait states.
-pub(super) fn waits(analysis: &AnalysisReport) -> Table {
+pub(super) fn waits(analysis: &AnalysisReport) -> Table<'static> {
     let whole = analysis.end_s * f64::from(analysis.ranks);
     let rows = analysis.waits.iter().map(|wait| {
         let longest = match wait.longest_causer {
@@ -163,7 +168,7 @@ pub(super) fn waits(analysis: &AnalysisReport) -> Table {
 }
 
 /// Returns the critical path by kind of time.
-pub(super) fn path(analysis: &AnalysisReport) -> Table {
+pub(super) fn path(analysis: &AnalysisReport) -> Table<'static> {
     let kinds = analysis.critical_path_s.iter();
     let rows = kinds.filter(|(_, time)| **time > 0.0).map(|(kind, time)| {
         vec![
@@ -183,7 +188,7 @@ pub(super) fn path(analysis: &AnalysisReport) -> Table {
 }
 
 /// Returns the heaviest places of the critical path.
-pub(super) fn places(analysis: &AnalysisReport) -> Table {
+pub(super) fn places(analysis: &AnalysisReport) -> Table<'static> {
     let rows = analysis.critical_places.iter().map(|place| {
         let rank = match place.rank {
             Some(rank) => Cell::count(u64::from(rank)),
@@ -207,7 +212,10 @@ pub(super) fn places(analysis: &AnalysisReport) -> Table {
 }
 
 /// Returns what causes the waits.
-pub(super) fn delays(backward: Option<&BackwardReport>, analysis: &AnalysisReport) -> Table {
+pub(super) fn delays(
+    backward: Option<&BackwardReport>,
+    analysis: &AnalysisReport,
+) -> Table<'static> {
     let whole = analysis.end_s * f64::from(analysis.ranks);
     let costs = backward.map_or(&[][..], |backward| &backward.delay_costs);
     let rows = costs.iter().take(CAUSES_MAX).map(|cost| {
@@ -232,7 +240,7 @@ pub(super) fn delays(backward: Option<&BackwardReport>, analysis: &AnalysisRepor
 }
 
 /// Returns the derivatives of the time of the run.
-pub(super) fn derivatives(backward: Option<&BackwardReport>, end_s: f64) -> Table {
+pub(super) fn derivatives(backward: Option<&BackwardReport>, end_s: f64) -> Table<'static> {
     let all = backward.map_or(&[][..], |backward| &backward.derivatives);
     let rows = all.iter().take(CAUSES_MAX).map(|one| {
         let part = share(one.seconds, end_s);
@@ -253,7 +261,7 @@ pub(super) fn derivatives(backward: Option<&BackwardReport>, end_s: f64) -> Tabl
 }
 
 /// Returns the slack of calls and messages.
-pub(super) fn slack(backward: Option<&BackwardReport>) -> Table {
+pub(super) fn slack(backward: Option<&BackwardReport>) -> Table<'static> {
     let all = backward.map_or(&[][..], |backward| &backward.slack);
     let rows = all.iter().take(CAUSES_MAX).map(|row| {
         let name = if row.call.is_empty() {
@@ -281,7 +289,7 @@ pub(super) fn slack(backward: Option<&BackwardReport>) -> Table {
 }
 
 /// Returns the regions of the program.
-pub(super) fn regions(analysis: &AnalysisReport) -> Table {
+pub(super) fn regions(analysis: &AnalysisReport) -> Table<'static> {
     let occurs = |class: &Class| {
         let mut regions = analysis.regions_s.values();
         regions.any(|split| split.contains_key(class.name()))
@@ -321,7 +329,7 @@ pub(super) fn regions(analysis: &AnalysisReport) -> Table {
 }
 
 /// Returns the imbalance of regions.
-pub(super) fn imbalance(analysis: &AnalysisReport) -> Table {
+pub(super) fn imbalance(analysis: &AnalysisReport) -> Table<'static> {
     let rows = analysis.imbalance.iter().take(REGIONS_MAX).map(|row| {
         vec![
             Cell::from(row.name()),
@@ -343,7 +351,7 @@ pub(super) fn imbalance(analysis: &AnalysisReport) -> Table {
 }
 
 /// Returns the links that delay most, then those with most bytes, and the pairs behind them.
-pub(super) fn links(network: &NetworkReport) -> Table {
+pub(super) fn links(network: &NetworkReport) -> Table<'static> {
     let hot = &network.hot;
     let mut shown: Vec<&LinkLoad> = Vec::new();
     for link in hot.by_delay.iter().chain(&hot.by_bytes) {

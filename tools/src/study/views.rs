@@ -134,7 +134,7 @@ fn write_tables(plan: &Plan, points: &[PointResults<'_>]) -> Result<(), ResultEr
     Ok(())
 }
 
-fn text(progress: &StudyStatus) -> String {
+pub(super) fn text(progress: &StudyStatus) -> String {
     let mut text = format!(
         "{} of {} points complete, {} runs in {:.1} s real",
         progress.complete, progress.points, progress.runs, progress.wall_s
@@ -152,7 +152,7 @@ fn text(progress: &StudyStatus) -> String {
 }
 
 /// Returns lines about failures, missing measures and results that contradict each other.
-fn problems(plan: &Plan, set: &ResultSet, points: &[PointResults<'_>]) -> String {
+pub(super) fn problems(plan: &Plan, set: &ResultSet, points: &[PointResults<'_>]) -> String {
     let mut text = String::new();
     let failures = points.iter().flat_map(|point| {
         let failed = point.results.values().filter(|result| !result.succeeded());

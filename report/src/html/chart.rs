@@ -1,0 +1,329 @@
+//! Curves with intervals of confidence.
+//!
+//! An axis is logarithmic if its values are above 0 and the largest is at least ten times the
+//! smallest. Curves have at most eight styles, which repeat. *Not drawn*: points that have no
+//! place on a logarithmic axis.
+
+use std::fmt::Write as _;
+use std::io;
+
+use super::picture::{AREA, Entry, LEFT, Picture, Shape};
+
+/// Height of the area of data.
+const HEIGHT: f64 = 320.0;
+
+/// Space above the area of data.
+const TOP: f64 = 24.0;
+
+/// Space below it for an axis and its name.
+const BOTTOM: f64 = 44.0;
+
+/// Number of styles of curves.
+const STYLES: usize = 8;
+
+/// Ratio of the largest to the smallest value from which on an axis is logarithmic.
+const LOGARITHMIC_FROM: f64 = 10.0;
+
+/// A point of a curve, with the interval of its value if there is one.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct ChartPoint {
+    /// Value of the parameter, or its number if it has names.
+    pub x: f64,
+    /// Mean of the measure.
+    pub y: f64,
+    /// Ends of the interval of the mean.
+    pub interval: Option<(f64, f64)>,
+}
+
+/// A curve.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ChartCurve {
+    /// Name in the legend.
+    pub name: String,
+    /// Its points, by growing x.
+    pub points: Vec<ChartPoint>,
+}
+
+/// A picture of curves.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Chart {
+    /// Identifier on the page, and name of the file with its data.
+    pub id: String,
+    /// Its heading.
+    pub title: String,
+    /// Name of the parameter.
+    pub x: String,
+    /// Name of the measure, with its unit.
+    pub y: String,
+    /// Texts of values of x, each with its place; empty if x has numbers.
+    pub names: Vec<(f64, String)>,
+    /// The curves.
+    pub curves: Vec<ChartCurve>,
+    /// Places that are marked by a circle.
+    pub marks: Vec<(f64, f64)>,
+}
+
+/// An axis: from values to shares of its length.
+#[derive(Clone, Copy, Debug)]
+struct Axis {
+    low: f64,
+    high: f64,
+    is_logarithmic: bool,
+}
+
+impl Axis {
+    /// Returns an axis for values; `None` without finite ones. `from_zero`: a linear axis begins
+    /// at 0.
+    fn new(values: impl Iterator<Item = f64>, from_zero: bool) -> Option<Self> {
+        let finite = values.filter(|value| value.is_finite());
+        let (low, high) = finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
+            (low.min(value), high.max(value))
+        });
+        if low > high {
+            return None;
+        }
+        let is_logarithmic = low > 0.0 && high >= LOGARITHMIC_FROM * low;
+        let low = if from_zero && !is_logarithmic && low > 0.0 {
+            0.0
+        } else {
+            low
+        };
+        let high = if high > low { high } else { low + 1.0 };
+        Some(Self {
+            low,
+            high,
+            is_logarithmic,
+        })
+    }
+
+    /// Returns the share of the length at a value; `None` if it has none.
+    fn share(&self, value: f64) -> Option<f64> {
+        if !self.is_logarithmic {
+            return Some((value - self.low) / (self.high - self.low));
+        }
+        let logarithm = |value: f64| libm::log10(value);
+        let length = logarithm(self.high) - logarithm(self.low);
+        (value > 0.0).then(|| (logarithm(value) - logarithm(self.low)) / length)
+    }
+
+    /// Returns the values that are written beside it.
+    fn ticks(&self) -> Vec<f64> {
+        if !self.is_logarithmic {
+            let step = (self.high - self.low) / 4.0;
+            return (0..=4)
+                .map(|tick| self.low + step * f64::from(tick))
+                .collect();
+        }
+        let (first, last) = (libm::log10(self.low), libm::log10(self.high));
+        let mut ticks = vec![self.low];
+        let mut exponent = libm::floor(first) + 1.0;
+        let step = libm::ceil((last - first) / 6.0).max(1.0);
+        // Texts beside the ends need space.
+        let apart = |exponent: f64| (exponent - first).min(last - exponent) > 0.06 * (last - first);
+        while exponent < last {
+            if apart(exponent) {
+                ticks.push(libm::exp10(exponent));
+            }
+            exponent += step;
+        }
+        ticks.push(self.high);
+        ticks
+    }
+}
+
+impl Chart {
+    /// Draws it; `None` without points.
+    pub(super) fn picture(&self) -> io::Result<Option<Picture>> {
+        let points = || self.curves.iter().flat_map(|curve| &curve.points);
+        let ends = |point: &ChartPoint| {
+            let (low, high) = point.interval.unwrap_or((point.y, point.y));
+            [point.y, low, high]
+        };
+        let x_axis = Axis::new(points().map(|point| point.x), false);
+        let y_axis = Axis::new(points().flat_map(ends), true);
+        let (Some(x_axis), Some(y_axis)) = (x_axis, y_axis) else {
+            return Ok(None);
+        };
+        let mut picture = Picture {
+            id: self.id.clone(),
+            title: self.title.clone(),
+            description: self.description(),
+            width: LEFT + AREA + 24.0,
+            height: TOP + HEIGHT + BOTTOM,
+            ..Picture::default()
+        };
+        self.draw_axes(&mut picture, x_axis, y_axis);
+        for (number, curve) in self.curves.iter().enumerate() {
+            let style = number % STYLES;
+            picture.shapes.extend(curve.shapes(style, x_axis, y_axis));
+            picture.legend.push(Entry {
+                style: format!("m{style}"),
+                text: curve.name.clone(),
+            });
+        }
+        let mut marks = Shape::new("mark".to_owned());
+        for (x, y) in &self.marks {
+            if let (Some(x), Some(y)) = (x_axis.share(*x), y_axis.share(*y)) {
+                let (x, y) = (LEFT + AREA * x - 6.0, TOP + HEIGHT * (1.0 - y));
+                // Writing to a text does not fail.
+                let _ = write!(marks.path, "M{x:.1} {y:.1}a6 6 0 1 0 12 0a6 6 0 1 0 -12 0");
+            }
+        }
+        picture.shapes.push(marks);
+        picture.shapes.retain(|shape| !shape.path.is_empty());
+        picture.frame(TOP, (AREA, HEIGHT));
+        picture.set_data(self.data())?;
+        Ok(Some(picture))
+    }
+
+    fn description(&self) -> String {
+        let curves = self.curves.len();
+        let points: usize = self.curves.iter().map(|curve| curve.points.len()).sum();
+        format!(
+            "{} over {}: {points} points of {curves} curves, with intervals where there are any",
+            self.y, self.x
+        )
+    }
+
+    fn draw_axes(&self, picture: &mut Picture, x_axis: Axis, y_axis: Axis) {
+        for tick in y_axis.ticks() {
+            if let Some(share) = y_axis.share(tick) {
+                let y = TOP + HEIGHT * (1.0 - share);
+                picture.text((LEFT - 6.0, y + 4.0), "end", &shown(tick));
+            }
+        }
+        picture.text((LEFT, TOP - 10.0), "start", &self.y);
+        let bottom = TOP + HEIGHT;
+        let numbers = || x_axis.ticks().into_iter().map(|tick| (tick, shown(tick)));
+        let ticks: Vec<(f64, String)> = if self.names.is_empty() {
+            numbers().collect()
+        } else {
+            self.names.clone()
+        };
+        // Each name has space for some letters.
+        let step = ticks.len().div_ceil(9).max(1);
+        for (value, text) in ticks.iter().step_by(step) {
+            if let Some(share) = x_axis.share(*value) {
+                let anchor = if share > 0.95 { "end" } else { "middle" };
+                picture.text((LEFT + AREA * share, bottom + 16.0), anchor, text);
+            }
+        }
+        picture.text((LEFT + AREA / 2.0, bottom + 36.0), "middle", &self.x);
+    }
+
+    /// Returns the rows of its data.
+    fn data(&self) -> impl Iterator<Item = Vec<String>> {
+        let header = ["curve", "x", "y", "low", "high"]
+            .map(str::to_owned)
+            .to_vec();
+        let rows = self.curves.iter().flat_map(|curve| {
+            curve.points.iter().map(|point| {
+                let end = |end: fn((f64, f64)) -> f64| {
+                    let end = point.interval.map(end);
+                    end.map(|end| format!("{end:?}")).unwrap_or_default()
+                };
+                vec![
+                    curve.name.clone(),
+                    format!("{:?}", point.x),
+                    format!("{:?}", point.y),
+                    end(|(low, _)| low),
+                    end(|(_, high)| high),
+                ]
+            })
+        });
+        std::iter::once(header).chain(rows)
+    }
+}
+
+impl ChartCurve {
+    /// Returns its line with the intervals, and its marks.
+    fn shapes(&self, style: usize, x_axis: Axis, y_axis: Axis) -> [Shape; 2] {
+        let place = |x: f64, y: f64| {
+            let (x, y) = (x_axis.share(x)?, y_axis.share(y)?);
+            Some((LEFT + AREA * x, TOP + HEIGHT * (1.0 - y)))
+        };
+        let (mut line, mut marks) = (
+            Shape::new(format!("c{style}")),
+            Shape::new(format!("m{style}")),
+        );
+        let mut command = 'M';
+        // Writing to a text does not fail.
+        for point in &self.points {
+            let Some((x, y)) = place(point.x, point.y) else {
+                continue;
+            };
+            let _ = write!(line.path, "{command}{x:.1} {y:.1}");
+            let _ = write!(marks.path, "M{:.1} {:.1}h5v5h-5z", x - 2.5, y - 2.5);
+            command = 'L';
+        }
+        for point in &self.points {
+            let ends = point
+                .interval
+                .and_then(|(low, high)| Some((place(point.x, low)?, place(point.x, high)?)));
+            if let Some(((x, low), (_, high))) = ends {
+                let left = x - 4.0;
+                let _ = write!(
+                    line.path,
+                    "M{x:.1} {low:.1}V{high:.1}M{left:.1} {low:.1}h8M{left:.1} {high:.1}h8"
+                );
+            }
+        }
+        [line, marks]
+    }
+}
+
+/// Returns a number with three significant digits.
+fn shown(number: f64) -> String {
+    let size = number.abs();
+    if size != 0.0 && !(1e-3..1e6).contains(&size) {
+        format!("{number:.2e}")
+    } else if size >= 100.0 || libm::floor(number) == number {
+        format!("{number:.0}")
+    } else if size >= 1.0 {
+        format!("{number:.2}")
+    } else {
+        format!("{number:.4}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn axes_are_logarithmic_from_a_ratio_of_ten() {
+        let axis = Axis::new([1.0, 1000.0].into_iter(), true).expect("an axis");
+        assert!(axis.is_logarithmic);
+        assert_eq!(axis.share(1.0), Some(0.0));
+        assert!((axis.share(10.0).unwrap_or_default() - 1.0 / 3.0).abs() < 1e-12);
+        assert_eq!(axis.share(0.0), None);
+        let linear = Axis::new([4.0, 8.0].into_iter(), true).expect("an axis");
+        assert_eq!(linear.share(4.0), Some(0.5));
+        assert!(Axis::new([f64::NAN].into_iter(), true).is_none());
+    }
+
+    #[test]
+    fn curves_have_marks_intervals_and_data() {
+        let point = |x, y, interval| ChartPoint { x, y, interval };
+        let chart = Chart {
+            id: "a".to_owned(),
+            title: "b".to_owned(),
+            x: "size".to_owned(),
+            y: "time".to_owned(),
+            names: Vec::new(),
+            curves: vec![ChartCurve {
+                name: "ring".to_owned(),
+                points: vec![point(1.0, 2.0, None), point(2.0, 3.0, Some((2.5, 3.5)))],
+            }],
+            marks: Vec::new(),
+        };
+        let picture = chart.picture().expect("written").expect("points");
+        assert_eq!(picture.legend.len(), 1);
+        // The frame, the line, and the marks.
+        assert_eq!(picture.shapes.len(), 3);
+        assert_eq!(picture.shapes[1].path.matches('V').count(), 1);
+        assert_eq!(picture.shapes[2].path.matches('M').count(), 2);
+        let rows: Vec<Vec<String>> = chart.data().collect();
+        assert_eq!(rows[2], ["ring", "2.0", "3.0", "2.5", "3.5"]);
+    }
+}

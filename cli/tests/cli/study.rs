@@ -173,7 +173,7 @@ fn random_points_have_intervals_and_others_run_once() {
         "time_s changes most with map: ",
         "map = random against block",
         "time_s over map",
-        "12 runs",
+        "13 runs",
         "data:text/csv;base64,",
     ] {
         assert!(page.contains(text), "{text}: {page}");

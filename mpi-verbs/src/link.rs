@@ -66,7 +66,7 @@ pub(crate) enum Job {
     },
 }
 
-/// Where the bytes of a write are.
+/// The memory with the bytes of a write.
 #[derive(Debug)]
 pub(crate) enum WriteSource {
     /// In memory that the adapter reads.

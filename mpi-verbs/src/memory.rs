@@ -19,7 +19,7 @@ impl Device {
         memory: &Rc<Vec<u8>>,
         length: u64,
     ) -> Result<(Origin, MemoryRegion), RegisterError> {
-        // What is as short as a packet is copied as that.
+        // A message as short as a packet is copied, as packets are.
         let is_short = length <= self.options.capacity();
         if self.copies.takes(length) && (is_short || self.registrations.is_new(memory)) {
             let bytes = usize::try_from(length).map_or(&memory[..], |length| &memory[..length]);

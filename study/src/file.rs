@@ -179,6 +179,12 @@ impl Study {
         )))
     }
 
+    /// Returns the names of the columns of the measures, in the order of the file.
+    #[must_use]
+    pub fn columns(&self) -> Vec<String> {
+        self.measures.iter().map(Measure::column).collect()
+    }
+
     /// Reads everything; mistakes are added. `None` only with mistakes.
     fn read(root: &Spanned<DeTable<'_>>, mistakes: &mut DiagnosticList) -> Option<Self> {
         let file = Section::new("the file", root.get_ref(), 0..0);

@@ -116,8 +116,7 @@ impl<'r> PointResults<'r> {
                 .filter_map(|result| result.measures.get(&column).copied())
                 .collect()
         };
-        let columns = study.measures.iter().map(|measure| measure.column());
-        let measures: Vec<Vec<f64>> = columns.map(values).collect();
+        let measures: Vec<Vec<f64>> = study.columns().into_iter().map(values).collect();
         let measures: Vec<&[f64]> = measures.iter().map(Vec::as_slice).collect();
         let draws = results.first().and_then(|result| result.draws);
         match study.replication.progress(results.len(), draws, &measures) {
@@ -136,7 +135,7 @@ impl<'r> PointResults<'r> {
 /// the order of the file.
 #[must_use]
 pub fn missing_measures(study: &Study, points: &[PointResults<'_>]) -> Vec<(String, usize)> {
-    let columns = study.measures.iter().map(|measure| measure.column());
+    let columns = study.columns().into_iter();
     let runs = || points.iter().flat_map(|point| point.results.values());
     let counted = columns.map(|column| {
         let lacks = |result: &&&ResultLine| {

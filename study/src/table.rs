@@ -26,11 +26,7 @@ pub fn write_table(
     wall: bool,
     writer: impl Write,
 ) -> csv::Result<()> {
-    let columns: Vec<String> = study
-        .measures
-        .iter()
-        .map(|measure| measure.column())
-        .collect();
+    let columns = study.columns();
     let mut writer = csv::Writer::from_writer(writer);
     let mut header: Vec<&str> = study.parameters.iter().map(String::as_str).collect();
     header.extend(["seed", "outcome"]);
@@ -67,11 +63,7 @@ pub fn write_summary(
     points: &[PointResults<'_>],
     writer: impl Write,
 ) -> csv::Result<()> {
-    let columns: Vec<String> = study
-        .measures
-        .iter()
-        .map(|measure| measure.column())
-        .collect();
+    let columns = study.columns();
     let mut writer = csv::Writer::from_writer(writer);
     let mut header = study.parameters.clone();
     for column in &columns {

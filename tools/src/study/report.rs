@@ -52,12 +52,7 @@ pub(super) fn run(command: &ReportCommand) -> Result<ExitCode, ExitCode> {
     let report = Report {
         plan: &plan,
         points: &points,
-        columns: plan
-            .study
-            .measures
-            .iter()
-            .map(study::Measure::column)
-            .collect(),
+        columns: plan.study.columns(),
     };
     let mut page = Vec::new();
     report.write(&mut page, &problems);

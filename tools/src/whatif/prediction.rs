@@ -43,7 +43,7 @@ impl TemporaryLog {
 
 impl Drop for TemporaryLog {
     fn drop(&mut self) {
-        // A directory that stays harms nobody.
+        // A directory that stays is no failure of the command.
         let _ = fs::remove_dir_all(&self.0);
     }
 }

@@ -1,6 +1,6 @@
 //! Allreduce: every rank contributes a vector, and all get the sum.
 //!
-//! The program verifies the sums if buffers are real, and prints the time of one call. The
+//! The program prints the time of one call, and verifies the last sum if buffers are real. The
 //! algorithm is that of the platform: `--set collectives.allreduce=ring` tries another.
 
 use mpi::{Comm, Op, Result};
@@ -31,19 +31,20 @@ async fn allreduce(world: Comm, args: Args) -> Result<()> {
     };
     world.barrier().await?;
     let start = world.wtime();
+    let mut sum = None;
     for _ in 0..args.rounds {
-        let sum = world.allreduce(&contribution, &Op::sum::<f64>()).await?;
-        if let Some(values) = sum.values::<f64>()? {
-            let ranks = size * (size - 1) / 2;
-            let expected = (0..).map(|at: u64| (ranks + size * at) as f64);
-            assert!(
-                values.iter().copied().eq(expected.take(values.len())),
-                "a wrong sum"
-            );
-        }
+        sum = Some(world.allreduce(&contribution, &Op::sum::<f64>()).await?);
+    }
+    let time = (world.wtime() - start) * 1e6 / f64::from(args.rounds);
+    if let Some(values) = sum.map(|sum| sum.values::<f64>()).transpose()?.flatten() {
+        let ranks = size * (size - 1) / 2;
+        let expected = (0..).map(|at: u64| (ranks + size * at) as f64);
+        assert!(
+            values.iter().copied().eq(expected.take(values.len())),
+            "a wrong sum"
+        );
     }
     if rank == 0 {
-        let time = (world.wtime() - start) * 1e6 / f64::from(args.rounds);
         world.println(format_args!("allreduce of {}: {time:.3} us", args.size));
     }
     Ok(())

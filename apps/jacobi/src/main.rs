@@ -74,8 +74,10 @@ async fn jacobi(world: Comm, args: Args) -> Result<(), Box<dyn Error>> {
         verify(&block, parts, &args);
     }
     if grid.rank() == 0 {
-        let line = format_args!("last change {change:.6e}, {time:.3} us");
-        world.println(line);
+        if !is_phantom {
+            world.println(format_args!("last change: {change:.6e}"));
+        }
+        world.println(format_args!("{} iterations: {time:.3} us", args.iterations));
     }
     Ok(Comm::clone(&grid).free().await?)
 }

@@ -14,6 +14,8 @@
 //! simulated ones; copies of a schedule cost no time, reductions cost
 //! [`Settings::reduce_bandwidth`](crate::Settings::reduce_bandwidth).
 
+use std::ops::Range;
+
 use ::collectives::{Algorithm, Area, Call, Operand, Part, Slot, Steps};
 
 use super::{NOTHING, Place, ProtocolEngine, Role, SendCall, State};
@@ -227,6 +229,12 @@ impl Collectives {
     }
 }
 
+/// Returns the place of a part in the bytes of its area.
+fn range(part: Part) -> Range<usize> {
+    let place = |bytes: u64| usize::try_from(bytes).expect("a real buffer fits into memory");
+    place(part.offset)..place(part.offset + part.length)
+}
+
 impl Running {
     fn area(&self, area: Area) -> &Buffer {
         match area {
@@ -251,7 +259,33 @@ impl Running {
         self.area(part.area).slice(part.offset, part.length)
     }
 
-    /// Puts a message, or what a step has computed, into its place.
+    /// Changes a part by the bytes of another part of equal length, if both are real.
+    fn update(&mut self, from: Part, into: Part, change: impl FnOnce(&[u8], &mut [u8])) {
+        if from.length == 0 {
+            return;
+        }
+        // Taken out, so that the other area can be read without a copy.
+        let mut area = self.area_mut(into.area).take();
+        let copied;
+        let source = match from.area == into.area {
+            true => {
+                copied = area.slice(from.offset, from.length);
+                copied.bytes()
+            }
+            false => self
+                .area(from.area)
+                .bytes()
+                .map(|bytes| &bytes[range(from)]),
+        };
+        if let Some(source) = source
+            && let Some(target) = area.bytes_mut()
+        {
+            change(source, &mut target[range(into)]);
+        }
+        *self.area_mut(into.area) = area;
+    }
+
+    /// Puts a message into its place.
     fn put(&mut self, part: Part, content: &Buffer) {
         if part.length > 0 {
             self.area_mut(part.area).write(part.offset, content);
@@ -741,8 +775,8 @@ impl Steps for Runner<'_> {
 
     fn copy(&mut self, from: Part, to: Part) {
         if self.begins() {
-            let content = self.running.part(from);
-            self.running.put(to, &content);
+            self.running
+                .update(from, to, |from, to| to.copy_from_slice(from));
         }
     }
 
@@ -752,18 +786,14 @@ impl Steps for Runner<'_> {
         }
         let reduction = self.running.call.reduction.clone();
         let reduction = reduction.expect("only calls with an operation reduce");
-        let mut content = self.running.part(from);
-        let mut target = self.running.part(into);
-        if let (Some(from), Some(into)) = (content.bytes_mut(), target.bytes_mut()) {
-            match operand {
-                Operand::Left => reduction.apply(from, into),
-                Operand::Right => {
-                    reduction.apply(into, from);
-                    into.copy_from_slice(from);
-                }
+        self.running.update(from, into, |from, into| match operand {
+            Operand::Left => reduction.apply(from, into),
+            Operand::Right => {
+                let mut result = from.to_vec();
+                reduction.apply(into, &mut result);
+                into.copy_from_slice(&result);
             }
-        }
-        self.running.put(into, &target);
+        });
         self.engine.charge_reduction(self.channel, from.length);
     }
 }

@@ -137,6 +137,8 @@ enum KernelArg {
     Ring,
     /// Memory copy bandwidth
     Copy,
+    /// Bandwidth of a sum of doubles
+    Reduce,
 }
 
 fn seconds(text: &str) -> Result<f64, String> {
@@ -170,6 +172,7 @@ impl PlanArgs {
                 sharing: has(KernelArg::Sharing),
                 rings: has(KernelArg::Ring),
                 copy: has(KernelArg::Copy),
+                reduce: has(KernelArg::Reduce),
             },
             thresholds: self.breaks.iter().map(|size| size.0).collect(),
             ..usual

@@ -173,6 +173,8 @@ pub struct Calibration {
     pub eager_threshold: Option<u64>,
     /// Bytes/s of a copy in memory, if it was measured.
     pub copy_bandwidth: Option<f64>,
+    /// Bytes/s of a sum of doubles in memory, if it was measured.
+    pub reduce_bandwidth: Option<f64>,
     /// Sharing of the network by messages.
     pub sharing: Vec<Sharing>,
     /// Confidence intervals of the parameters; nothing for tables.

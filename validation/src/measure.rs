@@ -16,6 +16,7 @@ mod copy;
 mod kernels;
 mod machine;
 mod plan;
+mod reduction;
 mod session;
 mod simulated;
 mod stop;

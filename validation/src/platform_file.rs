@@ -85,6 +85,8 @@ pub struct PlatformMetadata {
     pub shared: bool,
     /// Bytes/s of a copy in memory, if the message layer is to pay for copies.
     pub copy_bandwidth: Option<f64>,
+    /// Bytes/s of a sum of doubles in memory, if it was measured.
+    pub reduce_bandwidth: Option<f64>,
     /// Seconds of an empty message, if it was measured; without it what the fit says.
     pub empty_s: Option<f64>,
 }
@@ -308,6 +310,9 @@ fn protocol(text: &mut String, metadata: &PlatformMetadata) {
     }
     if let Some(copy) = metadata.copy_bandwidth {
         let _ = writeln!(text, "copy_bandwidth = \"{copy}Bps\"");
+    }
+    if let Some(reduce) = metadata.reduce_bandwidth {
+        let _ = writeln!(text, "\n[collectives]\nreduce_bandwidth = \"{reduce}Bps\"");
     }
 }
 

@@ -7,7 +7,7 @@
 //! |---|---|---|
 //! | `size_bytes` | bytes of payload, a whole number | required |
 //! | `time_us` | microseconds, above 0; half a round trip for ping-pongs | required |
-//! | `kernel` | `pp`, `ppi`, `prttN`, `dprttN`, `os`, `ois`, `or`, `late`, `incastN`, `outcastN`, `bidir`, `copy`: see [`Kernel`] | `pp` |
+//! | `kernel` | `pp`, `ppi`, `prttN`, `dprttN`, `os`, `ois`, `or`, `late`, `incastN`, `outcastN`, `bidir`, `copy`, `reduce`: see [`Kernel`] | `pp` |
 //! | `session` | which start of the processes, from 0 | 1 |
 //! | `block` | the number of the block in the session, in the order of time | one block per size |
 //! | `sample` | the number of the sample in its block, in the order of time | the order of the lines |

@@ -38,10 +38,12 @@ pub enum Kernel {
     Ring(u32),
     /// A copy in memory.
     Copy,
+    /// The sum of two vectors in memory.
+    Reduce,
 }
 
 /// Kernels with their names in files.
-const NAMES: [(&str, Kernel); 9] = [
+const NAMES: [(&str, Kernel); 10] = [
     ("pp", Kernel::PingPong),
     ("ppi", Kernel::PingPongOccupied),
     ("os", Kernel::Send),
@@ -50,6 +52,7 @@ const NAMES: [(&str, Kernel); 9] = [
     ("late", Kernel::Late),
     ("bidir", Kernel::Exchange),
     ("copy", Kernel::Copy),
+    ("reduce", Kernel::Reduce),
     ("prtt1", Kernel::Stream(1)),
 ];
 
@@ -212,7 +215,7 @@ mod tests {
             let kernel: Kernel = name.parse().unwrap();
             assert_eq!(kernel.to_string(), name);
         }
-        for name in ["incast3", "outcast1", "bidir", "ring4", "copy"] {
+        for name in ["incast3", "outcast1", "bidir", "ring4", "copy", "reduce"] {
             let kernel: Kernel = name.parse().unwrap();
             assert_eq!(kernel.to_string(), name);
         }

@@ -163,7 +163,8 @@ impl States {
 /// there are for a kernel and size.
 fn series(blocks: &[&Block]) -> (Vec<(u32, f64)>, f64) {
     let mut groups: BTreeMap<(Kernel, u64), Vec<(u32, f64)>> = BTreeMap::new();
-    let wanted = |block: &&&Block| !matches!(block.kernel, Kernel::Late | Kernel::Copy);
+    let wanted =
+        |block: &&&Block| !matches!(block.kernel, Kernel::Late | Kernel::Copy | Kernel::Reduce);
     for block in blocks.iter().filter(wanted) {
         if let Some(middle) = median(kept(block)).filter(|middle| *middle > 0.0) {
             let group = groups.entry((block.kernel, block.size)).or_default();

@@ -172,6 +172,29 @@ fn good_samples_give_no_warning_and_sure_parameters() {
 }
 
 #[test]
+fn sums_in_memory_become_a_bandwidth() {
+    const BYTES_PER_US: f64 = 20_000.0;
+    let messages = samples(&[1.0], 6, 0.001);
+    let head = "session,block,size_bytes,time_us,set";
+    let mut text = messages.replace(",train", ",train,pp");
+    text = text.replace(head, &format!("{head},kernel"));
+    for size in (6..16).map(|at| 1_u32 << at) {
+        for (block, sample) in (0..6).flat_map(|block| (0..12).map(move |at| (block, at))) {
+            let noise = 1.0 + 0.001 * f64::from((sample * 7 + block * 5) % 12);
+            let time = noise * (0.01 + f64::from(size) / BYTES_PER_US);
+            writeln!(text, "1,{block},{size},{time},train,reduce").expect("a text");
+        }
+    }
+    let calibration = calibrated(&text, &CalibrateOptions::default());
+    let found = calibration.reduce_bandwidth.expect("a bandwidth");
+    assert!((found / (1e6 * BYTES_PER_US) - 1.0).abs() < 0.01, "{found}");
+    let line = format!("\n[collectives]\nreduce_bandwidth = \"{found}Bps\"\n");
+    assert!(calibration.platform.contains(&line));
+    let without = calibrated(&messages, &CalibrateOptions::default());
+    assert!(!without.platform.contains("reduce_bandwidth"));
+}
+
+#[test]
 fn few_noisy_and_changing_measurements_are_reported() {
     let few = calibrated(&samples(&[1.0], 2, 0.001), &CalibrateOptions::default());
     assert_eq!(codes(&few), [Code::Few]);

@@ -331,10 +331,14 @@ fn one_speed(blocks: &[Block], kernel: Kernel) -> OneSpeed {
     OneSpeed { blocks, factors }
 }
 
-/// Returns the speed of copies at the large sizes, in bytes/s, if copies were measured.
-pub(super) fn copy_bandwidth(kernels: &BTreeMap<Kernel, Vec<SizeSummary>>) -> Option<f64> {
-    let copies = kernels.get(&Kernel::Copy)?;
-    let points: Vec<Point> = copies.iter().map(|one| one.point).collect();
+/// Returns the speed of a kernel without messages (copies, reductions) at the large sizes, in
+/// bytes/s, if it was measured.
+pub(super) fn memory_bandwidth(
+    kernels: &BTreeMap<Kernel, Vec<SizeSummary>>,
+    kernel: Kernel,
+) -> Option<f64> {
+    let sizes = kernels.get(&kernel)?;
+    let points: Vec<Point> = sizes.iter().map(|one| one.point).collect();
     let fitted = crate::fit::fit(&points, &FitOptions::samples()).ok()?;
     let slope_s = fitted.segments().last()?.line.slope_s;
     (slope_s > 0.0 && count(points.len()) >= 2.0).then(|| 1.0 / slope_s)

@@ -1,6 +1,6 @@
 //! From points to a checked platform file, step by step.
 
-use super::input::{Input, copy_bandwidth};
+use super::input::{Input, memory_bandwidth};
 use super::{CalibrateError, CalibrateOptions, Calibration};
 use crate::bands::ErrorBands;
 use crate::confidence::BootstrapIntervals;
@@ -33,7 +33,7 @@ pub(super) fn finish(
     let line = fit_line(&input.points, &input.rules)?;
     let cross_check = CrossCheck::new(&input.points, &input.rules)?;
     let sharing = sharing::factors(&input.kernels, |size| fitted.predict(size));
-    let copy = copy_bandwidth(&input.kernels);
+    let copy = memory_bandwidth(&input.kernels, Kernel::Copy);
     let eager_end = threshold.unwrap_or(DEFAULT_THRESHOLD);
     let (calls, copy) = calls(
         &input,
@@ -46,6 +46,7 @@ pub(super) fn finish(
         eager_threshold: threshold,
         shared: sharing::is_shared(&sharing),
         copy_bandwidth: copy.filter(|_| options.preset != Preset::LogGops),
+        reduce_bandwidth: memory_bandwidth(&input.kernels, Kernel::Reduce),
         empty_s: input.empty.map(|point| point.time_s),
         ..PlatformMetadata::of(options)
     };
@@ -76,6 +77,7 @@ pub(super) fn finish(
         loggp: written.loggp,
         eager_threshold: threshold,
         copy_bandwidth: copy,
+        reduce_bandwidth: written.metadata.reduce_bandwidth,
         sharing,
         confidence,
         cross_check,
@@ -108,6 +110,7 @@ impl PlatformMetadata {
             handshake: options.handshake,
             shared: false,
             copy_bandwidth: None,
+            reduce_bandwidth: None,
             empty_s: None,
         }
     }

@@ -39,6 +39,7 @@ fn code(kernel: Kernel) -> (u32, u32) {
         Kernel::Exchange => (11, 0),
         Kernel::Copy => (12, 0),
         Kernel::Ring(number) => (13, number),
+        Kernel::Reduce => (14, 0),
     }
 }
 
@@ -57,6 +58,7 @@ fn kernel((kind, number): (u32, u32)) -> Option<Kernel> {
         11 => Kernel::Exchange,
         12 => Kernel::Copy,
         13 => Kernel::Ring(number),
+        14 => Kernel::Reduce,
         _ => return None,
     })
 }
@@ -109,7 +111,7 @@ mod tests {
     fn commands_are_read_as_they_were_told() {
         let kernels = [
             "pp", "ppi", "prtt4", "dprtt2", "os", "ois", "or", "late", "incast3", "outcast2",
-            "bidir", "copy", "ring4",
+            "bidir", "copy", "reduce", "ring4",
         ];
         for name in kernels {
             let block = Block {

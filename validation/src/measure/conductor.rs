@@ -435,7 +435,7 @@ fn cost(task: &Task, about: (f64, f64), size_max: u64, asked: Option<u32>) -> f6
         Kernel::DelayedStream(_) => 4.0 * (one + empty),
         Kernel::Send | Kernel::Isend | Kernel::Late => one + empty,
         Kernel::Ring(number) => f64::from(number) * one,
-        Kernel::Copy => one,
+        Kernel::Copy | Kernel::Reduce => one,
     };
     BLOCK_S + times * each
 }

@@ -8,6 +8,7 @@ use mpi::{Buffer, Comm, Result, waitall};
 use super::command::{Block, DATA};
 use super::copy::CopyBenchmark;
 use super::plan::IdleMode;
+use super::reduction::reduce;
 use crate::sample::Kernel;
 
 /// Rank 0's side of the kernels.
@@ -72,6 +73,10 @@ impl<'a> KernelRunner<'a> {
                     .1
                     .push(self.copier.copy(block.size, || self.world.wtime()));
             }
+            return Ok(found);
+        }
+        if block.kernel == Kernel::Reduce {
+            found[0].1 = reduce(block.size, block.repetitions, || self.world.wtime())?;
             return Ok(found);
         }
         let mut message = self.world.buffer(block.size);
@@ -151,7 +156,7 @@ impl<'a> KernelRunner<'a> {
                 sending.wait().await?;
                 alone(world.wtime() - start)
             }
-            Kernel::Copy => alone(0.0),
+            Kernel::Copy | Kernel::Reduce => alone(0.0),
         }
     }
 
@@ -210,7 +215,7 @@ pub(crate) async fn partner(world: &Comm, block: &Block) -> Result<()> {
     let takes_part = match block.kernel {
         Kernel::Incast(number) | Kernel::Outcast(number) => rank <= number as usize,
         Kernel::Ring(number) => rank < number as usize,
-        Kernel::Copy => false,
+        Kernel::Copy | Kernel::Reduce => false,
         _ => rank == PEER,
     };
     if !takes_part {
@@ -253,7 +258,7 @@ pub(crate) async fn partner(world: &Comm, block: &Block) -> Result<()> {
                 let above = (rank + 1) % number as usize;
                 world.send(&message, above, DATA).await?;
             }
-            Kernel::Copy => {}
+            Kernel::Copy | Kernel::Reduce => {}
         }
     }
     Ok(())

@@ -59,6 +59,8 @@ pub struct KernelSelection {
     pub rings: bool,
     /// `copy`.
     pub copy: bool,
+    /// `reduce`.
+    pub reduce: bool,
 }
 
 impl KernelSelection {
@@ -70,6 +72,7 @@ impl KernelSelection {
         sharing: true,
         rings: true,
         copy: true,
+        reduce: true,
     };
     /// The ping-pong alone.
     pub const PING_PONG: Self = Self {
@@ -79,6 +82,7 @@ impl KernelSelection {
         sharing: false,
         rings: false,
         copy: false,
+        reduce: false,
     };
 }
 
@@ -240,6 +244,9 @@ impl Plan {
             }
             if kernels.copy && *size > 0 {
                 add(Kernel::Copy, *size, Set::Training);
+            }
+            if kernels.reduce && *size >= 8 {
+                add(Kernel::Reduce, *size, Set::Training);
             }
         }
         if kernels.sharing {

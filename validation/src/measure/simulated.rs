@@ -36,6 +36,7 @@ pub fn measure_simulated(
         pause: IdleMode::Compute,
         kernels: KernelSelection {
             copy: false,
+            reduce: false,
             ..options.kernels
         },
         repetitions: Some(options.repetitions.unwrap_or(7)),

@@ -179,6 +179,7 @@ pub fn calibration_as_json(calibration: &Calibration) -> String {
         "range": [calibration.fit.range().0, calibration.fit.range().1],
         "eager_threshold": calibration.eager_threshold,
         "copy_bandwidth": calibration.copy_bandwidth,
+        "reduce_bandwidth": calibration.reduce_bandwidth,
         "rendezvous_cost": calibration.handshake.name(),
         "segments": segments(calibration),
         "cost_segments": pieces(calibration),

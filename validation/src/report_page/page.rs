@@ -197,13 +197,22 @@ fn parameters(calibration: &Calibration) -> String {
             );
         }
     }
-    if let Some(copy) = calibration.copy_bandwidth {
-        row(
+    let of_memory = [
+        (
             "copies in memory",
-            format!("{:.3}", 1e-9 * copy),
-            "GB/s",
+            calibration.copy_bandwidth,
             "kernel copy",
-        );
+        ),
+        (
+            "sums in memory",
+            calibration.reduce_bandwidth,
+            "kernel reduce",
+        ),
+    ];
+    for (name, bandwidth, kernel) in of_memory {
+        if let Some(bandwidth) = bandwidth {
+            row(name, format!("{:.3}", 1e-9 * bandwidth), "GB/s", kernel);
+        }
     }
     for one in &calibration.sharing {
         let name = format!("{} at {} B, contention factor", one.kernel, one.size);

@@ -119,7 +119,7 @@ fn take(stepper: &mut Stepper, actor: u32, choice: u32) -> Option<ObservedStep> 
     let name = stepper.name_of(actor);
     let line = stepper
         .line_of(actor)
-        .map_or_else(String::new, |at| format!("{}:{}", at.file(), at.line()));
+        .map_or_else(String::new, |at| at.to_string());
     let executed = stepper.execute(actor, choice)?;
     Some(ObservedStep {
         enabled_steps,

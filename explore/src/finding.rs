@@ -163,7 +163,7 @@ fn write_down(
         }
         let branch = machine.stepper.branch_of(actor, event.choice).unwrap_or(0);
         let line = machine.stepper.line_of(actor);
-        let mut line = line.map_or_else(String::new, |at| format!("{}:{}", at.file(), at.line()));
+        let mut line = line.map_or_else(String::new, |at| at.to_string());
         let mut call = String::new();
         if let Some(described) = machine.stepper.described(actor) {
             (line, call) = (described.location, described.waits_in);

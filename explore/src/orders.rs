@@ -157,7 +157,7 @@ impl ReceiveOrder {
             let received = stepper.received().into_iter();
             let own: Vec<_> = received.filter(|one| one.by == actor).collect();
             let at = own.get(position)?.location;
-            line = format!("{}:{}", at.file(), at.line());
+            line = at.to_string();
             let sources: Vec<ActorId> = own.iter().map(|one| one.from).collect();
             let numbers = sources.iter().map(|source| source.number());
             let name = |source: &ActorId| stepper.name_of(source.number() - 1);

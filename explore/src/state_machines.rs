@@ -12,10 +12,11 @@
 //! *Not modelled*: that a step of one process makes a branch of another impossible. A world must
 //! not do that; the search then stops, because a branch that was planned is not there.
 
+use sim_core::SourceLocation;
 use std::cell::RefCell;
 use std::fmt;
 use std::future::poll_fn;
-use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::task::Poll;
 
@@ -94,7 +95,7 @@ pub async fn run_branches(port: KernelHandle) {
     let mut parked: Option<Parked> = None;
     poll_fn(|_| {
         if parked.is_none_or(|parked| port.is_woken(parked)) {
-            parked = Some(port.park(Location::caller()));
+            parked = Some(port.park(SourceLocation::caller()));
         }
         Poll::<()>::Pending
     })

@@ -8,9 +8,9 @@
 //! *Not modelled*: order by other means than messages, such as memory that simulated ranks share.
 //! The messages of collective operations count, so an algorithm may order more than MPI promises.
 
+use sim_core::SourceLocation;
 use std::cell::RefCell;
 use std::ops::Range;
-use std::panic::Location;
 
 use mpi::exploration::SendCause;
 
@@ -23,7 +23,7 @@ pub(crate) struct Delivery {
     /// The causes that its sender knew.
     pub(crate) reason: SendCause,
     /// The call that sent it, if it is a message.
-    pub(crate) call: Option<&'static Location<'static>>,
+    pub(crate) call: Option<SourceLocation>,
 }
 
 /// The deliveries of one run, in the order of their steps.
@@ -40,7 +40,7 @@ impl Deliveries {
     }
 
     /// The call that sent what arrived in a step.
-    pub(crate) fn call_of(&self, step: u32) -> Option<&'static Location<'static>> {
+    pub(crate) fn call_of(&self, step: u32) -> Option<SourceLocation> {
         let all = self.0.borrow();
         all[position(&all, step)?].call
     }

@@ -14,10 +14,10 @@
 //!
 //! *Not modelled*: time, packet sizes, limits of buffers and credits.
 
+use sim_core::SourceLocation;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::fmt;
-use std::panic::Location;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -99,7 +99,7 @@ struct Waiting {
     /// Why.
     reason: SendCause,
     /// The call that sent it, if it is a message.
-    call: Option<&'static Location<'static>>,
+    call: Option<SourceLocation>,
 }
 
 /// One queue.
@@ -457,7 +457,7 @@ impl ExplorableDevice for IdealFabric {
                 "send (from {source} to {}, tag {tag}, {length} bytes)",
                 key.destination
             ),
-            location: format!("{}:{}", at.file(), at.line()),
+            location: at.to_string(),
             waits_for: Vec::new(),
         })
     }
@@ -571,7 +571,7 @@ impl PacketTransport for IdealFabric {
         false
     }
 
-    fn note_source(&self, rank: u32, source: u32, location: &'static Location<'static>) {
+    fn note_source(&self, rank: u32, source: u32, location: SourceLocation) {
         self.received.borrow_mut().push(WildcardReceive {
             by: actor(rank),
             from: actor(source),

@@ -3,9 +3,9 @@
 //!
 //! See [`mpi::causes`]. The steps are those of the explorer ([`sim_core::Kernel::current_step`]).
 
+use sim_core::SourceLocation;
 use std::cell::{Cell, RefCell};
 use std::ops::Range;
-use std::panic::Location;
 use std::rc::Rc;
 
 use mpi::Buffer;
@@ -35,7 +35,7 @@ pub(crate) struct CausalityTracker {
     port: KernelHandle,
     ranks: Vec<Known>,
     /// The call whose message was posted last, or is next.
-    pub(crate) call: Cell<Option<&'static Location<'static>>>,
+    pub(crate) call: Cell<Option<SourceLocation>>,
     /// A fingerprint of what was sent last, where runs are compared.
     contents: Cell<u64>,
     pub(crate) deliveries: Deliveries,
@@ -185,7 +185,7 @@ impl CausalityHooks for RankCauses {
         deliveries.is_posted_before((self.rank, receive), arrival, ranks.len(), add)
     }
 
-    fn call_of(&self, arrival: u32) -> Option<&'static Location<'static>> {
+    fn call_of(&self, arrival: u32) -> Option<SourceLocation> {
         self.all.deliveries.call_of(arrival)
     }
 
@@ -215,7 +215,7 @@ impl CausalityHooks for RankCauses {
         self.own().deferred.set(true);
     }
 
-    fn note_clock(&self, location: &'static Location<'static>) {
+    fn note_clock(&self, location: SourceLocation) {
         self.all
             .port
             .with(|kernel| kernel.note_clock_read(location));
@@ -225,11 +225,11 @@ impl CausalityHooks for RankCauses {
         self.all.port.with(|kernel| kernel.note_for_user(text));
     }
 
-    fn note_call(&self, location: &'static Location<'static>) {
+    fn note_call(&self, location: SourceLocation) {
         self.all.call.set(Some(location));
     }
 
-    fn note_send(&self, location: &'static Location<'static>) {
+    fn note_send(&self, location: SourceLocation) {
         let call = SendCall {
             actor: actor(self.rank),
             location,

@@ -5,10 +5,10 @@
 //! handled, and knows whether the rank is parked. The events of all inboxes lie in one table, so
 //! that an empty inbox takes eight bytes.
 
+use sim_core::SourceLocation;
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
-use std::panic::Location;
 use std::rc::{Rc, Weak};
 use std::task::Waker;
 
@@ -168,7 +168,7 @@ pub(crate) trait PacketTransport: Device {
     }
 
     /// A receive or a probe of the rank from any source has got or seen a message of another.
-    fn note_source(&self, _rank: u32, _source: u32, _location: &'static Location<'static>) {}
+    fn note_source(&self, _rank: u32, _source: u32, _location: SourceLocation) {}
 
     /// The rank has nothing to do until the next event of that kind.
     fn parked(&self, _rank: u32, _interest: Interest) {}
@@ -493,7 +493,7 @@ impl Ranks {
         }
         let parked = &mut ends.endpoints[rank as usize].parked;
         if parked.is_none() {
-            *parked = Some(self.port.park(Location::caller()));
+            *parked = Some(self.port.park(SourceLocation::caller()));
         }
     }
 
@@ -705,7 +705,7 @@ impl<C: PacketTransport> ExplorationHooks for RankChannel<C> {
             .map(|causes| causes as &dyn CausalityHooks)
     }
 
-    fn note_source(&self, source: u32, location: &'static Location<'static>) {
+    fn note_source(&self, source: u32, location: SourceLocation) {
         self.device.note_source(self.rank, source, location);
     }
 }

@@ -11,7 +11,7 @@
 //! *Lengths and counts* are in bytes. Buffers are real or phantom; the result is what the
 //! contribution is.
 
-use std::panic::Location;
+use observe::SourceLocation;
 use std::rc::Rc;
 
 use ::collectives::{
@@ -112,7 +112,7 @@ impl Comm {
         &self,
         invocation: &Invocation,
         is_request: bool,
-        location: &'static Location<'static>,
+        location: SourceLocation,
     ) -> Result<CollectiveCall> {
         let inner = self.collective()?;
         let (root, size) = (invocation.root, self.size());
@@ -184,7 +184,7 @@ impl Comm {
     pub(crate) fn count_call(
         &self,
         (context, has_tag): (u32, bool),
-        (signature, location): (impl Fn() -> Signature, &'static Location<'static>),
+        (signature, location): (impl Fn() -> Signature, SourceLocation),
         arguments: Option<&Invocation>,
     ) -> Result<(Place, CallNumber)> {
         let number = self.process().count_call(context, has_tag);
@@ -232,7 +232,7 @@ impl Comm {
     pub(crate) async fn perform(
         &self,
         invocation: Invocation,
-        location: &'static Location<'static>,
+        location: SourceLocation,
     ) -> Result<Buffer> {
         let name = invocation.name;
         let call = self.raised(self.prepare(&invocation, false, location))?;
@@ -271,7 +271,7 @@ impl Comm {
     pub(crate) fn start_request(
         &self,
         invocation: &Invocation,
-        location: &'static Location<'static>,
+        location: SourceLocation,
     ) -> Result<Request> {
         if let Some(views) = &invocation.views {
             return self.start_view(invocation, views, location);

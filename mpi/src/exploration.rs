@@ -18,10 +18,9 @@
 //! When the answers and the data of announced messages come it cannot tell. A rank that has memory
 //! in a window can tell the order of accesses, by what it reads there and by what it answers.
 
-use std::panic::Location;
-
 use crate::api::comm::COLLECTIVE;
 use crate::channel::Channel;
+use observe::SourceLocation;
 
 /// Returns true if the messages of a context are those of collective operations, all of whose
 /// receives name their source.
@@ -59,7 +58,7 @@ pub trait ExplorationHooks {
 
     /// Notes that a receive or a probe from any source, at `location`, has got or seen a message
     /// of `source`: another order may be possible.
-    fn note_source(&self, source: u32, location: &'static Location<'static>) {
+    fn note_source(&self, source: u32, location: SourceLocation) {
         let _ = (source, location);
     }
 
@@ -88,7 +87,7 @@ pub trait CausalityHooks {
     fn is_posted_before(&self, receive: u32, arrival: u32) -> bool;
 
     /// Returns the call that sent the message that arrived in this step.
-    fn call_of(&self, arrival: u32) -> Option<&'static Location<'static>>;
+    fn call_of(&self, arrival: u32) -> Option<SourceLocation>;
 
     /// Sets why the next packets leave; `None` if the program posts them.
     fn because(&self, reason: Option<SendCause>);
@@ -112,7 +111,7 @@ pub trait CausalityHooks {
     fn defer(&self);
 
     /// Notes that the program reads the time, which stands still.
-    fn note_clock(&self, location: &'static Location<'static>) {
+    fn note_clock(&self, location: SourceLocation) {
         let _ = location;
     }
 
@@ -122,12 +121,12 @@ pub trait CausalityHooks {
     }
 
     /// Notes that the next packet is the message of this call.
-    fn note_call(&self, location: &'static Location<'static>) {
+    fn note_call(&self, location: SourceLocation) {
         let _ = location;
     }
 
     /// Notes that a call has sent a message.
-    fn note_send(&self, location: &'static Location<'static>) {
+    fn note_send(&self, location: SourceLocation) {
         let _ = location;
     }
 
@@ -164,16 +163,12 @@ pub(crate) fn may_look(channel: &dyn Channel) -> bool {
 }
 
 /// Notes that a receive or a probe from any source has got or seen a message of `source`.
-pub(crate) fn note_source(
-    channel: &dyn Channel,
-    source: u32,
-    location: &'static Location<'static>,
-) {
+pub(crate) fn note_source(channel: &dyn Channel, source: u32, location: SourceLocation) {
     channel.note_source(source, location);
 }
 
 /// Notes that the program reads the time.
-pub(crate) fn note_clock(channel: &dyn Channel, location: &'static Location<'static>) {
+pub(crate) fn note_clock(channel: &dyn Channel, location: SourceLocation) {
     if let Some(causes) = channel.causality() {
         causes.note_clock(location);
     }

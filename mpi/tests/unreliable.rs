@@ -5,6 +5,7 @@
 //! hands them on in their order, once each. What is below draws for every datagram whether it is
 //! lost, how often it comes, and when.
 
+use mpi::SourceLocation;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -240,7 +241,7 @@ fn m7_protocols_run_over_what_loses_repeats_and_reorders() {
                     }));
                     Some(Box::pin(async move {
                         exchange(process.world()).await?;
-                        process.finalize(std::panic::Location::caller()).await;
+                        process.finalize(SourceLocation::caller()).await;
                         Ok::<(), mpi::Error>(())
                     }))
                 })

@@ -1,13 +1,10 @@
 //! Events of one rank, in the order in which they happen there.
 
+use source_location::SourceLocation;
 use std::fmt;
-use std::panic::Location;
-
-/// A line of the program.
-pub type Place = &'static Location<'static>;
 
 /// An event as the message layer tells it.
-pub type ProgramEvent = Event<&'static str, Place>;
+pub type ProgramEvent = Event<&'static str, SourceLocation>;
 
 /// A receiver of the events of one rank, which it dates with its own clock.
 pub trait Observer: fmt::Debug {

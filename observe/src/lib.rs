@@ -28,10 +28,11 @@ mod open;
 mod record;
 
 pub use backward::{BackwardEntry, BackwardReader};
-pub use event::{Event, Observer, PacketKind, Place, ProgramEvent, RunKind};
+pub use event::{Event, Observer, PacketKind, ProgramEvent, RunKind};
 pub use log::{LogEntry, LogReader, LogWriter};
 pub use merge::{MergedLogs, merge};
 pub use network::{Link, LinkSharing, NetworkEvent, NetworkObserver};
 pub use numbering::{LogEvent, NameId};
 pub use open::EndedCall;
 pub use record::RECORD_BYTES;
+pub use source_location::SourceLocation;

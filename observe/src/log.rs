@@ -3,9 +3,9 @@
 //! Texts are written before the first record that names them. A log that ends early, because its
 //! run was killed, is valid up to its last whole record.
 
+use source_location::SourceLocation;
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
-use std::panic::Location;
 
 use crate::event::{ProgramEvent, RunKind};
 use crate::network::{self, Link, NetworkEvent};
@@ -195,12 +195,12 @@ impl<W: Write> LogWriter<W> {
         number
     }
 
-    fn place(&mut self, place: &'static Location<'static>) -> NameId {
-        let key = std::ptr::from_ref(place).addr();
+    fn place(&mut self, place: SourceLocation) -> NameId {
+        let key = place.address();
         if let Some(&number) = self.places.get(&key) {
             return number;
         }
-        let number = self.short(&format!("{}:{}", place.file(), place.line()));
+        let number = self.short(&place.to_string());
         self.places.insert(key, number);
         number
     }

@@ -1,7 +1,7 @@
 //! Logs are read as they were written, whole or cut.
 
+use source_location::SourceLocation;
 use std::io;
-use std::panic::Location;
 
 use observe::{
     BackwardReader, Event, LogEntry, LogEvent, LogReader, LogWriter, PacketKind, ProgramEvent,
@@ -10,7 +10,7 @@ use observe::{
 
 /// An event of each kind, with extreme values.
 fn all() -> Vec<ProgramEvent> {
-    let place = Location::caller();
+    let place = SourceLocation::caller();
     let mut events = vec![
         Event::Wait {
             call: "recv",
@@ -307,7 +307,7 @@ fn a_record_that_is_no_event_is_an_error() {
 
 #[test]
 fn a_log_is_read_backwards_with_what_its_records_end() {
-    let place = Location::caller();
+    let place = SourceLocation::caller();
     let mut writer = LogWriter::new(Vec::new(), 2);
     let wait = |call, elapses| Event::Wait {
         call,

@@ -3,9 +3,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+use observe::SourceLocation;
 use std::cell::RefCell;
 use std::io::{self, Write};
-use std::panic::Location;
 use std::rc::Rc;
 
 use observe::{Event, LogReader, LogWriter, PacketKind, ProgramEvent};
@@ -55,7 +55,7 @@ impl Log {
 fn wait(call: &'static str) -> ProgramEvent {
     Event::Wait {
         call,
-        place: Location::caller(),
+        place: SourceLocation::caller(),
         elapses: false,
     }
 }
@@ -64,7 +64,7 @@ fn wait(call: &'static str) -> ProgramEvent {
 fn compute() -> ProgramEvent {
     Event::Wait {
         call: "compute",
-        place: Location::caller(),
+        place: SourceLocation::caller(),
         elapses: true,
     }
 }
@@ -75,7 +75,7 @@ fn send(peer: u32, bytes: u64) -> ProgramEvent {
         peer,
         tag: 7,
         bytes,
-        place: Location::caller(),
+        place: SourceLocation::caller(),
         collective: false,
     }
 }
@@ -85,7 +85,7 @@ fn receive(peer: u32, bytes: u64) -> ProgramEvent {
     Event::Receive {
         peer: Some(peer),
         bytes,
-        place: Location::caller(),
+        place: SourceLocation::caller(),
         collective: false,
     }
 }
@@ -282,7 +282,7 @@ fn collective(name: &'static str, number: u32) -> [ProgramEvent; 2] {
             root: None,
             size: 2,
             first: 0,
-            place: Location::caller(),
+            place: SourceLocation::caller(),
         },
         Event::Collective {
             name,

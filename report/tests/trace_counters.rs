@@ -1,8 +1,8 @@
 //! Promise: counters of links and of posted receives have the values known by hand.
 
+use observe::SourceLocation;
 use std::cell::RefCell;
 use std::io::{self, Write};
-use std::panic::Location;
 use std::rc::Rc;
 
 use observe::{
@@ -141,7 +141,7 @@ fn events_are_counted_by_millisecond() {
 #[test]
 fn receives_are_posted_until_their_messages_arrive() {
     let mut log = LogWriter::new(Vec::new(), 2);
-    let place = Location::caller();
+    let place = SourceLocation::caller();
     let receive = Event::Receive {
         peer: Some(0),
         bytes: 8,

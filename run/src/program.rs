@@ -3,9 +3,9 @@
 //! A *rank program* is an `async fn` of a communicator, run by every rank. An *actor program* is an
 //! `async fn` of one root actor on the first host, which starts the others.
 
+use sim_core::SourceLocation;
 use std::fmt;
 use std::future::Future;
-use std::panic::Location;
 use std::pin::Pin;
 use std::rc::Rc;
 
@@ -51,7 +51,7 @@ impl fmt::Debug for Stage<'_> {
 /// An `async fn` of a communicator, and the function that makes its future.
 pub struct RankProgram<F> {
     start: Rc<F>,
-    place: &'static Location<'static>,
+    place: SourceLocation,
 }
 
 impl<F, Fut> RankProgram<F>
@@ -65,13 +65,13 @@ where
     pub fn new(start: F) -> Self {
         Self {
             start: Rc::new(start),
-            place: Location::caller(),
+            place: SourceLocation::caller(),
         }
     }
 
     /// The same program with another place in reports.
     #[must_use]
-    pub fn at(self, place: &'static Location<'static>) -> Self {
+    pub fn at(self, place: SourceLocation) -> Self {
         Self { place, ..self }
     }
 }

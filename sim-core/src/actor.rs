@@ -4,6 +4,7 @@
 //! actor runs up to its first operation before anybody else continues; that operation takes its
 //! turn behind what was runnable before.
 
+use source_location::SourceLocation;
 use std::fmt;
 use std::future::Future;
 use std::rc::Rc;
@@ -90,7 +91,7 @@ impl Actor {
     #[track_caller]
     pub fn now(&self) -> Time {
         let mut kernel = self.kernel.borrow_mut();
-        kernel.note_clock_read(std::panic::Location::caller());
+        kernel.note_clock_read(SourceLocation::caller());
         let (now, timed) = (kernel.now, kernel.is_timed());
         drop(kernel);
         if !timed {

@@ -7,7 +7,7 @@
 //! Ordering guarantee: what a device is told at one date comes in the order in which it was started
 //! or set.
 
-use std::panic::Location;
+use source_location::SourceLocation;
 use std::rc::Rc;
 
 use crate::ExplorableDevice;
@@ -102,7 +102,7 @@ impl Kernel {
     }
 
     /// Notes that a program reads the time at this place, where no time passes.
-    pub fn note_clock_read(&mut self, location: &'static Location<'static>) {
+    pub fn note_clock_read(&mut self, location: SourceLocation) {
         if !self.is_timed() && !self.clock_reads.contains(&location) {
             self.clock_reads.push(location);
         }
@@ -233,7 +233,7 @@ impl KernelHandle {
 
     /// Parks the actor that is being polled until the device wakes it. Dropping the token unparks.
     #[must_use]
-    pub fn park(&self, location: &'static Location<'static>) -> Parked {
+    pub fn park(&self, location: SourceLocation) -> Parked {
         let (actor, operation_id) = self.kernel.borrow_mut().park_for_device(location);
         Parked {
             actor,

@@ -5,7 +5,7 @@
 //! is a step that the explorer picks; outside of explorers a device decides itself when things
 //! arrive.
 
-use std::panic::Location;
+use source_location::SourceLocation;
 
 use crate::{ActorId, Blocked, Device, Kernel};
 
@@ -146,7 +146,7 @@ pub struct WildcardReceive {
     /// The actor from which it came.
     pub from: ActorId,
     /// The call that asked for it.
-    pub location: &'static Location<'static>,
+    pub location: SourceLocation,
 }
 
 /// A step that an actor which is parked for a device could take next.

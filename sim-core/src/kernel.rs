@@ -9,10 +9,10 @@
 //! Each kind of object has a file of its own below `kernel/`. All methods here are called with the
 //! kernel borrowed and never call into user code.
 
+use source_location::SourceLocation;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::fmt;
-use std::panic::Location;
 use std::rc::{Rc, Weak};
 use std::task::Waker;
 
@@ -100,7 +100,7 @@ pub struct SendCall {
     /// The sender.
     pub actor: ActorId,
     /// The place of the call.
-    pub location: &'static Location<'static>,
+    pub location: SourceLocation,
     /// A fingerprint of the contents.
     pub contents: u64,
 }
@@ -194,7 +194,7 @@ pub struct Kernel {
     /// The sends of this run, for an explorer that compares runs.
     pub(crate) sends: Option<Vec<SendCall>>,
     /// Where programs have read the time although it stands still, in any run.
-    pub(crate) clock_reads: Vec<&'static Location<'static>>,
+    pub(crate) clock_reads: Vec<SourceLocation>,
     /// Notes of devices for the user, of any run.
     pub(crate) notes: Vec<String>,
     /// True if the explorer may let the time of a wait be up.
@@ -312,7 +312,7 @@ impl Kernel {
         &mut self,
         code: Code,
         timeout: Span,
-        location: &'static Location<'static>,
+        location: SourceLocation,
         waker: &Waker,
     ) -> IssueResult {
         let actor = self.current;
@@ -328,7 +328,7 @@ impl Kernel {
 
     /// Parks the actor that is being polled until the device wakes it; returns actor and ticket.
     #[inline]
-    pub(crate) fn park_for_device(&mut self, location: &'static Location<'static>) -> (u32, u32) {
+    pub(crate) fn park_for_device(&mut self, location: SourceLocation) -> (u32, u32) {
         let actor = self.current;
         assert!(
             actor != NONE,
@@ -345,7 +345,7 @@ impl Kernel {
         actor: u32,
         code: Code,
         timeout: Span,
-        location: &'static Location<'static>,
+        location: SourceLocation,
         waker: &Waker,
     ) -> IssueResult {
         if let Some(activity) = code.owned_activity() {
@@ -377,7 +377,7 @@ impl Kernel {
         actor: u32,
         code: Code,
         answer: OperationResult,
-        location: &'static Location<'static>,
+        location: SourceLocation,
         waker: &Waker,
     ) -> u32 {
         let operation_id = self.park(actor, code, Span::INFINITE, location, waker);
@@ -393,7 +393,7 @@ impl Kernel {
         actor: u32,
         mut code: Code,
         timeout: Span,
-        location: &'static Location<'static>,
+        location: SourceLocation,
         waker: &Waker,
     ) -> u32 {
         let record = &mut self.actors[actor as usize];

@@ -114,6 +114,7 @@ pub use progress::Progress;
 pub use random::{Stream, draws};
 pub use resource::{ActivityId, Change, DiskId, End, HostId, Io, Resource, StartError, Work};
 pub use simulation::{ActorResult, Simulation, Stepper};
+pub use source_location::SourceLocation;
 pub use sync::{Barrier, Condvar, Mutex, Semaphore};
 pub use time::{Span, Time};
 pub use trace::{Observed, TraceEvent};

@@ -4,9 +4,9 @@
 //! what it asked for. There is one named type, so that reports know the source line that made it
 //! (`#[track_caller]` has no effect on an `async fn`), and no allocation.
 
+use source_location::SourceLocation;
 use std::fmt;
 use std::future::Future;
-use std::panic::Location;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
@@ -29,7 +29,7 @@ pub(crate) type Continuation<T> = fn(&mut Kernel, Code, OperationResult) -> Step
 pub(crate) struct Request {
     pub(crate) code: Code,
     pub(crate) timeout: Span,
-    pub(crate) location: &'static Location<'static>,
+    pub(crate) location: SourceLocation,
     pub(crate) actor: u32,
     /// The ticket of the parked transition, or where the operation is.
     operation_id: u32,
@@ -62,7 +62,7 @@ impl<'a, T> Operation<'a, T> {
             request: Request {
                 code: Code::from(transition),
                 timeout: Span::INFINITE,
-                location: Location::caller(),
+                location: SourceLocation::caller(),
                 actor: 0,
                 operation_id: FRESH,
             },

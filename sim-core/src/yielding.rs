@@ -1,9 +1,9 @@
 //! The future of [`Actor::yield_now`](crate::Actor::yield_now), which programs that spin poll more
 //! often than all others: one transition without a time limit, and without an answer to look at.
 
+use source_location::SourceLocation;
 use std::fmt;
 use std::future::Future;
-use std::panic::Location;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -15,7 +15,7 @@ use crate::kernel::{IssueResult, Shared};
 #[must_use = "an operation does nothing until it is awaited"]
 pub struct Yield<'a> {
     kernel: &'a Shared,
-    location: &'static Location<'static>,
+    location: SourceLocation,
     parked: Option<Parked>,
 }
 
@@ -29,10 +29,10 @@ struct Parked {
 impl<'a> Yield<'a> {
     #[inline(always)]
     #[track_caller]
-    pub(crate) const fn new(kernel: &'a Shared) -> Self {
+    pub(crate) fn new(kernel: &'a Shared) -> Self {
         Self {
             kernel,
-            location: Location::caller(),
+            location: SourceLocation::caller(),
             parked: None,
         }
     }

@@ -1,8 +1,8 @@
 //! From an `async fn` to a [`Program`]: the four shapes that a program may have.
 
+use sim_core::SourceLocation;
 use std::ffi::OsString;
 use std::future::Future;
-use std::panic::Location;
 
 use clap::{CommandFactory, Parser};
 use mpi::Comm;
@@ -26,7 +26,7 @@ pub trait App<Shape> {
     /// If the arguments are wrong, or ask for help.
     fn bind(
         self,
-        named: (&'static str, &'static Location<'static>),
+        named: (&'static str, SourceLocation),
         arguments: &[OsString],
     ) -> Result<Box<dyn Program>, clap::Error>;
 }
@@ -61,7 +61,7 @@ where
 
     fn bind(
         self,
-        (name, place): (&'static str, &'static Location<'static>),
+        (name, place): (&'static str, SourceLocation),
         arguments: &[OsString],
     ) -> Result<Box<dyn Program>, clap::Error> {
         let parsed: A = parse(name, arguments)?;
@@ -82,7 +82,7 @@ where
 
     fn bind(
         self,
-        (name, place): (&'static str, &'static Location<'static>),
+        (name, place): (&'static str, SourceLocation),
         arguments: &[OsString],
     ) -> Result<Box<dyn Program>, clap::Error> {
         let _: Nothing = parse(name, arguments)?;
@@ -103,7 +103,7 @@ where
 
     fn bind(
         self,
-        (name, _): (&'static str, &'static Location<'static>),
+        (name, _): (&'static str, SourceLocation),
         arguments: &[OsString],
     ) -> Result<Box<dyn Program>, clap::Error> {
         let parsed: A = parse(name, arguments)?;
@@ -125,7 +125,7 @@ where
 
     fn bind(
         self,
-        (name, _): (&'static str, &'static Location<'static>),
+        (name, _): (&'static str, SourceLocation),
         arguments: &[OsString],
     ) -> Result<Box<dyn Program>, clap::Error> {
         let _: Nothing = parse(name, arguments)?;

@@ -1,8 +1,8 @@
 //! The entry of a program: its command line, the run, what it prints and its exit status.
 
+use sim_core::SourceLocation;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
-use std::panic::Location;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::rc::Rc;
@@ -32,7 +32,7 @@ use crate::{App, REVISION, handshake, profile, progress, rerun, status, study_wo
 #[track_caller]
 pub fn run_app<Shape, A: App<Shape> + Clone + Sync>(name: &'static str, app: A) -> ExitCode {
     // Of the macro that calls this, in the program.
-    let place = Location::caller();
+    let place = SourceLocation::caller();
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
     if handshake::is_asked(&arguments) {
         return handshake::answer();
@@ -62,7 +62,7 @@ pub fn run_app<Shape, A: App<Shape> + Clone + Sync>(name: &'static str, app: A) 
 /// Simulates a program with the options and arguments of a command line. `stop`: ends the run when
 /// it becomes true.
 pub(crate) fn run_command<Shape, A: App<Shape>>(
-    (name, place): (&'static str, &'static Location<'static>),
+    (name, place): (&'static str, SourceLocation),
     app: A,
     arguments: &[OsString],
     stop: Arc<AtomicBool>,
@@ -79,7 +79,7 @@ pub(crate) fn run_command<Shape, A: App<Shape>>(
 
 /// Explores a program: what follows `check`.
 fn check_app<Shape, A: App<Shape> + Clone + Sync>(
-    (name, place): (&'static str, &'static Location<'static>),
+    (name, place): (&'static str, SourceLocation),
     app: A,
     arguments: &[OsString],
 ) -> ExitCode {
@@ -106,7 +106,7 @@ fn check_app<Shape, A: App<Shape> + Clone + Sync>(
 
 /// Runs a program for real: what follows `real`.
 fn real_app<Shape, A: App<Shape>>(
-    (name, place): (&'static str, &'static Location<'static>),
+    (name, place): (&'static str, SourceLocation),
     app: A,
     arguments: &[OsString],
 ) -> ExitCode {

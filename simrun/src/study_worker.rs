@@ -8,11 +8,11 @@
 //! *Not modelled*: a program that keeps state in statics sees that of earlier runs of the worker,
 //! as under `simrun check`.
 
+use sim_core::SourceLocation;
 use std::ffi::OsString;
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::os::fd::AsFd as _;
 use std::os::unix::net::UnixStream;
-use std::panic::Location;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -29,7 +29,7 @@ pub(crate) const WORKER: &str = "study-worker";
 pub(crate) const ARGUMENTS: &str = "study-arguments";
 
 /// The name of a program, and its place in reports.
-type Named = (&'static str, &'static Location<'static>);
+type Named = (&'static str, SourceLocation);
 
 /// Runs what the socket asks for, until it is closed.
 pub(crate) fn work<Shape, A: App<Shape> + Clone>(named: Named, app: &A) -> ExitCode {

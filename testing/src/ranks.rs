@@ -8,6 +8,7 @@
 
 pub mod exchange;
 
+use mpi::SourceLocation;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -521,7 +522,7 @@ impl World {
                 let (program, process) = (program(process.world()), Rc::clone(process));
                 let body: Body = Box::pin(async move {
                     program.await?;
-                    process.finalize(std::panic::Location::caller()).await;
+                    process.finalize(SourceLocation::caller()).await;
                     Ok(())
                 });
                 Some(body)

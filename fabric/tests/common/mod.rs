@@ -11,6 +11,7 @@
     reason = "each test file uses a part of the harness"
 )]
 
+use mpi::SourceLocation;
 use std::cell::RefCell;
 use std::fmt;
 use std::future::Future;
@@ -172,10 +173,10 @@ impl Runner {
             let first = process.connects_at_init();
             simulation.spawn_anonymous(host, |_| async move {
                 if first {
-                    process.init(std::panic::Location::caller()).await;
+                    process.init(SourceLocation::caller()).await;
                 }
                 body.await.into_result()?;
-                process.finalize(std::panic::Location::caller()).await;
+                process.finalize(SourceLocation::caller()).await;
                 Ok::<(), String>(())
             });
         }

@@ -11,6 +11,7 @@
 
 mod channel;
 
+use mpi::SourceLocation;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::fmt;
@@ -283,7 +284,7 @@ impl Ranks {
             let body = program(process.world());
             let life: Body = Box::pin(async move {
                 body.await?;
-                process.finalize(std::panic::Location::caller()).await;
+                process.finalize(SourceLocation::caller()).await;
                 assert_eq!(process.leftovers(), Vec::<String>::new(), "rank {rank}");
                 let report = process.flow_report();
                 assert!(report.is_none_or(|report| report.settled), "rank {rank}");

@@ -7,10 +7,10 @@
 //! Ranks in calls and in what they answer are those of the communicator; reports of deadlocks and
 //! warnings name the ranks of the world.
 
+use observe::SourceLocation;
 use std::fmt;
 use std::future::Future;
 use std::iter::once;
-use std::panic::Location;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
@@ -70,7 +70,7 @@ impl Comm {
         members: Members,
         rank: u32,
         context: u32,
-        location: &'static Location<'static>,
+        location: SourceLocation,
     ) -> Self {
         let process = Rc::clone(&self.process);
         process.contexts().begin(context);
@@ -141,7 +141,7 @@ impl Comm {
     #[must_use]
     #[track_caller]
     pub fn wtime(&self) -> f64 {
-        exploration::note_clock(self.process.channel(), Location::caller());
+        exploration::note_clock(self.process.channel(), SourceLocation::caller());
         self.process.now()
     }
 
@@ -242,7 +242,7 @@ impl Comm {
         &self,
         mode: SendMode,
         (buffer, destination, tag): &(Buffer, usize, u32),
-        location: &'static Location<'static>,
+        location: SourceLocation,
     ) -> bool {
         let is_told = self.process.channel().settings().tells_eager_sends;
         if mode != SendMode::Standard || *destination == PROC_NULL || is_told {
@@ -260,11 +260,7 @@ impl Comm {
 
     /// Returns the signature of a message.
     #[inline]
-    pub(crate) fn signature(
-        &self,
-        buffer: &Buffer,
-        location: &'static Location<'static>,
-    ) -> TypeSignature {
+    pub(crate) fn signature(&self, buffer: &Buffer, location: SourceLocation) -> TypeSignature {
         let element = buffer.element();
         if element.is_bytes() {
             return TypeSignature::NONE;
@@ -278,7 +274,7 @@ impl Comm {
         buffer: Buffer,
         destination: usize,
         tag: u32,
-        call: (SendMode, bool, &'static Location<'static>),
+        call: (SendMode, bool, SourceLocation),
     ) -> Result<Token> {
         self.raised(self.try_start_send(buffer, destination, tag, call))
     }
@@ -288,7 +284,7 @@ impl Comm {
         buffer: Buffer,
         destination: usize,
         tag: u32,
-        (mode, blocks, location): (SendMode, bool, &'static Location<'static>),
+        (mode, blocks, location): (SendMode, bool, SourceLocation),
     ) -> Result<Token> {
         let mut envelope = self.envelope(tag)?;
         envelope.ready = mode == SendMode::Ready;
@@ -319,7 +315,7 @@ impl Comm {
         buffer: Buffer,
         destination: usize,
         tag: u32,
-        location: &'static Location<'static>,
+        location: SourceLocation,
     ) -> Result<Request> {
         self.isend_in(SendMode::Standard, buffer, destination, tag, location)
     }
@@ -330,7 +326,7 @@ impl Comm {
         buffer: Buffer,
         destination: usize,
         tag: u32,
-        location: &'static Location<'static>,
+        location: SourceLocation,
     ) -> Result<Request> {
         let token = self.start_send(buffer, destination, tag, (mode, false, location))?;
         Ok(Request::new(self, token))
@@ -342,7 +338,7 @@ impl Comm {
         buffer: &Buffer,
         destination: usize,
         tag: u32,
-        location: &'static Location<'static>,
+        location: SourceLocation,
     ) -> Send<'_> {
         Send {
             comm: self,
@@ -358,7 +354,7 @@ impl Comm {
         buffer: Buffer,
         source: Source,
         tag: Tag,
-        location: &'static Location<'static>,
+        location: SourceLocation,
     ) -> Result<Request> {
         self.irecv_and((buffer, false), source, tag, location)
     }
@@ -369,7 +365,7 @@ impl Comm {
         (buffer, unpacks): (Buffer, bool),
         source: Source,
         tag: Tag,
-        location: &'static Location<'static>,
+        location: SourceLocation,
     ) -> Result<Request> {
         let Some(pattern) = self.pattern_or_null(source, tag)? else {
             let nothing = |engine: &mut ProtocolEngine, _: &dyn Channel| {
@@ -391,7 +387,7 @@ impl Comm {
     /// [`Error::Rank`] or [`Error::Tag`] for arguments out of range.
     #[track_caller]
     pub fn isend(&self, buffer: Buffer, destination: usize, tag: u32) -> Result<Request> {
-        self.isend_at(buffer, destination, tag, Location::caller())
+        self.isend_at(buffer, destination, tag, SourceLocation::caller())
     }
 
     /// Starts a receive of at most the length of `buffer`: `MPI_Irecv`.
@@ -405,7 +401,7 @@ impl Comm {
         source: impl Into<Source>,
         tag: impl Into<Tag>,
     ) -> Result<Request> {
-        self.irecv_at(buffer, source.into(), tag.into(), Location::caller())
+        self.irecv_at(buffer, source.into(), tag.into(), SourceLocation::caller())
     }
 
     /// Sends a message: `MPI_Send`. Over when the buffer could be used again: at once if the
@@ -415,7 +411,7 @@ impl Comm {
     /// [`Error::Rank`] or [`Error::Tag`] for arguments out of range.
     #[track_caller]
     pub fn send(&self, buffer: &Buffer, destination: usize, tag: u32) -> Send<'_> {
-        let location = Location::caller();
+        let location = SourceLocation::caller();
         self.send_in(SendMode::Standard, buffer, destination, tag, location)
     }
 
@@ -436,7 +432,7 @@ impl Comm {
             buffer,
             pattern: self.pattern_or_null(source.into(), tag.into()),
             token: None,
-            location: Location::caller(),
+            location: SourceLocation::caller(),
         }
     }
 
@@ -456,7 +452,7 @@ impl Comm {
     ) -> impl Future<Output = Result<Status>> + 'a {
         let send = (send.clone(), destination, send_tag);
         let accepted = (source.into(), recv_tag.into());
-        self.sendrecv_at(send, recv, accepted, Location::caller())
+        self.sendrecv_at(send, recv, accepted, SourceLocation::caller())
     }
 
     async fn sendrecv_at(
@@ -464,7 +460,7 @@ impl Comm {
         (message, destination, send_tag): (Buffer, usize, u32),
         recv: &mut Buffer,
         (source, recv_tag): (Source, Tag),
-        location: &'static Location<'static>,
+        location: SourceLocation,
     ) -> Result<Status> {
         // Nothing is sent if the receive is refused, and both are over when the call is, also after
         // an error.
@@ -498,7 +494,7 @@ impl Comm {
         // The message keeps its own share of the bytes.
         let message = (buffer.clone(), destination, send_tag);
         let accepted = (source.into(), recv_tag.into());
-        self.sendrecv_at(message, buffer, accepted, Location::caller())
+        self.sendrecv_at(message, buffer, accepted, SourceLocation::caller())
     }
 
     /// Waits until a message could be received, without receiving it: `MPI_Probe`.
@@ -511,7 +507,7 @@ impl Comm {
         source: impl Into<Source>,
         tag: impl Into<Tag>,
     ) -> impl Future<Output = Result<Status>> + '_ {
-        let location = Location::caller();
+        let location = SourceLocation::caller();
         let pattern = self.pattern_or_null(source.into(), tag.into());
         async move {
             let Some(pattern) = pattern? else {
@@ -544,7 +540,7 @@ impl Comm {
         source: impl Into<Source>,
         tag: impl Into<Tag>,
     ) -> impl Future<Output = Result<Option<Status>>> + '_ {
-        let location = Location::caller();
+        let location = SourceLocation::caller();
         let pattern = self.pattern_or_null(source.into(), tag.into());
         async move {
             let Some(pattern) = pattern? else {
@@ -613,7 +609,7 @@ pub struct Send<'a> {
     message: Option<(Buffer, usize, u32)>,
     mode: SendMode,
     token: Option<Token>,
-    location: &'static Location<'static>,
+    location: SourceLocation,
 }
 
 impl Future for Send<'_> {
@@ -678,7 +674,7 @@ pub struct Recv<'a> {
     buffer: &'a mut Buffer,
     pattern: Result<Option<Pattern>>,
     token: Option<Token>,
-    location: &'static Location<'static>,
+    location: SourceLocation,
 }
 
 impl Future for Recv<'_> {

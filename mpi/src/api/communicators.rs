@@ -18,9 +18,9 @@
 //! Operations in progress on a communicator that is freed continue to their normal end. Their
 //! context could be chosen again while they do, but only when all others have been.
 
+use observe::SourceLocation;
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
-use std::panic::Location;
 use std::rc::Rc;
 
 use crate::api::group::{Listed, Members, order_of, table, word};
@@ -46,7 +46,7 @@ pub(crate) struct Contexts {
     /// Those of communicators that have been freed here.
     freed: BTreeSet<u32>,
     /// Where the others were made; only under a model checker.
-    made: BTreeMap<u32, &'static Location<'static>>,
+    made: BTreeMap<u32, SourceLocation>,
     /// The latest call that makes a communicator.
     latest: Option<(&'static str, Place)>,
 }
@@ -84,15 +84,14 @@ impl Contexts {
     }
 
     /// Notes where a communicator was made.
-    pub(crate) fn note_made(&mut self, context: u32, location: &'static Location<'static>) {
+    pub(crate) fn note_made(&mut self, context: u32, location: SourceLocation) {
         self.made.insert(context, location);
     }
 
     /// The communicators that were never freed, in words.
     pub(crate) fn unfreed(&self) -> Vec<String> {
-        let word = |(context, at): (&u32, &&Location<'_>)| {
-            let (file, line) = (at.file(), at.line());
-            format!("a communicator (context {context}) was never freed, made at {file}:{line}")
+        let word = |(context, at): (&u32, &SourceLocation)| {
+            format!("a communicator (context {context}) was never freed, made at {at}")
         };
         self.made.iter().map(word).collect()
     }
@@ -113,13 +112,13 @@ impl Contexts {
 #[derive(Clone, Copy)]
 pub(crate) struct Step {
     pub(crate) name: &'static str,
-    pub(crate) location: &'static Location<'static>,
+    pub(crate) location: SourceLocation,
     /// Tag of messages down the tree.
     pub(crate) down: u32,
 }
 
 impl Step {
-    pub(crate) const fn new(name: &'static str, location: &'static Location<'static>) -> Self {
+    pub(crate) const fn new(name: &'static str, location: SourceLocation) -> Self {
         Self {
             name,
             location,
@@ -136,7 +135,7 @@ impl Comm {
     /// too many.
     #[track_caller]
     pub fn dup(&self) -> impl Future<Output = Result<Self>> + '_ {
-        let location = Location::caller();
+        let location = SourceLocation::caller();
         async move {
             let new = self.dup_at(location).await?;
             self.copy_attributes(&new);
@@ -144,7 +143,7 @@ impl Comm {
         }
     }
 
-    pub(crate) async fn dup_at(&self, location: &'static Location<'static>) -> Result<Self> {
+    pub(crate) async fn dup_at(&self, location: SourceLocation) -> Result<Self> {
         let step = Step::new("dup of a communicator", location);
         self.begin_step(step)?;
         let context = self.agree(None, step).await?;
@@ -164,7 +163,7 @@ impl Comm {
         colour: Option<u32>,
         key: i32,
     ) -> impl Future<Output = Result<Option<Self>>> + '_ {
-        self.split_at(colour, key, Location::caller())
+        self.split_at(colour, key, SourceLocation::caller())
     }
 
     /// [`Comm::split`] with a colour at every rank.
@@ -172,7 +171,7 @@ impl Comm {
         &self,
         colour: u32,
         key: i32,
-        location: &'static Location<'static>,
+        location: SourceLocation,
     ) -> Result<Self> {
         let group = self.split_at(Some(colour), key, location).await?;
         Ok(group.expect("a rank with a colour gets a communicator"))
@@ -182,7 +181,7 @@ impl Comm {
         &self,
         colour: Option<u32>,
         key: i32,
-        location: &'static Location<'static>,
+        location: SourceLocation,
     ) -> Result<Option<Self>> {
         let step = Step::new("split of a communicator", location);
         let colour = match colour {
@@ -212,7 +211,7 @@ impl Comm {
     /// [`Comm::dup`].
     #[track_caller]
     pub fn create(&self, group: &Group) -> impl Future<Output = Result<Option<Self>>> + '_ {
-        let step = Step::new("create of a communicator", Location::caller());
+        let step = Step::new("create of a communicator", SourceLocation::caller());
         let group = group.clone();
         async move {
             if !group.is_within(&self.group()) {
@@ -237,16 +236,12 @@ impl Comm {
     /// [`Error::Comm`] if it has been freed already, or is the world.
     #[track_caller]
     pub fn free(self) -> impl Future<Output = Result<()>> {
-        let location = Location::caller();
+        let location = SourceLocation::caller();
         async move { self.free_at("free of a communicator", location).await }
     }
 
     /// [`Comm::free`] as a part of a call of this name.
-    pub(crate) async fn free_at(
-        &self,
-        call: &'static str,
-        location: &'static Location<'static>,
-    ) -> Result<()> {
+    pub(crate) async fn free_at(&self, call: &'static str, location: SourceLocation) -> Result<()> {
         if self.context() == 0 {
             return Err(Error::Comm { context: 0 });
         }

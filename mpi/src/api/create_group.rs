@@ -7,8 +7,8 @@
 //! *Not compared* between ranks: the call has no position among those of the communicator, because
 //! its other ranks do not make it.
 
+use observe::SourceLocation;
 use std::future::Future;
-use std::panic::Location;
 
 use crate::api::communicators::Step;
 use crate::{Comm, Error, Group, Result, TAG_UB};
@@ -40,7 +40,7 @@ impl Comm {
         group: &Group,
         tag: u32,
     ) -> impl Future<Output = Result<Option<Self>>> + use<'_> {
-        let (location, group) = (Location::caller(), group.clone());
+        let (location, group) = (SourceLocation::caller(), group.clone());
         async move {
             if !group.is_within(&self.group()) {
                 return Err(Error::Group {

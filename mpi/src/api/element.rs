@@ -9,8 +9,8 @@
 //! received as numbers, which MPI does not permit; messages between processes, which carry no
 //! description. A user finds such mistakes only by wrong numbers.
 
+use observe::SourceLocation;
 use std::fmt;
-use std::panic::Location;
 
 use serde::{Deserialize, Serialize};
 
@@ -116,30 +116,25 @@ pub struct ElementMismatch {
     /// The type that it receives.
     pub received: &'static str,
     /// The line of the receive.
-    pub receive: &'static Location<'static>,
+    pub receive: SourceLocation,
     /// The sending rank.
     pub source: usize,
     /// The type that was sent.
     pub sent: &'static str,
     /// The line of the send, if it is known.
-    pub send: Option<&'static Location<'static>>,
+    pub send: Option<SourceLocation>,
 }
 
 impl fmt::Display for ElementMismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "element types differ: rank {} receives {} at {}:{} what rank {} sent as {}",
-            self.receiver,
-            self.received,
-            self.receive.file(),
-            self.receive.line(),
-            self.source,
-            self.sent
+            "element types differ: rank {} receives {} at {} what rank {} sent as {}",
+            self.receiver, self.received, self.receive, self.source, self.sent
         )?;
         let Some(send) = self.send else {
             return Ok(());
         };
-        write!(f, " at {}:{}", send.file(), send.line())
+        write!(f, " at {send}")
     }
 }

@@ -1,7 +1,7 @@
 //! Errors of calls of the message layer.
 
+use observe::SourceLocation;
 use std::fmt;
-use std::panic::Location;
 
 use ::collectives::Unsuited;
 
@@ -100,7 +100,7 @@ pub enum Error {
         /// The property that it does not have.
         property: MissingProperty,
         /// The line of the reduction.
-        location: &'static Location<'static>,
+        location: SourceLocation,
     },
     /// The receive describes other elements than the send (`MPI_ERR_TYPE`). The message is
     /// consumed.
@@ -117,7 +117,7 @@ pub enum Error {
         /// The tag.
         tag: u32,
         /// The calls of the receive and of the send, where a model checker knows them.
-        calls: Option<[&'static Location<'static>; 2]>,
+        calls: Option<[SourceLocation; 2]>,
     },
     /// There is no such rank (`MPI_ERR_RANK`).
     Rank {
@@ -354,14 +354,14 @@ impl fmt::Display for ErrorClass {
 fn not_ready(
     f: &mut fmt::Formatter<'_>,
     (source, tag): (usize, u32),
-    calls: Option<[&Location<'_>; 2]>,
+    calls: Option<[SourceLocation; 2]>,
 ) -> fmt::Result {
     write!(
         f,
         "ready send without a posted receive: a message from rank {source} with tag {tag}"
     )?;
     calls.map_or(Ok(()), |calls| {
-        let [receive, send] = calls.map(|at| format!("{}:{}", at.file(), at.line()));
+        let [receive, send] = calls.map(|at| at.to_string());
         write!(
             f,
             "; nothing orders the receive at {receive} before the send at {send}"
@@ -538,9 +538,7 @@ fn bad_collective(f: &mut fmt::Formatter<'_>, error: &Error) -> fmt::Result {
             location,
         } => write!(
             f,
-            "order-dependent reduction at {}:{}: the operation {op} is not {property}",
-            location.file(),
-            location.line()
+            "order-dependent reduction at {location}: the operation {op} is not {property}"
         ),
         Error::Algorithm(why) => write!(f, "invalid algorithm: {why}"),
         _ => Ok(()),

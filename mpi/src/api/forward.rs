@@ -9,11 +9,10 @@
 //! *Not modelled*: what else a forwarding adapter could do by itself. The rank's message layer
 //! forwards, beside its program.
 
-use std::panic::Location;
-
 use crate::channel::Channel;
 use crate::protocol::engine::{ForwardTarget, ProtocolEngine};
 use crate::{Buffer, Comm, PROC_NULL, Request, Result, Source, Tag};
+use observe::SourceLocation;
 
 /// In which memory the parts of a forwarded message wait until they leave. The buffer of the call
 /// has the message in the end in any case.
@@ -59,7 +58,7 @@ impl Comm {
         to: (usize, u32),
         placement: ForwardBuffering,
     ) -> Result<Request> {
-        let (source, tag, location) = (from.0.into(), from.1.into(), Location::caller());
+        let (source, tag, location) = (from.0.into(), from.1.into(), SourceLocation::caller());
         let mut envelope = self.envelope(to.1)?;
         envelope.signature = self.signature(&buffer, location);
         let pattern = self.pattern_or_null(source, tag)?;

@@ -12,9 +12,9 @@
 //! [`InterComm::merge`]. Libraries also make an intracommunicator of each group, which takes a few
 //! message times more.
 
+use observe::SourceLocation;
 use std::fmt;
 use std::future::Future;
-use std::panic::Location;
 use std::rc::Rc;
 
 use crate::api::communicators::Step;
@@ -97,7 +97,7 @@ impl Comm {
         remote_leader: usize,
         tag: u32,
     ) -> impl Future<Output = Result<InterComm>> + use<'_> {
-        let (location, peer) = (Location::caller(), peer.clone());
+        let (location, peer) = (SourceLocation::caller(), peer.clone());
         async move {
             let step = Step {
                 down: tagged(tag)?,
@@ -144,12 +144,7 @@ impl Comm {
 }
 
 impl InterComm {
-    fn new(
-        local: &Comm,
-        remote: Members,
-        context: u32,
-        location: &'static Location<'static>,
-    ) -> Self {
+    fn new(local: &Comm, remote: Members, context: u32, location: SourceLocation) -> Self {
         let (members, rank) = (local.members().clone(), local.rank_in_32_bits());
         let local = local.derived(members, rank, context, location);
         let remote = local.with_members(remote, rank);
@@ -301,7 +296,7 @@ impl InterComm {
     /// As [`Comm::dup`].
     #[track_caller]
     pub fn dup(&self) -> impl Future<Output = Result<Self>> + '_ {
-        let step = Step::new("dup of an intercommunicator", Location::caller());
+        let step = Step::new("dup of an intercommunicator", SourceLocation::caller());
         async move {
             let (context, _) = self.agree_between(0, step).await?;
             let remote = self.remote.members().clone();
@@ -317,7 +312,7 @@ impl InterComm {
     /// As [`Comm::dup`].
     #[track_caller]
     pub fn merge(&self, high: bool) -> impl Future<Output = Result<Comm>> + '_ {
-        let step = Step::new("merge of an intercommunicator", Location::caller());
+        let step = Step::new("merge of an intercommunicator", SourceLocation::caller());
         async move {
             let (context, other) = self.agree_between(high.into(), step).await?;
             let is_first = match (high, other == 1) {
@@ -345,7 +340,7 @@ impl InterComm {
     /// [`Error::Comm`] if it has been freed already.
     #[track_caller]
     pub fn free(self) -> impl Future<Output = Result<()>> {
-        let location = Location::caller();
+        let location = SourceLocation::caller();
         async move {
             self.barrier_in("free of an intercommunicator", location)
                 .await?;
@@ -362,11 +357,7 @@ impl InterComm {
     }
 
     /// Compares a call of all ranks of both groups with those of the others.
-    pub(crate) fn begin(
-        &self,
-        name: &'static str,
-        location: &'static Location<'static>,
-    ) -> Result<()> {
+    pub(crate) fn begin(&self, name: &'static str, location: SourceLocation) -> Result<()> {
         // Freed ones are refused.
         self.between()?;
         let (own, other) = (self.local.members(), self.remote.members());

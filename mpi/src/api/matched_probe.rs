@@ -1,9 +1,9 @@
 //! Matched probes (MPI 4.1, section 3.8.2): a message that is seen is taken, so that no other
 //! receive can get it between the probe and its receive.
 
+use observe::SourceLocation;
 use std::fmt;
 use std::future::Future;
-use std::panic::Location;
 
 use crate::channel::Channel;
 use crate::matching::UnexpectedMessage;
@@ -29,7 +29,7 @@ impl Message {
         self.status
     }
 
-    fn start(mut self, buffer: Buffer, location: &'static Location<'static>) -> Request {
+    fn start(mut self, buffer: Buffer, location: SourceLocation) -> Request {
         let content = self.content.take();
         let start = |engine: &mut ProtocolEngine, channel: &dyn Channel| match content {
             Some(content) => engine.receive_extracted(channel, content, buffer, location),
@@ -42,7 +42,7 @@ impl Message {
     /// Starts to receive the message: `MPI_Imrecv`.
     #[track_caller]
     pub fn irecv(self, buffer: Buffer) -> Request {
-        self.start(buffer, Location::caller())
+        self.start(buffer, SourceLocation::caller())
     }
 
     /// Receives the message: `MPI_Mrecv`.
@@ -51,7 +51,7 @@ impl Message {
     /// [`Error::Truncated`](crate::Error::Truncated) if the message is longer than the buffer.
     #[track_caller]
     pub fn recv(self, buffer: Buffer) -> impl Future<Output = Result<Completion>> {
-        let location = Location::caller();
+        let location = SourceLocation::caller();
         async move {
             let mut request = self.start(buffer, location);
             request.wait_in("mrecv", location).await
@@ -85,12 +85,7 @@ impl Comm {
         }
     }
 
-    fn note_source(
-        &self,
-        pattern: &Pattern,
-        found: &UnexpectedMessage,
-        location: &'static Location<'static>,
-    ) {
+    fn note_source(&self, pattern: &Pattern, found: &UnexpectedMessage, location: SourceLocation) {
         let source = found.envelope.source as usize;
         self.process().note_source(pattern, source, location);
     }
@@ -105,7 +100,7 @@ impl Comm {
         source: impl Into<Source>,
         tag: impl Into<Tag>,
     ) -> impl Future<Output = Result<Message>> + '_ {
-        let location = Location::caller();
+        let location = SourceLocation::caller();
         let pattern = self.pattern_or_null(source.into(), tag.into());
         async move {
             let Some(pattern) = pattern? else {
@@ -130,7 +125,7 @@ impl Comm {
         source: impl Into<Source>,
         tag: impl Into<Tag>,
     ) -> impl Future<Output = Result<Option<Message>>> + '_ {
-        let location = Location::caller();
+        let location = SourceLocation::caller();
         let pattern = self.pattern_or_null(source.into(), tag.into());
         async move {
             let Some(pattern) = pattern? else {

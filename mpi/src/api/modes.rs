@@ -15,8 +15,8 @@
 //! is. A buffered message takes room of its own length only; other libraries want
 //! `MPI_BSEND_OVERHEAD` bytes more.
 
+use observe::SourceLocation;
 use std::future::Future;
-use std::panic::Location;
 
 use crate::channel::{Channel, Token};
 use crate::exploration::choose;
@@ -148,7 +148,7 @@ impl Comm {
     /// [`Error::BufferFull`] if none is attached.
     #[track_caller]
     pub fn buffer_detach(&self) -> impl Future<Output = Result<Buffer>> + '_ {
-        let location = Location::caller();
+        let location = SourceLocation::caller();
         let attempt = |process: &Process, engine: &mut ProtocolEngine| {
             let mut place = process.attached();
             let Some(attached) = place.as_mut() else {
@@ -174,7 +174,7 @@ impl Comm {
     /// As [`Comm::send`].
     #[track_caller]
     pub fn ssend(&self, buffer: &Buffer, destination: usize, tag: u32) -> crate::Send<'_> {
-        let (mode, location) = (SendMode::Synchronous, Location::caller());
+        let (mode, location) = (SendMode::Synchronous, SourceLocation::caller());
         self.send_in(mode, buffer, destination, tag, location)
     }
 
@@ -184,7 +184,7 @@ impl Comm {
     /// As [`Comm::send`].
     #[track_caller]
     pub fn rsend(&self, buffer: &Buffer, destination: usize, tag: u32) -> crate::Send<'_> {
-        let (mode, location) = (SendMode::Ready, Location::caller());
+        let (mode, location) = (SendMode::Ready, SourceLocation::caller());
         self.send_in(mode, buffer, destination, tag, location)
     }
 
@@ -194,7 +194,7 @@ impl Comm {
     /// [`Error::BufferFull`] if there is no room; as [`Comm::send`].
     #[track_caller]
     pub fn bsend(&self, buffer: &Buffer, destination: usize, tag: u32) -> crate::Send<'_> {
-        let (mode, location) = (SendMode::Buffered, Location::caller());
+        let (mode, location) = (SendMode::Buffered, SourceLocation::caller());
         self.send_in(mode, buffer, destination, tag, location)
     }
 
@@ -204,7 +204,7 @@ impl Comm {
     /// As [`Comm::isend`].
     #[track_caller]
     pub fn issend(&self, buffer: Buffer, destination: usize, tag: u32) -> Result<Request> {
-        let (mode, location) = (SendMode::Synchronous, Location::caller());
+        let (mode, location) = (SendMode::Synchronous, SourceLocation::caller());
         self.isend_in(mode, buffer, destination, tag, location)
     }
 
@@ -214,7 +214,7 @@ impl Comm {
     /// As [`Comm::isend`].
     #[track_caller]
     pub fn irsend(&self, buffer: Buffer, destination: usize, tag: u32) -> Result<Request> {
-        let (mode, location) = (SendMode::Ready, Location::caller());
+        let (mode, location) = (SendMode::Ready, SourceLocation::caller());
         self.isend_in(mode, buffer, destination, tag, location)
     }
 
@@ -224,7 +224,7 @@ impl Comm {
     /// [`Error::BufferFull`] if there is no room; as [`Comm::isend`].
     #[track_caller]
     pub fn ibsend(&self, buffer: Buffer, destination: usize, tag: u32) -> Result<Request> {
-        let (mode, location) = (SendMode::Buffered, Location::caller());
+        let (mode, location) = (SendMode::Buffered, SourceLocation::caller());
         self.isend_in(mode, buffer, destination, tag, location)
     }
 }

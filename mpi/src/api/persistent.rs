@@ -6,9 +6,8 @@
 //!
 //! *Not modelled*: that starting again is cheaper than a new call.
 
-use std::panic::Location;
-
 use ::collectives::Collective;
+use observe::SourceLocation;
 
 use crate::collectives::Invocation;
 use crate::{Buffer, Comm, Request, Result, SendMode, Source, Tag};
@@ -57,7 +56,7 @@ impl Persistent {
         }
     }
 
-    pub(crate) fn start(&mut self, location: &'static Location<'static>) -> Result<Request> {
+    pub(crate) fn start(&mut self, location: SourceLocation) -> Result<Request> {
         let buffer = self.buffer.clone();
         match &mut self.what {
             &mut What::Send {
@@ -129,7 +128,7 @@ impl Comm {
 /// As [`Request::start`], of the first that is refused; those behind it are not started.
 #[track_caller]
 pub fn start_all(requests: &mut [Request]) -> Result<()> {
-    let location = Location::caller();
+    let location = SourceLocation::caller();
     requests
         .iter_mut()
         .try_for_each(|request| request.start_at(location))

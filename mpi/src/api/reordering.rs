@@ -10,10 +10,9 @@
 //! Source of the blocks: W. Gropp, "Using node information to implement MPI Cartesian topologies",
 //! EuroMPI 2018.
 
-use std::panic::Location;
-
 use super::topology::{Cartesian, Dimensions, coordinates, name_block, rank_at};
 use crate::{Comm, Result};
+use observe::SourceLocation;
 
 impl Comm {
     /// A grid of the first ranks in an order in which fewer neighbours are on different hosts:
@@ -28,7 +27,7 @@ impl Comm {
         lengths: &[usize],
         periods: &[bool],
     ) -> impl Future<Output = Result<Option<Cartesian>>> + use<'_> {
-        let location = Location::caller();
+        let location = SourceLocation::caller();
         let dimensions = self.grid(lengths, periods);
         async move {
             let dimensions = dimensions?;

@@ -8,9 +8,9 @@
 //! A persistent request keeps a share of its buffer. Completing it makes it inactive, and it can be
 //! started again.
 
+use observe::SourceLocation;
 use std::future::Future;
 use std::iter::once;
-use std::panic::Location;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
@@ -133,10 +133,10 @@ impl Request {
     /// that it repeats.
     #[track_caller]
     pub fn start(&mut self) -> Result<()> {
-        self.start_at(Location::caller())
+        self.start_at(SourceLocation::caller())
     }
 
-    pub(crate) fn start_at(&mut self, location: &'static Location<'static>) -> Result<()> {
+    pub(crate) fn start_at(&mut self, location: SourceLocation) -> Result<()> {
         let persistent = self.persistent.as_mut().ok_or(Error::Request)?;
         if self.token.is_some() {
             return Err(Error::Active);
@@ -182,13 +182,13 @@ impl Request {
     pub fn wait(&mut self) -> Wait<'_> {
         Wait {
             request: self,
-            location: Location::caller(),
+            location: SourceLocation::caller(),
             call: None,
         }
     }
 
     /// [`Request::wait`] in a call at this line.
-    pub(crate) const fn wait_at(&mut self, location: &'static Location<'static>) -> Wait<'_> {
+    pub(crate) const fn wait_at(&mut self, location: SourceLocation) -> Wait<'_> {
         Wait {
             request: self,
             location,
@@ -197,11 +197,7 @@ impl Request {
     }
 
     /// [`Request::wait`] as a part of a call of this name.
-    pub(crate) fn wait_in(
-        &mut self,
-        call: &'static str,
-        location: &'static Location<'static>,
-    ) -> Wait<'_> {
+    pub(crate) fn wait_in(&mut self, call: &'static str, location: SourceLocation) -> Wait<'_> {
         Wait {
             request: self,
             location,
@@ -216,11 +212,11 @@ impl Request {
     /// As [`Request::wait`].
     #[track_caller]
     pub fn test(&mut self) -> Test<'_> {
-        self.test_at(Location::caller())
+        self.test_at(SourceLocation::caller())
     }
 
     /// [`Request::test`] in a call at this line.
-    pub(crate) const fn test_at(&mut self, location: &'static Location<'static>) -> Test<'_> {
+    pub(crate) const fn test_at(&mut self, location: SourceLocation) -> Test<'_> {
         Test {
             request: self,
             location,
@@ -261,7 +257,7 @@ impl std::fmt::Debug for Request {
 #[derive(Debug)]
 pub struct Wait<'a> {
     request: &'a mut Request,
-    location: &'static Location<'static>,
+    location: SourceLocation,
     call: Option<&'static str>,
 }
 
@@ -307,7 +303,7 @@ impl Drop for Wait<'_> {
 #[derive(Debug)]
 pub struct Test<'a> {
     request: &'a mut Request,
-    location: &'static Location<'static>,
+    location: SourceLocation,
 }
 
 impl Future for Test<'_> {
@@ -355,7 +351,7 @@ pub fn waitall(requests: &mut [Request]) -> WaitAll<'_> {
     WaitAll {
         requests,
         over: 0,
-        location: Location::caller(),
+        location: SourceLocation::caller(),
     }
 }
 
@@ -367,7 +363,7 @@ pub struct WaitAll<'a> {
     /// Number of leading requests that are known to be complete, so that all polls together look at
     /// each once.
     over: usize,
-    location: &'static Location<'static>,
+    location: SourceLocation,
 }
 
 impl Future for WaitAll<'_> {
@@ -431,7 +427,7 @@ pub fn waitany(requests: &mut [Request]) -> WaitAny<'_> {
         requests,
         looked: None,
         chosen: None,
-        location: Location::caller(),
+        location: SourceLocation::caller(),
     }
 }
 
@@ -444,7 +440,7 @@ pub struct WaitAny<'a> {
     looked: Option<u64>,
     /// The one that is over, while its completion is paid.
     chosen: Option<usize>,
-    location: &'static Location<'static>,
+    location: SourceLocation,
 }
 
 impl Future for WaitAny<'_> {

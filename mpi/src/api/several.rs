@@ -3,8 +3,8 @@
 //!
 //! The costs of completing requests are paid one by one, before the call returns.
 
+use observe::SourceLocation;
 use std::future::Future;
-use std::panic::Location;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
@@ -23,7 +23,7 @@ struct Several<'a, F> {
     process: Rc<Process>,
     requests: &'a mut [Request],
     waits: Waits,
-    location: &'static Location<'static>,
+    location: SourceLocation,
     attempt: F,
 }
 
@@ -32,7 +32,7 @@ impl<'a, F> Several<'a, F> {
     fn new(
         requests: &'a mut [Request],
         waits: Waits,
-        location: &'static Location<'static>,
+        location: SourceLocation,
         attempt: F,
     ) -> Option<Self> {
         let active = requests.iter().find(|request| request.is_active())?;
@@ -125,7 +125,7 @@ fn may_answer_false(
 /// positions and results; `None` if no request is active.
 #[track_caller]
 pub fn waitsome(requests: &mut [Request]) -> impl Future<Output = Option<Completed>> + '_ {
-    let location = Location::caller();
+    let location = SourceLocation::caller();
     let mut looked = None;
     let attempt = move |requests: &mut [Request],
                         _: &Process,
@@ -158,7 +158,7 @@ pub fn waitsome(requests: &mut [Request]) -> impl Future<Output = Option<Complet
 /// [`Error::Request`] if no request is active.
 #[track_caller]
 pub fn testsome(requests: &mut [Request]) -> impl Future<Output = Result<Completed>> + '_ {
-    let location = Location::caller();
+    let location = SourceLocation::caller();
     let attempt = |requests: &mut [Request],
                    process: &Process,
                    engine: &mut ProtocolEngine,
@@ -183,7 +183,7 @@ pub fn testsome(requests: &mut [Request]) -> impl Future<Output = Result<Complet
 pub fn testany(
     requests: &mut [Request],
 ) -> impl Future<Output = Result<Option<(usize, Completion)>>> + '_ {
-    let location = Location::caller();
+    let location = SourceLocation::caller();
     let mut chosen = None;
     let attempt = move |requests: &mut [Request],
                         process: &Process,
@@ -213,7 +213,7 @@ pub fn testany(
 pub fn testall(
     requests: &mut [Request],
 ) -> impl Future<Output = Result<Option<Vec<Option<Completion>>>>> + '_ {
-    let location = Location::caller();
+    let location = SourceLocation::caller();
     let count = requests.len();
     let attempt = |requests: &mut [Request],
                    process: &Process,

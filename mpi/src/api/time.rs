@@ -2,8 +2,8 @@
 //!
 //! *Not modelled* here: the time of a computation, which the device decides.
 
+use observe::SourceLocation;
 use std::future::Future;
-use std::panic::Location;
 use std::rc::Rc;
 
 use rdma::Verbs;
@@ -24,7 +24,7 @@ impl Comm {
             seconds >= 0.0,
             "a duration must be at least 0 s, not {seconds}"
         );
-        self.elapse("sleep", Location::caller(), move |process, token| {
+        self.elapse("sleep", SourceLocation::caller(), move |process, token| {
             process.channel().timer(seconds, token);
         })
     }
@@ -45,9 +45,13 @@ impl Comm {
     /// at an adapter before. On real adapters it returns at once, and the loop spins.
     #[track_caller]
     pub fn adapter_event(&self) -> impl Future<Output = ()> + '_ {
-        self.elapse("adapter_event", Location::caller(), |process, token| {
-            process.channel().watch_adapter(token);
-        })
+        self.elapse(
+            "adapter_event",
+            SourceLocation::caller(),
+            |process, token| {
+                process.channel().watch_adapter(token);
+            },
+        )
     }
 
     /// Computes this many flop on the rank's host; messages continue to arrive.
@@ -60,15 +64,19 @@ impl Comm {
             flops >= 0.0 && flops.is_finite(),
             "an amount of flop must be finite and at least 0, not {flops}"
         );
-        self.elapse("compute", Location::caller(), move |process, token| {
-            process.channel().compute(flops, token);
-        })
+        self.elapse(
+            "compute",
+            SourceLocation::caller(),
+            move |process, token| {
+                process.channel().compute(flops, token);
+            },
+        )
     }
 
     async fn elapse(
         &self,
         name: &'static str,
-        location: &'static Location<'static>,
+        location: SourceLocation,
         start: impl FnOnce(&Process, Token),
     ) {
         self.process().wait_until_idle(name, location).await;

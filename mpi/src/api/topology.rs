@@ -6,9 +6,9 @@
 //!
 //! *Not modelled*: ranks keep their order, except in grids of [`Comm::cartesian_reordered`].
 
+use observe::SourceLocation;
 use std::future::Future;
 use std::ops::Deref;
-use std::panic::Location;
 use std::rc::Rc;
 
 use ::collectives::Neighbors;
@@ -239,7 +239,7 @@ impl Cartesian {
     /// [`Error::Dimensions`] if `keep` has not one value for each dimension; as [`Comm::split`].
     #[track_caller]
     pub fn sub(&self, keep: &[bool]) -> impl Future<Output = Result<Self>> + use<'_> {
-        let location = Location::caller();
+        let location = SourceLocation::caller();
         let keep = keep.to_vec();
         async move {
             if keep.len() != self.dimensions.len() {
@@ -283,7 +283,7 @@ impl Comm {
         lengths: &[usize],
         periods: &[bool],
     ) -> impl Future<Output = Result<Option<Cartesian>>> + use<'_> {
-        let location = Location::caller();
+        let location = SourceLocation::caller();
         let dimensions = self.grid(lengths, periods);
         async move {
             let dimensions = dimensions?;
@@ -299,7 +299,7 @@ impl Comm {
         &self,
         dimensions: Rc<Dimensions>,
         position: Option<i32>,
-        location: &'static Location<'static>,
+        location: SourceLocation,
     ) -> Result<Option<Cartesian>> {
         let colour = position.map(|_| 0);
         let key = position.unwrap_or_default();
@@ -335,7 +335,7 @@ impl Comm {
         sources: &[usize],
         destinations: &[usize],
     ) -> impl Future<Output = Result<Graph>> + use<'_> {
-        let location = Location::caller();
+        let location = SourceLocation::caller();
         let known = |ranks: &[usize]| -> Result<Vec<Option<u32>>> {
             let known = |&rank: &usize| {
                 if rank != PROC_NULL {
@@ -367,7 +367,7 @@ impl Comm {
     /// As [`Comm::split`].
     #[track_caller]
     pub fn split_by_host(&self, key: i32) -> impl Future<Output = Result<Self>> + '_ {
-        let location = Location::caller();
+        let location = SourceLocation::caller();
         async move {
             let name = self.host_name();
             let same = self.split_into(short_hash(&name), key, location).await?;

@@ -11,8 +11,8 @@
 //! *Not modelled*: adapters that gather and scatter by themselves, pieces that leave while others
 //! are packed, and that small pieces are slower to copy than large ones.
 
+use observe::SourceLocation;
 use std::future::Future;
-use std::panic::Location;
 
 use crate::channel::Channel;
 use crate::protocol::engine::ProtocolEngine;
@@ -82,7 +82,7 @@ impl Comm {
         destination: usize,
         tag: u32,
     ) -> impl Future<Output = Result<()>> + '_ {
-        let location = Location::caller();
+        let location = SourceLocation::caller();
         let (buffer, datatype) = (buffer.clone(), datatype.clone());
         async move {
             self.process().wait_until_idle("send", location).await;
@@ -108,7 +108,7 @@ impl Comm {
         source: impl Into<Source>,
         tag: impl Into<Tag>,
     ) -> impl Future<Output = Result<Status>> + 'a {
-        let location = Location::caller();
+        let location = SourceLocation::caller();
         let (source, tag, datatype) = (source.into(), tag.into(), datatype.clone());
         async move {
             let room = self.room(&datatype, count, buffer)?;
@@ -137,7 +137,7 @@ impl Comm {
         destination: usize,
         tag: u32,
     ) -> Result<Request> {
-        let location = Location::caller();
+        let location = SourceLocation::caller();
         let packed = self.pack(buffer, datatype, count)?;
         self.isend_at(packed, destination, tag, location)
     }
@@ -156,7 +156,7 @@ impl Comm {
         source: impl Into<Source>,
         tag: impl Into<Tag>,
     ) -> Result<Request> {
-        let location = Location::caller();
+        let location = SourceLocation::caller();
         let room = self.room(datatype, count, &buffer)?;
         let request = self.irecv_and((room, true), source.into(), tag.into(), location)?;
         Ok(request.unpacking(Unpack::new(datatype.clone(), count, buffer)))

@@ -1,7 +1,7 @@
 //! Operations whose result all ranks get: allreduce, allgather, alltoall, `reduce_scatter`.
 
+use observe::SourceLocation;
 use std::future::Future;
-use std::panic::Location;
 
 use ::collectives::Collective;
 
@@ -23,7 +23,7 @@ impl Comm {
         op: &Op,
     ) -> impl Future<Output = Result<Buffer>> + '_ {
         let call = Invocation::new(Collective::Allreduce, contribution.clone()).with_op(op);
-        self.perform(call, Location::caller())
+        self.perform(call, SourceLocation::caller())
     }
 
     /// [`Comm::allreduce`] in place: `MPI_Allreduce` with `MPI_IN_PLACE`.
@@ -36,7 +36,7 @@ impl Comm {
         buffer: &'a mut Buffer,
         op: &Op,
     ) -> impl Future<Output = Result<()>> + 'a {
-        let location = Location::caller();
+        let location = SourceLocation::caller();
         let op = op.clone();
         async move {
             let length = buffer.len();
@@ -54,7 +54,7 @@ impl Comm {
     #[track_caller]
     pub fn iallreduce(&self, contribution: Buffer, op: &Op) -> Result<Request> {
         let call = Invocation::new(Collective::Allreduce, contribution).with_op(op);
-        self.start_request(&call, Location::caller())
+        self.start_request(&call, SourceLocation::caller())
     }
 
     /// A reduction for all ranks that [`Request::start`] starts: `MPI_Allreduce_init`.
@@ -71,14 +71,14 @@ impl Comm {
     #[track_caller]
     pub fn allgather(&self, block: &Buffer) -> impl Future<Output = Result<Buffer>> + '_ {
         let call = Invocation::new(Collective::Allgather, block.clone());
-        self.perform(call, Location::caller())
+        self.perform(call, SourceLocation::caller())
     }
 
     /// [`Comm::allgather`] of real bytes, also where buffers of the program are phantoms.
     pub(crate) async fn allgather_real(
         &self,
         block: &[u8],
-        location: &'static Location<'static>,
+        location: SourceLocation,
     ) -> Result<Vec<u8>> {
         let call = Invocation::new(Collective::Allgather, Buffer::from(block.to_vec()));
         let all = self.perform(call, location).await?;
@@ -92,7 +92,7 @@ impl Comm {
     #[track_caller]
     pub fn iallgather(&self, block: Buffer) -> Result<Request> {
         let call = Invocation::new(Collective::Allgather, block);
-        self.start_request(&call, Location::caller())
+        self.start_request(&call, SourceLocation::caller())
     }
 
     /// An allgather that [`Request::start`] starts: `MPI_Allgather_init`.
@@ -115,7 +115,7 @@ impl Comm {
     ) -> impl Future<Output = Result<Buffer>> {
         let mut call = Invocation::new(Collective::Allgatherv, block.clone());
         call.recv = Some(blocks.into());
-        self.perform(call, Location::caller())
+        self.perform(call, SourceLocation::caller())
     }
 
     /// Starts an allgather of blocks of different lengths: `MPI_Iallgatherv`.
@@ -126,7 +126,7 @@ impl Comm {
     pub fn iallgather_v(&self, block: Buffer, blocks: impl Into<Blocks>) -> Result<Request> {
         let mut call = Invocation::new(Collective::Allgatherv, block);
         call.recv = Some(blocks.into());
-        self.start_request(&call, Location::caller())
+        self.start_request(&call, SourceLocation::caller())
     }
 
     /// An allgather of blocks of different lengths that [`Request::start`] starts:
@@ -147,7 +147,7 @@ impl Comm {
     #[track_caller]
     pub fn alltoall(&self, blocks: &Buffer) -> impl Future<Output = Result<Buffer>> + '_ {
         let call = Invocation::new(Collective::Alltoall, blocks.clone());
-        self.perform(call, Location::caller())
+        self.perform(call, SourceLocation::caller())
     }
 
     /// [`Comm::alltoall`] in place: `MPI_Alltoall` with `MPI_IN_PLACE`. Ranks exchange their blocks
@@ -160,7 +160,7 @@ impl Comm {
         &'a self,
         buffer: &'a mut Buffer,
     ) -> impl Future<Output = Result<()>> + 'a {
-        let location = Location::caller();
+        let location = SourceLocation::caller();
         async move {
             let length = buffer.len();
             let input = std::mem::replace(buffer, Buffer::phantom(length));
@@ -178,7 +178,7 @@ impl Comm {
     #[track_caller]
     pub fn ialltoall(&self, blocks: Buffer) -> Result<Request> {
         let call = Invocation::new(Collective::Alltoall, blocks);
-        self.start_request(&call, Location::caller())
+        self.start_request(&call, SourceLocation::caller())
     }
 
     /// An alltoall that [`Request::start`] starts: `MPI_Alltoall_init`.
@@ -202,7 +202,7 @@ impl Comm {
         recv: impl Into<Blocks>,
     ) -> impl Future<Output = Result<Buffer>> {
         let call = alltoall_v(buffer.clone(), send.into(), recv.into());
-        self.perform(call, Location::caller())
+        self.perform(call, SourceLocation::caller())
     }
 
     /// Starts an alltoall of blocks of different lengths: `MPI_Ialltoallv`.
@@ -217,7 +217,7 @@ impl Comm {
         recv: impl Into<Blocks>,
     ) -> Result<Request> {
         let call = alltoall_v(buffer, send.into(), recv.into());
-        self.start_request(&call, Location::caller())
+        self.start_request(&call, SourceLocation::caller())
     }
 
     /// An alltoall of blocks of different lengths that [`Request::start`] starts:
@@ -245,7 +245,7 @@ impl Comm {
         op: &Op,
     ) -> impl Future<Output = Result<Buffer>> {
         let call = reduce_scatter(contribution.clone(), blocks.into(), op);
-        self.perform(call, Location::caller())
+        self.perform(call, SourceLocation::caller())
     }
 
     /// Starts a reduction of which each rank gets a block: `MPI_Ireduce_scatter`.
@@ -260,7 +260,7 @@ impl Comm {
         op: &Op,
     ) -> Result<Request> {
         let call = reduce_scatter(contribution, blocks.into(), op);
-        self.start_request(&call, Location::caller())
+        self.start_request(&call, SourceLocation::caller())
     }
 
     /// A reduction of which each rank gets a block, that [`Request::start`] starts:
@@ -287,7 +287,7 @@ impl Comm {
         op: &Op,
     ) -> impl Future<Output = Result<Buffer>> + '_ {
         let call = Invocation::new(Collective::ReduceScatterBlock, contribution.clone());
-        self.perform(call.with_op(op), Location::caller())
+        self.perform(call.with_op(op), SourceLocation::caller())
     }
 
     /// Starts a reduction of which each rank gets an equal block: `MPI_Ireduce_scatter_block`.
@@ -297,7 +297,7 @@ impl Comm {
     #[track_caller]
     pub fn ireduce_scatter_block(&self, contribution: Buffer, op: &Op) -> Result<Request> {
         let call = Invocation::new(Collective::ReduceScatterBlock, contribution);
-        self.start_request(&call.with_op(op), Location::caller())
+        self.start_request(&call.with_op(op), SourceLocation::caller())
     }
 
     /// A reduction of which each rank gets an equal block, that [`Request::start`] starts:

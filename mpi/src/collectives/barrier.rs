@@ -1,7 +1,7 @@
 //! Barriers.
 
+use observe::SourceLocation;
 use std::future::Future;
-use std::panic::Location;
 
 use ::collectives::Collective;
 
@@ -15,14 +15,14 @@ impl Comm {
     /// [`Error::Comm`](crate::Error::Comm) if the communicator has been freed.
     #[track_caller]
     pub fn barrier(&self) -> impl Future<Output = Result<()>> + '_ {
-        self.barrier_in("barrier", Location::caller())
+        self.barrier_in("barrier", SourceLocation::caller())
     }
 
     /// [`Comm::barrier`] as a part of a call of this name.
     pub(crate) async fn barrier_in(
         &self,
         call: &'static str,
-        location: &'static Location<'static>,
+        location: SourceLocation,
     ) -> Result<()> {
         let mut barrier = Invocation::new(Collective::Barrier, Buffer::phantom(0));
         barrier.name = call;
@@ -36,7 +36,7 @@ impl Comm {
     #[track_caller]
     pub fn ibarrier(&self) -> Result<Request> {
         let barrier = Invocation::new(Collective::Barrier, Buffer::phantom(0));
-        self.start_request(&barrier, Location::caller())
+        self.start_request(&barrier, SourceLocation::caller())
     }
 
     /// A barrier that [`Request::start`] starts: `MPI_Barrier_init`.

@@ -8,8 +8,8 @@
 //! *Not modelled*: other algorithms of libraries, non-blocking and persistent forms, and operations
 //! with blocks of different lengths.
 
+use observe::SourceLocation;
 use std::future::Future;
-use std::panic::Location;
 
 use super::Invocation;
 use crate::api::communicators::Step;
@@ -29,7 +29,7 @@ pub enum InterRoot {
     Remote(usize),
 }
 
-type Caller = &'static Location<'static>;
+type Caller = SourceLocation;
 
 /// Takes a message as the content of a buffer of the same length.
 fn accept(buffer: &mut Buffer, message: &Buffer, source: usize) -> Result<()> {
@@ -86,7 +86,7 @@ impl InterComm {
     /// [`Error::Comm`] if the intercommunicator has been freed.
     #[track_caller]
     pub fn barrier(&self) -> impl Future<Output = Result<()>> + '_ {
-        self.barrier_in("barrier", Location::caller())
+        self.barrier_in("barrier", SourceLocation::caller())
     }
 
     /// [`InterComm::barrier`] as a part of a call of this name.
@@ -115,7 +115,7 @@ impl InterComm {
         buffer: &'a mut Buffer,
         root: InterRoot,
     ) -> impl Future<Output = Result<()>> + 'a {
-        let location = Location::caller();
+        let location = SourceLocation::caller();
         async move {
             self.begin("bcast", location)?;
             self.check_root(root)?;
@@ -147,7 +147,7 @@ impl InterComm {
         buffer: &'a mut Buffer,
         root: InterRoot,
     ) -> impl Future<Output = Result<()>> + 'a {
-        let location = Location::caller();
+        let location = SourceLocation::caller();
         async move {
             self.begin("gather", location)?;
             self.check_root(root)?;
@@ -179,7 +179,7 @@ impl InterComm {
         buffer: &'a mut Buffer,
         root: InterRoot,
     ) -> impl Future<Output = Result<()>> + 'a {
-        let location = Location::caller();
+        let location = SourceLocation::caller();
         async move {
             self.begin("scatter", location)?;
             self.check_root(root)?;
@@ -210,7 +210,7 @@ impl InterComm {
         block: &Buffer,
         all: &'a mut Buffer,
     ) -> impl Future<Output = Result<()>> + use<'a> {
-        let (location, block) = (Location::caller(), block.clone());
+        let (location, block) = (SourceLocation::caller(), block.clone());
         async move {
             self.begin("allgather", location)?;
             let gather = Invocation::new(Collective::Gather, block);
@@ -232,7 +232,7 @@ impl InterComm {
         contribution: &Buffer,
         op: &Op,
     ) -> impl Future<Output = Result<Buffer>> + use<'_> {
-        let location = Location::caller();
+        let location = SourceLocation::caller();
         let call = Invocation::new(Collective::Reduce, contribution.clone()).with_op(op);
         let mut result = contribution.clone();
         async move {
@@ -267,7 +267,7 @@ impl InterComm {
         op: &Op,
         root: InterRoot,
     ) -> impl Future<Output = Result<()>> + use<'a> {
-        let (location, op) = (Location::caller(), op.clone());
+        let (location, op) = (SourceLocation::caller(), op.clone());
         async move {
             self.begin("reduce", location)?;
             self.check_root(root)?;
@@ -298,7 +298,7 @@ impl InterComm {
         blocks: &Buffer,
         result: &'a mut Buffer,
     ) -> impl Future<Output = Result<()>> + use<'a> {
-        let (location, blocks) = (Location::caller(), blocks.clone());
+        let (location, blocks) = (SourceLocation::caller(), blocks.clone());
         async move {
             self.begin("alltoall", location)?;
             let step = Self::step("alltoall", location);

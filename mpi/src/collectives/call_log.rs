@@ -10,11 +10,11 @@
 //!
 //! [`RankHost::record_call`]: crate::channel::RankHost::record_call
 
+use observe::SourceLocation;
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::panic::Location;
 
 use ::collectives::Collective;
 use serde::{Deserialize, Serialize};
@@ -91,7 +91,7 @@ struct Position {
 #[derive(Default, Debug)]
 pub struct CallLog {
     open: RefCell<BTreeMap<Place, Position>>,
-    sends: RefCell<Vec<&'static Location<'static>>>,
+    sends: RefCell<Vec<SourceLocation>>,
     accesses: AccessLog,
 }
 
@@ -118,7 +118,7 @@ impl fmt::Display for Mismatch {
 
 impl Signature {
     /// Returns that of a call without arguments to be compared.
-    pub(crate) const fn of(name: &'static str, location: &'static Location<'static>) -> Self {
+    pub(crate) const fn of(name: &'static str, location: SourceLocation) -> Self {
         Self {
             name: Cow::Borrowed(name),
             root: 0,
@@ -130,7 +130,7 @@ impl Signature {
         }
     }
 
-    pub(crate) fn new(call: &Invocation, location: &'static Location<'static>) -> Self {
+    pub(crate) fn new(call: &Invocation, location: SourceLocation) -> Self {
         let op = call.op.as_ref();
         // Of a scatter the other ranks have room only.
         let room = call.room.as_ref().filter(|_| call.input.is_empty());
@@ -232,28 +232,22 @@ impl CallLog {
 
     /// Returns the signature of a message. Calls are numbered from 1 in the order of their first
     /// messages; calls above the largest number are not known.
-    pub(crate) fn signature(
-        &self,
-        element: Element,
-        location: &'static Location<'static>,
-    ) -> TypeSignature {
+    pub(crate) fn signature(&self, element: Element, location: SourceLocation) -> TypeSignature {
         let sends = &mut *self.sends.borrow_mut();
-        let known = sends
-            .iter()
-            .position(|known| std::ptr::eq(*known, location));
+        let known = sends.iter().position(|known| *known == location);
         let index = known.unwrap_or_else(|| {
             if sends.len() < usize::from(TypeSignature::CALL_MAX) {
                 sends.push(location);
             }
             sends.len() - 1
         });
-        let is_known = std::ptr::eq(sends[index], location);
+        let is_known = sends[index] == location;
         let number = u16::try_from(index + 1).unwrap_or(0);
         TypeSignature::new(element, if is_known { number } else { 0 })
     }
 
     /// Returns the line that has sent a message.
-    pub(crate) fn send(&self, signature: TypeSignature) -> Option<&'static Location<'static>> {
+    pub(crate) fn send(&self, signature: TypeSignature) -> Option<SourceLocation> {
         let index = usize::from(signature.call()).checked_sub(1)?;
         self.sends.borrow().get(index).copied()
     }

@@ -3,8 +3,8 @@
 //! They start all receives, then all sends in the order of the destinations, and are over when all
 //! of them are, as in MPICH. A source that is the null process leaves zeros.
 
+use observe::SourceLocation;
 use std::future::Future;
-use std::panic::Location;
 use std::rc::Rc;
 
 use ::collectives::Collective;
@@ -22,7 +22,7 @@ impl Graph {
     #[track_caller]
     pub fn neighbor_allgather(&self, block: &Buffer) -> impl Future<Output = Result<Buffer>> + '_ {
         let call = self.allgather_call(block.clone());
-        self.comm().perform(call, Location::caller())
+        self.comm().perform(call, SourceLocation::caller())
     }
 
     /// Starts [`Graph::neighbor_allgather`]: `MPI_Ineighbor_allgather`. The completion has the
@@ -33,7 +33,7 @@ impl Graph {
     #[track_caller]
     pub fn ineighbor_allgather(&self, block: Buffer) -> Result<Request> {
         let call = self.allgather_call(block);
-        self.comm().start_request(&call, Location::caller())
+        self.comm().start_request(&call, SourceLocation::caller())
     }
 
     /// [`Graph::neighbor_allgather`] that [`Request::start`] starts:
@@ -56,7 +56,7 @@ impl Graph {
         blocks: impl Into<Blocks>,
     ) -> impl Future<Output = Result<Buffer>> {
         let call = self.allgather_v_call(block.clone(), blocks.into());
-        self.comm().perform(call, Location::caller())
+        self.comm().perform(call, SourceLocation::caller())
     }
 
     /// Starts [`Graph::neighbor_allgather_v`]: `MPI_Ineighbor_allgatherv`.
@@ -70,7 +70,7 @@ impl Graph {
         blocks: impl Into<Blocks>,
     ) -> Result<Request> {
         let call = self.allgather_v_call(block, blocks.into());
-        self.comm().start_request(&call, Location::caller())
+        self.comm().start_request(&call, SourceLocation::caller())
     }
 
     /// [`Graph::neighbor_allgather_v`] that [`Request::start`] starts:
@@ -92,7 +92,7 @@ impl Graph {
         &self,
         blocks: &Buffer,
     ) -> impl Future<Output = Result<Buffer>> + use<'_> {
-        let location = Location::caller();
+        let location = SourceLocation::caller();
         let call = self.alltoall_call(blocks.clone());
         async move { self.comm().perform(call?, location).await }
     }
@@ -104,7 +104,7 @@ impl Graph {
     #[track_caller]
     pub fn ineighbor_alltoall(&self, blocks: Buffer) -> Result<Request> {
         let call = self.alltoall_call(blocks)?;
-        self.comm().start_request(&call, Location::caller())
+        self.comm().start_request(&call, SourceLocation::caller())
     }
 
     /// [`Graph::neighbor_alltoall`] that [`Request::start`] starts: `MPI_Neighbor_alltoall_init`.
@@ -131,7 +131,7 @@ impl Graph {
         recv: impl Into<Blocks>,
     ) -> impl Future<Output = Result<Buffer>> {
         let call = self.alltoall_v_call(buffer.clone(), send.into(), recv.into());
-        self.comm().perform(call, Location::caller())
+        self.comm().perform(call, SourceLocation::caller())
     }
 
     /// Starts [`Graph::neighbor_alltoall_v`]: `MPI_Ineighbor_alltoallv`.
@@ -146,7 +146,7 @@ impl Graph {
         recv: impl Into<Blocks>,
     ) -> Result<Request> {
         let call = self.alltoall_v_call(buffer, send.into(), recv.into());
-        self.comm().start_request(&call, Location::caller())
+        self.comm().start_request(&call, SourceLocation::caller())
     }
 
     /// [`Graph::neighbor_alltoall_v`] that [`Request::start`] starts:

@@ -9,8 +9,8 @@
 //! *Not compared*: other groupings than those that are drawn; phantoms. An operation on numbers of
 //! the program that happen to be the same in all orders is not found.
 
+use observe::SourceLocation;
 use std::fmt;
-use std::panic::Location;
 
 use super::Invocation;
 use crate::channel::Channel;
@@ -98,7 +98,7 @@ pub(super) fn check(
     channel: &dyn Channel,
     call: &Invocation,
     operands: &[Buffer],
-    location: &'static Location<'static>,
+    location: SourceLocation,
 ) -> Result<()> {
     let (Some(op), Some(seed)) = (&call.op, channel.settings().operand_orders) else {
         return Ok(());
@@ -117,10 +117,8 @@ pub(super) fn check(
     exploration::note(
         channel,
         &format!(
-            "order-dependent reduction: {} at {}:{} has another result if the operands of {} of {} are combined in another order",
+            "order-dependent reduction: {} at {location} has another result if the operands of {} of {} are combined in another order",
             call.kind,
-            location.file(),
-            location.line(),
             op.name(),
             op.element_name(),
         ),

@@ -1,7 +1,7 @@
 //! Operations with a root: broadcast, reduction, gathering and scattering.
 
+use observe::SourceLocation;
 use std::future::Future;
-use std::panic::Location;
 
 use ::collectives::Collective;
 
@@ -29,7 +29,7 @@ impl Comm {
         buffer: &'a mut Buffer,
         root: usize,
     ) -> impl Future<Output = Result<()>> + 'a {
-        let location = Location::caller();
+        let location = SourceLocation::caller();
         async move {
             let call = Invocation::new(Collective::Bcast, take(buffer)).with_root(root);
             *buffer = self.perform(call, location).await?;
@@ -44,7 +44,7 @@ impl Comm {
     #[track_caller]
     pub fn ibcast(&self, buffer: Buffer, root: usize) -> Result<Request> {
         let call = Invocation::new(Collective::Bcast, buffer).with_root(root);
-        self.start_request(&call, Location::caller())
+        self.start_request(&call, SourceLocation::caller())
     }
 
     /// A broadcast that [`Request::start`] starts: `MPI_Bcast_init`.
@@ -66,7 +66,7 @@ impl Comm {
         op: &Op,
         root: usize,
     ) -> impl Future<Output = Result<Option<Buffer>>> + '_ {
-        let location = Location::caller();
+        let location = SourceLocation::caller();
         let call = Invocation::new(Collective::Reduce, contribution.clone());
         let call = call.with_op(op).with_root(root);
         self.perform_at_root(call, location)
@@ -80,7 +80,7 @@ impl Comm {
     #[track_caller]
     pub fn ireduce(&self, contribution: Buffer, op: &Op, root: usize) -> Result<Request> {
         let call = Invocation::new(Collective::Reduce, contribution);
-        self.start_request(&call.with_op(op).with_root(root), Location::caller())
+        self.start_request(&call.with_op(op).with_root(root), SourceLocation::caller())
     }
 
     /// A reduction that [`Request::start`] starts: `MPI_Reduce_init`.
@@ -101,7 +101,7 @@ impl Comm {
         block: &Buffer,
         root: usize,
     ) -> impl Future<Output = Result<Option<Buffer>>> + '_ {
-        let location = Location::caller();
+        let location = SourceLocation::caller();
         let call = Invocation::new(Collective::Gather, block.clone()).with_root(root);
         self.perform_at_root(call, location)
     }
@@ -114,7 +114,7 @@ impl Comm {
     #[track_caller]
     pub fn igather(&self, block: Buffer, root: usize) -> Result<Request> {
         let call = Invocation::new(Collective::Gather, block).with_root(root);
-        self.start_request(&call, Location::caller())
+        self.start_request(&call, SourceLocation::caller())
     }
 
     /// A gathering that [`Request::start`] starts: `MPI_Gather_init`.
@@ -136,7 +136,7 @@ impl Comm {
         blocks: Option<&Blocks>,
         root: usize,
     ) -> impl Future<Output = Result<Option<Buffer>>> + '_ {
-        let location = Location::caller();
+        let location = SourceLocation::caller();
         let call = gather_v(block.clone(), blocks, root);
         self.perform_at_root(call, location)
     }
@@ -152,7 +152,7 @@ impl Comm {
         blocks: Option<&Blocks>,
         root: usize,
     ) -> Result<Request> {
-        self.start_request(&gather_v(block, blocks, root), Location::caller())
+        self.start_request(&gather_v(block, blocks, root), SourceLocation::caller())
     }
 
     /// A gathering of blocks of different lengths that [`Request::start`] starts:
@@ -176,7 +176,7 @@ impl Comm {
         block: &'a mut Buffer,
         root: usize,
     ) -> impl Future<Output = Result<()>> + 'a {
-        let location = Location::caller();
+        let location = SourceLocation::caller();
         let all = all.cloned();
         async move {
             let call = self.scatter_call(Collective::Scatter, all, take(block), root)?;
@@ -192,7 +192,7 @@ impl Comm {
     #[track_caller]
     pub fn iscatter(&self, all: Option<Buffer>, block: Buffer, root: usize) -> Result<Request> {
         let call = self.scatter_call(Collective::Scatter, all, block, root)?;
-        self.start_request(&call, Location::caller())
+        self.start_request(&call, SourceLocation::caller())
     }
 
     /// A scattering that [`Request::start`] starts: `MPI_Scatter_init`.
@@ -216,7 +216,7 @@ impl Comm {
         block: &'a mut Buffer,
         root: usize,
     ) -> impl Future<Output = Result<()>> + 'a {
-        let location = Location::caller();
+        let location = SourceLocation::caller();
         let (all, blocks) = all
             .map(|(all, blocks)| (all.clone(), blocks.clone()))
             .unzip();
@@ -242,7 +242,7 @@ impl Comm {
         let (all, blocks) = all.unzip();
         let mut call = self.scatter_call(Collective::Scatterv, all, block, root)?;
         call.send = blocks;
-        self.start_request(&call, Location::caller())
+        self.start_request(&call, SourceLocation::caller())
     }
 
     /// A scattering of blocks of different lengths that [`Request::start`] starts:
@@ -284,7 +284,7 @@ impl Comm {
     async fn perform_at_root(
         &self,
         call: Invocation,
-        location: &'static Location<'static>,
+        location: SourceLocation,
     ) -> Result<Option<Buffer>> {
         let is_root = self.rank() == call.root;
         let result = self.perform(call, location).await?;

@@ -1,7 +1,7 @@
 //! Prefix reductions.
 
+use observe::SourceLocation;
 use std::future::Future;
-use std::panic::Location;
 
 use ::collectives::Collective;
 
@@ -20,7 +20,7 @@ impl Comm {
         op: &Op,
     ) -> impl Future<Output = Result<Buffer>> + '_ {
         let call = Invocation::new(Collective::Scan, contribution.clone()).with_op(op);
-        self.perform(call, Location::caller())
+        self.perform(call, SourceLocation::caller())
     }
 
     /// Starts a prefix reduction: `MPI_Iscan`. The completion has the result.
@@ -30,7 +30,7 @@ impl Comm {
     #[track_caller]
     pub fn iscan(&self, contribution: Buffer, op: &Op) -> Result<Request> {
         let call = Invocation::new(Collective::Scan, contribution).with_op(op);
-        self.start_request(&call, Location::caller())
+        self.start_request(&call, SourceLocation::caller())
     }
 
     /// A prefix reduction that [`Request::start`] starts: `MPI_Scan_init`.
@@ -49,7 +49,7 @@ impl Comm {
         contribution: &Buffer,
         op: &Op,
     ) -> impl Future<Output = Result<Option<Buffer>>> + '_ {
-        let location = Location::caller();
+        let location = SourceLocation::caller();
         let call = Invocation::new(Collective::Exscan, contribution.clone()).with_op(op);
         async move {
             let result = self.perform(call, location).await?;
@@ -65,7 +65,7 @@ impl Comm {
     #[track_caller]
     pub fn iexscan(&self, contribution: Buffer, op: &Op) -> Result<Request> {
         let call = Invocation::new(Collective::Exscan, contribution).with_op(op);
-        self.start_request(&call, Location::caller())
+        self.start_request(&call, SourceLocation::caller())
     }
 
     /// A prefix reduction without the own contribution, that [`Request::start`] starts:

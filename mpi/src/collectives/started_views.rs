@@ -8,9 +8,8 @@
 //! *Not modelled*: what [`views`](super::views) leaves out. The root of a broadcast unpacks its own
 //! data, too, which takes the time of `copy_bandwidth` once more.
 
-use std::panic::Location;
-
 use ::collectives::Collective;
+use observe::SourceLocation;
 
 use super::Invocation;
 use super::views::{Views, times};
@@ -137,7 +136,7 @@ impl Comm {
     /// As [`Comm::bcast_view`].
     #[track_caller]
     pub fn ibcast_view(&self, buffer: Items<'_>, root: usize) -> Result<Request> {
-        self.start_request(&self.bcast_of(buffer, root)?, Location::caller())
+        self.start_request(&self.bcast_of(buffer, root)?, SourceLocation::caller())
     }
 
     /// [`Comm::bcast_view`] that [`Request::start`] starts: `MPI_Bcast_init`.
@@ -159,7 +158,7 @@ impl Comm {
         recv: Option<Items<'_>>,
         root: usize,
     ) -> Result<Request> {
-        self.start_request(&self.gather_of(send, recv, root)?, Location::caller())
+        self.start_request(&self.gather_of(send, recv, root)?, SourceLocation::caller())
     }
 
     /// [`Comm::gather_view`] that [`Request::start`] starts: `MPI_Gather_init`.
@@ -186,7 +185,10 @@ impl Comm {
         recv: Items<'_>,
         root: usize,
     ) -> Result<Request> {
-        self.start_request(&self.scatter_of(send, recv, root)?, Location::caller())
+        self.start_request(
+            &self.scatter_of(send, recv, root)?,
+            SourceLocation::caller(),
+        )
     }
 
     /// [`Comm::scatter_view`] that [`Request::start`] starts: `MPI_Scatter_init`.
@@ -208,7 +210,7 @@ impl Comm {
     /// As [`Comm::allgather_view`].
     #[track_caller]
     pub fn iallgather_view(&self, send: Items<'_>, recv: Items<'_>) -> Result<Request> {
-        self.start_request(&self.allgather_of(send, recv)?, Location::caller())
+        self.start_request(&self.allgather_of(send, recv)?, SourceLocation::caller())
     }
 
     /// [`Comm::allgather_view`] that [`Request::start`] starts: `MPI_Allgather_init`.
@@ -225,7 +227,7 @@ impl Comm {
     /// As [`Comm::alltoall_view`].
     #[track_caller]
     pub fn ialltoall_view(&self, send: Items<'_>, recv: Items<'_>) -> Result<Request> {
-        self.start_request(&self.alltoall_of(send, recv)?, Location::caller())
+        self.start_request(&self.alltoall_of(send, recv)?, SourceLocation::caller())
     }
 
     /// [`Comm::alltoall_view`] that [`Request::start`] starts: `MPI_Alltoall_init`.
@@ -248,7 +250,10 @@ impl Comm {
         op: &Op,
         root: usize,
     ) -> Result<Request> {
-        self.start_request(&self.reduce_of(send, recv, op, root)?, Location::caller())
+        self.start_request(
+            &self.reduce_of(send, recv, op, root)?,
+            SourceLocation::caller(),
+        )
     }
 
     /// [`Comm::reduce_view`] that [`Request::start`] starts: `MPI_Reduce_init`.
@@ -271,7 +276,10 @@ impl Comm {
     /// As [`Comm::allreduce_view`].
     #[track_caller]
     pub fn iallreduce_view(&self, send: Items<'_>, recv: Buffer, op: &Op) -> Result<Request> {
-        self.start_request(&self.allreduce_of(send, recv, op)?, Location::caller())
+        self.start_request(
+            &self.allreduce_of(send, recv, op)?,
+            SourceLocation::caller(),
+        )
     }
 
     /// [`Comm::allreduce_view`] that [`Request::start`] starts: `MPI_Allreduce_init`.

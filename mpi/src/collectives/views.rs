@@ -7,8 +7,8 @@
 //! leave while others are packed. Libraries pack each block when its message leaves, so their first
 //! messages leave earlier where packing takes time.
 
+use observe::SourceLocation;
 use std::future::Future;
-use std::panic::Location;
 
 use ::collectives::Collective;
 
@@ -103,7 +103,7 @@ impl Comm {
         datatype: &Datatype,
         root: usize,
     ) -> impl Future<Output = Result<()>> + 'a {
-        let (location, datatype) = (Location::caller(), datatype.clone());
+        let (location, datatype) = (SourceLocation::caller(), datatype.clone());
         async move {
             let mut call = Invocation::new(Collective::Bcast, Buffer::phantom(0)).with_root(root);
             if self.rank() == root {
@@ -130,7 +130,7 @@ impl Comm {
         recv: Option<(&'a mut Buffer, u64, &Datatype)>,
         root: usize,
     ) -> impl Future<Output = Result<()>> + use<'a> {
-        let location = Location::caller();
+        let location = SourceLocation::caller();
         let send = Some((send.0.clone(), send.1, send.2.clone()));
         let recv = recv.map(|(buffer, count, datatype)| (buffer, count, datatype.clone()));
         async move {
@@ -159,7 +159,7 @@ impl Comm {
         recv: (&'a mut Buffer, u64, &Datatype),
         root: usize,
     ) -> impl Future<Output = Result<()>> + use<'a> {
-        let location = Location::caller();
+        let location = SourceLocation::caller();
         let send = send.map(|(buffer, count, datatype)| (buffer.clone(), count, datatype.clone()));
         let recv = (recv.0, recv.1, recv.2.clone());
         async move {
@@ -189,7 +189,7 @@ impl Comm {
         send: (&Buffer, u64, &Datatype),
         recv: (&'a mut Buffer, u64, &Datatype),
     ) -> impl Future<Output = Result<()>> + use<'a> {
-        let location = Location::caller();
+        let location = SourceLocation::caller();
         let send = Some((send.0.clone(), send.1, send.2.clone()));
         let (buffer, count, datatype) = (recv.0, recv.1, recv.2.clone());
         async move {
@@ -210,7 +210,7 @@ impl Comm {
         send: (&Buffer, u64, &Datatype),
         recv: (&'a mut Buffer, u64, &Datatype),
     ) -> impl Future<Output = Result<()>> + use<'a> {
-        let location = Location::caller();
+        let location = SourceLocation::caller();
         let (given, each, send_type) = (send.0.clone(), send.1, send.2.clone());
         let (buffer, count, datatype) = (recv.0, recv.1, recv.2.clone());
         async move {
@@ -235,7 +235,7 @@ impl Comm {
         op: &Op,
         root: usize,
     ) -> impl Future<Output = Result<()>> + use<'a> {
-        let location = Location::caller();
+        let location = SourceLocation::caller();
         let (buffer, count, datatype) = (send.0.clone(), send.1, send.2.clone());
         let call = Invocation::new(Collective::Reduce, Buffer::phantom(0));
         let call = call.with_op(op).with_root(root);
@@ -262,7 +262,7 @@ impl Comm {
         recv: &'a mut Buffer,
         op: &Op,
     ) -> impl Future<Output = Result<()>> + use<'a> {
-        let location = Location::caller();
+        let location = SourceLocation::caller();
         let (buffer, count, datatype) = (send.0.clone(), send.1, send.2.clone());
         let call = Invocation::new(Collective::Allreduce, Buffer::phantom(0)).with_op(op);
         async move {
@@ -288,7 +288,7 @@ impl Comm {
         target: &'a mut Buffer,
         recv: &[(u64, u64, Datatype)],
     ) -> impl Future<Output = Result<()>> + use<'a> {
-        let (location, buffer) = (Location::caller(), buffer.clone());
+        let (location, buffer) = (SourceLocation::caller(), buffer.clone());
         let call = AlltoallW::new(send, recv);
         async move {
             let AlltoallW { call, send, recv } = call?;
@@ -311,7 +311,7 @@ impl Comm {
         recv: &[(u64, u64, Datatype)],
     ) -> Result<Request> {
         let call = AlltoallW::new(send, recv)?.with(buffer, target)?;
-        self.start_request(&call, Location::caller())
+        self.start_request(&call, SourceLocation::caller())
     }
 
     /// An exchange of items of datatypes that [`Request::start`] starts: `MPI_Alltoallw_init`.
@@ -335,7 +335,7 @@ impl Comm {
         mut call: Invocation,
         send: Option<(Buffer, u64, Datatype)>,
         recv: Option<(&mut Buffer, u64, Datatype)>,
-        location: &'static Location<'static>,
+        location: SourceLocation,
     ) -> Result<()> {
         let name = call.name;
         let room = match &recv {
@@ -368,7 +368,7 @@ impl Comm {
         &self,
         invocation: &Invocation,
         views: &Views,
-        location: &'static Location<'static>,
+        location: SourceLocation,
     ) -> Result<Request> {
         let input = match &views.send {
             Some((count, datatype)) => self.pack(&invocation.input, datatype, *count)?,
@@ -402,7 +402,7 @@ impl Graph {
         target: &'a mut Buffer,
         recv: &[(u64, u64, Datatype)],
     ) -> impl Future<Output = Result<()>> + use<'a> {
-        let (location, buffer) = (Location::caller(), buffer.clone());
+        let (location, buffer) = (SourceLocation::caller(), buffer.clone());
         let call = AlltoallW::between_neighbors(self, send, recv);
         async move {
             let AlltoallW { call, send, recv } = call?;
@@ -426,7 +426,7 @@ impl Graph {
     ) -> Result<Request> {
         let call = AlltoallW::between_neighbors(self, send, recv)?;
         let call = call.with(buffer, target)?;
-        self.comm().start_request(&call, Location::caller())
+        self.comm().start_request(&call, SourceLocation::caller())
     }
 
     /// [`Graph::neighbor_alltoall_w`] that [`Request::start`] starts:

@@ -24,10 +24,10 @@
 mod sockets;
 mod statistics;
 
+use observe::SourceLocation;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
-use std::panic::Location;
 use std::rc::Rc;
 use std::task::Waker;
 
@@ -566,7 +566,7 @@ impl ExplorationHooks for ConnectingChannel {
         self.inner.may_look()
     }
 
-    fn note_source(&self, source: u32, location: &'static Location<'static>) {
+    fn note_source(&self, source: u32, location: SourceLocation) {
         self.inner.note_source(source, location);
     }
 

@@ -28,8 +28,6 @@ mod rma;
 mod sending;
 mod turns;
 
-use std::panic::Location;
-
 use crate::channel::{Channel, Event, Packet, PacketHeader, Token};
 use crate::matching::{Matching, UnexpectedContent, UnexpectedMessage};
 use crate::protocol::defect::ProtocolDefects;
@@ -40,6 +38,7 @@ pub(crate) use collective::{CallNumber, CollectiveCall};
 pub(crate) use forwarding::ForwardTarget;
 use forwarding::{Forwards, Role};
 use observation::Observation;
+use observe::SourceLocation;
 use provenance::Provenance;
 use rma::Windows;
 pub(crate) use rma::{AccessCall, RemoteCall};
@@ -64,7 +63,7 @@ pub(crate) struct SendCall {
     pub(crate) blocks: bool,
     /// True if it is over only when a receive has met it, however short it is.
     pub(crate) synchronous: bool,
-    pub(crate) location: Place,
+    pub(crate) location: SourceLocation,
 }
 
 /// Where an operation stands.
@@ -148,7 +147,7 @@ pub(crate) enum State {
 struct Operation {
     state: State,
     /// Where the program started it.
-    location: Place,
+    location: SourceLocation,
     /// Nobody holds the request any more: the place is freed at the end.
     released: bool,
     /// It ends instead of beginning; of a send that has been announced: it has been asked back.
@@ -164,9 +163,6 @@ struct Operation {
     /// Cost of completing the operation that has not been paid, in seconds.
     owed: f64,
 }
-
-/// A line of the program.
-pub(crate) type Place = &'static Location<'static>;
 
 /// The protocol state of one rank.
 #[derive(Clone, Debug, Default)]
@@ -212,13 +208,13 @@ struct ColdState {
     catching_up: Option<(f64, Token)>,
     /// Receives whose request was dropped before they got a message: the first one, and their
     /// number.
-    withdrawn: Option<(Pattern, Place, u64)>,
+    withdrawn: Option<(Pattern, SourceLocation, u64)>,
     /// Receives that were given up when they had their messages: the first message, where the
     /// receive was posted, and their number.
-    lost: Option<(Envelope, Place, u64)>,
+    lost: Option<(Envelope, SourceLocation, u64)>,
     /// Requests that were dropped and never waited for: where the first one was started, and their
     /// number.
-    forgotten: Option<(Place, u64)>,
+    forgotten: Option<(SourceLocation, u64)>,
     /// Messages that a matched probe had taken and that nobody received.
     returned: Vec<UnexpectedMessage>,
     /// Where a model checker wants to know it: which arrivals ended operations.
@@ -272,7 +268,7 @@ impl ProtocolEngine {
         cold.is_some_and(|cold| !cold.returned.is_empty())
     }
 
-    fn insert(&mut self, state: State, location: Place) -> Token {
+    fn insert(&mut self, state: State, location: SourceLocation) -> Token {
         self.actions += 1;
         let operation = Operation {
             state,
@@ -375,7 +371,7 @@ impl ProtocolEngine {
         }
     }
 
-    fn note_withdrawn(&mut self, pattern: Pattern, place: Place) {
+    fn note_withdrawn(&mut self, pattern: Pattern, place: SourceLocation) {
         let withdrawn = &mut self.cold.get_or_insert_default().withdrawn;
         withdrawn.get_or_insert((pattern, place, 0)).2 += 1;
     }
@@ -429,7 +425,7 @@ impl ProtocolEngine {
     }
 
     /// A place for a timer or a computation.
-    pub(crate) fn elapse(&mut self, location: Place) -> Token {
+    pub(crate) fn elapse(&mut self, location: SourceLocation) -> Token {
         self.insert(State::Elapsing, location)
     }
 

@@ -12,31 +12,26 @@ use crate::protocol::engine::ProtocolEngine;
 pub(crate) fn of(engine: &ProtocolEngine, undelivered: &[(Envelope, u64)]) -> Vec<String> {
     let mut texts: Vec<String> = engine
         .posted()
-        .map(|(pattern, at)| {
-            let (file, line) = (at.file(), at.line());
-            format!("unmatched receive ({pattern}) posted at {file}:{line}")
-        })
+        .map(|(pattern, at)| format!("unmatched receive ({pattern}) posted at {at}"))
         .collect();
     if let Some((pattern, at, count)) = engine.withdrawn() {
-        let (file, line) = (at.file(), at.line());
         texts.push(if count == 1 {
-            format!("unmatched receive ({pattern}) dropped, posted at {file}:{line}")
+            format!("unmatched receive ({pattern}) dropped, posted at {at}")
         } else {
             format!(
-                "{count} receives were dropped before they got a message, the first ({pattern}) posted at {file}:{line}"
+                "{count} receives were dropped before they got a message, the first ({pattern}) posted at {at}"
             )
         });
     }
     if let Some((envelope, at, count)) = engine.lost_messages() {
-        let (file, line, Envelope { source, tag, .. }) = (at.file(), at.line(), envelope);
+        let Envelope { source, tag, .. } = envelope;
         texts.push(format!(
-            "{count} of the receives that were given up had their messages, the first (from rank {source}, tag {tag}) posted at {file}:{line}: these data are lost"
+            "{count} of the receives that were given up had their messages, the first (from rank {source}, tag {tag}) posted at {at}: these data are lost"
         ));
     }
     if let Some((at, count)) = engine.forgotten() {
-        let (file, line) = (at.file(), at.line());
         texts.push(format!(
-            "{count} of the requests were dropped and never waited for or freed, the first started at {file}:{line}"
+            "{count} of the requests were dropped and never waited for or freed, the first started at {at}"
         ));
     }
     let mut messages: BTreeMap<(u32, u32, u32), (u64, u64)> = BTreeMap::new();

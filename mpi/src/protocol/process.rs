@@ -4,9 +4,9 @@
 //! handled before the operation looks whether it is over. An operation that is not parks the rank
 //! until the next event.
 
+use observe::SourceLocation;
 use std::cell::{Cell, RefCell, RefMut};
 use std::future::Future;
-use std::panic::Location;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
@@ -257,7 +257,7 @@ impl Process {
         &self,
         context: &Context<'_>,
         waits: Waits,
-        location: &'static Location<'static>,
+        location: SourceLocation,
         attempt: impl FnOnce(&mut ProtocolEngine, &dyn Channel) -> Option<T>,
     ) -> Poll<T> {
         let result = {
@@ -276,7 +276,7 @@ impl Process {
     pub(crate) fn begin_and_poll<T>(
         &self,
         context: &Context<'_>,
-        location: &'static Location<'static>,
+        location: SourceLocation,
         begin: impl FnOnce(&mut ProtocolEngine, &dyn Channel) -> Token,
         attempt: impl FnOnce(&mut ProtocolEngine, &dyn Channel, Token) -> Option<T>,
     ) -> (Token, Poll<T>) {
@@ -302,7 +302,7 @@ impl Process {
         &self,
         context: &Context<'_>,
         waits: Waits,
-        location: &'static Location<'static>,
+        location: SourceLocation,
         attempt: impl FnOnce(&mut ProtocolEngine, &dyn Channel) -> Option<T>,
     ) -> Poll<T> {
         let engine = &mut *self.engine.borrow_mut();
@@ -313,7 +313,7 @@ impl Process {
         &self,
         engine: &mut ProtocolEngine,
         context: &Context<'_>,
-        (waits, location, begins): (Waits, &'static Location<'static>, bool),
+        (waits, location, begins): (Waits, SourceLocation, bool),
         attempt: impl FnOnce(&mut ProtocolEngine, &dyn Channel) -> Option<T>,
     ) -> Poll<T> {
         let channel = &*self.channel;
@@ -359,7 +359,7 @@ impl Process {
     }
 
     /// Notes what the rank waits for.
-    fn wait_in(&self, engine: &ProtocolEngine, waits: Waits, location: &'static Location<'static>) {
+    fn wait_in(&self, engine: &ProtocolEngine, waits: Waits, location: SourceLocation) {
         let mut blocked = self.blocked.borrow_mut();
         blocked.add(engine.events(), waits, location);
         if blocked.only().is_none() {
@@ -376,7 +376,7 @@ impl Process {
         causes: &dyn CausalityHooks,
         engine: &ProtocolEngine,
         waits: Waits,
-        location: &'static Location<'static>,
+        location: SourceLocation,
     ) -> bool {
         if waits.depends_on_order() {
             causes.choose();
@@ -412,12 +412,7 @@ impl Process {
     }
 
     /// A probe with this pattern has seen a message of a rank.
-    pub(crate) fn note_source(
-        &self,
-        pattern: &Pattern,
-        source: usize,
-        location: &'static Location<'static>,
-    ) {
+    pub(crate) fn note_source(&self, pattern: &Pattern, source: usize, location: SourceLocation) {
         if pattern.source.is_none() {
             let source = u32::try_from(source).expect("ranks are counted in 32 bits");
             exploration::note_source(&*self.channel, source, location);
@@ -434,7 +429,7 @@ impl Process {
     pub(crate) fn wait_until_idle(
         &self,
         name: &'static str,
-        location: &'static Location<'static>,
+        location: SourceLocation,
     ) -> impl Future<Output = ()> + '_ {
         let waits = Waits::Call(name);
         let attempt = |_: &Self, _: &mut ProtocolEngine| Some(());
@@ -442,7 +437,7 @@ impl Process {
     }
 
     /// A future that may have been pending is gone: it is not what the rank waits for.
-    pub(crate) fn forget(&self, waits: Waits, location: &'static Location<'static>) {
+    pub(crate) fn forget(&self, waits: Waits, location: SourceLocation) {
         if self.blocked.borrow_mut().remove(waits, location) {
             // Nobody waits for it any more, and it may or may not be over.
             choose(&*self.channel);
@@ -490,10 +485,7 @@ impl Process {
 
     /// Connects to all ranks if that is how they [get connected](Self::connects_at_init): what
     /// every rank then does before its program begins. `program`: the place of that in reports.
-    pub fn init(
-        self: &Rc<Self>,
-        program: &'static Location<'static>,
-    ) -> impl Future<Output = ()> + 'static {
+    pub fn init(self: &Rc<Self>, program: SourceLocation) -> impl Future<Output = ()> + 'static {
         let process = Rc::clone(self);
         std::future::poll_fn(move |context| {
             process.poll_until(context, Waits::Call("init"), program, |_, channel| {
@@ -513,7 +505,7 @@ impl Process {
     /// `program`: the place of that in reports.
     pub fn finalize(
         self: &Rc<Self>,
-        program: &'static Location<'static>,
+        program: SourceLocation,
     ) -> impl Future<Output = ()> + 'static {
         let process = Rc::clone(self);
         std::future::poll_fn(move |context| {
@@ -624,7 +616,7 @@ impl std::fmt::Debug for Process {
 #[must_use = "an operation does nothing until it is awaited"]
 pub struct Call<'a, F> {
     process: &'a Process,
-    location: &'static Location<'static>,
+    location: SourceLocation,
     waits: Waits,
     attempt: F,
 }
@@ -632,7 +624,7 @@ pub struct Call<'a, F> {
 impl<'a, F> Call<'a, F> {
     pub(crate) const fn new(
         process: &'a Process,
-        location: &'static Location<'static>,
+        location: SourceLocation,
         waits: Waits,
         attempt: F,
     ) -> Self {

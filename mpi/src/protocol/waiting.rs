@@ -4,11 +4,10 @@
 //! the latest turn are kept, one turn being what happens between two events; a future that is
 //! dropped is taken out again.
 
-use std::panic::Location;
-
 use crate::channel::{Interest, Token};
 use crate::protocol::engine::{ProtocolEngine, State};
 use crate::{Error, Pattern};
+use observe::SourceLocation;
 
 /// At most this many operations are listed one by one.
 const LISTED_MAX: usize = 3;
@@ -138,7 +137,7 @@ pub struct Waiting {
     pub ranks: Vec<u32>,
 }
 
-type Entry = (Waits, &'static Location<'static>);
+type Entry = (Waits, SourceLocation);
 
 #[derive(Debug, Default)]
 struct MorePending(Vec<Entry>);
@@ -159,7 +158,7 @@ impl Blocked {
     }
 
     /// Notes a pending future.
-    pub(crate) fn add(&mut self, turn: u64, waits: Waits, location: &'static Location<'static>) {
+    pub(crate) fn add(&mut self, turn: u64, waits: Waits, location: SourceLocation) {
         let entry = (waits, location);
         if self.turn != turn || self.first.is_none() {
             self.turn = turn;
@@ -171,7 +170,7 @@ impl Blocked {
     }
 
     /// Returns true if a future is known to be pending.
-    pub(crate) fn contains(&self, waits: Waits, location: &'static Location<'static>) -> bool {
+    pub(crate) fn contains(&self, waits: Waits, location: SourceLocation) -> bool {
         let entry = (waits, location);
         self.first == Some(entry) || self.others().contains(&entry)
     }
@@ -188,7 +187,7 @@ impl Blocked {
     }
 
     /// Takes a future out that has been dropped or is over; whether it was known.
-    pub(crate) fn remove(&mut self, waits: Waits, location: &'static Location<'static>) -> bool {
+    pub(crate) fn remove(&mut self, waits: Waits, location: SourceLocation) -> bool {
         let Some(first) = self.first else {
             return false;
         };
@@ -232,11 +231,7 @@ impl Blocked {
     }
 }
 
-fn describe(
-    engine: &ProtocolEngine,
-    waits: Waits,
-    location: &'static Location<'static>,
-) -> Waiting {
+fn describe(engine: &ProtocolEngine, waits: Waits, location: SourceLocation) -> Waiting {
     let (operation, location, ranks) = match waits {
         Waits::Operation(token) => {
             let state = engine.state(token);
@@ -288,7 +283,7 @@ fn describe(
     };
     Waiting {
         operation,
-        location: format!("{}:{}", location.file(), location.line()),
+        location: location.to_string(),
         ranks,
     }
 }

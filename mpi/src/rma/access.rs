@@ -7,16 +7,14 @@
 //!
 //! *Not modelled*: datatypes of the target: what is accessed is contiguous.
 
+use observe::SourceLocation;
 use std::future::Future;
-use std::panic::Location;
 
 use super::error::WindowError;
 use super::{AccumulateOp, RemoteWindow, RmaCall, Window};
 use crate::channel::Channel;
 use crate::protocol::engine::{AccessCall, ProtocolEngine};
 use crate::{Buffer, Error, Op, PROC_NULL, Request, Result, Scalar, Status};
-
-type Place = &'static Location<'static>;
 
 /// Arguments of an access.
 struct Arguments {
@@ -101,7 +99,11 @@ impl Window {
     }
 
     /// Starts an access.
-    async fn access(&self, arguments: Result<Arguments>, location: Place) -> Result<Request> {
+    async fn access(
+        &self,
+        arguments: Result<Arguments>,
+        location: SourceLocation,
+    ) -> Result<Request> {
         let arguments = arguments?;
         let (target, process) = (arguments.target, self.comm().process());
         if target == PROC_NULL {
@@ -145,12 +147,20 @@ impl Window {
         Ok(Request::new(self.comm(), process.with_engine(start)))
     }
 
-    async fn write_now(&self, arguments: Result<Arguments>, location: Place) -> Result<()> {
+    async fn write_now(
+        &self,
+        arguments: Result<Arguments>,
+        location: SourceLocation,
+    ) -> Result<()> {
         self.access(arguments, location).await?.free();
         Ok(())
     }
 
-    async fn read_now(&self, arguments: Result<Arguments>, location: Place) -> Result<Buffer> {
+    async fn read_now(
+        &self,
+        arguments: Result<Arguments>,
+        location: SourceLocation,
+    ) -> Result<Buffer> {
         let mut request = self.access(arguments, location).await?;
         Ok(request.wait_at(location).await?.buffer)
     }
@@ -168,7 +178,7 @@ impl Window {
         displacement: u64,
     ) -> impl Future<Output = Result<()>> + 'a {
         let arguments = Arguments::write("put", origin, target, displacement);
-        self.write_now(Ok(arguments), Location::caller())
+        self.write_now(Ok(arguments), SourceLocation::caller())
     }
 
     /// [`Window::put`] whose request is over when `origin` could be used again: `MPI_Rput`.
@@ -183,7 +193,7 @@ impl Window {
         displacement: u64,
     ) -> impl Future<Output = Result<Request>> + 'a {
         let arguments = Arguments::write("rput", origin, target, displacement);
-        self.access(Ok(arguments), Location::caller())
+        self.access(Ok(arguments), SourceLocation::caller())
     }
 
     /// Reads as many bytes of the memory of `target` as `buffer` has, and waits for them:
@@ -198,7 +208,7 @@ impl Window {
         target: usize,
         displacement: u64,
     ) -> impl Future<Output = Result<()>> + 'a {
-        let location = Location::caller();
+        let location = SourceLocation::caller();
         async move {
             let result = buffer.clone();
             let arguments = Arguments::read("get", result, target, displacement);
@@ -219,7 +229,7 @@ impl Window {
         displacement: u64,
     ) -> impl Future<Output = Result<Request>> + '_ {
         let arguments = Arguments::read("rget", buffer, target, displacement);
-        self.access(Ok(arguments), Location::caller())
+        self.access(Ok(arguments), SourceLocation::caller())
     }
 
     /// Combines `origin` with the memory of `target`, element by element: `MPI_Accumulate`.
@@ -236,7 +246,7 @@ impl Window {
         op: &Op,
     ) -> impl Future<Output = Result<()>> + 'a {
         let arguments = Arguments::write("accumulate", origin, target, displacement).with_op(op);
-        self.write_now(arguments, Location::caller())
+        self.write_now(arguments, SourceLocation::caller())
     }
 
     /// [`Window::accumulate`] whose request is over when `origin` could be used again:
@@ -253,7 +263,7 @@ impl Window {
         op: &Op,
     ) -> impl Future<Output = Result<Request>> + 'a {
         let arguments = Arguments::write("raccumulate", origin, target, displacement).with_op(op);
-        self.access(arguments, Location::caller())
+        self.access(arguments, SourceLocation::caller())
     }
 
     /// Combines `origin` with the memory of `target` and returns what was there before:
@@ -271,7 +281,7 @@ impl Window {
     ) -> impl Future<Output = Result<Buffer>> + 'a {
         let name = "get_accumulate";
         let arguments = combined(name, origin, (target, displacement), op);
-        self.read_now(arguments, Location::caller())
+        self.read_now(arguments, SourceLocation::caller())
     }
 
     /// [`Window::get_accumulate`] that does not wait: `MPI_Rget_accumulate`. The completion has
@@ -289,7 +299,7 @@ impl Window {
     ) -> impl Future<Output = Result<Request>> + 'a {
         let name = "rget_accumulate";
         let arguments = combined(name, origin, (target, displacement), op);
-        self.access(arguments, Location::caller())
+        self.access(arguments, SourceLocation::caller())
     }
 
     /// [`Window::get_accumulate`] of one element: `MPI_Fetch_and_op`.
@@ -310,7 +320,7 @@ impl Window {
         } else {
             Err(Error::of_window(WindowError::Length { length, expected }))
         };
-        self.read_now(arguments, Location::caller())
+        self.read_now(arguments, SourceLocation::caller())
     }
 
     /// Writes `origin` to the memory of `target` if that equals `compare`, and returns what was
@@ -343,7 +353,7 @@ impl Window {
             })),
             None => Ok(arguments),
         };
-        self.read_now(arguments, Location::caller())
+        self.read_now(arguments, SourceLocation::caller())
     }
 }
 

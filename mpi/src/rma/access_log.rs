@@ -21,12 +21,10 @@
 //! *Not compared*: two accumulates, also with different operations; loads; ranks in processes of
 //! their own.
 
+use observe::SourceLocation;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
-use std::panic::Location;
-
-type Place = &'static Location<'static>;
 
 /// Kind of an access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -75,7 +73,7 @@ pub(crate) struct Access {
     pub(crate) mode: SyncMode,
     /// Number of fences that the origin has passed.
     pub(crate) fences: u32,
-    pub(crate) location: Place,
+    pub(crate) location: SourceLocation,
 }
 
 /// Two accesses to the same bytes that nothing orders. Ranks are those of the world.
@@ -84,12 +82,12 @@ pub struct Conflict {
     target: u32,
     start: u64,
     end: u64,
-    accesses: [(&'static str, u32, Place); 2],
+    accesses: [(&'static str, u32, SourceLocation); 2],
 }
 
 impl fmt::Display for Conflict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let access = |(call, origin, at): (&str, u32, Place)| {
+        let access = |(call, origin, at): (&str, u32, SourceLocation)| {
             format!("{call} of rank {origin} at {}:{}", at.file(), at.line())
         };
         let [first, second] = self.accesses.map(access);

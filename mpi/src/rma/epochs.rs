@@ -7,30 +7,28 @@
 //! *Not decided here*: epochs of the target. An access to a rank that has not called `fence`, or
 //! under a lock while the target exposes its memory by `post`, is not found.
 
+use observe::SourceLocation;
 use std::collections::{BTreeMap, BTreeSet};
-use std::panic::Location;
 
 use super::SyncMode;
 use super::error::WindowError;
 use crate::{Error, Request, Result};
-
-type Place = &'static Location<'static>;
 
 /// The epochs of a rank at a window, with the calls that have begun them. Ranks are those of the
 /// communicator.
 #[derive(Default, Debug)]
 pub(super) struct Epochs {
     /// The latest fence.
-    pub(super) fence: Option<Place>,
+    pub(super) fence: Option<SourceLocation>,
     /// Number of fences that have ended.
     pub(super) fences: u32,
     /// The access epoch of `start`: its targets.
-    pub(super) start: Option<(Vec<usize>, Place)>,
+    pub(super) start: Option<(Vec<usize>, SourceLocation)>,
     /// The exposure epoch of `post`.
-    pub(super) post: Option<(Request, Place)>,
+    pub(super) post: Option<(Request, SourceLocation)>,
     /// The locks of single targets.
-    pub(super) locks: BTreeMap<usize, Place>,
-    pub(super) lock_all: Option<Place>,
+    pub(super) locks: BTreeMap<usize, SourceLocation>,
+    pub(super) lock_all: Option<SourceLocation>,
     /// The targets that have granted a lock since `lock_all`.
     pub(super) granted: BTreeSet<usize>,
     /// Targets of accesses since the latest synchronisation with them.
@@ -62,7 +60,7 @@ impl Epochs {
                 call,
                 window,
                 begun_by: "post",
-                location,
+                location: *location,
             })),
             None => Ok(()),
         }

@@ -2,13 +2,11 @@
 //!
 //! *Not decided here*: which of two conflicting accesses is wrong; the error names both.
 
+use observe::SourceLocation;
 use std::fmt;
-use std::panic::Location;
 
 use super::access_log::Conflict;
 use crate::ErrorClass;
-
-type Place = &'static Location<'static>;
 
 /// An error of a call of one-sided communication. The comments name the error class of MPI 5.0,
 /// section 12.9.
@@ -59,7 +57,7 @@ pub enum WindowError {
         /// The call that has begun the epoch in progress.
         begun_by: &'static str,
         /// Line of that call.
-        location: Place,
+        location: SourceLocation,
     },
     /// The call ends an epoch that has not begun (`MPI_ERR_RMA_SYNC`).
     NotBegun {
@@ -86,7 +84,7 @@ pub enum WindowError {
         /// The target rank.
         rank: usize,
         /// Line of the call that has locked.
-        location: Place,
+        location: SourceLocation,
     },
     /// Two accesses to the same bytes that nothing orders (`MPI_ERR_RMA_CONFLICT`).
     Conflict(Conflict),
@@ -113,7 +111,6 @@ impl WindowError {
 
 impl fmt::Display for WindowError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let line = |at: &Location<'_>| format!("{}:{}", at.file(), at.line());
         match self {
             Self::Unit => f.write_str("invalid displacement unit 0: expected at least 1"),
             Self::Range {
@@ -146,7 +143,7 @@ impl fmt::Display for WindowError {
             } => write!(
                 f,
                 "{call} of window {window} in the epoch that {begun_by} began at {}",
-                line(location)
+                location
             ),
             Self::NotBegun {
                 call,
@@ -164,7 +161,7 @@ impl fmt::Display for WindowError {
             } => write!(
                 f,
                 "window {window} at rank {rank} is locked already by this rank, at {}",
-                line(location)
+                location
             ),
             Self::Conflict(conflict) => write!(f, "{conflict}"),
         }

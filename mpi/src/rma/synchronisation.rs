@@ -8,8 +8,8 @@
 //! only with the first access to a target. Two ranks that lock several targets can deadlock here
 //! where such a library lets them continue.
 
+use observe::SourceLocation;
 use std::future::Future;
-use std::panic::Location;
 
 use super::error::WindowError;
 use super::{RmaCall, Window};
@@ -19,15 +19,13 @@ use crate::protocol::process::{Call, Process};
 use crate::protocol::waiting::Waits;
 use crate::{Error, Group, Request, Result};
 
-type Place = &'static Location<'static>;
-
 impl Window {
     /// Asks ranks of the communicator for something and waits for the answers.
     async fn ask(
         &self,
         name: &'static str,
         (targets, call): (Vec<usize>, RmaCall),
-        location: Place,
+        location: SourceLocation,
     ) -> Result<()> {
         let process = self.comm().process();
         let peers: Result<Vec<u32>> = targets.iter().map(|&rank| self.comm().peer(rank)).collect();
@@ -42,7 +40,7 @@ impl Window {
     }
 
     /// Asks a target for its lock at the first access since `lock_all`.
-    pub(super) async fn lock_first(&self, target: usize, location: Place) -> Result<()> {
+    pub(super) async fn lock_first(&self, target: usize, location: SourceLocation) -> Result<()> {
         let is_needed = {
             let epochs = self.epochs().borrow();
             let single = epochs.locks.contains_key(&target);
@@ -73,7 +71,7 @@ impl Window {
     /// [`WindowError::Conflict`] if accesses to the same bytes conflict.
     #[track_caller]
     pub fn fence(&self) -> impl Future<Output = Result<()>> + '_ {
-        let location = Location::caller();
+        let location = SourceLocation::caller();
         async move {
             self.epochs().borrow().check_none("fence", self.number())?;
             let touched = std::mem::take(&mut self.epochs().borrow_mut().touched);
@@ -105,7 +103,7 @@ impl Window {
     /// another epoch, [`Error::Rank`] for a rank out of range.
     #[track_caller]
     pub fn lock(&self, rank: usize, exclusive: bool) -> impl Future<Output = Result<()>> + '_ {
-        let location = Location::caller();
+        let location = SourceLocation::caller();
         async move {
             self.comm().peer(rank)?;
             self.epochs().borrow().check_lock(self.number(), rank)?;
@@ -123,7 +121,7 @@ impl Window {
     /// accesses conflict.
     #[track_caller]
     pub fn unlock(&self, rank: usize) -> impl Future<Output = Result<()>> + '_ {
-        let location = Location::caller();
+        let location = SourceLocation::caller();
         async move {
             self.comm().peer(rank)?;
             {
@@ -143,7 +141,7 @@ impl Window {
     /// As [`Window::lock`].
     #[track_caller]
     pub fn lock_all(&self) -> impl Future<Output = Result<()>> + '_ {
-        let location = Location::caller();
+        let location = SourceLocation::caller();
         async move {
             self.epochs()
                 .borrow()
@@ -160,7 +158,7 @@ impl Window {
     /// conflict.
     #[track_caller]
     pub fn unlock_all(&self) -> impl Future<Output = Result<()>> + '_ {
-        let location = Location::caller();
+        let location = SourceLocation::caller();
         async move {
             let granted = {
                 let mut epochs = self.epochs().borrow_mut();
@@ -183,7 +181,7 @@ impl Window {
     /// accesses conflict.
     #[track_caller]
     pub fn flush(&self, rank: usize) -> impl Future<Output = Result<()>> + '_ {
-        let location = Location::caller();
+        let location = SourceLocation::caller();
         async move {
             self.comm().peer(rank)?;
             let touched = {
@@ -205,7 +203,7 @@ impl Window {
     /// [`WindowError::NotBegun`] without a lock, [`WindowError::Conflict`] if accesses conflict.
     #[track_caller]
     pub fn flush_all(&self) -> impl Future<Output = Result<()>> + '_ {
-        let location = Location::caller();
+        let location = SourceLocation::caller();
         async move {
             self.check_passive("flush_all")?;
             let touched = std::mem::take(&mut self.epochs().borrow_mut().touched);
@@ -225,7 +223,7 @@ impl Window {
     /// [`WindowError::NotBegun`] without a lock.
     #[track_caller]
     pub fn flush_local(&self) -> impl Future<Output = Result<()>> + '_ {
-        let location = Location::caller();
+        let location = SourceLocation::caller();
         async move {
             self.check_passive("flush_local")?;
             let context = self.comm().context();
@@ -270,7 +268,7 @@ impl Window {
     /// not a rank of the window.
     #[track_caller]
     pub fn post(&self, group: &Group) -> impl Future<Output = Result<()>> + '_ {
-        let (location, members) = (Location::caller(), self.members(group));
+        let (location, members) = (SourceLocation::caller(), self.members(group));
         async move {
             let (_, peers) = members?;
             if let Some((_, at)) = &self.epochs().borrow().post {
@@ -278,7 +276,7 @@ impl Window {
                     call: "post",
                     window: self.number(),
                     begun_by: "post",
-                    location: at,
+                    location: *at,
                 }));
             }
             let (process, context) = (self.comm().process(), self.comm().context());
@@ -300,7 +298,7 @@ impl Window {
     /// of the window.
     #[track_caller]
     pub fn start(&self, group: &Group) -> impl Future<Output = Result<()>> + '_ {
-        let (location, members) = (Location::caller(), self.members(group));
+        let (location, members) = (SourceLocation::caller(), self.members(group));
         async move {
             let (targets, peers) = members?;
             self.epochs()
@@ -324,7 +322,7 @@ impl Window {
     /// [`WindowError::NotBegun`] without `start`.
     #[track_caller]
     pub fn complete(&self) -> impl Future<Output = Result<()>> + '_ {
-        let location = Location::caller();
+        let location = SourceLocation::caller();
         async move {
             let begun = {
                 let mut epochs = self.epochs().borrow_mut();
@@ -353,7 +351,7 @@ impl Window {
     /// [`WindowError::NotBegun`] without `post`, [`WindowError::Conflict`] if accesses conflict.
     #[track_caller]
     pub fn wait(&self) -> impl Future<Output = Result<()>> + '_ {
-        let location = Location::caller();
+        let location = SourceLocation::caller();
         async move {
             let begun = self.epochs().borrow_mut().post.take();
             let Some((mut request, _)) = begun else {
@@ -371,7 +369,7 @@ impl Window {
     /// As [`Window::wait`].
     #[track_caller]
     pub fn test(&self) -> impl Future<Output = Result<bool>> + '_ {
-        let location = Location::caller();
+        let location = SourceLocation::caller();
         async move {
             let begun = self.epochs().borrow_mut().post.take();
             let Some((mut request, posted)) = begun else {

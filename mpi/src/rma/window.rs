@@ -6,9 +6,9 @@
 //! *Not modelled*: windows of memory that is shared between ranks, dynamic windows, attributes,
 //! names and info keys.
 
+use observe::SourceLocation;
 use std::cell::RefCell;
 use std::future::Future;
-use std::panic::Location;
 
 use super::epochs::Epochs;
 use super::error::WindowError;
@@ -18,8 +18,6 @@ use crate::protocol::engine::ProtocolEngine;
 use crate::protocol::process::{Call, Process};
 use crate::protocol::waiting::Waits;
 use crate::{Buffer, Comm, Error, Group, Result};
-
-type Place = &'static Location<'static>;
 
 /// Length of the record of an extent in bytes.
 const EXTENT: usize = 16;
@@ -69,7 +67,7 @@ impl Comm {
     /// [`WindowError::Unit`] if `unit` is 0; as [`Comm::dup`].
     #[track_caller]
     pub fn window(&self, memory: Buffer, unit: u64) -> impl Future<Output = Result<Window>> + '_ {
-        let location = Location::caller();
+        let location = SourceLocation::caller();
         async move {
             if unit == 0 {
                 return Err(Error::of_window(WindowError::Unit));
@@ -190,7 +188,7 @@ impl Window {
     /// [`WindowError::Range`] if they are not within the window.
     #[track_caller]
     pub fn read(&self, offset: u64, length: u64) -> impl Future<Output = Result<Buffer>> + '_ {
-        let location = Location::caller();
+        let location = SourceLocation::caller();
         async move {
             self.check_range(self.comm.rank(), offset, length)?;
             let read = move |memory: &mut WindowMemory| memory.part(offset, length);
@@ -209,7 +207,7 @@ impl Window {
         offset: u64,
         bytes: &Buffer,
     ) -> impl Future<Output = Result<()>> + 'a {
-        let (location, bytes) = (Location::caller(), bytes.clone());
+        let (location, bytes) = (SourceLocation::caller(), bytes.clone());
         async move {
             let length = bytes.len();
             self.check_range(self.comm.rank(), offset, length)?;
@@ -242,7 +240,7 @@ impl Window {
     async fn local<T>(
         &self,
         name: &'static str,
-        location: Place,
+        location: SourceLocation,
         access: impl FnOnce(&mut WindowMemory) -> T,
     ) -> T {
         let process = self.comm.process();
@@ -261,7 +259,7 @@ impl Window {
     /// begun.
     #[track_caller]
     pub fn free(self) -> impl Future<Output = Result<Buffer>> {
-        let location = Location::caller();
+        let location = SourceLocation::caller();
         async move {
             self.epochs.borrow().check_none("free", self.number)?;
             self.comm.free_at("free of a window", location).await?;

@@ -4,7 +4,7 @@
 //! `select!`); the first lives in the record, the others in a box that most actors never have. A
 //! record of an actor that has ended stays, so that its number is never used again.
 
-use std::panic::Location;
+use source_location::SourceLocation;
 use std::task::Waker;
 
 use super::{Kernel, NONE, Stop};
@@ -29,7 +29,7 @@ pub(crate) enum PendingState {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slot {
     pub(crate) code: Code,
-    pub(crate) location: &'static Location<'static>,
+    pub(crate) location: SourceLocation,
     /// Before the answer the number of its timer, 0 if there is none; then
     /// [`OperationResult::code`].
     word: u64,
@@ -41,7 +41,7 @@ impl Slot {
     #[inline]
     pub(crate) const fn new(
         code: Code,
-        location: &'static Location<'static>,
+        location: SourceLocation,
         timer: u64,
         operation_id: u32,
         state: PendingState,
@@ -153,7 +153,13 @@ pub(crate) struct ActorRecord {
 impl ActorRecord {
     pub(crate) fn new(host: HostId) -> Self {
         Self {
-            first: Slot::new(Code::YIELD, Location::caller(), 0, 0, PendingState::Free),
+            first: Slot::new(
+                Code::YIELD,
+                SourceLocation::caller(),
+                0,
+                0,
+                PendingState::Free,
+            ),
             extra: None,
             body: None,
             host,

@@ -66,9 +66,9 @@ impl Kernel {
             .collect();
         waits_for.sort_unstable();
         waits_for.dedup();
-        let location = slots.first().map_or_else(String::new, |slot| {
-            format!("{}:{}", slot.location.file(), slot.location.line())
-        });
+        let location = slots
+            .first()
+            .map_or_else(String::new, |slot| slot.location.to_string());
         Blocked {
             actor: ActorId(actor),
             name: self.actor_name(actor),

@@ -12,6 +12,7 @@ use crate::{
     ActorId, Branch, EnabledStep, End, Executed, Footprint, OperationResult, StepKind, Time,
     Transition,
 };
+use source_location::SourceLocation;
 
 /// Effects of a step besides its transition, as flags of [`Executed`].
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
@@ -569,7 +570,7 @@ impl Kernel {
     }
 
     /// The source line of the first operation in which an actor waits.
-    pub(crate) fn line_of(&self, actor: ActorId) -> Option<&'static std::panic::Location<'static>> {
+    pub(crate) fn line_of(&self, actor: ActorId) -> Option<SourceLocation> {
         let record = self.actors.get(actor.index())?;
         let slot = record.slots().first().copied()?;
         (slot.state != PendingState::Free).then_some(slot.location)

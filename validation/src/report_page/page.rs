@@ -197,21 +197,12 @@ fn parameters(calibration: &Calibration) -> String {
             );
         }
     }
-    let of_memory = [
-        (
-            "copies in memory",
-            calibration.copy_bandwidth,
-            "kernel copy",
-        ),
-        (
-            "sums in memory",
-            calibration.reduce_bandwidth,
-            "kernel reduce",
-        ),
-    ];
-    for (name, bandwidth, kernel) in of_memory {
+    let (copy, reduce) = (calibration.copy_bandwidth, calibration.reduce_bandwidth);
+    for (name, bandwidth) in [("copy", copy), ("reduce", reduce)] {
         if let Some(bandwidth) = bandwidth {
-            row(name, format!("{:.3}", 1e-9 * bandwidth), "GB/s", kernel);
+            let kernel = format!("kernel {name}");
+            let value = format!("{:.3}", 1e-9 * bandwidth);
+            row("memory bandwidth", value, "GB/s", &kernel);
         }
     }
     for one in &calibration.sharing {

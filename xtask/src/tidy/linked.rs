@@ -5,8 +5,8 @@ use super::Finding;
 use super::repository::Repository;
 
 /// Largest number of packages that `apps/ring` links, itself among them.
-/// 62: decisions 29 and 30.
-const PACKAGES_MAX: usize = 62;
+/// 63: decisions 29, 30 and 34.
+const PACKAGES_MAX: usize = 63;
 
 pub(super) fn find(repository: &Repository) -> Vec<Finding> {
     let mut findings = too_many(repository);

@@ -4,6 +4,7 @@
 //! A flow is work that a device starts for an actor, which then waits: the way of every message
 //! between ranks. SimGrid's side has an actor in `Comm::sendto`.
 
+use sim_core::SourceLocation;
 use std::cell::{Cell, RefCell};
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -192,7 +193,7 @@ impl Future for Carried<'_> {
         let port = self.port;
         let parked = *self
             .parked
-            .get_or_insert_with(|| port.park(std::panic::Location::caller()));
+            .get_or_insert_with(|| port.park(SourceLocation::caller()));
         if port.is_woken(parked) {
             self.parked = None;
             Poll::Ready(())

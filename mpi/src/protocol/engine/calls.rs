@@ -1,12 +1,13 @@
 //! Rarer calls: operations that are cancelled, messages that a matched
 //! probe has taken, and operations that are over before they begin.
 
-use super::{NOTHING, Place, ProtocolEngine, State, Status};
+use super::{NOTHING, ProtocolEngine, State, Status};
 use crate::channel::{Channel, PacketHeader, Token};
 use crate::exploration::choose;
 use crate::matching::{UnexpectedContent, UnexpectedMessage};
 use crate::protocol::defect::ProtocolDefect;
 use crate::{Buffer, Envelope, Pattern};
+use observe::SourceLocation;
 
 impl ProtocolEngine {
     /// Makes the rank busy with copying this many bytes.
@@ -152,7 +153,12 @@ impl ProtocolEngine {
     }
 
     /// An operation that is over before it begins.
-    pub(crate) fn finished(&mut self, status: Status, buffer: Buffer, location: Place) -> Token {
+    pub(crate) fn finished(
+        &mut self,
+        status: Status,
+        buffer: Buffer,
+        location: SourceLocation,
+    ) -> Token {
         let token = self.insert(State::Elapsing, location);
         self.finish(token, Ok(status), buffer);
         token
@@ -173,7 +179,7 @@ impl ProtocolEngine {
         channel: &dyn Channel,
         message: UnexpectedMessage,
         buffer: Buffer,
-        location: Place,
+        location: SourceLocation,
     ) -> Token {
         let waits = State::AwaitPost {
             pattern: Pattern::of(&message.envelope),

@@ -14,11 +14,12 @@
 //! simulated ones; copies of a schedule cost no time, reductions cost
 //! [`Settings::reduce_bandwidth`](crate::Settings::reduce_bandwidth).
 
+use observe::SourceLocation;
 use std::ops::Range;
 
 use ::collectives::{Algorithm, Area, Call, Operand, Part, Slot, Steps};
 
-use super::{NOTHING, Place, ProtocolEngine, Role, SendCall, State};
+use super::{NOTHING, ProtocolEngine, Role, SendCall, State};
 use crate::api::group::Members;
 use crate::api::op::Reduction;
 use crate::channel::{Channel, Token};
@@ -75,7 +76,7 @@ pub(crate) struct CollectiveCall {
     /// The context of the communicator's collectives.
     pub(crate) context: u32,
     pub(crate) number: CallNumber,
-    pub(crate) location: Place,
+    pub(crate) location: SourceLocation,
 }
 
 /// A collective in progress.

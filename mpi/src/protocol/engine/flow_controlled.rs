@@ -11,6 +11,7 @@ use crate::matching::UnexpectedContent;
 use crate::protocol::flow_control::{FlowAction, FlowControl, Kind, OutboundMessage, Slot};
 use crate::protocol::machine::receive::{Action, Event};
 use crate::{Buffer, Envelope};
+use observe::SourceLocation;
 
 /// An eager message that arrives, or has arrived before its receive.
 #[derive(Clone, Debug)]
@@ -141,7 +142,7 @@ impl ProtocolEngine {
     pub(super) fn insert_inner(&mut self, state: State) -> Token {
         // No action of the program's: tests may continue to say no.
         let actions = self.actions;
-        let token = self.insert(state, std::panic::Location::caller());
+        let token = self.insert(state, SourceLocation::caller());
         self.actions = actions;
         token
     }

@@ -5,9 +5,10 @@
 //! part of it continues when it has come and all before it have. One that comes whole, eagerly or
 //! because nothing cuts it into packets, is sent on when it is there.
 
+use observe::SourceLocation;
 use std::collections::BTreeMap;
 
-use super::{Place, ProtocolEngine, SendCall, State};
+use super::{ProtocolEngine, SendCall, State};
 use crate::channel::{Channel, PacketHeader, Token};
 use crate::exploration::choose;
 use crate::protocol::flow_control::{Kind, OutboundMessage};
@@ -91,7 +92,7 @@ impl ProtocolEngine {
         pattern: Pattern,
         buffer: Buffer,
         onward: ForwardTarget,
-        location: Place,
+        location: SourceLocation,
     ) -> Token {
         // It may leave because of two arrivals, of which one is the later.
         choose(channel);
@@ -160,7 +161,7 @@ impl ProtocolEngine {
     }
 
     /// The send of a message that is being forwarded.
-    fn sink(&mut self, receive: Token, state: State, location: Place) -> Token {
+    fn sink(&mut self, receive: Token, state: State, location: SourceLocation) -> Token {
         let send = self.insert(state, location);
         self.operations[send as usize].role = Role::Sink;
         self.sends += 1;

@@ -3,11 +3,12 @@
 //! An engine that is not observed has nothing to do here: every function ends at its first test,
 //! which a plain engine makes anyway.
 
+use observe::SourceLocation;
 use std::rc::Rc;
 
 use observe::{Event, Observer, PacketKind, ProgramEvent};
 
-use super::{CollectiveCall, Place, ProtocolEngine, State};
+use super::{CollectiveCall, ProtocolEngine, State};
 use crate::api::comm::COLLECTIVE;
 use crate::channel::{PacketHeader, Token};
 use crate::protocol::waiting::Waits;
@@ -91,7 +92,7 @@ impl ProtocolEngine {
     }
 
     /// The rank waits from now on. `begins`: the call has just begun its only operation.
-    pub(crate) fn observe_wait(&mut self, waits: Waits, begins: bool, place: Place) {
+    pub(crate) fn observe_wait(&mut self, waits: Waits, begins: bool, place: SourceLocation) {
         let Some(observation) = self.observation() else {
             return;
         };
@@ -170,7 +171,13 @@ impl ProtocolEngine {
 
     /// A send begins.
     #[inline]
-    pub(super) fn observe_send(&self, peer: u32, envelope: &Envelope, bytes: u64, place: Place) {
+    pub(super) fn observe_send(
+        &self,
+        peer: u32,
+        envelope: &Envelope,
+        bytes: u64,
+        place: SourceLocation,
+    ) {
         self.observe(|| Event::Send {
             peer,
             tag: envelope.tag,
@@ -182,7 +189,7 @@ impl ProtocolEngine {
 
     /// A receive is posted.
     #[inline]
-    pub(super) fn observe_receive(&self, pattern: &Pattern, bytes: u64, place: Place) {
+    pub(super) fn observe_receive(&self, pattern: &Pattern, bytes: u64, place: SourceLocation) {
         self.observe(|| Event::Receive {
             peer: pattern.source,
             bytes,

@@ -1,11 +1,12 @@
 //! Records of the arrivals that ended operations, for a model checker: see [`crate::exploration`].
 
-use super::{Place, ProtocolEngine, State};
+use super::{ProtocolEngine, State};
 use crate::channel::{Channel, Token};
 use crate::exploration::SendCause;
 use crate::exploration::causality;
 use crate::matching::UnexpectedMessage;
 use crate::{Envelope, Pattern};
+use observe::SourceLocation;
 
 /// Of one operation.
 #[derive(Clone, Copy, Debug)]
@@ -17,7 +18,7 @@ struct Origin {
     /// Its number among the receives of the rank, from 1, if it is a posted receive.
     receive: u32,
     /// The call of the ready send whose message it should not have met, if it is a receive.
-    unready: Option<Place>,
+    unready: Option<SourceLocation>,
     /// The message that it has met, if it is a receive.
     met: Option<Envelope>,
     /// The number of its message, if it is a send that a model checker may call unbuffered.
@@ -203,7 +204,7 @@ impl ProtocolEngine {
 
     /// The calls of a receive and of the ready send whose message it should not have met, where
     /// they are remembered.
-    pub(super) fn unready_calls(&self, receive: Token) -> Option<[Place; 2]> {
+    pub(super) fn unready_calls(&self, receive: Token) -> Option<[SourceLocation; 2]> {
         let provenance = self.cold.as_ref()?.provenance.as_ref()?;
         let send = provenance.origins[receive as usize].unready?;
         Some([self.operations[receive as usize].location, send])

@@ -1,7 +1,8 @@
 //! Queries: probes, warnings about unfinished operations, reports of deadlocks.
 
-use super::{Place, ProtocolEngine, State, Status, status};
+use super::{ProtocolEngine, State, Status, status};
 use crate::{Envelope, Pattern};
+use observe::SourceLocation;
 
 impl ProtocolEngine {
     /// The message that a receive with this pattern would get.
@@ -26,7 +27,7 @@ impl ProtocolEngine {
     }
 
     /// Receives that wait for a message, and where they were posted.
-    pub(crate) fn posted(&self) -> impl Iterator<Item = (&Pattern, Place)> {
+    pub(crate) fn posted(&self) -> impl Iterator<Item = (&Pattern, SourceLocation)> {
         self.operations
             .iter()
             .filter_map(|operation| match &operation.state {
@@ -37,19 +38,19 @@ impl ProtocolEngine {
 
     /// Receives whose request was dropped before they got a message: the first one, where it was
     /// posted, and their number.
-    pub(crate) fn withdrawn(&self) -> Option<(Pattern, Place, u64)> {
+    pub(crate) fn withdrawn(&self) -> Option<(Pattern, SourceLocation, u64)> {
         self.cold.as_ref()?.withdrawn
     }
 
     /// Receives that were given up when they had their messages: the first message, where its
     /// receive was posted, and their number. Known only under a model checker.
-    pub(crate) fn lost_messages(&self) -> Option<(Envelope, Place, u64)> {
+    pub(crate) fn lost_messages(&self) -> Option<(Envelope, SourceLocation, u64)> {
         self.cold.as_ref()?.lost
     }
 
     /// Requests that were dropped and never waited for: where the first one was started, and their
     /// number. Known only under a model checker.
-    pub(crate) fn forgotten(&self) -> Option<(Place, u64)> {
+    pub(crate) fn forgotten(&self) -> Option<(SourceLocation, u64)> {
         self.cold.as_ref()?.forgotten
     }
 
@@ -76,7 +77,7 @@ impl ProtocolEngine {
     }
 
     /// Where the first of the operations of a kind was started.
-    pub(crate) fn first(&self, wanted: fn(&State) -> bool) -> Option<Place> {
+    pub(crate) fn first(&self, wanted: fn(&State) -> bool) -> Option<SourceLocation> {
         let mut all = self.operations.iter();
         all.find(|operation| wanted(&operation.state))
             .map(|operation| operation.location)

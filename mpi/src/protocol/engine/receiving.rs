@@ -1,8 +1,9 @@
 //! Receives: the call, the matched message, its data, the end.
 
 use observe::Event;
+use observe::SourceLocation;
 
-use super::{Place, ProtocolEngine, Role, State, status};
+use super::{ProtocolEngine, Role, State, status};
 use crate::channel::{Channel, Packet, PacketHeader, Token};
 use crate::exploration;
 use crate::exploration::note_source_choice;
@@ -16,7 +17,7 @@ impl ProtocolEngine {
         channel: &dyn Channel,
         pattern: Pattern,
         buffer: Buffer,
-        location: Place,
+        location: SourceLocation,
     ) -> Token {
         self.receive_and(channel, pattern, (buffer, false), location)
     }
@@ -27,7 +28,7 @@ impl ProtocolEngine {
         channel: &dyn Channel,
         pattern: Pattern,
         (buffer, unpacks): (Buffer, bool),
-        location: Place,
+        location: SourceLocation,
     ) -> Token {
         if pattern.source.is_none() {
             note_source_choice(channel);

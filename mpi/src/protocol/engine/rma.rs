@@ -17,10 +17,11 @@
 
 mod target;
 
+use observe::SourceLocation;
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::{Place, ProtocolEngine, Role, State, Status};
+use super::{ProtocolEngine, Role, State, Status};
 use crate::channel::{Channel, Packet, PacketHeader, Token};
 use crate::exploration::note_accesses;
 use crate::protocol::flow_control::{Kind, OutboundMessage};
@@ -93,7 +94,7 @@ pub(crate) struct AccessCall {
     pub(crate) mode: SyncMode,
     /// Number of fences that the program has passed.
     pub(crate) fences: u32,
-    pub(crate) location: Place,
+    pub(crate) location: SourceLocation,
 }
 
 impl AccessCall {
@@ -425,7 +426,7 @@ impl ProtocolEngine {
     }
 
     /// Makes the operation of a call; `None` if one of its ranks is lost.
-    fn begin_remote(&mut self, mut call: RemoteCall, location: Place) -> Option<Token> {
+    fn begin_remote(&mut self, mut call: RemoteCall, location: SourceLocation) -> Option<Token> {
         if call.peers.iter().any(|&peer| self.is_lost(peer)) {
             return None;
         }
@@ -433,7 +434,7 @@ impl ProtocolEngine {
         Some(self.insert(State::Remote(Box::new(call)), location))
     }
 
-    fn refuse_remote(&mut self, peer: u32, location: Place) -> Token {
+    fn refuse_remote(&mut self, peer: u32, location: SourceLocation) -> Token {
         self.sends += 1;
         let token = self.insert(State::Elapsing, location);
         self.fail_send(token, peer, Buffer::phantom(0));
@@ -446,7 +447,7 @@ impl ProtocolEngine {
         channel: &dyn Channel,
         (name, context): (&'static str, u32),
         (peers, call): (Vec<u32>, RmaCall),
-        location: Place,
+        location: SourceLocation,
     ) -> Token {
         let lost = peers.iter().copied().find(|&peer| self.is_lost(peer));
         if let Some(peer) = lost {
@@ -465,7 +466,7 @@ impl ProtocolEngine {
         &mut self,
         (name, context): (&'static str, u32),
         peers: Vec<u32>,
-        location: Place,
+        location: SourceLocation,
     ) -> Token {
         if peers.is_empty() {
             return self.finished(status(0, 0), Buffer::phantom(0), location);
@@ -494,7 +495,12 @@ impl ProtocolEngine {
     }
 
     /// Waits until these ranks have posted.
-    pub(crate) fn await_posts(&mut self, context: u32, mut peers: Vec<u32>, at: Place) -> Token {
+    pub(crate) fn await_posts(
+        &mut self,
+        context: u32,
+        mut peers: Vec<u32>,
+        at: SourceLocation,
+    ) -> Token {
         if let Some(window) = self.window(context) {
             peers.retain(|peer| {
                 let place = window.posts.iter().position(|other| other == peer);
@@ -514,7 +520,7 @@ impl ProtocolEngine {
         channel: &dyn Channel,
         context: u32,
         peers: Vec<u32>,
-        location: Place,
+        location: SourceLocation,
     ) -> Token {
         let told = peers.clone();
         let token = self.await_ranks(("wait", context), peers, location);

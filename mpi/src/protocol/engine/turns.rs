@@ -1,8 +1,9 @@
 //! When a rank does what it was told to: at once, or when it is not busy any more with what its
 //! calls cost.
 
-use super::{Place, ProtocolEngine, State};
+use super::{ProtocolEngine, State};
 use crate::channel::{Channel, Token};
+use observe::SourceLocation;
 
 impl ProtocolEngine {
     /// The date at which the rank is, in seconds: later than the channel's while it is busy.
@@ -12,7 +13,7 @@ impl ProtocolEngine {
 
     /// Returns true if the rank is busy; if so, there will be an event when it is not any more.
     #[inline]
-    pub(crate) fn is_busy(&mut self, channel: &dyn Channel, location: Place) -> bool {
+    pub(crate) fn is_busy(&mut self, channel: &dyn Channel, location: SourceLocation) -> bool {
         if self.busy_until == 0.0 {
             return self.waiting > 0;
         }
@@ -20,7 +21,7 @@ impl ProtocolEngine {
     }
 
     #[inline(never)]
-    fn is_still_busy(&mut self, channel: &dyn Channel, location: Place) -> bool {
+    fn is_still_busy(&mut self, channel: &dyn Channel, location: SourceLocation) -> bool {
         if self.busy_until <= channel.now() {
             return self.waiting > 0;
         }

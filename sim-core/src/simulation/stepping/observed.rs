@@ -4,7 +4,7 @@
 //!
 //! *Not modelled*: what messages between mailboxes contain; only a device tells what it carries.
 
-use std::panic::Location;
+use source_location::SourceLocation;
 
 use super::Stepper;
 use crate::{ActorId, Blocked, SendCall, WildcardReceive};
@@ -40,7 +40,7 @@ impl Stepper {
 
     /// The source line of the operation in which an actor waits.
     #[must_use]
-    pub fn line_of(&self, actor: u32) -> Option<&'static Location<'static>> {
+    pub fn line_of(&self, actor: u32) -> Option<SourceLocation> {
         self.simulation.kernel.borrow().line_of(ActorId(actor))
     }
 
@@ -90,7 +90,7 @@ impl Stepper {
     #[must_use]
     pub fn clock_reads(&self) -> Vec<String> {
         let kernel = self.simulation.kernel.borrow();
-        let word = |at: &&'static Location<'static>| format!("{}:{}", at.file(), at.line());
+        let word = |at: &SourceLocation| at.to_string();
         kernel.clock_reads.iter().map(word).collect()
     }
 

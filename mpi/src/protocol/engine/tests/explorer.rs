@@ -7,6 +7,7 @@
 //! wake-up); in a state in which nothing can happen, every call has ended, with the right message,
 //! and all counters are back.
 
+use observe::SourceLocation;
 use std::cell::RefCell;
 use std::collections::{BTreeSet, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,7 +15,7 @@ use std::rc::Rc;
 
 use explore::state_machines::ModelBranch;
 
-use super::super::{Operation, Place, ProtocolEngine, Role, SendCall, State};
+use super::super::{Operation, ProtocolEngine, Role, SendCall, State};
 use crate::channel::{Channel, Event, Packet, Settings, Token};
 use crate::channel::{ConnectionLifecycle, RankHost, RemoteMemory};
 use crate::exploration::ExplorationHooks;
@@ -261,7 +262,7 @@ impl World {
             _ => None,
         };
         let me = u32::try_from(at).expect("two");
-        let location: Place = std::panic::Location::caller();
+        let location: SourceLocation = SourceLocation::caller();
         let token = self.with(at, |engine, channel| match what {
             Do::Send { tag, length } | Do::Synchronous { tag, length } => {
                 let envelope = Envelope {
@@ -423,7 +424,7 @@ impl explore::state_machines::StateMachineModel for World {
 fn unused() -> Operation {
     Operation {
         state: State::Free { next: None },
-        location: std::panic::Location::caller(),
+        location: SourceLocation::caller(),
         released: false,
         cancelled: false,
         detached: false,

@@ -1,0 +1,161 @@
+//! The line of a program that makes a call.
+//!
+//! A call of a Rust program has the location that the compiler passes to functions with
+//! `#[track_caller]`. A native executable calls through a bridge, which is Rust code itself: it
+//! sets the line of the executable around the call with [`calling_from`], and
+//! [`SourceLocation::caller`] returns that line instead of the bridge's own.
+//!
+//! *Not decided here*: the lines of a native executable. The bridge finds them in its debugging
+//! information, once for each place that calls.
+
+use std::cell::Cell;
+use std::fmt;
+use std::panic::Location;
+use std::ptr;
+
+/// A line of a native executable that makes a call.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NativeLocation {
+    /// The path of the source file, or of the executable if it has no debugging information.
+    pub file: String,
+    /// The line from 1 on, or 0 if it is not known.
+    pub line: u32,
+}
+
+/// The line of a program that makes a call.
+#[derive(Clone, Copy)]
+pub enum SourceLocation {
+    /// A line of a Rust program.
+    Rust(&'static Location<'static>),
+    /// A line of a native executable.
+    Native(&'static NativeLocation),
+}
+
+thread_local! {
+    /// The line of a native executable whose call runs on this thread.
+    static NATIVE: Cell<Option<&'static NativeLocation>> = const { Cell::new(None) };
+}
+
+impl SourceLocation {
+    /// Returns the line of the native executable whose call runs, or else that of the caller.
+    #[must_use]
+    #[inline]
+    #[track_caller]
+    pub fn caller() -> Self {
+        match NATIVE.get() {
+            None => Self::Rust(Location::caller()),
+            Some(location) => Self::Native(location),
+        }
+    }
+
+    /// Returns the path of the source file.
+    #[must_use]
+    pub const fn file(&self) -> &'static str {
+        match self {
+            Self::Rust(location) => location.file(),
+            Self::Native(location) => location.file.as_str(),
+        }
+    }
+
+    /// Returns the line, from 1 on; 0 if it is not known.
+    #[must_use]
+    pub const fn line(&self) -> u32 {
+        match self {
+            Self::Rust(location) => location.line(),
+            Self::Native(location) => location.line,
+        }
+    }
+
+    /// Returns the column, from 1 on; 0 in a native executable.
+    #[must_use]
+    pub const fn column(&self) -> u32 {
+        match self {
+            Self::Rust(location) => location.column(),
+            Self::Native(_) => 0,
+        }
+    }
+
+    /// Returns a number that is the same for all calls of this line in this process, and differs
+    /// from process to process: a key for maps, never an order.
+    #[must_use]
+    pub fn address(&self) -> usize {
+        match self {
+            Self::Rust(location) => ptr::from_ref(*location).addr(),
+            Self::Native(location) => ptr::from_ref(*location).addr(),
+        }
+    }
+}
+
+impl PartialEq for SourceLocation {
+    #[inline]
+    fn eq(&self, other: &Self) -> bool {
+        // Equal locations are usually the same; their texts are compared otherwise.
+        match (self, other) {
+            (Self::Rust(one), Self::Rust(other)) => ptr::eq(*one, *other) || one == other,
+            (Self::Native(one), Self::Native(other)) => ptr::eq(*one, *other) || one == other,
+            _ => false,
+        }
+    }
+}
+
+impl Eq for SourceLocation {}
+
+/// Writes `file:line`.
+impl fmt::Display for SourceLocation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.file(), self.line())
+    }
+}
+
+impl fmt::Debug for SourceLocation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// Runs `call` as a call of this line of a native executable.
+pub fn calling_from<T>(location: &'static NativeLocation, call: impl FnOnce() -> T) -> T {
+    let _guard = Restore(NATIVE.replace(Some(location)));
+    call()
+}
+
+/// Restores the line of the call around this one, also when it panics.
+struct Restore(Option<&'static NativeLocation>);
+
+impl Drop for Restore {
+    fn drop(&mut self) {
+        NATIVE.set(self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn called() -> SourceLocation {
+        SourceLocation::caller()
+    }
+
+    #[test]
+    fn a_call_of_a_native_executable_has_its_line() {
+        static OUTER: NativeLocation = native(7);
+        static INNER: NativeLocation = native(9);
+        const fn native(line: u32) -> NativeLocation {
+            NativeLocation {
+                file: String::new(),
+                line,
+            }
+        }
+        let rust = called();
+        assert_eq!((rust.file(), rust.line()), (file!(), line!() - 1));
+        calling_from(&OUTER, || {
+            assert_eq!(called(), SourceLocation::Native(&OUTER));
+            calling_from(&INNER, || assert_eq!(called().line(), 9));
+            let panicked = std::panic::catch_unwind(|| calling_from(&INNER, || panic!("expected")));
+            assert!(panicked.is_err());
+            assert_eq!(called().line(), 7);
+        });
+        assert_eq!(called().file(), file!());
+    }
+}

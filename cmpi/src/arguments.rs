@@ -1,0 +1,51 @@
+//! Arguments of calls, from the integers of the ABI to the types of the message layer.
+
+use std::ffi::c_int;
+
+use mpi::{ANY_SOURCE, ANY_TAG, PROC_NULL, Source, Tag};
+
+use crate::errors::CallError;
+
+/// `MPI_ANY_SOURCE`.
+const ANY_SOURCE_IN_C: c_int = -1;
+/// `MPI_ANY_TAG`.
+pub(crate) const ANY_TAG_IN_C: c_int = -2;
+/// `MPI_PROC_NULL`.
+pub(crate) const PROC_NULL_IN_C: c_int = -3;
+/// `MPI_UNDEFINED`.
+pub(crate) const UNDEFINED: c_int = -32766;
+
+/// Returns a destination.
+pub(crate) fn rank(rank: c_int) -> Result<usize, CallError> {
+    if rank == PROC_NULL_IN_C {
+        return Ok(PROC_NULL);
+    }
+    usize::try_from(rank).map_err(|_| {
+        let text = format!("invalid rank {rank}: expected at least 0");
+        CallError::new("MPI_ERR_RANK", text)
+    })
+}
+
+/// Returns the source of a receive.
+pub(crate) fn source(source: c_int) -> Result<Source, CallError> {
+    if source == ANY_SOURCE_IN_C {
+        return Ok(ANY_SOURCE);
+    }
+    rank(source).map(Source::from)
+}
+
+/// Returns the tag of a send.
+pub(crate) fn tag(tag: c_int) -> Result<u32, CallError> {
+    u32::try_from(tag).map_err(|_| {
+        let text = format!("invalid tag {tag}: expected at least 0");
+        CallError::new("MPI_ERR_TAG", text)
+    })
+}
+
+/// Returns the tag of a receive.
+pub(crate) fn pattern(pattern: c_int) -> Result<Tag, CallError> {
+    if pattern == ANY_TAG_IN_C {
+        return Ok(ANY_TAG);
+    }
+    tag(pattern).map(Tag::from)
+}

@@ -1,0 +1,507 @@
+//! The bridge: a rank is a future whose program runs on a stack of its own.
+//!
+//! A call of MPI polls a future of the message layer on that stack. While it is pending, the stack
+//! is left and the future of the rank is pending too; the next poll of the rank continues it. A
+//! rank that is dropped while it is suspended drops the pending future, so that the message layer
+//! hears of it, and gives up the stack without unwinding: nothing else on it may need a drop.
+//!
+//! *Not noticed*: a program that writes outside of its memory.
+
+#![expect(
+    unsafe_code,
+    reason = "a rank is suspended in the middle of its functions, and is found by a pointer"
+)]
+
+use std::any::Any;
+use std::cell::{Cell, RefCell, UnsafeCell};
+use std::ffi::{CString, c_char, c_int};
+use std::fmt;
+use std::future::Future;
+use std::num::NonZeroUsize;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::pin::{Pin, pin};
+use std::ptr::{self, NonNull};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use corosensei::stack::{Stack, StackPointer};
+use corosensei::{Coroutine, Yielder};
+use mpi::{Comm, Level};
+
+use crate::elf::{PAGE, Refusal, Template};
+use crate::errors::CallError;
+use crate::exports::State;
+use crate::loader::memory::Pool;
+use crate::loader::{Image, Linked, Memory};
+
+/// Default length of a stack in bytes.
+pub const STACK: usize = 256 << 10;
+
+/// Number at the end of a stack: another one there says that the stack was too short.
+const CANARY: u64 = 0x5349_4d52_554e_0001;
+
+thread_local! {
+    /// The rank whose program is running on this thread; null if none is.
+    static CURRENT: Cell<*const Inner> = const { Cell::new(ptr::null()) };
+}
+
+/// A compiled MPI program whose libraries are loaded.
+#[derive(Clone, Debug)]
+pub struct CompiledProgram {
+    linked: Arc<Linked>,
+}
+
+impl CompiledProgram {
+    /// Loads the libraries of a program and binds its symbols.
+    ///
+    /// # Errors
+    /// Why the program cannot be run.
+    pub fn new(template: &Template) -> Result<Self, Refusal> {
+        let linked = Arc::new(Linked::new(template)?);
+        Ok(Self { linked })
+    }
+
+    /// Returns the ranks that run on this thread, each with a stack of this length in bytes.
+    /// `arguments`: those of `main`, the first of which is the name of the program.
+    #[must_use]
+    pub fn ranks(&self, stack: usize, arguments: Vec<CString>) -> Ranks {
+        let page = PAGE as usize;
+        let stack = stack.next_multiple_of(page) + page;
+        Ranks {
+            memory: Rc::new(Memory::new(Arc::clone(&self.linked), stack)),
+            arguments: arguments.into(),
+        }
+    }
+}
+
+/// Ranks of a compiled program that run on one thread.
+#[derive(Clone, Debug)]
+pub struct Ranks {
+    memory: Rc<Memory>,
+    arguments: Rc<[CString]>,
+}
+
+impl Ranks {
+    /// Returns the future of a rank.
+    #[must_use]
+    pub fn rank(&self, world: Comm) -> Rank {
+        let inner = Box::new(Inner {
+            state: UnsafeCell::new(State::new(world.clone())),
+            world,
+            image: Cell::new(ptr::null()),
+            owned: UnsafeCell::new(Owned {
+                arguments: Arguments::new(&self.arguments),
+                image: None,
+                coroutine: None,
+            }),
+            yielder: Cell::new(ptr::null()),
+            canary: Cell::new(ptr::null()),
+            context: Cell::new(ptr::null_mut()),
+            pending: Cell::new(None),
+            end: Cell::new(None),
+            errno: Cell::new(0),
+            is_in_call: Cell::new(false),
+            lines: RefCell::default(),
+            memory: Rc::clone(&self.memory),
+        });
+        Rank {
+            inner: NonNull::from(Box::leak(inner)),
+        }
+    }
+}
+
+/// The arguments of `main`, which a program may change.
+struct Arguments {
+    /// Texts that end with 0, for the pointers.
+    _texts: Vec<Vec<u8>>,
+    pointers: Vec<*mut c_char>,
+}
+
+impl Arguments {
+    fn new(texts: &[CString]) -> Self {
+        let texts = texts.iter().map(|text| text.as_bytes_with_nul().to_vec());
+        let mut texts: Vec<Vec<u8>> = texts.collect();
+        let pointers = texts.iter_mut().map(|text| text.as_mut_ptr().cast());
+        Self {
+            pointers: pointers.chain([ptr::null_mut()]).collect(),
+            _texts: texts,
+        }
+    }
+}
+
+/// End of a rank.
+pub(crate) enum End {
+    /// It has exited with status 0.
+    Done,
+    /// It has failed, for this reason.
+    Failed(String),
+    /// A function of this crate or of the message layer has panicked.
+    Panicked(Box<dyn Any + Send>),
+}
+
+/// A future on the stack of a rank that waits, and the function that drops it.
+#[derive(Clone, Copy)]
+struct Pending {
+    future: *mut (),
+    drop: unsafe fn(*mut ()),
+}
+
+/// The parts of a rank that no call of its program touches.
+struct Owned {
+    arguments: Arguments,
+    image: Option<Box<Image>>,
+    coroutine: Option<Coroutine<(), (), (), StackSlot>>,
+}
+
+/// A rank, at one address for its whole life.
+pub(crate) struct Inner {
+    state: UnsafeCell<State>,
+    world: Comm,
+    image: Cell<*const Image>,
+    owned: UnsafeCell<Owned>,
+    yielder: Cell<*const Yielder<(), ()>>,
+    /// The lowest word of the stack.
+    canary: Cell<*const u64>,
+    context: Cell<*mut Context<'static>>,
+    pending: Cell<Option<Pending>>,
+    end: Cell<Option<End>>,
+    errno: Cell<c_int>,
+    /// True while a call of MPI uses the state.
+    is_in_call: Cell<bool>,
+    /// What has been written to standard output and standard error since the last line.
+    lines: RefCell<[Vec<u8>; 2]>,
+    memory: Rc<Memory>,
+}
+
+/// The future of a rank.
+pub struct Rank {
+    inner: NonNull<Inner>,
+}
+
+impl fmt::Debug for Rank {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Rank").finish_non_exhaustive()
+    }
+}
+
+impl Future for Rank {
+    type Output = Result<(), String>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        // SAFETY: the pointer is of a box that is freed when this is dropped; all parts that
+        // change are cells.
+        let inner = unsafe { self.inner.as_ref() };
+        // SAFETY: nothing but this function and the drop of the rank uses these parts, and both
+        // have the rank for themselves. Calls of the program do not touch them.
+        let owned = unsafe { &mut *inner.owned.get() };
+        if owned.coroutine.is_none()
+            && let Err(refusal) = inner.start(owned)
+        {
+            return Poll::Ready(Err(refusal.to_string()));
+        }
+        let Some(coroutine) = &mut owned.coroutine else {
+            return Poll::Pending;
+        };
+        inner.context.set(ptr::from_mut(context).cast());
+        let before = CURRENT.replace(inner);
+        set_errno(inner.errno.get());
+        coroutine.resume(());
+        inner.errno.set(errno());
+        CURRENT.set(before);
+        inner.context.set(ptr::null_mut());
+        let Some(end) = inner.end.take() else {
+            return Poll::Pending;
+        };
+        inner.give_up_stack(owned);
+        match end {
+            End::Done => Poll::Ready(Ok(())),
+            End::Failed(text) => Poll::Ready(Err(text)),
+            End::Panicked(payload) => resume_unwind(payload),
+        }
+    }
+}
+
+impl Drop for Rank {
+    fn drop(&mut self) {
+        // SAFETY: the pointer is of a box that nobody else frees; the program of the rank is not
+        // running, so no reference to its parts exists but on its stack, which is given up first.
+        unsafe {
+            let inner = self.inner.as_ref();
+            inner.give_up_stack(&mut *inner.owned.get());
+            drop(Box::from_raw(self.inner.as_ptr()));
+        }
+    }
+}
+
+impl Inner {
+    /// Makes the image and the stack.
+    fn start(&self, owned: &mut Owned) -> Result<(), Refusal> {
+        let image = Box::new(Image::new(&self.memory)?);
+        let stack = StackSlot::new(&self.memory)?;
+        self.canary.set(stack.canary());
+        self.image.set(&raw const *image);
+        owned.image = Some(image);
+        let rank = ptr::from_ref(self) as usize;
+        let run = move |yielder: &Yielder<(), ()>, ()| {
+            // SAFETY: the rank is at this address as long as it has a stack.
+            let rank = unsafe { &*(rank as *const Self) };
+            rank.yielder.set(yielder);
+            rank.image().enter()
+        };
+        owned.coroutine = Some(Coroutine::with_stack(stack, run));
+        Ok(())
+    }
+
+    /// Drops the future that the rank waits for, and gives up the stack and the image.
+    fn give_up_stack(&self, owned: &mut Owned) {
+        if let Some(pending) = self.pending.take() {
+            // SAFETY: the future is on the suspended stack of this rank, which has registered it
+            // and will not run again, so it is dropped once.
+            unsafe { (pending.drop)(pending.future) };
+        }
+        if let Some(mut coroutine) = owned.coroutine.take() {
+            // SAFETY: what is on the stack is the program's own, which needs no drop, and frames
+            // of functions of this crate, whose only value with a drop was dropped above.
+            unsafe { coroutine.force_reset() };
+        }
+        self.image.set(ptr::null());
+        owned.image = None;
+    }
+
+    /// Returns the image.
+    pub(crate) fn image(&self) -> &Image {
+        // SAFETY: the image is in a box of this rank from before its program begins until its
+        // stack is given up; only the program's calls ask for it.
+        unsafe { &*self.image.get() }
+    }
+
+    /// Returns number and addresses of the arguments of `main`.
+    pub(crate) fn arguments(&self) -> (c_int, *mut *mut c_char) {
+        // SAFETY: the arguments stay where they are; they are only read here.
+        let pointers = unsafe { &raw mut (*self.owned.get()).arguments.pointers };
+        // SAFETY: as above.
+        let pointers = unsafe { &mut *pointers };
+        let count = c_int::try_from(pointers.len() - 1).unwrap_or(c_int::MAX);
+        (count, pointers.as_mut_ptr())
+    }
+
+    /// Returns the communicator of all ranks.
+    pub(crate) const fn world(&self) -> &Comm {
+        &self.world
+    }
+
+    /// Leaves the stack until the rank is polled again.
+    ///
+    /// Ends it if its stack is full.
+    fn suspend(&self) {
+        // SAFETY: the lowest word of the stack of this rank, which is mapped as long as the rank
+        // runs.
+        if unsafe { ptr::read_volatile(self.canary.get()) } != CANARY {
+            let text = "the stack of the rank is too short: more of it is used than --stack gives";
+            self.end.set(Some(End::Failed(text.to_owned())));
+        }
+        // SAFETY: the yielder is on the stack of the coroutine, which is running, since this is
+        // called by its program.
+        unsafe { (*self.yielder.get()).suspend(()) };
+    }
+
+    /// Ends the rank. Its stack is given up, so nothing on it is dropped any more.
+    pub(crate) fn finish(&self, end: End) -> ! {
+        self.flush();
+        self.end.set(Some(end));
+        loop {
+            self.suspend();
+        }
+    }
+
+    /// Writes bytes of standard output (0) or standard error (1), line by line.
+    pub(crate) fn write(&self, stream: usize, bytes: &[u8]) {
+        let mut lines = self.lines.borrow_mut();
+        let line = &mut lines[stream];
+        let mut parts = bytes.split(|byte| *byte == b'\n');
+        let last = parts.next_back().unwrap_or_default();
+        for part in parts {
+            line.extend_from_slice(part);
+            self.print(stream, line);
+            line.clear();
+        }
+        line.extend_from_slice(last);
+    }
+
+    /// Writes what has no end of line yet.
+    fn flush(&self) {
+        let lines = std::mem::take(&mut *self.lines.borrow_mut());
+        for (stream, line) in lines
+            .iter()
+            .enumerate()
+            .filter(|(_, line)| !line.is_empty())
+        {
+            self.print(stream, line);
+        }
+    }
+
+    fn print(&self, stream: usize, line: &[u8]) {
+        let text = String::from_utf8_lossy(line);
+        if stream == 0 {
+            self.world.println(format_args!("{text}"));
+        } else {
+            self.world.log(Level::Warn, format_args!("{text}"));
+        }
+    }
+}
+
+/// Returns the rank whose program is running on this thread, if one is.
+pub(crate) fn current() -> Option<&'static Inner> {
+    // SAFETY: the pointer is set while a rank is polled, whose parts outlive all calls of its
+    // program; after its end the program does not run. The reference does not leave a call.
+    unsafe { CURRENT.get().as_ref() }
+}
+
+/// Returns the rank that has called.
+///
+/// A thread of a program is none: it ends the process, since nothing else can stop it.
+pub(crate) fn caller() -> &'static Inner {
+    current().unwrap_or_else(|| {
+        let text = "simrun: a thread of an MPI program called MPI: not supported\n";
+        // SAFETY: writes the bytes of a text that exists.
+        unsafe { libc::write(2, text.as_ptr().cast(), text.len()) };
+        std::process::abort()
+    })
+}
+
+/// Performs a call of MPI: returns its code, or ends the rank.
+pub(crate) fn call(name: &'static str, body: impl FnOnce() -> Result<(), CallError>) -> c_int {
+    let rank = caller();
+    if rank.is_in_call.replace(true) {
+        rank.finish(End::Failed(format!(
+            "{name} was called by a function that MPI had called"
+        )));
+    }
+    let result = catch_unwind(AssertUnwindSafe(body));
+    rank.is_in_call.set(false);
+    match result {
+        Ok(Ok(())) => 0,
+        Ok(Err(error)) => {
+            let code = error.code();
+            if with(|state| state.returns_errors) {
+                return code;
+            }
+            let place = match rank.image().caller() {
+                Some(offset) => format!(" at offset {offset:#x} of the program"),
+                None => String::new(),
+            };
+            let text = format!(
+                "Abort({code}): fatal error in {name}{place}: {}",
+                error.text()
+            );
+            drop(place);
+            drop(error);
+            rank.finish(End::Failed(text))
+        }
+        Err(payload) => rank.finish(End::Panicked(payload)),
+    }
+}
+
+/// Calls `f` with the state of the rank that has called; `f` must not wait.
+pub(crate) fn with<T>(f: impl FnOnce(&mut State) -> T) -> T {
+    let rank = caller();
+    // SAFETY: one call of a rank runs at a time, `f` does not call the program, and futures that
+    // borrow the state are over or dropped when another call begins.
+    f(unsafe { &mut *rank.state.get() })
+}
+
+/// Waits for a future that borrows the state of the rank that has called.
+pub(crate) fn block<T>(f: impl AsyncFnOnce(&mut State) -> T) -> T {
+    let rank = caller();
+    // SAFETY: as in `with`. While the future waits, the rank is suspended in this call, so that no
+    // other call of it begins.
+    drive(rank, f(unsafe { &mut *rank.state.get() }))
+}
+
+fn drive<F: Future>(rank: &Inner, future: F) -> F::Output {
+    let mut future = pin!(future);
+    loop {
+        // SAFETY: the context is that of the poll of the rank that is running, which does not end
+        // before its program suspends or ends.
+        let context = unsafe { &mut *rank.context.get() };
+        if let Poll::Ready(value) = future.as_mut().poll(context) {
+            return value;
+        }
+        // SAFETY: the future is not moved: the pointer only serves to drop it where it is.
+        let pointer: *mut F = unsafe { future.as_mut().get_unchecked_mut() };
+        rank.pending.set(Some(Pending {
+            future: pointer.cast(),
+            drop: drop_future::<F>,
+        }));
+        rank.suspend();
+        rank.pending.set(None);
+    }
+}
+
+/// Drops a future where it is.
+///
+/// # Safety
+/// The pointer is of a future of this type that is not used any more.
+unsafe fn drop_future<F>(future: *mut ()) {
+    // SAFETY: the caller's contract.
+    unsafe { ptr::drop_in_place(future.cast::<F>()) }
+}
+
+fn errno() -> c_int {
+    // SAFETY: the function returns the address of a variable of this thread.
+    unsafe { *libc::__errno_location() }
+}
+
+fn set_errno(value: c_int) {
+    // SAFETY: as above.
+    unsafe { *libc::__errno_location() = value };
+}
+
+/// The stack of a rank.
+struct StackSlot {
+    address: usize,
+    memory: Rc<Memory>,
+}
+
+impl StackSlot {
+    fn new(memory: &Rc<Memory>) -> Result<Self, Refusal> {
+        let (address, _) = memory.stacks.take()?;
+        let slot = Self {
+            address,
+            memory: Rc::clone(memory),
+        };
+        // SAFETY: the word is in the slot, above its guard, and nobody else has the slot.
+        unsafe { ptr::write(slot.canary(), CANARY) };
+        Ok(slot)
+    }
+
+    /// Returns the lowest word above the guard.
+    fn canary(&self) -> *mut u64 {
+        let page = PAGE as usize;
+        (self.address + page) as *mut u64
+    }
+
+    fn pool(&self) -> &Pool {
+        &self.memory.stacks
+    }
+}
+
+impl Drop for StackSlot {
+    fn drop(&mut self) {
+        self.pool().give_back(self.address);
+    }
+}
+
+// SAFETY: the slot is memory of a pool that this holds, of more than two pages, aligned to a page;
+// its lowest page cannot be accessed as long as the system has mappings left for that.
+unsafe impl Stack for StackSlot {
+    fn base(&self) -> StackPointer {
+        let base = NonZeroUsize::new(self.address + self.pool().length());
+        base.expect("memory is not at address 0")
+    }
+
+    fn limit(&self) -> StackPointer {
+        NonZeroUsize::new(self.address).expect("memory is not at address 0")
+    }
+}

@@ -1,0 +1,64 @@
+//! Predefined datatypes: their sizes in bytes.
+//!
+//! *Not there*: datatypes that a program makes.
+
+use crate::errors::CallError;
+
+/// Returns the size of a datatype in bytes.
+pub(crate) fn size_of(datatype: usize) -> Result<u64, CallError> {
+    Ok(match datatype {
+        // Most of them say their size (MPI 5.0, section 20.2).
+        0x240..=0x2ff => 1 << (datatype >> 3 & 7),
+        // MPI_AINT, MPI_COUNT, MPI_OFFSET.
+        0x201..=0x203 => 8,
+        // MPI_PACKED.
+        0x207 => 1,
+        // MPI_SHORT, MPI_UNSIGNED_SHORT.
+        0x208 | 0x20c => 2,
+        // MPI_INT, MPI_UNSIGNED, MPI_FLOAT; MPI_LOGICAL, MPI_INTEGER, MPI_REAL.
+        0x209 | 0x20d | 0x210 | 0x218..=0x21a => 4,
+        // MPI_LONG, MPI_LONG_LONG and the unsigned ones; MPI_DOUBLE, MPI_DOUBLE_PRECISION.
+        0x20a | 0x20b | 0x20e | 0x20f | 0x214 | 0x21c => 8,
+        // Complex numbers of floats; MPI_COMPLEX.
+        0x212 | 0x213 | 0x21b => 8,
+        // Complex numbers of doubles; MPI_DOUBLE_COMPLEX.
+        0x216 | 0x217 | 0x21d => 16,
+        // MPI_CHARACTER, MPI_C_BOOL, MPI_CXX_BOOL.
+        0x21e | 0x238 | 0x239 => 1,
+        // MPI_LONG_DOUBLE, and complex numbers of them.
+        0x220 => 16,
+        0x224 | 0x225 => 32,
+        // MPI_FLOAT_INT, MPI_2INT, MPI_2REAL, MPI_2INTEGER.
+        0x228 | 0x22b | 0x230 | 0x232 => 8,
+        // MPI_DOUBLE_INT, MPI_LONG_INT: without padding.
+        0x229 | 0x22a => 12,
+        // MPI_SHORT_INT.
+        0x22c => 6,
+        // MPI_LONG_DOUBLE_INT.
+        0x22d => 20,
+        // MPI_2DOUBLE_PRECISION.
+        0x231 => 16,
+        // MPI_WCHAR.
+        0x23c => 4,
+        _ => {
+            let text = format!("invalid datatype {datatype:#x}");
+            return Err(CallError::new("MPI_ERR_TYPE", text));
+        }
+    })
+}
+
+/// Returns the length in bytes of a buffer with `count` elements.
+pub(crate) fn length_of(count: i64, datatype: usize) -> Result<u64, CallError> {
+    let Ok(elements) = u64::try_from(count) else {
+        let text = format!("invalid count {count}: expected at least 0");
+        return Err(CallError::new("MPI_ERR_COUNT", text));
+    };
+    // Buffers are shorter than 2^59 bytes.
+    let length = elements.checked_mul(size_of(datatype)?);
+    length.filter(|length| *length < 1 << 59).ok_or_else(|| {
+        CallError::new(
+            "MPI_ERR_COUNT",
+            format!("invalid count {count}: more than memory has"),
+        )
+    })
+}

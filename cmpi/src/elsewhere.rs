@@ -1,0 +1,105 @@
+//! Systems on which compiled programs cannot be run: each is refused.
+
+use std::ffi::CString;
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use mpi::Comm;
+
+/// Default length of a stack in bytes.
+pub const STACK: usize = 256 << 10;
+
+/// Reason why a compiled program cannot be run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Refusal;
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a compiled MPI program: simulated on x86-64 Linux only")
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+/// Kind of an executable file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// An MPI program that is compiled against the standard ABI.
+    StandardAbi,
+    /// An MPI program that is compiled against the ABI of MPICH or Open MPI alone.
+    OtherAbi(&'static str),
+    /// Any other file.
+    Other,
+}
+
+/// Returns the kind of an executable file: it names the library of the ABI, or not.
+#[must_use]
+pub fn kind(file: &[u8]) -> Kind {
+    let name = b"libmpi_abi.so.";
+    let has_name = file.windows(name.len()).any(|part| part == name);
+    if file.starts_with(b"\x7fELF") && has_name {
+        Kind::StandardAbi
+    } else {
+        Kind::Other
+    }
+}
+
+/// A program as read from its file.
+#[derive(Debug)]
+pub struct Template;
+
+impl Template {
+    /// Refuses a program.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn read(_file: &[u8]) -> Result<Self, Refusal> {
+        Err(Refusal)
+    }
+}
+
+/// A compiled MPI program.
+#[derive(Clone, Debug)]
+pub struct CompiledProgram;
+
+impl CompiledProgram {
+    /// Refuses a program.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn new(_template: &Template) -> Result<Self, Refusal> {
+        Err(Refusal)
+    }
+
+    /// Returns the ranks that run on this thread.
+    #[must_use]
+    pub fn ranks(&self, _stack: usize, _arguments: Vec<CString>) -> Ranks {
+        Ranks
+    }
+}
+
+/// Ranks of a compiled program.
+#[derive(Clone, Debug)]
+pub struct Ranks;
+
+impl Ranks {
+    /// Returns the future of a rank.
+    #[must_use]
+    pub fn rank(&self, _world: Comm) -> Rank {
+        Rank
+    }
+}
+
+/// The future of a rank.
+#[derive(Debug)]
+pub struct Rank;
+
+impl Future for Rank {
+    type Output = Result<(), String>;
+
+    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Self::Output> {
+        Poll::Ready(Err(Refusal.to_string()))
+    }
+}

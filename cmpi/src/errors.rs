@@ -1,0 +1,80 @@
+//! Errors of calls: their codes in the ABI, and their texts.
+//!
+//! A code is its class: no call has codes of its own.
+
+use std::ffi::c_int;
+
+use mpi::{Error, ErrorClass};
+
+use crate::abi;
+
+/// The error of a call.
+#[derive(Debug)]
+pub(crate) struct CallError {
+    class: &'static str,
+    text: String,
+}
+
+impl CallError {
+    /// An error of this class, such as `MPI_ERR_ARG`.
+    pub(crate) fn new(class: &'static str, text: impl Into<String>) -> Self {
+        Self {
+            class,
+            text: text.into(),
+        }
+    }
+
+    /// Returns the code that a call returns.
+    pub(crate) fn code(&self) -> c_int {
+        code(self.class)
+    }
+
+    /// Returns the text for a user.
+    pub(crate) fn text(&self) -> String {
+        format!("{}: {}", self.class, self.text)
+    }
+}
+
+impl From<Error> for CallError {
+    fn from(error: Error) -> Self {
+        Self::new(name(error.class()), error.to_string())
+    }
+}
+
+const fn name(class: ErrorClass) -> &'static str {
+    match class {
+        ErrorClass::Arg => "MPI_ERR_ARG",
+        ErrorClass::Buffer => "MPI_ERR_BUFFER",
+        ErrorClass::Comm => "MPI_ERR_COMM",
+        ErrorClass::Count => "MPI_ERR_COUNT",
+        ErrorClass::Dims => "MPI_ERR_DIMS",
+        ErrorClass::Disp => "MPI_ERR_DISP",
+        ErrorClass::Group => "MPI_ERR_GROUP",
+        ErrorClass::Op => "MPI_ERR_OP",
+        ErrorClass::Rank => "MPI_ERR_RANK",
+        ErrorClass::Request => "MPI_ERR_REQUEST",
+        ErrorClass::RmaConflict => "MPI_ERR_RMA_CONFLICT",
+        ErrorClass::RmaRange => "MPI_ERR_RMA_RANGE",
+        ErrorClass::RmaSync => "MPI_ERR_RMA_SYNC",
+        ErrorClass::Root => "MPI_ERR_ROOT",
+        ErrorClass::Tag => "MPI_ERR_TAG",
+        ErrorClass::Truncate => "MPI_ERR_TRUNCATE",
+        ErrorClass::Type => "MPI_ERR_TYPE",
+        // The ABI has no class for a lost process.
+        _ => "MPI_ERR_OTHER",
+    }
+}
+
+fn code(class: &str) -> c_int {
+    let code = abi::constant(class).and_then(|code| c_int::try_from(code).ok());
+    code.expect("the table has each class")
+}
+
+/// Returns the name of the class with this code, if there is one.
+pub(crate) fn class_of(code: c_int) -> Option<&'static str> {
+    let is_it = |name: &str| abi::constant(name) == Some(i64::from(code));
+    let mut classes = abi::constants().filter(|(_, name)| {
+        *name == "MPI_SUCCESS" || name.starts_with("MPI_ERR_") && *name != "MPI_ERR_LASTCODE"
+    });
+    classes.find(|(_, name)| is_it(name)).map(|(_, name)| name)
+}

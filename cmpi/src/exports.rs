@@ -1,0 +1,226 @@
+//! The functions that a program is bound to: those of MPI, and those of the C library whose state
+//! each rank has for itself.
+//!
+//! Functions of MPI that are missing are bound to one that ends the rank with a message, so that a
+//! program may name what it does not call.
+
+#![expect(
+    unsafe_code,
+    reason = "C functions get addresses of the memory of a program"
+)]
+
+use std::ffi::{c_double, c_int};
+
+use mpi::{Comm, Completion, Request};
+
+use crate::abi;
+use crate::bridge::{End, caller};
+use crate::errors::CallError;
+use crate::handles::{Requests, Target};
+
+mod communication;
+mod completion;
+mod environment;
+mod memory;
+mod process;
+mod random;
+pub(crate) mod streams;
+mod time;
+
+/// Makes C functions that return a code, and the function that finds their addresses.
+macro_rules! exports {
+    ($($(#[$about:meta])* fn $name:ident($($argument:ident: $kind:ty),* $(,)?) $body:block)*) => {
+        $(
+            $(#[$about])*
+            extern "C" fn $name($($argument: $kind),*) -> ::std::ffi::c_int {
+                crate::bridge::call(stringify!($name), move || $body)
+            }
+        )*
+
+        /// Returns the address of a function of this file.
+        pub(super) fn address(name: &str) -> Option<usize> {
+            $(
+                if name == stringify!($name) {
+                    let function: extern "C" fn($($kind),*) -> ::std::ffi::c_int = $name;
+                    return Some(function as usize);
+                }
+            )*
+            None
+        }
+    };
+}
+use exports;
+
+/// A function that a symbol of MPI is bound to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MpiFunction {
+    pub(crate) address: usize,
+    /// Number in the list of functions, for one that is missing.
+    pub(crate) number: Option<u32>,
+}
+
+/// Returns the function that a symbol of MPI is bound to; `None` for other symbols.
+pub(crate) fn mpi_function(symbol: &str) -> Option<MpiFunction> {
+    // A profiling interface of a program calls the same function by its other name.
+    let name = symbol.strip_prefix('P').unwrap_or(symbol);
+    if !name.starts_with("MPI_") {
+        return None;
+    }
+    let found = [
+        communication::address,
+        completion::address,
+        environment::address,
+    ]
+    .into_iter()
+    .find_map(|address| address(name));
+    let found = found.or_else(|| environment::time_address(name));
+    if let Some(address) = found {
+        return Some(MpiFunction {
+            address,
+            number: None,
+        });
+    }
+    let number = abi::functions().position(|function| function.name == name)?;
+    let missing: extern "C" fn(u32) = missing;
+    Some(MpiFunction {
+        address: missing as usize,
+        number: u32::try_from(number).ok(),
+    })
+}
+
+/// Returns the address of a function of the C library that this crate has.
+pub(crate) fn libc_function(symbol: &str) -> Option<usize> {
+    [
+        process::address,
+        random::address,
+        streams::address,
+        time::address,
+    ]
+    .into_iter()
+    .find_map(|address| address(symbol))
+}
+
+/// Ends a rank that has called a function of MPI that is missing, given its number.
+extern "C" fn missing(number: u32) {
+    let function = abi::functions().nth(number as usize);
+    let name = function.map_or("a function of MPI", |function| function.name);
+    caller().finish(End::Failed(format!("{name} is not supported")))
+}
+
+/// `MPI_Comm`, `MPI_Datatype`, `MPI_Request`, …: a pointer that is not followed.
+type Handle = usize;
+
+/// `MPI_Status`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Status {
+    source: c_int,
+    tag: c_int,
+    error: c_int,
+    /// Length in bytes (two words), 1 if it was cancelled, and unused words.
+    internal: [c_int; 5],
+}
+
+impl Status {
+    fn set(&mut self, status: mpi::Status) {
+        let is_null = status.source == mpi::PROC_NULL;
+        self.source = match c_int::try_from(status.source) {
+            Ok(source) if !is_null => source,
+            _ => crate::arguments::PROC_NULL_IN_C,
+        };
+        self.tag = c_int::try_from(status.tag).unwrap_or(crate::arguments::ANY_TAG_IN_C);
+        self.set_length(status.length);
+        self.internal[2] = c_int::from(status.cancelled);
+    }
+
+    fn set_length(&mut self, length: u64) {
+        let low = u32::try_from(length & 0xffff_ffff).expect("it was masked");
+        let high = u32::try_from(length >> 32).expect("it was shifted");
+        self.internal[0] = low.cast_signed();
+        self.internal[1] = high.cast_signed();
+    }
+
+    fn length(&self) -> u64 {
+        let [low, high] =
+            [self.internal[0], self.internal[1]].map(|half| u64::from(half.cast_unsigned()));
+        high << 32 | low
+    }
+
+    /// Sets the status of a request that is null or not active (MPI 5.0, section 3.7.3).
+    fn set_empty(&mut self) {
+        self.source = -1;
+        self.tag = crate::arguments::ANY_TAG_IN_C;
+        self.error = 0;
+        self.internal = [0; 5];
+    }
+}
+
+/// Memory of a rank that its calls use.
+#[derive(Debug)]
+pub(crate) struct State {
+    world: Comm,
+    requests: Requests,
+    /// Requests of a call about several, their handles, places in the list of the program and
+    /// targets.
+    several: Vec<Request>,
+    listed: Vec<(Handle, usize, Target)>,
+    /// True if calls return errors, otherwise they are fatal.
+    pub(crate) returns_errors: bool,
+    stage: Stage,
+    at_exit: Vec<(usize, usize)>,
+    random: random::Random,
+}
+
+/// Progress of a program through MPI.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Stage {
+    Before,
+    Initialized,
+    Finalized,
+}
+
+/// `MPI_COMM_WORLD`.
+const WORLD: Handle = 0x101;
+
+impl State {
+    pub(crate) fn new(world: Comm) -> Self {
+        Self {
+            world,
+            requests: Requests::default(),
+            several: Vec::new(),
+            listed: Vec::new(),
+            returns_errors: false,
+            stage: Stage::Before,
+            at_exit: Vec::new(),
+            random: random::Random::default(),
+        }
+    }
+
+    fn comm(&self, comm: Handle) -> Result<&Comm, CallError> {
+        if self.stage != Stage::Initialized {
+            let when = match self.stage {
+                Stage::Before => "before MPI_Init",
+                _ => "after MPI_Finalize",
+            };
+            return Err(CallError::new("MPI_ERR_OTHER", format!("called {when}")));
+        }
+        if comm == WORLD {
+            return Ok(&self.world);
+        }
+        let text = match comm {
+            0x102 => "MPI_COMM_SELF is not supported here".to_owned(),
+            0x100 => "invalid communicator: MPI_COMM_NULL".to_owned(),
+            _ => format!("invalid communicator {comm:#x}"),
+        };
+        Err(CallError::new("MPI_ERR_COMM", text))
+    }
+}
+
+/// Copies what an operation has received to its place, and sets the status.
+fn deliver(completion: &Completion, target: Target, status: *mut Status) {
+    memory::fill(target, &completion.buffer, completion.status.length);
+    memory::set_status(status, completion.status);
+}
+
+/// A function that returns a number of seconds.
+type SecondsFunction = extern "C" fn() -> c_double;

@@ -1,0 +1,202 @@
+//! Sends, receives and probes (MPI 5.0, chapter 3).
+
+#![expect(non_snake_case, reason = "the names of the standard")]
+
+use std::ffi::{c_int, c_void};
+
+use mpi::{Request, Result, SendMode};
+
+use super::{Handle, State, Status, exports, memory};
+use crate::arguments::{UNDEFINED, pattern, rank, source, tag};
+use crate::bridge::{block, with};
+use crate::datatypes::{length_of, size_of};
+use crate::errors::CallError;
+use crate::handles::{ActiveRequest, Target};
+
+/// A message of a program: address, count and datatype, destination, tag and communicator.
+type Message = ((*const c_void, c_int, Handle), c_int, c_int, Handle);
+
+fn send(mode: SendMode, (data, destination, number, comm): Message) -> Result<(), CallError> {
+    let (destination, number) = (rank(destination)?, tag(number)?);
+    let length = length_of(data.1.into(), data.2)?;
+    block(async |state| {
+        let comm = state.comm(comm)?;
+        let message = memory::message(comm, data.0, length)?;
+        let sending = match mode {
+            SendMode::Standard => comm.send(&message, destination, number),
+            SendMode::Synchronous => comm.ssend(&message, destination, number),
+            SendMode::Ready => comm.rsend(&message, destination, number),
+            SendMode::Buffered => comm.bsend(&message, destination, number),
+        };
+        drop(message);
+        Ok(sending.await?)
+    })
+}
+
+fn isend(
+    mode: SendMode,
+    (data, destination, number, comm): Message,
+    request: *mut Handle,
+) -> Result<(), CallError> {
+    let (destination, number) = (rank(destination)?, tag(number)?);
+    let length = length_of(data.1.into(), data.2)?;
+    let handle = with(|state| {
+        let comm = state.comm(comm)?;
+        let message = memory::message(comm, data.0, length)?;
+        let started = match mode {
+            SendMode::Standard => comm.isend(message, destination, number),
+            SendMode::Synchronous => comm.issend(message, destination, number),
+            SendMode::Ready => comm.irsend(message, destination, number),
+            SendMode::Buffered => comm.ibsend(message, destination, number),
+        };
+        Ok::<_, CallError>(state.insert(started?, Target::default()))
+    })?;
+    memory::store(request, handle);
+    Ok(())
+}
+
+impl State {
+    pub(super) fn insert(&mut self, request: Request, target: Target) -> Handle {
+        self.requests.insert(ActiveRequest { request, target })
+    }
+}
+
+exports! {
+    fn MPI_Send(buf: *const c_void, count: c_int, datatype: Handle, dest: c_int, number: c_int, comm: Handle) {
+        send(SendMode::Standard, ((buf, count, datatype), dest, number, comm))
+    }
+
+    fn MPI_Ssend(buf: *const c_void, count: c_int, datatype: Handle, dest: c_int, number: c_int, comm: Handle) {
+        send(SendMode::Synchronous, ((buf, count, datatype), dest, number, comm))
+    }
+
+    fn MPI_Rsend(buf: *const c_void, count: c_int, datatype: Handle, dest: c_int, number: c_int, comm: Handle) {
+        send(SendMode::Ready, ((buf, count, datatype), dest, number, comm))
+    }
+
+    fn MPI_Isend(buf: *const c_void, count: c_int, datatype: Handle, dest: c_int, number: c_int, comm: Handle, request: *mut Handle) {
+        isend(SendMode::Standard, ((buf, count, datatype), dest, number, comm), request)
+    }
+
+    fn MPI_Issend(buf: *const c_void, count: c_int, datatype: Handle, dest: c_int, number: c_int, comm: Handle, request: *mut Handle) {
+        isend(SendMode::Synchronous, ((buf, count, datatype), dest, number, comm), request)
+    }
+
+    fn MPI_Irsend(buf: *const c_void, count: c_int, datatype: Handle, dest: c_int, number: c_int, comm: Handle, request: *mut Handle) {
+        isend(SendMode::Ready, ((buf, count, datatype), dest, number, comm), request)
+    }
+
+    fn MPI_Recv(buf: *mut c_void, count: c_int, datatype: Handle, from: c_int, number: c_int, comm: Handle, status: *mut Status) {
+        let target = memory::target(buf, length_of(count.into(), datatype)?)?;
+        let (from, number) = (source(from)?, pattern(number)?);
+        let (received, buffer) = block(async |state| {
+            let comm = state.comm(comm)?;
+            let mut buffer = comm.buffer(target.length as u64);
+            let received = comm.recv(&mut buffer, from, number).await?;
+            Ok::<_, CallError>((received, buffer))
+        })?;
+        memory::fill(target, &buffer, received.length);
+        memory::set_status(status, received);
+        Ok(())
+    }
+
+    fn MPI_Irecv(buf: *mut c_void, count: c_int, datatype: Handle, from: c_int, number: c_int, comm: Handle, request: *mut Handle) {
+        let target = memory::target(buf, length_of(count.into(), datatype)?)?;
+        let (from, number) = (source(from)?, pattern(number)?);
+        let handle = with(|state| {
+            let comm = state.comm(comm)?;
+            let started = comm.irecv(comm.buffer(target.length as u64), from, number)?;
+            Ok::<_, CallError>(state.insert(started, target))
+        })?;
+        memory::store(request, handle);
+        Ok(())
+    }
+
+    fn MPI_Sendrecv(
+        sendbuf: *const c_void, sendcount: c_int, sendtype: Handle, dest: c_int, sendtag: c_int,
+        recvbuf: *mut c_void, recvcount: c_int, recvtype: Handle, from: c_int, recvtag: c_int,
+        comm: Handle, status: *mut Status,
+    ) {
+        let target = memory::target(recvbuf, length_of(recvcount.into(), recvtype)?)?;
+        let length = length_of(sendcount.into(), sendtype)?;
+        let (dest, sendtag) = (rank(dest)?, tag(sendtag)?);
+        let (from, recvtag) = (source(from)?, pattern(recvtag)?);
+        let (received, buffer) = block(async |state| {
+            let comm = state.comm(comm)?;
+            let message = memory::message(comm, sendbuf, length)?;
+            let mut buffer = comm.buffer(target.length as u64);
+            let exchange = comm.sendrecv(&message, dest, sendtag, &mut buffer, from, recvtag);
+            drop(message);
+            let received = exchange.await?;
+            Ok::<_, CallError>((received, buffer))
+        })?;
+        memory::fill(target, &buffer, received.length);
+        memory::set_status(status, received);
+        Ok(())
+    }
+
+    fn MPI_Sendrecv_replace(
+        buf: *mut c_void, count: c_int, datatype: Handle, dest: c_int, sendtag: c_int,
+        from: c_int, recvtag: c_int, comm: Handle, status: *mut Status,
+    ) {
+        let target = memory::target(buf, length_of(count.into(), datatype)?)?;
+        let (dest, sendtag) = (rank(dest)?, tag(sendtag)?);
+        let (from, recvtag) = (source(from)?, pattern(recvtag)?);
+        let (received, buffer) = block(async |state| {
+            let comm = state.comm(comm)?;
+            let mut buffer = memory::message(comm, buf, target.length as u64)?;
+            let received = comm.sendrecv_replace(&mut buffer, dest, sendtag, from, recvtag).await?;
+            Ok::<_, CallError>((received, buffer))
+        })?;
+        memory::fill(target, &buffer, received.length);
+        memory::set_status(status, received);
+        Ok(())
+    }
+
+    fn MPI_Probe(from: c_int, number: c_int, comm: Handle, status: *mut Status) {
+        let (from, number) = (source(from)?, pattern(number)?);
+        let found = block(async |state| {
+            Ok::<_, CallError>(state.comm(comm)?.probe(from, number).await?)
+        })?;
+        memory::set_status(status, found);
+        Ok(())
+    }
+
+    fn MPI_Iprobe(from: c_int, number: c_int, comm: Handle, flag: *mut c_int, status: *mut Status) {
+        let (from, number) = (source(from)?, pattern(number)?);
+        let found = block(async |state| {
+            Ok::<_, CallError>(state.comm(comm)?.iprobe(from, number).await?)
+        })?;
+        memory::store(flag, c_int::from(found.is_some()));
+        if let Some(found) = found {
+            memory::set_status(status, found);
+        }
+        Ok(())
+    }
+
+    fn MPI_Get_count(status: *mut Status, datatype: Handle, count: *mut c_int) {
+        let (length, size) = (memory::load(status, "status")?.length(), size_of(datatype)?);
+        let whole = length.is_multiple_of(size).then_some(length / size);
+        let found = whole.and_then(|whole| c_int::try_from(whole).ok());
+        memory::store(count, found.unwrap_or(UNDEFINED));
+        Ok(())
+    }
+
+    fn MPI_Get_elements(status: *mut Status, datatype: Handle, count: *mut c_int) {
+        let (length, size) = (memory::load(status, "status")?.length(), size_of(datatype)?);
+        let found = c_int::try_from(length / size).ok();
+        memory::store(count, found.unwrap_or(UNDEFINED));
+        Ok(())
+    }
+
+    fn MPI_Test_cancelled(status: *mut Status, flag: *mut c_int) {
+        memory::store(flag, memory::load(status, "status")?.internal[2]);
+        Ok(())
+    }
+
+    fn MPI_Type_size(datatype: Handle, size: *mut c_int) {
+        let found = size_of(datatype)?;
+        memory::store(size, c_int::try_from(found).unwrap_or(UNDEFINED));
+        Ok(())
+    }
+}

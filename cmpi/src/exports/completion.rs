@@ -1,0 +1,272 @@
+//! Completion of requests (MPI 5.0, section 3.7).
+//!
+//! *Not modelled*: `MPI_ERR_IN_STATUS`: a call about several requests returns the first error.
+
+#![expect(non_snake_case, reason = "the names of the standard")]
+
+use std::ffi::c_int;
+
+use mpi::{Completed, Completion};
+
+use super::{Handle, State, Status, deliver, exports, memory};
+use crate::arguments::UNDEFINED;
+use crate::bridge::{block, with};
+use crate::errors::CallError;
+use crate::handles::{ActiveRequest, REQUEST_NULL, Target};
+
+fn unknown(handle: Handle) -> CallError {
+    CallError::new("MPI_ERR_REQUEST", format!("invalid request {handle:#x}"))
+}
+
+/// Ends a request that is over.
+fn finish(request: *mut Handle, completion: &Completion, target: Target, status: *mut Status) {
+    deliver(completion, target, status);
+    memory::store(request, REQUEST_NULL);
+}
+
+impl State {
+    /// Takes the requests of a list out of the table; those that are null are left out.
+    fn take_listed(&mut self, count: c_int, list: *mut Handle) -> Result<(), CallError> {
+        self.several.clear();
+        self.listed.clear();
+        let count = usize::try_from(count).map_err(|_| {
+            let text = format!("invalid count {count}: expected at least 0");
+            CallError::new("MPI_ERR_COUNT", text)
+        })?;
+        for index in 0..count {
+            let handle = memory::load(memory::element(list, index), "array_of_requests")?;
+            if handle == REQUEST_NULL {
+                continue;
+            }
+            let Some(ActiveRequest { request, target }) = self.requests.borrow(handle) else {
+                self.return_listed();
+                return Err(unknown(handle));
+            };
+            self.several.push(request);
+            self.listed.push((handle, index, target));
+        }
+        Ok(())
+    }
+
+    /// Puts the requests that are not over back into the table, and frees the handles of the
+    /// others.
+    fn return_listed(&mut self) {
+        for (request, (handle, _, target)) in self.several.drain(..).zip(&self.listed) {
+            if request.is_null() {
+                self.requests.remove(*handle);
+            } else {
+                let target = *target;
+                self.requests
+                    .put_back(*handle, ActiveRequest { request, target });
+            }
+        }
+    }
+}
+
+/// The requests that are over, by their positions among those of the call.
+type Done = Vec<(usize, Completion)>;
+
+/// Performs a call about the requests of a list. Returns the positions in the list of those that
+/// are over; statuses are stored where they say, or one behind the other if `is_dense`.
+fn several(
+    (count, list): (c_int, *mut Handle),
+    (statuses, is_dense): (*mut Status, bool),
+    ask: impl AsyncFnOnce(&mut State) -> mpi::Result<Option<Done>>,
+) -> Result<Option<Vec<usize>>, CallError> {
+    with(|state| state.take_listed(count, list))?;
+    let answer = block(ask);
+    let listed = with(|state| {
+        state.return_listed();
+        std::mem::take(&mut state.listed)
+    });
+    let places = answer.map(|done| {
+        done.map(|done| {
+            let mut places = Vec::with_capacity(done.len());
+            for (position, completion) in done {
+                let (_, index, target) = listed[position];
+                let status = if is_dense { places.len() } else { index };
+                let status = memory::element(statuses, status);
+                finish(memory::element(list, index), &completion, target, status);
+                places.push(index);
+            }
+            places
+        })
+    });
+    with(|state| state.listed = listed);
+    Ok(places?)
+}
+
+fn all(completions: Vec<Option<Completion>>) -> Done {
+    let numbered = completions.into_iter().enumerate();
+    numbered
+        .filter_map(|(position, completion)| Some((position, completion?)))
+        .collect()
+}
+
+fn some(completed: Completed) -> mpi::Result<Done> {
+    let numbered = completed.into_iter();
+    numbered
+        .map(|(position, completion)| Ok((position, completion?)))
+        .collect()
+}
+
+/// Sets the statuses of null requests of a list.
+fn set_empty_statuses(
+    (count, list): (c_int, *mut Handle),
+    statuses: *mut Status,
+) -> Result<(), CallError> {
+    for index in 0..usize::try_from(count).unwrap_or(0) {
+        if memory::load(memory::element(list, index), "array_of_requests")? == REQUEST_NULL {
+            memory::set_empty_status(memory::element(statuses, index));
+        }
+    }
+    Ok(())
+}
+
+/// Stores the positions of requests that are over, and their number.
+fn store_positions(places: Option<&[usize]>, count: *mut c_int, indices: *mut c_int) {
+    let Some(places) = places else {
+        memory::store(count, UNDEFINED);
+        return;
+    };
+    for (number, place) in places.iter().enumerate() {
+        let place = c_int::try_from(*place).unwrap_or(UNDEFINED);
+        memory::store(memory::element(indices, number), place);
+    }
+    memory::store(count, c_int::try_from(places.len()).unwrap_or(UNDEFINED));
+}
+
+/// Stores the position of the one request that is over.
+fn store_position(places: &[usize], index: *mut c_int) {
+    let place = places
+        .first()
+        .and_then(|place| c_int::try_from(*place).ok());
+    memory::store(index, place.unwrap_or(UNDEFINED));
+}
+
+exports! {
+    fn MPI_Wait(request: *mut Handle, status: *mut Status) {
+        let handle = memory::load(request, "request")?;
+        if handle == REQUEST_NULL {
+            memory::set_empty_status(status);
+            return Ok(());
+        }
+        let (result, target) = block(async |state| {
+            let active = state.requests.get(handle).ok_or_else(|| unknown(handle))?;
+            let result = active.request.wait().await;
+            let target = active.target;
+            state.requests.remove(handle);
+            Ok::<_, CallError>((result, target))
+        })?;
+        memory::store(request, REQUEST_NULL);
+        finish(request, &result?, target, status);
+        Ok(())
+    }
+
+    fn MPI_Test(request: *mut Handle, flag: *mut c_int, status: *mut Status) {
+        let handle = memory::load(request, "request")?;
+        if handle == REQUEST_NULL {
+            memory::store(flag, 1);
+            memory::set_empty_status(status);
+            return Ok(());
+        }
+        let (result, target) = block(async |state| {
+            let active = state.requests.get(handle).ok_or_else(|| unknown(handle))?;
+            let result = active.request.test().await;
+            let target = active.target;
+            if active.request.is_null() {
+                state.requests.remove(handle);
+            }
+            Ok::<_, CallError>((result, target))
+        })?;
+        let result = result?;
+        memory::store(flag, c_int::from(result.is_some()));
+        if let Some(completion) = result {
+            finish(request, &completion, target, status);
+        }
+        Ok(())
+    }
+
+    fn MPI_Waitall(count: c_int, list: *mut Handle, statuses: *mut Status) {
+        set_empty_statuses((count, list), statuses)?;
+        several((count, list), (statuses, false), async |state| {
+            mpi::waitall(&mut state.several).await.map(|done| Some(all(done)))
+        })?;
+        Ok(())
+    }
+
+    fn MPI_Testall(count: c_int, list: *mut Handle, flag: *mut c_int, statuses: *mut Status) {
+        let done = several((count, list), (statuses, false), async |state| {
+            mpi::testall(&mut state.several).await.map(|done| done.map(all))
+        })?;
+        if done.is_some() {
+            set_empty_statuses((count, list), statuses)?;
+        }
+        memory::store(flag, c_int::from(done.is_some()));
+        Ok(())
+    }
+
+    fn MPI_Waitany(count: c_int, list: *mut Handle, index: *mut c_int, status: *mut Status) {
+        let done = several((count, list), (status, true), async |state| {
+            mpi::waitany(&mut state.several).await.map(|done| Some(Vec::from_iter(done)))
+        })?;
+        let places = done.unwrap_or_default();
+        if places.is_empty() {
+            memory::set_empty_status(status);
+        }
+        store_position(&places, index);
+        Ok(())
+    }
+
+    fn MPI_Testany(count: c_int, list: *mut Handle, index: *mut c_int, flag: *mut c_int, status: *mut Status) {
+        let done = several((count, list), (status, true), async |state| {
+            if state.several.is_empty() {
+                return Ok(Some(Vec::new()));
+            }
+            mpi::testany(&mut state.several).await.map(|done| done.map(|done| vec![done]))
+        })?;
+        memory::store(flag, c_int::from(done.is_some()));
+        let is_null = done.as_ref().is_some_and(Vec::is_empty);
+        if is_null {
+            memory::set_empty_status(status);
+        }
+        store_position(&done.unwrap_or_default(), index);
+        Ok(())
+    }
+
+    fn MPI_Waitsome(count: c_int, list: *mut Handle, outcount: *mut c_int, indices: *mut c_int, statuses: *mut Status) {
+        let done = several((count, list), (statuses, true), async |state| {
+            mpi::waitsome(&mut state.several).await.map(some).transpose()
+        })?;
+        store_positions(done.as_deref(), outcount, indices);
+        Ok(())
+    }
+
+    fn MPI_Testsome(count: c_int, list: *mut Handle, outcount: *mut c_int, indices: *mut c_int, statuses: *mut Status) {
+        let done = several((count, list), (statuses, true), async |state| {
+            if state.several.is_empty() {
+                return Ok(None);
+            }
+            mpi::testsome(&mut state.several).await.and_then(some).map(Some)
+        })?;
+        store_positions(done.as_deref(), outcount, indices);
+        Ok(())
+    }
+
+    fn MPI_Request_free(request: *mut Handle) {
+        let handle = memory::load(request, "request")?;
+        let freed = with(|state| state.requests.remove(handle)).ok_or_else(|| unknown(handle))?;
+        freed.request.free();
+        memory::store(request, REQUEST_NULL);
+        Ok(())
+    }
+
+    fn MPI_Cancel(request: *mut Handle) {
+        let handle = memory::load(request, "request")?;
+        with(|state| {
+            let active = state.requests.get(handle).ok_or_else(|| unknown(handle))?;
+            active.request.cancel();
+            Ok(())
+        })
+    }
+}

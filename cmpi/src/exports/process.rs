@@ -1,0 +1,117 @@
+//! Start and end of a program, as the C library has them: each for one rank.
+//!
+//! *Not modelled*: `fork`, signals and threads of a program.
+
+use std::ffi::{c_char, c_int, c_void};
+
+use mpi::Level;
+
+use super::{Stage, memory};
+use crate::bridge::{End, caller, with};
+use crate::loader;
+
+type Main = extern "C" fn(c_int, *mut *mut c_char, *mut *mut c_char) -> c_int;
+type AtExit = extern "C" fn(*mut c_void);
+
+/// `__libc_start_main`, which `_start` calls.
+extern "C" fn start_main(
+    main: Main,
+    _argc: c_int,
+    _argv: *mut *mut c_char,
+    init: Option<Main>,
+) -> c_int {
+    let rank = caller();
+    let (argc, argv) = rank.arguments();
+    let environment = loader::environment();
+    match init {
+        // Programs of the GNU C library before 2.34 run their constructors in here.
+        Some(init) => {
+            init(argc, argv, environment);
+        }
+        None => rank.image().run_constructors((argc, argv, environment)),
+    }
+    exit(main(argc, argv, environment))
+}
+
+extern "C" fn exit(status: c_int) -> c_int {
+    while let Some((function, argument)) = with(|state| state.at_exit.pop()) {
+        // SAFETY: the program or a library that it called has registered this function for its
+        // end, with this argument.
+        let function: AtExit = unsafe { std::mem::transmute(function) };
+        function(argument as *mut c_void);
+    }
+    let rank = caller();
+    rank.image().run_destructors();
+    end(status)
+}
+
+/// `_exit`, which does not call what was registered.
+extern "C" fn end(status: c_int) -> c_int {
+    let rank = caller();
+    if status != 0 {
+        let status = status & 0xff;
+        rank.finish(End::Failed(format!(
+            "the program exited with status {status}"
+        )));
+    }
+    if with(|state| state.stage) == Stage::Initialized {
+        let text = "the program ended without MPI_Finalize";
+        rank.world().log(Level::Warn, format_args!("{text}"));
+    }
+    rank.finish(End::Done)
+}
+
+extern "C" fn abort() -> c_int {
+    caller().finish(End::Failed("the program called abort".to_owned()))
+}
+
+/// `__assert_fail`.
+extern "C" fn assert_fail(
+    condition: *const c_char,
+    file: *const c_char,
+    line: c_int,
+    function: *const c_char,
+) -> c_int {
+    let [condition, file, function] = [condition, file, function].map(memory::text);
+    let text = format!("assertion failed at {file}:{line} in {function}: {condition}");
+    caller().finish(End::Failed(text))
+}
+
+/// `__cxa_atexit`.
+extern "C" fn at_exit(function: usize, argument: usize, _library: usize) -> c_int {
+    with(|state| state.at_exit.push((function, argument)));
+    0
+}
+
+/// `__cxa_finalize`: all functions are called at the end of the rank.
+extern "C" fn finalize(_library: usize) -> c_int {
+    0
+}
+
+/// Returns the address of a function of this file.
+pub(super) fn address(symbol: &str) -> Option<usize> {
+    type One = extern "C" fn(c_int) -> c_int;
+    type None_ = extern "C" fn() -> c_int;
+    Some(match symbol {
+        "__libc_start_main" => {
+            let function: extern "C" fn(Main, c_int, *mut *mut c_char, Option<Main>) -> c_int =
+                start_main;
+            function as usize
+        }
+        "exit" => exit as One as usize,
+        "_exit" | "_Exit" | "quick_exit" => end as One as usize,
+        "abort" => abort as None_ as usize,
+        "__assert_fail" => {
+            let function: extern "C" fn(
+                *const c_char,
+                *const c_char,
+                c_int,
+                *const c_char,
+            ) -> c_int = assert_fail;
+            function as usize
+        }
+        "__cxa_atexit" => at_exit as extern "C" fn(usize, usize, usize) -> c_int as usize,
+        "__cxa_finalize" => finalize as extern "C" fn(usize) -> c_int as usize,
+        _ => return None,
+    })
+}

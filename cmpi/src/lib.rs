@@ -1,0 +1,38 @@
+//! MPI programs in C and C++ as ranks: a program that is compiled against the standard ABI of MPI
+//! 5.0 runs unchanged, in a simulation or under a model checker.
+//!
+//! Each rank is a future. It has its own copy of the program's image ([`loader`]) and its own
+//! stack, on which the program runs; an MPI function polls the futures of the crate `mpi` there
+//! and switches back to the scheduler while they are pending ([`bridge`]). So a C rank does what
+//! the same program in Rust does: same timestamps, same digest.
+//!
+//! *Not modelled*: the time that a program computes between two calls is 0; threads of a program.
+//! Only for x86-64 Linux; elsewhere each program is refused.
+
+pub mod abi;
+
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod arguments;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod bridge;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod datatypes;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod elf;
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+mod elsewhere;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod errors;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod exports;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod handles;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod loader;
+
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub use bridge::{CompiledProgram, Rank, Ranks, STACK};
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub use elf::{Kind, Refusal, Template, kind};
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+pub use elsewhere::{CompiledProgram, Kind, Rank, Ranks, Refusal, STACK, Template, kind};

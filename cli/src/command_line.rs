@@ -16,6 +16,7 @@ use simrun::{
     status,
 };
 
+use crate::compiled;
 use crate::conformance::{self, ConformanceCommand};
 use crate::graph::{self, GraphCommand};
 use crate::help_pages;
@@ -87,7 +88,7 @@ struct RealCommand {
 
 /// Action on a program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Mode {
+pub(crate) enum Mode {
     Run,
     Check,
     /// True if it needs to be built with verbs.
@@ -250,6 +251,9 @@ fn hand_over(app: &Path, mode: Mode, quiet: bool, arguments: &[OsString]) -> Exi
         Mode::Real(true) => &["simrun/verbs"],
         _ => &[],
     };
+    if let Some(program) = compiled::program(app) {
+        return compiled::start(program, app, mode, &without_app(arguments, mode));
+    }
     let program = match package::program(app, quiet, features) {
         Ok(program) => program,
         Err(error) => return status::refuse(error),
@@ -259,9 +263,7 @@ fn hand_over(app: &Path, mode: Mode, quiet: bool, arguments: &[OsString]) -> Exi
         command.env(drawing::COMMAND, simrun);
     }
     if mode == Mode::Check {
-        let simrun = std::env::args().next().unwrap_or_default();
-        let called = [&simrun, "check", &app.to_string_lossy()].map(quoted);
-        command.args(["check", "--called-as", &called.join(" ")]);
+        command.args(["check", "--called-as", &called_as(app)]);
     }
     if matches!(mode, Mode::Real(_)) {
         command.arg("real");
@@ -271,6 +273,13 @@ fn hand_over(app: &Path, mode: Mode, quiet: bool, arguments: &[OsString]) -> Exi
         "{}: cannot start it: {error}: expected a program that is built with simrun",
         app.display()
     ))
+}
+
+/// Returns the beginning of a command that checks the program.
+pub(crate) fn called_as(app: &Path) -> String {
+    let simrun = std::env::args().next().unwrap_or_default();
+    let called = [&simrun, "check", &app.to_string_lossy()].map(quoted);
+    called.join(" ")
 }
 
 /// The arguments but for APP.

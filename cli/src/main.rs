@@ -1,6 +1,7 @@
 //! The command `simrun`.
 
 mod command_line;
+mod compiled;
 mod conformance;
 mod graph;
 mod help_pages;
@@ -8,6 +9,10 @@ mod new;
 mod platform_command;
 mod rerun;
 mod tools;
+
+// Compiled MPI programs run in this process.
+#[global_allocator]
+static ALLOCATOR: simrun::Allocator = simrun::Allocator;
 
 fn main() -> std::process::ExitCode {
     command_line::simrun()

@@ -31,18 +31,29 @@ use crate::{App, REVISION, handshake, profile, progress, rerun, status, study_wo
 #[must_use]
 #[track_caller]
 pub fn run_app<Shape, A: App<Shape> + Clone + Sync>(name: &'static str, app: A) -> ExitCode {
+    let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
+    run_app_with(name, app, &arguments)
+}
+
+/// Runs a program with these arguments instead of those of the process.
+#[must_use]
+#[track_caller]
+pub fn run_app_with<Shape, A: App<Shape> + Clone + Sync>(
+    name: &'static str,
+    app: A,
+    arguments: &[OsString],
+) -> ExitCode {
     // Of the macro that calls this, in the program.
     let place = SourceLocation::caller();
-    let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
-    if handshake::is_asked(&arguments) {
+    if handshake::is_asked(arguments) {
         return handshake::answer();
     }
-    if let [first, rest @ ..] = &arguments[..]
+    if let [first, rest @ ..] = arguments
         && first == "check"
     {
         return check_app((name, place), app, rest);
     }
-    if let [first, rest @ ..] = &arguments[..]
+    if let [first, rest @ ..] = arguments
         && first == "real"
     {
         return real_app((name, place), app, rest);
@@ -54,7 +65,7 @@ pub fn run_app<Shape, A: App<Shape> + Clone + Sync>(name: &'static str, app: A) 
         return study_worker::describe(A::command().as_ref());
     }
     match watch_signals() {
-        Ok(stop) => run_command((name, place), app, &arguments, stop),
+        Ok(stop) => run_command((name, place), app, arguments, stop),
         Err(error) => status::refuse(format_args!("cannot watch for Ctrl-C: {error}")),
     }
 }

@@ -73,7 +73,7 @@ pub mod verbs_args;
 pub use allocator::Allocator;
 pub use app::App;
 pub use check::{CheckArgs, EXIT_STATUS as CHECK_EXIT_STATUS, quoted};
-pub use entry::{VERSION, load, run_app, watch_signals};
+pub use entry::{VERSION, load, run_app, run_app_with, watch_signals};
 pub use handshake::{answer as answer_handshake, is_asked as answers_handshake};
 pub use memory::available as available_memory;
 pub use real_command::{EXIT_STATUS as REAL_EXIT_STATUS, RealArgs, ended};

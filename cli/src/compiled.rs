@@ -1,0 +1,90 @@
+//! Compiled MPI programs, in C or C++, as APP: they run in this process, with the options of every
+//! program.
+//!
+//! A file is one if it is linked with the library of the standard ABI. *Not there*: real runs,
+//! which `mpiexec` of an MPI makes of the same file.
+
+use std::ffi::{CString, OsString};
+use std::os::unix::ffi::OsStrExt as _;
+use std::panic::Location;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use cmpi::{CompiledProgram, Kind, STACK, Template};
+use run::{Program, RankProgram};
+use simrun::{App, run_app_with, status};
+
+use crate::command_line::{Mode, called_as};
+
+/// A compiled program and its file.
+#[derive(Clone)]
+struct Compiled {
+    program: CompiledProgram,
+    file: PathBuf,
+}
+
+impl App<Self> for Compiled {
+    fn command() -> Option<clap::Command> {
+        None
+    }
+
+    fn bind(
+        self,
+        (_, place): (&'static str, &'static Location<'static>),
+        arguments: &[OsString],
+    ) -> Result<Box<dyn Program>, clap::Error> {
+        let all = std::iter::once(self.file.as_os_str()).chain(arguments.iter().map(|it| &**it));
+        let texts = all.map(|text| CString::new(text.as_bytes()));
+        let texts: Vec<CString> = texts.map(Result::unwrap_or_default).collect();
+        let ranks = self.program.ranks(STACK, texts);
+        let program = RankProgram::new(move |world| ranks.rank(world));
+        Ok(Box::new(program.at(place)))
+    }
+}
+
+/// Returns the program in a file, or why it cannot be run; `None` if the file is not a compiled
+/// MPI program.
+pub(crate) fn program(app: &Path) -> Option<Result<CompiledProgram, String>> {
+    let file = app.is_file().then(|| std::fs::read(app).ok())??;
+    match cmpi::kind(&file) {
+        Kind::StandardAbi => {
+            let template = Template::read(&file);
+            let program = template.and_then(|template| CompiledProgram::new(&template));
+            Some(program.map_err(|refusal| refusal.to_string()))
+        }
+        Kind::OtherAbi(library) => Some(Err(format!(
+            "compiled for the ABI of {library}: compile it for the standard ABI of MPI 5.0, with \
+             mpicc_abi or simrun cc"
+        ))),
+        Kind::Other => None,
+    }
+}
+
+/// Runs or checks a program with these options.
+pub(crate) fn start(
+    program: Result<CompiledProgram, String>,
+    app: &Path,
+    mode: Mode,
+    options: &[OsString],
+) -> ExitCode {
+    let file = app.to_owned();
+    let program = match program {
+        Ok(program) => Compiled { program, file },
+        Err(problem) => return status::refuse(format_args!("{}: {problem}", app.display())),
+    };
+    let mut arguments: Vec<OsString> = match mode {
+        Mode::Run => Vec::new(),
+        Mode::Check => vec!["check".into(), "--called-as".into(), called_as(app).into()],
+        Mode::Real(_) => {
+            return status::refuse(format_args!(
+                "{}: a compiled MPI program: run it with mpiexec of an MPI with the standard ABI",
+                app.display()
+            ));
+        }
+    };
+    arguments.extend(options.iter().cloned());
+    let name = app.file_name().unwrap_or(app.as_os_str()).to_string_lossy();
+    // It is needed until the process ends.
+    let name: &'static str = Box::leak(name.into_owned().into_boxed_str());
+    run_app_with(name, program, &arguments)
+}

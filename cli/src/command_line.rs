@@ -16,6 +16,7 @@ use simrun::{
     status,
 };
 
+use crate::cc::{self, CompilerCommand};
 use crate::compiled;
 use crate::conformance::{self, ConformanceCommand};
 use crate::graph::{self, GraphCommand};
@@ -27,7 +28,8 @@ use crate::tools;
 
 const USAGE: &str = "simrun [OPTIONS] APP [-- ARGUMENTS OF APP]\n       simrun COMMAND";
 const ABOUT_APP: &str = "\
-APP is the folder of a package, such as apps/ring, which is built first, or a built program.
+APP is the folder of a package, such as apps/ring, which is built first, a built program,
+or an MPI program in C or C++, compiled by simrun cc, simrun cxx or mpicc_abi.
 simrun APP without a command means simrun run APP; simrun APP --help shows also the arguments of APP.";
 
 const ABOUT_CHECK: &str = "\
@@ -137,6 +139,10 @@ enum Sub {
     Whatif,
     /// Make timelines of runs from their event logs
     Trace,
+    /// Compile an MPI program in C for simrun run and simrun check
+    Cc(CompilerCommand),
+    /// Compile an MPI program in C++ for simrun run and simrun check
+    Cxx(CompilerCommand),
     /// Make a recorded run again, and compare
     Rerun(RerunCommand),
     /// Create a new package
@@ -214,6 +220,8 @@ pub(crate) fn simrun() -> ExitCode {
             | Sub::Fuzz
             | Sub::Trace,
         ) => tools::hand_over(&arguments),
+        Some(Sub::Cc(command)) => cc::compile(&command, "CC", "cc"),
+        Some(Sub::Cxx(command)) => cc::compile(&command, "CXX", "c++"),
         Some(Sub::Rerun(command)) => rerun::run(&command),
         Some(Sub::New(command)) => new::new(&command),
         Some(Sub::Completions { shell }) => help_pages::completions(shell, Cli::command()),

@@ -1,5 +1,6 @@
 //! The command `simrun`.
 
+mod cc;
 mod command_line;
 mod compiled;
 mod conformance;

@@ -32,6 +32,7 @@ use mpi::{Comm, Level};
 use crate::elf::{PAGE, Refusal, Template};
 use crate::errors::CallError;
 use crate::exports::State;
+use crate::loader::exceptions::ExceptionState;
 use crate::loader::memory::Pool;
 use crate::loader::{Image, Linked, Memory};
 
@@ -101,6 +102,7 @@ impl Ranks {
             pending: Cell::new(None),
             end: Cell::new(None),
             errno: Cell::new(0),
+            exceptions: Cell::new(ExceptionState::NONE),
             is_in_call: Cell::new(false),
             lines: RefCell::default(),
             memory: Rc::clone(&self.memory),
@@ -167,6 +169,7 @@ pub(crate) struct Inner {
     pending: Cell<Option<Pending>>,
     end: Cell<Option<End>>,
     errno: Cell<c_int>,
+    exceptions: Cell<ExceptionState>,
     /// True while a call of MPI uses the state.
     is_in_call: Cell<bool>,
     /// What has been written to standard output and standard error since the last line.
@@ -205,9 +208,14 @@ impl Future for Rank {
         };
         inner.context.set(ptr::from_mut(context).cast());
         let before = CURRENT.replace(inner);
+        let exceptions = inner.memory.linked.exceptions.as_ref();
+        let of_thread = exceptions.map(|it| it.exchange(inner.exceptions.get()));
         set_errno(inner.errno.get());
         coroutine.resume(());
         inner.errno.set(errno());
+        if let Some((exceptions, of_thread)) = exceptions.zip(of_thread) {
+            inner.exceptions.set(exceptions.exchange(of_thread));
+        }
         CURRENT.set(before);
         inner.context.set(ptr::null_mut());
         let Some(end) = inner.end.take() else {

@@ -1,8 +1,11 @@
-//! Predefined datatypes: their sizes in bytes.
+//! Predefined datatypes: their sizes and extents in bytes.
 //!
 //! *Not there*: datatypes that a program makes.
 
+use std::ffi::c_int;
+
 use crate::errors::CallError;
+use crate::handles::Element;
 
 /// Returns the size of a datatype in bytes.
 pub(crate) fn size_of(datatype: usize) -> Result<u64, CallError> {
@@ -47,18 +50,32 @@ pub(crate) fn size_of(datatype: usize) -> Result<u64, CallError> {
     })
 }
 
-/// Returns the length in bytes of a buffer with `count` elements.
-pub(crate) fn length_of(count: i64, datatype: usize) -> Result<u64, CallError> {
-    let Ok(elements) = u64::try_from(count) else {
+/// Returns the length of an element and the distance to the next one, in bytes.
+pub(crate) fn element(datatype: usize) -> Result<Element, CallError> {
+    let size = size_of(datatype)?;
+    let extent = match datatype {
+        // MPI_DOUBLE_INT, MPI_LONG_INT.
+        0x229 | 0x22a => 16,
+        // MPI_LONG_DOUBLE_INT.
+        0x22d => 32,
+        // MPI_SHORT_INT has a gap inside.
+        0x22c => {
+            return Err(CallError::new(
+                "MPI_ERR_TYPE",
+                "MPI_SHORT_INT is not supported",
+            ));
+        }
+        _ => size,
+    };
+    let [size, extent] = [size, extent].map(|length| usize::try_from(length).unwrap_or(usize::MAX));
+    Ok(Element { size, extent })
+}
+
+/// Returns the length in bytes of the data of `count` elements.
+pub(crate) fn length_of(count: c_int, datatype: usize) -> Result<usize, CallError> {
+    let Ok(elements) = usize::try_from(count) else {
         let text = format!("invalid count {count}: expected at least 0");
         return Err(CallError::new("MPI_ERR_COUNT", text));
     };
-    // Buffers are shorter than 2^59 bytes.
-    let length = elements.checked_mul(size_of(datatype)?);
-    length.filter(|length| *length < 1 << 59).ok_or_else(|| {
-        CallError::new(
-            "MPI_ERR_COUNT",
-            format!("invalid count {count}: more than memory has"),
-        )
-    })
+    Ok(elements * element(datatype)?.size)
 }

@@ -18,9 +18,11 @@ use crate::bridge::{End, caller};
 use crate::errors::CallError;
 use crate::handles::{Requests, Target};
 
+mod collectives;
 mod communication;
 mod completion;
 mod environment;
+mod getopt;
 mod memory;
 mod process;
 mod random;
@@ -67,6 +69,7 @@ pub(crate) fn mpi_function(symbol: &str) -> Option<MpiFunction> {
         return None;
     }
     let found = [
+        collectives::address,
         communication::address,
         completion::address,
         environment::address,
@@ -91,6 +94,7 @@ pub(crate) fn mpi_function(symbol: &str) -> Option<MpiFunction> {
 /// Returns the address of a function of the C library that this crate has.
 pub(crate) fn libc_function(symbol: &str) -> Option<usize> {
     [
+        getopt::address,
         process::address,
         random::address,
         streams::address,
@@ -164,11 +168,13 @@ pub(crate) struct State {
     /// targets.
     several: Vec<Request>,
     listed: Vec<(Handle, usize, Target)>,
+    ops: Vec<Option<collectives::UserOp>>,
     /// True if calls return errors, otherwise they are fatal.
     pub(crate) returns_errors: bool,
     stage: Stage,
     at_exit: Vec<(usize, usize)>,
     random: random::Random,
+    options: getopt::Scan,
 }
 
 /// Progress of a program through MPI.
@@ -189,10 +195,12 @@ impl State {
             requests: Requests::default(),
             several: Vec::new(),
             listed: Vec::new(),
+            ops: Vec::new(),
             returns_errors: false,
             stage: Stage::Before,
             at_exit: Vec::new(),
             random: random::Random::default(),
+            options: getopt::Scan::default(),
         }
     }
 

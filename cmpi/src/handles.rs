@@ -18,7 +18,18 @@ pub(crate) const REQUEST_NULL: usize = 0x180;
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Target {
     pub(crate) address: usize,
+    /// Length of the data in bytes.
     pub(crate) length: usize,
+    pub(crate) element: Element,
+}
+
+/// Elements of a datatype in memory.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) struct Element {
+    /// Length of the data of an element in bytes.
+    pub(crate) size: usize,
+    /// Bytes from an element to the next one.
+    pub(crate) extent: usize,
 }
 
 /// A request with the place of what it receives.

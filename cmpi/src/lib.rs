@@ -29,6 +29,9 @@ mod exports;
 mod handles;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod loader;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod ops;
+pub mod toolchain;
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use bridge::{CompiledProgram, Rank, Ranks, STACK};

@@ -14,6 +14,7 @@
     reason = "images are memory that compiled code executes in"
 )]
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::ops::Range;
@@ -24,8 +25,10 @@ use std::sync::Arc;
 use crate::elf::{Functions, PAGE, Refusal, Template};
 use crate::exports;
 
+pub(crate) mod exceptions;
 pub(crate) mod memory;
 
+use exceptions::Exceptions;
 use memory::{Pool, Purpose};
 
 /// Length of a thunk in bytes.
@@ -80,6 +83,8 @@ pub(crate) struct Linked {
     entry: u64,
     before: Functions,
     after: Functions,
+    /// For a program in C++.
+    pub(crate) exceptions: Option<Exceptions>,
 }
 
 fn index(offset: u64) -> usize {
@@ -91,6 +96,7 @@ impl Linked {
     pub(crate) fn new(template: &Template) -> Result<Self, Refusal> {
         exports::streams::install();
         load_libraries(&template.needed)?;
+        let exceptions = Exceptions::of(template);
         let imports = template.imports.iter();
         let functions: BTreeMap<&str, exports::MpiFunction> = imports
             .filter_map(|import| {
@@ -113,6 +119,7 @@ impl Linked {
             entry: template.entry,
             before: template.before.clone(),
             after: template.after.clone(),
+            exceptions,
         };
         linked.writable.push(data..data + PAGE);
         linked.place_variables(template, data + 8)?;
@@ -253,6 +260,8 @@ fn resolve(name: &str, is_weak: bool) -> Result<usize, Refusal> {
 #[derive(Debug)]
 pub(crate) struct Memory {
     pub(crate) linked: Arc<Linked>,
+    /// Dropped before the memory that it is about.
+    registered: RefCell<Vec<exceptions::Registered>>,
     images: Pool,
     pub(crate) stacks: Pool,
 }
@@ -263,6 +272,7 @@ impl Memory {
             images: Pool::new(Purpose::Image, index(linked.length)),
             stacks: Pool::new(Purpose::Stack, stack),
             linked,
+            registered: RefCell::default(),
         }
     }
 }
@@ -285,6 +295,10 @@ impl Image {
             memory: Rc::clone(memory),
         };
         image.fill(is_zero);
+        if let Some(exceptions) = memory.linked.exceptions.as_ref().filter(|_| is_zero) {
+            let registered = exceptions.register(base);
+            memory.registered.borrow_mut().extend(registered);
+        }
         Ok(image)
     }
 

@@ -9,7 +9,7 @@ use mpi::{Request, Result, SendMode};
 use super::{Handle, State, Status, exports, memory};
 use crate::arguments::{UNDEFINED, pattern, rank, source, tag};
 use crate::bridge::{block, with};
-use crate::datatypes::{length_of, size_of};
+use crate::datatypes::size_of;
 use crate::errors::CallError;
 use crate::handles::{ActiveRequest, Target};
 
@@ -18,10 +18,10 @@ type Message = ((*const c_void, c_int, Handle), c_int, c_int, Handle);
 
 fn send(mode: SendMode, (data, destination, number, comm): Message) -> Result<(), CallError> {
     let (destination, number) = (rank(destination)?, tag(number)?);
-    let length = length_of(data.1.into(), data.2)?;
+    let data = memory::place(data.0, data.1, data.2)?;
     block(async |state| {
         let comm = state.comm(comm)?;
-        let message = memory::message(comm, data.0, length)?;
+        let message = memory::message(comm, data);
         let sending = match mode {
             SendMode::Standard => comm.send(&message, destination, number),
             SendMode::Synchronous => comm.ssend(&message, destination, number),
@@ -39,10 +39,10 @@ fn isend(
     request: *mut Handle,
 ) -> Result<(), CallError> {
     let (destination, number) = (rank(destination)?, tag(number)?);
-    let length = length_of(data.1.into(), data.2)?;
+    let data = memory::place(data.0, data.1, data.2)?;
     let handle = with(|state| {
         let comm = state.comm(comm)?;
-        let message = memory::message(comm, data.0, length)?;
+        let message = memory::message(comm, data);
         let started = match mode {
             SendMode::Standard => comm.isend(message, destination, number),
             SendMode::Synchronous => comm.issend(message, destination, number),
@@ -87,7 +87,7 @@ exports! {
     }
 
     fn MPI_Recv(buf: *mut c_void, count: c_int, datatype: Handle, from: c_int, number: c_int, comm: Handle, status: *mut Status) {
-        let target = memory::target(buf, length_of(count.into(), datatype)?)?;
+        let target = memory::place(buf, count, datatype)?;
         let (from, number) = (source(from)?, pattern(number)?);
         let (received, buffer) = block(async |state| {
             let comm = state.comm(comm)?;
@@ -101,7 +101,7 @@ exports! {
     }
 
     fn MPI_Irecv(buf: *mut c_void, count: c_int, datatype: Handle, from: c_int, number: c_int, comm: Handle, request: *mut Handle) {
-        let target = memory::target(buf, length_of(count.into(), datatype)?)?;
+        let target = memory::place(buf, count, datatype)?;
         let (from, number) = (source(from)?, pattern(number)?);
         let handle = with(|state| {
             let comm = state.comm(comm)?;
@@ -117,13 +117,13 @@ exports! {
         recvbuf: *mut c_void, recvcount: c_int, recvtype: Handle, from: c_int, recvtag: c_int,
         comm: Handle, status: *mut Status,
     ) {
-        let target = memory::target(recvbuf, length_of(recvcount.into(), recvtype)?)?;
-        let length = length_of(sendcount.into(), sendtype)?;
+        let target = memory::place(recvbuf, recvcount, recvtype)?;
+        let data = memory::place(sendbuf, sendcount, sendtype)?;
         let (dest, sendtag) = (rank(dest)?, tag(sendtag)?);
         let (from, recvtag) = (source(from)?, pattern(recvtag)?);
         let (received, buffer) = block(async |state| {
             let comm = state.comm(comm)?;
-            let message = memory::message(comm, sendbuf, length)?;
+            let message = memory::message(comm, data);
             let mut buffer = comm.buffer(target.length as u64);
             let exchange = comm.sendrecv(&message, dest, sendtag, &mut buffer, from, recvtag);
             drop(message);
@@ -139,12 +139,12 @@ exports! {
         buf: *mut c_void, count: c_int, datatype: Handle, dest: c_int, sendtag: c_int,
         from: c_int, recvtag: c_int, comm: Handle, status: *mut Status,
     ) {
-        let target = memory::target(buf, length_of(count.into(), datatype)?)?;
+        let target = memory::place(buf, count, datatype)?;
         let (dest, sendtag) = (rank(dest)?, tag(sendtag)?);
         let (from, recvtag) = (source(from)?, pattern(recvtag)?);
         let (received, buffer) = block(async |state| {
             let comm = state.comm(comm)?;
-            let mut buffer = memory::message(comm, buf, target.length as u64)?;
+            let mut buffer = memory::message(comm, target);
             let received = comm.sendrecv_replace(&mut buffer, dest, sendtag, from, recvtag).await?;
             Ok::<_, CallError>((received, buffer))
         })?;

@@ -9,38 +9,47 @@ use std::slice;
 
 use mpi::{Buffer, Comm};
 
-use super::Status;
+use super::{Handle, Status};
+use crate::datatypes::{element as element_of, length_of};
 use crate::errors::CallError;
-use crate::handles::Target;
+use crate::handles::{Element, Target};
 
-/// Returns a copy of `length` bytes at an address, as a message.
-pub(super) fn message(
-    comm: &Comm,
-    address: *const c_void,
-    length: u64,
-) -> Result<Buffer, CallError> {
-    let bytes = range(address, length)?;
-    if bytes == 0 {
-        return Ok(comm.buffer(0));
+/// Returns a copy of elements of the program, as a message.
+pub(super) fn message(comm: &Comm, place: Target) -> Buffer {
+    if place.length == 0 {
+        return comm.buffer(0);
     }
-    // SAFETY: the program says that these bytes are its own, and it is waiting in this call.
-    Ok(comm.buffer_from(unsafe { slice::from_raw_parts(address.cast(), bytes) }))
+    let Element { size, extent } = place.element;
+    if size == extent {
+        // SAFETY: the program says that these bytes are its own, and it is waiting in this call.
+        let bytes = unsafe { slice::from_raw_parts(place.address as *const u8, place.length) };
+        return comm.buffer_from(bytes);
+    }
+    let mut bytes = Vec::with_capacity(place.length);
+    for number in 0..place.length / size {
+        let element = (place.address + number * extent) as *const u8;
+        // SAFETY: as above, element by element.
+        bytes.extend_from_slice(unsafe { slice::from_raw_parts(element, size) });
+    }
+    comm.buffer_from(&bytes)
 }
 
-/// Returns the place that a receive fills.
-pub(super) fn target(address: *mut c_void, length: u64) -> Result<Target, CallError> {
-    Ok(Target {
-        address: address as usize,
-        length: range(address, length)?,
-    })
-}
-
-fn range(address: *const c_void, length: u64) -> Result<usize, CallError> {
+/// Returns the place of elements of the program.
+pub(super) fn place(
+    address: *const c_void,
+    count: c_int,
+    datatype: Handle,
+) -> Result<Target, CallError> {
+    let length = length_of(count, datatype)?;
     if address.is_null() && length > 0 {
         let text = format!("invalid buffer: address 0 for {length} bytes");
         return Err(CallError::new("MPI_ERR_BUFFER", text));
     }
-    usize::try_from(length).map_err(|_| CallError::new("MPI_ERR_COUNT", "more than memory has"))
+    Ok(Target {
+        address: address as usize,
+        length,
+        element: element_of(datatype)?,
+    })
 }
 
 /// Copies the first `length` bytes of a message to their place.
@@ -49,13 +58,18 @@ pub(super) fn fill(target: Target, message: &Buffer, length: u64) {
         return;
     };
     let length = usize::try_from(length).unwrap_or(usize::MAX);
-    let length = length.min(target.length).min(bytes.len());
-    if length == 0 {
+    let bytes = &bytes[..length.min(target.length).min(bytes.len())];
+    let Element { size, extent } = target.element;
+    let step = if size == extent { bytes.len() } else { size };
+    if step == 0 {
         return;
     }
-    // SAFETY: the program gave this place for so many bytes when it started the receive, and is
-    // waiting in this call; the message is memory of this process, apart from that of the program.
-    unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), target.address as *mut u8, length) };
+    for (number, part) in bytes.chunks(step).enumerate() {
+        let place = (target.address + number * extent) as *mut u8;
+        // SAFETY: the program gave this place for so many elements when it started the receive,
+        // and is waiting in this call; the message is other memory than that of the program.
+        unsafe { ptr::copy_nonoverlapping(part.as_ptr(), place, part.len()) };
+    }
 }
 
 /// Stores the result of a call, unless the program wants none.

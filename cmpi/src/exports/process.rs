@@ -10,11 +10,11 @@ use super::{Stage, memory};
 use crate::bridge::{End, caller, with};
 use crate::loader;
 
-type Main = extern "C" fn(c_int, *mut *mut c_char, *mut *mut c_char) -> c_int;
+type Main = extern "C-unwind" fn(c_int, *mut *mut c_char, *mut *mut c_char) -> c_int;
 type AtExit = extern "C" fn(*mut c_void);
 
-/// `__libc_start_main`, which `_start` calls.
-extern "C" fn start_main(
+/// `__libc_start_main`, which `_start` calls. An exception that nobody catches finds no handler here.
+extern "C-unwind" fn start_main(
     main: Main,
     _argc: c_int,
     _argv: *mut *mut c_char,
@@ -94,8 +94,12 @@ pub(super) fn address(symbol: &str) -> Option<usize> {
     type None_ = extern "C" fn() -> c_int;
     Some(match symbol {
         "__libc_start_main" => {
-            let function: extern "C" fn(Main, c_int, *mut *mut c_char, Option<Main>) -> c_int =
-                start_main;
+            let function: extern "C-unwind" fn(
+                Main,
+                c_int,
+                *mut *mut c_char,
+                Option<Main>,
+            ) -> c_int = start_main;
             function as usize
         }
         "exit" => exit as One as usize,

@@ -207,6 +207,25 @@ impl Op {
         }
     }
 
+    /// An operation of a program on elements of this length in bytes, which are not numbers of Rust:
+    /// `MPI_Op_create` of a compiled program. `function` gets the incoming elements, and those that
+    /// become `incoming · inout`.
+    #[must_use]
+    pub fn on_bytes(
+        name: &'static str,
+        element: u64,
+        commutative: bool,
+        function: impl Fn(&[u8], &mut [u8]) + 'static,
+    ) -> Self {
+        Self {
+            name,
+            element_name: "bytes",
+            element,
+            commutative,
+            reduction: Reduction::User(Rc::new(function)),
+        }
+    }
+
     /// The name, such as `sum`.
     #[must_use]
     pub const fn name(&self) -> &'static str {

@@ -1,0 +1,119 @@
+//! Programs in C++: streams of their library, exceptions, and an exception that nobody catches.
+//!
+//! The library finds the frames of an image by their registration. Its state of exceptions that are
+//! being handled is one of the thread: it is saved when a rank is left.
+
+use std::ffi::{CStr, c_char, c_void};
+
+use crate::bridge::{End, caller};
+use crate::elf::Template;
+
+type OnFrames = unsafe extern "C" fn(*const c_void);
+
+/// Functions of the libraries of C++.
+#[derive(Clone, Debug)]
+pub(crate) struct Exceptions {
+    /// Offset of the descriptions of frames.
+    frames: Option<u64>,
+    register: Option<OnFrames>,
+    deregister: Option<OnFrames>,
+    globals: Option<unsafe extern "C" fn() -> *mut ExceptionState>,
+}
+
+/// Exceptions that are being handled, and the number of those that are not caught yet
+/// (`__cxa_eh_globals`).
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ExceptionState {
+    caught: usize,
+    uncaught: usize,
+}
+
+impl ExceptionState {
+    pub(crate) const NONE: Self = Self {
+        caught: 0,
+        uncaught: 0,
+    };
+}
+
+/// Returns the address of a function of the libraries that are loaded.
+fn find(name: &CStr) -> Option<*mut c_void> {
+    let name: *const c_char = name.as_ptr();
+    // SAFETY: the name ends with 0; the call only looks it up.
+    let address = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name) };
+    (!address.is_null()).then_some(address)
+}
+
+impl Exceptions {
+    /// Prepares the libraries of a program in C++, which are loaded. `None` for one in C.
+    pub(super) fn of(template: &Template) -> Option<Self> {
+        let is_cpp = |name: &String| name.starts_with("libstdc++.so.");
+        template.needed.iter().find(|name| is_cpp(name))?;
+        if let Some(init) = find(c"_ZNSt8ios_base4InitC1Ev") {
+            let mut object = 0_u64;
+            // SAFETY: the constructor of `std::ios_base::Init`, an object without members, which
+            // makes the streams. They have to be there before a program copies them.
+            unsafe {
+                let init: extern "C" fn(*mut u64) = std::mem::transmute(init);
+                init(&raw mut object);
+            }
+        }
+        if let Some(set) = find(c"_ZSt13set_terminatePFvvE") {
+            // SAFETY: `std::set_terminate`, which gets a function without arguments.
+            unsafe {
+                let set: extern "C" fn(extern "C" fn()) -> *mut c_void = std::mem::transmute(set);
+                set(terminate);
+            }
+        }
+        // SAFETY: functions of libgcc and libstdc++ with these signatures.
+        unsafe {
+            Some(Self {
+                frames: template.frames,
+                register: find(c"__register_frame").map(|it| std::mem::transmute(it)),
+                deregister: find(c"__deregister_frame").map(|it| std::mem::transmute(it)),
+                globals: find(c"__cxa_get_globals").map(|it| std::mem::transmute(it)),
+            })
+        }
+    }
+
+    /// Registers the frames of an image at this address.
+    pub(super) fn register(&self, base: usize) -> Option<Registered> {
+        let (register, deregister) = (self.register?, self.deregister?);
+        let offset = usize::try_from(self.frames?).ok()?;
+        let frames = base + offset;
+        // SAFETY: the descriptions in the image are whole up to their end, as was checked when the
+        // file was read, and stay until they are taken back.
+        unsafe { register(frames as *const c_void) };
+        Some(Registered { frames, deregister })
+    }
+
+    /// Puts the state of a rank in the place of that of the thread, and returns that.
+    pub(crate) fn exchange(&self, state: ExceptionState) -> ExceptionState {
+        let Some(globals) = self.globals else {
+            return state;
+        };
+        // SAFETY: the function returns the place of this thread's state; nobody else uses it now.
+        unsafe { std::mem::replace(&mut *globals(), state) }
+    }
+}
+
+/// An image whose frames are registered, until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Registered {
+    frames: usize,
+    deregister: OnFrames,
+}
+
+impl Drop for Registered {
+    fn drop(&mut self) {
+        // SAFETY: the frames were registered, and their image is still there.
+        unsafe { (self.deregister)(self.frames as *const c_void) };
+    }
+}
+
+/// `std::terminate`: an exception was not caught, or was thrown where none may be.
+extern "C" fn terminate() {
+    caller().finish(End::Failed(
+        "the program was terminated by an exception that it does not catch".to_owned(),
+    ))
+}

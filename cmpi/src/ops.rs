@@ -1,0 +1,75 @@
+//! Predefined operations of reductions on predefined datatypes.
+//!
+//! *Not there*: operations on complex numbers, `long double`, Fortran's logical values of other
+//! lengths than 4, and characters, which the standard does not define either.
+
+use mpi::{Integer, Number, Op};
+
+use crate::errors::CallError;
+
+fn of_number<T: Number>(op: usize) -> Option<Op> {
+    Some(match op {
+        0x21 => Op::sum::<T>(),
+        0x22 => Op::min::<T>(),
+        0x23 => Op::max::<T>(),
+        0x24 => Op::product::<T>(),
+        0x3c => Op::replace::<T>(),
+        0x3d => Op::no_op::<T>(),
+        _ => return None,
+    })
+}
+
+fn of_integer<T: Integer>(op: usize) -> Option<Op> {
+    Some(match op {
+        0x28 => Op::bitwise_and::<T>(),
+        0x29 => Op::bitwise_or::<T>(),
+        0x2a => Op::bitwise_xor::<T>(),
+        0x30 => Op::logical_and::<T>(),
+        0x31 => Op::logical_or::<T>(),
+        0x32 => Op::logical_xor::<T>(),
+        _ => return of_number::<T>(op),
+    })
+}
+
+macro_rules! location {
+    ($op:expr, $number:ty) => {
+        match $op {
+            0x38 => Some(Op::min_location::<$number>()),
+            0x39 => Some(Op::max_location::<$number>()),
+            _ => None,
+        }
+    };
+}
+
+/// Returns a predefined operation on a predefined datatype.
+pub(crate) fn predefined(op: usize, datatype: usize) -> Result<Op, CallError> {
+    let found = match datatype {
+        // MPI_INT8_T, MPI_SIGNED_CHAR, MPI_INTEGER1.
+        0x240 | 0x244 | 0x2c1 => of_integer::<i8>(op),
+        // MPI_UINT8_T, MPI_UNSIGNED_CHAR, MPI_BYTE, MPI_C_BOOL, MPI_CXX_BOOL.
+        0x241 | 0x245 | 0x247 | 0x238 | 0x239 => of_integer::<u8>(op),
+        // MPI_INT16_T, MPI_SHORT, MPI_INTEGER2.
+        0x248 | 0x208 | 0x2c9 => of_integer::<i16>(op),
+        0x249 | 0x20c => of_integer::<u16>(op),
+        // MPI_INT32_T, MPI_INT, MPI_INTEGER, MPI_INTEGER4, MPI_LOGICAL, MPI_WCHAR.
+        0x250 | 0x209 | 0x219 | 0x2d1 | 0x218 | 0x23c => of_integer::<i32>(op),
+        0x251 | 0x20d => of_integer::<u32>(op),
+        // MPI_INT64_T, MPI_LONG, MPI_LONG_LONG, MPI_AINT, MPI_COUNT, MPI_OFFSET, MPI_INTEGER8.
+        0x258 | 0x20a | 0x20b | 0x201..=0x203 | 0x2d9 => of_integer::<i64>(op),
+        0x259 | 0x20e | 0x20f => of_integer::<u64>(op),
+        // MPI_FLOAT, MPI_REAL, MPI_REAL4.
+        0x210 | 0x21a | 0x2d2 => of_number::<f32>(op),
+        // MPI_DOUBLE, MPI_DOUBLE_PRECISION, MPI_REAL8.
+        0x214 | 0x21c | 0x2da => of_number::<f64>(op),
+        // Pairs: MPI_FLOAT_INT, MPI_DOUBLE_INT, MPI_LONG_INT, MPI_2INT, MPI_2INTEGER.
+        0x228 => location!(op, f32),
+        0x229 => location!(op, f64),
+        0x22a => location!(op, i64),
+        0x22b | 0x232 => location!(op, i32),
+        _ => None,
+    };
+    found.ok_or_else(|| {
+        let text = format!("operation {op:#x} on the datatype {datatype:#x} is not supported");
+        CallError::new("MPI_ERR_OP", text)
+    })
+}

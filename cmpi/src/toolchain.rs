@@ -1,0 +1,94 @@
+//! Compiling: a folder with the header `mpi.h` and the stub library, and the command of a compiler
+//! that uses them.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::abi::{SONAME, header, stub_source};
+
+/// Options with which a compiler does not link.
+const WITHOUT_LINKING: [&str; 6] = ["-c", "-E", "-S", "-M", "-MM", "--version"];
+
+/// Writes the header and the stub library to a folder, unless they are there and current. `cc`: the
+/// C compiler.
+///
+/// # Errors
+/// If files cannot be written, or the compiler fails.
+pub fn prepare(folder: &Path, cc: &OsStr) -> io::Result<()> {
+    let library = folder.join(SONAME);
+    let is_current = |name: &str, text: &str| {
+        std::fs::read_to_string(folder.join(name)).is_ok_and(|found| found == text)
+    };
+    let (header, source) = (header(), stub_source());
+    if library.is_file() && is_current("mpi.h", &header) && is_current("stub.c", &source) {
+        return Ok(());
+    }
+    std::fs::create_dir_all(folder)?;
+    // Others may do the same at the same time: each file comes whole under its name.
+    let draft = |name: &str| folder.join(format!("{name}.{}.tmp", std::process::id()));
+    let place = |name: &str, text: &str| {
+        std::fs::write(draft(name), text)?;
+        std::fs::rename(draft(name), folder.join(name))
+    };
+    place("mpi.h", &header)?;
+    place("stub.c", &source)?;
+    let status = Command::new(cc)
+        .args(["-shared", "-fPIC", "-w", "-O1"])
+        .arg(format!("-Wl,-soname,{SONAME}"))
+        .arg("-o")
+        .arg(draft(SONAME))
+        .arg(folder.join("stub.c"))
+        .status()?;
+    if !status.success() {
+        let cc = cc.to_string_lossy();
+        return Err(io::Error::other(format!(
+            "{cc} cannot compile the stub library: {status}"
+        )));
+    }
+    std::fs::rename(draft(SONAME), &library)?;
+    let short = draft("libmpi_abi.so");
+    // What is left of an earlier attempt.
+    let _ = std::fs::remove_file(&short);
+    std::os::unix::fs::symlink(SONAME, &short)?;
+    std::fs::rename(short, folder.join("libmpi_abi.so"))
+}
+
+/// Returns the command that compiles with these arguments, with the header and the library of a
+/// folder.
+#[must_use]
+pub fn command(compiler: &OsStr, folder: &Path, arguments: &[OsString]) -> Command {
+    let mut command = Command::new(compiler);
+    command.args(["-fPIE", "-DMPI_ABI"]);
+    command.arg(joined("-I", folder)).args(arguments);
+    let has = |option: &str| arguments.iter().any(|argument| argument == option);
+    if WITHOUT_LINKING.into_iter().any(has) {
+        return command;
+    }
+    if !has("-shared") {
+        command.arg("-pie");
+    }
+    command
+        .arg(joined("-L", folder))
+        .arg("-Wl,--enable-new-dtags")
+        .arg(joined("-Wl,-rpath,", folder))
+        .arg("-lmpi_abi");
+    command
+}
+
+fn joined(option: &str, folder: &Path) -> OsString {
+    let mut text = OsString::from(option);
+    text.push(folder);
+    text
+}
+
+/// Returns the folder of this user for the header and the library.
+#[must_use]
+pub fn folder() -> PathBuf {
+    let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    let cache = variable("XDG_CACHE_HOME").map(PathBuf::from);
+    let cache = cache.or_else(|| variable("HOME").map(|home| Path::new(&home).join(".cache")));
+    let cache = cache.unwrap_or_else(std::env::temp_dir);
+    cache.join(concat!("simrun/abi-", env!("CARGO_PKG_VERSION")))
+}

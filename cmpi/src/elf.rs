@@ -25,6 +25,9 @@ type Header = elf::FileHeader64<LE>;
 /// Largest image of a program in bytes.
 const IMAGE_MAX: u64 = 1 << 30;
 
+/// Largest distance between segments that the file gives, in bytes: no linker leaves more.
+const GAP_MAX: u64 = 16 << 20;
+
 /// Size of a page in bytes.
 pub(crate) const PAGE: u64 = 4096;
 
@@ -174,6 +177,9 @@ impl Image {
             return damaged("its segments overlap or are not in order");
         }
         if !data.is_empty() {
+            if memory.start - self.bytes.len() as u64 > GAP_MAX {
+                return damaged("its segments are too far from each other");
+            }
             self.bytes.resize(index(memory.start)?, 0);
             self.bytes.extend_from_slice(data);
         }

@@ -17,6 +17,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::ptr;
 use std::rc::Rc;
@@ -162,7 +163,8 @@ impl Linked {
                 self.variables.insert(name, copied.offset);
             } else {
                 let source = resolve(&copied.name, false)?;
-                self.copied.push((copied.offset, source, copied.length));
+                let length = copied.length.min(length_of_variable(source));
+                self.copied.push((copied.offset, source, length));
             }
         }
         for name in VARIABLES {
@@ -208,7 +210,8 @@ fn load_libraries(needed: &[String]) -> Result<(), Refusal> {
         if name.starts_with("libmpi_abi.so.") {
             continue;
         }
-        if !SYSTEM_LIBRARIES.iter().any(|known| name.starts_with(known)) {
+        let is_system = |known: &&str| name.starts_with(*known) && !name.contains('/');
+        if !SYSTEM_LIBRARIES.iter().any(is_system) {
             return Err(Refusal(format!(
                 "the program uses the shared library {name}: not supported yet, link it statically"
             )));
@@ -254,6 +257,33 @@ fn resolve(name: &str, is_weak: bool) -> Result<usize, Refusal> {
         )));
     }
     Ok(address as usize)
+}
+
+/// Returns the length in bytes of a variable of a library, as its symbol says; 0 if no symbol is
+/// there.
+fn length_of_variable(address: usize) -> u64 {
+    /// `RTLD_DL_SYMENT`: the symbol is asked for.
+    const SYMBOL: c_int = 1;
+
+    unsafe extern "C" {
+        fn dladdr1(
+            address: *const c_void,
+            info: *mut libc::Dl_info,
+            extra: *mut *const object::elf::Sym64<object::LittleEndian>,
+            flags: c_int,
+        ) -> c_int;
+    }
+
+    let (mut info, mut symbol) = (MaybeUninit::uninit(), ptr::null());
+    let (place, extra) = (address as *const c_void, &raw mut symbol);
+    // SAFETY: the function fills both places if it finds the symbol, which belongs to a library
+    // that stays loaded; the address is only compared.
+    unsafe {
+        if dladdr1(place, info.as_mut_ptr(), extra, SYMBOL) == 0 || symbol.is_null() {
+            return 0;
+        }
+        (*symbol).st_size.get(object::LittleEndian)
+    }
 }
 
 /// Memory for the ranks of a program that run on one thread.
@@ -313,7 +343,7 @@ impl Image {
         // reader of the file has checked segments and relocations against the span, and thunks
         // and the page behind them were counted into the length. The slot belongs to this image
         // alone, and no Rust reference to it exists. Sources of copied variables are objects of
-        // shared libraries that stay loaded; the linker made both of one length.
+        // shared libraries that stay loaded, and are as long.
         unsafe {
             if is_zero {
                 ptr::copy_nonoverlapping(bytes.as_ptr(), self.at(0), bytes.len());
@@ -465,3 +495,6 @@ pub(crate) fn environment() -> *mut *mut c_char {
     // ranks run.
     unsafe { environ }
 }
+
+#[cfg(test)]
+mod tests;

@@ -60,14 +60,14 @@ pub fn prepare(folder: &Path, cc: &OsStr) -> io::Result<()> {
 #[must_use]
 pub fn command(compiler: &OsStr, folder: &Path, arguments: &[OsString]) -> Command {
     let mut command = Command::new(compiler);
-    command.args(["-fPIE", "-DMPI_ABI"]);
-    command.arg(joined("-I", folder)).args(arguments);
     let has = |option: &str| arguments.iter().any(|argument| argument == option);
-    if WITHOUT_LINKING.into_iter().any(has) {
+    let links = !WITHOUT_LINKING.into_iter().any(has);
+    // Before the arguments, which may say otherwise.
+    command.args(["-fPIE", "-DMPI_ABI"]);
+    command.args((links && !has("-shared")).then_some("-pie"));
+    command.arg(joined("-I", folder)).args(arguments);
+    if !links {
         return command;
-    }
-    if !has("-shared") {
-        command.arg("-pie");
     }
     command
         .arg(joined("-L", folder))

@@ -1,0 +1,160 @@
+//! Refused programs, and files that somebody has tampered with: a message, and no crash before the
+//! first instruction of the program.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::OnceLock;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::toolchain;
+
+const SOURCE: &str = "
+#include <mpi.h>
+#include <stdio.h>
+int value = 7, *pointer = &value;
+int main(int argc, char **argv) {
+  int rank;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  fprintf(stdout, \"%d %d\\n\", rank, *pointer);
+  MPI_Win_create(argv, 8, 1, MPI_INFO_NULL, MPI_COMM_WORLD, 0);
+  return MPI_Finalize();
+}";
+
+/// Returns a folder for the files of a test.
+fn folder() -> &'static PathBuf {
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    FOLDER.get_or_init(|| {
+        let name = format!("simrun-loader-{}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        toolchain::prepare(&folder, "cc".as_ref()).unwrap();
+        folder
+    })
+}
+
+/// Compiles a program and returns its file.
+fn compiled(name: &str, source: &str, options: &[&str]) -> Vec<u8> {
+    let [input, output] = [".c", ""].map(|ending| folder().join(format!("{name}{ending}")));
+    std::fs::write(&input, source).unwrap();
+    let mut arguments = vec!["-o".into(), output.clone().into(), input.into()];
+    arguments.extend(options.iter().map(Into::into));
+    let mut command: Command = toolchain::command("cc".as_ref(), folder(), &arguments);
+    assert!(command.status().unwrap().success(), "{name}");
+    std::fs::read(output).unwrap()
+}
+
+/// Returns the message with which a file is refused; an empty text if it is not.
+fn refusal(file: &[u8]) -> String {
+    let linked = Template::read(file).and_then(|template| Linked::new(&template));
+    let memory = linked.map(|linked| Rc::new(Memory::new(Arc::new(linked), 1 << 16)));
+    match memory.and_then(|memory| Image::new(&memory).map(drop)) {
+        Ok(()) => String::new(),
+        Err(refusal) => refusal.to_string(),
+    }
+}
+
+#[test]
+fn a_program_is_loaded() {
+    assert_eq!(refusal(&compiled("plain", SOURCE, &["-O1"])), "");
+    assert_eq!(refusal(&compiled("stripped", SOURCE, &["-s"])), "");
+    let packed = compiled("packed", SOURCE, &["-Wl,-z,pack-relative-relocs"]);
+    assert_eq!(refusal(&packed), "");
+}
+
+#[test]
+fn programs_are_refused_with_a_reason() {
+    let refused = |name: &str, source: &str, options: &[&str], expected: &str| {
+        let found = refusal(&compiled(name, source, options));
+        assert!(found.contains(expected), "{name}: {found}");
+    };
+    refused(
+        "fixed",
+        SOURCE,
+        &["-no-pie"],
+        "compile and link it with -pie",
+    );
+    let local = SOURCE.replace("int value", "__thread int local; int value");
+    let local = local.replace("return MPI", "local = rank; return MPI");
+    refused("local", &local, &[], "thread-local variables");
+    refused("shared", SOURCE, &["-shared"], "a shared library");
+    let nobody = SOURCE.replace(
+        "return MPI",
+        "extern void nobody(void); nobody(); return MPI",
+    );
+    let options = ["-Wl,--unresolved-symbols=ignore-all"];
+    refused(
+        "nobody",
+        &nobody,
+        &options,
+        "the symbol nobody, which no library has",
+    );
+    let indirect = SOURCE.replace(
+        "int main",
+        "static void f(void) {}\nstatic void *choose(void) { return f; }\n\
+         void g(void) __attribute__((ifunc(\"choose\")));\nint main",
+    );
+    let indirect = indirect.replace("return MPI", "g(); return MPI");
+    refused("indirect", &indirect, &[], "indirect functions");
+}
+
+#[test]
+fn other_files_are_refused() {
+    let plain = compiled("other", SOURCE, &[]);
+    assert!(refusal(b"#!/bin/sh\n").contains("not an ELF file"));
+    assert!(refusal(&plain[..40]).contains("cut short"));
+    assert!(refusal(&plain[..plain.len() / 4]).starts_with("damaged ELF file"));
+    let mut arm = plain.clone();
+    arm[18] = 183;
+    assert!(refusal(&arm).contains("another machine (ELF machine 183)"));
+    let mut object = plain;
+    object[16] = 1;
+    assert!(refusal(&object).contains("not an executable"));
+}
+
+#[test]
+fn a_library_of_the_program_is_refused_by_name() {
+    let library = folder().join("libown.so");
+    std::fs::write(folder().join("own.c"), "int own(void) { return 1; }").unwrap();
+    let mut command = Command::new("cc");
+    command.args(["-shared", "-fPIC", "-Wl,-soname,libown.so", "-o"]);
+    let status = command.arg(library).arg(folder().join("own.c")).status();
+    assert!(status.unwrap().success());
+    let source = SOURCE.replace("return MPI", "extern int own(void); own(); return MPI");
+    let found = refusal(&compiled("owner", &source, &["-lown"]));
+    assert!(found.contains("the shared library libown.so"), "{found}");
+}
+
+/// Returns the program of the mutations.
+fn original() -> &'static [u8] {
+    static FILE: OnceLock<Vec<u8>> = OnceLock::new();
+    FILE.get_or_init(|| compiled("mutated", SOURCE, &["-O1", "-s"]))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    /// Bytes of the file are replaced, most of them in the headers and the dynamic section.
+    #[test]
+    fn a_damaged_file_gets_a_message(
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>(), 0..4), 1..6),
+        length in prop::option::weighted(0.1, any::<prop::sample::Index>()),
+    ) {
+        let mut file = original().to_vec();
+        // The dynamic section is in the writable data, at the end of what is loaded.
+        let dynamic = file.len() * 3 / 4;
+        for (index, value, part) in changes {
+            let at = match part {
+                0 | 1 => index.index(1024.min(file.len())),
+                2 => dynamic + index.index(file.len() - dynamic),
+                _ => index.index(file.len()),
+            };
+            file[at] = value;
+        }
+        if let Some(length) = length {
+            file.truncate(length.index(file.len()));
+        }
+        refusal(&file);
+    }
+}

@@ -8,11 +8,11 @@ use std::ffi::{CString, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 use std::panic::Location;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
 use cmpi::{CompiledProgram, Kind, STACK, Template};
 use run::{Program, RankProgram};
-use simrun::{App, run_app_with, status};
+use simrun::{App, run_app_with, set_program, status};
 
 use crate::command_line::{Mode, called_as};
 
@@ -60,6 +60,17 @@ pub(crate) fn program(app: &Path) -> Option<Result<CompiledProgram, String>> {
     }
 }
 
+/// Returns the command that runs a compiled program; `None` if the file is another one.
+pub(crate) fn command(app: &Path) -> Option<Command> {
+    let file = std::fs::read(app).ok()?;
+    if cmpi::kind(&file) != Kind::StandardAbi {
+        return None;
+    }
+    let mut command = Command::new(std::env::current_exe().ok()?);
+    command.arg("run").arg(app);
+    Some(command)
+}
+
 /// Runs or checks a program with these options.
 pub(crate) fn start(
     program: Result<CompiledProgram, String>,
@@ -72,6 +83,7 @@ pub(crate) fn start(
         Ok(program) => Compiled { program, file },
         Err(problem) => return status::refuse(format_args!("{}: {problem}", app.display())),
     };
+    set_program(app.to_owned());
     let mut arguments: Vec<OsString> = match mode {
         Mode::Run => Vec::new(),
         Mode::Check => vec!["check".into(), "--called-as".into(), called_as(app).into()],

@@ -17,6 +17,8 @@ use run::Rerun;
 use serde_json::Value;
 use simrun::{package, sha256_of, status};
 
+use crate::compiled;
+
 /// A recorded run.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct RerunCommand {
@@ -59,8 +61,16 @@ fn again(folder: &Path) -> Result<Again, String> {
     let digest = digest
         .filter(|_| outcome != "interrupted")
         .ok_or_else(|| format!("{file}: this run was interrupted, so it cannot be reproduced"))?;
-    let program = package::program(Path::new(&rerun.program), true, &[]);
-    let program = program.map_err(|error| error.to_string())?;
+    let file = Path::new(&rerun.program);
+    let (program, command) = match compiled::command(file) {
+        Some(command) => (file.to_owned(), command),
+        None => {
+            let program = package::program(file, true, &[]);
+            let program = program.map_err(|error| error.to_string())?;
+            let command = Command::new(&program);
+            (program, command)
+        }
+    };
     let has_changed = sha256_of(&program).is_ok_and(|found| found != rerun.sha256);
     if has_changed {
         // Nobody can be told that standard error is closed.
@@ -70,7 +80,7 @@ fn again(folder: &Path) -> Result<Again, String> {
             rerun.program
         );
     }
-    let found = made(folder, &program, &rerun)?;
+    let found = made(folder, command, &rerun)?;
     let name = recorded["program"].as_str().unwrap_or_default();
     let (now, ended) = (found["digest"].as_str(), found["outcome"].as_str());
     if now == Some(digest) && ended == Some(outcome) {
@@ -95,11 +105,10 @@ fn again(folder: &Path) -> Result<Again, String> {
 }
 
 /// The results of the program, run as the record says.
-fn made(folder: &Path, program: &Path, rerun: &Rerun) -> Result<Value, String> {
+fn made(folder: &Path, mut command: Command, rerun: &Rerun) -> Result<Value, String> {
     let absolute = folder.canonicalize();
     let absolute = absolute.map_err(|error| format!("{}: {error}", folder.display()))?;
     let hosts = absolute.join("hosts.txt");
-    let mut command = Command::new(program);
     command
         .current_dir(&rerun.working_directory)
         .args(["--format", "json", "--quiet", "--platform"])

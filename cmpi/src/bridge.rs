@@ -26,6 +26,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use corosensei::stack::{Stack, StackPointer};
+use corosensei::trap::CoroutineTrapHandler;
 use corosensei::{Coroutine, Yielder};
 use mpi::{Comm, Level};
 
@@ -35,6 +36,10 @@ use crate::exports::State;
 use crate::loader::exceptions::ExceptionState;
 use crate::loader::memory::Pool;
 use crate::loader::{Image, Linked, Memory};
+
+mod faults;
+
+use faults::Fault;
 
 /// Default length of a stack in bytes.
 pub const STACK: usize = 256 << 10;
@@ -60,6 +65,7 @@ impl CompiledProgram {
     /// Why the program cannot be run.
     pub fn new(template: &Template) -> Result<Self, Refusal> {
         let linked = Arc::new(Linked::new(template)?);
+        faults::install();
         Ok(Self { linked })
     }
 
@@ -103,6 +109,8 @@ impl Ranks {
             end: Cell::new(None),
             errno: Cell::new(0),
             exceptions: Cell::new(ExceptionState::NONE),
+            trap: Cell::new(None),
+            fault: Cell::new(None),
             is_in_call: Cell::new(false),
             lines: RefCell::default(),
             memory: Rc::clone(&self.memory),
@@ -170,6 +178,9 @@ pub(crate) struct Inner {
     end: Cell<Option<End>>,
     errno: Cell<c_int>,
     exceptions: Cell<ExceptionState>,
+    /// Leads to the end of the rank after a fault of its program.
+    trap: Cell<Option<CoroutineTrapHandler<()>>>,
+    fault: Cell<Option<Fault>>,
     /// True while a call of MPI uses the state.
     is_in_call: Cell<bool>,
     /// What has been written to standard output and standard error since the last line.
@@ -218,6 +229,10 @@ impl Future for Rank {
         }
         CURRENT.set(before);
         inner.context.set(ptr::null_mut());
+        if let Some(fault) = inner.fault.take() {
+            inner.flush();
+            inner.end.set(Some(End::Failed(inner.described(fault))));
+        }
         let Some(end) = inner.end.take() else {
             return Poll::Pending;
         };
@@ -257,7 +272,9 @@ impl Inner {
             rank.yielder.set(yielder);
             rank.image().enter()
         };
-        owned.coroutine = Some(Coroutine::with_stack(stack, run));
+        let coroutine = Coroutine::with_stack(stack, run);
+        self.trap.set(Some(coroutine.trap_handler()));
+        owned.coroutine = Some(coroutine);
         Ok(())
     }
 
@@ -282,6 +299,15 @@ impl Inner {
         // SAFETY: the image is in a box of this rank from before its program begins until its
         // stack is given up; only the program's calls ask for it.
         unsafe { &*self.image.get() }
+    }
+
+    /// Returns the message about a fault of the program.
+    fn described(&self, fault: Fault) -> String {
+        let place = match self.image().offset_of(fault.instruction) {
+            Some(offset) => format!("at offset {offset:#x} of the program"),
+            None => "in a function of a library".to_owned(),
+        };
+        format!("{} {place}", fault.name())
     }
 
     /// Returns number and addresses of the arguments of `main`.

@@ -390,10 +390,13 @@ impl Image {
     /// Returns the offset in the image to which the latest call of MPI returns.
     pub(crate) fn caller(&self) -> Option<u64> {
         // SAFETY: the word is in the image, and thunks of this rank alone write it.
-        let address: u64 = unsafe { ptr::read(self.at(self.memory.linked.caller)) };
-        address
-            .checked_sub(self.base as u64)
-            .filter(|offset| *offset < self.memory.linked.length)
+        self.offset_of(unsafe { ptr::read(self.at(self.memory.linked.caller)) })
+    }
+
+    /// Returns the offset of an address in the image.
+    pub(crate) fn offset_of(&self, address: usize) -> Option<u64> {
+        let offset = address.checked_sub(self.base)? as u64;
+        (offset < self.memory.linked.length).then_some(offset)
     }
 
     /// Starts the program on this stack, with an initial stack as the system makes it but for the

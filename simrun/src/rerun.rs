@@ -5,16 +5,34 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use run::{Mapping, MessageProtocol, Rerun};
 
 use crate::args::{Payload, RunArgs};
 
+/// The program of this process, if it is not the executable.
+static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+
+/// Notes that the program of this process is in another file than the executable.
+pub fn set_program(file: PathBuf) {
+    // There is one program in a process.
+    let _ = PROGRAM.set(file);
+}
+
+/// Returns the file of the program of this process.
+pub(crate) fn file_of_program() -> io::Result<PathBuf> {
+    match PROGRAM.get() {
+        Some(file) => file.canonicalize(),
+        None => std::env::current_exe(),
+    }
+}
+
 /// Returns the command that repeats a run of this process; `None` if its arguments are no text, or
 /// if the system does not tell program or folder.
 pub(crate) fn of_this_run(args: &RunArgs, ranks: u32, mapping: &Mapping) -> Option<Rerun> {
-    let program = std::env::current_exe().ok()?;
+    let program = file_of_program().ok()?;
     let text = |text: &OsString| text.to_str().map(str::to_owned);
     Some(Rerun {
         sha256: sha256_of(&program).ok()?,

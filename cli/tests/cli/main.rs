@@ -12,6 +12,7 @@ mod calibrate;
 mod check;
 mod check_ranks;
 mod collectives;
+mod compiled;
 mod conformance;
 mod containment;
 mod failures;

@@ -1,0 +1,188 @@
+//! MPI programs in C and C++, compiled by `simrun cc` and `simrun cxx`.
+
+#![cfg(all(target_os = "linux", target_arch = "x86_64"))]
+
+use std::process::Command;
+
+use crate::support::{CLUSTER, Folder, Output, SIMRUN, command, run, simrun};
+
+/// Compiles a source of the repository; returns the executable.
+fn compiled(folder: &Folder, source: &str) -> String {
+    let compiler = if source.ends_with(".cc") { "cxx" } else { "cc" };
+    let name = source.rsplit(['/', '.']).nth(1).unwrap();
+    let program = folder.path(name);
+    let mut command = command(SIMRUN);
+    command.env("XDG_CACHE_HOME", folder.path("cache"));
+    let arguments = [compiler, "-O1", "-Wall", "-Werror", "-o", &program, source];
+    let output = run(command.args(arguments));
+    assert_eq!(output.status, 0, "{output:?}");
+    program
+}
+
+/// Runs a compiled program with these options and arguments.
+fn ran(program: &str, options: &str, arguments: &str) -> Output {
+    simrun(&format!(
+        "-p {CLUSTER} -q {options} {program} -- {arguments}"
+    ))
+}
+
+#[test]
+fn collectives_have_the_results_that_a_rank_computes_by_itself() {
+    let folder = Folder::new();
+    let program = compiled(&folder, "cli/tests/compiled/collectives.c");
+    for ranks in [1, 2, 3, 4, 7, 16] {
+        let output = ran(&program, &format!("-n {ranks}"), "");
+        assert_eq!(output.stdout, "ok\n", "{ranks} ranks: {output:?}");
+    }
+}
+
+#[test]
+fn each_rank_has_the_c_library_for_itself() {
+    let folder = Folder::new();
+    let program = compiled(&folder, "cli/tests/compiled/library.c");
+    let output = ran(&program, "-n 2", "-v one -n 4 --alp=x two --beta -- -n");
+    // The random numbers are those of the GNU C library for the seeds 1 and 2.
+    let expected = "\
+0: v= n=4 a=x b= one two -n, 1804289383 846930886, 5 0 and bye 5
+1: v= n=4 a=x b= one two -n, 1505335290 1738766719, 6 1 and bye 6
+";
+    assert_eq!(output.stdout, expected, "{output:?}");
+    let output = ran(&program, "-n 1", "-x --alpha");
+    assert!(
+        output.stderr.contains("library: invalid option -- 'x'"),
+        "{output:?}"
+    );
+    assert!(
+        output
+            .stderr
+            .contains("option '--alpha' requires an argument"),
+        "{output:?}"
+    );
+}
+
+#[test]
+fn programs_in_cpp_have_streams_and_exceptions() {
+    let folder = Folder::new();
+    let program = compiled(&folder, "cli/tests/compiled/streams.cc");
+    let output = ran(&program, "-n 2", "");
+    let expected = "0: 2 names, caught error 0\n1: 2 names, caught error 1\n";
+    assert_eq!(output.stdout, expected, "{output:?}");
+    let output = ran(&program, "-n 2", "throw");
+    let expected = "the program was terminated by an exception that it does not catch";
+    assert!(
+        output.status == 1 && output.stderr.contains(expected),
+        "{output:?}"
+    );
+}
+
+#[test]
+fn mistakes_end_the_run_and_are_named() {
+    let folder = Folder::new();
+    let program = compiled(&folder, "cli/tests/compiled/wrong.c");
+    for (mistake, expected) in [
+        (
+            "truncated",
+            "MPI_ERR_TRUNCATE: message truncated: 40 bytes from rank 0 with tag 7, buffer of 20 bytes",
+        ),
+        (
+            "deadlock",
+            "rank 0 on host node-0 waits in recv (source 1, tag 7)",
+        ),
+        (
+            "assert",
+            "assertion failed at cli/tests/compiled/wrong.c:29 in main: rank == 0",
+        ),
+        ("status", "the program exited with status 7"),
+        ("missing", "MPI_Win_create is not supported"),
+        ("rank", "MPI_ERR_RANK: invalid rank 5: expected 0 to 1"),
+        ("stale", "MPI_ERR_REQUEST: invalid request"),
+        ("abort", "called abort with code 3"),
+        (
+            "fault",
+            "rank 1 on host node-1 failed at 0 s: segmentation fault (signal 11) at offset",
+        ),
+        ("recursion", "segmentation fault (signal 11)"),
+        ("buffer", "segmentation fault (signal 11)"),
+    ] {
+        let output = ran(&program, "-n 2", mistake);
+        let is_found = output.status == 1 && output.stderr.contains(expected);
+        assert!(is_found, "{mistake}: {output:?}");
+    }
+    let output = ran(&program, "-n 2", "unfinished");
+    let expected = "the program ended without MPI_Finalize";
+    assert!(
+        output.status == 0 && output.stderr.contains(expected),
+        "{output:?}"
+    );
+    let found = simrun(&format!("check -n 2 {program} -- deadlock"));
+    assert!(
+        found.status == 1 && found.stdout.contains("deadlock"),
+        "{found:?}"
+    );
+    let found = simrun(&format!("check -n 2 {program} -- fault"));
+    assert!(
+        found.status == 1 && found.stdout.contains("segmentation fault"),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn a_record_is_made_again_from_its_program() {
+    let folder = Folder::new();
+    let (program, out) = (compiled(&folder, "apps/c/ring.c"), folder.path("out"));
+    let first = ran(
+        &program,
+        &format!("-n 5 --out {out}"),
+        "--size 99 --rounds 2",
+    );
+    assert_eq!(first.status, 0, "{first:?}");
+    let again = simrun(&format!("rerun {out}"));
+    assert!(
+        again.status == 0 && again.stdout.contains("as recorded"),
+        "{again:?}"
+    );
+}
+
+#[test]
+fn other_files_are_refused_with_a_remedy() {
+    let folder = Folder::new();
+    let library = folder.path("libmpi.so");
+    let source = folder.write("mpi.c", "int MPI_Init(void) { return 0; }");
+    let own = folder.write(
+        "own.c",
+        "int MPI_Init(void);\nint main(void) { return MPI_Init(); }",
+    );
+    let program = folder.path("own");
+    for arguments in [
+        vec![
+            "-shared",
+            "-fPIC",
+            "-Wl,-soname,libmpi.so.40",
+            "-o",
+            &library,
+            &source,
+        ],
+        vec!["-o", &program, &own, &library],
+    ] {
+        let status = Command::new("cc").args(arguments).status().unwrap();
+        assert!(status.success());
+    }
+    let output = ran(&program, "", "");
+    let expected = "compiled for the ABI of Open MPI: compile it for the standard ABI of MPI 5.0, with mpicc_abi or simrun cc";
+    assert!(
+        output.status == 2 && output.stderr.contains(expected),
+        "{output:?}"
+    );
+    let program = compiled(&folder, "apps/c/ring.c");
+    let output = simrun(&format!("real -n 2 {program}"));
+    assert!(
+        output.status == 2 && output.stderr.contains("mpiexec"),
+        "{output:?}"
+    );
+    // Outside of simrun it says how to run it.
+    let output = run(&mut Command::new(program));
+    assert!(
+        output.status == 1 && output.stderr.contains("run it with simrun"),
+        "{output:?}"
+    );
+}

@@ -1,4 +1,5 @@
-//! `simrun cc` and `simrun cxx`: a compiler with the header and the stub library of the standard ABI.
+//! `simrun cc` and `simrun cxx`: a compiler with the header and the stub library of the standard
+//! ABI.
 //!
 //! They are made in a folder of the user's cache when they are first needed. A program that is
 //! compiled so runs under `mpiexec` of any MPI with the standard ABI, too.

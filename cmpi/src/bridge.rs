@@ -183,7 +183,7 @@ pub(crate) struct Inner {
     fault: Cell<Option<Fault>>,
     /// True while a call of MPI uses the state.
     is_in_call: Cell<bool>,
-    /// What has been written to standard output and standard error since the last line.
+    /// Unfinished lines of standard output and standard error.
     lines: RefCell<[Vec<u8>; 2]>,
     memory: Rc<Memory>,
 }
@@ -363,7 +363,7 @@ impl Inner {
         line.extend_from_slice(last);
     }
 
-    /// Writes what has no end of line yet.
+    /// Writes lines that have no end yet.
     fn flush(&self) {
         let lines = std::mem::take(&mut *self.lines.borrow_mut());
         for (stream, line) in lines

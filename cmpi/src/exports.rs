@@ -16,10 +16,11 @@ use mpi::{Comm, Completion, Request};
 use crate::abi;
 use crate::bridge::{End, caller};
 use crate::errors::CallError;
-use crate::handles::{Requests, Target};
+use crate::handles::{ActiveRequest, ObjectKind, Table, Target};
 
 mod collectives;
 mod communication;
+mod communicators;
 mod completion;
 mod environment;
 mod getopt;
@@ -71,6 +72,7 @@ pub(crate) fn mpi_function(symbol: &str) -> Option<MpiFunction> {
     let found = [
         collectives::address,
         communication::address,
+        communicators::address,
         completion::address,
         environment::address,
     ]
@@ -163,12 +165,13 @@ impl Status {
 #[derive(Debug)]
 pub(crate) struct State {
     world: Comm,
-    requests: Requests,
+    requests: Table<ActiveRequest>,
+    comms: Table<Comm>,
     /// Requests of a call about several, their handles, places in the list of the program and
     /// targets.
     several: Vec<Request>,
     listed: Vec<(Handle, usize, Target)>,
-    ops: Vec<Option<collectives::UserOp>>,
+    ops: Table<collectives::UserOp>,
     /// True if calls return errors, otherwise they are fatal.
     pub(crate) returns_errors: bool,
     stage: Stage,
@@ -192,10 +195,11 @@ impl State {
     pub(crate) fn new(world: Comm) -> Self {
         Self {
             world,
-            requests: Requests::default(),
+            requests: Table::new(ObjectKind::Request),
+            comms: Table::new(ObjectKind::Comm),
             several: Vec::new(),
             listed: Vec::new(),
-            ops: Vec::new(),
+            ops: Table::new(ObjectKind::Op),
             returns_errors: false,
             stage: Stage::Before,
             at_exit: Vec::new(),
@@ -214,6 +218,9 @@ impl State {
         }
         if comm == WORLD {
             return Ok(&self.world);
+        }
+        if let Some(comm) = self.comms.get(comm) {
+            return Ok(comm);
         }
         let text = match comm {
             0x102 => "MPI_COMM_SELF is not supported here".to_owned(),

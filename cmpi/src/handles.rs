@@ -8,9 +8,6 @@ use mpi::Request;
 /// The smallest handle that is not predefined.
 const FIRST: usize = 0x1000;
 
-/// The kind of requests, in the highest byte of a handle.
-const REQUEST: usize = 1;
-
 /// `MPI_REQUEST_NULL`.
 pub(crate) const REQUEST_NULL: usize = 0x180;
 
@@ -39,62 +36,112 @@ pub(crate) struct ActiveRequest {
     pub(crate) target: Target,
 }
 
-#[derive(Debug, Default)]
-struct Slot {
+#[derive(Debug)]
+struct Slot<T> {
     generation: u32,
-    request: Option<ActiveRequest>,
+    object: Option<T>,
 }
 
-/// The requests of a rank.
-#[derive(Debug, Default)]
-pub(crate) struct Requests {
-    slots: Vec<Slot>,
+/// Kind of an object, in the highest byte of its handle.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum ObjectKind {
+    Request = 1,
+    Op,
+    Comm,
+}
+
+/// The objects of one kind of a rank.
+#[derive(Debug)]
+pub(crate) struct Table<T> {
+    kind: ObjectKind,
+    slots: Vec<Slot<T>>,
     free: Vec<u32>,
 }
 
-impl Requests {
-    /// Stores a request and returns its handle.
-    pub(crate) fn insert(&mut self, request: ActiveRequest) -> usize {
-        let index = self.free.pop().unwrap_or_else(|| {
-            self.slots.push(Slot::default());
-            u32::try_from(self.slots.len() - 1).expect("requests are counted in 32 bits")
-        });
-        let slot = &mut self.slots[index as usize];
-        slot.request = Some(request);
-        REQUEST << 56 | (slot.generation as usize & 0xff_ffff) << 32 | (FIRST + index as usize)
-    }
-
-    fn slot(&mut self, handle: usize) -> Option<(u32, &mut Slot)> {
-        let index = (handle & 0xffff_ffff).checked_sub(FIRST)?;
-        let slot = self.slots.get_mut(index)?;
-        let is_it = handle >> 56 == REQUEST
-            && handle >> 32 & 0xff_ffff == slot.generation as usize & 0xff_ffff;
-        is_it.then_some((u32::try_from(index).ok()?, slot))
-    }
-
-    /// Returns a request.
-    pub(crate) fn get(&mut self, handle: usize) -> Option<&mut ActiveRequest> {
-        self.slot(handle)?.1.request.as_mut()
-    }
-
-    /// Takes a request out of the table for a while; its handle stays valid.
-    pub(crate) fn borrow(&mut self, handle: usize) -> Option<ActiveRequest> {
-        self.slot(handle)?.1.request.take()
-    }
-
-    /// Puts a request back that was taken out.
-    pub(crate) fn put_back(&mut self, handle: usize, request: ActiveRequest) {
-        if let Some((_, slot)) = self.slot(handle) {
-            slot.request = Some(request);
+impl<T> Table<T> {
+    pub(crate) const fn new(kind: ObjectKind) -> Self {
+        Self {
+            kind,
+            slots: Vec::new(),
+            free: Vec::new(),
         }
     }
 
-    /// Ends a handle, and returns its request if it is in the table.
-    pub(crate) fn remove(&mut self, handle: usize) -> Option<ActiveRequest> {
-        let (index, slot) = self.slot(handle)?;
+    /// Stores an object and returns its handle.
+    pub(crate) fn insert(&mut self, object: T) -> usize {
+        let index = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(Slot {
+                generation: 0,
+                object: None,
+            });
+            u32::try_from(self.slots.len() - 1).expect("objects are counted in 32 bits")
+        });
+        let slot = &mut self.slots[index as usize];
+        slot.object = Some(object);
+        (self.kind as usize) << 56
+            | (slot.generation as usize & 0xff_ffff) << 32
+            | (FIRST + index as usize)
+    }
+
+    /// Returns the index that a handle of this table names.
+    fn index(&self, handle: usize) -> Option<usize> {
+        let index = (handle & 0xffff_ffff).checked_sub(FIRST)?;
+        let generation = self.slots.get(index)?.generation as usize & 0xff_ffff;
+        let is_it = handle >> 56 == self.kind as usize && handle >> 32 & 0xff_ffff == generation;
+        is_it.then_some(index)
+    }
+
+    /// Returns an object.
+    pub(crate) fn get(&self, handle: usize) -> Option<&T> {
+        self.slots[self.index(handle)?].object.as_ref()
+    }
+
+    /// Returns an object to change it.
+    pub(crate) fn get_mut(&mut self, handle: usize) -> Option<&mut T> {
+        let index = self.index(handle)?;
+        self.slots[index].object.as_mut()
+    }
+
+    /// Takes an object out of the table for a while; its handle stays valid.
+    pub(crate) fn borrow(&mut self, handle: usize) -> Option<T> {
+        let index = self.index(handle)?;
+        self.slots[index].object.take()
+    }
+
+    /// Puts an object back that was taken out.
+    pub(crate) fn put_back(&mut self, handle: usize, object: T) {
+        if let Some(index) = self.index(handle) {
+            self.slots[index].object = Some(object);
+        }
+    }
+
+    /// Ends a handle, and returns its object if it is in the table.
+    pub(crate) fn remove(&mut self, handle: usize) -> Option<T> {
+        let index = self.index(handle)?;
+        let slot = &mut self.slots[index];
         slot.generation = slot.generation.wrapping_add(1);
-        let request = slot.request.take();
-        self.free.push(index);
-        request
+        let object = slot.object.take();
+        self.free.extend(u32::try_from(index).ok());
+        object
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_handle_names_one_object_once() {
+        let mut table = Table::new(ObjectKind::Op);
+        let first = table.insert(7);
+        assert_eq!(table.get(first), Some(&7));
+        assert_eq!(table.remove(first), Some(7));
+        let second = table.insert(8);
+        assert_ne!(first, second);
+        assert_eq!((table.get(first), table.get(second)), (None, Some(&8)));
+        let other: Table<i32> = Table::new(ObjectKind::Comm);
+        assert_eq!(other.get(second), None);
+        // Predefined handles name none.
+        assert!((0..FIRST).all(|handle| table.get(handle).is_none()));
     }
 }

@@ -1,6 +1,8 @@
 //! The header against that of an MPI with the standard ABI, where one is installed: the same
 //! constants, types and functions.
 
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;

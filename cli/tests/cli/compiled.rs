@@ -90,7 +90,7 @@ fn mistakes_end_the_run_and_are_named() {
         ),
         (
             "assert",
-            "assertion failed at cli/tests/compiled/wrong.c:29 in main: rank == 0",
+            "assertion failed at cli/tests/compiled/wrong.c:28 in main: rank == 0",
         ),
         ("status", "the program exited with status 7"),
         ("missing", "MPI_Win_create is not supported"),

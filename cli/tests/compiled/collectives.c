@@ -132,6 +132,25 @@ static void blocks(int count) {
   free(result);
 }
 
+/* Even and odd ranks, in reverse order. */
+static void communicators(void) {
+  MPI_Comm half, copy;
+  int place, size, sum, relation;
+  MPI_Comm_split(MPI_COMM_WORLD, rank % 2, -rank, &half);
+  MPI_Comm_dup(half, &copy);
+  MPI_Comm_rank(copy, &place);
+  MPI_Comm_size(copy, &size);
+  expect("Comm_split", 1, 0, size, (ranks + (rank % 2 == 0)) / 2);
+  expect("Comm_split", 1, 1, place, (ranks - 1 - rank) / 2);
+  MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, copy);
+  expect("Allreduce of a half", 1, 0, sum, size * (size - 1) + size * (rank % 2));
+  MPI_Comm_compare(half, copy, &relation);
+  expect("Comm_compare", 1, 0, relation, MPI_CONGRUENT);
+  MPI_Comm_free(&copy);
+  MPI_Comm_free(&half);
+  expect("Comm_free", 1, 0, half == MPI_COMM_NULL, 1);
+}
+
 int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -141,6 +160,7 @@ int main(int argc, char **argv) {
     movements(count);
     blocks(count);
   }
+  communicators();
   MPI_Op op;
   MPI_Op_create(compose, 0, &op);
   int pair[2] = {rank + 2, rank + 5}, result[2] = {0, 0}, expected[2] = {2, 5};

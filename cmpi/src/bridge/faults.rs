@@ -84,8 +84,8 @@ pub(super) fn install() {
 /// Returns the addresses of the text of this executable.
 fn own_text() -> Range<usize> {
     extern "C" fn first(info: *mut libc::dl_phdr_info, _: usize, found: *mut c_void) -> c_int {
-        // SAFETY: the call gives a description of an object, with so many headers, and the place
-        // that it was given.
+        // SAFETY: the call gives a description of an object, with its number of headers, and the
+        // place that it was given.
         unsafe {
             let info = &*info;
             let count = usize::from(info.dlpi_phnum);

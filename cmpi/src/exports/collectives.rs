@@ -29,12 +29,9 @@ pub(super) struct UserOp {
     is_commutative: bool,
 }
 
-/// The smallest handle of an operation of the program.
-const FIRST_OP: Handle = 2 << 56 | 0x1000;
-
 impl State {
     fn user_op(&self, op: Handle) -> Option<UserOp> {
-        *self.ops.get(op.checked_sub(FIRST_OP)?)?
+        self.ops.get(op).copied()
     }
 
     /// Returns an operation on elements of a datatype.
@@ -85,7 +82,7 @@ fn contribution(
     ))
 }
 
-/// Returns `count` elements that begin `blocks` blocks of so many behind an address.
+/// Returns `count` elements that begin `blocks` blocks of as many elements behind an address.
 fn part(
     address: *const c_void,
     (count, datatype): (c_int, Handle),
@@ -483,26 +480,21 @@ exports! {
     }
 
     fn MPI_Op_create(function: UserFunction, commute: c_int, op: *mut Handle) {
-        let is_commutative = commute != 0;
-        let handle = with(|state| {
-            state.ops.push(Some(UserOp { function, is_commutative }));
-            FIRST_OP + state.ops.len() - 1
-        });
+        let user = UserOp {
+            function,
+            is_commutative: commute != 0,
+        };
+        let handle = with(|state| state.ops.insert(user));
         memory::store(op, handle);
         Ok(())
     }
 
     fn MPI_Op_free(op: *mut Handle) {
         let handle = memory::load(op, "op")?;
-        with(|state| {
-            let index = handle.checked_sub(FIRST_OP);
-            let place = index.and_then(|index| state.ops.get_mut(index));
-            match place {
-                Some(place) if place.is_some() => *place = None,
-                _ => return Err(CallError::new("MPI_ERR_OP", format!("invalid operation {handle:#x}"))),
-            }
-            Ok(())
-        })?;
+        if with(|state| state.ops.remove(handle)).is_none() {
+            let text = format!("invalid operation {handle:#x}");
+            return Err(CallError::new("MPI_ERR_OP", text));
+        }
         // MPI_OP_NULL.
         memory::store(op, 0x20);
         Ok(())

@@ -152,7 +152,7 @@ exports! {
             return Ok(());
         }
         let (result, target) = block(async |state| {
-            let active = state.requests.get(handle).ok_or_else(|| unknown(handle))?;
+            let active = state.requests.get_mut(handle).ok_or_else(|| unknown(handle))?;
             let result = active.request.wait().await;
             let target = active.target;
             state.requests.remove(handle);
@@ -171,7 +171,7 @@ exports! {
             return Ok(());
         }
         let (result, target) = block(async |state| {
-            let active = state.requests.get(handle).ok_or_else(|| unknown(handle))?;
+            let active = state.requests.get_mut(handle).ok_or_else(|| unknown(handle))?;
             let result = active.request.test().await;
             let target = active.target;
             if active.request.is_null() {
@@ -264,7 +264,7 @@ exports! {
     fn MPI_Cancel(request: *mut Handle) {
         let handle = memory::load(request, "request")?;
         with(|state| {
-            let active = state.requests.get(handle).ok_or_else(|| unknown(handle))?;
+            let active = state.requests.get_mut(handle).ok_or_else(|| unknown(handle))?;
             active.request.cancel();
             Ok(())
         })

@@ -1,4 +1,5 @@
-//! `getopt`, `getopt_long` and `getopt_long_only`: options of a command line, with a state per rank.
+//! `getopt`, `getopt_long` and `getopt_long_only`: options of a command line, with a state per
+//! rank.
 //!
 //! As those of the GNU C library, whose state all ranks would share: arguments that are no options
 //! are moved to the end, unless the list of options begins with + or -. *Not there*: `-W` as long
@@ -338,8 +339,8 @@ fn parse(
         all => (None, all),
     };
     let rank = caller();
-    // SAFETY: so many options were counted, and the program gives so many arguments; nobody else
-    // uses either during the call.
+    // SAFETY: this number of options was counted, and the program gives the number of arguments;
+    // nobody else uses either during the call.
     let (long, arguments) = unsafe {
         let long = if number == 0 {
             &[]

@@ -66,8 +66,8 @@ pub(super) fn fill(target: Target, message: &Buffer, length: u64) {
     }
     for (number, part) in bytes.chunks(step).enumerate() {
         let place = (target.address + number * extent) as *mut u8;
-        // SAFETY: the program gave this place for so many elements when it started the receive,
-        // and is waiting in this call; the message is other memory than that of the program.
+        // SAFETY: the program gave this place for all elements when it started the receive, and is
+        // waiting in this call; the message is other memory than that of the program.
         unsafe { ptr::copy_nonoverlapping(part.as_ptr(), place, part.len()) };
     }
 }

@@ -13,7 +13,8 @@ use crate::loader;
 type Main = extern "C-unwind" fn(c_int, *mut *mut c_char, *mut *mut c_char) -> c_int;
 type AtExit = extern "C" fn(*mut c_void);
 
-/// `__libc_start_main`, which `_start` calls. An exception that nobody catches finds no handler here.
+/// `__libc_start_main`, which `_start` calls. An exception that is not caught finds no
+/// handler here.
 extern "C-unwind" fn start_main(
     main: Main,
     _argc: c_int,

@@ -70,7 +70,7 @@ pub(crate) fn install() {
 extern "C" fn write(stream: *mut c_void, bytes: *const c_char, length: size_t) -> ssize_t {
     let stream = stream as usize;
     if let Some(rank) = current() {
-        // SAFETY: the C library gives so many bytes.
+        // SAFETY: the C library gives the number of bytes.
         rank.write(stream, unsafe {
             std::slice::from_raw_parts(bytes.cast(), length)
         });

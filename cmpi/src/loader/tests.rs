@@ -1,4 +1,4 @@
-//! Refused programs, and files that somebody has tampered with: a message, and no crash before the
+//! Refused programs, and damaged files: a message, and no crash before the
 //! first instruction of the program.
 
 use std::path::PathBuf;

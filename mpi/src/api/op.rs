@@ -207,9 +207,9 @@ impl Op {
         }
     }
 
-    /// An operation of a program on elements of this length in bytes, which are not numbers of Rust:
-    /// `MPI_Op_create` of a compiled program. `function` gets the incoming elements, and those that
-    /// become `incoming · inout`.
+    /// An operation of a program on elements of this length in bytes, which are not numbers of
+    /// Rust: `MPI_Op_create` of a compiled program. `function` gets the incoming elements, and
+    /// those that become `incoming · inout`.
     #[must_use]
     pub fn on_bytes(
         name: &'static str,

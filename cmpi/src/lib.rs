@@ -1,9 +1,9 @@
 //! MPI programs in C and C++ as ranks: a program that is compiled against the standard ABI of MPI
 //! 5.0 runs unchanged, in a simulation or under a model checker.
 //!
-//! Each rank is a future. It has its own copy of the program's image ([`loader`]) and its own
+//! Each rank is a future. It has its own copy of the program's image (`loader`) and its own
 //! stack, on which the program runs; an MPI function polls the futures of the crate `mpi` there
-//! and switches back to the scheduler while they are pending ([`bridge`]). So a C rank does what
+//! and switches back to the scheduler while they are pending (`bridge`). So a C rank does what
 //! the same program in Rust does: same timestamps, same digest.
 //!
 //! *Not modelled*: the time that a program computes between two calls is 0; threads of a program.

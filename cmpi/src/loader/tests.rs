@@ -45,6 +45,17 @@ fn compiled(name: &str, source: &str, options: &[&str]) -> Vec<u8> {
     std::fs::read(output).unwrap()
 }
 
+/// Makes a shared library that has a function of its name, and calls itself `soname`.
+fn library(name: &str, soname: &str) {
+    let source = folder().join(format!("{name}-library.c"));
+    std::fs::write(&source, format!("int {name}(void) {{ return 1; }}")).unwrap();
+    let mut command = Command::new("cc");
+    command.args(["-shared", "-fPIC", "-o"]);
+    command.arg(folder().join(format!("lib{name}.so")));
+    command.arg(format!("-Wl,-soname,{soname}")).arg(source);
+    assert!(command.status().unwrap().success(), "{name}");
+}
+
 /// Returns the message with which a file is refused; an empty text if it is not.
 fn refusal(file: &[u8]) -> String {
     let linked = Template::read(file).and_then(|template| Linked::new(&template));
@@ -78,18 +89,14 @@ fn programs_are_refused_with_a_reason() {
     let local = SOURCE.replace("int value", "__thread int local; int value");
     let local = local.replace("return MPI", "local = rank; return MPI");
     refused("local", &local, &[], "thread-local variables");
-    refused("shared", SOURCE, &["-shared"], "a shared library");
+    refused("shared", SOURCE, &["-shared", "-fPIC"], "a shared library");
+    library("nobody", "libm.so.6");
     let nobody = SOURCE.replace(
         "return MPI",
-        "extern void nobody(void); nobody(); return MPI",
+        "extern int nobody(void); nobody(); return MPI",
     );
-    let options = ["-Wl,--unresolved-symbols=ignore-all"];
-    refused(
-        "nobody",
-        &nobody,
-        &options,
-        "the symbol nobody, which no library has",
-    );
+    let expected = "the symbol nobody, which no library has";
+    refused("missing", &nobody, &["-lnobody"], expected);
     let indirect = SOURCE.replace(
         "int main",
         "static void f(void) {}\nstatic void *choose(void) { return f; }\n\
@@ -115,12 +122,7 @@ fn other_files_are_refused() {
 
 #[test]
 fn a_library_of_the_program_is_refused_by_name() {
-    let library = folder().join("libown.so");
-    std::fs::write(folder().join("own.c"), "int own(void) { return 1; }").unwrap();
-    let mut command = Command::new("cc");
-    command.args(["-shared", "-fPIC", "-Wl,-soname,libown.so", "-o"]);
-    let status = command.arg(library).arg(folder().join("own.c")).status();
-    assert!(status.unwrap().success());
+    library("own", "libown.so");
     let source = SOURCE.replace("return MPI", "extern int own(void); own(); return MPI");
     let found = refusal(&compiled("owner", &source, &["-lown"]));
     assert!(found.contains("the shared library libown.so"), "{found}");

@@ -6,11 +6,12 @@
 
 use std::ffi::{CString, OsString};
 use std::os::unix::ffi::OsStrExt as _;
-use std::panic::Location;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use cmpi::{CompiledProgram, Kind, STACK, Template};
+use mpi::SourceLocation;
 use run::{Program, RankProgram};
 use simrun::{App, run_app_with, set_program, status};
 
@@ -30,7 +31,7 @@ impl App<Self> for Compiled {
 
     fn bind(
         self,
-        (_, place): (&'static str, &'static Location<'static>),
+        (_, place): (&'static str, SourceLocation),
         arguments: &[OsString],
     ) -> Result<Box<dyn Program>, clap::Error> {
         let all = std::iter::once(self.file.as_os_str()).chain(arguments.iter().map(|it| &**it));

@@ -14,7 +14,8 @@ pub mod packet;
 
 use std::sync::Arc;
 
-use platform::Platform;
+use fluid::NoisyModel;
+use platform::{Noise, Platform};
 use sim_core::Resource;
 
 pub use fluid::FlowModel;
@@ -23,4 +24,14 @@ pub use fluid::FlowModel;
 #[must_use]
 pub fn model(platform: Arc<Platform>) -> Box<dyn Resource> {
     Box::new(FlowModel::new(platform))
+}
+
+/// Adds the noise of its platform to a model on which nothing runs yet; its random streams are
+/// those of `seed`.
+#[must_use]
+pub fn with_noise(model: FlowModel, seed: u64) -> Box<dyn Resource> {
+    if *model.platform().noise() == Noise::default() {
+        return Box::new(model);
+    }
+    Box::new(NoisyModel::new(model, seed))
 }

@@ -12,6 +12,7 @@ mod disk;
 mod field;
 mod names;
 mod network;
+mod noise;
 mod profile;
 mod protocol;
 mod read;
@@ -30,6 +31,7 @@ use settings::{Limits, TransportMode};
 use toml::Spanned;
 
 use crate::network::NetworkParameters;
+use crate::noise::Noise;
 use crate::pattern::HostPattern;
 use crate::protocol::{ControlMessageMode, ReadySendMode, SsendProtocol};
 use crate::topology::Topology;
@@ -67,6 +69,9 @@ pub struct PlatformFile {
     pub connection: Connection,
     /// `[collectives]`
     pub collectives: Collectives,
+    /// `[noise]`
+    #[serde(skip_serializing_if = "Noise::is_default")]
+    pub noise: Noise,
     /// The platform is the outermost zone.
     #[serde(flatten)]
     pub root: ZoneEntry,

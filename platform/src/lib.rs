@@ -115,6 +115,15 @@
 //! table `faults` ([`PacketFaults`]) has probabilities of each packet on each link, 0 by default:
 //! `loss`, `duplication`, `reordering` (later by `reordering_delay = "2us"`), and `bit_error_rate`.
 //!
+//! **Noise.** `[noise.compute]` disturbs the computations of each host ([`ComputeNoise`]): with
+//! `period = "10ms"` and `detour = "250us"` it stops for 250 µs in every 10 ms, from a random phase
+//! on; with `variation = 0.05` each computation takes a lognormal factor of mean 1 and that
+//! coefficient of variation longer or shorter. `[noise.links] latency = "1us"` adds an
+//! exponentially distributed latency of that mean for each transfer and link between two hosts; it
+//! needs a model whose transfers cross links. Everything is drawn from the seed of the run.
+//! Overrides such as `noise.compute.variation=0.1` need no table in the file. Real runs, model
+//! checkers and calibrations know no noise.
+//!
 //! **Message layer.** `[protocol]` sets limits, none by default: `packet_size` (largest payload,
 //! such as `"8KiB"`), `send_buffers` (packet buffers of a rank for sends), `credits` (flow-control
 //! window of a connection, in packets), `reserved_credits` (buffers and credits of each connection
@@ -402,6 +411,7 @@ mod graph;
 mod names;
 mod nearest;
 mod network;
+mod noise;
 mod note;
 mod overrides;
 mod pattern;
@@ -424,6 +434,7 @@ pub use network::{
     CROSSTRAFFIC, Compat, FactorStep, Factors, FluidParameters, IbPenaltyFactors, LogGops,
     Loopback, NetworkDevice, NetworkModel, NetworkParameters, PacketFaults, VerbsParameters,
 };
+pub use noise::{ComputeNoise, LinkNoise, Noise};
 pub use note::ImportNote;
 pub use overrides::{Override, OverrideError};
 pub use pattern::{HOSTS_MAX, HostPattern, PatternError};

@@ -31,7 +31,7 @@ use crate::profile::Profile;
 use crate::route::{LinkId, NoRoute, Place, Route, Wire};
 use crate::summary::{Outline, Summary};
 use crate::zone::{Gap, ZoneTree};
-use crate::{Collectives, Connection, NetworkModel, NetworkParameters, Protocol, Sharing};
+use crate::{Collectives, Connection, NetworkModel, NetworkParameters, Noise, Protocol, Sharing};
 
 /// A platform: hosts, links and the routes between them.
 #[derive(Clone, Debug)]
@@ -230,6 +230,12 @@ impl Platform {
     #[must_use]
     pub const fn connection(&self) -> &Connection {
         &self.file.connection
+    }
+
+    /// Returns the noise of hosts and links.
+    #[must_use]
+    pub const fn noise(&self) -> &Noise {
+        &self.file.noise
     }
 
     /// The platform as TOML: what was read, with the original text of each quantity and every

@@ -9,7 +9,7 @@ use settings::{AtLimit, ConnectionMode, Limits, LogGopsLoopback, OverheadSection
 use crate::build::for_each_zone;
 use crate::file::{ClusterEntry, DiskEntry, Named, WifiEntry};
 use crate::units::Size;
-use crate::{Connection, Factors, FluidParameters, LogGops, NetworkParameters, Platform};
+use crate::{Connection, Factors, FluidParameters, LogGops, NetworkParameters, Noise, Platform};
 
 /// A summary lists no more disks.
 const DISKS_LISTED: usize = 16;
@@ -81,8 +81,33 @@ impl fmt::Display for Summary<'_> {
         }
         costs(f, platform.protocol())?;
         limits(f, platform.protocol())?;
-        connection(f, platform.connection())
+        connection(f, platform.connection())?;
+        noise(f, platform.noise())
     }
+}
+
+/// Prints the noise of hosts and links, if there is any.
+fn noise(f: &mut fmt::Formatter<'_>, noise: &Noise) -> fmt::Result {
+    let Noise { compute, links } = noise;
+    let mut parts = Vec::new();
+    if let (Some(period), Some(detour)) = (&compute.period, &compute.detour) {
+        parts.push(format!("computation stops for {detour} every {period}"));
+    }
+    if compute.variation > 0.0 {
+        let variation = compute.variation;
+        parts.push(format!(
+            "computation times vary by a lognormal factor, coefficient of variation {variation}"
+        ));
+    }
+    if let Some(latency) = &links.latency {
+        parts.push(format!(
+            "latencies of links grow by an exponential time of mean {latency}"
+        ));
+    }
+    if parts.is_empty() {
+        return Ok(());
+    }
+    write!(f, "\nnoise     {}", parts.join("\n          "))
 }
 
 /// Prints the parameters of connections between ranks, if they cost time.

@@ -123,7 +123,7 @@ fn keys() {
         "version = 1",
         "version = 1\nlink = 3",
         "p.toml:2:1: unknown key \"link\": the platform file can have the keys version, name, network, protocol, \
-         connection, collectives, routing, wifi, gateway, to_itself, routers, hosts, links, clusters, zones, routes; did you mean \"links\"?",
+         connection, collectives, noise, routing, wifi, gateway, to_itself, routers, hosts, links, clusters, zones, routes; did you mean \"links\"?",
     );
     check(
         "version = 1",

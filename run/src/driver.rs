@@ -454,19 +454,16 @@ fn observed(
     Ok(device)
 }
 
-/// The model of the platform, which writes the life of each transfer to a log if there is to be
-/// one.
+/// The model of the platform with its noise, which writes the life of each transfer to a log if
+/// there is to be one.
 fn model(platform: &Arc<Platform>, program: &dyn Program, options: &Options) -> Box<dyn Resource> {
-    let platform = Arc::clone(platform);
-    let inner: Box<dyn Resource> = match &options.event_log {
-        Some(log) if program.has_ranks() => {
-            let observer = log.network(&platform, options.profile.as_ref());
-            let mut model = FlowModel::new(platform);
-            model.observe(observer);
-            Box::new(model)
-        }
-        _ => models::model(platform),
-    };
+    let mut model = FlowModel::new(Arc::clone(platform));
+    if let Some(log) = &options.event_log
+        && program.has_ranks()
+    {
+        model.observe(log.network(platform, options.profile.as_ref()));
+    }
+    let inner = models::with_noise(model, options.seed);
     match options.profile.clone() {
         Some(profile) => Box::new(ProfiledResource { inner, profile }),
         None => inner,

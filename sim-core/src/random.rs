@@ -95,6 +95,18 @@ impl Stream {
         -mean * libm::log(1.0 - self.uniform())
     }
 
+    /// A normally distributed number with mean 0 and variance 1, by the polar method of Marsaglia
+    /// and Bray (SIAM Review 6(3), 1964), whose second number is not kept.
+    pub fn normal(&mut self) -> f64 {
+        loop {
+            let [x, y] = [(); 2].map(|()| 2.0 * self.uniform() - 1.0);
+            let square = x * x + y * y;
+            if square > 0.0 && square < 1.0 {
+                return x * (-2.0 * libm::log(square) / square).sqrt();
+            }
+        }
+    }
+
     /// Puts `items` into random order (Fisher and Yates).
     #[expect(clippy::missing_panics_doc, reason = "a number below a length fits")]
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
@@ -152,5 +164,12 @@ mod tests {
         let exponential: f64 = (0..n).map(|_| stream.exponential(2.0)).sum::<f64>() / f64::from(n);
         assert!((uniform - 0.5).abs() < 0.01, "{uniform}");
         assert!((exponential - 2.0).abs() < 0.05, "{exponential}");
+        let normal: Vec<f64> = (0..n).map(|_| stream.normal()).collect();
+        let mean = normal.iter().sum::<f64>() / f64::from(n);
+        let variance = normal.iter().map(|it| it * it).sum::<f64>() / f64::from(n);
+        assert!(
+            mean.abs() < 0.03 && (variance - 1.0).abs() < 0.04,
+            "{mean} {variance}"
+        );
     }
 }

@@ -123,6 +123,7 @@ fn read_xml(file_name: &str, text: &str, files: Files) -> Result<XmlRead, Diagno
         protocol,
         connection: platform::Connection::default(),
         collectives: platform::Collectives::default(),
+        noise: platform::Noise::default(),
         root: zone,
     };
     let mut notes: Vec<ImportNote> = importer

@@ -77,17 +77,28 @@ impl FlowModel {
     }
 }
 
-impl Resource for FlowModel {
-    fn start(&mut self, id: ActivityId, work: &Work, now: Time) -> Result<(), StartError> {
+impl FlowModel {
+    /// Begins work as [`Resource::start`] does, with more latency if that is given.
+    #[inline]
+    pub(super) fn start_with(
+        &mut self,
+        id: ActivityId,
+        work: &Work,
+        more_latency: Option<Span>,
+        now: Time,
+    ) -> Result<(), StartError> {
         // Nobody may have asked for the changes of links and speeds while nothing ran.
         self.play(now);
-        let latency = match self.prepare(id, work) {
+        let mut latency = match self.prepare(id, work) {
             Ok(latency) => latency,
             Err(error) => {
                 self.solver.forget(id.slot);
                 return Err(error);
             }
         };
+        if let Some(more) = more_latency {
+            latency = latency + more;
+        }
         self.running += 1;
         if self.observation.is_some() {
             self.observe_begin(id.slot, work, latency, now);
@@ -103,6 +114,12 @@ impl Resource for FlowModel {
             self.enter(id.slot, now);
         }
         Ok(())
+    }
+}
+
+impl Resource for FlowModel {
+    fn start(&mut self, id: ActivityId, work: &Work, now: Time) -> Result<(), StartError> {
+        self.start_with(id, work, None, now)
     }
 
     fn cancel(&mut self, id: ActivityId, now: Time) {

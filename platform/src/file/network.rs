@@ -66,7 +66,7 @@ pub(crate) const IN_PLACE_OF_LINKS: [&str; 4] = ["latency", "overhead", "gap", "
 struct Positive(f64);
 
 /// A number of at least 0.
-struct NotNegative(f64);
+pub(super) struct NotNegative(pub(super) f64);
 
 /// A number of at least 0, or a truth value: `true` is the usual 0.05.
 struct Crosstraffic(f64);

@@ -16,6 +16,7 @@ use super::zone::ZoneReader;
 use super::{Collectives, Connection, PlatformFile, Protocol, VERSION, ZoneEntry};
 use crate::diagnostic::Diagnostic;
 use crate::network::{NetworkModel, NetworkParameters};
+use crate::noise::Noise;
 
 /// Result of reading: the file if it has no mistake, and the names of all entries in any case.
 #[derive(Debug)]
@@ -64,6 +65,7 @@ impl Read {
                 protocol: Protocol::default(),
                 connection: Connection::default(),
                 collectives: Collectives::default(),
+                noise: Noise::default(),
                 root: ZoneEntry::default(),
             },
             collector: Collector::default(),
@@ -72,13 +74,14 @@ impl Read {
     }
 
     fn document(&mut self, document: &DeTable<'_>) {
-        const KEYS: [&str; 16] = [
+        const KEYS: [&str; 17] = [
             "version",
             "name",
             "network",
             "protocol",
             "connection",
             "collectives",
+            "noise",
             "routing",
             "wifi",
             "gateway",
@@ -117,6 +120,10 @@ impl Read {
         if let Some(value) = root.get("collectives") {
             let collectives = &mut self.file.collectives;
             super::collectives::collectives(&mut self.collector, value, collectives);
+        }
+        if let Some(value) = root.get("noise") {
+            let PlatformFile { network, noise, .. } = &mut self.file;
+            super::noise::noise(&mut self.collector, value, network, noise);
         }
         self.file.root = ZoneReader::new(&mut self.collector, &mut self.names).root(&root);
         let has_links = !self.names.links.is_empty() || !self.names.clusters.is_empty();

@@ -27,9 +27,16 @@ impl Override {
         changed
     }
 
-    /// Makes the tables of an override that the platform does not have yet, with the value of the
-    /// cluster where it is to be multiplied.
+    /// Makes the tables of noise, or of an override, that the platform does not have yet; the
+    /// latter with the value of the cluster where it is to be multiplied.
     pub(super) fn make_room(&self, root: &mut Value) {
+        if let ([table, inner, _], Some(root)) = (&self.path[..], root.as_table_mut())
+            && table == "noise"
+        {
+            let noise = inner_table(root, table);
+            noise.and_then(|noise| inner_table(noise, inner));
+            return;
+        }
         let mut parts = self.path.iter();
         let Some(at) = parts.position(|part| part == HOSTS || part == LINKS) else {
             return;

@@ -1,0 +1,323 @@
+//! Noise of a platform: computations that take longer than their work, and transfers with more
+//! latency.
+//!
+//! **Computations.** A computation whose work takes w alone on its host takes w·F, F being
+//! lognormal with mean 1 and the coefficient of variation c: F = exp(σZ − σ²/2), σ² = ln(1 + c²),
+//! Z normal (A. Law, *Simulation Modeling and Analysis*, 6.2.2). With detours, the host does not
+//! compute in [φ + kP, φ + kP + D) for each whole k: period P, detour D, and a phase φ that is
+//! random and uniform for each host. A computation that begins x after the start of a detour waits
+//! max(D − x, 0) and is then interrupted as often as a detour begins, so that a long one takes
+//! P / (P − D) times its work. Both together: the factor first.
+//!
+//! **Transfers** between two hosts pay an exponentially distributed latency for each link of the
+//! route, besides that of the model.
+//!
+//! Each host and each direction of a link draws from a stream of its own, called by its name:
+//! noise of one does not move the draws of another.
+//!
+//! *Not modelled*: computations that share a core are stretched as if each were alone and the speed
+//! constant, so detours during the additional time are not counted; all cores of a host stop
+//! together. Parallel tasks and disks have no noise, nor has the processor's part of calls of the
+//! message layer. A user sees the noise of a host in the computations of its ranks only.
+
+use std::collections::BTreeMap;
+
+use platform::{ComputeNoise, LinkId, Route};
+use sim_core::{
+    ActivityId, Change, Control, End, HostId, LinkState, PowerStates, Resource, Span, StartError,
+    Stream, Time, Work,
+};
+
+use super::FlowModel;
+
+/// A model with the noise of its platform.
+#[derive(Debug)]
+pub(crate) struct NoisyModel {
+    inner: FlowModel,
+    seed: u64,
+    compute: ComputeNoise,
+    /// Mean of the latency that is added for each link, in seconds.
+    latency_s: f64,
+    hosts: BTreeMap<HostId, HostNoise>,
+    links: BTreeMap<LinkId, Stream>,
+    /// A buffer.
+    route: Route,
+}
+
+/// Noise of one host.
+#[derive(Debug)]
+struct HostNoise {
+    detours: Option<Detours>,
+    variation: Option<Variation>,
+}
+
+/// Periodic detours, in seconds.
+#[derive(Clone, Copy, Debug)]
+struct Detours {
+    period: f64,
+    detour: f64,
+    /// Start of a detour.
+    phase: f64,
+}
+
+/// A lognormal factor.
+#[derive(Debug)]
+struct Variation {
+    stream: Stream,
+    /// Standard deviation of the logarithm.
+    sigma: f64,
+}
+
+impl Detours {
+    /// Returns the time by which detours delay the end of `work` seconds of computation that begin
+    /// at `now`.
+    fn delay(&self, now: f64, work: f64) -> f64 {
+        let since_start = (now - self.phase).rem_euclid(self.period);
+        let wait = (self.detour - since_start).max(0.0);
+        let until_next = self.period - since_start - wait;
+        let after = work - until_next;
+        if after <= 0.0 {
+            return wait;
+        }
+        wait + (after / (self.period - self.detour)).ceil() * self.detour
+    }
+}
+
+impl Variation {
+    fn factor(&mut self) -> f64 {
+        libm::exp(self.sigma * (self.stream.normal() - 0.5 * self.sigma))
+    }
+}
+
+impl HostNoise {
+    fn new(compute: &ComputeNoise, name: &str, seed: u64) -> Self {
+        let detours = compute.detours().map(|(period, detour)| {
+            let mut stream = Stream::new(seed, &format!("noise/detours/{name}"));
+            let phase = period * stream.uniform();
+            Detours {
+                period,
+                detour,
+                phase,
+            }
+        });
+        let variation = compute.variation;
+        let variation = (variation > 0.0).then(|| Variation {
+            stream: Stream::new(seed, &format!("noise/variation/{name}")),
+            sigma: libm::log1p(variation * variation).sqrt(),
+        });
+        Self { detours, variation }
+    }
+
+    /// Returns the time that `work` seconds of computation from `now` on take.
+    fn duration(&mut self, now: f64, work: f64) -> f64 {
+        let factor = self.variation.as_mut().map_or(1.0, Variation::factor);
+        let work = work * factor;
+        work + self.detours.map_or(0.0, |it| it.delay(now, work))
+    }
+}
+
+impl NoisyModel {
+    /// Adds the noise of its platform to a model on which nothing runs yet.
+    pub(crate) fn new(inner: FlowModel, seed: u64) -> Self {
+        let noise = inner.platform.noise();
+        Self {
+            compute: noise.compute.clone(),
+            latency_s: noise.links.latency_s(),
+            inner,
+            seed,
+            hosts: BTreeMap::new(),
+            links: BTreeMap::new(),
+            route: Route::default(),
+        }
+    }
+
+    /// Returns the computation with the work that fills the time it takes with noise.
+    fn disturbed(&mut self, work: &Work, now: Time) -> Option<Work> {
+        let &Work::Exec {
+            host,
+            threads,
+            flops,
+            priority,
+            bound,
+        } = work
+        else {
+            return None;
+        };
+        let platform = &self.inner.platform;
+        let rate = self.inner.dynamics.speed(platform, host) * f64::from(threads);
+        let alone = flops / rate.min(bound);
+        if !(alone > 0.0 && alone.is_finite()) {
+            // Nothing to do, or refused by the model.
+            return None;
+        }
+        let noise = self.hosts.entry(host).or_insert_with(|| {
+            let name = platform.host_name(host);
+            HostNoise::new(&self.compute, &name, self.seed)
+        });
+        let flops = flops * (noise.duration(now.as_secs(), alone) / alone);
+        Some(Work::Exec {
+            host,
+            threads,
+            flops,
+            priority,
+            bound,
+        })
+    }
+
+    /// Returns the latency that noise adds to a transfer.
+    fn latency(&mut self, from: HostId, to: HostId) -> Span {
+        let platform = &self.inner.platform;
+        if from == to || platform.route_into(from, to, &mut self.route).is_err() {
+            return Span::ZERO;
+        }
+        let mut sum = 0.0;
+        for hop in &self.route.hops {
+            let stream = self.links.entry(hop.link).or_insert_with(|| {
+                let name = platform.link(hop.link).name;
+                Stream::new(self.seed, &format!("noise/latency/{name}"))
+            });
+            sum += stream.exponential(self.latency_s);
+        }
+        Span::from_secs(sum)
+    }
+}
+
+impl Resource for NoisyModel {
+    fn start(&mut self, activity: ActivityId, work: &Work, now: Time) -> Result<(), StartError> {
+        match *work {
+            Work::Transfer { from, to, .. } if self.latency_s > 0.0 => {
+                let latency = self.latency(from, to);
+                self.inner.start_with(activity, work, Some(latency), now)
+            }
+            _ => {
+                let disturbed = self.disturbed(work, now);
+                let work = disturbed.as_ref().unwrap_or(work);
+                self.inner.start(activity, work, now)
+            }
+        }
+    }
+
+    fn cancel(&mut self, activity: ActivityId, now: Time) {
+        self.inner.cancel(activity, now);
+    }
+
+    fn suspend(&mut self, activity: ActivityId, now: Time) {
+        self.inner.suspend(activity, now);
+    }
+
+    fn resume(&mut self, activity: ActivityId, now: Time) {
+        self.inner.resume(activity, now);
+    }
+
+    fn update(&mut self, activity: ActivityId, change: Change, now: Time) {
+        self.inner.update(activity, change, now);
+    }
+
+    fn remaining(&mut self, activity: ActivityId, now: Time) -> f64 {
+        self.inner.remaining(activity, now)
+    }
+
+    fn next_date(&mut self, now: Time) -> Option<Time> {
+        self.inner.next_date(now)
+    }
+
+    fn next_event(&mut self, now: Time, horizon: Time) -> Option<Time> {
+        self.inner.next_event(now, horizon)
+    }
+
+    fn overflow(&self) -> Option<Time> {
+        self.inner.overflow()
+    }
+
+    fn only_repeats(&self, since: Time, date: Time) -> bool {
+        self.inner.only_repeats(since, date)
+    }
+
+    fn switch_host(&mut self, host: HostId, on: bool, now: Time) -> Result<(), StartError> {
+        self.inner.switch_host(host, on, now)
+    }
+
+    fn restarts_ended_actors(&self) -> bool {
+        self.inner.restarts_ended_actors()
+    }
+
+    fn control(&mut self, control: Control, now: Time) -> Result<(), StartError> {
+        self.inner.control(control, now)
+    }
+
+    fn link_by_name(&self, name: &str) -> Option<u32> {
+        self.inner.link_by_name(name)
+    }
+
+    fn link_state(&self, link: u32) -> Option<LinkState> {
+        self.inner.link_state(link)
+    }
+
+    fn power_states(&self, host: HostId) -> Option<PowerStates> {
+        self.inner.power_states(host)
+    }
+
+    fn take_switched(&mut self, switched: &mut Vec<(HostId, bool)>) {
+        self.inner.take_switched(switched);
+    }
+
+    fn advance(&mut self, now: Time, ended: &mut Vec<(ActivityId, End)>) {
+        self.inner.advance(now, ended);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DETOURS: Detours = Detours {
+        period: 10.0,
+        detour: 2.0,
+        phase: 3.0,
+    };
+
+    /// Steps through the detours one by one.
+    fn stepped(now: f64, work: f64) -> f64 {
+        let (mut at, mut left) = (now, work);
+        for number in -3.. {
+            let start = DETOURS.phase + f64::from(number) * DETOURS.period;
+            if start + DETOURS.detour <= at {
+                continue;
+            }
+            if at + left <= start {
+                break;
+            }
+            left -= (start - at).max(0.0);
+            at = start + DETOURS.detour;
+        }
+        at + left - now - work
+    }
+
+    #[test]
+    fn the_delay_is_that_of_the_detours_one_by_one() {
+        for begin in 0..40 {
+            for work in 1..60 {
+                let (now, work) = (f64::from(begin) * 0.75, f64::from(work) * 0.5);
+                let (delay, expected) = (DETOURS.delay(now, work), stepped(now, work));
+                assert!((delay - expected).abs() < 1e-9, "{now} {work}: {delay}");
+            }
+        }
+    }
+
+    #[test]
+    fn factors_have_their_mean_and_variation() {
+        let compute = ComputeNoise {
+            variation: 0.25,
+            ..ComputeNoise::default()
+        };
+        let mut noise = HostNoise::new(&compute, "a", 1);
+        let count = 40_000;
+        let factors: Vec<f64> = (0..count).map(|_| noise.duration(0.0, 1.0)).collect();
+        let mean = factors.iter().sum::<f64>() / f64::from(count);
+        let squares = factors.iter().map(|it| (it - mean) * (it - mean));
+        let variation = (squares.sum::<f64>() / f64::from(count)).sqrt() / mean;
+        assert!((mean - 1.0).abs() < 4.0 * 0.25 / 200.0, "{mean}");
+        assert!((variation - 0.25).abs() < 0.01, "{variation}");
+        assert!(factors.iter().all(|it| *it > 0.0));
+    }
+}

@@ -62,7 +62,7 @@ pub use file::{RunLimits, Study};
 pub use folder::{PlannedPoint, StudyFolder};
 pub use init::{ProgramArgument, initial_file};
 pub use key::{Key, KeyContent, sha256};
-pub use measure::{Measure, MeasureError, MeasureSource, RunOutput};
+pub use measure::{Measure, MeasureError, MeasureSource, MeasuredValue, RunOutput};
 pub use point::{Assignment, Point};
 pub use point_results::{PendingRuns, PointResults, missing_measures};
 pub use replication::Replication;

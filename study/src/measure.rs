@@ -3,11 +3,16 @@
 //! A number comes from the record of the run (`record.json`), from its analyses (`--analyse`), or
 //! from a line that the program prints. Paths in JSON are names and positions in lists, from 0,
 //! separated by dots: `stalls.0.seconds`.
+//!
+//! A number that the program prints many times in one run is measured in batches: see
+//! [`SteadyState`].
 
 use std::fmt;
 
-use regex::Regex;
+use regex::{Captures, Regex};
 use serde_json::Value as Json;
+
+use crate::statistics::SteadyState;
 
 /// A number that is taken from each run.
 #[derive(Clone, Debug)]
@@ -18,6 +23,17 @@ pub struct Measure {
     pub source: MeasureSource,
     /// The unit of the number, for the name of its column.
     pub unit: Option<String>,
+    /// Number of batches of the lines that match; `None` if one line matches.
+    pub batches: Option<usize>,
+}
+
+/// Value of a measure in one run.
+#[derive(Clone, PartialEq, Debug)]
+pub struct MeasuredValue {
+    /// The number, which is finite.
+    pub value: f64,
+    /// Batch means, whose mean is the number; empty without batches.
+    pub batches: Vec<f64>,
 }
 
 /// The place of a number in what a run leaves.
@@ -75,23 +91,36 @@ impl Measure {
         matches!(self.source, MeasureSource::Analysis(_))
     }
 
-    /// Takes the number from a run, which is finite.
+    /// Takes the number from a run.
     ///
     /// # Errors
-    /// [`MeasureError`] if there is no such number, or more than one line matches.
-    pub fn value(&self, output: RunOutput<'_>) -> Result<f64, MeasureError> {
-        let found = match &self.source {
+    /// [`MeasureError`] if there is no such number, more than one line matches, or batches have too
+    /// few.
+    pub fn value(&self, output: RunOutput<'_>) -> Result<MeasuredValue, MeasureError> {
+        let found = match (&self.source, self.batches) {
+            (MeasureSource::Line(pattern), Some(batches)) => {
+                in_batches(output.text, pattern, batches)
+            }
+            _ => self.single(output).map(|value| MeasuredValue {
+                value,
+                batches: Vec::new(),
+            }),
+        };
+        found.map_err(|problem| MeasureError {
+            measure: self.name.clone(),
+            problem,
+        })
+    }
+
+    fn single(&self, output: RunOutput<'_>) -> Result<f64, String> {
+        match &self.source {
             MeasureSource::Json(path) => at_path(output.record, path, "the record"),
             MeasureSource::Analysis(path) => match output.analysis {
                 Some(analysis) => at_path(analysis, path, "the analyses"),
                 None => Err("the run has no analyses: expected a run with --analyse".to_owned()),
             },
             MeasureSource::Line(pattern) => in_lines(output.text, pattern),
-        };
-        found.map_err(|problem| MeasureError {
-            measure: self.name.clone(),
-            problem,
-        })
+        }
     }
 }
 
@@ -121,6 +150,22 @@ fn in_lines(text: &str, pattern: &Regex) -> Result<f64, String> {
             pattern.as_str()
         ));
     }
+    number_of(&captures)
+}
+
+fn in_batches(text: &str, pattern: &Regex, batches: usize) -> Result<MeasuredValue, String> {
+    let matches = text.lines().filter_map(|line| pattern.captures(line));
+    let values = matches.map(|captures| number_of(&captures));
+    let values = values.collect::<Result<Vec<f64>, String>>()?;
+    let steady = SteadyState::new(&values, batches);
+    let steady = steady.map_err(|error| format!("lines of {:?}: {error}", pattern.as_str()))?;
+    Ok(MeasuredValue {
+        value: steady.mean(),
+        batches: steady.batches,
+    })
+}
+
+fn number_of(captures: &Captures<'_>) -> Result<f64, String> {
     let group = captures
         .get(1)
         .map(|group| group.as_str())
@@ -138,19 +183,22 @@ mod tests {
             name: "time".to_owned(),
             source,
             unit: Some("us".to_owned()),
+            batches: None,
         }
     }
 
     fn value(source: MeasureSource, text: &str) -> Result<f64, String> {
+        measured(&measure(source), text).map(|measured| measured.value)
+    }
+
+    fn measured(measure: &Measure, text: &str) -> Result<MeasuredValue, String> {
         let record = serde_json::json!({ "simulated_s": 0.5, "stalls": [{ "s": 2 }], "n": "x" });
         let output = RunOutput {
             record: &record,
             analysis: None,
             text,
         };
-        measure(source)
-            .value(output)
-            .map_err(|error| error.to_string())
+        measure.value(output).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -181,6 +229,19 @@ mod tests {
         let two = line("took 1 us\ntook 2 us");
         assert!(two.is_err_and(|error| error.contains("2 lines match")));
         assert!(line("took inf us").is_err_and(|error| error.contains("a finite number")));
+    }
+
+    #[test]
+    fn lines_in_batches_have_a_warm_up() {
+        let pattern = Regex::new(r"^took ([^ ]+) us").expect("a pattern");
+        let mut measure = measure(MeasureSource::Line(pattern));
+        measure.batches = Some(4);
+        let lines = (0..60).map(|at| format!("took {} us\n", if at < 20 { 7 } else { 2 }));
+        let found = measured(&measure, &lines.collect::<String>()).expect("a value");
+        assert_eq!((found.value, found.batches), (2.0, vec![2.0; 4]));
+        let few = measured(&measure, "took 1 us\ntook 2 us\n").expect_err("refused");
+        assert!(few.contains("expected at least 4 after it"), "{few}");
+        assert!(measured(&measure, "took x us").is_err_and(|it| it.contains("a finite number")));
     }
 
     #[test]

@@ -55,8 +55,16 @@ impl<'r> PointResults<'r> {
     }
 
     /// Returns the values of a column of a measure in the order of the seeds, of runs that have it.
+    /// Of a measure in batches, a single run has the batch means; several runs have their means,
+    /// which are independent.
     #[must_use]
     pub fn values(&self, column: &str) -> Vec<f64> {
+        if let Some((_, single)) = self.results.first_key_value()
+            && self.results.len() == 1
+            && let Some(batches) = single.batches.get(column)
+        {
+            return batches.clone();
+        }
         let results = self.results.values();
         results
             .filter_map(|result| result.measures.get(column).copied())
@@ -225,6 +233,23 @@ mod tests {
         other.results = fixed.iter().map(|line| (line.seed, line)).collect();
         let two = vec![1.0; 2];
         assert_eq!(found.paired_values(&other, "time_s"), (two.clone(), two));
+    }
+
+    #[test]
+    fn batch_means_are_the_values_of_a_single_run() {
+        let study = study("seeds = 2");
+        let mut lines = lines(0..2);
+        for line in &mut lines {
+            line.batches
+                .insert("time_s".to_owned(), vec![0.5, 1.5, 1.0]);
+        }
+        let of = |lines: &[ResultLine]| {
+            let results = lines.iter().map(|line| (line.seed, line)).collect();
+            let point = &study.points[0];
+            PointResults { point, results }.values("time_s")
+        };
+        assert_eq!(of(&lines[..1]), [0.5, 1.5, 1.0]);
+        assert_eq!(of(&lines), [1.0, 1.0]);
     }
 
     #[test]

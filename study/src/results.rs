@@ -37,6 +37,9 @@ pub struct ResultLine {
     pub outcome: String,
     /// Numbers by the names of their columns.
     pub measures: BTreeMap<String, f64>,
+    /// Batch means of measures in batches, by the names of their columns.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub batches: BTreeMap<String, Vec<f64>>,
     /// Random numbers that the run drew, if they were counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub draws: Option<u64>,

@@ -5,19 +5,22 @@
 //! * Two configurations with the same seeds are compared in pairs ([`Comparison::new`]); of several
 //!   comparisons, p-values are corrected after Holm ([`holm`]).
 //! * [`StoppingRule`] decides after which replication a mean is precise enough.
+//! * Values of one run have a warm-up and are correlated: [`SteadyState`] makes batch means of
+//!   them.
 //!
-//! *Not modelled*: dependence between the values. Values of one run, such as its iterations, are
-//! correlated, and the intervals of their means are too narrow. Rare long values make every
-//! interval of a mean too narrow: [`Summary::long_values`] warns of them.
+//! *Not modelled*: dependence between the values. Rare long values make every interval of a mean
+//! too narrow: [`Summary::long_values`] warns of them.
 
 mod order;
 mod paired;
+mod steady_state;
 mod stopping;
 mod student;
 mod summary;
 
 pub use order::{quantile, quantile_interval};
 pub use paired::{Comparison, PairError, holm};
+pub use steady_state::{SteadyState, SteadyStateError};
 pub use stopping::{Progress, StoppingRule};
 pub use summary::{FEW_BELOW, Interval, LongValues, Summary};
 

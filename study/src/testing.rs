@@ -53,6 +53,7 @@ pub(crate) fn result(seed: u64, time_s: f64, digest: &str) -> ResultLine {
         seed,
         outcome: FINISHED.to_owned(),
         measures: BTreeMap::from([("time_s".to_owned(), time_s)]),
+        batches: BTreeMap::new(),
         draws: None,
         digest: Some(digest.to_owned()),
         revision: "r".to_owned(),

@@ -8,6 +8,9 @@ use crate::measure::{Measure, MeasureSource};
 use crate::table::RUN_COLUMNS;
 use crate::template::is_name;
 
+/// The smallest number of batches: fewer means have no interval.
+const BATCHES_MIN: u64 = 3;
+
 /// Reads the measures; without the table, the simulated time.
 pub(super) fn read(
     file: &Section<'_>,
@@ -19,6 +22,7 @@ pub(super) fn read(
             name: "time".to_owned(),
             source: MeasureSource::Json("simulated_s".to_owned()),
             unit: Some("s".to_owned()),
+            batches: None,
         }];
     };
     let mut measures: Vec<Measure> = Vec::new();
@@ -58,7 +62,7 @@ pub(super) fn read(
 }
 
 fn measure(name: &str, entry: &Section<'_>, mistakes: &mut DiagnosticList) -> Option<Measure> {
-    entry.check_keys(&["json", "analysis", "line", "unit"], mistakes);
+    entry.check_keys(&["json", "analysis", "line", "unit", "batches"], mistakes);
     let unit = entry
         .get("unit")
         .and_then(|value| text(value, "unit", mistakes));
@@ -79,6 +83,17 @@ fn measure(name: &str, entry: &Section<'_>, mistakes: &mut DiagnosticList) -> Op
         );
         return None;
     };
+    let batches = entry.whole("batches", BATCHES_MIN, mistakes);
+    if *key != "line"
+        && let Some(batches) = entry.get("batches")
+    {
+        let problem = format!("batches of measure {name}, which is one number of a run");
+        mistakes.add(
+            batches.span(),
+            problem,
+            "a line that a run prints many times",
+        );
+    }
     let from = text(value, key, mistakes)?;
     let source = match *key {
         "json" => MeasureSource::Json(from.to_owned()),
@@ -105,5 +120,6 @@ fn measure(name: &str, entry: &Section<'_>, mistakes: &mut DiagnosticList) -> Op
         name: name.to_owned(),
         source,
         unit: unit.map(str::to_owned),
+        batches: batches.and_then(|batches| usize::try_from(batches).ok()),
     })
 }

@@ -221,6 +221,24 @@ fn syntax_and_missing_keys() {
     assert!(many[0].contains("have 4000000 combinations: expected at most 1000000"));
 }
 
+#[test]
+fn batches_are_of_lines_that_a_run_prints_many_times() {
+    let text = |measure: &str| format!("[measure]\nm = {{ {measure} }}");
+    let found = mistakes(&text("json = 'a', batches = 20"));
+    assert!(
+        found[0].contains("batches of measure m, which is one number of a run"),
+        "{found:?}"
+    );
+    let found = mistakes(&text("line = '(.)', batches = 2"));
+    assert!(
+        found[0].contains("batches is no such number: expected a whole number from 3 on"),
+        "{found:?}"
+    );
+    let good = "program = 'a'\nplatform = 'p'\n".to_owned() + &text("line = '(.)', batches = 20");
+    let study = Study::parse("S", &good).expect("a study");
+    assert_eq!(study.measures[0].batches, Some(20));
+}
+
 /// The example of the documentation.
 fn example() -> String {
     let header = include_str!("../file.rs").lines();

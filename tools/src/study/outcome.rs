@@ -1,9 +1,10 @@
 //! From the end of a run to its result.
 
+use std::collections::BTreeMap;
 use std::os::unix::process::ExitStatusExt as _;
 
 use serde_json::Value as Json;
-use study::{FINISHED, PlannedPoint, ResultLine, RunOutput, Study};
+use study::{FINISHED, MeasuredValue, PlannedPoint, ResultLine, RunOutput, Study};
 
 use super::worker::RunEnd;
 
@@ -30,7 +31,8 @@ pub(super) fn result(
         key: planned.content.key(seed),
         parameters: planned.parameters.clone(),
         seed,
-        measures: std::collections::BTreeMap::new(),
+        measures: BTreeMap::new(),
+        batches: BTreeMap::new(),
         draws: record
             .as_ref()
             .and_then(|record| record.get("draws")?.as_u64()),
@@ -52,8 +54,12 @@ pub(super) fn result(
     };
     for measure in &study.measures {
         match measure.value(output) {
-            Ok(value) => {
-                line.measures.insert(measure.column(), value);
+            Ok(MeasuredValue { value, batches }) => {
+                let column = measure.column();
+                if measure.batches.is_some() {
+                    line.batches.insert(column.clone(), batches);
+                }
+                line.measures.insert(column, value);
             }
             Err(error) => {
                 line.message.get_or_insert_with(|| error.to_string());

@@ -18,7 +18,7 @@ use crate::new::CHECKOUT;
 const NAME: &str = "simrun-tools";
 
 /// The commands that it has.
-pub(crate) const COMMANDS: [&str; 10] = [
+pub(crate) const COMMANDS: [&str; 11] = [
     "analyse",
     "calibrate",
     "collectives",
@@ -26,6 +26,7 @@ pub(crate) const COMMANDS: [&str; 10] = [
     "draw",
     "fuzz",
     "measure",
+    "optimise",
     "study",
     "trace",
     "whatif",

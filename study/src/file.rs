@@ -37,6 +37,20 @@
 //! waiting = { analysis = "efficiencies.communication" }
 //! ```
 //!
+//! An optimisation has `[vary]` instead of `[grid]`, `[zip]` and `[[points]]`:
+//!
+//! ```toml
+//! [vary]
+//! size = "1KiB..1MiB *2"                   # one of these, or of a list
+//! latency = "1us..10us log"                # everything between them
+//!
+//! [optimise]
+//! minimise = "time"                        # or maximise
+//! runs = 60                                # at most
+//! start = 12                               # points that are spread before the search begins
+//! seed = 1                                 # of the choice of points
+//! ```
+//!
 //! The points are all combinations of `[grid]`, `[zip]` and `[[points]]` that satisfy `where`. All
 //! mistakes of a file come at once, each with its line.
 //!
@@ -48,6 +62,7 @@ mod expansion;
 mod measures;
 mod plan;
 mod section;
+mod vary;
 
 use std::ops::Range;
 use std::str::FromStr;
@@ -58,6 +73,7 @@ use toml::de::{DeTable, DeValue};
 
 use crate::expression::Expression;
 use crate::measure::Measure;
+use crate::optimisation::Optimisation;
 use crate::point::Point;
 use crate::replication::Replication;
 use crate::template::Template;
@@ -74,6 +90,8 @@ const KEYS: &[&str] = &[
     "grid",
     "zip",
     "points",
+    "vary",
+    "optimise",
     "set",
     "replicate",
     "limits",
@@ -130,6 +148,8 @@ pub struct Study {
     pub limits: RunLimits,
     /// Values taken from each run, in the order of the file.
     pub measures: Vec<Measure>,
+    /// The choice of points, if they are chosen one after another. There are none at first.
+    pub optimisation: Option<Optimisation>,
 }
 
 /// Limits of one run; none where `None`.
@@ -144,8 +164,8 @@ pub struct RunLimits {
 }
 
 /// Texts with placeholders, each with its place in the file.
-#[derive(Default)]
-struct Templates {
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Templates {
     platform: Option<(Template, Range<usize>)>,
     options: Vec<(Template, Range<usize>)>,
     arguments: Vec<(Template, Range<usize>)>,
@@ -192,27 +212,50 @@ impl Study {
         let program = file.required("program", "a text, such as \"apps/ring\"", mistakes);
         let program = program.and_then(|value| text(value, "program", mistakes));
         let templates = Templates::read(&file, mistakes);
-        let axes = axes::read(&file, mistakes);
+        let varied = vary::variables(&file, mistakes);
+        let (variables, axes) = match varied {
+            Some((variables, axes)) => (Some(variables), axes),
+            None => (None, axes::read(&file, mistakes)),
+        };
         let condition = condition(&file, &axes, mistakes);
         templates.check_names(&axes, condition.as_ref().map(|it| &it.0), mistakes);
         let replication = plan::replication(&file, mistakes);
         let limits = plan::limits(&file, mistakes);
         let measures = measures::read(&file, &axes, mistakes);
+        let count = variables.as_ref().map_or(0, Vec::len);
+        let settings = vary::settings(&file, &measures, count, mistakes);
         if !mistakes.is_empty() {
             return None;
         }
-        let points = expansion::points(&axes, condition.as_ref(), &templates, mistakes)?;
+        let names = axes.iter().flat_map(Axis::names);
+        let parameters = names.map(str::to_owned).collect();
+        let (points, optimisation) = match variables.zip(settings) {
+            None => {
+                let points = expansion::points(&axes, condition.as_ref(), &templates, mistakes);
+                (points?, None)
+            }
+            Some((variables, settings)) => {
+                let optimisation = Optimisation {
+                    variables,
+                    column: settings.column,
+                    maximises: settings.maximises,
+                    runs: settings.runs,
+                    start: settings.start,
+                    seed: settings.seed,
+                    condition: condition.map(|(expression, _)| expression),
+                    templates,
+                };
+                (Vec::new(), Some(optimisation))
+            }
+        };
         Some(Self {
             program: program?.to_owned(),
-            parameters: axes
-                .iter()
-                .flat_map(Axis::names)
-                .map(str::to_owned)
-                .collect(),
+            parameters,
             points,
             replication,
             limits,
             measures,
+            optimisation,
         })
     }
 }

@@ -118,24 +118,40 @@ impl StudyFolder {
                 same.map_or(Some("other points".to_owned()), reason)
             });
             return match differences {
-                Some(reason) => Err(ResultError::at(
-                    &file,
-                    format_args!(
-                        "the study began with {reason}: expected the same, or a new folder"
-                    ),
-                )),
+                Some(reason) => Err(ResultError::at(&file, began_with(&reason))),
                 None => Ok(()),
             };
         }
-        let mut lines = Vec::new();
-        for point in points {
-            serde_json::to_writer(&mut lines, &point).expect("texts and numbers are JSON");
-            lines.push(b'\n');
-        }
-        Ok(files::write(&file, lines)?)
+        Ok(files::write(&file, lines(points))?)
     }
 
-    /// Reads the list of points, in the order of their keys.
+    /// Writes the list of points that were chosen so far. An earlier start has chosen the same,
+    /// in the same order: its list is `known`, and stays while it is longer.
+    ///
+    /// # Errors
+    /// [`ResultError`] with the path, also if the lists differ: another revision of simrun, another
+    /// program or other platforms.
+    ///
+    /// # Panics
+    /// Never: points are expressible in JSON.
+    pub fn add_points(
+        &self,
+        points: &[PlannedPoint],
+        known: &[PlannedPoint],
+    ) -> Result<(), ResultError> {
+        let file = self.path.join(POINTS_FILE);
+        let mut pairs = points.iter().zip(known);
+        let difference = pairs.find_map(|(point, known)| known.content.difference(&point.content));
+        if let Some(reason) = difference {
+            return Err(ResultError::at(&file, began_with(&reason)));
+        }
+        if points.len() > known.len() {
+            files::write(&file, lines(points))?;
+        }
+        Ok(())
+    }
+
+    /// Reads the list of points, in its order: that of their keys, or of their choice.
     ///
     /// # Errors
     /// [`ResultError`] with the path, and the line that is no point.
@@ -177,6 +193,19 @@ impl StudyFolder {
         files::write(&file, text)?;
         Ok(file)
     }
+}
+
+fn began_with(reason: &str) -> String {
+    format!("the study began with {reason}: expected the same, or a new folder")
+}
+
+fn lines(points: &[PlannedPoint]) -> Vec<u8> {
+    let mut lines = Vec::new();
+    for point in points {
+        serde_json::to_writer(&mut lines, &point).expect("texts and numbers are JSON");
+        lines.push(b'\n');
+    }
+    lines
 }
 
 #[cfg(test)]

@@ -44,6 +44,7 @@ mod folder;
 mod init;
 mod key;
 mod measure;
+mod optimisation;
 mod point;
 mod point_results;
 mod range;
@@ -63,8 +64,10 @@ pub use folder::{PlannedPoint, StudyFolder};
 pub use init::{ProgramArgument, initial_file};
 pub use key::{Key, KeyContent, sha256};
 pub use measure::{Measure, MeasureError, MeasureSource, MeasuredValue, RunOutput};
+pub use optimisation::{ConditionError, Optimisation, Variable, VariableRange};
 pub use point::{Assignment, Point};
 pub use point_results::{PendingRuns, PointResults, missing_measures};
+pub use range::ContinuousRange;
 pub use replication::Replication;
 pub use results::{
     Conflict, FINISHED, RESULTS_FOLDER, ResultError, ResultLine, ResultSet, ResultWriter,

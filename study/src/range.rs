@@ -74,6 +74,87 @@ pub(crate) fn values(text: &str) -> Result<Vec<Value>, (String, String)> {
         })
 }
 
+/// A range without steps: everything between two ends.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ContinuousRange {
+    start: f64,
+    end: f64,
+    logarithmic: bool,
+    kind: Option<QuantityKind>,
+    unit: String,
+    whole: bool,
+}
+
+/// Reads a range without a step, `"START..END"` or `"START..END log"`; `None` if the text is not
+/// meant as one.
+///
+/// The error is the problem and what is expected instead.
+pub(crate) fn continuous(text: &str) -> Option<Result<ContinuousRange, (String, String)>> {
+    if !is_range(text) || text.contains(['*', '+']) {
+        return None;
+    }
+    let (start, rest) = text.split_once("..")?;
+    let (end, logarithmic) = match rest.trim().strip_suffix("log") {
+        Some(end) => (end, true),
+        None => (rest, false),
+    };
+    let bounds = [start, end].map(|part| bound(part.trim()));
+    let error = |problem: &str, expected: &str| {
+        Some(Err((
+            format!("range {text:?} {problem}"),
+            expected.to_owned(),
+        )))
+    };
+    let [Some(start), Some(end)] = bounds else {
+        return error("is malformed", "\"START..END\" or \"START..END log\"");
+    };
+    if start.kind != end.kind {
+        return error("mixes kinds of quantities", "units of one kind");
+    }
+    if start.value >= end.value {
+        return error("is empty", "a start below the end");
+    }
+    if logarithmic && start.value <= 0.0 {
+        return error("has no logarithm", "a start above 0");
+    }
+    Some(Ok(ContinuousRange {
+        start: start.value,
+        end: end.value,
+        logarithmic,
+        kind: start.kind,
+        unit: start.unit.to_owned(),
+        whole: start.whole && end.whole,
+    }))
+}
+
+impl ContinuousRange {
+    /// Returns the value at a coordinate in [0, 1].
+    pub(crate) fn value(&self, coordinate: f64) -> Value {
+        let number = if coordinate <= 0.0 {
+            self.start
+        } else if coordinate >= 1.0 {
+            self.end
+        } else if self.logarithmic {
+            let [start, end] = [self.start, self.end].map(libm::log);
+            libm::exp(start + coordinate * (end - start))
+        } else {
+            self.start + coordinate * (self.end - self.start)
+        };
+        let like = Bound {
+            value: self.start,
+            kind: self.kind,
+            unit: &self.unit,
+            whole: self.whole,
+        };
+        let number = match self.kind {
+            None if self.whole => number.round(),
+            Some(QuantityKind::Size) => number,
+            _ => format!("{number:.5e}").parse().unwrap_or(number),
+        };
+        spelled(number, &like, self.whole)
+    }
+}
+
 /// Returns the numbers from `start` to `end`, or `None` if there are too many.
 fn numbers(start: f64, end: f64, step: f64, multiplied: bool) -> Option<Vec<f64>> {
     let mut numbers = Vec::new();

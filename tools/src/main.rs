@@ -48,6 +48,8 @@ enum Tool {
     Collectives(collectives::CollectivesCommand),
     /// Draw a figure or a platform as SVG or PNG
     Draw(draw::DrawCommand),
+    /// Search the best point of a parameter space within a number of runs
+    Optimise(study::OptimiseCommand),
     /// Run a program at all points of a parameter space
     #[command(subcommand)]
     Study(Box<study::StudyCommand>),
@@ -79,6 +81,7 @@ fn main() -> ExitCode {
         Ok(Tool::Compare(command)) => compare::run(&command),
         Ok(Tool::Collectives(command)) => collectives::run(&command),
         Ok(Tool::Draw(command)) => draw::run(&command),
+        Ok(Tool::Optimise(command)) => study::optimise(&command),
         Ok(Tool::Study(command)) => study::run(&command),
         Ok(Tool::Trace(command)) => trace::run(&command),
         Ok(Tool::Fuzz(command)) => fuzz::run_command(&command),

@@ -5,6 +5,7 @@
 
 mod claims;
 mod init;
+mod optimise;
 mod outcome;
 mod place;
 mod plan;
@@ -24,7 +25,8 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use simrun::status;
 
-use plan::Plan;
+pub(crate) use optimise::OptimiseCommand;
+use plan::{Choice, Plan};
 use runner::{Runner, Start};
 use share::Share;
 
@@ -152,8 +154,13 @@ pub(crate) fn run(command: &StudyCommand) -> ExitCode {
     done.unwrap_or_else(|code| code)
 }
 
+/// Runs an optimisation.
+pub(crate) fn optimise(command: &OptimiseCommand) -> ExitCode {
+    optimise::run(command).unwrap_or_else(|code| code)
+}
+
 fn begin(command: &RunCommand) -> Result<ExitCode, ExitCode> {
-    let plan = Plan::begin(&command.file, &command.out)?;
+    let (plan, _) = Plan::begin(&command.file, &command.out, Choice::All)?;
     if command.no_run {
         let (points, out) = (plan.points.len(), command.out.display());
         return Ok(status::print(format_args!(

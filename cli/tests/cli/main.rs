@@ -23,6 +23,7 @@ mod limits;
 mod mapping;
 mod measure;
 mod new_package;
+mod optimise;
 mod output;
 mod output_files;
 mod patience;

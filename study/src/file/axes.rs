@@ -45,7 +45,7 @@ pub(super) fn read(file: &Section<'_>, mistakes: &mut DiagnosticList) -> Vec<Axi
     axes
 }
 
-fn check_names(axes: &[Axis], mistakes: &mut DiagnosticList) {
+pub(super) fn check_names(axes: &[Axis], mistakes: &mut DiagnosticList) {
     let mut known: Vec<&str> = Vec::new();
     for (name, place) in axes.iter().flat_map(|axis| &axis.names) {
         if !is_name(name) {
@@ -156,7 +156,7 @@ fn step(
 }
 
 /// Reads a list of values, a range or one value.
-fn values(
+pub(super) fn values(
     found: &Spanned<DeValue<'_>>,
     key: &str,
     mistakes: &mut DiagnosticList,

@@ -91,7 +91,7 @@ fn check_different(points: &[Point], place: Range<usize>, mistakes: &mut Diagnos
 
 impl Templates {
     /// Inserts the values of one combination. `None` without a platform.
-    fn point(&self, parameters: Assignment) -> Option<Point> {
+    pub(crate) fn point(&self, parameters: Assignment) -> Option<Point> {
         let (platform, _) = self.platform.as_ref()?;
         let texts = |list: &[(super::Template, Range<usize>)]| {
             let texts = list

@@ -29,7 +29,16 @@ const PROGRAM: &str = "program";
 /// Number of points whose mistakes are shown.
 const SHOWN: usize = 10;
 
-/// A study, its folder, and its points in the order of their keys.
+/// The way in which the points of a study are chosen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Choice {
+    /// All at once, by the file.
+    All,
+    /// One after another.
+    Search,
+}
+
+/// A study, its folder, and its points: in the order of their keys, or that of their choice.
 #[derive(Debug)]
 pub(super) struct Plan {
     pub(super) study: Study,
@@ -42,13 +51,26 @@ impl Plan {
     ///
     /// # Errors
     /// The status of bad input, after all mistakes have been printed.
-    pub(super) fn begin(file: &Path, out: &Path) -> Result<Self, ExitCode> {
+    pub(super) fn begin(
+        file: &Path,
+        out: &Path,
+        points: Choice,
+    ) -> Result<(Self, Sources), ExitCode> {
         let named = |error: &io::Error| {
             let file = file.display();
             status::refuse(format_args!("{file}: {error}: expected a study file"))
         };
         let text = fs::read_to_string(file).map_err(|error| named(&error))?;
         let study = parse(&file.display().to_string(), &text)?;
+        if study.optimisation.is_some() != (points == Choice::Search) {
+            let file = file.display();
+            return Err(status::refuse(match points {
+                Choice::All => format!("{file}: it has [vary]: expected simrun optimise for it"),
+                Choice::Search => {
+                    format!("{file}: it has no [vary]: expected simrun study run for it")
+                }
+            }));
+        }
         let program = package::program(Path::new(&study.program), false, &[]);
         let program = program.map_err(|error| status::refuse(error.to_string()))?;
         let program = fs::read(&program).map_err(|error| named(&error))?;
@@ -56,24 +78,44 @@ impl Plan {
         let mut points = sources.points(&study.points)?;
         let folder = StudyFolder::create(out, &text).map_err(status::refuse)?;
         let mut keep = || -> Result<(), ResultError> {
-            folder.write_points(&mut points)?;
+            if study.optimisation.is_none() {
+                folder.write_points(&mut points)?;
+            }
             let program = folder.keep(PROGRAM, &program)?;
             // A folder without the right to execute has it again.
             let _ = fs::set_permissions(program, fs::Permissions::from_mode(0o755));
-            for (sha256, text) in &sources.platforms {
-                folder.keep(&format!("platforms/{sha256}.toml"), text.as_bytes())?;
-            }
-            for (sha256, content) in &sources.maps {
-                folder.keep(&format!("maps/{sha256}.txt"), content)?;
-            }
-            Ok(())
+            sources.keep(&folder)
         };
         keep().map_err(status::refuse)?;
-        Ok(Self {
+        let plan = Self {
             study,
             folder,
             points,
-        })
+        };
+        Ok((plan, sources))
+    }
+
+    /// Adds points that were chosen, each different from all others, to the list in the folder.
+    /// `known`: the list of an earlier start.
+    ///
+    /// # Errors
+    /// The status of bad input, after all mistakes have been printed.
+    pub(super) fn add(
+        &mut self,
+        chosen: Vec<(Point, KeyContent)>,
+        known: &[PlannedPoint],
+    ) -> Result<(), ExitCode> {
+        for (point, content) in chosen {
+            self.points.push(PlannedPoint {
+                key: content.key(0),
+                point: self.study.points.len(),
+                parameters: point.parameters.clone(),
+                content,
+            });
+            self.study.points.push(point);
+        }
+        let added = self.folder.add_points(&self.points, known);
+        added.map_err(status::refuse)
     }
 
     /// Opens the folder of a study that has begun.
@@ -86,11 +128,23 @@ impl Plan {
                 "{error}: expected the folder of a study, made by simrun study run"
             ))
         })?;
-        let study = parse(
+        let mut study = parse(
             &folder.path().join("study.toml").display().to_string(),
             &text,
         )?;
         let points = folder.points().map_err(status::refuse)?;
+        if let Some(optimisation) = &study.optimisation {
+            let known = points
+                .iter()
+                .map(|it| optimisation.known_point(&it.parameters));
+            let Some(known) = known.collect() else {
+                let folder = folder.path().display();
+                return Err(status::refuse(format_args!(
+                    "{folder}/points.jsonl: a point lacks a parameter: expected those of study.toml"
+                )));
+            };
+            study.points = known;
+        }
         Ok(Self {
             study,
             folder,
@@ -182,7 +236,7 @@ fn parse(name: &str, text: &str) -> Result<Study, ExitCode> {
 }
 
 /// Everything that the points of a study read, by its SHA-256.
-struct Sources {
+pub(super) struct Sources {
     program_sha256: String,
     platforms: BTreeMap<String, String>,
     maps: BTreeMap<String, Vec<u8>>,
@@ -224,6 +278,26 @@ impl Sources {
             }
         }
         Err(ExitCode::from(status::USAGE))
+    }
+
+    /// Returns the content of a point that was chosen.
+    ///
+    /// # Errors
+    /// The status of bad input, after all mistakes have been printed.
+    pub(super) fn chosen(&mut self, point: &Point) -> Result<KeyContent, ExitCode> {
+        let content = self.content(point);
+        content.ok_or_else(|| ExitCode::from(status::USAGE))
+    }
+
+    /// Writes the platforms and mappings that the folder does not have yet.
+    pub(super) fn keep(&self, folder: &StudyFolder) -> Result<(), ResultError> {
+        for (sha256, text) in &self.platforms {
+            folder.keep(&format!("platforms/{sha256}.toml"), text.as_bytes())?;
+        }
+        for (sha256, content) in &self.maps {
+            folder.keep(&format!("maps/{sha256}.txt"), content)?;
+        }
+        Ok(())
     }
 
     fn mistake(&mut self, point: &Point, problem: impl std::fmt::Display) {

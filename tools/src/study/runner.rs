@@ -90,8 +90,23 @@ impl<'p> Runner<'p> {
     ///
     /// # Errors
     /// The status of bad input, after the problem has been printed.
-    pub(super) fn run(mut self, share: &Share) -> Result<ExitCode, ExitCode> {
+    pub(super) fn run(self, share: &Share) -> Result<ExitCode, ExitCode> {
         let signals = Signals::watch().map_err(status::refuse)?;
+        let plan = self.plan;
+        self.execute(share, &signals)?;
+        if signals.any() {
+            return Ok(interrupted());
+        }
+        // Other workers may have written in between.
+        let set = ResultSet::read(plan.folder.path()).map_err(status::refuse)?;
+        views::conclude(plan, &set, share)
+    }
+
+    /// Runs a share of the points, until a signal comes.
+    ///
+    /// # Errors
+    /// The status of bad input, after the problem has been printed.
+    pub(super) fn execute(mut self, share: &Share, signals: &Signals) -> Result<(), ExitCode> {
         let claims = || Claims::open(self.plan.folder.path(), &self.worker);
         let claims = self
             .steals
@@ -111,24 +126,13 @@ impl<'p> Runner<'p> {
                 queue: &queue,
                 places: &places,
                 ends,
-                signals: &signals,
+                signals,
             };
             let worked = self.work(share, &work);
             queue.close();
             worked
         });
-        worked.map_err(status::refuse)?;
-        if signals.any() {
-            // Nobody can be told that standard error is closed.
-            let _ = writeln!(
-                io::stderr(),
-                "interrupted: finished results are kept, and the same command continues the study"
-            );
-            return Ok(ExitCode::from(status::INTERRUPTED));
-        }
-        // Other workers may have written in between.
-        let set = ResultSet::read(self.plan.folder.path()).map_err(status::refuse)?;
-        views::conclude(self.plan, &set, share)
+        worked.map_err(status::refuse)
     }
 
     /// Runs the own points, then those of others.
@@ -278,6 +282,16 @@ impl<'p> Runner<'p> {
             elapsed.as_secs_f64()
         )
     }
+}
+
+/// Says that a signal has ended a study; returns the exit status of that.
+pub(super) fn interrupted() -> ExitCode {
+    // Nobody can be told that standard error is closed.
+    let _ = writeln!(
+        io::stderr(),
+        "interrupted: finished results are kept, and the same command continues the study"
+    );
+    ExitCode::from(status::INTERRUPTED)
 }
 
 /// Everything that runs a study beside the runner.

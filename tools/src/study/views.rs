@@ -123,7 +123,7 @@ pub(super) fn conclude(plan: &Plan, set: &ResultSet, share: &Share) -> Result<Ex
     ))
 }
 
-fn write_tables(plan: &Plan, points: &[PointResults<'_>]) -> Result<(), ResultError> {
+pub(super) fn write_tables(plan: &Plan, points: &[PointResults<'_>]) -> Result<(), ResultError> {
     let (mut table, mut summary) = (Vec::new(), Vec::new());
     let made = write_table(&plan.study, points, true, &mut table)
         .and_then(|()| write_summary(&plan.study, points, &mut summary));

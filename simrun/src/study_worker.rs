@@ -3,7 +3,8 @@
 //! Standard input is a socket. Each line that comes from it is the command line of a run, as a JSON
 //! list of texts. The run is that of the command line: it prints to standard output and standard
 //! error, and writes its files. A newline goes back through the socket when it has ended. A run
-//! that ends the process, by `exit` or a signal, ends the worker without an answer.
+//! that ends the process, by `exit` or a signal, ends the worker without an answer. Termination is
+//! ignored: batch systems send it to all processes of a job, and the parent decides when to end.
 //!
 //! *Not modelled*: a program that keeps state in statics sees that of earlier runs of the worker,
 //! as under `simrun check`.
@@ -18,6 +19,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use serde_json::json;
+use signal_hook::consts::{SIGHUP, SIGTERM};
 
 use crate::entry::run_command;
 use crate::{App, status};
@@ -40,6 +42,10 @@ pub(crate) fn work<Shape, A: App<Shape> + Clone>(named: Named, app: &A) -> ExitC
 }
 
 fn serve<Shape, A: App<Shape> + Clone>(named: Named, app: &A) -> io::Result<()> {
+    for signal in [SIGHUP, SIGTERM] {
+        // Nobody reads the flag.
+        signal_hook::flag::register(signal, Arc::default())?;
+    }
     let mut socket = socket()?;
     for line in BufReader::new(socket.try_clone()?).lines() {
         let arguments: Vec<OsString> = serde_json::from_str::<Vec<String>>(&line?)

@@ -1,4 +1,5 @@
-//! A study whose processes are killed again and again has the results of an undisturbed one.
+//! A study whose processes are killed again and again has the results of an undisturbed one; so have
+//! workers that share a folder.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -32,8 +33,12 @@ fn children(parent: u32) -> Vec<u32> {
 }
 
 fn kill(process: u32) {
+    send("-KILL", process);
+}
+
+fn send(signal: &str, process: u32) {
     let killed = Command::new("kill")
-        .args(["-9", &process.to_string()])
+        .args([signal, &process.to_string()])
         .output();
     assert!(killed.is_ok());
 }
@@ -90,4 +95,59 @@ fn kills_lose_no_result_and_repeat_none() {
         |out: &str| simrun(&format!("study table {out} --rows runs --csv --no-wall")).stdout;
     assert_eq!(table(&out), table(&whole));
     assert_eq!(result_lines(&out).len(), 200);
+}
+
+#[test]
+fn a_process_of_a_study_ignores_termination() {
+    let folder = Folder::new();
+    let file = study(&folder, "apps/ring", POINTS);
+    let out = folder.path("out");
+    let mut child = command(SIMRUN)
+        .args(["study", "run", &file, "--out", &out])
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let has_some =
+        || fs::metadata(format!("{out}/results")).is_ok() && !result_lines(&out).is_empty();
+    while !has_some() {
+        std::thread::park_timeout(Duration::from_millis(2));
+    }
+    let workers = children(child.id());
+    for worker in &workers {
+        send("-TERM", *worker);
+    }
+    assert!(!workers.is_empty());
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert_eq!(result_lines(&out).len(), 200);
+}
+
+#[test]
+fn a_claimed_run_is_waited_for_and_not_repeated() {
+    let folder = Folder::new();
+    let lines = "options = ['-n', '{n}']\n[grid]\nn = [2, 3, 4, 5, 6, 7]";
+    let file = study(&folder, "apps/ring", lines);
+    let [whole, out] = ["whole", "out"].map(|name| folder.path(name));
+    assert_eq!(simrun(&format!("study run {file} --out {whole}")).status, 0);
+    simrun(&format!("study run {file} --out {out} --no-run"));
+    // Another worker has claimed the second point, and writes its result later.
+    let keys = simrun(&format!("study points {out}")).stdout;
+    let key = keys.lines().nth(1).unwrap();
+    fs::create_dir(format!("{out}/claims")).unwrap();
+    fs::write(format!("{out}/claims/{key}"), "other-1\n").unwrap();
+    let mut child = command(SIMRUN)
+        .args(["study", "work", &out, "--worker", "0/2", "--steal"])
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let has =
+        |count| fs::metadata(format!("{out}/results")).is_ok() && result_lines(&out).len() == count;
+    while !has(5) {
+        assert!(child.try_wait().unwrap().is_none(), "it waits");
+        std::thread::park_timeout(Duration::from_millis(2));
+    }
+    let all = result_lines(&whole);
+    let line = all.iter().find(|line| line.contains(key)).unwrap();
+    fs::write(format!("{out}/results/other-1.jsonl"), format!("{line}\n")).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert!(has(6));
 }

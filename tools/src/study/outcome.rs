@@ -4,15 +4,18 @@ use std::collections::BTreeMap;
 use std::os::unix::process::ExitStatusExt as _;
 
 use serde_json::Value as Json;
+use signal_hook::consts::{SIGKILL, SIGTERM};
 use study::{FINISHED, MeasuredValue, PlannedPoint, ResultLine, RunOutput, Study};
 
 use super::worker::RunEnd;
 
 /// Returns true if a process was killed by something else than its run: by a user, a batch system
 /// or the system for want of memory. The run can be tried again.
+///
+/// A process that has just started does not ignore SIGTERM yet.
 pub(super) fn was_killed(end: &RunEnd) -> bool {
-    let killed = end.ended.and_then(|ended| ended.signal()) == Some(9);
-    killed && !end.timed_out
+    let signal = end.ended.and_then(|ended| ended.signal());
+    matches!(signal, Some(SIGKILL | SIGTERM)) && !end.timed_out
 }
 
 /// Returns the result of a run. `analysis`: its analyses, if they were made.

@@ -6,7 +6,7 @@
 //!
 //! *Not decided here*: the next seeds of a point ([`PointResults::pending`]).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 use std::io::{self, Write as _};
 use std::num::NonZeroUsize;
@@ -30,6 +30,9 @@ use crate::fuzz::ProgressLine;
 /// Time between two looks at signals.
 const PERIOD: Duration = Duration::from_millis(100);
 
+/// Time between two looks at runs that other workers have claimed. \[choice\]
+const CLAIM_PERIOD: Duration = Duration::from_millis(500);
+
 /// Time after Ctrl-C until runs in progress are killed. \[choice\]
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -52,6 +55,8 @@ pub(super) struct Runner<'p> {
     writer: ResultWriter,
     /// Number of runs in the queue or in progress of each point that has some, by its position.
     open: BTreeMap<usize, usize>,
+    /// Positions of points with a run that another worker has claimed.
+    claimed: BTreeSet<usize>,
     start: Start,
     /// Number of runs that have ended, and the sum and the maximum of their real times in seconds.
     done: (usize, f64, f64),
@@ -81,6 +86,7 @@ impl<'p> Runner<'p> {
             writer: ResultWriter::open(folder, &worker).map_err(status::refuse)?,
             worker,
             open: BTreeMap::new(),
+            claimed: BTreeSet::new(),
             start,
             done: (0, 0.0, 0.0),
         })
@@ -135,7 +141,8 @@ impl<'p> Runner<'p> {
         worked.map_err(status::refuse)
     }
 
-    /// Runs the own points, then those of others.
+    /// Runs the own points, then those of others. Waits for claimed runs until they have results or
+    /// their claims are dead, so that a job that was killed can be submitted again at once.
     fn work(&mut self, share: &Share, work: &Work<'_>) -> Result<(), Problem> {
         let mut line = ProgressLine::new();
         self.begin(work.queue, |position| share.has(position));
@@ -143,6 +150,13 @@ impl<'p> Runner<'p> {
         if self.steals && *share != Share::ALL && !work.signals.any() {
             self.set = ResultSet::read(self.plan.folder.path())?;
             self.begin(work.queue, |position| !share.has(position));
+            self.drain(work, &mut line)?;
+        }
+        while !self.claimed.is_empty() && !work.signals.any() {
+            thread::park_timeout(CLAIM_PERIOD);
+            self.set = ResultSet::read(self.plan.folder.path())?;
+            let claimed = std::mem::take(&mut self.claimed);
+            self.begin(work.queue, |position| claimed.contains(&position));
             self.drain(work, &mut line)?;
         }
         Ok(())
@@ -223,6 +237,7 @@ impl<'p> Runner<'p> {
             let Ended { job, line, stderr } = end;
             let line = line.map_err(|error| Problem(error.to_string()))?;
             let Some(line) = line else {
+                self.claimed.insert(job.position);
                 positions.push(job.position);
                 continue;
             };
@@ -247,7 +262,8 @@ impl<'p> Runner<'p> {
             });
             if left == 0 {
                 self.open.remove(&position);
-                if self.start != (Start::Failed { only: true }) {
+                let is_claimed = self.claimed.contains(&position);
+                if !is_claimed && self.start != (Start::Failed { only: true }) {
                     let seeds = pending(&self.results(position), self.plan);
                     self.push(queue, position, seeds);
                 }

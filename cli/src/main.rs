@@ -8,6 +8,7 @@ mod graph;
 mod help_pages;
 mod new;
 mod platform_command;
+mod platform_json;
 mod rerun;
 mod tools;
 

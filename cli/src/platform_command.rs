@@ -11,9 +11,10 @@ use clap::Subcommand;
 use files::Output;
 use platform::{LoadError, Override, Platform};
 
+use simrun::args::Format;
 use simrun::{load, status};
 
-use crate::tools;
+use crate::{platform_json, tools};
 
 /// Actions on a platform file.
 #[derive(Subcommand)]
@@ -36,6 +37,9 @@ pub(crate) enum PlatformCommand {
         /// Change the platform before it is shown, as for a run
         #[arg(long = "set", value_name = "PATH=VALUE")]
         changes: Vec<Override>,
+        /// Output format
+        #[arg(long, value_enum, default_value_t = Format::Text, conflicts_with = "plot")]
+        format: Format,
     },
     /// Convert a SimGrid XML platform to TOML; list unsupported elements
     Import {
@@ -61,11 +65,13 @@ pub(crate) fn run(command: &PlatformCommand) -> ExitCode {
             route,
             plot,
             changes,
+            format,
         } => load(file, changes).and_then(|platform| match (route.as_deref(), plot) {
-            (Some([from, to]), _) => show_route(&platform, from, to),
+            (Some([from, to]), _) => show_route(&platform, from, to, *format),
             (_, Some(path)) => {
                 output_beside(path, file).and_then(|_| Err(show_plot(file, changes, path)))
             }
+            _ if *format == Format::Json => Ok(platform_json::platform(&platform).to_string()),
             _ => Ok(format!("{}\n{}", platform.summary(), platform.outline())),
         }),
         PlatformCommand::Import { file, out } => import(file, out.as_deref()),
@@ -90,8 +96,13 @@ fn show_plot(file: &Path, changes: &[Override], plot: &Path) -> ExitCode {
     tools::hand_over(&arguments)
 }
 
-/// The links of a route, one per line, and their sum.
-fn show_route(platform: &Platform, from: &str, to: &str) -> Result<String, ExitCode> {
+/// The links of a route, one per line, and their sum; or as JSON.
+fn show_route(
+    platform: &Platform,
+    from: &str,
+    to: &str,
+    format: Format,
+) -> Result<String, ExitCode> {
     let host = |name: &str| {
         platform.host_by_name(name).ok_or_else(|| {
             let near = platform.nearest_host(name);
@@ -111,16 +122,14 @@ fn show_route(platform: &Platform, from: &str, to: &str) -> Result<String, ExitC
             ..platform.link(hop.link)
         })
         .collect();
+    if format == Format::Json {
+        return Ok(platform_json::route(&route, &links).to_string());
+    }
     let width = links.iter().map(|link| link.name.chars().count()).max();
     let width = width.unwrap_or_default().max("total".len());
     let mut text = String::new();
     for link in &links {
-        let sharing = match link.sharing {
-            platform::Sharing::Shared => "shared",
-            platform::Sharing::SplitDuplex => "split-duplex",
-            platform::Sharing::FatPipe => "fatpipe",
-            platform::Sharing::Wifi => "wifi",
-        };
+        let sharing = platform_json::sharing(link.sharing);
         let _ = writeln!(
             text,
             "{:width$}  {:>12}  {:>10}  {sharing}",
@@ -219,12 +228,18 @@ mod tests {
                     backbone = { bandwidth = \"1GBps\", latency = \"500ns\" }\n";
         let platform = Platform::parse("p.toml", text).unwrap();
         assert_eq!(
-            show_route(&platform, "n0", "n3").unwrap(),
+            show_route(&platform, "n0", "n3", Format::Text).unwrap(),
             "n0:up           1.25GB/s         1us  split-duplex\n\
              c:backbone         1GB/s       500ns  shared\n\
              n3:down         1.25GB/s         1us  split-duplex\n\
              total              1GB/s       2.5us  3 links\n"
         );
-        assert!(show_route(&platform, "n0", "n4").is_err());
+        assert!(show_route(&platform, "n0", "n4", Format::Text).is_err());
+        let json = show_route(&platform, "n0", "n3", Format::Json).unwrap();
+        let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+        assert_eq!(json["bandwidth"], 1e9);
+        assert_eq!(json["latency_s"], 2.5e-6);
+        assert_eq!(json["links"][1]["name"], "c:backbone");
+        assert_eq!(json["links"][1]["sharing"], "shared");
     }
 }

@@ -199,18 +199,22 @@ fn cells(csv: &str) -> Result<Vec<Vec<String>>, csv::Error> {
     rows.collect()
 }
 
-/// Returns rows as objects; what reads as a number is one.
+/// Columns of hexadecimal digits, which are text also where they read as numbers.
+const TEXTS: [&str; 3] = ["digest", "key", "revision"];
+
+/// Returns rows as objects; what reads as a number is one, but for hexadecimal digits.
 fn as_json(rows: &[Vec<String>]) -> String {
     let Some((header, rows)) = rows.split_first() else {
         return "[]".to_owned();
     };
-    let value = |cell: &String| match cell.parse::<serde_json::Number>() {
-        Ok(number) => json!(number),
+    let value = |name: &String, cell: &String| match cell.parse::<serde_json::Number>() {
+        Ok(number) if !TEXTS.contains(&name.as_str()) => json!(number),
         Err(_) if cell.is_empty() => json!(null),
-        Err(_) => json!(cell),
+        _ => json!(cell),
     };
     let object = |row: &Vec<String>| -> serde_json::Map<String, serde_json::Value> {
-        let pairs = header.iter().cloned().zip(row.iter().map(value));
+        let pairs = header.iter().zip(row);
+        let pairs = pairs.map(|(name, cell)| (name.clone(), value(name, cell)));
         pairs.collect()
     };
     json!(rows.iter().map(object).collect::<Vec<_>>()).to_string()
@@ -264,4 +268,28 @@ fn aligned(rows: &[Vec<String>]) -> String {
         let _ = writeln!(text, "{}", cells.collect::<Vec<_>>().join("  ").trim_end());
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hexadecimal_digits_are_text() {
+        let rows = [
+            ["time_s", "digest"],
+            ["1.5", "1234567890123456"],
+            ["", "12e4567890123456"],
+        ];
+        let rows = rows.map(|row| row.map(str::to_owned).to_vec());
+        let json: serde_json::Value = serde_json::from_str(&as_json(&rows)).expect("JSON");
+        assert_eq!(
+            json[0],
+            json!({ "time_s": 1.5, "digest": "1234567890123456" })
+        );
+        assert_eq!(
+            json[1],
+            json!({ "time_s": null, "digest": "12e4567890123456" })
+        );
+    }
 }

@@ -1,7 +1,7 @@
 //! Platforms and routes as JSON, for scripts: `simrun platform show --format json`.
 //!
-//! Quantities are numbers in their base units, which end the names of keys: `_s` seconds. Speeds are
-//! in flop/s, bandwidths in B/s.
+//! Quantities are numbers in their base units: keys in `_s` are in seconds, speeds in flop/s,
+//! bandwidths in B/s.
 //!
 //! *Not in it*: zones, disks, states of processors and parameters of models, which
 //! `simrun platform show` prints for people.
@@ -25,8 +25,8 @@ pub(crate) fn platform(platform: &Platform) -> Json {
     })
 }
 
-/// Returns a route. `links`: its links in their order. Its bandwidth is the least of them, `null` if
-/// there are none.
+/// Returns a route. `links`: its links in their order. Its bandwidth is the least of them, `null`
+/// if there are none.
 pub(crate) fn route(route: &Route, links: &[LinkInfo]) -> Json {
     let least = links.iter().map(|link| link.bandwidth).reduce(f64::min);
     let links = links.iter().map(|link| {

@@ -18,6 +18,10 @@ done
 # What most users load: the simulator. The tools have pictures, fonts and all measurements.
 [ "$(stat -c %s "$work"/wheels/simrun-0*.whl)" -le 4000000 ]
 
+for app in late-sender pingpong ring two-senders; do
+  cargo build --quiet --locked --release --manifest-path "apps/$app/Cargo.toml"
+done
+
 # Nothing but the wheels can be imported there, then the readers of tables of the other environment.
 python3 -m venv --without-pip "$work/venv"
 python3 -m pip --python "$work/venv/bin/python3" install --quiet --no-index --find-links "$work/wheels" simrun

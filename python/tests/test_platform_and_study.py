@@ -1,5 +1,9 @@
 """Platforms and studies from Python."""
 
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Callable
 
@@ -58,6 +62,32 @@ def test_a_study_continues_where_it_was(program: Program, tmp_path: Path) -> Non
     summary = again.summary().to_polars()
     assert summary["time_s_note"].to_list() == ["deterministic"] * 6
     assert summary["time_s_mean"][0] == pytest.approx(4 * (1.25e-6 + 1024 / 12.5e9))
+
+
+def test_an_interrupted_study_keeps_its_results(program: Program, tmp_path: Path) -> None:
+    made = (
+        f"simrun.Study({program('ring')!r}, platform={str(CLUSTER)!r}, grid={{'rounds': '2000..2019 +1'}}, "
+        f"folder={str(tmp_path / 'results')!r})"
+    )
+    code = f"import simrun; {made}.run(jobs=1)"
+    python = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, encoding="utf-8")
+
+    def results() -> int:
+        return sum(file.read_bytes().count(b"\n") for file in tmp_path.glob("results/results/*.jsonl"))
+
+    deadline = time.monotonic() + 30
+    while results() == 0:
+        assert time.monotonic() < deadline and python.poll() is None
+        time.sleep(0.01)
+    python.send_signal(signal.SIGINT)
+    _, errors = python.communicate(timeout=30)
+    assert "KeyboardInterrupt" in errors
+    assert 0 < results() < 20
+    study = simrun.Study(
+        program("ring"), platform=CLUSTER, grid={"rounds": "2000..2019 +1"}, folder=tmp_path / "results"
+    )
+    assert len(study.run(progress=False).table()) == 20
+    assert results() == 20
 
 
 def test_mistakes_of_a_study_are_told(program: Program) -> None:

@@ -10,7 +10,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use cmpi::{CompiledProgram, Kind, STACK, Template};
+use cmpi::{CompiledProgram, Kind, Lines, STACK, Template};
 use mpi::SourceLocation;
 use run::{Program, RankProgram};
 use simrun::{App, run_app_with, set_program, status};
@@ -50,7 +50,9 @@ pub(crate) fn program(app: &Path) -> Option<Result<CompiledProgram, String>> {
     match cmpi::kind(&file) {
         Kind::StandardAbi => {
             let template = Template::read(&file);
-            let program = template.and_then(|template| CompiledProgram::new(&template));
+            let name = app.file_name().unwrap_or_default().to_string_lossy();
+            let lines = Lines::new(&name, &file);
+            let program = template.and_then(|template| CompiledProgram::new(&template, lines));
             Some(program.map_err(|refusal| refusal.to_string()))
         }
         Kind::OtherAbi(library) => Some(Err(format!(

@@ -28,11 +28,12 @@ use std::task::{Context, Poll};
 use corosensei::stack::{Stack, StackPointer};
 use corosensei::trap::CoroutineTrapHandler;
 use corosensei::{Coroutine, Yielder};
-use mpi::{Comm, Level};
+use mpi::{Comm, Level, NativeLocation, calling_from};
 
 use crate::elf::{PAGE, Refusal, Template};
 use crate::errors::CallError;
 use crate::exports::State;
+use crate::lines::Lines;
 use crate::loader::exceptions::ExceptionState;
 use crate::loader::memory::Pool;
 use crate::loader::{Image, Linked, Memory};
@@ -56,6 +57,7 @@ thread_local! {
 #[derive(Clone, Debug)]
 pub struct CompiledProgram {
     linked: Arc<Linked>,
+    lines: Arc<Lines>,
 }
 
 impl CompiledProgram {
@@ -63,10 +65,13 @@ impl CompiledProgram {
     ///
     /// # Errors
     /// Why the program cannot be run.
-    pub fn new(template: &Template) -> Result<Self, Refusal> {
+    pub fn new(template: &Template, lines: Lines) -> Result<Self, Refusal> {
         let linked = Arc::new(Linked::new(template)?);
         faults::install();
-        Ok(Self { linked })
+        Ok(Self {
+            linked,
+            lines: Arc::new(lines),
+        })
     }
 
     /// Returns the ranks that run on this thread, each with a stack of this length in bytes.
@@ -78,6 +83,7 @@ impl CompiledProgram {
         Ranks {
             memory: Rc::new(Memory::new(Arc::clone(&self.linked), stack)),
             arguments: arguments.into(),
+            lines: Arc::clone(&self.lines),
         }
     }
 }
@@ -87,6 +93,7 @@ impl CompiledProgram {
 pub struct Ranks {
     memory: Rc<Memory>,
     arguments: Rc<[CString]>,
+    lines: Arc<Lines>,
 }
 
 impl Ranks {
@@ -112,7 +119,9 @@ impl Ranks {
             trap: Cell::new(None),
             fault: Cell::new(None),
             is_in_call: Cell::new(false),
-            lines: RefCell::default(),
+            unfinished: RefCell::default(),
+            location: Cell::new(None),
+            lines: Arc::clone(&self.lines),
             memory: Rc::clone(&self.memory),
         });
         Rank {
@@ -184,7 +193,10 @@ pub(crate) struct Inner {
     /// True while a call of MPI uses the state.
     is_in_call: Cell<bool>,
     /// Unfinished lines of standard output and standard error.
-    lines: RefCell<[Vec<u8>; 2]>,
+    unfinished: RefCell<[Vec<u8>; 2]>,
+    /// Line of the call of MPI that is running.
+    location: Cell<Option<&'static NativeLocation>>,
+    lines: Arc<Lines>,
     memory: Rc<Memory>,
 }
 
@@ -304,7 +316,7 @@ impl Inner {
     /// Returns the message about a fault of the program.
     fn described(&self, fault: Fault) -> String {
         let place = match self.image().offset_of(fault.instruction) {
-            Some(offset) => format!("at offset {offset:#x} of the program"),
+            Some(offset) => format!("at {}", self.lines.of_call(offset + 1)),
             None => "in a function of a library".to_owned(),
         };
         format!("{} {place}", fault.name())
@@ -323,6 +335,14 @@ impl Inner {
     /// Returns the communicator of all ranks.
     pub(crate) const fn world(&self) -> &Comm {
         &self.world
+    }
+
+    /// Runs a part of a call of MPI, whose line the message layer notes.
+    fn located<T>(&self, part: impl FnOnce() -> T) -> T {
+        match self.location.get() {
+            Some(location) => calling_from(location, part),
+            None => part(),
+        }
     }
 
     /// Leaves the stack until the rank is polled again.
@@ -351,8 +371,8 @@ impl Inner {
 
     /// Writes bytes of standard output (0) or standard error (1), line by line.
     pub(crate) fn write(&self, stream: usize, bytes: &[u8]) {
-        let mut lines = self.lines.borrow_mut();
-        let line = &mut lines[stream];
+        let mut unfinished = self.unfinished.borrow_mut();
+        let line = &mut unfinished[stream];
         let mut parts = bytes.split(|byte| *byte == b'\n');
         let last = parts.next_back().unwrap_or_default();
         for part in parts {
@@ -365,7 +385,7 @@ impl Inner {
 
     /// Writes lines that have no end yet.
     fn flush(&self) {
-        let lines = std::mem::take(&mut *self.lines.borrow_mut());
+        let lines = std::mem::take(&mut *self.unfinished.borrow_mut());
         for (stream, line) in lines
             .iter()
             .enumerate()
@@ -412,6 +432,9 @@ pub(crate) fn call(name: &'static str, body: impl FnOnce() -> Result<(), CallErr
             "{name} was called by a function that MPI had called"
         )));
     }
+    let offset = rank.image().caller();
+    rank.location
+        .set(offset.map(|offset| rank.lines.of_call(offset)));
     let result = catch_unwind(AssertUnwindSafe(body));
     rank.is_in_call.set(false);
     match result {
@@ -421,10 +444,10 @@ pub(crate) fn call(name: &'static str, body: impl FnOnce() -> Result<(), CallErr
             if with(|state| state.returns_errors) {
                 return code;
             }
-            let place = match rank.image().caller() {
-                Some(offset) => format!(" at offset {offset:#x} of the program"),
-                None => String::new(),
-            };
+            let place = rank
+                .location
+                .get()
+                .map_or_else(String::new, |at| format!(" at {at}"));
             let text = format!(
                 "Abort({code}): fatal error in {name}{place}: {}",
                 error.text()
@@ -442,7 +465,8 @@ pub(crate) fn with<T>(f: impl FnOnce(&mut State) -> T) -> T {
     let rank = caller();
     // SAFETY: one call of a rank runs at a time, `f` does not call the program, and futures that
     // borrow the state are over or dropped when another call begins.
-    f(unsafe { &mut *rank.state.get() })
+    let state = unsafe { &mut *rank.state.get() };
+    rank.located(|| f(state))
 }
 
 /// Waits for a future that borrows the state of the rank that has called.
@@ -459,7 +483,8 @@ fn drive<F: Future>(rank: &Inner, future: F) -> F::Output {
         // SAFETY: the context is that of the poll of the rank that is running, which does not end
         // before its program suspends or ends.
         let context = unsafe { &mut *rank.context.get() };
-        if let Poll::Ready(value) = future.as_mut().poll(context) {
+        let polled = rank.located(|| future.as_mut().poll(context));
+        if let Poll::Ready(value) = polled {
             return value;
         }
         // SAFETY: the future is not moved: the pointer only serves to drop it where it is.

@@ -46,6 +46,18 @@ pub fn kind(file: &[u8]) -> Kind {
     }
 }
 
+/// The lines of a compiled program.
+#[derive(Debug)]
+pub struct Lines;
+
+impl Lines {
+    /// Reads nothing.
+    #[must_use]
+    pub const fn new(_program: &str, _file: &[u8]) -> Self {
+        Self
+    }
+}
+
 /// A program as read from its file.
 #[derive(Debug)]
 pub struct Template;
@@ -69,7 +81,7 @@ impl CompiledProgram {
     ///
     /// # Errors
     /// Always.
-    pub fn new(_template: &Template) -> Result<Self, Refusal> {
+    pub fn new(_template: &Template, _lines: Lines) -> Result<Self, Refusal> {
         Err(Refusal)
     }
 

@@ -28,6 +28,8 @@ mod exports;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod handles;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod lines;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod loader;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod ops;
@@ -38,4 +40,6 @@ pub use bridge::{CompiledProgram, Rank, Ranks, STACK};
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use elf::{Kind, Refusal, Template, kind};
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
-pub use elsewhere::{CompiledProgram, Kind, Rank, Ranks, Refusal, STACK, Template, kind};
+pub use elsewhere::{CompiledProgram, Kind, Lines, Rank, Ranks, Refusal, STACK, Template, kind};
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub use lines::Lines;

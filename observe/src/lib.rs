@@ -35,4 +35,4 @@ pub use network::{Link, LinkSharing, NetworkEvent, NetworkObserver};
 pub use numbering::{LogEvent, NameId};
 pub use open::EndedCall;
 pub use record::RECORD_BYTES;
-pub use source_location::SourceLocation;
+pub use source_location::{NativeLocation, SourceLocation, calling_from};

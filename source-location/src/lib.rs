@@ -16,7 +16,7 @@ use std::ptr;
 /// A line of a native executable that makes a call.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NativeLocation {
-    /// The path of the source file, or of the executable if it has no debugging information.
+    /// The path of the source file, or else the name of the executable and the offset there.
     pub file: String,
     /// The line from 1 on, or 0 if it is not known.
     pub line: u32,
@@ -86,6 +86,16 @@ impl SourceLocation {
     }
 }
 
+/// Writes `file:line`, or the file alone if the line is not known.
+impl fmt::Display for NativeLocation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            0 => f.write_str(&self.file),
+            line => write!(f, "{}:{line}", self.file),
+        }
+    }
+}
+
 impl PartialEq for SourceLocation {
     #[inline]
     fn eq(&self, other: &Self) -> bool {
@@ -100,10 +110,13 @@ impl PartialEq for SourceLocation {
 
 impl Eq for SourceLocation {}
 
-/// Writes `file:line`.
+/// Writes `file:line`, or the file alone if the line is not known.
 impl fmt::Display for SourceLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", self.file(), self.line())
+        match self {
+            Self::Rust(location) => write!(f, "{}:{}", location.file(), location.line()),
+            Self::Native(location) => fmt::Display::fmt(location, f),
+        }
     }
 }
 

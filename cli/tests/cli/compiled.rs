@@ -99,7 +99,7 @@ fn mistakes_end_the_run_and_are_named() {
         ("abort", "called abort with code 3"),
         (
             "fault",
-            "rank 1 on host node-1 failed at 0 s: segmentation fault (signal 11) at offset",
+            "rank 1 on host node-1 failed at 0 s: segmentation fault (signal 11) at wrong(+0x",
         ),
         ("recursion", "segmentation fault (signal 11)"),
         ("buffer", "segmentation fault (signal 11)"),
@@ -124,6 +124,34 @@ fn mistakes_end_the_run_and_are_named() {
         found.status == 1 && found.stdout.contains("segmentation fault"),
         "{found:?}"
     );
+}
+
+#[test]
+fn reports_name_the_lines_of_the_program() {
+    let folder = Folder::new();
+    let program = compiled(&folder, "cli/tests/compiled/deadlock.c");
+    let (tag, wait) = (
+        "MPI_Send at deadlock(+0x",
+        "(source 1, tag 0) at deadlock(+0x",
+    );
+    assert!(ran(&program, "-n 2", "tag").stderr.contains(tag));
+    assert!(ran(&program, "-n 2", "").stderr.contains(wait));
+    // With debugging information.
+    let mut command = command(SIMRUN);
+    command.env("XDG_CACHE_HOME", folder.path("cache"));
+    let source = "cli/tests/compiled/deadlock.c";
+    assert_eq!(
+        run(command.args(["cc", "-g", "-o", &program, source])).status,
+        0
+    );
+    let output = ran(&program, "-n 2", "tag");
+    let expected = format!("fatal error in MPI_Send at {source}:11: MPI_ERR_TAG: invalid tag -5");
+    assert!(output.stderr.contains(&expected), "{output:?}");
+    let expected = format!("waits in recv (source 1, tag 0) at {source}:12, for rank 1");
+    let output = ran(&program, "-n 2", "");
+    assert!(output.stderr.contains(&expected), "{output:?}");
+    let found = simrun(&format!("check -n 2 {program}"));
+    assert!(found.stdout.contains(&expected), "{found:?}");
 }
 
 #[test]

@@ -1,0 +1,94 @@
+//! Lines of a compiled program, from its debugging information (DWARF 5, section 6.2).
+//!
+//! Each address is looked up once in the life of the program. An address without a line has the
+//! name of the program and its offset there, for `addr2line`: the program is compiled without
+//! `-g`, or its debugging information is compressed, in another file or damaged.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use addr2line::Context;
+use gimli::{Dwarf, EndianArcSlice, LittleEndian, Reader as _};
+use mpi::NativeLocation;
+use object::{Object as _, ObjectSection as _};
+
+type Reader = EndianArcSlice<LittleEndian>;
+
+/// The debugging information, if there is some, and the lines that were asked for by the offset
+/// in the image to which their calls return.
+struct State {
+    context: Option<Context<Reader>>,
+    found: BTreeMap<u64, &'static NativeLocation>,
+}
+
+/// The lines of a compiled program.
+pub struct Lines {
+    /// Name of the program.
+    program: String,
+    state: Mutex<State>,
+}
+
+impl Lines {
+    /// Reads the debugging information of a program, if there is some, from the bytes of its file.
+    #[must_use]
+    pub fn new(program: &str, file: &[u8]) -> Self {
+        let context = object::File::parse(file).ok().and_then(|file| {
+            let section = |name: &str| {
+                let data = file.section_by_name(name)?.data().ok()?;
+                Some(Arc::from(data))
+            };
+            let read = |id: gimli::SectionId| {
+                let bytes = section(id.name()).unwrap_or_else(|| Arc::from([]));
+                Ok::<_, gimli::Error>(EndianArcSlice::new(bytes, LittleEndian))
+            };
+            Context::from_dwarf(Dwarf::load(read).ok()?).ok()
+        });
+        Self {
+            program: program.to_owned(),
+            state: Mutex::new(State {
+                context,
+                found: BTreeMap::new(),
+            }),
+        }
+    }
+
+    /// Returns the line of the instruction before an offset in the image: of the call that returns
+    /// there.
+    pub(crate) fn of_call(&self, returns_to: u64) -> &'static NativeLocation {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let State { context, found } = &mut *state;
+        found.entry(returns_to).or_insert_with(|| {
+            let line = context
+                .as_ref()
+                .and_then(|context| line(context, returns_to - 1));
+            let (file, line) = line.unwrap_or_else(|| {
+                let file = format!("{}(+{returns_to:#x})", self.program);
+                (file, 0)
+            });
+            // There are as many as calls in the program.
+            Box::leak(Box::new(NativeLocation { file, line }))
+        })
+    }
+}
+
+/// Returns file and line of an address. The path is that which the compiler was given.
+fn line(context: &Context<Reader>, address: u64) -> Option<(String, u32)> {
+    let location = context.find_location(address).ok()??;
+    let (file, line) = (location.file?, location.line?);
+    let unit = context.find_dwarf_and_unit(address).skip_all_loads();
+    let folder = unit.and_then(|unit| {
+        let folder = unit.comp_dir.as_ref()?.to_string_lossy().ok()?;
+        Some(folder.into_owned())
+    });
+    let relative = folder.and_then(|folder| file.strip_prefix(&folder)?.strip_prefix('/'));
+    Some((relative.unwrap_or(file).to_owned(), line))
+}
+
+impl fmt::Debug for Lines {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lines")
+            .field("program", &self.program)
+            .finish_non_exhaustive()
+    }
+}

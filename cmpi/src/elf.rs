@@ -116,8 +116,8 @@ struct Image {
     /// From address 0 to the last byte that the file gives.
     bytes: Vec<u8>,
     segments: Vec<Segment>,
-    /// End of the last segment, a whole number of pages.
-    span: u64,
+    /// End of the last segment.
+    end: u64,
     dynamic: Option<Range<u64>>,
     /// Address of the index of the frames for exceptions.
     frame_index: Option<u64>,
@@ -133,7 +133,7 @@ impl Image {
         let mut image = Self {
             bytes: Vec::new(),
             segments: Vec::new(),
-            span: 0,
+            end: 0,
             dynamic: None,
             frame_index: None,
             has_tls: false,
@@ -183,7 +183,7 @@ impl Image {
             self.bytes.resize(index(memory.start)?, 0);
             self.bytes.extend_from_slice(data);
         }
-        self.span = memory.end.next_multiple_of(PAGE);
+        self.end = memory.end;
         self.segments.push(Segment {
             memory,
             is_writable: writable,
@@ -312,8 +312,8 @@ pub(crate) struct Functions {
 pub struct Template {
     /// The initial bytes of an image, from address 0.
     pub(crate) bytes: Vec<u8>,
-    /// Length of an image in bytes, a whole number of pages.
-    pub(crate) span: u64,
+    /// Length of an image in bytes.
+    pub(crate) length: u64,
     /// The pages that a program may change.
     pub(crate) writable: Vec<Range<u64>>,
     pub(crate) entry: u64,
@@ -397,7 +397,7 @@ impl Template {
             before: functions(elf::DT_INIT, elf::DT_INIT_ARRAY, elf::DT_INIT_ARRAYSZ)?,
             after: functions(elf::DT_FINI, elf::DT_FINI_ARRAY, elf::DT_FINI_ARRAYSZ)?,
             frames: frames(&image),
-            span: image.span,
+            length: image.end,
             writable: pages(&image),
             bytes: image.bytes,
         })

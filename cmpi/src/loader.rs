@@ -32,6 +32,9 @@ pub(crate) mod memory;
 use exceptions::Exceptions;
 use memory::{Pool, Purpose};
 
+/// Alignment of what is added to an image, in bytes.
+const ALIGNMENT: u64 = 64;
+
 /// Length of a thunk in bytes.
 const THUNK: u64 = 32;
 
@@ -105,13 +108,15 @@ impl Linked {
                 Some((name, exports::mpi_function(name)?))
             })
             .collect();
-        let thunks_at = template.span;
-        let data = thunks_at + (functions.len() as u64 * THUNK).next_multiple_of(PAGE);
+        // Behind the last segment, mostly in the same page.
+        let data = template.length.next_multiple_of(ALIGNMENT);
+        let thunks_at = (data + 8 * (1 + VARIABLES.len() as u64)).next_multiple_of(ALIGNMENT);
+        let length = thunks_at + functions.len() as u64 * THUNK;
         let mut linked = Self {
             bytes: template.bytes.clone(),
             thunks: Vec::new(),
             thunks_at,
-            length: data + PAGE,
+            length: length.next_multiple_of(PAGE),
             writable: template.writable.clone(),
             relative: template.relative.clone(),
             copied: Vec::new(),
@@ -122,13 +127,13 @@ impl Linked {
             after: template.after.clone(),
             exceptions,
         };
-        linked.writable.push(data..data + PAGE);
+        linked.writable.push(data..thunks_at);
         linked.place_variables(template, data + 8)?;
         let mut inside: BTreeMap<&str, u64> = linked.variables.clone();
         for (name, function) in functions {
             let offset = thunks_at + linked.thunks.len() as u64;
             inside.insert(name, offset);
-            linked.thunks.extend(thunk(function, data - offset));
+            linked.thunks.extend(thunk(function, offset - data));
         }
         for import in &template.imports {
             let place = (import.offset, import.addend);
@@ -177,7 +182,7 @@ impl Linked {
     }
 }
 
-/// Returns the machine code that stores the return address `data` bytes behind its begin, and
+/// Returns the machine code that stores the return address `data` bytes before its begin, and
 /// continues in a function.
 fn thunk(function: exports::MpiFunction, data: u64) -> Vec<u8> {
     let mut code = Vec::new();
@@ -190,12 +195,8 @@ fn thunk(function: exports::MpiFunction, data: u64) -> Vec<u8> {
     code.extend([0x48, 0x8b, 0x04, 0x24]);
     // mov [rip + …], rax
     code.extend([0x48, 0x89, 0x05]);
-    let distance = data - (code.len() as u64 + 4);
-    code.extend(
-        u32::try_from(distance)
-            .expect("thunks are few")
-            .to_le_bytes(),
-    );
+    let distance = i32::try_from(data + code.len() as u64 + 4).expect("thunks are few");
+    code.extend((-distance).to_le_bytes());
     // jmp [rip + …]: to the address in the last 8 bytes.
     code.extend([0xff, 0x25]);
     let rest = index(THUNK) - 8 - (code.len() + 4);
@@ -340,25 +341,25 @@ impl Image {
         let linked = &*self.memory.linked;
         let bytes = &linked.bytes;
         // SAFETY: the slot has `linked.length` bytes, of which each range below is a part: the
-        // reader of the file has checked segments and relocations against the span, and thunks
-        // and the page behind them were counted into the length. The slot belongs to this image
+        // reader of the file has checked segments and relocations against the length, and thunks
+        // and variables behind them were counted into it. The slot belongs to this image
         // alone, and no Rust reference to it exists. Sources of copied variables are objects of
         // shared libraries that stay loaded, and are as long.
         unsafe {
             if is_zero {
                 ptr::copy_nonoverlapping(bytes.as_ptr(), self.at(0), bytes.len());
-                let thunks = &linked.thunks;
-                ptr::copy_nonoverlapping(thunks.as_ptr(), self.at(linked.thunks_at), thunks.len());
             } else {
-                for pages in &linked.writable {
-                    let end = bytes.len().min(index(pages.end));
-                    let given = end.saturating_sub(index(pages.start));
-                    let content = bytes.get(index(pages.start)..end).unwrap_or_default();
-                    ptr::copy_nonoverlapping(content.as_ptr(), self.at(pages.start), given);
-                    let start = pages.start + given as u64;
-                    clear(self.at(start), index(pages.end - start));
+                for range in &linked.writable {
+                    let end = bytes.len().min(index(range.end));
+                    let content = bytes.get(index(range.start)..end).unwrap_or_default();
+                    ptr::copy_nonoverlapping(content.as_ptr(), self.at(range.start), content.len());
+                    let start = range.start + content.len() as u64;
+                    clear(self.at(start), index(range.end - start));
                 }
             }
+            // The pages before may have been cleared up to their end.
+            let thunks = &linked.thunks;
+            ptr::copy_nonoverlapping(thunks.as_ptr(), self.at(linked.thunks_at), thunks.len());
             for &(offset, addend) in &linked.relative {
                 let value = (self.base as u64).wrapping_add_signed(addend);
                 ptr::write_unaligned(self.at(offset), value);

@@ -180,7 +180,7 @@ pub(crate) struct Inner {
     image: Cell<*const Image>,
     owned: UnsafeCell<Owned>,
     yielder: Cell<*const Yielder<(), ()>>,
-    /// The lowest word of the stack.
+    /// The lowest word of a stack without a guard; null for one with a guard.
     canary: Cell<*const u64>,
     context: Cell<*mut Context<'static>>,
     pending: Cell<Option<Pending>>,
@@ -349,9 +349,10 @@ impl Inner {
     ///
     /// Ends it if its stack is full.
     fn suspend(&self) {
+        let canary = self.canary.get();
         // SAFETY: the lowest word of the stack of this rank, which is mapped as long as the rank
         // runs.
-        if unsafe { ptr::read_volatile(self.canary.get()) } != CANARY {
+        if !canary.is_null() && unsafe { ptr::read_volatile(canary) } != CANARY {
             let text = "the stack of the rank is too short: more of it is used than --stack gives";
             self.end.set(Some(End::Failed(text.to_owned())));
         }
@@ -530,13 +531,20 @@ impl StackSlot {
             address,
             memory: Rc::clone(memory),
         };
-        // SAFETY: the word is in the slot, above its guard, and nobody else has the slot.
-        unsafe { ptr::write(slot.canary(), CANARY) };
+        let canary = slot.canary();
+        if !canary.is_null() {
+            // SAFETY: the word is in the slot, and nobody else has the slot.
+            unsafe { ptr::write(canary, CANARY) };
+        }
         Ok(slot)
     }
 
-    /// Returns the lowest word above the guard.
+    /// Returns the lowest word of a stack without a guard; null for one with a guard, whose page
+    /// costs nothing so.
     fn canary(&self) -> *mut u64 {
+        if self.pool().has_guard(self.address) {
+            return ptr::null_mut();
+        }
         let page = PAGE as usize;
         (self.address + page) as *mut u64
     }

@@ -32,14 +32,23 @@ pub(crate) struct Pool {
     slots: RefCell<Slots>,
 }
 
+/// A mapping.
+#[derive(Debug)]
+struct Chunk {
+    start: usize,
+    /// Length in bytes.
+    bytes: usize,
+    /// Number of slots at its beginning that have a guard.
+    guarded: usize,
+}
+
 #[derive(Debug, Default)]
 struct Slots {
     /// Addresses of slots that have been used before.
     used: Vec<usize>,
     /// Addresses of slots that nobody has touched.
     fresh: Vec<usize>,
-    /// Addresses and lengths of the mappings.
-    chunks: Vec<(usize, usize)>,
+    chunks: Vec<Chunk>,
     mapped: usize,
 }
 
@@ -68,6 +77,14 @@ impl Pool {
         }
         let address = slots.fresh.pop().expect("slots have been mapped");
         Ok((address, true))
+    }
+
+    /// Returns true if the lowest page of a slot cannot be accessed.
+    pub(crate) fn has_guard(&self, address: usize) -> bool {
+        let slots = self.slots.borrow();
+        let is_there = |chunk: &&Chunk| (chunk.start..chunk.start + chunk.bytes).contains(&address);
+        let chunk = slots.chunks.iter().find(is_there);
+        chunk.is_some_and(|chunk| (address - chunk.start) / self.length < chunk.guarded)
     }
 
     /// Takes a slot back.
@@ -99,26 +116,33 @@ impl Pool {
         // more memory.
         unsafe { libc::madvise(start, bytes, libc::MADV_NOHUGEPAGE) };
         let start = start as usize;
+        let mut guarded = 0;
         for slot in 0..count {
             let address = start + slot * self.length;
             if self.purpose == Purpose::Stack && slots.mapped + slot < GUARDED_MAX {
                 let page = PAGE as usize;
                 // SAFETY: the lowest page of a slot of the mapping that was just made, which no
                 // stack uses. Where it cannot be protected, the word at the end is compared.
-                unsafe { libc::mprotect(address as *mut libc::c_void, page, libc::PROT_NONE) };
+                let set =
+                    unsafe { libc::mprotect(address as *mut libc::c_void, page, libc::PROT_NONE) };
+                guarded += usize::from(set == 0 && guarded == slot);
             }
             slots.fresh.push(address);
         }
         slots.fresh.reverse();
         slots.mapped += count;
-        slots.chunks.push((start, bytes));
+        slots.chunks.push(Chunk {
+            start,
+            bytes,
+            guarded,
+        });
         Ok(())
     }
 }
 
 impl Drop for Pool {
     fn drop(&mut self) {
-        for &(start, bytes) in &self.slots.borrow().chunks {
+        for &Chunk { start, bytes, .. } in &self.slots.borrow().chunks {
             // SAFETY: the mapping is one of this pool. Ranks hold the pool as long as they use
             // a slot of it, so nobody uses it any more.
             unsafe { libc::munmap(start as *mut libc::c_void, bytes) };

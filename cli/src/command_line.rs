@@ -28,8 +28,8 @@ use crate::tools;
 
 const USAGE: &str = "simrun [OPTIONS] APP [-- ARGUMENTS OF APP]\n       simrun COMMAND";
 const ABOUT_APP: &str = "\
-APP is the folder of a package, such as apps/ring, which is built first, a built program,
-or an MPI program in C or C++, compiled by simrun cc, simrun cxx or mpicc_abi.
+APP is the folder of a package, such as apps/ring, which is built first, or a built program.
+APP can also be an MPI program in C or C++ that simrun cc or mpicc_abi has compiled.
 simrun APP without a command means simrun run APP; simrun APP --help shows also the arguments of APP.";
 
 const ABOUT_CHECK: &str = "\

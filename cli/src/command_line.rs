@@ -135,6 +135,10 @@ enum Sub {
     Draw,
     /// Run random interactions over endpoints, and shrink what fails
     Fuzz,
+    /// Search the best point of a parameter space within a number of runs
+    Optimise,
+    /// Run a program at all points of a parameter space
+    Study,
     /// Vary each parameter of a platform, and print its effect on the time of a program
     Whatif,
     /// Make timelines of runs from their event logs
@@ -218,6 +222,8 @@ pub(crate) fn simrun() -> ExitCode {
             | Sub::Compare
             | Sub::Draw
             | Sub::Fuzz
+            | Sub::Optimise
+            | Sub::Study
             | Sub::Trace,
         ) => tools::hand_over(&arguments),
         Some(Sub::Cc(command)) => cc::compile(&command, "CC", "cc"),

@@ -264,6 +264,33 @@ mod tests {
     }
 
     #[test]
+    fn chosen_points_are_those_of_an_earlier_start() {
+        let test = TestFolder::new("chosen");
+        let folder = StudyFolder::create(&test.path().join("study"), "a").expect("a folder");
+        let of = |ranks: u32| {
+            let content = KeyContent { ranks, ..content() };
+            let key = content.key(0);
+            PlannedPoint {
+                key,
+                point: 0,
+                parameters: Assignment::default(),
+                content,
+            }
+        };
+        let points = [of(3), of(2)];
+        folder.add_points(&points[..1], &[]).expect("written");
+        folder.add_points(&points, &points[..1]).expect("written");
+        // In the order of their choice, and not shorter than before.
+        assert_eq!(folder.points(), Ok(points.to_vec()));
+        folder.add_points(&points[..1], &points).expect("the same");
+        assert_eq!(folder.points(), Ok(points.to_vec()));
+        let other = folder.add_points(&[of(4)], &points).expect_err("refused");
+        let expected = "points.jsonl: the study began with other options or mapping files: expected the \
+                        same, or a new folder";
+        assert!(other.to_string().ends_with(expected), "{other}");
+    }
+
+    #[test]
     fn failures_have_the_name_of_their_key() {
         let test = TestFolder::new("failures");
         let folder = StudyFolder::create(&test.path().join("study"), "a").expect("a folder");

@@ -266,6 +266,23 @@ mod tests {
     }
 
     #[test]
+    fn ranges_without_a_step_are_continuous() {
+        let values = |range: &str| {
+            let range = continuous(range).expect("a range").expect("no mistake");
+            [0.0, 0.5, 1.0].map(|at| range.value(at).to_string())
+        };
+        assert_eq!(values("1us..3us"), ["1us", "2us", "3us"]);
+        assert_eq!(values("1KiB..1MiB log"), ["1KiB", "32KiB", "1MiB"]);
+        assert_eq!(values("-1..2"), ["-1", "1", "2"]);
+        assert_eq!(values("0.1..0.2"), ["0.1", "0.15", "0.2"]);
+        assert_eq!(
+            values("10Gbps..1000Gbps log"),
+            ["10Gbps", "100Gbps", "1000Gbps"]
+        );
+        assert!(continuous("1..8 *2").is_none() && continuous("ring").is_none());
+    }
+
+    #[test]
     fn mistakes_name_the_range() {
         let problem = |range: &str| values(range).expect_err("a mistake").0;
         assert_eq!(problem("1..8"), "range \"1..8\" has no step");

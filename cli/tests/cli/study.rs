@@ -325,3 +325,38 @@ fn a_first_study_of_a_program_runs() {
     assert!(script.starts_with("#!/bin/sh\n"), "{script}");
     assert!(script.contains("#SBATCH --ntasks=2\n"), "{script}");
 }
+
+#[test]
+fn many_values_of_one_run_are_batches() {
+    let folder = Folder::new();
+    let sizes = ["8B"; 200];
+    let lines = format!(
+        "options = [\"-n\", \"2\"]\narguments = [\"--sizes\", \"{}\"]\n\
+         [set]\n\"noise.links.latency\" = \"1us\"\n\
+         [measure]\nhalf = {{ line = '^ *\\S+ +([0-9.]+) us', unit = \"us\", batches = 10 }}",
+        sizes.join(",")
+    );
+    let file = study(&folder, "apps/pingpong", &lines);
+    let out = folder.path("out");
+    let ran = simrun(&format!("study run {file} --out {out}"));
+    assert_eq!(ran.status, 0, "{ran:?}");
+    let summary = fs::read_to_string(format!("{out}/summary.csv")).unwrap();
+    let cells: Vec<&str> = summary.lines().nth(1).unwrap().split(',').collect();
+    let number = |at: usize| cells[at].parse::<f64>().unwrap();
+    // Ten batches; 1.25 us by the platform, and 2 us more on average by noise of two links.
+    assert_eq!(cells[0], "10", "{summary}");
+    assert!((number(1) - 3.25).abs() < 0.5, "{summary}");
+    assert!(number(2) < number(1) && number(1) < number(3), "{summary}");
+    let result = &result_lines(&out)[0];
+    assert!(result.contains("\"batches\":{\"half_us\":["), "{result}");
+
+    let few = lines.replace("batches = 10", "batches = 250");
+    let file = study(&folder, "apps/pingpong", &few);
+    let few = folder.path("few");
+    let ran = simrun(&format!("study run {file} --out {few}"));
+    assert_eq!(ran.status, 1, "{ran:?}");
+    assert!(
+        ran.stdout.contains("expected at least 250 after it"),
+        "{ran:?}"
+    );
+}

@@ -42,7 +42,7 @@ const TRAJECTORY: &str = "trajectory.csv";
 #[derive(Args, Clone, Debug)]
 #[command(after_help = EXIT_STATUS)]
 pub(crate) struct OptimiseCommand {
-    /// Study file with [vary] and [optimise]
+    /// Study file with tables vary and optimise
     #[arg(value_name = "FILE.toml")]
     file: PathBuf,
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use cmpi::{CompiledProgram, STACK, Template, toolchain};
+use cmpi::{CompiledProgram, Lines, STACK, Template, toolchain};
 use run::{LogFilter, Options, Output, RankProgram, Run, Stream};
 
 /// Compiles a source of the repository with the header and the stub library of simrun. Returns the
@@ -34,7 +34,8 @@ pub fn compile(source: &str) -> PathBuf {
 pub fn run(program: &Path, platform: &str, options: &Options, arguments: &str) -> Run {
     let file = std::fs::read(program).expect("the program was compiled");
     let template = Template::read(&file).expect("a program of the standard ABI");
-    let compiled = CompiledProgram::new(&template).expect("its symbols are there");
+    let compiled = CompiledProgram::new(&template, Lines::new("program", &file))
+        .expect("its symbols are there");
     let words = std::iter::once("program").chain(arguments.split_whitespace());
     let words = words.map(|word| CString::new(word).expect("arguments have no 0"));
     let ranks = compiled.ranks(STACK, words.collect());

@@ -16,15 +16,19 @@ use mpi::{Comm, Completion, Request};
 use crate::abi;
 use crate::bridge::{End, caller};
 use crate::errors::CallError;
-use crate::handles::{ActiveRequest, ObjectKind, Table, Target};
+use crate::handles::{ActiveRequest, Memory, ObjectKind, Table};
 
+mod buffered;
 mod collectives;
 mod communication;
 mod communicators;
 mod completion;
 mod environment;
 mod getopt;
+mod matched;
 mod memory;
+mod nonblocking;
+mod persistent;
 mod process;
 mod random;
 pub(crate) mod streams;
@@ -70,11 +74,15 @@ pub(crate) fn mpi_function(symbol: &str) -> Option<MpiFunction> {
         return None;
     }
     let found = [
+        buffered::address,
         collectives::address,
         communication::address,
         communicators::address,
         completion::address,
         environment::address,
+        matched::address,
+        nonblocking::address,
+        persistent::address,
     ]
     .into_iter()
     .find_map(|address| address(name));
@@ -168,10 +176,13 @@ pub(crate) struct State {
     requests: Table<ActiveRequest>,
     comms: Table<Comm>,
     /// Requests of a call about several, their handles, places in the list of the program and
-    /// targets.
+    /// memory.
     several: Vec<Request>,
-    listed: Vec<(Handle, usize, Target)>,
+    listed: Vec<(Handle, usize, Memory)>,
     ops: Table<collectives::UserOp>,
+    messages: Table<mpi::Message>,
+    /// Address and length in bytes of the buffer of buffered sends.
+    attached: Option<(usize, c_int)>,
     /// True if calls return errors, otherwise they are fatal.
     pub(crate) returns_errors: bool,
     stage: Stage,
@@ -200,6 +211,8 @@ impl State {
             several: Vec::new(),
             listed: Vec::new(),
             ops: Table::new(ObjectKind::Op),
+            messages: Table::new(ObjectKind::Message),
+            attached: None,
             returns_errors: false,
             stage: Stage::Before,
             at_exit: Vec::new(),
@@ -232,7 +245,16 @@ impl State {
 }
 
 /// Copies what an operation has received to its place, and sets the status.
-fn deliver(completion: &Completion, target: Target, status: *mut Status) {
+fn deliver(completion: &Completion, memory: &Memory, status: *mut Status) {
+    let target = match memory {
+        Memory::Parts(parts) if parts.is_collective => {
+            memory::fill_parts(&parts.result, &completion.buffer);
+            memory::set_empty_status(status);
+            return;
+        }
+        Memory::Parts(parts) => parts.result.first().copied().unwrap_or_default(),
+        Memory::Message(target) => *target,
+    };
     memory::fill(target, &completion.buffer, completion.status.length);
     memory::set_status(status, completion.status);
 }

@@ -3,6 +3,8 @@
 //! A handle has a kind, a generation and an index, so that one that has been freed or is of
 //! another kind is recognised. Predefined handles are below 0x1000 (MPI 5.0, section 20.2).
 
+use std::rc::Rc;
+
 use mpi::Request;
 
 /// The smallest handle that is not predefined.
@@ -29,11 +31,36 @@ pub(crate) struct Element {
     pub(crate) extent: usize,
 }
 
-/// A request with the place of what it receives.
+/// Memory of the program that an operation fills.
+#[derive(Clone, Debug)]
+pub(crate) enum Memory {
+    /// Of a receive, or nothing of a send.
+    Message(Target),
+    /// Of a collective, or of a persistent request.
+    Parts(Rc<Parts>),
+}
+
+/// Memory of a collective, or of a persistent request: parts that follow one another in messages.
+#[derive(Debug)]
+pub(crate) struct Parts {
+    /// The contribution, which each start of a persistent request reads; `None` for other requests.
+    pub(crate) contribution: Option<Vec<Target>>,
+    pub(crate) result: Vec<Target>,
+    pub(crate) is_collective: bool,
+}
+
+impl Memory {
+    /// Returns true if the request can be started again when it is over.
+    pub(crate) fn is_persistent(&self) -> bool {
+        matches!(self, Self::Parts(parts) if parts.contribution.is_some())
+    }
+}
+
+/// A request with the memory that it fills.
 #[derive(Debug)]
 pub(crate) struct ActiveRequest {
     pub(crate) request: Request,
-    pub(crate) target: Target,
+    pub(crate) memory: Memory,
 }
 
 #[derive(Debug)]
@@ -48,6 +75,7 @@ pub(crate) enum ObjectKind {
     Request = 1,
     Op,
     Comm,
+    Message,
 }
 
 /// The objects of one kind of a rank.

@@ -37,6 +37,16 @@ fn collectives_have_the_results_that_a_rank_computes_by_itself() {
 }
 
 #[test]
+fn requests_have_the_results_of_calls_that_wait() {
+    let folder = Folder::new();
+    let program = compiled(&folder, "cli/tests/compiled/requests.c");
+    for ranks in [1, 2, 3, 8] {
+        let output = ran(&program, &format!("-n {ranks}"), "");
+        assert_eq!(output.stdout, "ok\n", "{ranks} ranks: {output:?}");
+    }
+}
+
+#[test]
 fn each_rank_has_the_c_library_for_itself() {
     let folder = Folder::new();
     let program = compiled(&folder, "cli/tests/compiled/library.c");

@@ -1,6 +1,6 @@
 //! Collectives (MPI 5.0, chapter 6), by those of the message layer.
 //!
-//! *Not there*: `MPI_Alltoallw`, negative displacements, collectives that do not wait.
+//! *Not there*: `MPI_Alltoallw`, negative displacements.
 
 #![expect(non_snake_case, reason = "the names of the standard")]
 
@@ -17,7 +17,7 @@ use crate::handles::Target;
 use crate::ops;
 
 /// `MPI_IN_PLACE`.
-const IN_PLACE: usize = 1;
+pub(super) const IN_PLACE: usize = 1;
 
 /// Function of an operation of the program: `MPI_User_function`.
 type UserFunction = extern "C" fn(*const c_void, *mut c_void, *const c_int, *const Handle);
@@ -35,7 +35,7 @@ impl State {
     }
 
     /// Returns an operation on elements of a datatype.
-    fn op(&self, op: Handle, datatype: Handle) -> Result<Op, CallError> {
+    pub(super) fn op(&self, op: Handle, datatype: Handle) -> Result<Op, CallError> {
         let Some(user) = self.user_op(op) else {
             return ops::predefined(op, datatype);
         };
@@ -60,7 +60,7 @@ impl State {
 }
 
 /// Returns the contribution of a rank: that of the result's place, if it is in place.
-fn contribution(
+pub(super) fn contribution(
     data: *const c_void,
     result: *mut c_void,
     (count, datatype): (c_int, Handle),
@@ -83,7 +83,7 @@ fn contribution(
 }
 
 /// Returns `count` elements that begin `blocks` blocks of as many elements behind an address.
-fn part(
+pub(super) fn part(
     address: *const c_void,
     (count, datatype): (c_int, Handle),
     blocks: usize,
@@ -95,7 +95,7 @@ fn part(
 }
 
 /// Returns the places of blocks of all ranks.
-fn whole(
+pub(super) fn whole(
     address: *const c_void,
     (count, datatype): (c_int, Handle),
     ranks: usize,
@@ -105,22 +105,26 @@ fn whole(
     Ok(place)
 }
 
-fn ranks(comm: Handle) -> Result<(usize, usize), CallError> {
+pub(super) fn ranks(comm: Handle) -> Result<(usize, usize), CallError> {
     with(|state| state.comm(comm).map(|comm| (comm.rank(), comm.size())))
 }
 
 /// Counts and displacements of the blocks of all ranks, in elements.
-type Listed = (*const c_int, *const c_int, Handle);
+pub(super) type Listed = (*const c_int, *const c_int, Handle);
 
 /// The blocks of all ranks in memory of the program.
-struct Placed {
+pub(super) struct Placed {
     /// Each block.
-    parts: Vec<Target>,
+    pub(super) parts: Vec<Target>,
     /// The same one behind the other, as in messages.
-    packed: Blocks,
+    pub(super) packed: Blocks,
 }
 
-fn placed(address: *const c_void, listed: Listed, ranks: usize) -> Result<Placed, CallError> {
+pub(super) fn placed(
+    address: *const c_void,
+    listed: Listed,
+    ranks: usize,
+) -> Result<Placed, CallError> {
     let (counts, displacements, datatype) = listed;
     let mut parts = Vec::with_capacity(ranks);
     for rank in 0..ranks {
@@ -141,27 +145,40 @@ fn placed(address: *const c_void, listed: Listed, ranks: usize) -> Result<Placed
 impl Placed {
     /// Returns the blocks one behind the other.
     fn message(&self, comm: &Comm) -> Buffer {
-        let length = self.parts.iter().map(|part| part.length as u64).sum();
-        let mut all = comm.buffer(length);
-        for (rank, part) in self.parts.iter().enumerate() {
-            all.write(self.packed.block(rank).0, &memory::message(comm, *part));
-        }
-        all
+        memory::message_of(comm, &self.parts)
     }
 
     fn fill(&self, message: &Buffer) {
-        for (rank, part) in self.parts.iter().enumerate() {
-            let (offset, length) = self.packed.block(rank);
-            memory::fill(*part, &message.slice(offset, length), length);
-        }
+        memory::fill_parts(&self.parts, message);
     }
 }
 
-fn root(root: c_int) -> Result<usize, CallError> {
+pub(super) fn root(root: c_int) -> Result<usize, CallError> {
     usize::try_from(root).map_err(|_| {
         let text = format!("invalid root {root}: expected at least 0");
         CallError::new("MPI_ERR_ROOT", text)
     })
+}
+
+/// Returns the contribution to a reduction whose blocks the ranks get, the place of the own block
+/// and the blocks.
+pub(super) fn scattered(
+    data: *const c_void,
+    result: *const c_void,
+    (counts, datatype): (*const c_int, Handle),
+    (rank, size): (usize, usize),
+) -> Result<(Target, Target, Blocks), CallError> {
+    let mut lengths = Vec::with_capacity(size);
+    for rank in 0..size {
+        let count = memory::load(counts.wrapping_add(rank), "recvcounts")?;
+        lengths.push(memory::place(data, count, datatype)?.length);
+    }
+    let mut given = memory::place(data, 0, datatype)?;
+    given.length = lengths.iter().sum();
+    let mut target = memory::place(result, 0, datatype)?;
+    target.length = lengths[rank];
+    let blocks = Blocks::packed(lengths.into_iter().map(|length| length as u64));
+    Ok((given, target, blocks))
 }
 
 /// A reduction whose result all ranks get, or some.
@@ -446,19 +463,10 @@ exports! {
         let (rank, size) = ranks(comm)?;
         let given = if data as usize == IN_PLACE { result.cast_const() } else { data };
         let (target, own) = block(async |state| {
-            let mut lengths = Vec::with_capacity(size);
-            for rank in 0..size {
-                let count = memory::load(counts.wrapping_add(rank), "recvcounts")?;
-                lengths.push(memory::place(given, count, datatype)?.length);
-            }
-            let mut given = memory::place(given, 0, datatype)?;
-            given.length = lengths.iter().sum();
-            let mut target = memory::place(result, 0, datatype)?;
-            target.length = lengths[rank];
+            let (given, target, blocks) = scattered(given, result, (counts, datatype), (rank, size))?;
             let op = state.op(op, datatype)?;
             let comm = state.comm(comm)?;
             let message = memory::message(comm, given);
-            let blocks = Blocks::packed(lengths.into_iter().map(|length| length as u64));
             let own = comm.reduce_scatter(&message, blocks, &op).await?;
             Ok::<_, CallError>((target, own))
         })?;

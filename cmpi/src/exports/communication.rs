@@ -11,12 +11,15 @@ use crate::arguments::{UNDEFINED, pattern, rank, source, tag};
 use crate::bridge::{block, with};
 use crate::datatypes::size_of;
 use crate::errors::CallError;
-use crate::handles::{ActiveRequest, Target};
+use crate::handles::{ActiveRequest, Memory, Target};
 
 /// A message of a program: address, count and datatype, destination, tag and communicator.
-type Message = ((*const c_void, c_int, Handle), c_int, c_int, Handle);
+pub(super) type Message = ((*const c_void, c_int, Handle), c_int, c_int, Handle);
 
-fn send(mode: SendMode, (data, destination, number, comm): Message) -> Result<(), CallError> {
+pub(super) fn send(
+    mode: SendMode,
+    (data, destination, number, comm): Message,
+) -> Result<(), CallError> {
     let (destination, number) = (rank(destination)?, tag(number)?);
     let data = memory::place(data.0, data.1, data.2)?;
     block(async |state| {
@@ -33,7 +36,7 @@ fn send(mode: SendMode, (data, destination, number, comm): Message) -> Result<()
     })
 }
 
-fn isend(
+pub(super) fn isend(
     mode: SendMode,
     (data, destination, number, comm): Message,
     request: *mut Handle,
@@ -49,15 +52,15 @@ fn isend(
             SendMode::Ready => comm.irsend(message, destination, number),
             SendMode::Buffered => comm.ibsend(message, destination, number),
         };
-        Ok::<_, CallError>(state.insert(started?, Target::default()))
+        Ok::<_, CallError>(state.insert(started?, Memory::Message(Target::default())))
     })?;
     memory::store(request, handle);
     Ok(())
 }
 
 impl State {
-    pub(super) fn insert(&mut self, request: Request, target: Target) -> Handle {
-        self.requests.insert(ActiveRequest { request, target })
+    pub(super) fn insert(&mut self, request: Request, memory: Memory) -> Handle {
+        self.requests.insert(ActiveRequest { request, memory })
     }
 }
 
@@ -106,7 +109,7 @@ exports! {
         let handle = with(|state| {
             let comm = state.comm(comm)?;
             let started = comm.irecv(comm.buffer(target.length as u64), from, number)?;
-            Ok::<_, CallError>(state.insert(started, target))
+            Ok::<_, CallError>(state.insert(started, Memory::Message(target)))
         })?;
         memory::store(request, handle);
         Ok(())

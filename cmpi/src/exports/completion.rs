@@ -12,16 +12,18 @@ use super::{Handle, State, Status, deliver, exports, memory};
 use crate::arguments::UNDEFINED;
 use crate::bridge::{block, with};
 use crate::errors::CallError;
-use crate::handles::{ActiveRequest, REQUEST_NULL, Target};
+use crate::handles::{ActiveRequest, Memory, REQUEST_NULL};
 
-fn unknown(handle: Handle) -> CallError {
+pub(super) fn unknown(handle: Handle) -> CallError {
     CallError::new("MPI_ERR_REQUEST", format!("invalid request {handle:#x}"))
 }
 
-/// Ends a request that is over.
-fn finish(request: *mut Handle, completion: &Completion, target: Target, status: *mut Status) {
-    deliver(completion, target, status);
-    memory::store(request, REQUEST_NULL);
+/// Ends a request that is over; a persistent one stays.
+fn finish(request: *mut Handle, completion: &Completion, memory: &Memory, status: *mut Status) {
+    deliver(completion, memory, status);
+    if !memory.is_persistent() {
+        memory::store(request, REQUEST_NULL);
+    }
 }
 
 impl State {
@@ -38,12 +40,12 @@ impl State {
             if handle == REQUEST_NULL {
                 continue;
             }
-            let Some(ActiveRequest { request, target }) = self.requests.borrow(handle) else {
+            let Some(ActiveRequest { request, memory }) = self.requests.borrow(handle) else {
                 self.return_listed();
                 return Err(unknown(handle));
             };
             self.several.push(request);
-            self.listed.push((handle, index, target));
+            self.listed.push((handle, index, memory));
         }
         Ok(())
     }
@@ -51,13 +53,13 @@ impl State {
     /// Puts the requests that are not over back into the table, and frees the handles of the
     /// others.
     fn return_listed(&mut self) {
-        for (request, (handle, _, target)) in self.several.drain(..).zip(&self.listed) {
+        for (request, (handle, _, memory)) in self.several.drain(..).zip(&self.listed) {
             if request.is_null() {
                 self.requests.remove(*handle);
             } else {
-                let target = *target;
+                let memory = memory.clone();
                 self.requests
-                    .put_back(*handle, ActiveRequest { request, target });
+                    .put_back(*handle, ActiveRequest { request, memory });
             }
         }
     }
@@ -83,11 +85,11 @@ fn several(
         done.map(|done| {
             let mut places = Vec::with_capacity(done.len());
             for (position, completion) in done {
-                let (_, index, target) = listed[position];
-                let status = if is_dense { places.len() } else { index };
+                let (_, index, memory) = &listed[position];
+                let status = if is_dense { places.len() } else { *index };
                 let status = memory::element(statuses, status);
-                finish(memory::element(list, index), &completion, target, status);
-                places.push(index);
+                finish(memory::element(list, *index), &completion, memory, status);
+                places.push(*index);
             }
             places
         })
@@ -110,13 +112,18 @@ fn some(completed: Completed) -> mpi::Result<Done> {
         .collect()
 }
 
-/// Sets the statuses of null requests of a list.
+/// Sets the statuses of null requests and of those that are not active.
 fn set_empty_statuses(
     (count, list): (c_int, *mut Handle),
     statuses: *mut Status,
 ) -> Result<(), CallError> {
     for index in 0..usize::try_from(count).unwrap_or(0) {
-        if memory::load(memory::element(list, index), "array_of_requests")? == REQUEST_NULL {
+        let handle = memory::load(memory::element(list, index), "array_of_requests")?;
+        let is_active = with(|state| {
+            let found = state.requests.get(handle);
+            found.is_some_and(|found| found.request.is_active())
+        });
+        if !is_active {
             memory::set_empty_status(memory::element(statuses, index));
         }
     }
@@ -151,15 +158,19 @@ exports! {
             memory::set_empty_status(status);
             return Ok(());
         }
-        let (result, target) = block(async |state| {
+        let (result, filled) = block(async |state| {
             let active = state.requests.get_mut(handle).ok_or_else(|| unknown(handle))?;
             let result = active.request.wait().await;
-            let target = active.target;
-            state.requests.remove(handle);
-            Ok::<_, CallError>((result, target))
+            let filled = active.memory.clone();
+            if active.request.is_null() {
+                state.requests.remove(handle);
+            }
+            Ok::<_, CallError>((result, filled))
         })?;
-        memory::store(request, REQUEST_NULL);
-        finish(request, &result?, target, status);
+        if result.is_err() {
+            memory::store(request, REQUEST_NULL);
+        }
+        finish(request, &result?, &filled, status);
         Ok(())
     }
 
@@ -170,19 +181,19 @@ exports! {
             memory::set_empty_status(status);
             return Ok(());
         }
-        let (result, target) = block(async |state| {
+        let (result, filled) = block(async |state| {
             let active = state.requests.get_mut(handle).ok_or_else(|| unknown(handle))?;
             let result = active.request.test().await;
-            let target = active.target;
+            let filled = active.memory.clone();
             if active.request.is_null() {
                 state.requests.remove(handle);
             }
-            Ok::<_, CallError>((result, target))
+            Ok::<_, CallError>((result, filled))
         })?;
         let result = result?;
         memory::store(flag, c_int::from(result.is_some()));
         if let Some(completion) = result {
-            finish(request, &completion, target, status);
+            finish(request, &completion, &filled, status);
         }
         Ok(())
     }

@@ -72,6 +72,33 @@ pub(super) fn fill(target: Target, message: &Buffer, length: u64) {
     }
 }
 
+/// Returns a copy of parts of the program's memory, one behind the other, as a message.
+pub(super) fn message_of(comm: &Comm, parts: &[Target]) -> Buffer {
+    if let [only] = parts {
+        return message(comm, *only);
+    }
+    let mut all = comm.buffer(parts.iter().map(|part| part.length as u64).sum());
+    let mut offset = 0;
+    for part in parts {
+        all.write(offset, &message(comm, *part));
+        offset += part.length as u64;
+    }
+    all
+}
+
+/// Copies a message to parts of the program's memory, of which it has one behind the other, if it
+/// has them: not all ranks of a collective get a result.
+pub(super) fn fill_parts(parts: &[Target], message: &Buffer) {
+    let mut offset = 0;
+    for part in parts {
+        let length = part.length as u64;
+        if offset + length <= message.len() {
+            fill(*part, &message.slice(offset, length), length);
+        }
+        offset += length;
+    }
+}
+
 /// Stores the result of a call, unless the program wants none.
 pub(super) fn store<T>(place: *mut T, value: T) {
     if !place.is_null() {

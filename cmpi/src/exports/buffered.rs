@@ -1,0 +1,46 @@
+//! Buffered sends (MPI 5.0, section 3.6).
+//!
+//! *Not there*: buffers of communicators and automatic buffers (MPI 4.1).
+
+#![expect(non_snake_case, reason = "the names of the standard")]
+
+use std::ffi::{c_int, c_void};
+
+use mpi::SendMode;
+
+use super::communication::{isend, send};
+use super::{Handle, WORLD, exports, memory};
+use crate::bridge::{block, with};
+use crate::errors::CallError;
+
+exports! {
+    fn MPI_Bsend(buf: *const c_void, count: c_int, datatype: Handle, dest: c_int, number: c_int, comm: Handle) {
+        send(SendMode::Buffered, ((buf, count, datatype), dest, number, comm))
+    }
+
+    fn MPI_Ibsend(buf: *const c_void, count: c_int, datatype: Handle, dest: c_int, number: c_int, comm: Handle, request: *mut Handle) {
+        isend(SendMode::Buffered, ((buf, count, datatype), dest, number, comm), request)
+    }
+
+    fn MPI_Buffer_attach(buffer: *mut c_void, size: c_int) {
+        let Ok(length) = u64::try_from(size) else {
+            let text = format!("invalid length {size} of a buffer: expected at least 0");
+            return Err(CallError::new("MPI_ERR_ARG", text));
+        };
+        with(|state| {
+            let world = state.comm(WORLD)?;
+            world.buffer_attach(world.buffer(length))?;
+            state.attached = Some((buffer as usize, size));
+            Ok(())
+        })
+    }
+
+    fn MPI_Buffer_detach(buffer: *mut usize, size: *mut c_int) {
+        block(async |state| Ok::<_, CallError>(state.comm(WORLD)?.buffer_detach().await?.len()))?;
+        if let Some((address, length)) = with(|state| state.attached.take()) {
+            memory::store(buffer, address);
+            memory::store(size, length);
+        }
+        Ok(())
+    }
+}

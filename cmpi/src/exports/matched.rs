@@ -1,0 +1,79 @@
+//! Probes that take the message, and its receive (MPI 5.0, section 3.8.2).
+
+#![expect(non_snake_case, reason = "the names of the standard")]
+
+use std::ffi::{c_int, c_void};
+
+use mpi::Message;
+
+use super::{Handle, Status, exports, memory};
+use crate::arguments::{pattern, source};
+use crate::bridge::{block, with};
+use crate::errors::CallError;
+use crate::handles::Memory;
+
+/// `MPI_MESSAGE_NULL`.
+const MESSAGE_NULL: Handle = 0x128;
+
+/// Takes a message that a probe has found.
+fn taken(message: *mut Handle) -> Result<Message, CallError> {
+    let handle = memory::load(message, "message")?;
+    let found = with(|state| state.messages.remove(handle)).ok_or_else(|| {
+        let text = format!("invalid message {handle:#x}: expected one that MPI_Mprobe has found");
+        CallError::new("MPI_ERR_REQUEST", text)
+    })?;
+    memory::store(message, MESSAGE_NULL);
+    Ok(found)
+}
+
+/// Stores a message that a probe has found.
+fn found(found: Message, message: *mut Handle, status: *mut Status) {
+    memory::set_status(status, found.status());
+    memory::store(message, with(|state| state.messages.insert(found)));
+}
+
+exports! {
+    fn MPI_Mprobe(from: c_int, number: c_int, comm: Handle, message: *mut Handle, status: *mut Status) {
+        let (from, number) = (source(from)?, pattern(number)?);
+        let taken = block(async |state| {
+            Ok::<_, CallError>(state.comm(comm)?.mprobe(from, number).await?)
+        })?;
+        found(taken, message, status);
+        Ok(())
+    }
+
+    fn MPI_Improbe(from: c_int, number: c_int, comm: Handle, flag: *mut c_int, message: *mut Handle, status: *mut Status) {
+        let (from, number) = (source(from)?, pattern(number)?);
+        let taken = block(async |state| {
+            Ok::<_, CallError>(state.comm(comm)?.improbe(from, number).await?)
+        })?;
+        memory::store(flag, c_int::from(taken.is_some()));
+        if let Some(taken) = taken {
+            found(taken, message, status);
+        }
+        Ok(())
+    }
+
+    fn MPI_Mrecv(buf: *mut c_void, count: c_int, datatype: Handle, message: *mut Handle, status: *mut Status) {
+        let target = memory::place(buf, count, datatype)?;
+        let taken = taken(message)?;
+        let completion = block(async |state| {
+            let buffer = state.comm(super::WORLD)?.buffer(target.length as u64);
+            Ok::<_, CallError>(taken.recv(buffer).await?)
+        })?;
+        super::deliver(&completion, &Memory::Message(target), status);
+        Ok(())
+    }
+
+    fn MPI_Imrecv(buf: *mut c_void, count: c_int, datatype: Handle, message: *mut Handle, request: *mut Handle) {
+        let target = memory::place(buf, count, datatype)?;
+        let taken = taken(message)?;
+        let handle = with(|state| {
+            let buffer = state.comm(super::WORLD)?.buffer(target.length as u64);
+            let started = taken.irecv(buffer);
+            Ok::<_, CallError>(state.insert(started, Memory::Message(target)))
+        })?;
+        memory::store(request, handle);
+        Ok(())
+    }
+}

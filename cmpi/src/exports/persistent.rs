@@ -1,0 +1,101 @@
+//! Persistent sends and receives, and the start of persistent requests (MPI 5.0, section 3.9).
+
+#![expect(non_snake_case, reason = "the names of the standard")]
+
+use std::ffi::{c_int, c_void};
+use std::rc::Rc;
+
+use mpi::SendMode;
+
+use super::communication::Message;
+use super::completion::unknown;
+use super::{Handle, WORLD, exports, memory};
+use crate::arguments::{pattern, rank, source, tag};
+use crate::bridge::with;
+use crate::errors::CallError;
+use crate::handles::{Memory, Parts};
+
+fn send_init(
+    mode: SendMode,
+    (data, destination, number, comm): Message,
+    request: *mut Handle,
+) -> Result<(), CallError> {
+    let (destination, number) = (rank(destination)?, tag(number)?);
+    let data = memory::place(data.0, data.1, data.2)?;
+    let handle = with(|state| {
+        let comm = state.comm(comm)?;
+        let request = comm.send_init(mode, comm.buffer(data.length as u64), destination, number);
+        let parts = Parts {
+            contribution: Some(vec![data]),
+            result: Vec::new(),
+            is_collective: false,
+        };
+        Ok::<_, CallError>(state.insert(request, Memory::Parts(Rc::new(parts))))
+    })?;
+    memory::store(request, handle);
+    Ok(())
+}
+
+/// Starts a request, with what its contribution is now.
+fn start(handle: Handle) -> Result<(), CallError> {
+    with(|state| {
+        let world = state.comm(WORLD)?.clone();
+        let active = state
+            .requests
+            .get_mut(handle)
+            .ok_or_else(|| unknown(handle))?;
+        if let Memory::Parts(parts) = &active.memory
+            && let Some(contribution) = parts.contribution.as_ref().filter(|it| !it.is_empty())
+            && let Some(buffer) = active.request.buffer_mut()
+        {
+            *buffer = memory::message_of(&world, contribution);
+        }
+        Ok(active.request.start()?)
+    })
+}
+
+exports! {
+    fn MPI_Send_init(buf: *const c_void, count: c_int, datatype: Handle, dest: c_int, number: c_int, comm: Handle, request: *mut Handle) {
+        send_init(SendMode::Standard, ((buf, count, datatype), dest, number, comm), request)
+    }
+
+    fn MPI_Ssend_init(buf: *const c_void, count: c_int, datatype: Handle, dest: c_int, number: c_int, comm: Handle, request: *mut Handle) {
+        send_init(SendMode::Synchronous, ((buf, count, datatype), dest, number, comm), request)
+    }
+
+    fn MPI_Rsend_init(buf: *const c_void, count: c_int, datatype: Handle, dest: c_int, number: c_int, comm: Handle, request: *mut Handle) {
+        send_init(SendMode::Ready, ((buf, count, datatype), dest, number, comm), request)
+    }
+
+    fn MPI_Bsend_init(buf: *const c_void, count: c_int, datatype: Handle, dest: c_int, number: c_int, comm: Handle, request: *mut Handle) {
+        send_init(SendMode::Buffered, ((buf, count, datatype), dest, number, comm), request)
+    }
+
+    fn MPI_Recv_init(buf: *mut c_void, count: c_int, datatype: Handle, from: c_int, number: c_int, comm: Handle, request: *mut Handle) {
+        let target = memory::place(buf, count, datatype)?;
+        let (from, number) = (source(from)?, pattern(number)?);
+        let handle = with(|state| {
+            let comm = state.comm(comm)?;
+            let request = comm.recv_init(comm.buffer(target.length as u64), from, number);
+            let parts = Parts {
+                contribution: Some(Vec::new()),
+                result: vec![target],
+                is_collective: false,
+            };
+            Ok::<_, CallError>(state.insert(request, Memory::Parts(Rc::new(parts))))
+        })?;
+        memory::store(request, handle);
+        Ok(())
+    }
+
+    fn MPI_Start(request: *mut Handle) {
+        start(memory::load(request, "request")?)
+    }
+
+    fn MPI_Startall(count: c_int, list: *mut Handle) {
+        for index in 0..usize::try_from(count).unwrap_or(0) {
+            start(memory::load(memory::element(list, index), "array_of_requests")?)?;
+        }
+        Ok(())
+    }
+}

@@ -11,7 +11,10 @@
 use std::cell::Cell;
 use std::fmt;
 use std::panic::Location;
-use std::ptr;
+
+mod tagged;
+
+use tagged::{Kind, Tagged};
 
 /// A line of a native executable that makes a call.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -24,12 +27,7 @@ pub struct NativeLocation {
 
 /// The line of a program that makes a call.
 #[derive(Clone, Copy)]
-pub enum SourceLocation {
-    /// A line of a Rust program.
-    Rust(&'static Location<'static>),
-    /// A line of a native executable.
-    Native(&'static NativeLocation),
-}
+pub struct SourceLocation(Tagged);
 
 thread_local! {
     /// The line of a native executable whose call runs on this thread.
@@ -42,36 +40,36 @@ impl SourceLocation {
     #[inline]
     #[track_caller]
     pub fn caller() -> Self {
-        match NATIVE.get() {
-            None => Self::Rust(Location::caller()),
-            Some(location) => Self::Native(location),
-        }
+        Self(match NATIVE.get() {
+            None => Tagged::rust(Location::caller()),
+            Some(location) => Tagged::native(location),
+        })
     }
 
     /// Returns the path of the source file.
     #[must_use]
-    pub const fn file(&self) -> &'static str {
-        match self {
-            Self::Rust(location) => location.file(),
-            Self::Native(location) => location.file.as_str(),
+    pub fn file(&self) -> &'static str {
+        match self.0.kind() {
+            Kind::Rust(location) => location.file(),
+            Kind::Native(location) => &location.file,
         }
     }
 
     /// Returns the line, from 1 on; 0 if it is not known.
     #[must_use]
-    pub const fn line(&self) -> u32 {
-        match self {
-            Self::Rust(location) => location.line(),
-            Self::Native(location) => location.line,
+    pub fn line(&self) -> u32 {
+        match self.0.kind() {
+            Kind::Rust(location) => location.line(),
+            Kind::Native(location) => location.line,
         }
     }
 
     /// Returns the column, from 1 on; 0 in a native executable.
     #[must_use]
-    pub const fn column(&self) -> u32 {
-        match self {
-            Self::Rust(location) => location.column(),
-            Self::Native(_) => 0,
+    pub fn column(&self) -> u32 {
+        match self.0.kind() {
+            Kind::Rust(location) => location.column(),
+            Kind::Native(_) => 0,
         }
     }
 
@@ -79,10 +77,15 @@ impl SourceLocation {
     /// from process to process: a key for maps, never an order.
     #[must_use]
     pub fn address(&self) -> usize {
-        match self {
-            Self::Rust(location) => ptr::from_ref(*location).addr(),
-            Self::Native(location) => ptr::from_ref(*location).addr(),
-        }
+        self.0.address()
+    }
+}
+
+impl PartialEq for SourceLocation {
+    #[inline]
+    fn eq(&self, other: &Self) -> bool {
+        // Equal locations are usually the same; their texts are compared otherwise.
+        self.address() == other.address() || self.0.kind() == other.0.kind()
     }
 }
 
@@ -96,26 +99,14 @@ impl fmt::Display for NativeLocation {
     }
 }
 
-impl PartialEq for SourceLocation {
-    #[inline]
-    fn eq(&self, other: &Self) -> bool {
-        // Equal locations are usually the same; their texts are compared otherwise.
-        match (self, other) {
-            (Self::Rust(one), Self::Rust(other)) => ptr::eq(*one, *other) || one == other,
-            (Self::Native(one), Self::Native(other)) => ptr::eq(*one, *other) || one == other,
-            _ => false,
-        }
-    }
-}
-
 impl Eq for SourceLocation {}
 
 /// Writes `file:line`, or the file alone if the line is not known.
 impl fmt::Display for SourceLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Rust(location) => write!(f, "{}:{}", location.file(), location.line()),
-            Self::Native(location) => fmt::Display::fmt(location, f),
+        match self.0.kind() {
+            Kind::Rust(location) => write!(f, "{}:{}", location.file(), location.line()),
+            Kind::Native(location) => fmt::Display::fmt(location, f),
         }
     }
 }
@@ -163,7 +154,7 @@ mod tests {
         let rust = called();
         assert_eq!((rust.file(), rust.line()), (file!(), line!() - 1));
         calling_from(&OUTER, || {
-            assert_eq!(called(), SourceLocation::Native(&OUTER));
+            assert_eq!(called().address(), Tagged::native(&OUTER).address());
             calling_from(&INNER, || assert_eq!(called().line(), 9));
             let panicked = std::panic::catch_unwind(|| calling_from(&INNER, || panic!("expected")));
             assert!(panicked.is_err());

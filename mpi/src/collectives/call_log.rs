@@ -118,7 +118,7 @@ impl fmt::Display for Mismatch {
 
 impl Signature {
     /// Returns that of a call without arguments to be compared.
-    pub(crate) const fn of(name: &'static str, location: SourceLocation) -> Self {
+    pub(crate) fn of(name: &'static str, location: SourceLocation) -> Self {
         Self {
             name: Cow::Borrowed(name),
             root: 0,

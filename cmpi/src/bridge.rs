@@ -30,9 +30,11 @@ use corosensei::trap::CoroutineTrapHandler;
 use corosensei::{Coroutine, Yielder};
 use mpi::{Comm, Level, NativeLocation, calling_from};
 
+use crate::datatypes::MadeDatatype;
 use crate::elf::{PAGE, Refusal, Template};
 use crate::errors::CallError;
 use crate::exports::State;
+use crate::handles::{ObjectKind, Table};
 use crate::lines::Lines;
 use crate::loader::exceptions::ExceptionState;
 use crate::loader::memory::Pool;
@@ -120,6 +122,7 @@ impl Ranks {
             fault: Cell::new(None),
             is_in_call: Cell::new(false),
             unfinished: RefCell::default(),
+            datatypes: RefCell::new(Table::new(ObjectKind::Datatype)),
             location: Cell::new(None),
             lines: Arc::clone(&self.lines),
             memory: Rc::clone(&self.memory),
@@ -194,6 +197,8 @@ pub(crate) struct Inner {
     is_in_call: Cell<bool>,
     /// Unfinished lines of standard output and standard error.
     unfinished: RefCell<[Vec<u8>; 2]>,
+    /// Apart from the state, which a call that looks a datatype up may be using.
+    datatypes: RefCell<Table<MadeDatatype>>,
     /// Line of the call of MPI that is running.
     location: Cell<Option<&'static NativeLocation>>,
     lines: Arc<Lines>,
@@ -468,6 +473,11 @@ pub(crate) fn with<T>(f: impl FnOnce(&mut State) -> T) -> T {
     // borrow the state are over or dropped when another call begins.
     let state = unsafe { &mut *rank.state.get() };
     rank.located(|| f(state))
+}
+
+/// Calls `f` with the datatypes that the program of the rank that has called has made.
+pub(crate) fn with_datatypes<T>(f: impl FnOnce(&mut Table<MadeDatatype>) -> T) -> T {
+    f(&mut caller().datatypes.borrow_mut())
 }
 
 /// Waits for a future that borrows the state of the rank that has called.

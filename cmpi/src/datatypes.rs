@@ -1,14 +1,15 @@
-//! Predefined datatypes: their sizes and extents in bytes.
-//!
-//! *Not there*: datatypes that a program makes.
+//! Datatypes by their handles: the sizes, extents and alignments of predefined ones in bytes, and
+//! those that a program has made.
 
 use std::ffi::c_int;
 
+use crate::bridge::with_datatypes;
 use crate::errors::CallError;
 use crate::handles::Element;
+use crate::layouts::{Datatype, Segment};
 
 /// Returns the size of a datatype in bytes.
-pub(crate) fn size_of(datatype: usize) -> Result<u64, CallError> {
+fn size_of(datatype: usize) -> Result<usize, CallError> {
     Ok(match datatype {
         // Most of them say their size (MPI 5.0, section 20.2).
         0x240..=0x2ff => 1 << (datatype >> 3 & 7),
@@ -50,25 +51,73 @@ pub(crate) fn size_of(datatype: usize) -> Result<u64, CallError> {
     })
 }
 
-/// Returns the length of an element and the distance to the next one, in bytes.
-pub(crate) fn element(datatype: usize) -> Result<Element, CallError> {
-    let size = size_of(datatype)?;
-    let extent = match datatype {
-        // MPI_DOUBLE_INT, MPI_LONG_INT.
-        0x229 | 0x22a => 16,
-        // MPI_LONG_DOUBLE_INT.
-        0x22d => 32,
-        // MPI_SHORT_INT has a gap inside.
-        0x22c => {
-            return Err(CallError::new(
-                "MPI_ERR_TYPE",
-                "MPI_SHORT_INT is not supported",
-            ));
-        }
+/// Returns the alignment of a predefined datatype of this size, in bytes.
+const fn alignment(datatype: usize, size: usize) -> usize {
+    match datatype {
+        // Pairs with an integer; pairs of floats, complex numbers of floats.
+        0x228 | 0x22b | 0x22c | 0x230 | 0x232 | 0x212 | 0x213 | 0x21b => 4,
+        // Pairs and complex numbers of doubles; MPI_LONG_INT.
+        0x229 | 0x22a | 0x231 | 0x216 | 0x217 | 0x21d => 8,
+        _ if size > 16 => 16,
         _ => size,
+    }
+}
+
+/// Returns a datatype, also one that is not committed.
+pub(crate) fn datatype(handle: usize) -> Result<Datatype, CallError> {
+    if let Some(made) = with_datatypes(|made| made.get(handle).map(|made| made.datatype.clone())) {
+        return Ok(made);
+    }
+    let size = size_of(handle)?;
+    let whole = |length| Segment { offset: 0, length };
+    let (segments, extent) = match handle {
+        // MPI_DOUBLE_INT, MPI_LONG_INT.
+        0x229 | 0x22a => (vec![whole(size)], 16),
+        // MPI_LONG_DOUBLE_INT.
+        0x22d => (vec![whole(size)], 32),
+        // MPI_SHORT_INT has a gap inside.
+        0x22c => (
+            vec![
+                whole(2),
+                Segment {
+                    offset: 4,
+                    length: 4,
+                },
+            ],
+            8,
+        ),
+        _ => (vec![whole(size)], size),
     };
-    let [size, extent] = [size, extent].map(|length| usize::try_from(length).unwrap_or(usize::MAX));
-    Ok(Element { size, extent })
+    Ok(Datatype::predefined(
+        segments,
+        extent,
+        alignment(handle, size),
+    ))
+}
+
+/// Returns the elements of a datatype.
+pub(crate) fn element(handle: usize) -> Result<Element, CallError> {
+    let made = with_datatypes(|made| {
+        made.get(handle)
+            .map(|made| (made.element, made.is_committed))
+    });
+    match made {
+        Some((element, true)) => Ok(element),
+        Some(_) => {
+            let text = format!("the datatype {handle:#x} is not committed: call MPI_Type_commit");
+            Err(CallError::new("MPI_ERR_TYPE", text))
+        }
+        // Most calls are about them.
+        None if handle < 0x1000 && !matches!(handle, 0x229 | 0x22a | 0x22c | 0x22d) => {
+            let size = size_of(handle)?;
+            Ok(Element {
+                size,
+                extent: size.cast_signed(),
+                segments: &[],
+            })
+        }
+        None => Ok(datatype(handle)?.element()),
+    }
 }
 
 /// Returns the length in bytes of the data of `count` elements.
@@ -78,4 +127,26 @@ pub(crate) fn length_of(count: c_int, datatype: usize) -> Result<usize, CallErro
         return Err(CallError::new("MPI_ERR_COUNT", text));
     };
     Ok(elements * element(datatype)?.size)
+}
+
+/// A datatype that a program has made.
+#[derive(Debug)]
+pub(crate) struct MadeDatatype {
+    datatype: Datatype,
+    element: Element,
+    is_committed: bool,
+}
+
+impl MadeDatatype {
+    pub(crate) fn new(datatype: Datatype) -> Self {
+        Self {
+            element: datatype.element(),
+            datatype,
+            is_committed: false,
+        }
+    }
+
+    pub(crate) const fn commit(&mut self) {
+        self.is_committed = true;
+    }
 }

@@ -23,6 +23,7 @@ mod collectives;
 mod communication;
 mod communicators;
 mod completion;
+mod derived;
 mod environment;
 mod getopt;
 mod matched;
@@ -78,6 +79,7 @@ pub(crate) fn mpi_function(symbol: &str) -> Option<MpiFunction> {
         collectives::address,
         communication::address,
         communicators::address,
+        derived::address,
         completion::address,
         environment::address,
         matched::address,

@@ -7,6 +7,8 @@ use std::rc::Rc;
 
 use mpi::Request;
 
+use crate::layouts::Segment;
+
 /// The smallest handle that is not predefined.
 const FIRST: usize = 0x1000;
 
@@ -28,7 +30,9 @@ pub(crate) struct Element {
     /// Length of the data of an element in bytes.
     pub(crate) size: usize,
     /// Bytes from an element to the next one.
-    pub(crate) extent: usize,
+    pub(crate) extent: isize,
+    /// Places of the data in memory; empty if they are the first `size` bytes.
+    pub(crate) segments: &'static [Segment],
 }
 
 /// Memory of the program that an operation fills.
@@ -47,6 +51,13 @@ pub(crate) struct Parts {
     pub(crate) contribution: Option<Vec<Target>>,
     pub(crate) result: Vec<Target>,
     pub(crate) is_collective: bool,
+}
+
+impl Element {
+    /// Returns true if the data of elements follow one another in memory.
+    pub(crate) fn is_contiguous(&self) -> bool {
+        self.segments.is_empty() && self.size.cast_signed() == self.extent
+    }
 }
 
 impl Memory {
@@ -76,6 +87,7 @@ pub(crate) enum ObjectKind {
     Op,
     Comm,
     Message,
+    Datatype,
 }
 
 /// The objects of one kind of a rank.

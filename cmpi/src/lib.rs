@@ -28,6 +28,8 @@ mod exports;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod handles;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod layouts;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod lines;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod loader;

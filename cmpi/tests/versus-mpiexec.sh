@@ -26,6 +26,7 @@ compare() {
 for ranks in 1 2 3 4 5 8; do
   compare collectives cli/tests/compiled/collectives.c "$ranks"
   compare requests cli/tests/compiled/requests.c "$ranks"
+  compare datatypes cli/tests/compiled/datatypes.c "$ranks"
 done
 # One rank: mpiexec mixes the parts of lines that streams write.
 compare streams cli/tests/compiled/streams.cc 1

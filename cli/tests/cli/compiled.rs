@@ -47,6 +47,23 @@ fn requests_have_the_results_of_calls_that_wait() {
 }
 
 #[test]
+fn datatypes_of_a_program_have_their_places_in_memory() {
+    let folder = Folder::new();
+    let program = compiled(&folder, "cli/tests/compiled/datatypes.c");
+    let output = ran(&program, "-n 3", "");
+    for line in [
+        "columns: 24 bytes, from 0 for 4, data from 0 for 104\n",
+        "a structure: 29 bytes, from 0 for 32, data from 0 for 29\n",
+        "\nok\n",
+    ] {
+        assert!(output.stdout.contains(line), "{line}: {output:?}");
+    }
+    let output = ran(&program, "-n 1", "uncommitted");
+    let expected = "is not committed: call MPI_Type_commit";
+    assert!(output.stderr.contains(expected), "{output:?}");
+}
+
+#[test]
 fn each_rank_has_the_c_library_for_itself() {
     let folder = Folder::new();
     let program = compiled(&folder, "cli/tests/compiled/library.c");

@@ -1,6 +1,6 @@
 //! Collectives (MPI 5.0, chapter 6), by those of the message layer.
 //!
-//! *Not there*: `MPI_Alltoallw`, negative displacements.
+//! *Not there*: `MPI_Alltoallw`.
 
 #![expect(non_snake_case, reason = "the names of the standard")]
 
@@ -9,7 +9,6 @@ use std::ffi::{c_int, c_void};
 use mpi::{Blocks, Buffer, Comm, Op};
 
 use super::{Handle, State, exports, memory};
-use crate::arguments::UNDEFINED;
 use crate::bridge::{block, with};
 use crate::datatypes::element;
 use crate::errors::CallError;
@@ -40,7 +39,7 @@ impl State {
             return ops::predefined(op, datatype);
         };
         let element = element(datatype)?;
-        if element.size != element.extent {
+        if !element.is_contiguous() {
             let text = format!("operations of the program on {datatype:#x} are not supported");
             return Err(CallError::new("MPI_ERR_OP", text));
         }
@@ -90,7 +89,10 @@ pub(super) fn part(
 ) -> Result<Target, CallError> {
     let mut place = memory::place(address, count, datatype)?;
     let elements = usize::try_from(count).unwrap_or(0);
-    place.address += blocks * elements * place.element.extent;
+    let distance = (blocks * elements)
+        .cast_signed()
+        .wrapping_mul(place.element.extent);
+    place.address = place.address.wrapping_add_signed(distance);
     Ok(place)
 }
 
@@ -130,12 +132,9 @@ pub(super) fn placed(
     for rank in 0..ranks {
         let count = memory::load(counts.wrapping_add(rank), "counts")?;
         let displacement = memory::load(displacements.wrapping_add(rank), "displs")?;
-        let Ok(displacement) = usize::try_from(displacement) else {
-            let text = format!("displacement {displacement}: expected at least 0");
-            return Err(CallError::new("MPI_ERR_ARG", text));
-        };
         let mut place = memory::place(address, count, datatype)?;
-        place.address += displacement * place.element.extent;
+        let distance = (displacement as isize).wrapping_mul(place.element.extent);
+        place.address = place.address.wrapping_add_signed(distance);
         parts.push(place);
     }
     let packed = Blocks::packed(parts.iter().map(|part| part.length as u64));
@@ -511,13 +510,6 @@ exports! {
     fn MPI_Op_commutative(op: Handle, commute: *mut c_int) {
         let user = with(|state| state.user_op(op));
         memory::store(commute, user.map_or(1, |user| c_int::from(user.is_commutative)));
-        Ok(())
-    }
-
-    fn MPI_Type_get_extent(datatype: Handle, lower: *mut isize, extent: *mut isize) {
-        let found = element(datatype)?.extent;
-        memory::store(lower, 0);
-        memory::store(extent, isize::try_from(found).unwrap_or(UNDEFINED as isize));
         Ok(())
     }
 }

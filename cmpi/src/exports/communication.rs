@@ -9,7 +9,7 @@ use mpi::{Request, Result, SendMode};
 use super::{Handle, State, Status, exports, memory};
 use crate::arguments::{UNDEFINED, pattern, rank, source, tag};
 use crate::bridge::{block, with};
-use crate::datatypes::size_of;
+use crate::datatypes::{datatype as datatype_of, element};
 use crate::errors::CallError;
 use crate::handles::{ActiveRequest, Memory, Target};
 
@@ -56,6 +56,16 @@ pub(super) fn isend(
     })?;
     memory::store(request, handle);
     Ok(())
+}
+
+/// Returns the number of pieces of `size` bytes, or `MPI_UNDEFINED` if it is not whole.
+fn number_of(length: u64, size: usize) -> c_int {
+    let whole = match size as u64 {
+        0 => (length == 0).then_some(0),
+        size => length.is_multiple_of(size).then_some(length / size),
+    };
+    let found = whole.and_then(|whole| c_int::try_from(whole).ok());
+    found.unwrap_or(UNDEFINED)
 }
 
 impl State {
@@ -178,28 +188,23 @@ exports! {
     }
 
     fn MPI_Get_count(status: *mut Status, datatype: Handle, count: *mut c_int) {
-        let (length, size) = (memory::load(status, "status")?.length(), size_of(datatype)?);
-        let whole = length.is_multiple_of(size).then_some(length / size);
-        let found = whole.and_then(|whole| c_int::try_from(whole).ok());
-        memory::store(count, found.unwrap_or(UNDEFINED));
+        let length = memory::load(status, "status")?.length();
+        memory::store(count, number_of(length, element(datatype)?.size));
         Ok(())
     }
 
     fn MPI_Get_elements(status: *mut Status, datatype: Handle, count: *mut c_int) {
-        let (length, size) = (memory::load(status, "status")?.length(), size_of(datatype)?);
-        let found = c_int::try_from(length / size).ok();
-        memory::store(count, found.unwrap_or(UNDEFINED));
+        let length = memory::load(status, "status")?.length();
+        let Some(basic) = datatype_of(datatype)?.basic else {
+            let text = "the elements of the datatype differ in length: not supported";
+            return Err(CallError::new("MPI_ERR_TYPE", text));
+        };
+        memory::store(count, number_of(length, basic));
         Ok(())
     }
 
     fn MPI_Test_cancelled(status: *mut Status, flag: *mut c_int) {
         memory::store(flag, memory::load(status, "status")?.internal[2]);
-        Ok(())
-    }
-
-    fn MPI_Type_size(datatype: Handle, size: *mut c_int) {
-        let found = size_of(datatype)?;
-        memory::store(size, c_int::try_from(found).unwrap_or(UNDEFINED));
         Ok(())
     }
 }

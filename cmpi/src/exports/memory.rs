@@ -16,22 +16,44 @@ use crate::handles::{Element, Target};
 
 /// Returns a copy of elements of the program, as a message.
 pub(super) fn message(comm: &Comm, place: Target) -> Buffer {
-    if place.length == 0 {
-        return comm.buffer(0);
+    match place.length {
+        0 => comm.buffer(0),
+        _ => with_bytes(place, |bytes| comm.buffer_from(bytes)),
     }
-    let Element { size, extent } = place.element;
-    if size == extent {
+}
+
+/// Calls `f` with the data of elements of the program, one behind the other.
+pub(super) fn with_bytes<T>(place: Target, f: impl FnOnce(&[u8]) -> T) -> T {
+    if place.length == 0 {
+        return f(&[]);
+    }
+    if place.element.is_contiguous() {
         // SAFETY: the program says that these bytes are its own, and it is waiting in this call.
-        let bytes = unsafe { slice::from_raw_parts(place.address as *const u8, place.length) };
-        return comm.buffer_from(bytes);
+        return f(unsafe { slice::from_raw_parts(place.address as *const u8, place.length) });
     }
     let mut bytes = Vec::with_capacity(place.length);
-    for number in 0..place.length / size {
-        let element = (place.address + number * extent) as *const u8;
-        // SAFETY: as above, element by element.
-        bytes.extend_from_slice(unsafe { slice::from_raw_parts(element, size) });
+    for number in 0..place.length / place.element.size {
+        for (address, length) in pieces(place, number) {
+            // SAFETY: as above, piece by piece.
+            bytes.extend_from_slice(unsafe { slice::from_raw_parts(address as *const u8, length) });
+        }
     }
-    comm.buffer_from(&bytes)
+    f(&bytes)
+}
+
+/// Returns address and length of each piece of an element.
+fn pieces(place: Target, number: usize) -> impl Iterator<Item = (usize, usize)> {
+    let Element {
+        size,
+        extent,
+        segments,
+    } = place.element;
+    let distance = number.cast_signed().wrapping_mul(extent);
+    let start = place.address.wrapping_add_signed(distance);
+    let whole = segments.is_empty().then_some((start, size));
+    let parts = segments.iter();
+    let parts = parts.map(move |part| (start.wrapping_add_signed(part.offset), part.length));
+    whole.into_iter().chain(parts)
 }
 
 /// Returns the place of elements of the program.
@@ -41,15 +63,29 @@ pub(super) fn place(
     datatype: Handle,
 ) -> Result<Target, CallError> {
     let length = length_of(count, datatype)?;
-    if address.is_null() && length > 0 {
+    let element = element_of(datatype)?;
+    // Segments with addresses as displacements are relative to MPI_BOTTOM, which is 0.
+    let is_absolute = element
+        .segments
+        .first()
+        .is_some_and(|first| first.offset != 0);
+    if address.is_null() && length > 0 && !is_absolute {
         let text = format!("invalid buffer: address 0 for {length} bytes");
         return Err(CallError::new("MPI_ERR_BUFFER", text));
     }
     Ok(Target {
         address: address as usize,
         length,
-        element: element_of(datatype)?,
+        element,
     })
+}
+
+/// Returns the place of bytes of the program.
+pub(super) fn bytes_at(address: *const c_void, length: usize) -> Result<Target, CallError> {
+    // MPI_BYTE.
+    let mut bytes = place(address, 1, 0x247)?;
+    bytes.length = length;
+    Ok(bytes)
 }
 
 /// Copies the first `length` bytes of a message to their place.
@@ -58,17 +94,36 @@ pub(super) fn fill(target: Target, message: &Buffer, length: u64) {
         return;
     };
     let length = usize::try_from(length).unwrap_or(usize::MAX);
-    let bytes = &bytes[..length.min(target.length).min(bytes.len())];
-    let Element { size, extent } = target.element;
-    let step = if size == extent { bytes.len() } else { size };
+    store_bytes(target, &bytes[..length.min(target.length).min(bytes.len())]);
+}
+
+/// Copies data to elements of the program.
+pub(super) fn store_bytes(target: Target, bytes: &[u8]) {
+    let is_contiguous = target.element.is_contiguous();
+    let step = if is_contiguous {
+        bytes.len()
+    } else {
+        target.element.size
+    };
     if step == 0 {
         return;
     }
-    for (number, part) in bytes.chunks(step).enumerate() {
-        let place = (target.address + number * extent) as *mut u8;
+    let copy = |from: &[u8], to: usize| {
         // SAFETY: the program gave this place for all elements when it started the receive, and is
         // waiting in this call; the message is other memory than that of the program.
-        unsafe { ptr::copy_nonoverlapping(part.as_ptr(), place, part.len()) };
+        unsafe { ptr::copy_nonoverlapping(from.as_ptr(), to as *mut u8, from.len()) };
+    };
+    if is_contiguous {
+        return copy(bytes, target.address);
+    }
+    for (number, element) in bytes.chunks(step).enumerate() {
+        let mut rest = element;
+        for (address, length) in pieces(target, number) {
+            // The last element can be a part of one.
+            let (piece, behind) = rest.split_at(length.min(rest.len()));
+            copy(piece, address);
+            rest = behind;
+        }
     }
 }
 

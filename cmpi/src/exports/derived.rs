@@ -1,0 +1,245 @@
+//! Datatypes that a program makes, and messages that it packs itself (MPI 5.0, chapter 5).
+//!
+//! *Not there*: `MPI_Type_create_darray`, envelopes and contents, the external representation.
+
+#![expect(non_snake_case, reason = "the names of the standard")]
+
+use std::ffi::{c_int, c_void};
+
+use super::{Handle, exports, memory};
+use crate::arguments::UNDEFINED;
+use crate::bridge::with_datatypes;
+use crate::datatypes::{MadeDatatype, datatype as of, element};
+use crate::errors::CallError;
+use crate::layouts::{Block, Datatype};
+
+/// `MPI_DATATYPE_NULL`.
+const DATATYPE_NULL: Handle = 0x200;
+/// `MPI_ORDER_C`, `MPI_ORDER_FORTRAN`.
+const ORDERS: [c_int; 2] = [12, 15];
+
+fn store(made: Datatype, new: *mut Handle) {
+    let handle = with_datatypes(|all| all.insert(MadeDatatype::new(made)));
+    memory::store(new, handle);
+}
+
+fn number(value: c_int, name: &str) -> Result<usize, CallError> {
+    usize::try_from(value).map_err(|_| {
+        let text = format!("invalid {name} {value}: expected at least 0");
+        CallError::new("MPI_ERR_ARG", text)
+    })
+}
+
+/// Blocks of elements of one datatype: the number of blocks, their lengths in elements and their
+/// displacements in bytes.
+fn blocks(
+    count: c_int,
+    length: impl Fn(usize) -> Result<c_int, CallError>,
+    displacement: impl Fn(usize, &Datatype) -> Result<isize, CallError>,
+    (old, new): (Handle, *mut Handle),
+) -> Result<(), CallError> {
+    let old = of(old)?;
+    let block = |index| {
+        let length = number(length(index)?, "length of a block")?;
+        Ok((displacement(index, &old)?, length, &old))
+    };
+    let blocks: Result<Vec<Block<'_>>, CallError> =
+        (0..number(count, "count")?).map(block).collect();
+    store(Datatype::of_blocks(&blocks?)?, new);
+    Ok(())
+}
+
+/// Returns a displacement in bytes of one in elements.
+fn scaled(elements: c_int, datatype: &Datatype) -> isize {
+    (elements as isize).wrapping_mul(datatype.extent())
+}
+
+fn listed<T: Copy>(list: *const T, index: usize, name: &str) -> Result<T, CallError> {
+    memory::load(list.wrapping_add(index), name)
+}
+
+/// Returns the dimensions of an array, from the one that varies most slowly on.
+fn dimensions(
+    count: c_int,
+    lists: [*const c_int; 3],
+    order: c_int,
+) -> Result<Vec<[usize; 3]>, CallError> {
+    let mut parts = Vec::new();
+    for index in 0..number(count, "ndims")? {
+        let [length, part, start] = lists.map(|list| listed(list, index, "array_of_sizes"));
+        let [length, part, start] = [length?, part?, start?];
+        if part < 1 || start < 0 || part > length || start > length - part {
+            let text = format!(
+                "dimension {index} of {length} elements: no part of {part} elements from {start} on"
+            );
+            return Err(CallError::new("MPI_ERR_ARG", text));
+        }
+        parts.push([
+            number(length, "size")?,
+            number(part, "size")?,
+            number(start, "start")?,
+        ]);
+    }
+    match ORDERS.iter().position(|known| *known == order) {
+        Some(0) => {}
+        Some(_) => parts.reverse(),
+        None => {
+            let text = format!("invalid order {order}: expected MPI_ORDER_C or MPI_ORDER_FORTRAN");
+            return Err(CallError::new("MPI_ERR_ARG", text));
+        }
+    }
+    Ok(parts)
+}
+
+/// Returns the place in a packed message of `length` bytes more, and stores the one behind them.
+fn advance(position: *mut c_int, length: usize, size: c_int) -> Result<usize, CallError> {
+    let start = number(memory::load(position, "position")?, "position")?;
+    let (end, size) = (start + length, number(size, "size")?);
+    if end > size {
+        let text = format!("{length} bytes from byte {start} on, in a buffer of {size} bytes");
+        return Err(CallError::new("MPI_ERR_TRUNCATE", text));
+    }
+    memory::store(position, c_int::try_from(end).unwrap_or(c_int::MAX));
+    Ok(start)
+}
+
+exports! {
+    fn MPI_Type_contiguous(count: c_int, old: Handle, new: *mut Handle) {
+        blocks(1, |_| Ok(count), |_, _| Ok(0), (old, new))
+    }
+
+    fn MPI_Type_vector(count: c_int, length: c_int, stride: c_int, old: Handle, new: *mut Handle) {
+        let place = |index: usize, old: &Datatype| {
+            Ok(scaled(stride, old).wrapping_mul(index.cast_signed()))
+        };
+        blocks(count, |_| Ok(length), place, (old, new))
+    }
+
+    fn MPI_Type_create_hvector(count: c_int, length: c_int, stride: isize, old: Handle, new: *mut Handle) {
+        let place = |index: usize, _: &Datatype| Ok(stride.wrapping_mul(index.cast_signed()));
+        blocks(count, |_| Ok(length), place, (old, new))
+    }
+
+    fn MPI_Type_indexed(count: c_int, lengths: *const c_int, displs: *const c_int, old: Handle, new: *mut Handle) {
+        let length = |index| listed(lengths, index, "array_of_blocklengths");
+        let place = |index, old: &Datatype| {
+            Ok(scaled(listed(displs, index, "array_of_displacements")?, old))
+        };
+        blocks(count, length, place, (old, new))
+    }
+
+    fn MPI_Type_create_hindexed(count: c_int, lengths: *const c_int, displs: *const isize, old: Handle, new: *mut Handle) {
+        let length = |index| listed(lengths, index, "array_of_blocklengths");
+        let place = |index, _: &Datatype| listed(displs, index, "array_of_displacements");
+        blocks(count, length, place, (old, new))
+    }
+
+    fn MPI_Type_create_indexed_block(count: c_int, length: c_int, displs: *const c_int, old: Handle, new: *mut Handle) {
+        let place = |index, old: &Datatype| {
+            Ok(scaled(listed(displs, index, "array_of_displacements")?, old))
+        };
+        blocks(count, |_| Ok(length), place, (old, new))
+    }
+
+    fn MPI_Type_create_hindexed_block(count: c_int, length: c_int, displs: *const isize, old: Handle, new: *mut Handle) {
+        let place = |index, _: &Datatype| listed(displs, index, "array_of_displacements");
+        blocks(count, |_| Ok(length), place, (old, new))
+    }
+
+    fn MPI_Type_create_struct(count: c_int, lengths: *const c_int, displs: *const isize, types: *const Handle, new: *mut Handle) {
+        let mut parts = Vec::new();
+        for index in 0..number(count, "count")? {
+            let length = number(listed(lengths, index, "array_of_blocklengths")?, "length of a block")?;
+            let place = listed(displs, index, "array_of_displacements")?;
+            parts.push((place, length, of(listed(types, index, "array_of_types")?)?));
+        }
+        let blocks: Vec<Block<'_>> = parts.iter().map(|(place, length, old)| (*place, *length, old)).collect();
+        store(Datatype::of_blocks(&blocks)?.aligned(), new);
+        Ok(())
+    }
+
+    fn MPI_Type_create_subarray(
+        dims: c_int, sizes: *const c_int, subsizes: *const c_int, starts: *const c_int, order: c_int,
+        old: Handle, new: *mut Handle,
+    ) {
+        let parts = dimensions(dims, [sizes, subsizes, starts], order)?;
+        store(of(old)?.subarray(&parts)?, new);
+        Ok(())
+    }
+
+    fn MPI_Type_create_resized(old: Handle, lower: isize, extent: isize, new: *mut Handle) {
+        store(of(old)?.resized(lower, extent), new);
+        Ok(())
+    }
+
+    fn MPI_Type_dup(old: Handle, new: *mut Handle) {
+        let mut made = MadeDatatype::new(of(old)?);
+        if element(old).is_ok() {
+            made.commit();
+        }
+        memory::store(new, with_datatypes(|all| all.insert(made)));
+        Ok(())
+    }
+
+    fn MPI_Type_commit(datatype: *mut Handle) {
+        let handle = memory::load(datatype, "datatype")?;
+        // Predefined ones are committed, and others refused.
+        of(handle)?;
+        with_datatypes(|all| all.get_mut(handle).map(MadeDatatype::commit));
+        Ok(())
+    }
+
+    fn MPI_Type_free(datatype: *mut Handle) {
+        let handle = memory::load(datatype, "datatype")?;
+        if with_datatypes(|all| all.remove(handle)).is_none() {
+            let text = format!("the datatype {handle:#x} cannot be freed");
+            return Err(CallError::new("MPI_ERR_TYPE", text));
+        }
+        memory::store(datatype, DATATYPE_NULL);
+        Ok(())
+    }
+
+    fn MPI_Type_size(datatype: Handle, size: *mut c_int) {
+        let found = of(datatype)?.element().size;
+        memory::store(size, c_int::try_from(found).unwrap_or(UNDEFINED));
+        Ok(())
+    }
+
+    fn MPI_Type_get_extent(datatype: Handle, lower: *mut isize, extent: *mut isize) {
+        let found = of(datatype)?;
+        memory::store(lower, found.lower);
+        memory::store(extent, found.extent());
+        Ok(())
+    }
+
+    fn MPI_Type_get_true_extent(datatype: Handle, lower: *mut isize, extent: *mut isize) {
+        let (start, end) = of(datatype)?.true_bounds();
+        memory::store(lower, start);
+        memory::store(extent, end - start);
+        Ok(())
+    }
+
+    fn MPI_Pack(data: *const c_void, count: c_int, datatype: Handle, buffer: *mut c_void, size: c_int, position: *mut c_int, _comm: Handle) {
+        let given = memory::place(data, count, datatype)?;
+        let start = advance(position, given.length, size)?;
+        let mut target = memory::bytes_at(buffer, given.length)?;
+        target.address += start;
+        memory::with_bytes(given, |bytes| memory::store_bytes(target, bytes));
+        Ok(())
+    }
+
+    fn MPI_Unpack(buffer: *const c_void, size: c_int, position: *mut c_int, data: *mut c_void, count: c_int, datatype: Handle, _comm: Handle) {
+        let target = memory::place(data, count, datatype)?;
+        let start = advance(position, target.length, size)?;
+        let mut given = memory::bytes_at(buffer, target.length)?;
+        given.address += start;
+        memory::with_bytes(given, |bytes| memory::store_bytes(target, bytes));
+        Ok(())
+    }
+
+    fn MPI_Pack_size(count: c_int, datatype: Handle, _comm: Handle, size: *mut c_int) {
+        let length = number(count, "count")? * element(datatype)?.size;
+        memory::store(size, c_int::try_from(length).unwrap_or(UNDEFINED));
+        Ok(())
+    }
+}

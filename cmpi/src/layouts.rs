@@ -1,0 +1,270 @@
+//! Datatypes as segments of memory: those that a program makes of others (MPI 5.0, section 5.1).
+//!
+//! Only the places of the bytes and their order in a message are kept. *Not there*: the calls that
+//! have made a datatype (`MPI_Type_get_contents`), and the types of its elements, so that a receive
+//! of another type than was sent is not noticed.
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
+
+use crate::errors::CallError;
+use crate::handles::Element;
+
+/// Maximum number of segments of a datatype.
+const SEGMENTS_MAX: usize = 1 << 24;
+
+/// Bytes that follow one another in memory, relative to the address of an element.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Segment {
+    pub(crate) offset: isize,
+    pub(crate) length: usize,
+}
+
+/// A datatype.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Datatype {
+    /// In the order of a message.
+    segments: Vec<Segment>,
+    /// Bytes of an element in a message.
+    size: usize,
+    /// The bounds, between which elements do not overlap.
+    pub(crate) lower: isize,
+    upper: isize,
+    /// Alignment in bytes of the most demanding part.
+    alignment: usize,
+    /// True if a call has set the bounds.
+    is_resized: bool,
+    /// Length in bytes of the predefined datatypes of which it is made, if they are all as long.
+    pub(crate) basic: Option<usize>,
+}
+
+/// Blocks of elements: displacement in bytes, number of elements and their datatype.
+pub(crate) type Block<'a> = (isize, usize, &'a Datatype);
+
+impl Datatype {
+    /// A predefined datatype: its segments, bytes from an element to the next one, and alignment.
+    pub(crate) fn predefined(segments: Vec<Segment>, extent: usize, alignment: usize) -> Self {
+        let size = segments.iter().map(|segment| segment.length).sum();
+        Self {
+            segments,
+            size,
+            lower: 0,
+            upper: extent.cast_signed(),
+            alignment,
+            is_resized: false,
+            basic: Some(size),
+        }
+    }
+
+    /// Returns the bytes from an element to the next one.
+    pub(crate) const fn extent(&self) -> isize {
+        self.upper - self.lower
+    }
+
+    /// Returns the first byte and the end of the data.
+    pub(crate) fn true_bounds(&self) -> (isize, isize) {
+        let ends = |segment: &Segment| segment.offset + segment.length.cast_signed();
+        let lower = self.segments.iter().map(|segment| segment.offset).min();
+        let upper = self.segments.iter().map(ends).max();
+        (lower.unwrap_or(0), upper.unwrap_or(0))
+    }
+
+    /// Returns a datatype of blocks of elements.
+    ///
+    /// # Errors
+    /// If it has too many segments, or a place that no address can have.
+    pub(crate) fn of_blocks(blocks: &[Block<'_>]) -> Result<Self, CallError> {
+        let mut all = Self::predefined(Vec::new(), 0, 1);
+        let (mut bounds, mut basic) = (None, None);
+        for &(displacement, count, datatype) in blocks.iter().filter(|block| block.1 > 0) {
+            all.alignment = all.alignment.max(datatype.alignment);
+            all.is_resized |= datatype.is_resized;
+            basic = match basic {
+                None => Some(datatype.basic),
+                Some(known) => Some(known.filter(|known| datatype.basic == Some(*known))),
+            };
+            let place = |number: usize| {
+                let offset = isize::try_from(number)
+                    .ok()?
+                    .checked_mul(datatype.extent())?;
+                offset.checked_add(displacement)
+            };
+            for number in 0..count {
+                let base = place(number).ok_or_else(too_large)?;
+                let lower = base.checked_add(datatype.lower).ok_or_else(too_large)?;
+                let upper = base.checked_add(datatype.upper).ok_or_else(too_large)?;
+                let (least, greatest) = bounds.unwrap_or((lower, upper));
+                bounds = Some((least.min(lower), greatest.max(upper)));
+                for segment in &datatype.segments {
+                    all.add(base, *segment)?;
+                }
+            }
+        }
+        (all.lower, all.upper) = bounds.unwrap_or((0, 0));
+        all.basic = basic.flatten();
+        Ok(all)
+    }
+
+    /// Adds a segment, as a part of the last one if it follows that.
+    fn add(&mut self, base: isize, segment: Segment) -> Result<(), CallError> {
+        let offset = base.checked_add(segment.offset).ok_or_else(too_large)?;
+        self.size += segment.length;
+        if let Some(last) = self.segments.last_mut()
+            && last.offset + last.length.cast_signed() == offset
+        {
+            last.length += segment.length;
+            return Ok(());
+        }
+        if self.segments.len() == SEGMENTS_MAX {
+            return Err(too_large());
+        }
+        self.segments.push(Segment { offset, ..segment });
+        Ok(())
+    }
+
+    /// Rounds the extent up, as the compiler does for a structure, if no call has set it.
+    pub(crate) const fn aligned(mut self) -> Self {
+        if !self.is_resized {
+            let extent = self.extent().cast_unsigned();
+            let rounded = extent.next_multiple_of(self.alignment);
+            self.upper = self.lower + rounded.cast_signed();
+        }
+        self
+    }
+
+    /// Returns the datatype with other bounds.
+    pub(crate) const fn resized(mut self, lower: isize, extent: isize) -> Self {
+        self.lower = lower;
+        self.upper = lower + extent;
+        self.is_resized = true;
+        self
+    }
+
+    /// Returns a part of an array of such elements, in rows: `parts` has for each dimension, from
+    /// the one that varies most slowly on, the length of the array, that of the part and its start.
+    ///
+    /// # Errors
+    /// As [`Datatype::of_blocks`].
+    pub(crate) fn subarray(&self, parts: &[[usize; 3]]) -> Result<Self, CallError> {
+        let (mut part, mut stride, mut start) = (self.clone(), self.extent(), 0);
+        for &[length, count, from] in parts.iter().rev() {
+            let place = |number: usize| isize::try_from(number).ok()?.checked_mul(stride);
+            start += place(from).ok_or_else(too_large)?;
+            let blocks: Option<Vec<Block<'_>>> = (0..count)
+                .map(|number| Some((place(number)?, 1, &part)))
+                .collect();
+            part = Self::of_blocks(&blocks.ok_or_else(too_large)?)?;
+            stride = place(length).ok_or_else(too_large)?;
+        }
+        Ok(Self::of_blocks(&[(start, 1, &part)])?.resized(0, stride))
+    }
+
+    /// Returns what calls need of it.
+    pub(crate) fn element(&self) -> Element {
+        let is_simple = match self.segments[..] {
+            [] => true,
+            [only] => only.offset == 0,
+            _ => false,
+        };
+        Element {
+            size: self.size,
+            extent: self.extent(),
+            segments: if is_simple { &[] } else { kept(&self.segments) },
+        }
+    }
+}
+
+fn too_large() -> CallError {
+    let text = format!("a datatype of more than {SEGMENTS_MAX} pieces, or beyond all addresses");
+    CallError::new("MPI_ERR_TYPE", text)
+}
+
+/// Returns segments that are kept until the process ends, so that nothing on the stack of a rank
+/// needs a drop. Equal ones are kept once: an exploration makes the same again and again.
+fn kept(segments: &[Segment]) -> &'static [Segment] {
+    static KEPT: Mutex<BTreeSet<&'static [Segment]>> = Mutex::new(BTreeSet::new());
+    let mut all = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = all.get(segments) {
+        return known;
+    }
+    let new: &'static [Segment] = Box::leak(segments.into());
+    all.insert(new);
+    new
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn int() -> Datatype {
+        let all = Segment {
+            offset: 0,
+            length: 4,
+        };
+        Datatype::predefined(vec![all], 4, 4)
+    }
+
+    fn double() -> Datatype {
+        let all = Segment {
+            offset: 0,
+            length: 8,
+        };
+        Datatype::predefined(vec![all], 8, 8)
+    }
+
+    fn places(datatype: &Datatype) -> Vec<(isize, usize)> {
+        let segments = datatype.segments.iter();
+        segments.map(|one| (one.offset, one.length)).collect()
+    }
+
+    #[test]
+    fn blocks_that_touch_are_one_segment() {
+        let int = int();
+        let row = Datatype::of_blocks(&[(0, 3, &int)]).unwrap();
+        assert_eq!((places(&row), row.extent()), (vec![(0, 12)], 12));
+        assert!(row.element().segments.is_empty());
+        // Two of three columns: MPI_Type_vector(2, 2, 3).
+        let columns = Datatype::of_blocks(&[(0, 2, &int), (12, 2, &int)]).unwrap();
+        assert_eq!(places(&columns), [(0, 8), (12, 8)]);
+        assert_eq!((columns.extent(), columns.size), (20, 16));
+        assert_eq!(
+            columns.element().segments.as_ptr(),
+            columns.element().segments.as_ptr()
+        );
+    }
+
+    #[test]
+    fn a_structure_is_padded_until_it_is_resized() {
+        let (int, double) = (int(), double());
+        let pair = Datatype::of_blocks(&[(0, 1, &double), (8, 1, &int)]).unwrap();
+        assert_eq!(pair.extent(), 12);
+        let pair = pair.aligned();
+        assert_eq!((pair.extent(), pair.size, pair.basic), (16, 12, None));
+        let shifted = pair.resized(-4, 40).aligned();
+        assert_eq!((shifted.lower, shifted.extent()), (-4, 40));
+        assert_eq!(shifted.true_bounds(), (0, 12));
+        let two = Datatype::of_blocks(&[(0, 2, &shifted)]).unwrap();
+        assert_eq!(places(&two), [(0, 12), (40, 12)]);
+        assert_eq!((two.lower, two.extent()), (-4, 80));
+    }
+
+    #[test]
+    fn a_part_of_an_array_has_the_places_of_its_elements() {
+        // Rows 1 to 2 and columns 2 to 4 of 4 x 6 numbers.
+        let part = int().subarray(&[[4, 2, 1], [6, 3, 2]]).unwrap();
+        assert_eq!(places(&part), [(4 * 8, 12), (4 * 14, 12)]);
+        assert_eq!((part.lower, part.extent()), (0, 4 * 24));
+    }
+
+    #[test]
+    fn negative_displacements_lower_the_bound() {
+        let int = int();
+        let back = Datatype::of_blocks(&[(8, 1, &int), (-4, 1, &int)]).unwrap();
+        assert_eq!(
+            (back.lower, back.extent(), places(&back)),
+            (-4, 16, vec![(8, 4), (-4, 4)])
+        );
+        let huge = Datatype::of_blocks(&[(isize::MAX, 2, &int)]);
+        assert!(huge.is_err());
+    }
+}

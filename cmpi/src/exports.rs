@@ -9,9 +9,13 @@
     reason = "C functions get addresses of the memory of a program"
 )]
 
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
 use std::ffi::{c_double, c_int};
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
 
-use mpi::{Comm, Completion, Request};
+use mpi::{Cartesian, Comm, Completion, Request};
 
 use crate::abi;
 use crate::bridge::{End, caller};
@@ -26,6 +30,7 @@ mod completion;
 mod derived;
 mod environment;
 mod getopt;
+mod groups;
 mod matched;
 mod memory;
 mod nonblocking;
@@ -34,6 +39,7 @@ mod process;
 mod random;
 pub(crate) mod streams;
 mod time;
+mod topologies;
 
 /// Makes C functions that return a code, and the function that finds their addresses.
 macro_rules! exports {
@@ -82,9 +88,11 @@ pub(crate) fn mpi_function(symbol: &str) -> Option<MpiFunction> {
         derived::address,
         completion::address,
         environment::address,
+        groups::address,
         matched::address,
         nonblocking::address,
         persistent::address,
+        topologies::address,
     ]
     .into_iter()
     .find_map(|address| address(name));
@@ -183,6 +191,11 @@ pub(crate) struct State {
     listed: Vec<(Handle, usize, Memory)>,
     ops: Table<collectives::UserOp>,
     messages: Table<mpi::Message>,
+    groups: Table<mpi::Group>,
+    /// Grids by the handles of their communicators.
+    grids: BTreeMap<Handle, Cartesian>,
+    /// `MPI_COMM_SELF`, once it was used.
+    own: OnceCell<Comm>,
     /// Address and length in bytes of the buffer of buffered sends.
     attached: Option<(usize, c_int)>,
     /// True if calls return errors, otherwise they are fatal.
@@ -204,6 +217,20 @@ enum Stage {
 /// `MPI_COMM_WORLD`.
 const WORLD: Handle = 0x101;
 
+/// `MPI_COMM_SELF`.
+const SELF: Handle = 0x102;
+
+/// Returns a communicator of the rank alone.
+fn alone(world: &Comm) -> Comm {
+    let group = world.group().incl(&[world.rank()]);
+    let group = group.expect("a rank is in its world");
+    let made = pin!(world.create_group(&group, 0)).poll(&mut Context::from_waker(Waker::noop()));
+    match made {
+        Poll::Ready(Ok(Some(comm))) => comm,
+        other => unreachable!("one rank agrees with itself at once: {other:?}"),
+    }
+}
+
 impl State {
     pub(crate) fn new(world: Comm) -> Self {
         Self {
@@ -214,6 +241,9 @@ impl State {
             listed: Vec::new(),
             ops: Table::new(ObjectKind::Op),
             messages: Table::new(ObjectKind::Message),
+            groups: Table::new(ObjectKind::Group),
+            grids: BTreeMap::new(),
+            own: OnceCell::new(),
             attached: None,
             returns_errors: false,
             stage: Stage::Before,
@@ -237,8 +267,10 @@ impl State {
         if let Some(comm) = self.comms.get(comm) {
             return Ok(comm);
         }
+        if comm == SELF {
+            return Ok(self.own.get_or_init(|| alone(&self.world)));
+        }
         let text = match comm {
-            0x102 => "MPI_COMM_SELF is not supported here".to_owned(),
             0x100 => "invalid communicator: MPI_COMM_NULL".to_owned(),
             _ => format!("invalid communicator {comm:#x}"),
         };

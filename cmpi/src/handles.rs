@@ -88,6 +88,7 @@ pub(crate) enum ObjectKind {
     Comm,
     Message,
     Datatype,
+    Group,
 }
 
 /// The objects of one kind of a rank.

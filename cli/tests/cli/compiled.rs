@@ -47,6 +47,16 @@ fn requests_have_the_results_of_calls_that_wait() {
 }
 
 #[test]
+fn communicators_groups_and_grids_are_those_of_the_standard() {
+    let folder = Folder::new();
+    let program = compiled(&folder, "cli/tests/compiled/communicators.c");
+    for ranks in [1, 2, 3, 8] {
+        let output = ran(&program, &format!("-n {ranks}"), "");
+        assert_eq!(output.stdout, "ok\n", "{ranks} ranks: {output:?}");
+    }
+}
+
+#[test]
 fn datatypes_of_a_program_have_their_places_in_memory() {
     let folder = Folder::new();
     let program = compiled(&folder, "cli/tests/compiled/datatypes.c");

@@ -47,6 +47,12 @@ use faults::Fault;
 /// Default length of a stack in bytes.
 pub const STACK: usize = 256 << 10;
 
+/// Readings of the clock after which time passes with each.
+const CLOCK_READS: u32 = 1000;
+
+/// Seconds that pass then.
+const CLOCK_STEP: f64 = 1e-6;
+
 /// Number at the end of a stack: another one there says that the stack was too short.
 const CANARY: u64 = 0x5349_4d52_554e_0001;
 
@@ -122,6 +128,7 @@ impl Ranks {
             fault: Cell::new(None),
             is_in_call: Cell::new(false),
             unfinished: RefCell::default(),
+            clock_reads: Cell::new(0),
             datatypes: RefCell::new(Table::new(ObjectKind::Datatype)),
             location: Cell::new(None),
             lines: Arc::clone(&self.lines),
@@ -197,6 +204,8 @@ pub(crate) struct Inner {
     is_in_call: Cell<bool>,
     /// Unfinished lines of standard output and standard error.
     unfinished: RefCell<[Vec<u8>; 2]>,
+    /// Readings of the clock since the latest call of MPI.
+    clock_reads: Cell<u32>,
     /// Apart from the state, which a call that looks a datatype up may be using.
     datatypes: RefCell<Table<MadeDatatype>>,
     /// Line of the call of MPI that is running.
@@ -438,6 +447,7 @@ pub(crate) fn call(name: &'static str, body: impl FnOnce() -> Result<(), CallErr
             "{name} was called by a function that MPI had called"
         )));
     }
+    rank.clock_reads.set(0);
     let offset = rank.image().caller();
     rank.location
         .set(offset.map(|offset| rank.lines.of_call(offset)));
@@ -473,6 +483,20 @@ pub(crate) fn with<T>(f: impl FnOnce(&mut State) -> T) -> T {
     // borrow the state are over or dropped when another call begins.
     let state = unsafe { &mut *rank.state.get() };
     rank.located(|| f(state))
+}
+
+/// Returns the simulated time in seconds.
+///
+/// A program that reads the clock again and again waits for time to pass, which only waiting does:
+/// after [`CLOCK_READS`] readings without a call of MPI each waits [`CLOCK_STEP`].
+pub(crate) fn read_clock() -> f64 {
+    let rank = caller();
+    let reads = rank.clock_reads.get().saturating_add(1);
+    rank.clock_reads.set(reads);
+    if reads > CLOCK_READS {
+        drive(rank, rank.world.sleep(CLOCK_STEP));
+    }
+    rank.world.wtime()
 }
 
 /// Calls `f` with the datatypes that the program of the rank that has called has made.

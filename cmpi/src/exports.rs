@@ -31,6 +31,7 @@ mod derived;
 mod environment;
 mod getopt;
 mod groups;
+mod info;
 mod matched;
 mod memory;
 mod nonblocking;
@@ -89,6 +90,7 @@ pub(crate) fn mpi_function(symbol: &str) -> Option<MpiFunction> {
         completion::address,
         environment::address,
         groups::address,
+        info::address,
         matched::address,
         nonblocking::address,
         persistent::address,
@@ -194,6 +196,7 @@ pub(crate) struct State {
     groups: Table<mpi::Group>,
     /// Grids by the handles of their communicators.
     grids: BTreeMap<Handle, Cartesian>,
+    infos: Table<info::Info>,
     /// `MPI_COMM_SELF`, once it was used.
     own: OnceCell<Comm>,
     /// Address and length in bytes of the buffer of buffered sends.
@@ -226,7 +229,10 @@ fn alone(world: &Comm) -> Comm {
     let group = group.expect("a rank is in its world");
     let made = pin!(world.create_group(&group, 0)).poll(&mut Context::from_waker(Waker::noop()));
     match made {
-        Poll::Ready(Ok(Some(comm))) => comm,
+        Poll::Ready(Ok(Some(comm))) => {
+            comm.set_name("MPI_COMM_SELF");
+            comm
+        }
         other => unreachable!("one rank agrees with itself at once: {other:?}"),
     }
 }
@@ -243,6 +249,7 @@ impl State {
             messages: Table::new(ObjectKind::Message),
             groups: Table::new(ObjectKind::Group),
             grids: BTreeMap::new(),
+            infos: Table::new(ObjectKind::Info),
             own: OnceCell::new(),
             attached: None,
             returns_errors: false,

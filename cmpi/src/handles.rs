@@ -89,6 +89,7 @@ pub(crate) enum ObjectKind {
     Message,
     Datatype,
     Group,
+    Info,
 }
 
 /// The objects of one kind of a rank.

@@ -100,7 +100,7 @@ fn compare_sends(stepper: &Stepper, before: &[SendCall]) -> Result<(), String> {
     };
     let place = |call: &SendCall| {
         let (actor, at) = (call.actor.number() - 1, call.location);
-        format!("{} at {}:{}", stepper.name_of(actor), at.file(), at.line())
+        format!("{} at {at}", stepper.name_of(actor))
     };
     let (first, second) = (place(before), place(again));
     let what = if first == second {

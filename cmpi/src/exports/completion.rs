@@ -18,6 +18,15 @@ pub(super) fn unknown(handle: Handle) -> CallError {
     CallError::new("MPI_ERR_REQUEST", format!("invalid request {handle:#x}"))
 }
 
+/// Returns true if a request is waited for, and false if it is a persistent one that has not been
+/// started.
+fn is_active(handle: Handle) -> Result<bool, CallError> {
+    with(|state| {
+        let found = state.requests.get(handle).ok_or_else(|| unknown(handle))?;
+        Ok(found.request.is_active())
+    })
+}
+
 /// Ends a request that is over; a persistent one stays.
 fn finish(request: *mut Handle, completion: &Completion, memory: &Memory, status: *mut Status) {
     deliver(completion, memory, status);
@@ -158,6 +167,10 @@ exports! {
             memory::set_empty_status(status);
             return Ok(());
         }
+        if !is_active(handle)? {
+            memory::set_empty_status(status);
+            return Ok(());
+        }
         let (result, filled) = block(async |state| {
             let active = state.requests.get_mut(handle).ok_or_else(|| unknown(handle))?;
             let result = active.request.wait().await;
@@ -177,6 +190,11 @@ exports! {
     fn MPI_Test(request: *mut Handle, flag: *mut c_int, status: *mut Status) {
         let handle = memory::load(request, "request")?;
         if handle == REQUEST_NULL {
+            memory::store(flag, 1);
+            memory::set_empty_status(status);
+            return Ok(());
+        }
+        if !is_active(handle)? {
             memory::store(flag, 1);
             memory::set_empty_status(status);
             return Ok(());

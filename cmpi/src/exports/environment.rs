@@ -9,7 +9,7 @@ use std::ffi::{c_char, c_double, c_int, c_void};
 
 use super::{Handle, SecondsFunction, Stage, exports, memory};
 use crate::abi;
-use crate::bridge::{block, with};
+use crate::bridge::{block, read_clock, with};
 use crate::errors::{CallError, class_of};
 
 /// `MPI_THREAD_FUNNELED`.
@@ -29,7 +29,7 @@ fn init() -> Result<(), CallError> {
 }
 
 extern "C" fn MPI_Wtime() -> c_double {
-    with(|state| state.world.wtime())
+    read_clock()
 }
 
 extern "C" fn MPI_Wtick() -> c_double {
@@ -111,6 +111,20 @@ exports! {
             }
             Err(CallError::new("MPI_ERR_ARG", "error handlers of the program are not supported"))
         })
+    }
+
+    fn MPI_Comm_get_errhandler(comm: Handle, handler: *mut Handle) {
+        let returns = with(|state| state.comm(comm).map(|_| state.returns_errors))?;
+        let name = if returns { "MPI_ERRORS_RETURN" } else { "MPI_ERRORS_ARE_FATAL" };
+        let found = abi::constant(name).and_then(|value| Handle::try_from(value).ok());
+        memory::store(handler, found.unwrap_or_default());
+        Ok(())
+    }
+
+    fn MPI_Errhandler_free(handler: *mut Handle) {
+        let null = abi::constant("MPI_ERRHANDLER_NULL").and_then(|null| Handle::try_from(null).ok());
+        memory::store(handler, null.unwrap_or_default());
+        Ok(())
     }
 
     fn MPI_Get_processor_name(name: *mut c_char, length: *mut c_int) {

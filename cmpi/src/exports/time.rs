@@ -8,14 +8,14 @@ use std::ffi::{c_int, c_long, c_uint, c_void};
 use libc::{timespec, timeval};
 
 use super::memory;
-use crate::bridge::{block, with};
+use crate::bridge::{block, read_clock};
 
 /// The beginning of the simulation in seconds since 1970.
 const EPOCH: i64 = 946_684_800;
 
 /// Returns the simulated time in whole seconds and nanoseconds.
 fn now() -> (i64, c_long) {
-    let time = with(|state| state.world.wtime());
+    let time = read_clock();
     #[expect(clippy::cast_possible_truncation, reason = "simulated times are short")]
     let (seconds, rest) = (time.floor() as i64, ((time - time.floor()) * 1e9) as c_long);
     (seconds, rest)

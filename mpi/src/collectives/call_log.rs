@@ -157,7 +157,11 @@ impl Signature {
 
     /// Returns the place of the call, such as `src/main.rs:7`.
     fn source(&self) -> String {
-        format!("{}:{}", self.file, self.line)
+        match self.line {
+            // A native executable without debugging information.
+            0 => self.file.to_string(),
+            line => format!("{}:{line}", self.file),
+        }
     }
 
     /// Returns the first difference to the call of another rank, in words.

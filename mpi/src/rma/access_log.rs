@@ -88,7 +88,7 @@ pub struct Conflict {
 impl fmt::Display for Conflict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let access = |(call, origin, at): (&str, u32, SourceLocation)| {
-            format!("{call} of rank {origin} at {}:{}", at.file(), at.line())
+            format!("{call} of rank {origin} at {at}")
         };
         let [first, second] = self.accesses.map(access);
         write!(

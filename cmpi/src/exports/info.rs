@@ -1,0 +1,139 @@
+//! Info objects (MPI 5.0, chapter 10): pairs of texts in the order in which they were set.
+//!
+//! No call heeds them. *Not there*: `MPI_INFO_ENV`.
+
+#![expect(non_snake_case, reason = "the names of the standard")]
+
+use std::ffi::{c_char, c_int};
+
+use super::{Handle, State, exports, memory};
+use crate::bridge::with;
+use crate::errors::CallError;
+
+/// `MPI_INFO_NULL`.
+const INFO_NULL: Handle = 0x130;
+
+/// Keys and values.
+pub(super) type Info = Vec<(String, String)>;
+
+impl State {
+    fn info(&mut self, info: Handle) -> Result<&mut Info, CallError> {
+        self.infos
+            .get_mut(info)
+            .ok_or_else(|| CallError::new("MPI_ERR_INFO", format!("invalid info object {info:#x}")))
+    }
+}
+
+/// Returns a value.
+fn value(info: Handle, key: *const c_char) -> Result<Option<String>, CallError> {
+    let key = memory::text(key);
+    with(|state| {
+        let pair = state.info(info)?.iter().find(|pair| pair.0 == key);
+        Ok(pair.map(|pair| pair.1.clone()))
+    })
+}
+
+exports! {
+    fn MPI_Info_create(info: *mut Handle) {
+        let handle = with(|state| state.infos.insert(Info::new()));
+        memory::store(info, handle);
+        Ok(())
+    }
+
+    fn MPI_Info_set(info: Handle, key: *const c_char, value: *const c_char) {
+        let (key, value) = (memory::text(key), memory::text(value));
+        with(|state| {
+            let pairs = state.info(info)?;
+            match pairs.iter_mut().find(|pair| pair.0 == key) {
+                Some(pair) => pair.1 = value,
+                None => pairs.push((key, value)),
+            }
+            Ok(())
+        })
+    }
+
+    fn MPI_Info_get(info: Handle, key: *const c_char, length: c_int, text: *mut c_char, flag: *mut c_int) {
+        let found = value(info, key)?;
+        memory::store(flag, c_int::from(found.is_some()));
+        if let Some(found) = found {
+            // Without the 0 behind.
+            let longest = usize::try_from(length).unwrap_or(0) + 1;
+            memory::store_text(text, std::ptr::null_mut(), &found, longest);
+        }
+        Ok(())
+    }
+
+    fn MPI_Info_get_string(info: Handle, key: *const c_char, length: *mut c_int, text: *mut c_char, flag: *mut c_int) {
+        let found = value(info, key)?;
+        memory::store(flag, c_int::from(found.is_some()));
+        if let Some(found) = found {
+            let room = usize::try_from(memory::load(length, "buflen")?).unwrap_or(0);
+            if room > 0 {
+                memory::store_text(text, std::ptr::null_mut(), &found, room);
+            }
+            memory::store(length, c_int::try_from(found.len() + 1).unwrap_or(c_int::MAX));
+        }
+        Ok(())
+    }
+
+    fn MPI_Info_get_valuelen(info: Handle, key: *const c_char, length: *mut c_int, flag: *mut c_int) {
+        let found = value(info, key)?;
+        memory::store(flag, c_int::from(found.is_some()));
+        if let Some(found) = found {
+            memory::store(length, c_int::try_from(found.len()).unwrap_or(c_int::MAX));
+        }
+        Ok(())
+    }
+
+    fn MPI_Info_get_nkeys(info: Handle, count: *mut c_int) {
+        let found = with(|state| Ok::<_, CallError>(state.info(info)?.len()))?;
+        memory::store(count, c_int::try_from(found).unwrap_or(c_int::MAX));
+        Ok(())
+    }
+
+    fn MPI_Info_get_nthkey(info: Handle, number: c_int, key: *mut c_char) {
+        let found = with(|state| {
+            let pairs = state.info(info)?;
+            let pair = usize::try_from(number).ok().and_then(|number| pairs.get(number));
+            pair.map(|pair| pair.0.clone()).ok_or_else(|| {
+                let text = format!("invalid number {number} of a key: there are {}", pairs.len());
+                CallError::new("MPI_ERR_ARG", text)
+            })
+        })?;
+        // MPI_MAX_INFO_KEY.
+        memory::store_text(key, std::ptr::null_mut(), &found, 256);
+        Ok(())
+    }
+
+    fn MPI_Info_delete(info: Handle, key: *const c_char) {
+        let key = memory::text(key);
+        with(|state| {
+            let pairs = state.info(info)?;
+            let place = pairs.iter().position(|pair| pair.0 == key).ok_or_else(|| {
+                CallError::new("MPI_ERR_INFO_NOKEY", format!("no key {key}"))
+            })?;
+            pairs.remove(place);
+            Ok(())
+        })
+    }
+
+    fn MPI_Info_dup(info: Handle, new: *mut Handle) {
+        let handle = with(|state| {
+            let copy = state.info(info)?.clone();
+            Ok::<_, CallError>(state.infos.insert(copy))
+        })?;
+        memory::store(new, handle);
+        Ok(())
+    }
+
+    fn MPI_Info_free(info: *mut Handle) {
+        let handle = memory::load(info, "info")?;
+        with(|state| {
+            state.info(handle)?;
+            state.infos.remove(handle);
+            Ok::<_, CallError>(())
+        })?;
+        memory::store(info, INFO_NULL);
+        Ok(())
+    }
+}

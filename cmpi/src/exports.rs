@@ -22,6 +22,7 @@ use crate::bridge::{End, caller};
 use crate::errors::CallError;
 use crate::handles::{ActiveRequest, Memory, ObjectKind, Table};
 
+mod alltoallw;
 mod buffered;
 mod collectives;
 mod communication;
@@ -82,6 +83,7 @@ pub(crate) fn mpi_function(symbol: &str) -> Option<MpiFunction> {
         return None;
     }
     let found = [
+        alltoallw::address,
         buffered::address,
         collectives::address,
         communication::address,

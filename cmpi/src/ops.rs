@@ -1,6 +1,6 @@
 //! Predefined operations of reductions on predefined datatypes.
 //!
-//! *Not there*: operations on complex numbers, `long double`, Fortran's logical values of other
+//! *Not there*: operations on `long double` and complex numbers of them, Fortran's logical values of other
 //! lengths than 4, and characters, which the standard does not define either.
 
 use mpi::{Integer, Number, Op};
@@ -29,6 +29,40 @@ fn of_integer<T: Integer>(op: usize) -> Option<Op> {
         0x32 => Op::logical_xor::<T>(),
         _ => return of_number::<T>(op),
     })
+}
+
+/// Makes an operation on complex numbers.
+macro_rules! complex {
+    ($op:expr, $part:ty) => {{
+        const PART: usize = size_of::<$part>();
+        type Number = [$part; 2];
+        fn read(bytes: &[u8]) -> Number {
+            let part = |at: usize| {
+                let bytes = bytes[at..at + PART].try_into();
+                <$part>::from_le_bytes(bytes.expect("a part has this length"))
+            };
+            [part(0), part(PART)]
+        }
+        fn each(incoming: &[u8], inout: &mut [u8], apply: fn(Number, Number) -> Number) {
+            let pairs = incoming
+                .chunks_exact(2 * PART)
+                .zip(inout.chunks_exact_mut(2 * PART));
+            for (one, place) in pairs {
+                let [real, imaginary] = apply(read(one), read(place));
+                place[..PART].copy_from_slice(&real.to_le_bytes());
+                place[PART..].copy_from_slice(&imaginary.to_le_bytes());
+            }
+        }
+        let made = |name, apply: fn(Number, Number) -> Number| {
+            let function = move |one: &[u8], place: &mut [u8]| each(one, place, apply);
+            Some(Op::on_bytes(name, 2 * PART as u64, true, function))
+        };
+        match $op {
+            0x21 => made("sum", |[a, b], [c, d]| [a + c, b + d]),
+            0x24 => made("product", |[a, b], [c, d]| [a * c - b * d, a * d + b * c]),
+            _ => None,
+        }
+    }};
 }
 
 macro_rules! location {
@@ -66,6 +100,9 @@ pub(crate) fn predefined(op: usize, datatype: usize) -> Result<Op, CallError> {
         0x229 => location!(op, f64),
         0x22a => location!(op, i64),
         0x22b | 0x232 => location!(op, i32),
+        // Complex numbers: in C, C++ and Fortran.
+        0x212 | 0x213 | 0x21b | 0x2db => complex!(op, f32),
+        0x216 | 0x217 | 0x21d | 0x2e3 => complex!(op, f64),
         _ => None,
     };
     found.ok_or_else(|| {

@@ -1,6 +1,7 @@
 /* Datatypes of a program: vectors, indexed blocks, structures, parts of arrays, pairs with gaps, packed messages.
    Prints their sizes and bounds, and "ok" or the first difference. */
 
+#include <complex.h>
 #include <mpi.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -165,6 +166,59 @@ static void collectives(void) {
   MPI_Type_free(&indexed);
 }
 
+/* Rank i gives rank j one element of type j % 2: a pair of integers with a gap, or a double. */
+static void exchange(void) {
+  struct {
+    int pair[3];
+    double number;
+  } given[16], got[16];
+  int counts[16], places[16], in_places[16], round;
+  MPI_Datatype types[16], in_types[16], gap;
+  MPI_Request request;
+  MPI_Type_vector(2, 1, 2, MPI_INT, &gap);
+  MPI_Type_commit(&gap);
+  for (int i = 0; i < ranks; i++) {
+    char *own = rank % 2 ? (char *)&got[i].number : (char *)got[i].pair;
+    char *other = i % 2 ? (char *)&given[i].number : (char *)given[i].pair;
+    counts[i] = 1;
+    types[i] = i % 2 ? MPI_DOUBLE : gap;
+    places[i] = (int)(other - (char *)given);
+    in_types[i] = rank % 2 ? MPI_DOUBLE : gap;
+    in_places[i] = (int)(own - (char *)got);
+    given[i].pair[0] = 10 * rank + i;
+    given[i].pair[2] = 20 * rank + i;
+    given[i].number = rank + 0.5 * i;
+  }
+  for (round = 0; round < 3; round++) {
+    memset(got, 0, sizeof got);
+    if (round == 0)
+      MPI_Alltoallw(given, counts, places, types, got, counts, in_places, in_types, COMM);
+    else if (round == 1)
+      MPI_Ialltoallw(given, counts, places, types, got, counts, in_places, in_types, COMM, &request);
+    else
+      MPI_Alltoallw_init(given, counts, places, types, got, counts, in_places, in_types, COMM, MPI_INFO_NULL, &request);
+    if (round == 2)
+      MPI_Start(&request);
+    if (round > 0)
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+    for (int i = 0; i < ranks; i++) {
+      expect("a first integer", got[i].pair[0], rank % 2 ? 0 : 10 * i + rank);
+      expect("a gap", got[i].pair[1], 0);
+      expect("a second integer", got[i].pair[2], rank % 2 ? 0 : 20 * i + rank);
+      expect("a double", (long)(2 * got[i].number), rank % 2 ? 2 * i + rank : 0);
+    }
+  }
+  MPI_Request_free(&request);
+  MPI_Type_free(&gap);
+  double complex own = rank + 1 + I, sum, product;
+  MPI_Allreduce(&own, &sum, 1, MPI_C_DOUBLE_COMPLEX, MPI_SUM, COMM);
+  expect("the real part of a sum", (long)creal(sum), ranks * (ranks + 1) / 2);
+  expect("the imaginary part of a sum", (long)cimag(sum), ranks);
+  own = I;
+  MPI_Allreduce(&own, &product, 1, MPI_C_DOUBLE_COMPLEX, MPI_PROD, COMM);
+  expect("a power of the imaginary unit", (long)creal(product), ranks % 4 == 0 ? 1 : ranks % 4 == 2 ? -1 : 0);
+}
+
 int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(COMM, &rank);
@@ -177,6 +231,7 @@ int main(int argc, char **argv) {
   matrix();
   structures();
   collectives();
+  exchange();
   if (rank == 0)
     puts("ok");
   MPI_Finalize();

@@ -1,6 +1,4 @@
 //! Collectives (MPI 5.0, chapter 6), by those of the message layer.
-//!
-//! *Not there*: `MPI_Alltoallw`.
 
 #![expect(non_snake_case, reason = "the names of the standard")]
 

@@ -1,7 +1,7 @@
 //! Collectives that do not wait, and persistent ones (MPI 5.0, sections 6.12 and 6.13).
 //!
 //! A contribution is copied when the operation starts, a result when it is completed. So
-//! `MPI_IN_PLACE` is another place for the contribution. *Not there*: `MPI_Ialltoallw`.
+//! `MPI_IN_PLACE` is another place for the contribution.
 
 #![expect(non_snake_case, reason = "the names of the standard")]
 

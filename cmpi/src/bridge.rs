@@ -44,8 +44,9 @@ mod faults;
 
 use faults::Fault;
 
-/// Default length of a stack in bytes.
-pub const STACK: usize = 256 << 10;
+/// Length of the stack of a rank in bytes, as of a process on most systems. A rank takes only the
+/// pages that it uses.
+pub const STACK: usize = 8 << 20;
 
 /// Readings of the clock after which time passes with each.
 const CLOCK_READS: u32 = 1000;
@@ -367,7 +368,7 @@ impl Inner {
         // SAFETY: the lowest word of the stack of this rank, which is mapped as long as the rank
         // runs.
         if !canary.is_null() && unsafe { ptr::read_volatile(canary) } != CANARY {
-            let text = "the stack of the rank is too short: more of it is used than --stack gives";
+            let text = "the stack of the rank, of 8 MiB, is full";
             self.end.set(Some(End::Failed(text.to_owned())));
         }
         // SAFETY: the yielder is on the stack of the coroutine, which is running, since this is

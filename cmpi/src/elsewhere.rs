@@ -8,8 +8,8 @@ use std::task::{Context, Poll};
 
 use mpi::Comm;
 
-/// Default length of a stack in bytes.
-pub const STACK: usize = 256 << 10;
+/// Length of the stack of a rank in bytes.
+pub const STACK: usize = 8 << 20;
 
 /// Reason why a compiled program cannot be run.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -1,7 +1,7 @@
 //! Predefined operations of reductions on predefined datatypes.
 //!
-//! *Not there*: operations on `long double` and complex numbers of them, Fortran's logical values of other
-//! lengths than 4, and characters, which the standard does not define either.
+//! *Not there*: operations on `long double` and complex numbers of them, Fortran's logical values
+//! of other lengths than 4, and characters, which the standard does not define either.
 
 use mpi::{Integer, Number, Op};
 

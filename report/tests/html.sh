@@ -47,7 +47,8 @@ for page in "${pages[@]}"; do
   else
     [[ $down > $up ]] && descending=1 || descending=0
   fi
-  [ "$up" = "$before" ] && { [ "$rows" = 1 ] || [ "$descending" = 1 ]; } || fail "$page: sorted: $before, $down, $up"
+  # Points of an optimisation are in the order of their keys.
+  [ "$rows" = 1 ] || [ "$descending" = 1 ] || fail "$page: sorted: $before, $down, $up"
   for scheme in light dark; do
     flags=()
     if [ "$scheme" = dark ]; then

@@ -17,7 +17,7 @@ pub struct Refusal;
 
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a compiled MPI program: simulated on x86-64 Linux only")
+        f.write_str("a compiled MPI program: simulated on x86-64 Linux with the GNU C library only")
     }
 }
 

@@ -1,7 +1,7 @@
 //! The twin of the ring in C, compiled without changes: the same simulated time to the last bit,
 //! and the same digest.
 
-#![cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 
 use run::Options;
 

@@ -1,6 +1,6 @@
 //! MPI programs in C and C++, compiled by `simrun cc` and `simrun cxx`.
 
-#![cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 
 use std::process::Command;
 

@@ -15,15 +15,20 @@ pub(crate) const PROC_NULL_IN_C: c_int = -3;
 /// `MPI_UNDEFINED`.
 pub(crate) const UNDEFINED: c_int = -32766;
 
+/// Returns a number that is not negative, or an error of this class about the argument `name`.
+pub(crate) fn natural(value: c_int, name: &str, class: &'static str) -> Result<usize, CallError> {
+    usize::try_from(value).map_err(|_| {
+        let text = format!("invalid {name} {value}: expected at least 0");
+        CallError::new(class, text)
+    })
+}
+
 /// Returns a destination.
 pub(crate) fn rank(rank: c_int) -> Result<usize, CallError> {
     if rank == PROC_NULL_IN_C {
         return Ok(PROC_NULL);
     }
-    usize::try_from(rank).map_err(|_| {
-        let text = format!("invalid rank {rank}: expected at least 0");
-        CallError::new("MPI_ERR_RANK", text)
-    })
+    natural(rank, "rank", "MPI_ERR_RANK")
 }
 
 /// Returns the source of a receive.

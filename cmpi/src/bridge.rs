@@ -73,7 +73,7 @@ impl CompiledProgram {
     /// Loads the libraries of a program and binds its symbols.
     ///
     /// # Errors
-    /// Why the program cannot be run.
+    /// A [`Refusal`], which says why the program cannot be run.
     pub fn new(template: &Template, lines: Lines) -> Result<Self, Refusal> {
         let linked = Arc::new(Linked::new(template)?);
         faults::install();

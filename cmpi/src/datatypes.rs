@@ -3,6 +3,7 @@
 
 use std::ffi::c_int;
 
+use crate::arguments::natural;
 use crate::bridge::with_datatypes;
 use crate::errors::CallError;
 use crate::handles::Element;
@@ -122,10 +123,7 @@ pub(crate) fn element(handle: usize) -> Result<Element, CallError> {
 
 /// Returns the length in bytes of the data of `count` elements.
 pub(crate) fn length_of(count: c_int, datatype: usize) -> Result<usize, CallError> {
-    let Ok(elements) = usize::try_from(count) else {
-        let text = format!("invalid count {count}: expected at least 0");
-        return Err(CallError::new("MPI_ERR_COUNT", text));
-    };
+    let elements = natural(count, "count", "MPI_ERR_COUNT")?;
     Ok(elements * element(datatype)?.size)
 }
 

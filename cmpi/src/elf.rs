@@ -332,7 +332,7 @@ impl Template {
     /// Reads a program from the bytes of its file.
     ///
     /// # Errors
-    /// Why the program cannot be run.
+    /// A [`Refusal`], which says why the program cannot be run.
     pub fn read(file: &[u8]) -> Result<Self, Refusal> {
         let header = header(file)?;
         if header.e_machine.get(LE) != elf::EM_X86_64 {

@@ -7,6 +7,7 @@ use std::ffi::{c_int, c_void};
 use mpi::{Blocks, Buffer, Comm, Op};
 
 use super::{Handle, State, exports, memory};
+use crate::arguments::natural;
 use crate::bridge::{block, with};
 use crate::datatypes::element;
 use crate::errors::CallError;
@@ -151,10 +152,7 @@ impl Placed {
 }
 
 pub(super) fn root(root: c_int) -> Result<usize, CallError> {
-    usize::try_from(root).map_err(|_| {
-        let text = format!("invalid root {root}: expected at least 0");
-        CallError::new("MPI_ERR_ROOT", text)
-    })
+    natural(root, "root", "MPI_ERR_ROOT")
 }
 
 /// Returns the contribution to a reduction whose blocks the ranks get, the place of the own block

@@ -22,14 +22,18 @@ const TYPE_SHARED: c_int = 221;
 /// `MPI_WTIME_IS_GLOBAL`, since ranks have one simulated time.
 static ATTRIBUTES: [(c_int, c_int); 2] = [(501, mpi::TAG_UB.cast_signed()), (504, 1)];
 
+fn dup(comm: Handle, new: *mut Handle) -> Result<(), CallError> {
+    let handle = block(async |state| {
+        let made = state.comm(comm)?.dup().await?;
+        Ok::<_, CallError>(state.comms.insert(made))
+    })?;
+    memory::store(new, handle);
+    Ok(())
+}
+
 exports! {
     fn MPI_Comm_dup(comm: Handle, new: *mut Handle) {
-        let handle = block(async |state| {
-            let made = state.comm(comm)?.dup().await?;
-            Ok::<_, CallError>(state.comms.insert(made))
-        })?;
-        memory::store(new, handle);
-        Ok(())
+        dup(comm, new)
     }
 
     fn MPI_Comm_split(comm: Handle, color: c_int, key: c_int, new: *mut Handle) {
@@ -111,12 +115,7 @@ exports! {
     }
 
     fn MPI_Comm_dup_with_info(comm: Handle, _info: Handle, new: *mut Handle) {
-        let handle = block(async |state| {
-            let made = state.comm(comm)?.dup().await?;
-            Ok::<_, CallError>(state.comms.insert(made))
-        })?;
-        memory::store(new, handle);
-        Ok(())
+        dup(comm, new)
     }
 
     fn MPI_Comm_test_inter(comm: Handle, flag: *mut c_int) {

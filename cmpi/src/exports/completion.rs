@@ -9,7 +9,7 @@ use std::ffi::c_int;
 use mpi::{Completed, Completion};
 
 use super::{Handle, State, Status, deliver, exports, memory};
-use crate::arguments::UNDEFINED;
+use crate::arguments::{UNDEFINED, natural};
 use crate::bridge::{block, with};
 use crate::errors::CallError;
 use crate::handles::{ActiveRequest, Memory, REQUEST_NULL};
@@ -40,10 +40,7 @@ impl State {
     fn take_listed(&mut self, count: c_int, list: *mut Handle) -> Result<(), CallError> {
         self.several.clear();
         self.listed.clear();
-        let count = usize::try_from(count).map_err(|_| {
-            let text = format!("invalid count {count}: expected at least 0");
-            CallError::new("MPI_ERR_COUNT", text)
-        })?;
+        let count = natural(count, "count", "MPI_ERR_COUNT")?;
         for index in 0..count {
             let handle = memory::load(memory::element(list, index), "array_of_requests")?;
             if handle == REQUEST_NULL {

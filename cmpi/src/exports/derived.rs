@@ -7,7 +7,7 @@
 use std::ffi::{c_int, c_void};
 
 use super::{Handle, exports, memory};
-use crate::arguments::UNDEFINED;
+use crate::arguments::{UNDEFINED, natural};
 use crate::bridge::with_datatypes;
 use crate::datatypes::{MadeDatatype, datatype as of, element};
 use crate::errors::CallError;
@@ -24,10 +24,7 @@ fn store(made: Datatype, new: *mut Handle) {
 }
 
 fn number(value: c_int, name: &str) -> Result<usize, CallError> {
-    usize::try_from(value).map_err(|_| {
-        let text = format!("invalid {name} {value}: expected at least 0");
-        CallError::new("MPI_ERR_ARG", text)
-    })
+    natural(value, name, "MPI_ERR_ARG")
 }
 
 /// Blocks of elements of one datatype: the number of blocks, their lengths in elements and their

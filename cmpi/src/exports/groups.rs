@@ -7,7 +7,7 @@ use std::ffi::c_int;
 use mpi::{Comparison, Group};
 
 use super::{Handle, State, exports, memory};
-use crate::arguments::{PROC_NULL_IN_C, UNDEFINED};
+use crate::arguments::{PROC_NULL_IN_C, UNDEFINED, natural};
 use crate::bridge::with;
 use crate::errors::CallError;
 
@@ -59,11 +59,8 @@ fn make(
     Ok(())
 }
 
-fn invalid(rank: c_int) -> CallError {
-    CallError::new(
-        "MPI_ERR_RANK",
-        format!("invalid rank {rank}: expected at least 0"),
-    )
+fn member(rank: c_int) -> Result<usize, CallError> {
+    natural(rank, "rank", "MPI_ERR_RANK")
 }
 
 fn count(number: c_int) -> Result<usize, CallError> {
@@ -77,7 +74,7 @@ fn count(number: c_int) -> Result<usize, CallError> {
 fn listed(number: c_int, list: *const c_int) -> Result<Vec<usize>, CallError> {
     let rank = |index| {
         let rank = memory::load(list.wrapping_add(index), "ranks")?;
-        usize::try_from(rank).map_err(|_| invalid(rank))
+        member(rank)
     };
     (0..count(number)?).map(rank).collect()
 }
@@ -93,7 +90,7 @@ fn ranged(number: c_int, ranges: *const c_int) -> Result<Vec<usize>, CallError> 
             return Err(CallError::new("MPI_ERR_ARG", text));
         }
         while if step > 0 { rank <= last } else { rank >= last } {
-            ranks.push(usize::try_from(rank).map_err(|_| invalid(rank))?);
+            ranks.push(member(rank)?);
             rank = rank.saturating_add(step);
         }
     }
@@ -157,7 +154,7 @@ exports! {
             let found = match rank {
                 PROC_NULL_IN_C => PROC_NULL_IN_C,
                 _ => {
-                    let rank = usize::try_from(rank).map_err(|_| invalid(rank))?;
+                    let rank = member(rank)?;
                     let found = one.translate_ranks(&[rank], &other)?;
                     let found = found.first().copied().flatten();
                     found.and_then(|rank| c_int::try_from(rank).ok()).unwrap_or(UNDEFINED)

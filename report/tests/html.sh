@@ -47,7 +47,7 @@ for page in "${pages[@]}"; do
   else
     [[ $down > $up ]] && descending=1 || descending=0
   fi
-  # Points of an optimisation are in the order of their keys.
+  # Points are in the order of the study, or in that of their keys: the first row need not be the smallest.
   [ "$rows" = 1 ] || [ "$descending" = 1 ] || fail "$page: sorted: $before, $down, $up"
   for scheme in light dark; do
     flags=()

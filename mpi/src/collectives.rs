@@ -12,6 +12,7 @@
 //! contribution is.
 
 use observe::SourceLocation;
+use std::pin::Pin;
 use std::rc::Rc;
 
 use ::collectives::{
@@ -22,7 +23,7 @@ use ::collectives::{
 use areas::Areas;
 
 use crate::channel::{Channel, Token};
-use crate::protocol::engine::{CallNumber, CollectiveCall, ProtocolEngine};
+use crate::protocol::engine::{CallNumber, CollectiveCall, PersistentNumber, ProtocolEngine};
 use crate::{Buffer, Comm, Error, Op, Request, Result, Settings};
 
 mod all;
@@ -35,6 +36,7 @@ mod call_log;
 mod neighbors;
 mod operand_order;
 mod placement;
+pub(crate) mod position;
 mod rooted;
 mod scan;
 mod started_views;
@@ -47,6 +49,7 @@ pub use call_log::{CallLog, CallRecord, Mismatch};
 pub(crate) use call_log::{Place, Signature};
 pub use operand_order::MissingProperty;
 pub use placement::Placement;
+pub use position::is_persistent_start;
 use views::Views;
 
 /// A collective call with the arguments of the program.
@@ -71,6 +74,8 @@ pub(crate) struct Invocation {
     pub(crate) neighbors: Option<Rc<Neighbors>>,
     /// Datatypes of a contribution that is not packed.
     pub(crate) views: Option<Box<Views>>,
+    /// The number of a persistent request, which it has from its initialisation.
+    pub(crate) persistent: Option<PersistentNumber>,
 }
 
 impl Invocation {
@@ -87,6 +92,7 @@ impl Invocation {
             recv: None,
             neighbors: None,
             views: None,
+            persistent: None,
         }
     }
 
@@ -99,6 +105,13 @@ impl Invocation {
         self.op = Some(op.clone());
         self
     }
+}
+
+/// A collective that has been called.
+enum Started<'a> {
+    Now(Token),
+    /// It begins when this is over.
+    After(Pin<Box<dyn Future<Output = Result<Token>> + 'a>>),
 }
 
 pub(crate) fn in_32_bits(rank: usize) -> u32 {
@@ -152,10 +165,13 @@ impl Comm {
                 recv: listed(&invocation.recv),
             }));
         }
-        let counted = (inner.context(), invocation.neighbors.is_none());
+        let context = inner.context();
+        let number = match invocation.persistent {
+            Some(persistent) => persistent.next_start(),
+            None => (self.process()).count_call(context, invocation.neighbors.is_none()),
+        };
         let signature = || Signature::new(invocation, location);
-        let signature = (signature, location);
-        let (_, number) = self.count_call(counted, signature, Some(invocation))?;
+        self.compare_call(context, number, (signature, location), Some(invocation))?;
         let is_independent = is_request
             && (call.neighbors.is_some() || settings.synchronizing_collectives && !call.in_place);
         let (algorithm, asks_nodes) = select(settings, &mut call, facts, is_independent)?;
@@ -170,24 +186,23 @@ impl Comm {
             recv: areas.recv,
             has_result: areas.has_result,
             members: self.members().clone(),
-            context: inner.context(),
+            context,
             number,
             location,
         })
     }
 
-    /// Counts a call that all ranks make, whose messages may have a tag of their own, and compares
-    /// it with those of the others.
+    /// Compares a call that all ranks make with those of the others. Returns its place.
     ///
     /// # Errors
     /// [`Error::Mismatch`] if another rank calls something else.
-    pub(crate) fn count_call(
+    pub(crate) fn compare_call(
         &self,
-        (context, has_tag): (u32, bool),
+        context: u32,
+        number: CallNumber,
         (signature, location): (impl Fn() -> Signature, SourceLocation),
         arguments: Option<&Invocation>,
-    ) -> Result<(Place, CallNumber)> {
-        let number = self.process().count_call(context, has_tag);
+    ) -> Result<Place> {
         let place = Place {
             context,
             first: self.members().world(0),
@@ -217,7 +232,7 @@ impl Comm {
         } else {
             channel.record_call(number.position, &record);
         }
-        Ok((place, number))
+        Ok(place)
     }
 
     /// Starts a collective. Its operation has the result.
@@ -229,23 +244,41 @@ impl Comm {
     }
 
     /// Performs a collective and waits for its end. Returns the result.
-    pub(crate) async fn perform(
+    pub(crate) fn perform(
         &self,
         invocation: Invocation,
         location: SourceLocation,
-    ) -> Result<Buffer> {
+    ) -> impl Future<Output = Result<Buffer>> + '_ {
         let name = invocation.name;
+        let mut invocation = Some(invocation);
+        // Not an `async fn`, which has a second place for each argument in the state of each rank.
+        async move {
+            let token = match self.start_or_ask(invocation.take(), location)? {
+                Started::Now(token) => token,
+                Started::After(rest) => rest.await?,
+            };
+            let done = Request::new(self, token).wait_in(name, location).await?;
+            Ok(done.buffer)
+        }
+    }
+
+    /// Starts a collective, or returns what is to be done before that.
+    fn start_or_ask(
+        &self,
+        invocation: Option<Invocation>,
+        location: SourceLocation,
+    ) -> Result<Started<'_>> {
+        let invocation = invocation.expect("a future is polled from its start once");
         let call = self.raised(self.prepare(&invocation, false, location))?;
-        drop(invocation);
         let is_synchronized = (self.process().channel().settings()).synchronizing_collectives;
-        let token = if is_synchronized || call.asks_nodes {
+        Ok(if is_synchronized || call.asks_nodes {
             // In a box: most runs do not need the room.
-            Box::pin(self.start_prepared(Box::new(call), is_synchronized)).await?
+            Started::After(Box::pin(
+                self.start_prepared(Box::new(call), is_synchronized),
+            ))
         } else {
-            self.start(call)
-        };
-        let done = Request::new(self, token).wait_in(name, location).await?;
-        Ok(done.buffer)
+            Started::Now(self.start(call))
+        })
     }
 
     /// Starts a collective when all ranks have called it, or when the ranks have found out their

@@ -87,6 +87,7 @@ pub use api::typed::Scalar;
 pub use channel::{Channel, Level, PostingCost, Settings};
 pub use collectives::{
     Blocks, CallLog, CallRecord, InterRoot, Mismatch, MissingProperty, Placement,
+    is_persistent_start,
 };
 pub use connection::connecting_channel::ConnectionStatistics;
 pub use matching::envelope::{

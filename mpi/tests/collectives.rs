@@ -350,6 +350,41 @@ fn persistent_collectives_start_again() {
     world(3).run(program).finished();
 }
 
+/// All ranks initialise in one order, and start in an order of their own (MPI 5.0, section 6.13).
+#[test]
+fn persistent_collectives_start_in_any_order() {
+    let program = |world: Comm| async move {
+        let rank = world.rank();
+        let sum_op = Op::sum::<u64>();
+        let mut requests: Vec<_> = (0..3)
+            .map(|index| {
+                let own = world.buffer_of(&values(rank, 4 + 20 * index));
+                world.allreduce_init(own, &sum_op)
+            })
+            .collect();
+        for round in 0..3 {
+            // Calls that are not persistent are between them.
+            let own = world.buffer_of(&values(rank, 4));
+            let whole = world.allreduce(&own, &sum_op).await?;
+            assert_eq!(whole.values()?, Some(sum(3, 4)));
+            let mut order = [0, 1, 2];
+            order.rotate_left((rank + round) % 3);
+            for index in order {
+                requests[index].start()?;
+            }
+            for index in order {
+                let found = requests[index].wait().await?.buffer.values()?;
+                assert_eq!(found, Some(sum(3, 4 + 20 * index as u64)), "{index}");
+            }
+        }
+        Ok(())
+    };
+    for seed in 0..20 {
+        let order = Order::Seeded(seed);
+        world(3).order(order).run(program).finished();
+    }
+}
+
 /// Strings in the order of the ranks, which no commutative algorithm gives.
 #[test]
 fn operations_that_are_not_commutative_keep_the_order() {

@@ -221,6 +221,19 @@ fn neighbours_exchange_in_the_background() {
             };
             assert_eq!(restarted(request).await?.values()?, *expected);
         }
+        // Each rank starts them in an order of its own.
+        let mut started: Vec<_> = (0..4)
+            .map(|length| grid.neighbor_allgather_init(all.own(0..length)))
+            .collect();
+        let mut order = [0, 1, 2, 3];
+        order.rotate_left(all.rank % 4);
+        for index in order {
+            started[index].start()?;
+        }
+        for (length, request) in started.iter_mut().enumerate() {
+            let done = request.wait().await?;
+            assert_eq!(done.buffer.len(), all.own(0..length).len() * 4);
+        }
         let again = grid.clone();
         grid.free().await?;
         let error = again.neighbor_allgather(&Buffer::zeroed(8)).await;

@@ -130,7 +130,9 @@ pub enum Event<N, P> {
         name: N,
         /// The context of the communicator.
         context: u32,
-        /// Position among the collective operations of the communicator, from 0.
+        /// Position among the collective operations of the communicator, from 0. A start of a
+        /// persistent request has bit 31, the number of the request in bits 16 to 30, and that of
+        /// the start below.
         number: u32,
         /// Length of a contribution in bytes.
         bytes: u64,
@@ -139,7 +141,7 @@ pub enum Event<N, P> {
     CollectiveEnd {
         /// The context of the communicator.
         context: u32,
-        /// Position among the collective operations of the communicator, from 0.
+        /// Position as in [`Event::Collective`].
         number: u32,
     },
     /// A packet is handed to the device.

@@ -4,8 +4,9 @@
 //! another rank at the same position ends the run. So does a rank that has ended without a call
 //! which a rank that continues has made.
 //!
-//! *Not compared*: calls after a rank was lost in a run that continues: what the others call then
-//! depends on when they hear of it.
+//! *Not compared*: starts of persistent requests that a rank which has ended has not made; calls
+//! after a rank was lost in a run that continues: what the others call then depends on when they
+//! hear of it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -63,10 +64,17 @@ impl CallComparison {
             if self.is_over || in_world != world_rank {
                 return;
             }
-            let callers = self.communicators.entry(call.communicator()).or_default();
-            let calls = first.saturating_add(count);
-            callers.insert(rank, Caller { world_rank, calls });
-            for number in first..calls {
+            let end = first.saturating_add(count);
+            // Starts of persistent requests have no order from which a missing one is known.
+            if !mpi::is_persistent_start(first) {
+                let callers = self.communicators.entry(call.communicator()).or_default();
+                let caller = Caller {
+                    world_rank,
+                    calls: end,
+                };
+                callers.insert(rank, caller);
+            }
+            for number in first..end {
                 if let Err(mismatch) = self.log.compare(number, call, None) {
                     return self.end(world_rank, mismatch.to_string());
                 }

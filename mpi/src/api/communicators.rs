@@ -270,8 +270,8 @@ impl Comm {
     pub(crate) fn begin_step(&self, step: Step) -> Result<()> {
         let context = self.collective()?.context();
         let signature = (|| Signature::of(step.name, step.location), step.location);
-        let counted = self.raised(self.count_call((context, false), signature, None));
-        let (place, _) = counted?;
+        let number = self.process().count_call(context, false);
+        let place = self.raised(self.compare_call(context, number, signature, None))?;
         self.process().contexts().latest = Some((step.name, place));
         Ok(())
     }

@@ -68,6 +68,9 @@ impl Persistent {
                 call.input = buffer;
                 let started = self.comm.start_request(call, location);
                 call.input = Buffer::phantom(0);
+                if let Some(number) = &mut call.persistent {
+                    number.start = number.start.wrapping_add(1);
+                }
                 started
             }
             &mut What::Receive { source, tag } => {
@@ -113,6 +116,10 @@ impl Comm {
 
     pub(crate) fn collective_init(&self, mut call: Invocation) -> Request {
         let buffer = call.input.take();
+        // A freed communicator is an error of the start.
+        if let Ok(inner) = self.collective() {
+            call.persistent = Some(self.process().count_persistent(inner.context()));
+        }
         self.persistent(buffer, What::Collective(Box::new(call)))
     }
 

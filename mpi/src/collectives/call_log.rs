@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Invocation;
 use super::block_lengths::BlockLengths;
+use super::position;
 use crate::api::element::Element;
 use crate::rma::AccessLog;
 use crate::{Buffer, ErrorClass, TypeSignature};
@@ -65,7 +66,7 @@ pub(crate) struct Place {
     pub(crate) context: u32,
     /// The world rank of the communicator's rank 0.
     pub(crate) first: u32,
-    /// The number of collectives of the communicator before.
+    /// Its position; see [`position`].
     pub(crate) number: u32,
 }
 
@@ -256,8 +257,7 @@ impl CallLog {
         self.sends.borrow().get(index).copied()
     }
 
-    /// Compares a call with the first one at the same position, `number` calls of the communicator
-    /// before. Returns the contributions of all ranks to the last caller, if each has given its own
+    /// Compares a call with the first one at the same position `number`. Returns the contributions of all ranks to the last caller, if each has given its own
     /// one as `operand`.
     ///
     /// # Errors
@@ -356,7 +356,10 @@ impl CallLog {
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let number = self.number + 1;
+        let number = position::InWords(self.number);
+        if position::is_persistent_start(self.number) {
+            f.write_str("persistent ")?;
+        }
         // The context of collectives is the one after that of the communicator. Calls of both
         // groups of an intercommunicator are counted in its own one.
         match self.context {

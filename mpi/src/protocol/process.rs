@@ -18,7 +18,7 @@ use crate::channel::{Channel, Event, Interest, Token};
 use crate::exploration;
 use crate::exploration::{CausalityHooks, choose};
 use crate::matching::UnexpectedMessage;
-use crate::protocol::engine::{CallNumber, ProtocolEngine};
+use crate::protocol::engine::{CallNumber, PersistentNumber, ProtocolEngine};
 use crate::protocol::waiting::{Blocked, Waiting, Waits};
 use crate::rma::WindowMemory;
 use crate::{Buffer, Comm, ConnectionMode, Error, Pattern};
@@ -155,6 +155,11 @@ impl Process {
     /// Counts a call that all ranks of a communicator make.
     pub(crate) fn count_call(&self, context: u32, has_tag: bool) -> CallNumber {
         self.engine.borrow_mut().count_call(context, has_tag)
+    }
+
+    /// Counts a persistent collective request of a communicator.
+    pub(crate) fn count_persistent(&self, context: u32) -> PersistentNumber {
+        self.engine.borrow_mut().count_persistent(context)
     }
 
     /// Notes that the ranks of a communicator exchange their nodes. Returns true if they have not

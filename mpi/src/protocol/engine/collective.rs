@@ -23,15 +23,22 @@ use super::{NOTHING, ProtocolEngine, Role, SendCall, State};
 use crate::api::group::Members;
 use crate::api::op::Reduction;
 use crate::channel::{Channel, Token};
-use crate::collectives::Place as CallPlace;
+use crate::collectives::{Place as CallPlace, position};
 use crate::{Buffer, Envelope, Error, Pattern, TypeSignature};
 
 /// The first tag of collectives: those below belong to calls that make communicators and to those
 /// between neighbours.
 const TAGS: u32 = 1024;
 
-/// Number of tags: half of them for collectives, half for barriers before them.
+/// Number of tags of calls that are not persistent: half of them for collectives, half for barriers
+/// before them. Those of persistent requests follow.
 const TAG_COUNT: u32 = 1 << 25;
+
+/// Number of persistent requests of a communicator at one time that have tags of their own.
+const PERSISTENT_COUNT: u32 = 1 << 22;
+
+/// Tags of a persistent request: one for each edge of the largest grid, which has 64 dimensions.
+const EDGE_COUNT: u32 = 128;
 
 /// Slots of requests.
 const SLOTS: usize = 4;
@@ -50,8 +57,27 @@ const NEIGHBOR_TAGS: u32 = 200;
 pub(crate) struct CallNumber {
     /// Among those whose messages have a tag of their own; the tag comes from it.
     pub(crate) tag: u32,
-    /// Among all.
+    /// Among all; see [`position`].
     pub(crate) position: u32,
+}
+
+/// A persistent collective request: its number among those of the communicator and that of its next
+/// start, both from 0.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PersistentNumber {
+    pub(crate) request: u32,
+    pub(crate) start: u32,
+}
+
+impl PersistentNumber {
+    /// Returns the number of the next start. All starts of a request have the same tag: a rank
+    /// starts it again when its part of the last one is over, and messages do not overtake.
+    pub(crate) const fn next_start(self) -> CallNumber {
+        CallNumber {
+            tag: TAG_COUNT + self.request % PERSISTENT_COUNT * EDGE_COUNT,
+            position: position::of_start(self.request, self.start),
+        }
+    }
 }
 
 /// A collective call, ready to be executed.
@@ -144,8 +170,8 @@ pub(super) struct Collectives {
     landed: Vec<Result<Option<(Part, Buffer)>, Error>>,
     /// Costs of receives that have not been paid, in seconds.
     owed: f64,
-    /// The next number, by context.
-    next: Vec<(u32, CallNumber)>,
+    /// The next number, and that of the next persistent request, by context.
+    next: Vec<(u32, CallNumber, u32)>,
     /// Contexts of communicators whose ranks have exchanged their nodes.
     node_setups: Vec<u32>,
 }
@@ -191,16 +217,24 @@ impl std::fmt::Debug for CollectiveCall {
 }
 
 impl Collectives {
-    /// Counts a call of a communicator.
-    fn count(&mut self, context: u32, has_tag: bool) -> CallNumber {
-        let known = self.next.iter().position(|(known, _)| *known == context);
+    fn next(&mut self, context: u32) -> (&mut CallNumber, &mut u32) {
+        let known = self.next.iter().position(|(known, ..)| *known == context);
         let place = known.unwrap_or_else(|| {
-            self.next.push((context, CallNumber::default()));
+            if self.next.is_empty() {
+                self.next.reserve_exact(1);
+            }
+            self.next.push((context, CallNumber::default(), 0));
             self.next.len() - 1
         });
-        let (_, next) = &mut self.next[place];
+        let (_, call, persistent) = &mut self.next[place];
+        (call, persistent)
+    }
+
+    /// Counts a call of a communicator.
+    fn count(&mut self, context: u32, has_tag: bool) -> CallNumber {
+        let (next, _) = self.next(context);
         let number = *next;
-        next.position = number.position.wrapping_add(1);
+        next.position = position::next(number.position);
         next.tag = (number.tag + u32::from(has_tag)) % (TAG_COUNT / 2);
         number
     }
@@ -222,6 +256,11 @@ impl Collectives {
             self.running[index as usize] = Some(running);
             self.requests[index as usize] = requests;
             return index;
+        }
+        if self.running.len() == self.running.capacity() {
+            // Most ranks of a large run have one at a time.
+            self.running.reserve_exact(self.running.len().max(1));
+            self.requests.reserve_exact(self.running.len().max(1));
         }
         self.running.push(Some(running));
         self.requests.push(requests);
@@ -301,6 +340,15 @@ impl ProtocolEngine {
         collectives.count(context, has_tag)
     }
 
+    /// Counts a persistent request of a communicator.
+    pub(crate) fn count_persistent(&mut self, context: u32) -> PersistentNumber {
+        let collectives = self.collectives.get_or_insert_default();
+        let (_, next) = collectives.next(context);
+        let request = *next;
+        *next = request.wrapping_add(1);
+        PersistentNumber { request, start: 0 }
+    }
+
     /// Notes that the ranks of a communicator exchange their nodes. Returns true if they have not
     /// done so before.
     pub(crate) fn note_node_setup(&mut self, context: u32) -> bool {
@@ -354,14 +402,15 @@ impl ProtocolEngine {
     }
 
     /// Describes a collective in progress, such as "allreduce #4 (ring, round 3 of 6)": its
-    /// position among those of the communicator, its algorithm and its round, all from 1.
+    /// position among those of the communicator, its algorithm and its round, all from 1. A
+    /// persistent one is "allreduce #2, start 3 (ring, round 3 of 6)".
     pub(crate) fn collective_in_words(&self, index: u32) -> String {
         let Some(Running { call, progress }) = self.running(index) else {
             return "a collective operation".to_owned();
         };
         let (kind, algorithm) = (call.name, call.algorithm.name);
-        let number = call.number.position + 1;
-        if call.number.tag >= TAG_COUNT / 2 {
+        let number = position::InWords(call.number.position);
+        if (TAG_COUNT / 2..TAG_COUNT).contains(&call.number.tag) {
             return format!("{kind} #{number}, until all ranks have called it");
         }
         let (round, rounds) = (progress.round + 1, progress.rounds);
@@ -602,10 +651,10 @@ impl Runner<'_> {
 
     fn tag(&self) -> u32 {
         let call = &self.running.call;
-        if call.call.neighbors.is_some() {
+        if call.call.neighbors.is_some() && !position::is_persistent_start(call.number.position) {
             return NEIGHBOR_TAGS + self.edge;
         }
-        TAGS + call.number.tag % TAG_COUNT
+        TAGS + call.number.tag + self.edge
     }
 
     fn post_send(&mut self, slot: Slot, peer: u32, part: Part, blocks: bool) {

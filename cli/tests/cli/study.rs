@@ -232,6 +232,23 @@ fn a_run_that_ends_its_process_fails_alone() {
 }
 
 #[test]
+fn an_unwritable_failure_loses_no_result() {
+    let folder = Folder::new();
+    let lines = "options = [\"-n\", \"3\"]\narguments = [\"--case\", \"panic\"]";
+    let file = study(&folder, &program("cases"), lines);
+    let out = folder.path("out");
+    let made = simrun(&format!("study run {file} --out {out} --no-run"));
+    assert_eq!(made.status, 0, "{made:?}");
+    // A file where the texts of failed runs belong.
+    fs::write(format!("{out}/failures"), "").unwrap();
+    let ran = simrun(&format!("study run {file} --out {out}"));
+    assert_eq!(ran.status, 2, "{ran:?}");
+    assert!(ran.stderr.contains("failures"), "{ran:?}");
+    let table = simrun(&format!("study table {out} --rows runs --csv"));
+    assert!(table.stdout.contains("\n0,failed,"), "{table:?}");
+}
+
+#[test]
 fn mistakes_are_told_before_anything_runs() {
     let folder = Folder::new();
     let out = folder.path("out");

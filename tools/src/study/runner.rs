@@ -230,31 +230,34 @@ impl<'p> Runner<'p> {
         Ok(())
     }
 
-    /// Writes results to the disk, then adds the runs that follow from them.
-    fn keep(&mut self, queue: &Queue, ended: Vec<Ended>) -> Result<(), Problem> {
-        let mut positions = Vec::new();
-        for end in ended {
-            let Ended { job, line, stderr } = end;
-            let line = line.map_err(|error| Problem(error.to_string()))?;
-            let Some(line) = line else {
-                self.claimed.insert(job.position);
-                positions.push(job.position);
-                continue;
-            };
-            if !line.succeeded() {
-                self.plan
-                    .folder
-                    .keep_failure(&line.key, stderr.as_bytes())?;
-            }
-            self.writer.append(&line)?;
-            self.note(&line);
-            let path = self.writer.path().to_owned();
-            self.set.add(line, &path);
-            positions.push(job.position);
+    /// Writes the result of a run.
+    fn write(&mut self, end: Ended) -> Result<(), Problem> {
+        let Ended { job, line, stderr } = end;
+        let line = line.map_err(|error| Problem(error.to_string()))?;
+        let Some(line) = line else {
+            self.claimed.insert(job.position);
+            return Ok(());
+        };
+        self.writer.append(&line)?;
+        self.note(&line);
+        let path = self.writer.path().to_owned();
+        let failure = (!line.succeeded()).then(|| line.key.clone());
+        self.set.add(line, &path);
+        if let Some(key) = failure {
+            self.plan.folder.keep_failure(&key, stderr.as_bytes())?;
         }
+        Ok(())
+    }
+
+    /// Writes results to the disk, then adds the runs that follow from them. A result that cannot
+    /// be written does not keep the others from it.
+    fn keep(&mut self, queue: &Queue, ended: Vec<Ended>) -> Result<(), Problem> {
+        let positions: Vec<usize> = ended.iter().map(|end| end.job.position).collect();
+        let written: Vec<_> = ended.into_iter().map(|end| self.write(end)).collect();
         if !positions.is_empty() {
             self.writer.sync()?;
         }
+        written.into_iter().collect::<Result<(), Problem>>()?;
         for position in positions {
             let left = self.open.get_mut(&position).map_or(0, |open| {
                 *open -= 1;

@@ -317,6 +317,8 @@ impl Inner {
             // of functions of this crate, whose only value with a drop was dropped above.
             unsafe { coroutine.force_reset() };
         }
+        // SAFETY: the program, whose calls use the state, does not run any more.
+        unsafe { (*self.state.get()).close_windows() };
         self.image.set(ptr::null());
         owned.image = None;
     }

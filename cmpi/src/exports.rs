@@ -22,6 +22,7 @@ use crate::bridge::{End, caller};
 use crate::errors::CallError;
 use crate::handles::{ActiveRequest, Memory, ObjectKind, Table};
 
+mod accesses;
 mod alltoallw;
 mod buffered;
 mod collectives;
@@ -42,6 +43,7 @@ mod random;
 pub(crate) mod streams;
 mod time;
 mod topologies;
+mod windows;
 
 /// Makes C functions that return a code, and the function that finds their addresses.
 macro_rules! exports {
@@ -83,6 +85,7 @@ pub(crate) fn mpi_function(symbol: &str) -> Option<MpiFunction> {
         return None;
     }
     let found = [
+        accesses::address,
         alltoallw::address,
         buffered::address,
         collectives::address,
@@ -97,6 +100,7 @@ pub(crate) fn mpi_function(symbol: &str) -> Option<MpiFunction> {
         nonblocking::address,
         persistent::address,
         topologies::address,
+        windows::address,
     ]
     .into_iter()
     .find_map(|address| address(name));
@@ -196,6 +200,7 @@ pub(crate) struct State {
     ops: Table<collectives::UserOp>,
     messages: Table<mpi::Message>,
     groups: Table<mpi::Group>,
+    windows: Table<windows::ProgramWindow>,
     /// Grids by the handles of their communicators.
     grids: BTreeMap<Handle, Cartesian>,
     infos: Table<info::Info>,
@@ -250,6 +255,7 @@ impl State {
             ops: Table::new(ObjectKind::Op),
             messages: Table::new(ObjectKind::Message),
             groups: Table::new(ObjectKind::Group),
+            windows: Table::new(ObjectKind::Window),
             grids: BTreeMap::new(),
             infos: Table::new(ObjectKind::Info),
             own: OnceCell::new(),
@@ -260,6 +266,11 @@ impl State {
             random: random::Random::default(),
             options: getopt::Scan::default(),
         }
+    }
+
+    /// Ends the accesses of other ranks to the memory of this one, which has ended.
+    pub(crate) fn close_windows(&mut self) {
+        self.windows = Table::new(ObjectKind::Window);
     }
 
     fn comm(&self, comm: Handle) -> Result<&Comm, CallError> {

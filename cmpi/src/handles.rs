@@ -90,6 +90,7 @@ pub(crate) enum ObjectKind {
     Datatype,
     Group,
     Info,
+    Window,
 }
 
 /// The objects of one kind of a rank.

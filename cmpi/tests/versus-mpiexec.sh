@@ -28,6 +28,7 @@ for ranks in 1 2 3 4 5 8; do
   compare communicators cli/tests/compiled/communicators.c "$ranks"
   compare requests cli/tests/compiled/requests.c "$ranks"
   compare datatypes cli/tests/compiled/datatypes.c "$ranks"
+  compare windows cli/tests/compiled/windows.c "$ranks"
 done
 # One rank: mpiexec mixes the parts of lines that streams write.
 compare streams cli/tests/compiled/streams.cc 1

@@ -29,7 +29,7 @@ pub use access_log::Conflict;
 pub(crate) use access_log::{Access, AccessKind, AccessLog, SyncMode};
 pub(crate) use accumulate::AccumulateOp;
 pub use error::WindowError;
-pub use memory::RegisteredMemory;
+pub use memory::{ProgramMemory, RegisteredMemory};
 pub(crate) use memory::{RemoteWindow, WindowMemory};
 pub use packet::RmaCall;
 pub use window::Window;

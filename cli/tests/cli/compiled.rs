@@ -57,6 +57,23 @@ fn communicators_groups_and_grids_are_those_of_the_standard() {
 }
 
 #[test]
+fn ranks_access_the_memory_of_others() {
+    let folder = Folder::new();
+    let program = compiled(&folder, "cli/tests/compiled/windows.c");
+    for ranks in [1, 2, 3, 8] {
+        let output = ran(&program, &format!("-n {ranks}"), "");
+        assert_eq!(output.stdout, "ok\n", "{ranks} ranks: {output:?}");
+    }
+    let output = ran(&program, "-n 2", "range");
+    let expected = "MPI_ERR_RMA_RANGE: invalid range: 4 bytes from byte 64 on";
+    assert!(output.stderr.contains(expected), "{output:?}");
+    // The memory of a rank that has ended is not that of the program any more.
+    let output = ran(&program, "-n 3", "gone");
+    let expected = "waits in flush of window 0 at rank 1";
+    assert!(output.stderr.contains(expected), "{output:?}");
+}
+
+#[test]
 fn datatypes_of_a_program_have_their_places_in_memory() {
     let folder = Folder::new();
     let program = compiled(&folder, "cli/tests/compiled/datatypes.c");
@@ -130,7 +147,7 @@ fn mistakes_end_the_run_and_are_named() {
             "assertion failed at cli/tests/compiled/wrong.c:28 in main: rank == 0",
         ),
         ("status", "the program exited with status 7"),
-        ("missing", "MPI_Win_create is not supported"),
+        ("missing", "MPI_Open_port is not supported"),
         ("rank", "MPI_ERR_RANK: invalid rank 5: expected 0 to 1"),
         ("stale", "MPI_ERR_REQUEST: invalid request"),
         ("abort", "called abort with code 3"),

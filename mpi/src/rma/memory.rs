@@ -1,5 +1,5 @@
-//! The memory of a window: bytes of this process, or memory that is registered at the adapter, so
-//! that other ranks reach it by RDMA.
+//! The memory of a window: bytes of the message layer, memory that is registered at the adapter, so
+//! that other ranks reach it by RDMA, or memory of a program that reads and writes it by itself.
 //!
 //! Registered memory belongs to the adapter until the window is freed: own reads, own writes and
 //! accumulates copy out of it and into it.
@@ -7,6 +7,7 @@
 //! *Not modelled*: the time of a registration. A phantom window is registered as zeros, so that its
 //! puts and gets take the time of real ones.
 
+use std::fmt;
 use std::rc::Rc;
 
 use rdma::{MemoryRegion, RegionMemory, Verbs};
@@ -64,11 +65,27 @@ impl RemoteWindow {
     }
 }
 
+/// Memory that a program reads and writes by itself between its calls, as one in C does.
+///
+/// Accesses of other ranks use these functions at any time while the window exists.
+pub trait ProgramMemory: fmt::Debug {
+    /// Returns the length in bytes.
+    fn length(&self) -> u64;
+
+    /// Copies the bytes from `offset` on, which lie within the memory.
+    fn read(&self, offset: u64, bytes: &mut [u8]);
+
+    /// Writes bytes from `offset` on, which lie within the memory.
+    fn write(&self, offset: u64, bytes: &[u8]);
+}
+
 /// The memory of a window at its own rank.
 #[derive(Clone, Debug)]
 pub(crate) enum WindowMemory {
-    /// Bytes of this process.
+    /// Bytes of the message layer.
     Own(Buffer),
+    /// Bytes of the program.
+    Program(Rc<dyn ProgramMemory>),
     /// Bytes that the adapter owns; they stand only for a length if `is_phantom`.
     Registered {
         memory: RegisteredMemory,
@@ -100,7 +117,7 @@ impl WindowMemory {
     /// Returns the place that other ranks reach; `None` if the memory is not registered.
     pub(crate) fn remote(&self) -> Option<RemoteWindow> {
         match self {
-            Self::Own(_) => None,
+            Self::Own(_) | Self::Program(_) => None,
             Self::Registered {
                 memory, is_phantom, ..
             } => Some(RemoteWindow {
@@ -112,9 +129,10 @@ impl WindowMemory {
     }
 
     /// Returns the length in bytes.
-    pub(crate) const fn len(&self) -> u64 {
+    pub(crate) fn len(&self) -> u64 {
         match self {
             Self::Own(memory) => memory.len(),
+            Self::Program(memory) => memory.length(),
             Self::Registered { memory, .. } => memory.region.length,
         }
     }
@@ -123,6 +141,13 @@ impl WindowMemory {
     pub(crate) fn part(&self, offset: u64, length: u64) -> Buffer {
         match self {
             Self::Own(memory) => memory.part(offset, length),
+            Self::Program(memory) => {
+                let mut part = Buffer::zeroed(length);
+                if let Some(bytes) = part.bytes_mut() {
+                    memory.read(offset, bytes);
+                }
+                part
+            }
             Self::Registered {
                 is_phantom: true, ..
             } => Buffer::phantom(length),
@@ -141,6 +166,11 @@ impl WindowMemory {
     pub(crate) fn place(&mut self, offset: u64, part: &Buffer) {
         match self {
             Self::Own(memory) => memory.place(offset, part),
+            Self::Program(memory) => {
+                if let Some(bytes) = part.bytes() {
+                    memory.write(offset, bytes);
+                }
+            }
             Self::Registered {
                 is_phantom: true, ..
             } => {}
@@ -164,7 +194,7 @@ impl WindowMemory {
                     change(&mut bytes[start..start + length]);
                 }
             }
-            Self::Registered { .. } => {
+            Self::Registered { .. } | Self::Program(_) => {
                 let mut part = self.part(offset, length);
                 if let Some(bytes) = part.bytes_mut() {
                     change(bytes);
@@ -174,10 +204,12 @@ impl WindowMemory {
         }
     }
 
-    /// Gives the memory back, which other ranks do not reach any more.
+    /// Gives the memory back, which other ranks do not reach any more; nothing if it has always
+    /// been that of the program.
     pub(crate) fn into_buffer(self) -> Buffer {
         match self {
             Self::Own(memory) => memory,
+            Self::Program(_) => Buffer::phantom(0),
             Self::Registered {
                 memory, element, ..
             } => {

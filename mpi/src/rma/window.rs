@@ -9,10 +9,11 @@
 use observe::SourceLocation;
 use std::cell::RefCell;
 use std::future::Future;
+use std::rc::Rc;
 
 use super::epochs::Epochs;
 use super::error::WindowError;
-use super::{Access, AccessKind, RemoteWindow, SyncMode, WindowMemory};
+use super::{Access, AccessKind, ProgramMemory, RemoteWindow, SyncMode, WindowMemory};
 use crate::channel::Channel;
 use crate::protocol::engine::ProtocolEngine;
 use crate::protocol::process::{Call, Process};
@@ -56,6 +57,8 @@ pub struct Window {
     extents: Vec<Extent>,
     /// Of each rank, where windows are registered.
     remote: Vec<Option<RemoteWindow>>,
+    /// True if displacements are in bytes, and units are only told.
+    is_in_bytes: bool,
     epochs: RefCell<Epochs>,
 }
 
@@ -67,44 +70,72 @@ impl Comm {
     /// [`WindowError::Unit`] if `unit` is 0; as [`Comm::dup`].
     #[track_caller]
     pub fn window(&self, memory: Buffer, unit: u64) -> impl Future<Output = Result<Window>> + '_ {
-        let location = SourceLocation::caller();
-        async move {
-            if unit == 0 {
-                return Err(Error::of_window(WindowError::Unit));
-            }
-            let comm = self.dup_at(location).await?;
-            let mut own = [memory.len(), unit].map(u64::to_le_bytes).concat();
-            let context = comm.context();
-            let open = |engine: &mut ProtocolEngine, channel: &dyn Channel| {
-                engine.open_window(channel, context, memory)
-            };
-            // Accesses come only after all ranks have told their lengths.
-            let (number, registered) = comm.process().with_engine(open);
-            let registers = comm.process().channel().settings().registers_windows;
-            if registers {
-                own.extend(RemoteWindow::to_bytes(registered));
-            }
-            let all = comm.allgather_real(&own, location).await?;
-            let number_at = |bytes: &[u8]| bytes.first_chunk().copied().map(u64::from_le_bytes);
-            let extent = |record: &[u8]| {
-                let (length, unit) = (number_at(record)?, number_at(&record[8..])?);
-                Some(Extent { length, unit })
-            };
-            let records = || all.chunks_exact(own.len());
-            let mut extents: Vec<Extent> = records().filter_map(extent).collect();
-            let place = |record: &[u8]| RemoteWindow::from_bytes(&record[EXTENT..]);
-            let remote = records().filter(|_| registers).map(place).collect();
-            if extents.windows(2).all(|pair| pair[0] == pair[1]) {
-                extents.truncate(1);
-            }
-            Ok(Window {
-                comm,
-                number,
-                extents,
-                remote,
-                epochs: RefCell::default(),
-            })
+        self.window_at(WindowMemory::Own(memory), unit, SourceLocation::caller())
+    }
+
+    /// [`Comm::window`] of memory that the program reads and writes by itself. Displacements of
+    /// accesses are in bytes: the caller multiplies those of the program by [`Window::unit`].
+    ///
+    /// *Not modelled*: registered memory; on an adapter puts and gets are messages.
+    ///
+    /// # Errors
+    /// As [`Comm::window`].
+    #[track_caller]
+    pub fn window_of(
+        &self,
+        memory: Rc<dyn ProgramMemory>,
+        unit: u64,
+    ) -> impl Future<Output = Result<Window>> + '_ {
+        self.window_at(
+            WindowMemory::Program(memory),
+            unit,
+            SourceLocation::caller(),
+        )
+    }
+
+    async fn window_at(
+        &self,
+        memory: WindowMemory,
+        unit: u64,
+        location: SourceLocation,
+    ) -> Result<Window> {
+        if unit == 0 {
+            return Err(Error::of_window(WindowError::Unit));
         }
+        let is_in_bytes = matches!(memory, WindowMemory::Program(_));
+        let comm = self.dup_at(location).await?;
+        let mut own = [memory.len(), unit].map(u64::to_le_bytes).concat();
+        let context = comm.context();
+        let open = |engine: &mut ProtocolEngine, channel: &dyn Channel| {
+            engine.open_window(channel, context, memory)
+        };
+        // Accesses come only after all ranks have told their lengths.
+        let (number, registered) = comm.process().with_engine(open);
+        let registers = comm.process().channel().settings().registers_windows;
+        if registers {
+            own.extend(RemoteWindow::to_bytes(registered));
+        }
+        let all = comm.allgather_real(&own, location).await?;
+        let number_at = |bytes: &[u8]| bytes.first_chunk().copied().map(u64::from_le_bytes);
+        let extent = |record: &[u8]| {
+            let (length, unit) = (number_at(record)?, number_at(&record[8..])?);
+            Some(Extent { length, unit })
+        };
+        let records = || all.chunks_exact(own.len());
+        let mut extents: Vec<Extent> = records().filter_map(extent).collect();
+        let place = |record: &[u8]| RemoteWindow::from_bytes(&record[EXTENT..]);
+        let remote = records().filter(|_| registers).map(place).collect();
+        if extents.windows(2).all(|pair| pair[0] == pair[1]) {
+            extents.truncate(1);
+        }
+        Ok(Window {
+            comm,
+            number,
+            extents,
+            remote,
+            is_in_bytes,
+            epochs: RefCell::default(),
+        })
     }
 }
 
@@ -122,6 +153,15 @@ impl Window {
     pub fn len(&self, rank: usize) -> Result<u64> {
         self.comm.peer(rank)?;
         Ok(self.extent(rank).length)
+    }
+
+    /// Returns the bytes that a displacement of 1 stands for in the window of a rank.
+    ///
+    /// # Errors
+    /// [`Error::Rank`] for a rank out of range.
+    pub fn unit(&self, rank: usize) -> Result<u64> {
+        self.comm.peer(rank)?;
+        Ok(self.extent(rank).unit)
     }
 
     pub(super) const fn comm(&self) -> &Comm {
@@ -149,7 +189,8 @@ impl Window {
     /// Returns the first byte of an access to a rank, which must lie within its window.
     pub(super) fn range(&self, rank: usize, displacement: u64, length: u64) -> Result<u64> {
         let extent = self.extent(rank);
-        let offset = displacement.saturating_mul(extent.unit);
+        let unit = if self.is_in_bytes { 1 } else { extent.unit };
+        let offset = displacement.saturating_mul(unit);
         self.check_range(rank, offset, length)?;
         Ok(offset)
     }

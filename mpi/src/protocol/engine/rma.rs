@@ -170,13 +170,16 @@ impl ProtocolEngine {
         &mut self,
         channel: &dyn Channel,
         context: u32,
-        memory: Buffer,
+        memory: WindowMemory,
     ) -> (u32, Option<RemoteWindow>) {
         note_accesses(channel);
-        let memory = if channel.settings().registers_windows && !memory.is_empty() {
-            WindowMemory::register(memory, |memory| channel.register(memory))
-        } else {
+        let memory = match memory {
             WindowMemory::Own(memory)
+                if channel.settings().registers_windows && !memory.is_empty() =>
+            {
+                WindowMemory::register(memory, |memory| channel.register(memory))
+            }
+            memory => memory,
         };
         let remote = memory.remote();
         let windows = self.windows.get_or_insert_default();

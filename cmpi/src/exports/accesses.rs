@@ -1,0 +1,316 @@
+//! Accesses to windows (MPI 5.0, section 12.3).
+//!
+//! What is written is copied when the call is made. Data that have several places at the target are
+//! several messages, in the order of the datatype.
+//!
+//! *Not there*: accumulates on datatypes that the program has made.
+
+#![expect(non_snake_case, reason = "the names of the standard")]
+
+use std::ffi::{c_int, c_void};
+use std::rc::Rc;
+
+use mpi::{Buffer, Op, Request, Window};
+
+use super::windows::{PendingGet, complete};
+use super::{Handle, State, exports, memory};
+use crate::arguments::rank;
+use crate::bridge::block;
+use crate::datatypes::element;
+use crate::errors::CallError;
+use crate::handles::{Memory, Parts, Target};
+use crate::ops::predefined;
+
+/// `MPI_NO_OP`.
+const NO_OP: Handle = 0x3d;
+
+/// Rank, displacement, count and datatype of the target.
+type Remote = (c_int, isize, c_int, Handle);
+
+/// Places in the window of a rank.
+struct Places {
+    rank: usize,
+    /// Offset and length in bytes of each, in the order of the data.
+    pieces: Vec<(u64, u64)>,
+}
+
+impl Places {
+    fn new(window: &Window, remote: Remote) -> Result<Self, CallError> {
+        let (target, displacement, count, datatype) = remote;
+        let rank = rank(target)?;
+        if rank == mpi::PROC_NULL {
+            return Ok(Self {
+                rank,
+                pieces: vec![(0, 0)],
+            });
+        }
+        let unit = i128::from(window.unit(rank)?);
+        let start = displacement as i128 * unit;
+        let (elements, count) = (
+            element(datatype)?,
+            crate::arguments::natural(count, "target_count", "MPI_ERR_COUNT")?,
+        );
+        let mut pieces: Vec<(u64, u64)> = Vec::new();
+        let mut add = |offset: i128, length: usize| {
+            let first = u64::try_from(start + offset).map_err(|_| {
+                let text =
+                    format!("invalid target_disp {displacement}: the data begin before the window");
+                CallError::new("MPI_ERR_RMA_RANGE", text)
+            })?;
+            match pieces.last_mut() {
+                Some((last, bytes)) if *last + *bytes == first => *bytes += length as u64,
+                _ => pieces.push((first, length as u64)),
+            }
+            Ok::<_, CallError>(())
+        };
+        for number in 0..count {
+            let base = number as i128 * elements.extent as i128;
+            if elements.segments.is_empty() {
+                add(base, elements.size)?;
+            }
+            for segment in elements.segments {
+                add(base + segment.offset as i128, segment.length)?;
+            }
+        }
+        if pieces.is_empty() {
+            pieces.push((u64::try_from(start).unwrap_or(0), 0));
+        }
+        Ok(Self { rank, pieces })
+    }
+
+    fn length(&self) -> u64 {
+        self.pieces.iter().map(|(_, length)| length).sum()
+    }
+
+    /// Checks that the origin has as many bytes.
+    fn check(&self, length: usize) -> Result<(), CallError> {
+        let expected = self.length();
+        if self.rank == mpi::PROC_NULL || length as u64 == expected {
+            return Ok(());
+        }
+        let text = format!("{length} bytes at the origin for {expected} bytes at the target");
+        Err(CallError::new("MPI_ERR_TRUNCATE", text))
+    }
+
+    /// Returns each place and its part of the data of the origin.
+    fn parts<'a>(&'a self, data: &'a Buffer) -> impl Iterator<Item = (u64, Buffer)> + 'a {
+        let mut from = 0;
+        self.pieces.iter().map(move |&(offset, length)| {
+            let length = length.min(data.len() - from);
+            from += length;
+            (offset, data.slice(from - length, length))
+        })
+    }
+}
+
+/// An access with its arguments at the origin.
+enum Access {
+    Put(Target),
+    Get(Target),
+    Accumulate(Target, Op),
+    /// Data, and the place of what was at the target before.
+    GetAccumulate(Option<Target>, Target, Op),
+}
+
+impl Access {
+    /// Returns the memory of the program that the access fills.
+    fn result(&self) -> Option<Target> {
+        match self {
+            Self::Put(_) | Self::Accumulate(..) => None,
+            Self::Get(result) | Self::GetAccumulate(_, result, _) => Some(*result),
+        }
+    }
+
+    /// Starts the access: a request for each place at the target.
+    async fn start(
+        &self,
+        state: &mut State,
+        (window, remote): (Handle, Remote),
+    ) -> Result<(usize, Vec<Request>), CallError> {
+        let world = state.world.clone();
+        let window = &state.window(window)?.window;
+        let places = Places::new(window, remote)?;
+        let (data, op) = match self {
+            Self::Put(data) => (memory::message(&world, *data), None),
+            Self::Get(result) => (world.buffer(result.length as u64), None),
+            Self::Accumulate(data, op) => (memory::message(&world, *data), Some(op)),
+            Self::GetAccumulate(Some(data), _, op) => (memory::message(&world, *data), Some(op)),
+            Self::GetAccumulate(None, result, op) => (world.buffer(result.length as u64), Some(op)),
+        };
+        places.check(usize::try_from(data.len()).unwrap_or(usize::MAX))?;
+        let rank = places.rank;
+        let mut requests = Vec::with_capacity(places.pieces.len());
+        for (offset, part) in places.parts(&data) {
+            let started = match (self, op) {
+                (Self::Get(_), _) => window.rget(part, rank, offset).await?,
+                (Self::Accumulate(..), Some(op)) => {
+                    window.raccumulate(&part, rank, offset, op).await?
+                }
+                (_, Some(op)) => window.rget_accumulate(&part, rank, offset, op).await?,
+                (_, None) => window.rput(&part, rank, offset).await?,
+            };
+            requests.push(started);
+        }
+        Ok((rank, requests))
+    }
+
+    /// Performs the access as a call whose end a later synchronisation waits for.
+    fn perform(self, window: Handle, remote: Remote) -> Result<(), CallError> {
+        block(async |state| {
+            let access = self;
+            let (rank, requests) = access.start(state, (window, remote)).await?;
+            match access.result() {
+                Some(result) => {
+                    let get = PendingGet {
+                        rank,
+                        requests,
+                        result,
+                    };
+                    state.window(window)?.gets.push(get);
+                }
+                None => requests.into_iter().for_each(Request::free),
+            }
+            Ok(())
+        })
+    }
+
+    /// Performs the access as a call with a request.
+    fn request(
+        self,
+        window: Handle,
+        remote: Remote,
+        request: *mut Handle,
+    ) -> Result<(), CallError> {
+        let handle = block(async |state| {
+            let access = self;
+            let (_, mut requests) = access.start(state, (window, remote)).await?;
+            let result: Vec<Target> = access.result().into_iter().collect();
+            let last = if requests.len() == 1 {
+                requests.pop()
+            } else {
+                None
+            };
+            let last = match last {
+                Some(last) => last,
+                None => {
+                    // A request of the program is one: it waits here for the places of the target.
+                    complete(requests, access.result().unwrap_or_default()).await?;
+                    state
+                        .world
+                        .irecv(state.world.buffer(0), mpi::PROC_NULL, 0)?
+                }
+            };
+            let parts = Parts {
+                contribution: None,
+                result,
+                is_collective: true,
+            };
+            Ok::<_, CallError>(state.insert(last, Memory::Parts(Rc::new(parts))))
+        })?;
+        memory::store(request, handle);
+        Ok(())
+    }
+}
+
+fn get_accumulate(
+    origin: (*const c_void, c_int, Handle),
+    result: (*mut c_void, c_int, Handle),
+    (op, datatype): (Handle, Handle),
+) -> Result<Access, CallError> {
+    let result = memory::place(result.0, result.1, result.2)?;
+    let op_of = predefined(op, datatype)?;
+    // MPI_NO_OP reads only, and ignores the data.
+    let data = match op {
+        NO_OP => None,
+        _ => Some(memory::place(origin.0, origin.1, origin.2)?),
+    };
+    Ok(Access::GetAccumulate(data, result, op_of))
+}
+
+fn accumulate(
+    origin: (*const c_void, c_int, Handle),
+    (op, datatype): (Handle, Handle),
+) -> Result<Access, CallError> {
+    let data = memory::place(origin.0, origin.1, origin.2)?;
+    Ok(Access::Accumulate(data, predefined(op, datatype)?))
+}
+
+exports! {
+    fn MPI_Put(origin: *const c_void, count: c_int, datatype: Handle, target: c_int, at: isize, target_count: c_int, target_type: Handle, window: Handle) {
+        let data = memory::place(origin, count, datatype)?;
+        Access::Put(data).perform(window, (target, at, target_count, target_type))
+    }
+
+    fn MPI_Get(origin: *mut c_void, count: c_int, datatype: Handle, target: c_int, at: isize, target_count: c_int, target_type: Handle, window: Handle) {
+        let result = memory::place(origin, count, datatype)?;
+        Access::Get(result).perform(window, (target, at, target_count, target_type))
+    }
+
+    fn MPI_Accumulate(origin: *const c_void, count: c_int, datatype: Handle, target: c_int, at: isize, target_count: c_int, target_type: Handle, op: Handle, window: Handle) {
+        let access = accumulate((origin, count, datatype), (op, target_type))?;
+        access.perform(window, (target, at, target_count, target_type))
+    }
+
+    fn MPI_Get_accumulate(
+        origin: *const c_void, count: c_int, datatype: Handle,
+        result: *mut c_void, result_count: c_int, result_type: Handle,
+        target: c_int, at: isize, target_count: c_int, target_type: Handle, op: Handle, window: Handle,
+    ) {
+        let result = (result, result_count, result_type);
+        let access = get_accumulate((origin, count, datatype), result, (op, target_type))?;
+        access.perform(window, (target, at, target_count, target_type))
+    }
+
+    fn MPI_Fetch_and_op(origin: *const c_void, result: *mut c_void, datatype: Handle, target: c_int, at: isize, op: Handle, window: Handle) {
+        let access = get_accumulate((origin, 1, datatype), (result, 1, datatype), (op, datatype))?;
+        access.perform(window, (target, at, 1, datatype))
+    }
+
+    fn MPI_Compare_and_swap(origin: *const c_void, compare: *const c_void, result: *mut c_void, datatype: Handle, target: c_int, at: isize, window: Handle) {
+        let [data, compared] = [memory::place(origin, 1, datatype)?, memory::place(compare, 1, datatype)?];
+        let result = memory::place(result, 1, datatype)?;
+        block(async |state| {
+            let [data, compared] = [data, compared].map(|place| memory::message(&state.world, place));
+            let window = &state.window(window)?.window;
+            let places = Places::new(window, (target, at, 1, datatype))?;
+            let (rank, offset) = (places.rank, places.pieces[0].0);
+            let before = match result.length {
+                1 => window.compare_and_swap::<u8>(&data, &compared, rank, offset).await?,
+                2 => window.compare_and_swap::<u16>(&data, &compared, rank, offset).await?,
+                4 => window.compare_and_swap::<u32>(&data, &compared, rank, offset).await?,
+                8 => window.compare_and_swap::<u64>(&data, &compared, rank, offset).await?,
+                _ => {
+                    let text = format!("invalid datatype {datatype:#x}: expected an integer, a logical value or a byte");
+                    return Err(CallError::new("MPI_ERR_TYPE", text));
+                }
+            };
+            memory::fill(result, &before, before.len());
+            Ok(())
+        })
+    }
+
+    fn MPI_Rput(origin: *const c_void, count: c_int, datatype: Handle, target: c_int, at: isize, target_count: c_int, target_type: Handle, window: Handle, request: *mut Handle) {
+        let data = memory::place(origin, count, datatype)?;
+        Access::Put(data).request(window, (target, at, target_count, target_type), request)
+    }
+
+    fn MPI_Rget(origin: *mut c_void, count: c_int, datatype: Handle, target: c_int, at: isize, target_count: c_int, target_type: Handle, window: Handle, request: *mut Handle) {
+        let result = memory::place(origin, count, datatype)?;
+        Access::Get(result).request(window, (target, at, target_count, target_type), request)
+    }
+
+    fn MPI_Raccumulate(origin: *const c_void, count: c_int, datatype: Handle, target: c_int, at: isize, target_count: c_int, target_type: Handle, op: Handle, window: Handle, request: *mut Handle) {
+        let access = accumulate((origin, count, datatype), (op, target_type))?;
+        access.request(window, (target, at, target_count, target_type), request)
+    }
+
+    fn MPI_Rget_accumulate(
+        origin: *const c_void, count: c_int, datatype: Handle,
+        result: *mut c_void, result_count: c_int, result_type: Handle,
+        target: c_int, at: isize, target_count: c_int, target_type: Handle, op: Handle, window: Handle, request: *mut Handle,
+    ) {
+        let result = (result, result_count, result_type);
+        let access = get_accumulate((origin, count, datatype), result, (op, target_type))?;
+        access.request(window, (target, at, target_count, target_type), request)
+    }
+}

@@ -46,3 +46,44 @@ pub fn run(program: &Path, platform: &str, options: &Options, arguments: &str) -
     let output = Rc::new(Output::new(Stream::Nowhere, false, LogFilter::default()));
     run::simulate(&Arc::new(platform), &program, options, &output).expect("the options fit")
 }
+
+/// Compares a run of a compiled program with that of its twin in Rust, on these ranks of a platform
+/// and with the arguments of each: the same simulated time to the last bit, and the same digest.
+///
+/// # Panics
+/// If they differ.
+#[cfg(feature = "apps")]
+pub fn compare(program: (&Path, &str), app: (&str, &str), platform: &str, ranks: u32) {
+    let [found, expected] = compare_times(program, app, platform, ranks);
+    let arguments = program.1;
+    assert_eq!(found, expected, "{platform}, {ranks} ranks, {arguments}");
+}
+
+/// As [`compare`] but for the digests, which it returns.
+///
+/// # Panics
+/// If the times differ.
+#[cfg(feature = "apps")]
+pub fn compare_times(
+    (program, arguments): (&Path, &str),
+    (app, own): (&str, &str),
+    platform: &str,
+    ranks: u32,
+) -> [String; 2] {
+    let expected = crate::apps::record(app, platform, &format!("-n {ranks}"), own);
+    let options = Options {
+        ranks: Some(ranks),
+        ..Options::default()
+    };
+    let found = run(program, platform, &options, arguments).report;
+    // As it was written and read.
+    let time = serde_json::json!(found.time.as_secs()).to_string();
+    let time: serde_json::Value = serde_json::from_str(&time).expect("it is a number");
+    let place = format!(
+        "{platform}, {ranks} ranks, {arguments}: {:?}",
+        found.outcome
+    );
+    assert_eq!(time, expected["simulated_s"], "{place}");
+    let digest = expected["digest"].as_str().unwrap_or_default();
+    [found.digest.to_string(), digest.to_owned()]
+}

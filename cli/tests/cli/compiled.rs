@@ -208,6 +208,36 @@ fn reports_name_the_lines_of_the_program() {
     assert!(found.stdout.contains(&expected), "{found:?}");
 }
 
+/// The numbers of the twins in Rust: `simrun check apps/task-farm`, `apps/two-senders`.
+#[test]
+fn a_search_of_a_twin_in_c_is_that_of_the_app() {
+    let folder = Folder::new();
+    let farm = compiled(&folder, "apps/c/task-farm.c");
+    let senders = compiled(&folder, "apps/c/two-senders.c");
+    for (program, options, expected) in [
+        (&farm, "-n 3", (2, 12, 10, "ok", "")),
+        (&farm, "-n 3 -- --in-order", (2, 10, 8, "found", "error")),
+        (&farm, "-n 3 -- --tasks 4", (8, 80, 46, "ok", "")),
+        (&farm, "-n 3 --protocol rendezvous", (2, 36, 32, "ok", "")),
+        (&senders, "-n 2", (1, 2, 2, "found", "buffering")),
+        (
+            &senders,
+            "-n 4 --protocol mixed",
+            (16, 576, 111, "found", "deadlock"),
+        ),
+    ] {
+        let output = simrun(&format!("check --format json {program} {options}"));
+        let found = output.json();
+        let (executions, transitions, events, verdict, kind) = expected;
+        let expected = serde_json::json!([executions, transitions, events, verdict]);
+        let names = ["executions", "transitions", "events", "verdict"];
+        let numbers = serde_json::json!(names.map(|name| &found[name]));
+        assert_eq!(numbers, expected, "{options}: {output:?}");
+        let first = &found["findings"][0]["kind"];
+        assert_eq!(first.as_str().unwrap_or_default(), kind, "{output:?}");
+    }
+}
+
 #[test]
 fn a_record_is_made_again_from_its_program() {
     let folder = Folder::new();

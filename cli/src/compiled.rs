@@ -22,6 +22,7 @@ use crate::command_line::{Mode, called_as};
 struct Compiled {
     program: CompiledProgram,
     file: PathBuf,
+    is_checked: bool,
 }
 
 impl App<Self> for Compiled {
@@ -37,7 +38,7 @@ impl App<Self> for Compiled {
         let all = std::iter::once(self.file.as_os_str()).chain(arguments.iter().map(|it| &**it));
         let texts = all.map(|text| CString::new(text.as_bytes()));
         let texts: Vec<CString> = texts.map(Result::unwrap_or_default).collect();
-        let ranks = self.program.ranks(STACK, texts);
+        let ranks = self.program.ranks(STACK, texts, self.is_checked);
         let program = RankProgram::new(move |world| ranks.rank(world));
         Ok(Box::new(program.at(place)))
     }
@@ -83,7 +84,11 @@ pub(crate) fn start(
 ) -> ExitCode {
     let file = app.to_owned();
     let program = match program {
-        Ok(program) => Compiled { program, file },
+        Ok(program) => Compiled {
+            program,
+            file,
+            is_checked: matches!(mode, Mode::Check),
+        },
         Err(problem) => return status::refuse(format_args!("{}: {problem}", app.display())),
     };
     set_program(app.to_owned());

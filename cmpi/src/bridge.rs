@@ -37,7 +37,8 @@ use crate::exports::State;
 use crate::handles::{ObjectKind, Table};
 use crate::lines::Lines;
 use crate::loader::exceptions::ExceptionState;
-use crate::loader::memory::Pool;
+use crate::loader::heap::{Heap, HeapSlot};
+use crate::loader::memory::{Pool, Slot};
 use crate::loader::{Image, Linked, Memory};
 
 mod faults;
@@ -84,15 +85,18 @@ impl CompiledProgram {
     }
 
     /// Returns the ranks that run on this thread, each with a stack of this length in bytes.
-    /// `arguments`: those of `main`, the first of which is the name of the program.
+    /// `arguments`: those of `main`, the first of which is the name of the program. `has_heaps`:
+    /// memory that a rank does not free is free when it ends, as a model checker needs, which runs
+    /// the program again and again.
     #[must_use]
-    pub fn ranks(&self, stack: usize, arguments: Vec<CString>) -> Ranks {
+    pub fn ranks(&self, stack: usize, arguments: Vec<CString>, has_heaps: bool) -> Ranks {
         let page = PAGE as usize;
         let stack = stack.next_multiple_of(page) + page;
         Ranks {
             memory: Rc::new(Memory::new(Arc::clone(&self.linked), stack)),
             arguments: arguments.into(),
             lines: Arc::clone(&self.lines),
+            has_heaps,
         }
     }
 }
@@ -103,6 +107,7 @@ pub struct Ranks {
     memory: Rc<Memory>,
     arguments: Rc<[CString]>,
     lines: Arc<Lines>,
+    has_heaps: bool,
 }
 
 impl Ranks {
@@ -116,8 +121,11 @@ impl Ranks {
             owned: UnsafeCell::new(Owned {
                 arguments: Arguments::new(&self.arguments),
                 image: None,
+                heap: None,
                 coroutine: None,
             }),
+            has_heap: self.has_heaps,
+            heap: Cell::new(None),
             yielder: Cell::new(ptr::null()),
             canary: Cell::new(ptr::null()),
             context: Cell::new(ptr::null_mut()),
@@ -181,6 +189,7 @@ struct Pending {
 struct Owned {
     arguments: Arguments,
     image: Option<Box<Image>>,
+    heap: Option<HeapSlot>,
     coroutine: Option<Coroutine<(), (), (), StackSlot>>,
 }
 
@@ -190,6 +199,9 @@ pub(crate) struct Inner {
     world: Comm,
     image: Cell<*const Image>,
     owned: UnsafeCell<Owned>,
+    has_heap: bool,
+    /// Where the program allocates memory; `None` for the heap of the process.
+    heap: Cell<Option<Heap>>,
     yielder: Cell<*const Yielder<(), ()>>,
     /// The lowest word of a stack without a guard; null for one with a guard.
     canary: Cell<*const u64>,
@@ -287,8 +299,14 @@ impl Drop for Rank {
 impl Inner {
     /// Makes the image and the stack.
     fn start(&self, owned: &mut Owned) -> Result<(), Refusal> {
-        let image = Box::new(Image::new(&self.memory)?);
-        let stack = StackSlot::new(&self.memory)?;
+        let number = self.world.rank();
+        let image = Box::new(Image::new(&self.memory, number)?);
+        let stack = StackSlot::new(&self.memory, number)?;
+        if self.has_heap {
+            let heap = HeapSlot::new(&self.memory, number)?;
+            self.heap.set(Some(heap.heap()));
+            owned.heap = Some(heap);
+        }
         self.canary.set(stack.canary());
         self.image.set(&raw const *image);
         owned.image = Some(image);
@@ -320,7 +338,8 @@ impl Inner {
         // SAFETY: the program, whose calls use the state, does not run any more.
         unsafe { (*self.state.get()).close_windows() };
         self.image.set(ptr::null());
-        owned.image = None;
+        self.heap.set(None);
+        (owned.image, owned.heap) = (None, None);
     }
 
     /// Returns the image.
@@ -347,6 +366,26 @@ impl Inner {
         let pointers = unsafe { &mut *pointers };
         let count = c_int::try_from(pointers.len() - 1).unwrap_or(c_int::MAX);
         (count, pointers.as_mut_ptr())
+    }
+
+    /// Returns where the program allocates memory; `None` for the heap of the process.
+    pub(crate) const fn heap(&self) -> Option<Heap> {
+        self.heap.get()
+    }
+
+    /// Returns true if an address is one of variables: in the image or on the stack.
+    pub(crate) fn has_memory(&self, address: usize) -> bool {
+        let is_on_stack = self
+            .trap
+            .get()
+            .is_some_and(|it| it.stack_ptr_in_bounds(address));
+        is_on_stack || self.image().offset_of(address).is_some()
+    }
+
+    /// Returns the line of the latest call, such as ` at a.c:7`; empty if it is not known.
+    pub(crate) fn call_line(&self) -> String {
+        let offset = self.image().caller();
+        offset.map_or_else(String::new, |it| format!(" at {}", self.lines.of_call(it)))
     }
 
     /// Returns the communicator of all ranks.
@@ -550,22 +589,21 @@ fn errno() -> c_int {
     unsafe { *libc::__errno_location() }
 }
 
-fn set_errno(value: c_int) {
+pub(crate) fn set_errno(value: c_int) {
     // SAFETY: as above.
     unsafe { *libc::__errno_location() = value };
 }
 
 /// The stack of a rank.
 struct StackSlot {
-    address: usize,
+    slot: Slot,
     memory: Rc<Memory>,
 }
 
 impl StackSlot {
-    fn new(memory: &Rc<Memory>) -> Result<Self, Refusal> {
-        let (address, _) = memory.stacks.take()?;
+    fn new(memory: &Rc<Memory>, rank: usize) -> Result<Self, Refusal> {
         let slot = Self {
-            address,
+            slot: memory.stacks.take(rank)?,
             memory: Rc::clone(memory),
         };
         let canary = slot.canary();
@@ -579,11 +617,11 @@ impl StackSlot {
     /// Returns the lowest word of a stack without a guard; null for one with a guard, whose page
     /// costs nothing so.
     fn canary(&self) -> *mut u64 {
-        if self.pool().has_guard(self.address) {
+        if self.pool().has_guard(self.slot.address) {
             return ptr::null_mut();
         }
         let page = PAGE as usize;
-        (self.address + page) as *mut u64
+        (self.slot.address + page) as *mut u64
     }
 
     fn pool(&self) -> &Pool {
@@ -593,7 +631,7 @@ impl StackSlot {
 
 impl Drop for StackSlot {
     fn drop(&mut self) {
-        self.pool().give_back(self.address);
+        self.pool().give_back(&self.slot);
     }
 }
 
@@ -601,11 +639,11 @@ impl Drop for StackSlot {
 // its lowest page cannot be accessed as long as the system has mappings left for that.
 unsafe impl Stack for StackSlot {
     fn base(&self) -> StackPointer {
-        let base = NonZeroUsize::new(self.address + self.pool().length());
+        let base = NonZeroUsize::new(self.slot.address + self.pool().length());
         base.expect("memory is not at address 0")
     }
 
     fn limit(&self) -> StackPointer {
-        NonZeroUsize::new(self.address).expect("memory is not at address 0")
+        NonZeroUsize::new(self.slot.address).expect("memory is not at address 0")
     }
 }

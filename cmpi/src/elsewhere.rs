@@ -87,7 +87,7 @@ impl CompiledProgram {
 
     /// Returns the ranks that run on this thread.
     #[must_use]
-    pub fn ranks(&self, _stack: usize, _arguments: Vec<CString>) -> Ranks {
+    pub fn ranks(&self, _stack: usize, _arguments: Vec<CString>, _has_heaps: bool) -> Ranks {
         Ranks
     }
 }

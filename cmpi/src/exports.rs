@@ -33,6 +33,7 @@ mod derived;
 mod environment;
 mod getopt;
 mod groups;
+mod heap;
 mod info;
 mod matched;
 mod memory;
@@ -69,16 +70,16 @@ macro_rules! exports {
 }
 use exports;
 
-/// A function that a symbol of MPI is bound to.
+/// A function that a symbol is bound to, with the line of its call.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct MpiFunction {
+pub(crate) struct LocatedFunction {
     pub(crate) address: usize,
     /// Number in the list of functions, for one that is missing.
     pub(crate) number: Option<u32>,
 }
 
 /// Returns the function that a symbol of MPI is bound to; `None` for other symbols.
-pub(crate) fn mpi_function(symbol: &str) -> Option<MpiFunction> {
+fn mpi_function(symbol: &str) -> Option<LocatedFunction> {
     // A profiling interface of a program calls the same function by its other name.
     let name = symbol.strip_prefix('P').unwrap_or(symbol);
     if !name.starts_with("MPI_") {
@@ -106,23 +107,38 @@ pub(crate) fn mpi_function(symbol: &str) -> Option<MpiFunction> {
     .find_map(|address| address(name));
     let found = found.or_else(|| environment::time_address(name));
     if let Some(address) = found {
-        return Some(MpiFunction {
+        return Some(LocatedFunction {
             address,
             number: None,
         });
     }
     let number = abi::functions().position(|function| function.name == name)?;
     let missing: extern "C" fn(u32) = missing;
-    Some(MpiFunction {
+    Some(LocatedFunction {
         address: missing as usize,
         number: u32::try_from(number).ok(),
     })
+}
+
+/// Functions of the C library whose calls have a line in messages.
+const LOCATED: &[&str] = &["abort", "free", "malloc", "realloc"];
+
+/// Returns the function that a symbol is bound to through a thunk, which stores the return address.
+pub(crate) fn located_function(symbol: &str) -> Option<LocatedFunction> {
+    if LOCATED.contains(&symbol) {
+        return Some(LocatedFunction {
+            address: libc_function(symbol)?,
+            number: None,
+        });
+    }
+    mpi_function(symbol)
 }
 
 /// Returns the address of a function of the C library that this crate has.
 pub(crate) fn libc_function(symbol: &str) -> Option<usize> {
     [
         getopt::address,
+        heap::address,
         process::address,
         random::address,
         streams::address,

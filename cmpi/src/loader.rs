@@ -27,10 +27,11 @@ use crate::elf::{Functions, PAGE, Refusal, Template};
 use crate::exports;
 
 pub(crate) mod exceptions;
+pub(crate) mod heap;
 pub(crate) mod memory;
 
 use exceptions::Exceptions;
-use memory::{Pool, Purpose};
+use memory::{HEAP, Pool, Purpose, Slot};
 
 /// Alignment of what is added to an image, in bytes.
 const ALIGNMENT: u64 = 64;
@@ -102,10 +103,10 @@ impl Linked {
         load_libraries(&template.needed)?;
         let exceptions = Exceptions::of(template);
         let imports = template.imports.iter();
-        let functions: BTreeMap<&str, exports::MpiFunction> = imports
+        let functions: BTreeMap<&str, exports::LocatedFunction> = imports
             .filter_map(|import| {
                 let name = import.name.as_str();
-                Some((name, exports::mpi_function(name)?))
+                Some((name, exports::located_function(name)?))
             })
             .collect();
         // Behind the last segment, mostly in the same page.
@@ -184,7 +185,7 @@ impl Linked {
 
 /// Returns the machine code that stores the return address `data` bytes before its begin, and
 /// continues in a function.
-fn thunk(function: exports::MpiFunction, data: u64) -> Vec<u8> {
+fn thunk(function: exports::LocatedFunction, data: u64) -> Vec<u8> {
     let mut code = Vec::new();
     if let Some(number) = function.number {
         // mov edi, number
@@ -295,6 +296,7 @@ pub(crate) struct Memory {
     registered: RefCell<Vec<exceptions::Registered>>,
     images: Pool,
     pub(crate) stacks: Pool,
+    heaps: Pool,
 }
 
 impl Memory {
@@ -302,6 +304,7 @@ impl Memory {
         Self {
             images: Pool::new(Purpose::Image, index(linked.length)),
             stacks: Pool::new(Purpose::Stack, stack),
+            heaps: Pool::new(Purpose::Heap, HEAP),
             linked,
             registered: RefCell::default(),
         }
@@ -312,17 +315,20 @@ impl Memory {
 #[derive(Debug)]
 pub(crate) struct Image {
     base: usize,
+    slot: Slot,
     memory: Rc<Memory>,
 }
 
 type Initializer = extern "C" fn(c_int, *mut *mut c_char, *mut *mut c_char);
 
 impl Image {
-    /// Makes an image with its initial content.
-    pub(crate) fn new(memory: &Rc<Memory>) -> Result<Self, Refusal> {
-        let (base, is_zero) = memory.images.take()?;
+    /// Makes the image of a rank with its initial content.
+    pub(crate) fn new(memory: &Rc<Memory>, rank: usize) -> Result<Self, Refusal> {
+        let slot = memory.images.take(rank)?;
+        let (base, is_zero) = (slot.address, slot.is_fresh);
         let image = Self {
             base,
+            slot,
             memory: Rc::clone(memory),
         };
         image.fill(is_zero);
@@ -463,7 +469,7 @@ impl Image {
 
 impl Drop for Image {
     fn drop(&mut self) {
-        self.memory.images.give_back(self.base);
+        self.memory.images.give_back(&self.slot);
     }
 }
 

@@ -208,6 +208,73 @@ fn reports_name_the_lines_of_the_program() {
     assert!(found.stdout.contains(&expected), "{found:?}");
 }
 
+/// Runs a compiled program under `check` with at most this address space in KiB.
+fn checked_within(limit: u64, line: &str) -> Output {
+    let script = format!("ulimit -v {limit} && exec {SIMRUN} check --format json {line}");
+    run(command("sh").args(["-c", &script]))
+}
+
+#[test]
+fn under_check_a_rank_leaves_no_memory_behind() {
+    let folder = Folder::new();
+    let program = compiled(&folder, "cli/tests/compiled/heap.c");
+    // 8 MiB of each of 3 ranks in each of 252 executions, in 32 GiB of which most are reserved; the
+    // tags of messages have addresses in them.
+    let output = checked_within(32 << 20, &format!("-n 3 {program} -- leak"));
+    let found = output.json();
+    let numbers = serde_json::json!([found["executions"], found["verdict"]]);
+    assert_eq!(numbers, serde_json::json!([252, "ok"]), "{output:?}");
+    assert_eq!(simrun(&format!("check -n 1 {program}")).status, 0);
+    let program = compiled(&folder, "cli/tests/compiled/heap.cc");
+    for options in ["check -n 2", "run -q -n 2"] {
+        let output = simrun(&format!("{options} -p {CLUSTER} {program}"));
+        assert_eq!(output.status, 0, "{output:?}");
+    }
+}
+
+/// Nothing on the stack of a rank is dropped when the rank is: what would be lost so is counted.
+#[test]
+fn ranks_that_are_given_up_leave_nothing_behind() {
+    let folder = Folder::new();
+    let program = compiled(&folder, "cli/tests/compiled/drops.c");
+    let file = folder.path("pages");
+    let output = simrun(&format!(
+        "check --format json --protocol eager --max-executions 2000 -n 3 {program} -- {file}"
+    ));
+    let found = output.json();
+    let kind = &found["findings"][0]["kind"];
+    assert_eq!(kind, "error", "{output:?}");
+    let text = std::fs::read_to_string(file).unwrap();
+    let pages: Vec<i64> = text.lines().map(|line| line.parse().unwrap()).collect();
+    assert!(pages.len() > 1900, "{}: {output:?}", pages.len());
+    // A lost object of each execution would be more than a page in 40.
+    let growth = pages[1900] - pages[400];
+    assert!(growth < 16, "{growth} pages: {output:?}");
+}
+
+#[test]
+fn mistakes_with_memory_are_named() {
+    let folder = Folder::new();
+    let program = compiled(&folder, "cli/tests/compiled/heap.c");
+    for (mistake, expected) in [
+        ("twice", "free() at heap(+0x"),
+        ("twice", ": double free detected"),
+        ("variable", ": invalid pointer: of a variable"),
+        ("inside", ": invalid pointer"),
+        (
+            "after",
+            ": corrupted heap: memory was written after it was freed",
+        ),
+    ] {
+        let output = simrun(&format!("check -n 1 {program} -- {mistake}"));
+        let is_found = output.status == 1 && output.stdout.contains(expected);
+        assert!(is_found, "{mistake}: {output:?}");
+    }
+    let output = ran(&program, "-n 1", "variable");
+    assert!(output.stderr.contains("invalid pointer"), "{output:?}");
+    assert_eq!(ran(&program, "-n 1", "").status, 0);
+}
+
 /// The numbers of the twins in Rust: `simrun check apps/task-farm`, `apps/two-senders`.
 #[test]
 fn a_search_of_a_twin_in_c_is_that_of_the_app() {

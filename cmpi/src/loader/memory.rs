@@ -1,10 +1,14 @@
-//! Memory for images and stacks: slots of one length, in few mappings, used again by later ranks.
+//! Memory for images, stacks and heaps: slots of one length, in few mappings, used again by later
+//! ranks.
 //!
-//! A stack has a page below it that cannot be accessed, as long as the system has mappings left
+//! A rank gets the slot of its number, so that addresses are the same in each execution of a
+//! program. They are the same in each process, too, where the system has room for the first mapping
+//! of a kind at its usual address. A stack has a page below it that cannot be accessed, as long as the system has mappings left
 //! for that; beyond them a word at its end is compared whenever the rank waits.
 
 use std::cell::RefCell;
-use std::ptr;
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::elf::{PAGE, Refusal};
 
@@ -21,7 +25,24 @@ pub(crate) enum Purpose {
     Image,
     /// Stacks, each with a guard below.
     Stack,
+    /// Heaps, at addresses of [`HEAPS`].
+    Heap,
 }
+
+/// Addresses of images and of stacks, if there is room.
+const IMAGES_AT: usize = 0x1000_0000_0000;
+const STACKS_AT: usize = 0x1800_0000_0000;
+
+/// Addresses of heaps, at which nothing else is: whoever frees memory knows it by its address. The
+/// system places executables with their heaps from two thirds of all addresses on, and everything
+/// else from the highest address downwards.
+pub(crate) const HEAPS: Range<usize> = 0x2000_0000_0000..0x5000_0000_0000;
+
+/// Length of a heap in bytes, of which a rank takes only the pages that it uses.
+pub(crate) const HEAP: usize = 2 << 30;
+
+/// First address of [`HEAPS`] that no pool has.
+static NEXT_HEAP: AtomicUsize = AtomicUsize::new(HEAPS.start);
 
 /// Slots of one length.
 #[derive(Debug)]
@@ -42,14 +63,30 @@ struct Chunk {
     guarded: usize,
 }
 
+/// State of a slot.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum SlotState {
+    /// Nobody has touched it.
+    Fresh,
+    Taken,
+    /// A rank has used it before.
+    Used,
+}
+
 #[derive(Debug, Default)]
 struct Slots {
-    /// Addresses of slots that have been used before.
-    used: Vec<usize>,
-    /// Addresses of slots that nobody has touched.
-    fresh: Vec<usize>,
+    /// Addresses and states of all slots by their numbers.
+    slots: Vec<(usize, SlotState)>,
     chunks: Vec<Chunk>,
-    mapped: usize,
+}
+
+/// A slot that a rank has.
+#[derive(Debug)]
+pub(crate) struct Slot {
+    number: usize,
+    pub(crate) address: usize,
+    /// True if nobody has touched it, so that it is zero.
+    pub(crate) is_fresh: bool,
 }
 
 impl Pool {
@@ -66,17 +103,29 @@ impl Pool {
         self.length
     }
 
-    /// Takes a slot: its address, and true if nobody has touched it, so that it is zero.
-    pub(crate) fn take(&self) -> Result<(usize, bool), Refusal> {
+    /// Takes the slot with this number, or another one if a rank has that.
+    pub(crate) fn take(&self, number: usize) -> Result<Slot, Refusal> {
         let mut slots = self.slots.borrow_mut();
-        if let Some(address) = slots.used.pop() {
-            return Ok((address, false));
+        let is_free = |slots: &Slots, number: usize| {
+            let slot = slots.slots.get(number);
+            slot.is_none_or(|(_, state)| *state != SlotState::Taken)
+        };
+        let mut number = number;
+        if !is_free(&slots, number) {
+            let count = slots.slots.len();
+            number = (0..count).find(|it| is_free(&slots, *it)).unwrap_or(count);
         }
-        if slots.fresh.is_empty() {
+        while slots.slots.len() <= number {
             self.map(&mut slots)?;
         }
-        let address = slots.fresh.pop().expect("slots have been mapped");
-        Ok((address, true))
+        let (address, state) = &mut slots.slots[number];
+        let is_fresh = *state == SlotState::Fresh;
+        *state = SlotState::Taken;
+        Ok(Slot {
+            number,
+            address: *address,
+            is_fresh,
+        })
     }
 
     /// Returns true if the lowest page of a slot cannot be accessed.
@@ -88,28 +137,41 @@ impl Pool {
     }
 
     /// Takes a slot back.
-    pub(crate) fn give_back(&self, address: usize) {
-        self.slots.borrow_mut().used.push(address);
+    pub(crate) fn give_back(&self, slot: &Slot) {
+        self.slots.borrow_mut().slots[slot.number].1 = SlotState::Used;
     }
 
     fn map(&self, slots: &mut Slots) -> Result<(), Refusal> {
-        let count = slots.mapped.clamp(1, CHUNK_MAX);
+        let before = slots.slots.len();
+        let count = before.clamp(1, CHUNK_MAX);
         let bytes = count * self.length;
-        let protection = match self.purpose {
-            Purpose::Image => libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC,
-            Purpose::Stack => libc::PROT_READ | libc::PROT_WRITE,
+        let (read, write) = (libc::PROT_READ, libc::PROT_WRITE);
+        let mut flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+        let (address, protection, what) = match self.purpose {
+            Purpose::Image => {
+                let what = "images of ranks, which have to be executable";
+                let at = IMAGES_AT + before * self.length;
+                (at, read | write | libc::PROT_EXEC, what)
+            }
+            Purpose::Stack => {
+                let at = STACKS_AT + before * self.length;
+                (at, read | write, "stacks of ranks")
+            }
+            Purpose::Heap => {
+                flags |= libc::MAP_FIXED_NOREPLACE;
+                let at = NEXT_HEAP.fetch_add(bytes, Ordering::Relaxed);
+                (at, read | write, "heaps of ranks")
+            }
         };
-        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-        // SAFETY: a new anonymous mapping wherever there is room touches no other memory.
-        let start = unsafe { libc::mmap(ptr::null_mut(), bytes, protection, flags, -1, 0) };
-        if start == libc::MAP_FAILED {
+        let wanted = address as *mut libc::c_void;
+        // SAFETY: a new anonymous mapping where there is room touches no other memory.
+        let start = unsafe { libc::mmap(wanted, bytes, protection, flags, -1, 0) };
+        let is_outside = self.purpose == Purpose::Heap
+            && (start != wanted || address.saturating_add(bytes) > HEAPS.end);
+        if start == libc::MAP_FAILED || is_outside {
             let error = std::io::Error::last_os_error();
-            let what = match self.purpose {
-                Purpose::Image => "images of ranks, which have to be executable",
-                Purpose::Stack => "stacks of ranks",
-            };
             return Err(Refusal(format!(
-                "cannot map {bytes} bytes for {what}: {error}"
+                "cannot map {bytes} bytes at {address:#x} for {what}: {error}"
             )));
         }
         // SAFETY: the range is the mapping that was just made. Without the advice ranks only take
@@ -119,7 +181,7 @@ impl Pool {
         let mut guarded = 0;
         for slot in 0..count {
             let address = start + slot * self.length;
-            if self.purpose == Purpose::Stack && slots.mapped + slot < GUARDED_MAX {
+            if self.purpose == Purpose::Stack && before + slot < GUARDED_MAX {
                 let page = PAGE as usize;
                 // SAFETY: the lowest page of a slot of the mapping that was just made, which no
                 // stack uses. Where it cannot be protected, the word at the end is compared.
@@ -127,10 +189,8 @@ impl Pool {
                     unsafe { libc::mprotect(address as *mut libc::c_void, page, libc::PROT_NONE) };
                 guarded += usize::from(set == 0 && guarded == slot);
             }
-            slots.fresh.push(address);
+            slots.slots.push((address, SlotState::Fresh));
         }
-        slots.fresh.reverse();
-        slots.mapped += count;
         slots.chunks.push(Chunk {
             start,
             bytes,

@@ -60,7 +60,7 @@ fn library(name: &str, soname: &str) {
 fn refusal(file: &[u8]) -> String {
     let linked = Template::read(file).and_then(|template| Linked::new(&template));
     let memory = linked.map(|linked| Rc::new(Memory::new(Arc::new(linked), 1 << 16)));
-    match memory.and_then(|memory| Image::new(&memory).map(drop)) {
+    match memory.and_then(|memory| Image::new(&memory, 0).map(drop)) {
         Ok(()) => String::new(),
         Err(refusal) => refusal.to_string(),
     }

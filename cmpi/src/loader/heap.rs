@@ -1,0 +1,309 @@
+//! Heaps of ranks under a model checker: memory that a program allocates is in a slot of its rank,
+//! and all of it is free when the rank ends, however it ends.
+//!
+//! Blocks have a header of 16 bytes and one of few lengths; a freed block is used again for the same
+//! length. So addresses are the same in each execution. What is wrong with a call of `free` is
+//! said instead of destroying the heap; lists of free blocks are checked before they are used, since
+//! the program can write to them.
+//!
+//! *Not there*: memory that the libraries of the system allocate themselves, such as that of open
+//! files; it stays until the end of the process.
+
+use std::ffi::c_void;
+use std::ptr;
+use std::rc::Rc;
+
+use super::memory::{HEAP, HEAPS, Slot};
+use super::{Memory, clear};
+use crate::elf::Refusal;
+
+/// Length of a header, and alignment of blocks, in bytes.
+const HEADER: usize = 16;
+
+/// Offset of the first block.
+const FIRST: usize = 4096;
+
+/// Largest length of blocks that differ by 16 bytes.
+const SMALL_MAX: usize = 1024;
+
+/// Number of lengths up to [`SMALL_MAX`].
+const SMALL: usize = SMALL_MAX / HEADER;
+
+/// Number of lengths of blocks: beyond the small ones, four for each doubling up to a heap.
+const CLASSES: usize = SMALL + 4 * (HEAP.ilog2() - SMALL_MAX.ilog2()) as usize;
+
+const ALLOCATED: u32 = 0x5349_4d41;
+const FREED: u32 = 0x5349_4d46;
+
+/// Begin of a heap.
+#[repr(C)]
+struct Control {
+    /// Bytes of the heap that are in use or have been.
+    top: usize,
+    /// The first free block of each length, 0 if there is none; its payload begins with the next.
+    free: [usize; CLASSES],
+}
+
+/// Words before the memory that a program gets.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Header {
+    state: u32,
+    class: u32,
+    /// Bytes from the begin of the block.
+    distance: usize,
+}
+
+/// Mistake of a program about its heap.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum HeapError {
+    /// Not an address that was allocated, or what is before it was overwritten.
+    Invalid,
+    Freed,
+    /// A free block was written to.
+    Corrupted,
+}
+
+impl HeapError {
+    /// Returns what is wrong, in the words of the GNU C library.
+    pub(crate) const fn text(self) -> &'static str {
+        match self {
+            Self::Invalid => "invalid pointer",
+            Self::Freed => "double free detected",
+            Self::Corrupted => "corrupted heap: memory was written after it was freed",
+        }
+    }
+}
+
+/// Returns the length of blocks of a class, with their headers.
+const fn length_of(class: usize) -> usize {
+    if class < SMALL {
+        return (class + 1) * HEADER;
+    }
+    let (doubling, quarter) = ((class - SMALL) / 4, (class - SMALL) % 4);
+    let base = SMALL_MAX << doubling;
+    base + base / 4 * (quarter + 1)
+}
+
+/// Returns the class of the shortest blocks of at least this length.
+const fn class_of(length: usize) -> usize {
+    if length <= SMALL_MAX {
+        return length.div_ceil(HEADER) - 1;
+    }
+    let doubling = (length - 1).ilog2() - SMALL_MAX.ilog2();
+    let base = SMALL_MAX << doubling;
+    SMALL + 4 * doubling as usize + (length - 1 - base) / (base / 4)
+}
+
+/// The heap of a rank, at its address.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Heap(usize);
+
+impl Heap {
+    /// Returns the heap in which an address is, if it is in one.
+    pub(crate) fn of(address: usize) -> Option<Self> {
+        let is_there = HEAPS.contains(&address);
+        is_there.then_some(Self(address / HEAP * HEAP))
+    }
+
+    const fn control(self) -> *mut Control {
+        self.0 as *mut Control
+    }
+
+    /// Returns true if a block with its header can be at an address.
+    fn has_block(self, address: usize) -> bool {
+        // SAFETY: the heap is mapped as long as a pool has its slot, and is only used while its
+        // rank is.
+        let top = unsafe { (*self.control()).top };
+        (self.0 + FIRST..self.0 + top.min(HEAP)).contains(&address)
+            && address.is_multiple_of(HEADER)
+    }
+
+    /// Allocates memory that is aligned to a power of 2; 0 if there is not enough.
+    pub(crate) fn allocate(self, bytes: usize, alignment: usize) -> Result<usize, HeapError> {
+        let extra = if alignment <= HEADER { 0 } else { alignment };
+        let length = bytes.saturating_add(HEADER).saturating_add(extra);
+        if length > HEAP / 2 {
+            return Ok(0);
+        }
+        let class = class_of(length.max(2 * HEADER));
+        let control = self.control();
+        // SAFETY: as in `has_block`; nothing else uses the begin of the heap meanwhile.
+        let found = unsafe { (*control).free[class] };
+        let block = if found == 0 {
+            // SAFETY: as above.
+            let top = unsafe { (*control).top }.max(FIRST);
+            let end = top + length_of(class);
+            if end > HEAP {
+                return Ok(0);
+            }
+            // SAFETY: as above.
+            unsafe { (*control).top = end };
+            self.0 + top
+        } else {
+            if !self.has_block(found) || self.header(found).state != FREED {
+                return Err(HeapError::Corrupted);
+            }
+            // SAFETY: the block is in the heap, and has room for a word after its header.
+            unsafe { (*control).free[class] = ptr::read((found + HEADER) as *const usize) };
+            found
+        };
+        let address = (block + HEADER).next_multiple_of(alignment.max(HEADER));
+        let header = Header {
+            state: ALLOCATED,
+            class: u32::try_from(class).unwrap_or_default(),
+            distance: address - block,
+        };
+        // SAFETY: the header is in the block.
+        unsafe { ptr::write((address - HEADER) as *mut Header, header) };
+        Ok(address)
+    }
+
+    /// Returns the words at an address in the heap.
+    fn header(self, address: usize) -> Header {
+        debug_assert!(self.has_block(address));
+        // SAFETY: the address is in the heap and aligned; any bytes are such words.
+        unsafe { ptr::read(address as *const Header) }
+    }
+
+    /// Returns the header of memory that is allocated.
+    fn allocated(self, address: usize) -> Result<Header, HeapError> {
+        if !address.is_multiple_of(HEADER) || !self.has_block(address.wrapping_sub(HEADER)) {
+            return Err(HeapError::Invalid);
+        }
+        let header = self.header(address - HEADER);
+        let class = header.class as usize;
+        let is_whole = class < CLASSES
+            && (HEADER..length_of(class)).contains(&header.distance)
+            && self.has_block(address.wrapping_sub(header.distance));
+        match header.state {
+            ALLOCATED if is_whole => Ok(header),
+            FREED if is_whole => Err(HeapError::Freed),
+            _ => Err(HeapError::Invalid),
+        }
+    }
+
+    /// Returns the number of bytes that a program may use at an address.
+    pub(crate) fn usable(self, address: usize) -> Result<usize, HeapError> {
+        let header = self.allocated(address)?;
+        Ok(length_of(header.class as usize) - header.distance)
+    }
+
+    /// Frees memory.
+    pub(crate) fn free(self, address: usize) -> Result<(), HeapError> {
+        let header = self.allocated(address)?;
+        let block = address - header.distance;
+        let freed = Header {
+            state: FREED,
+            ..header
+        };
+        let class = header.class as usize;
+        // SAFETY: the block was found in the heap, whose program has given it up.
+        unsafe {
+            ptr::write((address - HEADER) as *mut Header, freed);
+            ptr::write(block as *mut Header, freed);
+            let first = &raw mut (*self.control()).free[class];
+            ptr::write((block + HEADER) as *mut usize, *first);
+            *first = block;
+        }
+        Ok(())
+    }
+
+    /// Changes the length of memory, which may move.
+    pub(crate) fn reallocate(self, address: usize, bytes: usize) -> Result<usize, HeapError> {
+        let usable = self.usable(address)?;
+        if bytes <= usable && bytes >= usable / 2 {
+            return Ok(address);
+        }
+        let new = self.allocate(bytes, HEADER)?;
+        if new != 0 {
+            // SAFETY: both are allocated, at least as long, and not the same.
+            unsafe {
+                ptr::copy_nonoverlapping(address as *const u8, new as *mut u8, bytes.min(usable));
+            }
+            self.free(address)?;
+        }
+        Ok(new)
+    }
+}
+
+/// The slot of the heap of a rank; its memory is zero when it is taken.
+#[derive(Debug)]
+pub(crate) struct HeapSlot {
+    slot: Slot,
+    memory: Rc<Memory>,
+}
+
+impl HeapSlot {
+    /// Takes the slot of a rank.
+    pub(crate) fn new(memory: &Rc<Memory>, rank: usize) -> Result<Self, Refusal> {
+        Ok(Self {
+            slot: memory.heaps.take(rank)?,
+            memory: Rc::clone(memory),
+        })
+    }
+
+    pub(crate) const fn heap(&self) -> Heap {
+        Heap(self.slot.address)
+    }
+}
+
+impl Drop for HeapSlot {
+    fn drop(&mut self) {
+        let heap = self.heap();
+        // SAFETY: the heap is mapped; its rank has ended, so nobody has an address in it.
+        unsafe {
+            let top = (*heap.control()).top.min(HEAP);
+            clear(heap.0 as *mut u8, top.max(FIRST));
+        }
+        self.memory.heaps.give_back(&self.slot);
+    }
+}
+
+unsafe extern "C" {
+    fn __libc_free(address: *mut c_void);
+    fn __libc_realloc(address: *mut c_void, bytes: usize) -> *mut c_void;
+}
+
+/// `free` of this process, in the place of that of the C library: libraries also free what a
+/// program has allocated, such as the memory of a string.
+#[unsafe(no_mangle)]
+extern "C" fn free(address: *mut c_void) {
+    match Heap::of(address as usize) {
+        // A mistake of a library is not that of the program.
+        Some(heap) => drop(heap.free(address as usize)),
+        // SAFETY: the caller's contract, which is that of the C library.
+        None => unsafe { __libc_free(address) },
+    }
+}
+
+/// `realloc` of this process, for the same reason.
+#[unsafe(no_mangle)]
+extern "C" fn realloc(address: *mut c_void, bytes: usize) -> *mut c_void {
+    match Heap::of(address as usize) {
+        Some(heap) => heap
+            .reallocate(address as usize, bytes)
+            .map_or(ptr::null_mut(), |new| new as *mut c_void),
+        // SAFETY: as above.
+        None => unsafe { __libc_realloc(address, bytes) },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_length_has_a_class_that_holds_it() {
+        let mut before = 0;
+        for class in 0..CLASSES {
+            let length = length_of(class);
+            assert_eq!(class_of(length), class, "{length}");
+            assert_eq!(class_of(before + 1), class, "{before}");
+            assert!(length > before && length.is_multiple_of(HEADER));
+            before = length;
+        }
+        assert_eq!(before, HEAP);
+        assert!(size_of::<Control>() <= FIRST);
+    }
+}

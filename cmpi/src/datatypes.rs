@@ -52,6 +52,30 @@ fn size_of(datatype: usize) -> Result<usize, CallError> {
     })
 }
 
+/// Returns the type of the numbers of a predefined datatype: bytes for those that are not compared,
+/// such as complex numbers.
+const fn numbers_of(datatype: usize) -> mpi::Element {
+    use mpi::Element as Of;
+    match datatype {
+        // Characters and integers of 1 byte; unsigned ones are bytes.
+        0x240 | 0x243 | 0x244 | 0x2c1 => Of::of::<i8>(),
+        0x248 | 0x208 | 0x2c9 => Of::of::<i16>(),
+        0x249 | 0x20c => Of::of::<u16>(),
+        0x250 | 0x209 | 0x218 | 0x219 | 0x2d1 | 0x23c => Of::of::<i32>(),
+        0x251 | 0x20d => Of::of::<u32>(),
+        0x258 | 0x20a | 0x20b | 0x201..=0x203 | 0x2d9 => Of::of::<i64>(),
+        0x259 | 0x20e | 0x20f => Of::of::<u64>(),
+        0x210 | 0x21a | 0x2d2 => Of::of::<f32>(),
+        0x214 | 0x21c | 0x2da => Of::of::<f64>(),
+        // Pairs.
+        0x228 => Of::of::<(f32, u32)>(),
+        0x229 => Of::of::<(f64, u32)>(),
+        0x22a => Of::of::<(i64, u32)>(),
+        0x22b | 0x232 => Of::of::<(i32, u32)>(),
+        _ => Of::BYTES,
+    }
+}
+
 /// Returns the alignment of a predefined datatype of this size, in bytes.
 const fn alignment(datatype: usize, size: usize) -> usize {
     match datatype {
@@ -93,6 +117,7 @@ pub(crate) fn datatype(handle: usize) -> Result<Datatype, CallError> {
         segments,
         extent,
         alignment(handle, size),
+        numbers_of(handle),
     ))
 }
 
@@ -115,6 +140,7 @@ pub(crate) fn element(handle: usize) -> Result<Element, CallError> {
                 size,
                 extent: size.cast_signed(),
                 segments: &[],
+                numbers: numbers_of(handle),
             })
         }
         None => Ok(datatype(handle)?.element()),

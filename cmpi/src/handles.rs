@@ -33,6 +33,8 @@ pub(crate) struct Element {
     pub(crate) extent: isize,
     /// Places of the data in memory; empty if they are the first `size` bytes.
     pub(crate) segments: &'static [Segment],
+    /// Type of all numbers of an element; bytes if they differ.
+    pub(crate) numbers: mpi::Element,
 }
 
 /// Memory of the program that an operation fills.

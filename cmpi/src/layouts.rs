@@ -1,8 +1,8 @@
 //! Datatypes as segments of memory: those that a program makes of others (MPI 5.0, section 5.1).
 //!
-//! Only the places of the bytes and their order in a message are kept. *Not there*: the calls that
-//! have made a datatype (`MPI_Type_get_contents`), and the types of its elements, so that a receive
-//! of another type than was sent is not noticed.
+//! The places of the bytes, their order in a message, and the type of the numbers if all are of one.
+//! *Not there*: the calls that have made a datatype (`MPI_Type_get_contents`), and the types of
+//! structures, so that a receive of another structure than was sent is not noticed.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
@@ -36,14 +36,22 @@ pub(crate) struct Datatype {
     is_resized: bool,
     /// Length in bytes of the predefined datatypes of which it is made, if they are all as long.
     pub(crate) basic: Option<usize>,
+    /// Type of all numbers; bytes if they differ.
+    numbers: mpi::Element,
 }
 
 /// Blocks of elements: displacement in bytes, number of elements and their datatype.
 pub(crate) type Block<'a> = (isize, usize, &'a Datatype);
 
 impl Datatype {
-    /// A predefined datatype: its segments, bytes from an element to the next one, and alignment.
-    pub(crate) fn predefined(segments: Vec<Segment>, extent: usize, alignment: usize) -> Self {
+    /// A predefined datatype: its segments, bytes from an element to the next one, alignment, and
+    /// type of its numbers.
+    pub(crate) fn predefined(
+        segments: Vec<Segment>,
+        extent: usize,
+        alignment: usize,
+        numbers: mpi::Element,
+    ) -> Self {
         let size = segments.iter().map(|segment| segment.length).sum();
         Self {
             segments,
@@ -53,6 +61,7 @@ impl Datatype {
             alignment,
             is_resized: false,
             basic: Some(size),
+            numbers,
         }
     }
 
@@ -74,8 +83,8 @@ impl Datatype {
     /// # Errors
     /// If it has too many segments, or a place that no address can have.
     pub(crate) fn of_blocks(blocks: &[Block<'_>]) -> Result<Self, CallError> {
-        let mut all = Self::predefined(Vec::new(), 0, 1);
-        let (mut bounds, mut basic) = (None, None);
+        let mut all = Self::predefined(Vec::new(), 0, 1, mpi::Element::BYTES);
+        let (mut bounds, mut basic, mut numbers) = (None, None, None::<mpi::Element>);
         for &(displacement, count, datatype) in blocks.iter().filter(|block| block.1 > 0) {
             all.alignment = all.alignment.max(datatype.alignment);
             all.is_resized |= datatype.is_resized;
@@ -83,6 +92,8 @@ impl Datatype {
                 None => Some(datatype.basic),
                 Some(known) => Some(known.filter(|known| datatype.basic == Some(*known))),
             };
+            let own = datatype.numbers;
+            numbers = Some(numbers.map_or(own, |known| known.common(own)));
             let place = |number: usize| {
                 let offset = isize::try_from(number)
                     .ok()?
@@ -102,6 +113,7 @@ impl Datatype {
         }
         (all.lower, all.upper) = bounds.unwrap_or((0, 0));
         all.basic = basic.flatten();
+        all.numbers = numbers.unwrap_or_default();
         Ok(all)
     }
 
@@ -169,6 +181,7 @@ impl Datatype {
         Element {
             size: self.size,
             extent: self.extent(),
+            numbers: self.numbers,
             segments: if is_simple { &[] } else { kept(&self.segments) },
         }
     }
@@ -201,7 +214,7 @@ mod tests {
             offset: 0,
             length: 4,
         };
-        Datatype::predefined(vec![all], 4, 4)
+        Datatype::predefined(vec![all], 4, 4, mpi::Element::of::<i32>())
     }
 
     fn double() -> Datatype {
@@ -209,7 +222,7 @@ mod tests {
             offset: 0,
             length: 8,
         };
-        Datatype::predefined(vec![all], 8, 8)
+        Datatype::predefined(vec![all], 8, 8, mpi::Element::of::<f64>())
     }
 
     fn places(datatype: &Datatype) -> Vec<(isize, usize)> {

@@ -70,7 +70,7 @@ pub use api::attributes::{ErrorHandler, Keyval};
 pub use api::buffer::Buffer;
 pub use api::comm::{Comm, Recv, Send};
 pub use api::datatype::Datatype;
-pub use api::element::{ElementMismatch, TypeSignature};
+pub use api::element::{Element, ElementMismatch, TypeSignature};
 pub use api::error::{Error, ErrorClass, Result};
 pub use api::forward::ForwardBuffering;
 pub use api::group::{Comparison, Group};

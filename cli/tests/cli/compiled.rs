@@ -8,12 +8,19 @@ use crate::support::{CLUSTER, Folder, Output, SIMRUN, command, run, simrun};
 
 /// Compiles a source of the repository; returns the executable.
 fn compiled(folder: &Folder, source: &str) -> String {
+    compiled_with(folder, "-Wall", source)
+}
+
+/// Compiles a source with an option.
+fn compiled_with(folder: &Folder, option: &str, source: &str) -> String {
     let compiler = if source.ends_with(".cc") { "cxx" } else { "cc" };
     let name = source.rsplit(['/', '.']).nth(1).unwrap();
     let program = folder.path(name);
     let mut command = command(SIMRUN);
     command.env("XDG_CACHE_HOME", folder.path("cache"));
-    let arguments = [compiler, "-O1", "-Wall", "-Werror", "-o", &program, source];
+    let arguments = [
+        compiler, option, "-O1", "-Wall", "-Werror", "-o", &program, source,
+    ];
     let output = run(command.args(arguments));
     assert_eq!(output.status, 0, "{output:?}");
     program
@@ -273,6 +280,32 @@ fn mistakes_with_memory_are_named() {
     let output = ran(&program, "-n 1", "variable");
     assert!(output.stderr.contains("invalid pointer"), "{output:?}");
     assert_eq!(ran(&program, "-n 1", "").status, 0);
+}
+
+#[test]
+fn calls_that_do_not_fit_together_are_errors_with_both_lines() {
+    let folder = Folder::new();
+    let program = compiled_with(&folder, "-g", "cli/tests/compiled/calls.c");
+    for (mistake, expected, lines) in [
+        ("element", "receives f32", [17, 17]),
+        ("vector", "receives i64", [17, 17]),
+        ("kind", "barrier", [61, 63]),
+        ("root", "has root 1", [65, 65]),
+        ("op", "has the operation sum of i32", [67, 67]),
+        ("type", "has elements of i32", [69, 69]),
+        ("count", "gives 8 bytes", [71, 71]),
+    ] {
+        let found = simrun(&format!("check -n 2 {program} -- {mistake}"));
+        let ran = ran(&program, "-n 2", mistake);
+        for (status, text) in [(found.status, &found.stdout), (ran.status, &ran.stderr)] {
+            let line = |line: &i32| text.contains(&format!("cli/tests/compiled/calls.c:{line}"));
+            let is_named = text.contains(expected) && lines.iter().all(line);
+            assert!(status == 1 && is_named, "{mistake}: {text}");
+        }
+    }
+    assert_eq!(ran(&program, "-n 2", "").status, 0);
+    let found = simrun(&format!("check -n 2 {program}"));
+    assert_eq!(found.status, 0, "{found:?}");
 }
 
 /// The numbers of the twins in Rust: `simrun check apps/task-farm`, `apps/two-senders`.

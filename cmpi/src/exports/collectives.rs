@@ -224,7 +224,7 @@ exports! {
             let comm = state.comm(comm)?;
             let mut message = match comm.rank() == from {
                 true => memory::message(comm, place),
-                false => comm.buffer(place.length as u64),
+                false => memory::room(comm, place),
             };
             comm.bcast(&mut message, from).await?;
             Ok::<_, CallError>((comm.rank() != from).then_some(message))
@@ -316,7 +316,7 @@ exports! {
                 true => Some(memory::message(comm, whole(data, (sendcount, sendtype), size)?)),
                 false => None,
             };
-            let mut own = comm.buffer(target.length as u64);
+            let mut own = memory::room(comm, target);
             let scattering = comm.scatter(all.as_ref(), &mut own, from);
             drop(all);
             scattering.await?;
@@ -345,7 +345,7 @@ exports! {
                 _ => memory::place(result, recvcount, recvtype)?,
             };
             let all = places.as_ref().map(|places| places.message(comm));
-            let mut own = comm.buffer(target.length as u64);
+            let mut own = memory::room(comm, target);
             let given = all.as_ref().zip(places.as_ref().map(|places| &places.packed));
             comm.scatter_v(given, &mut own, from).await?;
             Ok::<_, CallError>((target, own))

@@ -104,7 +104,7 @@ exports! {
         let (from, number) = (source(from)?, pattern(number)?);
         let (received, buffer) = block(async |state| {
             let comm = state.comm(comm)?;
-            let mut buffer = comm.buffer(target.length as u64);
+            let mut buffer = memory::room(comm, target);
             let received = comm.recv(&mut buffer, from, number).await?;
             Ok::<_, CallError>((received, buffer))
         })?;
@@ -118,7 +118,7 @@ exports! {
         let (from, number) = (source(from)?, pattern(number)?);
         let handle = with(|state| {
             let comm = state.comm(comm)?;
-            let started = comm.irecv(comm.buffer(target.length as u64), from, number)?;
+            let started = comm.irecv(memory::room(comm, target), from, number)?;
             Ok::<_, CallError>(state.insert(started, Memory::Message(target)))
         })?;
         memory::store(request, handle);
@@ -137,7 +137,7 @@ exports! {
         let (received, buffer) = block(async |state| {
             let comm = state.comm(comm)?;
             let message = memory::message(comm, data);
-            let mut buffer = comm.buffer(target.length as u64);
+            let mut buffer = memory::room(comm, target);
             let exchange = comm.sendrecv(&message, dest, sendtag, &mut buffer, from, recvtag);
             drop(message);
             let received = exchange.await?;

@@ -18,8 +18,17 @@ use crate::handles::{Element, Target};
 pub(super) fn message(comm: &Comm, place: Target) -> Buffer {
     match place.length {
         0 => comm.buffer(0),
-        _ => with_bytes(place, |bytes| comm.buffer_from(bytes)),
+        _ => {
+            let message = with_bytes(place, |bytes| comm.buffer_from(bytes));
+            message.with_element(place.element.numbers)
+        }
     }
+}
+
+/// Returns a buffer for a message that elements of the program will have.
+pub(super) fn room(comm: &Comm, place: Target) -> Buffer {
+    let room = comm.buffer(place.length as u64);
+    room.with_element(place.element.numbers)
 }
 
 /// Calls `f` with the data of elements of the program, one behind the other.
@@ -47,6 +56,7 @@ fn pieces(place: Target, number: usize) -> impl Iterator<Item = (usize, usize)> 
         size,
         extent,
         segments,
+        ..
     } = place.element;
     let distance = number.cast_signed().wrapping_mul(extent);
     let start = place.address.wrapping_add_signed(distance);
@@ -138,7 +148,8 @@ pub(super) fn message_of(comm: &Comm, parts: &[Target]) -> Buffer {
         all.write(offset, &message(comm, *part));
         offset += part.length as u64;
     }
-    all
+    let numbers = parts.iter().map(|part| part.element.numbers);
+    all.with_element(numbers.reduce(mpi::Element::common).unwrap_or_default())
 }
 
 /// Copies a message to parts of the program's memory, of which it has one behind the other, if it

@@ -220,7 +220,7 @@ fn scatter(
         vec![target]
     };
     begin(how, comm, (given, result), request, |_, comm, message| {
-        let own = comm.buffer(target.length as u64);
+        let own = memory::room(comm, target);
         let all = (rank == from).then_some(message);
         Ok(match how {
             Begin::Started => comm.iscatter(all, own, from)?,
@@ -258,7 +258,7 @@ fn scatter_v(
         (given.unwrap_or_default(), result),
         request,
         |_, comm, message| {
-            let own = comm.buffer(target.length as u64);
+            let own = memory::room(comm, target);
             let all = blocks.map(|blocks| (message, blocks));
             Ok(match how {
                 Begin::Started => comm.iscatter_v(all, own, from)?,

@@ -24,7 +24,7 @@ fn send_init(
     let data = memory::place(data.0, data.1, data.2)?;
     let handle = with(|state| {
         let comm = state.comm(comm)?;
-        let request = comm.send_init(mode, comm.buffer(data.length as u64), destination, number);
+        let request = comm.send_init(mode, memory::room(comm, data), destination, number);
         let parts = Parts {
             contribution: Some(vec![data]),
             result: Vec::new(),
@@ -76,7 +76,7 @@ exports! {
         let (from, number) = (source(from)?, pattern(number)?);
         let handle = with(|state| {
             let comm = state.comm(comm)?;
-            let request = comm.recv_init(comm.buffer(target.length as u64), from, number);
+            let request = comm.recv_init(memory::room(comm, target), from, number);
             let parts = Parts {
                 contribution: Some(Vec::new()),
                 result: vec![target],

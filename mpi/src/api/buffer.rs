@@ -79,8 +79,9 @@ impl Buffer {
         }
     }
 
-    /// The buffer with elements of this type.
-    pub(crate) const fn with_element(mut self, element: Element) -> Self {
+    /// The buffer with elements of this type, for comparisons of what is sent with what is received.
+    #[must_use]
+    pub const fn with_element(mut self, element: Element) -> Self {
         self.extent.0 = self.len() << ELEMENT_BITS | element.number() as u64;
         self
     }

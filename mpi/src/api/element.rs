@@ -24,14 +24,15 @@ const ELEMENT_MASK: u16 = (1 << ELEMENT_BITS) - 1;
 /// The type of the elements of a buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(transparent)]
-pub(crate) struct Element(u8);
+pub struct Element(u8);
 
 impl Element {
     /// Bytes, of which nothing is known.
-    pub(crate) const BYTES: Self = Self(0);
+    pub const BYTES: Self = Self(0);
 
     /// The type of a number.
-    pub(crate) const fn of<T: Scalar>() -> Self {
+    #[must_use]
+    pub const fn of<T: Scalar>() -> Self {
         Self(T::NUMBER)
     }
 
@@ -54,7 +55,8 @@ impl Element {
     }
 
     /// Returns the type of all elements: bytes if they differ.
-    pub(crate) const fn common(self, other: Self) -> Self {
+    #[must_use]
+    pub const fn common(self, other: Self) -> Self {
         if self.0 == other.0 { self } else { Self::BYTES }
     }
 

@@ -20,6 +20,7 @@
 
 mod backward;
 mod event;
+mod host_names;
 mod log;
 mod merge;
 mod network;
@@ -29,6 +30,7 @@ mod record;
 
 pub use backward::{BackwardEntry, BackwardReader};
 pub use event::{Event, Observer, PacketKind, ProgramEvent, RunKind};
+pub use host_names::HostNames;
 pub use log::{LogEntry, LogReader, LogWriter};
 pub use merge::{MergedLogs, merge};
 pub use network::{Link, LinkSharing, NetworkEvent, NetworkObserver};

@@ -8,15 +8,17 @@ use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 
 use crate::event::{ProgramEvent, RunKind};
+use crate::host_names::HostNames;
 use crate::network::{self, Link, NetworkEvent};
 use crate::numbering::{LogEvent, NameId, Word, numbered};
 use crate::open::Open;
 use crate::record::{
-    FOOTER, HEADER, HOST, LINK, NOTE, RECORD_BYTES, Record, TEXT, TEXT_PART, TEXT_PART_BYTES,
+    FOOTER, HEADER, HOST, HOST_NAME, LINK, NOTE, RECORD_BYTES, Record, TEXT, TEXT_PART,
+    TEXT_PART_BYTES,
 };
 
 /// The version of the format.
-const VERSION: u64 = 2;
+const VERSION: u64 = 3;
 
 /// The number of the text that stands for all texts above 65 535.
 const OTHER: u16 = u16::MAX;
@@ -28,8 +30,8 @@ pub struct LogWriter<W> {
     names: BTreeMap<(usize, usize), NameId>,
     places: BTreeMap<usize, NameId>,
     texts: BTreeMap<String, u32>,
-    /// Number of texts in the log.
-    text_count: u32,
+    /// Number of names of hosts in the log.
+    host_count: u32,
     /// For each link of the platform, its number in the log plus one; 0 if it has none yet.
     links: Vec<u32>,
     /// Number of links in the log.
@@ -57,7 +59,7 @@ impl<W: Write> LogWriter<W> {
             names: BTreeMap::new(),
             places: BTreeMap::new(),
             texts: BTreeMap::new(),
-            text_count: 0,
+            host_count: 0,
             links: Vec::new(),
             link_count: 0,
             route: Vec::new(),
@@ -95,23 +97,21 @@ impl<W: Write> LogWriter<W> {
         if let Some(&number) = self.texts.get(text) {
             return number;
         }
-        let number = self.new_text(text);
+        let number = u32::try_from(self.texts.len()).expect("texts fit 32 bits");
+        self.new_text(TEXT, number, text);
         self.texts.insert(text.to_owned(), number);
         number
     }
 
-    /// Writes a text. Returns its number.
-    fn new_text(&mut self, text: &str) -> u32 {
-        let number = self.text_count;
-        self.text_count += 1;
+    /// Writes a text of this kind and number.
+    fn new_text(&mut self, kind: u8, number: u32, text: &str) {
         self.put(Record {
-            kind: TEXT,
+            kind,
             a: number,
             c: text.len() as u64,
             ..Record::default()
         });
         self.parts(text);
-        number
     }
 
     fn parts(&mut self, text: &str) {
@@ -208,7 +208,10 @@ impl<W: Write> LogWriter<W> {
     /// Writes the name of a host. Returns its number in the log, for [`LogWriter::host`]. Callers
     /// name each host once: a map of the names would keep all of them in memory.
     pub fn host_name(&mut self, name: &str) -> u32 {
-        self.new_text(name)
+        let number = self.host_count;
+        self.host_count += 1;
+        self.new_text(HOST_NAME, number, name);
+        number
     }
 
     /// Writes the host of a rank, by its number in the log.
@@ -327,8 +330,7 @@ pub struct LogReader<R> {
     kind: RunKind,
     ranks: u32,
     texts: Vec<String>,
-    /// Numbers of the names of hosts, by rank.
-    hosts: Vec<u32>,
+    hosts: HostNames,
     links: Vec<Link>,
     /// Numbers of the notes.
     notes: Vec<u32>,
@@ -363,7 +365,7 @@ impl<R: Read> LogReader<R> {
             },
             ranks: header.a,
             texts: Vec::new(),
-            hosts: Vec::new(),
+            hosts: HostNames::default(),
             links: Vec::new(),
             notes: Vec::new(),
             end: None,
@@ -397,8 +399,13 @@ impl<R: Read> LogReader<R> {
     /// Returns the name of the host of a rank; empty if the log has none.
     #[must_use]
     pub fn host(&self, rank: u32) -> &str {
-        let number = self.hosts.get(rank as usize);
-        number.map_or("", |&number| self.text_of(number))
+        self.hosts.of(rank)
+    }
+
+    /// Returns the names of hosts that have been read.
+    #[must_use]
+    pub const fn hosts(&self) -> &HostNames {
+        &self.hosts
     }
 
     fn text_of(&self, number: u32) -> &str {
@@ -449,13 +456,13 @@ impl<R: Read> LogReader<R> {
                     let text = self.read_text(record.c)?;
                     self.texts.push(text);
                 }
+                HOST_NAME => {
+                    let name = self.read_text(record.c)?;
+                    self.hosts.add(&name);
+                }
                 HOST => {
-                    let index = record.rank as usize;
-                    if index >= self.hosts.len() && record.rank < self.ranks {
-                        self.hosts.resize(index + 1, u32::MAX);
-                    }
-                    if let Some(host) = self.hosts.get_mut(index) {
-                        *host = record.a;
+                    if record.rank < self.ranks {
+                        self.hosts.place(record.rank, record.a);
                     }
                 }
                 LINK => {

@@ -35,6 +35,10 @@ pub(crate) const TEXT_PART: u8 = 2;
 /// Number of bytes of a text in one record.
 pub(crate) const TEXT_PART_BYTES: usize = RECORD_BYTES - 1;
 
+/// The name of a host begins, as a text does; hosts have numbers of their own, so that those of
+/// texts fit 16 bits.
+pub(crate) const HOST_NAME: u8 = 11;
+
 /// The host of a rank: `a` is the number of its name.
 pub(crate) const HOST: u8 = 3;
 

@@ -269,6 +269,21 @@ fn what_is_written_is_read() {
 }
 
 #[test]
+fn names_of_many_hosts_leave_the_numbers_of_texts_free() {
+    let mut writer = LogWriter::new(Vec::new(), 70_000);
+    for rank in 0..70_000 {
+        let host = writer.host_name(&format!("host-{rank}"));
+        writer.host(rank, host);
+    }
+    writer.event(69_999, 1.0, Event::Enter { region: "solve" });
+    let bytes = writer.finish(2.0).expect("memory can be written to");
+    let (reader, entries) = read(&bytes);
+    assert_eq!(names(&reader, entries[0].2), ["solve"]);
+    let hosts = [0, 65_535, 69_999].map(|rank| reader.host(rank));
+    assert_eq!(hosts, ["host-0", "host-65535", "host-69999"]);
+}
+
+#[test]
 fn a_log_that_was_cut_is_valid_up_to_its_last_record() {
     let bytes = written();
     let (_, whole) = read(&bytes);

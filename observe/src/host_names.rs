@@ -1,0 +1,42 @@
+//! The hosts of the ranks of a run: names that are read once take their bytes, and no more.
+
+/// The names of the hosts of ranks.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct HostNames {
+    /// The names, one behind the other.
+    names: String,
+    /// The end of each in them.
+    ends: Vec<usize>,
+    /// The number of the name for each rank; [`u32::MAX`] if it is not known.
+    ranks: Vec<u32>,
+}
+
+impl HostNames {
+    /// Adds a name; the first has the number 0.
+    pub(crate) fn add(&mut self, name: &str) {
+        self.names.push_str(name);
+        self.ends.push(self.names.len());
+    }
+
+    /// Gives a rank the host whose name has a number.
+    pub(crate) fn place(&mut self, rank: u32, host: u32) {
+        let index = rank as usize;
+        if index >= self.ranks.len() {
+            self.ranks.resize(index + 1, u32::MAX);
+        }
+        self.ranks[index] = host;
+    }
+
+    /// Returns the name of the host of a rank; empty if it is not known.
+    #[must_use]
+    pub fn of(&self, rank: u32) -> &str {
+        let number = self.ranks.get(rank as usize);
+        let number = number.map_or(usize::MAX, |&number| number as usize);
+        let Some(&end) = self.ends.get(number) else {
+            return "";
+        };
+        let before = number.checked_sub(1);
+        let begin = before.map_or(0, |before| self.ends[before]);
+        &self.names[begin..end]
+    }
+}

@@ -53,8 +53,8 @@ pub trait Fabric: Device {
 /// The observers of a run.
 #[derive(Clone)]
 pub struct Observers {
-    /// Returns that of a rank.
-    pub ranks: Rc<dyn Fn(u32) -> Rc<dyn Observer>>,
+    /// That of all ranks.
+    pub ranks: Rc<dyn Observer>,
     /// That of the network, where the device is the network.
     pub network: NetworkObserver,
 }
@@ -342,12 +342,13 @@ impl Ranks {
     ) {
         if let Some(observers) = self.observers.get() {
             let (packet, key) = header.identity();
-            (observers.ranks)(rank).observe(observe::Event::Inject {
+            let event = observe::Event::Inject {
                 peer,
                 packet,
                 key,
                 bytes,
-            });
+            };
+            observers.ranks.observe(rank, event);
         }
     }
 
@@ -635,7 +636,7 @@ impl<C: PacketTransport> RankHost for RankChannel<C> {
 
     fn observer(&self) -> Option<Rc<dyn Observer>> {
         let observers = self.device.ranks().observers.get();
-        observers.map(|of| (of.ranks)(self.rank))
+        observers.map(|of| Rc::clone(&of.ranks))
     }
 
     fn host_name(&self) -> String {

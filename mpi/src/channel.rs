@@ -560,7 +560,7 @@ pub trait RankHost {
         let _ = (number, call);
     }
 
-    /// Returns the observer of the rank, if it is observed. Asked once, when the rank begins.
+    /// Returns the observer of the run, if it is observed. Asked once, when the rank begins.
     fn observer(&self) -> Option<Rc<dyn Observer>> {
         None
     }

@@ -6,10 +6,10 @@ use std::fmt;
 /// An event as the message layer tells it.
 pub type ProgramEvent = Event<&'static str, SourceLocation>;
 
-/// A receiver of the events of one rank, which it dates with its own clock.
+/// A receiver of the events of ranks, which it dates with its own clock.
 pub trait Observer: fmt::Debug {
-    /// Takes an event that happens now.
-    fn observe(&self, event: ProgramEvent);
+    /// Takes an event of a rank that happens now.
+    fn observe(&self, rank: u32, event: ProgramEvent);
 }
 
 /// Kinds of runs.

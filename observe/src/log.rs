@@ -20,6 +20,9 @@ use crate::record::{
 /// The version of the format.
 const VERSION: u64 = 3;
 
+/// Number of texts that are found without a search.
+const RECENT: usize = 64;
+
 /// The number of the text that stands for all texts above 65 535.
 const OTHER: u16 = u16::MAX;
 
@@ -27,8 +30,9 @@ const OTHER: u16 = u16::MAX;
 pub struct LogWriter<W> {
     out: W,
     /// Numbers of names by address and length, and of lines by address.
-    names: BTreeMap<(usize, usize), NameId>,
-    places: BTreeMap<usize, NameId>,
+    known: BTreeMap<(usize, usize), NameId>,
+    /// Some of them, each at the slot of its address.
+    recent: [((usize, usize), NameId); RECENT],
     texts: BTreeMap<String, u32>,
     /// Number of names of hosts in the log.
     host_count: u32,
@@ -56,8 +60,8 @@ impl<W: Write> LogWriter<W> {
     pub fn of(kind: RunKind, out: W, ranks: u32) -> Self {
         let mut writer = Self {
             out,
-            names: BTreeMap::new(),
-            places: BTreeMap::new(),
+            known: BTreeMap::new(),
+            recent: [((0, 0), OTHER); RECENT],
             texts: BTreeMap::new(),
             host_count: 0,
             links: Vec::new(),
@@ -185,23 +189,31 @@ impl<W: Write> LogWriter<W> {
         NameId::try_from(self.text(text)).unwrap_or(OTHER)
     }
 
+    #[inline]
     fn name(&mut self, name: &'static str) -> NameId {
-        let key = (name.as_ptr().addr(), name.len());
-        if let Some(&number) = self.names.get(&key) {
-            return number;
-        }
-        let number = self.short(name);
-        self.names.insert(key, number);
-        number
+        self.number((name.as_ptr().addr(), name.len()), || name.to_owned())
     }
 
+    #[inline]
     fn place(&mut self, place: SourceLocation) -> NameId {
-        let key = place.address();
-        if let Some(&number) = self.places.get(&key) {
+        self.number((place.address(), usize::MAX), || place.to_string())
+    }
+
+    /// Returns the number of a text that is known by its address, and written if it is new.
+    #[inline]
+    fn number(&mut self, key: (usize, usize), text: impl FnOnce() -> String) -> NameId {
+        // Names have any address, and lines are at multiples of 8.
+        let slot = (key.0 ^ key.0 >> 3) % RECENT;
+        let (known, number) = self.recent[slot];
+        if known == key {
             return number;
         }
-        let number = self.short(&place.to_string());
-        self.places.insert(key, number);
+        let number = match self.known.get(&key) {
+            Some(&number) => number,
+            None => self.short(&text()),
+        };
+        self.known.insert(key, number);
+        self.recent[slot] = (key, number);
         number
     }
 

@@ -38,6 +38,7 @@ pub(crate) struct Open {
 
 impl Open {
     /// Notes what the record of an event begins, and completes it by what it ends.
+    #[inline]
     pub(crate) fn complete(&mut self, record: &mut Record) {
         let rank = record.rank;
         match record.kind {

@@ -93,6 +93,7 @@ const INJECT: u8 = EVENTS + 17;
 const NONE: u32 = u32::MAX;
 
 impl Record {
+    #[inline]
     pub(crate) fn to_bytes(self) -> [u8; RECORD_BYTES] {
         let mut bytes = [0; RECORD_BYTES];
         bytes[0] = self.kind;
@@ -124,6 +125,7 @@ impl Record {
     }
 
     /// Returns the record of an event whose names are numbers.
+    #[inline]
     pub(crate) fn of(rank: u32, time: f64, event: &Event<u16, u16>) -> Self {
         let (kind, flag, name, a, b, c) = fields(event);
         Self {
@@ -248,6 +250,7 @@ fn listed(field: u32) -> Option<u32> {
 type Fields = (u8, u8, u16, u32, u32, u64);
 
 /// Returns kind, flag, name, a, b and c.
+#[inline]
 fn fields(event: &Event<u16, u16>) -> Fields {
     let rank = |rank: Option<u32>| rank.unwrap_or(NONE);
     match *event {

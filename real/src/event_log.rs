@@ -171,7 +171,6 @@ impl Write for Appender {
 /// The event log of one rank.
 #[derive(Debug)]
 pub(super) struct RankLog {
-    rank: u32,
     clock: Clock,
     /// `None` when it is over.
     writer: RefCell<Option<LogWriter<Appender>>>,
@@ -207,7 +206,6 @@ impl RankLog {
         let appender = Appender(Arc::clone(&shared));
         let writer = LogWriter::of(RunKind::Real, appender, size);
         Ok(Self {
-            rank,
             clock,
             writer: RefCell::new(Some(writer)),
             latest: Cell::new(0.0),
@@ -235,11 +233,11 @@ impl RankLog {
 }
 
 impl Observer for RankLog {
-    fn observe(&self, event: ProgramEvent) {
+    fn observe(&self, rank: u32, event: ProgramEvent) {
         let time = self.clock.now();
         self.latest.set(time);
         if let Some(writer) = &mut *self.writer.borrow_mut() {
-            writer.event(self.rank, time, event);
+            writer.event(rank, time, event);
         }
     }
 }
@@ -341,7 +339,7 @@ mod tests {
     fn marks(log: &RankLog, count: u32) {
         for _ in 0..count {
             let (name, value) = ("a mark", 1.0);
-            log.observe(Event::Mark { name, value });
+            log.observe(0, Event::Mark { name, value });
         }
     }
 

@@ -146,7 +146,7 @@ impl Local {
             return;
         };
         if has_failed {
-            log.observe(observe::Event::End);
+            log.observe(self.me.rank, observe::Event::End);
         }
         if let Err(error) = log.finish() {
             let text = format_args!("the event log breaks off: {error}");

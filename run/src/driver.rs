@@ -441,9 +441,7 @@ fn observed(
     if let Some(log) = &options.event_log {
         log.hosts(platform, hosts);
         let network = log.network(platform, options.profile.as_ref());
-        let (log, clock) = (log.clone(), simulation.port());
-        let profile = options.profile.clone();
-        let ranks = Rc::new(move |rank| log.of(rank, clock.clone(), profile.clone()));
+        let ranks = log.ranks(simulation.port(), options.profile.clone());
         device.observe(Observers { ranks, network });
     }
     if let Some(profile) = &options.profile {

@@ -1,7 +1,7 @@
 //! The event log of a simulated run: what its ranks do, dated with simulated time.
 
 use std::fmt;
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -11,7 +11,10 @@ use sim_core::KernelHandle;
 
 use crate::profile::{Inside, Layer, Profile};
 
-type Writer = LogWriter<Box<dyn Write + Send>>;
+/// Size of the buffer of a log in bytes.
+const BUFFER: usize = 256 * 1024;
+
+type Writer = LogWriter<BufWriter<Box<dyn Write + Send>>>;
 
 /// An event log that a run writes. One thread writes it; another may end it when a rank never
 /// awaits.
@@ -22,6 +25,7 @@ impl EventLog {
     /// Begins a log of a run of this many ranks.
     #[must_use]
     pub fn new(out: Box<dyn Write + Send>, ranks: u32) -> Self {
+        let out = BufWriter::with_capacity(BUFFER, out);
         Self(Arc::new(Mutex::new(Some(LogWriter::new(out, ranks)))))
     }
 
@@ -48,17 +52,16 @@ impl EventLog {
         }
     }
 
-    /// Returns the observer of a rank.
-    pub(crate) fn of(
+    /// Returns the observer of the ranks.
+    pub(crate) fn ranks(
         &self,
-        rank: u32,
         clock: KernelHandle,
         profile: Option<Arc<Profile>>,
     ) -> Rc<dyn Observer> {
+        let log = self.clone();
         Rc::new(RankLog {
+            log,
             profile,
-            log: self.clone(),
-            rank,
             clock,
         })
     }
@@ -112,26 +115,24 @@ fn inside(profile: Option<&Arc<Profile>>) -> Option<Inside<'_>> {
     profile.map(|profile| profile.enter(Layer::Observer))
 }
 
-/// The log of one rank.
+/// The observer of the ranks.
 struct RankLog {
     log: EventLog,
     profile: Option<Arc<Profile>>,
-    rank: u32,
     clock: KernelHandle,
 }
 
 impl Observer for RankLog {
-    fn observe(&self, event: ProgramEvent) {
+    fn observe(&self, rank: u32, event: ProgramEvent) {
         let _inside = inside(self.profile.as_ref());
         if let Some(writer) = &mut *self.log.writer() {
-            let now = self.clock.with(|kernel| kernel.now());
-            writer.event(self.rank, now.as_secs(), event);
+            writer.event(rank, self.clock.now().as_secs(), event);
         }
     }
 }
 
 impl fmt::Debug for RankLog {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "RankLog({})", self.rank)
+        f.write_str("RankLog")
     }
 }

@@ -197,6 +197,7 @@ impl KernelHandle {
 
     /// The present date.
     #[must_use]
+    #[inline]
     pub fn now(&self) -> Time {
         self.kernel.borrow().now
     }

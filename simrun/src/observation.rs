@@ -225,7 +225,7 @@ fn simulate_ideal(program: &dyn Program, begin: &Start) -> Result<TemporaryFile,
 /// Creates the file of a log.
 fn create(path: &Path) -> Result<Box<dyn Write + Send>, String> {
     let file = File::create(path).map_err(|error| format!("{}: {error}", path.display()))?;
-    Ok(Box::new(BufWriter::with_capacity(BUFFER, file)))
+    Ok(Box::new(file))
 }
 
 /// Returns the command of the run, with a program below the current folder named from there.
@@ -308,7 +308,7 @@ impl Observation {
             let input = child.stdin.take();
             analysis = Some(child);
             let input = input.ok_or("the analysis has no standard input")?;
-            Box::new(BufWriter::with_capacity(BUFFER, input))
+            Box::new(input)
         };
         let log = EventLog::new(out, begin.ranks());
         begin.options.event_log = Some(log.clone());

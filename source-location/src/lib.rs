@@ -76,6 +76,7 @@ impl SourceLocation {
     /// Returns a number that is the same for all calls of this line in this process, and differs
     /// from process to process: a key for maps, never an order.
     #[must_use]
+    #[inline]
     pub fn address(&self) -> usize {
         self.0.address()
     }

@@ -208,17 +208,17 @@ struct ColdState {
     catching_up: Option<(f64, Token)>,
     /// Receives whose request was dropped before they got a message: the first one, and their
     /// number.
-    withdrawn: Option<(Pattern, SourceLocation, u64)>,
+    withdrawn: Option<Box<(Pattern, SourceLocation, u64)>>,
     /// Receives that were given up when they had their messages: the first message, where the
     /// receive was posted, and their number.
-    lost: Option<(Envelope, SourceLocation, u64)>,
+    lost: Option<Box<(Envelope, SourceLocation, u64)>>,
     /// Requests that were dropped and never waited for: where the first one was started, and their
     /// number.
     forgotten: Option<(SourceLocation, u64)>,
     /// Messages that a matched probe had taken and that nobody received.
     returned: Vec<UnexpectedMessage>,
     /// Where a model checker wants to know it: which arrivals ended operations.
-    provenance: Option<Provenance>,
+    provenance: Option<Box<Provenance>>,
     observation: Option<Observation>,
 }
 
@@ -358,7 +358,7 @@ impl ProtocolEngine {
         };
         let place = self.operations[token as usize].location;
         let lost = &mut self.cold.get_or_insert_default().lost;
-        lost.get_or_insert((envelope, place, 0)).2 += 1;
+        lost.get_or_insert_with(|| Box::new((envelope, place, 0))).2 += 1;
     }
 
     /// Notes a request that is dropped and was never waited for, if that is not told anyway.
@@ -373,7 +373,9 @@ impl ProtocolEngine {
 
     fn note_withdrawn(&mut self, pattern: Pattern, place: SourceLocation) {
         let withdrawn = &mut self.cold.get_or_insert_default().withdrawn;
-        withdrawn.get_or_insert((pattern, place, 0)).2 += 1;
+        withdrawn
+            .get_or_insert_with(|| Box::new((pattern, place, 0)))
+            .2 += 1;
     }
 
     fn withdraw(&mut self, token: Token) {

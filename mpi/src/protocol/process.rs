@@ -80,7 +80,7 @@ impl Process {
             engine.enable_causality();
         }
         if let Some(observer) = channel.observer() {
-            engine.enable_observation(observer);
+            engine.enable_observation(observer, channel.rank());
         }
         Rc::new(Self {
             channel,

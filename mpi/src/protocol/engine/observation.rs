@@ -18,6 +18,7 @@ use crate::{Envelope, Pattern, RmaCall};
 #[derive(Clone, Debug)]
 pub(super) struct Observation {
     observer: Rc<dyn Observer>,
+    rank: u32,
     /// True while the rank waits.
     waits: bool,
 }
@@ -26,7 +27,7 @@ impl Observation {
     /// Tells an event: apart, so that the path of a message that is not observed is short.
     #[cold]
     fn tell(&self, event: impl FnOnce() -> ProgramEvent) {
-        self.observer.observe(event());
+        self.observer.observe(self.rank, event());
     }
 }
 
@@ -70,10 +71,11 @@ const fn length(header: &PacketHeader, payload: u64) -> u64 {
 }
 
 impl ProtocolEngine {
-    /// Tells an observer all events from now on.
-    pub(crate) fn enable_observation(&mut self, observer: Rc<dyn Observer>) {
+    /// Tells an observer all events of this rank from now on.
+    pub(crate) fn enable_observation(&mut self, observer: Rc<dyn Observer>, rank: u32) {
         self.cold.get_or_insert_default().observation = Some(Observation {
             observer,
+            rank,
             waits: false,
         });
     }
@@ -116,7 +118,7 @@ impl ProtocolEngine {
         };
         let elapses = matches!(waits, Waits::Named(_, token)
             if matches!(self.state(token), State::Elapsing));
-        observation.observer.observe(Event::Wait {
+        observation.tell(|| Event::Wait {
             call,
             place,
             elapses,
@@ -153,15 +155,14 @@ impl ProtocolEngine {
             return;
         };
         let root = call.call.collective.has_root();
-        let observer = &observation.observer;
-        observer.observe(Event::CollectiveCall {
+        observation.tell(|| Event::CollectiveCall {
             algorithm: call.algorithm.name,
             root: root.then(|| call.members.world(call.call.root)),
             size: call.call.size,
             first: call.members.world(0),
             place: call.location,
         });
-        observer.observe(Event::Collective {
+        observation.tell(|| Event::Collective {
             name: call.call.collective.name(),
             context: call.context,
             number: call.number.position,

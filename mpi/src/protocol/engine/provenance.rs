@@ -57,13 +57,13 @@ impl ProtocolEngine {
     pub(crate) fn enable_causality(&mut self) {
         // Engines of explored programs live shortly: no table of theirs grows step by step.
         self.operations.reserve_exact(OPERATIONS);
-        self.cold.get_or_insert_default().provenance = Some(Provenance {
+        self.cold.get_or_insert_default().provenance = Some(Box::new(Provenance {
             origins: Vec::with_capacity(OPERATIONS),
             arrival: SendCause::NONE,
             learnt: Vec::new(),
             probed: Vec::new(),
             parts: Vec::new(),
-        });
+        }));
     }
 
     /// Returns true under a model checker.
@@ -73,7 +73,7 @@ impl ProtocolEngine {
     }
 
     fn provenance(&mut self) -> Option<&mut Provenance> {
-        self.cold.as_mut()?.provenance.as_mut()
+        self.cold.as_mut()?.provenance.as_deref_mut()
     }
 
     /// An operation begins.

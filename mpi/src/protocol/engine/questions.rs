@@ -39,13 +39,13 @@ impl ProtocolEngine {
     /// Receives whose request was dropped before they got a message: the first one, where it was
     /// posted, and their number.
     pub(crate) fn withdrawn(&self) -> Option<(Pattern, SourceLocation, u64)> {
-        self.cold.as_ref()?.withdrawn
+        self.cold.as_ref()?.withdrawn.as_deref().copied()
     }
 
     /// Receives that were given up when they had their messages: the first message, where its
     /// receive was posted, and their number. Known only under a model checker.
     pub(crate) fn lost_messages(&self) -> Option<(Envelope, SourceLocation, u64)> {
-        self.cold.as_ref()?.lost
+        self.cold.as_ref()?.lost.as_deref().copied()
     }
 
     /// Requests that were dropped and never waited for: where the first one was started, and their

@@ -49,6 +49,8 @@ use waits::{WaitKey, Waits};
 #[derive(Debug)]
 pub struct Analysis {
     ranks: Vec<Rank>,
+    /// Times by class of each rank.
+    splits: Vec<RankSplit>,
     flights: Flights,
     collectives: Collectives,
     /// Messages that have been announced, by sender and its operation.
@@ -88,6 +90,7 @@ impl Analysis {
     pub fn new(ranks: u32) -> Self {
         Self {
             ranks: vec![Rank::default(); ranks as usize],
+            splits: (0..ranks).map(RankSplit::new).collect(),
             flights: Flights::default(),
             collectives: Collectives::default(),
             announced: BTreeMap::new(),
@@ -108,8 +111,7 @@ impl Analysis {
             latency_s, alone_s, ..
         } = event
         {
-            let alone = Some((*latency_s, *alone_s));
-            self.injected = TransferParts { alone };
+            self.injected = TransferParts::known(*latency_s, *alone_s);
         }
     }
 
@@ -173,11 +175,11 @@ impl Analysis {
             Event::CollectiveEnd { context, number } => self.leave(rank, time, (context, number)),
             Event::Enter { region } => {
                 self.act(rank, time);
-                self.ranks[rank as usize].regions.push(region);
+                self.ranks[rank as usize].enter_region(region);
             }
             Event::Leave => {
                 self.act(rank, time);
-                self.ranks[rank as usize].regions.pop();
+                self.ranks[rank as usize].leave_region();
             }
             Event::Mark { .. } => {}
             Event::End => self.end(rank, time),
@@ -205,7 +207,7 @@ impl Analysis {
                 peer, packet, key, ..
             } => {
                 let parts = std::mem::take(&mut self.injected);
-                let cleared = self.ranks[rank as usize].cleared.iter_mut();
+                let cleared = self.ranks[rank as usize].cleared().iter_mut();
                 for own in cleared.filter(|own| packet == PacketKind::Data && own.to == (peer, key))
                 {
                     own.flight.parts = parts;
@@ -232,11 +234,13 @@ impl Analysis {
         let state = &mut self.ranks[rank as usize];
         let seconds = time - state.accounted;
         if seconds > 0.0 {
-            state.split.add(Class::Compute, seconds);
+            self.splits[rank as usize]
+                .split
+                .add(Class::Compute, seconds);
             let (call, place) = state.doing;
             let at = PathPlace { rank, call, place };
             state.profile.spend(PathTime::Compute, at, seconds);
-            let region = state.regions.last().copied();
+            let region = state.region();
             state.accounted = time;
             self.note_region(region, Class::Compute, seconds);
         }
@@ -274,10 +278,10 @@ impl Analysis {
             state.doing = (wait.call, wait.place);
         }
         state.accounted = time;
-        let region = state.regions.last().copied();
+        let region = state.region();
         let mut from = wait.from;
         for (class, seconds, causer) in parts.into_iter().flatten() {
-            self.ranks[rank as usize].split.add(class, seconds);
+            self.splits[rank as usize].split.add(class, seconds);
             self.note_region(region, class, seconds);
             let to = from + seconds;
             self.ended_waits.push(EndedWait {
@@ -348,10 +352,10 @@ impl Analysis {
         };
         if let (PacketKind::Data, CauseKind::Cleared { operation, .. }) = (packet, cause.kind) {
             let to = (peer, key);
-            state.cleared.push(Cleared {
+            state.clear(Cleared {
                 operation,
                 to,
-                flight,
+                flight: flight.clone(),
             });
         }
         let identity = match packet {
@@ -378,7 +382,7 @@ impl Analysis {
         };
         let state = &self.ranks[rank as usize];
         let waits = (state.wait).map_or(state.doing, |wait| (wait.call, wait.place));
-        profile.travel(waits, parts, time - posted);
+        profile.change(|profile| profile.travel(waits, parts, time - posted));
         if let (PacketKind::Rts, Some(origin)) = (packet, origin) {
             self.announced.insert((peer, key), origin);
         }
@@ -413,21 +417,25 @@ impl Analysis {
         for rank in 0..reader.ranks() {
             self.cut(rank, end);
         }
-        result::report(&self, reader, end)
+        result::report(self, reader, end)
     }
 
     /// The run has ended: what a rank still waits for has not happened.
     fn cut(&mut self, rank: u32, end: f64) {
         let state = &mut self.ranks[rank as usize];
         if state.ended {
-            state.split.add(Class::Ended, end - state.accounted);
+            self.splits[rank as usize]
+                .split
+                .add(Class::Ended, end - state.accounted);
             return;
         }
         let Some(wait) = state.wait.take() else {
             return self.account_program(rank, end);
         };
         let seconds = (end - wait.from).max(0.0);
-        state.split.add(Class::Blocked, seconds);
+        self.splits[rank as usize]
+            .split
+            .add(Class::Blocked, seconds);
         let key = WaitKey::new(Class::Blocked, (wait.call, wait.place), None);
         self.waits.add(key, (rank, wait.from, seconds), None);
     }

@@ -54,6 +54,9 @@ pub struct NetworkAnalysis {
     links: Links,
     /// The flows under way, by number.
     flows: BTreeMap<u32, Flow>,
+    /// Those without links that have no rate: bytes, and bytes per second without other flows. Models
+    /// without links have no others, and maybe one for each rank.
+    routeless: BTreeMap<u32, (f64, f64)>,
     /// The flow whose begin was the event before.
     begun: Option<u32>,
     /// Number and bytes of flows, by number of links.
@@ -72,6 +75,7 @@ impl NetworkAnalysis {
         Self {
             links: Links::default(),
             flows: BTreeMap::new(),
+            routeless: BTreeMap::new(),
             begun: None,
             hops: BTreeMap::new(),
             sizes: SizeCounter::new(ranks),
@@ -130,11 +134,18 @@ impl NetworkAnalysis {
                 *count += 1;
                 *sum += bytes;
                 let alone = bytes / (alone_s - latency_s);
-                self.flows
-                    .insert(flow, Flow::new(bytes, alone, links.clone()));
-                self.begun = Some(flow);
+                if links.is_empty() {
+                    self.routeless.insert(flow, (bytes, alone));
+                } else {
+                    let links = links.clone();
+                    self.flows.insert(flow, Flow::new(bytes, alone, links));
+                    self.begun = Some(flow);
+                }
             }
             NetworkEvent::Rate { flow, rate, link } => {
+                if let Some((bytes, alone)) = self.routeless.remove(&flow) {
+                    self.flows.insert(flow, Flow::new(bytes, alone, Vec::new()));
+                }
                 if let Some(flow) = self.flows.get_mut(&flow) {
                     self.links.change(flow, time, rate, link);
                 }
@@ -142,6 +153,8 @@ impl NetworkAnalysis {
             NetworkEvent::End { flow } => {
                 if let Some(flow) = self.flows.remove(&flow) {
                     self.links.end(flow, time);
+                } else {
+                    self.routeless.remove(&flow);
                 }
             }
         }

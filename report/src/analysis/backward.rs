@@ -34,7 +34,7 @@ pub use sensitivity::Sensitivity;
 use super::collectives::Dependence;
 use super::flights::{Identity, PacketQueues};
 use delays::{DelayKey, Delays, Waiter};
-use sensitivity::{FlowTimes, PathTimes};
+use sensitivity::{FlowEnd, PathTimes};
 use slack::Slacks;
 use state::{Effect, Flight, Instance, OpenCall, PathEnd, Rank};
 
@@ -43,7 +43,7 @@ struct Backward<'a> {
     end: f64,
     ranks: Vec<Rank>,
     flights: PacketQueues<Flight>,
-    flows: BTreeMap<u32, FlowTimes>,
+    flows: BTreeMap<u32, FlowEnd>,
     /// The packet of the flow whose begin comes next.
     injected: Option<Identity>,
     /// Slack of messages that were received late: by receiver, sender, tag and length.
@@ -94,6 +94,8 @@ impl BackwardReport {
         if let PathEnd::Rank(_, at) = all.path {
             all.times.other += at;
         }
+        // Its result has no part of them.
+        (all.ranks, all.flights) = (Vec::new(), PacketQueues::default());
         Ok(result::report(&all, names))
     }
 }
@@ -160,11 +162,11 @@ impl<'a> Backward<'a> {
             Event::Leave => {
                 self.act(rank, time);
                 let region = ends.region.unwrap_or(NameId::MAX);
-                self.ranks[rank as usize].regions.push(region);
+                self.ranks[rank as usize].cold_mut().regions.push(region);
             }
             Event::Enter { .. } => {
                 self.act(rank, time);
-                self.ranks[rank as usize].regions.pop();
+                self.ranks[rank as usize].cold_mut().regions.pop();
             }
             Event::End => self.end(rank, time),
             Event::Mark { .. } => {}
@@ -200,7 +202,7 @@ impl<'a> Backward<'a> {
             rank,
             call,
             place,
-            region: own.regions.last().copied(),
+            region: own.region(),
         }
     }
 
@@ -223,7 +225,9 @@ impl<'a> Backward<'a> {
         own.at = time;
         let pending = std::mem::take(&mut own.pending);
         own.answers_by = None;
-        own.data = None;
+        if let Some(cold) = &mut own.cold {
+            cold.data = None;
+        }
         own.slack = own.slack.min(pending.slack);
         if let Some(open) = &mut own.call {
             *open = OpenCall {
@@ -248,7 +252,7 @@ impl<'a> Backward<'a> {
     fn causes(&mut self, waiter: Waiter, rank: u32, time: f64) {
         let own = &mut self.ranks[rank as usize];
         if own.inside.is_some() {
-            own.deferred.push(waiter);
+            own.cold_mut().deferred.push(waiter);
         } else {
             self.delays.wait_for(waiter, rank, time, false);
         }
@@ -261,7 +265,7 @@ impl<'a> Backward<'a> {
             && on == rank
         {
             if at > time {
-                let region = self.ranks[rank as usize].regions.last().copied();
+                let region = self.ranks[rank as usize].region();
                 add(&mut self.times, region, at - time);
             }
             self.path = PathEnd::Rank(rank, time);
@@ -413,7 +417,11 @@ impl<'a> Backward<'a> {
         let own = &mut self.ranks[rank as usize];
         if own.inside == Some((key.0, key.2)) {
             own.inside = None;
-            for waiter in std::mem::take(&mut own.deferred) {
+            let deferred = own
+                .cold
+                .as_mut()
+                .map(|cold| std::mem::take(&mut cold.deferred));
+            for waiter in deferred.unwrap_or_default() {
                 self.delays.wait_for(waiter, rank, time, false);
             }
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use observe::{NameId, PacketKind};
 
-use super::profile::{PathTime, Profile};
+use super::profile::{PathTime, SharedProfile};
 
 /// The history of the message of a packet.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -31,24 +31,42 @@ pub(crate) struct LateReceive {
 }
 
 /// Durations of a transfer in seconds, as far as they are known before it has ended.
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct TransferParts {
-    /// Its latency, and its duration alone on its route; `None` if the log does not tell them.
-    pub(crate) alone: Option<(f64, f64)>,
+    /// Its latency; not a number if the log does not tell it.
+    latency: f64,
+    /// Its duration alone on its route.
+    alone: f64,
+}
+
+impl Default for TransferParts {
+    fn default() -> Self {
+        Self::known(f64::NAN, 0.0)
+    }
 }
 
 impl TransferParts {
+    /// A transfer of this latency and duration alone on its route.
+    pub(crate) const fn known(latency: f64, alone: f64) -> Self {
+        Self { latency, alone }
+    }
+
+    /// Returns true if the log tells them.
+    pub(crate) const fn is_known(self) -> bool {
+        !self.latency.is_nan()
+    }
+
     /// Returns the parts of a transfer that has taken this long.
     pub(crate) fn of(self, seconds: f64) -> [(PathTime, f64); 3] {
-        let Some((latency, alone)) = self.alone else {
+        if !self.is_known() {
             return [
                 (PathTime::Transfer, seconds),
                 (PathTime::Bandwidth, 0.0),
                 (PathTime::Contention, 0.0),
             ];
-        };
-        let latency = latency.clamp(0.0, seconds.max(0.0));
-        let alone = alone.clamp(latency, seconds.max(latency));
+        }
+        let latency = self.latency.clamp(0.0, seconds.max(0.0));
+        let alone = self.alone.clamp(latency, seconds.max(latency));
         [
             (PathTime::Latency, latency),
             (PathTime::Bandwidth, alone - latency),
@@ -58,14 +76,14 @@ impl TransferParts {
 }
 
 /// A packet under way.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Flight {
     /// The time at which it was posted, in seconds.
     pub(crate) posted: f64,
     pub(crate) parts: TransferParts,
     pub(crate) origin: Option<MessageOrigin>,
     /// Of the path to its post.
-    pub(crate) profile: Profile,
+    pub(crate) profile: SharedProfile,
 }
 
 /// Identity of packets: source, destination, kind, key.
@@ -172,7 +190,7 @@ impl Flights {
     /// The network tells the durations of a packet: of the one that was posted last, or the first
     /// of which it has not told them.
     pub(crate) fn inject(&mut self, identity: Identity, parts: TransferParts) {
-        let is_open = |flight: &Flight| flight.parts.alone.is_none();
+        let is_open = |flight: &Flight| !flight.parts.is_known();
         let last = self.last_mut(identity).filter(|flight| is_open(flight));
         if let Some(flight) = last {
             flight.parts = parts;

@@ -9,12 +9,20 @@
 //! the sum of the one that it replaces (Metwally et al., *Efficient computation of frequent and
 //! top-k elements in data streams*, 2005): its error is at most that sum.
 
+use std::rc::Rc;
+
 use observe::NameId;
 
 use super::flights::TransferParts;
 
 /// Number of places that a profile lists.
 const PLACES: usize = 6;
+
+/// Number of kinds of time.
+const KINDS: u32 = 7;
+
+/// Words of a [`SharedProfile`] at most.
+const WORDS_MAX: usize = 2 + KINDS as usize + 2 * PLACES;
 
 /// Rank of the places of transfers: those of all ranks are added up.
 pub(crate) const NETWORK: u32 = u32::MAX;
@@ -50,11 +58,107 @@ pub(crate) struct PathPlace {
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub(crate) struct Profile {
     /// Seconds by [`PathTime`].
-    pub(crate) times: [f64; 7],
+    pub(crate) times: [f64; KINDS as usize],
     /// Number of packets along the path.
     pub(crate) packets: u64,
     /// The heaviest places with their seconds.
     pub(crate) heaviest: [(PathPlace, f64); PLACES],
+}
+
+/// A profile of a rank or a packet: those with the same profile share it, and it takes no memory
+/// for kinds of time and places that it does not have.
+///
+/// Words: a header (a bit for each kind of time, then the number of places), the number of packets,
+/// the seconds of each kind, two words for each place.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub(crate) struct SharedProfile(Option<Rc<[u64]>>);
+
+impl SharedProfile {
+    /// Returns the profile.
+    pub(crate) fn get(&self) -> Profile {
+        let mut profile = Profile::default();
+        let Some([header, packets, rest @ ..]) = self.0.as_deref() else {
+            return profile;
+        };
+        profile.packets = *packets;
+        let mut words = rest.iter().copied();
+        let mut next = || words.next().unwrap_or(0);
+        for (kind, time) in profile.times.iter_mut().enumerate() {
+            if header >> kind & 1 == 1 {
+                *time = f64::from_bits(next());
+            }
+        }
+        let places = usize::try_from(header >> KINDS).unwrap_or(PLACES);
+        for place in profile.heaviest.iter_mut().take(places) {
+            *place = (PathPlace::of_word(next()), f64::from_bits(next()));
+        }
+        profile
+    }
+
+    /// Takes the place of the profile.
+    fn set(&mut self, profile: &Profile) {
+        let mut words = [0; WORDS_MAX];
+        let mut length = 2;
+        let mut add = |word| {
+            words[length] = word;
+            length += 1;
+        };
+        let mut header = 0;
+        for (kind, time) in profile
+            .times
+            .iter()
+            .enumerate()
+            .filter(|(_, time)| **time != 0.0)
+        {
+            header |= 1 << kind;
+            add(time.to_bits());
+        }
+        for (place, seconds) in profile
+            .heaviest
+            .iter()
+            .filter(|(_, seconds)| *seconds > 0.0)
+        {
+            header += 1 << KINDS;
+            add(place.to_word());
+            add(seconds.to_bits());
+        }
+        words[0] = header;
+        words[1] = profile.packets;
+        let words = &words[..length];
+        match self.0.as_mut().and_then(Rc::get_mut) {
+            Some(own) if own.len() == length => own.copy_from_slice(words),
+            _ => self.0 = Some(words.into()),
+        }
+    }
+
+    /// Changes the profile.
+    pub(crate) fn change(&mut self, change: impl FnOnce(&mut Profile)) {
+        let mut profile = self.get();
+        change(&mut profile);
+        self.set(&profile);
+    }
+
+    /// Adds time at a place.
+    pub(crate) fn spend(&mut self, time: PathTime, at: PathPlace, seconds: f64) {
+        if seconds > 0.0 {
+            self.change(|profile| profile.spend(time, at, seconds));
+        }
+    }
+}
+
+impl PathPlace {
+    fn to_word(self) -> u64 {
+        u64::from(self.rank) | u64::from(self.call) << 32 | u64::from(self.place) << 48
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "parts of a word")]
+    const fn of_word(word: u64) -> Self {
+        Self {
+            rank: word as u32,
+            call: (word >> 32) as NameId,
+            place: (word >> 48) as NameId,
+        }
+    }
 }
 
 impl Profile {
@@ -86,6 +190,42 @@ impl Profile {
         let at = PathPlace { rank, call, place };
         for (time, part) in parts.of(seconds) {
             self.spend(time, at, part);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shared_profile_is_that_which_was_set() {
+        let mut shared = SharedProfile::default();
+        let mut plain = Profile::default();
+        assert_eq!(shared.get(), plain);
+        let mut before = Vec::new();
+        for step in 0..40_u16 {
+            let at = PathPlace {
+                rank: u32::from(step % 11),
+                call: NameId::MAX - step % 3,
+                place: step % 2,
+            };
+            let (time, seconds) = match step % 4 {
+                0 => (PathTime::Other, 0.0),
+                1 => (PathTime::Compute, 1.0 / 3.0),
+                2 => (PathTime::Contention, f64::from(step)),
+                _ => (PathTime::Other, 2.5),
+            };
+            before.push((shared.clone(), plain));
+            shared.spend(time, at, seconds);
+            plain.spend(time, at, seconds);
+            let parts = TransferParts::known(1.0, 1.5);
+            shared.change(|profile| profile.travel((1, step), parts, 2.0));
+            plain.travel((1, step), parts, 2.0);
+            assert_eq!(shared.get(), plain);
+        }
+        for (shared, plain) in before {
+            assert_eq!(shared.get(), plain, "a copy stays as it is");
         }
     }
 }

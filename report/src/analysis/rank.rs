@@ -2,10 +2,10 @@
 
 use observe::NameId;
 
-use super::class::{Class, Split};
+use super::class::Class;
 use super::collectives::{CollectiveKey, Until};
 use super::flights::{Flight, MessageOrigin, TransferParts};
-use super::profile::{PathPlace, PathTime, Profile};
+use super::profile::{PathPlace, PathTime, SharedProfile};
 use super::waits::Causer;
 
 /// A wait in progress.
@@ -55,10 +55,10 @@ impl CauseKind {
 }
 
 /// Something that a rank has handled, and the path to it.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Cause {
     pub(crate) kind: CauseKind,
-    pub(crate) profile: Profile,
+    pub(crate) profile: SharedProfile,
     /// Its time in seconds.
     pub(crate) at: f64,
     /// The transfer that ended with it, and its duration in seconds.
@@ -66,7 +66,7 @@ pub(crate) struct Cause {
 }
 
 /// Data of the rank that leave it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Cleared {
     pub(crate) operation: u32,
     /// The destination, and the key of the packets.
@@ -77,34 +77,63 @@ pub(crate) struct Cleared {
 /// The state of a rank.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rank {
-    pub(crate) split: Split,
-    /// The time up to which `split` and `profile` account, in seconds.
+    /// The time up to which its times by class and `profile` account, in seconds.
     pub(crate) accounted: f64,
     pub(crate) wait: Option<Wait>,
     pub(crate) cause: Cause,
     /// The path to what the program does now.
-    pub(crate) profile: Profile,
+    pub(crate) profile: SharedProfile,
     /// The latest call that took time, and its line.
     pub(crate) doing: (NameId, NameId),
     /// The collective operation that it entered last, and when, until it is over.
     pub(crate) entered: Option<(CollectiveKey, f64)>,
     /// The end of waiting for others in a collective operation that has ended in the present wait.
     pub(crate) ended_collective: Option<Until>,
-    pub(crate) cleared: Vec<Cleared>,
     /// Number of messages that have arrived and not been received.
     pub(crate) unexpected: u32,
-    pub(crate) regions: Vec<NameId>,
     pub(crate) ended: bool,
+    cold: Option<Box<ColdState>>,
+}
+
+/// State that few ranks have.
+#[derive(Clone, Debug, Default)]
+struct ColdState {
+    cleared: Vec<Cleared>,
+    regions: Vec<NameId>,
 }
 
 type Part = Option<(Class, f64, Option<Causer>)>;
 
 impl Rank {
+    /// Data of the rank that leave it.
+    pub(crate) fn cleared(&mut self) -> &mut [Cleared] {
+        self.cold.as_mut().map_or(&mut [], |cold| &mut cold.cleared)
+    }
+
+    pub(crate) fn clear(&mut self, cleared: Cleared) {
+        self.cold.get_or_insert_default().cleared.push(cleared);
+    }
+
+    /// Returns the innermost region of the program.
+    pub(crate) fn region(&self) -> Option<NameId> {
+        self.cold.as_ref()?.regions.last().copied()
+    }
+
+    pub(crate) fn enter_region(&mut self, region: NameId) {
+        self.cold.get_or_insert_default().regions.push(region);
+    }
+
+    pub(crate) fn leave_region(&mut self) {
+        if let Some(cold) = &mut self.cold {
+            cold.regions.pop();
+        }
+    }
+
     /// The program acts: what it does from now on is caused by itself.
     pub(crate) fn act(&mut self) {
         self.cause = Cause {
             kind: CauseKind::Program,
-            profile: self.profile,
+            profile: self.profile.clone(),
             at: self.accounted,
             transfer: Default::default(),
         };
@@ -113,7 +142,7 @@ impl Rank {
     /// Returns the cause of what the rank does at a time in seconds. Time since then is software
     /// cost.
     pub(crate) fn cause_at(&self, rank: u32, time: f64) -> Cause {
-        let mut cause = self.cause;
+        let mut cause = self.cause.clone();
         let (call, place) = self.wait.map_or(self.doing, |wait| (wait.call, wait.place));
         let at = PathPlace { rank, call, place };
         cause.profile.spend(PathTime::Software, at, time - cause.at);
@@ -125,7 +154,7 @@ impl Rank {
     pub(crate) fn elapse(&mut self, time: f64) {
         let computes = self.wait.is_some_and(|wait| wait.elapses);
         if computes {
-            self.cause.profile = self.profile;
+            self.cause.profile = self.profile.clone();
             self.cause.at = self.accounted;
             self.cause.kind = CauseKind::Timer;
         } else if self.cause.kind == CauseKind::Program && time > self.cause.at {
@@ -135,7 +164,13 @@ impl Rank {
 
     /// Data of the rank have left it.
     pub(crate) fn sent(&mut self, time: f64, operation: u32) {
-        let found = (self.cleared.iter()).position(|cleared| cleared.operation == operation);
+        let cleared = self.cold.as_mut().map(|cold| &mut cold.cleared);
+        let found = cleared.and_then(|cleared| {
+            let index = cleared
+                .iter()
+                .position(|cleared| cleared.operation == operation)?;
+            Some(cleared.swap_remove(index).flight)
+        });
         if found.is_none()
             && self.cause.at.to_bits() == time.to_bits()
             && matches!(self.cause.kind, CauseKind::Message(_))
@@ -143,20 +178,19 @@ impl Rank {
             // It left before, and its rank is told when it handles a message.
             return;
         }
-        let flight = match found {
-            Some(index) => self.cleared.swap_remove(index).flight,
-            None => Flight {
-                posted: self.accounted,
-                parts: TransferParts::default(),
-                origin: None,
-                profile: self.profile,
-            },
-        };
+        let flight = found.unwrap_or_else(|| Flight {
+            posted: self.accounted,
+            parts: TransferParts::default(),
+            origin: None,
+            profile: self.profile.clone(),
+        });
         let mut profile = flight.profile;
         let seconds = (time - flight.posted).max(0.0);
-        for (kind, part) in flight.parts.of(seconds) {
-            profile.times[kind as usize] += part;
-        }
+        profile.change(|profile| {
+            for (kind, part) in flight.parts.of(seconds) {
+                profile.times[kind as usize] += part;
+            }
+        });
         self.cause = Cause {
             kind: CauseKind::Sent(flight.origin),
             profile,
@@ -177,7 +211,7 @@ impl Rank {
             CauseKind::Program | CauseKind::Unknown => PathTime::Other,
             _ => PathTime::Software,
         };
-        self.profile = self.cause.profile;
+        self.profile = self.cause.profile.clone();
         self.profile.spend(kind, at, time - self.cause.at);
     }
 
@@ -252,7 +286,7 @@ impl Rank {
         let (parts, seconds) = self.cause.transfer;
         let waited = until - from;
         let scale = if seconds > 0.0 { waited / seconds } else { 0.0 };
-        let known = parts.alone.is_some() && seconds > 0.0;
+        let known = parts.is_known() && seconds > 0.0;
         let all = if known {
             let classes = [Class::Latency, Class::Bandwidth, Class::Contention];
             let times = parts.of(seconds).map(|(_, part)| part * scale);

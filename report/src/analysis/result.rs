@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::Read;
 
-use observe::{LogReader, NameId};
+use observe::{HostNames, LogReader, NameId};
 use serde::Serialize;
 
 use super::Analysis;
@@ -52,6 +52,9 @@ pub struct AnalysisReport {
     /// The ranks.
     #[serde(skip)]
     pub splits: Vec<RankSplit>,
+    /// The hosts of the ranks.
+    #[serde(skip)]
+    pub hosts: HostNames,
 }
 
 /// Efficiencies as POP defines them (<https://co-design.pop-coe.eu/metrics>): the parallel
@@ -143,26 +146,33 @@ pub struct PathShare {
 pub struct RankSplit {
     /// Rank.
     pub rank: u32,
-    /// Name of its host.
-    pub host: String,
     /// Times by class.
     pub split: Split,
 }
 
+impl RankSplit {
+    pub(super) fn new(rank: u32) -> Self {
+        let split = Split::default();
+        Self { rank, split }
+    }
+}
+
 pub(super) fn report<R: Read>(
-    analysis: &Analysis,
+    mut analysis: Analysis,
     reader: &LogReader<R>,
     end: f64,
 ) -> AnalysisReport {
-    let ranks = &analysis.ranks;
+    let path = analysis.ranks.get(analysis.last_rank as usize);
+    let path = path.map(|rank| rank.profile.get()).unwrap_or_default();
+    // What is left of the ranks is a part of the result.
+    analysis.ranks = Vec::new();
+    let ranks = &analysis.splits;
     let mut sum = Split::default();
     for rank in ranks {
         for class in Class::ALL {
             sum.add(class, rank.split.of(class));
         }
     }
-    let path = ranks.get(analysis.last_rank as usize);
-    let path = path.map(|rank| rank.profile).unwrap_or_default();
     let text = |number: NameId| reader.text(number).to_owned();
     let mut places: Vec<PathShare> = (path.heaviest.iter())
         .filter(|(_, seconds)| *seconds > 0.0)
@@ -184,8 +194,8 @@ pub(super) fn report<R: Read>(
         events: analysis.events,
         ranks: reader.ranks(),
         mean_s: by_class(&sum, count),
-        efficiencies: efficiencies(analysis, end),
-        waits: waits(analysis, text),
+        efficiencies: efficiencies(ranks, end),
+        waits: waits(&analysis, text),
         critical_path_s: [
             ("compute", PathTime::Compute),
             ("software", PathTime::Software),
@@ -204,14 +214,8 @@ pub(super) fn report<R: Read>(
             .collect(),
         imbalance: Vec::new(),
         backward: None,
-        splits: (0..)
-            .zip(ranks)
-            .map(|(rank, state)| RankSplit {
-                rank,
-                host: reader.host(rank).to_owned(),
-                split: state.split,
-            })
-            .collect(),
+        splits: analysis.splits,
+        hosts: reader.hosts().clone(),
     }
 }
 
@@ -228,8 +232,7 @@ fn by_class(sum: &Split, ranks: f64) -> BTreeMap<&'static str, f64> {
         .collect()
 }
 
-fn efficiencies(analysis: &Analysis, end: f64) -> Efficiencies {
-    let ranks = &analysis.ranks;
+fn efficiencies(ranks: &[RankSplit], end: f64) -> Efficiencies {
     let computed = || ranks.iter().map(|rank| rank.split.of(Class::Compute));
     let mean = computed().sum::<f64>() / ranks_in_double(ranks.len());
     let most = computed().fold(0.0, f64::max);

@@ -18,7 +18,7 @@ impl AnalysisReport {
         row.extend(Class::ALL.map(|class| format!("{}_s", class.name().replace([' ', ','], "_"))));
         table.write_record(&row)?;
         for rank in &self.splits {
-            let mut row = vec![rank.rank.to_string(), rank.host.clone()];
+            let mut row = vec![rank.rank.to_string(), self.hosts.of(rank.rank).to_owned()];
             row.extend(rank.split.0.map(|seconds| seconds.to_string()));
             table.write_record(&row)?;
         }

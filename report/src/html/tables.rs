@@ -117,7 +117,7 @@ pub(super) fn ranks(analysis: &AnalysisReport) -> Table<'static> {
     let row = |rank: &&RankSplit| {
         let mut row = vec![
             Cell::count(u64::from(rank.rank)),
-            Cell::from(rank.host.as_str()),
+            Cell::from(analysis.hosts.of(rank.rank)),
         ];
         row.extend(classes.iter().map(|class| of_run(rank.split.of(*class))));
         row

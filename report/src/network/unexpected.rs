@@ -96,6 +96,10 @@ impl Queue {
             above += low_bit(above);
         }
         self.waiting -= 1;
+        if self.waiting == 0 {
+            // Ranks at which nothing waits are many.
+            *self = Self::default();
+        }
         Some(distance)
     }
 

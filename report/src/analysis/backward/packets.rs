@@ -4,7 +4,7 @@ use std::collections::btree_map;
 
 use observe::{Event, LogEvent, NetworkEvent, PacketKind};
 
-use super::sensitivity::FlowTimes;
+use super::sensitivity::{FlowEnd, FlowTimes};
 use super::state::{Effect, Flight, SentOperation};
 use super::{Backward, slack::MessageSlack};
 
@@ -13,7 +13,7 @@ impl Backward<'_> {
     pub(super) fn network(&mut self, time: f64, event: NetworkEvent<Vec<u32>>) {
         match event {
             NetworkEvent::End { flow } => {
-                self.flows.insert(flow, FlowTimes::ending(time));
+                self.flows.insert(flow, FlowEnd::at(time));
             }
             NetworkEvent::Rate { flow, link, .. } => {
                 if let Some(flow) = self.flows.get_mut(&flow) {
@@ -28,7 +28,7 @@ impl Backward<'_> {
                 ..
             } => {
                 let times = self.flows.remove(&flow);
-                let Some((identity, times)) = self.injected.take().zip(times) else {
+                let Some((identity, end)) = self.injected.take().zip(times) else {
                     return;
                 };
                 let is_open = |flight: &Flight| flight.flow.is_none();
@@ -37,7 +37,7 @@ impl Backward<'_> {
                         latency_s,
                         alone_s,
                         links,
-                        ..times
+                        limits: end.limits,
                     }));
                 }
             }
@@ -96,7 +96,9 @@ impl Backward<'_> {
             Event::Sent { operation } => {
                 let effect = self.handle(rank, time, true);
                 let own = &mut self.ranks[rank as usize];
-                own.sent.push_back(SentOperation { operation, effect });
+                own.cold_mut()
+                    .sent
+                    .push_back(SentOperation { operation, effect });
             }
             _ => {}
         }
@@ -114,7 +116,7 @@ impl Backward<'_> {
                 | PacketKind::Ack
                 | PacketKind::Rma
         );
-        let data = own.data.take();
+        let data = own.cold.as_mut().and_then(|cold| cold.data.take());
         let mut effect = self.handle(rank, time, is_message && unexpected.is_none());
         if let Some(slack) = unexpected {
             effect.slack = effect.slack.min(slack);
@@ -124,8 +126,12 @@ impl Backward<'_> {
         }
         if packet == PacketKind::Cts {
             let own = &mut self.ranks[rank as usize];
-            let sent = own.sent.iter().position(|sent| sent.operation == key);
-            if let Some(sent) = sent.and_then(|index| own.sent.remove(index)) {
+            let sent = own.cold.as_mut().map(|cold| &mut cold.sent);
+            let sent = sent.and_then(|sent| {
+                let index = sent.iter().position(|sent| sent.operation == key)?;
+                sent.remove(index)
+            });
+            if let Some(sent) = sent {
                 let mut known = sent.effect;
                 if let Some(at) = &mut known.path {
                     self.times.travel(data.as_deref(), *at - time, self.links);
@@ -145,7 +151,8 @@ impl Backward<'_> {
     /// A rank is told that a packet has left when it handles a message: the message is what ends
     /// its wait, and not the packet, which left before.
     fn take_from_sent(&mut self, rank: u32, time: f64, effect: &mut Effect) {
-        let Some(sent) = self.ranks[rank as usize].sent.back_mut() else {
+        let cold = self.ranks[rank as usize].cold.as_mut();
+        let Some(sent) = cold.and_then(|cold| cold.sent.back_mut()) else {
             return;
         };
         if sent
@@ -178,7 +185,8 @@ impl Backward<'_> {
         }
         if packet == PacketKind::Eager {
             // What its rank was told when it had left.
-            let sent = self.ranks[rank as usize].sent.pop_front();
+            let cold = self.ranks[rank as usize].cold.as_mut();
+            let sent = cold.and_then(|cold| cold.sent.pop_front());
             if let Some(sent) = sent {
                 effect.slack = effect.slack.min(sent.effect.slack);
                 if let Some(at) = sent.effect.path {
@@ -199,7 +207,7 @@ impl Backward<'_> {
                 let by = time + effect.slack;
                 own.answers_by = Some(own.answers_by.map_or(by, |other| other.min(by)));
             }
-            PacketKind::Data => own.data = flight.flow,
+            PacketKind::Data => own.cold_mut().data = flight.flow,
             _ => {}
         }
         own.pending.merge(effect);

@@ -24,16 +24,23 @@ pub(super) struct FlowTimes {
     pub(super) links: Vec<u32>,
     /// Seconds by bottleneck.
     pub(super) limits: Vec<(Option<u32>, f64)>,
-    /// The time that was read last.
-    pub(super) since: f64,
 }
 
-impl FlowTimes {
+/// A flow whose begin has not been read.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct FlowEnd {
+    /// Seconds by bottleneck.
+    pub(super) limits: Vec<(Option<u32>, f64)>,
+    /// The time that was read last.
+    since: f64,
+}
+
+impl FlowEnd {
     /// A flow that ends at a time in seconds.
-    pub(super) fn ending(time: f64) -> Self {
+    pub(super) const fn at(time: f64) -> Self {
         Self {
+            limits: Vec::new(),
             since: time,
-            ..Self::default()
         }
     }
 

@@ -86,22 +86,41 @@ pub(super) struct Rank {
     pub(super) call: Option<OpenCall>,
     /// Effects of posts whose cause has not been read.
     pub(super) pending: Effect,
-    /// The latest possible time of answers to messages among them, and the data that they send.
+    /// The latest possible time of answers to messages among them.
     pub(super) answers_by: Option<f64>,
-    pub(super) data: Option<Box<FlowTimes>>,
     /// The time by which the receive that is posted before must be.
     pub(super) receive_by: Option<f64>,
     /// Slack of an unexpected message whose arrival comes next.
     pub(super) unexpected: Option<f64>,
     /// The post of a message whose send comes next: peer and slack.
     pub(super) posted: Option<(u32, f64)>,
-    pub(super) sent: VecDeque<SentOperation>,
-    pub(super) regions: Vec<NameId>,
-    /// The collective operation in progress, and waits for this rank to enter it.
+    /// The collective operation in progress.
     pub(super) inside: Option<(u32, u32)>,
-    pub(super) deferred: Vec<Waiter>,
     /// The collective operation whose arguments come next.
     pub(super) entering: Option<(NameId, u32, u32)>,
+    pub(super) cold: Option<Box<ColdState>>,
+}
+
+/// State that few ranks have.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ColdState {
+    /// The data that pending answers send.
+    pub(super) data: Option<Box<FlowTimes>>,
+    pub(super) sent: VecDeque<SentOperation>,
+    pub(super) regions: Vec<NameId>,
+    /// Waits for this rank to enter the collective operation in progress.
+    pub(super) deferred: Vec<Waiter>,
+}
+
+impl Rank {
+    pub(super) fn cold_mut(&mut self) -> &mut ColdState {
+        self.cold.get_or_insert_default()
+    }
+
+    /// Returns the innermost region of the program.
+    pub(super) fn region(&self) -> Option<NameId> {
+        self.cold.as_ref()?.regions.last().copied()
+    }
 }
 
 /// A collective operation, from its end.

@@ -15,8 +15,43 @@ pub(crate) const PROC_NULL_IN_C: c_int = -3;
 /// `MPI_UNDEFINED`.
 pub(crate) const UNDEFINED: c_int = -32766;
 
+/// The type of a number of elements: `int`, or `MPI_Count` in functions with large counts.
+pub(crate) trait Count: Copy + Into<i64> + TryFrom<i64> + 'static {
+    /// True for `MPI_Count`.
+    const IS_LARGE: bool;
+
+    /// Returns `MPI_UNDEFINED`.
+    fn undefined() -> Self;
+}
+
+impl Count for c_int {
+    const IS_LARGE: bool = false;
+
+    fn undefined() -> Self {
+        UNDEFINED
+    }
+}
+
+impl Count for i64 {
+    const IS_LARGE: bool = true;
+
+    fn undefined() -> Self {
+        UNDEFINED.into()
+    }
+}
+
+/// Returns a number that the program gets, if its type has it.
+pub(crate) fn in_c<N: Count>(number: usize) -> Option<N> {
+    N::try_from(i64::try_from(number).ok()?).ok()
+}
+
 /// Returns a number that is not negative, or an error of this class about the argument `name`.
-pub(crate) fn natural(value: c_int, name: &str, class: &'static str) -> Result<usize, CallError> {
+pub(crate) fn natural(
+    value: impl Count,
+    name: &str,
+    class: &'static str,
+) -> Result<usize, CallError> {
+    let value = value.into();
     usize::try_from(value).map_err(|_| {
         let text = format!("invalid {name} {value}: expected at least 0");
         CallError::new(class, text)

@@ -1,9 +1,7 @@
 //! Datatypes by their handles: the sizes, extents and alignments of predefined ones in bytes, and
 //! those that a program has made.
 
-use std::ffi::c_int;
-
-use crate::arguments::natural;
+use crate::arguments::{Count, natural};
 use crate::bridge::with_datatypes;
 use crate::errors::CallError;
 use crate::handles::Element;
@@ -148,7 +146,7 @@ pub(crate) fn element(handle: usize) -> Result<Element, CallError> {
 }
 
 /// Returns the length in bytes of the data of `count` elements.
-pub(crate) fn length_of(count: c_int, datatype: usize) -> Result<usize, CallError> {
+pub(crate) fn length_of(count: impl Count, datatype: usize) -> Result<usize, CallError> {
     let elements = natural(count, "count", "MPI_ERR_COUNT")?;
     Ok(elements * element(datatype)?.size)
 }

@@ -23,7 +23,6 @@ use crate::errors::CallError;
 use crate::handles::{ActiveRequest, Memory, ObjectKind, Table};
 
 mod accesses;
-mod alltoallw;
 mod buffered;
 mod collectives;
 mod communication;
@@ -37,7 +36,7 @@ mod heap;
 mod info;
 mod matched;
 mod memory;
-mod nonblocking;
+mod operations;
 mod persistent;
 mod process;
 mod random;
@@ -47,24 +46,45 @@ mod topologies;
 mod windows;
 
 /// Makes C functions that return a code, and the function that finds their addresses.
+///
+/// One with a type of counts, as in `fn MPI_Send<N>(…)`, is two functions: with `int` as that type,
+/// and its twin for large counts, `MPI_Send_c`, with `MPI_Count` (MPI 5.0, section 19.2).
 macro_rules! exports {
-    ($($(#[$about:meta])* fn $name:ident($($argument:ident: $kind:ty),* $(,)?) $body:block)*) => {
+    ($($(#[$about:meta])* fn $name:ident $(<$count:ident>)? ($($argument:ident: $kind:ty),* $(,)?) $body:block)*) => {
         $(
             $(#[$about])*
-            extern "C" fn $name($($argument: $kind),*) -> ::std::ffi::c_int {
-                crate::bridge::call(stringify!($name), move || $body)
+            extern "C" fn $name $(<$count: crate::arguments::Count>)? ($($argument: $kind),*) -> ::std::ffi::c_int {
+                let name = exports!(@name $name $(<$count>)?);
+                crate::bridge::call(name, move || $body)
             }
         )*
 
         /// Returns the address of a function of this file.
         pub(super) fn address(name: &str) -> Option<usize> {
-            $(
-                if name == stringify!($name) {
-                    let function: extern "C" fn($($kind),*) -> ::std::ffi::c_int = $name;
-                    return Some(function as usize);
-                }
-            )*
+            $(exports!(@address name, $name $(<$count>)? ($($kind),*));)*
             None
+        }
+    };
+    (@name $name:ident) => { stringify!($name) };
+    (@name $name:ident <$count:ident>) => {
+        if $count::IS_LARGE { concat!(stringify!($name), "_c") } else { stringify!($name) }
+    };
+    (@address $wanted:ident, $name:ident ($($kind:ty),*)) => {
+        if $wanted == stringify!($name) {
+            let function: extern "C" fn($($kind),*) -> ::std::ffi::c_int = $name;
+            return Some(function as usize);
+        }
+    };
+    (@address $wanted:ident, $name:ident <$count:ident> ($($kind:ty),*)) => {
+        if $wanted == stringify!($name) {
+            type $count = ::std::ffi::c_int;
+            let function: extern "C" fn($($kind),*) -> ::std::ffi::c_int = $name::<$count>;
+            return Some(function as usize);
+        }
+        if $wanted == concat!(stringify!($name), "_c") {
+            type $count = i64;
+            let function: extern "C" fn($($kind),*) -> ::std::ffi::c_int = $name::<$count>;
+            return Some(function as usize);
         }
     };
 }
@@ -87,7 +107,6 @@ fn mpi_function(symbol: &str) -> Option<LocatedFunction> {
     }
     let found = [
         accesses::address,
-        alltoallw::address,
         buffered::address,
         collectives::address,
         communication::address,
@@ -98,7 +117,7 @@ fn mpi_function(symbol: &str) -> Option<LocatedFunction> {
         groups::address,
         info::address,
         matched::address,
-        nonblocking::address,
+        operations::address,
         persistent::address,
         topologies::address,
         windows::address,
@@ -213,7 +232,7 @@ pub(crate) struct State {
     /// memory.
     several: Vec<Request>,
     listed: Vec<(Handle, usize, Memory)>,
-    ops: Table<collectives::UserOp>,
+    ops: Table<operations::UserOp>,
     messages: Table<mpi::Message>,
     groups: Table<mpi::Group>,
     windows: Table<windows::ProgramWindow>,
@@ -223,7 +242,7 @@ pub(crate) struct State {
     /// `MPI_COMM_SELF`, once it was used.
     own: OnceCell<Comm>,
     /// Address and length in bytes of the buffer of buffered sends.
-    attached: Option<(usize, c_int)>,
+    attached: Option<(usize, usize)>,
     /// True if calls return errors, otherwise they are fatal.
     pub(crate) returns_errors: bool,
     stage: Stage,

@@ -1,69 +1,47 @@
-//! Collectives (MPI 5.0, chapter 6), by those of the message layer.
+//! Collectives (MPI 5.0, chapter 6), by those of the message layer: each is prepared once for its
+//! form that waits, the one that does not, and the persistent one.
 
 #![expect(non_snake_case, reason = "the names of the standard")]
 
 use std::ffi::{c_int, c_void};
 
-use mpi::{Blocks, Buffer, Comm, Op};
+use mpi::{Blocks, Datatype};
 
-use super::{Handle, State, exports, memory};
-use crate::arguments::natural;
-use crate::bridge::{block, with};
-use crate::datatypes::element;
+use super::{Handle, exports, memory};
+use crate::arguments::{Count, natural};
+use crate::bridge::with;
 use crate::errors::CallError;
 use crate::handles::Target;
-use crate::ops;
+
+mod forms;
+
+use forms::{ByteBlocks, Bytes, Form, Operation, Prepared, perform};
 
 /// `MPI_IN_PLACE`.
-pub(super) const IN_PLACE: usize = 1;
+const IN_PLACE: usize = 1;
 
-/// Function of an operation of the program: `MPI_User_function`.
-type UserFunction = extern "C" fn(*const c_void, *mut c_void, *const c_int, *const Handle);
+/// Elements of the program: their number and datatype.
+type Elements<N> = (N, Handle);
 
-/// An operation of the program.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct UserOp {
-    function: UserFunction,
-    is_commutative: bool,
+/// Counts and displacements of blocks in elements, and their datatype.
+type Listed<N> = (*const N, *const N, Handle);
+
+/// Counts of blocks in elements, displacements in bytes, and datatypes.
+type ListedTypes<N, D> = (*const N, *const D, *const Handle);
+
+/// Returns true if an argument is `MPI_IN_PLACE`.
+fn is_in_place(address: *const c_void) -> bool {
+    address as usize == IN_PLACE
 }
 
-impl State {
-    fn user_op(&self, op: Handle) -> Option<UserOp> {
-        self.ops.get(op).copied()
-    }
-
-    /// Returns an operation on elements of a datatype.
-    pub(super) fn op(&self, op: Handle, datatype: Handle) -> Result<Op, CallError> {
-        let Some(user) = self.user_op(op) else {
-            return ops::predefined(op, datatype);
-        };
-        let element = element(datatype)?;
-        if !element.is_contiguous() {
-            let text = format!("operations of the program on {datatype:#x} are not supported");
-            return Err(CallError::new("MPI_ERR_OP", text));
-        }
-        let apply = move |incoming: &[u8], inout: &mut [u8]| {
-            let count = c_int::try_from(inout.len() / element.size).unwrap_or(c_int::MAX);
-            let (incoming, inout) = (incoming.as_ptr().cast(), inout.as_mut_ptr().cast());
-            (user.function)(incoming, inout, &raw const count, &raw const datatype);
-        };
-        let size = element.size as u64;
-        Ok(Op::on_bytes(
-            "an operation of the program",
-            size,
-            user.is_commutative,
-            apply,
-        ))
-    }
-}
-
-/// Returns the contribution of a rank: that of the result's place, if it is in place.
+/// Returns the contribution of a rank, that of the result's place if it is in place, and the place
+/// of the result.
 pub(super) fn contribution(
     data: *const c_void,
     result: *mut c_void,
-    (count, datatype): (c_int, Handle),
+    (count, datatype): Elements<impl Count>,
 ) -> Result<(Target, Target), CallError> {
-    let given = if data as usize == IN_PLACE {
+    let given = if is_in_place(data) {
         result.cast_const()
     } else {
         data
@@ -81,13 +59,13 @@ pub(super) fn contribution(
 }
 
 /// Returns `count` elements that begin `blocks` blocks of as many elements behind an address.
-pub(super) fn part(
+fn part(
     address: *const c_void,
-    (count, datatype): (c_int, Handle),
+    (count, datatype): Elements<impl Count>,
     blocks: usize,
 ) -> Result<Target, CallError> {
     let mut place = memory::place(address, count, datatype)?;
-    let elements = usize::try_from(count).unwrap_or(0);
+    let elements = natural(count, "count", "MPI_ERR_COUNT")?;
     let distance = (blocks * elements)
         .cast_signed()
         .wrapping_mul(place.element.extent);
@@ -96,9 +74,9 @@ pub(super) fn part(
 }
 
 /// Returns the places of blocks of all ranks.
-pub(super) fn whole(
+fn whole(
     address: *const c_void,
-    (count, datatype): (c_int, Handle),
+    (count, datatype): Elements<impl Count>,
     ranks: usize,
 ) -> Result<Target, CallError> {
     let mut place = memory::place(address, count, datatype)?;
@@ -106,406 +84,489 @@ pub(super) fn whole(
     Ok(place)
 }
 
-pub(super) fn ranks(comm: Handle) -> Result<(usize, usize), CallError> {
+fn ranks(comm: Handle) -> Result<(usize, usize), CallError> {
     with(|state| state.comm(comm).map(|comm| (comm.rank(), comm.size())))
 }
 
-/// Counts and displacements of the blocks of all ranks, in elements.
-pub(super) type Listed = (*const c_int, *const c_int, Handle);
-
-/// The blocks of all ranks in memory of the program.
-pub(super) struct Placed {
-    /// Each block.
-    pub(super) parts: Vec<Target>,
-    /// The same one behind the other, as in messages.
-    pub(super) packed: Blocks,
-}
-
-pub(super) fn placed(
+/// Returns the places of blocks.
+fn placed<N: Count>(
     address: *const c_void,
-    listed: Listed,
-    ranks: usize,
-) -> Result<Placed, CallError> {
-    let (counts, displacements, datatype) = listed;
-    let mut parts = Vec::with_capacity(ranks);
-    for rank in 0..ranks {
-        let count = memory::load(counts.wrapping_add(rank), "counts")?;
-        let displacement = memory::load(displacements.wrapping_add(rank), "displs")?;
+    (counts, displacements, datatype): Listed<N>,
+    number: usize,
+) -> Result<Vec<Target>, CallError> {
+    let place = |index: usize| {
+        let count = memory::load(counts.wrapping_add(index), "counts")?;
+        let displacement: i64 = memory::load(displacements.wrapping_add(index), "displs")?.into();
         let mut place = memory::place(address, count, datatype)?;
         let distance = (displacement as isize).wrapping_mul(place.element.extent);
         place.address = place.address.wrapping_add_signed(distance);
-        parts.push(place);
-    }
-    let packed = Blocks::packed(parts.iter().map(|part| part.length as u64));
-    Ok(Placed { parts, packed })
+        Ok(place)
+    };
+    (0..number).map(place).collect()
 }
 
-impl Placed {
-    /// Returns the blocks one behind the other.
-    fn message(&self, comm: &Comm) -> Buffer {
-        memory::message_of(comm, &self.parts)
-    }
+/// Returns the places of blocks with datatypes of their own.
+fn placed_types<N: Count, D: Count>(
+    address: *const c_void,
+    (counts, displacements, types): ListedTypes<N, D>,
+    number: usize,
+) -> Result<Vec<Target>, CallError> {
+    let place = |index: usize| {
+        let count = memory::load(counts.wrapping_add(index), "counts")?;
+        let displacement: i64 = memory::load(displacements.wrapping_add(index), "displs")?.into();
+        let datatype = memory::load(types.wrapping_add(index), "types")?;
+        let mut place = memory::place(address, count, datatype)?;
+        place.address = place.address.wrapping_add_signed(displacement as isize);
+        Ok(place)
+    };
+    (0..number).map(place).collect()
+}
 
-    fn fill(&self, message: &Buffer) {
-        memory::fill_parts(&self.parts, message);
+/// Returns blocks as they are in a message, one behind the other.
+fn packed(parts: &[Target]) -> Blocks {
+    Blocks::packed(parts.iter().map(|part| part.length as u64))
+}
+
+/// Returns the same as bytes.
+fn bytes(parts: &[Target]) -> Bytes {
+    let mut offset = 0;
+    let block = |part: &Target| {
+        let length = part.length as u64;
+        offset += length;
+        (length, offset - length, Datatype::bytes(1))
+    };
+    parts.iter().map(block).collect()
+}
+
+fn byte_blocks(given: &[Target], result: &[Target]) -> ByteBlocks {
+    ByteBlocks {
+        send: bytes(given),
+        receive: bytes(result),
+        room: result.iter().map(|part| part.length as u64).sum(),
     }
 }
 
-pub(super) fn root(root: c_int) -> Result<usize, CallError> {
+fn root(root: c_int) -> Result<usize, CallError> {
     natural(root, "root", "MPI_ERR_ROOT")
 }
 
-/// Returns the contribution to a reduction whose blocks the ranks get, the place of the own block
-/// and the blocks.
-pub(super) fn scattered(
-    data: *const c_void,
-    result: *const c_void,
-    (counts, datatype): (*const c_int, Handle),
-    (rank, size): (usize, usize),
-) -> Result<(Target, Target, Blocks), CallError> {
-    let mut lengths = Vec::with_capacity(size);
-    for rank in 0..size {
-        let count = memory::load(counts.wrapping_add(rank), "recvcounts")?;
-        lengths.push(memory::place(data, count, datatype)?.length);
-    }
-    let mut given = memory::place(data, 0, datatype)?;
-    given.length = lengths.iter().sum();
-    let mut target = memory::place(result, 0, datatype)?;
-    target.length = lengths[rank];
-    let blocks = Blocks::packed(lengths.into_iter().map(|length| length as u64));
-    Ok((given, target, blocks))
+fn bcast(
+    form: Form,
+    (buffer, count, datatype): (*mut c_void, impl Count, Handle),
+    (from, comm): (c_int, Handle),
+) -> Result<(), CallError> {
+    let ((rank, _), from) = (ranks(comm)?, root(from)?);
+    let place = memory::place(buffer, count, datatype)?;
+    let (given, result) = match rank == from {
+        true => (vec![place], Vec::new()),
+        false => (Vec::new(), vec![place]),
+    };
+    let operation = Operation::Bcast { root: from, place };
+    let prepared = Prepared {
+        given,
+        result,
+        operation,
+    };
+    perform(form, comm, prepared)
 }
 
-/// A reduction whose result all ranks get, or some.
+/// A reduction of contributions to results of the same length.
 #[derive(Clone, Copy)]
 enum Reduction {
     All,
-    Root(usize),
+    Root(c_int),
     Scan,
     Exscan,
 }
 
 fn reduce(
+    form: Form,
     kind: Reduction,
     (data, result): (*const c_void, *mut c_void),
-    (count, datatype): (c_int, Handle),
+    (count, datatype): Elements<impl Count>,
     (op, comm): (Handle, Handle),
 ) -> Result<(), CallError> {
+    let (rank, _) = ranks(comm)?;
     let (given, target) = contribution(data, result, (count, datatype))?;
-    let reduced = block(async |state| {
-        let op = state.op(op, datatype)?;
-        let comm = state.comm(comm)?;
-        let message = memory::message(comm, given);
-        Ok::<_, CallError>(match kind {
-            Reduction::All => {
-                let reducing = comm.allreduce(&message, &op);
-                drop(message);
-                Some(reducing.await?)
-            }
-            Reduction::Root(root) => comm.reduce(&message, &op, root).await?,
-            Reduction::Scan => Some(comm.scan(&message, &op).await?),
-            Reduction::Exscan => comm.exscan(&message, &op).await?,
-        })
-    })?;
-    if let Some(reduced) = reduced {
-        memory::fill(target, &reduced, reduced.len());
-    }
-    Ok(())
+    let op = with(|state| state.op(op, datatype))?;
+    let (operation, has_result) = match kind {
+        Reduction::All => (Operation::Allreduce(op), true),
+        Reduction::Root(to) => {
+            let to = root(to)?;
+            (Operation::Reduce(op, to), rank == to)
+        }
+        Reduction::Scan => (Operation::Scan(op), true),
+        Reduction::Exscan => (Operation::Exscan(op), rank > 0),
+    };
+    let prepared = Prepared {
+        given: vec![given],
+        result: if has_result { vec![target] } else { Vec::new() },
+        operation,
+    };
+    perform(form, comm, prepared)
 }
 
-exports! {
-    fn MPI_Barrier(comm: Handle) {
-        block(async |state| Ok(state.comm(comm)?.barrier().await?))
-    }
+fn gather<N: Count>(
+    form: Form,
+    (data, sent): (*const c_void, Elements<N>),
+    (result, received): (*mut c_void, Elements<N>),
+    (to, comm): (c_int, Handle),
+) -> Result<(), CallError> {
+    let ((rank, size), to) = (ranks(comm)?, root(to)?);
+    let given = match is_in_place(data) {
+        true => part(result, received, rank)?,
+        false => memory::place(data, sent.0, sent.1)?,
+    };
+    let result = match rank == to {
+        true => vec![whole(result, received, size)?],
+        false => Vec::new(),
+    };
+    let prepared = Prepared {
+        given: vec![given],
+        result,
+        operation: Operation::Gather(to),
+    };
+    perform(form, comm, prepared)
+}
 
-    fn MPI_Bcast(buffer: *mut c_void, count: c_int, datatype: Handle, from: c_int, comm: Handle) {
-        let (place, from) = (memory::place(buffer, count, datatype)?, root(from)?);
-        let message = block(async |state| {
-            let comm = state.comm(comm)?;
-            let mut message = match comm.rank() == from {
-                true => memory::message(comm, place),
-                false => memory::room(comm, place),
-            };
-            comm.bcast(&mut message, from).await?;
-            Ok::<_, CallError>((comm.rank() != from).then_some(message))
-        })?;
-        if let Some(message) = message {
-            memory::fill(place, &message, message.len());
+fn gather_v<N: Count>(
+    form: Form,
+    (data, sent): (*const c_void, Elements<N>),
+    (result, received): (*mut c_void, Listed<N>),
+    (to, comm): (c_int, Handle),
+) -> Result<(), CallError> {
+    let ((rank, size), to) = (ranks(comm)?, root(to)?);
+    let is_root = rank == to;
+    let result = match is_root {
+        true => placed(result, received, size)?,
+        false => Vec::new(),
+    };
+    let given = match is_root && is_in_place(data) {
+        true => result[rank],
+        false => memory::place(data, sent.0, sent.1)?,
+    };
+    let blocks = is_root.then(|| packed(&result));
+    let prepared = Prepared {
+        given: vec![given],
+        result,
+        operation: Operation::GatherV(blocks, to),
+    };
+    perform(form, comm, prepared)
+}
+
+fn scatter<N: Count>(
+    form: Form,
+    (data, sent): (*const c_void, Elements<N>),
+    (result, received): (*mut c_void, Elements<N>),
+    (from, comm): (c_int, Handle),
+) -> Result<(), CallError> {
+    let ((rank, size), from) = (ranks(comm)?, root(from)?);
+    let is_in_place = is_in_place(result);
+    let target = match is_in_place {
+        true => memory::place(data, sent.0, sent.1)?,
+        false => memory::place(result, received.0, received.1)?,
+    };
+    let given = match rank == from {
+        true => vec![whole(data, sent, size)?],
+        false => Vec::new(),
+    };
+    let prepared = Prepared {
+        given,
+        result: if is_in_place {
+            Vec::new()
+        } else {
+            vec![target]
+        },
+        operation: Operation::Scatter(from, target, rank == from),
+    };
+    perform(form, comm, prepared)
+}
+
+fn scatter_v<N: Count>(
+    form: Form,
+    (data, sent): (*const c_void, Listed<N>),
+    (result, received): (*mut c_void, Elements<N>),
+    (from, comm): (c_int, Handle),
+) -> Result<(), CallError> {
+    let ((rank, size), from) = (ranks(comm)?, root(from)?);
+    let (is_root, is_in_place) = (rank == from, is_in_place(result));
+    let given = match is_root {
+        true => placed(data, sent, size)?,
+        false => Vec::new(),
+    };
+    let target = match is_root && is_in_place {
+        true => given[rank],
+        false => memory::place(result, received.0, received.1)?,
+    };
+    let blocks = is_root.then(|| packed(&given));
+    let prepared = Prepared {
+        given,
+        result: if is_in_place {
+            Vec::new()
+        } else {
+            vec![target]
+        },
+        operation: Operation::ScatterV(from, target, blocks),
+    };
+    perform(form, comm, prepared)
+}
+
+fn allgather<N: Count>(
+    form: Form,
+    (data, sent): (*const c_void, Elements<N>),
+    (result, received): (*mut c_void, Elements<N>),
+    comm: Handle,
+) -> Result<(), CallError> {
+    let (rank, size) = ranks(comm)?;
+    let given = match is_in_place(data) {
+        true => part(result, received, rank)?,
+        false => memory::place(data, sent.0, sent.1)?,
+    };
+    let prepared = Prepared {
+        given: vec![given],
+        result: vec![whole(result, received, size)?],
+        operation: Operation::Allgather,
+    };
+    perform(form, comm, prepared)
+}
+
+fn allgather_v<N: Count>(
+    form: Form,
+    (data, sent): (*const c_void, Elements<N>),
+    (result, received): (*mut c_void, Listed<N>),
+    comm: Handle,
+) -> Result<(), CallError> {
+    let (rank, size) = ranks(comm)?;
+    let result = placed(result, received, size)?;
+    let given = match is_in_place(data) {
+        true => result[rank],
+        false => memory::place(data, sent.0, sent.1)?,
+    };
+    let operation = Operation::AllgatherV(packed(&result));
+    let prepared = Prepared {
+        given: vec![given],
+        result,
+        operation,
+    };
+    perform(form, comm, prepared)
+}
+
+fn alltoall<N: Count>(
+    form: Form,
+    (data, sent): (*const c_void, Elements<N>),
+    (result, received): (*mut c_void, Elements<N>),
+    comm: Handle,
+) -> Result<(), CallError> {
+    let (_, size) = ranks(comm)?;
+    let target = whole(result, received, size)?;
+    let (given, operation) = match is_in_place(data) {
+        true => (target, Operation::AlltoallInPlace),
+        false => (whole(data, sent, size)?, Operation::Alltoall),
+    };
+    let prepared = Prepared {
+        given: vec![given],
+        result: vec![target],
+        operation,
+    };
+    perform(form, comm, prepared)
+}
+
+fn alltoall_v<N: Count>(
+    form: Form,
+    (data, sent): (*const c_void, Listed<N>),
+    (result, received): (*mut c_void, Listed<N>),
+    comm: Handle,
+) -> Result<(), CallError> {
+    let (_, size) = ranks(comm)?;
+    let result = placed(result, received, size)?;
+    let given = match is_in_place(data) {
+        true => result.clone(),
+        false => placed(data, sent, size)?,
+    };
+    let operation = Operation::AlltoallV(packed(&given), packed(&result));
+    let prepared = Prepared {
+        given,
+        result,
+        operation,
+    };
+    perform(form, comm, prepared)
+}
+
+fn alltoall_w<N: Count>(
+    form: Form,
+    (data, sent): (*const c_void, ListedTypes<N, N>),
+    (result, received): (*mut c_void, ListedTypes<N, N>),
+    comm: Handle,
+) -> Result<(), CallError> {
+    let (_, size) = ranks(comm)?;
+    let result = placed_types(result, received, size)?;
+    let given = match is_in_place(data) {
+        true => result.clone(),
+        false => placed_types(data, sent, size)?,
+    };
+    let operation = Operation::AlltoallW(byte_blocks(&given, &result));
+    let prepared = Prepared {
+        given,
+        result,
+        operation,
+    };
+    perform(form, comm, prepared)
+}
+
+fn reduce_scatter_block(
+    form: Form,
+    (data, result): (*const c_void, *mut c_void),
+    (count, datatype): Elements<impl Count>,
+    (op, comm): (Handle, Handle),
+) -> Result<(), CallError> {
+    let (_, size) = ranks(comm)?;
+    let given = if is_in_place(data) {
+        result
+    } else {
+        data.cast_mut()
+    };
+    let op = with(|state| state.op(op, datatype))?;
+    let prepared = Prepared {
+        given: vec![whole(given, (count, datatype), size)?],
+        result: vec![memory::place(result, count, datatype)?],
+        operation: Operation::ReduceScatterBlock(op),
+    };
+    perform(form, comm, prepared)
+}
+
+fn reduce_scatter<N: Count>(
+    form: Form,
+    (data, result): (*const c_void, *mut c_void),
+    (counts, datatype): (*const N, Handle),
+    (op, comm): (Handle, Handle),
+) -> Result<(), CallError> {
+    let (rank, size) = ranks(comm)?;
+    let data = if is_in_place(data) {
+        result.cast_const()
+    } else {
+        data
+    };
+    let mut parts = Vec::with_capacity(size);
+    for rank in 0..size {
+        let count = memory::load(counts.wrapping_add(rank), "recvcounts")?;
+        parts.push(memory::place(data, count, datatype)?);
+    }
+    let mut given = memory::place(data, 0, datatype)?;
+    given.length = parts.iter().map(|part| part.length).sum();
+    let mut target = memory::place(result, 0, datatype)?;
+    target.length = parts[rank].length;
+    let op = with(|state| state.op(op, datatype))?;
+    let prepared = Prepared {
+        given: vec![given],
+        result: vec![target],
+        operation: Operation::ReduceScatter(packed(&parts), op),
+    };
+    perform(form, comm, prepared)
+}
+
+/// Exports the three forms of collectives, of the arguments that they have in common. `<N>` is the
+/// type of counts.
+macro_rules! collectives {
+    ($($wait:ident, $start:ident, $init:ident $(<$count:ident>)?
+        ($($argument:ident: $kind:ty),*; $comm:ident) $perform:expr;)*) => {
+        exports! {
+            $(
+                fn $wait $(<$count>)? ($($argument: $kind,)* $comm: Handle) {
+                    $perform(Form::Waiting)
+                }
+
+                fn $start $(<$count>)? ($($argument: $kind,)* $comm: Handle, request: *mut Handle) {
+                    $perform(Form::Started(request))
+                }
+
+                fn $init $(<$count>)? ($($argument: $kind,)* $comm: Handle, _info: Handle, request: *mut Handle) {
+                    $perform(Form::Persistent(request))
+                }
+            )*
         }
-        Ok(())
-    }
+    };
+}
 
-    fn MPI_Reduce(data: *const c_void, result: *mut c_void, count: c_int, datatype: Handle, op: Handle, to: c_int, comm: Handle) {
-        let kind = Reduction::Root(root(to)?);
-        reduce(kind, (data, result), (count, datatype), (op, comm))
-    }
-
-    fn MPI_Allreduce(data: *const c_void, result: *mut c_void, count: c_int, datatype: Handle, op: Handle, comm: Handle) {
-        reduce(Reduction::All, (data, result), (count, datatype), (op, comm))
-    }
-
-    fn MPI_Scan(data: *const c_void, result: *mut c_void, count: c_int, datatype: Handle, op: Handle, comm: Handle) {
-        reduce(Reduction::Scan, (data, result), (count, datatype), (op, comm))
-    }
-
-    fn MPI_Exscan(data: *const c_void, result: *mut c_void, count: c_int, datatype: Handle, op: Handle, comm: Handle) {
-        reduce(Reduction::Exscan, (data, result), (count, datatype), (op, comm))
-    }
-
-    fn MPI_Gather(
-        data: *const c_void, sendcount: c_int, sendtype: Handle,
-        result: *mut c_void, recvcount: c_int, recvtype: Handle, to: c_int, comm: Handle,
-    ) {
-        let ((rank, size), to) = (ranks(comm)?, root(to)?);
-        let given = match data as usize == IN_PLACE {
-            true => part(result, (recvcount, recvtype), rank)?,
-            false => memory::place(data, sendcount, sendtype)?,
+collectives! {
+    MPI_Barrier, MPI_Ibarrier, MPI_Barrier_init(; comm) |form| {
+        let prepared = Prepared {
+            given: Vec::new(),
+            result: Vec::new(),
+            operation: Operation::Barrier,
         };
-        let gathered = block(async |state| {
-            let comm = state.comm(comm)?;
-            let message = memory::message(comm, given);
-            Ok::<_, CallError>(comm.gather(&message, to).await?)
-        })?;
-        if let Some(gathered) = gathered {
-            let target = whole(result, (recvcount, recvtype), size)?;
-            memory::fill(target, &gathered, gathered.len());
-        }
-        Ok(())
-    }
+        perform(form, comm, prepared)
+    };
 
-    fn MPI_Gatherv(
-        data: *const c_void, sendcount: c_int, sendtype: Handle,
-        result: *mut c_void, counts: *const c_int, displs: *const c_int, recvtype: Handle,
-        to: c_int, comm: Handle,
-    ) {
-        let ((rank, size), to) = (ranks(comm)?, root(to)?);
-        let gathered = block(async |state| {
-            let comm = state.comm(comm)?;
-            let places = match rank == to {
-                true => Some(placed(result, (counts, displs, recvtype), size)?),
-                false => None,
-            };
-            let given = match &places {
-                Some(places) if data as usize == IN_PLACE => places.parts[rank],
-                _ => memory::place(data, sendcount, sendtype)?,
-            };
-            let message = memory::message(comm, given);
-            let blocks = places.as_ref().map(|places| &places.packed);
-            let gathered = comm.gather_v(&message, blocks, to).await?;
-            Ok::<_, CallError>(places.zip(gathered))
-        })?;
-        if let Some((places, gathered)) = gathered {
-            places.fill(&gathered);
-        }
-        Ok(())
-    }
+    MPI_Bcast, MPI_Ibcast, MPI_Bcast_init<N>(
+        buffer: *mut c_void, count: N, datatype: Handle, from: c_int; comm
+    ) |form| bcast(form, (buffer, count, datatype), (from, comm));
 
-    fn MPI_Scatter(
-        data: *const c_void, sendcount: c_int, sendtype: Handle,
-        result: *mut c_void, recvcount: c_int, recvtype: Handle, from: c_int, comm: Handle,
-    ) {
-        let ((rank, size), from) = (ranks(comm)?, root(from)?);
-        let is_in_place = result as usize == IN_PLACE;
-        let target = match is_in_place {
-            true => memory::place(data, sendcount, sendtype)?,
-            false => memory::place(result, recvcount, recvtype)?,
-        };
-        let own = block(async |state| {
-            let comm = state.comm(comm)?;
-            let all = match rank == from {
-                true => Some(memory::message(comm, whole(data, (sendcount, sendtype), size)?)),
-                false => None,
-            };
-            let mut own = memory::room(comm, target);
-            let scattering = comm.scatter(all.as_ref(), &mut own, from);
-            drop(all);
-            scattering.await?;
-            Ok::<_, CallError>(own)
-        })?;
-        if !is_in_place {
-            memory::fill(target, &own, own.len());
-        }
-        Ok(())
-    }
+    MPI_Reduce, MPI_Ireduce, MPI_Reduce_init<N>(
+        data: *const c_void, result: *mut c_void, count: N, datatype: Handle, op: Handle, to: c_int; comm
+    ) |form| reduce(form, Reduction::Root(to), (data, result), (count, datatype), (op, comm));
 
-    fn MPI_Scatterv(
-        data: *const c_void, counts: *const c_int, displs: *const c_int, sendtype: Handle,
-        result: *mut c_void, recvcount: c_int, recvtype: Handle, from: c_int, comm: Handle,
-    ) {
-        let ((rank, size), from) = (ranks(comm)?, root(from)?);
-        let is_in_place = result as usize == IN_PLACE;
-        let own = block(async |state| {
-            let comm = state.comm(comm)?;
-            let places = match rank == from {
-                true => Some(placed(data, (counts, displs, sendtype), size)?),
-                false => None,
-            };
-            let target = match &places {
-                Some(places) if is_in_place => places.parts[rank],
-                _ => memory::place(result, recvcount, recvtype)?,
-            };
-            let all = places.as_ref().map(|places| places.message(comm));
-            let mut own = memory::room(comm, target);
-            let given = all.as_ref().zip(places.as_ref().map(|places| &places.packed));
-            comm.scatter_v(given, &mut own, from).await?;
-            Ok::<_, CallError>((target, own))
-        })?;
-        if !is_in_place {
-            memory::fill(own.0, &own.1, own.1.len());
-        }
-        Ok(())
-    }
+    MPI_Allreduce, MPI_Iallreduce, MPI_Allreduce_init<N>(
+        data: *const c_void, result: *mut c_void, count: N, datatype: Handle, op: Handle; comm
+    ) |form| reduce(form, Reduction::All, (data, result), (count, datatype), (op, comm));
 
-    fn MPI_Allgather(
-        data: *const c_void, sendcount: c_int, sendtype: Handle,
-        result: *mut c_void, recvcount: c_int, recvtype: Handle, comm: Handle,
-    ) {
-        let (rank, size) = ranks(comm)?;
-        let given = match data as usize == IN_PLACE {
-            true => part(result, (recvcount, recvtype), rank)?,
-            false => memory::place(data, sendcount, sendtype)?,
-        };
-        let target = whole(result, (recvcount, recvtype), size)?;
-        let gathered = block(async |state| {
-            let comm = state.comm(comm)?;
-            let message = memory::message(comm, given);
-            Ok::<_, CallError>(comm.allgather(&message).await?)
-        })?;
-        memory::fill(target, &gathered, gathered.len());
-        Ok(())
-    }
+    MPI_Scan, MPI_Iscan, MPI_Scan_init<N>(
+        data: *const c_void, result: *mut c_void, count: N, datatype: Handle, op: Handle; comm
+    ) |form| reduce(form, Reduction::Scan, (data, result), (count, datatype), (op, comm));
 
-    fn MPI_Allgatherv(
-        data: *const c_void, sendcount: c_int, sendtype: Handle,
-        result: *mut c_void, counts: *const c_int, displs: *const c_int, recvtype: Handle, comm: Handle,
-    ) {
-        let (rank, size) = ranks(comm)?;
-        let (places, gathered) = block(async |state| {
-            let comm = state.comm(comm)?;
-            let places = placed(result, (counts, displs, recvtype), size)?;
-            let given = match data as usize == IN_PLACE {
-                true => places.parts[rank],
-                false => memory::place(data, sendcount, sendtype)?,
-            };
-            let message = memory::message(comm, given);
-            let gathered = comm.allgather_v(&message, places.packed.clone()).await?;
-            Ok::<_, CallError>((places, gathered))
-        })?;
-        places.fill(&gathered);
-        Ok(())
-    }
+    MPI_Exscan, MPI_Iexscan, MPI_Exscan_init<N>(
+        data: *const c_void, result: *mut c_void, count: N, datatype: Handle, op: Handle; comm
+    ) |form| reduce(form, Reduction::Exscan, (data, result), (count, datatype), (op, comm));
 
-    fn MPI_Alltoall(
-        data: *const c_void, sendcount: c_int, sendtype: Handle,
-        result: *mut c_void, recvcount: c_int, recvtype: Handle, comm: Handle,
-    ) {
-        let (_, size) = ranks(comm)?;
-        let target = whole(result, (recvcount, recvtype), size)?;
-        let is_in_place = data as usize == IN_PLACE;
-        let given = if is_in_place { target } else { whole(data, (sendcount, sendtype), size)? };
-        let exchanged = block(async |state| {
-            let comm = state.comm(comm)?;
-            let mut message = memory::message(comm, given);
-            if is_in_place {
-                comm.alltoall_in(&mut message).await?;
-                return Ok::<_, CallError>(message);
-            }
-            let exchange = comm.alltoall(&message);
-            drop(message);
-            Ok(exchange.await?)
-        })?;
-        memory::fill(target, &exchanged, exchanged.len());
-        Ok(())
-    }
+    MPI_Gather, MPI_Igather, MPI_Gather_init<N>(
+        data: *const c_void, sendcount: N, sendtype: Handle,
+        result: *mut c_void, recvcount: N, recvtype: Handle, to: c_int; comm
+    ) |form| gather(form, (data, (sendcount, sendtype)), (result, (recvcount, recvtype)), (to, comm));
 
-    fn MPI_Alltoallv(
-        data: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: Handle,
-        result: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: Handle,
-        comm: Handle,
-    ) {
-        if data as usize == IN_PLACE {
-            return Err(CallError::new("MPI_ERR_ARG", "MPI_IN_PLACE is not supported here"));
-        }
-        let (_, size) = ranks(comm)?;
-        let (places, exchanged) = block(async |state| {
-            let comm = state.comm(comm)?;
-            let given = placed(data, (sendcounts, sdispls, sendtype), size)?;
-            let places = placed(result, (recvcounts, rdispls, recvtype), size)?;
-            let message = given.message(comm);
-            let exchange = comm.alltoall_v(&message, given.packed.clone(), places.packed.clone());
-            Ok::<_, CallError>((places, exchange.await?))
-        })?;
-        places.fill(&exchanged);
-        Ok(())
-    }
+    MPI_Gatherv, MPI_Igatherv, MPI_Gatherv_init<N>(
+        data: *const c_void, sendcount: N, sendtype: Handle,
+        result: *mut c_void, counts: *const N, displs: *const N, recvtype: Handle, to: c_int; comm
+    ) |form| gather_v(form, (data, (sendcount, sendtype)), (result, (counts, displs, recvtype)), (to, comm));
 
-    fn MPI_Reduce_scatter_block(data: *const c_void, result: *mut c_void, recvcount: c_int, datatype: Handle, op: Handle, comm: Handle) {
-        let (_, size) = ranks(comm)?;
-        let given = if data as usize == IN_PLACE { result.cast_const() } else { data };
-        let given = whole(given, (recvcount, datatype), size)?;
-        let target = memory::place(result, recvcount, datatype)?;
-        let own = block(async |state| {
-            let op = state.op(op, datatype)?;
-            let comm = state.comm(comm)?;
-            let message = memory::message(comm, given);
-            Ok::<_, CallError>(comm.reduce_scatter_block(&message, &op).await?)
-        })?;
-        memory::fill(target, &own, own.len());
-        Ok(())
-    }
+    MPI_Scatter, MPI_Iscatter, MPI_Scatter_init<N>(
+        data: *const c_void, sendcount: N, sendtype: Handle,
+        result: *mut c_void, recvcount: N, recvtype: Handle, from: c_int; comm
+    ) |form| scatter(form, (data, (sendcount, sendtype)), (result, (recvcount, recvtype)), (from, comm));
 
-    fn MPI_Reduce_scatter(data: *const c_void, result: *mut c_void, counts: *const c_int, datatype: Handle, op: Handle, comm: Handle) {
-        let (rank, size) = ranks(comm)?;
-        let given = if data as usize == IN_PLACE { result.cast_const() } else { data };
-        let (target, own) = block(async |state| {
-            let (given, target, blocks) = scattered(given, result, (counts, datatype), (rank, size))?;
-            let op = state.op(op, datatype)?;
-            let comm = state.comm(comm)?;
-            let message = memory::message(comm, given);
-            let own = comm.reduce_scatter(&message, blocks, &op).await?;
-            Ok::<_, CallError>((target, own))
-        })?;
-        memory::fill(target, &own, own.len());
-        Ok(())
-    }
+    MPI_Scatterv, MPI_Iscatterv, MPI_Scatterv_init<N>(
+        data: *const c_void, counts: *const N, displs: *const N, sendtype: Handle,
+        result: *mut c_void, recvcount: N, recvtype: Handle, from: c_int; comm
+    ) |form| scatter_v(form, (data, (counts, displs, sendtype)), (result, (recvcount, recvtype)), (from, comm));
 
-    fn MPI_Reduce_local(data: *const c_void, inout: *mut c_void, count: c_int, datatype: Handle, op: Handle) {
-        let (given, target) = contribution(data, inout, (count, datatype))?;
-        let reduced = with(|state| {
-            let op = state.op(op, datatype)?;
-            let comm = state.comm(super::WORLD)?;
-            let mut reduced = memory::message(comm, target);
-            op.reduce_local(&memory::message(comm, given), &mut reduced)?;
-            Ok::<_, CallError>(reduced)
-        })?;
-        memory::fill(target, &reduced, reduced.len());
-        Ok(())
-    }
+    MPI_Allgather, MPI_Iallgather, MPI_Allgather_init<N>(
+        data: *const c_void, sendcount: N, sendtype: Handle,
+        result: *mut c_void, recvcount: N, recvtype: Handle; comm
+    ) |form| allgather(form, (data, (sendcount, sendtype)), (result, (recvcount, recvtype)), comm);
 
-    fn MPI_Op_create(function: UserFunction, commute: c_int, op: *mut Handle) {
-        let user = UserOp {
-            function,
-            is_commutative: commute != 0,
-        };
-        let handle = with(|state| state.ops.insert(user));
-        memory::store(op, handle);
-        Ok(())
-    }
+    MPI_Allgatherv, MPI_Iallgatherv, MPI_Allgatherv_init<N>(
+        data: *const c_void, sendcount: N, sendtype: Handle,
+        result: *mut c_void, counts: *const N, displs: *const N, recvtype: Handle; comm
+    ) |form| allgather_v(form, (data, (sendcount, sendtype)), (result, (counts, displs, recvtype)), comm);
 
-    fn MPI_Op_free(op: *mut Handle) {
-        let handle = memory::load(op, "op")?;
-        if with(|state| state.ops.remove(handle)).is_none() {
-            let text = format!("invalid operation {handle:#x}");
-            return Err(CallError::new("MPI_ERR_OP", text));
-        }
-        // MPI_OP_NULL.
-        memory::store(op, 0x20);
-        Ok(())
-    }
+    MPI_Alltoall, MPI_Ialltoall, MPI_Alltoall_init<N>(
+        data: *const c_void, sendcount: N, sendtype: Handle,
+        result: *mut c_void, recvcount: N, recvtype: Handle; comm
+    ) |form| alltoall(form, (data, (sendcount, sendtype)), (result, (recvcount, recvtype)), comm);
 
-    fn MPI_Op_commutative(op: Handle, commute: *mut c_int) {
-        let user = with(|state| state.user_op(op));
-        memory::store(commute, user.map_or(1, |user| c_int::from(user.is_commutative)));
-        Ok(())
-    }
+    MPI_Alltoallv, MPI_Ialltoallv, MPI_Alltoallv_init<N>(
+        data: *const c_void, sendcounts: *const N, sdispls: *const N, sendtype: Handle,
+        result: *mut c_void, recvcounts: *const N, rdispls: *const N, recvtype: Handle; comm
+    ) |form| alltoall_v(form, (data, (sendcounts, sdispls, sendtype)), (result, (recvcounts, rdispls, recvtype)), comm);
+
+    MPI_Alltoallw, MPI_Ialltoallw, MPI_Alltoallw_init<N>(
+        data: *const c_void, sendcounts: *const N, sdispls: *const N, sendtypes: *const Handle,
+        result: *mut c_void, recvcounts: *const N, rdispls: *const N, recvtypes: *const Handle; comm
+    ) |form| alltoall_w(form, (data, (sendcounts, sdispls, sendtypes)), (result, (recvcounts, rdispls, recvtypes)), comm);
+
+    MPI_Reduce_scatter_block, MPI_Ireduce_scatter_block, MPI_Reduce_scatter_block_init<N>(
+        data: *const c_void, result: *mut c_void, recvcount: N, datatype: Handle, op: Handle; comm
+    ) |form| reduce_scatter_block(form, (data, result), (recvcount, datatype), (op, comm));
+
+    MPI_Reduce_scatter, MPI_Ireduce_scatter, MPI_Reduce_scatter_init<N>(
+        data: *const c_void, result: *mut c_void, counts: *const N, datatype: Handle, op: Handle; comm
+    ) |form| reduce_scatter(form, (data, result), (counts, datatype), (op, comm));
 }

@@ -7,18 +7,18 @@ use std::ffi::{c_int, c_void};
 use mpi::{Request, Result, SendMode};
 
 use super::{Handle, State, Status, exports, memory};
-use crate::arguments::{UNDEFINED, pattern, rank, source, tag};
+use crate::arguments::{Count, in_c, pattern, rank, source, tag};
 use crate::bridge::{block, with};
 use crate::datatypes::{datatype as datatype_of, element};
 use crate::errors::CallError;
 use crate::handles::{ActiveRequest, Memory, Target};
 
 /// A message of a program: address, count and datatype, destination, tag and communicator.
-pub(super) type Message = ((*const c_void, c_int, Handle), c_int, c_int, Handle);
+pub(super) type Message<N> = ((*const c_void, N, Handle), c_int, c_int, Handle);
 
 pub(super) fn send(
     mode: SendMode,
-    (data, destination, number, comm): Message,
+    (data, destination, number, comm): Message<impl Count>,
 ) -> Result<(), CallError> {
     let (destination, number) = (rank(destination)?, tag(number)?);
     let data = memory::place(data.0, data.1, data.2)?;
@@ -38,7 +38,7 @@ pub(super) fn send(
 
 pub(super) fn isend(
     mode: SendMode,
-    (data, destination, number, comm): Message,
+    (data, destination, number, comm): Message<impl Count>,
     request: *mut Handle,
 ) -> Result<(), CallError> {
     let (destination, number) = (rank(destination)?, tag(number)?);
@@ -59,13 +59,13 @@ pub(super) fn isend(
 }
 
 /// Returns the number of pieces of `size` bytes, or `MPI_UNDEFINED` if it is not whole.
-fn number_of(length: u64, size: usize) -> c_int {
+fn number_of<N: Count>(length: u64, size: usize) -> N {
     let whole = match size as u64 {
         0 => (length == 0).then_some(0),
         size => length.is_multiple_of(size).then_some(length / size),
     };
-    let found = whole.and_then(|whole| c_int::try_from(whole).ok());
-    found.unwrap_or(UNDEFINED)
+    let found = whole.and_then(|whole| in_c(usize::try_from(whole).ok()?));
+    found.unwrap_or_else(N::undefined)
 }
 
 impl State {
@@ -75,31 +75,31 @@ impl State {
 }
 
 exports! {
-    fn MPI_Send(buf: *const c_void, count: c_int, datatype: Handle, dest: c_int, number: c_int, comm: Handle) {
+    fn MPI_Send<N>(buf: *const c_void, count: N, datatype: Handle, dest: c_int, number: c_int, comm: Handle) {
         send(SendMode::Standard, ((buf, count, datatype), dest, number, comm))
     }
 
-    fn MPI_Ssend(buf: *const c_void, count: c_int, datatype: Handle, dest: c_int, number: c_int, comm: Handle) {
+    fn MPI_Ssend<N>(buf: *const c_void, count: N, datatype: Handle, dest: c_int, number: c_int, comm: Handle) {
         send(SendMode::Synchronous, ((buf, count, datatype), dest, number, comm))
     }
 
-    fn MPI_Rsend(buf: *const c_void, count: c_int, datatype: Handle, dest: c_int, number: c_int, comm: Handle) {
+    fn MPI_Rsend<N>(buf: *const c_void, count: N, datatype: Handle, dest: c_int, number: c_int, comm: Handle) {
         send(SendMode::Ready, ((buf, count, datatype), dest, number, comm))
     }
 
-    fn MPI_Isend(buf: *const c_void, count: c_int, datatype: Handle, dest: c_int, number: c_int, comm: Handle, request: *mut Handle) {
+    fn MPI_Isend<N>(buf: *const c_void, count: N, datatype: Handle, dest: c_int, number: c_int, comm: Handle, request: *mut Handle) {
         isend(SendMode::Standard, ((buf, count, datatype), dest, number, comm), request)
     }
 
-    fn MPI_Issend(buf: *const c_void, count: c_int, datatype: Handle, dest: c_int, number: c_int, comm: Handle, request: *mut Handle) {
+    fn MPI_Issend<N>(buf: *const c_void, count: N, datatype: Handle, dest: c_int, number: c_int, comm: Handle, request: *mut Handle) {
         isend(SendMode::Synchronous, ((buf, count, datatype), dest, number, comm), request)
     }
 
-    fn MPI_Irsend(buf: *const c_void, count: c_int, datatype: Handle, dest: c_int, number: c_int, comm: Handle, request: *mut Handle) {
+    fn MPI_Irsend<N>(buf: *const c_void, count: N, datatype: Handle, dest: c_int, number: c_int, comm: Handle, request: *mut Handle) {
         isend(SendMode::Ready, ((buf, count, datatype), dest, number, comm), request)
     }
 
-    fn MPI_Recv(buf: *mut c_void, count: c_int, datatype: Handle, from: c_int, number: c_int, comm: Handle, status: *mut Status) {
+    fn MPI_Recv<N>(buf: *mut c_void, count: N, datatype: Handle, from: c_int, number: c_int, comm: Handle, status: *mut Status) {
         let target = memory::place(buf, count, datatype)?;
         let (from, number) = (source(from)?, pattern(number)?);
         let (received, buffer) = block(async |state| {
@@ -113,7 +113,7 @@ exports! {
         Ok(())
     }
 
-    fn MPI_Irecv(buf: *mut c_void, count: c_int, datatype: Handle, from: c_int, number: c_int, comm: Handle, request: *mut Handle) {
+    fn MPI_Irecv<N>(buf: *mut c_void, count: N, datatype: Handle, from: c_int, number: c_int, comm: Handle, request: *mut Handle) {
         let target = memory::place(buf, count, datatype)?;
         let (from, number) = (source(from)?, pattern(number)?);
         let handle = with(|state| {
@@ -125,9 +125,9 @@ exports! {
         Ok(())
     }
 
-    fn MPI_Sendrecv(
-        sendbuf: *const c_void, sendcount: c_int, sendtype: Handle, dest: c_int, sendtag: c_int,
-        recvbuf: *mut c_void, recvcount: c_int, recvtype: Handle, from: c_int, recvtag: c_int,
+    fn MPI_Sendrecv<N>(
+        sendbuf: *const c_void, sendcount: N, sendtype: Handle, dest: c_int, sendtag: c_int,
+        recvbuf: *mut c_void, recvcount: N, recvtype: Handle, from: c_int, recvtag: c_int,
         comm: Handle, status: *mut Status,
     ) {
         let target = memory::place(recvbuf, recvcount, recvtype)?;
@@ -148,8 +148,8 @@ exports! {
         Ok(())
     }
 
-    fn MPI_Sendrecv_replace(
-        buf: *mut c_void, count: c_int, datatype: Handle, dest: c_int, sendtag: c_int,
+    fn MPI_Sendrecv_replace<N>(
+        buf: *mut c_void, count: N, datatype: Handle, dest: c_int, sendtag: c_int,
         from: c_int, recvtag: c_int, comm: Handle, status: *mut Status,
     ) {
         let target = memory::place(buf, count, datatype)?;
@@ -187,13 +187,13 @@ exports! {
         Ok(())
     }
 
-    fn MPI_Get_count(status: *mut Status, datatype: Handle, count: *mut c_int) {
+    fn MPI_Get_count<N>(status: *mut Status, datatype: Handle, count: *mut N) {
         let length = memory::load(status, "status")?.length();
         memory::store(count, number_of(length, element(datatype)?.size));
         Ok(())
     }
 
-    fn MPI_Get_elements(status: *mut Status, datatype: Handle, count: *mut c_int) {
+    fn MPI_Get_elements<N>(status: *mut Status, datatype: Handle, count: *mut N) {
         let length = memory::load(status, "status")?.length();
         let Some(basic) = datatype_of(datatype)?.basic else {
             let text = "the elements of the datatype differ in length: not supported";

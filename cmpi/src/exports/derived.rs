@@ -7,7 +7,7 @@
 use std::ffi::{c_int, c_void};
 
 use super::{Handle, exports, memory};
-use crate::arguments::{UNDEFINED, natural};
+use crate::arguments::{Count, in_c, natural};
 use crate::bridge::with_datatypes;
 use crate::datatypes::{MadeDatatype, datatype as of, element};
 use crate::errors::CallError;
@@ -23,15 +23,15 @@ fn store(made: Datatype, new: *mut Handle) {
     memory::store(new, handle);
 }
 
-fn number(value: c_int, name: &str) -> Result<usize, CallError> {
+fn number(value: impl Count, name: &str) -> Result<usize, CallError> {
     natural(value, name, "MPI_ERR_ARG")
 }
 
 /// Blocks of elements of one datatype: the number of blocks, their lengths in elements and their
 /// displacements in bytes.
-fn blocks(
-    count: c_int,
-    length: impl Fn(usize) -> Result<c_int, CallError>,
+fn blocks<N: Count>(
+    count: impl Count,
+    length: impl Fn(usize) -> Result<N, CallError>,
     displacement: impl Fn(usize, &Datatype) -> Result<isize, CallError>,
     (old, new): (Handle, *mut Handle),
 ) -> Result<(), CallError> {
@@ -47,8 +47,8 @@ fn blocks(
 }
 
 /// Returns a displacement in bytes of one in elements.
-fn scaled(elements: c_int, datatype: &Datatype) -> isize {
-    (elements as isize).wrapping_mul(datatype.extent())
+fn scaled(elements: impl Count, datatype: &Datatype) -> isize {
+    (elements.into() as isize).wrapping_mul(datatype.extent())
 }
 
 fn listed<T: Copy>(list: *const T, index: usize, name: &str) -> Result<T, CallError> {
@@ -56,15 +56,15 @@ fn listed<T: Copy>(list: *const T, index: usize, name: &str) -> Result<T, CallEr
 }
 
 /// Returns the dimensions of an array, from the one that varies most slowly on.
-fn dimensions(
+fn dimensions<N: Count>(
     count: c_int,
-    lists: [*const c_int; 3],
+    lists: [*const N; 3],
     order: c_int,
 ) -> Result<Vec<[usize; 3]>, CallError> {
     let mut parts = Vec::new();
     for index in 0..number(count, "ndims")? {
         let [length, part, start] = lists.map(|list| listed(list, index, "array_of_sizes"));
-        let [length, part, start] = [length?, part?, start?];
+        let [length, part, start]: [i64; 3] = [length?.into(), part?.into(), start?.into()];
         if part < 1 || start < 0 || part > length || start > length - part {
             let text = format!(
                 "dimension {index} of {length} elements: no part of {part} elements from {start} on"
@@ -89,35 +89,35 @@ fn dimensions(
 }
 
 /// Returns the place in a packed message of `length` bytes more, and stores the one behind them.
-fn advance(position: *mut c_int, length: usize, size: c_int) -> Result<usize, CallError> {
+fn advance<N: Count>(position: *mut N, length: usize, size: N) -> Result<usize, CallError> {
     let start = number(memory::load(position, "position")?, "position")?;
     let (end, size) = (start + length, number(size, "size")?);
     if end > size {
         let text = format!("{length} bytes from byte {start} on, in a buffer of {size} bytes");
         return Err(CallError::new("MPI_ERR_TRUNCATE", text));
     }
-    memory::store(position, c_int::try_from(end).unwrap_or(c_int::MAX));
+    memory::store(position, in_c(end).unwrap_or_else(N::undefined));
     Ok(start)
 }
 
 exports! {
-    fn MPI_Type_contiguous(count: c_int, old: Handle, new: *mut Handle) {
+    fn MPI_Type_contiguous<N>(count: N, old: Handle, new: *mut Handle) {
         blocks(1, |_| Ok(count), |_, _| Ok(0), (old, new))
     }
 
-    fn MPI_Type_vector(count: c_int, length: c_int, stride: c_int, old: Handle, new: *mut Handle) {
+    fn MPI_Type_vector<N>(count: N, length: N, stride: N, old: Handle, new: *mut Handle) {
         let place = |index: usize, old: &Datatype| {
             Ok(scaled(stride, old).wrapping_mul(index.cast_signed()))
         };
         blocks(count, |_| Ok(length), place, (old, new))
     }
 
-    fn MPI_Type_create_hvector(count: c_int, length: c_int, stride: isize, old: Handle, new: *mut Handle) {
+    fn MPI_Type_create_hvector<N>(count: N, length: N, stride: isize, old: Handle, new: *mut Handle) {
         let place = |index: usize, _: &Datatype| Ok(stride.wrapping_mul(index.cast_signed()));
         blocks(count, |_| Ok(length), place, (old, new))
     }
 
-    fn MPI_Type_indexed(count: c_int, lengths: *const c_int, displs: *const c_int, old: Handle, new: *mut Handle) {
+    fn MPI_Type_indexed<N>(count: N, lengths: *const N, displs: *const N, old: Handle, new: *mut Handle) {
         let length = |index| listed(lengths, index, "array_of_blocklengths");
         let place = |index, old: &Datatype| {
             Ok(scaled(listed(displs, index, "array_of_displacements")?, old))
@@ -125,25 +125,25 @@ exports! {
         blocks(count, length, place, (old, new))
     }
 
-    fn MPI_Type_create_hindexed(count: c_int, lengths: *const c_int, displs: *const isize, old: Handle, new: *mut Handle) {
+    fn MPI_Type_create_hindexed<N>(count: N, lengths: *const N, displs: *const isize, old: Handle, new: *mut Handle) {
         let length = |index| listed(lengths, index, "array_of_blocklengths");
         let place = |index, _: &Datatype| listed(displs, index, "array_of_displacements");
         blocks(count, length, place, (old, new))
     }
 
-    fn MPI_Type_create_indexed_block(count: c_int, length: c_int, displs: *const c_int, old: Handle, new: *mut Handle) {
+    fn MPI_Type_create_indexed_block<N>(count: N, length: N, displs: *const N, old: Handle, new: *mut Handle) {
         let place = |index, old: &Datatype| {
             Ok(scaled(listed(displs, index, "array_of_displacements")?, old))
         };
         blocks(count, |_| Ok(length), place, (old, new))
     }
 
-    fn MPI_Type_create_hindexed_block(count: c_int, length: c_int, displs: *const isize, old: Handle, new: *mut Handle) {
+    fn MPI_Type_create_hindexed_block<N>(count: N, length: N, displs: *const isize, old: Handle, new: *mut Handle) {
         let place = |index, _: &Datatype| listed(displs, index, "array_of_displacements");
         blocks(count, |_| Ok(length), place, (old, new))
     }
 
-    fn MPI_Type_create_struct(count: c_int, lengths: *const c_int, displs: *const isize, types: *const Handle, new: *mut Handle) {
+    fn MPI_Type_create_struct<N>(count: N, lengths: *const N, displs: *const isize, types: *const Handle, new: *mut Handle) {
         let mut parts = Vec::new();
         for index in 0..number(count, "count")? {
             let length = number(listed(lengths, index, "array_of_blocklengths")?, "length of a block")?;
@@ -155,8 +155,8 @@ exports! {
         Ok(())
     }
 
-    fn MPI_Type_create_subarray(
-        dims: c_int, sizes: *const c_int, subsizes: *const c_int, starts: *const c_int, order: c_int,
+    fn MPI_Type_create_subarray<N>(
+        dims: c_int, sizes: *const N, subsizes: *const N, starts: *const N, order: c_int,
         old: Handle, new: *mut Handle,
     ) {
         let parts = dimensions(dims, [sizes, subsizes, starts], order)?;
@@ -196,9 +196,9 @@ exports! {
         Ok(())
     }
 
-    fn MPI_Type_size(datatype: Handle, size: *mut c_int) {
+    fn MPI_Type_size<N>(datatype: Handle, size: *mut N) {
         let found = of(datatype)?.element().size;
-        memory::store(size, c_int::try_from(found).unwrap_or(UNDEFINED));
+        memory::store(size, in_c(found).unwrap_or_else(N::undefined));
         Ok(())
     }
 
@@ -216,7 +216,7 @@ exports! {
         Ok(())
     }
 
-    fn MPI_Pack(data: *const c_void, count: c_int, datatype: Handle, buffer: *mut c_void, size: c_int, position: *mut c_int, _comm: Handle) {
+    fn MPI_Pack<N>(data: *const c_void, count: N, datatype: Handle, buffer: *mut c_void, size: N, position: *mut N, _comm: Handle) {
         let given = memory::place(data, count, datatype)?;
         let start = advance(position, given.length, size)?;
         let mut target = memory::bytes_at(buffer, given.length)?;
@@ -225,7 +225,7 @@ exports! {
         Ok(())
     }
 
-    fn MPI_Unpack(buffer: *const c_void, size: c_int, position: *mut c_int, data: *mut c_void, count: c_int, datatype: Handle, _comm: Handle) {
+    fn MPI_Unpack<N>(buffer: *const c_void, size: N, position: *mut N, data: *mut c_void, count: N, datatype: Handle, _comm: Handle) {
         let target = memory::place(data, count, datatype)?;
         let start = advance(position, target.length, size)?;
         let mut given = memory::bytes_at(buffer, target.length)?;
@@ -234,9 +234,9 @@ exports! {
         Ok(())
     }
 
-    fn MPI_Pack_size(count: c_int, datatype: Handle, _comm: Handle, size: *mut c_int) {
+    fn MPI_Pack_size<N>(count: N, datatype: Handle, _comm: Handle, size: *mut N) {
         let length = number(count, "count")? * element(datatype)?.size;
-        memory::store(size, c_int::try_from(length).unwrap_or(UNDEFINED));
+        memory::store(size, in_c(length).unwrap_or_else(N::undefined));
         Ok(())
     }
 }

@@ -54,7 +54,7 @@ exports! {
         Ok(())
     }
 
-    fn MPI_Mrecv(buf: *mut c_void, count: c_int, datatype: Handle, message: *mut Handle, status: *mut Status) {
+    fn MPI_Mrecv<N>(buf: *mut c_void, count: N, datatype: Handle, message: *mut Handle, status: *mut Status) {
         let target = memory::place(buf, count, datatype)?;
         let taken = taken(message)?;
         let completion = block(async |state| {
@@ -65,7 +65,7 @@ exports! {
         Ok(())
     }
 
-    fn MPI_Imrecv(buf: *mut c_void, count: c_int, datatype: Handle, message: *mut Handle, request: *mut Handle) {
+    fn MPI_Imrecv<N>(buf: *mut c_void, count: N, datatype: Handle, message: *mut Handle, request: *mut Handle) {
         let target = memory::place(buf, count, datatype)?;
         let taken = taken(message)?;
         let handle = with(|state| {

@@ -10,6 +10,7 @@ use std::slice;
 use mpi::{Buffer, Comm};
 
 use super::{Handle, Status};
+use crate::arguments::Count;
 use crate::datatypes::{element as element_of, length_of};
 use crate::errors::CallError;
 use crate::handles::{Element, Target};
@@ -69,7 +70,7 @@ fn pieces(place: Target, number: usize) -> impl Iterator<Item = (usize, usize)> 
 /// Returns the place of elements of the program.
 pub(super) fn place(
     address: *const c_void,
-    count: c_int,
+    count: impl Count,
     datatype: Handle,
 ) -> Result<Target, CallError> {
     let length = length_of(count, datatype)?;
@@ -93,7 +94,7 @@ pub(super) fn place(
 /// Returns the place of bytes of the program.
 pub(super) fn bytes_at(address: *const c_void, length: usize) -> Result<Target, CallError> {
     // MPI_BYTE.
-    let mut bytes = place(address, 1, 0x247)?;
+    let mut bytes = place(address, 1_i64, 0x247)?;
     bytes.length = length;
     Ok(bytes)
 }
@@ -155,6 +156,9 @@ pub(super) fn message_of(comm: &Comm, parts: &[Target]) -> Buffer {
 /// Copies a message to parts of the program's memory, of which it has one behind the other, if it
 /// has them: not all ranks of a collective get a result.
 pub(super) fn fill_parts(parts: &[Target], message: &Buffer) {
+    if let [only] = parts {
+        return fill(*only, message, message.len());
+    }
     let mut offset = 0;
     for part in parts {
         let length = part.length as u64;

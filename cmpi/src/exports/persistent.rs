@@ -10,14 +10,14 @@ use mpi::SendMode;
 use super::communication::Message;
 use super::completion::unknown;
 use super::{Handle, WORLD, exports, memory};
-use crate::arguments::{pattern, rank, source, tag};
+use crate::arguments::{Count, pattern, rank, source, tag};
 use crate::bridge::with;
 use crate::errors::CallError;
 use crate::handles::{Memory, Parts};
 
 fn send_init(
     mode: SendMode,
-    (data, destination, number, comm): Message,
+    (data, destination, number, comm): Message<impl Count>,
     request: *mut Handle,
 ) -> Result<(), CallError> {
     let (destination, number) = (rank(destination)?, tag(number)?);
@@ -55,23 +55,23 @@ fn start(handle: Handle) -> Result<(), CallError> {
 }
 
 exports! {
-    fn MPI_Send_init(buf: *const c_void, count: c_int, datatype: Handle, dest: c_int, number: c_int, comm: Handle, request: *mut Handle) {
+    fn MPI_Send_init<N>(buf: *const c_void, count: N, datatype: Handle, dest: c_int, number: c_int, comm: Handle, request: *mut Handle) {
         send_init(SendMode::Standard, ((buf, count, datatype), dest, number, comm), request)
     }
 
-    fn MPI_Ssend_init(buf: *const c_void, count: c_int, datatype: Handle, dest: c_int, number: c_int, comm: Handle, request: *mut Handle) {
+    fn MPI_Ssend_init<N>(buf: *const c_void, count: N, datatype: Handle, dest: c_int, number: c_int, comm: Handle, request: *mut Handle) {
         send_init(SendMode::Synchronous, ((buf, count, datatype), dest, number, comm), request)
     }
 
-    fn MPI_Rsend_init(buf: *const c_void, count: c_int, datatype: Handle, dest: c_int, number: c_int, comm: Handle, request: *mut Handle) {
+    fn MPI_Rsend_init<N>(buf: *const c_void, count: N, datatype: Handle, dest: c_int, number: c_int, comm: Handle, request: *mut Handle) {
         send_init(SendMode::Ready, ((buf, count, datatype), dest, number, comm), request)
     }
 
-    fn MPI_Bsend_init(buf: *const c_void, count: c_int, datatype: Handle, dest: c_int, number: c_int, comm: Handle, request: *mut Handle) {
+    fn MPI_Bsend_init<N>(buf: *const c_void, count: N, datatype: Handle, dest: c_int, number: c_int, comm: Handle, request: *mut Handle) {
         send_init(SendMode::Buffered, ((buf, count, datatype), dest, number, comm), request)
     }
 
-    fn MPI_Recv_init(buf: *mut c_void, count: c_int, datatype: Handle, from: c_int, number: c_int, comm: Handle, request: *mut Handle) {
+    fn MPI_Recv_init<N>(buf: *mut c_void, count: N, datatype: Handle, from: c_int, number: c_int, comm: Handle, request: *mut Handle) {
         let target = memory::place(buf, count, datatype)?;
         let (from, number) = (source(from)?, pattern(number)?);
         let handle = with(|state| {

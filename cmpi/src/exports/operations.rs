@@ -1,0 +1,128 @@
+//! Operations of reductions: predefined ones, and those of the program (MPI 5.0, section 6.9).
+
+#![expect(non_snake_case, reason = "the names of the standard")]
+
+use std::ffi::{c_int, c_void};
+
+use mpi::Op;
+
+use super::collectives::contribution;
+use super::{Handle, State, WORLD, exports, memory};
+use crate::bridge::with;
+use crate::datatypes::element;
+use crate::errors::CallError;
+use crate::ops;
+
+/// `MPI_OP_NULL`.
+const OP_NULL: Handle = 0x20;
+
+/// Function of an operation of the program: `MPI_User_function`, or `MPI_User_function_c`.
+type UserFunction<N> = extern "C" fn(*const c_void, *mut c_void, *const N, *const Handle);
+
+/// An operation of the program.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct UserOp {
+    function: AnyFunction,
+    is_commutative: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum AnyFunction {
+    Small(UserFunction<c_int>),
+    Large(UserFunction<i64>),
+}
+
+impl AnyFunction {
+    fn call(self, incoming: &[u8], inout: &mut [u8], count: usize, datatype: Handle) {
+        let (incoming, inout) = (incoming.as_ptr().cast(), inout.as_mut_ptr().cast());
+        match self {
+            Self::Small(function) => {
+                let count = c_int::try_from(count).unwrap_or(c_int::MAX);
+                function(incoming, inout, &raw const count, &raw const datatype);
+            }
+            Self::Large(function) => {
+                let count = i64::try_from(count).unwrap_or(i64::MAX);
+                function(incoming, inout, &raw const count, &raw const datatype);
+            }
+        }
+    }
+}
+
+fn create(function: AnyFunction, commute: c_int, op: *mut Handle) {
+    let user = UserOp {
+        function,
+        is_commutative: commute != 0,
+    };
+    let handle = with(|state| state.ops.insert(user));
+    memory::store(op, handle);
+}
+
+impl State {
+    fn user_op(&self, op: Handle) -> Option<UserOp> {
+        self.ops.get(op).copied()
+    }
+
+    /// Returns an operation on elements of a datatype.
+    pub(super) fn op(&self, op: Handle, datatype: Handle) -> Result<Op, CallError> {
+        let Some(user) = self.user_op(op) else {
+            return ops::predefined(op, datatype);
+        };
+        let element = element(datatype)?;
+        if !element.is_contiguous() {
+            let text = format!("operations of the program on {datatype:#x} are not supported");
+            return Err(CallError::new("MPI_ERR_OP", text));
+        }
+        let apply = move |incoming: &[u8], inout: &mut [u8]| {
+            let count = inout.len() / element.size;
+            user.function.call(incoming, inout, count, datatype);
+        };
+        let size = element.size as u64;
+        Ok(Op::on_bytes(
+            "an operation of the program",
+            size,
+            user.is_commutative,
+            apply,
+        ))
+    }
+}
+
+exports! {
+    fn MPI_Reduce_local<N>(data: *const c_void, inout: *mut c_void, count: N, datatype: Handle, op: Handle) {
+        let (given, target) = contribution(data, inout, (count, datatype))?;
+        let reduced = with(|state| {
+            let op = state.op(op, datatype)?;
+            let comm = state.comm(WORLD)?;
+            let mut reduced = memory::message(comm, target);
+            op.reduce_local(&memory::message(comm, given), &mut reduced)?;
+            Ok::<_, CallError>(reduced)
+        })?;
+        memory::fill(target, &reduced, reduced.len());
+        Ok(())
+    }
+
+    fn MPI_Op_create(function: UserFunction<c_int>, commute: c_int, op: *mut Handle) {
+        create(AnyFunction::Small(function), commute, op);
+        Ok(())
+    }
+
+    fn MPI_Op_create_c(function: UserFunction<i64>, commute: c_int, op: *mut Handle) {
+        create(AnyFunction::Large(function), commute, op);
+        Ok(())
+    }
+
+    fn MPI_Op_free(op: *mut Handle) {
+        let handle = memory::load(op, "op")?;
+        if with(|state| state.ops.remove(handle)).is_none() {
+            let text = format!("invalid operation {handle:#x}");
+            return Err(CallError::new("MPI_ERR_OP", text));
+        }
+        memory::store(op, OP_NULL);
+        Ok(())
+    }
+
+    fn MPI_Op_commutative(op: Handle, commute: *mut c_int) {
+        let user = with(|state| state.user_op(op));
+        memory::store(commute, user.map_or(1, |user| c_int::from(user.is_commutative)));
+        Ok(())
+    }
+}

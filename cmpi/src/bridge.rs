@@ -33,7 +33,7 @@ use mpi::{Comm, Level, NativeLocation, calling_from};
 use crate::datatypes::MadeDatatype;
 use crate::elf::{PAGE, Refusal, Template};
 use crate::errors::CallError;
-use crate::exports::State;
+use crate::exports::{ErrorHandler, State};
 use crate::handles::{ObjectKind, Table};
 use crate::lines::Lines;
 use crate::loader::exceptions::ExceptionState;
@@ -490,6 +490,7 @@ pub(crate) fn call(name: &'static str, body: impl FnOnce() -> Result<(), CallErr
         )));
     }
     rank.clock_reads.set(0);
+    with(|state| state.begin_call());
     let offset = rank.image().caller();
     rank.location
         .set(offset.map(|offset| rank.lines.of_call(offset)));
@@ -499,8 +500,15 @@ pub(crate) fn call(name: &'static str, body: impl FnOnce() -> Result<(), CallErr
         Ok(Ok(())) => 0,
         Ok(Err(error)) => {
             let code = error.code();
-            if with(|state| state.returns_errors) {
-                return code;
+            match with(|state| state.error_handler()) {
+                ErrorHandler::Returns => return code,
+                ErrorHandler::Fatal => {}
+                ErrorHandler::Program(function, mut handle) => {
+                    // The function may end the rank.
+                    drop(error);
+                    function(&raw mut handle, &raw const code);
+                    return code;
+                }
             }
             let place = rank
                 .location
@@ -516,6 +524,18 @@ pub(crate) fn call(name: &'static str, body: impl FnOnce() -> Result<(), CallErr
         }
         Err(payload) => rank.finish(End::Panicked(payload)),
     }
+}
+
+/// Calls a function of the program, which may call MPI, from a call of MPI. Nothing with a
+/// destructor may be on the stack: the function may end the rank.
+pub(crate) fn call_program<T>(function: impl FnOnce() -> T) -> T {
+    let rank = caller();
+    let location = rank.location.get();
+    rank.is_in_call.set(false);
+    let result = function();
+    rank.is_in_call.set(true);
+    rank.location.set(location);
+    result
 }
 
 /// Calls `f` with the state of the rank that has called; `f` must not wait.

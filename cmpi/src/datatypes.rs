@@ -1,6 +1,7 @@
 //! Datatypes by their handles: the sizes, extents and alignments of predefined ones in bytes, and
 //! those that a program has made.
 
+use crate::abi;
 use crate::arguments::{Count, natural};
 use crate::bridge::with_datatypes;
 use crate::errors::CallError;
@@ -72,6 +73,13 @@ const fn numbers_of(datatype: usize) -> mpi::Element {
         0x22b | 0x232 => Of::of::<(i32, u32)>(),
         _ => Of::BYTES,
     }
+}
+
+/// Returns the name of a predefined datatype.
+pub(crate) fn predefined_name(datatype: usize) -> Option<&'static str> {
+    let value = i64::try_from(datatype).ok();
+    let mut names = abi::constants().filter(|(kind, _)| *kind == "MPI_Datatype");
+    names.find_map(|(_, name)| (abi::constant(name) == value).then_some(name))
 }
 
 /// Returns the alignment of a predefined datatype of this size, in bytes.

@@ -1,6 +1,6 @@
 //! Errors of calls: their codes in the ABI, and their texts.
 //!
-//! A code is its class: no call has codes of its own.
+//! A code of the library is its class. A program may add classes and codes (`exports::errors`).
 
 use std::ffi::c_int;
 
@@ -11,7 +11,7 @@ use crate::abi;
 /// The error of a call.
 #[derive(Debug)]
 pub(crate) struct CallError {
-    class: &'static str,
+    code: c_int,
     text: String,
 }
 
@@ -19,19 +19,28 @@ impl CallError {
     /// An error of this class, such as `MPI_ERR_ARG`.
     pub(crate) fn new(class: &'static str, text: impl Into<String>) -> Self {
         Self {
-            class,
+            code: code(class),
+            text: text.into(),
+        }
+    }
+
+    /// The error that a function of the program has returned.
+    pub(crate) fn of_program(code: c_int, text: impl Into<String>) -> Self {
+        Self {
+            code,
             text: text.into(),
         }
     }
 
     /// Returns the code that a call returns.
-    pub(crate) fn code(&self) -> c_int {
-        code(self.class)
+    pub(crate) const fn code(&self) -> c_int {
+        self.code
     }
 
     /// Returns the text for a user.
     pub(crate) fn text(&self) -> String {
-        format!("{}: {}", self.class, self.text)
+        let class = class_of(self.code).unwrap_or("error of the program");
+        format!("{class}: {}", self.text)
     }
 }
 

@@ -9,7 +9,7 @@
     reason = "C functions get addresses of the memory of a program"
 )]
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::collections::BTreeMap;
 use std::ffi::{c_double, c_int};
 use std::pin::pin;
@@ -18,11 +18,12 @@ use std::task::{Context, Poll, Waker};
 use mpi::{Cartesian, Comm, Completion, Request};
 
 use crate::abi;
-use crate::bridge::{End, caller};
+use crate::bridge::{End, caller, with};
 use crate::errors::CallError;
 use crate::handles::{ActiveRequest, Memory, ObjectKind, Table};
 
 mod accesses;
+mod attributes;
 mod buffered;
 mod collectives;
 mod communication;
@@ -30,6 +31,7 @@ mod communicators;
 mod completion;
 mod derived;
 mod environment;
+mod errors;
 mod getopt;
 mod groups;
 mod heap;
@@ -40,6 +42,7 @@ mod operations;
 mod persistent;
 mod process;
 mod random;
+mod statuses;
 pub(crate) mod streams;
 mod time;
 mod topologies;
@@ -88,7 +91,25 @@ macro_rules! exports {
         }
     };
 }
+pub(crate) use errors::ErrorHandler;
 use exports;
+
+/// Functions that have another one's arguments and effect: those of MPI 1, and those whose counts
+/// are as long as addresses.
+const SAME: [(&str, &str); 12] = [
+    ("MPI_Attr_delete", "MPI_Comm_delete_attr"),
+    ("MPI_Attr_get", "MPI_Comm_get_attr"),
+    ("MPI_Attr_put", "MPI_Comm_set_attr"),
+    ("MPI_Get_elements_x", "MPI_Get_elements_c"),
+    ("MPI_Keyval_create", "MPI_Comm_create_keyval"),
+    ("MPI_Keyval_free", "MPI_Comm_free_keyval"),
+    ("MPI_Status_set_elements_x", "MPI_Status_set_elements_c"),
+    ("MPI_Type_get_extent_c", "MPI_Type_get_extent"),
+    ("MPI_Type_get_extent_x", "MPI_Type_get_extent"),
+    ("MPI_Type_get_true_extent_c", "MPI_Type_get_true_extent"),
+    ("MPI_Type_get_true_extent_x", "MPI_Type_get_true_extent"),
+    ("MPI_Type_size_x", "MPI_Type_size_c"),
+];
 
 /// A function that a symbol is bound to, with the line of its call.
 #[derive(Clone, Copy, Debug)]
@@ -105,8 +126,11 @@ fn mpi_function(symbol: &str) -> Option<LocatedFunction> {
     if !name.starts_with("MPI_") {
         return None;
     }
+    let same = SAME.iter().find(|(other, _)| *other == name);
+    let found_name = same.map_or(name, |(_, name)| name);
     let found = [
         accesses::address,
+        attributes::address,
         buffered::address,
         collectives::address,
         communication::address,
@@ -114,6 +138,8 @@ fn mpi_function(symbol: &str) -> Option<LocatedFunction> {
         derived::address,
         completion::address,
         environment::address,
+        errors::address,
+        statuses::address,
         groups::address,
         info::address,
         matched::address,
@@ -123,7 +149,7 @@ fn mpi_function(symbol: &str) -> Option<LocatedFunction> {
         windows::address,
     ]
     .into_iter()
-    .find_map(|address| address(name));
+    .find_map(|address| address(found_name));
     let found = found.or_else(|| environment::time_address(name));
     if let Some(address) = found {
         return Some(LocatedFunction {
@@ -213,12 +239,14 @@ impl Status {
         high << 32 | low
     }
 
-    /// Sets the status of a request that is null or not active (MPI 5.0, section 3.7.3).
-    fn set_empty(&mut self) {
-        self.source = -1;
-        self.tag = crate::arguments::ANY_TAG_IN_C;
-        self.error = 0;
-        self.internal = [0; 5];
+    /// Returns the status of a request that is null or not active (MPI 5.0, section 3.7.3).
+    const fn empty() -> Self {
+        Self {
+            source: -1,
+            tag: crate::arguments::ANY_TAG_IN_C,
+            error: 0,
+            internal: [0; 5],
+        }
     }
 }
 
@@ -228,10 +256,9 @@ pub(crate) struct State {
     world: Comm,
     requests: Table<ActiveRequest>,
     comms: Table<Comm>,
-    /// Requests of a call about several, their handles, places in the list of the program and
-    /// memory.
+    /// Requests of a call about several.
     several: Vec<Request>,
-    listed: Vec<(Handle, usize, Memory)>,
+    listed: Vec<Listed>,
     ops: Table<operations::UserOp>,
     messages: Table<mpi::Message>,
     groups: Table<mpi::Group>,
@@ -243,12 +270,35 @@ pub(crate) struct State {
     own: OnceCell<Comm>,
     /// Address and length in bytes of the buffer of buffered sends.
     attached: Option<(usize, usize)>,
-    /// True if calls return errors, otherwise they are fatal.
-    pub(crate) returns_errors: bool,
+    /// The communicator that the call is about.
+    concerned: Cell<Handle>,
+    handlers: Table<errors::HandlerFunction>,
+    /// Error handlers of communicators that have one, by their handles.
+    error_handlers: BTreeMap<Handle, Handle>,
+    added_errors: errors::Added,
+    keyvals: Vec<attributes::Keyval>,
+    /// Attributes of communicators and datatypes, by their handles.
+    attributes: BTreeMap<Handle, attributes::Attributes>,
+    /// Attributes for an object that is being made.
+    copied: attributes::Attributes,
+    predefined: attributes::Predefined,
+    /// Hints of communicators, by their handles.
+    hints: BTreeMap<Handle, info::Info>,
+    type_names: BTreeMap<Handle, String>,
     stage: Stage,
     at_exit: Vec<(usize, usize)>,
     random: random::Random,
     options: getopt::Scan,
+}
+
+/// A request of a call about several.
+#[derive(Clone, Debug)]
+struct Listed {
+    handle: Handle,
+    /// Its place in the list of the program.
+    index: usize,
+    memory: Memory,
+    comm: Handle,
 }
 
 /// Progress of a program through MPI.
@@ -281,6 +331,7 @@ fn alone(world: &Comm) -> Comm {
 
 impl State {
     pub(crate) fn new(world: Comm) -> Self {
+        let predefined = attributes::Predefined::new(world.size());
         Self {
             world,
             requests: Table::new(ObjectKind::Request),
@@ -295,7 +346,16 @@ impl State {
             infos: Table::new(ObjectKind::Info),
             own: OnceCell::new(),
             attached: None,
-            returns_errors: false,
+            concerned: Cell::new(SELF),
+            handlers: Table::new(ObjectKind::ErrorHandler),
+            error_handlers: BTreeMap::new(),
+            added_errors: errors::Added::default(),
+            keyvals: Vec::new(),
+            attributes: BTreeMap::new(),
+            copied: Vec::new(),
+            predefined,
+            hints: BTreeMap::new(),
+            type_names: BTreeMap::new(),
             stage: Stage::Before,
             at_exit: Vec::new(),
             random: random::Random::default(),
@@ -308,6 +368,12 @@ impl State {
         self.windows = Table::new(ObjectKind::Window);
     }
 
+    /// Notes that a call begins.
+    pub(crate) fn begin_call(&self) {
+        self.concerned.set(SELF);
+    }
+
+    /// Returns a communicator.
     fn comm(&self, comm: Handle) -> Result<&Comm, CallError> {
         if self.stage != Stage::Initialized {
             let when = match self.stage {
@@ -316,6 +382,7 @@ impl State {
             };
             return Err(CallError::new("MPI_ERR_OTHER", format!("called {when}")));
         }
+        self.concerned.set(comm);
         if comm == WORLD {
             return Ok(&self.world);
         }
@@ -333,6 +400,12 @@ impl State {
     }
 }
 
+/// Notes that a call is about a communicator, before it looks at its other arguments: their errors
+/// have its error handler.
+fn about(comm: Handle) -> Result<(), CallError> {
+    with(|state| state.comm(comm).map(drop))
+}
+
 /// Copies what an operation has received to its place, and sets the status.
 fn deliver(completion: &Completion, memory: &Memory, status: *mut Status) {
     let target = match memory {
@@ -343,6 +416,12 @@ fn deliver(completion: &Completion, memory: &Memory, status: *mut Status) {
         }
         Memory::Parts(parts) => parts.result.first().copied().unwrap_or_default(),
         Memory::Message(target) => *target,
+        Memory::Comm(handle, of) => {
+            let made = of.duplicated(completion);
+            with(|state| state.comms.put_back(*handle, made));
+            memory::set_empty_status(status);
+            return;
+        }
     };
     memory::fill(target, &completion.buffer, completion.status.length);
     memory::set_status(status, completion.status);

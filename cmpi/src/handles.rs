@@ -5,7 +5,7 @@
 
 use std::rc::Rc;
 
-use mpi::Request;
+use mpi::{Comm, Request};
 
 use crate::layouts::Segment;
 
@@ -44,6 +44,8 @@ pub(crate) enum Memory {
     Message(Target),
     /// Of a collective, or of a persistent request.
     Parts(Rc<Parts>),
+    /// The communicator with this handle, a copy of another one.
+    Comm(usize, Rc<Comm>),
 }
 
 /// Memory of a collective, or of a persistent request: parts that follow one another in messages.
@@ -63,6 +65,20 @@ impl Element {
 }
 
 impl Memory {
+    /// Takes the memory, so that it is filled only once; that of a persistent request stays.
+    pub(crate) fn take(&mut self) -> Self {
+        let rest = match self {
+            Self::Message(_) => Self::Message(Target::default()),
+            Self::Parts(parts) if parts.contribution.is_none() => Self::Parts(Rc::new(Parts {
+                contribution: None,
+                result: Vec::new(),
+                is_collective: parts.is_collective,
+            })),
+            Self::Parts(_) | Self::Comm(..) => return self.clone(),
+        };
+        std::mem::replace(self, rest)
+    }
+
     /// Returns true if the request can be started again when it is over.
     pub(crate) fn is_persistent(&self) -> bool {
         matches!(self, Self::Parts(parts) if parts.contribution.is_some())
@@ -74,6 +90,8 @@ impl Memory {
 pub(crate) struct ActiveRequest {
     pub(crate) request: Request,
     pub(crate) memory: Memory,
+    /// Its communicator, whose error handler its errors have.
+    pub(crate) comm: usize,
 }
 
 #[derive(Debug)]
@@ -93,6 +111,9 @@ pub(crate) enum ObjectKind {
     Group,
     Info,
     Window,
+    ErrorHandler,
+    GeneralizedRequest,
+    Session,
 }
 
 /// The objects of one kind of a rank.
@@ -114,6 +135,15 @@ impl<T> Table<T> {
 
     /// Stores an object and returns its handle.
     pub(crate) fn insert(&mut self, object: T) -> usize {
+        self.place(Some(object))
+    }
+
+    /// Returns the handle of an object that is put into the table later.
+    pub(crate) fn reserve(&mut self) -> usize {
+        self.place(None)
+    }
+
+    fn place(&mut self, object: Option<T>) -> usize {
         let index = self.free.pop().unwrap_or_else(|| {
             self.slots.push(Slot {
                 generation: 0,
@@ -122,7 +152,7 @@ impl<T> Table<T> {
             u32::try_from(self.slots.len() - 1).expect("objects are counted in 32 bits")
         });
         let slot = &mut self.slots[index as usize];
-        slot.object = Some(object);
+        slot.object = object;
         (self.kind as usize) << 56
             | (slot.generation as usize & 0xff_ffff) << 32
             | (FIRST + index as usize)

@@ -81,6 +81,16 @@ fn ranks_access_the_memory_of_others() {
 }
 
 #[test]
+fn objects_have_the_functions_that_a_program_gives_them() {
+    let folder = Folder::new();
+    let program = compiled(&folder, "cli/tests/compiled/objects.c");
+    for ranks in [1, 2, 3, 8] {
+        let output = ran(&program, &format!("-n {ranks}"), "mistakes");
+        assert_eq!(output.stdout, "ok\n", "{ranks} ranks: {output:?}");
+    }
+}
+
+#[test]
 fn datatypes_of_a_program_have_their_places_in_memory() {
     let folder = Folder::new();
     let program = compiled(&folder, "cli/tests/compiled/datatypes.c");

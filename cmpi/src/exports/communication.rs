@@ -1,15 +1,16 @@
 //! Sends, receives and probes (MPI 5.0, chapter 3).
+//!
+//! *Not modelled*: `MPI_Isendrecv` does not wait for the end of its send.
 
 #![expect(non_snake_case, reason = "the names of the standard")]
 
 use std::ffi::{c_int, c_void};
 
-use mpi::{Request, Result, SendMode};
+use mpi::{Request, SendMode};
 
-use super::{Handle, State, Status, exports, memory};
-use crate::arguments::{Count, in_c, pattern, rank, source, tag};
+use super::{Handle, State, Status, about, exports, memory};
+use crate::arguments::{Count, pattern, rank, source, tag};
 use crate::bridge::{block, with};
-use crate::datatypes::{datatype as datatype_of, element};
 use crate::errors::CallError;
 use crate::handles::{ActiveRequest, Memory, Target};
 
@@ -20,6 +21,7 @@ pub(super) fn send(
     mode: SendMode,
     (data, destination, number, comm): Message<impl Count>,
 ) -> Result<(), CallError> {
+    about(comm)?;
     let (destination, number) = (rank(destination)?, tag(number)?);
     let data = memory::place(data.0, data.1, data.2)?;
     block(async |state| {
@@ -41,6 +43,7 @@ pub(super) fn isend(
     (data, destination, number, comm): Message<impl Count>,
     request: *mut Handle,
 ) -> Result<(), CallError> {
+    about(comm)?;
     let (destination, number) = (rank(destination)?, tag(number)?);
     let data = memory::place(data.0, data.1, data.2)?;
     let handle = with(|state| {
@@ -58,19 +61,35 @@ pub(super) fn isend(
     Ok(())
 }
 
-/// Returns the number of pieces of `size` bytes, or `MPI_UNDEFINED` if it is not whole.
-fn number_of<N: Count>(length: u64, size: usize) -> N {
-    let whole = match size as u64 {
-        0 => (length == 0).then_some(0),
-        size => length.is_multiple_of(size).then_some(length / size),
-    };
-    let found = whole.and_then(|whole| in_c(usize::try_from(whole).ok()?));
-    found.unwrap_or_else(N::undefined)
+/// Starts a send and a receive. The request is that of the receive: the send, whose data have been
+/// copied, runs to its end by itself.
+fn exchange(
+    (data, destination, send_tag): (Target, c_int, c_int),
+    (target, from, recv_tag): (Target, c_int, c_int),
+    comm: Handle,
+    request: *mut Handle,
+) -> Result<(), CallError> {
+    let (destination, send_tag) = (rank(destination)?, tag(send_tag)?);
+    let (from, recv_tag) = (source(from)?, pattern(recv_tag)?);
+    let handle = with(|state| {
+        let comm = state.comm(comm)?;
+        let message = memory::message(comm, data);
+        let receiving = comm.irecv(comm.buffer(target.length as u64), from, recv_tag)?;
+        comm.isend(message, destination, send_tag)?.free();
+        Ok::<_, CallError>(state.insert(receiving, Memory::Message(target)))
+    })?;
+    memory::store(request, handle);
+    Ok(())
 }
 
 impl State {
     pub(super) fn insert(&mut self, request: Request, memory: Memory) -> Handle {
-        self.requests.insert(ActiveRequest { request, memory })
+        let comm = self.concerned.get();
+        self.requests.insert(ActiveRequest {
+            request,
+            memory,
+            comm,
+        })
     }
 }
 
@@ -100,6 +119,7 @@ exports! {
     }
 
     fn MPI_Recv<N>(buf: *mut c_void, count: N, datatype: Handle, from: c_int, number: c_int, comm: Handle, status: *mut Status) {
+        about(comm)?;
         let target = memory::place(buf, count, datatype)?;
         let (from, number) = (source(from)?, pattern(number)?);
         let (received, buffer) = block(async |state| {
@@ -114,6 +134,7 @@ exports! {
     }
 
     fn MPI_Irecv<N>(buf: *mut c_void, count: N, datatype: Handle, from: c_int, number: c_int, comm: Handle, request: *mut Handle) {
+        about(comm)?;
         let target = memory::place(buf, count, datatype)?;
         let (from, number) = (source(from)?, pattern(number)?);
         let handle = with(|state| {
@@ -130,6 +151,7 @@ exports! {
         recvbuf: *mut c_void, recvcount: N, recvtype: Handle, from: c_int, recvtag: c_int,
         comm: Handle, status: *mut Status,
     ) {
+        about(comm)?;
         let target = memory::place(recvbuf, recvcount, recvtype)?;
         let data = memory::place(sendbuf, sendcount, sendtype)?;
         let (dest, sendtag) = (rank(dest)?, tag(sendtag)?);
@@ -152,6 +174,7 @@ exports! {
         buf: *mut c_void, count: N, datatype: Handle, dest: c_int, sendtag: c_int,
         from: c_int, recvtag: c_int, comm: Handle, status: *mut Status,
     ) {
+        about(comm)?;
         let target = memory::place(buf, count, datatype)?;
         let (dest, sendtag) = (rank(dest)?, tag(sendtag)?);
         let (from, recvtag) = (source(from)?, pattern(recvtag)?);
@@ -166,7 +189,28 @@ exports! {
         Ok(())
     }
 
+    fn MPI_Isendrecv<N>(
+        sendbuf: *const c_void, sendcount: N, sendtype: Handle, dest: c_int, sendtag: c_int,
+        recvbuf: *mut c_void, recvcount: N, recvtype: Handle, from: c_int, recvtag: c_int,
+        comm: Handle, request: *mut Handle,
+    ) {
+        about(comm)?;
+        let data = memory::place(sendbuf, sendcount, sendtype)?;
+        let target = memory::place(recvbuf, recvcount, recvtype)?;
+        exchange((data, dest, sendtag), (target, from, recvtag), comm, request)
+    }
+
+    fn MPI_Isendrecv_replace<N>(
+        buf: *mut c_void, count: N, datatype: Handle, dest: c_int, sendtag: c_int,
+        from: c_int, recvtag: c_int, comm: Handle, request: *mut Handle,
+    ) {
+        about(comm)?;
+        let place = memory::place(buf, count, datatype)?;
+        exchange((place, dest, sendtag), (place, from, recvtag), comm, request)
+    }
+
     fn MPI_Probe(from: c_int, number: c_int, comm: Handle, status: *mut Status) {
+        about(comm)?;
         let (from, number) = (source(from)?, pattern(number)?);
         let found = block(async |state| {
             Ok::<_, CallError>(state.comm(comm)?.probe(from, number).await?)
@@ -176,6 +220,7 @@ exports! {
     }
 
     fn MPI_Iprobe(from: c_int, number: c_int, comm: Handle, flag: *mut c_int, status: *mut Status) {
+        about(comm)?;
         let (from, number) = (source(from)?, pattern(number)?);
         let found = block(async |state| {
             Ok::<_, CallError>(state.comm(comm)?.iprobe(from, number).await?)
@@ -184,27 +229,6 @@ exports! {
         if let Some(found) = found {
             memory::set_status(status, found);
         }
-        Ok(())
-    }
-
-    fn MPI_Get_count<N>(status: *mut Status, datatype: Handle, count: *mut N) {
-        let length = memory::load(status, "status")?.length();
-        memory::store(count, number_of(length, element(datatype)?.size));
-        Ok(())
-    }
-
-    fn MPI_Get_elements<N>(status: *mut Status, datatype: Handle, count: *mut N) {
-        let length = memory::load(status, "status")?.length();
-        let Some(basic) = datatype_of(datatype)?.basic else {
-            let text = "the elements of the datatype differ in length: not supported";
-            return Err(CallError::new("MPI_ERR_TYPE", text));
-        };
-        memory::store(count, number_of(length, basic));
-        Ok(())
-    }
-
-    fn MPI_Test_cancelled(status: *mut Status, flag: *mut c_int) {
-        memory::store(flag, memory::load(status, "status")?.internal[2]);
         Ok(())
     }
 }

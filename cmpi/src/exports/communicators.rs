@@ -1,16 +1,19 @@
 //! Communicators (MPI 5.0, chapter 7): those that are made of others.
 //!
-//! *Not there*: attributes of programs, intercommunicators.
+//! *Not there*: intercommunicators.
 
 #![expect(non_snake_case, reason = "the names of the standard")]
 
 use std::ffi::{c_char, c_int};
+use std::rc::Rc;
 
 use super::groups::compared;
-use super::{Handle, exports, memory};
+use super::info::INFO_NULL;
+use super::{Handle, State, about, attributes, exports, memory};
 use crate::arguments::{UNDEFINED, tag};
 use crate::bridge::{block, with};
 use crate::errors::CallError;
+use crate::handles::Memory;
 
 /// `MPI_COMM_NULL`.
 const COMM_NULL: Handle = 0x100;
@@ -18,22 +21,105 @@ const COMM_NULL: Handle = 0x100;
 /// `MPI_COMM_TYPE_SHARED`.
 const TYPE_SHARED: c_int = 221;
 
-/// Attributes of each communicator (MPI 5.0, section 10.1): `MPI_TAG_UB` and
-/// `MPI_WTIME_IS_GLOBAL`, since ranks have one simulated time.
-static ATTRIBUTES: [(c_int, c_int); 2] = [(501, mpi::TAG_UB.cast_signed()), (504, 1)];
-
-fn dup(comm: Handle, new: *mut Handle) -> Result<(), CallError> {
+/// Copies a communicator, with its hints or these ones.
+fn dup(comm: Handle, info: Option<Handle>, new: *mut Handle) -> Result<(), CallError> {
+    about(comm)?;
+    attributes::copy(comm)?;
     let handle = block(async |state| {
         let made = state.comm(comm)?.dup().await?;
         Ok::<_, CallError>(state.comms.insert(made))
+    })?;
+    with(|state| {
+        state.inherit(comm, handle);
+        state.keep_copied(handle);
+        state.set_hints(handle, info.unwrap_or(comm))
     })?;
     memory::store(new, handle);
     Ok(())
 }
 
+impl State {
+    /// Gives a communicator the error handler of the one that it is made of.
+    pub(super) fn inherit(&mut self, from: Handle, to: Handle) {
+        if let Some(handler) = self.error_handlers.get(&from).copied() {
+            self.error_handlers.insert(to, handler);
+        }
+    }
+
+    /// Adds the hints of an info object, or those of another communicator.
+    fn set_hints(&mut self, comm: Handle, of: Handle) -> Result<(), CallError> {
+        let given = match self.hints.get(&of) {
+            Some(hints) => hints.clone(),
+            None if of == INFO_NULL || self.comm(of).is_ok() => return Ok(()),
+            None => self.info(of)?.clone(),
+        };
+        let hints = self.hints.entry(comm).or_default();
+        hints.retain(|hint| given.iter().all(|other| other.0 != hint.0));
+        hints.extend(given);
+        Ok(())
+    }
+
+    /// Forgets all about a communicator or a datatype that is freed.
+    pub(super) fn forget(&mut self, object: Handle) {
+        self.grids.remove(&object);
+        self.error_handlers.remove(&object);
+        self.hints.remove(&object);
+        self.attributes.remove(&object);
+    }
+}
+
+/// Starts a copy of a communicator, with its hints or these ones.
+fn idup(
+    comm: Handle,
+    info: Option<Handle>,
+    new: *mut Handle,
+    request: *mut Handle,
+) -> Result<(), CallError> {
+    about(comm)?;
+    attributes::copy(comm)?;
+    let (made, started) = with(|state| {
+        let copied = state.comm(comm)?.clone();
+        let started = copied.idup()?;
+        let made = state.comms.reserve();
+        state.inherit(comm, made);
+        state.keep_copied(made);
+        state.set_hints(made, info.unwrap_or(comm))?;
+        let memory = Memory::Comm(made, Rc::new(copied));
+        Ok::<_, CallError>((made, state.insert(started, memory)))
+    })?;
+    memory::store(new, made);
+    memory::store(request, started);
+    Ok(())
+}
+
 exports! {
+    fn MPI_Comm_idup(comm: Handle, new: *mut Handle, request: *mut Handle) {
+        idup(comm, None, new, request)
+    }
+
+    fn MPI_Comm_idup_with_info(comm: Handle, info: Handle, new: *mut Handle, request: *mut Handle) {
+        idup(comm, Some(info), new, request)
+    }
+
+    fn MPI_Comm_set_info(comm: Handle, info: Handle) {
+        with(|state| {
+            state.comm(comm)?;
+            state.set_hints(comm, info)
+        })
+    }
+
+    fn MPI_Comm_get_info(comm: Handle, info: *mut Handle) {
+        let found = with(|state| {
+            state.comm(comm)?;
+            let hints = state.hints.get(&comm).cloned().unwrap_or_default();
+            Ok::<_, CallError>(state.infos.insert(hints))
+        })?;
+        memory::store(info, found);
+        Ok(())
+    }
+
     fn MPI_Comm_dup(comm: Handle, new: *mut Handle) {
-        dup(comm, new)
+        dup(comm, None, new)
     }
 
     fn MPI_Comm_split(comm: Handle, color: c_int, key: c_int, new: *mut Handle) {
@@ -55,10 +141,11 @@ exports! {
 
     fn MPI_Comm_free(comm: *mut Handle) {
         let handle = memory::load(comm, "comm")?;
+        // Refuses handles that name none.
+        about(handle)?;
+        attributes::delete_all(handle)?;
         block(async |state| {
-            // Refuses handles that name none.
-            state.comm(handle)?;
-            state.grids.remove(&handle);
+            state.forget(handle);
             let Some(freed) = state.comms.remove(handle) else {
                 return Err(CallError::new("MPI_ERR_COMM", "MPI_COMM_WORLD cannot be freed"));
             };
@@ -114,12 +201,12 @@ exports! {
         Ok(())
     }
 
-    fn MPI_Comm_dup_with_info(comm: Handle, _info: Handle, new: *mut Handle) {
-        dup(comm, new)
+    fn MPI_Comm_dup_with_info(comm: Handle, info: Handle, new: *mut Handle) {
+        dup(comm, Some(info), new)
     }
 
     fn MPI_Comm_test_inter(comm: Handle, flag: *mut c_int) {
-        with(|state| state.comm(comm).map(drop))?;
+        about(comm)?;
         memory::store(flag, 0);
         Ok(())
     }
@@ -138,13 +225,4 @@ exports! {
         Ok(())
     }
 
-    fn MPI_Comm_get_attr(comm: Handle, key: c_int, value: *mut *const c_int, flag: *mut c_int) {
-        with(|state| state.comm(comm).map(drop))?;
-        let found = ATTRIBUTES.iter().find(|(known, _)| *known == key);
-        memory::store(flag, c_int::from(found.is_some()));
-        if let Some((_, number)) = found {
-            memory::store(value, &raw const *number);
-        }
-        Ok(())
-    }
 }

@@ -8,7 +8,7 @@ use std::ffi::c_int;
 
 use mpi::{Completed, Completion};
 
-use super::{Handle, State, Status, deliver, exports, memory};
+use super::{Handle, Listed, State, Status, deliver, exports, memory};
 use crate::arguments::{UNDEFINED, natural};
 use crate::bridge::{block, with};
 use crate::errors::CallError;
@@ -20,9 +20,10 @@ pub(super) fn unknown(handle: Handle) -> CallError {
 
 /// Returns true if a request is waited for, and false if it is a persistent one that has not been
 /// started.
-fn is_active(handle: Handle) -> Result<bool, CallError> {
+pub(super) fn is_active(handle: Handle) -> Result<bool, CallError> {
     with(|state| {
         let found = state.requests.get(handle).ok_or_else(|| unknown(handle))?;
+        state.concerned.set(found.comm);
         Ok(found.request.is_active())
     })
 }
@@ -46,12 +47,23 @@ impl State {
             if handle == REQUEST_NULL {
                 continue;
             }
-            let Some(ActiveRequest { request, memory }) = self.requests.borrow(handle) else {
+            let Some(active) = self.requests.borrow(handle) else {
                 self.return_listed();
                 return Err(unknown(handle));
             };
+            let ActiveRequest {
+                request,
+                memory,
+                comm,
+            } = active;
+            self.concerned.set(comm);
             self.several.push(request);
-            self.listed.push((handle, index, memory));
+            self.listed.push(Listed {
+                handle,
+                index,
+                memory,
+                comm,
+            });
         }
         Ok(())
     }
@@ -59,13 +71,16 @@ impl State {
     /// Puts the requests that are not over back into the table, and frees the handles of the
     /// others.
     fn return_listed(&mut self) {
-        for (request, (handle, _, memory)) in self.several.drain(..).zip(&self.listed) {
+        for (request, listed) in self.several.drain(..).zip(&self.listed) {
             if request.is_null() {
-                self.requests.remove(*handle);
+                self.requests.remove(listed.handle);
             } else {
-                let memory = memory.clone();
-                self.requests
-                    .put_back(*handle, ActiveRequest { request, memory });
+                let active = ActiveRequest {
+                    request,
+                    memory: listed.memory.clone(),
+                    comm: listed.comm,
+                };
+                self.requests.put_back(listed.handle, active);
             }
         }
     }
@@ -91,7 +106,7 @@ fn several(
         done.map(|done| {
             let mut places = Vec::with_capacity(done.len());
             for (position, completion) in done {
-                let (_, index, memory) = &listed[position];
+                let Listed { index, memory, .. } = &listed[position];
                 let status = if is_dense { places.len() } else { *index };
                 let status = memory::element(statuses, status);
                 finish(memory::element(list, *index), &completion, memory, status);

@@ -4,12 +4,12 @@
 
 #![expect(non_snake_case, reason = "the names of the standard")]
 
-use std::ffi::{c_int, c_void};
+use std::ffi::{c_char, c_int, c_void};
 
-use super::{Handle, exports, memory};
+use super::{Handle, attributes, exports, memory};
 use crate::arguments::{Count, in_c, natural};
-use crate::bridge::with_datatypes;
-use crate::datatypes::{MadeDatatype, datatype as of, element};
+use crate::bridge::{with, with_datatypes};
+use crate::datatypes::{MadeDatatype, datatype as of, element, predefined_name};
 use crate::errors::CallError;
 use crate::layouts::{Block, Datatype};
 
@@ -169,12 +169,31 @@ exports! {
         Ok(())
     }
 
+    fn MPI_Type_set_name(datatype: Handle, name: *const c_char) {
+        of(datatype)?;
+        let name = memory::text(name);
+        with(|state| state.type_names.insert(datatype, name));
+        Ok(())
+    }
+
+    fn MPI_Type_get_name(datatype: Handle, name: *mut c_char, length: *mut c_int) {
+        of(datatype)?;
+        let given = with(|state| state.type_names.get(&datatype).cloned());
+        let name_of = || predefined_name(datatype).unwrap_or_default().to_owned();
+        memory::store_text(name, length, &given.unwrap_or_else(name_of), 128);
+        Ok(())
+    }
+
     fn MPI_Type_dup(old: Handle, new: *mut Handle) {
+        of(old)?;
+        attributes::copy(old)?;
         let mut made = MadeDatatype::new(of(old)?);
         if element(old).is_ok() {
             made.commit();
         }
-        memory::store(new, with_datatypes(|all| all.insert(made)));
+        let handle = with_datatypes(|all| all.insert(made));
+        with(|state| state.keep_copied(handle));
+        memory::store(new, handle);
         Ok(())
     }
 
@@ -188,10 +207,13 @@ exports! {
 
     fn MPI_Type_free(datatype: *mut Handle) {
         let handle = memory::load(datatype, "datatype")?;
-        if with_datatypes(|all| all.remove(handle)).is_none() {
+        if with_datatypes(|all| all.get(handle).is_none()) {
             let text = format!("the datatype {handle:#x} cannot be freed");
             return Err(CallError::new("MPI_ERR_TYPE", text));
         }
+        attributes::delete_all(handle)?;
+        with_datatypes(|all| all.remove(handle));
+        with(|state| state.type_names.remove(&handle));
         memory::store(datatype, DATATYPE_NULL);
         Ok(())
     }

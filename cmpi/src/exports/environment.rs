@@ -1,16 +1,15 @@
-//! Start and end of MPI, ranks and sizes, versions, errors (MPI 5.0, chapters 7, 9 and 11).
+//! Start and end of MPI, ranks and sizes, versions (MPI 5.0, chapters 7, 9 and 11).
 //!
 //! *Not modelled*: `MPI_Finalize` takes no time; a rank waits for its own sends when its program
-//! ends. Error handlers are those of `MPI_COMM_WORLD`.
+//! ends.
 
 #![expect(non_snake_case, reason = "the names of the standard")]
 
 use std::ffi::{c_char, c_double, c_int, c_void};
 
-use super::{Handle, SecondsFunction, Stage, exports, memory};
-use crate::abi;
+use super::{Handle, SecondsFunction, Stage, about, attributes, exports, memory};
 use crate::bridge::{block, read_clock, with};
-use crate::errors::{CallError, class_of};
+use crate::errors::CallError;
 
 /// `MPI_THREAD_FUNNELED`.
 const FUNNELED: c_int = 1024;
@@ -77,9 +76,11 @@ exports! {
     }
 
     fn MPI_Finalize() {
+        // Refused before MPI_Init and after MPI_Finalize.
+        about(super::WORLD)?;
+        attributes::delete_all(super::SELF)?;
+        attributes::delete_all(super::WORLD)?;
         with(|state| {
-            // Refused before MPI_Init and after MPI_Finalize.
-            state.comm(super::WORLD)?;
             state.stage = Stage::Finalized;
             Ok(())
         })
@@ -101,48 +102,12 @@ exports! {
         Ok(())
     }
 
-    fn MPI_Comm_set_errhandler(comm: Handle, handler: Handle) {
-        let is = |name| abi::constant(name) == i64::try_from(handler).ok();
-        with(|state| {
-            state.comm(comm)?;
-            state.returns_errors = is("MPI_ERRORS_RETURN");
-            if state.returns_errors || is("MPI_ERRORS_ARE_FATAL") || is("MPI_ERRORS_ABORT") {
-                return Ok(());
-            }
-            Err(CallError::new("MPI_ERR_ARG", "error handlers of the program are not supported"))
-        })
-    }
-
-    fn MPI_Comm_get_errhandler(comm: Handle, handler: *mut Handle) {
-        let returns = with(|state| state.comm(comm).map(|_| state.returns_errors))?;
-        let name = if returns { "MPI_ERRORS_RETURN" } else { "MPI_ERRORS_ARE_FATAL" };
-        let found = abi::constant(name).and_then(|value| Handle::try_from(value).ok());
-        memory::store(handler, found.unwrap_or_default());
-        Ok(())
-    }
-
-    fn MPI_Errhandler_free(handler: *mut Handle) {
-        let null = abi::constant("MPI_ERRHANDLER_NULL").and_then(|null| Handle::try_from(null).ok());
-        memory::store(handler, null.unwrap_or_default());
-        Ok(())
-    }
-
     fn MPI_Get_processor_name(name: *mut c_char, length: *mut c_int) {
         memory::store_text(name, length, &with(|state| state.world.host_name()), 256);
         Ok(())
     }
 
     fn MPI_Pcontrol(_level: c_int) {
-        Ok(())
-    }
-
-    fn MPI_Error_class(code: c_int, class: *mut c_int) {
-        memory::store(class, code);
-        Ok(())
-    }
-
-    fn MPI_Error_string(code: c_int, text: *mut c_char, length: *mut c_int) {
-        memory::store_text(text, length, class_of(code).unwrap_or("unknown error"), 512);
         Ok(())
     }
 

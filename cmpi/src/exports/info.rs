@@ -11,13 +11,13 @@ use crate::bridge::with;
 use crate::errors::CallError;
 
 /// `MPI_INFO_NULL`.
-const INFO_NULL: Handle = 0x130;
+pub(super) const INFO_NULL: Handle = 0x130;
 
 /// Keys and values.
 pub(super) type Info = Vec<(String, String)>;
 
 impl State {
-    fn info(&mut self, info: Handle) -> Result<&mut Info, CallError> {
+    pub(super) fn info(&mut self, info: Handle) -> Result<&mut Info, CallError> {
         self.infos
             .get_mut(info)
             .ok_or_else(|| CallError::new("MPI_ERR_INFO", format!("invalid info object {info:#x}")))

@@ -6,7 +6,7 @@ use std::ffi::{c_int, c_void};
 
 use mpi::Message;
 
-use super::{Handle, Status, exports, memory};
+use super::{Handle, Status, about, exports, memory};
 use crate::arguments::{pattern, source};
 use crate::bridge::{block, with};
 use crate::errors::CallError;
@@ -34,6 +34,7 @@ fn found(found: Message, message: *mut Handle, status: *mut Status) {
 
 exports! {
     fn MPI_Mprobe(from: c_int, number: c_int, comm: Handle, message: *mut Handle, status: *mut Status) {
+        about(comm)?;
         let (from, number) = (source(from)?, pattern(number)?);
         let taken = block(async |state| {
             Ok::<_, CallError>(state.comm(comm)?.mprobe(from, number).await?)
@@ -43,6 +44,7 @@ exports! {
     }
 
     fn MPI_Improbe(from: c_int, number: c_int, comm: Handle, flag: *mut c_int, message: *mut Handle, status: *mut Status) {
+        about(comm)?;
         let (from, number) = (source(from)?, pattern(number)?);
         let taken = block(async |state| {
             Ok::<_, CallError>(state.comm(comm)?.improbe(from, number).await?)

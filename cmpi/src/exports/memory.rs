@@ -194,7 +194,7 @@ pub(super) fn set_status(place: *mut Status, status: mpi::Status) {
 
 /// Sets a status to that of no message, unless the program wants none.
 pub(super) fn set_empty_status(place: *mut Status) {
-    with_status(place, Status::set_empty);
+    store(place, Status::empty());
 }
 
 pub(super) fn with_status(place: *mut Status, f: impl FnOnce(&mut Status)) {

@@ -9,7 +9,7 @@ use mpi::SendMode;
 
 use super::communication::Message;
 use super::completion::unknown;
-use super::{Handle, WORLD, exports, memory};
+use super::{Handle, WORLD, about, exports, memory};
 use crate::arguments::{Count, pattern, rank, source, tag};
 use crate::bridge::with;
 use crate::errors::CallError;
@@ -20,6 +20,7 @@ fn send_init(
     (data, destination, number, comm): Message<impl Count>,
     request: *mut Handle,
 ) -> Result<(), CallError> {
+    about(comm)?;
     let (destination, number) = (rank(destination)?, tag(number)?);
     let data = memory::place(data.0, data.1, data.2)?;
     let handle = with(|state| {
@@ -72,6 +73,7 @@ exports! {
     }
 
     fn MPI_Recv_init<N>(buf: *mut c_void, count: N, datatype: Handle, from: c_int, number: c_int, comm: Handle, request: *mut Handle) {
+        about(comm)?;
         let target = memory::place(buf, count, datatype)?;
         let (from, number) = (source(from)?, pattern(number)?);
         let handle = with(|state| {

@@ -26,7 +26,7 @@ use std::rc::Rc;
 use crate::api::group::{Listed, Members, order_of, table, word};
 use crate::collectives::{Place, Signature};
 use crate::exploration;
-use crate::{Buffer, Comm, Comparison, Error, Group, Result, Tag};
+use crate::{Buffer, Comm, Comparison, Completion, Error, Group, Request, Result, Tag};
 
 /// The colour of a rank that takes no part in any group, in a record.
 const UNDEFINED: u32 = u32::MAX;
@@ -141,6 +141,30 @@ impl Comm {
             self.copy_attributes(&new);
             Ok(new)
         }
+    }
+
+    /// Starts [`Comm::dup`]: `MPI_Comm_idup`. All ranks call it. Of the completion,
+    /// [`Comm::duplicated`] makes the communicator. Attributes are not copied.
+    ///
+    /// # Errors
+    /// As [`Comm::dup`].
+    #[track_caller]
+    pub fn idup(&self) -> Result<Request> {
+        let context = if self.rank() == 0 {
+            self.choose_context()?
+        } else {
+            0
+        };
+        self.ibcast(table([context]), 0)
+    }
+
+    /// Returns the communicator that [`Comm::idup`] has made.
+    #[track_caller]
+    #[must_use]
+    pub fn duplicated(&self, completion: &Completion) -> Self {
+        let (members, rank) = (self.members().clone(), self.rank_in_32_bits());
+        let context = word(&completion.buffer, 0);
+        self.derived(members, rank, context, SourceLocation::caller())
     }
 
     pub(crate) async fn dup_at(&self, location: SourceLocation) -> Result<Self> {

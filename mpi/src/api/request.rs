@@ -220,7 +220,33 @@ impl Request {
         Test {
             request: self,
             location,
+            is_kept: false,
         }
+    }
+
+    /// The completion if the operation is over; the request stays as it is:
+    /// `MPI_Request_get_status`. Asking again and again is as with [`Request::test`].
+    ///
+    /// # Errors
+    /// As [`Request::wait`].
+    #[track_caller]
+    pub fn peek(&mut self) -> Test<'_> {
+        Test {
+            request: self,
+            location: SourceLocation::caller(),
+            is_kept: true,
+        }
+    }
+
+    /// Returns the completion of an operation that is over.
+    fn completion(&self, engine: &ProtocolEngine) -> Option<Result<Completion>> {
+        let Some(token) = self.token else {
+            return Some(Err(Error::Request));
+        };
+        let (result, buffer) = engine.result(token)?;
+        let status = self.members.translate_result(result);
+        let buffer = buffer.clone();
+        Some(status.map(|status| Completion { status, buffer }))
     }
 
     fn take(
@@ -304,6 +330,21 @@ impl Drop for Wait<'_> {
 pub struct Test<'a> {
     request: &'a mut Request,
     location: SourceLocation,
+    /// True if the request stays when it is over.
+    is_kept: bool,
+}
+
+impl Test<'_> {
+    fn look(
+        &mut self,
+        engine: &mut ProtocolEngine,
+        channel: &dyn Channel,
+    ) -> Option<Result<Completion>> {
+        match self.is_kept {
+            true => self.request.completion(engine),
+            false => self.request.take(engine, channel),
+        }
+    }
 }
 
 impl Future for Test<'_> {
@@ -319,10 +360,10 @@ impl Future for Test<'_> {
             context,
             Waits::Test(token),
             this.location,
-            |engine, channel| match this.request.take(engine, channel) {
+            |engine, channel| match this.look(engine, channel) {
                 Some(result) => Some(result.map(Some)),
                 // It is done, and taking it costs something first.
-                None if engine.is_done(token) => None,
+                None if !this.is_kept && engine.is_done(token) => None,
                 None => process
                     .may_answer_false(engine.changes(), Question::Test(token))
                     .then_some(Ok(None)),

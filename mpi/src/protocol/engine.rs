@@ -332,6 +332,14 @@ impl ProtocolEngine {
         }
     }
 
+    /// Returns the result of an operation if it is done, which stays.
+    pub(crate) fn result(&self, token: Token) -> Option<(Result<Status, Error>, &Buffer)> {
+        match self.state(token) {
+            State::Done { result, buffer } => Some((*result, buffer)),
+            _ => None,
+        }
+    }
+
     /// Nobody will ask for the result. An unmatched receive is withdrawn; everything else runs to
     /// its end.
     pub(crate) fn release(&mut self, token: Token) {

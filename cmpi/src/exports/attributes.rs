@@ -1,0 +1,360 @@
+//! Attributes of communicators and datatypes (MPI 5.0, section 7.7).
+//!
+//! Functions of the program run on its stack, outside of the calls of the message layer. Attributes
+//! that are copied wait in the state, where a function that ends the rank loses nothing.
+
+#![expect(non_snake_case, reason = "the names of the standard")]
+
+use std::ffi::{c_int, c_void};
+
+use super::errors::LAST_CODE;
+use super::{Handle, State, about, exports, memory};
+use crate::bridge::{call_program, with};
+use crate::datatypes::datatype as datatype_of;
+use crate::errors::CallError;
+
+/// `MPI_COMM_DUP_FN` and its like; 0 are functions that do nothing.
+const DUP_FUNCTION: usize = 1;
+/// `MPI_KEYVAL_INVALID`.
+const INVALID: c_int = 0;
+/// The first keyval of the program.
+const FIRST: c_int = 0x1000;
+
+/// `MPI_Comm_copy_attr_function` and its like.
+type Copy = extern "C" fn(Handle, c_int, usize, usize, *mut usize, *mut c_int) -> c_int;
+/// `MPI_Comm_delete_attr_function` and its like.
+type Delete = extern "C" fn(Handle, c_int, usize, usize) -> c_int;
+
+/// Attributes in the order in which they were set: keyval and value.
+pub(super) type Attributes = Vec<(c_int, usize)>;
+
+/// The kind of objects that have attributes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Owner {
+    Comm,
+    Datatype,
+}
+
+/// A keyval of the program.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Keyval {
+    owner: Owner,
+    copy: Option<CopyFunction>,
+    delete: Option<Delete>,
+    extra: usize,
+    /// Attributes that exist keep its functions.
+    is_freed: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum CopyFunction {
+    Value,
+    Program(Copy),
+}
+
+/// Values of predefined attributes, whose addresses a program gets (MPI 5.0, section 9.1.2):
+/// `MPI_TAG_UB`, `MPI_IO`, `MPI_HOST`, `MPI_WTIME_IS_GLOBAL`, `MPI_APPNUM`, `MPI_LASTUSEDCODE` and
+/// `MPI_UNIVERSE_SIZE`.
+#[derive(Debug)]
+pub(super) struct Predefined([c_int; 7]);
+
+/// `MPI_TAG_UB`, the first one.
+const TAG_UB: c_int = 501;
+
+impl Predefined {
+    pub(super) fn new(ranks: usize) -> Self {
+        let ranks = c_int::try_from(ranks).unwrap_or(c_int::MAX);
+        let any_source = -1;
+        // Ranks have one simulated time.
+        let is_global = 1;
+        Self([
+            mpi::TAG_UB.cast_signed(),
+            any_source,
+            crate::arguments::PROC_NULL_IN_C,
+            is_global,
+            0,
+            LAST_CODE,
+            ranks,
+        ])
+    }
+
+    pub(super) fn set_last_code(&mut self, code: c_int) {
+        self.0[5] = code;
+    }
+
+    fn get(&self, keyval: c_int) -> Option<usize> {
+        let index = usize::try_from(keyval.checked_sub(TAG_UB)?).ok()?;
+        let value = self.0.get(index)?;
+        Some(std::ptr::from_ref(value) as usize)
+    }
+}
+
+impl Keyval {
+    /// Returns the value of a copy of an attribute, if it is copied.
+    fn copied(
+        self,
+        object: Handle,
+        keyval: c_int,
+        value: usize,
+    ) -> Result<Option<usize>, CallError> {
+        let function = match self.copy {
+            None => return Ok(None),
+            Some(CopyFunction::Value) => return Ok(Some(value)),
+            Some(CopyFunction::Program(function)) => function,
+        };
+        let (mut copy, mut flag) = (0, 0);
+        let code = call_program(|| {
+            function(
+                object,
+                keyval,
+                self.extra,
+                value,
+                &raw mut copy,
+                &raw mut flag,
+            )
+        });
+        succeeded(code, "copy")?;
+        Ok((flag != 0).then_some(copy))
+    }
+
+    fn deleted(self, object: Handle, keyval: c_int, value: usize) -> Result<(), CallError> {
+        let Some(function) = self.delete else {
+            return Ok(());
+        };
+        let code = call_program(|| function(object, keyval, value, self.extra));
+        succeeded(code, "delete")
+    }
+}
+
+fn succeeded(code: c_int, what: &str) -> Result<(), CallError> {
+    if code == 0 {
+        return Ok(());
+    }
+    let text = format!("the {what} function of an attribute has returned {code}");
+    Err(CallError::of_program(code, text))
+}
+
+impl State {
+    fn keyval(&self, keyval: c_int) -> Option<Keyval> {
+        let index = keyval.checked_sub(FIRST)?;
+        self.keyvals.get(usize::try_from(index).ok()?).copied()
+    }
+
+    fn known_keyval(&self, owner: Owner, keyval: c_int) -> Result<Keyval, CallError> {
+        let found = self.keyval(keyval);
+        found
+            .filter(|found| found.owner == owner)
+            .ok_or_else(|| CallError::new("MPI_ERR_KEYVAL", format!("invalid keyval {keyval}")))
+    }
+
+    fn attribute(&self, object: Handle, keyval: c_int) -> Option<usize> {
+        let all = self.attributes.get(&object)?;
+        all.iter()
+            .find(|found| found.0 == keyval)
+            .map(|found| found.1)
+    }
+
+    /// Gives an object the attributes that have been copied for it.
+    pub(super) fn keep_copied(&mut self, object: Handle) {
+        let copied = std::mem::take(&mut self.copied);
+        if !copied.is_empty() {
+            self.attributes.insert(object, copied);
+        }
+    }
+}
+
+/// Copies the attributes of an object for one that is made next.
+pub(super) fn copy(object: Handle) -> Result<(), CallError> {
+    with(|state| state.copied.clear());
+    for index in 0.. {
+        let next = with(|state| {
+            let &(number, value) = state.attributes.get(&object)?.get(index)?;
+            Some((number, value, state.keyval(number)?))
+        });
+        let Some((number, value, keyval)) = next else {
+            break;
+        };
+        if let Some(value) = keyval.copied(object, number, value)? {
+            with(|state| state.copied.push((number, value)));
+        }
+    }
+    Ok(())
+}
+
+/// Deletes all attributes of an object, the latest first.
+pub(super) fn delete_all(object: Handle) -> Result<(), CallError> {
+    loop {
+        let last = with(|state| {
+            let &(number, value) = state.attributes.get(&object)?.last()?;
+            Some((number, value, state.keyval(number)?))
+        });
+        let Some((number, value, keyval)) = last else {
+            break;
+        };
+        keyval.deleted(object, number, value)?;
+        remove(object, number);
+    }
+    with(|state| state.attributes.remove(&object));
+    Ok(())
+}
+
+fn remove(object: Handle, keyval: c_int) {
+    with(|state| {
+        if let Some(all) = state.attributes.get_mut(&object) {
+            all.retain(|found| found.0 != keyval);
+        }
+    });
+}
+
+fn create_keyval(
+    owner: Owner,
+    copy: usize,
+    delete: Option<Delete>,
+    keyval: *mut c_int,
+    extra: usize,
+) {
+    let copy = match copy {
+        0 => None,
+        DUP_FUNCTION => Some(CopyFunction::Value),
+        // SAFETY: the program gave a function of this type, which is no predefined one.
+        address => Some(CopyFunction::Program(unsafe {
+            std::mem::transmute::<usize, Copy>(address)
+        })),
+    };
+    let number = with(|state| {
+        state.keyvals.push(Keyval {
+            owner,
+            copy,
+            delete,
+            extra,
+            is_freed: false,
+        });
+        c_int::try_from(state.keyvals.len()).unwrap_or(c_int::MAX)
+    });
+    memory::store(keyval, FIRST + number - 1);
+}
+
+fn free_keyval(owner: Owner, keyval: *mut c_int) -> Result<(), CallError> {
+    let number = memory::load(keyval, "keyval")?;
+    with(|state| {
+        state.known_keyval(owner, number)?;
+        let index = usize::try_from(number - FIRST).unwrap_or(usize::MAX);
+        if let Some(found) = state.keyvals.get_mut(index) {
+            found.is_freed = true;
+        }
+        Ok::<_, CallError>(())
+    })?;
+    memory::store(keyval, INVALID);
+    Ok(())
+}
+
+fn check(owner: Owner, object: Handle) -> Result<(), CallError> {
+    match owner {
+        Owner::Comm => about(object),
+        Owner::Datatype => datatype_of(object).map(drop),
+    }
+}
+
+fn set(owner: Owner, object: Handle, keyval: c_int, value: usize) -> Result<(), CallError> {
+    check(owner, object)?;
+    let (known, before) = with(|state| {
+        let known = state.known_keyval(owner, keyval)?;
+        if known.is_freed {
+            let text = format!("the keyval {keyval} has been freed");
+            return Err(CallError::new("MPI_ERR_KEYVAL", text));
+        }
+        Ok((known, state.attribute(object, keyval)))
+    })?;
+    if let Some(before) = before {
+        known.deleted(object, keyval, before)?;
+        remove(object, keyval);
+    }
+    with(|state| {
+        state
+            .attributes
+            .entry(object)
+            .or_default()
+            .push((keyval, value))
+    });
+    Ok(())
+}
+
+fn get(
+    owner: Owner,
+    object: Handle,
+    keyval: c_int,
+    (value, flag): (*mut usize, *mut c_int),
+) -> Result<(), CallError> {
+    check(owner, object)?;
+    let found = with(|state| {
+        if owner == Owner::Comm
+            && let Some(known) = state.predefined.get(keyval)
+        {
+            return Ok::<_, CallError>(Some(known));
+        }
+        state.known_keyval(owner, keyval)?;
+        Ok(state.attribute(object, keyval))
+    })?;
+    memory::store(flag, c_int::from(found.is_some()));
+    if let Some(found) = found {
+        memory::store(value, found);
+    }
+    Ok(())
+}
+
+fn delete(owner: Owner, object: Handle, keyval: c_int) -> Result<(), CallError> {
+    check(owner, object)?;
+    let (known, value) = with(|state| {
+        let known = state.known_keyval(owner, keyval)?;
+        Ok::<_, CallError>((known, state.attribute(object, keyval)))
+    })?;
+    if let Some(value) = value {
+        known.deleted(object, keyval, value)?;
+        remove(object, keyval);
+    }
+    Ok(())
+}
+
+exports! {
+    fn MPI_Comm_create_keyval(copy: usize, delete: Option<Delete>, keyval: *mut c_int, extra: usize) {
+        create_keyval(Owner::Comm, copy, delete, keyval, extra);
+        Ok(())
+    }
+
+    fn MPI_Comm_free_keyval(keyval: *mut c_int) {
+        free_keyval(Owner::Comm, keyval)
+    }
+
+    fn MPI_Comm_set_attr(comm: Handle, keyval: c_int, value: usize) {
+        set(Owner::Comm, comm, keyval, value)
+    }
+
+    fn MPI_Comm_get_attr(comm: Handle, keyval: c_int, value: *mut c_void, flag: *mut c_int) {
+        get(Owner::Comm, comm, keyval, (value.cast(), flag))
+    }
+
+    fn MPI_Comm_delete_attr(comm: Handle, keyval: c_int) {
+        delete(Owner::Comm, comm, keyval)
+    }
+
+    fn MPI_Type_create_keyval(copy: usize, delete: Option<Delete>, keyval: *mut c_int, extra: usize) {
+        create_keyval(Owner::Datatype, copy, delete, keyval, extra);
+        Ok(())
+    }
+
+    fn MPI_Type_free_keyval(keyval: *mut c_int) {
+        free_keyval(Owner::Datatype, keyval)
+    }
+
+    fn MPI_Type_set_attr(datatype: Handle, keyval: c_int, value: usize) {
+        set(Owner::Datatype, datatype, keyval, value)
+    }
+
+    fn MPI_Type_get_attr(datatype: Handle, keyval: c_int, value: *mut c_void, flag: *mut c_int) {
+        get(Owner::Datatype, datatype, keyval, (value.cast(), flag))
+    }
+
+    fn MPI_Type_delete_attr(datatype: Handle, keyval: c_int) {
+        delete(Owner::Datatype, datatype, keyval)
+    }
+}

@@ -1,0 +1,188 @@
+//! Statuses, and requests that are asked without an end (MPI 5.0, sections 3.2.5, 3.7.6 and 13.3).
+
+#![expect(non_snake_case, reason = "the names of the standard")]
+
+use std::ffi::c_int;
+
+use super::{Handle, Status, exports, memory};
+use crate::arguments::{Count, UNDEFINED, in_c, natural};
+use crate::bridge::block;
+use crate::datatypes::{datatype as datatype_of, element};
+use crate::errors::CallError;
+use crate::handles::REQUEST_NULL;
+
+/// Returns the number of pieces of `size` bytes, or `MPI_UNDEFINED` if it is not whole.
+fn number_of<N: Count>(length: u64, size: usize) -> N {
+    let whole = match size as u64 {
+        0 => (length == 0).then_some(0),
+        size => length.is_multiple_of(size).then_some(length / size),
+    };
+    let found = whole.and_then(|whole| in_c(usize::try_from(whole).ok()?));
+    found.unwrap_or_else(N::undefined)
+}
+
+/// Returns the status of a request that is over, which it stays; `None` if it is not over. A
+/// request that is null or not active has an empty one.
+fn get_status(request: Handle) -> Result<Option<Status>, CallError> {
+    let mut status = Status::empty();
+    if request == REQUEST_NULL || !super::completion::is_active(request)? {
+        return Ok(Some(status));
+    }
+    let found = block(async |state| {
+        let Some(active) = state.requests.get_mut(request) else {
+            return Ok(None);
+        };
+        let found = active.request.peek().await?;
+        Ok::<_, CallError>(found.map(|found| (found, active.memory.take())))
+    })?;
+    Ok(found.map(|(found, memory)| {
+        super::deliver(&found, &memory, &raw mut status);
+        status
+    }))
+}
+
+/// Calls `each` with the positions and the statuses of the requests of a list that are over.
+/// Returns how many are not null, and how many of them are over.
+fn ask(
+    (count, list): (c_int, *const Handle),
+    is_enough: impl Fn(usize) -> bool,
+    mut each: impl FnMut(usize, usize, Status),
+) -> Result<(usize, usize), CallError> {
+    let (mut active, mut over) = (0, 0);
+    for index in 0..natural(count, "count", "MPI_ERR_COUNT")? {
+        let request = memory::load(list.wrapping_add(index), "array_of_requests")?;
+        if request == REQUEST_NULL || !super::completion::is_active(request)? {
+            continue;
+        }
+        active += 1;
+        if let Some(status) = get_status(request)? {
+            each(over, index, status);
+            over += 1;
+            if is_enough(over) {
+                break;
+            }
+        }
+    }
+    Ok((active, over))
+}
+
+fn position(index: usize) -> c_int {
+    in_c(index).unwrap_or(UNDEFINED)
+}
+
+exports! {
+    fn MPI_Get_count<N>(status: *mut Status, datatype: Handle, count: *mut N) {
+        let length = memory::load(status, "status")?.length();
+        memory::store(count, number_of(length, element(datatype)?.size));
+        Ok(())
+    }
+
+    fn MPI_Get_elements<N>(status: *mut Status, datatype: Handle, count: *mut N) {
+        let length = memory::load(status, "status")?.length();
+        let Some(basic) = datatype_of(datatype)?.basic else {
+            let text = "the elements of the datatype differ in length: not supported";
+            return Err(CallError::new("MPI_ERR_TYPE", text));
+        };
+        memory::store(count, number_of(length, basic));
+        Ok(())
+    }
+
+    fn MPI_Test_cancelled(status: *mut Status, flag: *mut c_int) {
+        memory::store(flag, memory::load(status, "status")?.internal[2]);
+        Ok(())
+    }
+
+    fn MPI_Status_set_cancelled(status: *mut Status, flag: c_int) {
+        memory::with_status(status, |status| status.internal[2] = c_int::from(flag != 0));
+        Ok(())
+    }
+
+    fn MPI_Status_set_elements<N>(status: *mut Status, datatype: Handle, count: N) {
+        let found = datatype_of(datatype)?;
+        let basic = found.basic.ok_or_else(|| {
+            let text = "the elements of the datatype differ in length: not supported";
+            CallError::new("MPI_ERR_TYPE", text)
+        })?;
+        let elements = natural(count, "count", "MPI_ERR_COUNT")?;
+        memory::with_status(status, |status| status.set_length((elements * basic) as u64));
+        Ok(())
+    }
+
+    fn MPI_Status_set_source(status: *mut Status, source: c_int) {
+        memory::with_status(status, |status| status.source = source);
+        Ok(())
+    }
+
+    fn MPI_Status_set_tag(status: *mut Status, tag: c_int) {
+        memory::with_status(status, |status| status.tag = tag);
+        Ok(())
+    }
+
+    fn MPI_Status_set_error(status: *mut Status, error: c_int) {
+        memory::with_status(status, |status| status.error = error);
+        Ok(())
+    }
+
+    fn MPI_Status_get_source(status: *mut Status, source: *mut c_int) {
+        memory::store(source, memory::load(status, "status")?.source);
+        Ok(())
+    }
+
+    fn MPI_Status_get_tag(status: *mut Status, tag: *mut c_int) {
+        memory::store(tag, memory::load(status, "status")?.tag);
+        Ok(())
+    }
+
+    fn MPI_Status_get_error(status: *mut Status, error: *mut c_int) {
+        memory::store(error, memory::load(status, "status")?.error);
+        Ok(())
+    }
+
+    fn MPI_Request_get_status(request: Handle, flag: *mut c_int, status: *mut Status) {
+        let found = get_status(request)?;
+        memory::store(flag, c_int::from(found.is_some()));
+        if let Some(found) = found {
+            memory::store(status, found);
+        }
+        Ok(())
+    }
+
+    fn MPI_Request_get_status_any(count: c_int, list: *const Handle, index: *mut c_int, flag: *mut c_int, status: *mut Status) {
+        let first = |_, place, found| {
+            memory::store(index, position(place));
+            memory::store(status, found);
+        };
+        let (active, over) = ask((count, list), |over| over > 0, first)?;
+        if over == 0 {
+            memory::store(index, UNDEFINED);
+        }
+        if active == 0 {
+            memory::set_empty_status(status);
+        }
+        memory::store(flag, c_int::from(active == 0 || over > 0));
+        Ok(())
+    }
+
+    fn MPI_Request_get_status_some(count: c_int, list: *const Handle, outcount: *mut c_int, indices: *mut c_int, statuses: *mut Status) {
+        let each = |number, index, found| {
+            memory::store(memory::element(indices, number), position(index));
+            memory::store(memory::element(statuses, number), found);
+        };
+        let (active, over) = ask((count, list), |_| false, each)?;
+        memory::store(outcount, if active == 0 { UNDEFINED } else { position(over) });
+        Ok(())
+    }
+
+    fn MPI_Request_get_status_all(count: c_int, list: *const Handle, flag: *mut c_int, statuses: *mut Status) {
+        let (active, over) = ask((count, list), |_| false, |_, _, _| ())?;
+        memory::store(flag, c_int::from(active == over));
+        if active == over {
+            for index in 0..natural(count, "count", "MPI_ERR_COUNT")? {
+                memory::set_empty_status(memory::element(statuses, index));
+            }
+            let each = |_, index, found| memory::store(memory::element(statuses, index), found);
+            ask((count, list), |_| false, each)?;
+        }
+        Ok(())
+    }
+}

@@ -33,6 +33,7 @@ use mpi::{Comm, Level, NativeLocation, calling_from};
 use crate::datatypes::MadeDatatype;
 use crate::elf::{PAGE, Refusal, Template};
 use crate::errors::CallError;
+use crate::exports::shared::SharedMemories;
 use crate::exports::{ErrorHandler, State};
 use crate::handles::{ObjectKind, Table};
 use crate::lines::Lines;
@@ -386,6 +387,11 @@ impl Inner {
     pub(crate) fn call_line(&self) -> String {
         let offset = self.image().caller();
         offset.map_or_else(String::new, |it| format!(" at {}", self.lines.of_call(it)))
+    }
+
+    /// Returns memory that ranks share.
+    pub(crate) fn shared_memories(&self) -> &SharedMemories {
+        &self.memory.shared
     }
 
     /// Returns the communicator of all ranks.

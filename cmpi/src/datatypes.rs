@@ -153,6 +153,31 @@ pub(crate) fn element(handle: usize) -> Result<Element, CallError> {
     }
 }
 
+/// Returns the predefined datatype of which all parts of a datatype are.
+///
+/// # Errors
+/// For a datatype of different ones, or of one that is not a number.
+pub(crate) fn numbers(handle: usize) -> Result<usize, CallError> {
+    if handle < 0x1000 {
+        return Ok(handle);
+    }
+    let datatype = datatype(handle)?;
+    let element = datatype.element();
+    // MPI_INT8_T, MPI_INT16_T, … MPI_UINT64_T, MPI_FLOAT, MPI_DOUBLE, and pairs with MPI_INT.
+    let known = [
+        0x240, 0x248, 0x249, 0x250, 0x251, 0x258, 0x259, 0x210, 0x214, 0x228, 0x229, 0x22a, 0x22b,
+    ];
+    let found = known
+        .into_iter()
+        .find(|known| numbers_of(*known) == element.numbers);
+    // MPI_UINT8_T.
+    let found = found.or_else(|| (datatype.basic == Some(1)).then_some(0x241));
+    found.ok_or_else(|| {
+        let text = format!("the parts of the datatype {handle:#x} are not numbers of one type");
+        CallError::new("MPI_ERR_TYPE", text)
+    })
+}
+
 /// Returns the length in bytes of the data of `count` elements.
 pub(crate) fn length_of(count: impl Count, datatype: usize) -> Result<usize, CallError> {
     let elements = natural(count, "count", "MPI_ERR_COUNT")?;

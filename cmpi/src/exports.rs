@@ -42,6 +42,7 @@ mod operations;
 mod persistent;
 mod process;
 mod random;
+pub(crate) mod shared;
 mod statuses;
 pub(crate) mod streams;
 mod time;

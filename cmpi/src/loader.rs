@@ -25,6 +25,7 @@ use std::sync::Arc;
 
 use crate::elf::{Functions, PAGE, Refusal, Template};
 use crate::exports;
+use crate::exports::shared::SharedMemories;
 
 pub(crate) mod exceptions;
 pub(crate) mod heap;
@@ -297,6 +298,7 @@ pub(crate) struct Memory {
     images: Pool,
     pub(crate) stacks: Pool,
     heaps: Pool,
+    pub(crate) shared: SharedMemories,
 }
 
 impl Memory {
@@ -305,6 +307,7 @@ impl Memory {
             images: Pool::new(Purpose::Image, index(linked.length)),
             stacks: Pool::new(Purpose::Stack, stack),
             heaps: Pool::new(Purpose::Heap, HEAP),
+            shared: SharedMemories::default(),
             linked,
             registered: RefCell::default(),
         }

@@ -160,6 +160,48 @@ static void groups(void)
   MPI_Win_free(&window);
 }
 
+/* Memory that all ranks share, and memory that is attached later. */
+static void flavors(void)
+{
+  MPI_Win window;
+  MPI_Aint bytes, place, places[64];
+  MPI_Datatype column;
+  int *own, *other, unit, table[4][4] = {{0}}, ones[4] = {1, 1, 1, 1}, got = -1;
+  MPI_Request request;
+
+  MPI_Win_allocate_shared(sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &own, &window);
+  *own = rank;
+  MPI_Win_fence(0, window);
+  MPI_Win_shared_query(window, right, &bytes, &unit, &other);
+  CHECK(bytes == sizeof(int) && unit == sizeof(int) && *other == right);
+  MPI_Win_fence(0, window);
+  if (rank == 0)
+    CHECK(own[size - 1] == size - 1);
+  MPI_Win_free(&window);
+
+  MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+  MPI_Win_attach(window, table, sizeof table);
+  MPI_Get_address(table, &place);
+  MPI_Allgather(&place, 1, MPI_AINT, places, 1, MPI_AINT, MPI_COMM_WORLD);
+  MPI_Type_vector(4, 1, 4, MPI_INT, &column);
+  MPI_Type_commit(&column);
+  MPI_Win_fence(0, window);
+  MPI_Accumulate(ones, 4, MPI_INT, 0, places[0], 1, column, MPI_SUM, window);
+  MPI_Win_fence(0, window);
+  if (rank == 0)
+    CHECK(table[3][0] == size && table[0][1] == 0);
+  MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, window);
+  MPI_Rget(&got, 1, MPI_INT, 0, places[0], 1, MPI_INT, window, &request);
+  MPI_Win_unlock(0, window);
+  /* The end of the epoch has completed it. */
+  CHECK(got == size);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  MPI_Win_fence(0, window);
+  MPI_Win_detach(window, table);
+  MPI_Win_free(&window);
+  MPI_Type_free(&column);
+}
+
 int main(int argc, char **argv)
 {
   MPI_Init(&argc, &argv);
@@ -191,6 +233,7 @@ int main(int argc, char **argv)
   datatypes();
   locks();
   groups();
+  flavors();
   MPI_Barrier(MPI_COMM_WORLD);
   if (rank == 0)
     printf("ok\n");

@@ -3,7 +3,8 @@
 //! What is written is copied when the call is made. Data that have several places at the target are
 //! several messages, in the order of the datatype.
 //!
-//! *Not there*: accumulates on datatypes that the program has made.
+//! *Not there*: accumulates on datatypes of complex numbers, of `long double`, or of numbers of
+//! different types.
 
 #![expect(non_snake_case, reason = "the names of the standard")]
 
@@ -12,15 +13,19 @@ use std::rc::Rc;
 
 use mpi::{Buffer, Op, Request, Window};
 
-use super::windows::{PendingGet, complete};
+use super::windows::{PendingGet, complete, over};
 use super::{Handle, State, exports, memory};
 use crate::arguments::rank;
 use crate::bridge::block;
-use crate::datatypes::element;
+use crate::datatypes::{element, numbers};
 use crate::errors::CallError;
 use crate::handles::{Memory, Parts, Target};
 use crate::ops::predefined;
 
+/// `MPI_BYTE`.
+const BYTE: Handle = 0x247;
+/// `MPI_REPLACE`.
+const REPLACE: Handle = 0x3c;
 /// `MPI_NO_OP`.
 const NO_OP: Handle = 0x3d;
 
@@ -183,7 +188,8 @@ impl Access {
     ) -> Result<(), CallError> {
         let handle = block(async |state| {
             let access = self;
-            let (_, mut requests) = access.start(state, (window, remote)).await?;
+            let (rank, mut requests) = access.start(state, (window, remote)).await?;
+            let is_get = access.result().is_some() && requests.len() == 1;
             let result: Vec<Target> = access.result().into_iter().collect();
             let last = if requests.len() == 1 {
                 requests.pop()
@@ -195,9 +201,7 @@ impl Access {
                 None => {
                     // A request of the program is one: it waits here for the places of the target.
                     complete(requests, access.result().unwrap_or_default()).await?;
-                    state
-                        .world
-                        .irecv(state.world.buffer(0), mpi::PROC_NULL, 0)?
+                    over(&state.world)?
                 }
             };
             let parts = Parts {
@@ -205,10 +209,23 @@ impl Access {
                 result,
                 is_collective: true,
             };
-            Ok::<_, CallError>(state.insert(last, Memory::Parts(Rc::new(parts))))
+            let handle = state.insert(last, Memory::Parts(Rc::new(parts)));
+            if is_get {
+                state.window(window)?.requests.push((rank, handle));
+            }
+            Ok::<_, CallError>(handle)
         })?;
         memory::store(request, handle);
         Ok(())
+    }
+}
+
+/// Returns the operation on the numbers of a datatype.
+fn operation(op: Handle, datatype: Handle) -> Result<Op, CallError> {
+    match op {
+        // The numbers are not looked at.
+        REPLACE | NO_OP => predefined(op, BYTE),
+        _ => predefined(op, numbers(datatype)?),
     }
 }
 
@@ -218,7 +235,7 @@ fn get_accumulate(
     (op, datatype): (Handle, Handle),
 ) -> Result<Access, CallError> {
     let result = memory::place(result.0, result.1, result.2)?;
-    let op_of = predefined(op, datatype)?;
+    let op_of = operation(op, datatype)?;
     // MPI_NO_OP reads only, and ignores the data.
     let data = match op {
         NO_OP => None,
@@ -232,7 +249,7 @@ fn accumulate(
     (op, datatype): (Handle, Handle),
 ) -> Result<Access, CallError> {
     let data = memory::place(origin.0, origin.1, origin.2)?;
-    Ok(Access::Accumulate(data, predefined(op, datatype)?))
+    Ok(Access::Accumulate(data, operation(op, datatype)?))
 }
 
 exports! {

@@ -1,4 +1,4 @@
-//! Attributes of communicators and datatypes (MPI 5.0, section 7.7).
+//! Attributes of communicators, datatypes and windows (MPI 5.0, section 7.7).
 //!
 //! Functions of the program run on its stack, outside of the calls of the message layer. Attributes
 //! that are copied wait in the state, where a function that ends the rank loses nothing.
@@ -33,6 +33,7 @@ pub(super) type Attributes = Vec<(c_int, usize)>;
 enum Owner {
     Comm,
     Datatype,
+    Window,
 }
 
 /// A keyval of the program.
@@ -252,6 +253,7 @@ fn check(owner: Owner, object: Handle) -> Result<(), CallError> {
     match owner {
         Owner::Comm => about(object),
         Owner::Datatype => datatype_of(object).map(drop),
+        Owner::Window => with(|state| state.window(object).map(drop)),
     }
 }
 
@@ -287,10 +289,13 @@ fn get(
 ) -> Result<(), CallError> {
     check(owner, object)?;
     let found = with(|state| {
-        if owner == Owner::Comm
-            && let Some(known) = state.predefined.get(keyval)
-        {
-            return Ok::<_, CallError>(Some(known));
+        let predefined = match owner {
+            Owner::Comm => state.predefined.get(keyval),
+            Owner::Window => state.window(object)?.predefined(keyval),
+            Owner::Datatype => None,
+        };
+        if predefined.is_some() {
+            return Ok::<_, CallError>(predefined);
         }
         state.known_keyval(owner, keyval)?;
         Ok(state.attribute(object, keyval))
@@ -356,5 +361,26 @@ exports! {
 
     fn MPI_Type_delete_attr(datatype: Handle, keyval: c_int) {
         delete(Owner::Datatype, datatype, keyval)
+    }
+
+    fn MPI_Win_create_keyval(copy: usize, delete: Option<Delete>, keyval: *mut c_int, extra: usize) {
+        create_keyval(Owner::Window, copy, delete, keyval, extra);
+        Ok(())
+    }
+
+    fn MPI_Win_free_keyval(keyval: *mut c_int) {
+        free_keyval(Owner::Window, keyval)
+    }
+
+    fn MPI_Win_set_attr(window: Handle, keyval: c_int, value: usize) {
+        set(Owner::Window, window, keyval, value)
+    }
+
+    fn MPI_Win_get_attr(window: Handle, keyval: c_int, value: *mut c_void, flag: *mut c_int) {
+        get(Owner::Window, window, keyval, (value.cast(), flag))
+    }
+
+    fn MPI_Win_delete_attr(window: Handle, keyval: c_int) {
+        delete(Owner::Window, window, keyval)
     }
 }

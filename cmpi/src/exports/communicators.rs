@@ -47,7 +47,7 @@ impl State {
     }
 
     /// Adds the hints of an info object, or those of another communicator.
-    fn set_hints(&mut self, comm: Handle, of: Handle) -> Result<(), CallError> {
+    pub(super) fn set_hints(&mut self, comm: Handle, of: Handle) -> Result<(), CallError> {
         let given = match self.hints.get(&of) {
             Some(hints) => hints.clone(),
             None if of == INFO_NULL || self.comm(of).is_ok() => return Ok(()),

@@ -63,6 +63,16 @@ impl State {
         }
     }
 
+    fn set_error_handler(&mut self, object: Handle, handler: Handle) -> Result<(), CallError> {
+        let is_known = [ARE_FATAL, ABORT, RETURN].contains(&handler);
+        if !is_known && self.handlers.get(handler).is_none() {
+            let text = format!("invalid error handler {handler:#x}");
+            return Err(CallError::new("MPI_ERR_ARG", text));
+        }
+        self.error_handlers.insert(object, handler);
+        Ok(())
+    }
+
     fn added(&mut self, code: c_int) -> Result<&mut Option<AddedError>, CallError> {
         let index = code.checked_sub(LAST_CODE + 1);
         let index = index.and_then(|index| usize::try_from(index).ok());
@@ -119,6 +129,21 @@ impl State {
     }
 }
 
+/// Calls the error handler of the object that the call is about.
+fn call_handler(handler: ErrorHandler, code: c_int) -> Result<(), CallError> {
+    match handler {
+        ErrorHandler::Returns => Ok(()),
+        ErrorHandler::Program(function, mut object) => {
+            call_program(|| function(&raw mut object, &raw const code));
+            Ok(())
+        }
+        ErrorHandler::Fatal => {
+            let text = "the program has called the error handler";
+            Err(CallError::of_program(code, text))
+        }
+    }
+}
+
 exports! {
     fn MPI_Comm_create_errhandler(function: HandlerFunction, handler: *mut Handle) {
         memory::store(handler, with(|state| state.handlers.insert(function)));
@@ -128,13 +153,7 @@ exports! {
     fn MPI_Comm_set_errhandler(comm: Handle, handler: Handle) {
         with(|state| {
             state.comm(comm)?;
-            let is_known = [ARE_FATAL, ABORT, RETURN].contains(&handler);
-            if !is_known && state.handlers.get(handler).is_none() {
-                let text = format!("invalid error handler {handler:#x}");
-                return Err(CallError::new("MPI_ERR_ARG", text));
-            }
-            state.error_handlers.insert(comm, handler);
-            Ok(())
+            state.set_error_handler(comm, handler)
         })
     }
 
@@ -152,16 +171,36 @@ exports! {
             state.comm(comm)?;
             Ok::<_, CallError>(state.error_handler())
         })?;
-        match handler {
-            ErrorHandler::Returns => Ok(()),
-            ErrorHandler::Program(function, mut comm) => {
-                call_program(|| function(&raw mut comm, &raw const code));
-                Ok(())
-            }
-            ErrorHandler::Fatal => {
-                Err(CallError::of_program(code, "the program has called the error handler"))
-            }
-        }
+        call_handler(handler, code)
+    }
+
+    fn MPI_Win_create_errhandler(function: HandlerFunction, handler: *mut Handle) {
+        memory::store(handler, with(|state| state.handlers.insert(function)));
+        Ok(())
+    }
+
+    fn MPI_Win_set_errhandler(window: Handle, handler: Handle) {
+        with(|state| {
+            state.window(window)?;
+            state.set_error_handler(window, handler)
+        })
+    }
+
+    fn MPI_Win_get_errhandler(window: Handle, handler: *mut Handle) {
+        let found = with(|state| {
+            state.window(window)?;
+            Ok::<_, CallError>(state.error_handlers.get(&window).copied())
+        })?;
+        memory::store(handler, found.unwrap_or(ARE_FATAL));
+        Ok(())
+    }
+
+    fn MPI_Win_call_errhandler(window: Handle, code: c_int) {
+        let handler = with(|state| {
+            state.window(window)?;
+            Ok::<_, CallError>(state.error_handler())
+        })?;
+        call_handler(handler, code)
     }
 
     fn MPI_Errhandler_free(handler: *mut Handle) {

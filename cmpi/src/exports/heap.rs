@@ -34,7 +34,7 @@ fn checked(call: &str, result: Result<usize, HeapError>) -> *mut c_void {
     }
 }
 
-extern "C" fn malloc(bytes: usize) -> *mut c_void {
+pub(super) extern "C" fn malloc(bytes: usize) -> *mut c_void {
     match own() {
         Some(heap) => checked("malloc()", heap.allocate(bytes, ALIGNMENT)),
         // SAFETY: the program's own call.
@@ -75,7 +75,7 @@ extern "C" fn realloc_array(address: *mut c_void, count: usize, bytes: usize) ->
     realloc(address, count.saturating_mul(bytes))
 }
 
-extern "C" fn free(address: *mut c_void) {
+pub(super) extern "C" fn free(address: *mut c_void) {
     if let Some(heap) = Heap::of(address as usize) {
         checked("free()", heap.free(address as usize).map(|()| 1));
         return;

@@ -4,24 +4,25 @@
 //! accesses of other ranks change it when their messages arrive. A get fills its buffer in the next
 //! call that ends its epoch, or flushes.
 //!
-//! *Not there*: dynamic windows, attributes and error handlers of programs. `MPI_Win_sync` takes no
-//! time, until a program has called it again and again. `simrun check` sees the accesses of other
-//! ranks, but not the reads and writes of the program itself.
+//! Hints have no effect; shared memory is always contiguous. `MPI_Win_sync` takes no time, until a
+//! program has called it again and again. `simrun check` sees the accesses of other ranks, but not
+//! the reads and writes of the program itself.
 
 #![expect(non_snake_case, reason = "the names of the standard")]
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
 use std::rc::Rc;
 
-use mpi::{ProgramMemory, Request, Window};
+use mpi::{Comm, ProgramMemory, Request, Window};
 
-use super::{Handle, State, exports, memory};
+use super::shared::SharedMemory;
+use super::{Handle, State, about, attributes, deliver, exports, heap, memory};
 use crate::arguments::rank;
-use crate::bridge::{block, with};
+use crate::bridge::{block, caller, with};
 use crate::errors::CallError;
-use crate::handles::Target;
+use crate::handles::{Memory, Target};
 
 /// `MPI_WIN_NULL`.
 const WIN_NULL: Handle = 0x110;
@@ -32,15 +33,27 @@ const SYNCS: u32 = 1000;
 /// Seconds that pass then.
 const SYNC_STEP: f64 = 1e-6;
 
+/// The place of the memory of a window.
+#[derive(Debug)]
+enum Place {
+    /// Memory of the program from this address on.
+    Fixed { address: usize, length: usize },
+    /// Memory that `MPI_Win_allocate` has made, and its length in bytes.
+    Allocated { words: Box<[u64]>, length: usize },
+    /// Address and length of what the program has attached; displacements are addresses.
+    Attached(RefCell<Vec<(usize, usize)>>),
+    /// The part of this rank in memory of all ranks.
+    Shared(Rc<SharedMemory>, usize),
+}
+
 /// Memory of a program that other ranks access.
 #[derive(Debug)]
 struct Exposed {
-    address: usize,
-    length: usize,
-    /// What `MPI_Win_allocate` has made; the address is of it.
-    _allocated: Option<Box<[u64]>>,
+    place: Place,
     /// True when the rank has ended, whose memory other ranks have later.
     is_gone: Cell<bool>,
+    /// Address and length of an access to memory that was not attached.
+    stray: Cell<Option<(usize, usize)>>,
 }
 
 /// Ends the accesses to memory when it is dropped, as the objects of a rank are when it ends.
@@ -54,21 +67,55 @@ impl Drop for Exposure {
 }
 
 impl Exposed {
-    /// Returns the address of an access; `None` if the memory is gone.
+    const fn new(place: Place) -> Self {
+        Self {
+            place,
+            is_gone: Cell::new(false),
+            stray: Cell::new(None),
+        }
+    }
+
+    /// Returns the address of the first byte.
+    fn start(&self) -> usize {
+        match &self.place {
+            Place::Fixed { address, .. } => *address,
+            Place::Allocated { words, .. } => words.as_ptr() as usize,
+            Place::Attached(_) => 0,
+            Place::Shared(memory, rank) => memory.start(*rank),
+        }
+    }
+
+    /// Returns the address of an access; `None` if the memory is gone or not attached.
     fn at(&self, offset: u64, length: usize) -> Option<usize> {
         let offset = usize::try_from(offset).unwrap_or(usize::MAX);
-        let end = offset.checked_add(length);
+        let end = offset.checked_add(length)?;
         assert!(
-            end.is_some_and(|end| end <= self.length),
+            end as u64 <= self.length(),
             "accesses lie within the window"
         );
-        (!self.is_gone.get()).then_some(self.address + offset)
+        if self.is_gone.get() {
+            return None;
+        }
+        if let Place::Attached(regions) = &self.place {
+            let is_within =
+                |&(start, bytes): &(usize, usize)| start <= offset && end <= start + bytes;
+            if length > 0 && !regions.borrow().iter().any(is_within) {
+                self.stray.set(Some((offset, length)));
+                return None;
+            }
+        }
+        Some(self.start() + offset)
     }
 }
 
 impl ProgramMemory for Exposed {
     fn length(&self) -> u64 {
-        self.length as u64
+        let length = match &self.place {
+            Place::Fixed { length, .. } | Place::Allocated { length, .. } => *length,
+            Place::Attached(_) => isize::MAX.cast_unsigned(),
+            Place::Shared(memory, rank) => memory.length(*rank),
+        };
+        length as u64
     }
 
     fn read(&self, offset: u64, bytes: &mut [u8]) {
@@ -96,6 +143,26 @@ struct Attributes {
     model: c_int,
 }
 
+impl ProgramWindow {
+    /// Returns the value of a predefined attribute: `MPI_WIN_BASE` to `MPI_WIN_MODEL`.
+    pub(super) fn predefined(&self, keyval: c_int) -> Option<usize> {
+        let Attributes {
+            size,
+            unit,
+            flavor,
+            model,
+        } = &*self.attributes;
+        Some(match keyval {
+            601 => self.exposure.0.start(),
+            602 => ptr::from_ref(unit) as usize,
+            603 => ptr::from_ref(size) as usize,
+            604 => ptr::from_ref(flavor) as usize,
+            605 => ptr::from_ref(model) as usize,
+            _ => return None,
+        })
+    }
+}
+
 /// A get in progress: the answers of the target, which follow one another in the memory of the
 /// program.
 #[derive(Debug)]
@@ -113,23 +180,9 @@ pub(super) struct ProgramWindow {
     attributes: Box<Attributes>,
     name: String,
     pub(super) gets: Vec<PendingGet>,
+    /// Gets with requests of the program, which the end of an epoch completes, too.
+    pub(super) requests: Vec<(usize, Handle)>,
     syncs: u32,
-}
-
-impl ProgramWindow {
-    /// Waits for the gets of a rank, or of all, and fills their memory.
-    async fn finish_gets(&mut self, of: Option<usize>) -> Result<(), CallError> {
-        self.syncs = 0;
-        let (ended, rest) = std::mem::take(&mut self.gets)
-            .into_iter()
-            .partition(|get| of.is_none_or(|rank| get.rank == rank));
-        self.gets = rest;
-        let ended: Vec<PendingGet> = ended;
-        for get in ended {
-            complete(get.requests, get.result).await?;
-        }
-        Ok(())
-    }
 }
 
 /// Waits for answers, and fills the memory of the program.
@@ -150,23 +203,77 @@ pub(super) async fn complete(requests: Vec<Request>, result: Target) -> Result<(
 impl State {
     /// Returns a window.
     pub(super) fn window(&mut self, window: Handle) -> Result<&mut ProgramWindow, CallError> {
-        self.windows.get_mut(window).ok_or_else(|| {
+        self.concerned.set(window);
+        let found = self.windows.get_mut(window).ok_or_else(|| {
             let text = match window {
                 WIN_NULL => "invalid window: MPI_WIN_NULL".to_owned(),
                 _ => format!("invalid window {window:#x}"),
             };
             CallError::new("MPI_ERR_WIN", text)
-        })
+        })?;
+        if let Some((address, length)) = found.exposure.0.stray.take() {
+            let text = format!(
+                "another rank has accessed {length} bytes at {address:#x}, which are not attached"
+            );
+            return Err(CallError::new("MPI_ERR_RMA_RANGE", text));
+        }
+        Ok(found)
+    }
+
+    /// Completes the gets from a rank, or from all: fills the memory of the program.
+    async fn finish_gets(&mut self, window: Handle, of: Option<usize>) -> Result<(), CallError> {
+        let is_of = |rank: usize| of.is_none_or(|of| of == rank);
+        let window = self.window(window)?;
+        window.syncs = 0;
+        let gets = window
+            .gets
+            .extract_if(.., |get| is_of(get.rank))
+            .collect::<Vec<_>>();
+        let requests = window
+            .requests
+            .extract_if(.., |get| is_of(get.0))
+            .collect::<Vec<_>>();
+        for get in gets {
+            complete(get.requests, get.result).await?;
+        }
+        for (_, handle) in requests {
+            // The program may have completed it.
+            if let Some(mut active) = self.requests.borrow(handle) {
+                if active.request.is_active() {
+                    let completion = active.request.wait().await?;
+                    deliver(&completion, &active.memory, ptr::null_mut());
+                    active.memory = Memory::Message(Target::default());
+                    active.request = over(&self.world)?;
+                }
+                self.requests.put_back(handle, active);
+            }
+        }
+        Ok(())
     }
 }
 
-/// Makes a window of memory at `address`, or of new memory.
+/// Returns a request that is over.
+pub(super) fn over(world: &Comm) -> mpi::Result<Request> {
+    world.irecv(world.buffer(0), mpi::PROC_NULL, 0)
+}
+
+/// Memory of a new window.
+#[derive(Clone, Copy)]
+enum New {
+    At(usize),
+    Allocated,
+    Attached,
+    Shared,
+}
+
+/// Makes a window.
 fn make(
-    address: Option<usize>,
+    new: New,
     (length, unit): (isize, c_int),
-    comm: Handle,
+    (info, comm): (Handle, Handle),
     window: *mut Handle,
 ) -> Result<usize, CallError> {
+    about(comm)?;
     let bytes = usize::try_from(length).map_err(|_| {
         let text = format!("invalid size {length}: expected at least 0");
         CallError::new("MPI_ERR_SIZE", text)
@@ -176,43 +283,62 @@ fn make(
         let text = format!("invalid disp_unit {unit}: expected at least 1");
         CallError::new("MPI_ERR_DISP", text)
     })?;
-    if address == Some(0) && bytes > 0 {
+    if matches!(new, New::At(0)) && bytes > 0 {
         let text = format!("invalid base: address 0 for {bytes} bytes");
         return Err(CallError::new("MPI_ERR_BUFFER", text));
     }
     let (handle, start) = block(async |state| {
-        let allocated = match address {
-            None => Some(vec![0_u64; bytes.div_ceil(8)].into_boxed_slice()),
-            Some(_) => None,
-        };
-        let start = match &allocated {
-            Some(words) => words.as_ptr() as usize,
-            None => address.unwrap_or_default(),
+        let comm = state.comm(comm)?;
+        // Flavors: MPI_WIN_FLAVOR_CREATE and the next ones.
+        let (place, flavor) = match new {
+            New::At(address) => (
+                Place::Fixed {
+                    address,
+                    length: bytes,
+                },
+                311,
+            ),
+            New::Allocated => {
+                let words = vec![0; bytes.div_ceil(8)].into_boxed_slice();
+                (
+                    Place::Allocated {
+                        words,
+                        length: bytes,
+                    },
+                    312,
+                )
+            }
+            New::Attached => (Place::Attached(RefCell::default()), 313),
+            New::Shared => {
+                let (rank, identity) = (comm.rank(), comm.identity());
+                let shared = caller().shared_memories();
+                let memory = shared.join(identity, (rank, comm.size()), bytes);
+                (Place::Shared(memory, rank), 314)
+            }
         };
         let attributes = Attributes {
             size: length,
             unit,
-            // MPI_WIN_FLAVOR_CREATE, MPI_WIN_FLAVOR_ALLOCATE.
-            flavor: if allocated.is_some() { 312 } else { 311 },
+            flavor,
             // MPI_WIN_UNIFIED.
             model: 321,
         };
-        let exposed = Rc::new(Exposed {
-            address: start,
-            length: bytes,
-            _allocated: allocated,
-            is_gone: Cell::new(false),
-        });
+        let exposed = Rc::new(Exposed::new(place));
         let exposure = Exposure(Rc::clone(&exposed));
+        let window = comm.window_of(exposed, scale).await?;
+        let start = exposure.0.start();
         let made = ProgramWindow {
-            window: state.comm(comm)?.window_of(exposed, scale).await?,
+            window,
             exposure,
             attributes: Box::new(attributes),
             name: String::new(),
             gets: Vec::new(),
+            requests: Vec::new(),
             syncs: 0,
         };
-        Ok::<_, CallError>((state.windows.insert(made), start))
+        let handle = state.windows.insert(made);
+        state.set_hints(handle, info)?;
+        Ok::<_, CallError>((handle, start))
     })?;
     memory::store(window, handle);
     Ok(start)
@@ -225,30 +351,132 @@ fn synchronise(
     call: impl AsyncFnOnce(&Window) -> mpi::Result<()>,
 ) -> Result<(), CallError> {
     block(async |state| {
-        let window = state.window(window)?;
-        call(&window.window).await?;
-        window.finish_gets(of).await
+        call(&state.window(window)?.window).await?;
+        state.finish_gets(window, of).await
+    })
+}
+
+/// Changes the regions of a dynamic window.
+fn attached(
+    window: Handle,
+    change: impl FnOnce(&mut Vec<(usize, usize)>) -> Result<(), CallError>,
+) -> Result<(), CallError> {
+    with(|state| match &state.window(window)?.exposure.0.place {
+        Place::Attached(regions) => change(&mut regions.borrow_mut()),
+        _ => {
+            let text = "the window is not one of MPI_Win_create_dynamic";
+            Err(CallError::new("MPI_ERR_RMA_FLAVOR", text))
+        }
     })
 }
 
 exports! {
-    fn MPI_Win_create(base: *mut c_void, size: isize, unit: c_int, _info: Handle, comm: Handle, window: *mut Handle) {
-        make(Some(base as usize), (size, unit), comm, window).map(drop)
+    fn MPI_Alloc_mem(size: isize, _info: Handle, base: *mut *mut c_void) {
+        let length = usize::try_from(size).map_err(|_| {
+            let text = format!("invalid size {size}: expected at least 0");
+            CallError::new("MPI_ERR_ARG", text)
+        })?;
+        let address = heap::malloc(length.max(1));
+        if address.is_null() {
+            let text = format!("no memory for {length} bytes");
+            return Err(CallError::new("MPI_ERR_NO_MEM", text));
+        }
+        memory::store(base, address);
+        Ok(())
     }
 
-    fn MPI_Win_allocate(size: isize, unit: c_int, _info: Handle, comm: Handle, base: *mut usize, window: *mut Handle) {
-        let address = make(None, (size, unit), comm, window)?;
+    fn MPI_Free_mem(base: *mut c_void) {
+        heap::free(base);
+        Ok(())
+    }
+
+    fn MPI_Win_create(base: *mut c_void, size: isize, unit: c_int, info: Handle, comm: Handle, window: *mut Handle) {
+        make(New::At(base as usize), (size, unit), (info, comm), window).map(drop)
+    }
+
+    fn MPI_Win_allocate(size: isize, unit: c_int, info: Handle, comm: Handle, base: *mut usize, window: *mut Handle) {
+        let address = make(New::Allocated, (size, unit), (info, comm), window)?;
         memory::store(base, address);
+        Ok(())
+    }
+
+    fn MPI_Win_allocate_shared(size: isize, unit: c_int, info: Handle, comm: Handle, base: *mut usize, window: *mut Handle) {
+        let address = make(New::Shared, (size, unit), (info, comm), window)?;
+        memory::store(base, address);
+        Ok(())
+    }
+
+    fn MPI_Win_shared_query(window: Handle, of: c_int, size: *mut isize, unit: *mut c_int, base: *mut usize) {
+        let of = rank(of)?;
+        let (length, scale, start) = with(|state| {
+            let window = state.window(window)?;
+            let Place::Shared(memory, _) = &window.exposure.0.place else {
+                let text = "the window is not one of MPI_Win_allocate_shared";
+                return Err(CallError::new("MPI_ERR_RMA_FLAVOR", text));
+            };
+            let of = match of {
+                mpi::PROC_NULL => memory.first(),
+                rank => rank,
+            };
+            Ok((window.window.len(of)?, window.window.unit(of)?, memory.start(of)))
+        })?;
+        memory::store(size, isize::try_from(length).unwrap_or(isize::MAX));
+        memory::store(unit, c_int::try_from(scale).unwrap_or(c_int::MAX));
+        memory::store(base, start);
+        Ok(())
+    }
+
+    fn MPI_Win_create_dynamic(info: Handle, comm: Handle, window: *mut Handle) {
+        make(New::Attached, (0, 1), (info, comm), window).map(drop)
+    }
+
+    fn MPI_Win_attach(window: Handle, base: *const c_void, size: isize) {
+        let length = usize::try_from(size).unwrap_or(0);
+        attached(window, |regions| {
+            regions.push((base as usize, length));
+            Ok(())
+        })
+    }
+
+    fn MPI_Win_detach(window: Handle, base: *const c_void) {
+        attached(window, |regions| {
+            let known = regions.iter().position(|region| region.0 == base as usize);
+            let Some(known) = known else {
+                let text = format!("no memory is attached at {:#x}", base as usize);
+                return Err(CallError::new("MPI_ERR_RMA_ATTACH", text));
+            };
+            regions.remove(known);
+            Ok(())
+        })
+    }
+
+    fn MPI_Win_set_info(window: Handle, info: Handle) {
+        with(|state| {
+            state.window(window)?;
+            state.set_hints(window, info)
+        })
+    }
+
+    fn MPI_Win_get_info(window: Handle, info: *mut Handle) {
+        let found = with(|state| {
+            state.window(window)?;
+            let hints = state.hints.get(&window).cloned().unwrap_or_default();
+            Ok::<_, CallError>(state.infos.insert(hints))
+        })?;
+        memory::store(info, found);
         Ok(())
     }
 
     fn MPI_Win_free(window: *mut Handle) {
         let handle = memory::load(window, "win")?;
+        // Refuses handles that name none.
+        with(|state| state.window(handle).map(drop))?;
+        attributes::delete_all(handle)?;
         block(async |state| {
-            state.window(handle)?;
             let Some(freed) = state.windows.remove(handle) else {
                 return Ok(());
             };
+            state.forget(handle);
             // Its memory is accessed until all ranks have called.
             let ProgramWindow { window, exposure, .. } = freed;
             window.free().await?;
@@ -265,27 +493,6 @@ exports! {
             Ok::<_, CallError>(state.groups.insert(found))
         })?;
         memory::store(group, handle);
-        Ok(())
-    }
-
-    fn MPI_Win_get_attr(window: Handle, key: c_int, value: *mut usize, flag: *mut c_int) {
-        let found = with(|state| {
-            let window = state.window(window)?;
-            let Attributes { size, unit, flavor, model } = &*window.attributes;
-            Ok::<_, CallError>(match key {
-                // MPI_WIN_BASE to MPI_WIN_MODEL.
-                601 => Some(window.exposure.0.address),
-                602 => Some(ptr::from_ref(unit) as usize),
-                603 => Some(ptr::from_ref(size) as usize),
-                604 => Some(ptr::from_ref(flavor) as usize),
-                605 => Some(ptr::from_ref(model) as usize),
-                _ => None,
-            })
-        })?;
-        memory::store(flag, c_int::from(found.is_some()));
-        if let Some(found) = found {
-            memory::store(value, found);
-        }
         Ok(())
     }
 

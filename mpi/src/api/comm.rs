@@ -112,6 +112,13 @@ impl Comm {
         &self.members
     }
 
+    /// Returns numbers that the communicator has at all its ranks, and no other one has at the same
+    /// time.
+    #[must_use]
+    pub fn identity(&self) -> (u32, u32) {
+        (self.context(), self.members().world(0))
+    }
+
     pub(crate) const fn context(&self) -> u32 {
         self.context
     }

@@ -13,9 +13,12 @@ use std::process::{Command, ExitCode};
 use cmpi::{CompiledProgram, Kind, Lines, STACK, Template};
 use mpi::SourceLocation;
 use run::{Program, RankProgram};
+use simrun::compute_args::ComputeArgs;
 use simrun::{App, run_app_with, set_program, status};
 
 use crate::command_line::{Mode, called_as};
+
+mod compute;
 
 /// A compiled program and its file.
 #[derive(Clone)]
@@ -23,11 +26,21 @@ struct Compiled {
     program: CompiledProgram,
     file: PathBuf,
     is_checked: bool,
+    compute: ComputeArgs,
 }
 
 impl App<Self> for Compiled {
     fn command() -> Option<clap::Command> {
         None
+    }
+
+    const IS_COMPILED: bool = true;
+
+    fn with_compute(self, options: &ComputeArgs) -> Result<Self, clap::Error> {
+        Ok(Self {
+            compute: options.clone(),
+            ..self
+        })
     }
 
     fn bind(
@@ -38,8 +51,16 @@ impl App<Self> for Compiled {
         let all = std::iter::once(self.file.as_os_str()).chain(arguments.iter().map(|it| &**it));
         let texts = all.map(|text| CString::new(text.as_bytes()));
         let texts: Vec<CString> = texts.map(Result::unwrap_or_default).collect();
-        let ranks = self.program.ranks(STACK, texts, self.is_checked);
-        let program = RankProgram::new(move |world| ranks.rank(world));
+        let timing = compute::timing(&self.compute, self.program.counts_blocks());
+        let (timing, recording) = timing.map_err(|problem| {
+            clap::Error::raw(clap::error::ErrorKind::ValueValidation, problem + "\n")
+        })?;
+        let ranks = self.program.ranks(STACK, texts, self.is_checked, timing);
+        let program = RankProgram::new(move |world| {
+            // Written when the program is dropped.
+            let _ = &recording;
+            ranks.rank(world)
+        });
         Ok(Box::new(program.at(place)))
     }
 }
@@ -88,6 +109,7 @@ pub(crate) fn start(
             program,
             file,
             is_checked: matches!(mode, Mode::Check),
+            compute: ComputeArgs::default(),
         },
         Err(problem) => return status::refuse(format_args!("{}: {problem}", app.display())),
     };

@@ -153,7 +153,8 @@ pub fn stub_source() -> String {
         "#include <stdio.h>\n#include <stdlib.h>\n\n\
          static int stub(void) {\n  fputs(\"this MPI program is linked with the stub library of \
          simrun: run it with simrun, or with mpiexec of an MPI that has the standard ABI\\n\", \
-         stderr);\n  exit(1);\n}\n\n",
+         stderr);\n  exit(1);\n}\n\n\
+         void __sanitizer_cov_trace_pc(void) {}\n\n",
     );
     for function in functions() {
         for prefix in ["", "P"] {

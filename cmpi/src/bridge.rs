@@ -42,8 +42,12 @@ use crate::loader::heap::{Heap, HeapSlot};
 use crate::loader::memory::{Pool, Slot};
 use crate::loader::{Image, Linked, Memory};
 
+mod compute;
 mod faults;
 
+pub use compute::{Bursts, Compute, Timing};
+
+use compute::Computing;
 use faults::Fault;
 
 /// Length of the stack of a rank in bytes, as of a process on most systems. A rank takes only the
@@ -85,12 +89,24 @@ impl CompiledProgram {
         })
     }
 
+    /// Returns true if the program counts its basic blocks.
+    #[must_use]
+    pub fn counts_blocks(&self) -> bool {
+        self.linked.counts_blocks()
+    }
+
     /// Returns the ranks that run on this thread, each with a stack of this length in bytes.
     /// `arguments`: those of `main`, the first of which is the name of the program. `has_heaps`:
     /// memory that a rank does not free is free when it ends, as a model checker needs, which runs
     /// the program again and again.
     #[must_use]
-    pub fn ranks(&self, stack: usize, arguments: Vec<CString>, has_heaps: bool) -> Ranks {
+    pub fn ranks(
+        &self,
+        stack: usize,
+        arguments: Vec<CString>,
+        has_heaps: bool,
+        timing: Timing,
+    ) -> Ranks {
         let page = PAGE as usize;
         let stack = stack.next_multiple_of(page) + page;
         Ranks {
@@ -98,6 +114,7 @@ impl CompiledProgram {
             arguments: arguments.into(),
             lines: Arc::clone(&self.lines),
             has_heaps,
+            timing: Rc::new(timing),
         }
     }
 }
@@ -109,6 +126,7 @@ pub struct Ranks {
     arguments: Rc<[CString]>,
     lines: Arc<Lines>,
     has_heaps: bool,
+    timing: Rc<Timing>,
 }
 
 impl Ranks {
@@ -126,6 +144,8 @@ impl Ranks {
                 coroutine: None,
             }),
             has_heap: self.has_heaps,
+            timing: Rc::clone(&self.timing),
+            computing: Computing::default(),
             heap: Cell::new(None),
             yielder: Cell::new(ptr::null()),
             canary: Cell::new(ptr::null()),
@@ -201,6 +221,8 @@ pub(crate) struct Inner {
     image: Cell<*const Image>,
     owned: UnsafeCell<Owned>,
     has_heap: bool,
+    timing: Rc<Timing>,
+    computing: Computing,
     /// Where the program allocates memory; `None` for the heap of the process.
     heap: Cell<Option<Heap>>,
     yielder: Cell<*const Yielder<(), ()>>,
@@ -500,8 +522,12 @@ pub(crate) fn call(name: &'static str, body: impl FnOnce() -> Result<(), CallErr
     let offset = rank.image().caller();
     rank.location
         .set(offset.map(|offset| rank.lines.of_call(offset)));
-    let result = catch_unwind(AssertUnwindSafe(body));
+    let result = catch_unwind(AssertUnwindSafe(|| {
+        rank.enter_call();
+        body()
+    }));
     rank.is_in_call.set(false);
+    rank.leave_call();
     match result {
         Ok(Ok(())) => 0,
         Ok(Err(error)) => {
@@ -559,11 +585,13 @@ pub(crate) fn with<T>(f: impl FnOnce(&mut State) -> T) -> T {
 /// after [`CLOCK_READS`] readings without a call of MPI each waits [`CLOCK_STEP`].
 pub(crate) fn read_clock() -> f64 {
     let rank = caller();
+    rank.enter_call();
     let reads = rank.clock_reads.get().saturating_add(1);
     rank.clock_reads.set(reads);
     if reads > CLOCK_READS {
         drive(rank, rank.world.sleep(CLOCK_STEP));
     }
+    rank.leave_call();
     rank.world.wtime()
 }
 

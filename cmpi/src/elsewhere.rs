@@ -85,9 +85,15 @@ impl CompiledProgram {
         Err(Refusal)
     }
 
+    /// Returns false.
+    #[must_use]
+    pub const fn counts_blocks(&self) -> bool {
+        false
+    }
+
     /// Returns the ranks that run on this thread.
     #[must_use]
-    pub fn ranks(&self, _stack: usize, _arguments: Vec<CString>, _has_heaps: bool) -> Ranks {
+    pub fn ranks(&self, _: usize, _: Vec<CString>, _has_heaps: bool, _: Timing) -> Ranks {
         Ranks
     }
 }
@@ -114,4 +120,32 @@ impl Future for Rank {
     fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Self::Output> {
         Poll::Ready(Err(Refusal.to_string()))
     }
+}
+
+/// Processor time that ranks have computed.
+pub type Bursts = std::collections::BTreeMap<(usize, u64), f64>;
+
+/// Source of the time between calls.
+#[derive(Clone, Debug, Default)]
+pub enum Compute {
+    /// No time passes.
+    #[default]
+    None,
+    /// Flop of each basic block.
+    Blocks(f64),
+    /// Processor time.
+    Host(Option<std::rc::Rc<std::cell::RefCell<Bursts>>>),
+    /// The times of an earlier run.
+    Replay(std::rc::Rc<Bursts>),
+}
+
+/// Times of a program.
+#[derive(Clone, Debug, Default)]
+pub struct Timing {
+    /// Source of the time between calls.
+    pub compute: Compute,
+    /// Speed of the machine in flop/s.
+    pub host_speed: Option<f64>,
+    /// Time of a call in seconds.
+    pub call_cost: f64,
 }

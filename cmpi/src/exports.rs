@@ -23,6 +23,7 @@ use crate::errors::CallError;
 use crate::handles::{ActiveRequest, Memory, ObjectKind, Table};
 
 mod accesses;
+mod annotations;
 mod attributes;
 mod buffered;
 mod collectives;
@@ -183,6 +184,7 @@ pub(crate) fn located_function(symbol: &str) -> Option<LocatedFunction> {
 /// Returns the address of a function of the C library that this crate has.
 pub(crate) fn libc_function(symbol: &str) -> Option<usize> {
     [
+        annotations::address,
         getopt::address,
         heap::address,
         process::address,

@@ -6,7 +6,8 @@
 //! and switches back to the scheduler while they are pending (`bridge`). So a C rank does what
 //! the same program in Rust does: same timestamps, same digest.
 //!
-//! *Not modelled*: the time that a program computes between two calls is 0; threads of a program.
+//! *Not modelled*: threads of a program; the time that a program computes between two calls, unless
+//! it is counted or measured ([`Compute`]).
 //! Only for x86-64 Linux with the GNU C library; elsewhere each program is refused.
 
 pub mod abi;
@@ -38,10 +39,13 @@ mod ops;
 pub mod toolchain;
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
-pub use bridge::{CompiledProgram, Rank, Ranks, STACK};
+pub use bridge::{Bursts, CompiledProgram, Compute, Rank, Ranks, STACK, Timing};
 #[cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 pub use elf::{Kind, Refusal, Template, kind};
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu")))]
-pub use elsewhere::{CompiledProgram, Kind, Lines, Rank, Ranks, Refusal, STACK, Template, kind};
+pub use elsewhere::{
+    Bursts, CompiledProgram, Compute, Kind, Lines, Rank, Ranks, Refusal, STACK, Template, Timing,
+    kind,
+};
 #[cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 pub use lines::Lines;

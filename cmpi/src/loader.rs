@@ -55,6 +55,9 @@ const SYSTEM_LIBRARIES: &[&str] = &[
     "libz.so.",
 ];
 
+/// The function that a program calls in each basic block (`-fsanitize-coverage=trace-pc`).
+pub(crate) const COUNTER: &str = "__sanitizer_cov_trace_pc";
+
 /// Variables of the C library that each rank has for itself.
 const VARIABLES: &[&str] = &[
     "__environ",
@@ -86,6 +89,8 @@ pub(crate) struct Linked {
     variables: BTreeMap<&'static str, u64>,
     /// Place of the return address of the latest call of MPI.
     caller: u64,
+    /// Place of the number of basic blocks that were executed, of a program that counts them.
+    blocks: Option<u64>,
     entry: u64,
     before: Functions,
     after: Functions,
@@ -112,8 +117,9 @@ impl Linked {
             .collect();
         // Behind the last segment, mostly in the same page.
         let data = template.length.next_multiple_of(ALIGNMENT);
-        let thunks_at = (data + 8 * (1 + VARIABLES.len() as u64)).next_multiple_of(ALIGNMENT);
-        let length = thunks_at + functions.len() as u64 * THUNK;
+        let thunks_at = (data + 8 * (2 + VARIABLES.len() as u64)).next_multiple_of(ALIGNMENT);
+        let counts = template.imports.iter().any(|import| import.name == COUNTER);
+        let length = thunks_at + (functions.len() as u64 + 1) * THUNK;
         let mut linked = Self {
             bytes: template.bytes.clone(),
             thunks: Vec::new(),
@@ -124,18 +130,24 @@ impl Linked {
             copied: Vec::new(),
             variables: BTreeMap::new(),
             caller: data,
+            blocks: counts.then_some(data + 8),
             entry: template.entry,
             before: template.before.clone(),
             after: template.after.clone(),
             exceptions,
         };
         linked.writable.push(data..thunks_at);
-        linked.place_variables(template, data + 8)?;
+        linked.place_variables(template, data + 16)?;
         let mut inside: BTreeMap<&str, u64> = linked.variables.clone();
         for (name, function) in functions {
             let offset = thunks_at + linked.thunks.len() as u64;
             inside.insert(name, offset);
             linked.thunks.extend(thunk(function, offset - data));
+        }
+        if counts {
+            let offset = thunks_at + linked.thunks.len() as u64;
+            inside.insert(COUNTER, offset);
+            linked.thunks.extend(counter(offset - (data + 8)));
         }
         for import in &template.imports {
             let place = (import.offset, import.addend);
@@ -149,6 +161,11 @@ impl Linked {
             }
         }
         Ok(linked)
+    }
+
+    /// Returns true if the program counts its basic blocks.
+    pub(crate) const fn counts_blocks(&self) -> bool {
+        self.blocks.is_some()
     }
 
     /// Stores the address of a shared function or variable.
@@ -182,6 +199,18 @@ impl Linked {
         }
         Ok(())
     }
+}
+
+/// Returns the machine code that adds 1 to the word `data` bytes before its begin.
+fn counter(data: u64) -> Vec<u8> {
+    // inc qword [rip + …]
+    let mut code = vec![0x48, 0xff, 0x05];
+    let distance = i32::try_from(data + 7).expect("thunks are few");
+    code.extend((-distance).to_le_bytes());
+    // ret
+    code.push(0xc3);
+    code.resize(index(THUNK), 0xcc);
+    code
 }
 
 /// Returns the machine code that stores the return address `data` bytes before its begin, and
@@ -401,6 +430,13 @@ impl Image {
     pub(crate) fn caller(&self) -> Option<u64> {
         // SAFETY: the word is in the image, and thunks of this rank alone write it.
         self.offset_of(unsafe { ptr::read(self.at(self.memory.linked.caller)) })
+    }
+
+    /// Returns the number of basic blocks since this was asked before.
+    pub(crate) fn take_blocks(&self) -> u64 {
+        // SAFETY: the word is in the image, and only code of this rank writes it.
+        let blocks = |offset| unsafe { ptr::replace(self.at(offset), 0) };
+        self.memory.linked.blocks.map_or(0, blocks)
     }
 
     /// Returns the offset of an address in the image.

@@ -11,6 +11,12 @@ use crate::abi::{SONAME, header, stub_source};
 /// Options with which a compiler does not link.
 const WITHOUT_LINKING: [&str; 6] = ["-c", "-E", "-S", "-M", "-MM", "--version"];
 
+/// The header of annotations.
+const ANNOTATIONS: &str = include_str!("../abi/simrun.h");
+
+/// The option with which a program counts its basic blocks, and that of the compilers.
+const COUNTED: (&str, &str) = ("--coverage-blocks", "-fsanitize-coverage=trace-pc");
+
 /// Writes the header and the stub library to a folder, unless they are there and current. `cc`: the
 /// C compiler.
 ///
@@ -22,7 +28,11 @@ pub fn prepare(folder: &Path, cc: &OsStr) -> io::Result<()> {
         std::fs::read_to_string(folder.join(name)).is_ok_and(|found| found == text)
     };
     let (header, source) = (header(), stub_source());
-    if library.is_file() && is_current("mpi.h", &header) && is_current("stub.c", &source) {
+    if library.is_file()
+        && is_current("mpi.h", &header)
+        && is_current("simrun.h", ANNOTATIONS)
+        && is_current("stub.c", &source)
+    {
         return Ok(());
     }
     std::fs::create_dir_all(folder)?;
@@ -34,6 +44,7 @@ pub fn prepare(folder: &Path, cc: &OsStr) -> io::Result<()> {
     };
     place("mpi.h", &header)?;
     place("stub.c", &source)?;
+    place("simrun.h", ANNOTATIONS)?;
     let status = Command::new(cc)
         .args(["-shared", "-fPIC", "-w", "-O1"])
         .arg(format!("-Wl,-soname,{SONAME}"))
@@ -65,7 +76,9 @@ pub fn command(compiler: &OsStr, folder: &Path, arguments: &[OsString]) -> Comma
     // Before the arguments, which may say otherwise.
     command.args(["-fPIE", "-DMPI_ABI"]);
     command.args((links && !has("-shared")).then_some("-pie"));
-    command.arg(joined("-I", folder)).args(arguments);
+    command.args(has(COUNTED.0).then_some(COUNTED.1));
+    let own = arguments.iter().filter(|argument| *argument != COUNTED.0);
+    command.arg(joined("-I", folder)).args(own);
     if !links {
         return command;
     }

@@ -52,6 +52,10 @@ pub struct RunRecord {
     pub platform: String,
     /// The network model, by its name in a platform file.
     pub network_model: &'static str,
+    /// Source of the time between calls of a compiled program: `none`, `blocks`, `host` or
+    /// `replay`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compute: Option<&'static str>,
     /// Reads what makes the run again from the record of a folder.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rerun: Option<Rerun>,
@@ -149,6 +153,8 @@ pub struct Origin {
     pub platform: String,
     /// The network model, by its name in a platform file.
     pub network_model: &'static str,
+    /// Source of the time between calls of a compiled program.
+    pub compute: Option<&'static str>,
     /// Command and options that make the run again.
     pub rerun: Option<Rerun>,
 }
@@ -181,6 +187,7 @@ impl RunRecord {
             arguments: origin.arguments,
             platform: origin.platform,
             network_model: origin.network_model,
+            compute: origin.compute,
             rerun: origin.rerun,
             failure: failure(&report.outcome),
             deadlock: deadlock(&report.outcome),

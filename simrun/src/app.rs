@@ -5,6 +5,8 @@ use std::ffi::OsString;
 use std::future::Future;
 
 use clap::{CommandFactory, Parser};
+
+use crate::compute_args::ComputeArgs;
 use mpi::Comm;
 use run::{Program, RankProgram, RootProgram};
 use sim_core::{Actor, ActorResult};
@@ -19,6 +21,28 @@ use sim_core::{Actor, ActorResult};
 pub trait App<Shape> {
     /// The program's own arguments; `None` if it takes none.
     fn command() -> Option<clap::Command>;
+
+    /// True for a compiled MPI program.
+    const IS_COMPILED: bool = false;
+
+    /// The program with options of compiled programs.
+    ///
+    /// # Errors
+    /// If it is none and an option is given, or if the options are wrong.
+    fn with_compute(self, options: &ComputeArgs) -> Result<Self, clap::Error>
+    where
+        Self: Sized,
+    {
+        let given = options.given();
+        let Some(first) = given.first() else {
+            return Ok(self);
+        };
+        let text = format!("{first}: an option of compiled MPI programs; this is none\n");
+        Err(clap::Error::raw(
+            clap::error::ErrorKind::ArgumentConflict,
+            text,
+        ))
+    }
 
     /// The program with its arguments. `named`: its name, and its place in reports.
     ///

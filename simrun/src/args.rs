@@ -10,6 +10,7 @@ use platform::units::Duration;
 use run::{Folder, LogFilter, Mapping, MessageProtocol, RankMap, RecordError};
 
 use crate::Size;
+use crate::compute_args::ComputeArgs;
 use crate::observation::ObservationArgs;
 use crate::pcap::PcapArgs;
 
@@ -223,6 +224,10 @@ pub struct RunArgs {
     /// Options of the capture of packets.
     #[command(flatten)]
     pub(crate) pcap: PcapArgs,
+
+    /// Options of compiled programs.
+    #[command(flatten)]
+    pub compute: ComputeArgs,
 
     /// Prefix of program output.
     #[command(flatten)]

@@ -81,9 +81,16 @@ pub(crate) fn run_command<Shape, A: App<Shape>>(
     let parsed = command::<RunArgs>(name, A::command(), EXIT_STATUS)
         .try_get_matches_from(arguments)
         .and_then(|matches| RunArgs::from_arg_matches(&matches))
-        .and_then(|args| Ok((app.bind((name, place), &args.arguments)?, args)));
+        .and_then(|args| {
+            let app = app.with_compute(&args.compute)?;
+            Ok((app.bind((name, place), &args.arguments)?, args))
+        });
+    let compute = |args: &RunArgs| A::IS_COMPILED.then(|| args.compute.name());
     match parsed {
-        Ok((program, args)) => run(name, &Rc::from(program), &args, arguments, stop),
+        Ok((program, args)) => {
+            let named = (name, compute(&args));
+            run(named, &Rc::from(program), &args, arguments, stop)
+        }
         Err(error) => status::show(&error),
     }
 }
@@ -180,7 +187,7 @@ pub fn load(path: &Path, changes: &[Override]) -> Result<Platform, ExitCode> {
 }
 
 fn run(
-    name: &str,
+    (name, compute): (&str, Option<&'static str>),
     program: &Rc<dyn Program>,
     args: &RunArgs,
     arguments: &[OsString],
@@ -201,6 +208,7 @@ fn run(
     }
     let job = Arc::new(Job {
         name: name.to_owned(),
+        compute,
         args: args.clone(),
         arguments: arguments.to_vec(),
         start,
@@ -300,6 +308,8 @@ fn estimate_memory(ranks: u32, args: &RunArgs) -> Result<(), ExitCode> {
 /// A run as it was asked for.
 pub(crate) struct Job {
     name: String,
+    /// Source of the time between calls, of a compiled program.
+    compute: Option<&'static str>,
     pub(crate) args: RunArgs,
     arguments: Vec<OsString>,
     pub(crate) start: Start,
@@ -334,6 +344,7 @@ impl Job {
                 .collect(),
             platform: self.start.path.display().to_string(),
             network_model: self.start.platform.network_model().name(),
+            compute: self.compute,
             rerun: self.start.folder.as_ref().and_then(|_| {
                 let ranks = self.start.ranks();
                 rerun::of_this_run(&self.args, ranks, &self.start.options.mapping)

@@ -46,6 +46,7 @@ mod app;
 pub mod args;
 pub mod arrival_args;
 mod check;
+pub mod compute_args;
 pub mod drawing;
 mod entry;
 mod given_up;

@@ -65,6 +65,7 @@ fn options(args: &RunArgs, ranks: u32, mapping: &Mapping) -> Vec<String> {
         options.push("--payload=phantom".to_owned());
     }
     options.extend(args.until.iter().map(|until| format!("--until={until}")));
+    options.extend(args.compute.given());
     let events = args.max_events.iter();
     options.extend(events.map(|events| format!("--max-events={events}")));
     options

@@ -39,6 +39,15 @@ pub(crate) fn text(run: &Run, record: &RunRecord) -> String {
     if record.network_model != NetworkModel::DEFAULT.name() {
         let _ = write!(text, "\n  network model {}", record.network_model);
     }
+    let _ = match record.compute {
+        None => Ok(()),
+        Some("none") => write!(text, "\n  no time passes between calls (--compute none)"),
+        Some("host") => write!(
+            text,
+            "\n  times between calls measured on this machine: not repeatable"
+        ),
+        Some(source) => write!(text, "\n  time between calls: {source}"),
+    };
     if let Some(connections) = &record.connections {
         let _ = write!(text, "\n  {}", connected(connections));
     }

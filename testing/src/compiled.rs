@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use cmpi::{CompiledProgram, Lines, STACK, Template, toolchain};
+use cmpi::{CompiledProgram, Lines, STACK, Template, Timing, toolchain};
 use run::{LogFilter, Options, Output, RankProgram, Run, Stream};
 
 /// Compiles a source of the repository with the header and the stub library of simrun. Returns the
@@ -38,7 +38,7 @@ pub fn run(program: &Path, platform: &str, options: &Options, arguments: &str) -
         .expect("its symbols are there");
     let words = std::iter::once("program").chain(arguments.split_whitespace());
     let words = words.map(|word| CString::new(word).expect("arguments have no 0"));
-    let ranks = compiled.ranks(STACK, words.collect(), false);
+    let ranks = compiled.ranks(STACK, words.collect(), false, Timing::default());
     let program = RankProgram::new(move |world| ranks.rank(world));
     let file = format!("../platforms/{platform}.toml");
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);

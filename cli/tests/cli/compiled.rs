@@ -318,6 +318,94 @@ fn calls_that_do_not_fit_together_are_errors_with_both_lines() {
     assert_eq!(found.status, 0, "{found:?}");
 }
 
+#[test]
+fn blocks_take_time_that_is_the_same_in_each_run() {
+    let folder = Folder::new();
+    let source = "cli/tests/compiled/compute.c";
+    let program = compiled_with(&folder, "--coverage-blocks", source);
+    let blocks = "-n 2 --compute blocks --flops-per-block";
+    let times = |options: &str| {
+        let output = ran(&program, options, "");
+        let words = output.stdout.split_whitespace();
+        let numbers: Vec<f64> = words.map(|word| word.parse().unwrap()).collect();
+        assert_eq!(numbers.len(), 4, "{options}: {output:?}");
+        numbers
+    };
+    let (once, twice) = (
+        times(&format!("{blocks} 10")),
+        times(&format!("{blocks} 20")),
+    );
+    // Two executions of the sampled region stand for ten; 1 Mflop takes 1 / 36 ms.
+    assert_eq!((once[3], once[2]), (2.0, 27.778), "{once:?}");
+    assert!((once[1] - 10.0 * once[0]).abs() < 0.1, "{once:?}");
+    assert!(
+        once[0] > 0.1 && (twice[0] - 2.0 * once[0]).abs() < 0.002,
+        "{twice:?}"
+    );
+    let digest = || {
+        let output = simrun(&format!("-p {CLUSTER} {blocks} 10 {program}"));
+        assert!(
+            output.stdout.contains("time between calls: blocks"),
+            "{output:?}"
+        );
+        output.digest()
+    };
+    let first = digest();
+    assert!((0..3).all(|_| digest() == first));
+    assert_eq!(times("-n 2")[..3], [0.0, 0.0, 27.778]);
+    let output = ran(&program, "-n 2 --compute blocks", "");
+    assert!(
+        output.status == 2 && output.stderr.contains("--flops-per-block FLOP"),
+        "{output:?}"
+    );
+    let program = compiled(&folder, source);
+    let output = ran(&program, &format!("{blocks} 10"), "");
+    assert!(
+        output.status == 2 && output.stderr.contains("cc --coverage-blocks"),
+        "{output:?}"
+    );
+}
+
+#[test]
+fn measured_times_are_replayed() {
+    let folder = Folder::new();
+    let program = compiled(&folder, "cli/tests/compiled/compute.c");
+    let file = folder.path("times");
+    let run = |options: &str| simrun(&format!("-p {CLUSTER} -n 2 {options} {program} -- 100000"));
+    let measured = run(&format!(
+        "--compute host --host-speed 1e9 --record-compute {file}"
+    ));
+    assert!(measured.stdout.contains("not repeatable"), "{measured:?}");
+    let replayed = run(&format!("--host-speed 1e9 --replay-compute {file}"));
+    assert_eq!(measured.digest(), replayed.digest());
+    let plain = run("");
+    let expected = "no time passes between calls (--compute none)";
+    assert!(plain.stdout.contains(expected), "{plain:?}");
+    assert_ne!(plain.digest(), replayed.digest());
+    // Each of 2 barriers of the longer rank, and 2 readings of its clock before each.
+    let cost = run("--call-cost 1us");
+    assert_ne!(plain.digest(), cost.digest());
+    std::fs::write(
+        &file,
+        "# simrun compute 1: rank, number of the time, seconds\n0 x\n",
+    )
+    .unwrap();
+    let broken = run(&format!("--replay-compute {file}"));
+    assert!(
+        broken.status == 2 && broken.stderr.contains("times:2:"),
+        "{broken:?}"
+    );
+    let ring = simrun(&format!(
+        "-p {CLUSTER} --compute host {}",
+        crate::support::program("cases")
+    ));
+    let expected = "an option of compiled MPI programs";
+    assert!(
+        ring.status == 2 && ring.stderr.contains(expected),
+        "{ring:?}"
+    );
+}
+
 /// The numbers of the twins in Rust: `simrun check apps/task-farm`, `apps/two-senders`.
 #[test]
 fn a_search_of_a_twin_in_c_is_that_of_the_app() {

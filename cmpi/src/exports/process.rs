@@ -24,6 +24,7 @@ extern "C-unwind" fn start_main(
     let rank = caller();
     let (argc, argv) = rank.arguments();
     let environment = loader::environment();
+    rank.leave_call();
     match init {
         // Programs of the GNU C library before 2.34 run their constructors in here.
         Some(init) => {
@@ -49,6 +50,7 @@ extern "C" fn exit(status: c_int) -> c_int {
 /// `_exit`, which does not call what was registered.
 extern "C" fn end(status: c_int) -> c_int {
     let rank = caller();
+    rank.enter_call();
     if status != 0 {
         let status = status & 0xff;
         rank.finish(End::Failed(format!(

@@ -8,7 +8,7 @@ use std::ffi::{c_int, c_long, c_uint, c_void};
 use libc::{timespec, timeval};
 
 use super::memory;
-use crate::bridge::{block, read_clock};
+use crate::bridge::{block, caller, read_clock};
 
 /// The beginning of the simulation in seconds since 1970.
 const EPOCH: i64 = 946_684_800;
@@ -22,7 +22,10 @@ fn now() -> (i64, c_long) {
 }
 
 fn sleep_for(seconds: f64) {
+    let rank = caller();
+    rank.enter_call();
     block(async |state| state.world.sleep(seconds.max(0.0)).await);
+    rank.leave_call();
 }
 
 extern "C" fn time(place: *mut i64) -> i64 {

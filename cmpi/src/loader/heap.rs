@@ -1,10 +1,10 @@
 //! Heaps of ranks under a model checker: memory that a program allocates is in a slot of its rank,
 //! and all of it is free when the rank ends, however it ends.
 //!
-//! Blocks have a header of 16 bytes and one of few lengths; a freed block is used again for the same
-//! length. So addresses are the same in each execution. What is wrong with a call of `free` is
-//! said instead of destroying the heap; lists of free blocks are checked before they are used, since
-//! the program can write to them.
+//! Blocks have a header of 16 bytes and one of few lengths; a freed block is used again for the
+//! same length. So addresses are the same in each execution. A wrong call of `free` is reported
+//! instead of destroying the heap; lists of free blocks are checked before they are used, since the
+//! program can write to them.
 //!
 //! *Not there*: memory that the libraries of the system allocate themselves, such as that of open
 //! files; it stays until the end of the process.

@@ -3,8 +3,10 @@
 //!
 //! A rank gets the slot of its number, so that addresses are the same in each execution of a
 //! program. They are the same in each process, too, where the system has room for the first mapping
-//! of a kind at its usual address. A stack has a page below it that cannot be accessed, as long as the system has mappings left
-//! for that; beyond them a word at its end is compared whenever the rank waits.
+//! of a kind at its usual address.
+//!
+//! A stack has a page below it that cannot be accessed, as long as the system has mappings left for
+//! that; beyond them a word at its end is compared whenever the rank waits.
 
 use std::cell::RefCell;
 use std::ops::Range;

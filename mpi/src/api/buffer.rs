@@ -79,7 +79,7 @@ impl Buffer {
         }
     }
 
-    /// The buffer with elements of this type, for comparisons of what is sent with what is received.
+    /// The buffer with elements of this type, which a receive compares with those that were sent.
     #[must_use]
     pub const fn with_element(mut self, element: Element) -> Self {
         self.extent.0 = self.len() << ELEMENT_BITS | element.number() as u64;

@@ -1,0 +1,114 @@
+//! The time between calls of a compiled program: its options, and the file of `--record-compute`.
+
+use std::cell::RefCell;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use cmpi::{Bursts, Compute, Timing};
+use simrun::compute_args::{ComputeArgs, ComputeMode};
+
+/// First line of a file of times.
+const HEADER: &str = "# simrun compute 1: rank, number of the time, seconds";
+
+/// Returns the times that the options ask for, and the times to be written.
+///
+/// # Errors
+/// If options do not fit together or to the program, or a file cannot be read.
+pub(super) fn timing(
+    options: &ComputeArgs,
+    counts_blocks: bool,
+) -> Result<(Timing, Option<Recording>), String> {
+    let mode = options.compute.unwrap_or_default();
+    let is_positive = |value: &f64| value.is_finite() && *value > 0.0;
+    for (name, value) in [
+        ("--flops-per-block", options.flops_per_block),
+        ("--host-speed", options.host_speed),
+    ] {
+        if let Some(value) = value.filter(|value| !is_positive(value)) {
+            return Err(format!("{name} {value}: expected a number above 0"));
+        }
+    }
+    let (recorded, replayed) = (&options.record_compute, &options.replay_compute);
+    if recorded.is_some() && mode != ComputeMode::Host {
+        return Err("--record-compute: expected --compute host, which measures times".to_owned());
+    }
+    if replayed.is_some() && options.compute.is_some() {
+        return Err("--replay-compute has the times: expected no --compute".to_owned());
+    }
+    let file = recorded.as_ref();
+    let recording = file.map(|file| Recording {
+        file: file.clone(),
+        times: Rc::default(),
+    });
+    let compute = match (mode, replayed) {
+        (_, Some(file)) => Compute::Replay(Rc::new(read(file)?)),
+        (ComputeMode::None, None) => Compute::None,
+        (ComputeMode::Host, None) => {
+            Compute::Host(recording.as_ref().map(|it| Rc::clone(&it.times)))
+        }
+        (ComputeMode::Blocks, None) if !counts_blocks => {
+            return Err(
+                "--compute blocks: the program does not count its blocks: compile it with \
+                 simrun cc --coverage-blocks"
+                    .to_owned(),
+            );
+        }
+        (ComputeMode::Blocks, None) => Compute::Blocks(
+            options
+                .flops_per_block
+                .ok_or("--compute blocks: expected --flops-per-block FLOP, the work of a block")?,
+        ),
+    };
+    let call_cost = options.call_cost.as_ref();
+    let timing = Timing {
+        compute,
+        host_speed: options.host_speed,
+        call_cost: call_cost.map_or(0.0, platform::units::Duration::as_secs),
+    };
+    Ok((timing, recording))
+}
+
+/// Reads a file of times.
+fn read(file: &Path) -> Result<Bursts, String> {
+    let place = file.display();
+    let text = std::fs::read_to_string(file).map_err(|error| format!("{place}: {error}"))?;
+    let mut lines = text.lines().zip(1..);
+    if lines.next().is_none_or(|(first, _)| first != HEADER) {
+        return Err(format!(
+            "{place}:1: expected {HEADER:?}, as --record-compute writes"
+        ));
+    }
+    let parsed = |line: &str| {
+        let mut words = line.split(' ');
+        let key = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
+        let seconds: f64 = words.next()?.parse().ok()?;
+        (words.next().is_none() && seconds.is_finite() && seconds >= 0.0).then_some((key, seconds))
+    };
+    lines
+        .map(|(line, number)| {
+            parsed(line).ok_or_else(|| {
+                format!("{place}:{number}: {line:?}: expected rank, number and seconds")
+            })
+        })
+        .collect()
+}
+
+/// Times of a run, which are written when it is over.
+pub(super) struct Recording {
+    file: PathBuf,
+    times: Rc<RefCell<Bursts>>,
+}
+
+impl Drop for Recording {
+    fn drop(&mut self) {
+        let mut text = format!("{HEADER}\n");
+        for ((rank, number), seconds) in &*self.times.borrow() {
+            // Writing to a string does not fail. All digits are written.
+            let _ = writeln!(text, "{rank} {number} {seconds:e}");
+        }
+        if let Err(error) = files::write(&self.file, text) {
+            simrun::status::refuse(error);
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! Time that a program computes between its calls: none, basic blocks that it counts, or processor
+//! time of this machine, measured or as it was measured before.
+//!
+//! A call first lets pass what the program has computed since the call before. Regions of a program
+//! that are alike (`SIMRUN_SAMPLE`) are executed a number of times, and then take the mean of
+//! those.
+//!
+//! *Not modelled*: caches that other ranks on this machine have filled; times below 1 µs, in which
+//! the measurement is most of it.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::mem::MaybeUninit;
+use std::rc::Rc;
+
+use super::{Inner, drive};
+
+/// Shortest measured time in seconds. SMPI's `smpi/cpu-threshold`.
+const SHORTEST: f64 = 1e-6;
+
+/// Processor time that ranks have computed, in seconds, by the rank and the number of the time
+/// among those of the rank.
+pub type Bursts = BTreeMap<(usize, u64), f64>;
+
+/// Source of the time between calls.
+#[derive(Clone, Debug, Default)]
+pub enum Compute {
+    /// No time passes.
+    #[default]
+    None,
+    /// Flop of each basic block.
+    Blocks(f64),
+    /// Processor time, which is noted if there is a place for it.
+    Host(Option<Rc<RefCell<Bursts>>>),
+    /// The times of an earlier run.
+    Replay(Rc<Bursts>),
+}
+
+/// Times of a program.
+#[derive(Clone, Debug, Default)]
+pub struct Timing {
+    /// Source of the time between calls.
+    pub compute: Compute,
+    /// Speed of the machine on which times are measured in flop/s; `None` if it is that of the
+    /// simulated hosts.
+    pub host_speed: Option<f64>,
+    /// Time of a call in seconds.
+    pub call_cost: f64,
+}
+
+/// Amount of computation: flop or seconds, as the source has it.
+type Amount = f64;
+
+/// Times of the executions of a region so far.
+#[derive(Clone, Copy, Default, Debug)]
+struct Region {
+    count: u64,
+    sum: Amount,
+}
+
+/// State of a rank.
+#[derive(Default)]
+pub(super) struct Computing {
+    /// Processor time when the program began to compute; `None` while it is in a call.
+    since: Cell<Option<f64>>,
+    /// Number of times so far.
+    count: Cell<u64>,
+    /// The region that is executed.
+    region: Cell<Option<usize>>,
+    regions: RefCell<BTreeMap<(usize, u32), usize>>,
+    executions: RefCell<Vec<Region>>,
+}
+
+impl fmt::Debug for Computing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Computing").finish_non_exhaustive()
+    }
+}
+
+/// Returns the processor time of this thread in seconds.
+fn processor_time() -> f64 {
+    let mut time = MaybeUninit::<libc::timespec>::zeroed();
+    // SAFETY: the function fills the place; all zero is a time, too.
+    let time = unsafe {
+        libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, time.as_mut_ptr());
+        time.assume_init()
+    };
+    #[expect(clippy::cast_precision_loss, reason = "times of processes are short")]
+    let seconds = time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9;
+    seconds
+}
+
+impl Inner {
+    /// Lets pass what the program has computed, and the time of a call.
+    pub(crate) fn enter_call(&self) {
+        let amount = self.computed();
+        self.pass(amount);
+        if self.timing.call_cost > 0.0 {
+            drive(self, self.world.sleep(self.timing.call_cost));
+        }
+    }
+
+    /// Begins to measure what the program computes.
+    pub(crate) fn leave_call(&self) {
+        if matches!(self.timing.compute, Compute::Host(_)) {
+            self.computing.since.set(Some(processor_time()));
+        }
+    }
+
+    /// Returns what the program has computed since it left the call before.
+    fn computed(&self) -> Amount {
+        let number = self.computing.count.get();
+        let key = (self.world.rank(), number);
+        match &self.timing.compute {
+            Compute::None => 0.0,
+            #[expect(clippy::cast_precision_loss, reason = "blocks are counted in runs")]
+            Compute::Blocks(flops) => self.image().take_blocks() as f64 * flops,
+            Compute::Host(noted) => {
+                let since = self.computing.since.take();
+                let seconds = since.map_or(0.0, |since| processor_time() - since);
+                self.computing.count.set(number + 1);
+                if seconds < SHORTEST {
+                    return 0.0;
+                }
+                if let Some(noted) = noted {
+                    noted.borrow_mut().insert(key, seconds);
+                }
+                seconds
+            }
+            Compute::Replay(times) => {
+                self.computing.count.set(number + 1);
+                times.get(&key).copied().unwrap_or(0.0)
+            }
+        }
+    }
+
+    /// Lets an amount of computation pass.
+    fn pass(&self, amount: Amount) {
+        if amount <= 0.0 {
+            return;
+        }
+        match (&self.timing.compute, self.timing.host_speed) {
+            (Compute::Blocks(_), _) => drive(self, self.world.compute(amount)),
+            (_, Some(speed)) => drive(self, self.world.compute(amount * speed)),
+            (_, None) => drive(self, self.world.sleep(amount)),
+        }
+    }
+
+    /// Computes this many flop: an annotation of the program.
+    pub(crate) fn compute(&self, flops: f64) {
+        self.enter_call();
+        if flops > 0.0 && flops.is_finite() {
+            drive(self, self.world.compute(flops));
+        }
+        self.leave_call();
+    }
+
+    /// Begins a region, which is named by an address and a line. Returns true if it is executed:
+    /// the first `count` times; later the mean of those passes instead.
+    pub(crate) fn begin_region(&self, place: (usize, u32), count: u64) -> bool {
+        self.enter_call();
+        let state = &self.computing;
+        let index = {
+            let mut executions = state.executions.borrow_mut();
+            *state.regions.borrow_mut().entry(place).or_insert_with(|| {
+                executions.push(Region::default());
+                executions.len() - 1
+            })
+        };
+        let Region { count: done, sum } = state.executions.borrow()[index];
+        let is_executed = done < count.max(1);
+        if is_executed {
+            state.region.set(Some(index));
+        } else {
+            #[expect(clippy::cast_precision_loss, reason = "executions are few")]
+            self.pass(sum / done as f64);
+        }
+        self.leave_call();
+        is_executed
+    }
+
+    /// Ends a region that was executed.
+    pub(crate) fn end_region(&self) {
+        let amount = self.computed();
+        if let Some(index) = self.computing.region.take() {
+            let region = &mut self.computing.executions.borrow_mut()[index];
+            region.count += 1;
+            region.sum += amount;
+        }
+        self.pass(amount);
+        self.leave_call();
+    }
+}

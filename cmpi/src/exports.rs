@@ -15,7 +15,7 @@ use std::ffi::{c_double, c_int};
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
-use mpi::{Cartesian, Comm, Completion, Request};
+use mpi::{Cartesian, Comm, Completion, InterComm, Request};
 
 use crate::abi;
 use crate::bridge::{End, caller, with};
@@ -259,6 +259,8 @@ pub(crate) struct State {
     world: Comm,
     requests: Table<ActiveRequest>,
     comms: Table<Comm>,
+    /// Intercommunicators by their handles, of whose groups `comms` has the own one.
+    between: BTreeMap<Handle, InterComm>,
     /// Requests of a call about several.
     several: Vec<Request>,
     listed: Vec<Listed>,
@@ -339,6 +341,7 @@ impl State {
             world,
             requests: Table::new(ObjectKind::Request),
             comms: Table::new(ObjectKind::Comm),
+            between: BTreeMap::new(),
             several: Vec::new(),
             listed: Vec::new(),
             ops: Table::new(ObjectKind::Op),
@@ -400,6 +403,31 @@ impl State {
             _ => format!("invalid communicator {comm:#x}"),
         };
         Err(CallError::new("MPI_ERR_COMM", text))
+    }
+}
+
+impl State {
+    /// Returns the ranks to which messages go and from which they come: of an intercommunicator
+    /// those of the other group.
+    fn peers(&self, comm: Handle) -> Result<&Comm, CallError> {
+        let own = self.comm(comm)?;
+        Ok(self.between.get(&comm).map_or(own, InterComm::remote))
+    }
+
+    /// Returns an intercommunicator.
+    fn inter(&self, comm: Handle) -> Result<&InterComm, CallError> {
+        self.comm(comm)?;
+        self.between.get(&comm).ok_or_else(|| {
+            let text = "invalid communicator: expected an intercommunicator";
+            CallError::new("MPI_ERR_COMM", text)
+        })
+    }
+
+    /// Stores an intercommunicator and returns its handle.
+    fn insert_inter(&mut self, inter: InterComm) -> Handle {
+        let handle = self.comms.insert(inter.local().clone());
+        self.between.insert(handle, inter);
+        handle
     }
 }
 

@@ -91,6 +91,16 @@ fn objects_have_the_functions_that_a_program_gives_them() {
 }
 
 #[test]
+fn intercommunicators_carry_messages_and_collectives() {
+    let folder = Folder::new();
+    let program = compiled(&folder, "cli/tests/compiled/intercommunicators.c");
+    for ranks in [1, 2, 3, 5, 8] {
+        let output = ran(&program, &format!("-n {ranks}"), "");
+        assert_eq!(output.stdout, "ok\n", "{ranks} ranks: {output:?}");
+    }
+}
+
+#[test]
 fn datatypes_of_a_program_have_their_places_in_memory() {
     let folder = Folder::new();
     let program = compiled(&folder, "cli/tests/compiled/datatypes.c");

@@ -5,10 +5,10 @@
 
 use std::ffi::{c_int, c_void};
 
-use mpi::{Blocks, Datatype};
+use mpi::{Blocks, Datatype, InterRoot};
 
 use super::{Handle, exports, memory};
-use crate::arguments::{Count, natural};
+use crate::arguments::{Count, PROC_NULL_IN_C, natural};
 use crate::bridge::with;
 use crate::errors::CallError;
 use crate::handles::Target;
@@ -19,6 +19,9 @@ use forms::{ByteBlocks, Bytes, Form, Operation, Prepared, perform};
 
 /// `MPI_IN_PLACE`.
 const IN_PLACE: usize = 1;
+
+/// `MPI_ROOT`.
+const ROOT: c_int = -4;
 
 /// Elements of the program: their number and datatype.
 type Elements<N> = (N, Handle);
@@ -84,7 +87,13 @@ fn whole(
     Ok(place)
 }
 
+/// Returns the rank of the caller, and the number of ranks with which it exchanges blocks.
 fn ranks(comm: Handle) -> Result<(usize, usize), CallError> {
+    with(|state| state.peers(comm).map(|comm| (comm.rank(), comm.size())))
+}
+
+/// Returns the rank of the caller, and the number of ranks in its group.
+fn own_ranks(comm: Handle) -> Result<(usize, usize), CallError> {
     with(|state| state.comm(comm).map(|comm| (comm.rank(), comm.size())))
 }
 
@@ -146,8 +155,41 @@ fn byte_blocks(given: &[Target], result: &[Target]) -> ByteBlocks {
     }
 }
 
-fn root(root: c_int) -> Result<usize, CallError> {
-    natural(root, "root", "MPI_ERR_ROOT")
+/// Part of a rank in an operation with a root.
+#[derive(Clone, Copy)]
+struct Role {
+    root: InterRoot,
+    is_root: bool,
+    /// True if it gives or gets what each rank does: at the root, too, in one group.
+    is_member: bool,
+}
+
+fn role(root: c_int, comm: Handle) -> Result<Role, CallError> {
+    let (rank, is_between) = with(|state| {
+        let rank = state.comm(comm)?.rank();
+        Ok::<_, CallError>((rank, state.between.contains_key(&comm)))
+    })?;
+    let outside = |root| Role {
+        root,
+        is_root: root == InterRoot::Root,
+        is_member: false,
+    };
+    match root {
+        ROOT if is_between => return Ok(outside(InterRoot::Root)),
+        PROC_NULL_IN_C if is_between => return Ok(outside(InterRoot::Null)),
+        _ => {}
+    }
+    let root = natural(root, "root", "MPI_ERR_ROOT")?;
+    Ok(Role {
+        root: InterRoot::Remote(root),
+        is_root: rank == root && !is_between,
+        is_member: true,
+    })
+}
+
+/// Returns what a rank has of something that only some have.
+fn only<T>(has: bool, place: impl FnOnce() -> Result<T, CallError>) -> Result<Vec<T>, CallError> {
+    has.then(place).into_iter().collect()
 }
 
 fn bcast(
@@ -155,17 +197,12 @@ fn bcast(
     (buffer, count, datatype): (*mut c_void, impl Count, Handle),
     (from, comm): (c_int, Handle),
 ) -> Result<(), CallError> {
-    let ((rank, _), from) = (ranks(comm)?, root(from)?);
+    let role = role(from, comm)?;
     let place = memory::place(buffer, count, datatype)?;
-    let (given, result) = match rank == from {
-        true => (vec![place], Vec::new()),
-        false => (Vec::new(), vec![place]),
-    };
-    let operation = Operation::Bcast { root: from, place };
     let prepared = Prepared {
-        given,
-        result,
-        operation,
+        given: only(role.is_root, || Ok(place))?,
+        result: only(role.is_member && !role.is_root, || Ok(place))?,
+        operation: Operation::Bcast(role.root, place),
     };
     perform(form, comm, prepared)
 }
@@ -192,15 +229,15 @@ fn reduce(
     let (operation, has_result) = match kind {
         Reduction::All => (Operation::Allreduce(op), true),
         Reduction::Root(to) => {
-            let to = root(to)?;
-            (Operation::Reduce(op, to), rank == to)
+            let role = role(to, comm)?;
+            (Operation::Reduce(op, role.root), role.is_root)
         }
         Reduction::Scan => (Operation::Scan(op), true),
         Reduction::Exscan => (Operation::Exscan(op), rank > 0),
     };
     let prepared = Prepared {
         given: vec![given],
-        result: if has_result { vec![target] } else { Vec::new() },
+        result: only(has_result, || Ok(target))?,
         operation,
     };
     perform(form, comm, prepared)
@@ -212,19 +249,15 @@ fn gather<N: Count>(
     (result, received): (*mut c_void, Elements<N>),
     (to, comm): (c_int, Handle),
 ) -> Result<(), CallError> {
-    let ((rank, size), to) = (ranks(comm)?, root(to)?);
-    let given = match is_in_place(data) {
-        true => part(result, received, rank)?,
-        false => memory::place(data, sent.0, sent.1)?,
-    };
-    let result = match rank == to {
-        true => vec![whole(result, received, size)?],
-        false => Vec::new(),
+    let ((rank, size), role) = (ranks(comm)?, role(to, comm)?);
+    let given = || match is_in_place(data) {
+        true => part(result, received, rank),
+        false => memory::place(data, sent.0, sent.1),
     };
     let prepared = Prepared {
-        given: vec![given],
-        result,
-        operation: Operation::Gather(to),
+        given: only(role.is_member, given)?,
+        result: only(role.is_root, || whole(result, received, size))?,
+        operation: Operation::Gather(role.root),
     };
     perform(form, comm, prepared)
 }
@@ -235,21 +268,21 @@ fn gather_v<N: Count>(
     (result, received): (*mut c_void, Listed<N>),
     (to, comm): (c_int, Handle),
 ) -> Result<(), CallError> {
-    let ((rank, size), to) = (ranks(comm)?, root(to)?);
-    let is_root = rank == to;
-    let result = match is_root {
+    let ((rank, size), role) = (ranks(comm)?, role(to, comm)?);
+    let result = match role.is_root {
         true => placed(result, received, size)?,
         false => Vec::new(),
     };
-    let given = match is_root && is_in_place(data) {
-        true => result[rank],
-        false => memory::place(data, sent.0, sent.1)?,
+    let given = || match role.is_root && is_in_place(data) {
+        true => Ok(result[rank]),
+        false => memory::place(data, sent.0, sent.1),
     };
-    let blocks = is_root.then(|| packed(&result));
+    let given = only(role.is_member, given)?;
+    let blocks = role.is_root.then(|| packed(&result));
     let prepared = Prepared {
-        given: vec![given],
+        given,
         result,
-        operation: Operation::GatherV(blocks, to),
+        operation: Operation::GatherV(blocks, role.root),
     };
     perform(form, comm, prepared)
 }
@@ -260,24 +293,21 @@ fn scatter<N: Count>(
     (result, received): (*mut c_void, Elements<N>),
     (from, comm): (c_int, Handle),
 ) -> Result<(), CallError> {
-    let ((rank, size), from) = (ranks(comm)?, root(from)?);
+    let ((_, size), role) = (ranks(comm)?, role(from, comm)?);
     let is_in_place = is_in_place(result);
-    let target = match is_in_place {
-        true => memory::place(data, sent.0, sent.1)?,
-        false => memory::place(result, received.0, received.1)?,
+    let target = || match is_in_place {
+        true => memory::place(data, sent.0, sent.1),
+        false => memory::place(result, received.0, received.1),
     };
-    let given = match rank == from {
-        true => vec![whole(data, sent, size)?],
-        false => Vec::new(),
-    };
+    let mut target = only(role.is_member, target)?;
+    let place = target.first().copied().unwrap_or_default();
+    if is_in_place {
+        target.clear();
+    }
     let prepared = Prepared {
-        given,
-        result: if is_in_place {
-            Vec::new()
-        } else {
-            vec![target]
-        },
-        operation: Operation::Scatter(from, target, rank == from),
+        given: only(role.is_root, || whole(data, sent, size))?,
+        result: target,
+        operation: Operation::Scatter(role.root, place, role.is_root),
     };
     perform(form, comm, prepared)
 }
@@ -288,25 +318,26 @@ fn scatter_v<N: Count>(
     (result, received): (*mut c_void, Elements<N>),
     (from, comm): (c_int, Handle),
 ) -> Result<(), CallError> {
-    let ((rank, size), from) = (ranks(comm)?, root(from)?);
-    let (is_root, is_in_place) = (rank == from, is_in_place(result));
-    let given = match is_root {
+    let ((rank, size), role) = (ranks(comm)?, role(from, comm)?);
+    let is_in_place = role.is_root && is_in_place(result);
+    let given = match role.is_root {
         true => placed(data, sent, size)?,
         false => Vec::new(),
     };
-    let target = match is_root && is_in_place {
-        true => given[rank],
-        false => memory::place(result, received.0, received.1)?,
+    let target = || match is_in_place {
+        true => Ok(given[rank]),
+        false => memory::place(result, received.0, received.1),
     };
-    let blocks = is_root.then(|| packed(&given));
+    let mut target = only(role.is_member, target)?;
+    let place = target.first().copied().unwrap_or_default();
+    if is_in_place {
+        target.clear();
+    }
+    let blocks = role.is_root.then(|| packed(&given));
     let prepared = Prepared {
         given,
-        result: if is_in_place {
-            Vec::new()
-        } else {
-            vec![target]
-        },
-        operation: Operation::ScatterV(from, target, blocks),
+        result: target,
+        operation: Operation::ScatterV(role.root, place, blocks),
     };
     perform(form, comm, prepared)
 }
@@ -419,7 +450,7 @@ fn reduce_scatter_block(
     (count, datatype): Elements<impl Count>,
     (op, comm): (Handle, Handle),
 ) -> Result<(), CallError> {
-    let (_, size) = ranks(comm)?;
+    let size = own_ranks(comm)?.1;
     let given = if is_in_place(data) {
         result
     } else {
@@ -440,7 +471,7 @@ fn reduce_scatter<N: Count>(
     (counts, datatype): (*const N, Handle),
     (op, comm): (Handle, Handle),
 ) -> Result<(), CallError> {
-    let (rank, size) = ranks(comm)?;
+    let (rank, size) = own_ranks(comm)?;
     let data = if is_in_place(data) {
         result.cast_const()
     } else {

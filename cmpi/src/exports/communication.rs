@@ -25,7 +25,7 @@ pub(super) fn send(
     let (destination, number) = (rank(destination)?, tag(number)?);
     let data = memory::place(data.0, data.1, data.2)?;
     block(async |state| {
-        let comm = state.comm(comm)?;
+        let comm = state.peers(comm)?;
         let message = memory::message(comm, data);
         let sending = match mode {
             SendMode::Standard => comm.send(&message, destination, number),
@@ -47,7 +47,7 @@ pub(super) fn isend(
     let (destination, number) = (rank(destination)?, tag(number)?);
     let data = memory::place(data.0, data.1, data.2)?;
     let handle = with(|state| {
-        let comm = state.comm(comm)?;
+        let comm = state.peers(comm)?;
         let message = memory::message(comm, data);
         let started = match mode {
             SendMode::Standard => comm.isend(message, destination, number),
@@ -72,9 +72,9 @@ fn exchange(
     let (destination, send_tag) = (rank(destination)?, tag(send_tag)?);
     let (from, recv_tag) = (source(from)?, pattern(recv_tag)?);
     let handle = with(|state| {
-        let comm = state.comm(comm)?;
+        let comm = state.peers(comm)?;
         let message = memory::message(comm, data);
-        let receiving = comm.irecv(comm.buffer(target.length as u64), from, recv_tag)?;
+        let receiving = comm.irecv(memory::room(comm, target), from, recv_tag)?;
         comm.isend(message, destination, send_tag)?.free();
         Ok::<_, CallError>(state.insert(receiving, Memory::Message(target)))
     })?;
@@ -123,7 +123,7 @@ exports! {
         let target = memory::place(buf, count, datatype)?;
         let (from, number) = (source(from)?, pattern(number)?);
         let (received, buffer) = block(async |state| {
-            let comm = state.comm(comm)?;
+            let comm = state.peers(comm)?;
             let mut buffer = memory::room(comm, target);
             let received = comm.recv(&mut buffer, from, number).await?;
             Ok::<_, CallError>((received, buffer))
@@ -138,7 +138,7 @@ exports! {
         let target = memory::place(buf, count, datatype)?;
         let (from, number) = (source(from)?, pattern(number)?);
         let handle = with(|state| {
-            let comm = state.comm(comm)?;
+            let comm = state.peers(comm)?;
             let started = comm.irecv(memory::room(comm, target), from, number)?;
             Ok::<_, CallError>(state.insert(started, Memory::Message(target)))
         })?;
@@ -157,7 +157,7 @@ exports! {
         let (dest, sendtag) = (rank(dest)?, tag(sendtag)?);
         let (from, recvtag) = (source(from)?, pattern(recvtag)?);
         let (received, buffer) = block(async |state| {
-            let comm = state.comm(comm)?;
+            let comm = state.peers(comm)?;
             let message = memory::message(comm, data);
             let mut buffer = memory::room(comm, target);
             let exchange = comm.sendrecv(&message, dest, sendtag, &mut buffer, from, recvtag);
@@ -179,7 +179,7 @@ exports! {
         let (dest, sendtag) = (rank(dest)?, tag(sendtag)?);
         let (from, recvtag) = (source(from)?, pattern(recvtag)?);
         let (received, buffer) = block(async |state| {
-            let comm = state.comm(comm)?;
+            let comm = state.peers(comm)?;
             let mut buffer = memory::message(comm, target);
             let received = comm.sendrecv_replace(&mut buffer, dest, sendtag, from, recvtag).await?;
             Ok::<_, CallError>((received, buffer))
@@ -213,7 +213,7 @@ exports! {
         about(comm)?;
         let (from, number) = (source(from)?, pattern(number)?);
         let found = block(async |state| {
-            Ok::<_, CallError>(state.comm(comm)?.probe(from, number).await?)
+            Ok::<_, CallError>(state.peers(comm)?.probe(from, number).await?)
         })?;
         memory::set_status(status, found);
         Ok(())
@@ -223,7 +223,7 @@ exports! {
         about(comm)?;
         let (from, number) = (source(from)?, pattern(number)?);
         let found = block(async |state| {
-            Ok::<_, CallError>(state.comm(comm)?.iprobe(from, number).await?)
+            Ok::<_, CallError>(state.peers(comm)?.iprobe(from, number).await?)
         })?;
         memory::store(flag, c_int::from(found.is_some()));
         if let Some(found) = found {

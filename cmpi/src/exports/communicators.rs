@@ -1,19 +1,22 @@
 //! Communicators (MPI 5.0, chapter 7): those that are made of others.
 //!
-//! *Not there*: intercommunicators.
+//! *Not there*: communicators that are made of an intercommunicator by `MPI_Comm_split` or
+//! `MPI_Comm_create`; `MPI_Comm_idup` of one waits.
 
 #![expect(non_snake_case, reason = "the names of the standard")]
 
 use std::ffi::{c_char, c_int};
 use std::rc::Rc;
 
-use super::groups::compared;
+use mpi::Comparison;
+
+use super::groups::{compared, make};
 use super::info::INFO_NULL;
 use super::{Handle, State, about, attributes, exports, memory};
-use crate::arguments::{UNDEFINED, tag};
+use crate::arguments::{UNDEFINED, natural, tag};
 use crate::bridge::{block, with};
 use crate::errors::CallError;
-use crate::handles::Memory;
+use crate::handles::{Memory, REQUEST_NULL};
 
 /// `MPI_COMM_NULL`.
 const COMM_NULL: Handle = 0x100;
@@ -26,6 +29,10 @@ fn dup(comm: Handle, info: Option<Handle>, new: *mut Handle) -> Result<(), CallE
     about(comm)?;
     attributes::copy(comm)?;
     let handle = block(async |state| {
+        if let Some(inter) = state.between.get(&comm) {
+            let made = inter.dup().await?;
+            return Ok(state.insert_inter(made));
+        }
         let made = state.comm(comm)?.dup().await?;
         Ok::<_, CallError>(state.comms.insert(made))
     })?;
@@ -76,6 +83,10 @@ fn idup(
     request: *mut Handle,
 ) -> Result<(), CallError> {
     about(comm)?;
+    if with(|state| state.between.contains_key(&comm)) {
+        memory::store(request, REQUEST_NULL);
+        return dup(comm, info, new);
+    }
     attributes::copy(comm)?;
     let (made, started) = with(|state| {
         let copied = state.comm(comm)?.clone();
@@ -145,10 +156,15 @@ exports! {
         about(handle)?;
         attributes::delete_all(handle)?;
         block(async |state| {
+            let inter = state.between.remove(&handle);
             state.forget(handle);
             let Some(freed) = state.comms.remove(handle) else {
                 return Err(CallError::new("MPI_ERR_COMM", "MPI_COMM_WORLD cannot be freed"));
             };
+            if let Some(inter) = inter {
+                drop(freed);
+                return Ok(inter.free().await?);
+            }
             Ok(freed.free().await?)
         })?;
         memory::store(comm, COMM_NULL);
@@ -157,8 +173,12 @@ exports! {
 
     fn MPI_Comm_compare(one: Handle, other: Handle, result: *mut c_int) {
         let found = with(|state| {
-            let (one, other) = (state.comm(one)?, state.comm(other)?);
-            Ok::<_, CallError>(one.compare(other))
+            let groups = state.comm(one)?.compare(state.comm(other)?);
+            Ok::<_, CallError>(match (state.between.get(&one), state.between.get(&other)) {
+                (None, None) => groups,
+                (Some(one), Some(other)) => groups.max(one.remote().compare(other.remote())),
+                _ => Comparison::Unequal,
+            })
         })?;
         memory::store(result, compared(found));
         Ok(())
@@ -207,7 +227,48 @@ exports! {
 
     fn MPI_Comm_test_inter(comm: Handle, flag: *mut c_int) {
         about(comm)?;
-        memory::store(flag, 0);
+        let is_inter = with(|state| state.between.contains_key(&comm));
+        memory::store(flag, c_int::from(is_inter));
+        Ok(())
+    }
+
+    fn MPI_Comm_remote_size(comm: Handle, size: *mut c_int) {
+        let found = with(|state| Ok::<_, CallError>(state.inter(comm)?.remote_size()))?;
+        memory::store(size, c_int::try_from(found).unwrap_or(c_int::MAX));
+        Ok(())
+    }
+
+    fn MPI_Comm_remote_group(comm: Handle, new: *mut Handle) {
+        make(new, |state| Ok(state.inter(comm)?.remote_group()))
+    }
+
+    fn MPI_Intercomm_create(local: Handle, local_leader: c_int, peer: Handle, remote_leader: c_int, number: c_int, new: *mut Handle) {
+        about(local)?;
+        let leader = natural(local_leader, "local_leader", "MPI_ERR_RANK")?;
+        let number = tag(number)?;
+        let handle = block(async |state| {
+            let own = state.comm(local)?;
+            // Only the leader's arguments count.
+            let is_leader = own.rank() == leader;
+            let (peer, remote) = match is_leader {
+                true => (state.comm(peer)?, natural(remote_leader, "remote_leader", "MPI_ERR_RANK")?),
+                false => (own, 0),
+            };
+            let made = own.intercomm_create(leader, peer, remote, number).await?;
+            Ok::<_, CallError>(state.insert_inter(made))
+        })?;
+        with(|state| state.inherit(local, handle));
+        memory::store(new, handle);
+        Ok(())
+    }
+
+    fn MPI_Intercomm_merge(inter: Handle, high: c_int, new: *mut Handle) {
+        let handle = block(async |state| {
+            let made = state.inter(inter)?.merge(high != 0).await?;
+            Ok::<_, CallError>(state.comms.insert(made))
+        })?;
+        with(|state| state.inherit(inter, handle));
+        memory::store(new, handle);
         Ok(())
     }
 

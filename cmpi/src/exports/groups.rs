@@ -43,7 +43,7 @@ pub(super) const fn compared(found: Comparison) -> c_int {
 }
 
 /// Makes a group of others.
-fn make(
+pub(super) fn make(
     new: *mut Handle,
     made: impl FnOnce(&mut State) -> Result<Group, CallError>,
 ) -> Result<(), CallError> {

@@ -37,7 +37,7 @@ exports! {
         about(comm)?;
         let (from, number) = (source(from)?, pattern(number)?);
         let taken = block(async |state| {
-            Ok::<_, CallError>(state.comm(comm)?.mprobe(from, number).await?)
+            Ok::<_, CallError>(state.peers(comm)?.mprobe(from, number).await?)
         })?;
         found(taken, message, status);
         Ok(())
@@ -47,7 +47,7 @@ exports! {
         about(comm)?;
         let (from, number) = (source(from)?, pattern(number)?);
         let taken = block(async |state| {
-            Ok::<_, CallError>(state.comm(comm)?.improbe(from, number).await?)
+            Ok::<_, CallError>(state.peers(comm)?.improbe(from, number).await?)
         })?;
         memory::store(flag, c_int::from(taken.is_some()));
         if let Some(taken) = taken {

@@ -24,7 +24,7 @@ fn send_init(
     let (destination, number) = (rank(destination)?, tag(number)?);
     let data = memory::place(data.0, data.1, data.2)?;
     let handle = with(|state| {
-        let comm = state.comm(comm)?;
+        let comm = state.peers(comm)?;
         let request = comm.send_init(mode, memory::room(comm, data), destination, number);
         let parts = Parts {
             contribution: Some(vec![data]),
@@ -77,7 +77,7 @@ exports! {
         let target = memory::place(buf, count, datatype)?;
         let (from, number) = (source(from)?, pattern(number)?);
         let handle = with(|state| {
-            let comm = state.comm(comm)?;
+            let comm = state.peers(comm)?;
             let request = comm.recv_init(memory::room(comm, target), from, number);
             let parts = Parts {
                 contribution: Some(Vec::new()),

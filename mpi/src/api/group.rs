@@ -252,8 +252,9 @@ impl Members {
     }
 }
 
-/// Relation of two groups or communicators (MPI 4.1, sections 7.3.1 and 7.4.1).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// Relation of two groups or communicators (MPI 4.1, sections 7.3.1 and 7.4.1); the closest one is
+/// the least.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Comparison {
     /// The same members in the same order; for communicators also the same context: `MPI_IDENT`.
     Identical,

@@ -151,9 +151,18 @@ impl InterComm {
         Self { local, remote }
     }
 
-    /// The group of the caller.
-    pub(crate) const fn local(&self) -> &Comm {
+    /// The group of the caller, in the context of the intercommunicator: messages in it could meet
+    /// those of the other group.
+    #[must_use]
+    pub const fn local(&self) -> &Comm {
         &self.local
+    }
+
+    /// The other group as the destinations and sources of messages; its rank is that of the caller
+    /// in the own group.
+    #[must_use]
+    pub const fn remote(&self) -> &Comm {
+        &self.remote
     }
 
     /// The other group in the context of collectives.

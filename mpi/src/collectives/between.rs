@@ -5,8 +5,7 @@
 //! and collectives inside the group, with algorithms of the selector, do the rest. `gather` and
 //! `scatter` are linear, `alltoall` exchanges blocks with one rank at a time.
 //!
-//! *Not modelled*: other algorithms of libraries, non-blocking and persistent forms, and operations
-//! with blocks of different lengths.
+//! *Not modelled*: other algorithms of libraries, non-blocking and persistent forms.
 
 use observe::SourceLocation;
 use std::future::Future;
@@ -14,7 +13,7 @@ use std::future::Future;
 use super::Invocation;
 use crate::api::communicators::Step;
 use crate::api::intercomm::BETWEEN;
-use crate::{Buffer, Error, InterComm, Op, PROC_NULL, Result};
+use crate::{Blocks, Buffer, Error, InterComm, Op, PROC_NULL, Result};
 
 use ::collectives::Collective;
 
@@ -156,13 +155,8 @@ impl InterComm {
                 InterRoot::Null => Ok(()),
                 InterRoot::Remote(root) => self.give(buffer.clone(), root, step).await,
                 InterRoot::Root => {
-                    let length = self.block_of_each(buffer)?;
-                    for rank in 0..self.remote_size() {
-                        let mut block = buffer.of_kind(length);
-                        self.take(&mut block, rank, step).await?;
-                        buffer.write(rank as u64 * length, &block);
-                    }
-                    Ok(())
+                    let blocks = self.equal_blocks(buffer)?;
+                    self.collect(buffer, &blocks, step).await
                 }
             }
         }
@@ -188,15 +182,81 @@ impl InterComm {
                 InterRoot::Null => Ok(()),
                 InterRoot::Remote(root) => self.take(buffer, root, step).await,
                 InterRoot::Root => {
-                    let length = self.block_of_each(buffer)?;
-                    for rank in 0..self.remote_size() {
-                        let block = buffer.slice(rank as u64 * length, length);
-                        self.give(block, rank, step).await?;
-                    }
-                    Ok(())
+                    let blocks = self.equal_blocks(buffer)?;
+                    self.distribute(buffer, &blocks, step).await
                 }
             }
         }
+    }
+
+    /// [`InterComm::gather`] of blocks of different lengths: `MPI_Gatherv`. `blocks` are those of
+    /// the other group, at the root.
+    ///
+    /// # Errors
+    /// As [`InterComm::gather`].
+    #[track_caller]
+    pub fn gather_v<'a>(
+        &'a self,
+        buffer: &'a mut Buffer,
+        blocks: Option<&'a Blocks>,
+        root: InterRoot,
+    ) -> impl Future<Output = Result<()>> + 'a {
+        let location = SourceLocation::caller();
+        async move {
+            self.begin("gatherv", location)?;
+            self.check_root(root)?;
+            let step = Self::step("gatherv", location);
+            match (root, blocks) {
+                (InterRoot::Remote(root), _) => self.give(buffer.clone(), root, step).await,
+                (InterRoot::Root, Some(blocks)) => self.collect(buffer, blocks, step).await,
+                _ => Ok(()),
+            }
+        }
+    }
+
+    /// [`InterComm::scatter`] of blocks of different lengths: `MPI_Scatterv`. `blocks` are those of
+    /// the other group, at the root.
+    ///
+    /// # Errors
+    /// As [`InterComm::scatter`].
+    #[track_caller]
+    pub fn scatter_v<'a>(
+        &'a self,
+        buffer: &'a mut Buffer,
+        blocks: Option<&'a Blocks>,
+        root: InterRoot,
+    ) -> impl Future<Output = Result<()>> + 'a {
+        let location = SourceLocation::caller();
+        async move {
+            self.begin("scatterv", location)?;
+            self.check_root(root)?;
+            let step = Self::step("scatterv", location);
+            match (root, blocks) {
+                (InterRoot::Remote(root), _) => self.take(buffer, root, step).await,
+                (InterRoot::Root, Some(blocks)) => self.distribute(buffer, blocks, step).await,
+                _ => Ok(()),
+            }
+        }
+    }
+
+    /// Receives a block of each rank of the other group.
+    async fn collect(&self, buffer: &mut Buffer, blocks: &Blocks, step: Step) -> Result<()> {
+        for rank in 0..self.remote_size() {
+            let (offset, length) = blocks.block(rank);
+            let mut block = buffer.of_kind(length);
+            self.take(&mut block, rank, step).await?;
+            buffer.write(offset, &block);
+        }
+        Ok(())
+    }
+
+    /// Sends a block to each rank of the other group.
+    async fn distribute(&self, buffer: &Buffer, blocks: &Blocks, step: Step) -> Result<()> {
+        for rank in 0..self.remote_size() {
+            let (offset, length) = blocks.block(rank);
+            self.give(buffer.slice(offset, length), rank, step).await?;
+        }
+        Ok(())
     }
 
     /// Gives all ranks the blocks of the other group, in the order of their ranks: `MPI_Allgather`.
@@ -302,37 +362,122 @@ impl InterComm {
         async move {
             self.begin("alltoall", location)?;
             let step = Self::step("alltoall", location);
-            let (out, into) = (self.block_of_each(&blocks)?, self.block_of_each(result)?);
-            let (rank, remote) = (self.rank(), self.remote_size());
-            let rounds = self.size().max(remote);
-            let known = |rank: usize| if rank < remote { rank } else { PROC_NULL };
-            for round in 0..rounds {
-                let source = known((rank + rounds - round) % rounds);
-                let destination = known((rank + round) % rounds);
-                let block = if destination == PROC_NULL {
-                    Buffer::phantom(0)
-                } else {
-                    blocks.slice(destination as u64 * out, out)
-                };
-                let between = self.between()?;
-                let mut sending = between.isend_at(block, destination, BETWEEN, location)?;
-                if source != PROC_NULL {
-                    let mut block = result.of_kind(into);
-                    self.take(&mut block, source, step).await?;
-                    result.write(source as u64 * into, &block);
-                }
-                sending.wait_in(step.name, location).await?;
-            }
-            Ok(())
+            let (send, receive) = (self.equal_blocks(&blocks)?, self.equal_blocks(result)?);
+            self.exchange_blocks((&blocks, &send), (result, &receive), step)
+                .await
         }
     }
 
-    /// Returns the length of a block of a buffer that has one for each rank of the other group.
-    fn block_of_each(&self, buffer: &Buffer) -> Result<u64> {
-        let (length, size) = (buffer.len(), self.remote_size() as u64);
-        if length.is_multiple_of(size) {
-            return Ok(length / size);
+    /// Exchanges blocks with one rank of the other group at a time.
+    async fn exchange_blocks(
+        &self,
+        (blocks, send): (&Buffer, &Blocks),
+        (result, receive): (&mut Buffer, &Blocks),
+        step: Step,
+    ) -> Result<()> {
+        let (rank, remote) = (self.rank(), self.remote_size());
+        let rounds = self.size().max(remote);
+        let known = |rank: usize| if rank < remote { rank } else { PROC_NULL };
+        for round in 0..rounds {
+            let source = known((rank + rounds - round) % rounds);
+            let destination = known((rank + round) % rounds);
+            let block = if destination == PROC_NULL {
+                Buffer::phantom(0)
+            } else {
+                let (offset, length) = send.block(destination);
+                blocks.slice(offset, length)
+            };
+            let between = self.between()?;
+            let mut sending = between.isend_at(block, destination, BETWEEN, step.location)?;
+            if source != PROC_NULL {
+                let (offset, length) = receive.block(source);
+                let mut block = result.of_kind(length);
+                self.take(&mut block, source, step).await?;
+                result.write(offset, &block);
+            }
+            sending.wait_in(step.name, step.location).await?;
         }
+        Ok(())
+    }
+
+    /// [`InterComm::alltoall`] of blocks of different lengths: `MPI_Alltoallv`.
+    ///
+    /// # Errors
+    /// As [`InterComm::alltoall`].
+    #[track_caller]
+    pub fn alltoall_v<'a>(
+        &'a self,
+        (blocks, send): (&'a Buffer, &'a Blocks),
+        (result, receive): (&'a mut Buffer, &'a Blocks),
+    ) -> impl Future<Output = Result<()>> + use<'a> {
+        let location = SourceLocation::caller();
+        async move {
+            self.begin("alltoallv", location)?;
+            let step = Self::step("alltoallv", location);
+            self.exchange_blocks((blocks, send), (result, receive), step)
+                .await
+        }
+    }
+
+    /// [`InterComm::allgather`] of blocks of different lengths: `MPI_Allgatherv`. `receive` are
+    /// those of the other group.
+    ///
+    /// # Errors
+    /// As [`InterComm::allgather`].
+    #[track_caller]
+    pub fn allgather_v<'a>(
+        &'a self,
+        block: &'a Buffer,
+        (result, receive): (&'a mut Buffer, &'a Blocks),
+    ) -> impl Future<Output = Result<()>> + use<'a> {
+        let location = SourceLocation::caller();
+        async move {
+            self.begin("allgatherv", location)?;
+            let step = Self::step("allgatherv", location);
+            let own = std::iter::repeat_n((0, block.len()), self.remote_size());
+            let send = Blocks::placed(own);
+            self.exchange_blocks((block, &send), (result, receive), step)
+                .await
+        }
+    }
+
+    /// Combines the contributions of each group and gives each rank of the other one a block of the
+    /// result: `MPI_Reduce_scatter`. `blocks` are those of the caller's group.
+    ///
+    /// # Errors
+    /// As [`InterComm::allreduce`].
+    #[track_caller]
+    pub fn reduce_scatter<'a>(
+        &'a self,
+        contribution: &Buffer,
+        blocks: &'a Blocks,
+        op: &Op,
+    ) -> impl Future<Output = Result<Buffer>> + use<'a> {
+        let location = SourceLocation::caller();
+        let call = Invocation::new(Collective::Reduce, contribution.clone()).with_op(op);
+        let mut block = contribution.of_kind(blocks.block(self.rank()).1);
+        async move {
+            self.begin("reduce_scatter", location)?;
+            let own = self.local().perform(call, location).await?;
+            let step = Self::step("reduce_scatter", location);
+            let all = match self.rank() {
+                0 => Some(self.between()?.swap(own, 0, step).await?),
+                _ => None,
+            };
+            let all = all.as_ref().map(|all| (all, blocks));
+            self.local().scatter_v(all, &mut block, 0).await?;
+            Ok(block)
+        }
+    }
+
+    /// Returns the blocks of a buffer that has one for each rank of the other group.
+    fn equal_blocks(&self, buffer: &Buffer) -> Result<Blocks> {
+        let (length, size) = (buffer.len(), self.remote_size());
+        if length.is_multiple_of(size as u64) {
+            let block = length / size as u64;
+            return Ok(Blocks::packed(std::iter::repeat_n(block, size)));
+        }
+        let size = size as u64;
         Err(Error::Count { length, size })
     }
 }

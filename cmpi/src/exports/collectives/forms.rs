@@ -5,7 +5,7 @@
 
 use std::rc::Rc;
 
-use mpi::{Blocks, Buffer, Comm, Datatype, Graph, Op, Request};
+use mpi::{Blocks, Buffer, Comm, Datatype, Graph, InterComm, InterRoot, Op, Request};
 
 use super::super::{Handle, memory};
 use crate::bridge::{block, with};
@@ -35,19 +35,16 @@ pub(super) struct ByteBlocks {
 /// An operation, with what it needs beside the contribution.
 pub(super) enum Operation {
     Barrier,
-    Bcast {
-        root: usize,
-        place: Target,
-    },
-    Reduce(Op, usize),
+    Bcast(InterRoot, Target),
+    Reduce(Op, InterRoot),
     Allreduce(Op),
     Scan(Op),
     Exscan(Op),
-    Gather(usize),
-    GatherV(Option<Blocks>, usize),
+    Gather(InterRoot),
+    GatherV(Option<Blocks>, InterRoot),
     /// The place of the own block; true at the root.
-    Scatter(usize, Target, bool),
-    ScatterV(usize, Target, Option<Blocks>),
+    Scatter(InterRoot, Target, bool),
+    ScatterV(InterRoot, Target, Option<Blocks>),
     Allgather,
     AllgatherV(Blocks),
     Alltoall,
@@ -71,12 +68,20 @@ pub(super) struct Prepared {
     pub(super) operation: Operation,
 }
 
+/// Returns the rank of the root of an operation in one group.
+const fn rank(root: InterRoot) -> usize {
+    match root {
+        InterRoot::Remote(rank) => rank,
+        InterRoot::Root | InterRoot::Null => usize::MAX,
+    }
+}
+
 impl Operation {
     /// Returns the contribution as a message.
     fn message(&self, comm: &Comm, given: &[Target]) -> Buffer {
         match self {
             // Only the root has it.
-            Self::Bcast { place, .. } if given.is_empty() => memory::room(comm, *place),
+            Self::Bcast(_, place) if given.is_empty() => memory::room(comm, *place),
             _ => memory::message_of(comm, given),
         }
     }
@@ -88,11 +93,11 @@ impl Operation {
                 comm.barrier().await?;
                 return Ok(None);
             }
-            Self::Bcast { root, .. } => {
-                comm.bcast(&mut message, root).await?;
+            Self::Bcast(root, _) => {
+                comm.bcast(&mut message, rank(root)).await?;
                 message
             }
-            Self::Reduce(op, root) => return comm.reduce(&message, &op, root).await,
+            Self::Reduce(op, root) => return comm.reduce(&message, &op, rank(root)).await,
             Self::Allreduce(op) => {
                 let reducing = comm.allreduce(&message, &op);
                 drop(message);
@@ -100,13 +105,13 @@ impl Operation {
             }
             Self::Scan(op) => comm.scan(&message, &op).await?,
             Self::Exscan(op) => return comm.exscan(&message, &op).await,
-            Self::Gather(root) => return comm.gather(&message, root).await,
+            Self::Gather(root) => return comm.gather(&message, rank(root)).await,
             Self::GatherV(blocks, root) => {
-                return comm.gather_v(&message, blocks.as_ref(), root).await;
+                return comm.gather_v(&message, blocks.as_ref(), rank(root)).await;
             }
             Self::Scatter(root, place, is_root) => {
                 let mut own = memory::room(comm, place);
-                let scattering = comm.scatter(is_root.then_some(&message), &mut own, root);
+                let scattering = comm.scatter(is_root.then_some(&message), &mut own, rank(root));
                 drop(message);
                 scattering.await?;
                 own
@@ -114,7 +119,7 @@ impl Operation {
             Self::ScatterV(root, place, blocks) => {
                 let mut own = memory::room(comm, place);
                 let all = blocks.as_ref().map(|blocks| (&message, blocks));
-                comm.scatter_v(all, &mut own, root).await?;
+                comm.scatter_v(all, &mut own, rank(root)).await?;
                 own
             }
             Self::Allgather => comm.allgather(&message).await?,
@@ -158,23 +163,90 @@ impl Operation {
         }))
     }
 
+    /// Performs the operation between two groups. Returns the result, which has `room` bytes, at
+    /// ranks that get one.
+    async fn wait_between(
+        self,
+        inter: &InterComm,
+        mut message: Buffer,
+        room: u64,
+    ) -> Result<Option<Buffer>, CallError> {
+        let mut result = inter.local().buffer(room);
+        match self {
+            Self::Barrier => inter.barrier().await?,
+            Self::Bcast(root, _) => {
+                inter.bcast(&mut message, root).await?;
+                result = message;
+            }
+            Self::Reduce(op, InterRoot::Root) => {
+                inter.reduce(&mut result, &op, InterRoot::Root).await?;
+            }
+            Self::Reduce(op, root) => inter.reduce(&mut message, &op, root).await?,
+            Self::Allreduce(op) => result = inter.allreduce(&message, &op).await?,
+            Self::Gather(InterRoot::Root) => inter.gather(&mut result, InterRoot::Root).await?,
+            Self::Gather(root) => inter.gather(&mut message, root).await?,
+            Self::GatherV(blocks, InterRoot::Root) => {
+                let gathering = inter.gather_v(&mut result, blocks.as_ref(), InterRoot::Root);
+                gathering.await?;
+            }
+            Self::GatherV(_, root) => inter.gather_v(&mut message, None, root).await?,
+            Self::Scatter(root, _, true) => inter.scatter(&mut message, root).await?,
+            Self::Scatter(root, ..) => inter.scatter(&mut result, root).await?,
+            Self::ScatterV(root, _, blocks @ Some(_)) => {
+                inter.scatter_v(&mut message, blocks.as_ref(), root).await?;
+            }
+            Self::ScatterV(root, ..) => inter.scatter_v(&mut result, None, root).await?,
+            Self::Allgather => inter.allgather(&message, &mut result).await?,
+            Self::AllgatherV(blocks) => {
+                inter.allgather_v(&message, (&mut result, &blocks)).await?;
+            }
+            Self::Alltoall => inter.alltoall(&message, &mut result).await?,
+            Self::AlltoallV(send, receive) => {
+                let exchange = inter.alltoall_v((&message, &send), (&mut result, &receive));
+                exchange.await?;
+            }
+            Self::AlltoallW(ByteBlocks { send, receive, .. }) => {
+                let blocks =
+                    |bytes: Bytes| Blocks::packed(bytes.into_iter().map(|(length, ..)| length));
+                let (send, receive) = (blocks(send), blocks(receive));
+                let exchange = inter.alltoall_v((&message, &send), (&mut result, &receive));
+                exchange.await?;
+            }
+            Self::ReduceScatterBlock(op) => {
+                let ranks = inter.size();
+                let blocks = Blocks::packed(std::iter::repeat_n(room, ranks));
+                result = inter.reduce_scatter(&message, &blocks, &op).await?;
+            }
+            Self::ReduceScatter(blocks, op) => {
+                result = inter.reduce_scatter(&message, &blocks, &op).await?;
+            }
+            _ => {
+                let text = "not defined over an intercommunicator";
+                return Err(CallError::new("MPI_ERR_COMM", text));
+            }
+        }
+        Ok(Some(result))
+    }
+
     /// Starts the operation.
     fn start(self, comm: &Comm, message: Buffer) -> mpi::Result<Request> {
         match self {
             Self::Barrier => comm.ibarrier(),
-            Self::Bcast { root, .. } => comm.ibcast(message, root),
-            Self::Reduce(op, root) => comm.ireduce(message, &op, root),
+            Self::Bcast(root, _) => comm.ibcast(message, rank(root)),
+            Self::Reduce(op, root) => comm.ireduce(message, &op, rank(root)),
             Self::Allreduce(op) => comm.iallreduce(message, &op),
             Self::Scan(op) => comm.iscan(message, &op),
             Self::Exscan(op) => comm.iexscan(message, &op),
-            Self::Gather(root) => comm.igather(message, root),
-            Self::GatherV(blocks, root) => comm.igather_v(message, blocks.as_ref(), root),
-            Self::Scatter(root, place, is_root) => {
-                comm.iscatter(is_root.then_some(message), memory::room(comm, place), root)
-            }
+            Self::Gather(root) => comm.igather(message, rank(root)),
+            Self::GatherV(blocks, root) => comm.igather_v(message, blocks.as_ref(), rank(root)),
+            Self::Scatter(root, place, is_root) => comm.iscatter(
+                is_root.then_some(message),
+                memory::room(comm, place),
+                rank(root),
+            ),
             Self::ScatterV(root, place, blocks) => {
                 let all = blocks.map(|blocks| (message, blocks));
-                comm.iscatter_v(all, memory::room(comm, place), root)
+                comm.iscatter_v(all, memory::room(comm, place), rank(root))
             }
             Self::Allgather => comm.iallgather(message),
             Self::AllgatherV(blocks) => comm.iallgather_v(message, blocks),
@@ -204,19 +276,21 @@ impl Operation {
     fn init(self, comm: &Comm, message: Buffer) -> mpi::Result<Request> {
         Ok(match self {
             Self::Barrier => comm.barrier_init(),
-            Self::Bcast { root, .. } => comm.bcast_init(message, root),
-            Self::Reduce(op, root) => comm.reduce_init(message, &op, root),
+            Self::Bcast(root, _) => comm.bcast_init(message, rank(root)),
+            Self::Reduce(op, root) => comm.reduce_init(message, &op, rank(root)),
             Self::Allreduce(op) => comm.allreduce_init(message, &op),
             Self::Scan(op) => comm.scan_init(message, &op),
             Self::Exscan(op) => comm.exscan_init(message, &op),
-            Self::Gather(root) => comm.gather_init(message, root),
-            Self::GatherV(blocks, root) => comm.gather_v_init(message, blocks.as_ref(), root),
-            Self::Scatter(root, place, is_root) => {
-                comm.scatter_init(is_root.then_some(message), memory::room(comm, place), root)?
-            }
+            Self::Gather(root) => comm.gather_init(message, rank(root)),
+            Self::GatherV(blocks, root) => comm.gather_v_init(message, blocks.as_ref(), rank(root)),
+            Self::Scatter(root, place, is_root) => comm.scatter_init(
+                is_root.then_some(message),
+                memory::room(comm, place),
+                rank(root),
+            )?,
             Self::ScatterV(root, place, blocks) => {
                 let all = blocks.map(|blocks| (message, blocks));
-                comm.scatter_v_init(all, memory::room(comm, place), root)?
+                comm.scatter_v_init(all, memory::room(comm, place), rank(root))?
             }
             Self::Allgather => comm.allgather_init(message),
             Self::AllgatherV(blocks) => comm.allgather_v_init(message, blocks),
@@ -258,6 +332,10 @@ pub(super) fn perform(form: Form, comm: Handle, prepared: Prepared) -> Result<()
         operation,
     } = prepared;
     let handle = with(|state| {
+        if state.between.contains_key(&comm) {
+            let text = "over an intercommunicator only collectives that wait are supported";
+            return Err(CallError::new("MPI_ERR_COMM", text));
+        }
         let comm = state.comm(comm)?;
         let message = operation.message(comm, &given);
         let begun = match is_persistent {
@@ -275,16 +353,22 @@ pub(super) fn perform(form: Form, comm: Handle, prepared: Prepared) -> Result<()
     Ok(())
 }
 
-fn wait(comm: Handle, prepared: Prepared) -> Result<(), CallError> {
+fn wait(handle: Handle, prepared: Prepared) -> Result<(), CallError> {
     let (places, message) = block(async move |state| {
         let Prepared {
             given,
             result,
             operation,
         } = prepared;
-        let comm = state.comm(comm)?;
+        let comm = state.comm(handle)?;
         let message = operation.message(comm, &given);
-        let message = operation.wait(comm, message).await?;
+        let message = match state.between.get(&handle) {
+            None => operation.wait(comm, message).await?,
+            Some(inter) => {
+                let room = result.iter().map(|part| part.length as u64).sum();
+                operation.wait_between(inter, message, room).await?
+            }
+        };
         Ok::<_, CallError>((result, message))
     })?;
     if let Some(message) = message {

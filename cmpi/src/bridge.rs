@@ -60,6 +60,13 @@ const CLOCK_READS: u32 = 1000;
 /// Seconds that pass then.
 const CLOCK_STEP: f64 = 1e-6;
 
+/// Seconds after which a test or a probe that has nothing new to tell is answered with no; SMPI
+/// 3.32 adds 1e-4 s to each by default (`smpi/test`, `smpi/iprobe`).
+const ANSWER: f64 = 1e-5;
+
+/// Number of such answers in succession.
+const ANSWERS: u32 = 1000;
+
 /// Number at the end of a stack: another one there says that the stack was too short.
 const CANARY: u64 = 0x5349_4d52_554e_0001;
 
@@ -159,6 +166,7 @@ impl Ranks {
             is_in_call: Cell::new(false),
             unfinished: RefCell::default(),
             clock_reads: Cell::new(0),
+            answers: Cell::new(0),
             datatypes: RefCell::new(Table::new(ObjectKind::Datatype)),
             location: Cell::new(None),
             lines: Arc::clone(&self.lines),
@@ -242,6 +250,8 @@ pub(crate) struct Inner {
     unfinished: RefCell<[Vec<u8>; 2]>,
     /// Readings of the clock since the latest call of MPI.
     clock_reads: Cell<u32>,
+    /// Answers of tests and probes in succession that only time has given.
+    answers: Cell<u32>,
     /// Apart from the state, which a call that looks a datatype up may be using.
     datatypes: RefCell<Table<MadeDatatype>>,
     /// Line of the call of MPI that is running.
@@ -593,6 +603,34 @@ pub(crate) fn read_clock() -> f64 {
     }
     rank.leave_call();
     rank.world.wtime()
+}
+
+/// Waits for the answer of a test or a probe, which waits for the rank's next event if nothing has
+/// changed since it was asked before: at most [`ANSWER`], then the answer is no.
+///
+/// After [`ANSWERS`] such answers in succession it waits without end, so that a program that asks
+/// for ever is a deadlock. So it does in a check, where no time passes.
+pub(crate) async fn ask<T>(
+    question: impl Future<Output = mpi::Result<Option<T>>>,
+) -> mpi::Result<Option<T>> {
+    let rank = caller();
+    if rank.answers.get() >= ANSWERS || rank.heap().is_some() {
+        return question.await;
+    }
+    let mut question = pin!(question);
+    let mut time = pin!(rank.world.sleep(ANSWER));
+    let begin = rank.world.wtime();
+    let answer = std::future::poll_fn(|context| match question.as_mut().poll(context) {
+        Poll::Ready(answer) => Poll::Ready(answer),
+        Poll::Pending => time.as_mut().poll(context).map(|()| Ok(None)),
+    });
+    let answer = answer.await;
+    if matches!(answer, Ok(Some(_))) {
+        rank.answers.set(0);
+    } else if rank.world.wtime() >= begin + ANSWER {
+        rank.answers.set(rank.answers.get() + 1);
+    }
+    answer
 }
 
 /// Calls `f` with the datatypes that the program of the rank that has called has made.

@@ -174,6 +174,7 @@ fn mistakes_end_the_run_and_are_named() {
             "assertion failed at cli/tests/compiled/wrong.c:28 in main: rank == 0",
         ),
         ("status", "the program exited with status 7"),
+        ("polling", "waits in polling: probe (any source, tag 7)"),
         ("missing", "MPI_Open_port is not supported"),
         ("rank", "MPI_ERR_RANK: invalid rank 5: expected 0 to 1"),
         ("stale", "MPI_ERR_REQUEST: invalid request"),

@@ -155,6 +155,27 @@ static void ring(void) {
     exit(6);
 }
 
+/* A test or a probe is answered with no, also when no rank does anything else. */
+static void answers(void) {
+  MPI_Request request;
+  int flag = 0;
+  MPI_Irecv(found, 1, MPI_INT, MPI_ANY_SOURCE, 77, MPI_COMM_WORLD, &request);
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (int i = 0; i < 20 && !flag; i++)
+    MPI_Iprobe(MPI_ANY_SOURCE, 78, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+  for (int i = 0; i < 20 && !flag; i++)
+    MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+  for (int i = 0; i < 20 && !flag; i++)
+    MPI_Testall(1, &request, &flag, MPI_STATUSES_IGNORE);
+  if (flag) {
+    printf("rank %d: a message that was not sent\n", rank);
+    exit(1);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Cancel(&request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
 int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(COMM, &rank);
@@ -164,6 +185,7 @@ int main(int argc, char **argv) {
     in_place(root);
   }
   ring();
+  answers();
   if (rank == 0)
     puts("ok");
   MPI_Finalize();

@@ -28,6 +28,8 @@ int main(int argc, char **argv) {
     assert(rank == 0);
   if (IS("status") && rank == 1)
     exit(7);
+  while (IS("polling"))
+    MPI_Iprobe(MPI_ANY_SOURCE, 7, MPI_COMM_WORLD, numbers, MPI_STATUS_IGNORE);
   if (IS("missing"))
     MPI_Open_port(MPI_INFO_NULL, (char *)numbers);
   if (IS("rank"))

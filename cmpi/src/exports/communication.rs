@@ -10,7 +10,7 @@ use mpi::{Request, SendMode};
 
 use super::{Handle, State, Status, about, exports, memory};
 use crate::arguments::{Count, pattern, rank, source, tag};
-use crate::bridge::{block, with};
+use crate::bridge::{ask, block, with};
 use crate::errors::CallError;
 use crate::handles::{ActiveRequest, Memory, Target};
 
@@ -223,7 +223,7 @@ exports! {
         about(comm)?;
         let (from, number) = (source(from)?, pattern(number)?);
         let found = block(async |state| {
-            Ok::<_, CallError>(state.peers(comm)?.iprobe(from, number).await?)
+            Ok::<_, CallError>(ask(state.peers(comm)?.iprobe(from, number)).await?)
         })?;
         memory::store(flag, c_int::from(found.is_some()));
         if let Some(found) = found {

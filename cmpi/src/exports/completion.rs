@@ -10,7 +10,7 @@ use mpi::{Completed, Completion};
 
 use super::{Handle, Listed, State, Status, deliver, exports, memory};
 use crate::arguments::{UNDEFINED, natural};
-use crate::bridge::{block, with};
+use crate::bridge::{ask, block, with};
 use crate::errors::CallError;
 use crate::handles::{ActiveRequest, Memory, REQUEST_NULL};
 
@@ -213,7 +213,7 @@ exports! {
         }
         let (result, filled) = block(async |state| {
             let active = state.requests.get_mut(handle).ok_or_else(|| unknown(handle))?;
-            let result = active.request.test().await;
+            let result = ask(active.request.test()).await;
             let filled = active.memory.clone();
             if active.request.is_null() {
                 state.requests.remove(handle);
@@ -238,7 +238,7 @@ exports! {
 
     fn MPI_Testall(count: c_int, list: *mut Handle, flag: *mut c_int, statuses: *mut Status) {
         let done = several((count, list), (statuses, false), async |state| {
-            mpi::testall(&mut state.several).await.map(|done| done.map(all))
+            ask(mpi::testall(&mut state.several)).await.map(|done| done.map(all))
         })?;
         if done.is_some() {
             set_empty_statuses((count, list), statuses)?;
@@ -264,7 +264,7 @@ exports! {
             if state.several.is_empty() {
                 return Ok(Some(Vec::new()));
             }
-            mpi::testany(&mut state.several).await.map(|done| done.map(|done| vec![done]))
+            ask(mpi::testany(&mut state.several)).await.map(|done| done.map(|done| vec![done]))
         })?;
         memory::store(flag, c_int::from(done.is_some()));
         let is_null = done.as_ref().is_some_and(Vec::is_empty);
@@ -288,7 +288,9 @@ exports! {
             if state.several.is_empty() {
                 return Ok(None);
             }
-            mpi::testsome(&mut state.several).await.and_then(some).map(Some)
+            let testing = mpi::testsome(&mut state.several);
+            let done = ask(async { testing.await.map(Some) }).await?;
+            some(done.unwrap_or_default()).map(Some)
         })?;
         store_positions(done.as_deref(), outcount, indices);
         Ok(())

@@ -8,7 +8,7 @@ use mpi::Message;
 
 use super::{Handle, Status, about, exports, memory};
 use crate::arguments::{pattern, source};
-use crate::bridge::{block, with};
+use crate::bridge::{ask, block, with};
 use crate::errors::CallError;
 use crate::handles::Memory;
 
@@ -47,7 +47,7 @@ exports! {
         about(comm)?;
         let (from, number) = (source(from)?, pattern(number)?);
         let taken = block(async |state| {
-            Ok::<_, CallError>(state.peers(comm)?.improbe(from, number).await?)
+            Ok::<_, CallError>(ask(state.peers(comm)?.improbe(from, number)).await?)
         })?;
         memory::store(flag, c_int::from(taken.is_some()));
         if let Some(taken) = taken {

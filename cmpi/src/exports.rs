@@ -15,7 +15,7 @@ use std::ffi::{c_double, c_int};
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
-use mpi::{Cartesian, Comm, Completion, InterComm, Request};
+use mpi::{Comm, Completion, InterComm, Request};
 
 use crate::abi;
 use crate::bridge::{End, caller, with};
@@ -34,6 +34,7 @@ mod derived;
 mod environment;
 mod errors;
 mod getopt;
+mod graphs;
 mod groups;
 mod heap;
 mod info;
@@ -142,6 +143,7 @@ fn mpi_function(symbol: &str) -> Option<LocatedFunction> {
         environment::address,
         errors::address,
         statuses::address,
+        graphs::address,
         groups::address,
         info::address,
         matched::address,
@@ -268,8 +270,8 @@ pub(crate) struct State {
     messages: Table<mpi::Message>,
     groups: Table<mpi::Group>,
     windows: Table<windows::ProgramWindow>,
-    /// Grids by the handles of their communicators.
-    grids: BTreeMap<Handle, Cartesian>,
+    /// Topologies by the handles of their communicators.
+    topologies: BTreeMap<Handle, topologies::Topology>,
     infos: Table<info::Info>,
     /// `MPI_COMM_SELF`, once it was used.
     own: OnceCell<Comm>,
@@ -348,7 +350,7 @@ impl State {
             messages: Table::new(ObjectKind::Message),
             groups: Table::new(ObjectKind::Group),
             windows: Table::new(ObjectKind::Window),
-            grids: BTreeMap::new(),
+            topologies: BTreeMap::new(),
             infos: Table::new(ObjectKind::Info),
             own: OnceCell::new(),
             attached: None,
@@ -447,9 +449,16 @@ fn deliver(completion: &Completion, memory: &Memory, status: *mut Status) {
         }
         Memory::Parts(parts) => parts.result.first().copied().unwrap_or_default(),
         Memory::Message(target) => *target,
-        Memory::Comm(handle, of) => {
+        Memory::Comm {
+            handle,
+            original,
+            of,
+        } => {
             let made = of.duplicated(completion);
-            with(|state| state.comms.put_back(*handle, made));
+            with(|state| {
+                state.comms.put_back(*handle, made);
+                state.copy_topology(*original, *handle);
+            });
             memory::set_empty_status(status);
             return;
         }

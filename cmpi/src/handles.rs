@@ -44,8 +44,12 @@ pub(crate) enum Memory {
     Message(Target),
     /// Of a collective, or of a persistent request.
     Parts(Rc<Parts>),
-    /// The communicator with this handle, a copy of another one.
-    Comm(usize, Rc<Comm>),
+    /// A communicator that is made as a copy of another one.
+    Comm {
+        handle: usize,
+        original: usize,
+        of: Rc<Comm>,
+    },
 }
 
 /// Memory of a collective, or of a persistent request: parts that follow one another in messages.
@@ -55,6 +59,27 @@ pub(crate) struct Parts {
     pub(crate) contribution: Option<Vec<Target>>,
     pub(crate) result: Vec<Target>,
     pub(crate) is_collective: bool,
+}
+
+impl Target {
+    /// Bytes of a message that have no place.
+    pub(crate) const fn nowhere(length: usize) -> Self {
+        Self {
+            address: 0,
+            length,
+            element: Element {
+                size: 1,
+                extent: 1,
+                segments: &[],
+                numbers: mpi::Element::BYTES,
+            },
+        }
+    }
+
+    /// Returns true for bytes that have no place.
+    pub(crate) const fn is_nowhere(&self) -> bool {
+        self.address == 0 && self.element.segments.is_empty()
+    }
 }
 
 impl Element {
@@ -74,7 +99,7 @@ impl Memory {
                 result: Vec::new(),
                 is_collective: parts.is_collective,
             })),
-            Self::Parts(_) | Self::Comm(..) => return self.clone(),
+            Self::Parts(_) | Self::Comm { .. } => return self.clone(),
         };
         std::mem::replace(self, rest)
     }

@@ -101,6 +101,16 @@ fn intercommunicators_carry_messages_and_collectives() {
 }
 
 #[test]
+fn neighbours_of_grids_and_graphs_exchange_blocks() {
+    let folder = Folder::new();
+    let program = compiled(&folder, "cli/tests/compiled/neighbors.c");
+    for ranks in [1, 2, 3, 8] {
+        let output = ran(&program, &format!("-n {ranks}"), "");
+        assert_eq!(output.stdout, "ok\n", "{ranks} ranks: {output:?}");
+    }
+}
+
+#[test]
 fn datatypes_of_a_program_have_their_places_in_memory() {
     let folder = Folder::new();
     let program = compiled(&folder, "cli/tests/compiled/datatypes.c");

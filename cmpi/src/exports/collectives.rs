@@ -5,7 +5,7 @@
 
 use std::ffi::{c_int, c_void};
 
-use mpi::{Blocks, Datatype, InterRoot};
+use mpi::{Blocks, Datatype, Graph, InterRoot, PROC_NULL};
 
 use super::{Handle, exports, memory};
 use crate::arguments::{Count, PROC_NULL_IN_C, natural};
@@ -495,6 +495,119 @@ fn reduce_scatter<N: Count>(
     perform(form, comm, prepared)
 }
 
+fn graph(comm: Handle) -> Result<Graph, CallError> {
+    with(|state| Ok(state.topology(comm)?.graph().clone()))
+}
+
+/// Returns the places of the blocks of neighbours, without those of null processes, which stay as
+/// they are.
+fn of_neighbors(mut parts: Vec<Target>, graph: &Graph) -> Vec<Target> {
+    for (part, source) in parts.iter_mut().zip(graph.sources()) {
+        if source == PROC_NULL {
+            *part = Target::nowhere(part.length);
+        }
+    }
+    parts
+}
+
+/// Returns the places of the equal blocks of neighbours.
+fn parts_of_neighbors(
+    result: *const c_void,
+    received: Elements<impl Count>,
+    graph: &Graph,
+) -> Result<Vec<Target>, CallError> {
+    let number = graph.sources().len();
+    let parts: Result<_, CallError> = (0..number).map(|at| part(result, received, at)).collect();
+    Ok(of_neighbors(parts?, graph))
+}
+
+fn neighbor_allgather<N: Count>(
+    form: Form,
+    (data, sent): (*const c_void, Elements<N>),
+    (result, received): (*mut c_void, Elements<N>),
+    comm: Handle,
+) -> Result<(), CallError> {
+    let graph = graph(comm)?;
+    let prepared = Prepared {
+        given: vec![memory::place(data, sent.0, sent.1)?],
+        result: parts_of_neighbors(result, received, &graph)?,
+        operation: Operation::NeighborAllgather(graph),
+    };
+    perform(form, comm, prepared)
+}
+
+fn neighbor_allgather_v<N: Count>(
+    form: Form,
+    (data, sent): (*const c_void, Elements<N>),
+    (result, received): (*mut c_void, Listed<N>),
+    comm: Handle,
+) -> Result<(), CallError> {
+    let graph = graph(comm)?;
+    let result = placed(result, received, graph.sources().len())?;
+    let result = of_neighbors(result, &graph);
+    let operation = Operation::NeighborAllgatherV(graph, packed(&result));
+    let prepared = Prepared {
+        given: vec![memory::place(data, sent.0, sent.1)?],
+        result,
+        operation,
+    };
+    perform(form, comm, prepared)
+}
+
+fn neighbor_alltoall<N: Count>(
+    form: Form,
+    (data, sent): (*const c_void, Elements<N>),
+    (result, received): (*mut c_void, Elements<N>),
+    comm: Handle,
+) -> Result<(), CallError> {
+    let graph = graph(comm)?;
+    let given = whole(data, sent, graph.destinations().len())?;
+    let prepared = Prepared {
+        given: vec![given],
+        result: parts_of_neighbors(result, received, &graph)?,
+        operation: Operation::NeighborAlltoall(graph),
+    };
+    perform(form, comm, prepared)
+}
+
+fn neighbor_alltoall_v<N: Count>(
+    form: Form,
+    (data, sent): (*const c_void, Listed<N>),
+    (result, received): (*mut c_void, Listed<N>),
+    comm: Handle,
+) -> Result<(), CallError> {
+    let graph = graph(comm)?;
+    let given = placed(data, sent, graph.destinations().len())?;
+    let result = placed(result, received, graph.sources().len())?;
+    let result = of_neighbors(result, &graph);
+    let operation = Operation::NeighborAlltoallV(graph, packed(&given), packed(&result));
+    let prepared = Prepared {
+        given,
+        result,
+        operation,
+    };
+    perform(form, comm, prepared)
+}
+
+fn neighbor_alltoall_w<N: Count>(
+    form: Form,
+    (data, sent): (*const c_void, ListedTypes<N, i64>),
+    (result, received): (*mut c_void, ListedTypes<N, i64>),
+    comm: Handle,
+) -> Result<(), CallError> {
+    let graph = graph(comm)?;
+    let given = placed_types(data, sent, graph.destinations().len())?;
+    let result = placed_types(result, received, graph.sources().len())?;
+    let result = of_neighbors(result, &graph);
+    let operation = Operation::NeighborAlltoallW(graph, byte_blocks(&given, &result));
+    let prepared = Prepared {
+        given,
+        result,
+        operation,
+    };
+    perform(form, comm, prepared)
+}
+
 /// Exports the three forms of collectives, of the arguments that they have in common. `<N>` is the
 /// type of counts.
 macro_rules! collectives {
@@ -600,4 +713,29 @@ collectives! {
     MPI_Reduce_scatter, MPI_Ireduce_scatter, MPI_Reduce_scatter_init<N>(
         data: *const c_void, result: *mut c_void, counts: *const N, datatype: Handle, op: Handle; comm
     ) |form| reduce_scatter(form, (data, result), (counts, datatype), (op, comm));
+
+    MPI_Neighbor_allgather, MPI_Ineighbor_allgather, MPI_Neighbor_allgather_init<N>(
+        data: *const c_void, sendcount: N, sendtype: Handle,
+        result: *mut c_void, recvcount: N, recvtype: Handle; comm
+    ) |form| neighbor_allgather(form, (data, (sendcount, sendtype)), (result, (recvcount, recvtype)), comm);
+
+    MPI_Neighbor_allgatherv, MPI_Ineighbor_allgatherv, MPI_Neighbor_allgatherv_init<N>(
+        data: *const c_void, sendcount: N, sendtype: Handle,
+        result: *mut c_void, counts: *const N, displs: *const N, recvtype: Handle; comm
+    ) |form| neighbor_allgather_v(form, (data, (sendcount, sendtype)), (result, (counts, displs, recvtype)), comm);
+
+    MPI_Neighbor_alltoall, MPI_Ineighbor_alltoall, MPI_Neighbor_alltoall_init<N>(
+        data: *const c_void, sendcount: N, sendtype: Handle,
+        result: *mut c_void, recvcount: N, recvtype: Handle; comm
+    ) |form| neighbor_alltoall(form, (data, (sendcount, sendtype)), (result, (recvcount, recvtype)), comm);
+
+    MPI_Neighbor_alltoallv, MPI_Ineighbor_alltoallv, MPI_Neighbor_alltoallv_init<N>(
+        data: *const c_void, sendcounts: *const N, sdispls: *const N, sendtype: Handle,
+        result: *mut c_void, recvcounts: *const N, rdispls: *const N, recvtype: Handle; comm
+    ) |form| neighbor_alltoall_v(form, (data, (sendcounts, sdispls, sendtype)), (result, (recvcounts, rdispls, recvtype)), comm);
+
+    MPI_Neighbor_alltoallw, MPI_Ineighbor_alltoallw, MPI_Neighbor_alltoallw_init<N>(
+        data: *const c_void, sendcounts: *const N, sdispls: *const i64, sendtypes: *const Handle,
+        result: *mut c_void, recvcounts: *const N, rdispls: *const i64, recvtypes: *const Handle; comm
+    ) |form| neighbor_alltoall_w(form, (data, (sendcounts, sdispls, sendtypes)), (result, (recvcounts, rdispls, recvtypes)), comm);
 }

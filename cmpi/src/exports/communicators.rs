@@ -37,6 +37,7 @@ fn dup(comm: Handle, info: Option<Handle>, new: *mut Handle) -> Result<(), CallE
         Ok::<_, CallError>(state.comms.insert(made))
     })?;
     with(|state| {
+        state.copy_topology(comm, handle);
         state.inherit(comm, handle);
         state.keep_copied(handle);
         state.set_hints(handle, info.unwrap_or(comm))
@@ -68,7 +69,7 @@ impl State {
 
     /// Forgets all about a communicator or a datatype that is freed.
     pub(super) fn forget(&mut self, object: Handle) {
-        self.grids.remove(&object);
+        self.topologies.remove(&object);
         self.error_handlers.remove(&object);
         self.hints.remove(&object);
         self.attributes.remove(&object);
@@ -95,7 +96,11 @@ fn idup(
         state.inherit(comm, made);
         state.keep_copied(made);
         state.set_hints(made, info.unwrap_or(comm))?;
-        let memory = Memory::Comm(made, Rc::new(copied));
+        let memory = Memory::Comm {
+            handle: made,
+            original: comm,
+            of: Rc::new(copied),
+        };
         Ok::<_, CallError>((made, state.insert(started, memory)))
     })?;
     memory::store(new, made);

@@ -116,7 +116,7 @@ pub(super) fn store_bytes(target: Target, bytes: &[u8]) {
     } else {
         target.element.size
     };
-    if step == 0 {
+    if step == 0 || target.is_nowhere() {
         return;
     }
     let copy = |from: &[u8], to: usize| {

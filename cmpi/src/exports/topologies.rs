@@ -1,12 +1,13 @@
 //! Cartesian topologies (MPI 5.0, chapter 8).
 //!
-//! *Not there*: graphs, collectives between neighbours. Ranks are never reordered.
+//! Ranks are never reordered.
 
 #![expect(non_snake_case, reason = "the names of the standard")]
 
 use std::ffi::c_int;
+use std::rc::Rc;
 
-use mpi::Cartesian;
+use mpi::{Cartesian, Comm, Graph};
 
 use super::{Handle, State, exports, memory};
 use crate::arguments::{PROC_NULL_IN_C, UNDEFINED};
@@ -14,42 +15,119 @@ use crate::bridge::{block, with};
 use crate::errors::CallError;
 
 /// `MPI_COMM_NULL`.
-const COMM_NULL: Handle = 0x100;
+pub(super) const COMM_NULL: Handle = 0x100;
 /// `MPI_CART`.
 const CART: c_int = 211;
+/// `MPI_GRAPH`.
+const GRAPH: c_int = 212;
+/// `MPI_DIST_GRAPH`.
+const DIST_GRAPH: c_int = 213;
 
-impl State {
-    fn grid(&self, comm: Handle) -> Result<&Cartesian, CallError> {
-        self.comm(comm)?;
-        self.grids.get(&comm).ok_or_else(|| {
-            let text = "the communicator has no Cartesian topology";
-            CallError::new("MPI_ERR_TOPOLOGY", text)
-        })
+/// The topology of a communicator.
+#[derive(Clone, Debug)]
+pub(super) enum Topology {
+    Grid(Cartesian),
+    /// Of `MPI_Graph_create`: the ends of the lists of neighbours of all ranks, and the lists.
+    Graph {
+        graph: Graph,
+        ends: Rc<[c_int]>,
+        edges: Rc<[c_int]>,
+    },
+    /// Of `MPI_Dist_graph_create`, with the weights of sources and destinations if there are some.
+    Distributed(Graph, Option<Rc<[Vec<c_int>; 2]>>),
+}
+
+impl Topology {
+    /// Returns the neighbours.
+    pub(super) fn graph(&self) -> &Graph {
+        match self {
+            Self::Grid(grid) => grid,
+            Self::Graph { graph, .. } | Self::Distributed(graph, _) => graph,
+        }
     }
 
-    /// Stores a grid and returns the handle of its communicator.
-    fn insert_grid(&mut self, grid: Cartesian) -> Handle {
-        let handle = self.comms.insert(mpi::Comm::clone(&grid));
-        self.grids.insert(handle, grid);
-        handle
+    /// Returns the same topology on a copy of its communicator.
+    fn on(&self, comm: Comm) -> Self {
+        match self {
+            Self::Grid(grid) => Self::Grid(grid.on(comm)),
+            Self::Graph { graph, ends, edges } => Self::Graph {
+                graph: graph.on(comm),
+                ends: Rc::clone(ends),
+                edges: Rc::clone(edges),
+            },
+            Self::Distributed(graph, weights) => Self::Distributed(graph.on(comm), weights.clone()),
+        }
     }
 }
 
-fn count(number: c_int) -> Result<usize, CallError> {
+impl State {
+    pub(super) fn topology(&self, comm: Handle) -> Result<&Topology, CallError> {
+        self.comm(comm)?;
+        self.topologies
+            .get(&comm)
+            .ok_or_else(|| without("no topology"))
+    }
+
+    fn grid(&self, comm: Handle) -> Result<&Cartesian, CallError> {
+        match self.topology(comm)? {
+            Topology::Grid(grid) => Ok(grid),
+            _ => Err(without("no Cartesian topology")),
+        }
+    }
+
+    /// Stores a communicator with a topology and returns its handle.
+    pub(super) fn insert_topology(&mut self, topology: Topology) -> Handle {
+        let handle = self.comms.insert(Comm::clone(topology.graph()));
+        self.topologies.insert(handle, topology);
+        handle
+    }
+
+    /// Gives the copy of a communicator the topology of the original.
+    pub(super) fn copy_topology(&mut self, original: Handle, copy: Handle) {
+        if let (Some(topology), Some(comm)) = (self.topologies.get(&original), self.comms.get(copy))
+        {
+            let topology = topology.on(comm.clone());
+            self.topologies.insert(copy, topology);
+        }
+    }
+}
+
+pub(super) fn without(what: &str) -> CallError {
+    CallError::new("MPI_ERR_TOPOLOGY", format!("the communicator has {what}"))
+}
+
+/// Returns the rank of the caller in a topology of so many ranks.
+pub(super) fn place_among(comm: &Comm, ranks: usize) -> Result<c_int, CallError> {
+    if ranks > comm.size() {
+        let text = format!(
+            "a topology of {ranks} ranks on a communicator of {}",
+            comm.size()
+        );
+        return Err(CallError::new("MPI_ERR_DIMS", text));
+    }
+    let rank = comm.rank();
+    Ok(if rank < ranks {
+        rank_in_c(rank)
+    } else {
+        UNDEFINED
+    })
+}
+
+pub(super) fn count(number: c_int) -> Result<usize, CallError> {
     usize::try_from(number).map_err(|_| {
         let text = format!("invalid number {number} of dimensions: expected at least 0");
         CallError::new("MPI_ERR_DIMS", text)
     })
 }
 
-fn rank_in_c(rank: usize) -> c_int {
+pub(super) fn rank_in_c(rank: usize) -> c_int {
     match rank {
         mpi::PROC_NULL => PROC_NULL_IN_C,
         rank => c_int::try_from(rank).unwrap_or(c_int::MAX),
     }
 }
 
-fn store_list(list: *mut c_int, count: c_int, values: impl Iterator<Item = c_int>) {
+pub(super) fn store_list(list: *mut c_int, count: c_int, values: impl Iterator<Item = c_int>) {
     for (index, value) in values.take(usize::try_from(count).unwrap_or(0)).enumerate() {
         memory::store(memory::element(list, index), value);
     }
@@ -86,9 +164,16 @@ exports! {
             let grid = state.comm(comm)?.cartesian(&lengths, &periods);
             drop((lengths, periods));
             let made = grid.await?;
-            Ok::<_, CallError>(made.map_or(COMM_NULL, |grid| state.insert_grid(grid)))
+            Ok::<_, CallError>(made.map_or(COMM_NULL, |grid| state.insert_topology(Topology::Grid(grid))))
         })?;
         memory::store(new, handle);
+        Ok(())
+    }
+
+    fn MPI_Cart_map(comm: Handle, number: c_int, dims: *const c_int, _periods: *const c_int, rank: *mut c_int) {
+        let ranks = lengths(number, dims)?.into_iter().product();
+        let found = with(|state| place_among(state.comm(comm)?, ranks))?;
+        memory::store(rank, found);
         Ok(())
     }
 
@@ -99,7 +184,7 @@ exports! {
             let part = state.grid(comm)?.sub(&keep);
             drop(keep);
             let made = part.await?;
-            Ok::<_, CallError>(state.insert_grid(made))
+            Ok::<_, CallError>(state.insert_topology(Topology::Grid(made)))
         })?;
         memory::store(new, handle);
         Ok(())
@@ -153,11 +238,16 @@ exports! {
     }
 
     fn MPI_Topo_test(comm: Handle, status: *mut c_int) {
-        let is_grid = with(|state| {
+        let found = with(|state| {
             state.comm(comm)?;
-            Ok::<_, CallError>(state.grids.contains_key(&comm))
+            Ok::<_, CallError>(match state.topologies.get(&comm) {
+                Some(Topology::Grid(_)) => CART,
+                Some(Topology::Graph { .. }) => GRAPH,
+                Some(Topology::Distributed(..)) => DIST_GRAPH,
+                None => UNDEFINED,
+            })
         })?;
-        memory::store(status, if is_grid { CART } else { UNDEFINED });
+        memory::store(status, found);
         Ok(())
     }
 }

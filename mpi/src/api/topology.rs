@@ -41,6 +41,38 @@ fn ranks(neighbors: &[Option<u32>]) -> impl ExactSizeIterator<Item = usize> + '_
 }
 
 impl Graph {
+    /// The graph of the ranks of a communicator that has been made for it. Other arguments and
+    /// errors are those of [`Comm::graph`].
+    ///
+    /// # Errors
+    /// [`Error::Rank`] for a neighbour out of range.
+    pub fn new(comm: Comm, sources: &[usize], destinations: &[usize]) -> Result<Self> {
+        let known = |ranks: &[usize]| -> Result<Vec<Option<u32>>> {
+            let known = |&rank: &usize| {
+                if rank != PROC_NULL {
+                    comm.peer(rank)?;
+                }
+                Ok(u32::try_from(rank).ok())
+            };
+            ranks.iter().map(known).collect()
+        };
+        let neighbors = Rc::new(Neighbors {
+            sources: known(sources)?,
+            destinations: known(destinations)?,
+            is_grid: false,
+        });
+        Ok(Self { comm, neighbors })
+    }
+
+    /// The same graph on a copy of its communicator, which has been made for it: `MPI_Comm_dup`.
+    #[must_use]
+    pub fn on(&self, comm: Comm) -> Self {
+        Self {
+            comm,
+            neighbors: Rc::clone(&self.neighbors),
+        }
+    }
+
     /// The ranks from which this one receives: `MPI_Dist_graph_neighbors`.
     pub fn sources(&self) -> impl ExactSizeIterator<Item = usize> + '_ {
         ranks(&self.neighbors.sources)
@@ -178,6 +210,15 @@ impl Cartesian {
             neighbors: Rc::new(neighbors),
         };
         Self { graph, dimensions }
+    }
+
+    /// The same grid on a copy of its communicator, which has been made for it: `MPI_Comm_dup`.
+    #[must_use]
+    pub fn on(&self, comm: Comm) -> Self {
+        Self {
+            graph: self.graph.on(comm),
+            dimensions: Rc::clone(&self.dimensions),
+        }
     }
 
     /// The length of each dimension: `MPI_Cart_get`.
@@ -336,26 +377,10 @@ impl Comm {
         destinations: &[usize],
     ) -> impl Future<Output = Result<Graph>> + use<'_> {
         let location = SourceLocation::caller();
-        let known = |ranks: &[usize]| -> Result<Vec<Option<u32>>> {
-            let known = |&rank: &usize| {
-                if rank != PROC_NULL {
-                    self.peer(rank)?;
-                }
-                Ok(u32::try_from(rank).ok())
-            };
-            ranks.iter().map(known).collect()
-        };
-        let neighbors = known(sources).and_then(|sources| {
-            Ok(Neighbors {
-                sources,
-                destinations: known(destinations)?,
-                is_grid: false,
-            })
-        });
+        let graph = Graph::new(self.clone(), sources, destinations);
         async move {
-            let neighbors = Rc::new(neighbors?);
-            let comm = self.dup_at(location).await?;
-            Ok(Graph { comm, neighbors })
+            let graph = graph?;
+            Ok(graph.on(self.dup_at(location).await?))
         }
     }
 

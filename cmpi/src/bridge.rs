@@ -34,7 +34,7 @@ use crate::datatypes::MadeDatatype;
 use crate::elf::{PAGE, Refusal, Template};
 use crate::errors::CallError;
 use crate::exports::shared::SharedMemories;
-use crate::exports::{ErrorHandler, State};
+use crate::exports::{ErrorHandler, State, call_due};
 use crate::handles::{ObjectKind, Table};
 use crate::lines::Lines;
 use crate::loader::exceptions::ExceptionState;
@@ -539,7 +539,7 @@ pub(crate) fn call(name: &'static str, body: impl FnOnce() -> Result<(), CallErr
     rank.is_in_call.set(false);
     rank.leave_call();
     match result {
-        Ok(Ok(())) => 0,
+        Ok(Ok(())) => call_due(),
         Ok(Err(error)) => {
             let code = error.code();
             match with(|state| state.error_handler()) {
@@ -573,9 +573,9 @@ pub(crate) fn call(name: &'static str, body: impl FnOnce() -> Result<(), CallErr
 pub(crate) fn call_program<T>(function: impl FnOnce() -> T) -> T {
     let rank = caller();
     let location = rank.location.get();
-    rank.is_in_call.set(false);
+    let was_in_call = rank.is_in_call.replace(false);
     let result = function();
-    rank.is_in_call.set(true);
+    rank.is_in_call.set(was_in_call);
     rank.location.set(location);
     result
 }

@@ -1,6 +1,9 @@
 //! Datatypes by their handles: the sizes, extents and alignments of predefined ones in bytes, and
 //! those that a program has made.
 
+use std::ffi::c_int;
+use std::rc::Rc;
+
 use crate::abi;
 use crate::arguments::{Count, natural};
 use crate::bridge::with_datatypes;
@@ -185,19 +188,127 @@ pub(crate) fn length_of(count: impl Count, datatype: usize) -> Result<usize, Cal
 }
 
 /// A datatype that a program has made.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct MadeDatatype {
     datatype: Datatype,
     element: Element,
     is_committed: bool,
+    pub(crate) contents: Rc<Contents>,
+}
+
+/// The call that has made a datatype, with its arguments (MPI 5.0, section 5.1.13).
+#[derive(Clone, Debug)]
+pub(crate) struct Contents {
+    /// `MPI_COMBINER_CONTIGUOUS`, …
+    pub(crate) combiner: c_int,
+    pub(crate) integers: Vec<c_int>,
+    pub(crate) addresses: Vec<isize>,
+    /// Arguments of functions with large counts.
+    pub(crate) counts: Vec<i64>,
+    pub(crate) datatypes: Vec<Part>,
+}
+
+/// A datatype of which another one is made.
+#[derive(Clone, Debug)]
+pub(crate) enum Part {
+    Predefined(usize),
+    Made(Box<MadeDatatype>),
+}
+
+impl Contents {
+    pub(crate) const fn new(combiner: c_int) -> Self {
+        Self {
+            combiner,
+            integers: Vec::new(),
+            addresses: Vec::new(),
+            counts: Vec::new(),
+            datatypes: Vec::new(),
+        }
+    }
+
+    pub(crate) fn integers(mut self, values: &[c_int]) -> Self {
+        self.integers.extend(values);
+        self
+    }
+
+    /// Adds counts: integers, or large counts.
+    pub(crate) fn counts<N: Count>(mut self, values: &[N]) -> Self {
+        for value in values {
+            let value = (*value).into();
+            match c_int::try_from(value) {
+                Ok(small) if !N::IS_LARGE => self.integers.push(small),
+                _ => self.counts.push(value),
+            }
+        }
+        self
+    }
+
+    /// Adds displacements in bytes: addresses, or large counts of a function that has them.
+    pub(crate) fn bytes<N: Count>(mut self, values: &[isize]) -> Self {
+        match N::IS_LARGE {
+            true => self.counts.extend(values.iter().map(|value| *value as i64)),
+            false => self.addresses.extend(values),
+        }
+        self
+    }
+
+    pub(crate) fn of(mut self, datatypes: &[usize]) -> Self {
+        let part = |handle: &usize| {
+            let made = with_datatypes(|all| all.get(*handle).cloned());
+            made.map_or(Part::Predefined(*handle), |made| Part::Made(Box::new(made)))
+        };
+        self.datatypes.extend(datatypes.iter().map(part));
+        self
+    }
+
+    /// Returns the length in bytes of the numbers of which a datatype consists, if they are all as
+    /// long.
+    fn number(&self) -> Option<usize> {
+        let mut all = self.datatypes.iter().map(|part| match part {
+            Part::Predefined(handle) => predefined_number(*handle),
+            Part::Made(made) => made.contents.number(),
+        });
+        let first = all.next()??;
+        all.all(|other| other == Some(first)).then_some(first)
+    }
+}
+
+/// Returns the length in bytes of the numbers of which a predefined datatype consists.
+fn predefined_number(datatype: usize) -> Option<usize> {
+    match datatype {
+        // Complex numbers have two.
+        0x212 | 0x213 | 0x21b | 0x2d3 => Some(4),
+        0x216 | 0x217 | 0x21d => Some(8),
+        0x2db => Some(4),
+        0x2e3 => Some(8),
+        // Pairs of different numbers, and long double, which has another representation there.
+        0x220 | 0x224 | 0x225 | 0x229 | 0x22a | 0x22c | 0x22d => None,
+        0x228 | 0x22b | 0x230 | 0x232 => Some(4),
+        0x231 => Some(8),
+        _ => size_of(datatype).ok(),
+    }
+}
+
+/// Returns the length in bytes of the numbers of which a datatype consists.
+pub(crate) fn number_length(datatype: usize) -> Result<usize, CallError> {
+    let contents = with_datatypes(|all| all.get(datatype).map(|made| Rc::clone(&made.contents)));
+    let length = match contents {
+        Some(contents) => contents.number(),
+        None => predefined_number(datatype),
+    };
+    length.ok_or_else(|| {
+        let text = "numbers of different lengths, or long double: not supported here";
+        CallError::new("MPI_ERR_TYPE", text)
+    })
 }
 
 impl MadeDatatype {
-    pub(crate) fn new(datatype: Datatype) -> Self {
+    pub(crate) fn new(datatype: Datatype, contents: Contents) -> Self {
         Self {
             element: datatype.element(),
             datatype,
             is_committed: false,
+            contents: Rc::new(contents),
         }
     }
 

@@ -10,7 +10,7 @@
 )]
 
 use std::cell::{Cell, OnceCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::ffi::{c_double, c_int};
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
@@ -33,17 +33,21 @@ mod completion;
 mod derived;
 mod environment;
 mod errors;
+mod generalized;
 mod getopt;
 mod graphs;
 mod groups;
 mod heap;
 mod info;
+pub(crate) mod long_double;
 mod matched;
 mod memory;
+mod numbers;
 mod operations;
 mod persistent;
 mod process;
 mod random;
+mod sessions;
 pub(crate) mod shared;
 mod statuses;
 pub(crate) mod streams;
@@ -96,13 +100,15 @@ macro_rules! exports {
 }
 pub(crate) use errors::ErrorHandler;
 use exports;
+pub(crate) use generalized::{Generalized, call_due};
 
-/// Functions that have another one's arguments and effect: those of MPI 1, and those whose counts
-/// are as long as addresses.
-const SAME: [(&str, &str); 12] = [
+/// Functions that have another one's arguments and effect: those of MPI 1, those whose counts are as
+/// long as addresses, and the end of a communicator.
+const SAME: [(&str, &str); 13] = [
     ("MPI_Attr_delete", "MPI_Comm_delete_attr"),
     ("MPI_Attr_get", "MPI_Comm_get_attr"),
     ("MPI_Attr_put", "MPI_Comm_set_attr"),
+    ("MPI_Comm_disconnect", "MPI_Comm_free"),
     ("MPI_Get_elements_x", "MPI_Get_elements_c"),
     ("MPI_Keyval_create", "MPI_Comm_create_keyval"),
     ("MPI_Keyval_free", "MPI_Comm_free_keyval"),
@@ -143,18 +149,22 @@ fn mpi_function(symbol: &str) -> Option<LocatedFunction> {
         environment::address,
         errors::address,
         statuses::address,
+        generalized::address,
         graphs::address,
         groups::address,
         info::address,
         matched::address,
         operations::address,
         persistent::address,
+        sessions::address,
         topologies::address,
         windows::address,
     ]
     .into_iter()
     .find_map(|address| address(found_name));
-    let found = found.or_else(|| environment::time_address(name));
+    let found = found
+        .or_else(|| environment::time_address(name))
+        .or_else(|| numbers::address(name));
     if let Some(address) = found {
         return Some(LocatedFunction {
             address,
@@ -267,6 +277,10 @@ pub(crate) struct State {
     several: Vec<Request>,
     listed: Vec<Listed>,
     ops: Table<operations::UserOp>,
+    /// The communicator of generalized requests, once there was one, and the tag of the latest.
+    generalized: OnceCell<Comm>,
+    generalized_tag: u32,
+    due: VecDeque<generalized::Due>,
     messages: Table<mpi::Message>,
     groups: Table<mpi::Group>,
     windows: Table<windows::ProgramWindow>,
@@ -280,6 +294,7 @@ pub(crate) struct State {
     /// The communicator that the call is about.
     concerned: Cell<Handle>,
     handlers: Table<errors::HandlerFunction>,
+    sessions: Table<()>,
     /// Error handlers of communicators that have one, by their handles.
     error_handlers: BTreeMap<Handle, Handle>,
     added_errors: errors::Added,
@@ -322,6 +337,9 @@ const WORLD: Handle = 0x101;
 /// `MPI_COMM_SELF`.
 const SELF: Handle = 0x102;
 
+/// What a call of the tool interface is about, whose errors are returned.
+const TOOLS: Handle = 0;
+
 /// Returns a communicator of the rank alone.
 fn alone(world: &Comm) -> Comm {
     let group = world.group().incl(&[world.rank()]);
@@ -347,6 +365,9 @@ impl State {
             several: Vec::new(),
             listed: Vec::new(),
             ops: Table::new(ObjectKind::Op),
+            generalized: OnceCell::new(),
+            generalized_tag: 0,
+            due: VecDeque::new(),
             messages: Table::new(ObjectKind::Message),
             groups: Table::new(ObjectKind::Group),
             windows: Table::new(ObjectKind::Window),
@@ -356,6 +377,7 @@ impl State {
             attached: None,
             concerned: Cell::new(SELF),
             handlers: Table::new(ObjectKind::ErrorHandler),
+            sessions: Table::new(ObjectKind::Session),
             error_handlers: BTreeMap::new(),
             added_errors: errors::Added::default(),
             keyvals: Vec::new(),
@@ -383,7 +405,7 @@ impl State {
 
     /// Returns a communicator.
     fn comm(&self, comm: Handle) -> Result<&Comm, CallError> {
-        if self.stage != Stage::Initialized {
+        if self.stage != Stage::Initialized && self.sessions.is_empty() {
             let when = match self.stage {
                 Stage::Before => "before MPI_Init",
                 _ => "after MPI_Finalize",
@@ -449,6 +471,10 @@ fn deliver(completion: &Completion, memory: &Memory, status: *mut Status) {
         }
         Memory::Parts(parts) => parts.result.first().copied().unwrap_or_default(),
         Memory::Message(target) => *target,
+        Memory::Generalized(generalized) => {
+            let due = generalized.due(status, false);
+            return with(|state| state.due.push_back(due));
+        }
         Memory::Comm {
             handle,
             original,

@@ -7,6 +7,7 @@ use std::rc::Rc;
 
 use mpi::{Comm, Request};
 
+use crate::exports::Generalized;
 use crate::layouts::Segment;
 
 /// The smallest handle that is not predefined.
@@ -44,6 +45,8 @@ pub(crate) enum Memory {
     Message(Target),
     /// Of a collective, or of a persistent request.
     Parts(Rc<Parts>),
+    /// Of a generalized request.
+    Generalized(Rc<Generalized>),
     /// A communicator that is made as a copy of another one.
     Comm {
         handle: usize,
@@ -99,7 +102,7 @@ impl Memory {
                 result: Vec::new(),
                 is_collective: parts.is_collective,
             })),
-            Self::Parts(_) | Self::Comm { .. } => return self.clone(),
+            Self::Parts(_) | Self::Comm { .. } | Self::Generalized(_) => return self.clone(),
         };
         std::mem::replace(self, rest)
     }
@@ -137,7 +140,6 @@ pub(crate) enum ObjectKind {
     Info,
     Window,
     ErrorHandler,
-    GeneralizedRequest,
     Session,
 }
 
@@ -178,9 +180,8 @@ impl<T> Table<T> {
         });
         let slot = &mut self.slots[index as usize];
         slot.object = object;
-        (self.kind as usize) << 56
-            | (slot.generation as usize & 0xff_ffff) << 32
-            | (FIRST + index as usize)
+        let generation = slot.generation;
+        self.handle_at(index as usize, generation)
     }
 
     /// Returns the index that a handle of this table names.
@@ -189,6 +190,32 @@ impl<T> Table<T> {
         let generation = self.slots.get(index)?.generation as usize & 0xff_ffff;
         let is_it = handle >> 56 == self.kind as usize && handle >> 32 & 0xff_ffff == generation;
         is_it.then_some(index)
+    }
+
+    /// Returns true if there is no object.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.slots.iter().all(|slot| slot.object.is_none())
+    }
+
+    /// Returns the number of an object in C; of a predefined one, its handle.
+    pub(crate) fn number(&self, handle: usize) -> Option<usize> {
+        match handle {
+            0..FIRST => Some(handle),
+            _ => self.index(handle).map(|index| FIRST + index),
+        }
+    }
+
+    /// Returns the handle of the object with a number.
+    pub(crate) fn handle(&self, number: usize) -> Option<usize> {
+        let Some(index) = number.checked_sub(FIRST) else {
+            return Some(number);
+        };
+        let slot = self.slots.get(index)?;
+        Some(self.handle_at(index, slot.generation))
+    }
+
+    fn handle_at(&self, index: usize, generation: u32) -> usize {
+        (self.kind as usize) << 56 | (generation as usize & 0xff_ffff) << 32 | (FIRST + index)
     }
 
     /// Returns an object.

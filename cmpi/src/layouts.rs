@@ -1,8 +1,8 @@
 //! Datatypes as segments of memory: those that a program makes of others (MPI 5.0, section 5.1).
 //!
-//! The places of the bytes, their order in a message, and the type of the numbers if all are of
-//! one. *Not there*: the calls that have made a datatype (`MPI_Type_get_contents`), and the types of
-//! structures, so that a receive of another structure than was sent is not noticed.
+//! The places of the bytes, their order in a message, and the type of the numbers if all are of one.
+//! *Not there*: the types of structures, so that a receive of another structure than was sent is not
+//! noticed.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
@@ -100,12 +100,23 @@ impl Datatype {
                     .checked_mul(datatype.extent())?;
                 offset.checked_add(displacement)
             };
-            for number in 0..count {
+            // The places of the elements are equally far from each other.
+            for number in [0, count - 1] {
                 let base = place(number).ok_or_else(too_large)?;
                 let lower = base.checked_add(datatype.lower).ok_or_else(too_large)?;
                 let upper = base.checked_add(datatype.upper).ok_or_else(too_large)?;
                 let (least, greatest) = bounds.unwrap_or((lower, upper));
                 bounds = Some((least.min(lower), greatest.max(upper)));
+            }
+            if let [only] = datatype.segments[..]
+                && only.length.cast_signed() == datatype.extent()
+            {
+                let length = only.length.checked_mul(count).ok_or_else(too_large)?;
+                all.add(displacement, Segment { length, ..only })?;
+                continue;
+            }
+            for number in 0..count {
+                let base = place(number).ok_or_else(too_large)?;
                 for segment in &datatype.segments {
                     all.add(base, *segment)?;
                 }
@@ -153,22 +164,25 @@ impl Datatype {
     }
 
     /// Returns a part of an array of such elements, in rows: `parts` has for each dimension, from
-    /// the one that varies most slowly on, the length of the array, that of the part and its start.
+    /// the one that varies most slowly on, the length of the array and the indices of the part.
     ///
     /// # Errors
     /// As [`Datatype::of_blocks`].
-    pub(crate) fn subarray(&self, parts: &[[usize; 3]]) -> Result<Self, CallError> {
-        let (mut part, mut stride, mut start) = (self.clone(), self.extent(), 0);
-        for &[length, count, from] in parts.iter().rev() {
+    pub(crate) fn part_of_array<I>(&self, parts: &[(usize, I)]) -> Result<Self, CallError>
+    where
+        I: Iterator<Item = usize> + Clone,
+    {
+        let (mut part, mut stride) = (self.clone(), self.extent());
+        for (length, indices) in parts.iter().rev() {
             let place = |number: usize| isize::try_from(number).ok()?.checked_mul(stride);
-            start += place(from).ok_or_else(too_large)?;
-            let blocks: Option<Vec<Block<'_>>> = (0..count)
+            let blocks: Option<Vec<Block<'_>>> = indices
+                .clone()
                 .map(|number| Some((place(number)?, 1, &part)))
                 .collect();
             part = Self::of_blocks(&blocks.ok_or_else(too_large)?)?;
-            stride = place(length).ok_or_else(too_large)?;
+            stride = place(*length).ok_or_else(too_large)?;
         }
-        Ok(Self::of_blocks(&[(start, 1, &part)])?.resized(0, stride))
+        Ok(part.resized(0, stride))
     }
 
     /// Returns what calls need of it.
@@ -264,7 +278,7 @@ mod tests {
     #[test]
     fn a_part_of_an_array_has_the_places_of_its_elements() {
         // Rows 1 to 2 and columns 2 to 4 of 4 x 6 numbers.
-        let part = int().subarray(&[[4, 2, 1], [6, 3, 2]]).unwrap();
+        let part = int().part_of_array(&[(4, 1..3), (6, 2..5)]).unwrap();
         assert_eq!(places(&part), [(4 * 8, 12), (4 * 14, 12)]);
         assert_eq!((part.lower, part.extent()), (0, 4 * 24));
     }

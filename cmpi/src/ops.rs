@@ -1,11 +1,12 @@
 //! Predefined operations of reductions on predefined datatypes.
 //!
-//! *Not there*: operations on `long double` and complex numbers of them, Fortran's logical values
-//! of other lengths than 4. `MPI_CHAR` is a number of 8 bits, as in MPICH; the standard defines none.
+//! *Not there*: operations on Fortran's numbers of 2 and 16 bytes. `MPI_CHAR` is a number of 8 bits,
+//! as in MPICH; the standard defines none.
 
 use mpi::{Integer, Number, Op};
 
 use crate::errors::CallError;
+use crate::exports::long_double;
 
 fn of_number<T: Number>(op: usize) -> Option<Op> {
     Some(match op {
@@ -75,6 +76,37 @@ macro_rules! location {
     };
 }
 
+/// Returns the first `N` bytes.
+fn first<const N: usize>(bytes: &[u8]) -> [u8; N] {
+    *bytes.first_chunk().expect("an element has this length")
+}
+
+/// Returns an operation on pairs of a value and an index one behind the other.
+fn location_of<V: PartialOrd + 'static, I: PartialOrd + 'static, const A: usize, const B: usize>(
+    op: usize,
+    value: &'static (dyn Fn([u8; A]) -> V + Sync),
+    index: &'static (dyn Fn([u8; B]) -> I + Sync),
+) -> Option<Op> {
+    let is_minimum = match op {
+        0x38 => true,
+        0x39 => false,
+        _ => return None,
+    };
+    let apply = move |incoming: &[u8], inout: &mut [u8]| {
+        let places = inout.chunks_exact_mut(A + B);
+        for (one, place) in incoming.chunks_exact(A + B).zip(places) {
+            let (new, old) = (value(first(one)), value(first(place)));
+            let is_better = if is_minimum { new < old } else { new > old };
+            let is_first = new == old && index(first(&one[A..])) < index(first(&place[A..]));
+            if is_better || is_first {
+                place.copy_from_slice(one);
+            }
+        }
+    };
+    let name = if is_minimum { "minloc" } else { "maxloc" };
+    Some(Op::on_bytes(name, (A + B) as u64, true, apply))
+}
+
 /// Returns a predefined operation on a predefined datatype.
 pub(crate) fn predefined(op: usize, datatype: usize) -> Result<Op, CallError> {
     let found = match datatype {
@@ -100,6 +132,19 @@ pub(crate) fn predefined(op: usize, datatype: usize) -> Result<Op, CallError> {
         0x229 => location!(op, f64),
         0x22a => location!(op, i64),
         0x22b | 0x232 => location!(op, i32),
+        // MPI_2REAL, MPI_2DOUBLE_PRECISION, MPI_SHORT_INT: pairs without padding.
+        0x230 => location_of(op, &f32::from_le_bytes, &f32::from_le_bytes),
+        0x231 => location_of(op, &f64::from_le_bytes, &f64::from_le_bytes),
+        0x22c => location_of(op, &i16::from_le_bytes, &i32::from_le_bytes),
+        // MPI_LONG_DOUBLE, pairs and complex numbers of them.
+        0x220 => long_double::number(op),
+        0x22d => location_of(op, &long_double::ordered, &i32::from_le_bytes),
+        0x224 | 0x225 => long_double::complex(op),
+        // MPI_LOGICAL1, MPI_LOGICAL2, MPI_LOGICAL4, MPI_LOGICAL8.
+        0x2c0 => of_integer::<i8>(op),
+        0x2c8 => of_integer::<i16>(op),
+        0x2d0 => of_integer::<i32>(op),
+        0x2d8 => of_integer::<i64>(op),
         // Complex numbers: in C, C++ and Fortran.
         0x212 | 0x213 | 0x21b | 0x2db => complex!(op, f32),
         0x216 | 0x217 | 0x21d | 0x2e3 => complex!(op, f64),

@@ -29,6 +29,8 @@ for ranks in 1 2 3 4 5 8; do
   compare requests cli/tests/compiled/requests.c "$ranks"
   compare intercommunicators cli/tests/compiled/intercommunicators.c "$ranks"
   compare neighbors cli/tests/compiled/neighbors.c "$ranks"
+  compare contents cli/tests/compiled/contents.c "$ranks"
+  compare reductions cli/tests/compiled/reductions.c "$ranks"
   compare objects cli/tests/compiled/objects.c "$ranks"
   compare datatypes cli/tests/compiled/datatypes.c "$ranks"
   compare windows cli/tests/compiled/windows.c "$ranks"

@@ -111,6 +111,32 @@ fn neighbours_of_grids_and_graphs_exchange_blocks() {
 }
 
 #[test]
+fn reductions_are_defined_on_all_pairs_and_long_double() {
+    let folder = Folder::new();
+    let program = compiled(&folder, "cli/tests/compiled/reductions.c");
+    for ranks in [1, 2, 3, 8] {
+        let output = ran(&program, &format!("-n {ranks}"), "");
+        assert_eq!(output.stdout, "ok\n", "{ranks} ranks: {output:?}");
+    }
+}
+
+#[test]
+fn datatypes_know_how_they_were_made() {
+    let folder = Folder::new();
+    let program = compiled(&folder, "cli/tests/compiled/contents.c");
+    for ranks in [1, 3] {
+        let output = ran(&program, &format!("-n {ranks}"), "");
+        for line in [
+            "vector: combiner 104, integers 3 1 4, addresses, datatypes 101\n",
+            "struct: combiner 110, integers 2 2 1, addresses 24 0, datatypes 101 104\n",
+            "\nok\n",
+        ] {
+            assert!(output.stdout.contains(line), "{line}: {output:?}");
+        }
+    }
+}
+
+#[test]
 fn datatypes_of_a_program_have_their_places_in_memory() {
     let folder = Folder::new();
     let program = compiled(&folder, "cli/tests/compiled/datatypes.c");

@@ -1,5 +1,6 @@
-/* Error handlers, attributes, hints, statuses and requests that are asked: prints "ok", or the
-   first difference. */
+/* Error handlers, attributes, hints, statuses, requests that are asked or
+   performed by the program, numbers of handles: prints "ok", or the first
+   difference. */
 
 #include <mpi.h>
 #include <stdio.h>
@@ -274,6 +275,121 @@ static void asked(void) {
   MPI_Comm_free(&made);
 }
 
+static int queried, freed, cancelled;
+
+static int query(void *extra, MPI_Status *status) {
+  MPI_Status_set_elements(status, MPI_INT, *(int *)extra);
+  MPI_Status_set_cancelled(status, 0);
+  status->MPI_SOURCE = 11;
+  status->MPI_TAG = 12;
+  queried++;
+  return MPI_SUCCESS;
+}
+
+static int end(void *extra) {
+  freed += *(int *)extra == 3;
+  return MPI_SUCCESS;
+}
+
+static int cancel(void *extra, int complete) {
+  cancelled += *(int *)extra == 3 && !complete;
+  return MPI_SUCCESS;
+}
+
+static void generalized(void) {
+  int extra = 3, flag, count, index, in, other = (rank + 1) % ranks;
+  MPI_Request list[3], copy;
+  MPI_Status status, all[3];
+  MPI_Grequest_start(query, end, cancel, &extra, &list[0]);
+  MPI_Test(&list[0], &flag, &status);
+  expect("is not over", flag, 0);
+  MPI_Cancel(&list[0]);
+  expect("cancelled", cancelled, 1);
+  MPI_Grequest_complete(list[0]);
+  MPI_Wait(&list[0], &status);
+  expect("no request", list[0] == MPI_REQUEST_NULL, 1);
+  expect("queried and freed", 10 * queried + freed, 11);
+  MPI_Get_count(&status, MPI_INT, &count);
+  expect("the count", count, 3);
+  expect("the source", status.MPI_SOURCE, 11);
+  MPI_Grequest_start(query, end, cancel, &extra, &list[0]);
+  MPI_Isend(&rank, 1, MPI_INT, other, 3, COMM, &list[1]);
+  MPI_Irecv(&in, 1, MPI_INT, MPI_ANY_SOURCE, 3, COMM, &list[2]);
+  MPI_Grequest_complete(list[0]);
+  MPI_Waitall(3, list, all);
+  expect("queried and freed", 10 * queried + freed, 22);
+  expect("the tag", all[0].MPI_TAG, 12);
+  MPI_Grequest_start(query, end, cancel, &extra, &list[0]);
+  list[1] = MPI_REQUEST_NULL;
+  MPI_Grequest_complete(list[0]);
+  MPI_Waitany(2, list, &index, MPI_STATUS_IGNORE);
+  expect("the only one", index, 0);
+  expect("queried and freed", 10 * queried + freed, 33);
+  MPI_Grequest_start(query, end, cancel, &extra, &list[0]);
+  copy = list[0];
+  MPI_Request_free(&list[0]);
+  expect("not yet freed", freed, 3);
+  MPI_Grequest_complete(copy);
+  expect("freed", freed, 4);
+}
+
+static void numbers(void) {
+  MPI_Comm comm;
+  MPI_Datatype type;
+  MPI_Aint address;
+  char *memory;
+  int result;
+  MPI_Comm_dup(COMM, &comm);
+  expect("a communicator", MPI_Comm_fromint(MPI_Comm_toint(comm)) == comm, 1);
+  expect("the world", MPI_Comm_fromint(MPI_Comm_toint(COMM)) == COMM, 1);
+  MPI_Comm_compare(MPI_Comm_fromint(MPI_Comm_toint(comm)), COMM, &result);
+  expect("the same ranks", result, MPI_CONGRUENT);
+  MPI_Comm_free(&comm);
+  MPI_Type_contiguous(2, MPI_INT, &type);
+  expect("a datatype", MPI_Type_fromint(MPI_Type_toint(type)) == type, 1);
+  MPI_Type_free(&type);
+  expect("an operation", MPI_Op_fromint(MPI_Op_toint(MPI_SUM)) == MPI_SUM, 1);
+  MPI_Alloc_mem(100, MPI_INFO_NULL, &memory);
+  MPI_Get_address(memory, &address);
+  expect("an address", MPI_Aint_add(address, 7) == (MPI_Aint)(memory + 7), 1);
+  expect("a distance", MPI_Aint_diff((MPI_Aint)(memory + 9), address), 9);
+  memory[99] = 1;
+  MPI_Free_mem(memory);
+}
+
+static void sessions(void) {
+  MPI_Session session;
+  MPI_Group group;
+  MPI_Comm comm;
+  MPI_Info info;
+  int number, length = 0, flag, sum, provided;
+  char name[64];
+  MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session);
+  MPI_Session_get_num_psets(session, MPI_INFO_NULL, &number);
+  expect("process sets", number >= 2, 1);
+  MPI_Session_get_nth_pset(session, MPI_INFO_NULL, 0, &length, NULL);
+  expect("the length of a name", length, 12);
+  MPI_Session_get_nth_pset(session, MPI_INFO_NULL, 0, &length, name);
+  MPI_Session_get_pset_info(session, name, &info);
+  length = sizeof name;
+  MPI_Info_get_string(info, "mpi_size", &length, name, &flag);
+  expect("the size of the set", flag ? atoi(name) : -1, ranks);
+  MPI_Info_free(&info);
+  MPI_Group_from_session_pset(session, "mpi://WORLD", &group);
+  MPI_Comm_create_from_group(group, "a name", MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm);
+  MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, comm);
+  expect("the sum", sum, ranks * (ranks - 1) / 2);
+  MPI_Group_free(&group);
+  MPI_Comm_disconnect(&comm);
+  MPI_Session_finalize(&session);
+  expect("no session", session == MPI_SESSION_NULL, 1);
+  MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
+  MPI_T_cvar_get_num(&number);
+  expect("variables", number >= 0, 1);
+  expect("no such variable", MPI_T_cvar_get_index("no such variable", &number), MPI_T_ERR_INVALID_NAME);
+  MPI_T_finalize();
+}
+
 int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(COMM, &rank);
@@ -286,6 +402,9 @@ int main(int argc, char **argv) {
   names();
   statuses();
   asked();
+  generalized();
+  numbers();
+  sessions();
   MPI_Barrier(COMM);
   if (rank == 0)
     puts("ok");

@@ -272,11 +272,8 @@ fn set(owner: Owner, object: Handle, keyval: c_int, value: usize) -> Result<(), 
         remove(object, keyval);
     }
     with(|state| {
-        state
-            .attributes
-            .entry(object)
-            .or_default()
-            .push((keyval, value))
+        let all = state.attributes.entry(object).or_default();
+        all.push((keyval, value));
     });
     Ok(())
 }

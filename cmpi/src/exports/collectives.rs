@@ -15,7 +15,7 @@ use crate::handles::Target;
 
 mod forms;
 
-use forms::{ByteBlocks, Bytes, Form, Operation, Prepared, perform};
+use forms::{ByteBlocks, Bytes, Exchange, Form, Operation, Prepared, perform};
 
 /// `MPI_IN_PLACE`.
 const IN_PLACE: usize = 1;
@@ -531,7 +531,7 @@ fn neighbor_allgather<N: Count>(
     let prepared = Prepared {
         given: vec![memory::place(data, sent.0, sent.1)?],
         result: parts_of_neighbors(result, received, &graph)?,
-        operation: Operation::NeighborAllgather(graph),
+        operation: Operation::Neighbors(graph, Exchange::Allgather),
     };
     perform(form, comm, prepared)
 }
@@ -545,7 +545,7 @@ fn neighbor_allgather_v<N: Count>(
     let graph = graph(comm)?;
     let result = placed(result, received, graph.sources().len())?;
     let result = of_neighbors(result, &graph);
-    let operation = Operation::NeighborAllgatherV(graph, packed(&result));
+    let operation = Operation::Neighbors(graph, Exchange::AllgatherV(packed(&result)));
     let prepared = Prepared {
         given: vec![memory::place(data, sent.0, sent.1)?],
         result,
@@ -565,7 +565,7 @@ fn neighbor_alltoall<N: Count>(
     let prepared = Prepared {
         given: vec![given],
         result: parts_of_neighbors(result, received, &graph)?,
-        operation: Operation::NeighborAlltoall(graph),
+        operation: Operation::Neighbors(graph, Exchange::Alltoall),
     };
     perform(form, comm, prepared)
 }
@@ -580,11 +580,11 @@ fn neighbor_alltoall_v<N: Count>(
     let given = placed(data, sent, graph.destinations().len())?;
     let result = placed(result, received, graph.sources().len())?;
     let result = of_neighbors(result, &graph);
-    let operation = Operation::NeighborAlltoallV(graph, packed(&given), packed(&result));
+    let exchange = Exchange::AlltoallV(packed(&given), packed(&result));
     let prepared = Prepared {
         given,
         result,
-        operation,
+        operation: Operation::Neighbors(graph, exchange),
     };
     perform(form, comm, prepared)
 }
@@ -599,11 +599,11 @@ fn neighbor_alltoall_w<N: Count>(
     let given = placed_types(data, sent, graph.destinations().len())?;
     let result = placed_types(result, received, graph.sources().len())?;
     let result = of_neighbors(result, &graph);
-    let operation = Operation::NeighborAlltoallW(graph, byte_blocks(&given, &result));
+    let exchange = Exchange::AlltoallW(byte_blocks(&given, &result));
     let prepared = Prepared {
         given,
         result,
-        operation,
+        operation: Operation::Neighbors(graph, exchange),
     };
     perform(form, comm, prepared)
 }

@@ -19,7 +19,7 @@ use crate::errors::CallError;
 use crate::handles::{Memory, REQUEST_NULL};
 
 /// `MPI_COMM_NULL`.
-const COMM_NULL: Handle = 0x100;
+pub(super) const COMM_NULL: Handle = 0x100;
 
 /// `MPI_COMM_TYPE_SHARED`.
 const TYPE_SHARED: c_int = 221;
@@ -173,6 +173,12 @@ exports! {
             Ok(freed.free().await?)
         })?;
         memory::store(comm, COMM_NULL);
+        Ok(())
+    }
+
+    fn MPI_Comm_get_parent(parent: *mut Handle) {
+        // No other program has started this one.
+        memory::store(parent, COMM_NULL);
         Ok(())
     }
 

@@ -298,14 +298,22 @@ exports! {
 
     fn MPI_Request_free(request: *mut Handle) {
         let handle = memory::load(request, "request")?;
-        let freed = with(|state| state.requests.remove(handle)).ok_or_else(|| unknown(handle))?;
-        freed.request.free();
+        with(|state| {
+            if !state.free_generalized(handle) {
+                let freed = state.requests.remove(handle).ok_or_else(|| unknown(handle))?;
+                freed.request.free();
+            }
+            Ok::<_, CallError>(())
+        })?;
         memory::store(request, REQUEST_NULL);
         Ok(())
     }
 
     fn MPI_Cancel(request: *mut Handle) {
         let handle = memory::load(request, "request")?;
+        if super::generalized::cancel(handle)? {
+            return Ok(());
+        }
         with(|state| {
             let active = state.requests.get_mut(handle).ok_or_else(|| unknown(handle))?;
             active.request.cancel();

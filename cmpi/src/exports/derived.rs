@@ -1,25 +1,73 @@
 //! Datatypes that a program makes, and messages that it packs itself (MPI 5.0, chapter 5).
 //!
-//! *Not there*: `MPI_Type_create_darray`, envelopes and contents, the external representation.
+//! *Not there*: the external representation of `long double` and of structures of numbers of
+//! different lengths.
 
 #![expect(non_snake_case, reason = "the names of the standard")]
 
 use std::ffi::{c_char, c_int, c_void};
+use std::iter;
+use std::ops::Range;
+use std::rc::Rc;
 
 use super::{Handle, attributes, exports, memory};
 use crate::arguments::{Count, in_c, natural};
 use crate::bridge::{with, with_datatypes};
-use crate::datatypes::{MadeDatatype, datatype as of, element, predefined_name};
+use crate::datatypes::{
+    Contents, MadeDatatype, Part, datatype as of, element, number_length, predefined_name,
+};
 use crate::errors::CallError;
 use crate::layouts::{Block, Datatype};
 
+/// `MPI_COMBINER_…`.
+const NAMED: c_int = 101;
+const DUP: c_int = 102;
+const CONTIGUOUS: c_int = 103;
+const VECTOR: c_int = 104;
+const HVECTOR: c_int = 105;
+const INDEXED: c_int = 106;
+const HINDEXED: c_int = 107;
+const INDEXED_BLOCK: c_int = 108;
+const HINDEXED_BLOCK: c_int = 109;
+const STRUCT: c_int = 110;
+const SUBARRAY: c_int = 111;
+const DARRAY: c_int = 112;
+const RESIZED: c_int = 116;
+/// `MPI_DISTRIBUTE_NONE`, …, `MPI_DISTRIBUTE_DFLT_DARG`.
+const NONE: c_int = 16;
+const BLOCK: c_int = 17;
+const CYCLIC: c_int = 18;
+const DEFAULT: c_int = 19;
+/// Datatypes by `MPI_TYPECLASS_INTEGER`, `_REAL` and `_COMPLEX`, and sizes in bytes.
+const MATCHES: [(c_int, c_int, Handle); 8] = [
+    (192, 1, 0x2c1),
+    (192, 2, 0x2c9),
+    (192, 4, 0x2d1),
+    (192, 8, 0x2d9),
+    (193, 4, 0x2d2),
+    (193, 8, 0x2da),
+    (194, 8, 0x2db),
+    (194, 16, 0x2e3),
+];
+/// Pairs by the datatypes of value and index.
+const PAIRS: [(Handle, Handle, Handle); 9] = [
+    (0x210, 0x209, 0x228),
+    (0x214, 0x209, 0x229),
+    (0x20a, 0x209, 0x22a),
+    (0x209, 0x209, 0x22b),
+    (0x208, 0x209, 0x22c),
+    (0x220, 0x209, 0x22d),
+    (0x21a, 0x21a, 0x230),
+    (0x21c, 0x21c, 0x231),
+    (0x219, 0x219, 0x232),
+];
 /// `MPI_DATATYPE_NULL`.
 const DATATYPE_NULL: Handle = 0x200;
 /// `MPI_ORDER_C`, `MPI_ORDER_FORTRAN`.
 const ORDERS: [c_int; 2] = [12, 15];
 
-fn store(made: Datatype, new: *mut Handle) {
-    let handle = with_datatypes(|all| all.insert(MadeDatatype::new(made)));
+fn store(made: Datatype, contents: Contents, new: *mut Handle) {
+    let handle = with_datatypes(|all| all.insert(MadeDatatype::new(made, contents)));
     memory::store(new, handle);
 }
 
@@ -27,65 +75,172 @@ fn number(value: impl Count, name: &str) -> Result<usize, CallError> {
     natural(value, name, "MPI_ERR_ARG")
 }
 
-/// Blocks of elements of one datatype: the number of blocks, their lengths in elements and their
-/// displacements in bytes.
+/// Makes a datatype of blocks of elements of another one: of their lengths in elements and their
+/// displacements, and stores it.
 fn blocks<N: Count>(
-    count: impl Count,
-    length: impl Fn(usize) -> Result<N, CallError>,
-    displacement: impl Fn(usize, &Datatype) -> Result<isize, CallError>,
+    (lengths, displacements): (impl Iterator<Item = N>, &[isize]),
+    contents: Contents,
     (old, new): (Handle, *mut Handle),
 ) -> Result<(), CallError> {
-    let old = of(old)?;
-    let block = |index| {
-        let length = number(length(index)?, "length of a block")?;
-        Ok((displacement(index, &old)?, length, &old))
+    let datatype = of(old)?;
+    let block = |(length, displacement): (N, &isize)| {
+        Ok((
+            *displacement,
+            number(length, "length of a block")?,
+            &datatype,
+        ))
     };
-    let blocks: Result<Vec<Block<'_>>, CallError> =
-        (0..number(count, "count")?).map(block).collect();
-    store(Datatype::of_blocks(&blocks?)?, new);
+    let blocks: Result<Vec<Block<'_>>, CallError> = lengths.zip(displacements).map(block).collect();
+    store(Datatype::of_blocks(&blocks?)?, contents.of(&[old]), new);
     Ok(())
 }
 
-/// Returns a displacement in bytes of one in elements.
-fn scaled(elements: impl Count, datatype: &Datatype) -> isize {
-    (elements.into() as isize).wrapping_mul(datatype.extent())
+/// Returns displacements in bytes of those in elements.
+fn scaled<N: Count>(elements: &[N], datatype: Handle) -> Result<Vec<isize>, CallError> {
+    let extent = of(datatype)?.extent();
+    let place = |element: &N| ((*element).into() as isize).wrapping_mul(extent);
+    Ok(elements.iter().map(place).collect())
+}
+
+/// Returns the displacements of blocks with equal distances.
+fn strided(count: usize, stride: isize) -> Vec<isize> {
+    let place = |index: usize| stride.wrapping_mul(index.cast_signed());
+    (0..count).map(place).collect()
+}
+
+/// Returns the values of a list.
+fn list<T: Copy>(count: usize, list: *const T, name: &str) -> Result<Vec<T>, CallError> {
+    (0..count).map(|index| listed(list, index, name)).collect()
 }
 
 fn listed<T: Copy>(list: *const T, index: usize, name: &str) -> Result<T, CallError> {
     memory::load(list.wrapping_add(index), name)
 }
 
-/// Returns the dimensions of an array, from the one that varies most slowly on.
-fn dimensions<N: Count>(
-    count: c_int,
-    lists: [*const N; 3],
-    order: c_int,
-) -> Result<Vec<[usize; 3]>, CallError> {
-    let mut parts = Vec::new();
-    for index in 0..number(count, "ndims")? {
-        let [length, part, start] = lists.map(|list| listed(list, index, "array_of_sizes"));
-        let [length, part, start]: [i64; 3] = [length?.into(), part?.into(), start?.into()];
+/// Returns the length of each dimension of an array, and the indices of a part of it.
+fn dimensions(lists: [&[impl Count]; 3]) -> Result<Vec<(usize, Range<usize>)>, CallError> {
+    let [lengths, parts, starts] = lists;
+    let mut all = Vec::new();
+    for (index, length) in lengths.iter().enumerate() {
+        let [length, part, start] = [(*length).into(), parts[index].into(), starts[index].into()];
         if part < 1 || start < 0 || part > length || start > length - part {
             let text = format!(
                 "dimension {index} of {length} elements: no part of {part} elements from {start} on"
             );
             return Err(CallError::new("MPI_ERR_ARG", text));
         }
-        parts.push([
+        let start = number(start, "start")?;
+        all.push((
             number(length, "size")?,
-            number(part, "size")?,
-            number(start, "start")?,
-        ]);
+            start..start + number(part, "size")?,
+        ));
     }
-    match ORDERS.iter().position(|known| *known == order) {
-        Some(0) => {}
-        Some(_) => parts.reverse(),
-        None => {
-            let text = format!("invalid order {order}: expected MPI_ORDER_C or MPI_ORDER_FORTRAN");
-            return Err(CallError::new("MPI_ERR_ARG", text));
-        }
+    Ok(all)
+}
+
+/// Returns true if the first dimension varies fastest.
+fn is_fortran(order: c_int) -> Result<bool, CallError> {
+    let found = ORDERS.iter().position(|known| *known == order);
+    found.map(|found| found == 1).ok_or_else(|| {
+        let text = format!("invalid order {order}: expected MPI_ORDER_C or MPI_ORDER_FORTRAN");
+        CallError::new("MPI_ERR_ARG", text)
+    })
+}
+
+/// Returns the indices of a dimension that a process has: `of` processes get blocks of `block`
+/// elements in turn.
+fn dealt(length: usize, block: usize, place: usize, of: usize) -> Vec<usize> {
+    (0..length)
+        .filter(|index| index / block % of == place)
+        .collect()
+}
+
+/// A dimension of a distributed array: its length, `MPI_DISTRIBUTE_…`, the argument of that, and
+/// the number of processes.
+type Distribution = (usize, c_int, c_int, usize);
+
+fn owned(
+    (length, kind, argument, of): Distribution,
+    place: usize,
+) -> Result<Vec<usize>, CallError> {
+    let block = match (kind, argument) {
+        (NONE, _) if of == 1 => length.max(1),
+        (BLOCK, DEFAULT) => length.div_ceil(of).max(1),
+        (CYCLIC, DEFAULT) => 1,
+        (BLOCK | CYCLIC, block) if block > 0 => number(block, "distribution argument")?,
+        _ => 0,
+    };
+    if block == 0 || kind == BLOCK && block.saturating_mul(of) < length {
+        let text = format!(
+            "invalid distribution {kind} with argument {argument} of {length} elements over {of} processes"
+        );
+        return Err(CallError::new("MPI_ERR_ARG", text));
     }
-    Ok(parts)
+    Ok(dealt(length, block, place, of))
+}
+
+/// Checks the external representation, and returns the length in bytes of the numbers, whose bytes
+/// are in the other order there.
+fn external(name: *const c_char, datatype: Handle) -> Result<usize, CallError> {
+    let name = memory::text(name);
+    if name != "external32" {
+        let text = format!("invalid data representation {name}: expected external32");
+        return Err(CallError::new("MPI_ERR_ARG", text));
+    }
+    number_length(datatype)
+}
+
+fn swapped(bytes: &[u8], number: usize) -> Vec<u8> {
+    let numbers = bytes.chunks(number.max(1));
+    numbers
+        .flat_map(|number| number.iter().rev().copied())
+        .collect()
+}
+
+/// Returns how a datatype was made.
+fn contents(datatype: Handle) -> Result<Rc<Contents>, CallError> {
+    if let Some(found) =
+        with_datatypes(|all| all.get(datatype).map(|made| Rc::clone(&made.contents)))
+    {
+        return Ok(found);
+    }
+    of(datatype)?;
+    Ok(Rc::new(Contents::new(NAMED)))
+}
+
+fn refuse_large(contents: &Contents) -> Result<(), CallError> {
+    if contents.counts.is_empty() {
+        return Ok(());
+    }
+    let text = "the datatype was made with large counts: call the function with _c";
+    Err(CallError::new("MPI_ERR_TYPE", text))
+}
+
+fn store_number<N: Count>(place: *mut N, number: usize) {
+    memory::store(place, in_c(number).unwrap_or_else(N::undefined));
+}
+
+/// Stores the values of a list that has room for `most`.
+fn store_all<T: Copy>(list: *mut T, most: impl Count, values: &[T]) -> Result<(), CallError> {
+    let room = number(most, "length of a list")?;
+    if room < values.len() {
+        let text = format!("a list of {room} values, and there are {}", values.len());
+        return Err(CallError::new("MPI_ERR_ARG", text));
+    }
+    for (index, value) in values.iter().enumerate() {
+        memory::store(memory::element(list, index), *value);
+    }
+    Ok(())
+}
+
+/// Stores datatypes of which another one is made; those of the program are new ones.
+fn store_parts(list: *mut Handle, most: impl Count, parts: &[Part]) -> Result<(), CallError> {
+    let handle = |part: &Part| match part {
+        Part::Predefined(handle) => *handle,
+        Part::Made(made) => with_datatypes(|all| all.insert(MadeDatatype::clone(made))),
+    };
+    let handles: Vec<Handle> = parts.iter().map(handle).collect();
+    store_all(list, most, &handles)
 }
 
 /// Returns the place in a packed message of `length` bytes more, and stores the one behind them.
@@ -102,56 +257,64 @@ fn advance<N: Count>(position: *mut N, length: usize, size: N) -> Result<usize, 
 
 exports! {
     fn MPI_Type_contiguous<N>(count: N, old: Handle, new: *mut Handle) {
-        blocks(1, |_| Ok(count), |_, _| Ok(0), (old, new))
+        let contents = Contents::new(CONTIGUOUS).counts(&[count]);
+        blocks((iter::once(count), &[0]), contents, (old, new))
     }
 
     fn MPI_Type_vector<N>(count: N, length: N, stride: N, old: Handle, new: *mut Handle) {
-        let place = |index: usize, old: &Datatype| {
-            Ok(scaled(stride, old).wrapping_mul(index.cast_signed()))
-        };
-        blocks(count, |_| Ok(length), place, (old, new))
+        let contents = Contents::new(VECTOR).counts(&[count, length, stride]);
+        let places = strided(number(count, "count")?, scaled(&[stride], old)?[0]);
+        blocks((iter::repeat(length), &places), contents, (old, new))
     }
 
     fn MPI_Type_create_hvector<N>(count: N, length: N, stride: isize, old: Handle, new: *mut Handle) {
-        let place = |index: usize, _: &Datatype| Ok(stride.wrapping_mul(index.cast_signed()));
-        blocks(count, |_| Ok(length), place, (old, new))
+        let contents = Contents::new(HVECTOR).counts(&[count, length]).bytes::<N>(&[stride]);
+        let places = strided(number(count, "count")?, stride);
+        blocks((iter::repeat(length), &places), contents, (old, new))
     }
 
     fn MPI_Type_indexed<N>(count: N, lengths: *const N, displs: *const N, old: Handle, new: *mut Handle) {
-        let length = |index| listed(lengths, index, "array_of_blocklengths");
-        let place = |index, old: &Datatype| {
-            Ok(scaled(listed(displs, index, "array_of_displacements")?, old))
-        };
-        blocks(count, length, place, (old, new))
+        let blocks_number = number(count, "count")?;
+        let lengths = list(blocks_number, lengths, "array_of_blocklengths")?;
+        let places = list(blocks_number, displs, "array_of_displacements")?;
+        let contents = Contents::new(INDEXED).counts(&[count]).counts(&lengths).counts(&places);
+        blocks((lengths.into_iter(), &scaled(&places, old)?), contents, (old, new))
     }
 
     fn MPI_Type_create_hindexed<N>(count: N, lengths: *const N, displs: *const isize, old: Handle, new: *mut Handle) {
-        let length = |index| listed(lengths, index, "array_of_blocklengths");
-        let place = |index, _: &Datatype| listed(displs, index, "array_of_displacements");
-        blocks(count, length, place, (old, new))
+        let blocks_number = number(count, "count")?;
+        let lengths = list(blocks_number, lengths, "array_of_blocklengths")?;
+        let places = list(blocks_number, displs, "array_of_displacements")?;
+        let contents = Contents::new(HINDEXED).counts(&[count]).counts(&lengths).bytes::<N>(&places);
+        blocks((lengths.into_iter(), &places), contents, (old, new))
     }
 
     fn MPI_Type_create_indexed_block<N>(count: N, length: N, displs: *const N, old: Handle, new: *mut Handle) {
-        let place = |index, old: &Datatype| {
-            Ok(scaled(listed(displs, index, "array_of_displacements")?, old))
-        };
-        blocks(count, |_| Ok(length), place, (old, new))
+        let places = list(number(count, "count")?, displs, "array_of_displacements")?;
+        let contents = Contents::new(INDEXED_BLOCK).counts(&[count, length]).counts(&places);
+        blocks((iter::repeat(length), &scaled(&places, old)?), contents, (old, new))
     }
 
     fn MPI_Type_create_hindexed_block<N>(count: N, length: N, displs: *const isize, old: Handle, new: *mut Handle) {
-        let place = |index, _: &Datatype| listed(displs, index, "array_of_displacements");
-        blocks(count, |_| Ok(length), place, (old, new))
+        let places = list(number(count, "count")?, displs, "array_of_displacements")?;
+        let contents = Contents::new(HINDEXED_BLOCK).counts(&[count, length]).bytes::<N>(&places);
+        blocks((iter::repeat(length), &places), contents, (old, new))
     }
 
     fn MPI_Type_create_struct<N>(count: N, lengths: *const N, displs: *const isize, types: *const Handle, new: *mut Handle) {
+        let blocks_number = number(count, "count")?;
+        let lengths = list(blocks_number, lengths, "array_of_blocklengths")?;
+        let places = list(blocks_number, displs, "array_of_displacements")?;
+        let types = list(blocks_number, types, "array_of_types")?;
+        let datatypes: Result<Vec<Datatype>, CallError> = types.iter().map(|old| of(*old)).collect();
         let mut parts = Vec::new();
-        for index in 0..number(count, "count")? {
-            let length = number(listed(lengths, index, "array_of_blocklengths")?, "length of a block")?;
-            let place = listed(displs, index, "array_of_displacements")?;
-            parts.push((place, length, of(listed(types, index, "array_of_types")?)?));
+        for ((length, place), old) in lengths.iter().zip(&places).zip(&datatypes?) {
+            parts.push((*place, number(*length, "length of a block")?, old.clone()));
         }
         let blocks: Vec<Block<'_>> = parts.iter().map(|(place, length, old)| (*place, *length, old)).collect();
-        store(Datatype::of_blocks(&blocks)?.aligned(), new);
+        let contents = Contents::new(STRUCT).counts(&[count]).counts(&lengths);
+        let contents = contents.bytes::<N>(&places).of(&types);
+        store(Datatype::of_blocks(&blocks)?.aligned(), contents, new);
         Ok(())
     }
 
@@ -159,13 +322,114 @@ exports! {
         dims: c_int, sizes: *const N, subsizes: *const N, starts: *const N, order: c_int,
         old: Handle, new: *mut Handle,
     ) {
-        let parts = dimensions(dims, [sizes, subsizes, starts], order)?;
-        store(of(old)?.subarray(&parts)?, new);
+        let dims_number = number(dims, "ndims")?;
+        let sizes = list(dims_number, sizes, "array_of_sizes")?;
+        let subsizes = list(dims_number, subsizes, "array_of_subsizes")?;
+        let starts = list(dims_number, starts, "array_of_starts")?;
+        let mut parts = dimensions([&sizes, &subsizes, &starts])?;
+        if is_fortran(order)? {
+            parts.reverse();
+        }
+        let contents = Contents::new(SUBARRAY).integers(&[dims]);
+        let contents = contents.counts(&sizes).counts(&subsizes).counts(&starts).integers(&[order]);
+        store(of(old)?.part_of_array(&parts)?, contents.of(&[old]), new);
         Ok(())
     }
 
-    fn MPI_Type_create_resized(old: Handle, lower: isize, extent: isize, new: *mut Handle) {
-        store(of(old)?.resized(lower, extent), new);
+    fn MPI_Type_create_darray<N>(
+        size: c_int, rank: c_int, dims: c_int, sizes: *const N, distributions: *const c_int,
+        arguments: *const c_int, processes: *const c_int, order: c_int, old: Handle, new: *mut Handle,
+    ) {
+        let dims_number = number(dims, "ndims")?;
+        let sizes = list(dims_number, sizes, "array_of_gsizes")?;
+        let distributions = list(dims_number, distributions, "array_of_distribs")?;
+        let arguments = list(dims_number, arguments, "array_of_dargs")?;
+        let processes = list(dims_number, processes, "array_of_psizes")?;
+        let contents = Contents::new(DARRAY).integers(&[size, rank, dims]).counts(&sizes);
+        let contents = contents.integers(&distributions).integers(&arguments);
+        let contents = contents.integers(&processes).integers(&[order]);
+        // Processes are in row-major order.
+        let mut rank = number(rank, "rank")?;
+        let mut parts = Vec::new();
+        for index in (0..dims_number).rev() {
+            let length = number(sizes[index], "size")?;
+            let of = number(processes[index], "number of processes")?.max(1);
+            let dimension = (length, distributions[index], arguments[index], of);
+            parts.push((length, owned(dimension, rank % of)?.into_iter()));
+            rank /= of;
+        }
+        if !is_fortran(order)? {
+            parts.reverse();
+        }
+        store(of(old)?.part_of_array(&parts)?, contents.of(&[old]), new);
+        Ok(())
+    }
+
+    fn MPI_Type_create_resized<N>(old: Handle, lower: isize, extent: isize, new: *mut Handle) {
+        let contents = Contents::new(RESIZED).bytes::<N>(&[lower, extent]).of(&[old]);
+        store(of(old)?.resized(lower, extent), contents, new);
+        Ok(())
+    }
+
+    fn MPI_Type_get_envelope(
+        datatype: Handle, integers: *mut c_int, addresses: *mut c_int, datatypes: *mut c_int, combiner: *mut c_int,
+    ) {
+        let contents = contents(datatype)?;
+        refuse_large(&contents)?;
+        store_number(integers, contents.integers.len());
+        store_number(addresses, contents.addresses.len());
+        store_number(datatypes, contents.datatypes.len());
+        memory::store(combiner, contents.combiner);
+        Ok(())
+    }
+
+    fn MPI_Type_get_envelope_c(
+        datatype: Handle, integers: *mut i64, addresses: *mut i64, counts: *mut i64, datatypes: *mut i64, combiner: *mut c_int,
+    ) {
+        let contents = contents(datatype)?;
+        store_number(integers, contents.integers.len());
+        store_number(addresses, contents.addresses.len());
+        store_number(counts, contents.counts.len());
+        store_number(datatypes, contents.datatypes.len());
+        memory::store(combiner, contents.combiner);
+        Ok(())
+    }
+
+    fn MPI_Type_get_contents(
+        datatype: Handle, maxintegers: c_int, maxaddresses: c_int, maxdatatypes: c_int,
+        integers: *mut c_int, addresses: *mut isize, datatypes: *mut Handle,
+    ) {
+        let contents = contents(datatype)?;
+        refuse_large(&contents)?;
+        store_all(integers, maxintegers, &contents.integers)?;
+        store_all(addresses, maxaddresses, &contents.addresses)?;
+        store_parts(datatypes, maxdatatypes, &contents.datatypes)
+    }
+
+    fn MPI_Type_get_contents_c(
+        datatype: Handle, maxintegers: i64, maxaddresses: i64, maxcounts: i64, maxdatatypes: i64,
+        integers: *mut c_int, addresses: *mut isize, counts: *mut i64, datatypes: *mut Handle,
+    ) {
+        let contents = contents(datatype)?;
+        store_all(integers, maxintegers, &contents.integers)?;
+        store_all(addresses, maxaddresses, &contents.addresses)?;
+        store_all(counts, maxcounts, &contents.counts)?;
+        store_parts(datatypes, maxdatatypes, &contents.datatypes)
+    }
+
+    fn MPI_Type_match_size(class: c_int, size: c_int, datatype: *mut Handle) {
+        let found = MATCHES.iter().find(|known| (known.0, known.1) == (class, size));
+        let found = found.ok_or_else(|| {
+            let text = format!("no datatype of the class {class} has {size} bytes");
+            CallError::new("MPI_ERR_ARG", text)
+        })?;
+        memory::store(datatype, found.2);
+        Ok(())
+    }
+
+    fn MPI_Type_get_value_index(value: Handle, index: Handle, pair: *mut Handle) {
+        let found = PAIRS.iter().find(|known| (known.0, known.1) == (value, index));
+        memory::store(pair, found.map_or(DATATYPE_NULL, |found| found.2));
         Ok(())
     }
 
@@ -187,7 +451,7 @@ exports! {
     fn MPI_Type_dup(old: Handle, new: *mut Handle) {
         of(old)?;
         attributes::copy(old)?;
-        let mut made = MadeDatatype::new(of(old)?);
+        let mut made = MadeDatatype::new(of(old)?, Contents::new(DUP).of(&[old]));
         if element(old).is_ok() {
             made.commit();
         }
@@ -259,6 +523,33 @@ exports! {
     fn MPI_Pack_size<N>(count: N, datatype: Handle, _comm: Handle, size: *mut N) {
         let length = number(count, "count")? * element(datatype)?.size;
         memory::store(size, in_c(length).unwrap_or_else(N::undefined));
+        Ok(())
+    }
+
+    fn MPI_Pack_external<N>(name: *const c_char, data: *const c_void, count: N, datatype: Handle, buffer: *mut c_void, size: isize, position: *mut i64) {
+        let swap = external(name, datatype)?;
+        let given = memory::place(data, count, datatype)?;
+        let start = advance(position, given.length, size as i64)?;
+        let mut target = memory::bytes_at(buffer, given.length)?;
+        target.address += start;
+        memory::with_bytes(given, |bytes| memory::store_bytes(target, &swapped(bytes, swap)));
+        Ok(())
+    }
+
+    fn MPI_Unpack_external<N>(name: *const c_char, buffer: *const c_void, size: isize, position: *mut i64, data: *mut c_void, count: N, datatype: Handle) {
+        let swap = external(name, datatype)?;
+        let target = memory::place(data, count, datatype)?;
+        let start = advance(position, target.length, size as i64)?;
+        let mut given = memory::bytes_at(buffer, target.length)?;
+        given.address += start;
+        memory::with_bytes(given, |bytes| memory::store_bytes(target, &swapped(bytes, swap)));
+        Ok(())
+    }
+
+    fn MPI_Pack_external_size<N>(name: *const c_char, count: N, datatype: Handle, size: *mut i64) {
+        external(name, datatype)?;
+        let length = number(count, "count")? * element(datatype)?.size;
+        memory::store(size, in_c(length).unwrap_or_else(i64::undefined));
         Ok(())
     }
 }

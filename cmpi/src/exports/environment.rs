@@ -12,7 +12,7 @@ use crate::bridge::{block, read_clock, with};
 use crate::errors::CallError;
 
 /// `MPI_THREAD_FUNNELED`.
-const FUNNELED: c_int = 1024;
+pub(super) const FUNNELED: c_int = 1024;
 
 /// Resolution of `MPI_Wtime` in seconds: dates are double-precision numbers of seconds.
 const TICK: c_double = 1e-9;
@@ -125,6 +125,27 @@ exports! {
 
     fn MPI_Get_library_version(text: *mut c_char, length: *mut c_int) {
         memory::store_text(text, length, concat!("simrun ", env!("CARGO_PKG_VERSION")), 8192);
+        Ok(())
+    }
+
+    fn MPI_Alloc_mem(size: isize, _info: Handle, base: *mut *mut c_void) {
+        let size = usize::try_from(size).map_err(|_| {
+            let text = format!("invalid size {size}: expected at least 0");
+            CallError::new("MPI_ERR_ARG", text)
+        })?;
+        // SAFETY: the function has no precondition.
+        let found = unsafe { libc::malloc(size.max(1)) };
+        if found.is_null() {
+            let text = format!("{size} bytes of memory are not there");
+            return Err(CallError::new("MPI_ERR_NO_MEM", text));
+        }
+        memory::store(base, found);
+        Ok(())
+    }
+
+    fn MPI_Free_mem(base: *mut c_void) {
+        // SAFETY: the program says that `MPI_Alloc_mem` has returned the address, or null.
+        unsafe { libc::free(base) };
         Ok(())
     }
 

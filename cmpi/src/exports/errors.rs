@@ -14,7 +14,7 @@ use crate::errors::{CallError, class_of};
 /// `MPI_ERRHANDLER_NULL`.
 const HANDLER_NULL: Handle = 0x140;
 /// `MPI_ERRORS_ARE_FATAL`.
-const ARE_FATAL: Handle = 0x141;
+pub(super) const ARE_FATAL: Handle = 0x141;
 /// `MPI_ERRORS_ABORT`.
 const ABORT: Handle = 0x142;
 /// `MPI_ERRORS_RETURN`.
@@ -52,6 +52,9 @@ impl State {
     pub(crate) fn error_handler(&self) -> ErrorHandler {
         let comm = self.concerned.get();
         let of_self = || self.error_handlers.get(&WORLD).filter(|_| comm == SELF);
+        if comm == super::TOOLS {
+            return ErrorHandler::Returns;
+        }
         let handler = self.error_handlers.get(&comm).or_else(of_self);
         match handler {
             Some(&RETURN) => ErrorHandler::Returns,

@@ -7,7 +7,8 @@ use std::rc::Rc;
 
 use mpi::{Buffer, Comm, Graph};
 
-use super::topologies::{COMM_NULL, Topology, count, place_among, rank_in_c, store_list, without};
+use super::communicators::COMM_NULL;
+use super::topologies::{Topology, count, place_among, rank_in_c, store_list, without};
 use super::{Handle, State, about, exports, memory};
 use crate::arguments::{natural, rank};
 use crate::bridge::{block, with};
@@ -21,6 +22,9 @@ const WEIGHTS_EMPTY: usize = 11;
 /// The ends of the lists of neighbours of all ranks, and the lists.
 type Lists<'a> = (&'a [c_int], &'a [c_int]);
 
+/// A distributed graph with the weights of sources and destinations, if there are some.
+type Weighted<'a> = (&'a Graph, Option<&'a [Vec<c_int>; 2]>);
+
 impl State {
     fn graph_lists(&self, comm: Handle) -> Result<Lists<'_>, CallError> {
         match self.topology(comm)? {
@@ -29,7 +33,7 @@ impl State {
         }
     }
 
-    fn distributed(&self, comm: Handle) -> Result<(&Graph, Option<&[Vec<c_int>; 2]>), CallError> {
+    fn distributed(&self, comm: Handle) -> Result<Weighted<'_>, CallError> {
         match self.topology(comm)? {
             Topology::Distributed(graph, weights) => Ok((graph, weights.as_deref())),
             _ => Err(without("no topology of MPI_Dist_graph_create")),

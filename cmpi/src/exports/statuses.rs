@@ -4,12 +4,13 @@
 
 use std::ffi::c_int;
 
+use super::completion::is_active;
 use super::{Handle, Status, exports, memory};
 use crate::arguments::{Count, UNDEFINED, in_c, natural};
-use crate::bridge::block;
+use crate::bridge::{block, with};
 use crate::datatypes::{datatype as datatype_of, element};
 use crate::errors::CallError;
-use crate::handles::REQUEST_NULL;
+use crate::handles::{Memory, REQUEST_NULL};
 
 /// Returns the number of pieces of `size` bytes, or `MPI_UNDEFINED` if it is not whole.
 fn number_of<N: Count>(length: u64, size: usize) -> N {
@@ -21,12 +22,12 @@ fn number_of<N: Count>(length: u64, size: usize) -> N {
     found.unwrap_or_else(N::undefined)
 }
 
-/// Returns the status of a request that is over, which it stays; `None` if it is not over. A
-/// request that is null or not active has an empty one.
-fn get_status(request: Handle) -> Result<Option<Status>, CallError> {
-    let mut status = Status::empty();
-    if request == REQUEST_NULL || !super::completion::is_active(request)? {
-        return Ok(Some(status));
+/// Stores the status of a request that is over, which it stays. Returns false if it is not over. A
+/// request that is null or not active has an empty status.
+fn get_status(request: Handle, status: *mut Status) -> Result<bool, CallError> {
+    if request == REQUEST_NULL || !is_active(request)? {
+        memory::set_empty_status(status);
+        return Ok(true);
     }
     let found = block(async |state| {
         let Some(active) = state.requests.get_mut(request) else {
@@ -35,28 +36,37 @@ fn get_status(request: Handle) -> Result<Option<Status>, CallError> {
         let found = active.request.peek().await?;
         Ok::<_, CallError>(found.map(|found| (found, active.memory.take())))
     })?;
-    Ok(found.map(|(found, memory)| {
-        super::deliver(&found, &memory, &raw mut status);
-        status
-    }))
+    let Some((found, memory)) = found else {
+        return Ok(false);
+    };
+    match memory {
+        Memory::Generalized(generalized) => {
+            let due = generalized.due(status, true);
+            with(|state| state.due.push_back(due));
+        }
+        memory => super::deliver(&found, &memory, status),
+    }
+    Ok(true)
 }
 
-/// Calls `each` with the positions and the statuses of the requests of a list that are over.
-/// Returns how many are not null, and how many of them are over.
+/// Asks for the requests of a list that are not null, and calls `each` with the number and the
+/// position of one before its status is stored where that says. Returns how many are not null, and
+/// how many of them are over.
 fn ask(
     (count, list): (c_int, *const Handle),
     is_enough: impl Fn(usize) -> bool,
-    mut each: impl FnMut(usize, usize, Status),
+    place: impl Fn(usize, usize) -> *mut Status,
+    mut each: impl FnMut(usize, usize),
 ) -> Result<(usize, usize), CallError> {
     let (mut active, mut over) = (0, 0);
     for index in 0..natural(count, "count", "MPI_ERR_COUNT")? {
         let request = memory::load(list.wrapping_add(index), "array_of_requests")?;
-        if request == REQUEST_NULL || !super::completion::is_active(request)? {
+        if request == REQUEST_NULL || !is_active(request)? {
             continue;
         }
         active += 1;
-        if let Some(status) = get_status(request)? {
-            each(over, index, status);
+        if get_status(request, place(over, index))? {
+            each(over, index);
             over += 1;
             if is_enough(over) {
                 break;
@@ -139,20 +149,14 @@ exports! {
     }
 
     fn MPI_Request_get_status(request: Handle, flag: *mut c_int, status: *mut Status) {
-        let found = get_status(request)?;
-        memory::store(flag, c_int::from(found.is_some()));
-        if let Some(found) = found {
-            memory::store(status, found);
-        }
+        let is_over = get_status(request, status)?;
+        memory::store(flag, c_int::from(is_over));
         Ok(())
     }
 
     fn MPI_Request_get_status_any(count: c_int, list: *const Handle, index: *mut c_int, flag: *mut c_int, status: *mut Status) {
-        let first = |_, place, found| {
-            memory::store(index, position(place));
-            memory::store(status, found);
-        };
-        let (active, over) = ask((count, list), |over| over > 0, first)?;
+        let each = |_, place| memory::store(index, position(place));
+        let (active, over) = ask((count, list), |over| over > 0, |_, _| status, each)?;
         if over == 0 {
             memory::store(index, UNDEFINED);
         }
@@ -164,25 +168,20 @@ exports! {
     }
 
     fn MPI_Request_get_status_some(count: c_int, list: *const Handle, outcount: *mut c_int, indices: *mut c_int, statuses: *mut Status) {
-        let each = |number, index, found| {
-            memory::store(memory::element(indices, number), position(index));
-            memory::store(memory::element(statuses, number), found);
-        };
-        let (active, over) = ask((count, list), |_| false, each)?;
+        let each = |number, index| memory::store(memory::element(indices, number), position(index));
+        let place = |number, _| memory::element(statuses, number);
+        let (active, over) = ask((count, list), |_| false, place, each)?;
         memory::store(outcount, if active == 0 { UNDEFINED } else { position(over) });
         Ok(())
     }
 
     fn MPI_Request_get_status_all(count: c_int, list: *const Handle, flag: *mut c_int, statuses: *mut Status) {
-        let (active, over) = ask((count, list), |_| false, |_, _, _| ())?;
-        memory::store(flag, c_int::from(active == over));
-        if active == over {
-            for index in 0..natural(count, "count", "MPI_ERR_COUNT")? {
-                memory::set_empty_status(memory::element(statuses, index));
-            }
-            let each = |_, index, found| memory::store(memory::element(statuses, index), found);
-            ask((count, list), |_| false, each)?;
+        for index in 0..natural(count, "count", "MPI_ERR_COUNT")? {
+            memory::set_empty_status(memory::element(statuses, index));
         }
+        let place = |_, index| memory::element(statuses, index);
+        let (active, over) = ask((count, list), |_| false, place, |_, _| ())?;
+        memory::store(flag, c_int::from(active == over));
         Ok(())
     }
 }

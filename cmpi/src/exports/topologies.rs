@@ -9,13 +9,12 @@ use std::rc::Rc;
 
 use mpi::{Cartesian, Comm, Graph};
 
+use super::communicators::COMM_NULL;
 use super::{Handle, State, exports, memory};
 use crate::arguments::{PROC_NULL_IN_C, UNDEFINED};
 use crate::bridge::{block, with};
 use crate::errors::CallError;
 
-/// `MPI_COMM_NULL`.
-pub(super) const COMM_NULL: Handle = 0x100;
 /// `MPI_CART`.
 const CART: c_int = 211;
 /// `MPI_GRAPH`.

@@ -54,11 +54,16 @@ pub(super) enum Operation {
     AlltoallW(ByteBlocks),
     ReduceScatterBlock(Op),
     ReduceScatter(Blocks, Op),
-    NeighborAllgather(Graph),
-    NeighborAllgatherV(Graph, Blocks),
-    NeighborAlltoall(Graph),
-    NeighborAlltoallV(Graph, Blocks, Blocks),
-    NeighborAlltoallW(Graph, ByteBlocks),
+    Neighbors(Graph, Exchange),
+}
+
+/// An exchange between neighbours.
+pub(super) enum Exchange {
+    Allgather,
+    AllgatherV(Blocks),
+    Alltoall,
+    AlltoallV(Blocks, Blocks),
+    AlltoallW(ByteBlocks),
 }
 
 /// An operation, and the places of its contribution and its result.
@@ -145,21 +150,7 @@ impl Operation {
             }
             Self::ReduceScatterBlock(op) => comm.reduce_scatter_block(&message, &op).await?,
             Self::ReduceScatter(blocks, op) => comm.reduce_scatter(&message, blocks, &op).await?,
-            Self::NeighborAllgather(graph) => graph.neighbor_allgather(&message).await?,
-            Self::NeighborAllgatherV(graph, blocks) => {
-                graph.neighbor_allgather_v(&message, blocks).await?
-            }
-            Self::NeighborAlltoall(graph) => graph.neighbor_alltoall(&message).await?,
-            Self::NeighborAlltoallV(graph, send, receive) => {
-                graph.neighbor_alltoall_v(&message, send, receive).await?
-            }
-            Self::NeighborAlltoallW(graph, blocks) => {
-                let mut all = comm.buffer(blocks.room);
-                let (send, receive) = (&blocks.send, &blocks.receive);
-                let exchange = graph.neighbor_alltoall_w(&message, send, &mut all, receive);
-                exchange.await?;
-                all
-            }
+            Self::Neighbors(graph, exchange) => exchange.wait(&graph, message).await?,
         }))
     }
 
@@ -259,16 +250,7 @@ impl Operation {
             }) => comm.ialltoall_w(message, &send, comm.buffer(room), &receive),
             Self::ReduceScatterBlock(op) => comm.ireduce_scatter_block(message, &op),
             Self::ReduceScatter(blocks, op) => comm.ireduce_scatter(message, blocks, &op),
-            Self::NeighborAllgather(graph) => graph.ineighbor_allgather(message),
-            Self::NeighborAllgatherV(graph, blocks) => graph.ineighbor_allgather_v(message, blocks),
-            Self::NeighborAlltoall(graph) => graph.ineighbor_alltoall(message),
-            Self::NeighborAlltoallV(graph, send, receive) => {
-                graph.ineighbor_alltoall_v(message, send, receive)
-            }
-            Self::NeighborAlltoallW(graph, blocks) => {
-                let room = comm.buffer(blocks.room);
-                graph.ineighbor_alltoall_w(message, &blocks.send, room, &blocks.receive)
-            }
+            Self::Neighbors(graph, exchange) => exchange.start(&graph, message),
         }
     }
 
@@ -303,16 +285,53 @@ impl Operation {
             }) => comm.alltoall_w_init(message, &send, comm.buffer(room), &receive)?,
             Self::ReduceScatterBlock(op) => comm.reduce_scatter_block_init(message, &op),
             Self::ReduceScatter(blocks, op) => comm.reduce_scatter_init(message, blocks, &op),
-            Self::NeighborAllgather(graph) => graph.neighbor_allgather_init(message),
-            Self::NeighborAllgatherV(graph, blocks) => {
-                graph.neighbor_allgather_v_init(message, blocks)
+            Self::Neighbors(graph, exchange) => exchange.init(&graph, message)?,
+        })
+    }
+}
+
+impl Exchange {
+    async fn wait(self, graph: &Graph, message: Buffer) -> mpi::Result<Buffer> {
+        Ok(match self {
+            Self::Allgather => graph.neighbor_allgather(&message).await?,
+            Self::AllgatherV(blocks) => graph.neighbor_allgather_v(&message, blocks).await?,
+            Self::Alltoall => graph.neighbor_alltoall(&message).await?,
+            Self::AlltoallV(send, receive) => {
+                graph.neighbor_alltoall_v(&message, send, receive).await?
             }
-            Self::NeighborAlltoall(graph) => graph.neighbor_alltoall_init(message)?,
-            Self::NeighborAlltoallV(graph, send, receive) => {
+            Self::AlltoallW(blocks) => {
+                let mut all = graph.buffer(blocks.room);
+                let (send, receive) = (&blocks.send, &blocks.receive);
+                let exchange = graph.neighbor_alltoall_w(&message, send, &mut all, receive);
+                exchange.await?;
+                all
+            }
+        })
+    }
+
+    fn start(self, graph: &Graph, message: Buffer) -> mpi::Result<Request> {
+        match self {
+            Self::Allgather => graph.ineighbor_allgather(message),
+            Self::AllgatherV(blocks) => graph.ineighbor_allgather_v(message, blocks),
+            Self::Alltoall => graph.ineighbor_alltoall(message),
+            Self::AlltoallV(send, receive) => graph.ineighbor_alltoall_v(message, send, receive),
+            Self::AlltoallW(blocks) => {
+                let room = graph.buffer(blocks.room);
+                graph.ineighbor_alltoall_w(message, &blocks.send, room, &blocks.receive)
+            }
+        }
+    }
+
+    fn init(self, graph: &Graph, message: Buffer) -> mpi::Result<Request> {
+        Ok(match self {
+            Self::Allgather => graph.neighbor_allgather_init(message),
+            Self::AllgatherV(blocks) => graph.neighbor_allgather_v_init(message, blocks),
+            Self::Alltoall => graph.neighbor_alltoall_init(message)?,
+            Self::AlltoallV(send, receive) => {
                 graph.neighbor_alltoall_v_init(message, send, receive)
             }
-            Self::NeighborAlltoallW(graph, blocks) => {
-                let room = comm.buffer(blocks.room);
+            Self::AlltoallW(blocks) => {
+                let room = graph.buffer(blocks.room);
                 graph.neighbor_alltoall_w_init(message, &blocks.send, room, &blocks.receive)?
             }
         })

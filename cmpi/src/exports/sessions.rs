@@ -1,0 +1,228 @@
+//! Sessions (MPI 5.0, section 11.3), and the tool interface, which has no variables (chapter 15).
+//!
+//! The process sets are `mpi://WORLD` and `mpi://SELF`. A session may be used without `MPI_Init`.
+
+#![expect(non_snake_case, reason = "the names of the standard")]
+
+use std::ffi::{c_char, c_int};
+
+use super::errors::HandlerFunction;
+use super::{Handle, State, exports, groups, memory};
+use crate::abi;
+use crate::arguments::natural;
+use crate::bridge::{block, with};
+use crate::errors::CallError;
+
+/// `MPI_SESSION_NULL`.
+const SESSION_NULL: Handle = 0x120;
+
+/// Names of the process sets.
+const SETS: [&str; 2] = ["mpi://WORLD", "mpi://SELF"];
+
+impl State {
+    /// Refuses handles that name no session.
+    fn session(&self, session: Handle) -> Result<(), CallError> {
+        self.sessions.get(session).copied().ok_or_else(|| {
+            let text = format!("invalid session {session:#x}");
+            CallError::new("MPI_ERR_SESSION", text)
+        })
+    }
+}
+
+/// Returns the number of a process set.
+fn set(name: *const c_char) -> Result<usize, CallError> {
+    let name = memory::text(name);
+    let found = SETS.iter().position(|set| set.eq_ignore_ascii_case(&name));
+    found.ok_or_else(|| {
+        let text = format!("invalid process set {name}: expected one of {SETS:?}");
+        CallError::new("MPI_ERR_ARG", text)
+    })
+}
+
+/// Returns a tag for a text (FNV-1a, folded to 15 bits).
+fn tag_of(text: &str) -> u32 {
+    let step = |hash: u32, byte: u8| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
+    let hash = text.bytes().fold(0x811c_9dc5, step);
+    (hash >> 15 ^ hash) & 0x7fff
+}
+
+/// Returns the error of a name that the tool interface does not have. Its calls have no error
+/// handler.
+fn no_variable(name: *const c_char) -> CallError {
+    with(|state| state.concerned.set(super::TOOLS));
+    let code = abi::constant("MPI_T_ERR_INVALID_NAME");
+    let code = code.and_then(|code| c_int::try_from(code).ok());
+    let text = format!("no variable {}", memory::text(name));
+    CallError::of_program(code.unwrap_or_default(), text)
+}
+
+exports! {
+    fn MPI_Session_init(_info: Handle, handler: Handle, session: *mut Handle) {
+        let made = with(|state| {
+            let made = state.sessions.insert(());
+            state.error_handlers.insert(made, handler);
+            made
+        });
+        memory::store(session, made);
+        Ok(())
+    }
+
+    fn MPI_Session_finalize(session: *mut Handle) {
+        let handle = memory::load(session, "session")?;
+        with(|state| {
+            state.session(handle)?;
+            state.sessions.remove(handle);
+            state.forget(handle);
+            Ok::<_, CallError>(())
+        })?;
+        memory::store(session, SESSION_NULL);
+        Ok(())
+    }
+
+    fn MPI_Session_get_num_psets(session: Handle, _info: Handle, number: *mut c_int) {
+        with(|state| state.session(session))?;
+        memory::store(number, c_int::try_from(SETS.len()).unwrap_or(c_int::MAX));
+        Ok(())
+    }
+
+    fn MPI_Session_get_nth_pset(session: Handle, _info: Handle, number: c_int, length: *mut c_int, name: *mut c_char) {
+        with(|state| state.session(session))?;
+        let number = natural(number, "number of a process set", "MPI_ERR_ARG")?;
+        let found = SETS.get(number).ok_or_else(|| {
+            let text = format!("invalid number {number} of a process set: there are {}", SETS.len());
+            CallError::new("MPI_ERR_ARG", text)
+        })?;
+        let room = natural(memory::load(length, "pset_len")?, "pset_len", "MPI_ERR_ARG")?;
+        if room > 0 {
+            memory::store_text(name, std::ptr::null_mut(), found, room);
+        }
+        memory::store(length, c_int::try_from(found.len() + 1).unwrap_or(c_int::MAX));
+        Ok(())
+    }
+
+    fn MPI_Session_get_info(session: Handle, info: *mut Handle) {
+        let found = with(|state| {
+            state.session(session)?;
+            Ok::<_, CallError>(state.infos.insert(Vec::new()))
+        })?;
+        memory::store(info, found);
+        Ok(())
+    }
+
+    fn MPI_Session_get_pset_info(session: Handle, name: *const c_char, info: *mut Handle) {
+        let number = set(name)?;
+        let found = with(|state| {
+            state.session(session)?;
+            let size = if number == 0 { state.world.size() } else { 1 };
+            let pair = ("mpi_size".to_owned(), size.to_string());
+            Ok::<_, CallError>(state.infos.insert(vec![pair]))
+        })?;
+        memory::store(info, found);
+        Ok(())
+    }
+
+    fn MPI_Session_create_errhandler(function: HandlerFunction, handler: *mut Handle) {
+        memory::store(handler, with(|state| state.handlers.insert(function)));
+        Ok(())
+    }
+
+    fn MPI_Session_set_errhandler(session: Handle, handler: Handle) {
+        with(|state| {
+            state.session(session)?;
+            state.error_handlers.insert(session, handler);
+            Ok(())
+        })
+    }
+
+    fn MPI_Session_get_errhandler(session: Handle, handler: *mut Handle) {
+        let found = with(|state| {
+            state.session(session)?;
+            Ok::<_, CallError>(state.error_handlers.get(&session).copied())
+        })?;
+        memory::store(handler, found.unwrap_or(super::errors::ARE_FATAL));
+        Ok(())
+    }
+
+    fn MPI_Group_from_session_pset(session: Handle, name: *const c_char, new: *mut Handle) {
+        with(|state| state.session(session))?;
+        let number = set(name)?;
+        groups::make(new, |state| {
+            let world = state.world.group();
+            Ok(match number {
+                0 => world,
+                _ => world.incl(&[state.world.rank()])?,
+            })
+        })
+    }
+
+    fn MPI_Comm_create_from_group(group: Handle, text: *const c_char, _info: Handle, handler: Handle, new: *mut Handle) {
+        let number = tag_of(&memory::text(text));
+        let handle = block(async |state| {
+            let group = state.group(group)?;
+            let made = state.world.create_group(&group, number).await?;
+            let Some(made) = made else {
+                return Ok(super::communicators::COMM_NULL);
+            };
+            let handle = state.comms.insert(made);
+            state.error_handlers.insert(handle, handler);
+            Ok::<_, CallError>(handle)
+        })?;
+        memory::store(new, handle);
+        Ok(())
+    }
+
+    fn MPI_T_init_thread(_required: c_int, provided: *mut c_int) {
+        memory::store(provided, super::environment::FUNNELED);
+        Ok(())
+    }
+
+    fn MPI_T_finalize() {
+        Ok(())
+    }
+
+    fn MPI_T_cvar_get_num(number: *mut c_int) {
+        memory::store(number, 0);
+        Ok(())
+    }
+
+    fn MPI_T_pvar_get_num(number: *mut c_int) {
+        memory::store(number, 0);
+        Ok(())
+    }
+
+    fn MPI_T_category_get_num(number: *mut c_int) {
+        memory::store(number, 0);
+        Ok(())
+    }
+
+    fn MPI_T_category_changed(stamp: *mut c_int) {
+        memory::store(stamp, 0);
+        Ok(())
+    }
+
+    fn MPI_T_event_get_num(number: *mut c_int) {
+        memory::store(number, 0);
+        Ok(())
+    }
+
+    fn MPI_T_source_get_num(number: *mut c_int) {
+        memory::store(number, 0);
+        Ok(())
+    }
+
+    fn MPI_T_cvar_get_index(name: *const c_char, _index: *mut c_int) {
+        Err(no_variable(name))
+    }
+
+    fn MPI_T_pvar_get_index(name: *const c_char, _class: c_int, _index: *mut c_int) {
+        Err(no_variable(name))
+    }
+
+    fn MPI_T_category_get_index(name: *const c_char, _index: *mut c_int) {
+        Err(no_variable(name))
+    }
+
+    fn MPI_T_event_get_index(name: *const c_char, _index: *mut c_int) {
+        Err(no_variable(name))
+    }
+}

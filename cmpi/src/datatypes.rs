@@ -253,11 +253,8 @@ impl Contents {
     }
 
     pub(crate) fn of(mut self, datatypes: &[usize]) -> Self {
-        let part = |handle: &usize| {
-            let made = with_datatypes(|all| all.get(*handle).cloned());
-            made.map_or(Part::Predefined(*handle), |made| Part::Made(Box::new(made)))
-        };
-        self.datatypes.extend(datatypes.iter().map(part));
+        let parts = datatypes.iter().map(|handle| Part::of(*handle));
+        self.datatypes.extend(parts);
         self
     }
 
@@ -271,6 +268,96 @@ impl Contents {
         let first = all.next()??;
         all.all(|other| other == Some(first)).then_some(first)
     }
+}
+
+impl Part {
+    fn of(handle: usize) -> Self {
+        let made = with_datatypes(|all| all.get(handle).cloned());
+        made.map_or(Self::Predefined(handle), |made| Self::Made(Box::new(made)))
+    }
+
+    fn size(&self) -> u64 {
+        match self {
+            Self::Predefined(handle) => size_of(*handle).unwrap_or(0) as u64,
+            Self::Made(made) => made.element.size as u64,
+        }
+    }
+
+    /// Returns the parts of an element in their order, and how often each is there. Of a
+    /// predefined one there are none.
+    fn parts(&self) -> Vec<(u64, &Self)> {
+        let Self::Made(made) = self else {
+            return Vec::new();
+        };
+        let contents = &made.contents;
+        if let [only] = &contents.datatypes[..] {
+            let number = self.size().checked_div(only.size()).unwrap_or(0);
+            return vec![(number, only)];
+        }
+        // The lengths of the blocks of a structure follow their number.
+        let small = contents.integers.iter().map(|length| i64::from(*length));
+        let lengths = small.chain(contents.counts.iter().copied()).skip(1);
+        let lengths = lengths.map(|length| u64::try_from(length).unwrap_or(0));
+        lengths.zip(&contents.datatypes).collect()
+    }
+
+    /// Returns the lengths of the basic elements of a predefined datatype.
+    fn basics(&self) -> Vec<u64> {
+        match self {
+            Self::Predefined(0x228 | 0x22b | 0x230 | 0x232) => vec![4, 4],
+            Self::Predefined(0x229 | 0x22a) => vec![8, 4],
+            Self::Predefined(0x22c) => vec![2, 4],
+            Self::Predefined(0x22d) => vec![16, 4],
+            Self::Predefined(0x231) => vec![8, 8],
+            _ => vec![self.size()],
+        }
+    }
+
+    /// Returns the number of basic elements of an element.
+    fn count(&self) -> u64 {
+        match self {
+            Self::Predefined(_) => self.basics().len() as u64,
+            Self::Made(_) => {
+                let parts = self.parts();
+                parts
+                    .iter()
+                    .map(|(number, part)| number * part.count())
+                    .sum()
+            }
+        }
+    }
+
+    /// Returns the number of basic elements in the first `length` bytes of many elements, and takes
+    /// their bytes away.
+    fn count_in(&self, number: u64, length: &mut u64) -> u64 {
+        let size = self.size();
+        let whole = length.checked_div(size).unwrap_or(0).min(number);
+        *length -= whole * size;
+        let mut count = whole * self.count();
+        if whole == number || *length == 0 {
+            return count;
+        }
+        let parts = self.parts();
+        for (number, part) in &parts {
+            count += part.count_in(*number, length);
+        }
+        if parts.is_empty() {
+            for basic in self.basics() {
+                if *length >= basic {
+                    *length -= basic;
+                    count += 1;
+                }
+            }
+        }
+        count
+    }
+}
+
+/// Returns the number of basic elements in `length` bytes of elements of a datatype; `None` if the
+/// last one is not whole.
+pub(crate) fn elements_in(datatype: usize, mut length: u64) -> Option<u64> {
+    let count = Part::of(datatype).count_in(u64::MAX, &mut length);
+    (length == 0).then_some(count)
 }
 
 /// Returns the length in bytes of the numbers of which a predefined datatype consists.

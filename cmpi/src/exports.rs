@@ -287,6 +287,8 @@ pub(crate) struct State {
     /// Topologies by the handles of their communicators.
     topologies: BTreeMap<Handle, topologies::Topology>,
     infos: Table<info::Info>,
+    /// `MPI_INFO_ENV`, while a call looks at it.
+    environment: Option<info::Info>,
     /// `MPI_COMM_SELF`, once it was used.
     own: OnceCell<Comm>,
     /// Address and length in bytes of the buffer of buffered sends.
@@ -373,6 +375,7 @@ impl State {
             windows: Table::new(ObjectKind::Window),
             topologies: BTreeMap::new(),
             infos: Table::new(ObjectKind::Info),
+            environment: None,
             own: OnceCell::new(),
             attached: None,
             concerned: Cell::new(SELF),

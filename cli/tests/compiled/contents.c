@@ -119,6 +119,28 @@ static void external(void) {
   expect("the same numbers", memcmp(numbers, back, sizeof back), 0);
 }
 
+/* A message that ends in the middle of a structure. */
+static void elements(void) {
+  int lengths[2] = {1, 2}, count;
+  MPI_Aint places[2] = {0, 8};
+  MPI_Datatype types[2] = {MPI_DOUBLE, MPI_INT}, pair, many;
+  MPI_Status status;
+  char data[64] = {0}, in[64];
+  MPI_Type_create_struct(2, lengths, places, types, &pair);
+  MPI_Type_contiguous(2, pair, &many);
+  MPI_Type_commit(&many);
+  MPI_Sendrecv(data, 28, MPI_BYTE, rank, 1, in, 1, many, rank, 1, COMM, &status);
+  MPI_Get_elements(&status, many, &count);
+  expect("the elements", count, 6 - 1);
+  MPI_Get_count(&status, many, &count);
+  expect("no whole element", count, MPI_UNDEFINED);
+  MPI_Sendrecv(data, 1, MPI_DOUBLE_INT, rank, 2, in, 2, MPI_DOUBLE_INT, rank, 2, COMM, &status);
+  MPI_Get_elements(&status, MPI_DOUBLE_INT, &count);
+  expect("the elements of a pair", count, 2);
+  MPI_Type_free(&pair);
+  MPI_Type_free(&many);
+}
+
 static void matched(void) {
   MPI_Datatype type;
   int size;
@@ -183,6 +205,7 @@ int main(int argc, char **argv) {
   distributed(MPI_ORDER_C, MPI_DISTRIBUTE_CYCLIC, MPI_DISTRIBUTE_BLOCK, 2);
   distributed(MPI_ORDER_FORTRAN, MPI_DISTRIBUTE_CYCLIC, MPI_DISTRIBUTE_CYCLIC, MPI_DISTRIBUTE_DFLT_DARG);
   external();
+  elements();
   matched();
   large();
   MPI_Barrier(COMM);

@@ -151,6 +151,30 @@ int main(int argc, char **argv) {
     MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, merged);
     expect("the sum of both", sum, sum_of(0) + sum_of(1));
     MPI_Comm_free(&merged);
+    /* The lower half of each group, in reverse order, and rank 0 of each. */
+    MPI_Comm_split(inter, own < 1 ? 5 : MPI_UNDEFINED, -own, &merged);
+    expect("is in the part", merged != MPI_COMM_NULL, own < 1);
+    if (merged != MPI_COMM_NULL) {
+      MPI_Comm_remote_size(merged, &found);
+      expect("the other part", found, 1);
+      MPI_Sendrecv(&rank, 1, MPI_INT, 0, 4, &sum, 1, MPI_INT, 0, 4, merged, MPI_STATUS_IGNORE);
+      expect("the rank of the other part", sum, !is_odd);
+      MPI_Comm_free(&merged);
+    }
+    MPI_Comm_split(inter, 0, -own, &merged);
+    MPI_Comm_rank(merged, &found);
+    expect("the reverse rank", found, size - 1 - own);
+    MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, merged);
+    expect("the sum of the others", sum, sum_of(!is_odd));
+    MPI_Comm_free(&merged);
+    MPI_Comm_split(inter, is_odd, 0, &merged);
+    expect("no common colour", merged == MPI_COMM_NULL, 1);
+    MPI_Comm_group(inter, &group);
+    MPI_Comm_create(inter, group, &merged);
+    MPI_Group_free(&group);
+    MPI_Comm_compare(inter, merged, &found);
+    expect("the same groups", found, MPI_CONGRUENT);
+    MPI_Comm_free(&merged);
     MPI_Comm_free(&copy);
     MPI_Comm_free(&inter);
     MPI_Comm_free(&half);

@@ -1,7 +1,6 @@
 //! Communicators (MPI 5.0, chapter 7): those that are made of others.
 //!
-//! *Not there*: communicators that are made of an intercommunicator by `MPI_Comm_split` or
-//! `MPI_Comm_create`; `MPI_Comm_idup` of one waits.
+//! *Not modelled*: `MPI_Comm_idup` of an intercommunicator waits.
 
 #![expect(non_snake_case, reason = "the names of the standard")]
 
@@ -23,6 +22,10 @@ pub(super) const COMM_NULL: Handle = 0x100;
 
 /// `MPI_COMM_TYPE_SHARED`.
 const TYPE_SHARED: c_int = 221;
+/// `MPI_COMM_TYPE_HW_UNGUIDED`.
+const TYPE_UNGUIDED: c_int = 222;
+/// `MPI_COMM_TYPE_HW_GUIDED`.
+const TYPE_GUIDED: c_int = 223;
 
 /// Copies a communicator, with its hints or these ones.
 fn dup(comm: Handle, info: Option<Handle>, new: *mut Handle) -> Result<(), CallError> {
@@ -147,7 +150,12 @@ exports! {
                 return Err(CallError::new("MPI_ERR_ARG", text));
             }
         };
+        about(comm)?;
         let handle = block(async |state| {
+            if let Some(inter) = state.between.get(&comm) {
+                let made = inter.split(colour, key).await?;
+                return Ok(made.map_or(COMM_NULL, |made| state.insert_inter(made)));
+            }
             let made = state.comm(comm)?.split(colour, key).await?;
             Ok::<_, CallError>(made.map_or(COMM_NULL, |made| state.comms.insert(made)))
         })?;
@@ -196,8 +204,15 @@ exports! {
     }
 
     fn MPI_Comm_create(comm: Handle, group: Handle, new: *mut Handle) {
+        about(comm)?;
         let group = with(|state| state.group(group))?;
         let handle = block(async |state| {
+            if let Some(inter) = state.between.get(&comm) {
+                let making = inter.create(&group);
+                drop(group);
+                let made = making.await?;
+                return Ok(made.map_or(COMM_NULL, |made| state.insert_inter(made)));
+            }
             let making = state.comm(comm)?.create(&group);
             drop(group);
             let made = making.await?;
@@ -220,6 +235,11 @@ exports! {
     }
 
     fn MPI_Comm_split_type(comm: Handle, kind: c_int, key: c_int, _info: Handle, new: *mut Handle) {
+        if matches!(kind, TYPE_UNGUIDED | TYPE_GUIDED) {
+            // No part of a host is known.
+            memory::store(new, COMM_NULL);
+            return Ok(());
+        }
         if kind != TYPE_SHARED {
             let text = format!("split_type {kind} is not supported: expected MPI_COMM_TYPE_SHARED");
             return Err(CallError::new("MPI_ERR_ARG", text));

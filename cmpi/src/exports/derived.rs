@@ -39,15 +39,17 @@ const BLOCK: c_int = 17;
 const CYCLIC: c_int = 18;
 const DEFAULT: c_int = 19;
 /// Datatypes by `MPI_TYPECLASS_INTEGER`, `_REAL` and `_COMPLEX`, and sizes in bytes.
-const MATCHES: [(c_int, c_int, Handle); 8] = [
+const MATCHES: [(c_int, c_int, Handle); 10] = [
     (192, 1, 0x2c1),
     (192, 2, 0x2c9),
     (192, 4, 0x2d1),
     (192, 8, 0x2d9),
     (193, 4, 0x2d2),
     (193, 8, 0x2da),
+    (193, 16, 0x2e2),
     (194, 8, 0x2db),
     (194, 16, 0x2e3),
+    (194, 32, 0x2eb),
 ];
 /// Pairs by the datatypes of value and index.
 const PAIRS: [(Handle, Handle, Handle); 9] = [

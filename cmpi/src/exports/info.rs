@@ -1,6 +1,6 @@
 //! Info objects (MPI 5.0, chapter 10): pairs of texts in the order in which they were set.
 //!
-//! No call heeds them. *Not there*: `MPI_INFO_ENV`.
+//! No call heeds them.
 
 #![expect(non_snake_case, reason = "the names of the standard")]
 
@@ -13,11 +13,24 @@ use crate::errors::CallError;
 /// `MPI_INFO_NULL`.
 pub(super) const INFO_NULL: Handle = 0x130;
 
+/// `MPI_INFO_ENV`.
+const INFO_ENV: Handle = 0x131;
+
 /// Keys and values.
 pub(super) type Info = Vec<(String, String)>;
 
 impl State {
     pub(super) fn info(&mut self, info: Handle) -> Result<&mut Info, CallError> {
+        if info == INFO_ENV {
+            let (ranks, host) = (self.world.size().to_string(), self.world.host_name());
+            let pairs = [
+                ("maxprocs", ranks),
+                ("host", host),
+                ("thread_level", "MPI_THREAD_FUNNELED".to_owned()),
+            ];
+            let pairs = pairs.map(|(key, value)| (key.to_owned(), value));
+            return Ok(self.environment.insert(pairs.to_vec()));
+        }
         self.infos
             .get_mut(info)
             .ok_or_else(|| CallError::new("MPI_ERR_INFO", format!("invalid info object {info:#x}")))
@@ -36,6 +49,15 @@ fn value(info: Handle, key: *const c_char) -> Result<Option<String>, CallError> 
 exports! {
     fn MPI_Info_create(info: *mut Handle) {
         let handle = with(|state| state.infos.insert(Info::new()));
+        memory::store(info, handle);
+        Ok(())
+    }
+
+    fn MPI_Info_create_env(_argc: c_int, _argv: usize, info: *mut Handle) {
+        let handle = with(|state| {
+            let environment = state.info(INFO_ENV)?.clone();
+            Ok::<_, CallError>(state.infos.insert(environment))
+        })?;
         memory::store(info, handle);
         Ok(())
     }

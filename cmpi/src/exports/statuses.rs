@@ -8,7 +8,7 @@ use super::completion::is_active;
 use super::{Handle, Status, exports, memory};
 use crate::arguments::{Count, UNDEFINED, in_c, natural};
 use crate::bridge::{block, with};
-use crate::datatypes::{datatype as datatype_of, element};
+use crate::datatypes::{datatype as datatype_of, element, elements_in};
 use crate::errors::CallError;
 use crate::handles::{Memory, REQUEST_NULL};
 
@@ -89,11 +89,9 @@ exports! {
 
     fn MPI_Get_elements<N>(status: *mut Status, datatype: Handle, count: *mut N) {
         let length = memory::load(status, "status")?.length();
-        let Some(basic) = datatype_of(datatype)?.basic else {
-            let text = "the elements of the datatype differ in length: not supported";
-            return Err(CallError::new("MPI_ERR_TYPE", text));
-        };
-        memory::store(count, number_of(length, basic));
+        datatype_of(datatype)?;
+        let found = elements_in(datatype, length).and_then(|found| usize::try_from(found).ok());
+        memory::store(count, found.and_then(in_c).unwrap_or_else(N::undefined));
         Ok(())
     }
 

@@ -8,8 +8,7 @@
 //! communicator, and tell them along a binomial tree. The leader with the lower rank in the world
 //! chooses the context.
 //!
-//! *Not modelled*: communicators made of an intercommunicator but by [`InterComm::dup`] and
-//! [`InterComm::merge`]. Libraries also make an intracommunicator of each group, which takes a few
+//! *Not modelled*: libraries also make an intracommunicator of each group, which takes a few
 //! message times more.
 
 use observe::SourceLocation;
@@ -79,6 +78,18 @@ fn listed(table: &Buffer) -> Members {
         nodes: std::cell::OnceCell::new(),
     };
     Members::Listed(Rc::new(listed)).without_table()
+}
+
+/// Returns the ranks of a group whose records have a colour, ordered by their keys.
+fn chosen(records: &[u8], colour: i32, group: &Group) -> Result<Group> {
+    let words = records.as_chunks::<4>().0;
+    let words: Vec<i32> = words.iter().map(|word| i32::from_le_bytes(*word)).collect();
+    let numbered = words.as_chunks::<2>().0.iter().enumerate();
+    let same = numbered.filter(|(_, [other, _])| *other == colour);
+    let mut ranks: Vec<(i32, usize)> = same.map(|(rank, [_, key])| (*key, rank)).collect();
+    ranks.sort_unstable();
+    let ranks: Vec<usize> = ranks.into_iter().map(|(_, rank)| rank).collect();
+    group.incl(&ranks)
 }
 
 impl Comm {
@@ -340,6 +351,57 @@ impl InterComm {
             let location = step.location;
             Ok(self.local.derived(members, rank, context, location))
         }
+    }
+
+    /// Intercommunicators of the ranks of both groups with the same colour, ordered by key, and by
+    /// their old rank where keys are equal: `MPI_Comm_split`. All ranks of both groups call it. Who
+    /// gives no colour, or one that no rank of the other group gives, gets none.
+    ///
+    /// # Errors
+    /// [`Error::Colour`] for a colour above 2^31 - 1; as [`Comm::dup`].
+    #[track_caller]
+    pub fn split(
+        &self,
+        colour: Option<u32>,
+        key: i32,
+    ) -> impl Future<Output = Result<Option<Self>>> + '_ {
+        let step = Step::new("split of an intercommunicator", SourceLocation::caller());
+        async move {
+            let number = match colour {
+                Some(colour) => i32::try_from(colour).map_err(|_| Error::Colour(colour))?,
+                None => -1,
+            };
+            let own = table([number.cast_unsigned(), key.cast_unsigned()]);
+            let records = own.bytes().unwrap_or_default().to_vec();
+            let here = (self.local).allgather_real(&records, step.location).await?;
+            let mut there = Buffer::from(vec![0; records.len() * self.remote_size()]);
+            self.allgather(&own, &mut there).await?;
+            let (context, _) = self.agree_between(0, step).await?;
+            let here = chosen(&here, number, &self.group())?;
+            let there = chosen(
+                there.bytes().unwrap_or_default(),
+                number,
+                &self.remote_group(),
+            )?;
+            let rank = here.rank().filter(|_| number >= 0 && there.size() > 0);
+            Ok(rank.map(|rank| {
+                let local = (self.local).with_members(here.members().clone(), in_32_bits(rank));
+                Self::new(&local, there.members().clone(), context, step.location)
+            }))
+        }
+    }
+
+    /// An intercommunicator of some ranks of both groups: `MPI_Comm_create`. All ranks of both
+    /// groups call it, those of a group with the same part of it; those outside get none, and all
+    /// if a part is empty.
+    ///
+    /// # Errors
+    /// As [`InterComm::split`].
+    #[track_caller]
+    pub fn create(&self, group: &Group) -> impl Future<Output = Result<Option<Self>>> + '_ {
+        let rank = group.rank();
+        let key = rank.and_then(|rank| i32::try_from(rank).ok());
+        self.split(rank.map(|_| 0), key.unwrap_or_default())
     }
 
     /// Gives the intercommunicator up: `MPI_Comm_free`. All ranks of both groups call it and wait

@@ -30,6 +30,8 @@ mod collectives;
 mod communication;
 mod communicators;
 mod completion;
+#[cfg(test)]
+mod coverage;
 mod derived;
 mod environment;
 mod errors;
@@ -102,8 +104,8 @@ pub(crate) use errors::ErrorHandler;
 use exports;
 pub(crate) use generalized::{Generalized, call_due};
 
-/// Functions that have another one's arguments and effect: those of MPI 1, those whose counts are as
-/// long as addresses, and the end of a communicator.
+/// Functions that have another one's arguments and effect: those of MPI 1, those whose counts are
+/// as long as addresses, and the end of a communicator.
 const SAME: [(&str, &str); 13] = [
     ("MPI_Attr_delete", "MPI_Comm_delete_attr"),
     ("MPI_Attr_get", "MPI_Comm_get_attr"),
@@ -339,7 +341,7 @@ const WORLD: Handle = 0x101;
 /// `MPI_COMM_SELF`.
 const SELF: Handle = 0x102;
 
-/// What a call of the tool interface is about, whose errors are returned.
+/// The subject of a call of the tool interface, whose errors are returned.
 const TOOLS: Handle = 0;
 
 /// Returns a communicator of the rank alone.

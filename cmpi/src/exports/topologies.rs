@@ -95,7 +95,7 @@ pub(super) fn without(what: &str) -> CallError {
     CallError::new("MPI_ERR_TOPOLOGY", format!("the communicator has {what}"))
 }
 
-/// Returns the rank of the caller in a topology of so many ranks.
+/// Returns the rank of the caller in a topology of the given number of ranks.
 pub(super) fn place_among(comm: &Comm, ranks: usize) -> Result<c_int, CallError> {
     if ranks > comm.size() {
         let text = format!(

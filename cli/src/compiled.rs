@@ -51,7 +51,10 @@ impl App<Self> for Compiled {
         let all = std::iter::once(self.file.as_os_str()).chain(arguments.iter().map(|it| &**it));
         let texts = all.map(|text| CString::new(text.as_bytes()));
         let texts: Vec<CString> = texts.map(Result::unwrap_or_default).collect();
-        let timing = compute::timing(&self.compute, self.program.counts_blocks());
+        let timing = compute::timing(
+            &self.compute,
+            (self.program.counts_blocks(), self.is_checked),
+        );
         let (timing, recording) = timing.map_err(|problem| {
             clap::Error::raw(clap::error::ErrorKind::ValueValidation, problem + "\n")
         })?;

@@ -42,13 +42,17 @@ use crate::loader::heap::{Heap, HeapSlot};
 use crate::loader::memory::{Pool, Slot};
 use crate::loader::{Image, Linked, Memory};
 
+mod callback;
 mod compute;
 mod faults;
+mod watchdog;
 
 pub use compute::{Bursts, Compute, Timing};
 
+use callback::Owner;
 use compute::Computing;
 use faults::Fault;
+use watchdog::Watch;
 
 /// Length of the stack of a rank in bytes, as of a process on most systems. A rank takes only the
 /// pages that it uses.
@@ -66,6 +70,9 @@ const ANSWER: f64 = 1e-5;
 
 /// Number of such answers in succession.
 const ANSWERS: u32 = 1000;
+
+/// Functions that an operation of the program may call.
+const INSIDE: &[&str] = &["MPI_Type_get_extent", "MPI_Type_size", "MPI_Get_address"];
 
 /// Number at the end of a stack: another one there says that the stack was too short.
 const CANARY: u64 = 0x5349_4d52_554e_0001;
@@ -121,6 +128,7 @@ impl CompiledProgram {
             arguments: arguments.into(),
             lines: Arc::clone(&self.lines),
             has_heaps,
+            watch: timing.longest.map(|longest| Rc::new(Watch::new(longest))),
             timing: Rc::new(timing),
         }
     }
@@ -134,6 +142,7 @@ pub struct Ranks {
     lines: Arc<Lines>,
     has_heaps: bool,
     timing: Rc<Timing>,
+    watch: Option<Rc<Watch>>,
 }
 
 impl Ranks {
@@ -152,6 +161,7 @@ impl Ranks {
             }),
             has_heap: self.has_heaps,
             timing: Rc::clone(&self.timing),
+            watch: self.watch.clone(),
             computing: Computing::default(),
             heap: Cell::new(None),
             yielder: Cell::new(ptr::null()),
@@ -164,6 +174,9 @@ impl Ranks {
             trap: Cell::new(None),
             fault: Cell::new(None),
             is_in_call: Cell::new(false),
+            is_called_back: Cell::new(false),
+            deferred: RefCell::default(),
+            myself: Owner(Rc::new(Cell::new(ptr::null()))),
             unfinished: RefCell::default(),
             clock_reads: Cell::new(0),
             answers: Cell::new(0),
@@ -230,6 +243,7 @@ pub(crate) struct Inner {
     owned: UnsafeCell<Owned>,
     has_heap: bool,
     timing: Rc<Timing>,
+    watch: Option<Rc<Watch>>,
     computing: Computing,
     /// Where the program allocates memory; `None` for the heap of the process.
     heap: Cell<Option<Heap>>,
@@ -246,6 +260,11 @@ pub(crate) struct Inner {
     fault: Cell<Option<Fault>>,
     /// True while a call of MPI uses the state.
     is_in_call: Cell<bool>,
+    /// True while a function of the program runs that the message layer has called.
+    is_called_back: Cell<bool>,
+    /// What such functions have written to streams.
+    deferred: RefCell<Vec<(usize, Vec<u8>)>>,
+    myself: Owner,
     /// Unfinished lines of standard output and standard error.
     unfinished: RefCell<[Vec<u8>; 2]>,
     /// Readings of the clock since the latest call of MPI.
@@ -286,15 +305,17 @@ impl Future for Rank {
         {
             return Poll::Ready(Err(refusal.to_string()));
         }
-        let Some(coroutine) = &mut owned.coroutine else {
-            return Poll::Pending;
+        let Some(coroutine) = owned.coroutine.as_mut().filter(|_| !inner.has_ended()) else {
+            return inner.conclude(owned);
         };
         inner.context.set(ptr::from_mut(context).cast());
         let before = CURRENT.replace(inner);
         let exceptions = inner.memory.linked.exceptions.as_ref();
         let of_thread = exceptions.map(|it| it.exchange(inner.exceptions.get()));
         set_errno(inner.errno.get());
+        inner.note(Watch::switch);
         coroutine.resume(());
+        inner.note(Watch::switch);
         inner.errno.set(errno());
         if let Some((exceptions, of_thread)) = exceptions.zip(of_thread) {
             inner.exceptions.set(exceptions.exchange(of_thread));
@@ -305,15 +326,7 @@ impl Future for Rank {
             inner.flush();
             inner.end.set(Some(End::Failed(inner.described(fault))));
         }
-        let Some(end) = inner.end.take() else {
-            return Poll::Pending;
-        };
-        inner.give_up_stack(owned);
-        match end {
-            End::Done => Poll::Ready(Ok(())),
-            End::Failed(text) => Poll::Ready(Err(text)),
-            End::Panicked(payload) => resume_unwind(payload),
-        }
+        inner.conclude(owned)
     }
 }
 
@@ -356,8 +369,23 @@ impl Inner {
         Ok(())
     }
 
+    /// Returns the result of the rank if it has ended.
+    fn conclude(&self, owned: &mut Owned) -> Poll<Result<(), String>> {
+        let Some(end) = self.end.take() else {
+            return Poll::Pending;
+        };
+        self.flush();
+        self.give_up_stack(owned);
+        match end {
+            End::Done => Poll::Ready(Ok(())),
+            End::Failed(text) => Poll::Ready(Err(text)),
+            End::Panicked(payload) => resume_unwind(payload),
+        }
+    }
+
     /// Drops the future that the rank waits for, and gives up the stack and the image.
     fn give_up_stack(&self, owned: &mut Owned) {
+        self.myself.0.set(ptr::null());
         if let Some(pending) = self.pending.take() {
             // SAFETY: the future is on the suspended stack of this rank, which has registered it
             // and will not run again, so it is dropped once.
@@ -382,13 +410,26 @@ impl Inner {
         unsafe { &*self.image.get() }
     }
 
+    /// Notes the progress of the program, if it is watched.
+    fn note(&self, what: fn(&Watch)) {
+        if let Some(watch) = &self.watch {
+            what(watch);
+        }
+    }
+
     /// Returns the message about a fault of the program.
     fn described(&self, fault: Fault) -> String {
         let place = match self.image().offset_of(fault.instruction) {
             Some(offset) => format!("at {}", self.lines.of_call(offset + 1)),
             None => "in a function of a library".to_owned(),
         };
-        format!("{} {place}", fault.name())
+        match (fault.signal, &self.watch) {
+            (watchdog::SIGNAL, Some(watch)) => {
+                let longest = watch.limit();
+                format!("no call of MPI for {longest} s of processor time, {place}")
+            }
+            _ => format!("{} {place}", fault.name()),
+        }
     }
 
     /// Returns number and addresses of the arguments of `main`.
@@ -466,6 +507,11 @@ impl Inner {
 
     /// Writes bytes of standard output (0) or standard error (1), line by line.
     pub(crate) fn write(&self, stream: usize, bytes: &[u8]) {
+        if self.is_called_back.get() {
+            self.deferred.borrow_mut().push((stream, bytes.to_vec()));
+            return;
+        }
+        self.write_deferred();
         let mut unfinished = self.unfinished.borrow_mut();
         let line = &mut unfinished[stream];
         let mut parts = bytes.split(|byte| *byte == b'\n');
@@ -480,6 +526,10 @@ impl Inner {
 
     /// Writes lines that have no end yet.
     fn flush(&self) {
+        if self.is_called_back.get() {
+            return;
+        }
+        self.write_deferred();
         let lines = std::mem::take(&mut *self.unfinished.borrow_mut());
         for (stream, line) in lines
             .iter()
@@ -522,6 +572,9 @@ pub(crate) fn caller() -> &'static Inner {
 /// Performs a call of MPI: returns its code, or ends the rank.
 pub(crate) fn call(name: &'static str, body: impl FnOnce() -> Result<(), CallError>) -> c_int {
     let rank = caller();
+    if rank.is_called_back.get() && INSIDE.contains(&name) {
+        return body().map_or_else(|error| error.code(), |()| 0);
+    }
     if rank.is_in_call.replace(true) {
         rank.finish(End::Failed(format!(
             "{name} was called by a function that MPI had called"
@@ -529,20 +582,33 @@ pub(crate) fn call(name: &'static str, body: impl FnOnce() -> Result<(), CallErr
     }
     rank.clock_reads.set(0);
     with(|state| state.begin_call());
+    rank.note(Watch::note_call);
     let offset = rank.image().caller();
     rank.location
         .set(offset.map(|offset| rank.lines.of_call(offset)));
     let result = catch_unwind(AssertUnwindSafe(|| {
+        with(|state| state.check_stage(name))?;
         rank.enter_call();
         body()
     }));
     rank.is_in_call.set(false);
+    if rank.has_ended() {
+        drop(result);
+        rank.stop_if_ended();
+        return 0;
+    }
+    rank.write_deferred();
     rank.leave_call();
     match result {
         Ok(Ok(())) => call_due(),
         Ok(Err(error)) => {
             let code = error.code();
-            match with(|state| state.error_handler()) {
+            let handler = match with(|state| state.check_stage(name)) {
+                // Errors of calls at other times are fatal.
+                Err(_) => ErrorHandler::Fatal,
+                Ok(()) => with(|state| state.error_handler()),
+            };
+            match handler {
                 ErrorHandler::Returns => return code,
                 ErrorHandler::Fatal => {}
                 ErrorHandler::Program(function, mut handle) => {
@@ -595,6 +661,10 @@ pub(crate) fn with<T>(f: impl FnOnce(&mut State) -> T) -> T {
 /// after [`CLOCK_READS`] readings without a call of MPI each waits [`CLOCK_STEP`].
 pub(crate) fn read_clock() -> f64 {
     let rank = caller();
+    if rank.is_called_back.get() {
+        return rank.world.wtime();
+    }
+    rank.note(Watch::note_call);
     rank.enter_call();
     let reads = rank.clock_reads.get().saturating_add(1);
     rank.clock_reads.set(reads);
@@ -654,7 +724,12 @@ fn drive<F: Future>(rank: &Inner, future: F) -> F::Output {
         let context = unsafe { &mut *rank.context.get() };
         let polled = rank.located(|| future.as_mut().poll(context));
         if let Poll::Ready(value) = polled {
-            return value;
+            if !rank.has_ended() {
+                return value;
+            }
+            drop(value);
+            rank.stop_if_ended();
+            unreachable!("a rank that has ended does not continue");
         }
         // SAFETY: the future is not moved: the pointer only serves to drop it where it is.
         let pointer: *mut F = unsafe { future.as_mut().get_unchecked_mut() };

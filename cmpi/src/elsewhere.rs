@@ -148,4 +148,6 @@ pub struct Timing {
     pub host_speed: Option<f64>,
     /// Time of a call in seconds.
     pub call_cost: f64,
+    /// Longest processor time without a call in seconds, if there is one.
+    pub longest: Option<f64>,
 }

@@ -335,6 +335,23 @@ enum Stage {
     Finalized,
 }
 
+/// Beginnings of the names of functions that may be called before `MPI_Init` and after
+/// `MPI_Finalize`.
+const ALWAYS: &[&str] = &[
+    "MPI_Init",
+    "MPI_Finalized",
+    "MPI_Get_version",
+    "MPI_Get_library_version",
+    "MPI_Abi_",
+    "MPI_Error_",
+    "MPI_Add_error_",
+    "MPI_Remove_error_",
+    "MPI_Errhandler_",
+    "MPI_Session_",
+    "MPI_Info_",
+    "MPI_T_",
+];
+
 /// `MPI_COMM_WORLD`.
 const WORLD: Handle = 0x101;
 
@@ -398,6 +415,20 @@ impl State {
         }
     }
 
+    /// Returns an error if a function may not be called now (MPI 5.0, section 11.4.1).
+    pub(crate) fn check_stage(&self, name: &str) -> Result<(), CallError> {
+        let is_always = ALWAYS.iter().any(|known| name.starts_with(known))
+            || name.ends_with("_toint")
+            || name.ends_with("_fromint");
+        let when = match self.stage {
+            Stage::Initialized => return Ok(()),
+            _ if is_always || !self.sessions.is_empty() => return Ok(()),
+            Stage::Before => "before MPI_Init",
+            Stage::Finalized => "after MPI_Finalize",
+        };
+        Err(CallError::new("MPI_ERR_OTHER", format!("called {when}")))
+    }
+
     /// Ends the accesses of other ranks to the memory of this one, which has ended.
     pub(crate) fn close_windows(&mut self) {
         self.windows = Table::new(ObjectKind::Window);
@@ -410,13 +441,6 @@ impl State {
 
     /// Returns a communicator.
     fn comm(&self, comm: Handle) -> Result<&Comm, CallError> {
-        if self.stage != Stage::Initialized && self.sessions.is_empty() {
-            let when = match self.stage {
-                Stage::Before => "before MPI_Init",
-                _ => "after MPI_Finalize",
-            };
-            return Err(CallError::new("MPI_ERR_OTHER", format!("called {when}")));
-        }
         self.concerned.set(comm);
         if comm == WORLD {
             return Ok(&self.world);

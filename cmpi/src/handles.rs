@@ -242,6 +242,13 @@ impl<T> Table<T> {
         }
     }
 
+    /// Ends all handles. Returns the number of objects.
+    pub(crate) fn clear(&mut self) -> usize {
+        let objects = self.slots.drain(..).filter(|slot| slot.object.is_some());
+        self.free.clear();
+        objects.count()
+    }
+
     /// Ends a handle, and returns its object if it is in the table.
     pub(crate) fn remove(&mut self, handle: usize) -> Option<T> {
         let index = self.index(handle)?;

@@ -50,6 +50,10 @@ pub struct ComputeArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "record_compute")]
     pub replay_compute: Option<PathBuf>,
 
+    /// End a rank that computes for this processor time without a call of MPI [default: 60s]
+    #[arg(long, value_name = "TIME")]
+    pub watchdog: Option<Duration>,
+
     /// Time of each call of MPI and of each reading of a clock [default: none]
     #[arg(long, value_name = "TIME")]
     pub call_cost: Option<Duration>,

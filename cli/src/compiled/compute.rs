@@ -8,6 +8,11 @@ use std::rc::Rc;
 use cmpi::{Bursts, Compute, Timing};
 use simrun::compute_args::{ComputeArgs, ComputeMode};
 
+/// Longest processor time in seconds for which a rank computes without a call of MPI, in a run and
+/// under a model checker, which executes it again and again. Our choice.
+const LONGEST: f64 = 60.0;
+const LONGEST_CHECKED: f64 = 5.0;
+
 /// First line of a file of times.
 const HEADER: &str = "# simrun compute 1: rank, number of the time, seconds";
 
@@ -17,7 +22,7 @@ const HEADER: &str = "# simrun compute 1: rank, number of the time, seconds";
 /// If options do not fit together or to the program, or a file cannot be read.
 pub(super) fn timing(
     options: &ComputeArgs,
-    counts_blocks: bool,
+    (counts_blocks, is_checked): (bool, bool),
 ) -> Result<(Timing, Option<Recording>), String> {
     let mode = options.compute.unwrap_or_default();
     let is_positive = |value: &f64| value.is_finite() && *value > 0.0;
@@ -65,6 +70,11 @@ pub(super) fn timing(
         compute,
         host_speed: options.host_speed,
         call_cost: call_cost.map_or(0.0, platform::units::Duration::as_secs),
+        longest: Some(match (&options.watchdog, is_checked) {
+            (Some(longest), _) => longest.as_secs(),
+            (None, true) => LONGEST_CHECKED,
+            (None, false) => LONGEST,
+        }),
     };
     Ok((timing, recording))
 }

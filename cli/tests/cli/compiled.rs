@@ -453,6 +453,80 @@ fn measured_times_are_replayed() {
     );
 }
 
+#[test]
+fn wrong_begins_ends_and_operations_are_named() {
+    let folder = Folder::new();
+    let program = compiled_with(&folder, "-g", "cli/tests/compiled/ends.c");
+    let output = ran(&program, "-n 3 --prefix-rank", "");
+    // A message of two reductions comes while rank 1 waits, and one of rank 2's.
+    assert_eq!(output.status, 0, "{output:?}");
+    let lines = output
+        .stdout
+        .lines()
+        .filter(|line| line.ends_with("combined"));
+    assert_eq!(lines.count(), 3, "{output:?}");
+    for (mistake, expected) in [
+        (
+            "before",
+            "MPI_Comm_rank at cli/tests/compiled/ends.c:29: MPI_ERR_OTHER: called before",
+        ),
+        ("type", "called before MPI_Init"),
+        (
+            "after",
+            "MPI_Barrier at cli/tests/compiled/ends.c:57: MPI_ERR_OTHER: called after",
+        ),
+        (
+            "call",
+            "MPI_Barrier was called by a function that MPI had called",
+        ),
+        (
+            "operation",
+            "segmentation fault (signal 11) at cli/tests/compiled/ends.c:21",
+        ),
+    ] {
+        let output = ran(&program, "-n 2", mistake);
+        let is_found = output.status == 1 && output.stderr.contains(expected);
+        assert!(is_found, "{mistake}: {output:?}");
+        let found = simrun(&format!("check -n 2 {program} -- {mistake}"));
+        let is_found = found.status == 1 && found.stdout.contains(expected);
+        assert!(is_found, "{mistake}: {found:?}");
+    }
+    let endless = "s of processor time, at cli/tests/compiled/ends.c:4";
+    let output = ran(&program, "-n 2 --watchdog 300ms", "loop");
+    let expected = format!("no call of MPI for 0.3 {endless}");
+    assert!(
+        output.status == 1 && output.stderr.contains(&expected),
+        "{output:?}"
+    );
+    let found = simrun(&format!("check -n 2 {program} --max-time 60s -- loop"));
+    assert!(
+        found.status == 1 && found.stdout.contains(endless),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn what_a_rank_leaves_behind_is_told() {
+    let folder = Folder::new();
+    let program = compiled(&folder, "cli/tests/compiled/ends.c");
+    let request = "1 of the requests were dropped and never waited for or freed";
+    let found = simrun(&format!("check -n 2 {program} -- request"));
+    assert!(
+        found.status == 1 && found.stdout.contains(request),
+        "{found:?}"
+    );
+    let found = simrun(&format!("check -n 2 --leaks {program} -- objects"));
+    let expected = "rank 0: 1 operations were never freed";
+    assert!(
+        found.status == 1 && found.stdout.contains(expected),
+        "{found:?}"
+    );
+    for options in ["-n 2 --leaks", "-n 2"] {
+        let found = simrun(&format!("check {options} {program}"));
+        assert_eq!(found.status, 0, "{found:?}");
+    }
+}
+
 /// The numbers of the twins in Rust: `simrun check apps/task-farm`, `apps/two-senders`.
 #[test]
 fn a_search_of_a_twin_in_c_is_that_of_the_app() {

@@ -47,6 +47,8 @@ pub struct Timing {
     pub host_speed: Option<f64>,
     /// Time of a call in seconds.
     pub call_cost: f64,
+    /// Longest processor time without a call in seconds, if there is one.
+    pub longest: Option<f64>,
 }
 
 /// Amount of computation: flop or seconds, as the source has it.
@@ -86,9 +88,13 @@ fn processor_time() -> f64 {
         libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, time.as_mut_ptr());
         time.assume_init()
     };
-    #[expect(clippy::cast_precision_loss, reason = "times of processes are short")]
-    let seconds = time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9;
-    seconds
+    seconds(time)
+}
+
+/// Returns a time in seconds.
+#[expect(clippy::cast_precision_loss, reason = "times of processes are short")]
+pub(super) fn seconds(time: libc::timespec) -> f64 {
+    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
 }
 
 impl Inner {

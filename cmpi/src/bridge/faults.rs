@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 
 use libc::{sigaction, siginfo_t, ucontext_t};
 
-use super::CURRENT;
+use super::{CURRENT, watchdog};
 
 /// Signals of faults, with their names.
 const SIGNALS: [(c_int, &str); 4] = [
@@ -27,7 +27,7 @@ const SIGNALS: [(c_int, &str); 4] = [
 /// A fault: its signal, and the address of the instruction.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fault {
-    signal: c_int,
+    pub(super) signal: c_int,
     pub(super) instruction: usize,
 }
 
@@ -68,7 +68,7 @@ pub(super) fn install() {
         return;
     }
     let handler: extern "C" fn(c_int, *mut siginfo_t, *mut c_void) = on_fault;
-    for (signal, _) in SIGNALS {
+    for signal in SIGNALS.map(|it| it.0).into_iter().chain([watchdog::SIGNAL]) {
         // SAFETY: the structure is plain data, of which the mask is empty. The handler runs on the
         // alternate stack that the standard library gives its threads; it reads and writes cells
         // of the rank that runs on its thread, and the context that it is given.
@@ -76,6 +76,9 @@ pub(super) fn install() {
             let mut action: sigaction = MaybeUninit::zeroed().assume_init();
             action.sa_sigaction = handler as usize;
             action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER;
+            if signal == watchdog::SIGNAL {
+                action.sa_flags |= libc::SA_RESTART;
+            }
             sigaction(signal, &raw const action, ptr::null_mut());
         }
     }
@@ -127,6 +130,19 @@ extern "C" fn on_fault(signal: c_int, _: *mut siginfo_t, context: *mut c_void) {
     // SAFETY: as for `current`; a fault of a program interrupts the poll of its rank.
     let rank = unsafe { CURRENT.get().as_ref() };
     let handler = rank.and_then(|rank| Some((rank, rank.trap.get()?)));
+    if signal == watchdog::SIGNAL {
+        // In the middle of a function of a library its state may not be whole.
+        let is_meant = rank.is_some_and(|rank| {
+            let is_inside = rank.image().offset_of(instruction).is_some();
+            let watch = rank.watch.as_ref();
+            let watch = watch.filter(|watch| is_inside && watch.is_exceeded());
+            watch.is_some()
+        });
+        if !is_meant {
+            return;
+        }
+        watchdog::Watch::note_exceeded();
+    }
     if let Some((rank, handler)) = handler
         && handler.stack_ptr_in_bounds(stack)
         && !before.text.contains(&instruction)

@@ -8,7 +8,7 @@
 use std::ffi::{c_char, c_double, c_int, c_void};
 
 use super::{Handle, SecondsFunction, Stage, about, attributes, exports, memory};
-use crate::bridge::{block, read_clock, with};
+use crate::bridge::{block, read_clock, with, with_datatypes};
 use crate::errors::CallError;
 
 /// `MPI_THREAD_FUNNELED`.
@@ -82,6 +82,19 @@ exports! {
         attributes::delete_all(super::WORLD)?;
         with(|state| {
             state.stage = Stage::Finalized;
+            // Those that are active are reported as never waited for.
+            state.requests.clear();
+            let datatypes = with_datatypes(|made| made.clear());
+            for (kind, count) in [
+                ("datatypes", datatypes),
+                ("operations", state.ops.clear()),
+                ("groups", state.groups.clear()),
+            ] {
+                if count > 0 {
+                    let text = format!("{count} {kind} were never freed");
+                    state.world.note_unfreed(text);
+                }
+            }
             Ok(())
         })
     }

@@ -8,7 +8,7 @@ use mpi::Op;
 
 use super::collectives::contribution;
 use super::{Handle, State, WORLD, exports, memory};
-use crate::bridge::with;
+use crate::bridge::{caller, with};
 use crate::datatypes::element;
 use crate::errors::CallError;
 use crate::ops;
@@ -72,9 +72,11 @@ impl State {
             let text = format!("operations of the program on {datatype:#x} are not supported");
             return Err(CallError::new("MPI_ERR_OP", text));
         }
+        let owner = caller().owner();
         let apply = move |incoming: &[u8], inout: &mut [u8]| {
             let count = inout.len() / element.size;
-            user.function.call(incoming, inout, count, datatype);
+            let mut function = || user.function.call(incoming, inout, count, datatype);
+            owner.call(&mut function);
         };
         let size = element.size as u64;
         Ok(Op::on_bytes(

@@ -583,6 +583,12 @@ impl Comm {
         self.process.channel().log(level, text);
     }
 
+    /// Notes objects that the program has made and never freed, in words: datatypes, for example,
+    /// which are no objects of this crate. A model checker that looks for leaks tells them.
+    pub fn note_unfreed(&self, what: String) {
+        self.process.note_unfreed(what);
+    }
+
     /// Ends the whole run: `MPI_Abort`. Does not return.
     pub async fn abort(&self, code: i32) -> ! {
         self.process.channel().abort(code);

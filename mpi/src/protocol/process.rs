@@ -55,6 +55,8 @@ struct ColdState {
     failures: Failures,
     attached: Option<Box<AttachedBuffer>>,
     contexts: Contexts,
+    /// Other objects that the program has made and never freed, in words.
+    unfreed: Vec<String>,
     properties: AllProperties,
     /// Errors that are told when the operation that has them is over, by context.
     raised: Vec<(u32, Error)>,
@@ -543,13 +545,23 @@ impl Process {
         all
     }
 
-    /// The communicators that the rank has made and never freed, in words; known only under a model
-    /// checker.
+    /// The communicators that the rank has made and never freed, in words, known only under a model
+    /// checker; and other objects of which the program tells.
     #[must_use]
     pub fn leaks(&self) -> Vec<String> {
         let cold = self.cold.borrow();
-        let contexts = cold.as_ref().map(|cold| &cold.contexts);
-        contexts.map_or_else(Vec::new, Contexts::unfreed)
+        let cold = cold.as_ref();
+        cold.map_or_else(Vec::new, |cold| {
+            let mut all = cold.contexts.unfreed();
+            all.extend(cold.unfreed.iter().cloned());
+            all
+        })
+    }
+
+    /// Notes objects that the program has made and never freed, in words.
+    pub(crate) fn note_unfreed(&self, what: String) {
+        let mut cold = self.cold.borrow_mut();
+        cold.get_or_insert_default().unfreed.push(what);
     }
 
     /// Returns statistics of the rank's connections, without events that it has not handled; `None`

@@ -34,7 +34,7 @@ use crate::datatypes::MadeDatatype;
 use crate::elf::{PAGE, Refusal, Template};
 use crate::errors::CallError;
 use crate::exports::shared::SharedMemories;
-use crate::exports::{ErrorHandler, State, call_due};
+use crate::exports::{ErrorHandler, State, call_due, streams};
 use crate::handles::{ObjectKind, Table};
 use crate::lines::Lines;
 use crate::loader::exceptions::ExceptionState;
@@ -262,7 +262,7 @@ pub(crate) struct Inner {
     is_in_call: Cell<bool>,
     /// True while a function of the program runs that the message layer has called.
     is_called_back: Cell<bool>,
-    /// What such functions have written to streams.
+    /// Output of such functions.
     deferred: RefCell<Vec<(usize, Vec<u8>)>>,
     myself: Owner,
     /// Unfinished lines of standard output and standard error.
@@ -313,6 +313,8 @@ impl Future for Rank {
         let exceptions = inner.memory.linked.exceptions.as_ref();
         let of_thread = exceptions.map(|it| it.exchange(inner.exceptions.get()));
         set_errno(inner.errno.get());
+        // Under a model checker the second execution would find nothing there.
+        streams::set_input(inner.world.rank() == 0 && !inner.is_checked());
         inner.note(Watch::switch);
         coroutine.resume(());
         inner.note(Watch::switch);
@@ -355,6 +357,7 @@ impl Inner {
         }
         self.canary.set(stack.canary());
         self.image.set(&raw const *image);
+        image.set_input(streams::input(number == 0 && !self.is_checked()));
         owned.image = Some(image);
         let rank = ptr::from_ref(self) as usize;
         let run = move |yielder: &Yielder<(), ()>, ()| {
@@ -440,6 +443,11 @@ impl Inner {
         let pointers = unsafe { &mut *pointers };
         let count = c_int::try_from(pointers.len() - 1).unwrap_or(c_int::MAX);
         (count, pointers.as_mut_ptr())
+    }
+
+    /// Returns true under a model checker, which executes the program again and again.
+    pub(crate) const fn is_checked(&self) -> bool {
+        self.has_heap
     }
 
     /// Returns where the program allocates memory; `None` for the heap of the process.

@@ -53,6 +53,8 @@ mod sessions;
 pub(crate) mod shared;
 mod statuses;
 pub(crate) mod streams;
+mod system;
+mod texts;
 mod time;
 mod topologies;
 mod windows;
@@ -182,7 +184,7 @@ fn mpi_function(symbol: &str) -> Option<LocatedFunction> {
 }
 
 /// Functions of the C library whose calls have a line in messages.
-const LOCATED: &[&str] = &["abort", "free", "malloc", "realloc"];
+const LOCATED: &[&str] = &["abort", "free", "malloc", "raise", "realloc"];
 
 /// Returns the function that a symbol is bound to through a thunk, which stores the return address.
 pub(crate) fn located_function(symbol: &str) -> Option<LocatedFunction> {
@@ -204,6 +206,8 @@ pub(crate) fn libc_function(symbol: &str) -> Option<usize> {
         process::address,
         random::address,
         streams::address,
+        system::address,
+        texts::address,
         time::address,
     ]
     .into_iter()
@@ -314,6 +318,8 @@ pub(crate) struct State {
     stage: Stage,
     at_exit: Vec<(usize, usize)>,
     random: random::Random,
+    texts: Box<texts::Texts>,
+    system: system::System,
     options: getopt::Scan,
 }
 
@@ -411,6 +417,8 @@ impl State {
             stage: Stage::Before,
             at_exit: Vec::new(),
             random: random::Random::default(),
+            texts: Box::default(),
+            system: system::System::default(),
             options: getopt::Scan::default(),
         }
     }

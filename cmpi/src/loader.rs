@@ -67,6 +67,7 @@ const VARIABLES: &[&str] = &[
     "opterr",
     "optind",
     "optopt",
+    "stdin",
 ];
 
 /// Pages that are zeroed by the system instead of by writing, from this number of bytes on.
@@ -406,14 +407,23 @@ impl Image {
                 ptr::copy_nonoverlapping(source as *const u8, self.at(offset), index(length));
             }
         }
-        let environ = environment() as u64;
-        for name in ["__environ", "_environ", "environ"] {
-            self.set_variable(name, environ);
-        }
+        self.set_environment(environment());
         self.set_variable("optarg", 0_u64);
         self.set_variable("opterr", 1_i32);
         self.set_variable("optind", 1_i32);
         self.set_variable("optopt", i32::from(b'?'));
+    }
+
+    /// Sets the list of entries of the environment of the rank.
+    pub(crate) fn set_environment(&self, entries: *mut *mut c_char) {
+        for name in ["__environ", "_environ", "environ"] {
+            self.set_variable(name, entries as u64);
+        }
+    }
+
+    /// Sets the standard input of the rank.
+    pub(crate) fn set_input(&self, stream: *mut libc::FILE) {
+        self.set_variable("stdin", stream as u64);
     }
 
     /// Returns the place of a variable that each rank has for itself.

@@ -527,6 +527,35 @@ fn what_a_rank_leaves_behind_is_told() {
     }
 }
 
+#[test]
+fn process_host_and_hidden_state_are_those_of_a_rank() {
+    let folder = Folder::new();
+    let program = compiled(&folder, "cli/tests/compiled/system.c");
+    let mut command = command("sh");
+    let script = format!("echo input | HOME=/ {SIMRUN} -p {CLUSTER} -q -n 2 {program}");
+    let output = run(command.args(["-c", &script]));
+    let expected = "\
+b 2 No such file or directory second none 1 0 node-1 0 1001 end 1
+two 1 Invalid argument first home 1 10 node-0 0 1000 input 1
+";
+    assert_eq!(output.stdout, expected, "{output:?}");
+    for warning in [
+        "fork: a rank cannot be copied",
+        "pthread_create: threads are not supported",
+    ] {
+        assert!(output.stderr.contains(warning), "{output:?}");
+    }
+    let found = simrun(&format!("check -n 3 --protocol eager {program} -- random"));
+    let is_found = found.status == 0 && found.stdout.contains("2 executions");
+    assert!(is_found, "{found:?}");
+    let output = ran(&program, "-n 1", "raise");
+    let expected = "the program raised signal 15 at system(+0x";
+    assert!(
+        output.status == 1 && output.stderr.contains(expected),
+        "{output:?}"
+    );
+}
+
 /// The numbers of the twins in Rust: `simrun check apps/task-farm`, `apps/two-senders`.
 #[test]
 fn a_search_of_a_twin_in_c_is_that_of_the_app() {

@@ -3,12 +3,14 @@
 //!
 //! Lines of output are those of the program, as a rank in Rust prints them; lines of standard error
 //! go to the log. Both streams have no buffer of their own, so that nothing of a rank stays behind
-//! when another one runs. *Not modelled*: `freopen` of these streams; standard input is that of the
-//! process.
+//! when another one runs. Standard input is that of the process at rank 0, and empty at the others
+//! and under a model checker. *Not modelled*: `freopen` of these streams; `std::cin` is that of the
+//! process at all ranks.
 
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
 use std::sync::Once;
+use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
 use libc::{FILE, size_t, ssize_t};
 
@@ -28,6 +30,7 @@ struct StreamFunctions {
 unsafe extern "C" {
     static mut stdout: *mut FILE;
     static mut stderr: *mut FILE;
+    static mut stdin: *mut FILE;
     fn fopencookie(
         cookie: *mut c_void,
         mode: *const c_char,
@@ -37,10 +40,42 @@ unsafe extern "C" {
 
 static INSTALLED: Once = Once::new();
 
+/// Addresses of the streams of standard input: that of the process, and one that is empty, which
+/// other ranks than the first have.
+static INPUTS: [AtomicUsize; 2] = [AtomicUsize::new(0), AtomicUsize::new(0)];
+
+extern "C" fn read_nothing(_: *mut c_void, _: *mut c_char, _: size_t) -> ssize_t {
+    0
+}
+
+/// Returns the standard input of a rank, which has that of the process or none.
+pub(crate) fn input(has_input: bool) -> *mut FILE {
+    INPUTS[usize::from(!has_input)].load(Ordering::Relaxed) as *mut FILE
+}
+
+/// Puts the standard input of a rank in the place of that of the C library.
+pub(crate) fn set_input(has_input: bool) {
+    // SAFETY: the variable of the C library may be assigned to, and is aligned.
+    let variable = unsafe { AtomicPtr::from_ptr(&raw mut stdin) };
+    variable.store(input(has_input), Ordering::Relaxed);
+}
+
 /// Puts the streams in the place of those of the process, once, before libraries of programs look
 /// for them. Nothing else in this process uses the streams of the C library.
 pub(crate) fn install() {
     INSTALLED.call_once(|| {
+        let functions = StreamFunctions {
+            read: read_nothing as *const c_void,
+            write,
+            seek: ptr::null(),
+            close: ptr::null(),
+        };
+        // SAFETY: as below.
+        unsafe {
+            let empty = fopencookie(ptr::null_mut(), c"r".as_ptr(), functions);
+            INPUTS[0].store(stdin as usize, Ordering::Relaxed);
+            INPUTS[1].store(empty as usize, Ordering::Relaxed);
+        }
         for number in [0, 1] {
             let functions = StreamFunctions {
                 read: ptr::null(),

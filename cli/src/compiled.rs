@@ -10,7 +10,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use cmpi::{CompiledProgram, Kind, Lines, STACK, Template};
+use cmpi::{CompiledProgram, Kind, Lines, Ranks, STACK, Template};
 use mpi::SourceLocation;
 use run::{Program, RankProgram};
 use simrun::compute_args::ComputeArgs;
@@ -59,13 +59,35 @@ impl App<Self> for Compiled {
             clap::Error::raw(clap::error::ErrorKind::ValueValidation, problem + "\n")
         })?;
         let ranks = self.program.ranks(STACK, texts, self.is_checked, timing);
+        let script = self.compute.gdb.map(|script| (script, self.file));
         let program = RankProgram::new(move |world| {
             // Written when the program is dropped.
             let _ = &recording;
+            if let Some((script, file)) = script.as_ref().filter(|_| world.rank() == 0)
+                && let Err(problem) = write_script(script, file, &ranks, world.size())
+            {
+                let problem = format_args!("--gdb: {problem}");
+                world.log(mpi::Level::Warn, problem);
+            }
             ranks.rank(world)
         });
         Ok(Box::new(program.at(place)))
     }
+}
+
+/// Number of ranks of which a debugger is told.
+const DEBUGGED_MAX: usize = 64;
+
+/// Writes a script for gdb that says where the symbols of the first ranks are.
+fn write_script(script: &Path, file: &Path, ranks: &Ranks, count: usize) -> Result<(), String> {
+    let mut text = String::from("set confirm off\n");
+    for rank in 0..count.min(DEBUGGED_MAX) {
+        let address = ranks.image_address(rank);
+        let address = address.map_err(|refusal| refusal.to_string())?;
+        let file = file.display();
+        text += &format!("# rank {rank}\nadd-symbol-file {file} -o {address:#x}\n");
+    }
+    files::write(script, text).map_err(|error| error.to_string())
 }
 
 /// Returns the program in a file, or why it cannot be run; `None` if the file is not a compiled

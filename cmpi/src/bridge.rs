@@ -146,6 +146,14 @@ pub struct Ranks {
 }
 
 impl Ranks {
+    /// Returns the address of the image of a rank, for a debugger.
+    ///
+    /// # Errors
+    /// If there is no memory for it.
+    pub fn image_address(&self, rank: usize) -> Result<usize, Refusal> {
+        self.memory.images.address(rank)
+    }
+
     /// Returns the future of a rank.
     #[must_use]
     pub fn rank(&self, world: Comm) -> Rank {

@@ -103,6 +103,14 @@ impl CompiledProgram {
 pub struct Ranks;
 
 impl Ranks {
+    /// Refuses.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn image_address(&self, _rank: usize) -> Result<usize, Refusal> {
+        Err(Refusal)
+    }
+
     /// Returns the future of a rank.
     #[must_use]
     pub fn rank(&self, _world: Comm) -> Rank {

@@ -425,12 +425,13 @@ impl State {
 
     /// Returns an error if a function may not be called now (MPI 5.0, section 11.4.1).
     pub(crate) fn check_stage(&self, name: &str) -> Result<(), CallError> {
-        let is_always = ALWAYS.iter().any(|known| name.starts_with(known))
-            || name.ends_with("_toint")
-            || name.ends_with("_fromint");
+        let is_always = || {
+            let is_handle = name.ends_with("_toint") || name.ends_with("_fromint");
+            is_handle || ALWAYS.iter().any(|known| name.starts_with(known))
+        };
         let when = match self.stage {
             Stage::Initialized => return Ok(()),
-            _ if is_always || !self.sessions.is_empty() => return Ok(()),
+            _ if is_always() || !self.sessions.is_empty() => return Ok(()),
             Stage::Before => "before MPI_Init",
             Stage::Finalized => "after MPI_Finalize",
         };

@@ -325,7 +325,7 @@ pub(crate) struct Memory {
     pub(crate) linked: Arc<Linked>,
     /// Dropped before the memory that it is about.
     registered: RefCell<Vec<exceptions::Registered>>,
-    images: Pool,
+    pub(crate) images: Pool,
     pub(crate) stacks: Pool,
     heaps: Pool,
     pub(crate) shared: SharedMemories,

@@ -54,6 +54,11 @@ pub struct ComputeArgs {
     #[arg(long, value_name = "TIME")]
     pub watchdog: Option<Duration>,
 
+    /// Write a script for gdb to FILE: where the symbols of the program are, for each of the first
+    /// 64 ranks
+    #[arg(verbatim_doc_comment, long, value_name = "FILE")]
+    pub gdb: Option<PathBuf>,
+
     /// Time of each call of MPI and of each reading of a clock [default: none]
     #[arg(long, value_name = "TIME")]
     pub call_cost: Option<Duration>,
@@ -88,6 +93,8 @@ impl ComputeArgs {
             ("host-speed", self.host_speed.map(|it| it.to_string())),
             ("record-compute", self.record_compute.as_ref().map(path)),
             ("replay-compute", self.replay_compute.as_ref().map(path)),
+            ("watchdog", self.watchdog.as_ref().map(ToString::to_string)),
+            ("gdb", self.gdb.as_ref().map(path)),
             (
                 "call-cost",
                 self.call_cost.as_ref().map(|it| it.to_string()),

@@ -65,7 +65,12 @@ fn options(args: &RunArgs, ranks: u32, mapping: &Mapping) -> Vec<String> {
         options.push("--payload=phantom".to_owned());
     }
     options.extend(args.until.iter().map(|until| format!("--until={until}")));
-    options.extend(args.compute.given());
+    // Files that the run writes are not written again.
+    let written = |option: &String| {
+        let files = ["--gdb=", "--record-compute="];
+        files.iter().any(|file| option.starts_with(file))
+    };
+    options.extend(args.compute.given().into_iter().filter(|it| !written(it)));
     let events = args.max_events.iter();
     options.extend(events.map(|events| format!("--max-events={events}")));
     options

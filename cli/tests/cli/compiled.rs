@@ -556,6 +556,31 @@ two 1 Invalid argument first home 1 10 node-0 0 1000 input 1
     );
 }
 
+#[test]
+fn a_script_tells_a_debugger_where_images_are() {
+    let folder = Folder::new();
+    let program = compiled_with(&folder, "-g", "cli/tests/compiled/wrong.c");
+    let script = folder.path("script");
+    let output = ran(&program, &format!("-n 3 --gdb {script}"), "fault");
+    assert_eq!(output.status, 1, "{output:?}");
+    let text = std::fs::read_to_string(script).unwrap();
+    let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).collect();
+    let [_, first, second, third] = lines[..] else {
+        panic!("{text}");
+    };
+    let address = |line: &str| {
+        let rest = line.strip_prefix(&format!("add-symbol-file {program} -o 0x"));
+        u64::from_str_radix(rest.unwrap(), 16).unwrap()
+    };
+    let [first, second, third] = [first, second, third].map(address);
+    // One slot after the other, at the same addresses in each process.
+    assert_eq!(first, 0x1000_0000_0000);
+    assert!(
+        second - first >= 4096 && third - second == second - first,
+        "{text}"
+    );
+}
+
 /// The numbers of the twins in Rust: `simrun check apps/task-farm`, `apps/two-senders`.
 #[test]
 fn a_search_of_a_twin_in_c_is_that_of_the_app() {

@@ -105,6 +105,15 @@ impl Pool {
         self.length
     }
 
+    /// Returns the address of the slot with this number.
+    pub(crate) fn address(&self, number: usize) -> Result<usize, Refusal> {
+        let mut slots = self.slots.borrow_mut();
+        while slots.slots.len() <= number {
+            self.map(&mut slots)?;
+        }
+        Ok(slots.slots[number].0)
+    }
+
     /// Takes the slot with this number, or another one if a rank has that.
     pub(crate) fn take(&self, number: usize) -> Result<Slot, Refusal> {
         let mut slots = self.slots.borrow_mut();

@@ -195,6 +195,16 @@ bandwidth = "1GBps"
 latency = "1us"
 "#;
 
+const LOGGOPS: &str = r#"
+[network]
+model = "loggops"
+latency = "2us"
+overhead = "1us"
+gap = "1us"
+gap_per_byte = "1ns"
+overhead_per_byte = "0ns"
+"#;
+
 async fn exchange(world: Comm) -> Result<()> {
     let (rank, size) = (world.rank(), world.size());
     for distance in 1..size {
@@ -271,6 +281,16 @@ fn unexpected_messages_by_hand() {
     near(rank.waiting_mean, (3.0 - flights) / 2.0);
     // The oldest first, each time.
     assert_eq!((rank.distance_max, rank.distance_mean), (1, 1.0));
+}
+
+#[test]
+fn the_page_tells_unexpected_messages_of_a_network_without_links() {
+    let platform = format!("{CLUSTER}{LOGGOPS}");
+    let report = analysed(&platform, 3, late_receiver);
+    assert!(report.links.is_empty());
+    let expected =
+        "unexpected messages: 2; ranks with some: 1; at most 2 wait at once, at rank 0\n";
+    assert_eq!(report.to_string(), expected);
 }
 
 /// Rank 0 receives what rank 1 sends in the order of the tags 3, 0, 1, 2; the sends are in theirs.

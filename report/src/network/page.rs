@@ -15,21 +15,8 @@ impl fmt::Display for NetworkReport {
         let hot = &self.hot;
         let delays = !hot.by_delay.is_empty();
         let links = if delays { &hot.by_delay } else { &hot.by_bytes };
-        if links.is_empty() {
-            return Ok(());
-        }
-        let title = if delays {
-            "links that delay most"
-        } else {
-            "links with most bytes; none delays a message"
-        };
-        writeln!(f, "{title}:")?;
-        for link in links.iter().take(LINKS) {
-            self.write_link(f, link)?;
-        }
-        if self.other_delay_s > 0.0 {
-            let delay = seconds(self.other_delay_s);
-            writeln!(f, "  no link: {delay} of delay by penalties of the model")?;
+        if !links.is_empty() {
+            self.list_links(f, links, delays)?;
         }
         let most = self.unexpected.iter().max_by_key(|rank| rank.waiting_max);
         if let Some(most) = most {
@@ -50,6 +37,28 @@ impl fmt::Display for NetworkReport {
 }
 
 impl NetworkReport {
+    fn list_links(
+        &self,
+        f: &mut fmt::Formatter<'_>,
+        links: &[LinkLoad],
+        delays: bool,
+    ) -> fmt::Result {
+        let title = if delays {
+            "links that delay most"
+        } else {
+            "links with most bytes; none delays a message"
+        };
+        writeln!(f, "{title}:")?;
+        for link in links.iter().take(LINKS) {
+            self.write_link(f, link)?;
+        }
+        if self.other_delay_s > 0.0 {
+            let delay = seconds(self.other_delay_s);
+            writeln!(f, "  no link: {delay} of delay by penalties of the model")?;
+        }
+        Ok(())
+    }
+
     fn write_link(&self, f: &mut fmt::Formatter<'_>, link: &LinkLoad) -> fmt::Result {
         write!(
             f,

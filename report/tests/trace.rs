@@ -458,6 +458,10 @@ fn selections_keep_their_part_and_refuse_what_selects_nothing() {
             "--trace-hosts rack*: nothing of the run is selected",
         ),
         (
+            &|options| options.links = Some("wan*".parse().unwrap()),
+            "--trace-links wan*: the run uses no link with such a name",
+        ),
+        (
             &|options| options.from = 1.0,
             "--trace-from 1 s: nothing of the run is selected",
         ),

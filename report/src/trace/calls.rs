@@ -481,6 +481,14 @@ impl Calls {
             let text = format!("{selection}: nothing of the run is selected");
             return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
         }
+        if let Some(links) = &self.options.links
+            && self.options.contents.counters
+            && !self.is_over
+            && !self.rates.draws_any()
+        {
+            let text = format!("--trace-links {links}: the run uses no link with such a name");
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+        }
         if self.is_open && self.options.contents.counters && !self.is_over {
             self.tell_counters();
             for ((counter, value), at) in self.totals.each().into_iter().zip(self.told_at) {

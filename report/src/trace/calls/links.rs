@@ -42,6 +42,11 @@ pub(super) struct LinkRates {
 }
 
 impl LinkRates {
+    /// Returns true if a link has a counter.
+    pub(super) const fn draws_any(&self) -> bool {
+        self.drawn > 0
+    }
+
     fn add(&mut self, links: &[u32], rate: f64, flows: i32) {
         for &link in links {
             let Some(state) = self.links.get_mut(link as usize) else {

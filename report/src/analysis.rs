@@ -33,11 +33,11 @@ use observe::{Event, LogEvent, LogReader, NameId, NetworkEvent, PacketKind};
 pub use backward::{BackwardReport, DelayCost, LateMessage, Sensitivity, SlackRow};
 #[cfg(feature = "html")]
 pub(crate) use class::CLASSES;
-pub use class::{Class, Split};
+pub use class::{Class, RankTimes, Split};
 pub use imbalance::RegionImbalance;
 #[cfg(feature = "html")]
 pub(crate) use page::seconds;
-pub use result::{AnalysisReport, Efficiencies, PathShare, RankSplit, WaitState};
+pub use result::{AnalysisReport, Efficiencies, PathShare, WaitState};
 
 use collectives::Collectives;
 use flights::{Flight, Flights, LateReceive, MessageOrigin, TransferParts};
@@ -50,7 +50,7 @@ use waits::{WaitKey, Waits};
 pub struct Analysis {
     ranks: Vec<Rank>,
     /// Times by class of each rank.
-    splits: Vec<RankSplit>,
+    times: RankTimes,
     flights: Flights,
     collectives: Collectives,
     /// Messages that have been announced, by sender and its operation.
@@ -90,7 +90,7 @@ impl Analysis {
     pub fn new(ranks: u32) -> Self {
         Self {
             ranks: vec![Rank::default(); ranks as usize],
-            splits: (0..ranks).map(RankSplit::new).collect(),
+            times: RankTimes::new(ranks),
             flights: Flights::default(),
             collectives: Collectives::default(),
             announced: BTreeMap::new(),
@@ -234,9 +234,7 @@ impl Analysis {
         let state = &mut self.ranks[rank as usize];
         let seconds = time - state.accounted;
         if seconds > 0.0 {
-            self.splits[rank as usize]
-                .split
-                .add(Class::Compute, seconds);
+            self.times.add(rank, Class::Compute, seconds);
             let (call, place) = state.doing;
             let at = PathPlace { rank, call, place };
             state.profile.spend(PathTime::Compute, at, seconds);
@@ -281,7 +279,7 @@ impl Analysis {
         let region = state.region();
         let mut from = wait.from;
         for (class, seconds, causer) in parts.into_iter().flatten() {
-            self.splits[rank as usize].split.add(class, seconds);
+            self.times.add(rank, class, seconds);
             self.note_region(region, class, seconds);
             let to = from + seconds;
             self.ended_waits.push(EndedWait {
@@ -424,18 +422,14 @@ impl Analysis {
     fn cut(&mut self, rank: u32, end: f64) {
         let state = &mut self.ranks[rank as usize];
         if state.ended {
-            self.splits[rank as usize]
-                .split
-                .add(Class::Ended, end - state.accounted);
+            self.times.add(rank, Class::Ended, end - state.accounted);
             return;
         }
         let Some(wait) = state.wait.take() else {
             return self.account_program(rank, end);
         };
         let seconds = (end - wait.from).max(0.0);
-        self.splits[rank as usize]
-            .split
-            .add(Class::Blocked, seconds);
+        self.times.add(rank, Class::Blocked, seconds);
         let key = WaitKey::new(Class::Blocked, (wait.call, wait.place), None);
         self.waits.add(key, (rank, wait.from, seconds), None);
     }

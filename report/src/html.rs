@@ -143,8 +143,8 @@ fn warnings(page: &ReportPage<'_>) -> Vec<String> {
         ));
     }
     // A rank that begins to wait at the very end has no such time.
-    let blocked = (analysis.splits.iter())
-        .filter(|rank| rank.split.of(Class::Blocked) > 0.0)
+    let blocked = (analysis.times.class(Class::Blocked))
+        .filter(|seconds| *seconds > 0.0)
         .count();
     if blocked > 0 {
         let ranks = analysis.ranks;

@@ -128,9 +128,9 @@ const CAUSED: [Class; 6] = [
 
 /// All waits of the ranks for each other.
 fn waits(forward: &AnalysisReport) -> f64 {
-    let ranks = forward.splits.iter();
+    let ranks = forward.times.ranks();
     ranks
-        .flat_map(|rank| CAUSED.map(|class| rank.split.of(class)))
+        .flat_map(|rank| CAUSED.map(|class| forward.times.of(rank, class)))
         .sum()
 }
 

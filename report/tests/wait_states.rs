@@ -42,8 +42,8 @@ where
 fn adds_up(report: &AnalysisReport, end: f64) {
     assert!(report.whole);
     assert_eq!(report.end_s.to_bits(), end.to_bits());
-    for rank in &report.splits {
-        let sum: f64 = rank.split.0.iter().sum();
+    for rank in report.times.ranks() {
+        let sum: f64 = report.times.split(rank).0.iter().sum();
         assert!((sum - end).abs() <= 1e-9 * end, "{rank:?}: {sum}, {end}");
     }
     let path: f64 = report.critical_path_s.values().sum();
@@ -55,8 +55,8 @@ fn adds_up(report: &AnalysisReport, end: f64) {
 
 /// The rank has this time in the class, in microseconds, and none in the other wait states.
 #[track_caller]
-fn has(report: &AnalysisReport, rank: usize, expected: &[(Class, f64)]) {
-    let split = report.splits[rank].split;
+fn has(report: &AnalysisReport, rank: u32, expected: &[(Class, f64)]) {
+    let split = report.times.split(rank);
     for class in Class::ALL {
         let known = expected.iter().find(|(other, _)| *other == class);
         let microseconds = known.map_or(0.0, |(_, time)| *time);
@@ -238,7 +238,7 @@ fn a_barrier_waits_for_the_last() {
     });
     for rank in 0..4 {
         let computed = 10.0 * rank as f64;
-        let waits = report.splits[rank].split.of(Class::WaitAtCollective) * 1e6;
+        let waits = report.times.of(rank, Class::WaitAtCollective) * 1e6;
         assert!((waits - (30.0 - computed)).abs() < 1e-6, "{rank}: {waits}");
     }
     let state = &report.waits[0];
@@ -256,10 +256,10 @@ fn an_allreduce_with_data_waits_for_the_last() {
         world.allreduce(&data, &Op::sum::<f64>()).await.map(drop)
     });
     for rank in [0, 1, 3, 4] {
-        let waits = report.splits[rank].split.of(Class::WaitAtCollective) * 1e6;
+        let waits = report.times.of(rank, Class::WaitAtCollective) * 1e6;
         assert!((waits - 40.0).abs() < 1e-6, "{rank}: {waits}");
     }
-    assert!(report.splits[2].split.of(Class::WaitAtCollective) == 0.0);
+    assert!(report.times.of(2, Class::WaitAtCollective) == 0.0);
 }
 
 #[test]
@@ -272,10 +272,10 @@ fn a_broadcast_waits_for_its_root() {
         world.bcast(&mut data, 1).await
     });
     for rank in [0, 2, 3] {
-        let waits = report.splits[rank].split.of(Class::LateBroadcast) * 1e6;
+        let waits = report.times.of(rank, Class::LateBroadcast) * 1e6;
         assert!((waits - 25.0).abs() < 1e-6, "{rank}: {waits}");
     }
-    assert!(report.splits[1].split.of(Class::LateBroadcast) == 0.0);
+    assert!(report.times.of(1, Class::LateBroadcast) == 0.0);
 }
 
 #[test]
@@ -287,7 +287,7 @@ fn the_root_of_a_reduction_is_early() {
         let data = world.buffer(8);
         world.reduce(&data, &Op::sum::<f64>(), 0).await.map(drop)
     });
-    let waits = report.splits[0].split.of(Class::EarlyReduce) * 1e6;
+    let waits = report.times.of(0, Class::EarlyReduce) * 1e6;
     assert!((waits - 15.0).abs() < 1e-6, "{waits}");
 }
 

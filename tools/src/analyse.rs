@@ -217,8 +217,9 @@ fn passes(input: LogInput, timeline: Option<Timeline<'_>>) -> io::Result<(Result
             }
         }
     }
-    let network = network.finish(&reader);
+    // What has more of each rank goes first.
     let mut analysis = analysis.finish(&reader);
+    let network = network.finish(&reader);
     let summary = trace
         .map(|trace| trace.finish(analysis.end_s))
         .transpose()?;

@@ -92,6 +92,56 @@ impl Class {
     }
 }
 
+/// The times of the ranks by class, in seconds. Classes that do not occur take no memory.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct RankTimes {
+    ranks: u32,
+    /// Times of the ranks by class; empty for a class that does not occur.
+    classes: [Vec<f64>; CLASSES],
+}
+
+impl RankTimes {
+    pub(crate) fn new(ranks: u32) -> Self {
+        Self {
+            ranks,
+            ..Self::default()
+        }
+    }
+
+    /// Adds time of a rank to a class.
+    pub(crate) fn add(&mut self, rank: u32, class: Class, seconds: f64) {
+        let times = &mut self.classes[class as usize];
+        if times.is_empty() {
+            *times = vec![0.0; self.ranks as usize];
+        }
+        times[rank as usize] += seconds;
+    }
+
+    /// Returns the time of a rank in a class.
+    #[must_use]
+    pub fn of(&self, rank: u32, class: Class) -> f64 {
+        let times = &self.classes[class as usize];
+        times.get(rank as usize).copied().unwrap_or(0.0)
+    }
+
+    /// Returns the times of a rank.
+    #[must_use]
+    pub fn split(&self, rank: u32) -> Split {
+        Split(Class::ALL.map(|class| self.of(rank, class)))
+    }
+
+    /// Returns the numbers of the ranks.
+    #[must_use]
+    pub const fn ranks(&self) -> std::ops::Range<u32> {
+        0..self.ranks
+    }
+
+    /// Returns the times of all ranks in a class.
+    pub fn class(&self, class: Class) -> impl Iterator<Item = f64> {
+        self.ranks().map(move |rank| self.of(rank, class))
+    }
+}
+
 /// Times by class, in seconds.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Split(pub [f64; CLASSES]);

@@ -104,9 +104,9 @@ impl AnalysisReport {
             let Some(mean) = self.mean_s.get(class.name()) else {
                 continue;
             };
-            let of = |split: &super::RankSplit| split.split.of(class);
-            let most = (self.splits.iter()).max_by(|one, other| of(one).total_cmp(&of(other)));
-            let (most, rank) = most.map_or((0.0, 0), |split| (of(split), split.rank));
+            let ranks = self.times.class(class).zip(0_u32..);
+            let most = ranks.max_by(|one, other| one.0.total_cmp(&other.0));
+            let (most, rank) = most.unwrap_or((0.0, 0));
             let (mean, share) = (self.percent(*mean), self.percent(most));
             let name = class.name();
             writeln!(f, "  {name:<26}{mean:>7.1}%{share:>15.1}%  {rank}")?;

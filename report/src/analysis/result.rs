@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::Analysis;
 use super::backward::BackwardReport;
-use super::class::{Class, Split};
+use super::class::{Class, RankTimes, Split};
 use super::imbalance::RegionImbalance;
 use super::profile::{NETWORK, PathTime};
 
@@ -51,7 +51,7 @@ pub struct AnalysisReport {
     pub backward: Option<BackwardReport>,
     /// The ranks.
     #[serde(skip)]
-    pub splits: Vec<RankSplit>,
+    pub times: RankTimes,
     /// The hosts of the ranks.
     #[serde(skip)]
     pub hosts: HostNames,
@@ -84,10 +84,7 @@ impl AnalysisReport {
     /// Compares with the same run on an ideal network: communication efficiency is the product of
     /// the efficiencies of serialisation and transfer.
     pub fn compare_with_ideal(&mut self, ideal: &Self) {
-        let computed = |report: &Self| -> Vec<f64> {
-            let ranks = report.splits.iter();
-            ranks.map(|rank| rank.split.of(Class::Compute)).collect()
-        };
+        let computed = |report: &Self| -> Vec<f64> { report.times.class(Class::Compute).collect() };
         let (own, other) = (computed(self), computed(ideal));
         let most = own.iter().copied().fold(0.0, f64::max);
         let differ = |(one, other): (&f64, &f64)| (one - other).abs() > SAME * most;
@@ -141,22 +138,6 @@ pub struct PathShare {
     pub seconds: f64,
 }
 
-/// The time of one rank.
-#[derive(Clone, PartialEq, Debug)]
-pub struct RankSplit {
-    /// Rank.
-    pub rank: u32,
-    /// Times by class.
-    pub split: Split,
-}
-
-impl RankSplit {
-    pub(super) fn new(rank: u32) -> Self {
-        let split = Split::default();
-        Self { rank, split }
-    }
-}
-
 pub(super) fn report<R: Read>(
     mut analysis: Analysis,
     reader: &LogReader<R>,
@@ -166,13 +147,9 @@ pub(super) fn report<R: Read>(
     let path = path.map(|rank| rank.profile.get()).unwrap_or_default();
     // What is left of the ranks is a part of the result.
     analysis.ranks = Vec::new();
-    let ranks = &analysis.splits;
-    let mut sum = Split::default();
-    for rank in ranks {
-        for class in Class::ALL {
-            sum.add(class, rank.split.of(class));
-        }
-    }
+    let times = &analysis.times;
+    // From 0: the sum of none is -0.
+    let sum = Split(Class::ALL.map(|class| times.class(class).fold(0.0, |sum, own| sum + own)));
     let text = |number: NameId| reader.text(number).to_owned();
     let mut places: Vec<PathShare> = (path.heaviest.iter())
         .filter(|(_, seconds)| *seconds > 0.0)
@@ -184,7 +161,7 @@ pub(super) fn report<R: Read>(
         })
         .collect();
     places.sort_by(|one, other| other.seconds.total_cmp(&one.seconds));
-    let count = ranks_in_double(ranks.len());
+    let count = f64::from(reader.ranks().max(1));
     let regions = analysis.regions.iter();
     AnalysisReport {
         end_s: end,
@@ -194,7 +171,7 @@ pub(super) fn report<R: Read>(
         events: analysis.events,
         ranks: reader.ranks(),
         mean_s: by_class(&sum, count),
-        efficiencies: efficiencies(ranks, end),
+        efficiencies: efficiencies(times, end),
         waits: waits(&analysis, text),
         critical_path_s: [
             ("compute", PathTime::Compute),
@@ -214,13 +191,9 @@ pub(super) fn report<R: Read>(
             .collect(),
         imbalance: Vec::new(),
         backward: None,
-        splits: analysis.splits,
+        times: analysis.times,
         hosts: reader.hosts().clone(),
     }
-}
-
-fn ranks_in_double(ranks: usize) -> f64 {
-    f64::from(u32::try_from(ranks.max(1)).expect("ranks are counted in 32 bits"))
 }
 
 /// Returns the means of the classes that occur.
@@ -232,9 +205,9 @@ fn by_class(sum: &Split, ranks: f64) -> BTreeMap<&'static str, f64> {
         .collect()
 }
 
-fn efficiencies(ranks: &[RankSplit], end: f64) -> Efficiencies {
-    let computed = || ranks.iter().map(|rank| rank.split.of(Class::Compute));
-    let mean = computed().sum::<f64>() / ranks_in_double(ranks.len());
+fn efficiencies(times: &RankTimes, end: f64) -> Efficiencies {
+    let computed = || times.class(Class::Compute);
+    let mean = computed().sum::<f64>() / f64::from(times.ranks().end.max(1));
     let most = computed().fold(0.0, f64::max);
     let ratio = |part: f64, whole: f64| (most > 0.0 && whole > 0.0).then(|| part / whole);
     Efficiencies {

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::analysis::{AnalysisReport, BackwardReport, Class, RankSplit, seconds};
+use crate::analysis::{AnalysisReport, BackwardReport, Class, seconds};
 use crate::network::{LinkLoad, NetworkReport, bytes};
 
 /// Ranks in the table at most.
@@ -95,17 +95,17 @@ fn classes(analysis: &AnalysisReport) -> impl Iterator<Item = Class> {
 pub(super) fn ranks(analysis: &AnalysisReport) -> Table<'static> {
     let classes: Vec<Class> = classes(analysis).collect();
     let mean = |class: Class| analysis.mean_s.get(class.name()).copied().unwrap_or(0.0);
-    let distance = |rank: &RankSplit| -> f64 {
+    let distance = |rank: u32| -> f64 {
         let parts = classes.iter();
         parts
-            .map(|class| (rank.split.of(*class) - mean(*class)).abs())
+            .map(|class| (analysis.times.of(rank, *class) - mean(*class)).abs())
             .sum()
     };
-    let mut shown: Vec<&RankSplit> = analysis.splits.iter().collect();
+    let mut shown: Vec<u32> = analysis.times.ranks().collect();
     let note = if shown.len() > RANKS_MAX {
-        shown.sort_by(|one, other| distance(other).total_cmp(&distance(one)));
+        shown.sort_by(|one, other| distance(*other).total_cmp(&distance(*one)));
         shown.truncate(RANKS_MAX);
-        shown.sort_by_key(|rank| rank.rank);
+        shown.sort_unstable();
         format!(
             "The {RANKS_MAX} of {} ranks that differ most from the mean.",
             analysis.ranks
@@ -114,12 +114,16 @@ pub(super) fn ranks(analysis: &AnalysisReport) -> Table<'static> {
         "Shares of the time of the run.".to_owned()
     };
     let of_run = |time: f64| Cell::percent(share(time, analysis.end_s));
-    let row = |rank: &&RankSplit| {
+    let row = |&rank: &u32| {
         let mut row = vec![
-            Cell::count(u64::from(rank.rank)),
-            Cell::from(analysis.hosts.of(rank.rank)),
+            Cell::count(u64::from(rank)),
+            Cell::from(analysis.hosts.of(rank)),
         ];
-        row.extend(classes.iter().map(|class| of_run(rank.split.of(*class))));
+        row.extend(
+            classes
+                .iter()
+                .map(|class| of_run(analysis.times.of(rank, *class))),
+        );
         row
     };
     let mut footer = vec![Cell::from("mean"), Cell::from("of all ranks")];

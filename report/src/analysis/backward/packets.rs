@@ -96,9 +96,12 @@ impl Backward<'_> {
             Event::Sent { operation } => {
                 let effect = self.handle(rank, time, true);
                 let own = &mut self.ranks[rank as usize];
-                own.cold_mut()
-                    .sent
-                    .push_back(SentOperation { operation, effect });
+                let sent = &mut own.cold_mut().sent;
+                if sent.capacity() == 0 {
+                    // Most ranks have one.
+                    sent.reserve_exact(1);
+                }
+                sent.push_back(SentOperation { operation, effect });
             }
             _ => {}
         }

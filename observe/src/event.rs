@@ -53,9 +53,18 @@ pub enum PacketKind {
     Pull,
     /// A request of one-sided communication, or its answer. Key 0.
     Rma,
-    /// Anything else: credits, cancellation, connections. Key 0.
+    /// Anything else. Key: [`CREDITS`], [`CANCELLATION`] or [`CONNECTION`].
     Other,
 }
+
+/// The key of packets that give credits.
+pub const CREDITS: u32 = 0;
+
+/// The key of packets that cancel a message, and of their answers.
+pub const CANCELLATION: u32 = 1;
+
+/// The key of packets that open and close connections.
+pub const CONNECTION: u32 = 2;
 
 impl PacketKind {
     /// All kinds, by their numbers.

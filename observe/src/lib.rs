@@ -29,7 +29,9 @@ mod open;
 mod record;
 
 pub use backward::{BackwardEntry, BackwardReader};
-pub use event::{Event, Observer, PacketKind, ProgramEvent, RunKind};
+pub use event::{
+    CANCELLATION, CONNECTION, CREDITS, Event, Observer, PacketKind, ProgramEvent, RunKind,
+};
 pub use host_names::HostNames;
 pub use log::{LogEntry, LogReader, LogWriter};
 pub use merge::{MergedLogs, merge};

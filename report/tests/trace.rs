@@ -275,6 +275,27 @@ fn a_cancelled_message_is_not_taken_for_a_later_one() {
     );
 }
 
+#[test]
+fn packets_without_messages_are_instants() {
+    let mut log = Log::new(2);
+    let names = ["credits", "cancellation", "connection"];
+    for (at, key) in (1_u32..).zip([observe::CREDITS, observe::CANCELLATION, observe::CONNECTION]) {
+        let (peer, packet, bytes) = (1, PacketKind::Other, 0);
+        let event = Event::Post {
+            peer,
+            packet,
+            key,
+            bytes,
+        };
+        log.at(0, f64::from(at) * 1000.0, event);
+    }
+    let trace = trace_of(&log.end(4000.0), &TraceOptions::default());
+    for (at, name) in (1_u64..).zip(names) {
+        let now = at * 1000;
+        assert_eq!(times(trace.named(name)), [(now, Some(now))], "{name}");
+    }
+}
+
 fn collective(name: &'static str, number: u32) -> [ProgramEvent; 2] {
     [
         Event::CollectiveCall {

@@ -12,7 +12,7 @@ use super::TraceSummary;
 pub(crate) struct Label(pub u16);
 
 /// Texts that every timeline knows, by their labels.
-pub(crate) const KNOWN: [&str; 10] = [
+pub(crate) const KNOWN: [&str; 13] = [
     "(other)",
     "send",
     "recv",
@@ -23,6 +23,9 @@ pub(crate) const KNOWN: [&str; 10] = [
     "short",
     "eager",
     "rendezvous",
+    "credits",
+    "cancellation",
+    "connection",
 ];
 
 impl Label {
@@ -36,12 +39,15 @@ impl Label {
     pub(crate) const SHORT: Self = Self(7);
     pub(crate) const EAGER: Self = Self(8);
     pub(crate) const RENDEZVOUS: Self = Self(9);
+    pub(crate) const CREDITS: Self = Self(10);
+    pub(crate) const CANCELLATION: Self = Self(11);
+    pub(crate) const CONNECTION: Self = Self(12);
     /// None.
     pub(crate) const NONE: Self = Self(u16::MAX);
 
     /// Returns the label of a name of a log.
     pub(crate) fn of(name: observe::NameId) -> Self {
-        #[expect(clippy::cast_possible_truncation, reason = "10 texts are known")]
+        #[expect(clippy::cast_possible_truncation, reason = "13 texts are known")]
         let known = KNOWN.len() as u16;
         // The highest numbers are for classes of waits.
         match name.checked_add(known) {
@@ -77,11 +83,13 @@ pub(crate) enum Kind {
     Class,
     /// A message.
     Message,
+    /// A packet of the message layer without a message.
+    Control,
 }
 
 impl Kind {
     /// All kinds, by their numbers.
-    pub(crate) const ALL: [Self; 9] = [
+    pub(crate) const ALL: [Self; 10] = [
         Self::Compute,
         Self::Send,
         Self::Receive,
@@ -91,6 +99,7 @@ impl Kind {
         Self::Mark,
         Self::Class,
         Self::Message,
+        Self::Control,
     ];
 
     pub(crate) const fn name(self) -> &'static str {
@@ -104,6 +113,7 @@ impl Kind {
             Self::Mark => "mark",
             Self::Class => "wait state",
             Self::Message => "message",
+            Self::Control => "control",
         }
     }
 

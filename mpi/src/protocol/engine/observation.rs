@@ -48,10 +48,11 @@ impl PacketHeader {
             // Nothing arrives, so that no arrival may be taken for that of an access.
             Self::Rma { call, .. } if call.is_rdma() => (PacketKind::Rma, u32::MAX),
             Self::Rma { .. } => (PacketKind::Rma, 0),
-            Self::Credits
-            | Self::CancelRequest { .. }
-            | Self::CancelResponse { .. }
-            | Self::Socket { .. } => (PacketKind::Other, 0),
+            Self::Credits => (PacketKind::Other, observe::CREDITS),
+            Self::CancelRequest { .. } | Self::CancelResponse { .. } => {
+                (PacketKind::Other, observe::CANCELLATION)
+            }
+            Self::Socket { .. } => (PacketKind::Other, observe::CONNECTION),
         }
     }
 }

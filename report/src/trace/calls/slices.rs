@@ -120,6 +120,9 @@ impl Calls {
                     _ => (rank, peer),
                 };
                 self.message(ends, change);
+                if packet == PacketKind::Other {
+                    self.control(rank, peer, key);
+                }
             }
             Event::Arrive {
                 peer,
@@ -131,6 +134,22 @@ impl Calls {
                 self.message((peer, rank), change);
             }
             _ => {}
+        }
+    }
+
+    /// A packet without a message is sent.
+    fn control(&mut self, rank: u32, peer: u32, key: u32) {
+        let label = match key {
+            observe::CREDITS => Label::CREDITS,
+            observe::CANCELLATION => Label::CANCELLATION,
+            _ => Label::CONNECTION,
+        };
+        if self.draws(rank) {
+            let slice = Slice {
+                peer: Some(peer),
+                ..Slice::new(Kind::Control, label)
+            };
+            self.sink.instant(rank, self.now, &slice);
         }
     }
 

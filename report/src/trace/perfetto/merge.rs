@@ -136,7 +136,9 @@ impl<W: Write> Sink for Merge<W> {
                 self.write_all(rank);
                 self.trace.instant(rank, time, slice);
             }
-            None if slice.kind == Kind::Mark => self.trace.instant(rank, time, slice),
+            None if matches!(slice.kind, Kind::Mark | Kind::Control) => {
+                self.trace.instant(rank, time, slice)
+            }
             None => self.add(rank, (time, time), slice.label),
         }
     }

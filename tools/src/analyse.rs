@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use clap::Args;
 use files::Output;
 use observe::{BackwardReader, LogEntry, LogReader};
-use report::analysis::{Analysis, AnalysisReport, BackwardReport};
+use report::analysis::{Analysis, AnalysisReport, BackwardReport, Class};
 use report::html::{ReportPage, TimelineOverview, write_report};
 use report::network::{NetworkAnalysis, NetworkReport};
 use report::{TraceFormat, TraceOptions, TraceSummary, TraceWriter};
@@ -18,6 +18,9 @@ use crate::trace;
 
 /// Size of the buffer of a log in bytes.
 const BUFFER: usize = 1 << 20;
+
+/// Lines of a page of text at most.
+const LINES_MAX: usize = 60;
 
 /// An analysis.
 #[derive(Args, Clone, Debug)]
@@ -88,7 +91,21 @@ fn analysed(command: &AnalyseCommand) -> Result<ExitCode, String> {
         return Ok(ExitCode::SUCCESS);
     }
     let page = format!("{}\n{}", results.analysis, results.network);
-    Ok(status::print(page.trim_end()))
+    Ok(status::print(&shortened(page.trim_end())))
+}
+
+/// Returns the first [`LINES_MAX`] lines of a page, which has the most important things first.
+fn shortened(page: &str) -> String {
+    let lines: Vec<&str> = page.lines().collect();
+    if lines.len() <= LINES_MAX {
+        return page.to_owned();
+    }
+    let (shown, more) = lines.split_at(LINES_MAX - 1);
+    let count = more.len();
+    format!(
+        "{}\n{count} more lines: --analyse=DIR, or analyse LOG --out DIR, writes all results to files",
+        shown.join("\n")
+    )
 }
 
 /// Analyses a log, and writes a timeline of it to the file at `path`.
@@ -206,7 +223,9 @@ fn passes(input: LogInput, timeline: Option<Timeline<'_>>) -> io::Result<(Result
                 network.event(rank, time, &event);
                 for wait in analysis.ended_waits() {
                     overview.wait_class(wait.rank, (wait.from, wait.to), wait.class);
-                    if let Some(trace) = &mut trace {
+                    // The slice of a computation or a sleep tells its class.
+                    let elapses = matches!(wait.class, Class::Compute | Class::Sleep);
+                    if let Some(trace) = trace.as_mut().filter(|_| !elapses) {
                         trace.wait_class(wait.rank, wait.from, wait.to, wait.class.name());
                     }
                 }
@@ -290,4 +309,23 @@ fn write(results: &Results, title: &str, folder: &Path) -> Result<(), String> {
 fn as_json(value: &impl serde::Serialize, out: &mut Vec<u8>) -> io::Result<()> {
     serde_json::to_writer_pretty(&mut *out, value)?;
     out.write_all(b"\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_has_a_number_of_lines_at_most() {
+        let page = |lines: usize| vec!["a line"; lines].join("\n");
+        assert_eq!(shortened(&page(60)), page(60));
+        let long = shortened(&page(61));
+        assert_eq!(long.lines().count(), LINES_MAX);
+        assert!(
+            long.ends_with(
+                "2 more lines: --analyse=DIR, or analyse LOG --out DIR, writes all results to files"
+            ),
+            "{long}"
+        );
+    }
 }

@@ -65,10 +65,21 @@ pub struct Analysis {
     /// The rank that ended last.
     last_rank: u32,
     events: u64,
+    /// Number of receives from any source, and of waits that end with whatever comes first.
+    choices: u64,
     /// The durations of the transfer that is about to be injected.
     injected: TransferParts,
     /// Parts of waits that the latest event has ended.
     ended_waits: Vec<EndedWait>,
+}
+
+/// Returns true for calls whose result depends on what has come by then.
+fn chooses(call: &str) -> bool {
+    call.starts_with("test")
+        || matches!(
+            call,
+            "waitany" | "waitsome" | "probe" | "iprobe" | "mprobe" | "improbe"
+        )
 }
 
 /// A part of a wait that has ended.
@@ -100,6 +111,7 @@ impl Analysis {
             latest: 0.0,
             last_rank: 0,
             events: 0,
+            choices: 0,
             injected: TransferParts::default(),
             ended_waits: Vec::new(),
         }
@@ -140,6 +152,7 @@ impl Analysis {
                 if elapses && self.sleep.is_none() && name(call) == "sleep" {
                     self.sleep = Some(call);
                 }
+                self.choices += u64::from(chooses(name(call)));
                 self.begin_wait(rank, time, (call, place), elapses);
             }
             Event::Continue => {
@@ -147,6 +160,8 @@ impl Analysis {
                 self.ranks[rank as usize].act();
             }
             Event::Send { collective, .. } | Event::Receive { collective, .. } => {
+                let any = matches!(event, Event::Receive { peer: None, .. });
+                self.choices += u64::from(any && !collective);
                 if !collective {
                     self.act(rank, time);
                 }

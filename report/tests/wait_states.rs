@@ -207,6 +207,27 @@ fn the_wrong_order() {
 }
 
 #[test]
+fn choices_of_the_program_are_told() {
+    let report = analysed(3, |world| async move {
+        let mut data = world.buffer(1000);
+        if world.rank() > 0 {
+            return world.send(&data, 0, 0).await;
+        }
+        world.recv(&mut data, mpi::ANY_SOURCE, 0).await?;
+        let mut request = world.irecv(data, 2, 0)?;
+        while request.test().await?.is_none() {
+            compute(&world, 1.0).await;
+        }
+        Ok(())
+    });
+    // The messages come at the same time: the receive gets that of rank 1, and the first test
+    // succeeds.
+    assert_eq!(report.choices, 1);
+    let note = "1 receives from any source, tests and probes: messages in another order";
+    assert!(report.to_string().contains(note), "{report}");
+}
+
+#[test]
 fn a_waitall_is_charged_to_the_last_message() {
     let report = analysed(3, |world| async move {
         let data = world.buffer(1000);

@@ -161,6 +161,10 @@ impl AnalysisReport {
                 None => writeln!(f, "  {share:>5.1}%  transfer for {call}, {line}")?,
             }
         }
+        if self.choices > 0 {
+            let note = "receives from any source, tests and probes: messages in another order may give another path";
+            writeln!(f, "  {} {note}", self.choices)?;
+        }
         Ok(())
     }
 

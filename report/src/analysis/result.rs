@@ -40,6 +40,9 @@ pub struct AnalysisReport {
     pub critical_path_s: BTreeMap<&'static str, f64>,
     /// Number of packets along the critical path.
     pub critical_packets: u64,
+    /// Number of receives from any source, of tests, probes and waits for one of several: in another
+    /// order of messages the program may have another critical path.
+    pub choices: u64,
     /// The heaviest places of the critical path.
     pub critical_places: Vec<PathShare>,
     /// Mean time of the ranks by region of the program and class.
@@ -185,6 +188,7 @@ pub(super) fn report<R: Read>(
         .map(|(name, kind)| (name, path.times[kind as usize]))
         .into(),
         critical_packets: path.packets,
+        choices: analysis.choices,
         critical_places: places,
         regions_s: regions
             .map(|(&region, split)| (text(region), by_class(split, count)))

@@ -140,6 +140,16 @@ pub(super) fn ranks(analysis: &AnalysisReport) -> Table<'static> {
     }
 }
 
+/// Returns a sentence about another order of messages, if the program depends on theirs.
+fn choices(analysis: &AnalysisReport) -> String {
+    match analysis.choices {
+        0 => String::new(),
+        count => format!(
+            " With messages in another order it may be another one: the program received from any source or tested {count} times."
+        ),
+    }
+}
+
 /// Returns the wait states.
 pub(super) fn waits(analysis: &AnalysisReport) -> Table<'static> {
     let whole = analysis.end_s * f64::from(analysis.ranks);
@@ -184,7 +194,11 @@ pub(super) fn path(analysis: &AnalysisReport) -> Table<'static> {
     Table {
         id: "path",
         title: "Critical path",
-        note: format!("It has {} packets.", analysis.critical_packets),
+        note: format!(
+            "It has {} packets.{}",
+            analysis.critical_packets,
+            choices(analysis)
+        ),
         columns: vec!["kind", "time", "share"],
         rows: rows.collect(),
         footer: Vec::new(),

@@ -278,8 +278,8 @@ fn a_cancelled_message_is_not_taken_for_a_later_one() {
 #[test]
 fn packets_without_messages_are_instants() {
     let mut log = Log::new(2);
-    let names = ["credits", "cancellation", "connection"];
-    for (at, key) in (1_u32..).zip([observe::CREDITS, observe::CANCELLATION, observe::CONNECTION]) {
+    let names = ["credits", "cancellation"];
+    for (at, key) in (1_u32..).zip([observe::CREDITS, observe::CANCELLATION]) {
         let (peer, packet, bytes) = (1, PacketKind::Other, 0);
         let event = Event::Post {
             peer,

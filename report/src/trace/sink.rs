@@ -12,7 +12,7 @@ use super::TraceSummary;
 pub(crate) struct Label(pub u16);
 
 /// Texts that every timeline knows, by their labels.
-pub(crate) const KNOWN: [&str; 13] = [
+pub(crate) const KNOWN: [&str; 12] = [
     "(other)",
     "send",
     "recv",
@@ -25,7 +25,6 @@ pub(crate) const KNOWN: [&str; 13] = [
     "rendezvous",
     "credits",
     "cancellation",
-    "connection",
 ];
 
 impl Label {
@@ -41,13 +40,12 @@ impl Label {
     pub(crate) const RENDEZVOUS: Self = Self(9);
     pub(crate) const CREDITS: Self = Self(10);
     pub(crate) const CANCELLATION: Self = Self(11);
-    pub(crate) const CONNECTION: Self = Self(12);
     /// None.
     pub(crate) const NONE: Self = Self(u16::MAX);
 
     /// Returns the label of a name of a log.
     pub(crate) fn of(name: observe::NameId) -> Self {
-        #[expect(clippy::cast_possible_truncation, reason = "13 texts are known")]
+        #[expect(clippy::cast_possible_truncation, reason = "12 texts are known")]
         let known = KNOWN.len() as u16;
         // The highest numbers are for classes of waits.
         match name.checked_add(known) {

@@ -142,7 +142,7 @@ impl Calls {
         let label = match key {
             observe::CREDITS => Label::CREDITS,
             observe::CANCELLATION => Label::CANCELLATION,
-            _ => Label::CONNECTION,
+            _ => return,
         };
         if self.draws(rank) {
             let slice = Slice {

@@ -137,7 +137,7 @@ impl<W: Write> Sink for Merge<W> {
                 self.trace.instant(rank, time, slice);
             }
             None if matches!(slice.kind, Kind::Mark | Kind::Control) => {
-                self.trace.instant(rank, time, slice)
+                self.trace.instant(rank, time, slice);
             }
             None => self.add(rank, (time, time), slice.label),
         }

@@ -54,8 +54,8 @@ pub struct NetworkAnalysis {
     links: Links,
     /// The flows under way, by number.
     flows: BTreeMap<u32, Flow>,
-    /// Those without links that have no rate: bytes, and bytes per second without other flows. Models
-    /// without links have no others, and maybe one for each rank.
+    /// Those without links that have no rate: bytes, and bytes per second without other flows.
+    /// Models without links have no others, and maybe one for each rank.
     routeless: BTreeMap<u32, (f64, f64)>,
     /// The flow whose begin was the event before.
     begun: Option<u32>,

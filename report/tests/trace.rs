@@ -278,21 +278,20 @@ fn a_cancelled_message_is_not_taken_for_a_later_one() {
 #[test]
 fn packets_without_messages_are_instants() {
     let mut log = Log::new(2);
-    let names = ["credits", "cancellation"];
     for (at, key) in (1_u32..).zip([observe::CREDITS, observe::CANCELLATION]) {
-        let (peer, packet, bytes) = (1, PacketKind::Other, 0);
+        let packet = PacketKind::Other;
         let event = Event::Post {
-            peer,
+            peer: 1,
             packet,
             key,
-            bytes,
+            bytes: 0,
         };
         log.at(0, f64::from(at) * 1000.0, event);
     }
     let trace = trace_of(&log.end(4000.0), &TraceOptions::default());
-    for (at, name) in (1_u64..).zip(names) {
-        let now = at * 1000;
-        assert_eq!(times(trace.named(name)), [(now, Some(now))], "{name}");
+    for (at, name) in (1_u64..).zip(["credits", "cancellation"]) {
+        let times = times(trace.named(name));
+        assert_eq!(times, [(at * 1000, Some(at * 1000))], "{name}");
     }
 }
 

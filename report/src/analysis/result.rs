@@ -40,8 +40,8 @@ pub struct AnalysisReport {
     pub critical_path_s: BTreeMap<&'static str, f64>,
     /// Number of packets along the critical path.
     pub critical_packets: u64,
-    /// Number of receives from any source, of tests, probes and waits for one of several: in another
-    /// order of messages the program may have another critical path.
+    /// Number of receives from any source, tests, probes and waits for one of several: with
+    /// messages in another order the program may have another critical path.
     pub choices: u64,
     /// The heaviest places of the critical path.
     pub critical_places: Vec<PathShare>,

@@ -91,7 +91,7 @@ fn analysed(command: &AnalyseCommand) -> Result<ExitCode, String> {
         return Ok(ExitCode::SUCCESS);
     }
     let page = format!("{}\n{}", results.analysis, results.network);
-    Ok(status::print(&shortened(page.trim_end())))
+    Ok(status::print(shortened(page.trim_end())))
 }
 
 /// Returns the first [`LINES_MAX`] lines of a page, which has the most important things first.

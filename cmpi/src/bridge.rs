@@ -17,7 +17,6 @@ use std::cell::{Cell, RefCell, UnsafeCell};
 use std::ffi::{CString, c_char, c_int};
 use std::fmt;
 use std::future::Future;
-use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::{Pin, pin};
 use std::ptr::{self, NonNull};
@@ -25,7 +24,6 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use corosensei::stack::{Stack, StackPointer};
 use corosensei::trap::CoroutineTrapHandler;
 use corosensei::{Coroutine, Yielder};
 use mpi::{Comm, Level, NativeLocation, calling_from};
@@ -39,12 +37,12 @@ use crate::handles::{ObjectKind, Table};
 use crate::lines::Lines;
 use crate::loader::exceptions::ExceptionState;
 use crate::loader::heap::{Heap, HeapSlot};
-use crate::loader::memory::{Pool, Slot};
 use crate::loader::{Image, Linked, Memory};
 
 mod callback;
 mod compute;
 mod faults;
+mod stack;
 mod watchdog;
 
 pub use compute::{Bursts, Compute, Timing};
@@ -52,6 +50,7 @@ pub use compute::{Bursts, Compute, Timing};
 use callback::Owner;
 use compute::Computing;
 use faults::Fault;
+use stack::{CANARY, StackSlot};
 use watchdog::Watch;
 
 /// Length of the stack of a rank in bytes, as of a process on most systems. A rank takes only the
@@ -73,9 +72,6 @@ const ANSWERS: u32 = 1000;
 
 /// Functions that an operation of the program may call.
 const INSIDE: &[&str] = &["MPI_Type_get_extent", "MPI_Type_size", "MPI_Get_address"];
-
-/// Number at the end of a stack: another one there says that the stack was too short.
-const CANARY: u64 = 0x5349_4d52_554e_0001;
 
 thread_local! {
     /// The rank whose program is running on this thread; null if none is.
@@ -775,58 +771,4 @@ fn errno() -> c_int {
 pub(crate) fn set_errno(value: c_int) {
     // SAFETY: as above.
     unsafe { *libc::__errno_location() = value };
-}
-
-/// The stack of a rank.
-struct StackSlot {
-    slot: Slot,
-    memory: Rc<Memory>,
-}
-
-impl StackSlot {
-    fn new(memory: &Rc<Memory>, rank: usize) -> Result<Self, Refusal> {
-        let slot = Self {
-            slot: memory.stacks.take(rank)?,
-            memory: Rc::clone(memory),
-        };
-        let canary = slot.canary();
-        if !canary.is_null() {
-            // SAFETY: the word is in the slot, and nobody else has the slot.
-            unsafe { ptr::write(canary, CANARY) };
-        }
-        Ok(slot)
-    }
-
-    /// Returns the lowest word of a stack without a guard; null for one with a guard, whose page
-    /// costs nothing so.
-    fn canary(&self) -> *mut u64 {
-        if self.pool().has_guard(self.slot.address) {
-            return ptr::null_mut();
-        }
-        let page = PAGE as usize;
-        (self.slot.address + page) as *mut u64
-    }
-
-    fn pool(&self) -> &Pool {
-        &self.memory.stacks
-    }
-}
-
-impl Drop for StackSlot {
-    fn drop(&mut self) {
-        self.pool().give_back(&self.slot);
-    }
-}
-
-// SAFETY: the slot is memory of a pool that this holds, of more than two pages, aligned to a page;
-// its lowest page cannot be accessed as long as the system has mappings left for that.
-unsafe impl Stack for StackSlot {
-    fn base(&self) -> StackPointer {
-        let base = NonZeroUsize::new(self.slot.address + self.pool().length());
-        base.expect("memory is not at address 0")
-    }
-
-    fn limit(&self) -> StackPointer {
-        NonZeroUsize::new(self.slot.address).expect("memory is not at address 0")
-    }
 }

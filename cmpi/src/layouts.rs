@@ -1,8 +1,8 @@
 //! Datatypes as segments of memory: those that a program makes of others (MPI 5.0, section 5.1).
 //!
-//! The places of the bytes, their order in a message, and the type of the numbers if all are of one.
-//! *Not there*: the types of structures, so that a receive of another structure than was sent is not
-//! noticed.
+//! The places of the bytes, their order in a message, and the type of the numbers if all are of
+//! one. *Not there*: the types of structures, so that a receive of another structure than was sent
+//! is not noticed.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};

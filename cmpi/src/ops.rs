@@ -1,7 +1,7 @@
 //! Predefined operations of reductions on predefined datatypes.
 //!
-//! *Not there*: operations on Fortran's numbers of 2 and 16 bytes. `MPI_CHAR` is a number of 8 bits,
-//! as in MPICH; the standard defines none.
+//! *Not there*: operations on Fortran's numbers of 2 and 16 bytes. `MPI_CHAR` is a number of 8
+//! bits, as in MPICH; the standard defines none.
 
 use mpi::{Integer, Number, Op};
 

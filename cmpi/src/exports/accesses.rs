@@ -1,7 +1,7 @@
 //! Accesses to windows (MPI 5.0, section 12.3).
 //!
-//! What is written is copied when the call is made. Data that have several places at the target are
-//! several messages, in the order of the datatype.
+//! Data that are written are copied when the call is made. Data that have several places at the
+//! target are several messages, in the order of the datatype.
 //!
 //! *Not there*: accumulates on datatypes of complex numbers, of `long double`, or of numbers of
 //! different types.
@@ -15,7 +15,7 @@ use mpi::{Buffer, Op, Request, Window};
 
 use super::windows::{PendingGet, complete, over};
 use super::{Handle, State, exports, memory};
-use crate::arguments::rank;
+use crate::arguments::{Count, natural, rank};
 use crate::bridge::block;
 use crate::datatypes::{element, numbers};
 use crate::errors::CallError;
@@ -30,7 +30,7 @@ const REPLACE: Handle = 0x3c;
 const NO_OP: Handle = 0x3d;
 
 /// Rank, displacement, count and datatype of the target.
-type Remote = (c_int, isize, c_int, Handle);
+type Remote = (c_int, isize, i64, Handle);
 
 /// Places in the window of a rank.
 struct Places {
@@ -53,7 +53,7 @@ impl Places {
         let start = displacement as i128 * unit;
         let (elements, count) = (
             element(datatype)?,
-            crate::arguments::natural(count, "target_count", "MPI_ERR_COUNT")?,
+            natural(count, "target_count", "MPI_ERR_COUNT")?,
         );
         let mut pieces: Vec<(u64, u64)> = Vec::new();
         let mut add = |offset: i128, length: usize| {
@@ -229,9 +229,9 @@ fn operation(op: Handle, datatype: Handle) -> Result<Op, CallError> {
     }
 }
 
-fn get_accumulate(
-    origin: (*const c_void, c_int, Handle),
-    result: (*mut c_void, c_int, Handle),
+fn get_accumulate<N: Count>(
+    origin: (*const c_void, N, Handle),
+    result: (*mut c_void, N, Handle),
     (op, datatype): (Handle, Handle),
 ) -> Result<Access, CallError> {
     let result = memory::place(result.0, result.1, result.2)?;
@@ -244,8 +244,8 @@ fn get_accumulate(
     Ok(Access::GetAccumulate(data, result, op_of))
 }
 
-fn accumulate(
-    origin: (*const c_void, c_int, Handle),
+fn accumulate<N: Count>(
+    origin: (*const c_void, N, Handle),
     (op, datatype): (Handle, Handle),
 ) -> Result<Access, CallError> {
     let data = memory::place(origin.0, origin.1, origin.2)?;
@@ -253,29 +253,29 @@ fn accumulate(
 }
 
 exports! {
-    fn MPI_Put(origin: *const c_void, count: c_int, datatype: Handle, target: c_int, at: isize, target_count: c_int, target_type: Handle, window: Handle) {
+    fn MPI_Put<N>(origin: *const c_void, count: N, datatype: Handle, target: c_int, at: isize, target_count: N, target_type: Handle, window: Handle) {
         let data = memory::place(origin, count, datatype)?;
-        Access::Put(data).perform(window, (target, at, target_count, target_type))
+        Access::Put(data).perform(window, (target, at, target_count.into(), target_type))
     }
 
-    fn MPI_Get(origin: *mut c_void, count: c_int, datatype: Handle, target: c_int, at: isize, target_count: c_int, target_type: Handle, window: Handle) {
+    fn MPI_Get<N>(origin: *mut c_void, count: N, datatype: Handle, target: c_int, at: isize, target_count: N, target_type: Handle, window: Handle) {
         let result = memory::place(origin, count, datatype)?;
-        Access::Get(result).perform(window, (target, at, target_count, target_type))
+        Access::Get(result).perform(window, (target, at, target_count.into(), target_type))
     }
 
-    fn MPI_Accumulate(origin: *const c_void, count: c_int, datatype: Handle, target: c_int, at: isize, target_count: c_int, target_type: Handle, op: Handle, window: Handle) {
+    fn MPI_Accumulate<N>(origin: *const c_void, count: N, datatype: Handle, target: c_int, at: isize, target_count: N, target_type: Handle, op: Handle, window: Handle) {
         let access = accumulate((origin, count, datatype), (op, target_type))?;
-        access.perform(window, (target, at, target_count, target_type))
+        access.perform(window, (target, at, target_count.into(), target_type))
     }
 
-    fn MPI_Get_accumulate(
-        origin: *const c_void, count: c_int, datatype: Handle,
-        result: *mut c_void, result_count: c_int, result_type: Handle,
-        target: c_int, at: isize, target_count: c_int, target_type: Handle, op: Handle, window: Handle,
+    fn MPI_Get_accumulate<N>(
+        origin: *const c_void, count: N, datatype: Handle,
+        result: *mut c_void, result_count: N, result_type: Handle,
+        target: c_int, at: isize, target_count: N, target_type: Handle, op: Handle, window: Handle,
     ) {
         let result = (result, result_count, result_type);
         let access = get_accumulate((origin, count, datatype), result, (op, target_type))?;
-        access.perform(window, (target, at, target_count, target_type))
+        access.perform(window, (target, at, target_count.into(), target_type))
     }
 
     fn MPI_Fetch_and_op(origin: *const c_void, result: *mut c_void, datatype: Handle, target: c_int, at: isize, op: Handle, window: Handle) {
@@ -306,28 +306,28 @@ exports! {
         })
     }
 
-    fn MPI_Rput(origin: *const c_void, count: c_int, datatype: Handle, target: c_int, at: isize, target_count: c_int, target_type: Handle, window: Handle, request: *mut Handle) {
+    fn MPI_Rput<N>(origin: *const c_void, count: N, datatype: Handle, target: c_int, at: isize, target_count: N, target_type: Handle, window: Handle, request: *mut Handle) {
         let data = memory::place(origin, count, datatype)?;
-        Access::Put(data).request(window, (target, at, target_count, target_type), request)
+        Access::Put(data).request(window, (target, at, target_count.into(), target_type), request)
     }
 
-    fn MPI_Rget(origin: *mut c_void, count: c_int, datatype: Handle, target: c_int, at: isize, target_count: c_int, target_type: Handle, window: Handle, request: *mut Handle) {
+    fn MPI_Rget<N>(origin: *mut c_void, count: N, datatype: Handle, target: c_int, at: isize, target_count: N, target_type: Handle, window: Handle, request: *mut Handle) {
         let result = memory::place(origin, count, datatype)?;
-        Access::Get(result).request(window, (target, at, target_count, target_type), request)
+        Access::Get(result).request(window, (target, at, target_count.into(), target_type), request)
     }
 
-    fn MPI_Raccumulate(origin: *const c_void, count: c_int, datatype: Handle, target: c_int, at: isize, target_count: c_int, target_type: Handle, op: Handle, window: Handle, request: *mut Handle) {
+    fn MPI_Raccumulate<N>(origin: *const c_void, count: N, datatype: Handle, target: c_int, at: isize, target_count: N, target_type: Handle, op: Handle, window: Handle, request: *mut Handle) {
         let access = accumulate((origin, count, datatype), (op, target_type))?;
-        access.request(window, (target, at, target_count, target_type), request)
+        access.request(window, (target, at, target_count.into(), target_type), request)
     }
 
-    fn MPI_Rget_accumulate(
-        origin: *const c_void, count: c_int, datatype: Handle,
-        result: *mut c_void, result_count: c_int, result_type: Handle,
-        target: c_int, at: isize, target_count: c_int, target_type: Handle, op: Handle, window: Handle, request: *mut Handle,
+    fn MPI_Rget_accumulate<N>(
+        origin: *const c_void, count: N, datatype: Handle,
+        result: *mut c_void, result_count: N, result_type: Handle,
+        target: c_int, at: isize, target_count: N, target_type: Handle, op: Handle, window: Handle, request: *mut Handle,
     ) {
         let result = (result, result_count, result_type);
         let access = get_accumulate((origin, count, datatype), result, (op, target_type))?;
-        access.request(window, (target, at, target_count, target_type), request)
+        access.request(window, (target, at, target_count.into(), target_type), request)
     }
 }

@@ -1,4 +1,4 @@
-//! Memory of `MPI_Win_allocate_shared`: all ranks are in one process, so that they share it as it is.
+//! Memory of `MPI_Win_allocate_shared`: all ranks are in one process, so that they share it.
 
 use std::cell::{OnceCell, RefCell};
 use std::rc::{Rc, Weak};

@@ -19,7 +19,7 @@ use mpi::{Comm, ProgramMemory, Request, Window};
 
 use super::shared::SharedMemory;
 use super::{Handle, State, about, attributes, deliver, exports, heap, memory};
-use crate::arguments::rank;
+use crate::arguments::{in_c, rank};
 use crate::bridge::{block, caller, with};
 use crate::errors::CallError;
 use crate::handles::{Memory, Target};
@@ -269,7 +269,7 @@ enum New {
 /// Makes a window.
 fn make(
     new: New,
-    (length, unit): (isize, c_int),
+    (length, unit): (isize, i64),
     (info, comm): (Handle, Handle),
     window: *mut Handle,
 ) -> Result<usize, CallError> {
@@ -318,7 +318,7 @@ fn make(
         };
         let attributes = Attributes {
             size: length,
-            unit,
+            unit: c_int::try_from(unit).unwrap_or(c_int::MAX),
             flavor,
             // MPI_WIN_UNIFIED.
             model: 321,
@@ -390,23 +390,23 @@ exports! {
         Ok(())
     }
 
-    fn MPI_Win_create(base: *mut c_void, size: isize, unit: c_int, info: Handle, comm: Handle, window: *mut Handle) {
-        make(New::At(base as usize), (size, unit), (info, comm), window).map(drop)
+    fn MPI_Win_create<N>(base: *mut c_void, size: isize, unit: N, info: Handle, comm: Handle, window: *mut Handle) {
+        make(New::At(base as usize), (size, unit.into()), (info, comm), window).map(drop)
     }
 
-    fn MPI_Win_allocate(size: isize, unit: c_int, info: Handle, comm: Handle, base: *mut usize, window: *mut Handle) {
-        let address = make(New::Allocated, (size, unit), (info, comm), window)?;
+    fn MPI_Win_allocate<N>(size: isize, unit: N, info: Handle, comm: Handle, base: *mut usize, window: *mut Handle) {
+        let address = make(New::Allocated, (size, unit.into()), (info, comm), window)?;
         memory::store(base, address);
         Ok(())
     }
 
-    fn MPI_Win_allocate_shared(size: isize, unit: c_int, info: Handle, comm: Handle, base: *mut usize, window: *mut Handle) {
-        let address = make(New::Shared, (size, unit), (info, comm), window)?;
+    fn MPI_Win_allocate_shared<N>(size: isize, unit: N, info: Handle, comm: Handle, base: *mut usize, window: *mut Handle) {
+        let address = make(New::Shared, (size, unit.into()), (info, comm), window)?;
         memory::store(base, address);
         Ok(())
     }
 
-    fn MPI_Win_shared_query(window: Handle, of: c_int, size: *mut isize, unit: *mut c_int, base: *mut usize) {
+    fn MPI_Win_shared_query<N>(window: Handle, of: c_int, size: *mut isize, unit: *mut N, base: *mut usize) {
         let of = rank(of)?;
         let (length, scale, start) = with(|state| {
             let window = state.window(window)?;
@@ -421,7 +421,7 @@ exports! {
             Ok((window.window.len(of)?, window.window.unit(of)?, memory.start(of)))
         })?;
         memory::store(size, isize::try_from(length).unwrap_or(isize::MAX));
-        memory::store(unit, c_int::try_from(scale).unwrap_or(c_int::MAX));
+        memory::store(unit, in_c(usize::try_from(scale).unwrap_or(usize::MAX)).unwrap_or(N::undefined()));
         memory::store(base, start);
         Ok(())
     }

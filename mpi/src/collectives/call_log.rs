@@ -257,8 +257,8 @@ impl CallLog {
         self.sends.borrow().get(index).copied()
     }
 
-    /// Compares a call with the first one at the same position `number`. Returns the contributions of all ranks to the last caller, if each has given its own
-    /// one as `operand`.
+    /// Compares a call with the first one at the same position `number`. Returns the contributions
+    /// of all ranks to the last caller, if each has given its own one as `operand`.
     ///
     /// # Errors
     /// If the calls differ.

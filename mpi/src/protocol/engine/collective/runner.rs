@@ -1,0 +1,245 @@
+//! A round of a schedule: its steps, of which those behind one that waits are done later.
+//!
+//! *Not modelled*: as in [`collective`](super).
+
+use ::collectives::{Operand, Part, Slot, Steps};
+
+use super::{ALL, NEIGHBOR_TAGS, Running, StepRequest, TAGS};
+use crate::channel::{Channel, Token};
+use crate::collectives::position;
+use crate::protocol::engine::{ProtocolEngine, Role, SendCall};
+use crate::{Buffer, Envelope, Error, Pattern, TypeSignature};
+
+/// The executor of a round.
+pub(super) struct Runner<'a> {
+    pub(super) engine: &'a mut ProtocolEngine,
+    pub(super) channel: &'a dyn Channel,
+    pub(super) index: u32,
+    pub(super) running: &'a mut Running,
+    /// Number of steps of the round so far.
+    pub(super) position: u32,
+    /// True if a step waits, so that those behind it have to wait, too.
+    pub(super) stops: bool,
+    /// Number of the edge between neighbours.
+    pub(super) edge: u32,
+}
+
+impl Runner<'_> {
+    /// Returns true if the next step is to be done now.
+    #[inline]
+    fn begins(&mut self) -> bool {
+        let begins = self.reaches();
+        if begins {
+            self.running.progress.done = self.position;
+        }
+        begins
+    }
+
+    /// Returns true at a step that is not over, unless one before it waits.
+    #[inline]
+    fn reaches(&mut self) -> bool {
+        if self.stops {
+            return false;
+        }
+        self.position += 1;
+        self.position > self.running.progress.done
+    }
+
+    fn tag(&self) -> u32 {
+        let call = &self.running.call;
+        if call.call.neighbors.is_some() && !position::is_persistent_start(call.number.position) {
+            return NEIGHBOR_TAGS + self.edge;
+        }
+        TAGS + call.number.tag + self.edge
+    }
+
+    fn post_send(&mut self, slot: Slot, peer: u32, part: Part, blocks: bool) {
+        if !self.begins() {
+            return;
+        }
+        let call = &self.running.call;
+        let (world, location) = (call.members.world(peer), call.location);
+        let envelope = Envelope {
+            context: call.context,
+            source: self.channel.rank(),
+            tag: self.tag(),
+            ready: false,
+            signature: TypeSignature::NONE,
+        };
+        let buffer = self.running.part(part);
+        let costs = &self.channel.settings().overheads;
+        let is_free = blocks || costs.ois.of(part.length) == 0.0;
+        if is_free
+            && self
+                .engine
+                .send_at_once(self.channel, world, envelope, &buffer)
+        {
+            return;
+        }
+        let call = SendCall {
+            blocks,
+            synchronous: false,
+            location,
+        };
+        let token = self
+            .engine
+            .send(self.channel, world, envelope, buffer, call);
+        // A schedule has no deadlock of its own, whichever sends are buffered.
+        self.engine.note_buffered(token);
+        let step = StepRequest {
+            collective: self.index,
+            slot,
+            number: 0,
+            peer,
+            target: None,
+        };
+        self.track(token, step);
+    }
+
+    /// Notes a request that has been started; one that is over already has no more to do.
+    fn track(&mut self, token: Token, mut step: StepRequest) {
+        let collectives = self.engine.collectives.get_or_insert_default();
+        let started = &mut collectives.requests[self.index as usize].started;
+        step.number = started[usize::from(step.slot)];
+        started[usize::from(step.slot)] += 1;
+        if self.engine.is_done(token) {
+            let owed = std::mem::take(&mut self.engine.operations[token as usize].owed);
+            self.engine.debts -= u32::from(owed > 0.0);
+            if owed > 0.0 {
+                self.engine.busy_until = self.engine.now(self.channel) + owed;
+            }
+            let collectives = self.engine.collectives.get_or_insert_default();
+            if let Some(learner) = collectives.requests[self.index as usize].learner {
+                self.engine.note_passed(token, learner);
+            }
+            let (result, content) = self.engine.take(token);
+            // What the schedule sends next is caused by it.
+            self.engine.report_observed(self.channel);
+            self.take(step.land(result, content));
+        } else {
+            self.engine.operations[token as usize].role = Role::Step;
+            let collectives = self.engine.collectives.get_or_insert_default();
+            let place = token as usize;
+            if place >= collectives.steps.len() {
+                collectives.steps.resize(place + 1, None);
+            }
+            collectives.steps[place] = Some(step);
+            collectives.requests[self.index as usize].pending[usize::from(step.slot)] += 1;
+        }
+        let collectives = self.engine.collectives.get_or_insert_default();
+        for landed in std::mem::take(&mut collectives.landed) {
+            self.take(landed);
+        }
+    }
+
+    fn take(&mut self, landed: Result<Option<(Part, Buffer)>, Error>) {
+        match landed {
+            Ok(Some((part, content))) => self.running.put(part, &content),
+            Ok(None) => {}
+            Err(error) => {
+                self.running.progress.error = Some(error);
+                self.stops = true;
+            }
+        }
+    }
+}
+
+impl Steps for Runner<'_> {
+    fn set_edge(&mut self, edge: u32) {
+        self.edge = edge;
+    }
+
+    fn isend_in(&mut self, slot: Slot, peer: u32, part: Part) {
+        self.post_send(slot, peer, part, false);
+    }
+
+    fn irecv_in(&mut self, slot: Slot, peer: u32, part: Part) {
+        if !self.begins() {
+            return;
+        }
+        let call = &self.running.call;
+        let (world, location) = (call.members.world(peer), call.location);
+        let pattern = Pattern {
+            context: call.context,
+            source: Some(world),
+            tag: Some(self.tag()),
+        };
+        // Takes a message of any length: the schedule knows which one it expects.
+        let token = self
+            .engine
+            .receive(self.channel, pattern, Buffer::unbounded(), location);
+        let step = StepRequest {
+            collective: self.index,
+            slot,
+            number: 0,
+            peer,
+            target: Some(part),
+        };
+        self.track(token, step);
+    }
+
+    fn send(&mut self, peer: u32, part: Part) {
+        const BLOCKING: Slot = 3;
+        self.post_send(BLOCKING, peer, part, true);
+        self.wait(BLOCKING);
+    }
+
+    fn wait(&mut self, slot: Slot) {
+        if !self.reaches() {
+            return;
+        }
+        let collectives = self.engine.collectives.get_or_insert_default();
+        let requests = &mut collectives.requests[self.index as usize];
+        let place = usize::from(slot);
+        if requests.pending[place] == 0 {
+            (requests.started[place], requests.waited[place]) = (0, 0);
+            self.running.progress.done = self.position;
+        } else {
+            (requests.waits_for, requests.waits_for_request) = (slot, ALL);
+            self.stops = true;
+        }
+    }
+
+    fn wait_first(&mut self, slot: Slot) {
+        if !self.reaches() {
+            return;
+        }
+        let collectives = self.engine.collectives.get_or_insert_default();
+        let requests = &mut collectives.requests[self.index as usize];
+        let number = requests.waited[usize::from(slot)];
+        let is_it = |step: &StepRequest| {
+            (step.collective, step.slot, step.number) == (self.index, slot, number)
+        };
+        if collectives.steps.iter().flatten().any(is_it) {
+            (requests.waits_for, requests.waits_for_request) = (slot, number);
+            self.stops = true;
+        } else {
+            requests.waited[usize::from(slot)] += 1;
+            self.running.progress.done = self.position;
+        }
+    }
+
+    fn copy(&mut self, from: Part, to: Part) {
+        if self.begins() {
+            self.running
+                .update(from, to, |from, to| to.copy_from_slice(from));
+        }
+    }
+
+    fn reduce(&mut self, from: Part, into: Part, operand: Operand) {
+        if !self.begins() || from.length == 0 {
+            return;
+        }
+        let reduction = self.running.call.reduction.clone();
+        let reduction = reduction.expect("only calls with an operation reduce");
+        self.running.update(from, into, |from, into| match operand {
+            Operand::Left => reduction.apply(from, into),
+            Operand::Right => {
+                let mut result = from.to_vec();
+                reduction.apply(into, &mut result);
+                into.copy_from_slice(&result);
+            }
+        });
+        self.engine.charge_reduction(self.channel, from.length);
+    }
+}

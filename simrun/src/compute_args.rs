@@ -50,12 +50,13 @@ pub struct ComputeArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "record_compute")]
     pub replay_compute: Option<PathBuf>,
 
-    /// End a rank that computes for this processor time without a call of MPI [default: 60s]
-    #[arg(long, value_name = "TIME")]
+    /// End a rank that computes for this processor time without a call of MPI
+    /// [default: 60s]
+    #[arg(verbatim_doc_comment, long, value_name = "TIME")]
     pub watchdog: Option<Duration>,
 
-    /// Write a script for gdb to FILE: where the symbols of the program are, for each of the first
-    /// 64 ranks
+    /// Write a script for gdb to FILE: where the symbols of the program are, for each of
+    /// the first 64 ranks
     #[arg(verbatim_doc_comment, long, value_name = "FILE")]
     pub gdb: Option<PathBuf>,
 

@@ -107,8 +107,8 @@ use exports;
 pub(crate) use generalized::{Generalized, call_due};
 
 /// Functions that have another one's arguments and effect: those of MPI 1, those whose counts are
-/// as long as addresses, and the end of a communicator.
-const SAME: [(&str, &str); 13] = [
+/// as long as addresses, the end of a communicator, and error handlers for windows.
+const SAME: [(&str, &str); 14] = [
     ("MPI_Attr_delete", "MPI_Comm_delete_attr"),
     ("MPI_Attr_get", "MPI_Comm_get_attr"),
     ("MPI_Attr_put", "MPI_Comm_set_attr"),
@@ -122,6 +122,7 @@ const SAME: [(&str, &str); 13] = [
     ("MPI_Type_get_true_extent_c", "MPI_Type_get_true_extent"),
     ("MPI_Type_get_true_extent_x", "MPI_Type_get_true_extent"),
     ("MPI_Type_size_x", "MPI_Type_size_c"),
+    ("MPI_Win_create_errhandler", "MPI_Comm_create_errhandler"),
 ];
 
 /// A function that a symbol is bound to, with the line of its call.

@@ -177,11 +177,6 @@ exports! {
         call_handler(handler, code)
     }
 
-    fn MPI_Win_create_errhandler(function: HandlerFunction, handler: *mut Handle) {
-        memory::store(handler, with(|state| state.handlers.insert(function)));
-        Ok(())
-    }
-
     fn MPI_Win_set_errhandler(window: Handle, handler: Handle) {
         with(|state| {
             state.window(window)?;

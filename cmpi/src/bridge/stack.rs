@@ -27,7 +27,7 @@ impl StackSlot {
         };
         let canary = slot.canary();
         if !canary.is_null() {
-            // SAFETY: the word is in the slot, and nobody else has the slot.
+            // SAFETY: the word is in the slot, which no other rank has.
             unsafe { ptr::write(canary, CANARY) };
         }
         Ok(slot)

@@ -2,7 +2,7 @@
 //!
 //! A request is the receive of an empty message, in a communicator of the rank alone that no other
 //! call uses; the program's word that the operation is over sends the message. So calls that wait,
-//! and reports about requests that nobody completes, know no other kind of request. Functions of
+//! and reports about unfinished requests, know no other kind of request. Functions of
 //! the program are called when nothing of the call is on the stack any more.
 
 #![expect(non_snake_case, reason = "the names of the standard")]

@@ -251,7 +251,7 @@ impl HeapSlot {
 impl Drop for HeapSlot {
     fn drop(&mut self) {
         let heap = self.heap();
-        // SAFETY: the heap is mapped; its rank has ended, so nobody has an address in it.
+        // SAFETY: the heap is mapped; its rank has ended, so no program has an address in it.
         unsafe {
             let top = (*heap.control()).top.min(HEAP);
             clear(heap.0 as *mut u8, top.max(FIRST));

@@ -68,7 +68,7 @@ struct Chunk {
 /// State of a slot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum SlotState {
-    /// Nobody has touched it.
+    /// It was never used.
     Fresh,
     Taken,
     /// A rank has used it before.
@@ -87,7 +87,7 @@ struct Slots {
 pub(crate) struct Slot {
     number: usize,
     pub(crate) address: usize,
-    /// True if nobody has touched it, so that it is zero.
+    /// True if it was never used, so that it is zero.
     pub(crate) is_fresh: bool,
 }
 

@@ -39,6 +39,8 @@ mod executor;
 mod frame;
 #[doc(hidden)]
 pub mod fuzzing;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod heap;
 mod hosts;
 mod keepalive;
 mod launch;

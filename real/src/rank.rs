@@ -27,6 +27,8 @@ use super::descendants::{self, Spared};
 use super::descriptors;
 use super::event_log::RankLogs;
 use super::executor;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+use super::heap;
 use super::launch_info::LaunchInfo;
 use super::local::{Compute, Local, RankIdentity};
 use super::os;
@@ -151,6 +153,8 @@ pub(super) fn run_connected_rank(
 ) -> io::Result<bool> {
     let secret = launch_info.secret().ok_or(ErrorKind::InvalidData)?;
     descendants::adopt();
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    heap::keep_freed_pages();
     if options.bind_to_core {
         os::pin(launch_info.local_rank)?;
     }

@@ -107,6 +107,21 @@ impl Output {
         Ok(())
     }
 
+    /// Makes sure that the folder of the file exists, for outputs whose folder is not made.
+    ///
+    /// # Errors
+    /// [`OutputError`] if it does not.
+    pub fn has_folder(&self) -> Result<(), OutputError> {
+        let folder = self.file.as_deref().and_then(Path::parent);
+        match folder {
+            Some(folder) if folder != "" && !folder.is_dir() => Err(self.error(format!(
+                "there is no folder {}: expected one that exists",
+                folder.display()
+            ))),
+            _ => Ok(()),
+        }
+    }
+
     /// Returns whether output streams to standard output, which other text should not mix with.
     #[must_use]
     pub const fn is_stdout(&self) -> bool {

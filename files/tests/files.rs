@@ -122,6 +122,27 @@ fn a_failed_write_leaves_nothing_and_the_file_as_it_was() {
 }
 
 #[test]
+fn a_missing_folder_is_named_where_it_is_not_made() {
+    let folder = folder("missing");
+    let file = folder.join("no/out.csv");
+    let error = Output::new(&file).unwrap().has_folder().unwrap_err();
+    let expected = format!(
+        "{}: there is no folder {}: expected one that exists",
+        file.display(),
+        folder.join("no").display()
+    );
+    assert_eq!(error.to_string(), expected);
+    assert!(names(&folder).is_empty());
+    for path in [
+        &folder.join("out.csv"),
+        Path::new("out.csv"),
+        Path::new("-"),
+    ] {
+        assert_eq!(Output::new(path).unwrap().has_folder(), Ok(()));
+    }
+}
+
+#[test]
 fn standard_output_is_a_stream() {
     for name in ["-", "/dev/stdout"] {
         assert!(Output::new(Path::new(name)).unwrap().is_stdout(), "{name}");

@@ -8,7 +8,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fmt::Display;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
@@ -104,13 +104,24 @@ impl EventArgs {
         Some(arguments)
     }
 
-    /// Checks the names of the files that are written when a real run has ended.
+    /// Checks the names of the outputs before the run, and makes the folder of `--analyse=DIR`.
+    /// The folder of a file has to exist. `inputs`: files that are read.
     ///
     /// # Errors
     /// A sentence that says which one cannot be written.
-    pub(crate) fn check(&self) -> Result<(), String> {
+    pub(crate) fn check(&self, inputs: &[&Path]) -> Result<(), String> {
         for path in self.log_events.iter().chain(&self.trace) {
-            files::Output::new(path).map_err(|error| error.to_string())?;
+            let output = files::Output::new(path).map_err(|error| error.to_string())?;
+            if output.is_stdout() {
+                let path = path.display();
+                return Err(format!("{path}: expected the name of a file"));
+            }
+            let usable = output.has_folder();
+            let usable = usable.and_then(|()| output.differs_from(inputs.iter().copied()));
+            usable.map_err(|error| error.to_string())?;
+        }
+        if let Some(Some(folder)) = &self.analyse {
+            fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
         }
         Ok(())
     }
@@ -196,7 +207,7 @@ struct TemporaryFile(PathBuf);
 impl Drop for TemporaryFile {
     fn drop(&mut self) {
         // It may never have been made.
-        let _ = std::fs::remove_file(&self.0);
+        let _ = fs::remove_file(&self.0);
     }
 }
 
@@ -286,6 +297,9 @@ impl Observation {
                     .to_owned(),
             );
         }
+        let platform = args.platform.iter().map(|path| &**path);
+        let inputs: Vec<&Path> = platform.chain([&*args.map]).collect();
+        asked.check(&inputs)?;
         let ideal = if args.observation.ideal_network {
             Some(simulate_ideal(program, begin)?)
         } else {
@@ -294,11 +308,6 @@ impl Observation {
         let prints = prints(&args.output);
         let (mut analysis, mut later) = (None, None);
         let out: Box<dyn Write + Send> = if let Some(path) = &asked.log_events {
-            let output = files::Output::new(path).map_err(|error| error.to_string())?;
-            let inputs = args.platform.iter().map(|path| &**path);
-            output
-                .differs_from(inputs.chain([&*args.map]))
-                .map_err(|error| error.to_string())?;
             later = asked.of_analysis(path.as_os_str(), ideal.as_ref());
             create(path)?
         } else {

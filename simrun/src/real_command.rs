@@ -277,7 +277,7 @@ fn check(args: &RealArgs) -> Result<(), String> {
         Network::Tcp => {}
         Network::Verbs => args.tcp.check_absent(args.backend.name())?,
     }
-    args.observation.check()?;
+    args.observation.check(&[])?;
     args.verbs.check()
 }
 

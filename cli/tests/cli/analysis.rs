@@ -1,6 +1,8 @@
 //! Promise: `--analyse` says where the time of a run is spent and why, for programs whose analysis
 //! is known by hand, also if they do not end; observing changes no time and no digest.
 
+use std::path::Path;
+
 use crate::support::{Folder, Output, SIMRUN, command, run, simrun};
 
 /// Two hosts of 1 Gflop/s and more, 1 us between them.
@@ -303,7 +305,11 @@ fn bad_input_is_refused() {
         (
             "--platform platforms/cluster.toml --log-events platforms/cluster.toml apps/ring"
                 .to_owned(),
-            "platforms/cluster.toml",
+            "it is also the input platforms/cluster.toml",
+        ),
+        (
+            "--platform platforms/cluster.toml --log-events - apps/ring".to_owned(),
+            "-: expected the name of a file",
         ),
         (
             "--platform platforms/cluster.toml --analyse apps/philosophers".to_owned(),
@@ -318,6 +324,36 @@ fn bad_input_is_refused() {
         assert_eq!(ran.status, 2, "{line}: {ran:?}");
         assert!(ran.stderr.contains(expected), "{line}: {ran:?}");
     }
+}
+
+#[test]
+fn folders_of_files_have_to_exist_before_a_run() {
+    let folder = Folder::new();
+    let log = folder.path("log");
+    let ran = analysed(&folder, &format!("-n 2 --log-events {log} apps/ring"));
+    assert_eq!(ran.status, 0, "{ran:?}");
+    let (file, missing) = (folder.path("no/run.pftrace"), folder.path("no"));
+    let simulated = "--platform platforms/cluster.toml";
+    for line in [
+        format!("{simulated} --trace {file} apps/ring"),
+        format!("{simulated} --log-events {file} apps/ring"),
+        format!("{simulated} --log-events {log} --trace {file} apps/ring"),
+        format!("real -n 2 --trace {file} apps/ring"),
+        format!("real -n 2 --log-events {file} apps/ring"),
+        format!("analyse {log} --trace {file}"),
+        format!("trace convert {log} --out {file}"),
+    ] {
+        let ran = simrun(&line);
+        assert_eq!((ran.status, &*ran.stdout), (2, ""), "{line}: {ran:?}");
+        let expected = format!("{file}: there is no folder {missing}: expected one that exists");
+        assert!(ran.stderr.contains(&expected), "{line}: {ran:?}");
+        assert!(!Path::new(&missing).exists(), "{line}");
+    }
+    // A directory is made, with those above it.
+    let out = folder.path("deep/analysis");
+    let ran = analysed(&folder, &format!("-n 2 --analyse={out} apps/ring"));
+    assert_eq!(ran.status, 0, "{ran:?}");
+    assert!(Path::new(&out).join("analysis.json").exists());
 }
 
 #[test]

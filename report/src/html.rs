@@ -16,7 +16,7 @@ use std::io::{self, Write};
 use minijinja::Environment;
 use serde::Serialize;
 
-use crate::analysis::{AnalysisReport, Class};
+use crate::analysis::AnalysisReport;
 use crate::network::NetworkReport;
 
 pub use chart::{Chart, ChartCurve, ChartPoint};
@@ -142,14 +142,12 @@ fn warnings(page: &ReportPage<'_>) -> Vec<String> {
             "The log breaks off at {end}: the run went further."
         ));
     }
-    // A rank that begins to wait at the very end has no such time.
-    let blocked = (analysis.times.class(Class::Blocked))
-        .filter(|seconds| *seconds > 0.0)
-        .count();
+    let blocked = analysis.blocked_ranks();
     if blocked > 0 {
         let ranks = analysis.ranks;
+        let wait = if blocked == 1 { "waits" } else { "wait" };
         warnings.push(format!(
-            "At least {blocked} of {ranks} ranks waits at the end for what does not happen: a deadlock, or a run that was stopped."
+            "At least {blocked} of {ranks} ranks {wait} at the end for what does not happen: a deadlock, or a run that was stopped."
         ));
     }
     warnings.extend(page.notes.iter().cloned());

@@ -216,7 +216,7 @@ fn a_deadlock_is_a_warning() {
         world.recv(&mut data, 1 - world.rank(), 0).await.map(drop)
     });
     let page = page_of(&log, "deadlock", Vec::new());
-    assert!(page.contains("At least 1 of 2 ranks waits at the end for what does not happen"));
+    assert!(page.contains("At least 2 of 2 ranks wait at the end for what does not happen"));
     assert!(page.contains("blocked at the end"));
 }
 

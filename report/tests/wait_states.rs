@@ -346,6 +346,18 @@ fn a_deadlock_leaves_ranks_blocked() {
 }
 
 #[test]
+fn a_deadlock_at_time_0_has_no_shares() {
+    let report = analysed(2, |world| async move {
+        let mut data = world.buffer(8);
+        world.recv(&mut data, 1 - world.rank(), 0).await.map(drop)
+    });
+    let page = report.to_string();
+    let headline = "the run ends at time 0: 2 of 2 ranks are blocked\n      2  in recv, ";
+    assert!(page.starts_with(headline), "{page}");
+    assert!(!page.contains('%'), "{page}");
+}
+
+#[test]
 fn regions_and_sleep() {
     let report = analysed(2, |world| async move {
         {

@@ -31,6 +31,10 @@ impl fmt::Display for AnalysisReport {
         for note in &self.notes {
             writeln!(f, "  {note}")?;
         }
+        if self.end_s <= 0.0 {
+            // There are no shares of no time.
+            return self.list_blocked(f);
+        }
         self.split(f)?;
         self.list_waits(f)?;
         self.path(f)?;
@@ -60,7 +64,40 @@ impl AnalysisReport {
         self.percent(sum / f64::from(self.ranks.max(1)))
     }
 
+    /// Returns the number of ranks that wait at the end for what does not happen: at least this many,
+    /// as not all waits are listed.
+    pub(crate) fn blocked_ranks(&self) -> u64 {
+        self.blocked().map(|wait| wait.count).sum()
+    }
+
+    fn blocked(&self) -> impl Iterator<Item = &WaitState> {
+        let waits = self.waits.iter();
+        waits.filter(|wait| wait.class == Class::Blocked)
+    }
+
+    /// Lists the calls that wait at the end, by their numbers of ranks.
+    fn list_blocked(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut listed: Vec<&WaitState> = self.blocked().collect();
+        listed.sort_by_key(|wait| std::cmp::Reverse(wait.count));
+        for wait in listed.iter().take(WAITS) {
+            writeln!(f, "  {:>5}  in {}, {}", wait.count, wait.call, wait.place)?;
+        }
+        Ok(())
+    }
+
     fn headline(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.end_s <= 0.0 {
+            return match self.blocked_ranks() {
+                0 => writeln!(f, "the run takes no time"),
+                blocked => {
+                    let ranks = self.ranks;
+                    writeln!(
+                        f,
+                        "the run ends at time 0: {blocked} of {ranks} ranks are blocked"
+                    )
+                }
+            };
+        }
         let waits = self.waits.iter();
         let greatest = waits.max_by(|one, other| one.seconds.total_cmp(&other.seconds));
         let compute = self.mean_s.get("compute").copied().unwrap_or(0.0);

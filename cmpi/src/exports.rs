@@ -20,7 +20,7 @@ use mpi::{Comm, Completion, InterComm, Request};
 use crate::abi;
 use crate::bridge::{End, caller, with};
 use crate::errors::CallError;
-use crate::handles::{ActiveRequest, Memory, ObjectKind, Table};
+use crate::handles::{ActiveRequest, Duplicated, Memory, ObjectKind, Table};
 
 mod accesses;
 mod annotations;
@@ -519,8 +519,16 @@ fn deliver(completion: &Completion, memory: &Memory, status: *mut Status) {
             original,
             of,
         } => {
-            let made = of.duplicated(completion);
             with(|state| {
+                let made = match &**of {
+                    Duplicated::Comm(of) => of.duplicated(completion),
+                    Duplicated::Inter(of) => {
+                        let inter = of.duplicated(completion);
+                        let local = inter.local().clone();
+                        state.between.insert(*handle, inter);
+                        local
+                    }
+                };
                 state.comms.put_back(*handle, made);
                 state.copy_topology(*original, *handle);
             });

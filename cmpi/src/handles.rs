@@ -5,7 +5,7 @@
 
 use std::rc::Rc;
 
-use mpi::{Comm, Request};
+use mpi::{Comm, InterComm, Request};
 
 use crate::exports::Generalized;
 use crate::layouts::Segment;
@@ -51,8 +51,15 @@ pub(crate) enum Memory {
     Comm {
         handle: usize,
         original: usize,
-        of: Rc<Comm>,
+        of: Rc<Duplicated>,
     },
+}
+
+/// The original of a communicator that is being copied.
+#[derive(Clone, Debug)]
+pub(crate) enum Duplicated {
+    Comm(Comm),
+    Inter(InterComm),
 }
 
 /// Memory of a collective, or of a persistent request: parts that follow one another in messages.

@@ -9,6 +9,7 @@ pub(crate) mod allreduce;
 mod alltoall;
 mod barrier;
 mod bcast;
+pub(crate) mod between;
 pub(crate) mod gather;
 mod independent;
 mod neighbors;

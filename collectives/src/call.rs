@@ -176,6 +176,8 @@ pub struct Call {
     pub rank: u32,
     /// Number of ranks.
     pub size: u32,
+    /// Number of ranks of the first of two groups, in calls over an intercommunicator; 0 in others.
+    pub first_group: u32,
     /// The root; 0 where there is none.
     pub root: u32,
     /// True if operands can change their places.
@@ -214,6 +216,7 @@ impl Call {
             collective,
             rank,
             size,
+            first_group: 0,
             root: 0,
             commutative: true,
             radix: 0,
@@ -226,6 +229,33 @@ impl Call {
             parts: [None; PARTS],
             nodes: None,
             levels: None,
+        }
+    }
+
+    /// The root of a rank that takes no part, in calls over an intercommunicator.
+    pub const NO_ROOT: u32 = u32::MAX;
+
+    /// Returns true if the call is one over an intercommunicator.
+    #[must_use]
+    pub const fn is_between(&self) -> bool {
+        self.first_group > 0
+    }
+
+    /// Returns the ranks of the group of the caller, in a call over an intercommunicator.
+    #[must_use]
+    pub const fn own_group(&self) -> Range<u32> {
+        match self.rank < self.first_group {
+            true => 0..self.first_group,
+            false => self.first_group..self.size,
+        }
+    }
+
+    /// Returns the ranks of the other group, in a call over an intercommunicator.
+    #[must_use]
+    pub const fn other_group(&self) -> Range<u32> {
+        match self.rank < self.first_group {
+            true => self.first_group..self.size,
+            false => 0..self.first_group,
         }
     }
 

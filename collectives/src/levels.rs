@@ -18,6 +18,8 @@ pub enum Group {
     Node,
     /// The leaders of all nodes.
     Leaders,
+    /// The group of the caller, in calls over an intercommunicator.
+    Own,
 }
 
 impl Group {
@@ -28,15 +30,17 @@ impl Group {
             Self::All => "among all",
             Self::Node => "within nodes",
             Self::Leaders => "among leaders",
+            Self::Own => "within groups",
         }
     }
 
     /// Returns the rank of the communicator that has this rank in the group of the calling rank.
-    fn rank(self, nodes: &Nodes, own: u32, rank: u32) -> u32 {
+    fn rank(self, call: &Call, rank: u32) -> u32 {
         match self {
             Self::All => rank,
-            Self::Node => nodes.rank(nodes.node(own), rank),
-            Self::Leaders => nodes.rank(rank, 0),
+            Self::Node => call.nodes().rank(call.node(), rank),
+            Self::Leaders => call.nodes().rank(rank, 0),
+            Self::Own => call.own_group().start + rank,
         }
     }
 }
@@ -97,12 +101,18 @@ impl Call {
 
     /// Returns a call of the own group; `None` if it has only this rank, or this rank is in none.
     pub(crate) fn of_group(&self, group: Group, kind: Collective, bytes: u64) -> Option<Self> {
-        let nodes = self.nodes();
         let (rank, size) = match group {
             Group::All => (self.rank, self.size),
-            Group::Node => (nodes.index(self.rank), nodes.size(self.node())),
+            Group::Node => {
+                let nodes = self.nodes();
+                (nodes.index(self.rank), nodes.size(self.node()))
+            }
             Group::Leaders if !self.is_leader() => return None,
-            Group::Leaders => (self.node(), nodes.count()),
+            Group::Leaders => (self.node(), self.nodes().count()),
+            Group::Own => {
+                let own = self.own_group();
+                (self.rank - own.start, own.end - own.start)
+            }
         };
         let call = Self {
             commutative: self.commutative,
@@ -201,7 +211,7 @@ impl<const N: usize> Stages<'_, N> {
                     return;
                 };
                 let group = self.levels[*number].group;
-                let rank = |rank| group.rank(self.call.nodes(), self.call.rank, rank);
+                let rank = |rank| group.rank(self.call, rank);
                 let mut renumbered = Renumbered { steps, rank };
                 places.run(plan.algorithm, &call, round, &mut renumbered);
             }

@@ -61,6 +61,7 @@ pub use nccl::Estimate;
 use row::{Described, Row};
 use table::Table;
 
+use crate::algorithms::between::between;
 use crate::levels::PARTS;
 use crate::{Algorithm, Call, Collective, Group, Nodes, Plan, QUADRATIC_RANKS_MAX, named};
 
@@ -366,6 +367,16 @@ impl Selector {
             });
         }
         Ok(selection)
+    }
+
+    /// Selects the algorithms inside the groups of a call over an intercommunicator, and sets them
+    /// in the call. Returns the algorithm of the call, which is the same for all selectors.
+    pub fn choose_between(&self, call: &mut Call, facts: Facts) -> &'static Algorithm {
+        let algorithm = between(call.collective);
+        if !algorithm.levels.is_empty() {
+            self.plan_levels(algorithm, call, facts);
+        }
+        algorithm
     }
 
     /// Selects an algorithm, whatever the number of its messages.

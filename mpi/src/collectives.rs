@@ -42,7 +42,7 @@ mod scan;
 mod started_views;
 mod views;
 
-pub use between::InterRoot;
+pub use between::{InterCall, InterRoot};
 use block_lengths::BlockLengths;
 pub use blocks::Blocks;
 pub use call_log::{CallLog, CallRecord, Mismatch};
@@ -70,6 +70,8 @@ pub(crate) struct Invocation {
     /// Blocks of different lengths, where the operation has them.
     pub(crate) send: Option<Blocks>,
     pub(crate) recv: Option<Blocks>,
+    /// True over an intercommunicator, whose ranks are those of both groups.
+    pub(crate) is_between: bool,
     /// The neighbours, in exchanges between them.
     pub(crate) neighbors: Option<Rc<Neighbors>>,
     /// Datatypes of a contribution that is not packed.
@@ -90,6 +92,7 @@ impl Invocation {
             in_place: false,
             send: None,
             recv: None,
+            is_between: false,
             neighbors: None,
             views: None,
             persistent: None,
@@ -127,9 +130,9 @@ impl Comm {
         is_request: bool,
         location: SourceLocation,
     ) -> Result<CollectiveCall> {
-        let inner = self.collective()?;
+        let context = self.call_context()?;
         let (root, size) = (invocation.root, self.size());
-        if root >= size {
+        if root >= size && root != between::NO_ROOT {
             return Err(Error::Root { root, size });
         }
         let areas = Areas::new(self, invocation)?;
@@ -139,7 +142,10 @@ impl Comm {
             in_32_bits(size),
             areas.bytes,
         );
-        call.root = in_32_bits(root);
+        call.root = u32::try_from(root).unwrap_or(Call::NO_ROOT);
+        if invocation.is_between {
+            call.first_group = self.members().first_group();
+        }
         let settings = self.process().channel().settings();
         let placement = settings.placement.as_deref();
         call.nodes = placement.and_then(|placement| placement.nodes(self.members()));
@@ -157,7 +163,7 @@ impl Comm {
                 .as_ref()
                 .map_or_else(Vec::new, |blocks| blocks.listed().to_vec())
         };
-        if let Some(bytes) = equal_blocks(invocation) {
+        if let Some(bytes) = equal_blocks(invocation).filter(|_| !invocation.is_between) {
             call.bytes = bytes;
         } else if invocation.send.is_some() || invocation.recv.is_some() {
             call.blocks = Some(Rc::new(::collectives::Blocks {
@@ -165,13 +171,13 @@ impl Comm {
                 recv: listed(&invocation.recv),
             }));
         }
-        let context = inner.context();
         let number = match invocation.persistent {
             Some(persistent) => persistent.next_start(),
             None => (self.process()).count_call(context, invocation.neighbors.is_none()),
         };
         let signature = || Signature::new(invocation, location);
-        self.compare_call(context, number, (signature, location), Some(invocation))?;
+        let arguments = Some(invocation).filter(|call| !call.is_between);
+        self.compare_call(context, number, (signature, location), arguments)?;
         let is_independent = is_request
             && (call.neighbors.is_some() || settings.synchronizing_collectives && !call.in_place);
         let (algorithm, asks_nodes) = select(settings, &mut call, facts, is_independent)?;
@@ -334,10 +340,13 @@ fn select(
         return Ok((NEIGHBORS, false));
     }
     if is_independent {
-        return Ok((independent(call.collective), false));
+        return Ok((independent(call), false));
     }
     let selector = settings.collectives.as_deref();
     let selector = selector.unwrap_or_else(|| Selector::ours());
+    if call.is_between() {
+        return Ok((selector.choose_between(call, facts), false));
+    }
     let selected = selector.choose(call, facts);
     let selected = selected.map_err(Error::Algorithm)?;
     let asks_nodes = settings.node_setup && selector.asks_nodes(&selected, call.collective);

@@ -3,7 +3,8 @@
 //! other ranks.
 
 use mpi::{
-    ANY_SOURCE, ANY_TAG, Comm, Comparison, Error, ErrorClass, InterComm, InterRoot, Op, Result,
+    ANY_SOURCE, ANY_TAG, Blocks, Buffer, Comm, Comparison, Error, ErrorClass, InterCall, InterComm,
+    InterRoot, Op, Request, Result,
 };
 use testing::ranks::{Order, world};
 
@@ -41,6 +42,14 @@ fn members(is_upper: bool, lower: usize, size: usize) -> Vec<usize> {
 
 fn numbers(rank: usize, count: usize) -> Vec<u64> {
     (0..count).map(|at| (1000 * rank + at) as u64).collect()
+}
+
+/// Numbers of a buffer, none of an empty one.
+fn values(buffer: &Buffer) -> Result<Vec<u64>> {
+    match buffer.is_empty() {
+        true => Ok(Vec::new()),
+        false => Ok(buffer.values()?.unwrap_or_default()),
+    }
 }
 
 fn run<F, Fut>(program: F)
@@ -89,6 +98,11 @@ fn messages_between_groups() {
             copy.recv(&mut other, 0, 0).await?;
             sending.wait().await?;
         }
+        copy.free().await?;
+        let done = between.idup()?.wait().await?;
+        let copy = between.duplicated(&done);
+        let total = copy.allreduce(world.buffer_of(&[1_u64]), &Op::sum::<u64>());
+        assert_eq!(values(&total.await?)?, [copy.remote_size() as u64]);
         copy.free().await?;
         let again = between.clone();
         between.free().await?;
@@ -151,20 +165,20 @@ fn collectives_with_a_root() {
             if side == InterRoot::Root {
                 data = world.buffer_of(&numbers(root, count));
             }
-            between.bcast(&mut data, side).await?;
-            let mut expected = numbers(root, count);
-            if side == InterRoot::Null {
-                expected = vec![0; count];
-            }
-            assert_eq!(data.values()?, Some(expected));
+            let data = between.bcast(data, side).await?;
+            let expected = match side {
+                InterRoot::Null => Vec::new(),
+                _ => numbers(root, count),
+            };
+            assert_eq!(values(&data)?, expected);
 
             let mut own = world.buffer_of(&numbers(rank, count));
-            let mut sum = own.clone();
+            let sum = own.clone();
             if side == InterRoot::Root {
                 own = world.buffer(bytes * others.len() as u64);
             }
-            between.gather(&mut own, side).await?;
-            between.reduce(&mut sum, &Op::sum::<u64>(), side).await?;
+            let own = between.gather(own, side).await?;
+            let sum = between.reduce(sum, &Op::sum::<u64>(), side).await?;
             if side == InterRoot::Root {
                 let all = others.iter().flat_map(|&other| numbers(other, count));
                 assert_eq!(own.values()?, Some(all.collect()));
@@ -176,14 +190,13 @@ fn collectives_with_a_root() {
                 };
                 assert_eq!(sum.values()?, Some((0..count).map(total).collect()));
             } else {
-                assert_eq!(own.values()?, Some(numbers(rank, count)));
-                assert_eq!(sum.values()?, Some(numbers(rank, count)));
+                assert!(own.is_empty() && sum.is_empty());
             }
             let mut block = world.buffer(bytes);
             if side == InterRoot::Root {
                 block = world.buffer_of(&numbers(root, count * others.len()));
             }
-            between.scatter(&mut block, side).await?;
+            let block = between.scatter(block, side).await?;
             if let InterRoot::Remote(_) = side {
                 let all = numbers(root, count * others.len());
                 let own = all[between.rank() * count..][..count].to_vec();
@@ -202,23 +215,103 @@ fn collectives_of_all() {
         let others = members(rank < lower, lower, size);
         let bytes = 8 * count as u64;
         let own = world.buffer_of(&numbers(rank, count));
-        let room = || world.buffer(bytes * others.len() as u64);
-        let mut all = room();
-        between.allgather(&own, &mut all).await?;
+        let all = between.allgather(own.clone(), bytes).await?;
         let expected = others.iter().flat_map(|&other| numbers(other, count));
         assert_eq!(all.values()?, Some(expected.collect()));
-        let total = between.allreduce(&own, &Op::max::<u64>()).await?;
+        let total = between.allreduce(own, &Op::max::<u64>()).await?;
         let last = *others.iter().max().expect("a member");
         assert_eq!(total.values()?, Some(numbers(last, count)));
         let blocks = world.buffer_of(&numbers(rank, count * others.len()));
-        let mut result = room();
-        between.alltoall(&blocks, &mut result).await?;
+        let result = between.alltoall(blocks, bytes).await?;
         let place = between.rank() * count;
         let expected = others
             .iter()
             .flat_map(|&other| numbers(other, place + count)[place..].to_vec());
         assert_eq!(result.values()?, Some(expected.collect()));
         between.barrier().await?;
+        between.free().await
+    });
+}
+
+/// One call of each kind; rank `lower` of the world, the last one of the upper group, is the root.
+fn all_calls<'a>(
+    world: &Comm,
+    between: &'a InterComm,
+    (lower, count): (usize, usize),
+) -> Vec<InterCall<'a>> {
+    let (rank, others) = (world.rank(), between.remote_size());
+    let root = match rank >= lower {
+        _ if rank == lower => InterRoot::Root,
+        true => InterRoot::Null,
+        false => InterRoot::Remote(others - 1),
+    };
+    let is_root = root == InterRoot::Root;
+    let pick = |at_root: Buffer, elsewhere: Buffer| if is_root { at_root } else { elsewhere };
+    let bytes = 8 * count as u64;
+    let mine = || world.buffer_of(&numbers(rank, count));
+    let all = || world.buffer_of(&numbers(rank, count * others));
+    let one = || world.buffer(bytes);
+    let room = || world.buffer(bytes * others as u64);
+    let reverse = || {
+        let places = (0..others).rev().map(|at| (at as u64 * bytes, bytes));
+        Blocks::placed(places)
+    };
+    let each = bytes * others as u64;
+    let blocks = Blocks::packed((0..between.size()).map(|_| each));
+    let contribution = vec![rank as u64; between.size() * others * count];
+    let sum = Op::sum::<u64>();
+    vec![
+        between.barrier(),
+        between.bcast(pick(mine(), one()), root),
+        between.gather(pick(room(), mine()), root),
+        between.scatter(pick(all(), one()), root),
+        between.gather_v(pick(room(), mine()), is_root.then(reverse), root),
+        between.scatter_v(pick(all(), one()), is_root.then(reverse), root),
+        between.reduce(mine(), &sum, root),
+        between.allreduce(mine(), &sum),
+        between.allgather(mine(), bytes),
+        between.allgather_v(mine(), reverse()),
+        between.alltoall(all(), bytes),
+        between.alltoall_v(all(), reverse(), reverse()),
+        between.reduce_scatter(world.buffer_of(&contribution), blocks, &sum),
+    ]
+}
+
+/// Calls that are in progress at the same time, and starts of persistent requests, have the results
+/// of calls that wait.
+#[test]
+fn calls_are_started_and_waited_for_later() {
+    run(|world, lower, count| async move {
+        let (_, between) = halves(&world, lower).await?;
+        let calls = || all_calls(&world, &between, (lower, count));
+        let mut expected = Vec::new();
+        for call in calls() {
+            expected.push(values(&call.await?)?);
+        }
+        let others = members(world.rank() < lower, lower, world.size());
+        let total: usize = others.iter().sum();
+        assert_eq!(expected[12], vec![total as u64; others.len() * count]);
+        let reverse = others.iter().rev().flat_map(|&other| numbers(other, count));
+        assert_eq!(expected[9], reverse.collect::<Vec<u64>>());
+        let mut started: Vec<Request> = Vec::new();
+        for call in calls() {
+            started.push(call.start()?);
+        }
+        for (at, request) in started.iter_mut().enumerate().rev() {
+            assert_eq!(values(&request.wait().await?.buffer)?, expected[at], "{at}");
+        }
+        let mut kept: Vec<Request> = Vec::new();
+        for call in calls() {
+            kept.push(call.init()?);
+        }
+        for _ in 0..2 {
+            // A call that waits, while persistent ones are in progress.
+            mpi::start_all(&mut kept)?;
+            between.barrier().await?;
+            for (at, request) in kept.iter_mut().enumerate().rev() {
+                assert_eq!(values(&request.wait().await?.buffer)?, expected[at], "{at}");
+            }
+        }
         between.free().await
     });
 }
@@ -246,15 +339,15 @@ fn bad_arguments_are_refused() {
         let (half, between) = halves(&world, 1).await?;
         let size = between.remote_size();
         let root = InterRoot::Remote(7);
-        let error = between.bcast(&mut world.buffer(8), root).await;
-        assert_eq!(error, Err(Error::Root { root: 7, size }));
+        let error = between.bcast(world.buffer(8), root).await;
+        assert_eq!(error.err(), Some(Error::Root { root: 7, size }));
         let error = half.intercomm_create(half.size(), &world, 0, 1).await.err();
         assert_eq!(error.map(|error| error.class()), Some(ErrorClass::Rank));
         let error = half.intercomm_create(0, &world, 0, u32::MAX).await.err();
         assert_eq!(error, Some(Error::Tag(u32::MAX)));
         if half.size() == 1 {
-            let error = between.gather(&mut world.buffer(9), InterRoot::Root).await;
-            assert_eq!(error, Err(Error::Count { length: 9, size: 2 }));
+            let error = between.gather(world.buffer(9), InterRoot::Root).await;
+            assert_eq!(error.err(), Some(Error::Count { length: 9, size: 2 }));
         }
         let error = between.isend(world.buffer(1), 2, 0).err();
         assert_eq!(error, Some(Error::Rank { rank: 2, size }));

@@ -626,7 +626,7 @@ fn calls_of_the_groups_of_an_intercommunicator() {
     let program = |world: Comm| async move {
         let between = between(&world).await?;
         if world.rank() == 0 {
-            between.barrier().await
+            between.barrier().await.map(drop)
         } else {
             between.merge(false).await.map(drop)
         }
@@ -643,15 +643,19 @@ fn calls_of_the_groups_of_an_intercommunicator() {
 fn correct_programs_with_intercommunicators_have_one_execution() {
     let program = |world: Comm| async move {
         let between = between(&world).await?;
-        let mut data = world.buffer_of(&[world.rank() as u64]);
+        let data = world.buffer_of(&[world.rank() as u64]);
         let root = if world.rank() == 0 {
             mpi::InterRoot::Root
         } else {
             mpi::InterRoot::Remote(0)
         };
-        between.bcast(&mut data, root).await?;
-        let total = between.allreduce(&data, &Op::sum::<u64>()).await?;
+        let data = between.bcast(data, root).await?;
+        let total = between.allreduce(data, &Op::sum::<u64>()).await?;
         assert_eq!(total.values::<u64>()?, Some(vec![0]));
+        let mut gathered = between.allgather(total, 8).start()?;
+        let mut barrier = between.barrier().start()?;
+        barrier.wait().await?;
+        gathered.wait().await?;
         let all = between.merge(world.rank() > 0).await?;
         assert_eq!(all.rank(), world.rank());
         all.free().await?;

@@ -37,10 +37,9 @@ pub(crate) async fn intercommunicators(world: &Comm, threshold: u64) -> Result<(
         for root in [0, 1, size - 1] {
             with_root(world, &between, root, length).await?;
         }
-        let mut all = world.buffer(length * others.len() as u64);
-        between.allgather(&own, &mut all).await?;
-        let mut again = world.buffer(all.len());
-        between.alltoall(&all, &mut again).await?;
+        let all = between.allgather(own, length).await?;
+        let mut request = between.alltoall(all, length).start()?;
+        let again = request.wait().await?.buffer;
         for place in 0..others.len() as u64 {
             // All ranks of the other group have given this one its own block.
             let part = again.slice(place * length, length);
@@ -48,7 +47,7 @@ pub(crate) async fn intercommunicators(world: &Comm, threshold: u64) -> Result<(
         }
     }
     let own = world.buffer_of(&[rank as u64]);
-    let total = between.allreduce(&own, &Op::sum::<u64>()).await?;
+    let total = between.allreduce(own, &Op::sum::<u64>()).await?;
     let sum: usize = others.iter().sum();
     if let Some(values) = total.values::<u64>()? {
         assert_eq!(values, [sum as u64]);
@@ -88,22 +87,26 @@ async fn with_root(world: &Comm, between: &InterComm, root: usize, length: u64) 
     if side == InterRoot::Root {
         data = own.clone();
     }
-    between.bcast(&mut data, side).await?;
+    let data = between.bcast(data, side).await?;
     if side != InterRoot::Null {
         check(&data, root as u64, length);
     }
-    let mut block = own;
-    if side == InterRoot::Root {
-        block = world.buffer(length * between.remote_size() as u64);
-    }
-    between.gather(&mut block, side).await?;
+    let room = world.buffer(length * between.remote_size() as u64);
+    let block = match side {
+        InterRoot::Root => room,
+        _ => own,
+    };
+    let mut block = between.gather(block, side).await?;
     if side == InterRoot::Root {
         for (place, other) in (0..).zip(others) {
             let part = block.slice(place * length, length);
             check(&part, other as u64, length);
         }
     }
-    between.scatter(&mut block, side).await?;
+    if let InterRoot::Remote(_) = side {
+        block = world.buffer(length);
+    }
+    let block = between.scatter(block, side).await?;
     if let InterRoot::Remote(_) = side {
         // What the ranks gave comes back.
         check(&block, rank as u64, length);

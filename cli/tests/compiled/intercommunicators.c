@@ -117,6 +117,57 @@ static void everywhere(void) {
   free(give);
 }
 
+/* Calls that do not wait, several at a time, and persistent ones. */
+static void started(void) {
+  int root = is_odd ? 0 : own == 0 ? MPI_ROOT : MPI_PROC_NULL;
+  int is_root = root == MPI_ROOT, in[MAX], at_root[MAX], other[MAX], out[MAX], counts[MAX], places[MAX];
+  int data, part, sum, total;
+  enum { CALLS = 8 };
+  MPI_Request list[CALLS];
+  for (int form = 0; form < 3; form++) {
+    for (int i = 0; i < others; i++)
+      out[i] = 1000 * rank + i, counts[i] = 1, places[i] = others - 1 - i;
+    data = is_root ? 42 + form : -1;
+    part = sum = total = -1;
+    if (form == 0) {
+      MPI_Ibarrier(inter, &list[0]);
+      MPI_Ibcast(&data, 1, MPI_INT, root, inter, &list[1]);
+      MPI_Igather(&rank, 1, MPI_INT, at_root, 1, MPI_INT, root, inter, &list[2]);
+      MPI_Iscatter(out, 1, MPI_INT, &part, 1, MPI_INT, root, inter, &list[3]);
+      MPI_Ireduce(&rank, &sum, 1, MPI_INT, MPI_SUM, root, inter, &list[4]);
+      MPI_Iallreduce(&rank, &total, 1, MPI_INT, MPI_SUM, inter, &list[5]);
+      MPI_Iallgatherv(&rank, 1, MPI_INT, in, counts, places, MPI_INT, inter, &list[6]);
+      MPI_Ialltoall(out, 1, MPI_INT, other, 1, MPI_INT, inter, &list[7]);
+    } else if (form == 1) {
+      MPI_Barrier_init(inter, MPI_INFO_NULL, &list[0]);
+      MPI_Bcast_init(&data, 1, MPI_INT, root, inter, MPI_INFO_NULL, &list[1]);
+      MPI_Gather_init(&rank, 1, MPI_INT, at_root, 1, MPI_INT, root, inter, MPI_INFO_NULL, &list[2]);
+      MPI_Scatter_init(out, 1, MPI_INT, &part, 1, MPI_INT, root, inter, MPI_INFO_NULL, &list[3]);
+      MPI_Reduce_init(&rank, &sum, 1, MPI_INT, MPI_SUM, root, inter, MPI_INFO_NULL, &list[4]);
+      MPI_Allreduce_init(&rank, &total, 1, MPI_INT, MPI_SUM, inter, MPI_INFO_NULL, &list[5]);
+      MPI_Allgatherv_init(&rank, 1, MPI_INT, in, counts, places, MPI_INT, inter, MPI_INFO_NULL, &list[6]);
+      MPI_Alltoall_init(out, 1, MPI_INT, other, 1, MPI_INT, inter, MPI_INFO_NULL, &list[7]);
+      MPI_Startall(CALLS, list);
+    } else {
+      /* The same ones once more. */
+      MPI_Startall(CALLS, list);
+    }
+    MPI_Waitall(CALLS, list, MPI_STATUSES_IGNORE);
+    expect("started: broadcast", data, is_odd || is_root ? 42 + form : -1);
+    expect("started: the sum", sum, is_root ? sum_of(1) : -1);
+    expect("started: the sum of the others", total, sum_of(!is_odd));
+    expect("started: scattered", part, is_odd ? own : -1);
+    for (int i = 0; i < others; i++) {
+      expect("started: gathered in reverse", in[others - 1 - i], world(i));
+      expect("started: exchanged", other[i], 1000 * world(i) + own);
+      if (is_root)
+        expect("started: gathered", at_root[i], world(i));
+    }
+  }
+  for (int i = 0; i < CALLS; i++)
+    MPI_Request_free(&list[i]);
+}
+
 int main(int argc, char **argv) {
   MPI_Comm half, merged, copy;
   MPI_Group group;
@@ -140,6 +191,13 @@ int main(int argc, char **argv) {
     messages();
     rooted();
     everywhere();
+    started();
+    MPI_Request request;
+    MPI_Comm_idup(inter, &copy, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, copy);
+    expect("the sum of the others in a copy", sum, sum_of(!is_odd));
+    MPI_Comm_free(&copy);
     MPI_Comm_dup(inter, &copy);
     MPI_Comm_compare(inter, copy, &found);
     expect("the copy", found, MPI_CONGRUENT);

@@ -198,7 +198,11 @@ fn bcast(
     (from, comm): (c_int, Handle),
 ) -> Result<(), CallError> {
     let role = role(from, comm)?;
-    let place = memory::place(buffer, count, datatype)?;
+    let place = match role.root {
+        // Its other arguments say nothing.
+        InterRoot::Null => Target::default(),
+        _ => memory::place(buffer, count, datatype)?,
+    };
     let prepared = Prepared {
         given: only(role.is_root, || Ok(place))?,
         result: only(role.is_member && !role.is_root, || Ok(place))?,
@@ -224,20 +228,24 @@ fn reduce(
     (op, comm): (Handle, Handle),
 ) -> Result<(), CallError> {
     let (rank, _) = ranks(comm)?;
-    let (given, target) = contribution(data, result, (count, datatype))?;
     let op = with(|state| state.op(op, datatype))?;
-    let (operation, has_result) = match kind {
-        Reduction::All => (Operation::Allreduce(op), true),
+    let (operation, gives, has_result) = match kind {
+        Reduction::All => (Operation::Allreduce(op), true, true),
         Reduction::Root(to) => {
             let role = role(to, comm)?;
-            (Operation::Reduce(op, role.root), role.is_root)
+            let operation = Operation::Reduce(op, role.root);
+            (operation, role.is_member, role.is_root)
         }
-        Reduction::Scan => (Operation::Scan(op), true),
-        Reduction::Exscan => (Operation::Exscan(op), rank > 0),
+        Reduction::Scan => (Operation::Scan(op), true, true),
+        Reduction::Exscan => (Operation::Exscan(op), true, rank > 0),
+    };
+    let places = || {
+        let data = if gives { data } else { result };
+        contribution(data, result, (count, datatype))
     };
     let prepared = Prepared {
-        given: vec![given],
-        result: only(has_result, || Ok(target))?,
+        given: only(gives, || Ok(places()?.0))?,
+        result: only(has_result, || Ok(places()?.1))?,
         operation,
     };
     perform(form, comm, prepared)

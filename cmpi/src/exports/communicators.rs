@@ -1,6 +1,4 @@
 //! Communicators (MPI 5.0, chapter 7): those that are made of others.
-//!
-//! *Not modelled*: `MPI_Comm_idup` of an intercommunicator waits.
 
 #![expect(non_snake_case, reason = "the names of the standard")]
 
@@ -15,7 +13,7 @@ use super::{Handle, State, about, attributes, exports, memory};
 use crate::arguments::{UNDEFINED, natural, tag};
 use crate::bridge::{block, with};
 use crate::errors::CallError;
-use crate::handles::{Memory, REQUEST_NULL};
+use crate::handles::{Duplicated, Memory};
 
 /// `MPI_COMM_NULL`.
 pub(super) const COMM_NULL: Handle = 0x100;
@@ -87,14 +85,15 @@ fn idup(
     request: *mut Handle,
 ) -> Result<(), CallError> {
     about(comm)?;
-    if with(|state| state.between.contains_key(&comm)) {
-        memory::store(request, REQUEST_NULL);
-        return dup(comm, info, new);
-    }
     attributes::copy(comm)?;
     let (made, started) = with(|state| {
-        let copied = state.comm(comm)?.clone();
-        let started = copied.idup()?;
+        let (started, copied) = match state.between.get(&comm) {
+            Some(inter) => (inter.idup()?, Duplicated::Inter(inter.clone())),
+            None => {
+                let copied = state.comm(comm)?.clone();
+                (copied.idup()?, Duplicated::Comm(copied))
+            }
+        };
         let made = state.comms.reserve();
         state.inherit(comm, made);
         state.keep_copied(made);

@@ -4,15 +4,16 @@
 //! A model checker explores non-blocking calls with them: what the schedules of others send depends
 //! on which messages have come when the program happens to wait.
 
-use super::{allgather, allreduce, alltoall, barrier, bcast, gather, reduce, reduce_scatter};
-use super::{scan, scatter};
-use crate::{Algorithm, Collective};
+use super::{allgather, allreduce, alltoall, barrier, bcast, between, gather, reduce};
+use super::{reduce_scatter, scan, scatter};
+use crate::{Algorithm, Call, Collective};
 
-/// Returns the algorithm of a kind of operation in which each rank sends all of its messages when
-/// it calls, and keeps the order of operands.
+/// Returns the algorithm of a call in which each rank sends all of its messages when it calls, and
+/// keeps the order of operands.
 #[must_use]
-pub fn independent(collective: Collective) -> &'static Algorithm {
-    match collective {
+pub fn independent(call: &Call) -> &'static Algorithm {
+    match call.collective {
+        kind if call.is_between() && kind != Collective::Barrier => &between::DIRECT,
         Collective::Barrier => &barrier::all_to_all::ALL_TO_ALL,
         Collective::Bcast => &bcast::linear::LINEAR,
         Collective::Reduce => &reduce::linear_nb::LINEAR_NB,
@@ -33,7 +34,7 @@ pub fn independent(collective: Collective) -> &'static Algorithm {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Call, Operand, Part, Slot, Steps};
+    use crate::{Operand, Part, Slot, Steps};
 
     /// Notes whether a send follows a wait.
     #[derive(Default)]
@@ -78,7 +79,7 @@ mod tests {
     #[test]
     fn no_send_follows_a_wait() {
         for collective in Collective::ALL {
-            let algorithm = independent(collective);
+            let algorithm = independent(&Call::new(collective, 0, 2, 8));
             assert!(algorithm.collectives.contains(&collective));
             assert!(algorithm.ordered || !collective.has_operation());
             for (size, root) in (1..9).flat_map(|size| (0..size).map(move |root| (size, root))) {
@@ -87,6 +88,11 @@ mod tests {
                     (call.root, call.commutative) = (root, false);
                     assert!(algorithm.suits(&call), "{collective} of {size}");
                     assert!(!sends_late(algorithm, &call), "{collective} of {size}");
+                    for first in 1..size {
+                        call.first_group = first;
+                        let algorithm = independent(&call);
+                        assert!(!sends_late(algorithm, &call), "{collective} of {size}");
+                    }
                 }
             }
         }

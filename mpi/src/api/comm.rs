@@ -104,6 +104,16 @@ impl Comm {
         Ok(inner)
     }
 
+    /// Returns the context in which calls of all ranks are counted: that of collectives, or that of
+    /// the intercommunicator if the ranks are those of its groups.
+    pub(crate) fn call_context(&self) -> Result<u32> {
+        self.check_context()?;
+        Ok(match self.members.first_group() {
+            0 => self.context + COLLECTIVE,
+            _ => self.context,
+        })
+    }
+
     pub(crate) const fn process(&self) -> &Rc<Process> {
         &self.process
     }

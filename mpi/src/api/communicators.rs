@@ -292,7 +292,7 @@ impl Comm {
 
     /// Begins a call that all ranks make.
     pub(crate) fn begin_step(&self, step: Step) -> Result<()> {
-        let context = self.collective()?.context();
+        let context = self.call_context()?;
         let signature = (|| Signature::of(step.name, step.location), step.location);
         let number = self.process().count_call(context, false);
         let place = self.raised(self.compare_call(context, number, signature, None))?;

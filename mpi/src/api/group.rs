@@ -24,6 +24,8 @@ pub(crate) enum Members {
     Steps { first: u32, stride: u32, count: u32 },
     /// In a table.
     Listed(Rc<Listed>),
+    /// Those of the first group of an intercommunicator, then those of the second one.
+    Two(Rc<[Self; 2]>),
 }
 
 /// A part of a table of numbers that may be shared with other groups and, inside one process, with
@@ -128,6 +130,15 @@ impl Members {
         match self {
             Self::Steps { count, .. } => *count,
             Self::Listed(listed) => listed.count,
+            Self::Two(groups) => groups.iter().map(Self::count).sum(),
+        }
+    }
+
+    /// Number of ranks of the first one of two groups; 0 if there is one.
+    pub(crate) fn first_group(&self) -> u32 {
+        match self {
+            Self::Two(groups) => groups[0].count(),
+            _ => 0,
         }
     }
 
@@ -137,6 +148,10 @@ impl Members {
         match self {
             Self::Steps { first, stride, .. } => first + stride * rank,
             Self::Listed(listed) => listed.world(rank),
+            Self::Two(groups) => match rank.checked_sub(groups[0].count()) {
+                None => groups[0].world(rank),
+                Some(rank) => groups[1].world(rank),
+            },
         }
     }
 
@@ -159,6 +174,10 @@ impl Members {
                 (rank < *count).then_some(rank)
             }
             Self::Listed(listed) => listed.rank_of(world),
+            Self::Two(groups) => groups[0].rank_of(world).or_else(|| {
+                let rank = groups[1].rank_of(world)?;
+                Some(groups[0].count() + rank)
+            }),
         }
     }
 

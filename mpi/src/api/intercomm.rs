@@ -1,8 +1,8 @@
 //! Intercommunicators (MPI 5.0, section 7.6): messages between two groups without a common member.
 //!
-//! Both groups have one context. A rank names the ranks of the other group in point-to-point calls;
-//! messages inside a group are those of collectives, which no message of the other group meets,
-//! because their sources differ.
+//! Both groups have one context. A rank names the ranks of the other group in point-to-point calls.
+//! Calls of all ranks are those of the ranks of both groups, of which those of the *lower* group,
+//! whose rank 0 is lower in the world, come first.
 //!
 //! Leaders exchange the members of their groups in the context of collectives of the peer
 //! communicator, and tell them along a binomial tree. The leader with the lower rank in the world
@@ -19,11 +19,13 @@ use std::rc::Rc;
 use crate::api::communicators::Step;
 use crate::api::create_group::tagged;
 use crate::api::group::{Listed, Members, order_of, table, word};
-use crate::collectives::{CallRecord, Signature, in_32_bits};
-use crate::{Buffer, Comm, Error, Group, Recv, Request, Result, Send, Source, Status, Tag};
+use crate::collectives::in_32_bits;
+use crate::{
+    Buffer, Comm, Completion, Error, Group, Recv, Request, Result, Send, Source, Status, Tag,
+};
 
 /// Tag of messages between the groups in calls of all ranks.
-pub(crate) const BETWEEN: u32 = 300;
+const BETWEEN: u32 = 300;
 
 /// Words of a table of members before them: the context, and whether an order follows.
 const HEAD: usize = 2;
@@ -51,6 +53,8 @@ pub struct InterComm {
     local: Comm,
     /// The other group, with the rank that the caller has in its own.
     remote: Comm,
+    /// Both groups.
+    both: Comm,
 }
 
 /// Returns a table of a context and of members.
@@ -158,8 +162,20 @@ impl InterComm {
     fn new(local: &Comm, remote: Members, context: u32, location: SourceLocation) -> Self {
         let (members, rank) = (local.members().clone(), local.rank_in_32_bits());
         let local = local.derived(members, rank, context, location);
+        let is_low = local.members().world(0) < remote.world(0);
+        let mut groups = [local.members().clone(), remote.clone()];
+        let mut before = 0;
+        if !is_low {
+            groups.swap(0, 1);
+            before = remote.count();
+        }
+        let both = local.with_members(Members::Two(Rc::new(groups)), before + rank);
         let remote = local.with_members(remote, rank);
-        Self { local, remote }
+        Self {
+            local,
+            remote,
+            both,
+        }
     }
 
     /// The group of the caller, in the context of the intercommunicator: messages in it could meet
@@ -176,9 +192,14 @@ impl InterComm {
         &self.remote
     }
 
-    /// The other group in the context of collectives.
-    pub(crate) fn between(&self) -> Result<Comm> {
-        self.remote.collective()
+    /// The ranks of both groups.
+    pub(crate) const fn both(&self) -> &Comm {
+        &self.both
+    }
+
+    /// Returns the rank that rank 0 of the other group has among those of both.
+    pub(crate) fn first_remote(&self) -> usize {
+        if self.is_low() { self.size() } else { 0 }
     }
 
     /// The rank of the caller in its group: `MPI_Comm_rank`.
@@ -318,10 +339,29 @@ impl InterComm {
     pub fn dup(&self) -> impl Future<Output = Result<Self>> + '_ {
         let step = Step::new("dup of an intercommunicator", SourceLocation::caller());
         async move {
-            let (context, _) = self.agree_between(0, step).await?;
+            self.both.begin_step(step)?;
+            let context = self.both.agree(None, step).await?;
             let remote = self.remote.members().clone();
             Ok(Self::new(&self.local, remote, context, step.location))
         }
+    }
+
+    /// Starts [`InterComm::dup`]: `MPI_Comm_idup`. Of the completion, [`InterComm::duplicated`] makes
+    /// the intercommunicator.
+    ///
+    /// # Errors
+    /// As [`InterComm::dup`].
+    #[track_caller]
+    pub fn idup(&self) -> Result<Request> {
+        self.both.idup()
+    }
+
+    /// Returns the intercommunicator that [`InterComm::idup`] has made.
+    #[track_caller]
+    #[must_use]
+    pub fn duplicated(&self, completion: &Completion) -> Self {
+        let (remote, context) = (self.remote.members().clone(), word(&completion.buffer, 0));
+        Self::new(&self.local, remote, context, SourceLocation::caller())
     }
 
     /// A communicator of all ranks of both groups: `MPI_Intercomm_merge`. All ranks call it, those
@@ -334,8 +374,8 @@ impl InterComm {
     pub fn merge(&self, high: bool) -> impl Future<Output = Result<Comm>> + '_ {
         let step = Step::new("merge of an intercommunicator", SourceLocation::caller());
         async move {
-            let (context, other) = self.agree_between(high.into(), step).await?;
-            let is_first = match (high, other == 1) {
+            let (context, other) = self.agree_on_order(high, step).await?;
+            let is_first = match (high, other) {
                 (false, true) => true,
                 (true, false) => false,
                 _ => self.is_low(),
@@ -373,16 +413,16 @@ impl InterComm {
             };
             let own = table([number.cast_unsigned(), key.cast_unsigned()]);
             let records = own.bytes().unwrap_or_default().to_vec();
-            let here = (self.local).allgather_real(&records, step.location).await?;
-            let mut there = Buffer::from(vec![0; records.len() * self.remote_size()]);
-            self.allgather(&own, &mut there).await?;
-            let (context, _) = self.agree_between(0, step).await?;
-            let here = chosen(&here, number, &self.group())?;
-            let there = chosen(
-                there.bytes().unwrap_or_default(),
-                number,
-                &self.remote_group(),
-            )?;
+            self.both.begin_step(step)?;
+            let all = (self.both).allgather_real(&records, step.location).await?;
+            let context = self.both.agree(None, step).await?;
+            let first = records.len() * self.both.members().first_group() as usize;
+            let (mut here, mut there) = all.split_at(first);
+            if !self.is_low() {
+                std::mem::swap(&mut here, &mut there);
+            }
+            let here = chosen(here, number, &self.group())?;
+            let there = chosen(there, number, &self.remote_group())?;
             let rank = here.rank().filter(|_| number >= 0 && there.size() > 0);
             Ok(rank.map(|rank| {
                 let local = (self.local).with_members(here.members().clone(), in_32_bits(rank));
@@ -413,12 +453,9 @@ impl InterComm {
     pub fn free(self) -> impl Future<Output = Result<()>> {
         let location = SourceLocation::caller();
         async move {
-            self.barrier_in("free of an intercommunicator", location)
-                .await?;
-            let context = self.local.context();
-            self.local.process().contexts().end(context);
-            self.local.delete_properties();
-            Ok(())
+            self.both
+                .free_at("free of an intercommunicator", location)
+                .await
         }
     }
 
@@ -427,56 +464,25 @@ impl InterComm {
         self.local.members().world(0) < self.remote.members().world(0)
     }
 
-    /// Compares a call of all ranks of both groups with those of the others.
-    pub(crate) fn begin(&self, name: &'static str, location: SourceLocation) -> Result<()> {
-        // Freed ones are refused.
-        self.between()?;
-        let (own, other) = (self.local.members(), self.remote.members());
-        let context = self.local.context();
-        let number = self.local.process().count_call(context, false).position;
-        // Ranks of the lower group come first.
-        let before = if self.is_low() { 0 } else { other.count() };
-        let record = || CallRecord {
-            context,
-            first: own.world(0).min(other.world(0)),
-            rank: before + self.local.rank_in_32_bits(),
-            world_rank: self.local.world_rank(),
-            size: own.count() + other.count(),
-            signature: Signature::of(name, location),
-            blocks: None,
-        };
-        let channel = self.local.process().channel();
-        let Some(log) = channel.call_log() else {
-            channel.record_call(number, &record);
-            return Ok(());
-        };
-        let compared = log.compare(number, &record(), None);
-        compared.map(drop).map_err(Error::of_calls)
-    }
-
-    /// Returns a new context, the same at all ranks of both groups, and the word that the other
-    /// group gives.
-    async fn agree_between(&self, own: u32, step: Step) -> Result<(u32, u32)> {
-        self.begin(step.name, step.location)?;
-        let chosen = if self.rank() == 0 {
-            let context = if self.is_low() {
-                self.local.choose_context()?
-            } else {
-                0
-            };
-            let step = Step {
+    /// Returns a new context, the same at all ranks of both groups, and what the other group gives.
+    async fn agree_on_order(&self, own: bool, step: Step) -> Result<(u32, bool)> {
+        self.both.begin_step(step)?;
+        let mut chosen = None;
+        if self.rank() == 0 {
+            let leaders = self.remote.collective()?;
+            let meeting = Step {
                 down: BETWEEN,
                 ..step
             };
-            let given = table([context, own]);
-            let found = self.between()?.swap(given, 0, step).await?;
-            let context = context.max(word(&found, 0));
-            Some(table([context, word(&found, 1)]))
-        } else {
-            None
-        };
-        let chosen = self.local.broadcast_record(chosen, 0, step).await?;
-        Ok((word(&chosen, 0), word(&chosen, 1)))
+            let other = leaders.swap(table([own.into()]), 0, meeting).await?;
+            if self.is_low() {
+                let context = self.local.choose_context()?;
+                chosen = Some(table([context, own.into(), word(&other, 0)]));
+            }
+        }
+        let chosen = self.both.broadcast_record(chosen, 0, step).await?;
+        let other = if self.is_low() { 2 } else { 1 };
+        Ok((word(&chosen, 0), word(&chosen, other) == 1))
     }
 }
 

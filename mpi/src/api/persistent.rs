@@ -117,8 +117,8 @@ impl Comm {
     pub(crate) fn collective_init(&self, mut call: Invocation) -> Request {
         let buffer = call.input.take();
         // A freed communicator is an error of the start.
-        if let Ok(inner) = self.collective() {
-            call.persistent = Some(self.process().count_persistent(inner.context()));
+        if let Ok(context) = self.call_context() {
+            call.persistent = Some(self.process().count_persistent(context));
         }
         self.persistent(buffer, What::Collective(Box::new(call)))
     }

@@ -2,6 +2,7 @@
 
 use ::collectives::{Collective, Neighbors};
 
+use super::between::NO_ROOT;
 use super::{Blocks, Invocation};
 use crate::{Buffer, Comm, Error, Result};
 
@@ -26,6 +27,9 @@ impl Areas {
         let input = &call.input;
         if let Some(neighbors) = &call.neighbors {
             return Self::of_neighbors(neighbors, call);
+        }
+        if call.is_between {
+            return Self::of_groups(comm, call);
         }
         match call.kind {
             Collective::Barrier => Ok(Self::in_place(Buffer::phantom(0))),
@@ -98,14 +102,57 @@ impl Areas {
         }
     }
 
-    fn of_neighbors(neighbors: &Neighbors, call: &Invocation) -> Result<Self> {
-        let end = |blocks: Option<&Blocks>, size: usize| match blocks {
-            Some(blocks) if blocks.listed().len() == size => Ok(blocks.end()),
-            _ => Err(Error::BlockCount {
-                blocks: blocks.map_or(0, |blocks| blocks.listed().len()),
-                size,
-            }),
+    /// Areas of a call over an intercommunicator.
+    fn of_groups(comm: &Comm, call: &Invocation) -> Result<Self> {
+        let input = &call.input;
+        let first = comm.members().first_group() as usize;
+        let (is_first, rank) = (comm.rank() < first, comm.rank());
+        let (own, others) = match is_first {
+            true => (first, comm.size() - first),
+            false => (comm.size() - first, first),
         };
+        let (is_root, has_part) = (call.root == rank, call.root != NO_ROOT);
+        // What is only given, or only taken.
+        let given = || Self {
+            has_result: false,
+            ..Self::between(input, 0, input.len())
+        };
+        let taken = || Self {
+            has_result: has_part,
+            ..Self::in_place(input.clone())
+        };
+        match call.kind {
+            Collective::Bcast => Ok(taken()),
+            Collective::Reduce => Ok(Self {
+                has_result: is_root,
+                ..taken()
+            }),
+            Collective::Gather | Collective::Gatherv if is_root => {
+                fits(input, end(call.recv.as_ref(), others)?)?;
+                Ok(taken())
+            }
+            Collective::Scatter | Collective::Scatterv if !is_root => Ok(taken()),
+            Collective::Gather | Collective::Gatherv => Ok(given()),
+            Collective::Scatter | Collective::Scatterv => {
+                fits(input, end(call.send.as_ref(), others)?)?;
+                Ok(given())
+            }
+            Collective::ReduceScatter => {
+                fits(input, end(call.send.as_ref(), own)?)?;
+                let place = if is_first { rank } else { rank - first };
+                let block = call.send.as_ref().map_or(0, |blocks| blocks.block(place).1);
+                Ok(Self::between(input, block, block))
+            }
+            Collective::Allreduce | Collective::Barrier => Ok(Self::in_place(input.clone())),
+            _ => {
+                fits(input, end(call.send.as_ref(), others)?)?;
+                let received = end(call.recv.as_ref(), others)?;
+                Ok(Self::between(input, received, input.len()))
+            }
+        }
+    }
+
+    fn of_neighbors(neighbors: &Neighbors, call: &Invocation) -> Result<Self> {
         let sent = end(call.send.as_ref(), neighbors.destinations.len())?;
         let received = end(call.recv.as_ref(), neighbors.sources.len())?;
         fits(&call.input, sent)?;
@@ -148,6 +195,17 @@ impl Areas {
             has_result: true,
             bytes,
         })
+    }
+}
+
+/// Returns the end of the last one of this number of blocks.
+fn end(blocks: Option<&Blocks>, size: usize) -> Result<u64> {
+    match blocks {
+        Some(blocks) if blocks.listed().len() == size => Ok(blocks.end()),
+        _ => Err(Error::BlockCount {
+            blocks: blocks.map_or(0, |blocks| blocks.listed().len()),
+            size,
+        }),
     }
 }
 

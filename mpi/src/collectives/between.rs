@@ -1,21 +1,18 @@
 //! Collective operations over intercommunicators (MPI 5.0, section 6.2.3): what one group gives,
 //! the other gets.
 //!
-//! The algorithms are those of MPICH: rank 0 of a group exchanges messages with the other group,
-//! and collectives inside the group, with algorithms of the selector, do the rest. `gather` and
-//! `scatter` are linear, `alltoall` exchanges blocks with one rank at a time.
-//!
-//! *Not modelled*: other algorithms of libraries, non-blocking and persistent forms.
+//! They are calls of the ranks of both groups, those of the lower group first. A call is awaited,
+//! or started with [`InterCall::start`], or becomes a persistent request with [`InterCall::init`].
+//! The result is empty at ranks that get none.
 
 use observe::SourceLocation;
-use std::future::Future;
-
-use super::Invocation;
-use crate::api::communicators::Step;
-use crate::api::intercomm::BETWEEN;
-use crate::{Blocks, Buffer, Error, InterComm, Op, PROC_NULL, Result};
+use std::future::{Future, IntoFuture};
+use std::pin::Pin;
 
 use ::collectives::Collective;
+
+use super::Invocation;
+use crate::{Blocks, Buffer, Comm, Error, InterComm, Op, Request, Result};
 
 /// The root of a collective over an intercommunicator, as a rank of one of its groups sees it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,55 +25,69 @@ pub enum InterRoot {
     Remote(usize),
 }
 
-type Caller = SourceLocation;
+/// The root of a rank that takes no part.
+pub(super) const NO_ROOT: usize = usize::MAX;
 
-/// Takes a message as the content of a buffer of the same length.
-fn accept(buffer: &mut Buffer, message: &Buffer, source: usize) -> Result<()> {
-    let (length, expected) = (message.len(), buffer.len());
-    if length != expected {
-        return Err(Error::Short {
-            source,
-            length,
-            expected,
-        });
+/// A collective call over an intercommunicator, which nobody has made yet.
+#[derive(Debug)]
+#[must_use = "a call does nothing until it is awaited or started"]
+pub struct InterCall<'a> {
+    ranks: &'a Comm,
+    call: Result<Invocation>,
+    location: SourceLocation,
+}
+
+impl InterCall<'_> {
+    /// Starts the call: `MPI_Ibcast` and so on. The completion has the result.
+    ///
+    /// # Errors
+    /// As the call.
+    pub fn start(self) -> Result<Request> {
+        self.ranks.start_request(&self.call?, self.location)
     }
-    buffer.write(0, message);
-    Ok(())
+
+    /// Returns a request of the call that [`Request::start`] starts: `MPI_Bcast_init` and so on.
+    ///
+    /// # Errors
+    /// As the call, for its arguments.
+    pub fn init(self) -> Result<Request> {
+        Ok(self.ranks.collective_init(self.call?))
+    }
+}
+
+impl<'a> IntoFuture for InterCall<'a> {
+    type Output = Result<Buffer>;
+    type IntoFuture = Pin<Box<dyn Future<Output = Result<Buffer>> + 'a>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move { self.ranks.perform(self.call?, self.location).await })
+    }
 }
 
 impl InterComm {
-    fn step(name: &'static str, location: Caller) -> Step {
-        Step {
-            down: BETWEEN,
-            ..Step::new(name, location)
+    #[track_caller]
+    fn call(&self, call: Result<Invocation>) -> InterCall<'_> {
+        let between = |call| Invocation {
+            is_between: true,
+            ..call
+        };
+        InterCall {
+            ranks: self.both(),
+            call: call.map(between),
+            location: SourceLocation::caller(),
         }
     }
 
-    /// Checks the root.
-    fn check_root(&self, root: InterRoot) -> Result<()> {
-        match root {
-            InterRoot::Remote(root) if root >= self.remote_size() => Err(Error::Root {
-                root,
-                size: self.remote_size(),
-            }),
-            _ => Ok(()),
-        }
-    }
-
-    /// Sends a message to a rank of the other group and waits until it has left.
-    async fn give(&self, content: Buffer, to: usize, step: Step) -> Result<()> {
-        self.between()?.hand_over(content, to, BETWEEN, step).await
-    }
-
-    /// Receives a message of a rank of the other group that is as long as the buffer.
-    async fn take(&self, buffer: &mut Buffer, from: usize, step: Step) -> Result<()> {
-        let message = self.between()?.take_over(from, BETWEEN, step).await?;
-        accept(buffer, &message, from)
-    }
-
-    async fn local_bcast(&self, buffer: Buffer, location: Caller) -> Result<Buffer> {
-        let call = Invocation::new(Collective::Bcast, buffer);
-        self.local().perform(call, location).await
+    /// Returns a call with a root.
+    fn rooted(&self, kind: Collective, input: Buffer, root: InterRoot) -> Result<Invocation> {
+        let size = self.remote_size();
+        let root = match root {
+            InterRoot::Root => self.both().rank(),
+            InterRoot::Null => NO_ROOT,
+            InterRoot::Remote(root) if root < size => self.first_remote() + root,
+            InterRoot::Remote(root) => return Err(Error::Root { root, size }),
+        };
+        Ok(Invocation::new(kind, input).with_root(root))
     }
 
     /// Waits until every rank of both groups has called it: `MPI_Barrier`.
@@ -84,54 +95,20 @@ impl InterComm {
     /// # Errors
     /// [`Error::Comm`] if the intercommunicator has been freed.
     #[track_caller]
-    pub fn barrier(&self) -> impl Future<Output = Result<()>> + '_ {
-        self.barrier_in("barrier", SourceLocation::caller())
+    pub fn barrier(&self) -> InterCall<'_> {
+        let empty = Buffer::phantom(0);
+        self.call(Ok(Invocation::new(Collective::Barrier, empty)))
     }
 
-    /// [`InterComm::barrier`] as a part of a call of this name.
-    pub(crate) async fn barrier_in(&self, name: &'static str, location: Caller) -> Result<()> {
-        self.begin(name, location)?;
-        self.local().barrier_in(name, location).await?;
-        if self.rank() == 0 {
-            let step = Self::step(name, location);
-            let empty = Buffer::phantom(0);
-            self.between()?.swap(empty, 0, step).await?;
-        }
-        // A byte, because an empty broadcast need not wait for its root.
-        self.local_bcast(Buffer::phantom(1), location)
-            .await
-            .map(drop)
-    }
-
-    /// Sends the data of the root to all ranks of the other group: `MPI_Bcast`.
+    /// Sends the data of the root to all ranks of the other group: `MPI_Bcast`. The buffer of the
+    /// root and those of the other group have the same length.
     ///
     /// # Errors
-    /// [`Error::Root`] for a root out of range, [`Error::Short`] if lengths differ,
-    /// [`Error::Comm`] if the intercommunicator has been freed.
+    /// [`Error::Root`] for a root out of range, [`Error::Short`] or [`Error::Truncated`] if lengths
+    /// differ, [`Error::Comm`] if the intercommunicator has been freed.
     #[track_caller]
-    pub fn bcast<'a>(
-        &'a self,
-        buffer: &'a mut Buffer,
-        root: InterRoot,
-    ) -> impl Future<Output = Result<()>> + 'a {
-        let location = SourceLocation::caller();
-        async move {
-            self.begin("bcast", location)?;
-            self.check_root(root)?;
-            let step = Self::step("bcast", location);
-            match root {
-                InterRoot::Root => self.give(buffer.clone(), 0, step).await,
-                InterRoot::Null => Ok(()),
-                InterRoot::Remote(root) => {
-                    if self.rank() == 0 {
-                        self.take(buffer, root, step).await?;
-                    }
-                    let data = std::mem::replace(buffer, Buffer::phantom(0));
-                    *buffer = self.local_bcast(data, location).await?;
-                    Ok(())
-                }
-            }
-        }
+    pub fn bcast(&self, buffer: Buffer, root: InterRoot) -> InterCall<'_> {
+        self.call(self.rooted(Collective::Bcast, buffer, root))
     }
 
     /// Collects the blocks of the other group at the root, in the order of their ranks:
@@ -141,25 +118,13 @@ impl InterComm {
     /// As [`InterComm::bcast`]; [`Error::Count`] if the room is not a multiple of the number of
     /// ranks of the other group.
     #[track_caller]
-    pub fn gather<'a>(
-        &'a self,
-        buffer: &'a mut Buffer,
-        root: InterRoot,
-    ) -> impl Future<Output = Result<()>> + 'a {
-        let location = SourceLocation::caller();
-        async move {
-            self.begin("gather", location)?;
-            self.check_root(root)?;
-            let step = Self::step("gather", location);
-            match root {
-                InterRoot::Null => Ok(()),
-                InterRoot::Remote(root) => self.give(buffer.clone(), root, step).await,
-                InterRoot::Root => {
-                    let blocks = self.equal_blocks(buffer)?;
-                    self.collect(buffer, &blocks, step).await
-                }
-            }
-        }
+    pub fn gather(&self, buffer: Buffer, root: InterRoot) -> InterCall<'_> {
+        let blocks = self.blocks_at_root(&buffer, root);
+        self.call(blocks.and_then(|blocks| {
+            let mut call = self.rooted(Collective::Gather, buffer, root)?;
+            call.recv = blocks;
+            Ok(call)
+        }))
     }
 
     /// Gives each rank of the other group a block of the root's data, in the order of the ranks:
@@ -168,316 +133,174 @@ impl InterComm {
     /// # Errors
     /// As [`InterComm::gather`].
     #[track_caller]
-    pub fn scatter<'a>(
-        &'a self,
-        buffer: &'a mut Buffer,
-        root: InterRoot,
-    ) -> impl Future<Output = Result<()>> + 'a {
-        let location = SourceLocation::caller();
-        async move {
-            self.begin("scatter", location)?;
-            self.check_root(root)?;
-            let step = Self::step("scatter", location);
-            match root {
-                InterRoot::Null => Ok(()),
-                InterRoot::Remote(root) => self.take(buffer, root, step).await,
-                InterRoot::Root => {
-                    let blocks = self.equal_blocks(buffer)?;
-                    self.distribute(buffer, &blocks, step).await
-                }
-            }
-        }
+    pub fn scatter(&self, buffer: Buffer, root: InterRoot) -> InterCall<'_> {
+        let blocks = self.blocks_at_root(&buffer, root);
+        self.call(blocks.and_then(|blocks| {
+            let mut call = self.rooted(Collective::Scatter, buffer, root)?;
+            call.send = blocks;
+            Ok(call)
+        }))
     }
 
     /// [`InterComm::gather`] of blocks of different lengths: `MPI_Gatherv`. `blocks` are those of
     /// the other group, at the root.
     ///
     /// # Errors
-    /// As [`InterComm::gather`].
+    /// As [`InterComm::gather`]; [`Error::BlockCount`] if there is not one block for each rank of
+    /// the other group.
     #[track_caller]
-    pub fn gather_v<'a>(
-        &'a self,
-        buffer: &'a mut Buffer,
-        blocks: Option<&'a Blocks>,
+    pub fn gather_v(
+        &self,
+        buffer: Buffer,
+        blocks: Option<Blocks>,
         root: InterRoot,
-    ) -> impl Future<Output = Result<()>> + 'a {
-        let location = SourceLocation::caller();
-        async move {
-            self.begin("gatherv", location)?;
-            self.check_root(root)?;
-            let step = Self::step("gatherv", location);
-            match (root, blocks) {
-                (InterRoot::Remote(root), _) => self.give(buffer.clone(), root, step).await,
-                (InterRoot::Root, Some(blocks)) => self.collect(buffer, blocks, step).await,
-                _ => Ok(()),
-            }
-        }
+    ) -> InterCall<'_> {
+        let call = self.rooted(Collective::Gatherv, buffer, root);
+        self.call(call.map(|call| Invocation {
+            recv: blocks,
+            ..call
+        }))
     }
 
     /// [`InterComm::scatter`] of blocks of different lengths: `MPI_Scatterv`. `blocks` are those of
     /// the other group, at the root.
     ///
     /// # Errors
-    /// As [`InterComm::scatter`].
+    /// As [`InterComm::gather_v`].
     #[track_caller]
-    pub fn scatter_v<'a>(
-        &'a self,
-        buffer: &'a mut Buffer,
-        blocks: Option<&'a Blocks>,
-        root: InterRoot,
-    ) -> impl Future<Output = Result<()>> + 'a {
-        let location = SourceLocation::caller();
-        async move {
-            self.begin("scatterv", location)?;
-            self.check_root(root)?;
-            let step = Self::step("scatterv", location);
-            match (root, blocks) {
-                (InterRoot::Remote(root), _) => self.take(buffer, root, step).await,
-                (InterRoot::Root, Some(blocks)) => self.distribute(buffer, blocks, step).await,
-                _ => Ok(()),
-            }
-        }
-    }
-
-    /// Receives a block of each rank of the other group.
-    async fn collect(&self, buffer: &mut Buffer, blocks: &Blocks, step: Step) -> Result<()> {
-        for rank in 0..self.remote_size() {
-            let (offset, length) = blocks.block(rank);
-            let mut block = buffer.of_kind(length);
-            self.take(&mut block, rank, step).await?;
-            buffer.write(offset, &block);
-        }
-        Ok(())
-    }
-
-    /// Sends a block to each rank of the other group.
-    async fn distribute(&self, buffer: &Buffer, blocks: &Blocks, step: Step) -> Result<()> {
-        for rank in 0..self.remote_size() {
-            let (offset, length) = blocks.block(rank);
-            self.give(buffer.slice(offset, length), rank, step).await?;
-        }
-        Ok(())
-    }
-
-    /// Gives all ranks the blocks of the other group, in the order of their ranks: `MPI_Allgather`.
-    /// `all` has room for them.
-    ///
-    /// # Errors
-    /// As [`InterComm::bcast`].
-    #[track_caller]
-    pub fn allgather<'a>(
-        &'a self,
-        block: &Buffer,
-        all: &'a mut Buffer,
-    ) -> impl Future<Output = Result<()>> + use<'a> {
-        let (location, block) = (SourceLocation::caller(), block.clone());
-        async move {
-            self.begin("allgather", location)?;
-            let gather = Invocation::new(Collective::Gather, block);
-            let own = self.local().perform(gather, location).await?;
-            self.exchange(own, all, Self::step("allgather", location))
-                .await
-        }
-    }
-
-    /// Combines the contributions of each group and gives the result to the other one:
-    /// `MPI_Allreduce`.
-    ///
-    /// # Errors
-    /// As [`InterComm::bcast`]; [`Error::Op`] if the contribution is not a whole number of elements
-    /// of the operation.
-    #[track_caller]
-    pub fn allreduce(
+    pub fn scatter_v(
         &self,
-        contribution: &Buffer,
-        op: &Op,
-    ) -> impl Future<Output = Result<Buffer>> + use<'_> {
-        let location = SourceLocation::caller();
-        let call = Invocation::new(Collective::Reduce, contribution.clone()).with_op(op);
-        let mut result = contribution.clone();
-        async move {
-            self.begin("allreduce", location)?;
-            let own = self.local().perform(call, location).await?;
-            let step = Self::step("allreduce", location);
-            self.exchange(own, &mut result, step).await?;
-            Ok(result)
-        }
-    }
-
-    /// Exchanges what ranks 0 have, and tells it to all ranks of the groups.
-    async fn exchange(&self, own: Buffer, into: &mut Buffer, step: Step) -> Result<()> {
-        if self.rank() == 0 {
-            let found = self.between()?.swap(own, 0, step).await?;
-            accept(into, &found, 0)?;
-        }
-        let data = std::mem::replace(into, Buffer::phantom(0));
-        *into = self.local_bcast(data, step.location).await?;
-        Ok(())
+        buffer: Buffer,
+        blocks: Option<Blocks>,
+        root: InterRoot,
+    ) -> InterCall<'_> {
+        let call = self.rooted(Collective::Scatterv, buffer, root);
+        self.call(call.map(|call| Invocation {
+            send: blocks,
+            ..call
+        }))
     }
 
     /// Combines the contributions of the other group at the root: `MPI_Reduce`. `buffer` is the
     /// contribution of a rank, and at the root the room for the result.
     ///
     /// # Errors
-    /// As [`InterComm::allreduce`].
+    /// As [`InterComm::bcast`]; [`Error::Op`] if the contribution is not a whole number of elements
+    /// of the operation.
     #[track_caller]
-    pub fn reduce<'a>(
-        &'a self,
-        buffer: &'a mut Buffer,
-        op: &Op,
-        root: InterRoot,
-    ) -> impl Future<Output = Result<()>> + use<'a> {
-        let (location, op) = (SourceLocation::caller(), op.clone());
-        async move {
-            self.begin("reduce", location)?;
-            self.check_root(root)?;
-            let step = Self::step("reduce", location);
-            match root {
-                InterRoot::Null => Ok(()),
-                InterRoot::Root => self.take(buffer, 0, step).await,
-                InterRoot::Remote(root) => {
-                    let call = Invocation::new(Collective::Reduce, buffer.clone()).with_op(&op);
-                    let result = self.local().perform(call, location).await?;
-                    if self.rank() == 0 {
-                        self.give(result, root, step).await?;
-                    }
-                    Ok(())
-                }
-            }
-        }
+    pub fn reduce(&self, buffer: Buffer, op: &Op, root: InterRoot) -> InterCall<'_> {
+        let call = self.rooted(Collective::Reduce, buffer, root);
+        self.call(call.map(|call| call.with_op(op)))
     }
 
-    /// Gives each rank of the other group a block, and gets one of each: `MPI_Alltoall`. Both
-    /// buffers have one block for each rank of the other group.
+    /// Combines the contributions of each group and gives the result to the other one:
+    /// `MPI_Allreduce`.
+    ///
+    /// # Errors
+    /// As [`InterComm::reduce`].
+    #[track_caller]
+    pub fn allreduce(&self, contribution: Buffer, op: &Op) -> InterCall<'_> {
+        let call = Invocation::new(Collective::Allreduce, contribution);
+        self.call(Ok(call.with_op(op)))
+    }
+
+    /// Gives all ranks the blocks of the other group, in the order of their ranks: `MPI_Allgather`.
+    /// Each has `length` bytes.
+    ///
+    /// # Errors
+    /// As [`InterComm::bcast`].
+    #[track_caller]
+    pub fn allgather(&self, block: Buffer, length: u64) -> InterCall<'_> {
+        self.gathering(Collective::Allgather, block, self.equal(length))
+    }
+
+    /// [`InterComm::allgather`] of blocks of different lengths: `MPI_Allgatherv`. `blocks` are
+    /// those of the other group.
+    ///
+    /// # Errors
+    /// As [`InterComm::gather_v`].
+    #[track_caller]
+    pub fn allgather_v(&self, block: Buffer, blocks: Blocks) -> InterCall<'_> {
+        self.gathering(Collective::Allgatherv, block, blocks)
+    }
+
+    #[track_caller]
+    fn gathering(&self, kind: Collective, block: Buffer, recv: Blocks) -> InterCall<'_> {
+        let own = std::iter::repeat_n((0, block.len()), self.remote_size());
+        let send = Blocks::placed(own);
+        self.exchange(kind, (block, send), recv)
+    }
+
+    /// Gives each rank of the other group a block, and gets one of each, of `length` bytes:
+    /// `MPI_Alltoall`. `blocks` has one for each rank of the other group.
     ///
     /// # Errors
     /// As [`InterComm::gather`].
     #[track_caller]
-    pub fn alltoall<'a>(
-        &'a self,
-        blocks: &Buffer,
-        result: &'a mut Buffer,
-    ) -> impl Future<Output = Result<()>> + use<'a> {
-        let (location, blocks) = (SourceLocation::caller(), blocks.clone());
-        async move {
-            self.begin("alltoall", location)?;
-            let step = Self::step("alltoall", location);
-            let (send, receive) = (self.equal_blocks(&blocks)?, self.equal_blocks(result)?);
-            self.exchange_blocks((&blocks, &send), (result, &receive), step)
-                .await
+    pub fn alltoall(&self, blocks: Buffer, length: u64) -> InterCall<'_> {
+        match self.divided(&blocks) {
+            Ok(send) => self.exchange(Collective::Alltoall, (blocks, send), self.equal(length)),
+            Err(error) => self.call(Err(error)),
         }
     }
 
-    /// Exchanges blocks with one rank of the other group at a time.
-    async fn exchange_blocks(
+    /// [`InterComm::alltoall`] of blocks of different lengths: `MPI_Alltoallv`. `send` says where
+    /// the block for each rank of the other group is in `buffer`, `recv` where that of each rank is
+    /// in the result.
+    ///
+    /// # Errors
+    /// As [`InterComm::gather_v`]; [`Error::Blocks`] if the buffer is shorter than its blocks.
+    #[track_caller]
+    pub fn alltoall_v(&self, buffer: Buffer, send: Blocks, recv: Blocks) -> InterCall<'_> {
+        self.exchange(Collective::Alltoallv, (buffer, send), recv)
+    }
+
+    #[track_caller]
+    fn exchange(
         &self,
-        (blocks, send): (&Buffer, &Blocks),
-        (result, receive): (&mut Buffer, &Blocks),
-        step: Step,
-    ) -> Result<()> {
-        let (rank, remote) = (self.rank(), self.remote_size());
-        let rounds = self.size().max(remote);
-        let known = |rank: usize| if rank < remote { rank } else { PROC_NULL };
-        for round in 0..rounds {
-            let source = known((rank + rounds - round) % rounds);
-            let destination = known((rank + round) % rounds);
-            let block = if destination == PROC_NULL {
-                Buffer::phantom(0)
-            } else {
-                let (offset, length) = send.block(destination);
-                blocks.slice(offset, length)
-            };
-            let between = self.between()?;
-            let mut sending = between.isend_at(block, destination, BETWEEN, step.location)?;
-            if source != PROC_NULL {
-                let (offset, length) = receive.block(source);
-                let mut block = result.of_kind(length);
-                self.take(&mut block, source, step).await?;
-                result.write(offset, &block);
-            }
-            sending.wait_in(step.name, step.location).await?;
-        }
-        Ok(())
-    }
-
-    /// [`InterComm::alltoall`] of blocks of different lengths: `MPI_Alltoallv`.
-    ///
-    /// # Errors
-    /// As [`InterComm::alltoall`].
-    #[track_caller]
-    pub fn alltoall_v<'a>(
-        &'a self,
-        (blocks, send): (&'a Buffer, &'a Blocks),
-        (result, receive): (&'a mut Buffer, &'a Blocks),
-    ) -> impl Future<Output = Result<()>> + use<'a> {
-        let location = SourceLocation::caller();
-        async move {
-            self.begin("alltoallv", location)?;
-            let step = Self::step("alltoallv", location);
-            self.exchange_blocks((blocks, send), (result, receive), step)
-                .await
-        }
-    }
-
-    /// [`InterComm::allgather`] of blocks of different lengths: `MPI_Allgatherv`. `receive` are
-    /// those of the other group.
-    ///
-    /// # Errors
-    /// As [`InterComm::allgather`].
-    #[track_caller]
-    pub fn allgather_v<'a>(
-        &'a self,
-        block: &'a Buffer,
-        (result, receive): (&'a mut Buffer, &'a Blocks),
-    ) -> impl Future<Output = Result<()>> + use<'a> {
-        let location = SourceLocation::caller();
-        async move {
-            self.begin("allgatherv", location)?;
-            let step = Self::step("allgatherv", location);
-            let own = std::iter::repeat_n((0, block.len()), self.remote_size());
-            let send = Blocks::placed(own);
-            self.exchange_blocks((block, &send), (result, receive), step)
-                .await
-        }
+        kind: Collective,
+        (buffer, send): (Buffer, Blocks),
+        recv: Blocks,
+    ) -> InterCall<'_> {
+        let mut call = Invocation::new(kind, buffer);
+        (call.send, call.recv) = (Some(send), Some(recv));
+        self.call(Ok(call))
     }
 
     /// Combines the contributions of each group and gives each rank of the other one a block of the
     /// result: `MPI_Reduce_scatter`. `blocks` are those of the caller's group.
     ///
     /// # Errors
-    /// As [`InterComm::allreduce`].
+    /// As [`InterComm::reduce`]; [`Error::BlockCount`] if there is not one block for each rank of
+    /// the caller's group.
     #[track_caller]
-    pub fn reduce_scatter<'a>(
-        &'a self,
-        contribution: &Buffer,
-        blocks: &'a Blocks,
+    pub fn reduce_scatter(
+        &self,
+        contribution: Buffer,
+        blocks: impl Into<Blocks>,
         op: &Op,
-    ) -> impl Future<Output = Result<Buffer>> + use<'a> {
-        let location = SourceLocation::caller();
-        let call = Invocation::new(Collective::Reduce, contribution.clone()).with_op(op);
-        let mut block = contribution.of_kind(blocks.block(self.rank()).1);
-        async move {
-            self.begin("reduce_scatter", location)?;
-            let own = self.local().perform(call, location).await?;
-            let step = Self::step("reduce_scatter", location);
-            let all = match self.rank() {
-                0 => Some(self.between()?.swap(own, 0, step).await?),
-                _ => None,
-            };
-            let all = all.as_ref().map(|all| (all, blocks));
-            self.local().scatter_v(all, &mut block, 0).await?;
-            Ok(block)
-        }
+    ) -> InterCall<'_> {
+        let mut call = Invocation::new(Collective::ReduceScatter, contribution).with_op(op);
+        call.send = Some(blocks.into());
+        self.call(Ok(call))
+    }
+
+    /// Returns blocks of this length, one for each rank of the other group.
+    fn equal(&self, length: u64) -> Blocks {
+        Blocks::packed(std::iter::repeat_n(length, self.remote_size()))
     }
 
     /// Returns the blocks of a buffer that has one for each rank of the other group.
-    fn equal_blocks(&self, buffer: &Buffer) -> Result<Blocks> {
-        let (length, size) = (buffer.len(), self.remote_size());
-        if length.is_multiple_of(size as u64) {
-            let block = length / size as u64;
-            return Ok(Blocks::packed(std::iter::repeat_n(block, size)));
+    fn divided(&self, buffer: &Buffer) -> Result<Blocks> {
+        let (length, size) = (buffer.len(), self.remote_size() as u64);
+        match length.is_multiple_of(size) {
+            true => Ok(self.equal(length / size)),
+            false => Err(Error::Count { length, size }),
         }
-        let size = size as u64;
-        Err(Error::Count { length, size })
+    }
+
+    fn blocks_at_root(&self, buffer: &Buffer, root: InterRoot) -> Result<Option<Blocks>> {
+        let is_root = root == InterRoot::Root;
+        is_root.then(|| self.divided(buffer)).transpose()
     }
 }

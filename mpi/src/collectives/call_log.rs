@@ -132,6 +132,10 @@ impl Signature {
     }
 
     pub(crate) fn new(call: &Invocation, location: SourceLocation) -> Self {
+        if call.is_between {
+            // The groups have arguments of their own.
+            return Self::of(call.name, location);
+        }
         let op = call.op.as_ref();
         // Of a scatter the other ranks have room only.
         let room = call.room.as_ref().filter(|_| call.input.is_empty());

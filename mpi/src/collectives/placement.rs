@@ -48,6 +48,8 @@ impl Placement {
     /// Returns the nodes of a group of ranks; `None` if each rank has a node of its own.
     pub(crate) fn nodes(&self, members: &Members) -> Option<Nodes> {
         match members {
+            // Operations over an intercommunicator do not look at nodes.
+            Members::Two(_) => None,
             Members::Steps {
                 first: 0,
                 stride: 1,

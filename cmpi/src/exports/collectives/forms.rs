@@ -5,7 +5,7 @@
 
 use std::rc::Rc;
 
-use mpi::{Blocks, Buffer, Comm, Datatype, Graph, InterComm, InterRoot, Op, Request};
+use mpi::{Blocks, Buffer, Comm, Datatype, Graph, InterCall, InterComm, InterRoot, Op, Request};
 
 use super::super::{Handle, memory};
 use crate::bridge::{block, with};
@@ -154,69 +154,53 @@ impl Operation {
         }))
     }
 
-    /// Performs the operation between two groups. Returns the result, which has `room` bytes, at
-    /// ranks that get one.
-    async fn wait_between(
+    /// Returns the operation between two groups, whose result has `room` bytes at ranks that get
+    /// one.
+    fn between(
         self,
         inter: &InterComm,
-        mut message: Buffer,
+        message: Buffer,
         room: u64,
-    ) -> Result<Option<Buffer>, CallError> {
-        let mut result = inter.local().buffer(room);
-        match self {
-            Self::Barrier => inter.barrier().await?,
-            Self::Bcast(root, _) => {
-                inter.bcast(&mut message, root).await?;
-                result = message;
+    ) -> Result<InterCall<'_>, CallError> {
+        // What the root of a rooted operation gives or gets, and the others.
+        let buffer = |is_taken: bool, message: Buffer| match is_taken {
+            true => inter.local().buffer(room),
+            false => message,
+        };
+        let is_root = |root: InterRoot| root == InterRoot::Root;
+        let each = room / inter.remote_size() as u64;
+        Ok(match self {
+            Self::Barrier => inter.barrier(),
+            Self::Bcast(root, _) => inter.bcast(message, root),
+            Self::Reduce(op, root) => inter.reduce(buffer(is_root(root), message), &op, root),
+            Self::Allreduce(op) => inter.allreduce(message, &op),
+            Self::Gather(root) => inter.gather(buffer(is_root(root), message), root),
+            Self::GatherV(blocks, root) => {
+                inter.gather_v(buffer(is_root(root), message), blocks, root)
             }
-            Self::Reduce(op, InterRoot::Root) => {
-                inter.reduce(&mut result, &op, InterRoot::Root).await?;
+            Self::Scatter(root, ..) => inter.scatter(buffer(!is_root(root), message), root),
+            Self::ScatterV(root, _, blocks) => {
+                inter.scatter_v(buffer(!is_root(root), message), blocks, root)
             }
-            Self::Reduce(op, root) => inter.reduce(&mut message, &op, root).await?,
-            Self::Allreduce(op) => result = inter.allreduce(&message, &op).await?,
-            Self::Gather(InterRoot::Root) => inter.gather(&mut result, InterRoot::Root).await?,
-            Self::Gather(root) => inter.gather(&mut message, root).await?,
-            Self::GatherV(blocks, InterRoot::Root) => {
-                let gathering = inter.gather_v(&mut result, blocks.as_ref(), InterRoot::Root);
-                gathering.await?;
-            }
-            Self::GatherV(_, root) => inter.gather_v(&mut message, None, root).await?,
-            Self::Scatter(root, _, true) => inter.scatter(&mut message, root).await?,
-            Self::Scatter(root, ..) => inter.scatter(&mut result, root).await?,
-            Self::ScatterV(root, _, blocks @ Some(_)) => {
-                inter.scatter_v(&mut message, blocks.as_ref(), root).await?;
-            }
-            Self::ScatterV(root, ..) => inter.scatter_v(&mut result, None, root).await?,
-            Self::Allgather => inter.allgather(&message, &mut result).await?,
-            Self::AllgatherV(blocks) => {
-                inter.allgather_v(&message, (&mut result, &blocks)).await?;
-            }
-            Self::Alltoall => inter.alltoall(&message, &mut result).await?,
-            Self::AlltoallV(send, receive) => {
-                let exchange = inter.alltoall_v((&message, &send), (&mut result, &receive));
-                exchange.await?;
-            }
+            Self::Allgather => inter.allgather(message, each),
+            Self::AllgatherV(blocks) => inter.allgather_v(message, blocks),
+            Self::Alltoall => inter.alltoall(message, each),
+            Self::AlltoallV(send, receive) => inter.alltoall_v(message, send, receive),
             Self::AlltoallW(ByteBlocks { send, receive, .. }) => {
                 let blocks =
                     |bytes: Bytes| Blocks::packed(bytes.into_iter().map(|(length, ..)| length));
-                let (send, receive) = (blocks(send), blocks(receive));
-                let exchange = inter.alltoall_v((&message, &send), (&mut result, &receive));
-                exchange.await?;
+                inter.alltoall_v(message, blocks(send), blocks(receive))
             }
             Self::ReduceScatterBlock(op) => {
-                let ranks = inter.size();
-                let blocks = Blocks::packed(std::iter::repeat_n(room, ranks));
-                result = inter.reduce_scatter(&message, &blocks, &op).await?;
+                let blocks = Blocks::packed(std::iter::repeat_n(room, inter.size()));
+                inter.reduce_scatter(message, blocks, &op)
             }
-            Self::ReduceScatter(blocks, op) => {
-                result = inter.reduce_scatter(&message, &blocks, &op).await?;
-            }
-            _ => {
+            Self::ReduceScatter(blocks, op) => inter.reduce_scatter(message, blocks, &op),
+            Self::AlltoallInPlace | Self::Scan(_) | Self::Exscan(_) | Self::Neighbors(..) => {
                 let text = "not defined over an intercommunicator";
                 return Err(CallError::new("MPI_ERR_COMM", text));
             }
-        }
-        Ok(Some(result))
+        })
     }
 
     /// Starts the operation.
@@ -338,6 +322,11 @@ impl Exchange {
     }
 }
 
+/// Returns the length of a result in bytes.
+fn room(result: &[Target]) -> u64 {
+    result.iter().map(|part| part.length as u64).sum()
+}
+
 /// Performs or begins an operation.
 pub(super) fn perform(form: Form, comm: Handle, prepared: Prepared) -> Result<(), CallError> {
     let (is_persistent, request) = match form {
@@ -351,15 +340,14 @@ pub(super) fn perform(form: Form, comm: Handle, prepared: Prepared) -> Result<()
         operation,
     } = prepared;
     let handle = with(|state| {
-        if state.between.contains_key(&comm) {
-            let text = "over an intercommunicator only collectives that wait are supported";
-            return Err(CallError::new("MPI_ERR_COMM", text));
-        }
+        let inter = state.between.get(&comm);
         let comm = state.comm(comm)?;
         let message = operation.message(comm, &given);
-        let begun = match is_persistent {
-            false => operation.start(comm, message)?,
-            true => operation.init(comm, message)?,
+        let begun = match (inter, is_persistent) {
+            (None, false) => operation.start(comm, message)?,
+            (None, true) => operation.init(comm, message)?,
+            (Some(inter), false) => operation.between(inter, message, room(&result))?.start()?,
+            (Some(inter), true) => operation.between(inter, message, room(&result))?.init()?,
         };
         let parts = Parts {
             contribution: is_persistent.then_some(given),
@@ -384,8 +372,8 @@ fn wait(handle: Handle, prepared: Prepared) -> Result<(), CallError> {
         let message = match state.between.get(&handle) {
             None => operation.wait(comm, message).await?,
             Some(inter) => {
-                let room = result.iter().map(|part| part.length as u64).sum();
-                operation.wait_between(inter, message, room).await?
+                let call = operation.between(inter, message, room(&result))?;
+                Some(call.await?)
             }
         };
         Ok::<_, CallError>((result, message))

@@ -34,6 +34,10 @@ use runner::Runner;
 /// between neighbours.
 const TAGS: u32 = 1024;
 
+/// Added to the tags of calls that are counted in an intercommunicator, whose groups count calls of
+/// their own.
+const BETWEEN_TAGS: u32 = 1 << 30;
+
 /// Number of tags of calls that are not persistent: half of them for collectives, half for barriers
 /// before them. Those of persistent requests follow.
 const TAG_COUNT: u32 = 1 << 25;
@@ -103,7 +107,8 @@ pub(crate) struct CollectiveCall {
     /// True if the call has a result at this rank.
     pub(crate) has_result: bool,
     pub(crate) members: Members,
-    /// The context of the communicator's collectives.
+    /// The context in which calls are counted: that of the communicator's collectives, or that of
+    /// the intercommunicator.
     pub(crate) context: u32,
     pub(crate) number: CallNumber,
     pub(crate) location: SourceLocation,

@@ -155,10 +155,12 @@ impl ProtocolEngine {
         let Some(observation) = self.observation() else {
             return;
         };
-        let root = call.call.collective.has_root();
+        let root = Some(call.call.root).filter(|root| {
+            call.call.collective.has_root() && *root != ::collectives::Call::NO_ROOT
+        });
         observation.tell(|| Event::CollectiveCall {
             algorithm: call.algorithm.name,
-            root: root.then(|| call.members.world(call.call.root)),
+            root: root.map(|root| call.members.world(root)),
             size: call.call.size,
             first: call.members.world(0),
             place: call.location,

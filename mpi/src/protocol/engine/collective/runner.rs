@@ -4,9 +4,11 @@
 
 use ::collectives::{Operand, Part, Slot, Steps};
 
-use super::{ALL, NEIGHBOR_TAGS, Running, StepRequest, TAGS};
+use super::{ALL, BETWEEN_TAGS, NEIGHBOR_TAGS, Running, StepRequest, TAGS};
+use crate::api::comm::COLLECTIVE;
 use crate::channel::{Channel, Token};
 use crate::collectives::position;
+use crate::exploration::is_of_collectives;
 use crate::protocol::engine::{ProtocolEngine, Role, SendCall};
 use crate::{Buffer, Envelope, Error, Pattern, TypeSignature};
 
@@ -50,7 +52,11 @@ impl Runner<'_> {
         if call.call.neighbors.is_some() && !position::is_persistent_start(call.number.position) {
             return NEIGHBOR_TAGS + self.edge;
         }
-        TAGS + call.number.tag + self.edge
+        let first = match is_of_collectives(call.context) {
+            true => TAGS,
+            false => TAGS + BETWEEN_TAGS,
+        };
+        first + call.number.tag + self.edge
     }
 
     fn post_send(&mut self, slot: Slot, peer: u32, part: Part, blocks: bool) {
@@ -60,7 +66,7 @@ impl Runner<'_> {
         let call = &self.running.call;
         let (world, location) = (call.members.world(peer), call.location);
         let envelope = Envelope {
-            context: call.context,
+            context: call.context | COLLECTIVE,
             source: self.channel.rank(),
             tag: self.tag(),
             ready: false,
@@ -160,7 +166,7 @@ impl Steps for Runner<'_> {
         let call = &self.running.call;
         let (world, location) = (call.members.world(peer), call.location);
         let pattern = Pattern {
-            context: call.context,
+            context: call.context | COLLECTIVE,
             source: Some(world),
             tag: Some(self.tag()),
         };

@@ -1,0 +1,452 @@
+//! Operations over an intercommunicator: what one group gives, the other gets.
+//!
+//! Ranks are numbered through both groups. Blocks of a call are those of the ranks of the other
+//! group; of a `reduce_scatter`, those of the own group. A rank whose root is [`Call::NO_ROOT`]
+//! takes no part.
+//!
+//! * *leaders*: rank 0 of each group stands for it, and operations inside the groups, with the
+//!   algorithms of the selector, do the rest.
+//! * *direct*: each rank exchanges messages with each of the other group, all at once.
+//!
+//! Sources: Open MPI 5.0, `ompi/mca/coll/inter` and the linear `…_inter` functions of
+//! `ompi/mca/coll/basic`; MPICH, `src/mpi/coll/*/*_inter_*.c`.
+//!
+//! *Not modelled*: algorithms for several ranks on a node.
+
+use std::ops::Range;
+
+use crate::levels::{Group, Level, Stage, Stages};
+use crate::parts::Places;
+use crate::{Algorithm, Area, Call, Collective, Operand, Part, Steps};
+
+/// Returns the algorithm of an operation over an intercommunicator.
+pub(crate) const fn between(collective: Collective) -> &'static Algorithm {
+    match collective {
+        Collective::Barrier => &BARRIER,
+        Collective::Bcast => &BCAST,
+        Collective::Reduce => &REDUCE,
+        Collective::Allreduce => &ALLREDUCE,
+        Collective::Allgather => &ALLGATHER,
+        Collective::ReduceScatter | Collective::ReduceScatterBlock => &REDUCE_SCATTER,
+        _ => &DIRECT,
+    }
+}
+
+pub(crate) static DIRECT: Algorithm = Algorithm {
+    name: "direct",
+    about: "to and from each rank of the other group, all at once",
+    time: "d (α + n β) with d ranks of the other group",
+    ordered: true,
+    temp: |call| match operand(call) {
+        0 => 0,
+        bytes => bytes * length(call.other_group()),
+    },
+    round: direct,
+    ..Algorithm::BASE
+};
+
+/// Number of ranks.
+fn length(ranks: Range<u32>) -> u64 {
+    u64::from(ranks.end - ranks.start)
+}
+
+/// Returns the length of a contribution that this rank combines with others; 0 if it does not.
+fn operand(call: &Call) -> u64 {
+    match call.collective {
+        Collective::Reduce if !call.is_root() => 0,
+        Collective::Reduce | Collective::Allreduce => call.bytes,
+        Collective::ReduceScatter | Collective::ReduceScatterBlock => call.send_total(),
+        _ => 0,
+    }
+}
+
+/// Returns the message for the rank with this number in the other group.
+fn given(call: &Call, other: u32) -> Option<Part> {
+    let is_root = call.root == call.other_group().start + other;
+    let block = || {
+        let block = call.send_block(other);
+        Part::send(block.offset, block.length)
+    };
+    match call.collective {
+        Collective::Bcast => call.is_root().then_some(Part::recv(0, call.bytes)),
+        Collective::Scatter | Collective::Scatterv => call.is_root().then(block),
+        Collective::Gather | Collective::Gatherv => is_root.then_some(Part::send(0, call.bytes)),
+        Collective::Reduce => is_root.then_some(Part::recv(0, call.bytes)),
+        Collective::Allreduce => Some(Part::recv(0, call.bytes)),
+        Collective::ReduceScatter | Collective::ReduceScatterBlock => {
+            Some(Part::send(0, call.send_total()))
+        }
+        _ => Some(block()),
+    }
+}
+
+/// Returns the place of the message from the rank with this number in the other group.
+fn taken(call: &Call, other: u32) -> Option<Part> {
+    let is_root = call.root == call.other_group().start + other;
+    let block = || {
+        let block = call.recv_block(other);
+        Part::recv(block.offset, block.length)
+    };
+    match call.collective {
+        Collective::Bcast | Collective::Scatter | Collective::Scatterv => {
+            is_root.then_some(Part::recv(0, call.bytes))
+        }
+        Collective::Gather | Collective::Gatherv => call.is_root().then(block),
+        Collective::Reduce
+        | Collective::Allreduce
+        | Collective::ReduceScatter
+        | Collective::ReduceScatterBlock => {
+            let bytes = operand(call);
+            let place = Part::temp(u64::from(other) * bytes, bytes);
+            (call.collective != Collective::Reduce || call.is_root()).then_some(place)
+        }
+        _ => Some(block()),
+    }
+}
+
+fn direct(call: &Call, _: u32, steps: &mut dyn Steps) {
+    let others = call.other_group();
+    for other in others.clone() {
+        if let Some(place) = taken(call, other - others.start) {
+            steps.irecv(other, place);
+        }
+    }
+    for other in others.clone() {
+        if let Some(part) = given(call, other - others.start) {
+            steps.isend(other, part);
+        }
+    }
+    steps.wait_all();
+    if operand(call) > 0 {
+        combine(call, others.end - others.start, steps);
+    }
+}
+
+/// Reduces the contributions of the other group.
+fn combine(call: &Call, others: u32, steps: &mut dyn Steps) {
+    let (offset, length) = match call.collective {
+        Collective::Reduce | Collective::Allreduce => (0, call.bytes),
+        _ => {
+            let block = call.send_block(call.rank - call.own_group().start);
+            (block.offset, block.length)
+        }
+    };
+    let result = Part::recv(0, length);
+    let part = |other: u32| Part::temp(u64::from(other) * operand(call) + offset, length);
+    steps.copy(part(0), result);
+    for other in 1..others {
+        steps.reduce(part(other), result, Operand::Right);
+    }
+}
+
+/// An operation in which rank 0 of each group stands for it.
+const LEADERS: Algorithm = Algorithm {
+    name: "leaders",
+    time: "sum of the parts",
+    ordered: true,
+    ..Algorithm::BASE
+};
+
+/// Returns a part that the own group executes.
+fn inside(call: &Call, kind: Collective, bytes: u64) -> Option<Call> {
+    call.of_group(Group::Own, kind, bytes)
+}
+
+/// Returns true in the group of the root.
+fn is_with_root(call: &Call) -> bool {
+    call.own_group().contains(&call.root)
+}
+
+/// Returns true if the own group has only this rank.
+fn is_alone(call: &Call) -> bool {
+    call.own_group().len() == 1
+}
+
+/// Exchanges a message with the leader of the other group, at leaders.
+fn exchange(call: &Call, out: Part, into: Part, steps: &mut dyn Steps) -> bool {
+    let is_leader = call.rank == call.own_group().start;
+    if is_leader {
+        let other = call.other_group().start;
+        steps.exchange(other, out, other, into);
+    }
+    is_leader
+}
+
+static BARRIER: Algorithm = Algorithm {
+    about: "a barrier in each group, the leaders meet, a broadcast in each group",
+    levels: BARRIER_LEVELS,
+    temp: |call| barrier(call).temp(),
+    rounds: |call| barrier(call).rounds(),
+    round: |call, round, steps| barrier(call).round(round, steps),
+    ..LEADERS
+};
+
+const BARRIER_LEVELS: &[Level] = &[
+    Level {
+        group: Group::Own,
+        collective: Collective::Barrier,
+        call: |call| inside(call, Collective::Barrier, 0),
+    },
+    Level {
+        group: Group::Own,
+        collective: Collective::Bcast,
+        // A byte, because an empty broadcast need not wait for its root.
+        call: |call| inside(call, Collective::Bcast, 1),
+    },
+];
+
+fn barrier(call: &Call) -> Stages<'_, 3> {
+    let in_temp = Places {
+        recv: (Area::Temp, 0),
+        ..Places::behind(1)
+    };
+    Stages {
+        call,
+        levels: BARRIER_LEVELS,
+        stages: [
+            Stage::Level(0, Places::behind(1)),
+            Stage::Steps(|call, steps| {
+                exchange(call, Part::EMPTY, Part::EMPTY, steps);
+            }),
+            Stage::Level(1, in_temp),
+        ],
+    }
+}
+
+static BCAST: Algorithm = Algorithm {
+    about: "the root to the leader of the other group, a broadcast there",
+    levels: BCAST_LEVELS,
+    temp: |call| bcast(call).temp(),
+    rounds: |call| bcast(call).rounds(),
+    round: |call, round, steps| bcast(call).round(round, steps),
+    ..LEADERS
+};
+
+const BCAST_LEVELS: &[Level] = &[Level {
+    group: Group::Own,
+    collective: Collective::Bcast,
+    call: |call| match takes_part(call) && !is_with_root(call) {
+        true => inside(call, Collective::Bcast, call.bytes),
+        false => None,
+    },
+}];
+
+/// Returns true if the rank has a part in an operation with a root.
+const fn takes_part(call: &Call) -> bool {
+    call.root != Call::NO_ROOT
+}
+
+/// Returns the leader of the group that the root is not in.
+fn leader(call: &Call) -> u32 {
+    match is_with_root(call) {
+        true => call.other_group().start,
+        false => call.own_group().start,
+    }
+}
+
+fn bcast(call: &Call) -> Stages<'_, 2> {
+    let data = Part::recv(0, call.bytes);
+    Stages {
+        call,
+        levels: BCAST_LEVELS,
+        stages: [
+            message(call, call.root, leader(call), data),
+            Stage::Level(0, Places::behind(0)),
+        ],
+    }
+}
+
+/// A message between the root and the leader of the other group.
+fn message(call: &Call, source: u32, destination: u32, data: Part) -> Stage {
+    let is_outside = !takes_part(call);
+    Stage::Message {
+        source: if is_outside { Call::NO_ROOT } else { source },
+        destination: if is_outside {
+            Call::NO_ROOT
+        } else {
+            destination
+        },
+        out: data,
+        into: data,
+    }
+}
+
+static REDUCE: Algorithm = Algorithm {
+    about: "a reduction in the other group, its leader to the root",
+    levels: REDUCE_LEVELS,
+    temp: |call| reduce(call).temp(),
+    rounds: |call| reduce(call).rounds(),
+    round: |call, round, steps| reduce(call).round(round, steps),
+    ..LEADERS
+};
+
+const REDUCE_LEVELS: &[Level] = &[Level {
+    group: Group::Own,
+    collective: Collective::Reduce,
+    call: |call| match takes_part(call) && !is_with_root(call) {
+        true => inside(call, Collective::Reduce, call.bytes),
+        false => None,
+    },
+}];
+
+fn reduce(call: &Call) -> Stages<'_, 2> {
+    let data = Part::recv(0, call.bytes);
+    Stages {
+        call,
+        levels: REDUCE_LEVELS,
+        stages: [
+            Stage::Level(0, Places::behind(0)),
+            message(call, leader(call), call.root, data),
+        ],
+    }
+}
+
+static ALLREDUCE: Algorithm = Algorithm {
+    about: "a reduction in each group, the leaders exchange, a broadcast in each group",
+    levels: ALLREDUCE_LEVELS,
+    temp: |call| call.bytes.max(allreduce(call).temp()),
+    rounds: |call| allreduce(call).rounds(),
+    round: |call, round, steps| allreduce(call).round(round, steps),
+    ..LEADERS
+};
+
+const ALLREDUCE_LEVELS: &[Level] = &[
+    Level {
+        group: Group::Own,
+        collective: Collective::Reduce,
+        call: |call| inside(call, Collective::Reduce, call.bytes),
+    },
+    Level {
+        group: Group::Own,
+        collective: Collective::Bcast,
+        call: |call| inside(call, Collective::Bcast, call.bytes),
+    },
+];
+
+fn allreduce(call: &Call) -> Stages<'_, 3> {
+    Stages {
+        call,
+        levels: ALLREDUCE_LEVELS,
+        stages: [
+            Stage::Level(0, Places::behind(call.bytes)),
+            Stage::Steps(|call, steps| {
+                let (own, other) = (Part::recv(0, call.bytes), Part::temp(0, call.bytes));
+                if exchange(call, own, other, steps) {
+                    steps.copy(other, own);
+                }
+            }),
+            Stage::Level(1, Places::behind(call.bytes)),
+        ],
+    }
+}
+
+static ALLGATHER: Algorithm = Algorithm {
+    about: "a gather in each group, the leaders exchange, a broadcast in each group",
+    levels: ALLGATHER_LEVELS,
+    temp: |call| gathered(call).max(allgather(call).temp()),
+    rounds: |call| allgather(call).rounds(),
+    round: |call, round, steps| allgather(call).round(round, steps),
+    ..LEADERS
+};
+
+const ALLGATHER_LEVELS: &[Level] = &[
+    Level {
+        group: Group::Own,
+        collective: Collective::Gather,
+        call: |call| inside(call, Collective::Gather, call.bytes),
+    },
+    Level {
+        group: Group::Own,
+        collective: Collective::Bcast,
+        call: |call| inside(call, Collective::Bcast, call.recv_total()),
+    },
+];
+
+/// Returns the length of the blocks of the own group.
+fn gathered(call: &Call) -> u64 {
+    call.bytes * length(call.own_group())
+}
+
+fn allgather(call: &Call) -> Stages<'_, 3> {
+    let in_temp = Places {
+        recv: (Area::Temp, 0),
+        ..Places::behind(gathered(call))
+    };
+    Stages {
+        call,
+        levels: ALLGATHER_LEVELS,
+        stages: [
+            Stage::Level(0, in_temp),
+            Stage::Steps(|call, steps| {
+                let own = match is_alone(call) {
+                    true => Part::send(0, call.bytes),
+                    false => Part::temp(0, gathered(call)),
+                };
+                exchange(call, own, Part::recv(0, call.recv_total()), steps);
+            }),
+            Stage::Level(1, Places::behind(gathered(call))),
+        ],
+    }
+}
+
+static REDUCE_SCATTER: Algorithm = Algorithm {
+    about: "a reduction in each group, the leaders exchange, a scatter in each group",
+    levels: REDUCE_SCATTER_LEVELS,
+    temp: |call| (2 * call.send_total()).max(reduce_scatter(call).temp()),
+    rounds: |call| reduce_scatter(call).rounds(),
+    round: |call, round, steps| reduce_scatter(call).round(round, steps),
+    ..LEADERS
+};
+
+const REDUCE_SCATTER_LEVELS: &[Level] = &[
+    Level {
+        group: Group::Own,
+        collective: Collective::Reduce,
+        call: |call| inside(call, Collective::Reduce, call.send_total()),
+    },
+    Level {
+        group: Group::Own,
+        collective: Collective::Scatterv,
+        call: |call| {
+            let own = call.send_block(call.rank - call.own_group().start).length;
+            let scatter = inside(call, Collective::Scatterv, own)?;
+            Some(Call {
+                blocks: call.blocks.clone(),
+                ..scatter
+            })
+        },
+    },
+];
+
+fn reduce_scatter(call: &Call) -> Stages<'_, 4> {
+    let total = call.send_total();
+    let in_temp = Places {
+        send: (Area::Temp, 0),
+        recv: (Area::Temp, 0),
+        temp: 2 * total,
+    };
+    let from_temp = Places {
+        send: (Area::Temp, total),
+        ..Places::behind(2 * total)
+    };
+    Stages {
+        call,
+        levels: REDUCE_SCATTER_LEVELS,
+        stages: [
+            Stage::Steps(|call, steps| {
+                let total = call.send_total();
+                steps.copy(Part::send(0, total), Part::temp(0, total));
+            }),
+            Stage::Level(0, in_temp),
+            Stage::Steps(|call, steps| {
+                let total = call.send_total();
+                let (own, other) = (Part::temp(0, total), Part::temp(total, total));
+                exchange(call, own, other, steps);
+                if is_alone(call) {
+                    steps.copy(other, Part::recv(0, total));
+                }
+            }),
+            Stage::Level(1, from_temp),
+        ],
+    }
+}

@@ -38,8 +38,8 @@ fn attributes_are_copied_and_deleted() {
         assert_eq!(part.get_attr(&depth), None);
         assert!(copy.delete_attr(&depth) && !copy.delete_attr(&depth));
         copy.set_attr(&depth, 7);
-        copy.free().await?;
-        comm.free().await?;
+        copy.free()?;
+        comm.free()?;
         assert_eq!(*deleted.borrow(), ["first", "1", "7", "second", "0"]);
         Ok(())
     };
@@ -59,7 +59,7 @@ fn communicators_have_names() {
         );
         world.set_name("all");
         assert_eq!(world.name(), "all");
-        copy.free().await
+        copy.free()
     };
     world(2).run(program).finished();
 }

@@ -1,7 +1,7 @@
 //! Promise: communicators keep their messages apart, their ranks are those of MPI, and what they
 //! cost to make is messages.
 
-use mpi::{ANY_SOURCE, ANY_TAG, Comm, Comparison, Error, Result, waitall};
+use mpi::{ANY_SOURCE, ANY_TAG, Comm, Comparison, Error, Op, Result, waitall};
 use testing::ranks::{Order, THRESHOLD, join, pattern, world};
 
 #[test]
@@ -207,6 +207,35 @@ fn making_a_communicator_costs_the_messages_of_a_tree() {
     }
 }
 
+/// A rank frees communicators before the others have got a message that they wait for.
+#[test]
+fn no_rank_waits_for_the_frees_of_others() {
+    let program = |world: Comm| async move {
+        let (rank, size) = (world.rank(), world.size());
+        let copy = world.dup().await?;
+        let half = world.split(Some((rank % 2) as u32), 0).await?;
+        let half = half.expect("each rank has a colour");
+        let between = half.intercomm_create(0, &world, 1 - rank % 2, 1).await?;
+        // Operations in progress end after the communicator.
+        let mut sum = copy.iallreduce(world.buffer_of(&[1_u64]), &Op::sum::<u64>())?;
+        if rank > 0 {
+            world.recv(&mut world.buffer(8), rank - 1, 0).await?;
+        }
+        copy.free()?;
+        half.free()?;
+        between.free()?;
+        if rank + 1 < size {
+            world.send(&world.buffer(8), rank + 1, 0).await?;
+        }
+        let done = sum.wait().await?;
+        assert_eq!(done.buffer.values()?, Some(vec![size as u64]));
+        Ok(())
+    };
+    for seed in 1..5 {
+        world(5).order(Order::Seeded(seed)).run(program).finished();
+    }
+}
+
 #[test]
 fn a_freed_communicator_is_refused() {
     let program = |world: Comm| async move {
@@ -214,7 +243,7 @@ fn a_freed_communicator_is_refused() {
             let comm = world.dup().await?;
             let again = comm.clone();
             around(&comm).await?;
-            comm.free().await?;
+            comm.free()?;
             let freed = |error: Option<Error>| matches!(error, Some(Error::Comm { .. }));
             let mut buffer = world.buffer(1);
             assert!(freed(again.send(&buffer, 0, 0).await.err()));
@@ -223,9 +252,9 @@ fn a_freed_communicator_is_refused() {
             assert!(freed(again.irecv(world.buffer(1), 0, 0).err()));
             assert!(freed(again.barrier().await.err()));
             assert!(freed(again.dup().await.err()));
-            assert!(freed(again.free().await.err()));
+            assert!(freed(again.free().err()));
         }
-        assert_eq!(world.clone().free().await, Err(Error::Comm { context: 0 }));
+        assert_eq!(world.clone().free(), Err(Error::Comm { context: 0 }));
         Ok(())
     };
     world(3).run(program).finished();
@@ -237,7 +266,7 @@ fn communicators_come_and_go() {
     // a time.
     let program = |world: Comm| async move {
         for _ in 0..2000 {
-            world.dup().await?.free().await?;
+            world.dup().await?.free()?;
         }
         around(&world.dup().await?).await
     };

@@ -129,7 +129,7 @@ fn f7_groups_that_part_and_meet_again() {
                 .sendrecv(&content, peer, 1, &mut buffer, peer, 1)
                 .await?;
             assert_eq!(buffer.bytes(), content.bytes());
-            half.free().await?;
+            half.free()?;
             world.sleep(1.0).await;
         }
         Result::Ok(())

@@ -205,7 +205,7 @@ async fn traffic(world: Comm, messages: Rc<Vec<Message>>, got: Got) -> Result<()
         completion.status.source = names[0].expect("all are in the world");
     }
     for comm in comms.into_iter().skip(1).rev() {
-        comm.free().await?;
+        comm.free()?;
     }
     Ok(())
 }

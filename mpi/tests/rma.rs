@@ -335,7 +335,7 @@ fn ranks_of_a_window_are_those_of_its_communicator() {
         assert_eq!(numbers(&got), [2 + u64::from(colour)]);
         assert_eq!(window.group().size(), 2);
         window.free().await?;
-        part.free().await
+        part.free()
     };
     world(4).run(program).finished();
 }

@@ -235,7 +235,7 @@ fn neighbours_exchange_in_the_background() {
             assert_eq!(done.buffer.len(), all.own(0..length).len() * 4);
         }
         let again = grid.clone();
-        grid.free().await?;
+        grid.free()?;
         let error = again.neighbor_allgather(&Buffer::zeroed(8)).await;
         assert!(matches!(error, Err(Error::Comm { .. })), "{error:?}");
         Ok(())
@@ -259,7 +259,7 @@ fn each_neighbour_has_a_datatype() {
         assert_eq!(request.wait().await?.buffer.values()?, expected);
         let request = grid.neighbor_alltoall_w_init(blocks, &members, room(), &members)?;
         assert_eq!(restarted(request).await?.values()?, expected);
-        grid.free().await
+        grid.free()
     });
 }
 
@@ -277,7 +277,7 @@ fn bad_blocks_of_neighbours_are_refused() {
             expected: 16,
         };
         assert_eq!(error.err(), Some(expected));
-        graph.free().await
+        graph.free()
     };
     world(2).run(program).finished();
 }

@@ -546,7 +546,7 @@ fn a_collective_where_others_make_a_communicator() {
         if world.rank() == 0 {
             comm.barrier().await
         } else {
-            comm.free().await
+            comm.free()
         }
     };
     fails(
@@ -578,7 +578,7 @@ fn exchanges_between_neighbours_are_compared() {
         } else {
             grid.neighbor_allgather(&blocks).await?;
         }
-        grid.free().await
+        grid.free()
     };
     let texts = ["calls neighbor_alltoall at", "calls neighbor_allgather at"];
     fails(2, program, &texts);
@@ -593,8 +593,8 @@ fn a_communicator_is_freed_while_operations_are_in_progress() {
         let mut sum = comm.iallreduce(own, &Op::sum::<u64>())?;
         let grid = comm.cartesian(&[3], &[true]).await?.expect("all ranks");
         let mut blocks = grid.ineighbor_alltoall(world.buffer_of(&[1_u64, 2]))?;
-        grid.free().await?;
-        comm.free().await?;
+        grid.free()?;
+        comm.free()?;
         let done = sum.wait().await?;
         assert_eq!(done.buffer.values::<u64>()?, Some(vec![6]));
         let done = blocks.wait().await?;
@@ -605,7 +605,7 @@ fn a_communicator_is_freed_while_operations_are_in_progress() {
     let program = |world: Comm| async move {
         let comm = world.dup().await?;
         let mut data = comm.ibcast(world.buffer_of(&[7_u64]), 0)?;
-        comm.free().await?;
+        comm.free()?;
         data.wait().await.map(drop)
     };
     let report = explored(2, program);
@@ -658,12 +658,12 @@ fn correct_programs_with_intercommunicators_have_one_execution() {
         gathered.wait().await?;
         let all = between.merge(world.rank() > 0).await?;
         assert_eq!(all.rank(), world.rank());
-        all.free().await?;
+        all.free()?;
         let group = world.group().incl(&[2, 1])?;
         if let Some(pair) = world.create_group(&group, 3).await? {
-            pair.free().await?;
+            pair.free()?;
         }
-        between.free().await
+        between.free()
     };
     assert_eq!(plain(3, program).report.outcome, Outcome::Finished);
     let report = explored(3, program);

@@ -12,7 +12,7 @@ async fn odd_and_even(world: &Comm) -> Result<InterComm> {
     let half = world.split(Some(colour), 0).await?;
     let half = half.expect("each rank has a colour");
     let between = half.intercomm_create(0, world, 1 - odd, 9).await?;
-    half.free().await?;
+    half.free()?;
     Ok(between)
 }
 
@@ -62,13 +62,13 @@ pub(crate) async fn intercommunicators(world: &Comm, threshold: u64) -> Result<(
     };
     assert_eq!((merged.rank(), merged.size()), (expected, size));
     merged.barrier().await?;
-    merged.free().await?;
-    between.free().await?;
+    merged.free()?;
+    between.free()?;
     let group = world.group().incl(&[1, 0])?;
     if let Some(pair) = world.create_group(&group, 3).await? {
         assert_eq!(pair.rank(), 1 - rank);
         pair.barrier().await?;
-        pair.free().await?;
+        pair.free()?;
     }
     Ok(())
 }
@@ -139,7 +139,7 @@ pub(crate) async fn neighbors(world: &Comm, threshold: u64) -> Result<()> {
         verify(&second.wait().await?.buffer);
         verify(&first.wait().await?.buffer);
     }
-    ring.free().await
+    ring.free()
 }
 
 /// Columns of matrices, whose elements have 8 bytes, and an exchange in place.

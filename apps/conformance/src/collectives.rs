@@ -49,7 +49,7 @@ pub(crate) async fn collectives(world: &Comm, threshold: u64) -> Result<()> {
         }
         overlapping(comm).await?;
     }
-    half.free().await
+    half.free()
 }
 
 /// Asserts that a buffer has these elements.

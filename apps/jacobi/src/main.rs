@@ -79,7 +79,7 @@ async fn jacobi(world: Comm, args: Args) -> Result<(), Box<dyn Error>> {
         }
         world.println(format_args!("{} iterations: {time:.3} us", args.iterations));
     }
-    Ok(Comm::clone(&grid).free().await?)
+    Ok(Comm::clone(&grid).free()?)
 }
 
 simrun::main!(jacobi);

@@ -112,7 +112,7 @@ async fn summa(world: Comm, args: Args) -> Result<(), Box<dyn Error>> {
         world.println(format_args!("product on {side}x{side} ranks: {time:.3} us"));
     }
     for communicator in parts {
-        communicator.free().await?;
+        communicator.free()?;
     }
     Ok(())
 }

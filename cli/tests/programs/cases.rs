@@ -246,7 +246,7 @@ async fn unnoticed(world: &Comm, case: Case) -> Result<()> {
             let group = world.group().incl(if rank == 0 { &[0, 1] } else { &[1] })?;
             let made = world.create(&group).await?;
             if let Some(made) = made {
-                made.free().await?;
+                made.free()?;
             }
         }
         (Case::Static, 0) => {

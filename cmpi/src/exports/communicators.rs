@@ -167,17 +167,16 @@ exports! {
         // Refuses handles that name none.
         about(handle)?;
         attributes::delete_all(handle)?;
-        block(async |state| {
+        with(|state| {
             let inter = state.between.remove(&handle);
             state.forget(handle);
             let Some(freed) = state.comms.remove(handle) else {
                 return Err(CallError::new("MPI_ERR_COMM", "MPI_COMM_WORLD cannot be freed"));
             };
             if let Some(inter) = inter {
-                drop(freed);
-                return Ok(inter.free().await?);
+                return Ok(inter.free()?);
             }
-            Ok(freed.free().await?)
+            Ok(freed.free()?)
         })?;
         memory::store(comm, COMM_NULL);
         Ok(())

@@ -15,11 +15,12 @@
 //! Real MPI libraries agree in other ways (MPICH with an allreduce of a bit mask, 256 bytes), so
 //! their dates differ by a few message times.
 //!
-//! Operations in progress on a communicator that is freed continue to their normal end. Their
-//! context could be chosen again while they do, but only when all others have been.
+//! `free` is local: operations in progress on a communicator that is freed continue to their normal
+//! end. Their context could be chosen again while they do, or while another rank has not freed it,
+//! but only when all others have been, and that which was freed first is the first.
 
 use observe::SourceLocation;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::rc::Rc;
 
@@ -43,8 +44,9 @@ const DOWN: u32 = 101;
 pub(crate) struct Contexts {
     /// Number of contexts that this rank has given out as rank 0 of a communicator.
     given: u32,
-    /// Those of communicators that have been freed here.
-    freed: BTreeSet<u32>,
+    /// Those of communicators that have been freed here, by the order in which they were.
+    freed: BTreeMap<u32, u64>,
+    frees: u64,
     /// Where the others were made; only under a model checker.
     made: BTreeMap<u32, SourceLocation>,
     /// The latest call that makes a communicator.
@@ -64,10 +66,11 @@ impl Contexts {
             return Ok(prefix | self.given << 1);
         }
         let last = u32::try_from(u64::from(prefix) + (1_u64 << (count_bits + 1)) - 1);
-        let again = self.freed.range(prefix..=last.unwrap_or(u32::MAX)).next();
-        let again = again
-            .copied()
-            .ok_or(Error::Contexts { given: self.given })?;
+        let own = self.freed.range(prefix..=last.unwrap_or(u32::MAX));
+        // Other ranks may free the latest ones later.
+        let again = own.min_by_key(|(_, order)| **order);
+        let again = again.map(|(context, _)| *context);
+        let again = again.ok_or(Error::Contexts { given: self.given })?;
         self.freed.remove(&again);
         Ok(again)
     }
@@ -79,7 +82,8 @@ impl Contexts {
 
     /// A communicator with this context is given up.
     pub(crate) fn end(&mut self, context: u32) {
-        self.freed.insert(context);
+        self.freed.insert(context, self.frees);
+        self.frees += 1;
         self.made.remove(&context);
     }
 
@@ -104,7 +108,7 @@ impl Contexts {
     }
 
     pub(crate) fn is_freed(&self, context: u32) -> bool {
-        !self.freed.is_empty() && self.freed.contains(&context)
+        !self.freed.is_empty() && self.freed.contains_key(&context)
     }
 }
 
@@ -252,27 +256,33 @@ impl Comm {
         }
     }
 
-    /// Gives the communicator up: `MPI_Comm_free`. All ranks call it, when all messages in it have
-    /// been received, and wait for each other. Other handles of it are refused afterwards. A
-    /// communicator that is dropped without this only keeps its context for ever.
+    /// Gives the communicator up: `MPI_Comm_free`. All ranks call it, and none waits for another:
+    /// operations in progress continue to their normal end. Other handles of it are refused
+    /// afterwards. A communicator that is dropped without this only keeps its context for ever.
     ///
     /// # Errors
     /// [`Error::Comm`] if it has been freed already, or is the world.
     #[track_caller]
-    pub fn free(self) -> impl Future<Output = Result<()>> {
-        let location = SourceLocation::caller();
-        async move { self.free_at("free of a communicator", location).await }
+    pub fn free(self) -> Result<()> {
+        self.free_at(Step::new(
+            "free of a communicator",
+            SourceLocation::caller(),
+        ))
     }
 
-    /// [`Comm::free`] as a part of a call of this name.
-    pub(crate) async fn free_at(&self, call: &'static str, location: SourceLocation) -> Result<()> {
+    pub(crate) fn free_at(&self, step: Step) -> Result<()> {
         if self.context() == 0 {
             return Err(Error::Comm { context: 0 });
         }
-        self.barrier_in(call, location).await?;
+        self.begin_step(step)?;
+        self.end();
+        Ok(())
+    }
+
+    /// Forgets the communicator at this rank.
+    pub(crate) fn end(&self) {
         self.process().contexts().end(self.context());
         self.delete_properties();
-        Ok(())
     }
 
     /// The ranks as a group: `MPI_Comm_group`.

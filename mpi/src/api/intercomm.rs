@@ -444,19 +444,14 @@ impl InterComm {
         self.split(rank.map(|_| 0), key.unwrap_or_default())
     }
 
-    /// Gives the intercommunicator up: `MPI_Comm_free`. All ranks of both groups call it and wait
-    /// for each other.
+    /// [`Comm::free`] of all ranks of both groups: `MPI_Comm_free`.
     ///
     /// # Errors
     /// [`Error::Comm`] if it has been freed already.
     #[track_caller]
-    pub fn free(self) -> impl Future<Output = Result<()>> {
+    pub fn free(self) -> Result<()> {
         let location = SourceLocation::caller();
-        async move {
-            self.both
-                .free_at("free of an intercommunicator", location)
-                .await
-        }
+        (self.both).free_at(Step::new("free of an intercommunicator", location))
     }
 
     /// Returns true in the group whose rank 0 is lower in the world.

@@ -96,7 +96,7 @@ impl Graph {
     /// # Errors
     /// As [`Comm::free`].
     #[track_caller]
-    pub fn free(self) -> impl Future<Output = Result<()>> {
+    pub fn free(self) -> Result<()> {
         self.comm.free()
     }
 }
@@ -188,7 +188,7 @@ impl Cartesian {
     /// # Errors
     /// As [`Comm::free`].
     #[track_caller]
-    pub fn free(self) -> impl Future<Output = Result<()>> {
+    pub fn free(self) -> Result<()> {
         self.graph.free()
     }
 

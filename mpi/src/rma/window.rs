@@ -303,7 +303,9 @@ impl Window {
         let location = SourceLocation::caller();
         async move {
             self.epochs.borrow().check_none("free", self.number)?;
-            self.comm.free_at("free of a window", location).await?;
+            // Its memory is accessed until all ranks have called.
+            self.comm.barrier_in("free of a window", location).await?;
+            self.comm.end();
             self.check_conflict()?;
             let (context, process) = (self.comm.context(), self.comm.process());
             if let Some(log) = process.channel().call_log() {

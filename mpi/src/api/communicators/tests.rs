@@ -1,6 +1,8 @@
 //! Promise: contexts differ as long as the communicators live, and are used again only when there
 //! are no others.
 
+use std::collections::BTreeSet;
+
 use super::*;
 
 #[test]
@@ -35,15 +37,15 @@ fn what_is_freed_is_used_again() {
     assert_eq!(given, (1 << 9) - 1);
     assert_eq!(error, Error::Contexts { given });
     // What another rank had given out is not ours to give.
-    contexts
-        .freed
-        .insert(Contexts::default().choose(me + 1, size).unwrap());
-    contexts
-        .freed
-        .insert(Contexts::default().choose(me - 1, size).unwrap());
+    contexts.end(Contexts::default().choose(me + 1, size).unwrap());
+    contexts.end(Contexts::default().choose(me - 1, size).unwrap());
     assert_eq!(contexts.choose(me, size), Err(Error::Contexts { given }));
-    contexts.freed.insert(first);
+    // The first that was freed is the first that is used again.
+    let second = first + 2;
+    contexts.end(second);
+    contexts.end(first);
     assert!(contexts.is_freed(first));
+    assert_eq!(contexts.choose(me, size), Ok(second));
     assert_eq!(contexts.choose(me, size), Ok(first));
     assert!(!contexts.is_freed(first));
 }

@@ -83,7 +83,8 @@ fn code(class: &str) -> c_int {
 pub(crate) fn class_of(code: c_int) -> Option<&'static str> {
     let is_it = |name: &str| abi::constant(name) == Some(i64::from(code));
     let mut classes = abi::constants().filter(|(_, name)| {
-        *name == "MPI_SUCCESS" || name.starts_with("MPI_ERR_") && *name != "MPI_ERR_LASTCODE"
+        let is_error = name.starts_with("MPI_ERR_") || name.starts_with("MPI_T_ERR_");
+        *name == "MPI_SUCCESS" || is_error && *name != "MPI_ERR_LASTCODE"
     });
     classes.find(|(_, name)| is_it(name)).map(|(_, name)| name)
 }

@@ -45,6 +45,7 @@ pub(crate) mod long_double;
 mod matched;
 mod memory;
 mod numbers;
+mod objects;
 mod operations;
 mod persistent;
 mod process;
@@ -56,6 +57,7 @@ pub(crate) mod streams;
 mod system;
 mod texts;
 mod time;
+mod tools;
 mod topologies;
 mod windows;
 
@@ -107,8 +109,8 @@ use exports;
 pub(crate) use generalized::{Generalized, call_due};
 
 /// Functions that have another one's arguments and effect: those of MPI 1, those whose counts are
-/// as long as addresses, the end of a communicator, and error handlers for windows.
-const SAME: [(&str, &str); 14] = [
+/// as long as addresses, the end of a communicator, and error handlers of other objects.
+const SAME: [(&str, &str); 15] = [
     ("MPI_Attr_delete", "MPI_Comm_delete_attr"),
     ("MPI_Attr_get", "MPI_Comm_get_attr"),
     ("MPI_Attr_put", "MPI_Comm_set_attr"),
@@ -116,6 +118,10 @@ const SAME: [(&str, &str); 14] = [
     ("MPI_Get_elements_x", "MPI_Get_elements_c"),
     ("MPI_Keyval_create", "MPI_Comm_create_keyval"),
     ("MPI_Keyval_free", "MPI_Comm_free_keyval"),
+    (
+        "MPI_Session_create_errhandler",
+        "MPI_Comm_create_errhandler",
+    ),
     ("MPI_Status_set_elements_x", "MPI_Status_set_elements_c"),
     ("MPI_Type_get_extent_c", "MPI_Type_get_extent"),
     ("MPI_Type_get_extent_x", "MPI_Type_get_extent"),
@@ -162,6 +168,7 @@ fn mpi_function(symbol: &str) -> Option<LocatedFunction> {
         operations::address,
         persistent::address,
         sessions::address,
+        tools::address,
         topologies::address,
         windows::address,
     ]
@@ -304,6 +311,9 @@ pub(crate) struct State {
     concerned: Cell<Handle>,
     handlers: Table<errors::HandlerFunction>,
     sessions: Table<()>,
+    /// Sessions of variables of the tool interface, and how often that was initialised.
+    tool_sessions: Table<()>,
+    tool_inits: u32,
     /// Error handlers of communicators that have one, by their handles.
     error_handlers: BTreeMap<Handle, Handle>,
     added_errors: errors::Added,
@@ -407,6 +417,8 @@ impl State {
             concerned: Cell::new(SELF),
             handlers: Table::new(ObjectKind::ErrorHandler),
             sessions: Table::new(ObjectKind::Session),
+            tool_sessions: Table::new(ObjectKind::ToolSession),
+            tool_inits: 0,
             error_handlers: BTreeMap::new(),
             added_errors: errors::Added::default(),
             keyvals: Vec::new(),

@@ -148,6 +148,7 @@ pub(crate) enum ObjectKind {
     Window,
     ErrorHandler,
     Session,
+    ToolSession,
 }
 
 /// The objects of one kind of a rank.

@@ -357,7 +357,15 @@ static void numbers(void) {
   MPI_Free_mem(memory);
 }
 
-static void sessions(void) {
+static int session_error;
+
+static void session_handler(MPI_Session *session, int *code, ...) {
+  (void)session;
+  session_error = *code;
+}
+
+static void sessions(int with_mistakes) {
+  MPI_Errhandler handler, found;
   MPI_Session session;
   MPI_Group group;
   MPI_Comm comm;
@@ -381,13 +389,36 @@ static void sessions(void) {
   expect("the sum", sum, ranks * (ranks - 1) / 2);
   MPI_Group_free(&group);
   MPI_Comm_disconnect(&comm);
+  if (with_mistakes)
+    expect("an error of a session", MPI_Session_get_nth_pset(session, MPI_INFO_NULL, 99, &length, NULL), MPI_ERR_ARG);
+  expect("the session of a number", MPI_Session_fromint(MPI_Session_toint(session)) == session, 1);
+  MPI_Session_create_errhandler(session_handler, &handler);
+  MPI_Session_set_errhandler(session, handler);
+  MPI_Session_call_errhandler(session, MPI_ERR_ARG);
+  expect("the error of a handler", session_error, MPI_ERR_ARG);
+  MPI_Session_get_errhandler(session, &found);
+  expect("the handler", found == handler, 1);
+  MPI_Errhandler_free(&found);
+  MPI_Errhandler_free(&handler);
   MPI_Session_finalize(&session);
   expect("no session", session == MPI_SESSION_NULL, 1);
   MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
   MPI_T_cvar_get_num(&number);
   expect("variables", number >= 0, 1);
+  MPI_T_pvar_session variables;
+  MPI_T_pvar_session_create(&variables);
+  if (with_mistakes) {
+    MPI_T_pvar_handle values;
+    expect("a variable", MPI_T_cvar_get_info(number, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL), MPI_T_ERR_INVALID_INDEX);
+    MPI_T_pvar_get_num(&number);
+    expect("a value", MPI_T_pvar_handle_alloc(variables, number, NULL, &values, &length), MPI_T_ERR_INVALID_INDEX);
+  }
+  MPI_T_pvar_session_free(&variables);
+  expect("no session of variables", variables == MPI_T_PVAR_SESSION_NULL, 1);
   expect("no such variable", MPI_T_cvar_get_index("no such variable", &number), MPI_T_ERR_INVALID_NAME);
   MPI_T_finalize();
+  if (with_mistakes)
+    expect("the tool interface has ended", MPI_T_cvar_get_num(&number), MPI_T_ERR_NOT_INITIALIZED);
 }
 
 int main(int argc, char **argv) {
@@ -404,7 +435,7 @@ int main(int argc, char **argv) {
   asked();
   generalized();
   numbers();
-  sessions();
+  sessions(argc > 1);
   MPI_Barrier(COMM);
   if (rank == 0)
     puts("ok");

@@ -8,9 +8,9 @@
 use std::ffi::{c_int, c_void};
 
 use super::errors::LAST_CODE;
-use super::{Handle, State, about, exports, memory};
+use super::objects::Owner;
+use super::{Handle, State, exports, memory};
 use crate::bridge::{call_program, with};
-use crate::datatypes::datatype as datatype_of;
 use crate::errors::CallError;
 
 /// `MPI_COMM_DUP_FN` and its like; 0 are functions that do nothing.
@@ -27,14 +27,6 @@ type Delete = extern "C" fn(Handle, c_int, usize, usize) -> c_int;
 
 /// Attributes in the order in which they were set: keyval and value.
 pub(super) type Attributes = Vec<(c_int, usize)>;
-
-/// The kind of objects that have attributes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Owner {
-    Comm,
-    Datatype,
-    Window,
-}
 
 /// A keyval of the program.
 #[derive(Clone, Copy, Debug)]
@@ -249,16 +241,8 @@ fn free_keyval(owner: Owner, keyval: *mut c_int) -> Result<(), CallError> {
     Ok(())
 }
 
-fn check(owner: Owner, object: Handle) -> Result<(), CallError> {
-    match owner {
-        Owner::Comm => about(object),
-        Owner::Datatype => datatype_of(object).map(drop),
-        Owner::Window => with(|state| state.window(object).map(drop)),
-    }
-}
-
 fn set(owner: Owner, object: Handle, keyval: c_int, value: usize) -> Result<(), CallError> {
-    check(owner, object)?;
+    owner.check(object)?;
     let (known, before) = with(|state| {
         let known = state.known_keyval(owner, keyval)?;
         if known.is_freed {
@@ -284,12 +268,12 @@ fn get(
     keyval: c_int,
     (value, flag): (*mut usize, *mut c_int),
 ) -> Result<(), CallError> {
-    check(owner, object)?;
+    owner.check(object)?;
     let found = with(|state| {
         let predefined = match owner {
             Owner::Comm => state.predefined.get(keyval),
             Owner::Window => state.window(object)?.predefined(keyval),
-            Owner::Datatype => None,
+            Owner::Datatype | Owner::Session => None,
         };
         if predefined.is_some() {
             return Ok::<_, CallError>(predefined);
@@ -305,7 +289,7 @@ fn get(
 }
 
 fn delete(owner: Owner, object: Handle, keyval: c_int) -> Result<(), CallError> {
-    check(owner, object)?;
+    owner.check(object)?;
     let (known, value) = with(|state| {
         let known = state.known_keyval(owner, keyval)?;
         Ok::<_, CallError>((known, state.attribute(object, keyval)))

@@ -119,23 +119,6 @@ exports! {
         idup(comm, Some(info), new, request)
     }
 
-    fn MPI_Comm_set_info(comm: Handle, info: Handle) {
-        with(|state| {
-            state.comm(comm)?;
-            state.set_hints(comm, info)
-        })
-    }
-
-    fn MPI_Comm_get_info(comm: Handle, info: *mut Handle) {
-        let found = with(|state| {
-            state.comm(comm)?;
-            let hints = state.hints.get(&comm).cloned().unwrap_or_default();
-            Ok::<_, CallError>(state.infos.insert(hints))
-        })?;
-        memory::store(info, found);
-        Ok(())
-    }
-
     fn MPI_Comm_dup(comm: Handle, new: *mut Handle) {
         dup(comm, None, new)
     }

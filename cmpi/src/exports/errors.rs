@@ -7,6 +7,7 @@
 
 use std::ffi::{c_char, c_int};
 
+use super::objects::Owner;
 use super::{Handle, SELF, State, WORLD, exports, memory};
 use crate::bridge::{call_program, with};
 use crate::errors::{CallError, class_of};
@@ -14,7 +15,7 @@ use crate::errors::{CallError, class_of};
 /// `MPI_ERRHANDLER_NULL`.
 const HANDLER_NULL: Handle = 0x140;
 /// `MPI_ERRORS_ARE_FATAL`.
-pub(super) const ARE_FATAL: Handle = 0x141;
+const ARE_FATAL: Handle = 0x141;
 /// `MPI_ERRORS_ABORT`.
 const ABORT: Handle = 0x142;
 /// `MPI_ERRORS_RETURN`.
@@ -132,9 +133,22 @@ impl State {
     }
 }
 
-/// Calls the error handler of the object that the call is about.
-fn call_handler(handler: ErrorHandler, code: c_int) -> Result<(), CallError> {
-    match handler {
+fn set(owner: Owner, object: Handle, handler: Handle) -> Result<(), CallError> {
+    owner.check(object)?;
+    with(|state| state.set_error_handler(object, handler))
+}
+
+fn get(owner: Owner, object: Handle, handler: *mut Handle) -> Result<(), CallError> {
+    owner.check(object)?;
+    let found = with(|state| state.error_handlers.get(&object).copied());
+    memory::store(handler, found.unwrap_or(ARE_FATAL));
+    Ok(())
+}
+
+/// Calls the error handler of an object.
+fn call(owner: Owner, object: Handle, code: c_int) -> Result<(), CallError> {
+    owner.check(object)?;
+    match with(|state| state.error_handler()) {
         ErrorHandler::Returns => Ok(()),
         ErrorHandler::Program(function, mut object) => {
             call_program(|| function(&raw mut object, &raw const code));
@@ -154,51 +168,39 @@ exports! {
     }
 
     fn MPI_Comm_set_errhandler(comm: Handle, handler: Handle) {
-        with(|state| {
-            state.comm(comm)?;
-            state.set_error_handler(comm, handler)
-        })
+        set(Owner::Comm, comm, handler)
     }
 
     fn MPI_Comm_get_errhandler(comm: Handle, handler: *mut Handle) {
-        let found = with(|state| {
-            state.comm(comm)?;
-            Ok::<_, CallError>(state.error_handlers.get(&comm).copied())
-        })?;
-        memory::store(handler, found.unwrap_or(ARE_FATAL));
-        Ok(())
+        get(Owner::Comm, comm, handler)
     }
 
     fn MPI_Comm_call_errhandler(comm: Handle, code: c_int) {
-        let handler = with(|state| {
-            state.comm(comm)?;
-            Ok::<_, CallError>(state.error_handler())
-        })?;
-        call_handler(handler, code)
+        call(Owner::Comm, comm, code)
     }
 
     fn MPI_Win_set_errhandler(window: Handle, handler: Handle) {
-        with(|state| {
-            state.window(window)?;
-            state.set_error_handler(window, handler)
-        })
+        set(Owner::Window, window, handler)
     }
 
     fn MPI_Win_get_errhandler(window: Handle, handler: *mut Handle) {
-        let found = with(|state| {
-            state.window(window)?;
-            Ok::<_, CallError>(state.error_handlers.get(&window).copied())
-        })?;
-        memory::store(handler, found.unwrap_or(ARE_FATAL));
-        Ok(())
+        get(Owner::Window, window, handler)
     }
 
     fn MPI_Win_call_errhandler(window: Handle, code: c_int) {
-        let handler = with(|state| {
-            state.window(window)?;
-            Ok::<_, CallError>(state.error_handler())
-        })?;
-        call_handler(handler, code)
+        call(Owner::Window, window, code)
+    }
+
+    fn MPI_Session_set_errhandler(session: Handle, handler: Handle) {
+        set(Owner::Session, session, handler)
+    }
+
+    fn MPI_Session_get_errhandler(session: Handle, handler: *mut Handle) {
+        get(Owner::Session, session, handler)
+    }
+
+    fn MPI_Session_call_errhandler(session: Handle, code: c_int) {
+        call(Owner::Session, session, code)
     }
 
     fn MPI_Errhandler_free(handler: *mut Handle) {

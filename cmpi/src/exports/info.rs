@@ -6,6 +6,7 @@
 
 use std::ffi::{c_char, c_int};
 
+use super::objects::Owner;
 use super::{Handle, State, exports, memory};
 use crate::bridge::with;
 use crate::errors::CallError;
@@ -46,7 +47,44 @@ fn value(info: Handle, key: *const c_char) -> Result<Option<String>, CallError> 
     })
 }
 
+/// Adds hints to those of an object.
+fn set_hints(owner: Owner, object: Handle, info: Handle) -> Result<(), CallError> {
+    owner.check(object)?;
+    with(|state| state.set_hints(object, info))
+}
+
+/// Makes an info object of the hints of an object.
+fn hints(owner: Owner, object: Handle, info: *mut Handle) -> Result<(), CallError> {
+    owner.check(object)?;
+    let found = with(|state| {
+        let hints = state.hints.get(&object).cloned().unwrap_or_default();
+        state.infos.insert(hints)
+    });
+    memory::store(info, found);
+    Ok(())
+}
+
 exports! {
+    fn MPI_Comm_set_info(comm: Handle, info: Handle) {
+        set_hints(Owner::Comm, comm, info)
+    }
+
+    fn MPI_Comm_get_info(comm: Handle, info: *mut Handle) {
+        hints(Owner::Comm, comm, info)
+    }
+
+    fn MPI_Win_set_info(window: Handle, info: Handle) {
+        set_hints(Owner::Window, window, info)
+    }
+
+    fn MPI_Win_get_info(window: Handle, info: *mut Handle) {
+        hints(Owner::Window, window, info)
+    }
+
+    fn MPI_Session_get_info(session: Handle, info: *mut Handle) {
+        hints(Owner::Session, session, info)
+    }
+
     fn MPI_Info_create(info: *mut Handle) {
         let handle = with(|state| state.infos.insert(Info::new()));
         memory::store(info, handle);

@@ -64,6 +64,8 @@ numbers! {
     MPI_Message_toint, MPI_Message_fromint, with, |state| state.messages;
     MPI_Op_toint, MPI_Op_fromint, with, |state| state.ops;
     MPI_Request_toint, MPI_Request_fromint, with, |state| state.requests;
+    MPI_Session_toint, MPI_Session_fromint, with, |state| state.sessions;
+    MPI_Win_toint, MPI_Win_fromint, with, |state| state.windows;
     MPI_Type_toint, MPI_Type_fromint, with_datatypes, |all| *all;
 }
 

@@ -1,4 +1,4 @@
-//! Sessions (MPI 5.0, section 11.3), and the tool interface, which has no variables (chapter 15).
+//! Sessions (MPI 5.0, section 11.3).
 //!
 //! The process sets are `mpi://WORLD` and `mpi://SELF`. A session may be used without `MPI_Init`.
 
@@ -6,9 +6,7 @@
 
 use std::ffi::{c_char, c_int};
 
-use super::errors::HandlerFunction;
 use super::{Handle, State, exports, groups, memory};
-use crate::abi;
 use crate::arguments::natural;
 use crate::bridge::{block, with};
 use crate::errors::CallError;
@@ -21,7 +19,8 @@ const SETS: [&str; 2] = ["mpi://WORLD", "mpi://SELF"];
 
 impl State {
     /// Refuses handles that name no session.
-    fn session(&self, session: Handle) -> Result<(), CallError> {
+    pub(super) fn session(&self, session: Handle) -> Result<(), CallError> {
+        self.concerned.set(session);
         self.sessions.get(session).copied().ok_or_else(|| {
             let text = format!("invalid session {session:#x}");
             CallError::new("MPI_ERR_SESSION", text)
@@ -44,16 +43,6 @@ fn tag_of(text: &str) -> u32 {
     let step = |hash: u32, byte: u8| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
     let hash = text.bytes().fold(0x811c_9dc5, step);
     (hash >> 15 ^ hash) & 0x7fff
-}
-
-/// Returns the error of a name that the tool interface does not have. Its calls have no error
-/// handler.
-fn no_variable(name: *const c_char) -> CallError {
-    with(|state| state.concerned.set(super::TOOLS));
-    let code = abi::constant("MPI_T_ERR_INVALID_NAME");
-    let code = code.and_then(|code| c_int::try_from(code).ok());
-    let text = format!("no variable {}", memory::text(name));
-    CallError::of_program(code.unwrap_or_default(), text)
 }
 
 exports! {
@@ -100,15 +89,6 @@ exports! {
         Ok(())
     }
 
-    fn MPI_Session_get_info(session: Handle, info: *mut Handle) {
-        let found = with(|state| {
-            state.session(session)?;
-            Ok::<_, CallError>(state.infos.insert(Vec::new()))
-        })?;
-        memory::store(info, found);
-        Ok(())
-    }
-
     fn MPI_Session_get_pset_info(session: Handle, name: *const c_char, info: *mut Handle) {
         let number = set(name)?;
         let found = with(|state| {
@@ -118,28 +98,6 @@ exports! {
             Ok::<_, CallError>(state.infos.insert(vec![pair]))
         })?;
         memory::store(info, found);
-        Ok(())
-    }
-
-    fn MPI_Session_create_errhandler(function: HandlerFunction, handler: *mut Handle) {
-        memory::store(handler, with(|state| state.handlers.insert(function)));
-        Ok(())
-    }
-
-    fn MPI_Session_set_errhandler(session: Handle, handler: Handle) {
-        with(|state| {
-            state.session(session)?;
-            state.error_handlers.insert(session, handler);
-            Ok(())
-        })
-    }
-
-    fn MPI_Session_get_errhandler(session: Handle, handler: *mut Handle) {
-        let found = with(|state| {
-            state.session(session)?;
-            Ok::<_, CallError>(state.error_handlers.get(&session).copied())
-        })?;
-        memory::store(handler, found.unwrap_or(super::errors::ARE_FATAL));
         Ok(())
     }
 
@@ -169,60 +127,5 @@ exports! {
         })?;
         memory::store(new, handle);
         Ok(())
-    }
-
-    fn MPI_T_init_thread(_required: c_int, provided: *mut c_int) {
-        memory::store(provided, super::environment::FUNNELED);
-        Ok(())
-    }
-
-    fn MPI_T_finalize() {
-        Ok(())
-    }
-
-    fn MPI_T_cvar_get_num(number: *mut c_int) {
-        memory::store(number, 0);
-        Ok(())
-    }
-
-    fn MPI_T_pvar_get_num(number: *mut c_int) {
-        memory::store(number, 0);
-        Ok(())
-    }
-
-    fn MPI_T_category_get_num(number: *mut c_int) {
-        memory::store(number, 0);
-        Ok(())
-    }
-
-    fn MPI_T_category_changed(stamp: *mut c_int) {
-        memory::store(stamp, 0);
-        Ok(())
-    }
-
-    fn MPI_T_event_get_num(number: *mut c_int) {
-        memory::store(number, 0);
-        Ok(())
-    }
-
-    fn MPI_T_source_get_num(number: *mut c_int) {
-        memory::store(number, 0);
-        Ok(())
-    }
-
-    fn MPI_T_cvar_get_index(name: *const c_char, _index: *mut c_int) {
-        Err(no_variable(name))
-    }
-
-    fn MPI_T_pvar_get_index(name: *const c_char, _class: c_int, _index: *mut c_int) {
-        Err(no_variable(name))
-    }
-
-    fn MPI_T_category_get_index(name: *const c_char, _index: *mut c_int) {
-        Err(no_variable(name))
-    }
-
-    fn MPI_T_event_get_index(name: *const c_char, _index: *mut c_int) {
-        Err(no_variable(name))
     }
 }

@@ -450,23 +450,6 @@ exports! {
         })
     }
 
-    fn MPI_Win_set_info(window: Handle, info: Handle) {
-        with(|state| {
-            state.window(window)?;
-            state.set_hints(window, info)
-        })
-    }
-
-    fn MPI_Win_get_info(window: Handle, info: *mut Handle) {
-        let found = with(|state| {
-            state.window(window)?;
-            let hints = state.hints.get(&window).cloned().unwrap_or_default();
-            Ok::<_, CallError>(state.infos.insert(hints))
-        })?;
-        memory::store(info, found);
-        Ok(())
-    }
-
     fn MPI_Win_free(window: *mut Handle) {
         let handle = memory::load(window, "win")?;
         // Refuses handles that name none.

@@ -37,7 +37,8 @@ use crate::handles::{ObjectKind, Table};
 use crate::lines::Lines;
 use crate::loader::exceptions::ExceptionState;
 use crate::loader::heap::{Heap, HeapSlot};
-use crate::loader::{Image, Linked, Memory};
+use crate::loader::linking::Linked;
+use crate::loader::{Image, Memory};
 
 mod callback;
 mod compute;

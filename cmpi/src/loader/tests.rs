@@ -8,6 +8,7 @@ use std::sync::OnceLock;
 use proptest::prelude::*;
 
 use super::*;
+use crate::elf::Template;
 use crate::toolchain;
 
 const SOURCE: &str = "

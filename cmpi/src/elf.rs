@@ -6,7 +6,7 @@
 //! executed here.
 //!
 //! *Refused*: other machines than x86-64, programs that are not position-independent, static
-//! programs, thread-local variables, relocations in the text, indirect functions.
+//! programs, thread-local variables at fixed places, relocations in the text, indirect functions.
 
 use std::fmt;
 use std::ops::Range;
@@ -27,6 +27,9 @@ const IMAGE_MAX: u64 = 1 << 30;
 
 /// Largest distance between segments that the file gives, in bytes: no linker leaves more.
 const GAP_MAX: u64 = 16 << 20;
+
+/// Largest length of the thread-local variables of a program in bytes.
+const THREAD_LOCALS_MAX: u64 = 1 << 28;
 
 /// Size of a page in bytes.
 pub(crate) const PAGE: u64 = 4096;
@@ -121,7 +124,7 @@ struct Image {
     dynamic: Option<Range<u64>>,
     /// Address of the index of the frames for exceptions.
     frame_index: Option<u64>,
-    has_tls: bool,
+    thread_locals: Option<ThreadLocals>,
     has_interpreter: bool,
 }
 
@@ -136,7 +139,7 @@ impl Image {
             end: 0,
             dynamic: None,
             frame_index: None,
-            has_tls: false,
+            thread_locals: None,
             has_interpreter: false,
         };
         for header in headers {
@@ -160,7 +163,13 @@ impl Image {
                 }
                 elf::PT_DYNAMIC => image.dynamic = range(header.p_memsz(LE)),
                 elf::PT_GNU_EH_FRAME => image.frame_index = Some(start),
-                elf::PT_TLS => image.has_tls |= header.p_memsz(LE) > 0,
+                elf::PT_TLS if header.p_memsz(LE) > 0 => {
+                    image.thread_locals = Some(ThreadLocals {
+                        initial: (start, header.p_filesz(LE)),
+                        length: header.p_memsz(LE),
+                        alignment: header.p_align(LE).max(1),
+                    });
+                }
                 elf::PT_INTERP => image.has_interpreter = true,
                 _ => {}
             }
@@ -223,6 +232,23 @@ impl Image {
         })
     }
 
+    /// Returns an error if the thread-local variables cannot be placed.
+    fn check_thread_locals(&self) -> Result<(), Refusal> {
+        let Some(variables) = &self.thread_locals else {
+            return Ok(());
+        };
+        let (start, length) = variables.initial;
+        let is_right = length <= variables.length
+            && variables.length <= THREAD_LOCALS_MAX
+            && variables.alignment.is_power_of_two()
+            && variables.alignment <= PAGE
+            && (length == 0 || self.is_writable(start, length));
+        if is_right {
+            return Ok(());
+        }
+        damaged("its thread-local variables are outside of its segments, or too long")
+    }
+
     /// Returns true if an address is in any segment.
     fn contains(&self, address: u64) -> bool {
         let mut segments = self.segments.iter();
@@ -268,6 +294,29 @@ impl<'a> Dynamic<'a> {
         self.values(tag).next()
     }
 
+    /// Returns true if it was linked as an executable, in which the linker has given thread-local
+    /// variables fixed distances from the thread pointer.
+    fn is_executable(&self) -> bool {
+        let flags = self.value(elf::DT_FLAGS_1).unwrap_or_default();
+        flags & u64::from(elf::DF_1_PIE) != 0
+    }
+
+    /// Returns the functions that these three tags describe.
+    fn functions(&self, image: &Image, tags: [u32; 3]) -> Result<Functions, Refusal> {
+        let [single, address, length] = tags.map(|tag| self.value(tag).unwrap_or_default());
+        let count = length / 8;
+        let is_inside = count <= ENTRIES_MAX
+            && (count == 0 || image.is_writable(address, count * 8))
+            && (single == 0 || image.contains(single));
+        if !is_inside {
+            return damaged("its lists of functions are outside of its segments");
+        }
+        Ok(Functions {
+            single,
+            array: (address, count),
+        })
+    }
+
     fn needed(&self, image: &Image) -> Result<Vec<String>, Refusal> {
         let strings = self.value(elf::DT_STRTAB).unwrap_or_default();
         let name = |offset: u64| {
@@ -280,10 +329,34 @@ impl<'a> Dynamic<'a> {
     }
 }
 
-/// A place of an image that gets the address of a symbol of another library.
+/// Value that a place of an image gets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Value {
+    /// The address of the symbol.
+    Address,
+    /// That of the block of thread-local variables in which the symbol is.
+    ThreadBlock,
+    /// The offset of the symbol in its block.
+    ThreadOffset,
+    /// Its distance from the thread pointer.
+    ThreadDistance,
+}
+
+/// Thread-local variables.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct ThreadLocals {
+    /// Address and length in bytes of their initial content.
+    pub(crate) initial: (u64, u64),
+    /// Length of their block in bytes, zero after the initial content.
+    pub(crate) length: u64,
+    pub(crate) alignment: u64,
+}
+
+/// A place of an image that gets a value of a symbol of another library.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Import {
     pub(crate) offset: u64,
+    pub(crate) value: Value,
     pub(crate) name: String,
     pub(crate) addend: i64,
     /// True if the program runs without it.
@@ -297,6 +370,10 @@ pub(crate) struct CopiedVariable {
     pub(crate) name: String,
     pub(crate) length: u64,
 }
+
+/// Tags of the functions before `main`, and after it.
+const BEFORE: [u32; 3] = [elf::DT_INIT, elf::DT_INIT_ARRAY, elf::DT_INIT_ARRAYSZ];
+const AFTER: [u32; 3] = [elf::DT_FINI, elf::DT_FINI_ARRAY, elf::DT_FINI_ARRAYSZ];
 
 /// Functions that run before `main` or after it.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -322,6 +399,11 @@ pub struct Template {
     pub(crate) relative: Vec<(u64, i64)>,
     pub(crate) imports: Vec<Import>,
     pub(crate) copied: Vec<CopiedVariable>,
+    pub(crate) thread_locals: Option<ThreadLocals>,
+    /// Places that get the address of the block of the program's own thread-local variables.
+    pub(crate) thread_blocks: Vec<u64>,
+    /// Places, and offsets in that block that are stored there.
+    pub(crate) thread_offsets: Vec<(u64, u64)>,
     pub(crate) before: Functions,
     pub(crate) after: Functions,
     /// Address of the descriptions of frames, for exceptions.
@@ -351,11 +433,13 @@ impl Template {
             _ => return refuse("not an executable: expected a linked program"),
         }
         let needed = dynamic.needed(&image)?;
-        if image.has_tls {
+        if image.thread_locals.is_some() && dynamic.is_executable() {
             return refuse(
-                "the program has thread-local variables, which all ranks would share: not supported",
+                "the program has thread-local variables at fixed places of a thread, which all \
+                 ranks would share: compile and link it with simrun cc --tls",
             );
         }
+        image.check_thread_locals()?;
         if dynamic.value(elf::DT_TEXTREL).is_some() {
             return refuse("the program has relocations in its text: compile it with -fPIE");
         }
@@ -372,30 +456,21 @@ impl Template {
             relative,
             imports,
             copied,
+            thread_blocks,
+            thread_offsets,
             ..
         } = relocations;
-        let functions = |single: u32, array: u32, length: u32| {
-            let value = |tag: u32| dynamic.value(tag).unwrap_or_default();
-            let (address, count) = (value(array), value(length) / 8);
-            let is_inside = count <= ENTRIES_MAX
-                && (count == 0 || image.is_writable(address, count * 8))
-                && (value(single) == 0 || image.contains(value(single)));
-            if !is_inside {
-                return damaged("its lists of functions are outside of its segments");
-            }
-            Ok(Functions {
-                single: value(single),
-                array: (address, count),
-            })
-        };
         Ok(Self {
             entry,
             needed,
             relative,
             imports,
             copied,
-            before: functions(elf::DT_INIT, elf::DT_INIT_ARRAY, elf::DT_INIT_ARRAYSZ)?,
-            after: functions(elf::DT_FINI, elf::DT_FINI_ARRAY, elf::DT_FINI_ARRAYSZ)?,
+            thread_locals: image.thread_locals,
+            thread_blocks,
+            thread_offsets,
+            before: dynamic.functions(&image, BEFORE)?,
+            after: dynamic.functions(&image, AFTER)?,
             frames: frames(&image),
             length: image.end,
             writable: pages(&image),

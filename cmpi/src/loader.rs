@@ -47,6 +47,8 @@ pub(crate) struct Memory {
     pub(crate) images: Pool,
     pub(crate) stacks: Pool,
     heaps: Pool,
+    /// Places in images, and addresses of this thread that they have.
+    values: Vec<(u64, u64)>,
     pub(crate) shared: SharedMemories,
 }
 
@@ -57,6 +59,8 @@ impl Memory {
             stacks: Pool::new(Purpose::Stack, stack),
             heaps: Pool::new(Purpose::Heap, HEAP),
             shared: SharedMemories::default(),
+            // Linking has found the same symbols.
+            values: linked.values_of_thread().unwrap_or_default(),
             linked,
             registered: RefCell::default(),
         }
@@ -124,6 +128,15 @@ impl Image {
             }
             for &(offset, source, length) in &linked.copied {
                 ptr::copy_nonoverlapping(source as *const u8, self.at(offset), index(length));
+            }
+            // After relocation; the rest of a block is zero.
+            for (start, variables) in &linked.thread_locals {
+                let (source, length) = variables.initial;
+                let source: *const u8 = self.at(source);
+                ptr::copy_nonoverlapping(source, self.at(*start), index(length));
+            }
+            for &(offset, value) in &self.memory.values {
+                ptr::write_unaligned(self.at(offset), value);
             }
         }
         self.set_environment(environment());

@@ -17,6 +17,13 @@ const ANNOTATIONS: &str = include_str!("../abi/simrun.h");
 /// The option with which a program counts its basic blocks, and that of the compilers.
 const COUNTED: (&str, &str) = ("--coverage-blocks", "-fsanitize-coverage=trace-pc");
 
+/// The option with which thread-local variables are found by a call, so that each rank has its own.
+const THREAD_LOCALS: &str = "--tls";
+
+/// The entry of a program that is linked as a shared library: in those the linker leaves the calls
+/// that find thread-local variables. The system starts it as any program.
+const START: &str = include_str!("../abi/start.c");
+
 /// Writes the header and the stub library to a folder, unless they are there and current. `cc`: the
 /// C compiler.
 ///
@@ -29,6 +36,8 @@ pub fn prepare(folder: &Path, cc: &OsStr) -> io::Result<()> {
     };
     let (header, source) = (header(), stub_source());
     if library.is_file()
+        && folder.join("start.o").is_file()
+        && is_current("start.c", START)
         && is_current("mpi.h", &header)
         && is_current("simrun.h", ANNOTATIONS)
         && is_current("stub.c", &source)
@@ -45,20 +54,25 @@ pub fn prepare(folder: &Path, cc: &OsStr) -> io::Result<()> {
     place("mpi.h", &header)?;
     place("stub.c", &source)?;
     place("simrun.h", ANNOTATIONS)?;
-    let status = Command::new(cc)
-        .args(["-shared", "-fPIC", "-w", "-O1"])
-        .arg(format!("-Wl,-soname,{SONAME}"))
-        .arg("-o")
-        .arg(draft(SONAME))
-        .arg(folder.join("stub.c"))
-        .status()?;
-    if !status.success() {
-        let cc = cc.to_string_lossy();
-        return Err(io::Error::other(format!(
-            "{cc} cannot compile the stub library: {status}"
-        )));
+    place("start.c", START)?;
+    let soname = format!("-Wl,-soname,{SONAME}");
+    let library: &[&str] = &["-shared", "-w", "-O1", &soname];
+    for (options, source, made) in [(library, "stub.c", SONAME), (&["-c"], "start.c", "start.o")] {
+        let mut command = Command::new(cc);
+        command
+            .arg("-fPIC")
+            .args(options)
+            .arg("-o")
+            .arg(draft(made));
+        let status = command.arg(folder.join(source)).status()?;
+        if !status.success() {
+            let cc = cc.to_string_lossy();
+            return Err(io::Error::other(format!(
+                "{cc} cannot compile the stub library: {status}"
+            )));
+        }
+        std::fs::rename(draft(made), folder.join(made))?;
     }
-    std::fs::rename(draft(SONAME), &library)?;
     let short = draft("libmpi_abi.so");
     // What is left of an earlier attempt.
     let _ = std::fs::remove_file(&short);
@@ -74,10 +88,20 @@ pub fn command(compiler: &OsStr, folder: &Path, arguments: &[OsString]) -> Comma
     let has = |option: &str| arguments.iter().any(|argument| argument == option);
     let links = !WITHOUT_LINKING.into_iter().any(has);
     // Before the arguments, which may say otherwise.
-    command.args(["-fPIE", "-DMPI_ABI"]);
-    command.args((links && !has("-shared")).then_some("-pie"));
+    let has_thread_locals = has(THREAD_LOCALS);
+    command.args([
+        if has_thread_locals { "-fPIC" } else { "-fPIE" },
+        "-DMPI_ABI",
+    ]);
+    if has_thread_locals && links && !has("-shared") {
+        command.args(["-shared", "-Wl,-z,defs", "-Wl,-e,_start"]);
+        command.arg(folder.join("start.o"));
+    } else {
+        command.args((links && !has("-shared")).then_some("-pie"));
+    }
     command.args(has(COUNTED.0).then_some(COUNTED.1));
-    let own = arguments.iter().filter(|argument| *argument != COUNTED.0);
+    let is_own = |argument: &&OsString| *argument != COUNTED.0 && *argument != THREAD_LOCALS;
+    let own = arguments.iter().filter(is_own);
     command.arg(joined("-I", folder)).args(own);
     if !links {
         return command;

@@ -10,12 +10,12 @@ trap 'rm -rf "$work"' EXIT
 export XDG_CACHE_HOME=$work/cache
 compared=0
 
-# NAME SOURCE RANKS [ARGUMENT…]; our compiler, and that of the MPI for the same source.
+# NAME SOURCE RANKS [ARGUMENT…]; our compiler, with the options of the variable, and that of the MPI for the same source.
 compare() {
   local name=$1 source=$2 ranks=$3 compiler=cc
   shift 3
   [ "${source##*.}" = cc ] && compiler=cxx
-  "$simrun" "$compiler" -O1 -o "$work/$name" "$source"
+  "$simrun" "$compiler" -O1 ${options-} -o "$work/$name" "$source"
   timeout 120 "$mpi/bin/mpiexec" -n "$ranks" env LD_LIBRARY_PATH="$mpi/lib" "$work/$name" "$@" < /dev/null | sort > "$work/theirs"
   "$simrun" --quiet --platform platforms/cluster.toml -n "$ranks" "$work/$name" -- "$@" | sort > "$work/ours"
   [ -s "$work/ours" ]
@@ -35,6 +35,7 @@ for ranks in 1 2 3 4 5 8; do
   compare datatypes cli/tests/compiled/datatypes.c "$ranks"
   compare windows cli/tests/compiled/windows.c "$ranks"
 done
+options=--tls compare thread-locals cli/tests/compiled/thread-locals.cc 3
 # One rank: mpiexec mixes the parts of lines that streams write.
 compare streams cli/tests/compiled/streams.cc 1
 # The compiler of the MPI makes programs that simrun runs, too.

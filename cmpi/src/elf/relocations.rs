@@ -1,11 +1,12 @@
 //! Relocations of a program: places in its image that get an address when it is loaded.
 //!
-//! *Refused*: what needs thread-local variables or calls functions of the program before it begins.
+//! *Refused*: what needs the program's own thread-local variables at a fixed distance from the
+//! thread pointer, or calls functions of the program before it begins.
 
 use object::LittleEndian as LE;
 use object::elf;
 
-use super::{CopiedVariable, Dynamic, Image, Import, Refusal, damaged, refuse};
+use super::{CopiedVariable, Dynamic, Image, Import, Refusal, Value, damaged, refuse};
 
 /// Length and address of compact relative relocations, in the dynamic section (generic ABI).
 const DT_RELRSZ: u32 = 35;
@@ -19,6 +20,8 @@ pub(super) struct Relocations<'a> {
     pub(super) relative: Vec<(u64, i64)>,
     pub(super) imports: Vec<Import>,
     pub(super) copied: Vec<CopiedVariable>,
+    pub(super) thread_blocks: Vec<u64>,
+    pub(super) thread_offsets: Vec<(u64, u64)>,
 }
 
 impl<'a> Relocations<'a> {
@@ -30,6 +33,8 @@ impl<'a> Relocations<'a> {
             relative: Vec::new(),
             imports: Vec::new(),
             copied: Vec::new(),
+            thread_blocks: Vec::new(),
+            thread_offsets: Vec::new(),
         }
     }
 
@@ -62,7 +67,7 @@ impl<'a> Relocations<'a> {
     fn read(&mut self, entry: &elf::Rela64<LE>) -> Result<(), Refusal> {
         let kind = entry.r_type(LE, false);
         let (offset, addend) = (entry.r_offset.get(LE), entry.r_addend.get(LE));
-        match kind {
+        let value = match kind {
             elf::R_X86_64_NONE => return Ok(()),
             elf::R_X86_64_RELATIVE => {
                 self.check_place(offset, 8)?;
@@ -72,14 +77,14 @@ impl<'a> Relocations<'a> {
             elf::R_X86_64_64
             | elf::R_X86_64_GLOB_DAT
             | elf::R_X86_64_JUMP_SLOT
-            | elf::R_X86_64_COPY => {}
-            elf::R_X86_64_DTPMOD64
-            | elf::R_X86_64_DTPOFF64
-            | elf::R_X86_64_TPOFF64
-            | elf::R_X86_64_TLSDESC => {
+            | elf::R_X86_64_COPY => Value::Address,
+            elf::R_X86_64_DTPMOD64 => Value::ThreadBlock,
+            elf::R_X86_64_DTPOFF64 => Value::ThreadOffset,
+            elf::R_X86_64_TPOFF64 => Value::ThreadDistance,
+            elf::R_X86_64_TLSDESC => {
                 return refuse(
-                    "the program uses thread-local variables, which all ranks would share: \
-                     not supported",
+                    "the program has descriptors of thread-local variables: compile it without \
+                     -mtls-dialect=gnu2",
                 );
             }
             elf::R_X86_64_IRELATIVE => {
@@ -88,7 +93,7 @@ impl<'a> Relocations<'a> {
                 );
             }
             other => return refuse(format!("relocations of type {other}: not supported")),
-        }
+        };
         let (name, symbol) = self.symbol(entry.r_sym(LE, false))?;
         if kind == elf::R_X86_64_COPY {
             let length = symbol.st_size.get(LE);
@@ -101,24 +106,48 @@ impl<'a> Relocations<'a> {
             return Ok(());
         }
         self.check_place(offset, 8)?;
-        let addend = if kind == elf::R_X86_64_64 { addend } else { 0 };
-        if symbol.st_shndx.get(LE) == elf::SHN_UNDEF {
+        let has_addend = kind != elf::R_X86_64_GLOB_DAT && kind != elf::R_X86_64_JUMP_SLOT;
+        let addend = if has_addend { addend } else { 0 };
+        // Number 0 is the block of the program's own variables.
+        let is_own = entry.r_sym(LE, false) == 0 && value != Value::Address;
+        if symbol.st_shndx.get(LE) == elf::SHN_UNDEF && !is_own {
             self.imports.push(Import {
                 offset,
+                value,
                 name,
                 addend,
                 is_weak: symbol.st_info >> 4 == elf::STB_WEAK,
             });
             return Ok(());
         }
+        self.bind_own((offset, value), symbol, addend)
+    }
+
+    /// Binds a place to a symbol of the program itself.
+    fn bind_own(
+        &mut self,
+        (offset, value): (u64, Value),
+        symbol: &elf::Sym64<LE>,
+        addend: i64,
+    ) -> Result<(), Refusal> {
         if symbol.st_info & 0xf == elf::STT_GNU_IFUNC {
             return refuse("the program has indirect functions (attribute ifunc): not supported");
         }
-        let value = i64::try_from(symbol.st_value.get(LE)).ok();
-        let Some(value) = value.and_then(|value| value.checked_add(addend)) else {
+        let sum = i64::try_from(symbol.st_value.get(LE)).ok();
+        let Some(sum) = sum.and_then(|sum| sum.checked_add(addend)) else {
             return damaged("the value of a symbol is too large");
         };
-        self.relative.push((offset, value));
+        match value {
+            Value::Address => self.relative.push((offset, sum)),
+            Value::ThreadBlock => self.thread_blocks.push(offset),
+            Value::ThreadOffset => self.thread_offsets.push((offset, sum.cast_unsigned())),
+            Value::ThreadDistance => {
+                return refuse(
+                    "the program has thread-local variables of the model initial-exec: compile it \
+                     without -ftls-model",
+                );
+            }
+        }
         Ok(())
     }
 
@@ -159,7 +188,7 @@ impl<'a> Relocations<'a> {
         damaged("a relocation is outside of its writable segments")
     }
 
-    fn symbol(&self, number: u32) -> Result<(String, &elf::Sym64<LE>), Refusal> {
+    fn symbol(&self, number: u32) -> Result<(String, &'a elf::Sym64<LE>), Refusal> {
         let offset = u64::from(number) * size_of::<elf::Sym64<LE>>() as u64;
         let address = self.symbols.checked_add(offset);
         let symbol = address.and_then(|address| self.image.at::<elf::Sym64<LE>>(address));

@@ -6,7 +6,7 @@ use std::ffi::{c_char, c_int, c_void};
 
 use mpi::Level;
 
-use super::{Stage, memory};
+use super::{Stage, State, memory};
 use crate::bridge::{End, caller, with};
 use crate::loader;
 
@@ -36,7 +36,8 @@ extern "C-unwind" fn start_main(
 }
 
 extern "C" fn exit(status: c_int) -> c_int {
-    while let Some((function, argument)) = with(|state| state.at_exit.pop()) {
+    let registered = |state: &mut State| state.at_thread_exit.pop().or_else(|| state.at_exit.pop());
+    while let Some((function, argument)) = with(registered) {
         // SAFETY: the program or a library that it called has registered this function for its
         // end, with this argument.
         let function: AtExit = unsafe { std::mem::transmute(function) };
@@ -86,6 +87,12 @@ extern "C" fn at_exit(function: usize, argument: usize, _library: usize) -> c_in
     0
 }
 
+/// `__cxa_thread_atexit`: a thread-local object, whose end comes before those of others.
+extern "C" fn at_thread_exit(function: usize, argument: usize, _library: usize) -> c_int {
+    with(|state| state.at_thread_exit.push((function, argument)));
+    0
+}
+
 /// `__cxa_finalize`: all functions are called at the end of the rank.
 extern "C" fn finalize(_library: usize) -> c_int {
     0
@@ -118,6 +125,9 @@ pub(super) fn address(symbol: &str) -> Option<usize> {
             function as usize
         }
         "__cxa_atexit" => at_exit as extern "C" fn(usize, usize, usize) -> c_int as usize,
+        "__cxa_thread_atexit" | "__cxa_thread_atexit_impl" => {
+            at_thread_exit as extern "C" fn(usize, usize, usize) -> c_int as usize
+        }
         "__cxa_finalize" => finalize as extern "C" fn(usize) -> c_int as usize,
         _ => return None,
     })

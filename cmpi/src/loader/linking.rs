@@ -8,7 +8,7 @@ use std::ptr;
 
 use super::exceptions::Exceptions;
 use super::index;
-use crate::elf::{Functions, PAGE, Refusal, Template};
+use crate::elf::{Functions, Import, PAGE, Refusal, Template, ThreadLocals, Value};
 use crate::exports;
 
 /// Alignment of what is added to an image, in bytes.
@@ -34,6 +34,13 @@ const SYSTEM_LIBRARIES: &[&str] = &[
 
 /// The function that a program calls in each basic block (`-fsanitize-coverage=trace-pc`).
 pub(crate) const COUNTER: &str = "__sanitizer_cov_trace_pc";
+
+/// The function that returns the address of a thread-local variable (System V ABI, TLS), given the
+/// address of its block and its offset there: in an image the block of the rank is known.
+const THREAD_LOCAL: &str = "__tls_get_addr";
+
+/// `mov rax, [rdi]`, `add rax, [rdi + 8]`, `ret`.
+const THREAD_LOCAL_CODE: [u8; 8] = [0x48, 0x8b, 0x07, 0x48, 0x03, 0x47, 0x08, 0xc3];
 
 /// Variables of the C library that each rank has for itself.
 const VARIABLES: &[&str] = &[
@@ -62,6 +69,10 @@ pub(crate) struct Linked {
     /// Places of variables, where their first values are, and their lengths.
     pub(super) copied: Vec<(u64, usize, u64)>,
     pub(super) variables: BTreeMap<&'static str, u64>,
+    /// Blocks of thread-local variables: their places, and their initial content.
+    pub(super) thread_locals: Vec<(u64, ThreadLocals)>,
+    /// Thread-local variables of libraries of the system, which have them in each thread.
+    thread_imports: Vec<Import>,
     /// Place of the return address of the latest call of MPI.
     pub(super) caller: u64,
     /// Place of the number of basic blocks that were executed, of a program that counts them.
@@ -88,9 +99,13 @@ impl Linked {
             .collect();
         // Behind the last segment, mostly in the same page.
         let data = template.length.next_multiple_of(ALIGNMENT);
-        let thunks_at = (data + 8 * (2 + VARIABLES.len() as u64)).next_multiple_of(ALIGNMENT);
+        let words = data + 8 * (2 + VARIABLES.len() as u64);
+        let variables = template.thread_locals;
+        let block = variables.map(|it| (words.next_multiple_of(it.alignment), it));
+        let end = block.map_or(words, |(start, it)| start + it.length);
+        let thunks_at = end.next_multiple_of(ALIGNMENT);
         let counts = template.imports.iter().any(|import| import.name == COUNTER);
-        let length = thunks_at + (functions.len() as u64 + 1) * THUNK;
+        let length = thunks_at + (functions.len() as u64 + 2) * THUNK;
         let mut linked = Self {
             bytes: template.bytes.clone(),
             thunks: Vec::new(),
@@ -100,6 +115,8 @@ impl Linked {
             relative: template.relative.clone(),
             copied: Vec::new(),
             variables: BTreeMap::new(),
+            thread_locals: block.into_iter().collect(),
+            thread_imports: Vec::new(),
             caller: data,
             blocks: counts.then_some(data + 8),
             entry: template.entry,
@@ -111,27 +128,52 @@ impl Linked {
         linked.place_variables(template, data + 16)?;
         let mut inside: BTreeMap<&str, u64> = linked.variables.clone();
         for (name, function) in functions {
-            let offset = thunks_at + linked.thunks.len() as u64;
+            let offset = linked.thunks_at + linked.thunks.len() as u64;
             inside.insert(name, offset);
             linked.thunks.extend(thunk(function, offset - data));
         }
         if counts {
-            let offset = thunks_at + linked.thunks.len() as u64;
+            let offset = linked.thunks_at + linked.thunks.len() as u64;
             inside.insert(COUNTER, offset);
             linked.thunks.extend(counter(offset - (data + 8)));
         }
+        inside.insert(THREAD_LOCAL, linked.thunks_at + linked.thunks.len() as u64);
+        linked.thunks.extend(padded(THREAD_LOCAL_CODE.to_vec()));
         for import in &template.imports {
-            let place = (import.offset, import.addend);
-            match inside.get(import.name.as_str()) {
-                Some(offset) => {
-                    let value = i64::try_from(*offset).expect("an image is short");
-                    let value = value.wrapping_add(import.addend);
-                    linked.relative.push((import.offset, value));
-                }
-                None => linked.bind(place, resolve(&import.name, import.is_weak)?)?,
-            }
+            linked.bind_import(import, &inside)?;
+        }
+        for &offset in &template.thread_blocks {
+            let block = linked.thread_locals.first().map_or(0, |(start, _)| *start);
+            linked.relative.push((offset, signed(block)?));
+        }
+        for &(offset, value) in &template.thread_offsets {
+            linked.store(offset, value)?;
         }
         Ok(linked)
+    }
+
+    fn bind_import(
+        &mut self,
+        import: &Import,
+        inside: &BTreeMap<&str, u64>,
+    ) -> Result<(), Refusal> {
+        let &Import { offset, addend, .. } = import;
+        let value = match (import.value, inside.get(import.name.as_str())) {
+            (Value::Address, Some(inside)) => {
+                self.relative
+                    .push((offset, signed(*inside)?.wrapping_add(addend)));
+                return Ok(());
+            }
+            (Value::Address, None) => resolve(&import.name, import.is_weak)? as u64,
+            // The block is taken as beginning at the variable.
+            (Value::ThreadOffset, _) => 0,
+            (Value::ThreadBlock | Value::ThreadDistance, _) => {
+                resolve(&import.name, import.is_weak)?;
+                self.thread_imports.push(import.clone());
+                0
+            }
+        };
+        self.store(offset, value.wrapping_add_signed(addend))
     }
 
     /// Returns true if the program counts its basic blocks.
@@ -139,9 +181,23 @@ impl Linked {
         self.blocks.is_some()
     }
 
-    /// Stores the address of a shared function or variable.
-    fn bind(&mut self, (offset, addend): (u64, i64), address: usize) -> Result<(), Refusal> {
-        let value = (address as u64).wrapping_add_signed(addend);
+    /// Returns places, and what images of this thread have there.
+    pub(super) fn values_of_thread(&self) -> Result<Vec<(u64, u64)>, Refusal> {
+        let value = |import: &Import| {
+            let address = resolve(&import.name, import.is_weak)? as u64;
+            let value = match import.value {
+                Value::ThreadDistance => address
+                    .wrapping_sub(thread_pointer())
+                    .wrapping_add_signed(import.addend),
+                _ => address,
+            };
+            Ok((import.offset, value))
+        };
+        self.thread_imports.iter().map(value).collect()
+    }
+
+    /// Stores a value that is the same in all images.
+    fn store(&mut self, offset: u64, value: u64) -> Result<(), Refusal> {
         let start = index(offset);
         let place = self.bytes.get_mut(start..start + 8);
         let place = place.ok_or_else(|| {
@@ -172,6 +228,16 @@ impl Linked {
     }
 }
 
+fn signed(offset: u64) -> Result<i64, Refusal> {
+    i64::try_from(offset).map_err(|_| Refusal("damaged ELF file: a large offset".to_owned()))
+}
+
+/// Returns machine code of the length of a thunk.
+fn padded(mut code: Vec<u8>) -> Vec<u8> {
+    code.resize(index(THUNK), 0xcc);
+    code
+}
+
 /// Returns the machine code that adds 1 to the word `data` bytes before its begin.
 fn counter(data: u64) -> Vec<u8> {
     // inc qword [rip + …]
@@ -180,8 +246,7 @@ fn counter(data: u64) -> Vec<u8> {
     code.extend((-distance).to_le_bytes());
     // ret
     code.push(0xc3);
-    code.resize(index(THUNK), 0xcc);
-    code
+    padded(code)
 }
 
 /// Returns the machine code that stores the return address `data` bytes before its begin, and
@@ -260,6 +325,14 @@ fn resolve(name: &str, is_weak: bool) -> Result<usize, Refusal> {
         )));
     }
     Ok(address as usize)
+}
+
+/// Returns the address of the variables of this thread.
+fn thread_pointer() -> u64 {
+    let pointer: u64;
+    // SAFETY: the first word there is its own address (System V ABI, TLS).
+    unsafe { std::arch::asm!("mov {}, fs:0", out(reg) pointer, options(nostack, readonly)) };
+    pointer
 }
 
 /// Returns the length in bytes of a variable of a library, as its symbol says; 0 if no symbol is

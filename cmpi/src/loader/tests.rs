@@ -89,7 +89,14 @@ fn programs_are_refused_with_a_reason() {
     );
     let local = SOURCE.replace("int value", "__thread int local; int value");
     let local = local.replace("return MPI", "local = rank; return MPI");
-    refused("local", &local, &[], "thread-local variables");
+    refused("local", &local, &[], "simrun cc --tls");
+    let early = local.replace(
+        "__thread",
+        "__attribute__((tls_model(\"initial-exec\"))) __thread",
+    );
+    refused("early", &early, &["--tls"], "initial-exec");
+    let described = ["--tls", "-mtls-dialect=gnu2"];
+    refused("described", &local, &described, "without -mtls-dialect");
     refused("shared", SOURCE, &["-shared", "-fPIC"], "a shared library");
     library("nobody", "libm.so.6");
     let nobody = SOURCE.replace(

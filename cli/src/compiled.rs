@@ -10,7 +10,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use cmpi::{CompiledProgram, Kind, Lines, Ranks, STACK, Template};
+use cmpi::{CompiledProgram, Kind, Ranks, STACK};
 use mpi::SourceLocation;
 use run::{Program, RankProgram};
 use simrun::compute_args::ComputeArgs;
@@ -59,12 +59,13 @@ impl App<Self> for Compiled {
             clap::Error::raw(clap::error::ErrorKind::ValueValidation, problem + "\n")
         })?;
         let ranks = self.program.ranks(STACK, texts, self.is_checked, timing);
-        let script = self.compute.gdb.map(|script| (script, self.file));
+        let files = self.program.files().to_vec();
+        let script = self.compute.gdb.map(|script| (script, files));
         let program = RankProgram::new(move |world| {
             // Written when the program is dropped.
             let _ = &recording;
-            if let Some((script, file)) = script.as_ref().filter(|_| world.rank() == 0)
-                && let Err(problem) = write_script(script, file, &ranks, world.size())
+            if let Some((script, files)) = script.as_ref().filter(|_| world.rank() == 0)
+                && let Err(problem) = write_script(script, files, &ranks, world.size())
             {
                 let problem = format_args!("--gdb: {problem}");
                 world.log(mpi::Level::Warn, problem);
@@ -79,13 +80,21 @@ impl App<Self> for Compiled {
 const DEBUGGED_MAX: usize = 64;
 
 /// Writes a script for gdb that says where the symbols of the first ranks are.
-fn write_script(script: &Path, file: &Path, ranks: &Ranks, count: usize) -> Result<(), String> {
+fn write_script(
+    script: &Path,
+    files: &[(PathBuf, u64)],
+    ranks: &Ranks,
+    count: usize,
+) -> Result<(), String> {
     let mut text = String::from("set confirm off\n");
     for rank in 0..count.min(DEBUGGED_MAX) {
         let address = ranks.image_address(rank);
         let address = address.map_err(|refusal| refusal.to_string())?;
-        let file = file.display();
-        text += &format!("# rank {rank}\nadd-symbol-file {file} -o {address:#x}\n");
+        text += &format!("# rank {rank}\n");
+        for (file, start) in files {
+            let (file, address) = (file.display(), address as u64 + start);
+            text += &format!("add-symbol-file {file} -o {address:#x}\n");
+        }
     }
     files::write(script, text).map_err(|error| error.to_string())
 }
@@ -96,10 +105,7 @@ pub(crate) fn program(app: &Path) -> Option<Result<CompiledProgram, String>> {
     let file = app.is_file().then(|| std::fs::read(app).ok())??;
     match cmpi::kind(&file) {
         Kind::StandardAbi => {
-            let template = Template::read(&file);
-            let name = app.file_name().unwrap_or_default().to_string_lossy();
-            let lines = Lines::new(&name, &file);
-            let program = template.and_then(|template| CompiledProgram::new(&template, lines));
+            let program = CompiledProgram::load(app, &file);
             Some(program.map_err(|refusal| refusal.to_string()))
         }
         Kind::OtherAbi(library) => Some(Err(format!(

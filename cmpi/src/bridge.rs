@@ -18,6 +18,7 @@ use std::ffi::{CString, c_char, c_int};
 use std::fmt;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::path::{Path, PathBuf};
 use std::pin::{Pin, pin};
 use std::ptr::{self, NonNull};
 use std::rc::Rc;
@@ -37,6 +38,7 @@ use crate::handles::{ObjectKind, Table};
 use crate::lines::Lines;
 use crate::loader::exceptions::ExceptionState;
 use crate::loader::heap::{Heap, HeapSlot};
+use crate::loader::libraries::Files;
 use crate::loader::linking::Linked;
 use crate::loader::{Image, Memory};
 
@@ -84,20 +86,47 @@ thread_local! {
 pub struct CompiledProgram {
     linked: Arc<Linked>,
     lines: Arc<Lines>,
+    files: Arc<[(PathBuf, u64)]>,
 }
 
 impl CompiledProgram {
-    /// Loads the libraries of a program and binds its symbols.
+    /// Reads a program from the bytes of its file, finds and loads its libraries and binds its
+    /// symbols.
     ///
     /// # Errors
     /// A [`Refusal`], which says why the program cannot be run.
-    pub fn new(template: &Template, lines: Lines) -> Result<Self, Refusal> {
-        let linked = Arc::new(Linked::new(template)?);
+    pub fn load(path: &Path, file: &[u8]) -> Result<Self, Refusal> {
+        let files = Files::collect(path, Template::read(file)?)?;
+        let linked = Arc::new(Linked::new(&files)?);
+        let modules = files.modules.iter().zip(linked.starts());
+        let modules: Vec<(PathBuf, u64)> = modules
+            .map(|(module, start)| (module.path.clone(), start))
+            .collect();
+        let names = modules.iter().map(|(path, start)| {
+            let name = path.file_name().unwrap_or_default();
+            (*start, name.to_string_lossy().into_owned())
+        });
+        let names: Vec<(u64, String)> = names.collect();
+        let bytes = files.modules.iter().enumerate();
+        let bytes = bytes.map(|(number, module)| if number == 0 { file } else { &module.file });
+        let lines = Lines::new(
+            names
+                .iter()
+                .zip(bytes)
+                .map(|((start, name), file)| (*start, &**name, file)),
+        );
         faults::install();
         Ok(Self {
             linked,
             lines: Arc::new(lines),
+            files: modules.into(),
         })
+    }
+
+    /// Returns the program and its own libraries, with their offsets in an image.
+    #[must_use]
+    pub fn files(&self) -> &[(PathBuf, u64)] {
+        &self.files
     }
 
     /// Returns true if the program counts its basic blocks.

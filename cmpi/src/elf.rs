@@ -8,6 +8,7 @@
 //! *Refused*: other machines than x86-64, programs that are not position-independent, static
 //! programs, thread-local variables at fixed places, relocations in the text, indirect functions.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 
@@ -17,13 +18,18 @@ use object::pod::Pod;
 use object::read::elf::{FileHeader as _, ProgramHeader as _};
 
 mod relocations;
+mod symbols;
 
 use relocations::Relocations;
+pub(crate) use symbols::Export;
 
 type Header = elf::FileHeader64<LE>;
 
 /// Largest image of a program in bytes.
-const IMAGE_MAX: u64 = 1 << 30;
+pub(crate) const IMAGE_MAX: u64 = 1 << 30;
+
+/// Message about a longer one.
+pub(crate) const TOO_LONG: &str = "the program needs more than 1024 MiB of memory when it starts";
 
 /// Largest distance between segments that the file gives, in bytes: no linker leaves more.
 const GAP_MAX: u64 = 16 << 20;
@@ -92,7 +98,7 @@ fn needed(file: &[u8]) -> Result<Vec<String>, Refusal> {
         return refuse("another machine");
     }
     let image = Image::read(header, file)?;
-    Dynamic::read(&image)?.needed(&image)
+    Dynamic::read(&image)?.texts(&image, elf::DT_NEEDED)
 }
 
 fn header(file: &[u8]) -> Result<&Header, Refusal> {
@@ -151,10 +157,7 @@ impl Image {
             match header.p_type(LE) {
                 elf::PT_LOAD => {
                     let Some(memory) = range(header.p_memsz(LE)) else {
-                        return refuse(format!(
-                            "the program needs more than {} MiB of memory when it starts",
-                            IMAGE_MAX >> 20
-                        ));
+                        return refuse(TOO_LONG);
                     };
                     let Ok(data) = header.data(LE, file) else {
                         return damaged("a segment is outside of the file");
@@ -317,7 +320,8 @@ impl<'a> Dynamic<'a> {
         })
     }
 
-    fn needed(&self, image: &Image) -> Result<Vec<String>, Refusal> {
+    /// Returns the texts of the entries with a tag.
+    fn texts(&self, image: &Image, tag: u32) -> Result<Vec<String>, Refusal> {
         let strings = self.value(elf::DT_STRTAB).unwrap_or_default();
         let name = |offset: u64| {
             let name = strings
@@ -325,9 +329,32 @@ impl<'a> Dynamic<'a> {
                 .and_then(|address| image.string(address));
             name.map_or_else(|| damaged("the name of a library is outside"), Ok)
         };
-        self.values(elf::DT_NEEDED).map(name).collect()
+        self.values(tag).map(name).collect()
+    }
+
+    /// Returns the folders in which libraries are looked for: before those that the user names, and
+    /// after them. The second list makes the first one void (ld.so(8)).
+    fn folders(&self, image: &Image) -> Result<[Vec<String>; 2], Refusal> {
+        let [before, after] = [elf::DT_RPATH, elf::DT_RUNPATH].map(|tag| {
+            let lists = self.texts(image, tag)?;
+            let folders = lists.iter().flat_map(|list| list.split(':'));
+            Ok(folders.map(str::to_owned).collect::<Vec<_>>())
+        });
+        let after = after?;
+        Ok([
+            if after.is_empty() {
+                before?
+            } else {
+                Vec::new()
+            },
+            after,
+        ])
     }
 }
+
+/// Message about thread-local variables at a fixed distance from the thread pointer.
+pub(crate) const INITIAL_EXEC: &str = "the program has thread-local variables of the model \
+                                       initial-exec: compile it without -ftls-model";
 
 /// Value that a place of an image gets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -352,13 +379,15 @@ pub(crate) struct ThreadLocals {
     pub(crate) alignment: u64,
 }
 
-/// A place of an image that gets a value of a symbol of another library.
+/// A place of an image that gets a value of a symbol: of the first file that has one of the name.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Import {
     pub(crate) offset: u64,
     pub(crate) value: Value,
     pub(crate) name: String,
     pub(crate) addend: i64,
+    /// The file's own symbol of this name.
+    pub(crate) own: Option<Export>,
     /// True if the program runs without it.
     pub(crate) is_weak: bool,
 }
@@ -395,6 +424,9 @@ pub struct Template {
     pub(crate) writable: Vec<Range<u64>>,
     pub(crate) entry: u64,
     pub(crate) needed: Vec<String>,
+    /// Folders of its libraries, before those of the user, and after them.
+    pub(crate) folders: [Vec<String>; 2],
+    pub(crate) exports: BTreeMap<String, Export>,
     /// Places, and what is stored there relative to the address of the image.
     pub(crate) relative: Vec<(u64, i64)>,
     pub(crate) imports: Vec<Import>,
@@ -416,10 +448,22 @@ impl Template {
     /// # Errors
     /// A [`Refusal`], which says why the program cannot be run.
     pub fn read(file: &[u8]) -> Result<Self, Refusal> {
+        Self::read_as(file, "program")
+    }
+
+    /// Reads a shared library of a program from the bytes of its file.
+    ///
+    /// # Errors
+    /// As for a program.
+    pub fn read_library(file: &[u8]) -> Result<Self, Refusal> {
+        Self::read_as(file, "library")
+    }
+
+    fn read_as(file: &[u8], what: &str) -> Result<Self, Refusal> {
         let header = header(file)?;
         if header.e_machine.get(LE) != elf::EM_X86_64 {
             return refuse(format!(
-                "a program for another machine (ELF machine {}): expected x86-64",
+                "a {what} for another machine (ELF machine {}): expected x86-64",
                 header.e_machine.get(LE)
             ));
         }
@@ -432,7 +476,6 @@ impl Template {
             }
             _ => return refuse("not an executable: expected a linked program"),
         }
-        let needed = dynamic.needed(&image)?;
         if image.thread_locals.is_some() && dynamic.is_executable() {
             return refuse(
                 "the program has thread-local variables at fixed places of a thread, which all \
@@ -441,15 +484,22 @@ impl Template {
         }
         image.check_thread_locals()?;
         if dynamic.value(elf::DT_TEXTREL).is_some() {
-            return refuse("the program has relocations in its text: compile it with -fPIE");
-        }
-        if !image.has_interpreter {
-            return refuse("a shared library: expected a program");
+            return refuse(format!(
+                "the {what} has relocations in its text: compile it with -fPIC"
+            ));
         }
         let entry = header.e_entry.get(LE);
-        if !image.contains(entry) {
+        if what == "program" && !image.has_interpreter {
+            return refuse("a shared library: expected a program");
+        }
+        if what == "program" && !image.contains(entry) {
             return damaged("its entry is outside of its segments");
         }
+        Self::from_image(image, entry)
+    }
+
+    fn from_image(image: Image, entry: u64) -> Result<Self, Refusal> {
+        let dynamic = Dynamic::read(&image)?;
         let mut relocations = Relocations::new(&image, &dynamic);
         relocations.read_all(&dynamic)?;
         let Relocations {
@@ -462,7 +512,9 @@ impl Template {
         } = relocations;
         Ok(Self {
             entry,
-            needed,
+            needed: dynamic.texts(&image, elf::DT_NEEDED)?,
+            folders: dynamic.folders(&image)?,
+            exports: symbols::exports(&image, &dynamic)?,
             relative,
             imports,
             copied,

@@ -3,6 +3,7 @@
 use std::ffi::CString;
 use std::fmt;
 use std::future::Future;
+use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -46,18 +47,6 @@ pub fn kind(file: &[u8]) -> Kind {
     }
 }
 
-/// The lines of a compiled program.
-#[derive(Debug)]
-pub struct Lines;
-
-impl Lines {
-    /// Reads nothing.
-    #[must_use]
-    pub const fn new(_program: &str, _file: &[u8]) -> Self {
-        Self
-    }
-}
-
 /// A program as read from its file.
 #[derive(Debug)]
 pub struct Template;
@@ -68,6 +57,14 @@ impl Template {
     /// # Errors
     /// Always.
     pub fn read(_file: &[u8]) -> Result<Self, Refusal> {
+        Err(Refusal)
+    }
+
+    /// Refuses a library.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn read_library(_file: &[u8]) -> Result<Self, Refusal> {
         Err(Refusal)
     }
 }
@@ -81,8 +78,14 @@ impl CompiledProgram {
     ///
     /// # Errors
     /// Always.
-    pub fn new(_template: &Template, _lines: Lines) -> Result<Self, Refusal> {
+    pub fn load(_path: &Path, _file: &[u8]) -> Result<Self, Refusal> {
         Err(Refusal)
+    }
+
+    /// Returns nothing.
+    #[must_use]
+    pub const fn files(&self) -> &[(PathBuf, u64)] {
+        &[]
     }
 
     /// Returns false.

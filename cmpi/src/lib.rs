@@ -44,8 +44,5 @@ pub use bridge::{Bursts, CompiledProgram, Compute, Rank, Ranks, STACK, Timing};
 pub use elf::{Kind, Refusal, Template, kind};
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu")))]
 pub use elsewhere::{
-    Bursts, CompiledProgram, Compute, Kind, Lines, Rank, Ranks, Refusal, STACK, Template, Timing,
-    kind,
+    Bursts, CompiledProgram, Compute, Kind, Rank, Ranks, Refusal, STACK, Template, Timing, kind,
 };
-#[cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
-pub use lines::Lines;

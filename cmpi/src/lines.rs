@@ -15,24 +15,27 @@ use object::{Object as _, ObjectSection as _};
 
 type Reader = EndianArcSlice<LittleEndian>;
 
-/// The debugging information, if there is some, and the lines that were asked for by the offset
-/// in the image to which their calls return.
-struct State {
+/// A file of a program, with its debugging information if there is some.
+struct DebuggedFile {
+    /// Its offset in the image.
+    start: u64,
+    name: String,
     context: Option<Context<Reader>>,
+}
+
+/// The files, and the lines that were asked for by the offset in the image to which their calls
+/// return.
+struct State {
+    files: Vec<DebuggedFile>,
     found: BTreeMap<u64, &'static NativeLocation>,
 }
 
 /// The lines of a compiled program.
-pub struct Lines {
-    /// Name of the program.
-    program: String,
-    state: Mutex<State>,
-}
+pub(crate) struct Lines(Mutex<State>);
 
-impl Lines {
-    /// Reads the debugging information of a program, if there is some, from the bytes of its file.
-    #[must_use]
-    pub fn new(program: &str, file: &[u8]) -> Self {
+impl DebuggedFile {
+    /// Reads the debugging information from the bytes of a file.
+    fn new(start: u64, name: &str, file: &[u8]) -> Self {
         let context = object::File::parse(file).ok().and_then(|file| {
             let section = |name: &str| {
                 let data = file.section_by_name(name)?.data().ok()?;
@@ -45,26 +48,36 @@ impl Lines {
             Context::from_dwarf(Dwarf::load(read).ok()?).ok()
         });
         Self {
-            program: program.to_owned(),
-            state: Mutex::new(State {
-                context,
-                found: BTreeMap::new(),
-            }),
+            start,
+            name: name.to_owned(),
+            context,
         }
+    }
+}
+
+impl Lines {
+    /// Reads the debugging information of files, given their offsets in the image in ascending
+    /// order, their names and their bytes.
+    pub(crate) fn new<'a>(files: impl Iterator<Item = (u64, &'a str, &'a [u8])>) -> Self {
+        let files = files.map(|(start, name, file)| DebuggedFile::new(start, name, file));
+        Self(Mutex::new(State {
+            files: files.collect(),
+            found: BTreeMap::new(),
+        }))
     }
 
     /// Returns the line of the instruction before an offset in the image: of the call that returns
     /// there.
     pub(crate) fn of_call(&self, returns_to: u64) -> &'static NativeLocation {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let State { context, found } = &mut *state;
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let State { files, found } = &mut *state;
         found.entry(returns_to).or_insert_with(|| {
-            let line = context
-                .as_ref()
-                .and_then(|context| line(context, returns_to - 1));
-            let (file, line) = line.unwrap_or_else(|| {
-                let file = format!("{}(+{returns_to:#x})", self.program);
-                (file, 0)
+            let file = files.iter().rfind(|file| file.start < returns_to);
+            let known =
+                file.and_then(|file| line(file.context.as_ref()?, returns_to - 1 - file.start));
+            let (file, line) = known.unwrap_or_else(|| {
+                let (start, name) = file.map_or((0, ""), |file| (file.start, &file.name));
+                (format!("{name}(+{:#x})", returns_to - start), 0)
             });
             // There are as many as calls in the program.
             Box::leak(Box::new(NativeLocation { file, line }))
@@ -87,8 +100,6 @@ fn line(context: &Context<Reader>, address: u64) -> Option<(String, u32)> {
 
 impl fmt::Debug for Lines {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Lines")
-            .field("program", &self.program)
-            .finish_non_exhaustive()
+        f.debug_struct("Lines").finish_non_exhaustive()
     }
 }

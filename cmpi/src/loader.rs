@@ -6,8 +6,9 @@
 //! template with the base added where a pointer is; an image that is used again gets its writable
 //! pages back.
 //!
-//! *Not done*: write protection of the text; shared libraries of the program's own, which are
-//! refused.
+//! Shared libraries of the program's own are parts of its image, behind the program.
+//!
+//! *Not done*: write protection of the text; `dlopen`, with which ranks share a library.
 
 #![expect(
     unsafe_code,
@@ -25,10 +26,11 @@ use crate::exports::shared::SharedMemories;
 
 pub(crate) mod exceptions;
 pub(crate) mod heap;
+pub(crate) mod libraries;
 pub(crate) mod linking;
 pub(crate) mod memory;
 
-use linking::Linked;
+use linking::{Linked, Source};
 use memory::{HEAP, Pool, Purpose, Slot};
 
 /// Pages that are zeroed by the system instead of by writing, from this number of bytes on.
@@ -101,19 +103,22 @@ impl Image {
 
     fn fill(&self, is_zero: bool) {
         let linked = &*self.memory.linked;
-        let bytes = &linked.bytes;
         // SAFETY: the slot has `linked.length` bytes, of which each range below is a part: the
         // reader of the file has checked segments and relocations against the length, and thunks
         // and variables behind them were counted into it. The slot belongs to this image
         // alone, and no Rust reference to it exists. Sources of copied variables are objects of
         // shared libraries that stay loaded, and are as long.
         unsafe {
-            if is_zero {
-                ptr::copy_nonoverlapping(bytes.as_ptr(), self.at(0), bytes.len());
-            } else {
-                for range in &linked.writable {
-                    let end = bytes.len().min(index(range.end));
-                    let content = bytes.get(index(range.start)..end).unwrap_or_default();
+            for part in &linked.parts {
+                let (bytes, start) = (&part.bytes, part.start);
+                if is_zero {
+                    ptr::copy_nonoverlapping(bytes.as_ptr(), self.at(start), bytes.len());
+                    continue;
+                }
+                for range in &part.writable {
+                    let end = bytes.len().min(index(range.end - start));
+                    let content = bytes.get(index(range.start - start)..end);
+                    let content = content.unwrap_or_default();
                     ptr::copy_nonoverlapping(content.as_ptr(), self.at(range.start), content.len());
                     let start = range.start + content.len() as u64;
                     clear(self.at(start), index(range.end - start));
@@ -127,13 +132,16 @@ impl Image {
                 ptr::write_unaligned(self.at(offset), value);
             }
             for &(offset, source, length) in &linked.copied {
-                ptr::copy_nonoverlapping(source as *const u8, self.at(offset), index(length));
+                let source = match source {
+                    Source::Shared(address) => address as *const u8,
+                    Source::Own(offset) => self.at(offset),
+                };
+                ptr::copy_nonoverlapping(source, self.at(offset), index(length));
             }
             // After relocation; the rest of a block is zero.
-            for (start, variables) in &linked.thread_locals {
-                let (source, length) = variables.initial;
+            for &(start, (source, length)) in &linked.thread_locals {
                 let source: *const u8 = self.at(source);
-                ptr::copy_nonoverlapping(source, self.at(*start), index(length));
+                ptr::copy_nonoverlapping(source, self.at(start), index(length));
             }
             for &(offset, value) in &self.memory.values {
                 ptr::write_unaligned(self.at(offset), value);
@@ -210,25 +218,33 @@ impl Image {
         }
     }
 
-    /// Runs the constructors of the program.
-    pub(crate) fn run_constructors(&self, arguments: (c_int, *mut *mut c_char, *mut *mut c_char)) {
-        let before = &self.memory.linked.before;
-        let (argc, argv, envp) = arguments;
-        for address in self.single(before).into_iter().chain(self.listed(before)) {
-            // SAFETY: a function of the program's list of constructors, whose pointers are
-            // relocated, called as the C library calls it, on the stack of this rank.
-            let function: Initializer = unsafe { std::mem::transmute(address) };
-            function(argc, argv, envp);
+    /// Runs the constructors of the program and of its libraries; of the libraries alone if the
+    /// program runs its own.
+    pub(crate) fn run_constructors(
+        &self,
+        (argc, argv, envp): (c_int, *mut *mut c_char, *mut *mut c_char),
+        of_libraries: bool,
+    ) {
+        let all = &self.memory.linked.functions;
+        let count = all.len() - usize::from(of_libraries);
+        for [before, _] in all.iter().take(count) {
+            for address in self.single(before).into_iter().chain(self.listed(before)) {
+                // SAFETY: a function of a list of constructors, whose pointers are relocated, called
+                // as the C library calls it, on the stack of this rank.
+                let function: Initializer = unsafe { std::mem::transmute(address) };
+                function(argc, argv, envp);
+            }
         }
     }
 
-    /// Runs the destructors of the program, in reverse order.
+    /// Runs the destructors of the program and of its libraries, in reverse order.
     pub(crate) fn run_destructors(&self) {
-        let after = &self.memory.linked.after;
-        for address in self.listed(after).rev().chain(self.single(after)) {
-            // SAFETY: as for constructors.
-            let function: extern "C" fn() = unsafe { std::mem::transmute(address) };
-            function();
+        for [_, after] in self.memory.linked.functions.iter().rev() {
+            for address in self.listed(after).rev().chain(self.single(after)) {
+                // SAFETY: as for constructors.
+                let function: extern "C" fn() = unsafe { std::mem::transmute(address) };
+                function();
+            }
         }
     }
 

@@ -36,6 +36,11 @@ for ranks in 1 2 3 4 5 8; do
   compare windows cli/tests/compiled/windows.c "$ranks"
 done
 options=--tls compare thread-locals cli/tests/compiled/thread-locals.cc 3
+# A program with libraries of its own.
+parts=cli/tests/compiled
+"$simrun" cc -shared -fPIC -o "$work/libsecond.so" "$parts/library-second.c"
+"$simrun" cxx -shared -fPIC -o "$work/libfirst.so" "$parts/library-first.cc" -L"$work" -lsecond "-Wl,-rpath,$work"
+options="-L$work -Wl,-rpath,$work -Wl,--no-as-needed -lfirst -lsecond" compare libraries "$parts/libraries.cc" 3
 # One rank: mpiexec mixes the parts of lines that streams write.
 compare streams cli/tests/compiled/streams.cc 1
 # The compiler of the MPI makes programs that simrun runs, too.

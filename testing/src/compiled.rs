@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use cmpi::{CompiledProgram, Lines, STACK, Template, Timing, toolchain};
+use cmpi::{CompiledProgram, STACK, Timing, toolchain};
 use run::{LogFilter, Options, Output, RankProgram, Run, Stream};
 
 /// Compiles a source of the repository with the header and the stub library of simrun. Returns the
@@ -33,9 +33,7 @@ pub fn compile(source: &str) -> PathBuf {
 /// Simulates a compiled program on a platform of the repository.
 pub fn run(program: &Path, platform: &str, options: &Options, arguments: &str) -> Run {
     let file = std::fs::read(program).expect("the program was compiled");
-    let template = Template::read(&file).expect("a program of the standard ABI");
-    let compiled = CompiledProgram::new(&template, Lines::new("program", &file))
-        .expect("its symbols are there");
+    let compiled = CompiledProgram::load(program, &file).expect("a program of the standard ABI");
     let words = std::iter::once("program").chain(arguments.split_whitespace());
     let words = words.map(|word| CString::new(word).expect("arguments have no 0"));
     let ranks = compiled.ranks(STACK, words.collect(), false, Timing::default());

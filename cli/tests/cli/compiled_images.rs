@@ -3,7 +3,7 @@
 #![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 
 use crate::compiled::{compiled, compiled_with, ran};
-use crate::support::{Folder, simrun};
+use crate::support::{Folder, SIMRUN, command, run, simrun};
 
 #[test]
 fn each_rank_has_its_thread_local_variables() {
@@ -25,6 +25,66 @@ fn each_rank_has_its_thread_local_variables() {
     let remedy = "compile and link it with simrun cc --tls";
     assert!(
         output.status == 2 && output.stderr.contains(remedy),
+        "{output:?}"
+    );
+}
+
+#[test]
+fn each_rank_has_the_libraries_of_the_program() {
+    let folder = Folder::new();
+    let made = |name: &str, options: &str, source: &str| {
+        let path = folder.path(name);
+        let options = format!("{options} -g -L{} -Wl,-rpath,$ORIGIN", folder.path(""));
+        let mut command = command(SIMRUN);
+        let compiler = if source.ends_with(".cc") { "cxx" } else { "cc" };
+        command.args([
+            compiler,
+            "-o",
+            &path,
+            &format!("cli/tests/compiled/{source}"),
+        ]);
+        command.args(options.split_whitespace());
+        let output = run(command.env("XDG_CACHE_HOME", folder.path("cache")));
+        assert_eq!(output.status, 0, "{output:?}");
+        path
+    };
+    made("libsecond.so", "-shared -fPIC", "library-second.c");
+    let first = made("libfirst.so", "-shared -fPIC -lsecond", "library-first.cc");
+    let expected = "0: sum 3, shared 40, sent 0, local 9, caught 1\n\
+                    1: sum 3, shared 41, sent 1, local 10, caught 1\n\
+                    2: sum 3, shared 42, sent 1, local 11, caught 1\n\
+                    first: end, began after 1\nfirst: end, began after 1\n\
+                    first: end, began after 1\n";
+    // With copies of variables of the libraries, and without.
+    for option in ["", "--tls"] {
+        let options = format!("-lfirst -lsecond {option}");
+        let program = made("libraries", &options, "libraries.cc");
+        let output = ran(&program, "-n 3", "");
+        let mut lines: Vec<&str> = output.stdout.lines().collect();
+        lines.sort_unstable();
+        assert_eq!(lines.join("\n") + "\n", expected, "{option}: {output:?}");
+    }
+    let program = folder.path("libraries");
+    let output = simrun(&format!("check -n 3 {program}"));
+    assert!(output.status == 0, "{output:?}");
+    let output = ran(&program, "-n 3", "fault");
+    let line = "segmentation fault (signal 11) at cli/tests/compiled/library-first.cc:22";
+    assert!(
+        output.status == 1 && output.stderr.contains(line),
+        "{output:?}"
+    );
+    let script = folder.path("script");
+    ran(&program, &format!("-n 3 --gdb {script}"), "");
+    let script = std::fs::read_to_string(script).unwrap();
+    assert!(
+        script.contains(&format!("add-symbol-file {first} -o 0x")),
+        "{script}"
+    );
+    std::fs::remove_file(first).unwrap();
+    let output = ran(&program, "-n 3", "");
+    let expected = format!("the shared library libfirst.so of {program} is not there");
+    assert!(
+        output.status == 2 && output.stderr.contains(&expected),
         "{output:?}"
     );
 }

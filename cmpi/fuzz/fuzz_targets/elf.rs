@@ -6,4 +6,5 @@
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let _ = cmpi::kind(bytes);
     let _ = cmpi::Template::read(bytes);
+    let _ = cmpi::Template::read_library(bytes);
 });

@@ -6,7 +6,9 @@
 use object::LittleEndian as LE;
 use object::elf;
 
-use super::{CopiedVariable, Dynamic, Image, Import, Refusal, Value, damaged, refuse};
+use super::{
+    CopiedVariable, Dynamic, Export, INITIAL_EXEC, Image, Import, Refusal, Value, damaged, refuse,
+};
 
 /// Length and address of compact relative relocations, in the dynamic section (generic ABI).
 const DT_RELRSZ: u32 = 35;
@@ -108,19 +110,24 @@ impl<'a> Relocations<'a> {
         self.check_place(offset, 8)?;
         let has_addend = kind != elf::R_X86_64_GLOB_DAT && kind != elf::R_X86_64_JUMP_SLOT;
         let addend = if has_addend { addend } else { 0 };
-        // Number 0 is the block of the program's own variables.
-        let is_own = entry.r_sym(LE, false) == 0 && value != Value::Address;
-        if symbol.st_shndx.get(LE) == elf::SHN_UNDEF && !is_own {
-            self.imports.push(Import {
-                offset,
-                value,
-                name,
-                addend,
-                is_weak: symbol.st_info >> 4 == elf::STB_WEAK,
-            });
-            return Ok(());
+        // Number 0 is the block of the file's own variables.
+        let is_block = entry.r_sym(LE, false) == 0 && value != Value::Address;
+        let is_there = symbol.st_shndx.get(LE) != elf::SHN_UNDEF;
+        let is_local = symbol.st_info >> 4 == elf::STB_LOCAL
+            || symbol.st_other & 3 == elf::STV_PROTECTED
+            || symbol.st_shndx.get(LE) == elf::SHN_ABS;
+        if is_block || (is_there && is_local) {
+            return self.bind_own((offset, value), symbol, addend);
         }
-        self.bind_own((offset, value), symbol, addend)
+        self.imports.push(Import {
+            offset,
+            value,
+            name,
+            addend,
+            own: is_there.then(|| Export::of(symbol)),
+            is_weak: symbol.st_info >> 4 == elf::STB_WEAK,
+        });
+        Ok(())
     }
 
     /// Binds a place to a symbol of the program itself.
@@ -141,12 +148,7 @@ impl<'a> Relocations<'a> {
             Value::Address => self.relative.push((offset, sum)),
             Value::ThreadBlock => self.thread_blocks.push(offset),
             Value::ThreadOffset => self.thread_offsets.push((offset, sum.cast_unsigned())),
-            Value::ThreadDistance => {
-                return refuse(
-                    "the program has thread-local variables of the model initial-exec: compile it \
-                     without -ftls-model",
-                );
-            }
+            Value::ThreadDistance => return refuse(INITIAL_EXEC),
         }
         Ok(())
     }

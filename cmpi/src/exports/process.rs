@@ -25,12 +25,11 @@ extern "C-unwind" fn start_main(
     let (argc, argv) = rank.arguments();
     let environment = loader::environment();
     rank.leave_call();
-    match init {
-        // Programs of the GNU C library before 2.34 run their constructors in here.
-        Some(init) => {
-            init(argc, argv, environment);
-        }
-        None => rank.image().run_constructors((argc, argv, environment)),
+    let image = rank.image();
+    image.run_constructors((argc, argv, environment), init.is_some());
+    // Programs of the GNU C library before 2.34 run their constructors in here.
+    if let Some(init) = init {
+        init(argc, argv, environment);
     }
     exit(main(argc, argv, environment))
 }

@@ -6,15 +6,14 @@
 use std::ffi::{CStr, c_char, c_void};
 
 use crate::bridge::{End, caller};
-use crate::elf::Template;
 
 type OnFrames = unsafe extern "C" fn(*const c_void);
 
 /// Functions of the libraries of C++.
 #[derive(Clone, Debug)]
 pub(crate) struct Exceptions {
-    /// Offset of the descriptions of frames.
-    frames: Option<u64>,
+    /// Offsets of descriptions of frames.
+    frames: Vec<u64>,
     register: Option<OnFrames>,
     deregister: Option<OnFrames>,
     globals: Option<unsafe extern "C" fn() -> *mut ExceptionState>,
@@ -45,10 +44,9 @@ fn find(name: &CStr) -> Option<*mut c_void> {
 }
 
 impl Exceptions {
-    /// Prepares the libraries of a program in C++, which are loaded. `None` for one in C.
-    pub(super) fn of(template: &Template) -> Option<Self> {
-        let is_cpp = |name: &String| name.starts_with("libstdc++.so.");
-        template.needed.iter().find(|name| is_cpp(name))?;
+    /// Prepares the libraries of a program in C++, which are loaded. `frames`: offsets in its image
+    /// of descriptions of frames.
+    pub(super) fn new(frames: Vec<u64>) -> Self {
         if let Some(init) = find(c"_ZNSt8ios_base4InitC1Ev") {
             let mut object = 0_u64;
             // SAFETY: the constructor of `std::ios_base::Init`, an object without members, which
@@ -67,24 +65,28 @@ impl Exceptions {
         }
         // SAFETY: functions of libgcc and libstdc++ with these signatures.
         unsafe {
-            Some(Self {
-                frames: template.frames,
+            Self {
+                frames,
                 register: find(c"__register_frame").map(|it| std::mem::transmute(it)),
                 deregister: find(c"__deregister_frame").map(|it| std::mem::transmute(it)),
                 globals: find(c"__cxa_get_globals").map(|it| std::mem::transmute(it)),
-            })
+            }
         }
     }
 
     /// Registers the frames of an image at this address.
-    pub(super) fn register(&self, base: usize) -> Option<Registered> {
-        let (register, deregister) = (self.register?, self.deregister?);
-        let offset = usize::try_from(self.frames?).ok()?;
-        let frames = base + offset;
-        // SAFETY: the descriptions in the image are whole up to their end, as was checked when the
-        // file was read, and stay until they are taken back.
-        unsafe { register(frames as *const c_void) };
-        Some(Registered { frames, deregister })
+    pub(super) fn register(&self, base: usize) -> Vec<Registered> {
+        let Some((register, deregister)) = self.register.zip(self.deregister) else {
+            return Vec::new();
+        };
+        let place = |offset: &u64| {
+            let frames = base + super::index(*offset);
+            // SAFETY: the descriptions in the image are whole up to their end, as was checked when
+            // the file was read, and stay until they are taken back.
+            unsafe { register(frames as *const c_void) };
+            Registered { frames, deregister }
+        };
+        self.frames.iter().map(place).collect()
     }
 
     /// Puts the state of a rank in the place of that of the thread, and returns that.

@@ -1,14 +1,17 @@
 //! Linking: each symbol of a program is bound once, before there is a rank.
 
-use std::collections::BTreeMap;
-use std::ffi::{CStr, CString, c_int, c_void};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{CString, c_int, c_void};
 use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::ptr;
 
 use super::exceptions::Exceptions;
-use super::index;
-use crate::elf::{Functions, Import, PAGE, Refusal, Template, ThreadLocals, Value};
+use super::libraries::{Files, Module};
+use super::{index, libraries};
+use crate::elf::{
+    Export, Functions, IMAGE_MAX, INITIAL_EXEC, Import, PAGE, Refusal, TOO_LONG, Template, Value,
+};
 use crate::exports;
 
 /// Alignment of what is added to an image, in bytes.
@@ -16,21 +19,6 @@ const ALIGNMENT: u64 = 64;
 
 /// Length of a thunk in bytes.
 const THUNK: u64 = 32;
-
-/// Beginnings of the names of libraries that ranks share.
-const SYSTEM_LIBRARIES: &[&str] = &[
-    "ld-linux-x86-64.so.",
-    "libblas.so.",
-    "libc.so.",
-    "libdl.so.",
-    "libgcc_s.so.",
-    "liblapack.so.",
-    "libm.so.",
-    "libpthread.so.",
-    "librt.so.",
-    "libstdc++.so.",
-    "libz.so.",
-];
 
 /// The function that a program calls in each basic block (`-fsanitize-coverage=trace-pc`).
 pub(crate) const COUNTER: &str = "__sanitizer_cov_trace_pc";
@@ -54,23 +42,40 @@ const VARIABLES: &[&str] = &[
     "stdin",
 ];
 
-/// A program whose symbols are bound.
+/// A part of an image: a file, or what is added behind the files.
+#[derive(Debug)]
+pub(super) struct Part {
+    pub(super) start: u64,
+    /// Its first bytes, before addresses are added; zeros follow.
+    pub(super) bytes: Vec<u8>,
+    /// Offsets in the image that the program may change.
+    pub(super) writable: Vec<Range<u64>>,
+}
+
+/// Where the first value of a variable is.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Source {
+    /// At an address, in a library that ranks share.
+    Shared(usize),
+    /// At an offset in the image.
+    Own(u64),
+}
+
+/// A program whose symbols are bound. All places are offsets in an image.
 #[derive(Debug)]
 pub(crate) struct Linked {
-    /// The first bytes of an image, before the base is added.
-    pub(super) bytes: Vec<u8>,
+    pub(super) parts: Vec<Part>,
     /// Thunks, and the offset where they are.
     pub(super) thunks: Vec<u8>,
     pub(super) thunks_at: u64,
     /// Length of an image in bytes.
     pub(super) length: u64,
-    pub(super) writable: Vec<Range<u64>>,
     pub(super) relative: Vec<(u64, i64)>,
     /// Places of variables, where their first values are, and their lengths.
-    pub(super) copied: Vec<(u64, usize, u64)>,
+    pub(super) copied: Vec<(u64, Source, u64)>,
     pub(super) variables: BTreeMap<&'static str, u64>,
-    /// Blocks of thread-local variables: their places, and their initial content.
-    pub(super) thread_locals: Vec<(u64, ThreadLocals)>,
+    /// Places of blocks of thread-local variables, and place and length of their initial content.
+    pub(super) thread_locals: Vec<(u64, (u64, u64))>,
     /// Thread-local variables of libraries of the system, which have them in each thread.
     thread_imports: Vec<Import>,
     /// Place of the return address of the latest call of MPI.
@@ -78,102 +83,252 @@ pub(crate) struct Linked {
     /// Place of the number of basic blocks that were executed, of a program that counts them.
     pub(super) blocks: Option<u64>,
     pub(super) entry: u64,
-    pub(super) before: Functions,
-    pub(super) after: Functions,
+    /// Lists of functions before `main` and after it, of the program last.
+    pub(super) functions: Vec<[Functions; 2]>,
     /// For a program in C++.
     pub(crate) exceptions: Option<Exceptions>,
 }
 
+/// A file of the program at its place in an image.
+#[derive(Clone, Copy)]
+struct Placed<'a> {
+    start: u64,
+    /// Place of its thread-local variables.
+    block: u64,
+    template: &'a Template,
+}
+
+impl Placed<'_> {
+    /// Returns lists of functions at their places.
+    fn functions(&self) -> [Functions; 2] {
+        let moved = |functions: &Functions| Functions {
+            single: match functions.single {
+                0 => 0,
+                address => address + self.start,
+            },
+            array: (functions.array.0 + self.start, functions.array.1),
+        };
+        [&self.template.before, &self.template.after].map(moved)
+    }
+
+    fn part(&self) -> Part {
+        let writable = self.template.writable.iter();
+        Part {
+            start: self.start,
+            bytes: self.template.bytes.clone(),
+            writable: writable
+                .map(|range| range.start + self.start..range.end + self.start)
+                .collect(),
+        }
+    }
+}
+
+/// The files of a program, in the order in which symbols are looked up.
+struct Scope<'a>(Vec<Placed<'a>>);
+
+impl<'a> Scope<'a> {
+    /// Places files behind each other. Their blocks of thread-local variables have no place yet.
+    fn new(modules: &'a [Module]) -> Self {
+        let mut start = 0;
+        let mut place = |module: &'a Module| {
+            let template = &module.template;
+            let placed = Placed {
+                start,
+                block: 0,
+                template,
+            };
+            start += template.length.next_multiple_of(PAGE);
+            placed
+        };
+        Self(modules.iter().map(&mut place).collect())
+    }
+
+    /// Places the blocks of thread-local variables, from an offset on. Returns their end.
+    fn place_blocks(&mut self, mut free: u64) -> u64 {
+        for placed in &mut self.0 {
+            if let Some(variables) = placed.template.thread_locals {
+                placed.block = free.next_multiple_of(variables.alignment);
+                free = placed.block + variables.length;
+            }
+        }
+        free
+    }
+
+    /// Returns the first file that has a symbol, but for the one with this start.
+    fn find(&self, name: &str, but: Option<u64>) -> Option<(Placed<'a>, Export)> {
+        let mut all = self.0.iter().filter(|placed| Some(placed.start) != but);
+        all.find_map(|placed| Some((*placed, *placed.template.exports.get(name)?)))
+    }
+
+    /// Returns all references to symbols, with their files.
+    fn imports(&self) -> impl Iterator<Item = (&Placed<'a>, &'a Import)> {
+        let all = self.0.iter();
+        all.flat_map(|placed| placed.template.imports.iter().map(move |it| (placed, it)))
+    }
+}
+
 impl Linked {
-    /// Loads the libraries of a program and binds its symbols.
-    pub(crate) fn new(template: &Template) -> Result<Self, Refusal> {
+    /// Loads the libraries of the system and binds the symbols of a program and its own libraries.
+    pub(crate) fn new(files: &Files) -> Result<Self, Refusal> {
         exports::streams::install();
-        load_libraries(&template.needed)?;
-        let exceptions = Exceptions::of(template);
-        let imports = template.imports.iter();
-        let functions: BTreeMap<&str, exports::LocatedFunction> = imports
-            .filter_map(|import| {
-                let name = import.name.as_str();
-                Some((name, exports::located_function(name)?))
-            })
+        libraries::load_system(&files.system)?;
+        let mut scope = Scope::new(&files.modules);
+        let names = scope.imports().filter(|(_, import)| import.own.is_none());
+        let names = names.map(|(_, import)| import.name.as_str());
+        let outside: BTreeSet<&str> = names
+            .filter(|name| scope.find(name, None).is_none())
+            .collect();
+        let functions = outside.iter();
+        let functions: Vec<_> = functions
+            .filter_map(|name| Some((*name, exports::located_function(name)?)))
             .collect();
         // Behind the last segment, mostly in the same page.
-        let data = template.length.next_multiple_of(ALIGNMENT);
-        let words = data + 8 * (2 + VARIABLES.len() as u64);
-        let variables = template.thread_locals;
-        let block = variables.map(|it| (words.next_multiple_of(it.alignment), it));
-        let end = block.map_or(words, |(start, it)| start + it.length);
+        let last = scope.0.last();
+        let end = last.map_or(0, |placed| placed.start + placed.template.length);
+        let data = end.next_multiple_of(ALIGNMENT);
+        let end = scope.place_blocks(data + 8 * (2 + VARIABLES.len() as u64));
         let thunks_at = end.next_multiple_of(ALIGNMENT);
-        let counts = template.imports.iter().any(|import| import.name == COUNTER);
         let length = thunks_at + (functions.len() as u64 + 2) * THUNK;
+        if length > IMAGE_MAX {
+            return Err(Refusal(TOO_LONG.to_owned()));
+        }
+        let mut parts: Vec<Part> = scope.0.iter().map(Placed::part).collect();
+        parts.push(Part {
+            start: data,
+            bytes: Vec::new(),
+            writable: std::iter::once(data..thunks_at).collect(),
+        });
+        let ordered = files.order.iter().filter_map(|number| scope.0.get(*number));
         let mut linked = Self {
-            bytes: template.bytes.clone(),
+            parts,
             thunks: Vec::new(),
             thunks_at,
             length: length.next_multiple_of(PAGE),
-            writable: template.writable.clone(),
-            relative: template.relative.clone(),
+            relative: Vec::new(),
             copied: Vec::new(),
             variables: BTreeMap::new(),
-            thread_locals: block.into_iter().collect(),
+            thread_locals: Vec::new(),
             thread_imports: Vec::new(),
             caller: data,
-            blocks: counts.then_some(data + 8),
-            entry: template.entry,
-            before: template.before.clone(),
-            after: template.after.clone(),
-            exceptions,
+            blocks: outside.contains(COUNTER).then_some(data + 8),
+            entry: scope.0.first().map_or(0, |program| program.template.entry),
+            functions: ordered.map(Placed::functions).collect(),
+            exceptions: exceptions(files, &scope),
         };
-        linked.writable.push(data..thunks_at);
-        linked.place_variables(template, data + 16)?;
-        let mut inside: BTreeMap<&str, u64> = linked.variables.clone();
-        for (name, function) in functions {
-            let offset = linked.thunks_at + linked.thunks.len() as u64;
-            inside.insert(name, offset);
-            linked.thunks.extend(thunk(function, offset - data));
+        linked.place_variables(&scope, data + 16)?;
+        let inside = linked.place_thunks(functions, data);
+        for (placed, import) in scope.imports() {
+            linked.bind(&scope, placed, import, &inside)?;
         }
-        if counts {
-            let offset = linked.thunks_at + linked.thunks.len() as u64;
-            inside.insert(COUNTER, offset);
-            linked.thunks.extend(counter(offset - (data + 8)));
-        }
-        inside.insert(THREAD_LOCAL, linked.thunks_at + linked.thunks.len() as u64);
-        linked.thunks.extend(padded(THREAD_LOCAL_CODE.to_vec()));
-        for import in &template.imports {
-            linked.bind_import(import, &inside)?;
-        }
-        for &offset in &template.thread_blocks {
-            let block = linked.thread_locals.first().map_or(0, |(start, _)| *start);
-            linked.relative.push((offset, signed(block)?));
-        }
-        for &(offset, value) in &template.thread_offsets {
-            linked.store(offset, value)?;
+        for placed in &scope.0 {
+            linked.place_own(placed)?;
         }
         Ok(linked)
     }
 
-    fn bind_import(
+    /// Makes the thunks; returns the offsets of symbols that are added to the files.
+    fn place_thunks<'a>(
         &mut self,
+        functions: Vec<(&'a str, exports::LocatedFunction)>,
+        data: u64,
+    ) -> BTreeMap<&'a str, u64> {
+        let mut inside: BTreeMap<&str, u64> = self.variables.clone();
+        let mut add = |name: &'a str, code: &dyn Fn(u64) -> Vec<u8>| {
+            let offset = self.thunks_at + self.thunks.len() as u64;
+            inside.insert(name, offset);
+            self.thunks.extend(code(offset - data));
+        };
+        for (name, function) in functions {
+            add(name, &|distance| thunk(function, distance));
+        }
+        if self.blocks.is_some() {
+            add(COUNTER, &|distance| counter(distance - 8));
+        }
+        add(THREAD_LOCAL, &|_| padded(THREAD_LOCAL_CODE.to_vec()));
+        inside
+    }
+
+    /// Takes over what a file has without symbols of others.
+    fn place_own(&mut self, placed: &Placed<'_>) -> Result<(), Refusal> {
+        let &Placed {
+            start,
+            block,
+            template,
+        } = placed;
+        let base = signed(start)?;
+        let relative = template.relative.iter();
+        self.relative
+            .extend(relative.map(|(place, addend)| (place + start, addend.wrapping_add(base))));
+        let block = signed(block)?;
+        let places = template.thread_blocks.iter();
+        self.relative
+            .extend(places.map(|place| (place + start, block)));
+        for &(place, value) in &template.thread_offsets {
+            self.store(place + start, value)?;
+        }
+        if let Some(variables) = template.thread_locals {
+            let (source, length) = variables.initial;
+            let initial = (source + start, length);
+            self.thread_locals.push((placed.block, initial));
+        }
+        Ok(())
+    }
+
+    /// Gives a place the value of a symbol.
+    fn bind(
+        &mut self,
+        scope: &Scope<'_>,
+        placed: &Placed<'_>,
         import: &Import,
         inside: &BTreeMap<&str, u64>,
     ) -> Result<(), Refusal> {
-        let &Import { offset, addend, .. } = import;
-        let value = match (import.value, inside.get(import.name.as_str())) {
-            (Value::Address, Some(inside)) => {
+        let (offset, name) = (import.offset + placed.start, import.name.as_str());
+        let own = || Some((*placed, import.own?));
+        let found = scope.find(name, None).or_else(own);
+        let found = found.map(|(file, export)| match export.is_indirect {
+            true => Err(Refusal(format!(
+                "the program has indirect functions (attribute ifunc), {name}: not supported"
+            ))),
+            false => Ok((file, export)),
+        });
+        let value = match (import.value, found.transpose()?) {
+            (Value::Address, Some((file, export))) => {
+                let value = signed(export.value.wrapping_add(file.start))?;
                 self.relative
-                    .push((offset, signed(*inside)?.wrapping_add(addend)));
+                    .push((offset, value.wrapping_add(import.addend)));
                 return Ok(());
             }
-            (Value::Address, None) => resolve(&import.name, import.is_weak)? as u64,
+            (Value::ThreadBlock, Some((file, _))) => {
+                self.relative.push((offset, signed(file.block)?));
+                return Ok(());
+            }
+            (Value::ThreadOffset, Some((_, export))) => export.value,
+            (Value::ThreadDistance, Some(_)) => return Err(Refusal(INITIAL_EXEC.to_owned())),
+            (Value::Address, None) => {
+                if let Some(inside) = inside.get(name) {
+                    let value = signed(*inside)?.wrapping_add(import.addend);
+                    self.relative.push((offset, value));
+                    return Ok(());
+                }
+                resolve(name, import.is_weak)? as u64
+            }
             // The block is taken as beginning at the variable.
-            (Value::ThreadOffset, _) => 0,
-            (Value::ThreadBlock | Value::ThreadDistance, _) => {
-                resolve(&import.name, import.is_weak)?;
-                self.thread_imports.push(import.clone());
+            (Value::ThreadOffset, None) => 0,
+            (Value::ThreadBlock | Value::ThreadDistance, None) => {
+                resolve(name, import.is_weak)?;
+                self.thread_imports.push(Import {
+                    offset,
+                    ..import.clone()
+                });
                 0
             }
         };
-        self.store(offset, value.wrapping_add_signed(addend))
+        self.store(offset, value.wrapping_add_signed(import.addend))
+    }
+
+    /// Returns the offsets of the files of the program.
+    pub(crate) fn starts(&self) -> impl Iterator<Item = u64> {
+        self.parts.iter().map(|part| part.start)
     }
 
     /// Returns true if the program counts its basic blocks.
@@ -198,8 +353,11 @@ impl Linked {
 
     /// Stores a value that is the same in all images.
     fn store(&mut self, offset: u64, value: u64) -> Result<(), Refusal> {
-        let start = index(offset);
-        let place = self.bytes.get_mut(start..start + 8);
+        let part = self.parts.iter_mut().rfind(|part| part.start <= offset);
+        let place = part.and_then(|part| {
+            let start = index(offset - part.start);
+            part.bytes.get_mut(start..start + 8)
+        });
         let place = place.ok_or_else(|| {
             Refusal("damaged ELF file: an imported address is not in the file".to_owned())
         })?;
@@ -208,14 +366,26 @@ impl Linked {
     }
 
     /// Gives each variable of [`VARIABLES`] a place: that of the program's copy, or a new one.
-    fn place_variables(&mut self, template: &Template, mut free: u64) -> Result<(), Refusal> {
-        for copied in &template.copied {
+    fn place_variables(&mut self, scope: &Scope<'_>, mut free: u64) -> Result<(), Refusal> {
+        let all = scope.0.iter();
+        let all = all.flat_map(|placed| placed.template.copied.iter().map(move |it| (placed, it)));
+        for (placed, copied) in all {
+            let offset = copied.offset + placed.start;
             if let Some(name) = VARIABLES.iter().find(|name| **name == copied.name) {
-                self.variables.insert(name, copied.offset);
+                self.variables.insert(name, offset);
+            } else if let Some((file, export)) = scope.find(&copied.name, Some(placed.start)) {
+                let end = export.value.checked_add(export.length);
+                if end.is_none_or(|end| end > file.template.length) {
+                    let text = "damaged ELF file: a variable is outside of its segments";
+                    return Err(Refusal(text.to_owned()));
+                }
+                let source = Source::Own(file.start + export.value);
+                let length = copied.length.min(export.length);
+                self.copied.push((offset, source, length));
             } else {
                 let source = resolve(&copied.name, false)?;
                 let length = copied.length.min(length_of_variable(source));
-                self.copied.push((copied.offset, source, length));
+                self.copied.push((offset, Source::Shared(source), length));
             }
         }
         for name in VARIABLES {
@@ -226,6 +396,15 @@ impl Linked {
         }
         Ok(())
     }
+}
+
+/// Returns the functions of the libraries of C++, with the descriptions of frames of all files.
+fn exceptions(files: &Files, scope: &Scope<'_>) -> Option<Exceptions> {
+    let is_cpp = |name: &String| name.starts_with("libstdc++.so.");
+    files.system.iter().find(|name| is_cpp(name))?;
+    let frames = scope.0.iter();
+    let frames = frames.filter_map(|placed| Some(placed.start + placed.template.frames?));
+    Some(Exceptions::new(frames.collect()))
 }
 
 fn signed(offset: u64) -> Result<i64, Refusal> {
@@ -271,38 +450,6 @@ fn thunk(function: exports::LocatedFunction, data: u64) -> Vec<u8> {
     code.resize(index(THUNK) - 8, 0xcc);
     code.extend((function.address as u64).to_le_bytes());
     code
-}
-
-fn load_libraries(needed: &[String]) -> Result<(), Refusal> {
-    for name in needed {
-        if name.starts_with("libmpi_abi.so.") {
-            continue;
-        }
-        let is_system = |known: &&str| name.starts_with(*known) && !name.contains('/');
-        if !SYSTEM_LIBRARIES.iter().any(is_system) {
-            return Err(Refusal(format!(
-                "the program uses the shared library {name}: not supported yet, link it statically"
-            )));
-        }
-        let text =
-            CString::new(name.as_str()).map_err(|_| Refusal("a name with a 0".to_owned()))?;
-        // SAFETY: a library of the system, which runs its own constructors; the name ends with 0.
-        let library = unsafe { libc::dlopen(text.as_ptr(), libc::RTLD_NOW | libc::RTLD_GLOBAL) };
-        if library.is_null() {
-            // SAFETY: after a failed call the function returns a text that ends with 0, or null.
-            let why = unsafe { libc::dlerror() };
-            let why = if why.is_null() {
-                String::new()
-            } else {
-                // SAFETY: as above; it is valid until the next call.
-                unsafe { CStr::from_ptr(why) }
-                    .to_string_lossy()
-                    .into_owned()
-            };
-            return Err(Refusal(format!("cannot load {name}: {why}")));
-        }
-    }
-    Ok(())
 }
 
 /// Returns the address of a symbol outside of the image: a function of this crate, or of a library

@@ -7,6 +7,7 @@ use std::sync::OnceLock;
 
 use proptest::prelude::*;
 
+use super::libraries::Files;
 use super::*;
 use crate::elf::Template;
 use crate::toolchain;
@@ -57,9 +58,15 @@ fn library(name: &str, soname: &str) {
     assert!(command.status().unwrap().success(), "{name}");
 }
 
+/// Links a program, of which these are the bytes, as a file of the folder.
+fn loaded(file: &[u8]) -> Result<Linked, Refusal> {
+    let template = Template::read(file)?;
+    Linked::new(&Files::collect(&folder().join("program"), template)?)
+}
+
 /// Returns the message with which a file is refused; an empty text if it is not.
 fn refusal(file: &[u8]) -> String {
-    let linked = Template::read(file).and_then(|template| Linked::new(&template));
+    let linked = loaded(file);
     let memory = linked.map(|linked| Rc::new(Memory::new(Arc::new(linked), 1 << 16)));
     match memory.and_then(|memory| Image::new(&memory, 0).map(drop)) {
         Ok(()) => String::new(),
@@ -129,11 +136,31 @@ fn other_files_are_refused() {
 }
 
 #[test]
-fn a_library_of_the_program_is_refused_by_name() {
+fn libraries_of_the_program_are_found_or_named() {
+    let program = |name: &str, options: &[&str]| {
+        let call = format!("extern int {name}(void); {name}(); return MPI");
+        compiled(
+            &format!("{name}-user"),
+            &SOURCE.replace("return MPI", &call),
+            options,
+        )
+    };
     library("own", "libown.so");
-    let source = SOURCE.replace("return MPI", "extern int own(void); own(); return MPI");
-    let found = refusal(&compiled("owner", &source, &["-lown"]));
-    assert!(found.contains("the shared library libown.so"), "{found}");
+    let user = program("own", &["-lown"]);
+    assert_eq!(refusal(&user), "");
+    let file = folder().join("libown.so");
+    std::fs::write(&file, &std::fs::read(&file).unwrap()[..200]).unwrap();
+    let found = refusal(&user);
+    assert!(found.contains("libown.so: damaged ELF file"), "{found}");
+    std::fs::remove_file(&file).unwrap();
+    let found = refusal(&user);
+    assert!(found.contains("the shared library libown.so of"), "{found}");
+    library("foreign", "libmpi.so.12");
+    let found = refusal(&program("foreign", &["-lforeign"]));
+    assert!(
+        found.contains("an MPI with its own ABI, libmpi.so.12"),
+        "{found}"
+    );
 }
 
 /// Returns the program of the mutations.

@@ -1,0 +1,99 @@
+//! Symbols that a file has for others.
+
+use std::collections::BTreeMap;
+
+use object::LittleEndian as LE;
+use object::elf;
+
+use super::{Dynamic, Image, Refusal, damaged};
+
+type Word = object::U32<LE>;
+
+/// Flag of the version of a symbol that only programs of before are bound to.
+const HIDDEN: u16 = 0x8000;
+
+/// A symbol that a file has for others.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Export {
+    /// Its address, or the offset of a thread-local variable in its block.
+    pub(crate) value: u64,
+    /// Length in bytes.
+    pub(crate) length: u64,
+    pub(crate) is_thread_local: bool,
+    /// True if a function of the file returns its address.
+    pub(crate) is_indirect: bool,
+}
+
+impl Export {
+    pub(super) fn of(symbol: &elf::Sym64<LE>) -> Self {
+        let kind = symbol.st_info & 0xf;
+        Self {
+            value: symbol.st_value.get(LE),
+            length: symbol.st_size.get(LE),
+            is_thread_local: kind == elf::STT_TLS,
+            is_indirect: kind == elf::STT_GNU_IFUNC,
+        }
+    }
+}
+
+/// Returns the symbols of a file by their names.
+pub(super) fn exports(
+    image: &Image,
+    dynamic: &Dynamic<'_>,
+) -> Result<BTreeMap<String, Export>, Refusal> {
+    let address = |tag: u32| dynamic.value(tag).unwrap_or_default();
+    let outside = "its table of symbols is outside of its segments";
+    let Some(count) = count(image, dynamic) else {
+        return damaged(outside);
+    };
+    let bytes = count.saturating_mul(size_of::<elf::Sym64<LE>>() as u64);
+    let Some(symbols) = image.table::<elf::Sym64<LE>>(address(elf::DT_SYMTAB), bytes) else {
+        return damaged(outside);
+    };
+    let versions = dynamic.value(elf::DT_VERSYM);
+    let versions =
+        versions.and_then(|address| image.table::<object::U16<LE>>(address, count.checked_mul(2)?));
+    let is_hidden = |number: usize| {
+        let version = versions.and_then(|versions| versions.get(number));
+        version.is_some_and(|version| version.get(LE) & HIDDEN != 0)
+    };
+    let mut exports = BTreeMap::new();
+    for (number, symbol) in symbols.iter().enumerate() {
+        let section = symbol.st_shndx.get(LE);
+        let is_there = section != elf::SHN_UNDEF && section != elf::SHN_ABS;
+        if !is_there || symbol.st_info >> 4 == elf::STB_LOCAL || is_hidden(number) {
+            continue;
+        }
+        let name = address(elf::DT_STRTAB).checked_add(symbol.st_name.get(LE).into());
+        let Some(name) = name.and_then(|name| image.string(name)) else {
+            return damaged("the name of a symbol is outside of its segments");
+        };
+        exports.insert(name, Export::of(symbol));
+    }
+    Ok(exports)
+}
+
+/// Returns the number of symbols, which only the tables that find a symbol by its name tell.
+fn count(image: &Image, dynamic: &Dynamic<'_>) -> Option<u64> {
+    let word = |address: u64| Some(u64::from(image.at::<Word>(address)?.get(LE)));
+    if let Some(address) = dynamic.value(elf::DT_HASH) {
+        return word(address.checked_add(4)?);
+    }
+    let Some(address) = dynamic.value(elf::DT_GNU_HASH) else {
+        return Some(0);
+    };
+    let [buckets, first, filters] = [0, 4, 8].map(|at| word(address.checked_add(at)?));
+    let (buckets, first) = (buckets?, first?);
+    let start = address.checked_add(16 + filters? * 8)?;
+    let heads = image.table::<Word>(start, buckets * 4)?;
+    let last = heads.iter().map(|head| u64::from(head.get(LE))).max();
+    let Some(mut last) = last.filter(|last| *last >= first) else {
+        return Some(first);
+    };
+    let chains = start.checked_add(buckets * 4)?;
+    // The last entry of a chain is odd.
+    while word(chains.checked_add((last - first) * 4)?)? & 1 == 0 {
+        last += 1;
+    }
+    Some(last + 1)
+}

@@ -1,0 +1,201 @@
+//! The files of a program: its own shared libraries, of which each rank has a copy as of the
+//! program, and those of the system, which all ranks share.
+
+use std::ffi::{CStr, CString};
+use std::path::{Path, PathBuf};
+
+use crate::elf::{Refusal, Template};
+
+/// Beginnings of the names of libraries that ranks share.
+const SYSTEM_LIBRARIES: &[&str] = &[
+    "ld-linux-x86-64.so.",
+    "libblas.so.",
+    "libc.so.",
+    "libdl.so.",
+    "libgcc_s.so.",
+    "liblapack.so.",
+    "libm.so.",
+    "libpthread.so.",
+    "librt.so.",
+    "libstdc++.so.",
+    "libz.so.",
+];
+
+/// Folders of libraries that nothing else names.
+const FOLDERS: &[&str] = &[
+    "/usr/local/lib",
+    "/lib/x86_64-linux-gnu",
+    "/usr/lib/x86_64-linux-gnu",
+    "/lib64",
+    "/usr/lib64",
+    "/lib",
+    "/usr/lib",
+];
+
+/// A file of a program.
+#[derive(Debug)]
+pub(crate) struct Module {
+    pub(crate) path: PathBuf,
+    pub(crate) template: Template,
+    /// Its bytes; empty for the program itself.
+    pub(crate) file: Vec<u8>,
+}
+
+/// A program with its libraries.
+#[derive(Debug)]
+pub(crate) struct Files {
+    /// The program and its own libraries, in the order in which symbols are looked up.
+    pub(crate) modules: Vec<Module>,
+    /// Their numbers in the order of their constructors.
+    pub(crate) order: Vec<usize>,
+    /// Names of libraries of the system.
+    pub(crate) system: Vec<String>,
+}
+
+impl Files {
+    /// Finds and reads the libraries of a program.
+    pub(crate) fn collect(path: &Path, template: Template) -> Result<Self, Refusal> {
+        let mut files = Self {
+            modules: vec![Module {
+                path: path.to_owned(),
+                template,
+                file: Vec::new(),
+            }],
+            order: Vec::new(),
+            system: Vec::new(),
+        };
+        // Names of libraries, and the numbers of their modules.
+        let mut known: Vec<(String, usize)> = Vec::new();
+        let mut number = 0;
+        while let Some(module) = files.modules.get(number) {
+            for name in module.template.needed.clone() {
+                if known.iter().all(|(known, _)| *known != name) {
+                    files.add(name, number, &mut known)?;
+                }
+            }
+            number += 1;
+        }
+        files.order = order(&files.modules, &known);
+        Ok(files)
+    }
+
+    fn add(
+        &mut self,
+        name: String,
+        needed_by: usize,
+        known: &mut Vec<(String, usize)>,
+    ) -> Result<(), Refusal> {
+        let has = |prefix: &&str| name.starts_with(*prefix);
+        if has(&"libmpi_abi.so.") || self.system.contains(&name) {
+            return Ok(());
+        }
+        if SYSTEM_LIBRARIES.iter().any(has) && !name.contains('/') {
+            self.system.push(name);
+            return Ok(());
+        }
+        if has(&"libmpi.so.") || has(&"libmpich.so.") {
+            let by = self.modules[needed_by].path.display();
+            return Err(Refusal(format!(
+                "the library {by} is compiled for an MPI with its own ABI, {name}: compile it for \
+                 the standard ABI of MPI 5.0, with mpicc_abi or simrun cc"
+            )));
+        }
+        let path = self.find(&name, needed_by)?;
+        let named = |problem: String| Refusal(format!("{}: {problem}", path.display()));
+        let file = std::fs::read(&path).map_err(|error| named(error.to_string()))?;
+        let template = Template::read_library(&file).map_err(|refusal| named(refusal.0))?;
+        known.push((name, self.modules.len()));
+        self.modules.push(Module {
+            path,
+            template,
+            file,
+        });
+        Ok(())
+    }
+
+    /// Returns the file of a library, looked for as by the system (ld.so(8)) but for its cache.
+    fn find(&self, name: &str, needed_by: usize) -> Result<PathBuf, Refusal> {
+        if name.contains('/') {
+            return Ok(PathBuf::from(name));
+        }
+        let by = &self.modules[needed_by];
+        let [mut before, after] = [0, 1].map(|list| folders(by, list));
+        if after.is_empty() {
+            before.extend(folders(&self.modules[0], 0));
+        }
+        let user = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
+        let user = std::env::split_paths(&user);
+        let usual = FOLDERS.iter().map(PathBuf::from);
+        let all = before.into_iter().chain(user).chain(after).chain(usual);
+        let mut files = all.map(|folder| folder.join(name));
+        files.find(|file| file.is_file()).ok_or_else(|| {
+            let by = by.path.display();
+            Refusal(format!(
+                "the shared library {name} of {by} is not there: expected in a folder of its \
+                 RUNPATH, of LD_LIBRARY_PATH or of the system"
+            ))
+        })
+    }
+}
+
+/// Returns a list of folders of a module, with its own one for `$ORIGIN`.
+fn folders(module: &Module, list: usize) -> Vec<PathBuf> {
+    let path = module.path.canonicalize();
+    let path = path.as_deref().unwrap_or(&module.path);
+    let origin = path.parent().unwrap_or(Path::new(".")).to_string_lossy();
+    let folders = module.template.folders[list].iter();
+    let placed = |folder: &String| {
+        let folder = folder.replace("$ORIGIN", &origin);
+        PathBuf::from(folder.replace("${ORIGIN}", &origin))
+    };
+    folders.map(placed).collect()
+}
+
+/// Returns the order of constructors: that of a library before those of the files that need it.
+fn order(modules: &[Module], known: &[(String, usize)]) -> Vec<usize> {
+    let needed = |number: usize| {
+        let needed = modules[number].template.needed.iter();
+        let number = |name: &String| Some(known.iter().find(|(known, _)| known == name)?.1);
+        needed.filter_map(number).collect::<Vec<_>>()
+    };
+    let (mut order, mut visited) = (Vec::new(), vec![false; modules.len()]);
+    let mut path = vec![(0, needed(0).into_iter())];
+    visited[0] = true;
+    while let Some((number, rest)) = path.last_mut() {
+        match rest.next() {
+            Some(next) if !std::mem::replace(&mut visited[next], true) => {
+                path.push((next, needed(next).into_iter()));
+            }
+            Some(_) => {}
+            None => {
+                order.push(*number);
+                path.pop();
+            }
+        }
+    }
+    order
+}
+
+/// Loads libraries of the system into the process.
+pub(super) fn load_system(names: &[String]) -> Result<(), Refusal> {
+    for name in names {
+        let text =
+            CString::new(name.as_str()).map_err(|_| Refusal("a name with a 0".to_owned()))?;
+        // SAFETY: a library of the system, which runs its own constructors; the name ends with 0.
+        let library = unsafe { libc::dlopen(text.as_ptr(), libc::RTLD_NOW | libc::RTLD_GLOBAL) };
+        if library.is_null() {
+            // SAFETY: after a failed call the function returns a text that ends with 0, or null.
+            let why = unsafe { libc::dlerror() };
+            let why = if why.is_null() {
+                String::new()
+            } else {
+                // SAFETY: as above; it is valid until the next call.
+                unsafe { CStr::from_ptr(why) }
+                    .to_string_lossy()
+                    .into_owned()
+            };
+            return Err(Refusal(format!("cannot load {name}: {why}")));
+        }
+    }
+    Ok(())
+}

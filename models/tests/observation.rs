@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use observe::{NetworkEvent, NetworkObserver};
+use observe::{IncidentPlace, LinkParameter, NetworkEvent, NetworkObserver};
 use platform::profile::Change;
 use testing::lab::Lab;
 
@@ -31,6 +31,26 @@ fn observed(lab: &mut Lab) -> Told {
             },
             NetworkEvent::Rate { flow, rate, link } => NetworkEvent::Rate { flow, rate, link },
             NetworkEvent::End { flow } => NetworkEvent::End { flow },
+            NetworkEvent::LinkChange {
+                link,
+                parameter,
+                value,
+            } => NetworkEvent::LinkChange {
+                link,
+                parameter,
+                value,
+            },
+            NetworkEvent::Incident {
+                at,
+                name,
+                peer,
+                value,
+            } => NetworkEvent::Incident {
+                at,
+                name,
+                peer,
+                value,
+            },
         };
         events.borrow_mut().push((time, event));
     };
@@ -96,6 +116,42 @@ fn two_transfers_share_a_link_and_one_is_alone_before_and_after() {
         (6.5, NetworkEvent::End { flow: 0 }),
     ];
     assert_eq!(*told.borrow(), expected);
+}
+
+#[test]
+fn changes_of_links_and_hosts_are_told() {
+    let mut lab = Lab::new(TREE);
+    let told = observed(&mut lab);
+    let (link, host) = (lab.link("a", "d"), lab.host("b"));
+    lab.wait_until(1.0);
+    for change in [
+        Change::Bandwidth(link, 50.0),
+        Change::Link(link, false),
+        Change::Speed(host, 0.5),
+        Change::Host(host, false),
+        // It is off already.
+        Change::Host(host, false),
+    ] {
+        lab.change(change);
+    }
+    let of_link = |parameter, value| NetworkEvent::LinkChange {
+        link: link.0,
+        parameter,
+        value,
+    };
+    let of_host = |name, value| NetworkEvent::Incident {
+        at: IncidentPlace::Host(host.0),
+        name,
+        peer: None,
+        value,
+    };
+    let expected = [
+        of_link(LinkParameter::Bandwidth, 50.0),
+        of_link(LinkParameter::State, 0.0),
+        of_host("speed of the host", Some(0.5)),
+        of_host("host off", None),
+    ];
+    assert_eq!(*told.borrow(), expected.map(|event| (1.0, event)));
 }
 
 #[test]

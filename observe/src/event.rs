@@ -92,6 +92,8 @@ pub enum Event<N, P> {
         place: P,
         /// True if the time is that of a computation or a sleep, and not of messages.
         elapses: bool,
+        /// The request of [`Event::Send`] or [`Event::Receive`], if it waits for one alone.
+        request: Option<u32>,
     },
     /// The rank does not wait any more.
     Continue,
@@ -107,6 +109,9 @@ pub enum Event<N, P> {
         place: P,
         /// True if it is a step of a collective operation.
         collective: bool,
+        /// Number of the request, which another has after its end. A log does not have numbers from
+        /// 65 536 on, nor those of messages from 2^48 bytes on.
+        request: Option<u32>,
     },
     /// A receive is posted.
     Receive {
@@ -118,6 +123,8 @@ pub enum Event<N, P> {
         place: P,
         /// True if it is a step of a collective operation.
         collective: bool,
+        /// Number of the request, as of a send.
+        request: Option<u32>,
     },
     /// Arguments of the collective operation whose [`Event::Collective`] follows.
     CollectiveCall {
@@ -227,6 +234,16 @@ pub enum Event<N, P> {
         name: N,
         /// Value, in the unit of the program.
         value: f64,
+    },
+    /// Something happens to the rank that its program did not ask for: a connection, a lost packet,
+    /// a change of its host.
+    Incident {
+        /// Name, such as `connection`.
+        name: N,
+        /// The other rank.
+        peer: Option<u32>,
+        /// Value, such as the speed of the host as a part of that in the platform file.
+        value: Option<f64>,
     },
     /// The rank has ended.
     End,

@@ -35,7 +35,7 @@ pub use event::{
 pub use host_names::HostNames;
 pub use log::{LogEntry, LogReader, LogWriter};
 pub use merge::{MergedLogs, merge};
-pub use network::{Link, LinkSharing, NetworkEvent, NetworkObserver};
+pub use network::{IncidentPlace, Link, LinkParameter, LinkSharing, NetworkEvent, NetworkObserver};
 pub use numbering::{LogEvent, NameId};
 pub use open::EndedCall;
 pub use record::RECORD_BYTES;

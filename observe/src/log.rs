@@ -9,7 +9,7 @@ use std::io::{self, Read, Write};
 
 use crate::event::{ProgramEvent, RunKind};
 use crate::host_names::HostNames;
-use crate::network::{self, Link, NetworkEvent};
+use crate::network::{self, IncidentPlace, Link, NetworkEvent};
 use crate::numbering::{LogEvent, NameId, Word, numbered};
 use crate::open::Open;
 use crate::record::{
@@ -18,7 +18,7 @@ use crate::record::{
 };
 
 /// The version of the format.
-const VERSION: u64 = 3;
+const VERSION: u64 = 4;
 
 /// Number of texts that are found without a search.
 const RECENT: usize = 64;
@@ -181,7 +181,28 @@ impl<W: Write> LogWriter<W> {
                 let event = NetworkEvent::Rate { flow, rate, link };
                 self.put(network::of_event(time, &event));
             }
+            NetworkEvent::LinkChange {
+                link,
+                parameter,
+                value,
+            } => {
+                let link = self.link(link, describe);
+                let event = NetworkEvent::LinkChange {
+                    link,
+                    parameter,
+                    value,
+                };
+                self.put(network::of_event(time, &event));
+            }
             NetworkEvent::End { .. } => self.put(network::of_event(time, event)),
+            NetworkEvent::Incident {
+                at: IncidentPlace::Rank(rank),
+                name,
+                peer,
+                value,
+            } => self.event(rank, time, ProgramEvent::Incident { name, peer, value }),
+            // The caller knows the ranks of the host.
+            NetworkEvent::Incident { .. } => {}
         }
     }
 

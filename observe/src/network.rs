@@ -16,7 +16,7 @@ use std::fmt;
 use std::io;
 use std::rc::Rc;
 
-use crate::record::{FLOW, FLOW_END, FLOW_RATE, LINK, RECORD_BYTES, Record, WORDS};
+use crate::record::{FLOW, FLOW_END, FLOW_RATE, LINK, LINK_CHANGE, RECORD_BYTES, Record, WORDS};
 
 /// A receiver of the events of a network, with the time of each in seconds.
 #[derive(Clone)]
@@ -73,6 +73,53 @@ pub enum NetworkEvent<L> {
         /// Number of the flow.
         flow: u32,
     },
+    /// A link has another value of a parameter from now on.
+    LinkChange {
+        /// The link.
+        link: u32,
+        /// The parameter.
+        parameter: LinkParameter,
+        /// The value: in bytes per second, in seconds, or 0 for a link that is off and 1 for one
+        /// that is on.
+        value: f64,
+    },
+    /// Something happens to ranks. A log has it as [`Event::Incident`](crate::Event::Incident) of
+    /// each.
+    Incident {
+        /// The ranks.
+        at: IncidentPlace,
+        /// Name of the incident.
+        name: &'static str,
+        /// The other rank.
+        peer: Option<u32>,
+        /// Value of the incident.
+        value: Option<f64>,
+    },
+}
+
+/// The ranks to which something happens.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum IncidentPlace {
+    /// One rank.
+    Rank(u32),
+    /// All ranks on the host with this number in the platform.
+    Host(u32),
+}
+
+/// A parameter of a link that changes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum LinkParameter {
+    /// The bandwidth.
+    Bandwidth,
+    /// The latency.
+    Latency,
+    /// On or off.
+    State,
+}
+
+impl LinkParameter {
+    const ALL: [Self; 3] = [Self::Bandwidth, Self::Latency, Self::State];
 }
 
 impl NetworkEvent<Vec<u32>> {
@@ -81,7 +128,8 @@ impl NetworkEvent<Vec<u32>> {
         let (route, limit) = match self {
             Self::Begin { links, .. } => (&**links, None),
             Self::Rate { link, .. } => (&[][..], *link),
-            Self::End { .. } => (&[][..], None),
+            Self::LinkChange { link, .. } => (&[][..], Some(*link)),
+            Self::End { .. } | Self::Incident { .. } => (&[][..], None),
         };
         route.iter().copied().chain(limit)
     }
@@ -155,6 +203,8 @@ pub(crate) fn of_event(time: f64, event: &NetworkEvent<&[u32]>) -> Record {
         NetworkEvent::Begin { flow, .. } => (FLOW, flow),
         NetworkEvent::Rate { flow, .. } => (FLOW_RATE, flow),
         NetworkEvent::End { flow } => (FLOW_END, flow),
+        NetworkEvent::LinkChange { link, .. } => (LINK_CHANGE, link),
+        NetworkEvent::Incident { .. } => unreachable!("a log has it as events of ranks"),
     };
     let record = Record {
         kind,
@@ -185,7 +235,14 @@ pub(crate) fn of_event(time: f64, event: &NetworkEvent<&[u32]>) -> Record {
             c: rate.to_bits(),
             ..record
         },
-        NetworkEvent::End { .. } => record,
+        NetworkEvent::LinkChange {
+            parameter, value, ..
+        } => Record {
+            flag: parameter as u8,
+            c: value.to_bits(),
+            ..record
+        },
+        NetworkEvent::End { .. } | NetworkEvent::Incident { .. } => record,
     }
 }
 
@@ -225,6 +282,17 @@ pub(crate) fn to_event(
             link: (record.a != NONE).then_some(record.a),
         },
         FLOW_END => NetworkEvent::End { flow },
+        LINK_CHANGE => {
+            let parameter = LinkParameter::ALL.get(usize::from(record.flag));
+            let Some(&parameter) = parameter else {
+                return Ok(None);
+            };
+            NetworkEvent::LinkChange {
+                link: record.rank,
+                parameter,
+                value: f64::from_bits(record.c),
+            }
+        }
         _ => return Ok(None),
     }))
 }

@@ -24,10 +24,12 @@ pub(crate) fn numbered<N, P>(
             call,
             place,
             elapses,
+            request,
         } => Event::Wait {
             call: word(Word::Name(call)),
             place: word(Word::Place(place)),
             elapses,
+            request,
         },
         Event::Send {
             peer,
@@ -35,23 +37,27 @@ pub(crate) fn numbered<N, P>(
             bytes,
             place,
             collective,
+            request,
         } => Event::Send {
             peer,
             tag,
             bytes,
             place: word(Word::Place(place)),
             collective,
+            request,
         },
         Event::Receive {
             peer,
             bytes,
             place,
             collective,
+            request,
         } => Event::Receive {
             peer,
             bytes,
             place: word(Word::Place(place)),
             collective,
+            request,
         },
         Event::CollectiveCall {
             algorithm,
@@ -77,11 +83,23 @@ pub(crate) fn numbered<N, P>(
             number,
             bytes,
         },
+        other => placeless(other, word),
+    }
+}
+
+/// Returns the same of an event without a line of the program.
+fn placeless<N, P>(event: Event<N, P>, mut word: impl FnMut(Word<N, P>) -> NameId) -> LogEvent {
+    match event {
         Event::Enter { region } => Event::Enter {
             region: word(Word::Name(region)),
         },
         Event::Mark { name, value } => Event::Mark {
             name: word(Word::Name(name)),
+            value,
+        },
+        Event::Incident { name, peer, value } => Event::Incident {
+            name: word(Word::Name(name)),
+            peer,
             value,
         },
         other => nameless(other),
@@ -138,6 +156,7 @@ fn nameless<N, P>(event: Event<N, P>) -> LogEvent {
         | Event::CollectiveCall { .. }
         | Event::Collective { .. }
         | Event::Enter { .. }
-        | Event::Mark { .. } => unreachable!("it has names"),
+        | Event::Mark { .. }
+        | Event::Incident { .. } => unreachable!("it has names"),
     }
 }

@@ -63,6 +63,9 @@ pub(crate) const FLOW_RATE: u8 = 8;
 /// The flow with the number `rank` ends.
 pub(crate) const FLOW_END: u8 = 9;
 
+/// A link changes: `rank` is its number, `flag` the parameter, `c` its value.
+pub(crate) const LINK_CHANGE: u8 = 12;
+
 /// A sentence about the run: `a` is the number of its text.
 pub(crate) const NOTE: u8 = 10;
 
@@ -88,9 +91,17 @@ pub(crate) const LEAVE: u8 = EVENTS + 14;
 const MARK: u8 = EVENTS + 15;
 const END: u8 = EVENTS + 16;
 const INJECT: u8 = EVENTS + 17;
+const INCIDENT: u8 = EVENTS + 18;
 
-/// No rank.
+/// No rank or request.
 const NONE: u32 = u32::MAX;
+
+/// The bit of a flag that an event has.
+const FLAG: u8 = 1;
+
+/// The bit of a send whose length has 48 bits, with the number of its request above them.
+const HAS_REQUEST: u8 = 2;
+const BYTES_BITS: u32 = 48;
 
 impl Record {
     #[inline]
@@ -153,26 +164,32 @@ impl Record {
     fn call(&self) -> Option<Event<u16, u16>> {
         let &Self { name, a, b, c, .. } = self;
         let place = u16::try_from(c & 0xffff).unwrap_or(0);
-        let flag = self.flag == 1;
+        let flag = self.flag & FLAG != 0;
         Some(match self.kind {
             WAIT => Event::Wait {
                 call: name,
                 place,
                 elapses: flag,
+                request: listed(a),
             },
             CONTINUE => Event::Continue,
-            SEND => Event::Send {
-                peer: a,
-                tag: b,
-                bytes: c,
-                place: name,
-                collective: flag,
-            },
+            SEND => {
+                let (bytes, request) = unpacked(self.flag, c);
+                Event::Send {
+                    peer: a,
+                    tag: b,
+                    bytes,
+                    place: name,
+                    collective: flag,
+                    request,
+                }
+            }
             RECEIVE => Event::Receive {
                 peer: listed(a),
                 bytes: c,
                 place: name,
                 collective: flag,
+                request: listed(b),
             },
             COLLECTIVE_CALL => Event::CollectiveCall {
                 algorithm: name,
@@ -230,6 +247,11 @@ impl Record {
                 name,
                 value: f64::from_bits(c),
             },
+            INCIDENT => Event::Incident {
+                name,
+                peer: listed(a),
+                value: (self.flag & FLAG != 0).then(|| f64::from_bits(c)),
+            },
             END => Event::End,
             INJECT => Event::Inject {
                 peer: a,
@@ -242,9 +264,30 @@ impl Record {
     }
 }
 
-/// Returns the rank of a field; `None` for [`NONE`].
+/// Returns the rank or request of a field; `None` for [`NONE`].
 fn listed(field: u32) -> Option<u32> {
     (field != NONE).then_some(field)
+}
+
+/// Returns the flag and the field of the length of a message and its request, which is left out if
+/// the two do not fit.
+#[inline]
+fn packed(bytes: u64, request: Option<u32>) -> (u8, u64) {
+    match request {
+        Some(request) if bytes >> BYTES_BITS == 0 && request <= u32::from(u16::MAX) => {
+            (HAS_REQUEST, bytes | u64::from(request) << BYTES_BITS)
+        }
+        _ => (0, bytes),
+    }
+}
+
+/// Returns the length of a message and its request.
+fn unpacked(flag: u8, field: u64) -> (u64, Option<u32>) {
+    if flag & HAS_REQUEST == 0 {
+        return (field, None);
+    }
+    let request = field >> BYTES_BITS;
+    (field ^ request << BYTES_BITS, u32::try_from(request).ok())
 }
 
 type Fields = (u8, u8, u16, u32, u32, u64);
@@ -258,7 +301,11 @@ fn fields(event: &Event<u16, u16>) -> Fields {
             call,
             place,
             elapses,
-        } => (WAIT, u8::from(elapses), call, 0, 0, u64::from(place)),
+            request,
+        } => {
+            let place = u64::from(place);
+            (WAIT, u8::from(elapses), call, rank(request), 0, place)
+        }
         Event::Continue => (CONTINUE, 0, 0, 0, 0, 0),
         Event::Send {
             peer,
@@ -266,13 +313,21 @@ fn fields(event: &Event<u16, u16>) -> Fields {
             bytes,
             place,
             collective,
-        } => (SEND, u8::from(collective), place, peer, tag, bytes),
+            request,
+        } => {
+            let (flag, bytes) = packed(bytes, request);
+            (SEND, flag | u8::from(collective), place, peer, tag, bytes)
+        }
         Event::Receive {
             peer,
             bytes,
             place,
             collective,
-        } => (RECEIVE, u8::from(collective), place, rank(peer), 0, bytes),
+            request,
+        } => {
+            let (peer, request) = (rank(peer), rank(request));
+            (RECEIVE, u8::from(collective), place, peer, request, bytes)
+        }
         Event::CollectiveCall {
             algorithm,
             root,
@@ -290,6 +345,14 @@ fn fields(event: &Event<u16, u16>) -> Fields {
             bytes,
         } => (COLLECTIVE, 0, name, context, number, bytes),
         Event::CollectiveEnd { context, number } => (COLLECTIVE_END, 0, 0, context, number, 0),
+        _ => message_fields(event),
+    }
+}
+
+/// Returns the same of an event of a message, of a clock, of a region or of a rank.
+#[inline]
+fn message_fields(event: &Event<u16, u16>) -> Fields {
+    match *event {
         Event::Post {
             peer,
             packet,
@@ -309,6 +372,11 @@ fn fields(event: &Event<u16, u16>) -> Fields {
         Event::Enter { region } => (ENTER, 0, region, 0, 0, 0),
         Event::Leave => (LEAVE, 0, 0, 0, 0, 0),
         Event::Mark { name, value } => (MARK, 0, name, 0, 0, value.to_bits()),
+        Event::Incident { name, peer, value } => {
+            let flag = u8::from(value.is_some());
+            let value = value.unwrap_or(0.0).to_bits();
+            (INCIDENT, flag, name, peer.unwrap_or(NONE), 0, value)
+        }
         Event::End => (END, 0, 0, 0, 0, 0),
         Event::Inject {
             peer,
@@ -316,5 +384,12 @@ fn fields(event: &Event<u16, u16>) -> Fields {
             key,
             bytes,
         } => (INJECT, packet as u8, 0, peer, key, bytes),
+        Event::Wait { .. }
+        | Event::Continue
+        | Event::Send { .. }
+        | Event::Receive { .. }
+        | Event::CollectiveCall { .. }
+        | Event::Collective { .. }
+        | Event::CollectiveEnd { .. } => unreachable!("it is an event of a call"),
     }
 }

@@ -16,6 +16,7 @@ fn all() -> Vec<ProgramEvent> {
             call: "recv",
             place,
             elapses: true,
+            request: Some(7),
         },
         Event::Continue,
         Event::Send {
@@ -24,12 +25,14 @@ fn all() -> Vec<ProgramEvent> {
             bytes: u64::MAX,
             place,
             collective: true,
+            request: None,
         },
         Event::Receive {
             peer: None,
             bytes: 7,
             place,
             collective: false,
+            request: Some(u32::MAX - 1),
         },
         Event::CollectiveCall {
             algorithm: "ring",
@@ -68,8 +71,33 @@ fn all() -> Vec<ProgramEvent> {
         },
         Event::End,
     ];
+    events.extend(more());
     events.extend(packets());
     events
+}
+
+/// Events with other arguments.
+fn more() -> [ProgramEvent; 3] {
+    [
+        Event::Send {
+            peer: 1,
+            tag: 2,
+            bytes: (1 << 48) - 1,
+            place: SourceLocation::caller(),
+            collective: true,
+            request: Some(0xffff),
+        },
+        Event::Incident {
+            name: "connection",
+            peer: Some(3),
+            value: None,
+        },
+        Event::Incident {
+            name: "speed of the host",
+            peer: None,
+            value: Some(0.0),
+        },
+    ]
 }
 
 /// An event of each kind with each kind of packet.
@@ -123,10 +151,13 @@ fn read(bytes: &[u8]) -> (LogReader<&[u8]>, Entries) {
 /// Returns an event without its names, which the log has as numbers.
 fn nameless<N, P>(event: Event<N, P>) -> Event<(), ()> {
     match event {
-        Event::Wait { elapses, .. } => Event::Wait {
+        Event::Wait {
+            elapses, request, ..
+        } => Event::Wait {
             call: (),
             place: (),
             elapses,
+            request,
         },
         Event::Continue => Event::Continue,
         Event::Send {
@@ -134,6 +165,7 @@ fn nameless<N, P>(event: Event<N, P>) -> Event<(), ()> {
             tag,
             bytes,
             collective,
+            request,
             ..
         } => Event::Send {
             peer,
@@ -141,17 +173,20 @@ fn nameless<N, P>(event: Event<N, P>) -> Event<(), ()> {
             bytes,
             place: (),
             collective,
+            request,
         },
         Event::Receive {
             peer,
             bytes,
             collective,
+            request,
             ..
         } => Event::Receive {
             peer,
             bytes,
             place: (),
             collective,
+            request,
         },
         Event::CollectiveCall {
             root, size, first, ..
@@ -175,6 +210,11 @@ fn nameless<N, P>(event: Event<N, P>) -> Event<(), ()> {
         },
         Event::Enter { .. } => Event::Enter { region: () },
         Event::Mark { value, .. } => Event::Mark { name: (), value },
+        Event::Incident { peer, value, .. } => Event::Incident {
+            name: (),
+            peer,
+            value,
+        },
         other => same(other),
     }
 }
@@ -234,7 +274,9 @@ fn names(reader: &LogReader<&[u8]>, event: LogEvent) -> Vec<String> {
         Event::CollectiveCall {
             algorithm, place, ..
         } => vec![algorithm, place],
-        Event::Collective { name, .. } | Event::Mark { name, .. } => vec![name],
+        Event::Collective { name, .. }
+        | Event::Mark { name, .. }
+        | Event::Incident { name, .. } => vec![name],
         Event::Enter { region } => vec![region],
         _ => Vec::new(),
     };
@@ -264,6 +306,8 @@ fn what_is_written_is_read() {
         "a name that is longer than the 31 bytes of one record",
         "solve",
         "residual",
+        "connection",
+        "speed of the host",
     ];
     assert_eq!(found, expected);
 }
@@ -328,6 +372,7 @@ fn a_log_is_read_backwards_with_what_its_records_end() {
         call,
         place,
         elapses,
+        request: None,
     };
     let (context, number) = (5, 3);
     let events = [
@@ -385,4 +430,26 @@ fn a_log_is_read_backwards_with_what_its_records_end() {
     assert_eq!(calls, [("recv", false, 2.5), ("compute", true, 3.0)]);
     assert_eq!(regions, ["outer", "inner"]);
     assert_eq!(firsts, [1]);
+}
+
+#[test]
+fn a_request_that_has_no_room_is_left_out() {
+    let mut writer = LogWriter::new(Vec::new(), 1);
+    for (bytes, request) in [(1 << 48, 1), (5, 0x1_0000)] {
+        let send = Event::Send {
+            peer: 0,
+            tag: 0,
+            bytes,
+            place: SourceLocation::caller(),
+            collective: false,
+            request: Some(request),
+        };
+        writer.event(0, 0.0, send);
+    }
+    let bytes = writer.finish(0.0).expect("memory can be written to");
+    let found = read(&bytes).1.into_iter().map(|entry| match entry.2 {
+        Event::Send { bytes, request, .. } => (bytes, request),
+        other => panic!("{other:?}"),
+    });
+    assert_eq!(found.collect::<Vec<_>>(), [(1 << 48, None), (5, None)]);
 }

@@ -148,6 +148,7 @@ impl Analysis {
                 call,
                 place,
                 elapses,
+                ..
             } => {
                 if elapses && self.sleep.is_none() && name(call) == "sleep" {
                     self.sleep = Some(call);
@@ -196,7 +197,7 @@ impl Analysis {
                 self.act(rank, time);
                 self.ranks[rank as usize].leave_region();
             }
-            Event::Mark { .. } => {}
+            Event::Mark { .. } | Event::Incident { .. } => {}
             Event::End => self.end(rank, time),
             other => self.packet(rank, time, other),
         }

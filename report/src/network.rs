@@ -31,7 +31,7 @@ mod unexpected;
 use std::collections::BTreeMap;
 use std::io::Read;
 
-use observe::{Event, LogEvent, LogReader, NetworkEvent};
+use observe::{Event, LinkParameter, LogEvent, LogReader, NetworkEvent};
 
 #[cfg(feature = "html")]
 pub(crate) use bins::Bins;
@@ -157,6 +157,12 @@ impl NetworkAnalysis {
                     self.routeless.remove(&flow);
                 }
             }
+            NetworkEvent::LinkChange {
+                link,
+                parameter: LinkParameter::Bandwidth,
+                value,
+            } => self.links.change_bandwidth(link, time, value),
+            NetworkEvent::LinkChange { .. } | NetworkEvent::Incident { .. } => {}
         }
     }
 

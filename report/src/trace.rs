@@ -78,6 +78,8 @@ pub struct TraceSummary {
     pub bytes: u64,
     /// The last time in seconds that the file has, if it reached its limit.
     pub cut: Option<f64>,
+    /// Length in seconds of the shortest call that takes time, if nanoseconds are too long for it.
+    pub shortest: Option<f64>,
 }
 
 /// A file. It is flushed once, at its end.

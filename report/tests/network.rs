@@ -137,6 +137,25 @@ fn congestion_of_a_shared_link_by_hand() {
 }
 
 #[test]
+fn the_utilisation_of_a_link_that_changes_is_that_of_what_it_can_carry() {
+    let profile = "[links.trunk]\nbandwidth_profile = { points = [[\"401ms\", \"500MBps\"]] }";
+    let platform = TRUNK.replace("[links.trunk]", profile);
+    let platform = platform.replace("\nbandwidth = \"1GBps\"", "\nbandwidth = \"2GBps\"");
+    // All is over before the change.
+    let report = analysed(&platform, 4, congestion);
+    let end = report.end_s;
+    let trunk = link(&report, "trunk:up");
+    near(trunk.bytes, 400e6);
+    near(trunk.utilisation, 400e6 / (2e9 * end));
+    let early = platform.replace("401ms", "100ms");
+    let report = analysed(&early, 4, congestion);
+    let trunk = link(&report, "trunk:up");
+    let capacity = 2e9 * 0.1 + 0.5e9 * (report.end_s - 0.1);
+    near(trunk.bytes, 400e6);
+    near(trunk.utilisation, 400e6 / capacity);
+}
+
+#[test]
 fn utilisation_as_a_function_of_time() {
     let report = analysed(TRUNK, 4, congestion);
     let over_time = &report.over_time;

@@ -147,6 +147,7 @@ fn receives_are_posted_until_their_messages_arrive() {
         bytes: 8,
         place,
         collective: false,
+        request: None,
     };
     let arrive = |packet| Event::Arrive {
         peer: 0,

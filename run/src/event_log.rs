@@ -5,7 +5,10 @@ use std::io::{self, BufWriter, Write};
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use observe::{Link, LinkSharing, LogWriter, NetworkObserver, Observer, ProgramEvent};
+use observe::{
+    IncidentPlace, Link, LinkSharing, LogWriter, NetworkEvent, NetworkObserver, Observer,
+    ProgramEvent,
+};
 use platform::{HostId, LinkId, Platform, Sharing};
 use sim_core::KernelHandle;
 
@@ -19,25 +22,58 @@ type Writer = LogWriter<BufWriter<Box<dyn Write + Send>>>;
 /// An event log that a run writes. One thread writes it; another may end it when a rank never
 /// awaits.
 #[derive(Clone, Debug)]
-pub struct EventLog(Arc<Mutex<Option<Writer>>>);
+pub struct EventLog(Arc<Mutex<Option<OpenLog>>>);
+
+/// A log that is being written.
+#[derive(Debug)]
+struct OpenLog {
+    writer: Writer,
+    /// The hosts of the ranks.
+    hosts: Vec<HostId>,
+}
+
+impl OpenLog {
+    /// Writes an event of the network of a platform at a time in seconds.
+    fn network(&mut self, time: f64, event: &NetworkEvent<&[u32]>, platform: &Platform) {
+        if let NetworkEvent::Incident {
+            at: IncidentPlace::Host(host),
+            name,
+            peer,
+            value,
+        } = *event
+        {
+            let ranks = (0..).zip(&self.hosts);
+            for (rank, _) in ranks.filter(|(_, own)| own.0 == host) {
+                let event = ProgramEvent::Incident { name, peer, value };
+                self.writer.event(rank, time, event);
+            }
+        } else {
+            let describe = |link| described(platform, link);
+            self.writer.network(time, event, describe);
+        }
+    }
+}
 
 impl EventLog {
     /// Begins a log of a run of this many ranks.
     #[must_use]
     pub fn new(out: Box<dyn Write + Send>, ranks: u32) -> Self {
         let out = BufWriter::with_capacity(BUFFER, out);
-        Self(Arc::new(Mutex::new(Some(LogWriter::new(out, ranks)))))
+        let writer = LogWriter::new(out, ranks);
+        let hosts = Vec::new();
+        Self(Arc::new(Mutex::new(Some(OpenLog { writer, hosts }))))
     }
 
-    fn writer(&self) -> MutexGuard<'_, Option<Writer>> {
+    fn open(&self) -> MutexGuard<'_, Option<OpenLog>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Writes the hosts of the ranks.
     pub(crate) fn hosts(&self, platform: &Platform, hosts: &[HostId]) {
-        let Some(writer) = &mut *self.writer() else {
+        let Some(OpenLog { writer, hosts: own }) = &mut *self.open() else {
             return;
         };
+        own.extend_from_slice(hosts);
         // Numbers in the log by those of the platform.
         let mut known: Vec<Option<u32>> = Vec::new();
         for (rank, &host) in (0..).zip(hosts) {
@@ -76,8 +112,8 @@ impl EventLog {
         let profile = profile.cloned();
         NetworkObserver::new(move |time, event| {
             let _inside = inside(profile.as_ref());
-            if let Some(writer) = &mut *log.writer() {
-                writer.network(time, &event, |link| described(&platform, link));
+            if let Some(log) = &mut *log.open() {
+                log.network(time, &event, &platform);
             }
         })
     }
@@ -87,7 +123,7 @@ impl EventLog {
     /// # Errors
     /// The first error of writing.
     pub fn finish(&self, time: f64) -> io::Result<u64> {
-        let Some(writer) = self.writer().take() else {
+        let Some(OpenLog { writer, .. }) = self.open().take() else {
             return Ok(0);
         };
         let records = writer.records();
@@ -125,8 +161,9 @@ struct RankLog {
 impl Observer for RankLog {
     fn observe(&self, rank: u32, event: ProgramEvent) {
         let _inside = inside(self.profile.as_ref());
-        if let Some(writer) = &mut *self.log.writer() {
-            writer.event(rank, self.clock.now().as_secs(), event);
+        if let Some(log) = &mut *self.log.open() {
+            let now = self.clock.now().as_secs();
+            log.writer.event(rank, now, event);
         }
     }
 }

@@ -244,7 +244,7 @@ fn a_flow_of_loggops_has_its_duration_alone() {
                 begun.insert(flow, time);
             }
             NetworkEvent::End { flow } => flights.push(time - begun[&flow]),
-            NetworkEvent::Rate { .. } => panic!("there are no links"),
+            _ => panic!("there are no links"),
         }
     }
     // The receiver takes o + (s - 1) G for each.
@@ -252,4 +252,73 @@ fn a_flow_of_loggops_has_its_duration_alone() {
     for (found, expected) in flights.iter().zip(expected) {
         assert!((found - expected).abs() < 1e-12, "{flights:?}");
     }
+}
+
+/// Returns the incidents of ranks: rank, name, peer and value.
+fn incidents(platform: &str, finishes: bool) -> Vec<(u32, String, Option<u32>, Option<f64>)> {
+    async fn one(world: Comm) -> Result<()> {
+        let mut message = world.buffer(2000);
+        world.compute(10e3).await;
+        match world.rank() {
+            0 => world.send(&message, 1, 0).await,
+            1 => world.recv(&mut message, 0, 0).await.map(drop),
+            _ => Ok(()),
+        }
+    }
+    let memory = Memory::default();
+    let log = EventLog::new(Box::new(memory.clone()), 8);
+    let ended = run(platform, one, Some(log.clone()));
+    let outcome = &ended.report.outcome;
+    assert_eq!(*outcome == Outcome::Finished, finishes, "{outcome:?}");
+    log.finish(ended.report.time.as_secs()).expect("memory");
+    let bytes = memory.0.lock().expect("one thread").clone();
+    let mut reader = LogReader::new(&*bytes).expect("a log");
+    let mut found = Vec::new();
+    while let Some((rank, _, event)) = reader.next_event().expect("it is valid") {
+        if let Event::Incident { name, peer, value } = event {
+            found.push((rank, reader.text(name).to_owned(), peer, value));
+        }
+    }
+    found
+}
+
+#[test]
+fn what_happens_to_ranks_is_logged() {
+    let of = |rank, name: &str, peer, value| (rank, name.to_owned(), peer, value);
+    let connected = [
+        of(0, "connection", Some(1), None),
+        of(1, "connection", Some(0), None),
+    ];
+    let sorted = |platform: &str| {
+        let mut found = incidents(platform, true);
+        found.sort_by(|one, other| one.0.cmp(&other.0).then(one.1.cmp(&other.1)));
+        found
+    };
+    let on_demand = format!("{CLUSTER}[connection]\nmode = \"on-demand\"\n");
+    assert_eq!(sorted(&on_demand), connected);
+    let verbs = format!("{CLUSTER}[network]\ndevice = \"verbs\"\n");
+    assert_eq!(sorted(&verbs), connected);
+
+    let lossy = format!("{verbs}[network.verbs.faults]\nloss = 0.2\n");
+    let losses = sorted(&lossy)
+        .into_iter()
+        .filter(|one| one.1 == "lost packet");
+    let losses: Vec<_> = losses.map(|one| (one.0, one.2)).collect();
+    assert!(!losses.is_empty());
+    let between = [(0, Some(1)), (1, Some(0))];
+    assert!(
+        losses.iter().all(|pair| between.contains(pair)),
+        "{losses:?}"
+    );
+
+    // The rank that computes there fails with its host.
+    let host = "[clusters.nodes.host_overrides.node-3]\n";
+    let changed = format!(
+        "{CLUSTER}{host}speed_profile = {{ points = [[\"2us\", 0.5]] }}\nstate_profile = {{ points = [[\"5us\", \"off\"]] }}\n"
+    );
+    let expected = [
+        of(3, "speed of the host", None, Some(0.5)),
+        of(3, "host off", None, None),
+    ];
+    assert_eq!(incidents(&changed, false), expected);
 }

@@ -96,13 +96,20 @@ fn convert(command: &ConvertCommand) -> Result<ExitCode, String> {
     Ok(status::print(format_args!("made {}", out.display())))
 }
 
-/// Warns if a timeline does not have the whole run.
+/// Warns if a timeline does not have the whole run, or not the lengths of its calls.
 pub(crate) fn warn_of(summary: &TraceSummary, limit: u64, out: &Path) {
     if let Some(last) = summary.cut {
         status::warn(format_args!(
             "{}: it ends at {last} s of the run, where it reached --trace-limit {}",
             out.display(),
             Size(limit)
+        ));
+    }
+    if let Some(shortest) = summary.shortest {
+        status::warn(format_args!(
+            "{}: the shortest call takes {:.3} ns, and times are rounded down to nanoseconds: --trace-unit ps has picoseconds",
+            out.display(),
+            shortest * 1e9
         ));
     }
 }

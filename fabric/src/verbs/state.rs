@@ -13,6 +13,7 @@ use models::packet::{
 };
 use mpi::channel::{Event, Packet, Token};
 use mpi_verbs::{Device, DeviceEvent, Options};
+use observe::{IncidentPlace, NetworkEvent};
 use rdma::wire::{Bth, Extension, Opcode, Packet as WirePacket};
 use rdma::{
     AdapterPort, AddressVector, Capture, ChannelAdapter, DeviceAttributes, Gid, GidType, LinkLayer,
@@ -89,6 +90,8 @@ pub(super) struct VerbsState {
     timeouts: BTreeSet<(u64, u32)>,
     /// The time of the kernel's next wake-up.
     armed: Option<u64>,
+    /// Names, ranks and their peers, for an observer.
+    incidents: Vec<(&'static str, u32, u32)>,
 }
 
 #[expect(
@@ -152,6 +155,7 @@ impl VerbsState {
             steps: BTreeMap::new(),
             timeouts: BTreeSet::new(),
             armed: None,
+            incidents: Vec::new(),
         }
     }
 
@@ -212,6 +216,9 @@ impl VerbsState {
         connected.expect("the endpoint of an adapter");
         let connected = self.device(rank).connect(peer, &answering, true);
         connected.expect("the endpoint of an adapter");
+        let both = [(rank, peer), (peer, rank)];
+        let incidents = both.map(|(rank, peer)| ("connection", rank, peer));
+        self.incidents.extend(incidents);
     }
 
     /// Does everything that is due now, and asks the kernel for a call at the next time.
@@ -236,6 +243,15 @@ impl VerbsState {
             if !happened && called.is_empty() {
                 break;
             }
+        }
+        for (name, rank, peer) in self.incidents.drain(..) {
+            let incident = NetworkEvent::Incident {
+                at: IncidentPlace::Rank(rank),
+                name,
+                peer: Some(peer),
+                value: None,
+            };
+            ranks.observe_network(kernel.now(), incident);
         }
         self.arm(kernel);
     }
@@ -279,8 +295,11 @@ impl VerbsState {
         first.filter(|_| self.network.stall().is_none())
     }
 
-    /// Takes the departures and the deliveries of the network.
+    /// Takes the losses, the departures and the deliveries of the network.
     fn collect(&mut self, now: u64) {
+        while let Some(lost) = self.network.poll_loss() {
+            self.note_loss(tag(lost));
+        }
         while let Some(departure) = self.network.poll_departure() {
             let from = self.packets.get(tag(departure.tag)).from;
             let port = self.ranks[from as usize].port;
@@ -292,12 +311,20 @@ impl VerbsState {
             let packet = self.packets.get(index);
             let port = self.ranks[packet.to as usize].port;
             if delivery.corrupted {
+                self.note_loss(index);
                 self.release(index);
                 continue;
             }
             let at = self.ports[port].receive(now, &self.costs, packet.payload.len());
             self.note_step(at, Step::Handle(index));
         }
+    }
+
+    /// Notes that a packet is lost, at its sender.
+    fn note_loss(&mut self, index: u32) {
+        let packet = self.packets.get(index);
+        let incident = ("lost packet", packet.from, packet.to);
+        self.incidents.push(incident);
     }
 
     fn do_step(&mut self, now: u64, step: Step, kernel: &mut Kernel) {

@@ -25,6 +25,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use observe::LinkParameter;
 use sim_core::{HostId, LinkState, Span, Time};
 
 use super::timetable::{DueEvent, ProfileSchedule};
@@ -223,6 +224,7 @@ impl FlowModel {
             self.dynamics.link(link).bandwidth = Some(bytes_per_s);
             self.solver.set_capacity(link, bytes_per_s, now.as_secs());
         }
+        self.observe_links(links.clone(), LinkParameter::Bandwidth, bytes_per_s, now);
         self.renew_transfers(&links, now);
     }
 
@@ -231,6 +233,7 @@ impl FlowModel {
             let base = self.platform.link(LinkId(link)).latency;
             self.dynamics.link(link).latency_change = latency_s - base.as_secs();
         }
+        self.observe_links(links.clone(), LinkParameter::Latency, latency_s, now);
         self.renew_transfers(&links, now);
     }
 
@@ -238,6 +241,8 @@ impl FlowModel {
         for link in links.clone() {
             self.dynamics.link(link).on = on;
         }
+        let state = f64::from(u8::from(on));
+        self.observe_links(links.clone(), LinkParameter::State, state, now);
         if !on {
             for slot in self.transfers_over(&links) {
                 self.fail(slot, now);
@@ -317,6 +322,7 @@ impl FlowModel {
         for host in hosts.clone() {
             self.dynamics.host(host).scale = scale.max(STANDSTILL);
         }
+        self.observe_hosts(hosts.clone(), "speed of the host", Some(scale), now);
         self.renew_computations(hosts, now);
     }
 
@@ -325,6 +331,8 @@ impl FlowModel {
         let entry = self.dynamics.host(host.0);
         entry.pstate = Some(state);
         entry.state_speed = speed;
+        let single = host.0..host.0 + 1;
+        self.observe_hosts(single, "power state of the host", Some(state.into()), now);
         self.renew_computations(host.0..host.0 + 1, now);
     }
 
@@ -360,6 +368,8 @@ impl FlowModel {
             if std::mem::replace(&mut self.dynamics.host(host).on, on) != on {
                 self.dynamics.switched.push((HostId(host), on));
                 changed = true;
+                let name = if on { "host on" } else { "host off" };
+                self.observe_hosts(host..host + 1, name, None, now);
             }
         }
         if on || !changed {

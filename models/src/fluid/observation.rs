@@ -4,10 +4,15 @@
 //! A transfer is told with the number of its slot. Its duration alone is that of the present
 //! bandwidths, without penalties for concurrent transfers.
 //!
+//! Changes of links and hosts are told, too.
+//!
 //! *Not told*: parallel tasks, and a stop of a transfer, which only actors can ask for. A transfer
 //! whose model has no links is told without rates.
 
-use observe::{NetworkEvent, NetworkObserver};
+use std::ops::Range;
+
+use observe::{IncidentPlace, LinkParameter, NetworkEvent, NetworkObserver};
+use platform::{LinkId, Sharing};
 use sim_core::{Span, Time, Work};
 
 use super::FlowModel;
@@ -107,6 +112,54 @@ impl FlowModel {
             }
         }
         observation.slots = slots;
+    }
+
+    /// Tells of a new value of links.
+    pub(super) fn observe_links(
+        &self,
+        links: Range<u32>,
+        parameter: LinkParameter,
+        value: f64,
+        now: Time,
+    ) {
+        let Some(observation) = &self.observation else {
+            return;
+        };
+        for link in links {
+            // One without directions has two numbers, of which the second is not used.
+            let is_directed = self.platform.link(LinkId(link)).sharing == Sharing::SplitDuplex;
+            if link % 2 == 1 && !is_directed {
+                continue;
+            }
+            let change = NetworkEvent::LinkChange {
+                link,
+                parameter,
+                value,
+            };
+            observation.tell(now, change);
+        }
+    }
+
+    /// Tells of a change of hosts.
+    pub(super) fn observe_hosts(
+        &self,
+        hosts: Range<u32>,
+        name: &'static str,
+        value: Option<f64>,
+        now: Time,
+    ) {
+        let Some(observation) = &self.observation else {
+            return;
+        };
+        for host in hosts {
+            let incident = NetworkEvent::Incident {
+                at: IncidentPlace::Host(host),
+                name,
+                peer: None,
+                value,
+            };
+            observation.tell(now, incident);
+        }
     }
 
     /// Tells of the end of a transfer.

@@ -161,6 +161,7 @@ impl PacketNetwork {
             }
             self.packets.remove(at);
             self.statistics.lost += 1;
+            self.note_loss(&packet);
             return;
         }
         if fate.is_corrupted {

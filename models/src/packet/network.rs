@@ -136,6 +136,8 @@ pub struct PacketNetwork {
     pub(super) minimal_outputs: BTreeMap<(u32, u32), Box<[u32]>>,
     deliveries: VecDeque<PacketDelivery>,
     departures: VecDeque<PacketDeparture>,
+    /// Tags of packets that will not arrive.
+    losses: VecDeque<u64>,
     pub(super) statistics: PacketStatistics,
 }
 
@@ -189,6 +191,7 @@ impl PacketNetwork {
             minimal_outputs: BTreeMap::new(),
             deliveries: VecDeque::new(),
             departures: VecDeque::new(),
+            losses: VecDeque::new(),
             statistics: PacketStatistics::default(),
         }
     }
@@ -276,6 +279,19 @@ impl PacketNetwork {
     /// departures.
     pub fn poll_departure(&mut self) -> Option<PacketDeparture> {
         self.departures.pop_front()
+    }
+
+    /// Notes that a packet will not arrive, if the settings ask for that.
+    pub(super) fn note_loss(&mut self, packet: &Packet) {
+        if self.settings.report_departures {
+            self.losses.push_back(packet.tag);
+        }
+    }
+
+    /// Returns the tag of the next packet that was lost or dropped, if the settings ask for
+    /// departures.
+    pub fn poll_loss(&mut self) -> Option<u64> {
+        self.losses.pop_front()
     }
 
     /// Returns the number of packets inside, those in the queues of hosts included.
@@ -413,6 +429,7 @@ impl PacketNetwork {
         self.free_buffer(&packet, now);
         self.packets.remove(at);
         self.statistics.dropped += 1;
+        self.note_loss(&packet);
     }
 
     /// Returns the virtual lane of a packet on a link; `NO_VL` drops it.

@@ -289,6 +289,14 @@ impl ConnectionDriver {
         if let Some(since) = self.waiting.remove(&peer) {
             known.waited += channel.now() - since;
         }
+        if let Some(observer) = channel.observer() {
+            let (name, peer) = ("connection", Some(peer));
+            let value = None;
+            observer.observe(
+                channel.rank(),
+                observe::Event::Incident { name, peer, value },
+            );
+        }
         self.sockets.opened(connection);
     }
 

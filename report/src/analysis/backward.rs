@@ -169,7 +169,7 @@ impl<'a> Backward<'a> {
                 self.ranks[rank as usize].cold_mut().regions.pop();
             }
             Event::End => self.end(rank, time),
-            Event::Mark { .. } => {}
+            Event::Mark { .. } | Event::Incident { .. } => {}
             other => self.packet(rank, time, other),
         }
     }

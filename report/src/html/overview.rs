@@ -197,6 +197,7 @@ mod tests {
             call,
             place: 0,
             elapses,
+            request: None,
         };
         overview.event(0, 1.0, &wait(1, false), name);
         overview.wait_class(0, (1.0, 2.0), Class::LateSender);

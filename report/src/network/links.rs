@@ -1,5 +1,7 @@
 //! Counters of links, brought up to date when the rate of a flow changes.
 
+use std::collections::BTreeMap;
+
 use super::bins::Bins;
 use super::top_pairs::TopPairs;
 
@@ -78,6 +80,19 @@ impl Counters {
     }
 }
 
+/// The bandwidth of a link that changes.
+#[derive(Debug)]
+struct Bandwidth {
+    /// Time of the first change in seconds.
+    first_s: f64,
+    /// Time of the last change in seconds.
+    since_s: f64,
+    /// Bytes per second since then.
+    now: f64,
+    /// Bytes that the link could carry between the two.
+    capacity: f64,
+}
+
 /// The counters of all links.
 #[derive(Default, Debug)]
 pub(super) struct Links {
@@ -85,6 +100,8 @@ pub(super) struct Links {
     pub(super) bins: Bins,
     /// Delay of flows that no link limited, in seconds.
     pub(super) other_delay_s: f64,
+    /// The bandwidths that have changed.
+    bandwidths: BTreeMap<u32, Bandwidth>,
 }
 
 impl Links {
@@ -94,6 +111,30 @@ impl Links {
             self.counters.resize_with(at + 1, Counters::default);
         }
         &mut self.counters[at]
+    }
+
+    /// Takes a new bandwidth of a link, in bytes per second.
+    pub(super) fn change_bandwidth(&mut self, link: u32, time_s: f64, bandwidth: f64) {
+        let known = self.bandwidths.entry(link).or_insert(Bandwidth {
+            first_s: time_s,
+            since_s: time_s,
+            now: bandwidth,
+            capacity: 0.0,
+        });
+        known.capacity += known.now * (time_s - known.since_s);
+        (known.since_s, known.now) = (time_s, bandwidth);
+    }
+
+    /// Returns the bytes that a link can carry until the end of the run. `bandwidth`: that of the
+    /// platform file, in bytes per second.
+    pub(super) fn capacity(&self, link: u32, bandwidth: f64, end_s: f64) -> f64 {
+        match self.bandwidths.get(&link) {
+            None => bandwidth * end_s,
+            Some(known) => {
+                let last = known.now * (end_s - known.since_s);
+                bandwidth * known.first_s + known.capacity + last
+            }
+        }
     }
 
     /// Counts what a flow did at its present rate.

@@ -108,12 +108,16 @@ pub struct LoadOverTime {
 /// Returns the loads of all links.
 pub(super) fn loads<R: Read>(links: &Links, log: &LogReader<R>, end_s: f64) -> Vec<LinkLoad> {
     let per_time = |amount: f64| if end_s > 0.0 { amount / end_s } else { 0.0 };
-    let all = links.counters.iter().zip(log.links());
-    let load = all.map(|(counters, link)| LinkLoad {
+    let part = |bytes: f64, of: f64| if of > 0.0 { bytes / of } else { 0.0 };
+    let all = (0..).zip(links.counters.iter().zip(log.links()));
+    let load = all.map(|(number, (counters, link))| LinkLoad {
         name: link.name.clone(),
         bandwidth: link.bandwidth,
         bytes: counters.bytes,
-        utilisation: per_time(counters.bytes / link.bandwidth),
+        utilisation: part(
+            counters.bytes,
+            links.capacity(number, link.bandwidth, end_s),
+        ),
         busy_s: counters.busy_s,
         congested_s: counters.congested_s,
         delay_s: counters.delay_s,

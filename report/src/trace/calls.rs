@@ -21,7 +21,7 @@ use links::LinkRates;
 
 use super::TraceSummary;
 use super::messages::Messages;
-use super::options::TraceOptions;
+use super::options::{TraceOptions, TraceUnit};
 use super::sink::{Counter, KNOWN, Kind, Label, Sink, Slice};
 
 /// Largest number of events that are kept for the slice of one collective operation.
@@ -43,6 +43,9 @@ struct RankState {
     posted: i16,
     posted_told: i16,
 }
+
+/// Length of a slice in seconds below which rounding to nanoseconds is told.
+const SHORT_S: f64 = 10e-9;
 
 /// It has had an event.
 const SEEN: u8 = 1;
@@ -154,6 +157,10 @@ pub(crate) struct Calls {
     is_over: bool,
     /// True once something was selected.
     is_used: bool,
+    /// Beginnings of the calls of ranks; none if times are told in picoseconds or not at all.
+    begun: Vec<f64>,
+    /// Length of the shortest slice of a call that takes time.
+    shortest_s: f64,
     events: u64,
 }
 
@@ -195,6 +202,12 @@ impl Calls {
                 && options.contents.calls
                 && options.shorter_than.is_none(),
             is_used: false,
+            begun: if options.unit == TraceUnit::Nanosecond && !options.aggregates(ranks) {
+                vec![0.0; ranks as usize]
+            } else {
+                Vec::new()
+            },
+            shortest_s: f64::INFINITY,
             events: 0,
             options,
         }
@@ -266,7 +279,9 @@ impl Calls {
             Event::CollectiveCall {
                 algorithm, place, ..
             } => (Some(algorithm), Some(place)),
-            Event::Collective { name, .. } | Event::Mark { name, .. } => (Some(name), None),
+            Event::Collective { name, .. }
+            | Event::Mark { name, .. }
+            | Event::Incident { name, .. } => (Some(name), None),
             Event::Enter { region } => (Some(region), None),
             _ => (None, None),
         };
@@ -324,6 +339,7 @@ impl Calls {
             | Event::Unexpected { .. }
             | Event::Taken { .. }
             | Event::Elapsed
+            | Event::Incident { .. }
             | Event::Sent { .. } => {
                 self.kept.events.push(*event);
                 true
@@ -396,6 +412,7 @@ impl Calls {
                 tag,
                 bytes,
                 place,
+                request,
                 ..
             } => {
                 let has_arrow = self.has_arrows
@@ -409,13 +426,19 @@ impl Calls {
                     tag: Some(tag),
                     line: Some(Label::of(place)),
                     message: has_arrow.then_some(message),
+                    request,
                     ..Slice::new(Kind::Send, Label::SEND)
                 }
             }
             Event::Receive {
-                peer, bytes, place, ..
+                peer,
+                bytes,
+                place,
+                request,
+                ..
             } => Slice {
                 peer,
+                request,
                 // Steps of collective operations accept every length.
                 bytes: (bytes < u64::MAX).then_some(bytes),
                 line: Some(Label::of(place)),
@@ -497,8 +520,14 @@ impl Calls {
                 }
             }
         }
+        let has_short = self.shortest_s < SHORT_S;
+        if has_short {
+            let note = Slice::new(Kind::Control, Label::SHORT_SLICES);
+            self.sink.note(end.min(self.options.until), &note);
+        }
         let mut summary = self.sink.finish(end.min(self.options.until))?;
         summary.events = self.events;
+        summary.shortest = has_short.then_some(self.shortest_s);
         Ok(summary)
     }
 }

@@ -276,6 +276,7 @@ fn event_of(slice: &Slice, kind: i32) -> TrackEvent {
         text(Argument::Algorithm, slice.algorithm),
         number(Argument::Communicator, slice.communicator.map(u64::from)),
         number(Argument::Number, slice.number.map(u64::from)),
+        number(Argument::Request, slice.request.map(u64::from)),
         slice.value.map(|value| Argument::Value.real(value)),
         text(Argument::Line, slice.line),
     ];
@@ -340,6 +341,15 @@ impl<W: Write> Sink for Perfetto<W> {
     fn instant(&mut self, rank: u32, time: f64, slice: &Slice) {
         let track = self.rank_track(rank);
         self.put(time, track, event_of(slice, kind::INSTANT));
+    }
+
+    fn note(&mut self, time: f64, slice: &Slice) {
+        let mut event = event_of(slice, kind::INSTANT);
+        if let Some(link) = slice.link {
+            event.name = Some(self.link_counter(&self.texts[usize::from(slice.label.0)], link));
+            event.name_iid = None;
+        }
+        self.put(time, 0, event);
     }
 
     fn departs(&mut self, time: f64, flight: &Flight) -> u16 {

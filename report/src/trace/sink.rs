@@ -12,7 +12,7 @@ use super::TraceSummary;
 pub(crate) struct Label(pub u16);
 
 /// Texts that every timeline knows, by their labels.
-pub(crate) const KNOWN: [&str; 12] = [
+pub(crate) const KNOWN: [&str; 16] = [
     "(other)",
     "send",
     "recv",
@@ -25,6 +25,10 @@ pub(crate) const KNOWN: [&str; 12] = [
     "rendezvous",
     "credits",
     "cancellation",
+    "bandwidth",
+    "latency",
+    "state",
+    "slices are shorter than 10 ns: --trace-unit ps tells their times",
 ];
 
 impl Label {
@@ -40,12 +44,16 @@ impl Label {
     pub(crate) const RENDEZVOUS: Self = Self(9);
     pub(crate) const CREDITS: Self = Self(10);
     pub(crate) const CANCELLATION: Self = Self(11);
+    pub(crate) const BANDWIDTH: Self = Self(12);
+    pub(crate) const LATENCY: Self = Self(13);
+    pub(crate) const STATE: Self = Self(14);
+    pub(crate) const SHORT_SLICES: Self = Self(15);
     /// None.
     pub(crate) const NONE: Self = Self(u16::MAX);
 
     /// Returns the label of a name of a log.
     pub(crate) fn of(name: observe::NameId) -> Self {
-        #[expect(clippy::cast_possible_truncation, reason = "12 texts are known")]
+        #[expect(clippy::cast_possible_truncation, reason = "16 texts are known")]
         let known = KNOWN.len() as u16;
         // The highest numbers are for classes of waits.
         match name.checked_add(known) {
@@ -81,7 +89,7 @@ pub(crate) enum Kind {
     Class,
     /// A message.
     Message,
-    /// A packet of the message layer without a message.
+    /// A packet of the message layer without a message, or what happens to a rank or a link.
     Control,
 }
 
@@ -136,8 +144,12 @@ pub(crate) struct Slice {
     pub communicator: Option<u32>,
     /// Position among the collective operations of the communicator.
     pub number: Option<u32>,
-    /// The value of a mark.
+    /// Number of the request of an operation, or of the one that a call waits for.
+    pub request: Option<u32>,
+    /// The value of a mark or of a change.
     pub value: Option<f64>,
+    /// The link that changes.
+    pub link: Option<u32>,
     /// The line of the program.
     pub line: Option<Label>,
     /// The message whose arrow begins here.
@@ -197,7 +209,7 @@ pub(crate) trait Sink: fmt::Debug {
     /// Takes the host of a rank, before anything of the rank.
     fn rank(&mut self, rank: u32, host: &str);
 
-    /// Takes the name of a link that has a counter. Formats without such counters ignore it.
+    /// Takes the name of a link that has a counter or changes. Formats without them ignore it.
     fn link(&mut self, _link: u32, _name: &str) {}
 
     /// Begins a slice. Slices are balanced and nested.
@@ -208,6 +220,9 @@ pub(crate) trait Sink: fmt::Debug {
 
     /// Takes an operation that takes no time.
     fn instant(&mut self, rank: u32, time: f64, slice: &Slice);
+
+    /// Takes something that happens to the run, and not to a rank. Formats without it ignore it.
+    fn note(&mut self, _time: f64, _slice: &Slice) {}
 
     /// Takes a part of the call that began last, which may be earlier than what was taken before.
     fn part(&mut self, rank: u32, (from, to): (f64, f64), slice: &Slice) {

@@ -11,7 +11,7 @@ use super::TraceSummary;
 use super::sink::{Counter, Flight, Kind, Label, Sink, Slice};
 
 /// The columns.
-const COLUMNS: [&str; 14] = [
+const COLUMNS: [&str; 15] = [
     "kind",
     "name",
     "rank",
@@ -24,6 +24,7 @@ const COLUMNS: [&str; 14] = [
     "algorithm",
     "communicator",
     "number",
+    "request",
     "value",
     "line",
 ];
@@ -93,15 +94,16 @@ impl<W: Write> Table<W> {
         self.texts.get(&label).cloned().unwrap_or_default()
     }
 
-    fn row(&mut self, rank: u32, begin: f64, end: Option<f64>, slice: &Slice) {
+    fn row(&mut self, rank: Option<u32>, begin: f64, end: Option<f64>, slice: &Slice) {
         let number = |value: Option<u64>| value.map(|it| it.to_string()).unwrap_or_default();
         let small = |value: Option<u32>| number(value.map(u64::from));
         let text = |label: Option<Label>| label.map(|it| self.text(it)).unwrap_or_default();
+        let host = rank.and_then(|rank| self.hosts.get(&rank));
         let row = [
             slice.kind.name().to_owned(),
             self.text(slice.label),
-            rank.to_string(),
-            self.hosts.get(&rank).cloned().unwrap_or_default(),
+            small(rank),
+            host.cloned().unwrap_or_default(),
             begin.to_string(),
             end.map(|time| time.to_string()).unwrap_or_default(),
             small(slice.peer),
@@ -110,6 +112,7 @@ impl<W: Write> Table<W> {
             text(slice.algorithm),
             small(slice.communicator),
             small(slice.number),
+            small(slice.request),
             slice.value.map(|it| it.to_string()).unwrap_or_default(),
             text(slice.line),
         ];
@@ -128,7 +131,7 @@ impl<W: Write> Table<W> {
             number: u32::try_from(flight.id).ok(),
             ..Slice::new(Kind::Message, protocol)
         };
-        self.row(flight.from, begin, end, &slice);
+        self.row(Some(flight.from), begin, end, &slice);
     }
 }
 
@@ -148,13 +151,13 @@ impl<W: Write> Sink for Table<W> {
     fn end(&mut self, rank: u32, time: f64) {
         self.now = self.now.max(time);
         if let Some((begin, slice)) = self.open.entry(rank).or_default().pop() {
-            self.row(rank, begin, Some(time), &slice);
+            self.row(Some(rank), begin, Some(time), &slice);
         }
     }
 
     fn instant(&mut self, rank: u32, time: f64, slice: &Slice) {
         self.now = self.now.max(time);
-        self.row(rank, time, Some(time), slice);
+        self.row(Some(rank), time, Some(time), slice);
     }
 
     fn departs(&mut self, time: f64, flight: &Flight) -> u16 {
@@ -208,7 +211,7 @@ impl<W: Write> Sink for Table<W> {
         let cut = self.is_full().then_some(self.now);
         for (rank, slices) in std::mem::take(&mut self.open) {
             for (begin, slice) in slices {
-                self.row(rank, begin, None, &slice);
+                self.row(Some(rank), begin, None, &slice);
             }
         }
         for (begin, flight) in std::mem::take(&mut self.flights).into_values() {

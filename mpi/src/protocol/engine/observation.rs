@@ -119,10 +119,15 @@ impl ProtocolEngine {
         };
         let elapses = matches!(waits, Waits::Named(_, token)
             if matches!(self.state(token), State::Elapsing));
+        let request = match waits {
+            Waits::Operation(token) => Some(token),
+            _ => None,
+        };
         observation.tell(|| Event::Wait {
             call,
             place,
             elapses,
+            request,
         });
         self.set_waiting(true);
     }
@@ -173,6 +178,12 @@ impl ProtocolEngine {
         });
     }
 
+    /// Returns the number of the operation that begins next.
+    fn next_token(&self) -> Option<Token> {
+        self.free
+            .or_else(|| Token::try_from(self.operations.len()).ok())
+    }
+
     /// A send begins.
     #[inline]
     pub(super) fn observe_send(
@@ -188,6 +199,7 @@ impl ProtocolEngine {
             bytes,
             place,
             collective: envelope.is_collective(),
+            request: self.next_token(),
         });
     }
 
@@ -199,6 +211,7 @@ impl ProtocolEngine {
             bytes,
             place,
             collective: pattern.context & COLLECTIVE != 0,
+            request: self.next_token(),
         });
     }
 

@@ -9,10 +9,10 @@
 use std::collections::BTreeMap;
 use std::io::Read;
 
-use observe::{Event, LogEvent, LogReader, NetworkEvent, PacketKind};
+use observe::{Event, LinkParameter, LogEvent, LogReader, NetworkEvent, PacketKind};
 
 use super::{COUNTED, Calls};
-use crate::trace::sink::Counter;
+use crate::trace::sink::{Counter, Kind, Label, Slice};
 
 /// Number of links that have a counter without a selection.
 const LINKS_MAX: u32 = 64;
@@ -104,7 +104,51 @@ impl Calls {
                     self.rates.add(&links, -rate, -1);
                 }
             }
+            &NetworkEvent::LinkChange {
+                link,
+                parameter,
+                value,
+            } => {
+                self.learn_link(link, names);
+                self.link_changes(link, parameter, value, names);
+            }
+            NetworkEvent::Incident { .. } => {}
         }
+    }
+
+    /// Tells the sink of a change of a link.
+    fn link_changes<R: Read>(
+        &mut self,
+        link: u32,
+        parameter: LinkParameter,
+        value: f64,
+        names: &LogReader<R>,
+    ) {
+        if parameter == LinkParameter::Bandwidth
+            && let Some(state) = self.rates.links.get_mut(link as usize)
+        {
+            state.bandwidth = value;
+        }
+        self.rates.add(&[link], 0.0, 0);
+        let Some(known) = names.links().get(link as usize) else {
+            return;
+        };
+        let pattern = self.options.links.as_ref();
+        if !self.is_open || pattern.is_some_and(|pattern| !pattern.matches(&known.name)) {
+            return;
+        }
+        let label = match parameter {
+            LinkParameter::Bandwidth => Label::BANDWIDTH,
+            LinkParameter::Latency => Label::LATENCY,
+            LinkParameter::State => Label::STATE,
+        };
+        self.sink.link(link, &known.name);
+        let slice = Slice {
+            value: Some(value),
+            link: Some(link),
+            ..Slice::new(Kind::Control, label)
+        };
+        self.sink.note(self.now, &slice);
     }
 
     fn learn_link<R: Read>(&mut self, link: u32, names: &LogReader<R>) {

@@ -1,6 +1,6 @@
 //! Slices of a rank: calls, regions, and the operations that take no time.
 
-use observe::{Event, LogEvent, PacketKind};
+use observe::{Event, LogEvent, NameId, PacketKind};
 
 use super::{Calls, ELAPSES};
 use crate::trace::sink::{Kind, Label, Slice};
@@ -18,6 +18,9 @@ impl Calls {
             self.totals.waiting += 1;
         }
         if self.draws(rank) {
+            if let Some(begun) = self.begun.get_mut(rank as usize) {
+                *begun = self.now;
+            }
             self.sink.begin(rank, self.now, slice);
         }
     }
@@ -29,6 +32,7 @@ impl Calls {
                 call,
                 place,
                 elapses,
+                request,
             } => {
                 let known = self.kinds.get(usize::from(call)).copied().flatten();
                 let kind = if elapses {
@@ -38,6 +42,7 @@ impl Calls {
                 };
                 let slice = Slice {
                     line: Some(Label::of(place)),
+                    request,
                     ..Slice::new(kind, Label::of(call))
                 };
                 self.begin_call(rank, &slice, elapses);
@@ -78,16 +83,32 @@ impl Calls {
             Event::Enter { region } => self.enter(rank, Label::of(region)),
             Event::Leave => self.leave(rank),
             Event::Mark { name, value } => {
-                let slice = Slice {
-                    value: Some(value),
-                    ..Slice::new(Kind::Mark, Label::of(name))
-                };
-                if self.draws(rank) {
-                    self.sink.instant(rank, self.now, &slice);
-                }
+                let value = Some(value);
+                self.happens(rank, Kind::Mark, name, (None, value));
+            }
+            Event::Incident { name, peer, value } => {
+                self.happens(rank, Kind::Control, name, (peer, value));
             }
             Event::End => self.end_rank(rank),
             _ => {}
+        }
+    }
+
+    /// Something happens at a rank: an instant with a peer and a value.
+    fn happens(
+        &mut self,
+        rank: u32,
+        kind: Kind,
+        name: NameId,
+        (peer, value): (Option<u32>, Option<f64>),
+    ) {
+        let slice = Slice {
+            peer,
+            value,
+            ..Slice::new(kind, Label::of(name))
+        };
+        if self.draws(rank) {
+            self.sink.instant(rank, self.now, &slice);
         }
     }
 
@@ -166,6 +187,11 @@ impl Calls {
         let above = std::mem::take(&mut state.above);
         if !self.draws(rank) {
             return;
+        }
+        if let Some(begun) = self.begun.get(rank as usize)
+            && self.now > *begun
+        {
+            self.shortest_s = self.shortest_s.min(self.now - begun);
         }
         for _ in 0..=above {
             self.sink.end(rank, self.now);

@@ -127,6 +127,10 @@ impl<W: Write> Sink for Merge<W> {
         }
     }
 
+    fn note(&mut self, time: f64, slice: &Slice) {
+        self.trace.note(time, slice);
+    }
+
     fn instant(&mut self, rank: u32, time: f64, slice: &Slice) {
         let limit = self.limit;
         match self.rank(rank).call {

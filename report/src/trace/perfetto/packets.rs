@@ -32,7 +32,7 @@ const CLEARED: u32 = 1;
 const NEEDED: u32 = 2;
 
 /// Names of arguments, by [`Argument`].
-const ARGUMENTS: [&str; 9] = [
+const ARGUMENTS: [&str; 10] = [
     "peer",
     "bytes",
     "tag",
@@ -42,6 +42,7 @@ const ARGUMENTS: [&str; 9] = [
     "value",
     "line",
     "protocol",
+    "request",
 ];
 
 /// An argument.
@@ -57,6 +58,7 @@ pub(crate) enum Argument {
     Value,
     Line,
     Protocol,
+    Request,
 }
 
 impl Argument {

@@ -21,7 +21,7 @@ use crate::network::NetworkReport;
 
 pub use chart::{Chart, ChartCurve, ChartPoint};
 pub use overview::TimelineOverview;
-pub use study::{StudyPage, write_study_report};
+pub use study::StudyPage;
 pub use tables::{Cell, Table};
 
 use picture::Picture;
@@ -44,11 +44,13 @@ pub struct ReportPage<'a> {
     pub timeline: Option<&'a TimelineOverview>,
     /// Warnings and notes about the run, shown before all tables.
     pub notes: Vec<String>,
+    /// Derivatives that runs have checked, if there are some.
+    pub checked: Option<Table<'a>>,
 }
 
-/// The values of the template.
+/// The content of a page: the values of its template, which are also `report.json`.
 #[derive(Debug, Serialize)]
-struct Values<'a> {
+pub struct PageContent<'a> {
     title: &'a str,
     headline: String,
     facts: String,
@@ -62,59 +64,65 @@ struct Values<'a> {
     links: Option<Table<'a>>,
 }
 
-/// Writes the report of a run as a page of HTML.
-///
-/// # Errors
-/// Errors of writing.
-pub fn write_report(out: impl Write, page: &ReportPage<'_>) -> io::Result<()> {
-    write_page(out, &values(page)?)
+impl PageContent<'_> {
+    /// Writes the page as HTML.
+    ///
+    /// # Errors
+    /// Errors of writing.
+    pub fn write(&self, mut out: impl Write) -> io::Result<()> {
+        let mut environment = Environment::new();
+        environment.set_trim_blocks(true);
+        environment.set_lstrip_blocks(true);
+        let (name, text) = TEMPLATE;
+        (environment.add_template(name, text)).map_err(io::Error::other)?;
+        let template = environment.get_template(name).map_err(io::Error::other)?;
+        let page = template.render(self).map_err(io::Error::other)?;
+        out.write_all(page.as_bytes())
+    }
 }
 
-/// Fills the template.
-fn write_page(mut out: impl Write, values: &Values<'_>) -> io::Result<()> {
-    let mut environment = Environment::new();
-    environment.set_trim_blocks(true);
-    environment.set_lstrip_blocks(true);
-    let (name, text) = TEMPLATE;
-    (environment.add_template(name, text)).map_err(io::Error::other)?;
-    let template = environment.get_template(name).map_err(io::Error::other)?;
-    let page = template.render(values).map_err(io::Error::other)?;
-    out.write_all(page.as_bytes())
-}
-
-fn values<'a>(page: &ReportPage<'a>) -> io::Result<Values<'a>> {
-    let (analysis, network) = (page.analysis, page.network);
-    let text = analysis.to_string();
-    let pictures = [
-        page.timeline.map_or(Ok(None), pictures::timeline)?,
-        pictures::load(network)?,
-        pictures::matrix(network, analysis.ranks)?,
-        pictures::sizes(network)?,
-    ];
-    let backward = analysis.backward.as_ref();
-    let mut tables = vec![
-        tables::ranks(analysis),
-        tables::waits(analysis),
-        tables::delays(backward, analysis),
-        tables::path(analysis),
-        tables::places(analysis),
-        tables::derivatives(backward, analysis.end_s),
-        tables::slack(backward),
-        tables::regions(analysis),
-        tables::imbalance(analysis),
-    ];
-    tables.retain(|table| !table.rows.is_empty());
-    Ok(Values {
-        title: page.title,
-        headline: text.lines().next().unwrap_or_default().to_owned(),
-        facts: facts(analysis),
-        command: page.command,
-        warnings: warnings(page),
-        tables,
-        pictures: pictures.into_iter().flatten().collect(),
-        later_tables: Vec::new(),
-        links: Some(tables::links(network)),
-    })
+impl<'a> ReportPage<'a> {
+    /// Returns the content of the page, with its pictures.
+    ///
+    /// # Errors
+    /// Errors of drawing.
+    pub fn content(self) -> io::Result<PageContent<'a>> {
+        let (analysis, network) = (self.analysis, self.network);
+        let text = analysis.to_string();
+        let pictures = [
+            self.timeline.map_or(Ok(None), pictures::timeline)?,
+            pictures::load(network)?,
+            pictures::matrix(network, analysis.ranks)?,
+            pictures::sizes(network)?,
+        ];
+        let backward = analysis.backward.as_ref();
+        let mut tables = vec![
+            tables::ranks(analysis),
+            tables::waits(analysis),
+            tables::delays(backward, analysis),
+            tables::path(analysis),
+            tables::places(analysis),
+            tables::derivatives(backward, analysis.end_s),
+            tables::slack(backward),
+            tables::regions(analysis),
+            tables::imbalance(analysis),
+        ];
+        if let Some(checked) = self.checked {
+            tables.insert(6, checked);
+        }
+        tables.retain(|table| !table.rows.is_empty());
+        Ok(PageContent {
+            title: self.title,
+            headline: text.lines().next().unwrap_or_default().to_owned(),
+            facts: facts(analysis),
+            command: self.command,
+            warnings: warnings(analysis, self.notes),
+            tables,
+            pictures: pictures.into_iter().flatten().collect(),
+            later_tables: Vec::new(),
+            links: Some(tables::links(network)),
+        })
+    }
 }
 
 /// Returns a sentence about the size of the run and its efficiencies.
@@ -133,8 +141,7 @@ fn facts(analysis: &AnalysisReport) -> String {
     }
 }
 
-fn warnings(page: &ReportPage<'_>) -> Vec<String> {
-    let analysis = page.analysis;
+fn warnings(analysis: &AnalysisReport, notes: Vec<String>) -> Vec<String> {
     let mut warnings = Vec::new();
     if !analysis.whole {
         let end = crate::analysis::seconds(analysis.end_s);
@@ -150,6 +157,6 @@ fn warnings(page: &ReportPage<'_>) -> Vec<String> {
             "At least {blocked} of {ranks} ranks {wait} at the end for what does not happen: a deadlock, or a run that was stopped."
         ));
     }
-    warnings.extend(page.notes.iter().cloned());
+    warnings.extend(notes);
     warnings
 }

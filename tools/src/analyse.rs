@@ -9,7 +9,7 @@ use clap::Args;
 use files::Output;
 use observe::{BackwardReader, LogEntry, LogReader};
 use report::analysis::{Analysis, AnalysisReport, BackwardReport, Class};
-use report::html::{ReportPage, TimelineOverview, write_report};
+use report::html::{PageContent, ReportPage, Table, TimelineOverview};
 use report::network::{NetworkAnalysis, NetworkReport};
 use report::{TraceFormat, TraceOptions, TraceSummary, TraceWriter};
 use simrun::{TraceArgs, status};
@@ -34,7 +34,7 @@ pub(crate) struct AnalyseCommand {
     #[arg(long, value_name = "LOG")]
     ideal: Option<PathBuf>,
 
-    /// Write report.html, analysis.json, network.json and CSV files to this directory
+    /// Write report.html, JSON and CSV files to this directory
     #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
 
@@ -85,7 +85,7 @@ fn analysed(command: &AnalyseCommand) -> Result<ExitCode, String> {
     }
     if let Some(folder) = folder {
         let title = command.title.as_deref();
-        write(&results, title.unwrap_or("a run"), folder)?;
+        write(&results, title.unwrap_or("a run"), folder, None)?;
     }
     if command.no_text {
         return Ok(ExitCode::SUCCESS);
@@ -265,10 +265,39 @@ fn passes(input: LogInput, timeline: Option<Timeline<'_>>) -> io::Result<(Result
     Ok((results, summary.unwrap_or_default()))
 }
 
+/// Analyses the log of a run, and writes the results to a directory. `checked`: derivatives that
+/// runs have checked.
+pub(crate) fn write_results(
+    log: &Path,
+    title: &str,
+    folder: &Path,
+    checked: Table<'_>,
+) -> Result<(), String> {
+    let (results, _) = read(log, None)?;
+    write(&results, title, folder, Some(checked))
+}
+
+/// Writes a page to a file, and its content beside it as JSON.
+pub(crate) fn write_page(content: &PageContent<'_>, path: &Path) -> Result<(), String> {
+    let write = |path: &Path, fill: Writer<'_>| {
+        let mut bytes = Vec::new();
+        fill(&mut bytes).map_err(|error| format!("{}: {error}", path.display()))?;
+        files::write(path, bytes).map_err(|error| error.to_string())
+    };
+    write(path, &|out| content.write(out))?;
+    let beside = path.with_extension("json");
+    write(&beside, &|out| as_json(content, out))
+}
+
 type Writer<'a> = &'a dyn Fn(&mut Vec<u8>) -> io::Result<()>;
 
 /// Writes the files of the results.
-fn write(results: &Results, title: &str, folder: &Path) -> Result<(), String> {
+fn write(
+    results: &Results,
+    title: &str,
+    folder: &Path,
+    checked: Option<Table<'_>>,
+) -> Result<(), String> {
     let Results {
         analysis,
         network,
@@ -281,8 +310,11 @@ fn write(results: &Results, title: &str, folder: &Path) -> Result<(), String> {
         network,
         timeline: Some(timeline),
         notes: analysis.notes.clone(),
+        checked,
     };
-    let files: [(&str, Writer<'_>); 13] = [
+    let content = page.content().map_err(|error| error.to_string())?;
+    write_page(&content, &folder.join("report.html"))?;
+    let files: [(&str, Writer<'_>); 12] = [
         ("ranks.csv", &|out| analysis.write_ranks(out)),
         ("waits.csv", &|out| analysis.write_waits(out)),
         ("critical.csv", &|out| analysis.write_critical(out)),
@@ -295,7 +327,6 @@ fn write(results: &Results, title: &str, folder: &Path) -> Result<(), String> {
         ("unexpected.csv", &|out| network.write_unexpected(out)),
         ("network.json", &|out| as_json(network, out)),
         ("analysis.json", &|out| as_json(analysis, out)),
-        ("report.html", &|out| write_report(out, &page)),
     ];
     for (name, content) in files {
         let path = folder.join(name);

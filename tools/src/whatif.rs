@@ -20,12 +20,14 @@ use std::sync::Mutex;
 
 use clap::Args;
 use platform::{Override, Platform};
+use report::html::{Cell, Table};
 use report::{Tornado, TornadoBar, plot_tornado};
 use serde_json::{Value, json};
 use simrun::args::Format;
 use simrun::{Size, load, package, status};
-use toml::Table;
+use toml::Table as TomlTable;
 
+use crate::analyse;
 use crate::fuzz::ProgressLine;
 
 mod prediction;
@@ -56,6 +58,9 @@ const TOGETHER: usize = 8;
 /// Growth of the time for which the tolerance is searched.
 const GROWTHS: [f64; 3] = [0.01, 0.02, 0.05];
 
+/// Derivatives in the report at most.
+const CHECKED: usize = 10;
+
 /// Small change for derivatives.
 const SMALL: f64 = 0.01;
 
@@ -85,6 +90,11 @@ pub(crate) struct WhatifCommand {
     /// Do not search the tolerance of latency
     #[arg(long)]
     no_tolerance: bool,
+
+    /// Write the analysis of the run without changes to this directory; its report has the
+    /// greatest derivatives beside those by runs
+    #[arg(verbatim_doc_comment, long, value_name = "DIR", require_equals = true)]
+    analyse: Option<PathBuf>,
 
     /// Draw the effects: SVG or PNG
     #[arg(long, value_name = "FILE")]
@@ -129,6 +139,8 @@ impl Effect {
 struct Effects {
     /// The time without changes, in seconds.
     time: f64,
+    /// True if there is an event log of the run without changes.
+    is_observed: bool,
     effects: Vec<Effect>,
     /// Factors on all latencies: growth, and the factor; `None` above [`FACTOR_MAX`].
     tolerances: Vec<(f64, Option<f64>)>,
@@ -136,10 +148,21 @@ struct Effects {
 
 /// Simulates, and prints the table.
 pub(crate) fn run(command: &WhatifCommand) -> ExitCode {
-    let all = match effects(command) {
+    let log = TemporaryLog::new();
+    let all = match effects(command, log.as_ref().ok()) {
         Ok(all) => all,
         Err(code) => return code,
     };
+    if let Some(folder) = &command.analyse {
+        let written = match &log {
+            Ok(log) if all.is_observed => all.write_analysis(&log.path(), folder),
+            Ok(_) => Err("--analyse: the program cannot be observed".to_owned()),
+            Err(error) => Err(format!("--analyse: no event log: {error}")),
+        };
+        if let Err(problem) = written {
+            return status::refuse(problem);
+        }
+    }
     if let Some(path) = &command.plot {
         let tornado = all.tornado(command);
         if let Err(error) = plot_tornado(&tornado, path) {
@@ -152,14 +175,24 @@ pub(crate) fn run(command: &WhatifCommand) -> ExitCode {
     }
 }
 
-fn effects(command: &WhatifCommand) -> Result<Effects, ExitCode> {
+/// Checks the outputs before the runs, and makes the directory of `--analyse`.
+fn check(command: &WhatifCommand) -> Result<(), ExitCode> {
+    if let Some(folder) = &command.analyse {
+        std::fs::create_dir_all(folder)
+            .map_err(|error| status::refuse(format_args!("{}: {error}", folder.display())))?;
+    }
     if let Some(path) = &command.plot {
         let output = files::Output::new(path).map_err(status::refuse)?;
         let inputs = [command.platform.as_path()];
         output.differs_from(inputs).map_err(status::refuse)?;
     }
+    Ok(())
+}
+
+fn effects(command: &WhatifCommand, log: Option<&TemporaryLog>) -> Result<Effects, ExitCode> {
+    check(command)?;
     let platform = load(&command.platform, &command.changes)?;
-    let table: Table = (platform.to_toml().parse())
+    let table: TomlTable = (platform.to_toml().parse())
         .map_err(|error| status::refuse(format_args!("the platform as a file: {error}")))?;
     let parameters = parameters(&table);
     let quiet = command.format == Format::Json;
@@ -167,7 +200,8 @@ fn effects(command: &WhatifCommand) -> Result<Effects, ExitCode> {
         .map_err(|error| status::refuse(error.to_string()))?;
     let simulate =
         |changes: &[String]| time(command, &program, changes, None).map_err(status::refuse);
-    let (base, prediction) = match observed(command, &program, &platform) {
+    let observed = log.and_then(|log| observed(command, &program, &platform, log));
+    let (base, prediction) = match observed {
         Some((time, prediction)) => (time, Some(prediction)),
         None => (simulate(&[])?, None),
     };
@@ -217,6 +251,7 @@ fn effects(command: &WhatifCommand) -> Result<Effects, ExitCode> {
     }
     Ok(Effects {
         time: base,
+        is_observed: prediction.is_some(),
         effects,
         tolerances,
     })
@@ -280,7 +315,7 @@ fn side_by_side(
 
 /// Returns the paths of the parameters that are varied. Entries of a table of many are changed
 /// together.
-fn parameters(table: &Table) -> Vec<Parameter> {
+fn parameters(table: &TomlTable) -> Vec<Parameter> {
     let mut found = BTreeMap::new();
     collect(table, &mut Vec::new(), &mut found);
     let mut counts: BTreeMap<(String, String), usize> = BTreeMap::new();
@@ -313,7 +348,11 @@ fn quoted(part: &str) -> String {
 }
 
 /// Finds the parameters in a table at `path`.
-fn collect(table: &Table, path: &mut Vec<String>, found: &mut BTreeMap<Vec<String>, Option<u64>>) {
+fn collect(
+    table: &TomlTable,
+    path: &mut Vec<String>,
+    found: &mut BTreeMap<Vec<String>, Option<u64>>,
+) {
     for (key, value) in table {
         path.push(key.clone());
         match value {
@@ -339,8 +378,8 @@ fn observed<'a>(
     command: &WhatifCommand,
     program: &Path,
     platform: &'a Platform,
+    log: &TemporaryLog,
 ) -> Option<(f64, Prediction<'a>)> {
-    let log = TemporaryLog::new().ok()?;
     let time = time(command, program, &[], Some(&log.path())).ok()?;
     let prediction = Prediction::of(platform, &log.path()).ok()?;
     Some((time, prediction))
@@ -395,6 +434,43 @@ fn time(
 impl Effects {
     fn relative(&self, time: f64) -> f64 {
         time / self.time - 1.0
+    }
+
+    /// Writes the analysis of the run without changes from its log.
+    fn write_analysis(&self, log: &Path, folder: &Path) -> Result<(), String> {
+        let words = std::env::args_os().skip(1);
+        let words = words.map(|word| word.to_string_lossy().into_owned());
+        let title = format!("simrun {}", words.collect::<Vec<_>>().join(" "));
+        analyse::write_results(log, &title, folder, self.checked())
+    }
+
+    /// Returns the table of the greatest derivatives along the critical path beside those by runs.
+    fn checked(&self) -> Table<'static> {
+        let predicted = |effect: &Effect| effect.predicted.unwrap_or(0.0);
+        let known = self
+            .effects
+            .iter()
+            .filter(|effect| predicted(effect) != 0.0);
+        let mut known: Vec<&Effect> = known.collect();
+        let size = |effect: &Effect| predicted(effect).abs();
+        known.sort_by(|one, other| size(other).total_cmp(&size(one)));
+        let percent = |part: f64| Cell::number(part, format!("{part:+.4} %"));
+        let rows = known.into_iter().take(CHECKED).map(|effect| {
+            let [less, more] = effect.elasticities;
+            let changes = [predicted(effect), less, more].map(percent);
+            [Cell::from(effect.path.as_str())]
+                .into_iter()
+                .chain(changes)
+                .collect()
+        });
+        Table {
+            id: "checked",
+            title: "Parameters that matter, checked by runs",
+            note: "Change of the time of the run if the parameter is 1 % greater: along the critical path, and by runs with 1 % less and 1 % more. Where they differ, 1 % moves the path or a bottleneck, or transfers share links.".to_owned(),
+            columns: vec!["parameter", "critical path", "by 1 % less", "by 1 % more"],
+            rows: rows.collect(),
+            footer: Vec::new(),
+        }
     }
 
     fn as_text(&self, factor: f64) -> String {

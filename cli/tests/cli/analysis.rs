@@ -281,6 +281,26 @@ fn parameters_are_varied() {
     for column in ["per +1 %", "predicted", "+0.4941%      +0.4941%"] {
         assert!(ran.stdout.contains(column), "{column}: {ran:?}");
     }
+    // The report has the derivatives of the critical path beside those by runs.
+    let out = folder.path("whatif");
+    let ran = simrun(&format!("{line} --no-tolerance --analyse={out}"));
+    assert_eq!(ran.status, 0, "{ran:?}");
+    let page: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(format!("{out}/report.json")).unwrap())
+            .unwrap();
+    let tables = page["tables"].as_array().unwrap();
+    let checked = tables
+        .iter()
+        .find(|table| table["id"] == "checked")
+        .unwrap();
+    for row in checked["rows"].as_array().unwrap() {
+        let [predicted, less, more] = [1, 2, 3].map(|column| number(&row[column]["number"]));
+        assert!((predicted - less).abs() <= 0.02 * less.abs(), "{row}");
+        assert!((predicted - more).abs() <= 0.02 * more.abs(), "{row}");
+    }
+    assert_eq!(checked["rows"][0][0]["text"], "clusters.nodes.bandwidth");
+    let html = std::fs::read_to_string(format!("{out}/report.html")).unwrap();
+    assert!(html.contains("checked by runs"));
     let ran = simrun(&format!("whatif -p {platform} --factor 1 apps/ring"));
     assert_eq!(ran.status, 2, "{ran:?}");
     assert!(ran.stderr.contains("expected a number above 1"), "{ran:?}");

@@ -168,7 +168,14 @@ fn random_points_have_intervals_and_others_run_once() {
 
     let written = simrun(&format!("study report {out}"));
     assert_eq!(written.status, 0, "{written:?}");
+    let content = fs::read_to_string(format!("{out}/report.json")).unwrap();
+    let content: serde_json::Value = serde_json::from_str(&content).unwrap();
     let page = fs::read_to_string(format!("{out}/report.html")).unwrap();
+    let headline = content["headline"].as_str().unwrap();
+    assert!(
+        headline.starts_with("time_s changes most with map: "),
+        "{content}"
+    );
     for text in [
         "time_s changes most with map: ",
         "map = random against block",

@@ -1,10 +1,10 @@
 //! The report of a study as one page of HTML: tables of its points, and curves.
 
-use std::io::{self, Write};
+use std::io;
 
+use super::PageContent;
 use super::chart::Chart;
 use super::tables::Table;
-use super::{Values, write_page};
 
 /// Content of the report of a study.
 #[derive(Debug)]
@@ -27,25 +27,24 @@ pub struct StudyPage<'a> {
     pub later_tables: Vec<Table<'a>>,
 }
 
-/// Writes the report of a study as a page of HTML.
-///
-/// # Errors
-/// Errors of writing.
-pub fn write_study_report(out: impl Write, page: StudyPage<'_>) -> io::Result<()> {
-    let pictures = page
-        .charts
-        .iter()
-        .filter_map(|chart| chart.picture().transpose());
-    let values = Values {
-        title: page.title,
-        headline: page.headline,
-        facts: page.facts,
-        command: page.command,
-        warnings: page.warnings,
-        pictures: pictures.collect::<io::Result<_>>()?,
-        tables: page.tables,
-        later_tables: page.later_tables,
-        links: None,
-    };
-    write_page(out, &values)
+impl<'a> StudyPage<'a> {
+    /// Returns the content of the page, with its pictures.
+    ///
+    /// # Errors
+    /// Errors of drawing.
+    pub fn content(self) -> io::Result<PageContent<'a>> {
+        let charts = self.charts.iter();
+        let pictures = charts.filter_map(|chart| chart.picture().transpose());
+        Ok(PageContent {
+            title: self.title,
+            headline: self.headline,
+            facts: self.facts,
+            command: self.command,
+            warnings: self.warnings,
+            pictures: pictures.collect::<io::Result<_>>()?,
+            tables: self.tables,
+            later_tables: self.later_tables,
+            links: None,
+        })
+    }
 }

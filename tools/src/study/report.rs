@@ -9,11 +9,11 @@
 //! table` has all.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use report::html::{Cell, Chart, ChartCurve, ChartPoint, StudyPage, Table, write_study_report};
+use report::html::{Cell, Chart, ChartCurve, ChartPoint, StudyPage, Table};
 use simrun::status;
 use study::statistics::{Comparison, Summary, holm};
 use study::{PointResults, ResultSet, StudyStatus, Value};
@@ -21,6 +21,7 @@ use study::{PointResults, ResultSet, StudyStatus, Value};
 use super::FolderArgs;
 use super::plan::Plan;
 use super::views;
+use crate::analyse;
 
 /// Number of pictures at most.
 const CHARTS_MAX: usize = 24;
@@ -37,7 +38,8 @@ pub(crate) struct ReportCommand {
     #[command(flatten)]
     study: FolderArgs,
 
-    /// Page to be written [default: report.html in the directory of the study]
+    /// Page to be written, and its content as JSON beside it [default: report.html in the
+    /// directory of the study]
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
 }
@@ -54,9 +56,7 @@ pub(super) fn run(command: &ReportCommand) -> Result<ExitCode, ExitCode> {
         points: &points,
         columns: plan.study.columns(),
     };
-    let mut page = Vec::new();
-    report.write(&mut page, &problems);
-    files::write(&out, page).map_err(status::refuse)?;
+    report.write(&out, &problems).map_err(status::refuse)?;
     Ok(status::print(format_args!("{} written", out.display())))
 }
 
@@ -69,7 +69,8 @@ struct Report<'r> {
 }
 
 impl Report<'_> {
-    fn write(&self, page: &mut Vec<u8>, problems: &str) {
+    /// Writes the page to `out`, and its content beside it.
+    fn write(&self, out: &Path, problems: &str) -> Result<(), String> {
         let study = &self.plan.study;
         let progress = StudyStatus::new(study, self.points);
         let folder = self.plan.folder.path();
@@ -99,7 +100,7 @@ impl Report<'_> {
         let mut tables = vec![effects_table(&effects)];
         tables.retain(|table| !table.rows.is_empty());
         let facts = views::text(&progress).trim_end().to_owned();
-        let page_content = StudyPage {
+        let page = StudyPage {
             title: &title,
             headline,
             facts,
@@ -109,7 +110,8 @@ impl Report<'_> {
             charts,
             later_tables,
         };
-        write_study_report(page, page_content).expect("memory can be written to");
+        let content = page.content().map_err(|error| error.to_string())?;
+        analyse::write_page(&content, out)
     }
 
     fn summary(&self, point: &PointResults<'_>, column: &str) -> Option<Summary> {

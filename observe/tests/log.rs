@@ -291,6 +291,8 @@ fn what_is_written_is_read() {
     assert_eq!(reader.ranks(), 3);
     assert_eq!(reader.host(2), "node-2");
     assert_eq!(reader.host(0), "");
+    let numbers = [0, 2, 3].map(|rank| reader.hosts().number(rank));
+    assert_eq!(numbers, [None, Some(0), None]);
     assert_eq!(reader.end(), Some(9.0));
     assert_eq!(entries.len(), all().len());
     let mut found = Vec::new();

@@ -35,8 +35,10 @@ impl Log {
     fn new(ranks: u32) -> Self {
         let mut log = LogWriter::new(Vec::new(), ranks);
         for rank in 0..ranks {
-            let host = log.host_name(&format!("node-{}", rank / 2));
-            log.host(rank, host);
+            if rank % 2 == 0 {
+                log.host_name(&format!("node-{}", rank / 2));
+            }
+            log.host(rank, rank / 2);
         }
         Self(log)
     }

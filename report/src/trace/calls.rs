@@ -271,7 +271,7 @@ impl Calls {
                 self.ranks[rank as usize].flags |= SELECTED;
             }
             // A message in flight is drawn at the host of its sender, selected or not.
-            self.sink.rank(rank, host);
+            self.sink.rank(rank, names.hosts().number(rank), host);
         }
         let (one, other) = match *event {
             Event::Wait { call, place, .. } => (Some(call), Some(place)),

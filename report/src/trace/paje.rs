@@ -174,7 +174,7 @@ impl<W: Write> Sink for Paje<W> {
         self.texts.insert(label, Self::quoted(text));
     }
 
-    fn rank(&mut self, rank: u32, host: &str) {
+    fn rank(&mut self, rank: u32, _number: Option<u32>, host: &str) {
         let number = if let Some(&number) = self.hosts.get(host) {
             number
         } else {

@@ -8,6 +8,7 @@
 //! *Not drawn*: more than 65 534 messages in flight at one host; their arrows are.
 
 mod aggregate;
+mod lanes;
 mod merge;
 mod packets;
 mod schema;
@@ -17,6 +18,7 @@ use std::fmt;
 use std::io::{self, Write};
 
 pub(super) use self::aggregate::Aggregate;
+use self::lanes::{HostNumbers, Lanes};
 pub(super) use self::merge::Merge;
 use self::packets::{Argument, PacketWriter, iid};
 use self::schema::{
@@ -33,29 +35,30 @@ const NO_LANE: u16 = u16::MAX;
 /// A host.
 #[derive(Debug)]
 struct Host {
-    name: String,
+    /// Its name, until it has a track.
+    name: Box<str>,
     /// Its track; 0 until it has one.
     track: u32,
-    /// Tracks of its lanes, and which of them have a message.
-    lanes: Vec<u32>,
-    taken: Vec<u64>,
+    lanes: Lanes,
 }
 
-/// A rank: 8 bytes.
+/// A rank: 20 bytes.
 #[derive(Clone, Copy, Debug, Default)]
 struct Rank {
     host: u32,
     /// Its track; 0 until it has one.
     track: u32,
+    /// Tracks of its counters, as [`own_counter`] numbers them; 0 until they have one.
+    counters: [u32; 3],
 }
 
 /// A trace that is being written.
 pub(crate) struct Perfetto<W> {
     packets: PacketWriter<W>,
     hosts: Vec<Host>,
-    by_name: BTreeMap<String, u32>,
+    numbers: HostNumbers,
     ranks: Vec<Rank>,
-    /// Tracks of counters.
+    /// Tracks of counters of links and of the run.
     counters: BTreeMap<Counter, u32>,
     /// Names of the counters of links.
     links: BTreeMap<u32, String>,
@@ -70,7 +73,7 @@ impl<W: Write> Perfetto<W> {
         Self {
             packets: PacketWriter::new(out, options),
             hosts: Vec::new(),
-            by_name: BTreeMap::new(),
+            numbers: HostNumbers::default(),
             ranks: vec![Rank::default(); ranks as usize],
             counters: BTreeMap::new(),
             links: BTreeMap::new(),
@@ -95,7 +98,7 @@ impl<W: Write> Perfetto<W> {
         if described != 0 {
             return described;
         }
-        let name = self.hosts[host as usize].name.clone();
+        let name = String::from(std::mem::take(&mut self.hosts[host as usize].name));
         let track = self.describe(TrackDescriptor {
             sibling_order_rank: Some(signed(host)),
             process: Some(ProcessDescriptor {
@@ -111,7 +114,7 @@ impl<W: Write> Perfetto<W> {
 
     /// Returns the track of a rank.
     fn rank_track(&mut self, rank: u32) -> u32 {
-        let Rank { host, track } = self.ranks[rank as usize];
+        let Rank { host, track, .. } = self.ranks[rank as usize];
         if track != 0 {
             return track;
         }
@@ -142,9 +145,24 @@ impl<W: Write> Perfetto<W> {
 
     /// Returns the track of a counter.
     fn counter_track(&mut self, counter: Counter) -> u32 {
-        if let Some(&track) = self.counters.get(&counter) {
-            return track;
+        let known = match own_counter(counter) {
+            Some((rank, at)) => self.ranks[rank as usize].counters[at],
+            None => self.counters.get(&counter).copied().unwrap_or(0),
+        };
+        if known != 0 {
+            return known;
         }
+        let track = self.describe_counter(counter);
+        match own_counter(counter) {
+            Some((rank, at)) => self.ranks[rank as usize].counters[at] = track,
+            None => {
+                self.counters.insert(counter, track);
+            }
+        }
+        track
+    }
+
+    fn describe_counter(&mut self, counter: Counter) -> u32 {
         let (parent, name, unit) = match counter {
             Counter::Unexpected(rank) => {
                 let host = self.ranks[rank as usize].host;
@@ -183,7 +201,7 @@ impl<W: Write> Perfetto<W> {
             _ => None,
         };
         let is_percent = matches!(counter, Counter::Link(_));
-        let track = self.describe(TrackDescriptor {
+        self.describe(TrackDescriptor {
             parent_uuid: Some(u64::from(parent)),
             name: Some(name),
             counter: Some(CounterDescriptor {
@@ -192,33 +210,28 @@ impl<W: Write> Perfetto<W> {
                 y_axis_share_key: scale.map(str::to_owned),
             }),
             ..TrackDescriptor::default()
-        });
-        self.counters.insert(counter, track);
-        track
+        })
     }
 
     /// Takes the lowest free lane of a host. Returns it with its track.
     fn lane(&mut self, host: u32) -> Option<(u16, u32)> {
-        let taken = &mut self.hosts[host as usize].taken;
-        let word = taken.iter().position(|word| *word != u64::MAX);
-        let word = word.unwrap_or_else(|| {
-            taken.push(0);
-            taken.len() - 1
-        });
-        let bit = taken[word].trailing_ones();
-        let lane = word * 64 + bit as usize;
-        let number = u16::try_from(lane).ok().filter(|lane| *lane != NO_LANE)?;
-        taken[word] |= 1 << bit;
-        if lane == self.hosts[host as usize].lanes.len() {
-            let parent = self.host_track(host);
-            let track = self.describe(TrackDescriptor {
-                parent_uuid: Some(u64::from(parent)),
-                name: Some("messages in flight".to_owned()),
-                ..TrackDescriptor::default()
-            });
-            self.hosts[host as usize].lanes.push(track);
+        let lane = self.hosts[host as usize].lanes.take();
+        let Some(number) = u16::try_from(lane).ok().filter(|lane| *lane != NO_LANE) else {
+            self.hosts[host as usize].lanes.free(lane);
+            return None;
+        };
+        let known = *self.hosts[host as usize].lanes.track(lane);
+        if known != 0 {
+            return Some((number, known));
         }
-        Some((number, self.hosts[host as usize].lanes[lane]))
+        let parent = self.host_track(host);
+        let track = self.describe(TrackDescriptor {
+            parent_uuid: Some(u64::from(parent)),
+            name: Some("messages in flight".to_owned()),
+            ..TrackDescriptor::default()
+        });
+        *self.hosts[host as usize].lanes.track(lane) = track;
+        Some((number, track))
     }
 
     /// Writes slices of a rank that became one: their number, and the seconds of each name.
@@ -257,6 +270,17 @@ impl<W: Write> Perfetto<W> {
                 ..event
             },
         );
+    }
+}
+
+/// Returns the rank of a counter, and its number among those of the rank; `None` if it is that of a
+/// link or of the run.
+const fn own_counter(counter: Counter) -> Option<(u32, usize)> {
+    match counter {
+        Counter::Unexpected(rank) => Some((rank, 0)),
+        Counter::UnexpectedBytes(rank) => Some((rank, 1)),
+        Counter::Posted(rank) => Some((rank, 2)),
+        _ => None,
     }
 }
 
@@ -302,21 +326,16 @@ impl<W: Write> Sink for Perfetto<W> {
         }
     }
 
-    fn rank(&mut self, rank: u32, host: &str) {
-        let number = if let Some(&number) = self.by_name.get(host) {
-            number
-        } else {
-            let number = u32::try_from(self.hosts.len()).unwrap_or(u32::MAX);
+    fn rank(&mut self, rank: u32, number: Option<u32>, host: &str) {
+        let (number, is_new) = self.numbers.of(number);
+        if is_new {
             let name = if host.is_empty() { "ranks" } else { host };
             self.hosts.push(Host {
-                name: name.to_owned(),
+                name: name.into(),
                 track: 0,
-                lanes: Vec::new(),
-                taken: Vec::new(),
+                lanes: Lanes::default(),
             });
-            self.by_name.insert(host.to_owned(), number);
-            number
-        };
+        }
         self.ranks[rank as usize].host = number;
     }
 
@@ -392,8 +411,8 @@ impl<W: Write> Sink for Perfetto<W> {
         }
         if let Some(lane) = lane {
             let host = &mut self.hosts[self.ranks[flight.from as usize].host as usize];
-            let track = host.lanes[usize::from(lane)];
-            host.taken[usize::from(lane / 64)] &= !(1 << (lane % 64));
+            let track = *host.lanes.track(usize::from(lane));
+            host.lanes.free(usize::from(lane));
             let event = TrackEvent {
                 kind: Some(kind::END),
                 ..TrackEvent::default()

@@ -206,8 +206,8 @@ pub(crate) trait Sink: fmt::Debug {
     /// Takes the text of a label, before it is used.
     fn name(&mut self, label: Label, text: &str);
 
-    /// Takes the host of a rank, before anything of the rank.
-    fn rank(&mut self, rank: u32, host: &str);
+    /// Takes the host of a rank, before anything of the rank: its number in the log and its name.
+    fn rank(&mut self, rank: u32, number: Option<u32>, host: &str);
 
     /// Takes the name of a link that has a counter or changes. Formats without them ignore it.
     fn link(&mut self, _link: u32, _name: &str) {}

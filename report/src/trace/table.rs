@@ -140,7 +140,7 @@ impl<W: Write> Sink for Table<W> {
         self.texts.insert(label, text.to_owned());
     }
 
-    fn rank(&mut self, rank: u32, host: &str) {
+    fn rank(&mut self, rank: u32, _number: Option<u32>, host: &str) {
         self.hosts.insert(rank, host.to_owned());
     }
 

@@ -9,10 +9,10 @@
 //! *Not drawn*: racks and zones, which a log does not have. Hosts are neighbours in the order of
 //! their first ranks.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, Write};
 
+use super::lanes::HostNumbers;
 use super::packets::PacketWriter;
 use super::schema::{
     CounterDescriptor, ProcessDescriptor, TrackDescriptor, TrackEvent, kind, unit,
@@ -100,7 +100,7 @@ struct Rank {
 /// Sums that become a trace at the end.
 pub(crate) struct Aggregate<W> {
     packets: PacketWriter<W>,
-    by_name: BTreeMap<String, u32>,
+    numbers: HostNumbers,
     groups: Vec<Group>,
     /// A group has two to the power of this hosts.
     shift: u32,
@@ -112,7 +112,7 @@ impl<W: Write> Aggregate<W> {
     pub(crate) fn new(out: W, options: &TraceOptions, ranks: u32) -> Self {
         Self {
             packets: PacketWriter::new(out, options),
-            by_name: BTreeMap::new(),
+            numbers: HostNumbers::default(),
             groups: Vec::new(),
             shift: 0,
             width: FIRST_WIDTH,
@@ -270,12 +270,9 @@ const fn value_of(kind: Kind) -> usize {
 impl<W: Write> Sink for Aggregate<W> {
     fn name(&mut self, _label: Label, _text: &str) {}
 
-    fn rank(&mut self, rank: u32, host: &str) {
-        let number = if let Some(&number) = self.by_name.get(host) {
-            number
-        } else {
-            let number = u32::try_from(self.by_name.len()).unwrap_or(u32::MAX);
-            self.by_name.insert(host.to_owned(), number);
+    fn rank(&mut self, rank: u32, number: Option<u32>, host: &str) {
+        let (number, is_new) = self.numbers.of(number);
+        if is_new {
             while (number >> self.shift) as usize >= GROUPS_MAX {
                 self.merge_groups();
             }
@@ -287,8 +284,7 @@ impl<W: Write> Sink for Aggregate<W> {
                     bins: Vec::new(),
                 }),
             }
-            number
-        };
+        }
         self.ranks[rank as usize].host = number;
     }
 

@@ -97,8 +97,8 @@ impl<W: Write> Sink for Merge<W> {
         self.trace.name(label, text);
     }
 
-    fn rank(&mut self, rank: u32, host: &str) {
-        self.trace.rank(rank, host);
+    fn rank(&mut self, rank: u32, number: Option<u32>, host: &str) {
+        self.trace.rank(rank, number, host);
     }
 
     fn begin(&mut self, rank: u32, time: f64, slice: &Slice) {

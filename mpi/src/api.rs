@@ -19,6 +19,7 @@ pub(crate) mod intercomm;
 pub(crate) mod matched_probe;
 pub(crate) mod modes;
 pub(crate) mod op;
+pub(crate) mod partitioned;
 pub(crate) mod persistent;
 pub(crate) mod region;
 mod reordering;

@@ -194,6 +194,18 @@ pub enum Error {
     /// The persistent request that is to be started is active: its operation has not been completed
     /// (`MPI_ERR_REQUEST`).
     Active,
+    /// There is no such partition (`MPI_ERR_ARG`).
+    Partition {
+        /// The number that was given.
+        partition: usize,
+        /// Number of partitions of the request.
+        count: u32,
+    },
+    /// The partition is ready already (`MPI_ERR_ARG`).
+    PartitionReady {
+        /// Its number.
+        partition: usize,
+    },
     /// The group is another one than that of rank 0, with common members (`MPI_ERR_GROUP`); told
     /// only under a model checker.
     GroupsDiffer {
@@ -287,7 +299,9 @@ impl Error {
             Self::Tag(_) => ErrorClass::Tag,
             Self::Comm { .. } | Self::Overlap { .. } => ErrorClass::Comm,
             Self::Group { .. } | Self::GroupsDiffer { .. } => ErrorClass::Group,
-            Self::Colour(_) => ErrorClass::Arg,
+            Self::Colour(_) | Self::Partition { .. } | Self::PartitionReady { .. } => {
+                ErrorClass::Arg
+            }
             Self::Contexts { .. }
             | Self::NotReady { .. }
             | Self::Connection {
@@ -435,7 +449,9 @@ impl fmt::Display for Error {
             | Self::Elements(_)
             | Self::OrderDependent { .. }
             | Self::Algorithm(_) => bad_collective(f, self),
-            Self::Request | Self::Active => bad_request(f, self),
+            Self::Request | Self::Active | Self::Partition { .. } | Self::PartitionReady { .. } => {
+                bad_request(f, self)
+            }
             Self::Window(error) => error.fmt(f),
             Self::Connection { rank, why } => not_connected(f, *rank, *why),
         }
@@ -484,6 +500,15 @@ fn bad_data(f: &mut fmt::Formatter<'_>, error: &Error) -> fmt::Result {
 
 fn bad_request(f: &mut fmt::Formatter<'_>, error: &Error) -> fmt::Result {
     f.write_str(match error {
+        Error::Partition { partition, count } => {
+            return write!(
+                f,
+                "invalid partition {partition}: the request has {count} partitions"
+            );
+        }
+        Error::PartitionReady { partition } => {
+            return write!(f, "partition {partition} is ready already");
+        }
         Error::Active => {
             "the persistent request is active: expected its operation to be completed first"
         }

@@ -9,8 +9,11 @@
 use ::collectives::Collective;
 use observe::SourceLocation;
 
+use crate::api::partitioned::Partitions;
+use crate::channel::Channel;
 use crate::collectives::Invocation;
-use crate::{Buffer, Comm, Request, Result, SendMode, Source, Tag};
+use crate::protocol::engine::ProtocolEngine;
+use crate::{Buffer, Comm, Error, Request, Result, SendMode, Source, Status, Tag};
 
 /// The arguments.
 #[derive(Debug)]
@@ -31,6 +34,14 @@ enum What {
         source: Source,
         tag: Tag,
     },
+    PartitionedSend {
+        destination: usize,
+        partitions: Partitions,
+    },
+    PartitionedReceive {
+        source: Source,
+        partitions: Partitions,
+    },
     /// A collective, whose contribution is the buffer.
     Collective(Box<Invocation>),
 }
@@ -49,16 +60,84 @@ impl Persistent {
         // A contribution stays as it is; the completion has the result.
         let is_contribution = match &self.what {
             What::Collective(call) => call.kind != Collective::Bcast || call.views.is_some(),
-            What::Send { .. } | What::Receive { .. } => false,
+            _ => false,
         };
         if !is_contribution {
             self.buffer.clone_from(buffer);
         }
     }
 
+    /// Returns a status as the program is told it.
+    pub(crate) fn told(&self, status: Status) -> Status {
+        let tag = match &self.what {
+            What::PartitionedReceive { partitions, .. } if status.tag == partitions.message_tag => {
+                partitions.tag
+            }
+            _ => status.tag,
+        };
+        Status { tag, ..status }
+    }
+
+    /// Returns the partitions of a receive.
+    pub(crate) const fn received_partitions(&self) -> Option<&Partitions> {
+        match &self.what {
+            What::PartitionedReceive { partitions, .. } => Some(partitions),
+            _ => None,
+        }
+    }
+
+    /// Number of partitions of a started send that are not ready.
+    pub(crate) fn partitions_left(&self) -> usize {
+        match &self.what {
+            What::PartitionedSend { partitions, .. } => partitions.left(),
+            _ => 0,
+        }
+    }
+
+    /// Notes that a partition of a send is ready. Returns true if all are.
+    pub(crate) fn ready(&mut self, partition: usize) -> Result<bool> {
+        match &mut self.what {
+            What::PartitionedSend { partitions, .. } => partitions.make_ready(partition),
+            _ => Err(Error::Request),
+        }
+    }
+
+    /// Sends the message whose partitions are ready.
+    pub(crate) fn send_partitions(&self, location: SourceLocation) -> Result<Request> {
+        let What::PartitionedSend {
+            destination,
+            partitions,
+        } = &self.what
+        else {
+            return Err(Error::Request);
+        };
+        let (inner, buffer) = (self.comm.collective()?, self.buffer.clone());
+        inner.isend_at(buffer, *destination, partitions.message_tag, location)
+    }
+
     pub(crate) fn start(&mut self, location: SourceLocation) -> Result<Request> {
         let buffer = self.buffer.clone();
         match &mut self.what {
+            What::PartitionedSend { partitions, .. } => {
+                partitions.start();
+                let count = partitions.count;
+                if count == 0 {
+                    return self.send_partitions(location);
+                }
+                let begin = |engine: &mut ProtocolEngine, _: &dyn Channel| {
+                    engine.await_partitions(count, location)
+                };
+                let token = self.comm.process().with_engine(begin);
+                Ok(Request::new(&self.comm, token))
+            }
+            What::PartitionedReceive { source, partitions } => {
+                let length = buffer.len();
+                self.buffer = Buffer::phantom(length);
+                let tag = Tag::Is(partitions.message_tag);
+                self.comm
+                    .collective()?
+                    .irecv_at(buffer, *source, tag, location)
+            }
             &mut What::Send {
                 mode,
                 destination,
@@ -112,6 +191,28 @@ impl Comm {
     ) -> Request {
         let (source, tag) = (source.into(), tag.into());
         self.persistent(buffer, What::Receive { source, tag })
+    }
+
+    pub(crate) fn partitioned_send(
+        &self,
+        buffer: Buffer,
+        destination: usize,
+        partitions: Partitions,
+    ) -> Request {
+        let what = What::PartitionedSend {
+            destination,
+            partitions,
+        };
+        self.persistent(buffer, what)
+    }
+
+    pub(crate) fn partitioned_receive(
+        &self,
+        buffer: Buffer,
+        source: Source,
+        partitions: Partitions,
+    ) -> Request {
+        self.persistent(buffer, What::PartitionedReceive { source, partitions })
     }
 
     pub(crate) fn collective_init(&self, mut call: Invocation) -> Request {

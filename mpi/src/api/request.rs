@@ -16,6 +16,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use crate::api::group::Members;
+use crate::api::partitioned::Partitions;
 use crate::api::persistent::Persistent;
 use crate::api::view::Unpack;
 use crate::channel::{Channel, Token};
@@ -103,10 +104,11 @@ impl Request {
                 }
             }
         }
+        let mut status = self.members.translate_result(result);
         if let Some(persistent) = &mut self.persistent {
             persistent.keep(&buffer);
+            status = status.map(|status| persistent.told(status));
         }
-        let status = self.members.translate_result(result);
         if let Err(error) = &status {
             self.process.raise_later(self.context, *error);
         }
@@ -148,11 +150,38 @@ impl Request {
     }
 
     /// The buffer of a persistent request, to be read or filled before the next start; `None` while
-    /// the operation has it.
+    /// the operation has it. A partitioned send has it when all partitions are ready.
     #[must_use]
     pub fn buffer_mut(&mut self) -> Option<&mut Buffer> {
-        let inactive = self.persistent.as_mut().filter(|_| self.token.is_none());
-        inactive.map(|persistent| persistent.buffer_mut())
+        let is_active = self.token.is_some();
+        let all = self.persistent.as_mut();
+        let own = all.filter(|own| !is_active || own.partitions_left() > 0);
+        own.map(|persistent| persistent.buffer_mut())
+    }
+
+    /// Number of partitions of an active partitioned send that are not ready.
+    #[must_use]
+    pub fn partitions_left(&self) -> usize {
+        let active = self.persistent.as_ref().filter(|_| self.is_active());
+        active.map_or(0, |persistent| persistent.partitions_left())
+    }
+
+    /// Returns the operation and the arguments of a persistent request that is active.
+    pub(crate) fn active_parts(&mut self) -> Option<(Token, &mut Persistent)> {
+        Some((self.token?, self.persistent.as_deref_mut()?))
+    }
+
+    pub(crate) fn received_partitions(&self) -> Option<&Partitions> {
+        self.persistent.as_ref()?.received_partitions()
+    }
+
+    /// Sends the message whose partitions are ready, as the operation of this request.
+    pub(crate) fn send_partitions(&mut self, location: SourceLocation) -> Result<()> {
+        let (waiting, persistent) = self.active_parts().ok_or(Error::Request)?;
+        let mut started = persistent.send_partitions(location)?;
+        self.token = started.token.take();
+        (self.process).with_engine(|engine, _| engine.end_partitions(waiting));
+        Ok(())
     }
 
     /// Cancels a receive that no message has met, or a send that waits for its receive:
@@ -231,9 +260,14 @@ impl Request {
     /// As [`Request::wait`].
     #[track_caller]
     pub fn peek(&mut self) -> Test<'_> {
+        self.peek_at(SourceLocation::caller())
+    }
+
+    /// [`Request::peek`] in a call at this line.
+    pub(crate) const fn peek_at(&mut self, location: SourceLocation) -> Test<'_> {
         Test {
             request: self,
-            location: SourceLocation::caller(),
+            location,
             is_kept: true,
         }
     }

@@ -131,6 +131,8 @@ pub(crate) enum State {
     Packing { peer: u32 },
     /// A timer or a computation runs.
     Elapsing,
+    /// A partitioned send has this number of partitions that are not ready.
+    Partitions { left: u32 },
     /// A collective is in progress.
     Collective { index: u32 },
     /// A call of one-sided communication waits for other ranks.

@@ -6,6 +6,7 @@
 
 use observe::SourceLocation;
 use std::cell::{Cell, RefCell, RefMut};
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -55,6 +56,8 @@ struct ColdState {
     failures: Failures,
     attached: Option<Box<AttachedBuffer>>,
     contexts: Contexts,
+    /// Number of partitioned requests by context, rank, tag, and true for sends.
+    partitioned: BTreeMap<(u32, u32, u32, bool), u32>,
     /// Other objects that the program has made and never freed, in words.
     unfreed: Vec<String>,
     properties: AllProperties,
@@ -150,6 +153,15 @@ impl Process {
     }
 
     /// The buffer of buffered sends.
+    /// Counts a partitioned request. Returns its position among those of the same ranks and tag.
+    pub(crate) fn count_partitioned(&self, key: (u32, u32, u32, bool)) -> u32 {
+        let mut cold = self.cold();
+        let next = cold.partitioned.entry(key).or_default();
+        let position = *next;
+        *next = position.wrapping_add(1);
+        position
+    }
+
     pub(crate) fn attached(&self) -> RefMut<'_, Option<Box<AttachedBuffer>>> {
         RefMut::map(self.cold(), |cold| &mut cold.attached)
     }

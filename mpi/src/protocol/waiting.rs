@@ -352,6 +352,7 @@ fn partners(engine: &ProtocolEngine, state: &State) -> Vec<u32> {
         State::AwaitData { envelope, .. } => vec![envelope.source],
         State::Remote(call) => call.peers.clone(),
         State::Elapsing
+        | State::Partitions { .. }
         | State::Forwarding { .. }
         | State::Done { .. }
         | State::Free { .. }
@@ -420,6 +421,9 @@ fn words(state: &State) -> String {
             status.source, status.tag
         ),
         State::Collective { .. } => "a collective operation".to_owned(),
+        State::Partitions { left } => {
+            format!("a partitioned send, {left} of whose partitions are not ready")
+        }
         State::Remote(call) => call.to_string(),
         State::Elapsing | State::Assembly(_) | State::Packet(_) | State::Packing { .. } => {
             "a timer".to_owned()

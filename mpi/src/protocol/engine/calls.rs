@@ -152,6 +152,23 @@ impl ProtocolEngine {
         self.finish(token, Ok(cancelled), buffer);
     }
 
+    /// A partitioned send, none of whose partitions is ready.
+    pub(crate) fn await_partitions(&mut self, left: u32, location: SourceLocation) -> Token {
+        self.insert(State::Partitions { left }, location)
+    }
+
+    /// A partition of a send is ready.
+    pub(crate) fn note_partition(&mut self, token: Token) {
+        if let State::Partitions { left } = &mut self.operations[token as usize].state {
+            *left -= 1;
+        }
+    }
+
+    /// All partitions of a send are ready: another operation takes its place.
+    pub(crate) fn end_partitions(&mut self, token: Token) {
+        self.remove(token);
+    }
+
     /// An operation that is over before it begins.
     pub(crate) fn finished(
         &mut self,

@@ -1,0 +1,207 @@
+//! Partitioned communication (MPI 5.0, chapter 4): a message whose program tells part by part that
+//! its data are ready.
+//!
+//! The message leaves when all partitions are ready, as in MPICH, so that all partitions of a
+//! receive arrive together; the two ends may have different numbers of partitions. A send matches
+//! the receive at the same position among those that the two ranks have initialised with the same
+//! tag, in whatever order they are started.
+//!
+//! *Not modelled*: partitions that leave before others are ready. Messages have tags of their own
+//! in the context of collectives, with 7 bits of the position and 24 of the tag: two requests that
+//! differ in other bits only, and are both in progress, are taken for one.
+
+use std::ops::Range;
+
+use observe::SourceLocation;
+
+use crate::channel::Channel;
+use crate::protocol::engine::ProtocolEngine;
+use crate::{Buffer, Comm, Error, PROC_NULL, Request, Result, Source};
+
+/// The bit of tags of partitioned messages.
+const PARTITIONED: u32 = 1 << 31;
+
+const POSITION_BITS: u32 = 7;
+
+const TAG_BITS: u32 = u32::BITS - 1 - POSITION_BITS;
+
+/// Returns the tag of the messages of a request.
+const fn message_tag(tag: u32, position: u32) -> u32 {
+    let position = position & ((1 << POSITION_BITS) - 1);
+    PARTITIONED | position << TAG_BITS | tag & ((1 << TAG_BITS) - 1)
+}
+
+/// Partitions of a message.
+#[derive(Clone, Debug)]
+pub(crate) struct Partitions {
+    /// The tag of the program, and that of the messages.
+    pub(crate) tag: u32,
+    pub(crate) message_tag: u32,
+    pub(crate) count: u32,
+    /// By number, in a send that has been started.
+    ready: Vec<bool>,
+}
+
+impl Partitions {
+    pub(crate) fn start(&mut self) {
+        self.ready = vec![false; self.count as usize];
+    }
+
+    fn check(&self, partition: usize) -> Result<()> {
+        let count = self.count;
+        match partition < count as usize {
+            true => Ok(()),
+            false => Err(Error::Partition { partition, count }),
+        }
+    }
+
+    /// Notes that a partition is ready. Returns true if all are.
+    pub(crate) fn make_ready(&mut self, partition: usize) -> Result<bool> {
+        self.check(partition)?;
+        match self.ready.get_mut(partition) {
+            Some(ready) if !*ready => *ready = true,
+            _ => return Err(Error::PartitionReady { partition }),
+        }
+        Ok(self.left() == 0)
+    }
+
+    /// Number of partitions that are not ready.
+    pub(crate) fn left(&self) -> usize {
+        self.ready.iter().filter(|ready| !**ready).count()
+    }
+}
+
+impl Comm {
+    /// A send in partitions of equal lengths that [`Request::start`] starts: `MPI_Psend_init`.
+    /// After each start the program fills [`Request::buffer_mut`] and calls [`Request::pready`] for
+    /// each partition.
+    ///
+    /// # Errors
+    /// [`Error::Rank`] or [`Error::Tag`] for arguments out of range, [`Error::Comm`] if the
+    /// communicator has been freed.
+    pub fn psend_init(
+        &self,
+        buffer: Buffer,
+        partitions: u32,
+        destination: usize,
+        tag: u32,
+    ) -> Result<Request> {
+        let partitions = self.partitions(partitions, (destination, tag), true)?;
+        Ok(self.partitioned_send(buffer, destination, partitions))
+    }
+
+    /// A receive in partitions of equal lengths that [`Request::start`] starts: `MPI_Precv_init`.
+    ///
+    /// # Errors
+    /// As [`Comm::psend_init`].
+    pub fn precv_init(
+        &self,
+        buffer: Buffer,
+        partitions: u32,
+        source: usize,
+        tag: u32,
+    ) -> Result<Request> {
+        let partitions = self.partitions(partitions, (source, tag), false)?;
+        Ok(self.partitioned_receive(buffer, Source::Rank(source), partitions))
+    }
+
+    fn partitions(
+        &self,
+        count: u32,
+        (peer, tag): (usize, u32),
+        is_send: bool,
+    ) -> Result<Partitions> {
+        // Refuses tags that are too large, and communicators that have been freed.
+        self.envelope(tag)?;
+        let world = match peer {
+            PROC_NULL => u32::MAX,
+            peer => self.peer(peer)?,
+        };
+        let key = (self.context(), world, tag, is_send);
+        let position = self.process().count_partitioned(key);
+        Ok(Partitions {
+            tag,
+            message_tag: message_tag(tag, position),
+            count,
+            ready: Vec::new(),
+        })
+    }
+}
+
+impl Request {
+    /// Tells that a partition of a started send is ready: `MPI_Pready`. The last one sends the
+    /// message.
+    ///
+    /// # Errors
+    /// [`Error::Request`] if the request is not an active partitioned send, [`Error::Partition`]
+    /// for a number out of range, [`Error::PartitionReady`] if the partition is ready already.
+    #[track_caller]
+    pub fn pready(&mut self, partition: usize) -> Result<()> {
+        self.pready_at(partition, SourceLocation::caller())
+    }
+
+    /// [`Request::pready`] of consecutive partitions: `MPI_Pready_range`.
+    ///
+    /// # Errors
+    /// As [`Request::pready`].
+    #[track_caller]
+    pub fn pready_range(&mut self, partitions: Range<usize>) -> Result<()> {
+        let location = SourceLocation::caller();
+        { partitions }.try_for_each(|partition| self.pready_at(partition, location))
+    }
+
+    /// [`Request::pready`] of several partitions: `MPI_Pready_list`.
+    ///
+    /// # Errors
+    /// As [`Request::pready`].
+    #[track_caller]
+    pub fn pready_list(&mut self, partitions: &[usize]) -> Result<()> {
+        let location = SourceLocation::caller();
+        let mut all = partitions.iter();
+        all.try_for_each(|partition| self.pready_at(*partition, location))
+    }
+
+    fn pready_at(&mut self, partition: usize, location: SourceLocation) -> Result<()> {
+        let (token, persistent) = self.active_parts().ok_or(Error::Request)?;
+        let all_are = persistent.ready(partition)?;
+        let note = |engine: &mut ProtocolEngine, _: &dyn Channel| engine.note_partition(token);
+        self.process().with_engine(note);
+        if all_are {
+            self.send_partitions(location)?;
+        }
+        Ok(())
+    }
+
+    /// Returns true if a partition has arrived: `MPI_Parrived`, which is true also of a request that
+    /// is not active. Asking again and again is as with [`Request::test`].
+    ///
+    /// # Errors
+    /// [`Error::Request`] if the request is not a partitioned receive, [`Error::Partition`] for a
+    /// number out of range; as [`Request::peek`].
+    #[track_caller]
+    pub fn parrived(&mut self, partition: usize) -> impl Future<Output = Result<bool>> + '_ {
+        let location = SourceLocation::caller();
+        async move {
+            self.received_partitions()
+                .ok_or(Error::Request)?
+                .check(partition)?;
+            if !self.is_active() {
+                return Ok(true);
+            }
+            Ok(self.peek_at(location).await?.is_some())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tags_tell_positions_and_tags_apart() {
+        let tags = [message_tag(0, 0), message_tag(1, 0), message_tag(0, 1)];
+        assert!(tags.iter().all(|tag| tag & PARTITIONED != 0));
+        assert!(tags[0] != tags[1] && tags[1] != tags[2] && tags[2] != tags[0]);
+        assert_eq!(message_tag(1 << TAG_BITS, 1 << POSITION_BITS), tags[0]);
+    }
+}

@@ -47,6 +47,7 @@ mod memory;
 mod numbers;
 mod objects;
 mod operations;
+mod partitioned;
 mod persistent;
 mod process;
 mod random;
@@ -166,6 +167,7 @@ fn mpi_function(symbol: &str) -> Option<LocatedFunction> {
         info::address,
         matched::address,
         operations::address,
+        partitioned::address,
         persistent::address,
         sessions::address,
         tools::address,

@@ -29,6 +29,7 @@ for ranks in 1 2 3 4 5 8; do
   compare requests cli/tests/compiled/requests.c "$ranks"
   compare intercommunicators cli/tests/compiled/intercommunicators.c "$ranks"
   compare neighbors cli/tests/compiled/neighbors.c "$ranks"
+  compare partitioned cli/tests/compiled/partitioned.c "$ranks"
   compare contents cli/tests/compiled/contents.c "$ranks"
   compare reductions cli/tests/compiled/reductions.c "$ranks"
   compare objects cli/tests/compiled/objects.c "$ranks"

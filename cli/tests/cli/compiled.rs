@@ -111,6 +111,16 @@ fn neighbours_of_grids_and_graphs_exchange_blocks() {
 }
 
 #[test]
+fn partitioned_messages_arrive_when_all_partitions_are_ready() {
+    let folder = Folder::new();
+    let program = compiled(&folder, "cli/tests/compiled/partitioned.c");
+    for ranks in [1, 2, 5] {
+        let output = ran(&program, &format!("-n {ranks}"), "");
+        assert_eq!(output.stdout, "ok\n", "{ranks} ranks: {output:?}");
+    }
+}
+
+#[test]
 fn reductions_are_defined_on_all_pairs_and_long_double() {
     let folder = Folder::new();
     let program = compiled(&folder, "cli/tests/compiled/reductions.c");

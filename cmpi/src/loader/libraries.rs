@@ -115,9 +115,6 @@ impl Files {
 
     /// Returns the file of a library, looked for as by the system (ld.so(8)) but for its cache.
     fn find(&self, name: &str, needed_by: usize) -> Result<PathBuf, Refusal> {
-        if name.contains('/') {
-            return Ok(PathBuf::from(name));
-        }
         let by = &self.modules[needed_by];
         let [mut before, after] = [0, 1].map(|list| folders(by, list));
         if after.is_empty() {
@@ -127,8 +124,12 @@ impl Files {
         let user = std::env::split_paths(&user);
         let usual = FOLDERS.iter().map(PathBuf::from);
         let all = before.into_iter().chain(user).chain(after).chain(usual);
-        let mut files = all.map(|folder| folder.join(name));
-        files.find(|file| file.is_file()).ok_or_else(|| {
+        let is_path = name.contains('/');
+        let path = is_path.then(|| PathBuf::from(name)).into_iter();
+        let found = all.filter(|_| !is_path).map(|folder| folder.join(name));
+        // A device would be read without end.
+        let found = path.chain(found).find(|file| file.is_file());
+        found.ok_or_else(|| {
             let by = by.path.display();
             Refusal(format!(
                 "the shared library {name} of {by} is not there: expected in a folder of its \

@@ -106,7 +106,10 @@ impl Placed<'_> {
                 0 => 0,
                 address => address + self.start,
             },
-            array: (functions.array.0 + self.start, functions.array.1),
+            array: (
+                functions.array.0.wrapping_add(self.start),
+                functions.array.1,
+            ),
         };
         [&self.template.before, &self.template.after].map(moved)
     }

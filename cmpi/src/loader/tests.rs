@@ -195,3 +195,87 @@ proptest! {
         refusal(&file);
     }
 }
+
+/// Returns the next number of a sequence (xorshift64, Marsaglia 2003).
+fn next(state: &mut u64) -> usize {
+    for shift in [13_i32, -7, 17] {
+        *state ^= match shift {
+            ..0 => *state >> -shift,
+            _ => *state << shift,
+        };
+    }
+    usize::try_from(*state >> 1).unwrap()
+}
+
+/// Returns a file with some of its words replaced by ones with which sums overflow, or that are
+/// just outside of what they are about.
+fn mutated(file: &[u8], state: &mut u64) -> Vec<u8> {
+    const WORDS: [u64; 12] = [
+        0,
+        1,
+        u64::MAX,
+        u64::MAX - 7,
+        1 << 63,
+        1 << 32,
+        1 << 30,
+        (1 << 30) - 8,
+        1 << 28,
+        0xfff,
+        0x1000,
+        0x7fff_ffff,
+    ];
+    let mut file = file.to_vec();
+    for _ in 0..1 + next(state) % 3 {
+        // Headers, tables of symbols and relocations, or the dynamic section behind the text.
+        let part = [
+            64..1024,
+            1024..file.len() / 2,
+            file.len() / 2..file.len() - 8,
+        ];
+        let part = part[next(state) % 3].clone();
+        let at = part.start + next(state) % (part.end - part.start);
+        let word = match next(state) % 3 {
+            0 => WORDS[next(state) % WORDS.len()],
+            // A part of another place of the file: mostly what looks right there.
+            1 => u64::from_le_bytes(file[part.start & !7..][..8].try_into().unwrap()),
+            _ => (next(state) % (2 * file.len())) as u64,
+        };
+        let at = if next(state).is_multiple_of(4) {
+            at
+        } else {
+            at & !7
+        };
+        let length = [1, 4, 8][next(state) % 3];
+        file[at..at + length].copy_from_slice(&word.to_le_bytes()[..length]);
+    }
+    file
+}
+
+/// The same files in each run of the test: programs with and without thread-local variables, and a
+/// library.
+#[test]
+fn hostile_files_get_a_message() {
+    let local = SOURCE.replace("int value", "__thread int local = 3; int value");
+    let local = local.replace("return MPI", "local = rank; return MPI");
+    let programs = [
+        compiled("hostile", SOURCE, &["-O1", "-s"]),
+        compiled("hostile-tls", &local, &["-O1", "-s", "--tls"]),
+        compiled(
+            "hostile-packed",
+            SOURCE,
+            &["-s", "-Wl,-z,pack-relative-relocs"],
+        ),
+    ];
+    let library = compiled("hostile.so", &local, &["-O1", "-s", "-shared", "-fPIC"]);
+    let mut state = 20_261_126;
+    let mut refused = 0;
+    for _ in 0..500 {
+        for program in &programs {
+            refused += usize::from(!refusal(&mutated(program, &mut state)).is_empty());
+        }
+        let file = mutated(&library, &mut state);
+        refused += usize::from(Template::read_library(&file).is_err());
+    }
+    // Many of the words are not read before the program runs.
+    assert!((300..1900).contains(&refused), "{refused} of 2000");
+}

@@ -177,6 +177,11 @@ pub(crate) fn simrun() -> ExitCode {
     if tools::are_meant(&arguments) {
         return tools::hand_over(&arguments);
     }
+    if let [word, app, rest @ ..] = &*arguments
+        && word == package::AS_PROGRAM
+    {
+        return compiled::act_as(Path::new(app), rest);
+    }
     let program_name = OsString::from("simrun");
     let cli = match Cli::try_parse_from(std::iter::once(&program_name).chain(&arguments)) {
         Ok(cli) => cli,

@@ -14,7 +14,7 @@ use cmpi::{CompiledProgram, Kind, Ranks, STACK};
 use mpi::SourceLocation;
 use run::{Program, RankProgram};
 use simrun::compute_args::ComputeArgs;
-use simrun::{App, run_app_with, set_program, status};
+use simrun::{App, answer_handshake, answers_handshake, run_app_with, set_program, status};
 
 use crate::command_line::{Mode, called_as};
 
@@ -134,30 +134,51 @@ pub(crate) fn start(
     mode: Mode,
     options: &[OsString],
 ) -> ExitCode {
-    let file = app.to_owned();
+    let mut arguments: Vec<OsString> = match mode {
+        Mode::Run => Vec::new(),
+        Mode::Check => vec!["check".into(), "--called-as".into(), called_as(app).into()],
+        Mode::Real(_) => vec!["real".into()],
+    };
+    arguments.extend(options.iter().cloned());
+    run_with(program, app, &arguments)
+}
+
+/// Acts as the program in a file: does what a program in Rust does with the same arguments.
+pub(crate) fn act_as(app: &Path, arguments: &[OsString]) -> ExitCode {
+    match program(app) {
+        Some(_) if answers_handshake(arguments) => answer_handshake(),
+        Some(program) => run_with(program, app, arguments),
+        None => status::refuse(format_args!(
+            "{}: expected a compiled MPI program",
+            app.display()
+        )),
+    }
+}
+
+fn run_with(
+    program: Result<CompiledProgram, String>,
+    app: &Path,
+    arguments: &[OsString],
+) -> ExitCode {
+    let begins_with = |word: &str| arguments.first().is_some_and(|first| first == word);
+    if begins_with("real") {
+        return status::refuse(format_args!(
+            "{}: a compiled MPI program: run it with mpiexec of an MPI with the standard ABI",
+            app.display()
+        ));
+    }
     let program = match program {
         Ok(program) => Compiled {
             program,
-            file,
-            is_checked: matches!(mode, Mode::Check),
+            file: app.to_owned(),
+            is_checked: begins_with("check"),
             compute: ComputeArgs::default(),
         },
         Err(problem) => return status::refuse(format_args!("{}: {problem}", app.display())),
     };
     set_program(app.to_owned());
-    let mut arguments: Vec<OsString> = match mode {
-        Mode::Run => Vec::new(),
-        Mode::Check => vec!["check".into(), "--called-as".into(), called_as(app).into()],
-        Mode::Real(_) => {
-            return status::refuse(format_args!(
-                "{}: a compiled MPI program: run it with mpiexec of an MPI with the standard ABI",
-                app.display()
-            ));
-        }
-    };
-    arguments.extend(options.iter().cloned());
     let name = app.file_name().unwrap_or(app.as_os_str()).to_string_lossy();
     // It is needed until the process ends.
     let name: &'static str = Box::leak(name.into_owned().into_boxed_str());
-    run_app_with(name, program, &arguments)
+    run_app_with(name, program, arguments)
 }

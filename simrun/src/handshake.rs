@@ -61,7 +61,16 @@ pub(crate) fn ask(program: &Path) -> Result<(), String> {
 /// # Errors
 /// A text that says what was found instead, without the name of the file.
 pub(crate) fn version(program: &Path) -> Result<String, String> {
-    let mut child = Command::new(program)
+    version_by(Command::new(program), program)
+}
+
+/// Returns true if the command, which starts a program in a file, gives the answer.
+pub(crate) fn is_answered(command: Command, program: &Path) -> bool {
+    version_by(command, program).is_ok_and(|version| number(&version) == number(VERSION))
+}
+
+fn version_by(mut command: Command, program: &Path) -> Result<String, String> {
+    let mut child = command
         .arg(ARGUMENT)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -121,13 +130,16 @@ fn number(version: &str) -> &str {
     version.split(' ').next().unwrap_or_default()
 }
 
-/// A hint if a file that cannot run begins like a binary.
-fn damage(program: &Path) -> String {
+/// Returns true for a file that begins like a binary.
+pub(crate) fn is_binary(program: &Path) -> bool {
     let mut magic = [0; 4];
     let file = File::open(program);
-    let is_binary =
-        file.is_ok_and(|mut file| file.read_exact(&mut magic).is_ok()) && &magic == b"\x7fELF";
-    if is_binary {
+    file.is_ok_and(|mut file| file.read_exact(&mut magic).is_ok()) && &magic == b"\x7fELF"
+}
+
+/// A hint if a file that cannot run begins like a binary.
+fn damage(program: &Path) -> String {
+    if is_binary(program) {
         let length = program.metadata().map_or(0, |metadata| metadata.len());
         return format!(
             "; this binary of {length} bytes may be cut short, or for another machine: build it again"

@@ -8,8 +8,85 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
+use crate::drawing::COMMAND;
 use crate::entry::VERSION;
-use crate::handshake;
+use crate::handshake::{self, is_binary};
+
+/// The first argument of the command `simrun` that makes it the compiled MPI program in the file
+/// that follows.
+pub const AS_PROGRAM: &str = "--as-program";
+
+/// A program that can be started.
+#[derive(Clone, Debug)]
+pub struct Executable {
+    file: PathBuf,
+    /// The command that runs it, of a compiled MPI program.
+    simrun: Option<PathBuf>,
+}
+
+impl Executable {
+    /// Returns the program in a file, which is one.
+    #[must_use]
+    pub fn new(file: PathBuf) -> Self {
+        let compiled = Self {
+            simrun: simrun(),
+            file,
+        };
+        // Simrun tells by the file: the program itself is not started.
+        let is_compiled = compiled.simrun.is_some()
+            && is_binary(&compiled.file)
+            && handshake::is_answered(compiled.command(), &compiled.file);
+        Self {
+            simrun: compiled.simrun.filter(|_| is_compiled),
+            ..compiled
+        }
+    }
+
+    /// Returns its file.
+    #[must_use]
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+
+    /// Returns true for a compiled MPI program.
+    #[must_use]
+    pub const fn is_compiled(&self) -> bool {
+        self.simrun.is_some()
+    }
+
+    /// Returns the command that starts it.
+    #[must_use]
+    pub fn command(&self) -> Command {
+        let Some(simrun) = &self.simrun else {
+            return Command::new(&self.file);
+        };
+        let mut command = Command::new(simrun);
+        command.arg(AS_PROGRAM).arg(&self.file);
+        command
+    }
+}
+
+/// Returns the command `simrun`: the one that has started this process, or that beside it.
+fn simrun() -> Option<PathBuf> {
+    let started = std::env::var_os(COMMAND).map(PathBuf::from);
+    let beside = || Some(std::env::current_exe().ok()?.with_file_name("simrun"));
+    started.or_else(beside).filter(|file| file.is_file())
+}
+
+/// The program that APP names, as [`program`], or a compiled MPI program.
+///
+/// # Errors
+/// Why there is no program.
+pub fn executable(app: &Path, quiet: bool, features: &[&str]) -> Result<Executable, NoProgram> {
+    let compiled = app.is_file().then(|| Executable::new(app.to_owned()));
+    if let Some(compiled) = compiled.filter(Executable::is_compiled) {
+        return Ok(compiled);
+    }
+    Ok(Executable {
+        file: program(app, quiet, features)?,
+        simrun: None,
+    })
+}
 
 /// Why there is no program.
 #[derive(Debug)]
@@ -161,7 +238,7 @@ fn cargo_build(
         .unwrap_or_else(|_| manifest.to_owned());
     let mut programs: Vec<PathBuf> = messages
         .lines()
-        .filter_map(|line| executable(line, &manifest))
+        .filter_map(|line| executable_of(line, &manifest))
         .collect();
     match (programs.pop(), programs.len()) {
         (Some(program), 0) => Ok(program),
@@ -223,7 +300,7 @@ impl Told {
 }
 
 /// The executable that a line of cargo's output announces, if it is one of this package.
-fn executable(line: &str, manifest: &Path) -> Option<PathBuf> {
+fn executable_of(line: &str, manifest: &Path) -> Option<PathBuf> {
     let message: Value = serde_json::from_str(line).ok()?;
     let own = message
         .get("manifest_path")?

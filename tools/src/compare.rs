@@ -16,8 +16,9 @@ use validation::{
 };
 
 use simrun::args::Format;
+use simrun::package::{self, Executable};
 use simrun::transport_args::{self, Network, TransportArgs};
-use simrun::{Size, package, status};
+use simrun::{Size, status};
 
 use crate::limits::{Limit, missed};
 use crate::{command_line, statics};
@@ -91,7 +92,7 @@ struct Plan<'a> {
     ranks: u32,
     /// The place of this process, where srun or mpirun has started it.
     place: Option<Place>,
-    program: PathBuf,
+    program: Executable,
     /// Number of processes that have been started in this one's place.
     started: Cell<u32>,
 }
@@ -169,7 +170,13 @@ fn plan(command: &CompareCommand) -> Result<Plan<'_>, String> {
     };
     let quiet = command.format == Format::Json;
     let program =
-        package::program(&command.app, quiet, features).map_err(|error| error.to_string())?;
+        package::executable(&command.app, quiet, features).map_err(|error| error.to_string())?;
+    if program.is_compiled() && command.measured_times.is_none() {
+        return Err(format!(
+            "{}: a compiled MPI program: expected --measured-times FILE, of runs with mpiexec",
+            command.app.display()
+        ));
+    }
     Ok(Plan {
         command,
         ranks,
@@ -318,7 +325,7 @@ fn predicted(plan: &Plan<'_>) -> Result<Vec<RoundTimes>, String> {
     let command = plan.command;
     let mut all = Vec::new();
     for (case, arguments) in command.cases() {
-        let mut simulation = Command::new(&plan.program);
+        let mut simulation = plan.program.command();
         simulation.arg("--platform").arg(&command.platform);
         simulation.args([
             "-q",
@@ -348,7 +355,7 @@ fn measured(plan: &Plan<'_>) -> Result<Measured, String> {
     let mut all = Vec::new();
     for _ in 0..command.runs {
         for (case, arguments) in command.cases() {
-            let mut real = plan.start(&plan.program);
+            let mut real = plan.start(plan.program.file());
             // Each line that is printed at once wakes us, who take the processor of a rank then.
             real.args(["real", "--prefix-rank=false", "--output", "at-end", "-q"]);
             real.args(command.way.for_real(command.backend));

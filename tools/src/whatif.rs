@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{ExitCode, Stdio};
 use std::sync::Mutex;
 
 use clap::Args;
@@ -24,7 +24,8 @@ use report::html::{Cell, Table};
 use report::{Tornado, TornadoBar, plot_tornado};
 use serde_json::{Value, json};
 use simrun::args::Format;
-use simrun::{Size, load, package, status};
+use simrun::package::{self, Executable};
+use simrun::{Size, load, status};
 use toml::Table as TomlTable;
 
 use crate::analyse;
@@ -196,7 +197,7 @@ fn effects(command: &WhatifCommand, log: Option<&TemporaryLog>) -> Result<Effect
         .map_err(|error| status::refuse(format_args!("the platform as a file: {error}")))?;
     let parameters = parameters(&table);
     let quiet = command.format == Format::Json;
-    let program = package::program(&command.app, quiet, &[])
+    let program = package::executable(&command.app, quiet, &[])
         .map_err(|error| status::refuse(error.to_string()))?;
     let simulate =
         |changes: &[String]| time(command, &program, changes, None).map_err(status::refuse);
@@ -376,7 +377,7 @@ fn collect(
 /// observed, as one without ranks, or does not end.
 fn observed<'a>(
     command: &WhatifCommand,
-    program: &Path,
+    program: &Executable,
     platform: &'a Platform,
     log: &TemporaryLog,
 ) -> Option<(f64, Prediction<'a>)> {
@@ -388,11 +389,11 @@ fn observed<'a>(
 /// Returns the simulated time of a run in seconds. `log`: file for its events.
 fn time(
     command: &WhatifCommand,
-    program: &Path,
+    program: &Executable,
     changes: &[String],
     log: Option<&Path>,
 ) -> Result<f64, String> {
-    let mut simulation = Command::new(program);
+    let mut simulation = program.command();
     simulation.arg("--platform").arg(&command.platform);
     for change in &command.changes {
         simulation.args(["--set", &change.to_string()]);
@@ -411,7 +412,7 @@ fn time(
     let output = simulation
         .stdin(Stdio::null())
         .output()
-        .map_err(|error| format!("{}: cannot start it: {error}", program.display()))?;
+        .map_err(|error| format!("{}: cannot start it: {error}", program.file().display()))?;
     let with = if changes.is_empty() {
         String::new()
     } else {

@@ -14,6 +14,7 @@ mod check_ranks;
 mod collectives;
 mod compiled;
 mod compiled_images;
+mod compiled_tools;
 mod conformance;
 mod containment;
 mod failures;

@@ -1,10 +1,11 @@
 //! `simrun study init`: a study file with the arguments of a program.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::path::PathBuf;
+use std::process::{ExitCode, Stdio};
 
 use clap::Args;
-use simrun::{package, status};
+use simrun::package::{self, Executable};
+use simrun::status;
 use study::{ProgramArgument, initial_file};
 
 /// A program, and the file to be made.
@@ -35,7 +36,7 @@ pub(super) fn run(command: &InitCommand) -> Result<ExitCode, ExitCode> {
             "{out}: it is there already: expected a new file"
         )));
     }
-    let program = package::program(&command.app, false, &[]);
+    let program = package::executable(&command.app, false, &[]);
     let program = program.map_err(|error| status::refuse(error.to_string()))?;
     let arguments = arguments(&program)
         .map_err(|problem| status::refuse(format_args!("{}: {problem}", command.app.display())))?;
@@ -51,8 +52,9 @@ pub(super) fn run(command: &InitCommand) -> Result<ExitCode, ExitCode> {
 }
 
 /// Asks a program for its arguments.
-fn arguments(program: &Path) -> Result<Vec<ProgramArgument>, String> {
-    let output = Command::new(program)
+fn arguments(program: &Executable) -> Result<Vec<ProgramArgument>, String> {
+    let output = program
+        .command()
         .arg("study-arguments")
         .stdin(Stdio::null())
         .stderr(Stdio::inherit())

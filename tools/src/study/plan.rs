@@ -8,14 +8,15 @@ use std::ffi::OsString;
 use std::fs;
 use std::io::{self, IsTerminal as _};
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{Args as _, FromArgMatches as _};
 use platform::{LoadError, Override};
 use run::Mapping;
 use simrun::args::{RunArgs, mapping};
-use simrun::{REVISION, package, status};
+use simrun::package::{self, Executable};
+use simrun::{REVISION, status};
 use study::{
     KeyContent, PlannedPoint, Point, PointResults, ResultError, ResultSet, Study, StudyFolder,
     sha256,
@@ -71,9 +72,9 @@ impl Plan {
                 }
             }));
         }
-        let program = package::program(Path::new(&study.program), false, &[]);
+        let program = package::executable(Path::new(&study.program), false, &[]);
         let program = program.map_err(|error| status::refuse(error.to_string()))?;
-        let program = fs::read(&program).map_err(|error| named(&error))?;
+        let program = fs::read(program.file()).map_err(|error| named(&error))?;
         let mut sources = Sources::new(sha256(&program));
         let mut points = sources.points(&study.points)?;
         let folder = StudyFolder::create(out, &text).map_err(status::refuse)?;
@@ -197,8 +198,8 @@ impl Plan {
     }
 
     /// Returns the program.
-    pub(super) fn program(&self) -> PathBuf {
-        self.folder.path().join(PROGRAM)
+    pub(super) fn program(&self) -> Executable {
+        Executable::new(self.folder.path().join(PROGRAM))
     }
 
     /// Returns the command line of a run. `analysis`: the folder of its analyses.

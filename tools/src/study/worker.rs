@@ -1,6 +1,6 @@
 //! A process that runs points of a study, one after another.
 //!
-//! The process is the program itself (`APP study-worker`), in a process group of its own, so that
+//! The process is the program itself (`APP study-worker`), or simrun as a compiled MPI program, in a process group of its own, so that
 //! Ctrl-C on the terminal does not reach it. It is killed when the thread that has started it ends.
 //! A run that ends the process is that run's failure, and the next run gets a new one.
 
@@ -10,11 +10,11 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt as _;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ExitStatus, Stdio};
 use std::time::Duration;
 
 use rustix::process::{Pid, Resource, Rlimit, Signal};
+use simrun::package::Executable;
 use study::RunLimits;
 
 /// Time after the limit of a run until its process is killed: simrun ends a run by itself within
@@ -37,7 +37,7 @@ pub(super) struct RunEnd {
 /// A place for one process, which is started when it is needed.
 #[derive(Debug)]
 pub(super) struct Worker {
-    program: PathBuf,
+    program: Executable,
     limits: RunLimits,
     stdout: File,
     stderr: File,
@@ -55,9 +55,9 @@ impl Worker {
     ///
     /// # Errors
     /// If the system's folder for temporary files cannot be written.
-    pub(super) fn new(program: &Path, limits: RunLimits, number: usize) -> io::Result<Self> {
+    pub(super) fn new(program: &Executable, limits: RunLimits, number: usize) -> io::Result<Self> {
         Ok(Self {
-            program: program.to_owned(),
+            program: program.clone(),
             limits,
             stdout: unnamed_file(&format!("{number}-out"))?,
             stderr: unnamed_file(&format!("{number}-err"))?,
@@ -121,7 +121,9 @@ impl Worker {
             .time_s
             .map(|time| Duration::from_secs_f64(time) + GRACE);
         socket.set_read_timeout(limit)?;
-        let child = Command::new(&self.program)
+        let child = self
+            .program
+            .command()
             .arg("study-worker")
             .stdin(Stdio::from(OwnedFd::from(theirs)))
             .stdout(Stdio::from(self.stdout.try_clone()?))
@@ -129,7 +131,10 @@ impl Worker {
             .process_group(0)
             .spawn()
             .map_err(|error| {
-                io::Error::new(error.kind(), format!("{}: {error}", self.program.display()))
+                io::Error::new(
+                    error.kind(),
+                    format!("{}: {error}", self.program.file().display()),
+                )
             })?;
         if let (Some(memory), Some(pid)) = (self.limits.memory, pid(child.id())) {
             let limit = Rlimit {

@@ -17,7 +17,7 @@ use crate::channel::Channel;
 use crate::protocol::engine::ProtocolEngine;
 use crate::protocol::process::{Call, Process};
 use crate::protocol::waiting::Waits;
-use crate::{Error, Group, Request, Result};
+use crate::{Error, Group, PROC_NULL, Request, Result};
 
 impl Window {
     /// Asks ranks of the communicator for something and waits for the answers.
@@ -105,6 +105,9 @@ impl Window {
     pub fn lock(&self, rank: usize, exclusive: bool) -> impl Future<Output = Result<()>> + '_ {
         let location = SourceLocation::caller();
         async move {
+            if rank == PROC_NULL {
+                return Ok(());
+            }
             self.comm().peer(rank)?;
             self.epochs().borrow().check_lock(self.number(), rank)?;
             let call = RmaCall::Lock { exclusive };
@@ -123,6 +126,9 @@ impl Window {
     pub fn unlock(&self, rank: usize) -> impl Future<Output = Result<()>> + '_ {
         let location = SourceLocation::caller();
         async move {
+            if rank == PROC_NULL {
+                return Ok(());
+            }
             self.comm().peer(rank)?;
             {
                 let mut epochs = self.epochs().borrow_mut();
@@ -183,6 +189,9 @@ impl Window {
     pub fn flush(&self, rank: usize) -> impl Future<Output = Result<()>> + '_ {
         let location = SourceLocation::caller();
         async move {
+            if rank == PROC_NULL {
+                return Ok(());
+            }
             self.comm().peer(rank)?;
             let touched = {
                 let mut epochs = self.epochs().borrow_mut();

@@ -7,14 +7,15 @@
 //! names and info keys.
 
 use observe::SourceLocation;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::rc::Rc;
 
 use super::epochs::Epochs;
 use super::error::WindowError;
 use super::{Access, AccessKind, ProgramMemory, RemoteWindow, SyncMode, WindowMemory};
-use crate::channel::Channel;
+use crate::channel::{Channel, Level};
+use crate::exploration;
 use crate::protocol::engine::ProtocolEngine;
 use crate::protocol::process::{Call, Process};
 use crate::protocol::waiting::Waits;
@@ -59,6 +60,8 @@ pub struct Window {
     remote: Vec<Option<RemoteWindow>>,
     /// True if displacements are in bytes, and units are only told.
     is_in_bytes: bool,
+    /// True if a conflict of accesses has been told.
+    has_warned: Cell<bool>,
     epochs: RefCell<Epochs>,
 }
 
@@ -75,6 +78,8 @@ impl Comm {
 
     /// [`Comm::window`] of memory that the program reads and writes by itself. Displacements of
     /// accesses are in bytes: the caller multiplies those of the program by [`Window::unit`].
+    ///
+    /// Conflicts of accesses are errors under a model checker only, and warnings in a run.
     ///
     /// *Not modelled*: registered memory; on an adapter puts and gets are messages.
     ///
@@ -134,6 +139,7 @@ impl Comm {
             extents,
             remote,
             is_in_bytes,
+            has_warned: Cell::default(),
             epochs: RefCell::default(),
         })
     }
@@ -210,17 +216,26 @@ impl Window {
         }))
     }
 
-    /// Returns an error if a conflict of accesses has been found that this rank is to tell.
+    /// Returns an error if a conflict of accesses has been found that this rank is to tell. In a run
+    /// it is a warning if the memory is that of the program: the outcome is undefined, and the
+    /// accesses are permitted (MPI 5.0, section 12.7).
     pub(super) fn check_conflict(&self) -> Result<()> {
-        let log = self.comm.process().channel().call_log();
-        let found = log.and_then(|log| {
+        let channel = self.comm.process().channel();
+        let found = channel.call_log().and_then(|log| {
             let rank = self.comm.world_rank();
             log.accesses().take_conflict(self.comm.context(), rank)
         });
-        match found {
-            Some(conflict) => Err(Error::of_window(WindowError::Conflict(conflict))),
-            None => Ok(()),
+        let Some(conflict) = found else {
+            return Ok(());
+        };
+        if self.is_in_bytes && !exploration::is_explored(channel) {
+            if !self.has_warned.replace(true) {
+                let text = format_args!("{conflict}: the outcome is undefined");
+                channel.log(Level::Warn, text);
+            }
+            return Ok(());
         }
+        Err(Error::of_window(WindowError::Conflict(conflict)))
     }
 
     /// Reads `length` bytes of this rank's own memory, from byte `offset` on.
@@ -287,7 +302,7 @@ impl Window {
         let process = self.comm.process();
         let look = |_: &Process, _: &mut ProtocolEngine| Some(());
         Call::new(process, location, Waits::Memory(name), look).await;
-        crate::exploration::note_read(process.channel());
+        exploration::note_read(process.channel());
         let context = self.comm.context();
         process.with_memory(context, access)
     }

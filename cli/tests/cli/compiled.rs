@@ -74,6 +74,16 @@ fn ranks_access_the_memory_of_others() {
     let output = ran(&program, "-n 2", "range");
     let expected = "MPI_ERR_RMA_RANGE: invalid range: 4 bytes from byte 64 on";
     assert!(output.stderr.contains(expected), "{output:?}");
+    // The outcome is undefined: a run goes on, a search tells it.
+    let output = simrun(&format!("-p {CLUSTER} -n 3 {program} -- overlapping"));
+    let conflict = "conflicting accesses to bytes 0 to 3 of the window of rank 0";
+    let warning = "no synchronisation is between them: the outcome is undefined";
+    assert_eq!(output.status, 0, "{output:?}");
+    assert!(output.stderr.contains(conflict), "{output:?}");
+    assert!(output.stderr.contains(warning), "{output:?}");
+    let output = simrun(&format!("check -n 3 {program} -- overlapping"));
+    assert_ne!(output.status, 0, "{output:?}");
+    assert!(output.stdout.contains(conflict), "{output:?}");
     // The memory of a rank that has ended is not that of the program any more.
     let output = ran(&program, "-n 3", "gone");
     let expected = "waits in flush of window 0 at rank 1";

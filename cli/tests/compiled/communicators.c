@@ -83,6 +83,11 @@ static void communicators(void) {
   expect("a message to itself", got, 5);
   MPI_Allreduce(&rank, &got, 1, MPI_INT, MPI_SUM, MPI_COMM_SELF);
   expect("the own sum", got, rank);
+  /* Odd ranks take no part. */
+  MPI_Comm_split_type(COMM, rank % 2 ? MPI_UNDEFINED : MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+  expect("has a part", node == MPI_COMM_NULL, rank % 2);
+  if (node != MPI_COMM_NULL)
+    MPI_Comm_free(&node);
   MPI_Comm_split_type(COMM, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
   MPI_Comm_size(node, &size);
   expect("has a node", size >= 1, 1);

@@ -389,6 +389,26 @@ static void sessions(int with_mistakes) {
   expect("the sum", sum, ranks * (ranks - 1) / 2);
   MPI_Group_free(&group);
   MPI_Comm_disconnect(&comm);
+  if (ranks > 1) {
+    /* Even and odd ranks. */
+    MPI_Group world, halves[2];
+    int even[] = {0, ranks - 1 - (ranks - 1) % 2, 2}, odd[] = {1, ranks - 1 - ranks % 2, 2};
+    MPI_Comm_group(COMM, &world);
+    MPI_Group_range_incl(world, 1, &even, &halves[0]);
+    MPI_Group_range_incl(world, 1, &odd, &halves[1]);
+    MPI_Intercomm_create_from_groups(halves[rank % 2], 0, halves[1 - rank % 2], 0, "another name", MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm);
+    MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_MAX, comm);
+    expect("the greatest rank of the others", sum, rank % 2 ? even[1] : odd[1]);
+    MPI_Comm_free(&comm);
+    MPI_Group_free(&halves[0]);
+    MPI_Group_free(&halves[1]);
+    MPI_Group_free(&world);
+  }
+  MPI_Abi_get_info(&info);
+  length = sizeof name;
+  MPI_Info_get_string(info, "mpi_aint_size", &length, name, &flag);
+  expect("the size of an address", flag ? atoi(name) : -1, sizeof(MPI_Aint));
+  MPI_Info_free(&info);
   if (with_mistakes)
     expect("an error of a session", MPI_Session_get_nth_pset(session, MPI_INFO_NULL, 99, &length, NULL), MPI_ERR_ARG);
   expect("the session of a number", MPI_Session_fromint(MPI_Session_toint(session)) == session, 1);

@@ -202,6 +202,48 @@ static void flavors(void)
   MPI_Type_free(&column);
 }
 
+/* The null process, empty accumulates, hints. */
+static void nothing(void)
+{
+  MPI_Win window;
+  MPI_Datatype pair;
+  MPI_Info hints;
+  char value[64];
+  int flag, blocks[2] = {1, 1};
+  MPI_Aint places[2] = {0, 8};
+  MPI_Datatype types[2] = {MPI_INT, MPI_DOUBLE};
+
+  MPI_Win_create(numbers, sizeof numbers, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+  MPI_Win_lock(MPI_LOCK_EXCLUSIVE, MPI_PROC_NULL, 0, window);
+  MPI_Put(&rank, 1, MPI_INT, MPI_PROC_NULL, 0, 1, MPI_INT, window);
+  MPI_Win_unlock(MPI_PROC_NULL, window);
+  MPI_Type_create_struct(2, blocks, places, types, &pair);
+  MPI_Type_commit(&pair);
+  MPI_Win_lock_all(0, window);
+  MPI_Win_flush(MPI_PROC_NULL, window);
+  MPI_Accumulate(NULL, 0, pair, right, 0, 0, pair, MPI_SUM, window);
+  MPI_Win_unlock_all(window);
+  MPI_Type_free(&pair);
+  MPI_Win_get_info(window, &hints);
+  MPI_Info_get(hints, "accumulate_ordering", 63, value, &flag);
+  CHECK(flag && !strcmp(value, "rar,raw,war,waw"));
+  MPI_Info_free(&hints);
+  MPI_Win_free(&window);
+}
+
+/* All ranks put to one place: what is there afterwards is undefined, and the program is right. */
+static void overlapping(void)
+{
+  MPI_Win window;
+  numbers[0] = -1;
+  MPI_Win_create(numbers, sizeof numbers, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+  MPI_Win_fence(0, window);
+  MPI_Put(&rank, 1, MPI_INT, 0, 0, 1, MPI_INT, window);
+  MPI_Win_fence(0, window);
+  CHECK(rank > 0 || (numbers[0] >= 0 && numbers[0] < size));
+  MPI_Win_free(&window);
+}
+
 int main(int argc, char **argv)
 {
   MPI_Init(&argc, &argv);
@@ -229,6 +271,12 @@ int main(int argc, char **argv)
     }
     exit(0);
   }
+  if (argc > 1 && !strcmp(argv[1], "overlapping")) {
+    overlapping();
+    MPI_Finalize();
+    return 0;
+  }
+  nothing();
   fences();
   datatypes();
   locks();

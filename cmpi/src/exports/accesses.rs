@@ -220,11 +220,12 @@ impl Access {
     }
 }
 
-/// Returns the operation on the numbers of a datatype.
-fn operation(op: Handle, datatype: Handle) -> Result<Op, CallError> {
+/// Returns the operation on the numbers of `count` elements of a datatype.
+fn operation(op: Handle, count: i64, datatype: Handle) -> Result<Op, CallError> {
     match op {
         // The numbers are not looked at.
         REPLACE | NO_OP => predefined(op, BYTE),
+        _ if count == 0 || element(datatype)?.size == 0 => predefined(REPLACE, BYTE),
         _ => predefined(op, numbers(datatype)?),
     }
 }
@@ -232,10 +233,10 @@ fn operation(op: Handle, datatype: Handle) -> Result<Op, CallError> {
 fn get_accumulate<N: Count>(
     origin: (*const c_void, N, Handle),
     result: (*mut c_void, N, Handle),
-    (op, datatype): (Handle, Handle),
+    (op, count, datatype): (Handle, N, Handle),
 ) -> Result<Access, CallError> {
     let result = memory::place(result.0, result.1, result.2)?;
-    let op_of = operation(op, datatype)?;
+    let op_of = operation(op, count.into(), datatype)?;
     // MPI_NO_OP reads only, and ignores the data.
     let data = match op {
         NO_OP => None,
@@ -246,10 +247,11 @@ fn get_accumulate<N: Count>(
 
 fn accumulate<N: Count>(
     origin: (*const c_void, N, Handle),
-    (op, datatype): (Handle, Handle),
+    (op, elements, datatype): (Handle, N, Handle),
 ) -> Result<Access, CallError> {
     let data = memory::place(origin.0, origin.1, origin.2)?;
-    Ok(Access::Accumulate(data, operation(op, datatype)?))
+    let op = operation(op, elements.into(), datatype)?;
+    Ok(Access::Accumulate(data, op))
 }
 
 exports! {
@@ -264,7 +266,7 @@ exports! {
     }
 
     fn MPI_Accumulate<N>(origin: *const c_void, count: N, datatype: Handle, target: c_int, at: isize, target_count: N, target_type: Handle, op: Handle, window: Handle) {
-        let access = accumulate((origin, count, datatype), (op, target_type))?;
+        let access = accumulate((origin, count, datatype), (op, target_count, target_type))?;
         access.perform(window, (target, at, target_count.into(), target_type))
     }
 
@@ -274,12 +276,12 @@ exports! {
         target: c_int, at: isize, target_count: N, target_type: Handle, op: Handle, window: Handle,
     ) {
         let result = (result, result_count, result_type);
-        let access = get_accumulate((origin, count, datatype), result, (op, target_type))?;
+        let access = get_accumulate((origin, count, datatype), result, (op, target_count, target_type))?;
         access.perform(window, (target, at, target_count.into(), target_type))
     }
 
     fn MPI_Fetch_and_op(origin: *const c_void, result: *mut c_void, datatype: Handle, target: c_int, at: isize, op: Handle, window: Handle) {
-        let access = get_accumulate((origin, 1, datatype), (result, 1, datatype), (op, datatype))?;
+        let access = get_accumulate((origin, 1, datatype), (result, 1, datatype), (op, 1, datatype))?;
         access.perform(window, (target, at, 1, datatype))
     }
 
@@ -317,7 +319,7 @@ exports! {
     }
 
     fn MPI_Raccumulate<N>(origin: *const c_void, count: N, datatype: Handle, target: c_int, at: isize, target_count: N, target_type: Handle, op: Handle, window: Handle, request: *mut Handle) {
-        let access = accumulate((origin, count, datatype), (op, target_type))?;
+        let access = accumulate((origin, count, datatype), (op, target_count, target_type))?;
         access.request(window, (target, at, target_count.into(), target_type), request)
     }
 
@@ -327,7 +329,7 @@ exports! {
         target: c_int, at: isize, target_count: N, target_type: Handle, op: Handle, window: Handle, request: *mut Handle,
     ) {
         let result = (result, result_count, result_type);
-        let access = get_accumulate((origin, count, datatype), result, (op, target_type))?;
+        let access = get_accumulate((origin, count, datatype), result, (op, target_count, target_type))?;
         access.request(window, (target, at, target_count.into(), target_type), request)
     }
 }

@@ -216,17 +216,19 @@ exports! {
     }
 
     fn MPI_Comm_split_type(comm: Handle, kind: c_int, key: c_int, _info: Handle, new: *mut Handle) {
-        if matches!(kind, TYPE_UNGUIDED | TYPE_GUIDED) {
-            // No part of a host is known.
-            memory::store(new, COMM_NULL);
-            return Ok(());
-        }
-        if kind != TYPE_SHARED {
+        about(comm)?;
+        if !matches!(kind, TYPE_SHARED | TYPE_UNGUIDED | TYPE_GUIDED | UNDEFINED) {
             let text = format!("split_type {kind} is not supported: expected MPI_COMM_TYPE_SHARED");
             return Err(CallError::new("MPI_ERR_ARG", text));
         }
         let handle = block(async |state| {
-            let made = state.comm(comm)?.split_by_host(key).await?;
+            let comm = state.comm(comm)?;
+            if kind != TYPE_SHARED {
+                // No part of a host is known.
+                comm.split(None, key).await?;
+                return Ok(COMM_NULL);
+            }
+            let made = comm.split_by_host(key).await?;
             Ok::<_, CallError>(state.comms.insert(made))
         })?;
         memory::store(new, handle);

@@ -136,6 +136,30 @@ exports! {
         Ok(())
     }
 
+    fn MPI_Abi_get_info(info: *mut Handle) {
+        let sizes = ["mpi_aint_size", "mpi_count_size", "mpi_offset_size"];
+        let pairs = sizes.map(|key| (key.to_owned(), "8".to_owned()));
+        memory::store(info, with(|state| state.infos.insert(pairs.to_vec())));
+        Ok(())
+    }
+
+    fn MPI_Abi_get_fortran_info(info: *mut Handle) {
+        // There is no Fortran.
+        memory::store(info, super::info::INFO_NULL);
+        Ok(())
+    }
+
+    fn MPI_Abi_get_fortran_booleans(_size: c_int, _true: *mut c_void, _false: *mut c_void, is_set: *mut c_int) {
+        memory::store(is_set, 0);
+        Ok(())
+    }
+
+    fn MPI_Get_hw_resource_info(info: *mut Handle) {
+        // No part of a host is known.
+        memory::store(info, with(|state| state.infos.insert(Vec::new())));
+        Ok(())
+    }
+
     fn MPI_Get_library_version(text: *mut c_char, length: *mut c_int) {
         memory::store_text(text, length, concat!("simrun ", env!("CARGO_PKG_VERSION")), 8192);
         Ok(())

@@ -113,6 +113,34 @@ exports! {
         })
     }
 
+    fn MPI_Intercomm_create_from_groups(local: Handle, local_leader: c_int, remote: Handle, remote_leader: c_int, text: *const c_char, _info: Handle, handler: Handle, new: *mut Handle) {
+        let number = tag_of(&memory::text(text));
+        let leader = natural(local_leader, "local_leader", "MPI_ERR_RANK")?;
+        let handle = block(async |state| {
+            let group = state.group(local)?;
+            let made = state.world.create_group(&group, number).await?;
+            let own = made.ok_or_else(|| {
+                CallError::new("MPI_ERR_GROUP", "the rank is not a member of local_group")
+            })?;
+            // Only the leader's arguments count.
+            let peer = match own.rank() == leader {
+                true => {
+                    let remote = state.group(remote)?;
+                    let rank = natural(remote_leader, "remote_leader", "MPI_ERR_RANK")?;
+                    remote.translate_ranks(&[rank], &state.world.group())?[0].unwrap_or(usize::MAX)
+                }
+                false => 0,
+            };
+            let inter = own.intercomm_create(leader, &state.world, peer, number).await?;
+            own.free()?;
+            let handle = state.insert_inter(inter);
+            state.error_handlers.insert(handle, handler);
+            Ok::<_, CallError>(handle)
+        })?;
+        memory::store(new, handle);
+        Ok(())
+    }
+
     fn MPI_Comm_create_from_group(group: Handle, text: *const c_char, _info: Handle, handler: Handle, new: *mut Handle) {
         let number = tag_of(&memory::text(text));
         let handle = block(async |state| {

@@ -27,6 +27,12 @@ use crate::handles::{Memory, Target};
 /// `MPI_WIN_NULL`.
 const WIN_NULL: Handle = 0x110;
 
+/// Hints that a window has by the standard (MPI 5.0, section 12.2.1), and which hold here.
+const DEFAULT_HINTS: [(&str, &str); 2] = [
+    ("accumulate_ordering", "rar,raw,war,waw"),
+    ("accumulate_ops", "same_op_no_op"),
+];
+
 /// Calls of `MPI_Win_sync` without another call about the window, after which time passes.
 const SYNCS: u32 = 1000;
 
@@ -337,6 +343,8 @@ fn make(
             syncs: 0,
         };
         let handle = state.windows.insert(made);
+        let hints = DEFAULT_HINTS.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        state.hints.insert(handle, hints.to_vec());
         state.set_hints(handle, info)?;
         Ok::<_, CallError>((handle, start))
     })?;

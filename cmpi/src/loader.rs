@@ -229,8 +229,8 @@ impl Image {
         let count = all.len() - usize::from(of_libraries);
         for [before, _] in all.iter().take(count) {
             for address in self.single(before).into_iter().chain(self.listed(before)) {
-                // SAFETY: a function of a list of constructors, whose pointers are relocated, called
-                // as the C library calls it, on the stack of this rank.
+                // SAFETY: a function of a list of constructors, whose pointers are relocated,
+                // called as the C library calls it, on the stack of this rank.
                 let function: Initializer = unsafe { std::mem::transmute(address) };
                 function(argc, argv, envp);
             }

@@ -74,7 +74,7 @@ fn ranks_access_the_memory_of_others() {
     let output = ran(&program, "-n 2", "range");
     let expected = "MPI_ERR_RMA_RANGE: invalid range: 4 bytes from byte 64 on";
     assert!(output.stderr.contains(expected), "{output:?}");
-    // The outcome is undefined: a run goes on, a search tells it.
+    // The outcome is undefined: a run warns, a search reports an error.
     let output = simrun(&format!("-p {CLUSTER} -n 3 {program} -- overlapping"));
     let conflict = "conflicting accesses to bytes 0 to 3 of the window of rank 0";
     let warning = "no synchronisation is between them: the outcome is undefined";

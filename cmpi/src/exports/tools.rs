@@ -1,4 +1,5 @@
-//! The tool interface (MPI 5.0, chapter 15), which has no variables, categories, events and sources.
+//! The tool interface (MPI 5.0, chapter 15), which has no variables, categories, events or
+//! sources.
 //!
 //! Their numbers are 0, so that a program which asks for all of them works. A call about one that
 //! it has not got returns the error of the standard.

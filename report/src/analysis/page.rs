@@ -64,8 +64,8 @@ impl AnalysisReport {
         self.percent(sum / f64::from(self.ranks.max(1)))
     }
 
-    /// Returns the number of ranks that wait at the end for what does not happen: at least this many,
-    /// as not all waits are listed.
+    /// Returns the number of ranks that wait at the end for what does not happen: at least this
+    /// many, as not all waits are listed.
     pub(crate) fn blocked_ranks(&self) -> u64 {
         self.blocked().map(|wait| wait.count).sum()
     }

@@ -87,6 +87,7 @@ fn a_late_sender() {
         world.recv(&mut data, 0, 0).await.map(drop)
     });
     has(&report, 0, &[(Class::Compute, 50.0)]);
+    assert!((report.computation_s - 60e-6).abs() < 1e-15);
     let expected = [
         (Class::Compute, 10.0),
         (Class::LateSender, 40.0),

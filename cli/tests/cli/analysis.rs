@@ -144,29 +144,27 @@ fn a_run_at_its_limit_is_analysed() {
         ran.stdout.contains("time of the ranks, of 1.000 ms"),
         "{ran:?}"
     );
+    let trace = folder.path("run.pftrace");
+    let ran = analysed(
+        &folder,
+        &format!("-n 8 --max-events 50 --analyse --trace {trace} apps/pipeline"),
+    );
+    assert_eq!(ran.status, 3, "{ran:?}");
+    assert!(ran.stdout.contains("critical path, with"), "{ran:?}");
+    assert!(std::fs::metadata(&trace).unwrap().len() > 1000);
 }
 
 #[test]
 fn observing_changes_nothing() {
     let folder = Folder::new();
-    for app in [
-        "-n 64 apps/ring -- --rounds 2",
-        "-n 16 apps/alltoall",
-        "-n 20 apps/barrier",
-        "-n 8 apps/allreduce -- --size 64KiB",
-        "-n 4 apps/jacobi",
-        "-n 8 apps/conjugate-gradient",
-        "-n 8 apps/samplesort",
-        "-n 4 apps/summa",
-        "-n 8 apps/task-farm",
-        "-n 2 apps/pingpong",
-        "-n 6 apps/conformance",
-        "-n 8 --set protocol.send_buffers=8 apps/alltoall",
-        "-n 8 --set connection.mode=on-demand apps/alltoall",
-    ] {
+    for app in OBSERVED {
         for platform in ["cluster", "loggops", "infiniband"] {
-            // Queue pairs have no connections of the message layer.
-            if platform == "infiniband" && app.contains("connection.mode") {
+            // Queue pairs have no connections of the message layer, and are needed by their own app.
+            let of_messages = app.contains("connection.mode");
+            let of_queue_pairs = app.contains("verbs-pingpong");
+            if (platform == "infiniband" && of_messages)
+                || (platform != "infiniband" && of_queue_pairs)
+            {
                 continue;
             }
             let plain = format!("--platform platforms/{platform}.toml {app}");
@@ -176,6 +174,53 @@ fn observing_changes_nothing() {
             assert_eq!(plain.status, 0, "{app} on {platform}: {plain:?}");
             assert_eq!(plain.digest(), observed.digest(), "{app} on {platform}");
         }
+    }
+}
+
+/// The runs that are observed.
+const OBSERVED: [&str; 21] = [
+    "-n 64 apps/ring -- --rounds 2",
+    "-n 16 apps/alltoall",
+    "-n 20 apps/barrier",
+    "-n 8 apps/allreduce -- --size 64KiB",
+    "-n 4 apps/jacobi",
+    "-n 8 apps/conjugate-gradient",
+    "-n 8 apps/samplesort",
+    "-n 4 apps/summa",
+    "-n 8 apps/task-farm",
+    "-n 2 apps/pingpong",
+    "-n 6 apps/conformance",
+    "-n 4 apps/congestion -- --size 30MB --other 10MB",
+    "-n 4 apps/halo-rma",
+    "-n 8 apps/imbalance",
+    "-n 8 apps/late-sender",
+    "-n 2 apps/osu -- --iterations 3 --max 64KiB",
+    "-n 8 apps/pipeline",
+    "-n 4 apps/two-senders",
+    "-n 2 apps/verbs-pingpong",
+    "-n 8 --set protocol.send_buffers=8 apps/alltoall",
+    "-n 8 --set connection.mode=on-demand apps/alltoall",
+];
+
+/// Apps that have actors in place of ranks, and compiled programs, whose calls are those of Rust.
+const NOT_OBSERVED: [&str; 6] = [
+    "c",
+    "leader-election",
+    "lost-wakeup",
+    "master-worker",
+    "philosophers",
+    "producer-consumer",
+];
+
+#[test]
+fn every_app_is_observed() {
+    for app in std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../apps")).unwrap() {
+        let name = app.unwrap().file_name().into_string().unwrap();
+        let word = format!("apps/{name}");
+        let is_observed = |run: &&str| run.split(' ').any(|part| part == word);
+        let found = OBSERVED.iter().any(is_observed);
+        let has_ranks = !NOT_OBSERVED.contains(&&*name);
+        assert_eq!(found, has_ranks, "apps/{name}");
     }
 }
 

@@ -34,6 +34,9 @@ pub struct AnalysisReport {
     pub mean_s: BTreeMap<&'static str, f64>,
     /// Efficiencies of the run.
     pub efficiencies: Efficiencies,
+    /// Computation of all ranks together. That of a reference run divided by it is POP's
+    /// efficiency of computation scaling.
+    pub computation_s: f64,
     /// Wait states and transfers, the greatest sum first.
     pub waits: Vec<WaitState>,
     /// The critical path by kind of time.
@@ -175,6 +178,7 @@ pub(super) fn report<R: Read>(
         ranks: reader.ranks(),
         mean_s: by_class(&sum, count),
         efficiencies: efficiencies(times, end),
+        computation_s: sum.of(Class::Compute),
         waits: waits(&analysis, text),
         critical_path_s: [
             ("compute", PathTime::Compute),

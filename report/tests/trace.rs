@@ -114,15 +114,6 @@ const fn arrive(peer: u32, packet: PacketKind, key: u32, bytes: u64) -> ProgramE
     }
 }
 
-fn link(_number: u32) -> observe::Link {
-    observe::Link {
-        name: "link".to_owned(),
-        bandwidth: 1.0,
-        latency_s: 0.0,
-        sharing: observe::LinkSharing::Shared,
-    }
-}
-
 fn made(
     log: &[u8],
     format: TraceFormat,
@@ -308,121 +299,6 @@ fn packets_without_messages_are_instants() {
         let times = times(trace.named(name));
         assert_eq!(times, [(at * 1000, Some(at * 1000))], "{name}");
     }
-}
-
-#[test]
-fn operations_and_the_calls_that_wait_for_them_have_their_request() {
-    let mut log = Log::new(2);
-    let wait = Event::Wait {
-        call: "wait",
-        place: SourceLocation::caller(),
-        elapses: false,
-        request: Some(5),
-    };
-    let Event::Send {
-        peer,
-        tag,
-        bytes,
-        place,
-        collective,
-        ..
-    } = send(1, 100)
-    else {
-        panic!("a send")
-    };
-    let send = Event::Send {
-        peer,
-        tag,
-        bytes,
-        place,
-        collective,
-        request: Some(5),
-    };
-    log.at(0, 10.0, send)
-        .at(0, 30.0, wait)
-        .at(0, 60.0, Event::Continue);
-    let log = log.end(100.0);
-    let trace = trace_of(&log, &TraceOptions::default());
-    for name in ["send", "wait"] {
-        let found = trace.named(name).map(|slice| &*slice.arguments["request"]);
-        assert_eq!(found.collect::<Vec<_>>(), ["5"], "{name}");
-    }
-    let (table, _) = made(&log, TraceFormat::Csv, &TraceOptions::default()).unwrap();
-    let table = String::from_utf8(table).unwrap();
-    assert!(
-        table.contains("send,send,0,node-0,0.00000001,0.00000001,1,100,7,,,,5,"),
-        "{table}"
-    );
-}
-
-#[test]
-fn incidents_of_ranks_and_changes_of_links_are_instants() {
-    let mut log = Log::new(2);
-    let of = |name, peer, value| Event::Incident { name, peer, value };
-    log.at(0, 100.0, of("connection", Some(1), None)).at(
-        1,
-        200.0,
-        of("speed of the host", None, Some(0.5)),
-    );
-    let change = observe::NetworkEvent::LinkChange {
-        link: 0,
-        parameter: observe::LinkParameter::Bandwidth,
-        value: 1e9,
-    };
-    log.0.network(300e-9, &change, link);
-    let log = log.end(400.0);
-    let trace = trace_of(&log, &TraceOptions::default());
-    let found = |name: &str| {
-        let [event] = &trace.named(name).collect::<Vec<_>>()[..] else {
-            panic!("one {name}: {:?}", trace.events);
-        };
-        let argument = |name| event.arguments.get(name).cloned().unwrap_or_default();
-        let track = trace.track(event).to_owned();
-        (event.time, track, argument("peer"), argument("value"))
-    };
-    let expected = |time, track: &str, peer: &str, value: &str| {
-        (time, track.to_owned(), peer.to_owned(), value.to_owned())
-    };
-    assert_eq!(found("connection"), expected(100, "rank 0", "1", ""));
-    assert_eq!(
-        found("speed of the host"),
-        expected(200, "rank 1", "", "0.5")
-    );
-    let name = format!("bandwidth of {}", link(0).name);
-    assert_eq!(found(&name), expected(300, "", "", "1000000000"));
-    let selected = TraceOptions {
-        links: Some("no-*".parse().unwrap()),
-        ranks: "0".parse().unwrap(),
-        ..TraceOptions::default()
-    };
-    // A pattern of links leaves out the changes of others, and no link has a counter then.
-    let refused = made(&log, PERFETTO, &selected).unwrap_err().to_string();
-    assert!(refused.contains("no-*"), "{refused}");
-}
-
-#[test]
-fn calls_that_are_too_short_for_nanoseconds_are_told() {
-    let mut log = Log::new(2);
-    log.at(0, 0.0, compute())
-        .at(0, 0.5, Event::Continue)
-        .at(1, 0.0, compute())
-        .at(1, 20.0, Event::Continue);
-    let log = log.end(100.0);
-    let told = |unit| {
-        let options = TraceOptions {
-            unit,
-            ..TraceOptions::default()
-        };
-        let (bytes, summary) = made(&log, PERFETTO, &options).unwrap();
-        let trace = Trace::read(&bytes);
-        let notes = trace
-            .events
-            .iter()
-            .filter(|event| event.name.contains("10 ns"));
-        (notes.count(), summary.shortest)
-    };
-    assert_eq!(told(report::TraceUnit::Nanosecond), (1, Some(0.5e-9)));
-    assert_eq!(told(report::TraceUnit::Picosecond), (0, None));
 }
 
 fn collective(name: &'static str, number: u32) -> [ProgramEvent; 2] {
@@ -810,6 +686,12 @@ fn counters() -> Vec<u8> {
             bytes: 1,
         },
     );
+    let link = |_| observe::Link {
+        name: "link".to_owned(),
+        bandwidth: 1.0,
+        latency_s: 0.0,
+        sharing: observe::LinkSharing::Shared,
+    };
     let begin = observe::NetworkEvent::Begin {
         flow: 0,
         bytes: 1.0,
@@ -845,14 +727,8 @@ fn the_schema_is_that_of_perfetto() {
         return;
     }
     let mut marks = Log::new(1);
-    marks.at(
-        0,
-        0.0,
-        Event::Mark {
-            name: "residual",
-            value: 0.5,
-        },
-    );
+    let (name, value) = ("residual", 0.5);
+    marks.at(0, 0.0, Event::Mark { name, value });
     for event in collective("allreduce", 0) {
         marks.at(0, 0.0, event);
     }

@@ -1,4 +1,5 @@
-//! Promise: counters of links and of posted receives have the values known by hand.
+//! Promise: counters of links and of posted receives, requests, incidents and changes have the
+//! values known by hand.
 
 use observe::SourceLocation;
 use std::cell::RefCell;
@@ -6,10 +7,13 @@ use std::io::{self, Write};
 use std::rc::Rc;
 
 use observe::{
-    Event, Link, LinkSharing, LogReader, LogWriter, NetworkEvent, PacketKind, ProgramEvent,
+    Event, Link, LinkParameter, LinkSharing, LogReader, LogWriter, NetworkEvent, PacketKind,
+    ProgramEvent,
 };
-use report::{TraceFormat, TraceOptions, write_trace};
+use report::{TraceFormat, TraceOptions, TraceSummary, TraceUnit, write_trace};
 use testing::trace::Trace;
+
+const PERFETTO: TraceFormat = TraceFormat::Perfetto { compressed: false };
 
 /// A file in memory that outlives its writer.
 #[derive(Clone, Default)]
@@ -25,16 +29,28 @@ impl Write for Memory {
     }
 }
 
-fn made(log: &[u8], format: TraceFormat, options: &TraceOptions) -> Vec<u8> {
+fn written(
+    log: &[u8],
+    format: TraceFormat,
+    options: &TraceOptions,
+) -> io::Result<(Vec<u8>, TraceSummary)> {
     let (mut reader, out) = (LogReader::new(log).expect("a log"), Memory::default());
-    write_trace(&mut reader, out.clone(), format, options).expect("memory");
-    out.0.take()
+    let summary = write_trace(&mut reader, out.clone(), format, options)?;
+    Ok((out.0.take(), summary))
+}
+
+fn made(log: &[u8], format: TraceFormat, options: &TraceOptions) -> Vec<u8> {
+    written(log, format, options).expect("memory").0
+}
+
+/// Returns the trace of a log.
+fn trace_of(log: &[u8], options: &TraceOptions) -> Trace {
+    Trace::read(&made(log, PERFETTO, options))
 }
 
 /// Returns times in nanoseconds and values of a counter.
 fn values(log: &[u8], options: &TraceOptions, name: &str) -> Vec<(u64, f64)> {
-    let format = TraceFormat::Perfetto { compressed: false };
-    let trace = Trace::read(&made(log, format, options));
+    let trace = trace_of(log, options);
     let events = trace.on(name);
     events.map(|event| (event.time, event.value)).collect()
 }
@@ -179,4 +195,102 @@ fn receives_are_posted_until_their_messages_arrive() {
     assert_eq!(unexpected, [(40, 1.0), (50, 0.0)]);
     let bytes = values(&log, &plain, "unexpected bytes of rank 1");
     assert_eq!(bytes, [(40, 8.0), (50, 0.0)]);
+}
+
+fn wait(call: &'static str, elapses: bool, request: Option<u32>) -> ProgramEvent {
+    Event::Wait {
+        call,
+        place: SourceLocation::caller(),
+        elapses,
+        request,
+    }
+}
+
+#[test]
+fn operations_and_the_calls_that_wait_for_them_have_their_request() {
+    let mut log = LogWriter::new(Vec::new(), 2);
+    let send = Event::Send {
+        peer: 1,
+        tag: 7,
+        bytes: 100,
+        place: SourceLocation::caller(),
+        collective: false,
+        request: Some(5),
+    };
+    log.event(0, 10e-9, send);
+    log.event(0, 30e-9, wait("wait", false, Some(5)));
+    log.event(0, 60e-9, Event::Continue);
+    let log = log.finish(100e-9).expect("memory");
+    let trace = trace_of(&log, &TraceOptions::default());
+    for name in ["send", "wait"] {
+        let found = trace.named(name).map(|slice| &*slice.arguments["request"]);
+        assert_eq!(found.collect::<Vec<_>>(), ["5"], "{name}");
+    }
+    let table = made(&log, TraceFormat::Csv, &TraceOptions::default());
+    let table = String::from_utf8(table).expect("text");
+    let row = "send,send,0,,0.00000001,0.00000001,1,100,7,,,,5,";
+    assert!(table.contains(row), "{table}");
+}
+
+#[test]
+fn incidents_of_ranks_and_changes_of_links_are_instants() {
+    let mut log = LogWriter::new(Vec::new(), 2);
+    let of = |name, peer, value| Event::Incident { name, peer, value };
+    log.event(0, 100e-9, of("connection", Some(1), None));
+    log.event(1, 200e-9, of("speed of the host", None, Some(0.5)));
+    let change = NetworkEvent::LinkChange {
+        link: 0,
+        parameter: LinkParameter::Bandwidth,
+        value: 1e9,
+    };
+    let describe = |_| Link {
+        name: "trunk".to_owned(),
+        bandwidth: 2e9,
+        latency_s: 0.0,
+        sharing: LinkSharing::Shared,
+    };
+    log.network(300e-9, &change, describe);
+    let log = log.finish(400e-9).expect("memory");
+    let trace = trace_of(&log, &TraceOptions::default());
+    let found = |name: &str| {
+        let [event] = &trace.named(name).collect::<Vec<_>>()[..] else {
+            panic!("one {name}: {:?}", trace.events);
+        };
+        let argument = |name| event.arguments.get(name).map_or("", |text| &**text);
+        let (peer, value) = (argument("peer"), argument("value"));
+        format!("{} {} {peer} {value}", event.time, trace.track(event))
+    };
+    assert_eq!(found("connection"), "100 rank 0 1 ");
+    assert_eq!(found("speed of the host"), "200 rank 1  0.5");
+    assert_eq!(found("bandwidth of trunk"), "300   1000000000");
+    let other = TraceOptions {
+        links: Some("no-*".parse().expect("a pattern")),
+        ..TraceOptions::default()
+    };
+    // Changes of links that are not selected are left out, and no link has a counter then.
+    let refused = written(&log, PERFETTO, &other).expect_err("nothing is selected");
+    assert!(refused.to_string().contains("no-*"), "{refused}");
+}
+
+#[test]
+fn calls_that_are_too_short_for_nanoseconds_are_told() {
+    let mut log = LogWriter::new(Vec::new(), 2);
+    for (rank, end) in [(0, 0.5e-9), (1, 20e-9)] {
+        log.event(rank, 0.0, wait("compute", true, None));
+        log.event(rank, end, Event::Continue);
+    }
+    let log = log.finish(100e-9).expect("memory");
+    let told = |unit| {
+        let options = TraceOptions {
+            unit,
+            ..TraceOptions::default()
+        };
+        let (bytes, summary) = written(&log, PERFETTO, &options).expect("memory");
+        let trace = Trace::read(&bytes);
+        let notes = trace.events.iter();
+        let notes = notes.filter(|event| event.name.contains("10 ns")).count();
+        (notes, summary.shortest)
+    };
+    assert_eq!(told(TraceUnit::Nanosecond), (1, Some(0.5e-9)));
+    assert_eq!(told(TraceUnit::Picosecond), (0, None));
 }

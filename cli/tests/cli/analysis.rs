@@ -159,7 +159,7 @@ fn observing_changes_nothing() {
     let folder = Folder::new();
     for app in OBSERVED {
         for platform in ["cluster", "loggops", "infiniband"] {
-            // Queue pairs have no connections of the message layer, and are needed by their own app.
+            // Queue pairs have no connections of the message layer, and their app needs them.
             let of_messages = app.contains("connection.mode");
             let of_queue_pairs = app.contains("verbs-pingpong");
             if (platform == "infiniband" && of_messages)

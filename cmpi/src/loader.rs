@@ -8,7 +8,7 @@
 //!
 //! Shared libraries of the program's own are parts of its image, behind the program.
 //!
-//! *Not done*: write protection of the text; `dlopen`, with which ranks share a library.
+//! *Not done*: write protection of the text of libraries; `dlopen`, with which ranks share a library.
 
 #![expect(
     unsafe_code,
@@ -57,9 +57,9 @@ pub(crate) struct Memory {
 impl Memory {
     pub(crate) fn new(linked: Arc<Linked>, stack: usize) -> Self {
         Self {
-            images: Pool::new(Purpose::Image, index(linked.length)),
-            stacks: Pool::new(Purpose::Stack, stack),
-            heaps: Pool::new(Purpose::Heap, HEAP),
+            images: Pool::new(Purpose::Image, index(linked.length), linked.text.clone()),
+            stacks: Pool::new(Purpose::Stack, stack, None),
+            heaps: Pool::new(Purpose::Heap, HEAP, None),
             shared: SharedMemories::default(),
             // Linking has found the same symbols.
             values: linked.values_of_thread().unwrap_or_default(),
@@ -112,7 +112,14 @@ impl Image {
             for part in &linked.parts {
                 let (bytes, start) = (&part.bytes, part.start);
                 if is_zero {
-                    ptr::copy_nonoverlapping(bytes.as_ptr(), self.at(start), bytes.len());
+                    // The shared text is there, at the beginning of the first file.
+                    let text = if start == 0 { self.slot.text } else { 0 };
+                    let rest = bytes.get(text..).unwrap_or_default();
+                    ptr::copy_nonoverlapping(
+                        rest.as_ptr(),
+                        self.at(text as u64 + start),
+                        rest.len(),
+                    );
                     continue;
                 }
                 for range in &part.writable {

@@ -5,9 +5,11 @@ use std::ffi::{CString, c_int, c_void};
 use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::ptr;
+use std::sync::Arc;
 
 use super::exceptions::Exceptions;
 use super::libraries::{Files, Module};
+use super::memory::Text;
 use super::{index, libraries};
 use crate::elf::{
     Export, Functions, IMAGE_MAX, INITIAL_EXEC, Import, PAGE, Refusal, TOO_LONG, Template, Value,
@@ -65,6 +67,8 @@ pub(super) enum Source {
 #[derive(Debug)]
 pub(crate) struct Linked {
     pub(super) parts: Vec<Part>,
+    /// The beginning of the program, up to what it may change.
+    pub(super) text: Option<Arc<Text>>,
     /// Thunks, and the offset where they are.
     pub(super) thunks: Vec<u8>,
     pub(super) thunks_at: u64,
@@ -201,9 +205,17 @@ impl Linked {
             bytes: Vec::new(),
             writable: std::iter::once(data..thunks_at).collect(),
         });
+        let writable = parts[0]
+            .writable
+            .iter()
+            .map(|range| index(range.start))
+            .min();
+        let text = parts[0].bytes.get(..writable.unwrap_or(usize::MAX));
+        let text = Text::new(text.unwrap_or(&parts[0].bytes)).map(Arc::new);
         let ordered = files.order.iter().filter_map(|number| scope.0.get(*number));
         let mut linked = Self {
             parts,
+            text,
             thunks: Vec::new(),
             thunks_at,
             length: length.next_multiple_of(PAGE),

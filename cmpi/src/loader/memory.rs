@@ -5,17 +5,26 @@
 //! program. They are the same in each process, too, where the system has room for the first mapping
 //! of a kind at its usual address.
 //!
+//! The text of a program is the same in all images: it is mapped from one file in memory, which the
+//! processor caches once, and cannot be written.
+//!
 //! A stack has a page below it that cannot be accessed, as long as the system has mappings left for
 //! that; beyond them a word at its end is compared whenever the rank waits.
 
 use std::cell::RefCell;
+use std::io::Write as _;
 use std::ops::Range;
+use std::os::fd::{AsRawFd as _, FromRawFd as _};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::elf::{PAGE, Refusal};
 
 /// Number of stacks that get a page without access: two mappings each, of 65,530 in all.
-const GUARDED_MAX: usize = 28_000;
+const GUARDED_MAX: usize = 16_000;
+
+/// Number of images that share their text: two mappings each.
+pub(super) const SHARED_MAX: usize = 14_000;
 
 /// Largest number of slots that are mapped at a time.
 const CHUNK_MAX: usize = 1024;
@@ -46,10 +55,50 @@ pub(crate) const HEAP: usize = 2 << 30;
 /// First address of [`HEAPS`] that no pool has.
 static NEXT_HEAP: AtomicUsize = AtomicUsize::new(HEAPS.start);
 
+/// The beginning of all images, which no rank writes, in a file in memory.
+#[derive(Debug)]
+pub(crate) struct Text {
+    file: std::fs::File,
+    /// Whole pages, in bytes.
+    length: usize,
+}
+
+impl Text {
+    /// Makes the file; `None` if there is nothing to share or the system has no such files.
+    pub(super) fn new(content: &[u8]) -> Option<Self> {
+        let length = content.len() / PAGE as usize * PAGE as usize;
+        if length == 0 {
+            return None;
+        }
+        // SAFETY: the name ends with 0.
+        let file = unsafe { libc::memfd_create(c"simrun".as_ptr(), libc::MFD_CLOEXEC) };
+        if file < 0 {
+            return None;
+        }
+        // SAFETY: a descriptor that was just made, and nobody else has.
+        let mut file = unsafe { std::fs::File::from_raw_fd(file) };
+        file.write_all(&content[..length]).ok()?;
+        Some(Self { file, length })
+    }
+
+    /// Puts the text to the beginning of a slot. Returns false if the system refuses: then the slot
+    /// is as before.
+    fn map(&self, address: usize) -> bool {
+        let protection = libc::PROT_READ | libc::PROT_EXEC;
+        let flags = libc::MAP_PRIVATE | libc::MAP_FIXED;
+        let (start, file) = (address as *mut libc::c_void, self.file.as_raw_fd());
+        // SAFETY: the range is in a slot of a mapping that was just made, and nobody uses it.
+        let mapped = unsafe { libc::mmap(start, self.length, protection, flags, file, 0) };
+        mapped == start
+    }
+}
+
 /// Slots of one length.
 #[derive(Debug)]
 pub(crate) struct Pool {
     purpose: Purpose,
+    /// The text of images.
+    text: Option<Arc<Text>>,
     /// Length of a slot in bytes, a whole number of pages.
     length: usize,
     slots: RefCell<Slots>,
@@ -61,7 +110,7 @@ struct Chunk {
     start: usize,
     /// Length in bytes.
     bytes: usize,
-    /// Number of slots at its beginning that have a guard.
+    /// Number of slots at its beginning that have a guard, of stacks, or the shared text.
     guarded: usize,
 }
 
@@ -82,6 +131,15 @@ struct Slots {
     chunks: Vec<Chunk>,
 }
 
+impl Slots {
+    /// Returns true for a slot with a guard, or with the shared text.
+    fn is_special(&self, address: usize, length: usize) -> bool {
+        let is_there = |chunk: &&Chunk| (chunk.start..chunk.start + chunk.bytes).contains(&address);
+        let chunk = self.chunks.iter().find(is_there);
+        chunk.is_some_and(|chunk| (address - chunk.start) / length < chunk.guarded)
+    }
+}
+
 /// A slot that a rank has.
 #[derive(Debug)]
 pub(crate) struct Slot {
@@ -89,12 +147,15 @@ pub(crate) struct Slot {
     pub(crate) address: usize,
     /// True if it was never used, so that it is zero.
     pub(crate) is_fresh: bool,
+    /// Length of the shared text at its beginning in bytes.
+    pub(crate) text: usize,
 }
 
 impl Pool {
-    pub(crate) fn new(purpose: Purpose, length: usize) -> Self {
+    pub(crate) fn new(purpose: Purpose, length: usize, text: Option<Arc<Text>>) -> Self {
         Self {
             purpose,
+            text,
             length,
             slots: RefCell::default(),
         }
@@ -132,19 +193,22 @@ impl Pool {
         let (address, state) = &mut slots.slots[number];
         let is_fresh = *state == SlotState::Fresh;
         *state = SlotState::Taken;
+        let address = *address;
+        let text = self
+            .text
+            .as_ref()
+            .filter(|_| slots.is_special(address, self.length));
         Ok(Slot {
             number,
-            address: *address,
+            address,
             is_fresh,
+            text: text.map_or(0, |text| text.length),
         })
     }
 
     /// Returns true if the lowest page of a slot cannot be accessed.
     pub(crate) fn has_guard(&self, address: usize) -> bool {
-        let slots = self.slots.borrow();
-        let is_there = |chunk: &&Chunk| (chunk.start..chunk.start + chunk.bytes).contains(&address);
-        let chunk = slots.chunks.iter().find(is_there);
-        chunk.is_some_and(|chunk| (address - chunk.start) / self.length < chunk.guarded)
+        self.slots.borrow().is_special(address, self.length)
     }
 
     /// Takes a slot back.
@@ -199,6 +263,11 @@ impl Pool {
                 let set =
                     unsafe { libc::mprotect(address as *mut libc::c_void, page, libc::PROT_NONE) };
                 guarded += usize::from(set == 0 && guarded == slot);
+            }
+            if let Some(text) = self.text.as_ref().filter(|_| before + slot < SHARED_MAX)
+                && guarded == slot
+            {
+                guarded += usize::from(text.map(address));
             }
             slots.slots.push((address, SlotState::Fresh));
         }

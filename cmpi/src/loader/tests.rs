@@ -279,3 +279,22 @@ fn hostile_files_get_a_message() {
     // Many of the words are not read before the program runs.
     assert!((300..1900).contains(&refused), "{refused} of 2000");
 }
+
+#[test]
+fn images_share_the_text_of_the_program() {
+    let file = compiled("text", SOURCE, &["-O1"]);
+    let memory = Rc::new(Memory::new(Arc::new(loaded(&file).unwrap()), 1 << 16));
+    let expected = &memory.linked.parts[0].bytes;
+    let images = [0, 1, memory::SHARED_MAX].map(|rank| Image::new(&memory, rank).unwrap());
+    let lengths = images.each_ref().map(|image| image.slot.text);
+    assert!(lengths[0] > 0 && lengths[0] == lengths[1], "{lengths:?}");
+    assert_eq!(lengths[2], 0);
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+    for (image, is_shared) in images.iter().zip([true, true, false]) {
+        // SAFETY: the beginning of an image, which is as long.
+        let found = unsafe { std::slice::from_raw_parts(image.at::<u8>(0), lengths[0]) };
+        assert!(found == &expected[..lengths[0]], "not the text of the file");
+        let line = format!("{:x}-{:x} r-xp", image.base, image.base + lengths[0]);
+        assert_eq!(maps.contains(&line), is_shared, "{line}");
+    }
+}

@@ -1,5 +1,4 @@
-//! The tool interface (MPI 5.0, chapter 15), which has no variables, categories, events or
-//! sources.
+//! The tool interface (MPI 5.0, chapter 15), which has neither variables nor events.
 //!
 //! Their numbers are 0, so that a program which asks for all of them works. A call about one that
 //! it has not got returns the error of the standard.

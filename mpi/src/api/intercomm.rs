@@ -346,8 +346,8 @@ impl InterComm {
         }
     }
 
-    /// Starts [`InterComm::dup`]: `MPI_Comm_idup`. Of the completion, [`InterComm::duplicated`]
-    /// makes the intercommunicator.
+    /// Starts [`InterComm::dup`]: `MPI_Comm_idup`. [`InterComm::duplicated`] makes the
+    /// intercommunicator of the completion.
     ///
     /// # Errors
     /// As [`InterComm::dup`].

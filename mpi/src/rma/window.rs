@@ -216,9 +216,10 @@ impl Window {
         }))
     }
 
-    /// Returns an error if a conflict of accesses has been found that this rank is to tell. In a
-    /// run it is a warning if the memory is that of the program: the outcome is undefined, and the
-    /// accesses are permitted (MPI 5.0, section 12.7).
+    /// Returns an error if a conflict of accesses has been found that this rank is to tell.
+    ///
+    /// In a run it is a warning if the memory is that of the program: the outcome is undefined, and
+    /// the accesses are permitted (MPI 5.0, section 12.7).
     pub(super) fn check_conflict(&self) -> Result<()> {
         let channel = self.comm.process().channel();
         let found = channel.call_log().and_then(|log| {

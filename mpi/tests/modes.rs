@@ -482,3 +482,49 @@ fn loops_of_tests_that_cannot_end_are_reported() {
         ("waitsome (recv (source 0, tag 0))", &[0][..])
     );
 }
+
+/// Messages on a communicator with a buffer of its own take no room in that of the rank.
+#[test]
+fn a_communicator_has_a_buffer_of_its_own() {
+    let length = THRESHOLD;
+    let program = move |world: Comm| async move {
+        let copy = world.dup().await?;
+        if world.rank() == 1 {
+            world.sleep(1.0).await;
+            for (comm, salt) in [(&copy, 0), (&world, 1), (&copy, 2), (&world, 3)] {
+                let mut buffer = world.buffer(length);
+                comm.recv(&mut buffer, 0, 0).await?;
+                assert_eq!(buffer.bytes(), pattern(length, salt).bytes());
+            }
+            return Ok(());
+        }
+        world.buffer_attach(world.buffer(length))?;
+        copy.attach_buffer(world.buffer(length + 1))?;
+        let twice = Error::BufferAttached { length: length + 1 };
+        assert_eq!(copy.attach_buffer(world.buffer(1)), Err(twice));
+        copy.bsend(&pattern(length, 0), 1, 0).await?;
+        world.bsend(&pattern(length, 1), 1, 0).await?;
+        let full = Error::BufferFull {
+            length,
+            free: 1,
+            attached: Some(length + 1),
+        };
+        assert_eq!(copy.bsend(&pattern(length, 2), 1, 0).await, Err(full));
+        // Each waits for its own messages.
+        copy.flush_buffer().await?;
+        assert!(world.wtime() >= 1.0);
+        copy.bsend(&pattern(length, 2), 1, 0).await?;
+        world.buffer_flush().await?;
+        world.bsend(&pattern(length, 3), 1, 0).await?;
+        assert_eq!(copy.detach_buffer().await?.len(), length + 1);
+        assert_eq!(world.buffer_detach().await?.len(), length);
+        let none = Error::BufferFull {
+            length: 0,
+            free: 0,
+            attached: None,
+        };
+        assert_eq!(copy.flush_buffer().await, Err(none));
+        Ok(())
+    };
+    world(2).run(program).finished();
+}

@@ -86,7 +86,13 @@ impl Comm {
     ) -> Result<Token> {
         let length = buffer.len();
         let mut attached = self.process().attached();
-        let Some(attached) = attached.as_mut() else {
+        let own = Some(self.context());
+        let key = if attached.contains_key(&own) {
+            own
+        } else {
+            None
+        };
+        let Some(attached) = attached.get_mut(&key) else {
             return Err(Error::BufferFull {
                 length,
                 free: 0,
@@ -122,36 +128,97 @@ impl Comm {
         })
     }
 
-    /// Attaches a buffer for buffered sends, which belongs to the rank whatever the communicator:
+    /// Attaches a buffer for buffered sends of the rank, whatever the communicator:
     /// `MPI_Buffer_attach`.
     ///
     /// # Errors
     /// [`Error::BufferAttached`] if there is one already.
     pub fn buffer_attach(&self, buffer: Buffer) -> Result<()> {
-        let mut attached = self.process().attached();
-        if let Some(attached) = &*attached {
+        self.attach(None, buffer)
+    }
+
+    /// Attaches a buffer for buffered sends on this communicator, which take no other:
+    /// `MPI_Comm_attach_buffer`.
+    ///
+    /// # Errors
+    /// [`Error::BufferAttached`] if there is one already.
+    pub fn attach_buffer(&self, buffer: Buffer) -> Result<()> {
+        self.attach(Some(self.context()), buffer)
+    }
+
+    fn attach(&self, key: Option<u32>, buffer: Buffer) -> Result<()> {
+        let mut all = self.process().attached();
+        if let Some(attached) = all.get(&key) {
             let length = attached.buffer.len();
             return Err(Error::BufferAttached { length });
         }
-        *attached = Some(Box::new(AttachedBuffer {
+        let attached = AttachedBuffer {
             free: buffer.len(),
             buffer,
             messages: Vec::new(),
-        }));
+        };
+        all.insert(key, attached);
         Ok(())
     }
 
-    /// Waits until all buffered messages have left and gives the attached buffer back:
+    /// Waits until all buffered messages of the rank have left and gives its buffer back:
     /// `MPI_Buffer_detach`.
     ///
     /// # Errors
     /// [`Error::BufferFull`] if none is attached.
     #[track_caller]
     pub fn buffer_detach(&self) -> impl Future<Output = Result<Buffer>> + '_ {
+        self.empty_buffer("buffer_detach", None, SourceLocation::caller())
+    }
+
+    /// Waits until all messages in the buffer of this communicator have left and gives it back:
+    /// `MPI_Comm_detach_buffer`.
+    ///
+    /// # Errors
+    /// [`Error::BufferFull`] if none is attached.
+    #[track_caller]
+    pub fn detach_buffer(&self) -> impl Future<Output = Result<Buffer>> + '_ {
+        let own = Some(self.context());
+        self.empty_buffer("detach_buffer", own, SourceLocation::caller())
+    }
+
+    /// Waits until all messages in the buffer of the rank have left: `MPI_Buffer_flush`.
+    ///
+    /// # Errors
+    /// [`Error::BufferFull`] if none is attached.
+    #[track_caller]
+    pub fn buffer_flush(&self) -> impl Future<Output = Result<()>> + '_ {
         let location = SourceLocation::caller();
-        let attempt = |process: &Process, engine: &mut ProtocolEngine| {
-            let mut place = process.attached();
-            let Some(attached) = place.as_mut() else {
+        async move {
+            let emptied = self.empty_buffer("buffer_flush", None, location).await?;
+            self.attach(None, emptied)
+        }
+    }
+
+    /// Waits until all messages in the buffer of this communicator have left:
+    /// `MPI_Comm_flush_buffer`.
+    ///
+    /// # Errors
+    /// [`Error::BufferFull`] if none is attached.
+    #[track_caller]
+    pub fn flush_buffer(&self) -> impl Future<Output = Result<()>> + '_ {
+        let (location, own) = (SourceLocation::caller(), Some(self.context()));
+        async move {
+            let emptied = self.empty_buffer("flush_buffer", own, location).await?;
+            self.attach(own, emptied)
+        }
+    }
+
+    /// Waits until all messages in a buffer have left, and takes the buffer.
+    fn empty_buffer(
+        &self,
+        name: &'static str,
+        key: Option<u32>,
+        location: SourceLocation,
+    ) -> impl Future<Output = Result<Buffer>> + '_ {
+        let attempt = move |process: &Process, engine: &mut ProtocolEngine| {
+            let mut all = process.attached();
+            let Some(attached) = all.get_mut(&key) else {
                 return Some(Err(Error::BufferFull {
                     length: 0,
                     free: 0,
@@ -162,10 +229,9 @@ impl Comm {
             if !attached.messages.is_empty() {
                 return None;
             }
-            place.take().map(|attached| Ok(attached.buffer))
+            all.remove(&key).map(|attached| Ok(attached.buffer))
         };
-        let waits = Waits::Several("buffer_detach");
-        Call::new(self.process(), location, waits, attempt)
+        Call::new(self.process(), location, Waits::Several(name), attempt)
     }
 
     /// Sends a message and waits until a receive has met it: `MPI_Ssend`.

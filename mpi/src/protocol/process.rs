@@ -54,7 +54,8 @@ pub(crate) enum Question {
 #[derive(Default)]
 struct ColdState {
     failures: Failures,
-    attached: Option<Box<AttachedBuffer>>,
+    /// Buffers by the contexts of their communicators, and that of all others.
+    attached: BTreeMap<Option<u32>, AttachedBuffer>,
     contexts: Contexts,
     /// Number of partitioned requests by context, rank, tag, and true for sends.
     partitioned: BTreeMap<(u32, u32, u32, bool), u32>,
@@ -162,7 +163,7 @@ impl Process {
         position
     }
 
-    pub(crate) fn attached(&self) -> RefMut<'_, Option<Box<AttachedBuffer>>> {
+    pub(crate) fn attached(&self) -> RefMut<'_, BTreeMap<Option<u32>, AttachedBuffer>> {
         RefMut::map(self.cold(), |cold| &mut cold.attached)
     }
 
@@ -535,8 +536,8 @@ impl Process {
                 (engine.sends_complete() && channel.close()).then(|| {
                     engine.observe_end();
                     let mut cold = process.cold.borrow_mut();
-                    let attached = cold.as_mut().and_then(|cold| cold.attached.take());
-                    if let Some(mut attached) = attached {
+                    let attached = cold.as_mut().map(|cold| std::mem::take(&mut cold.attached));
+                    for mut attached in attached.into_iter().flat_map(BTreeMap::into_values) {
                         attached.free_completed(engine);
                     }
                 })

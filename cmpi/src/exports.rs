@@ -307,8 +307,9 @@ pub(crate) struct State {
     environment: Option<info::Info>,
     /// `MPI_COMM_SELF`, once it was used.
     own: OnceCell<Comm>,
-    /// Address and length in bytes of the buffer of buffered sends.
-    attached: Option<(usize, usize)>,
+    /// Address and length in bytes of buffers of buffered sends, by the handles of their
+    /// communicators, 0 for that of all others.
+    attached: BTreeMap<Handle, (usize, usize)>,
     /// The communicator that the call is about.
     concerned: Cell<Handle>,
     handlers: Table<errors::HandlerFunction>,
@@ -416,7 +417,7 @@ impl State {
             infos: Table::new(ObjectKind::Info),
             environment: None,
             own: OnceCell::new(),
-            attached: None,
+            attached: BTreeMap::new(),
             concerned: Cell::new(SELF),
             handlers: Table::new(ObjectKind::ErrorHandler),
             sessions: Table::new(ObjectKind::Session),

@@ -153,6 +153,16 @@ static void ring(void) {
   MPI_Buffer_detach(&detached, &size);
   if (in != previous || detached != buffer || size != (int)sizeof buffer)
     exit(6);
+  MPI_Comm copy;
+  MPI_Comm_dup(COMM, &copy);
+  MPI_Comm_attach_buffer(copy, MPI_BUFFER_AUTOMATIC, 0);
+  MPI_Bsend(&rank, 1, INT, next, 7, copy);
+  MPI_Recv(&in, 1, INT, previous, 7, copy, MPI_STATUS_IGNORE);
+  MPI_Comm_flush_buffer(copy);
+  MPI_Comm_detach_buffer(copy, &detached, &size);
+  if (in != previous || detached != MPI_BUFFER_AUTOMATIC)
+    exit(7);
+  MPI_Comm_free(&copy);
 }
 
 /* A test or a probe is answered with no, also when no rank does anything else. */

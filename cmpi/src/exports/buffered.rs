@@ -1,18 +1,60 @@
 //! Buffered sends (MPI 5.0, section 3.6).
 //!
-//! *Not there*: buffers of communicators and automatic buffers (MPI 4.1).
+//! *Not there*: buffers of sessions, and flushes that do not wait.
 
 #![expect(non_snake_case, reason = "the names of the standard")]
 
 use std::ffi::{c_int, c_void};
 
-use mpi::SendMode;
+use mpi::{Buffer, SendMode};
 
 use super::communication::{isend, send};
 use super::{Handle, WORLD, exports, memory};
-use crate::arguments::{in_c, natural};
+use crate::arguments::{Count, in_c, natural};
 use crate::bridge::{block, with};
 use crate::errors::CallError;
+
+/// `MPI_BUFFER_AUTOMATIC`, a buffer that is always long enough.
+const AUTOMATIC: usize = 2;
+
+/// Length of that in bytes.
+const AUTOMATIC_LENGTH: u64 = 1 << 58;
+
+/// The buffer of all communicators without one.
+const COMMON: Handle = 0;
+
+fn attach(owner: Handle, buffer: *mut c_void, size: impl Count) -> Result<(), CallError> {
+    let size = natural(size, "length of a buffer", "MPI_ERR_ARG")?;
+    let (length, size) = match buffer as usize {
+        AUTOMATIC => (AUTOMATIC_LENGTH, 0),
+        _ => (size as u64, size),
+    };
+    with(|state| {
+        // Only its length counts.
+        let room = Buffer::phantom(length);
+        match owner {
+            COMMON => state.comm(WORLD)?.buffer_attach(room)?,
+            comm => state.peers(comm)?.attach_buffer(room)?,
+        }
+        state.attached.insert(owner, (buffer as usize, size));
+        Ok(())
+    })
+}
+
+fn detach<N: Count>(owner: Handle, buffer: *mut usize, size: *mut N) -> Result<(), CallError> {
+    block(async |state| {
+        match owner {
+            COMMON => state.comm(WORLD)?.buffer_detach().await?,
+            comm => state.peers(comm)?.detach_buffer().await?,
+        };
+        Ok::<_, CallError>(())
+    })?;
+    if let Some((address, length)) = with(|state| state.attached.remove(&owner)) {
+        memory::store(buffer, address);
+        memory::store(size, in_c(length).unwrap_or_else(N::undefined));
+    }
+    Ok(())
+}
 
 exports! {
     fn MPI_Bsend<N>(buf: *const c_void, count: N, datatype: Handle, dest: c_int, number: c_int, comm: Handle) {
@@ -24,21 +66,26 @@ exports! {
     }
 
     fn MPI_Buffer_attach<N>(buffer: *mut c_void, size: N) {
-        let size = natural(size, "length of a buffer", "MPI_ERR_ARG")?;
-        with(|state| {
-            let world = state.comm(WORLD)?;
-            world.buffer_attach(world.buffer(size as u64))?;
-            state.attached = Some((buffer as usize, size));
-            Ok(())
-        })
+        attach(COMMON, buffer, size)
     }
 
     fn MPI_Buffer_detach<N>(buffer: *mut usize, size: *mut N) {
-        block(async |state| Ok::<_, CallError>(state.comm(WORLD)?.buffer_detach().await?.len()))?;
-        if let Some((address, length)) = with(|state| state.attached.take()) {
-            memory::store(buffer, address);
-            memory::store(size, in_c(length).unwrap_or_else(N::undefined));
-        }
-        Ok(())
+        detach(COMMON, buffer, size)
+    }
+
+    fn MPI_Buffer_flush() {
+        block(async |state| Ok(state.comm(WORLD)?.buffer_flush().await?))
+    }
+
+    fn MPI_Comm_attach_buffer<N>(comm: Handle, buffer: *mut c_void, size: N) {
+        attach(comm, buffer, size)
+    }
+
+    fn MPI_Comm_detach_buffer<N>(comm: Handle, buffer: *mut usize, size: *mut N) {
+        detach(comm, buffer, size)
+    }
+
+    fn MPI_Comm_flush_buffer(comm: Handle) {
+        block(async |state| Ok(state.peers(comm)?.flush_buffer().await?))
     }
 }

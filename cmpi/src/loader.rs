@@ -8,7 +8,8 @@
 //!
 //! Shared libraries of the program's own are parts of its image, behind the program.
 //!
-//! *Not done*: write protection of the text of libraries; `dlopen`, with which ranks share a library.
+//! *Not done*: write protection of the text of libraries; `dlopen`, with which ranks share a
+//! library.
 
 #![expect(
     unsafe_code,

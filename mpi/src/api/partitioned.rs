@@ -172,8 +172,8 @@ impl Request {
         Ok(())
     }
 
-    /// Returns true if a partition has arrived, or the request is not active: `MPI_Parrived`. Asking
-    /// again and again is as with [`Request::test`].
+    /// Returns true if a partition has arrived, or the request is not active: `MPI_Parrived`.
+    /// Asking again and again is as with [`Request::test`].
     ///
     /// # Errors
     /// [`Error::Request`] if the request is not a partitioned receive, [`Error::Partition`] for a

@@ -1,9 +1,9 @@
 //! A process that runs points of a study, one after another.
 //!
-//! The process is the program itself (`APP study-worker`), or simrun as a compiled MPI program, in a
-//! process group of its own, so that Ctrl-C on the terminal does not reach it. It is killed when the
-//! thread that has started it ends. A run that ends the process is that run's failure, and the next
-//! run gets a new one.
+//! The process is the program itself (`APP study-worker`), or simrun as a compiled MPI program. It
+//! has a process group of its own, so that Ctrl-C on the terminal does not reach it, and is killed
+//! when the thread that has started it ends. A run that ends the process is that run's failure, and
+//! the next run gets a new one.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read as _, Write as _};

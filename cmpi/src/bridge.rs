@@ -98,28 +98,18 @@ impl CompiledProgram {
     pub fn load(path: &Path, file: &[u8]) -> Result<Self, Refusal> {
         let files = Files::collect(path, Template::read(file)?)?;
         let linked = Arc::new(Linked::new(&files)?);
-        let modules = files.modules.iter().zip(linked.starts());
-        let modules: Vec<(PathBuf, u64)> = modules
-            .map(|(module, start)| (module.path.clone(), start))
-            .collect();
-        let names = modules.iter().map(|(path, start)| {
-            let name = path.file_name().unwrap_or_default();
-            (*start, name.to_string_lossy().into_owned())
-        });
-        let names: Vec<(u64, String)> = names.collect();
-        let bytes = files.modules.iter().enumerate();
-        let bytes = bytes.map(|(number, module)| if number == 0 { file } else { &module.file });
-        let lines = Lines::new(
-            names
-                .iter()
-                .zip(bytes)
-                .map(|((start, name), file)| (*start, &**name, file)),
-        );
+        let modules = files.modules.iter().enumerate().zip(linked.starts());
+        let lines = Lines::new(modules.clone().map(|((number, module), start)| {
+            let bytes = if number == 0 { file } else { &module.file };
+            (start, &*module.path, bytes)
+        }));
+        let files = modules.map(|((_, module), start)| (module.path.clone(), start));
+        let files = files.collect();
         faults::install();
         Ok(Self {
             linked,
             lines: Arc::new(lines),
-            files: modules.into(),
+            files,
         })
     }
 

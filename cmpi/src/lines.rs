@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use addr2line::Context;
@@ -35,7 +36,7 @@ pub(crate) struct Lines(Mutex<State>);
 
 impl DebuggedFile {
     /// Reads the debugging information from the bytes of a file.
-    fn new(start: u64, name: &str, file: &[u8]) -> Self {
+    fn new(start: u64, path: &Path, file: &[u8]) -> Self {
         let context = object::File::parse(file).ok().and_then(|file| {
             let section = |name: &str| {
                 let data = file.section_by_name(name)?.data().ok()?;
@@ -47,9 +48,10 @@ impl DebuggedFile {
             };
             Context::from_dwarf(Dwarf::load(read).ok()?).ok()
         });
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
         Self {
             start,
-            name: name.to_owned(),
+            name: name.into(),
             context,
         }
     }
@@ -57,9 +59,9 @@ impl DebuggedFile {
 
 impl Lines {
     /// Reads the debugging information of files, given their offsets in the image in ascending
-    /// order, their names and their bytes.
-    pub(crate) fn new<'a>(files: impl Iterator<Item = (u64, &'a str, &'a [u8])>) -> Self {
-        let files = files.map(|(start, name, file)| DebuggedFile::new(start, name, file));
+    /// order, their paths and their bytes.
+    pub(crate) fn new<'a>(files: impl Iterator<Item = (u64, &'a Path, &'a [u8])>) -> Self {
+        let files = files.map(|(start, path, file)| DebuggedFile::new(start, path, file));
         Self(Mutex::new(State {
             files: files.collect(),
             found: BTreeMap::new(),

@@ -342,7 +342,7 @@ impl Linked {
     }
 
     /// Returns the offsets of the files of the program.
-    pub(crate) fn starts(&self) -> impl Iterator<Item = u64> {
+    pub(crate) fn starts(&self) -> impl Iterator<Item = u64> + Clone {
         self.parts.iter().map(|part| part.start)
     }
 

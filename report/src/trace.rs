@@ -151,7 +151,8 @@ impl TraceWriter {
             TraceFormat::Paje => Box::new(Paje::new(out, options.limit)),
             TraceFormat::Csv => Box::new(Table::new(out, options.limit)),
         };
-        Ok(Self(Calls::new(sink, options.clone(), ranks)))
+        let rounds = is_perfetto && !aggregates && options.unit == TraceUnit::Nanosecond;
+        Ok(Self(Calls::new(sink, options.clone(), ranks, rounds)))
     }
 
     /// Takes an event of a rank at a time in seconds. `names`: the log that the event is from.

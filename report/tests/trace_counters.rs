@@ -263,6 +263,10 @@ fn incidents_of_ranks_and_changes_of_links_are_instants() {
     assert_eq!(found("connection"), "100 rank 0 1 ");
     assert_eq!(found("speed of the host"), "200 rank 1  0.5");
     assert_eq!(found("bandwidth of trunk"), "300   1000000000");
+    let table = made(&log, TraceFormat::Csv, &TraceOptions::default());
+    let table = String::from_utf8(table).expect("text");
+    let row = "control,bandwidth of trunk,,,0.0000003,0.0000003,,,,,,,,1000000000,\n";
+    assert!(table.contains(row), "{table}");
     let other = TraceOptions {
         links: Some("no-*".parse().expect("a pattern")),
         ..TraceOptions::default()
@@ -293,4 +297,7 @@ fn calls_that_are_too_short_for_nanoseconds_are_told() {
     };
     assert_eq!(told(TraceUnit::Nanosecond), (1, Some(0.5e-9)));
     assert_eq!(told(TraceUnit::Picosecond), (0, None));
+    // A table has whole times.
+    let table = written(&log, TraceFormat::Csv, &TraceOptions::default());
+    assert_eq!(table.expect("memory").1.shortest, None);
 }

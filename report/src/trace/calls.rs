@@ -21,7 +21,7 @@ use links::LinkRates;
 
 use super::TraceSummary;
 use super::messages::Messages;
-use super::options::{TraceOptions, TraceUnit};
+use super::options::TraceOptions;
 use super::sink::{Counter, KNOWN, Kind, Label, Sink, Slice};
 
 /// Largest number of events that are kept for the slice of one collective operation.
@@ -157,7 +157,7 @@ pub(crate) struct Calls {
     is_over: bool,
     /// True once something was selected.
     is_used: bool,
-    /// Beginnings of the calls of ranks; none if times are told in picoseconds or not at all.
+    /// Beginnings of the calls of ranks, if their times are rounded to nanoseconds.
     begun: Vec<f64>,
     /// Length of the shortest slice of a call that takes time.
     shortest_s: f64,
@@ -165,7 +165,13 @@ pub(crate) struct Calls {
 }
 
 impl Calls {
-    pub(crate) fn new(mut sink: Box<dyn Sink>, options: TraceOptions, ranks: u32) -> Self {
+    /// `rounds`: true if times of calls are rounded to nanoseconds.
+    pub(crate) fn new(
+        mut sink: Box<dyn Sink>,
+        options: TraceOptions,
+        ranks: u32,
+        rounds: bool,
+    ) -> Self {
         for (label, text) in (0..).map(Label).zip(KNOWN) {
             sink.name(label, text);
         }
@@ -202,7 +208,7 @@ impl Calls {
                 && options.contents.calls
                 && options.shorter_than.is_none(),
             is_used: false,
-            begun: if options.unit == TraceUnit::Nanosecond && !options.aggregates(ranks) {
+            begun: if rounds {
                 vec![0.0; ranks as usize]
             } else {
                 Vec::new()

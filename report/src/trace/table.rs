@@ -99,9 +99,13 @@ impl<W: Write> Table<W> {
         let small = |value: Option<u32>| number(value.map(u64::from));
         let text = |label: Option<Label>| label.map(|it| self.text(it)).unwrap_or_default();
         let host = rank.and_then(|rank| self.hosts.get(&rank));
+        let mut name = self.text(slice.label);
+        if let Some(link) = slice.link.and_then(|link| self.links.get(&link)) {
+            name = format!("{name} of {link}");
+        }
         let row = [
             slice.kind.name().to_owned(),
-            self.text(slice.label),
+            name,
             small(rank),
             host.cloned().unwrap_or_default(),
             begin.to_string(),
@@ -142,6 +146,10 @@ impl<W: Write> Sink for Table<W> {
 
     fn rank(&mut self, rank: u32, _number: Option<u32>, host: &str) {
         self.hosts.insert(rank, host.to_owned());
+    }
+
+    fn note(&mut self, time: f64, slice: &Slice) {
+        self.row(None, time, Some(time), slice);
     }
 
     fn begin(&mut self, rank: u32, time: f64, slice: &Slice) {

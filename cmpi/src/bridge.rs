@@ -167,7 +167,7 @@ impl Ranks {
     /// # Errors
     /// If there is no memory for it.
     pub fn image_address(&self, rank: usize) -> Result<usize, Refusal> {
-        self.memory.images.address(rank)
+        self.memory.image_address(rank)
     }
 
     /// Returns the future of a rank.

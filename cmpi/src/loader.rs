@@ -47,7 +47,7 @@ pub(crate) struct Memory {
     pub(crate) linked: Arc<Linked>,
     /// Dropped before the memory that it is about.
     registered: RefCell<Vec<exceptions::Registered>>,
-    pub(crate) images: Pool,
+    images: Pool,
     pub(crate) stacks: Pool,
     heaps: Pool,
     /// Places in images, and addresses of this thread that they have.
@@ -58,7 +58,11 @@ pub(crate) struct Memory {
 impl Memory {
     pub(crate) fn new(linked: Arc<Linked>, stack: usize) -> Self {
         Self {
-            images: Pool::new(Purpose::Image, index(linked.length), linked.text.clone()),
+            images: Pool::new(
+                Purpose::Image,
+                linked.thunks.len() + index(linked.length),
+                linked.text.clone(),
+            ),
             stacks: Pool::new(Purpose::Stack, stack, None),
             heaps: Pool::new(Purpose::Heap, HEAP, None),
             shared: SharedMemories::default(),
@@ -67,6 +71,13 @@ impl Memory {
             linked,
             registered: RefCell::default(),
         }
+    }
+}
+
+impl Memory {
+    /// Returns the address of the image of a rank.
+    pub(crate) fn image_address(&self, rank: usize) -> Result<usize, Refusal> {
+        Ok(self.images.address(rank)? + self.linked.thunks.len())
     }
 }
 
@@ -84,7 +95,8 @@ impl Image {
     /// Makes the image of a rank with its initial content.
     pub(crate) fn new(memory: &Rc<Memory>, rank: usize) -> Result<Self, Refusal> {
         let slot = memory.images.take(rank)?;
-        let (base, is_zero) = (slot.address, slot.is_fresh);
+        let base = slot.address + memory.linked.thunks.len();
+        let is_zero = slot.is_fresh;
         let image = Self {
             base,
             slot,
@@ -104,17 +116,24 @@ impl Image {
 
     fn fill(&self, is_zero: bool) {
         let linked = &*self.memory.linked;
-        // SAFETY: the slot has `linked.length` bytes, of which each range below is a part: the
-        // reader of the file has checked segments and relocations against the length, and thunks
-        // and variables behind them were counted into it. The slot belongs to this image
+        // SAFETY: the slot has the thunks and then `linked.length` bytes, of which each range below
+        // is a part: the reader of the file has checked segments and relocations against the
+        // length, and variables behind them were counted into it. The slot belongs to this image
         // alone, and no Rust reference to it exists. Sources of copied variables are objects of
         // shared libraries that stay loaded, and are as long.
         unsafe {
+            let thunks = &linked.thunks;
+            if is_zero && self.slot.text == 0 {
+                let place = self.slot.address as *mut u8;
+                ptr::copy_nonoverlapping(thunks.as_ptr(), place, thunks.len());
+            }
             for part in &linked.parts {
                 let (bytes, start) = (&part.bytes, part.start);
                 if is_zero {
                     // The shared text is there, at the beginning of the first file.
-                    let text = if start == 0 { self.slot.text } else { 0 };
+                    let is_program = start == 0;
+                    let text = self.slot.text.saturating_sub(thunks.len());
+                    let text = if is_program { text } else { 0 };
                     let rest = bytes.get(text..).unwrap_or_default();
                     ptr::copy_nonoverlapping(
                         rest.as_ptr(),
@@ -132,9 +151,6 @@ impl Image {
                     clear(self.at(start), index(range.end - start));
                 }
             }
-            // The pages before may have been cleared up to their end.
-            let thunks = &linked.thunks;
-            ptr::copy_nonoverlapping(thunks.as_ptr(), self.at(linked.thunks_at), thunks.len());
             for &(offset, addend) in &linked.relative {
                 let value = (self.base as u64).wrapping_add_signed(addend);
                 ptr::write_unaligned(self.at(offset), value);

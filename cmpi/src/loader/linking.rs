@@ -22,6 +22,9 @@ const ALIGNMENT: u64 = 64;
 /// Length of a thunk in bytes.
 const THUNK: u64 = 32;
 
+/// The instruction `int3`, between thunks.
+const TRAP: u8 = 0xcc;
+
 /// The function that a program calls in each basic block (`-fsanitize-coverage=trace-pc`).
 pub(crate) const COUNTER: &str = "__sanitizer_cov_trace_pc";
 
@@ -67,11 +70,10 @@ pub(super) enum Source {
 #[derive(Debug)]
 pub(crate) struct Linked {
     pub(super) parts: Vec<Part>,
-    /// The beginning of the program, up to what it may change.
+    /// The thunks and the beginning of the program, up to what it may change.
     pub(super) text: Option<Arc<Text>>,
-    /// Thunks, and the offset where they are.
+    /// Thunks, whole pages before the program.
     pub(super) thunks: Vec<u8>,
-    pub(super) thunks_at: u64,
     /// Length of an image in bytes.
     pub(super) length: u64,
     pub(super) relative: Vec<(u64, i64)>,
@@ -194,8 +196,8 @@ impl Linked {
         let end = last.map_or(0, |placed| placed.start + placed.template.length);
         let data = end.next_multiple_of(ALIGNMENT);
         let end = scope.place_blocks(data + 8 * (2 + VARIABLES.len() as u64));
-        let thunks_at = end.next_multiple_of(ALIGNMENT);
-        let length = thunks_at + (functions.len() as u64 + 2) * THUNK;
+        let thunks = ((functions.len() as u64 + 2) * THUNK).next_multiple_of(PAGE);
+        let length = end.next_multiple_of(PAGE);
         if length > IMAGE_MAX {
             return Err(Refusal(TOO_LONG.to_owned()));
         }
@@ -203,22 +205,14 @@ impl Linked {
         parts.push(Part {
             start: data,
             bytes: Vec::new(),
-            writable: std::iter::once(data..thunks_at).collect(),
+            writable: std::iter::once(data..end).collect(),
         });
-        let writable = parts[0]
-            .writable
-            .iter()
-            .map(|range| index(range.start))
-            .min();
-        let text = parts[0].bytes.get(..writable.unwrap_or(usize::MAX));
-        let text = Text::new(text.unwrap_or(&parts[0].bytes)).map(Arc::new);
         let ordered = files.order.iter().filter_map(|number| scope.0.get(*number));
         let mut linked = Self {
             parts,
-            text,
-            thunks: Vec::new(),
-            thunks_at,
-            length: length.next_multiple_of(PAGE),
+            text: None,
+            thunks: vec![TRAP; index(thunks)],
+            length,
             relative: Vec::new(),
             copied: Vec::new(),
             variables: BTreeMap::new(),
@@ -238,6 +232,11 @@ impl Linked {
         for placed in &scope.0 {
             linked.place_own(placed)?;
         }
+        let program = &linked.parts[0];
+        let writable = program.writable.iter().map(|range| index(range.start));
+        let text = program.bytes.get(..writable.min().unwrap_or(usize::MAX));
+        let text = [&linked.thunks, text.unwrap_or(&program.bytes)].concat();
+        linked.text = Text::new(&text).map(Arc::new);
         Ok(linked)
     }
 
@@ -246,18 +245,25 @@ impl Linked {
         &mut self,
         functions: Vec<(&'a str, exports::LocatedFunction)>,
         data: u64,
-    ) -> BTreeMap<&'a str, u64> {
-        let mut inside: BTreeMap<&str, u64> = self.variables.clone();
+    ) -> BTreeMap<&'a str, i64> {
+        let variables = self.variables.iter();
+        let variables = variables.map(|(name, offset)| (*name, offset.cast_signed()));
+        let mut inside: BTreeMap<&str, i64> = variables.collect();
+        let length = self.thunks.len() as u64;
+        let mut places = self.thunks.chunks_exact_mut(index(THUNK)).enumerate();
         let mut add = |name: &'a str, code: &dyn Fn(u64) -> Vec<u8>| {
-            let offset = self.thunks_at + self.thunks.len() as u64;
-            inside.insert(name, offset);
-            self.thunks.extend(code(offset - data));
+            let Some((number, place)) = places.next() else {
+                unreachable!("the thunks were counted");
+            };
+            let before = length - number as u64 * THUNK;
+            inside.insert(name, -before.cast_signed());
+            place.copy_from_slice(&code(data + before));
         };
         for (name, function) in functions {
             add(name, &|distance| thunk(function, distance));
         }
         if self.blocks.is_some() {
-            add(COUNTER, &|distance| counter(distance - 8));
+            add(COUNTER, &|distance| counter(distance + 8));
         }
         add(THREAD_LOCAL, &|_| padded(THREAD_LOCAL_CODE.to_vec()));
         inside
@@ -295,7 +301,7 @@ impl Linked {
         scope: &Scope<'_>,
         placed: &Placed<'_>,
         import: &Import,
-        inside: &BTreeMap<&str, u64>,
+        inside: &BTreeMap<&str, i64>,
     ) -> Result<(), Refusal> {
         let (offset, name) = (import.offset + placed.start, import.name.as_str());
         let own = || Some((*placed, import.own?));
@@ -321,7 +327,7 @@ impl Linked {
             (Value::ThreadDistance, Some(_)) => return Err(Refusal(INITIAL_EXEC.to_owned())),
             (Value::Address, None) => {
                 if let Some(inside) = inside.get(name) {
-                    let value = signed(*inside)?.wrapping_add(import.addend);
+                    let value = inside.wrapping_add(import.addend);
                     self.relative.push((offset, value));
                     return Ok(());
                 }
@@ -428,22 +434,22 @@ fn signed(offset: u64) -> Result<i64, Refusal> {
 
 /// Returns machine code of the length of a thunk.
 fn padded(mut code: Vec<u8>) -> Vec<u8> {
-    code.resize(index(THUNK), 0xcc);
+    code.resize(index(THUNK), TRAP);
     code
 }
 
-/// Returns the machine code that adds 1 to the word `data` bytes before its begin.
+/// Returns the machine code that adds 1 to the word `data` bytes after its begin.
 fn counter(data: u64) -> Vec<u8> {
     // inc qword [rip + …]
     let mut code = vec![0x48, 0xff, 0x05];
-    let distance = i32::try_from(data + 7).expect("thunks are few");
-    code.extend((-distance).to_le_bytes());
+    let distance = i32::try_from(data - 7).expect("an image is short");
+    code.extend(distance.to_le_bytes());
     // ret
     code.push(0xc3);
     padded(code)
 }
 
-/// Returns the machine code that stores the return address `data` bytes before its begin, and
+/// Returns the machine code that stores the return address `data` bytes after its begin, and
 /// continues in a function.
 fn thunk(function: exports::LocatedFunction, data: u64) -> Vec<u8> {
     let mut code = Vec::new();
@@ -456,13 +462,13 @@ fn thunk(function: exports::LocatedFunction, data: u64) -> Vec<u8> {
     code.extend([0x48, 0x8b, 0x04, 0x24]);
     // mov [rip + …], rax
     code.extend([0x48, 0x89, 0x05]);
-    let distance = i32::try_from(data + code.len() as u64 + 4).expect("thunks are few");
-    code.extend((-distance).to_le_bytes());
+    let distance = i32::try_from(data - code.len() as u64 - 4).expect("an image is short");
+    code.extend(distance.to_le_bytes());
     // jmp [rip + …]: to the address in the last 8 bytes.
     code.extend([0xff, 0x25]);
     let rest = index(THUNK) - 8 - (code.len() + 4);
     code.extend(u32::try_from(rest).expect("a thunk is short").to_le_bytes());
-    code.resize(index(THUNK) - 8, 0xcc);
+    code.resize(index(THUNK) - 8, TRAP);
     code.extend((function.address as u64).to_le_bytes());
     code
 }

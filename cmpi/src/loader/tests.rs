@@ -284,17 +284,23 @@ fn hostile_files_get_a_message() {
 fn images_share_the_text_of_the_program() {
     let file = compiled("text", SOURCE, &["-O1"]);
     let memory = Rc::new(Memory::new(Arc::new(loaded(&file).unwrap()), 1 << 16));
-    let expected = &memory.linked.parts[0].bytes;
+    let thunks = &memory.linked.thunks;
+    let expected = [&**thunks, &memory.linked.parts[0].bytes].concat();
     let images = [0, 1, memory::SHARED_MAX].map(|rank| Image::new(&memory, rank).unwrap());
     let lengths = images.each_ref().map(|image| image.slot.text);
-    assert!(lengths[0] > 0 && lengths[0] == lengths[1], "{lengths:?}");
+    assert!(
+        lengths[0] > thunks.len() && lengths[0] == lengths[1],
+        "{lengths:?}"
+    );
     assert_eq!(lengths[2], 0);
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
     for (image, is_shared) in images.iter().zip([true, true, false]) {
         // SAFETY: the beginning of an image, which is as long.
-        let found = unsafe { std::slice::from_raw_parts(image.at::<u8>(0), lengths[0]) };
+        let found =
+            unsafe { std::slice::from_raw_parts(image.slot.address as *const u8, lengths[0]) };
         assert!(found == &expected[..lengths[0]], "not the text of the file");
-        let line = format!("{:x}-{:x} r-xp", image.base, image.base + lengths[0]);
+        let start = image.slot.address;
+        let line = format!("{start:x}-{:x} r-xp", start + lengths[0]);
         assert_eq!(maps.contains(&line), is_shared, "{line}");
     }
 }

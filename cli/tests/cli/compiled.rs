@@ -74,6 +74,9 @@ fn ranks_access_the_memory_of_others() {
     let output = ran(&program, "-n 2", "range");
     let expected = "MPI_ERR_RMA_RANGE: invalid range: 4 bytes from byte 64 on";
     assert!(output.stderr.contains(expected), "{output:?}");
+    let output = ran(&program, "-n 2", "swap");
+    let expected = "expected an integer, a logical value or a byte";
+    assert!(output.stderr.contains(expected), "{output:?}");
     // The outcome is undefined: a run continues, a search has a finding.
     let output = simrun(&format!("-p {CLUSTER} -n 3 {program} -- overlapping"));
     let conflict = "conflicting accesses to bytes 0 to 3 of the window of rank 0";

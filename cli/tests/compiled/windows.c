@@ -257,6 +257,13 @@ int main(int argc, char **argv)
     MPI_Win_fence(0, window);
     MPI_Put(&rank, 1, MPI_INT, right, 16, 1, MPI_INT, window);
   }
+  if (argc > 1 && !strcmp(argv[1], "swap")) {
+    MPI_Win window;
+    double value = 1;
+    MPI_Win_create(numbers, sizeof numbers, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+    MPI_Win_fence(0, window);
+    MPI_Compare_and_swap(&value, &value, &value, MPI_DOUBLE, right, 0, window);
+  }
   if (argc > 1 && !strcmp(argv[1], "gone")) {
     /* Rank 1 ends, whose memory others write to later. */
     MPI_Win window;

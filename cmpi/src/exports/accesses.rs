@@ -11,7 +11,7 @@
 use std::ffi::{c_int, c_void};
 use std::rc::Rc;
 
-use mpi::{Buffer, Op, Request, Window};
+use mpi::{Buffer, Element, Op, Request, Window};
 
 use super::windows::{PendingGet, complete, over};
 use super::{Handle, State, exports, memory};
@@ -288,12 +288,14 @@ exports! {
     fn MPI_Compare_and_swap(origin: *const c_void, compare: *const c_void, result: *mut c_void, datatype: Handle, target: c_int, at: isize, window: Handle) {
         let [data, compared] = [memory::place(origin, 1, datatype)?, memory::place(compare, 1, datatype)?];
         let result = memory::place(result, 1, datatype)?;
+        let floats = [Element::of::<f32>(), Element::of::<f64>()];
+        let length = if floats.contains(&result.element.numbers) { 0 } else { result.length };
         block(async |state| {
             let [data, compared] = [data, compared].map(|place| memory::message(&state.world, place));
             let window = &state.window(window)?.window;
             let places = Places::new(window, (target, at, 1, datatype))?;
             let (rank, offset) = (places.rank, places.pieces[0].0);
-            let before = match result.length {
+            let before = match length {
                 1 => window.compare_and_swap::<u8>(&data, &compared, rank, offset).await?,
                 2 => window.compare_and_swap::<u16>(&data, &compared, rank, offset).await?,
                 4 => window.compare_and_swap::<u32>(&data, &compared, rank, offset).await?,

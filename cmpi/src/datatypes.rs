@@ -5,7 +5,7 @@ use std::ffi::c_int;
 use std::rc::Rc;
 
 use crate::abi;
-use crate::arguments::{Count, natural};
+use crate::arguments::Count;
 use crate::bridge::with_datatypes;
 use crate::errors::CallError;
 use crate::handles::Element;
@@ -132,6 +132,16 @@ pub(crate) fn datatype(handle: usize) -> Result<Datatype, CallError> {
 
 /// Returns the elements of a datatype.
 pub(crate) fn element(handle: usize) -> Result<Element, CallError> {
+    // Most calls are about predefined ones, which are in no table.
+    if handle < 0x1000 && !matches!(handle, 0x229 | 0x22a | 0x22c | 0x22d) {
+        let size = size_of(handle)?;
+        return Ok(Element {
+            size,
+            extent: size.cast_signed(),
+            segments: &[],
+            numbers: numbers_of(handle),
+        });
+    }
     let made = with_datatypes(|made| {
         made.get(handle)
             .map(|made| (made.element, made.is_committed))
@@ -141,16 +151,6 @@ pub(crate) fn element(handle: usize) -> Result<Element, CallError> {
         Some(_) => {
             let text = format!("the datatype {handle:#x} is not committed: call MPI_Type_commit");
             Err(CallError::new("MPI_ERR_TYPE", text))
-        }
-        // Most calls are about them.
-        None if handle < 0x1000 && !matches!(handle, 0x229 | 0x22a | 0x22c | 0x22d) => {
-            let size = size_of(handle)?;
-            Ok(Element {
-                size,
-                extent: size.cast_signed(),
-                segments: &[],
-                numbers: numbers_of(handle),
-            })
         }
         None => Ok(datatype(handle)?.element()),
     }
@@ -179,12 +179,6 @@ pub(crate) fn numbers(handle: usize) -> Result<usize, CallError> {
         let text = format!("the parts of the datatype {handle:#x} are not numbers of one type");
         CallError::new("MPI_ERR_TYPE", text)
     })
-}
-
-/// Returns the length in bytes of the data of `count` elements.
-pub(crate) fn length_of(count: impl Count, datatype: usize) -> Result<usize, CallError> {
-    let elements = natural(count, "count", "MPI_ERR_COUNT")?;
-    Ok(elements * element(datatype)?.size)
 }
 
 /// A datatype that a program has made.

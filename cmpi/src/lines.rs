@@ -29,7 +29,13 @@ struct DebuggedFile {
 struct State {
     files: Vec<DebuggedFile>,
     found: BTreeMap<u64, &'static NativeLocation>,
+    /// Those of the latest calls, each at the place that its offset gives it: most are asked for
+    /// again and again.
+    recent: [Option<(u64, &'static NativeLocation)>; RECENT],
 }
+
+/// Number of recent lines: as many as an inner loop has calls.
+const RECENT: usize = 64;
 
 /// The lines of a compiled program.
 pub(crate) struct Lines(Mutex<State>);
@@ -65,6 +71,7 @@ impl Lines {
         Self(Mutex::new(State {
             files: files.collect(),
             found: BTreeMap::new(),
+            recent: [None; RECENT],
         }))
     }
 
@@ -72,8 +79,18 @@ impl Lines {
     /// there.
     pub(crate) fn of_call(&self, returns_to: u64) -> &'static NativeLocation {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let State { files, found } = &mut *state;
-        found.entry(returns_to).or_insert_with(|| {
+        let State {
+            files,
+            found,
+            recent,
+        } = &mut *state;
+        let recent = &mut recent[returns_to as usize % RECENT];
+        if let Some((of, location)) = *recent
+            && of == returns_to
+        {
+            return location;
+        }
+        let location = *found.entry(returns_to).or_insert_with(|| {
             let file = files.iter().rfind(|file| file.start < returns_to);
             let known =
                 file.and_then(|file| line(file.context.as_ref()?, returns_to - 1 - file.start));
@@ -83,7 +100,9 @@ impl Lines {
             });
             // There are as many as calls in the program.
             Box::leak(Box::new(NativeLocation { file, line }))
-        })
+        });
+        *recent = Some((returns_to, location));
+        location
     }
 }
 

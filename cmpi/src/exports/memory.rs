@@ -10,8 +10,8 @@ use std::slice;
 use mpi::{Buffer, Comm};
 
 use super::{Handle, Status};
-use crate::arguments::Count;
-use crate::datatypes::{element as element_of, length_of};
+use crate::arguments::{Count, natural};
+use crate::datatypes::element as element_of;
 use crate::errors::CallError;
 use crate::handles::{Element, Target};
 
@@ -73,8 +73,9 @@ pub(super) fn place(
     count: impl Count,
     datatype: Handle,
 ) -> Result<Target, CallError> {
-    let length = length_of(count, datatype)?;
+    let count = natural(count, "count", "MPI_ERR_COUNT")?;
     let element = element_of(datatype)?;
+    let length = count * element.size;
     // Segments with addresses as displacements are relative to MPI_BOTTOM, which is 0.
     let is_absolute = element
         .segments

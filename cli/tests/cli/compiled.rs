@@ -7,12 +7,12 @@ use std::process::Command;
 use crate::support::{CLUSTER, Folder, Output, SIMRUN, command, run, simrun};
 
 /// Compiles a source of the repository; returns the executable.
-fn compiled(folder: &Folder, source: &str) -> String {
+pub(crate) fn compiled(folder: &Folder, source: &str) -> String {
     compiled_with(folder, "-Wall", source)
 }
 
 /// Compiles a source with an option.
-fn compiled_with(folder: &Folder, option: &str, source: &str) -> String {
+pub(crate) fn compiled_with(folder: &Folder, option: &str, source: &str) -> String {
     let compiler = if source.ends_with(".cc") { "cxx" } else { "cc" };
     let name = source.rsplit(['/', '.']).nth(1).unwrap();
     let program = folder.path(name);
@@ -27,7 +27,7 @@ fn compiled_with(folder: &Folder, option: &str, source: &str) -> String {
 }
 
 /// Runs a compiled program with these options and arguments.
-fn ran(program: &str, options: &str, arguments: &str) -> Output {
+pub(crate) fn ran(program: &str, options: &str, arguments: &str) -> Output {
     simrun(&format!(
         "-p {CLUSTER} -q {options} {program} -- {arguments}"
     ))

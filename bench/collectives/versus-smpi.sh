@@ -10,22 +10,9 @@ set -euo pipefail
 runs=${1:-5}
 here=$(cd "$(dirname "$0")" && pwd)
 ours=${CARGO_TARGET_DIR:-$here/../../target}/release/osu
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+. "$here/../smpi.sh"
 smpicc -O2 "$here/osu.c" -o "$work/osu"
-seq -f 'n-%g' 0 63 > "$work/hosts"
-cat > "$work/crossbar.xml" << XML
-<?xml version='1.0'?>
-<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
-<platform version="4.1">
-  <cluster id="c" prefix="n-" suffix="" radical="0-63" speed="1Gf" bw="1.25GBps" lat="1us"/>
-</platform>
-XML
-
-# Prints the user CPU of a command in seconds; its output goes to $work/output. Children count: smpirun is a shell script.
-user() { { time "$@" > "$work/output" 2> "$work/errors"; } 2>&1; }
-TIMEFORMAT=%3U
-median() { sort -n | awk '{ value[NR] = $1 } END { print value[int((NR + 1) / 2)] }'; }
+crossbar 64
 
 # A row names an algorithm of the call, or a selector for all calls.
 smpi() { # collective, algorithm or selector-NAME, bytes, iterations
@@ -33,9 +20,7 @@ smpi() { # collective, algorithm or selector-NAME, bytes, iterations
     selector-*) choice=(--cfg=smpi/coll-selector:"${2#selector-}") ;;
     *) choice=(--cfg=smpi/coll-selector:default "--cfg=smpi/$1:$2") ;;
   esac
-  user smpirun -np 64 -platform "$work/crossbar.xml" -hostfile "$work/hosts" --cfg=network/model:SMPI \
-    --cfg=smpi/os:0:0:0 --cfg=smpi/or:0:0:0 --cfg=smpi/ois:0:0:0 --cfg=smpi/simulate-computation:no --cfg=smpi/wtime:0 \
-    "${choice[@]}" --log=root.thres:critical "$work/osu" "$1" "$3" "$4" 1
+  smpi_timed 64 "${choice[@]}" "$work/osu" "$1" "$3" "$4" 1
 }
 
 simrun() { # the same, then real or phantom
@@ -43,7 +28,7 @@ simrun() { # the same, then real or phantom
     selector-*) choice=(--set collectives.selector="smpi-${2#selector-}") ;;
     *) choice=(--set collectives.selector=smpi-default --set "collectives.$1=smpi:$2") ;;
   esac
-  user "$ours" --platform "$here/crossbar-64.toml" -n 64 "${choice[@]}" --payload "$5" -- \
+  timed "$ours" --platform "$here/crossbar-64.toml" -n 64 "${choice[@]}" --payload "$5" -- \
     --test "$1" --min "$3B" --max "$3B" --iterations "$4" --warmup 1
 }
 

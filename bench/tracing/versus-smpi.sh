@@ -10,40 +10,19 @@ runs=${1:-5} rounds=${2:-100} ranks=1024
 here=$(cd "$(dirname "$0")" && pwd)
 ours=${CARGO_TARGET_DIR:-$here/../../target}/release
 export PATH="$ours:$PATH"
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+. "$here/../smpi.sh"
 smpicc -O2 "$here/ring.c" -o "$work/ring"
-seq -f 'n-%g' 0 $((ranks - 1)) > "$work/hosts"
-cat > "$work/cluster.xml" << XML
-<?xml version='1.0'?>
-<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
-<platform version="4.1">
-  <cluster id="c" prefix="n-" suffix="" radical="0-$((ranks - 1))" speed="1Gf" bw="1.25GBps" lat="1us"/>
-</platform>
-XML
-cat > "$work/cluster.toml" << TOML
-version = 1
-[network]
-model = "lv08"
-[clusters.c]
-hosts = "n-[0-$((ranks - 1))]"
-speed = "1Gf"
-bandwidth = "1.25GBps"
-latency = "1us"
-sharing = "split-duplex"
-TOML
+crossbar $ranks lv08
 
-# Prints the processor time of a command in seconds. Children count: smpirun is a shell script, and another process makes our traces.
-cpu() { { time "$@" > "$work/output" 2> "$work/errors" < /dev/null; } 2>&1 | awk '{ print $1 + $2 }'; }
+# Adds user and system time: another process makes our traces.
 TIMEFORMAT='%3U %3S'
-median() { sort -n | awk '{ value[NR] = $1 } END { print value[int((NR + 1) / 2)] }'; }
+sum() { awk '{ print $1 + $2 }'; }
 
 smpi() { # options
-  cpu smpirun -np $ranks -platform "$work/cluster.xml" -hostfile "$work/hosts" --cfg=network/model:SMPI --cfg=smpi/os:0:0:0 --cfg=smpi/or:0:0:0 \
-    --cfg=smpi/ois:0:0:0 --cfg=smpi/simulate-computation:no --cfg=smpi/wtime:0 "$@" --log=root.thres:critical "$work/ring" "$rounds"
+  smpi_timed $ranks "$@" "$work/ring" "$rounds" | sum
 }
 simrun() { # options
-  cpu "$ours/ring" --platform "$work/cluster.toml" -n $ranks "$@" -- --rounds "$rounds"
+  timed "$ours/ring" --platform "$work/crossbar.toml" -n $ranks "$@" -- --rounds "$rounds" | sum
 }
 size() { stat -c %s "$work/$1" 2> /dev/null || echo 0; }
 

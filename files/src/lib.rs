@@ -107,18 +107,22 @@ impl Output {
         Ok(())
     }
 
-    /// Makes sure that the folder of the file exists, for outputs whose folder is not made.
+    /// Makes sure that the folder of the file exists, for outputs whose folder is not made, and
+    /// that this is none of the files that are read.
     ///
     /// # Errors
-    /// [`OutputError`] if it does not.
-    pub fn has_folder(&self) -> Result<(), OutputError> {
+    /// [`OutputError`] if it does not, or as [`Output::differs_from`].
+    pub fn is_in_folder<'a>(
+        &self,
+        inputs: impl IntoIterator<Item = &'a Path>,
+    ) -> Result<(), OutputError> {
         let folder = self.file.as_deref().and_then(Path::parent);
         match folder {
             Some(folder) if folder != "" && !folder.is_dir() => Err(self.error(format!(
                 "there is no folder {}: expected one that exists",
                 folder.display()
             ))),
-            _ => Ok(()),
+            _ => self.differs_from(inputs),
         }
     }
 

@@ -125,7 +125,7 @@ fn a_failed_write_leaves_nothing_and_the_file_as_it_was() {
 fn a_missing_folder_is_named_where_it_is_not_made() {
     let folder = folder("missing");
     let file = folder.join("no/out.csv");
-    let error = Output::new(&file).unwrap().has_folder().unwrap_err();
+    let error = Output::new(&file).unwrap().is_in_folder([]).unwrap_err();
     let expected = format!(
         "{}: there is no folder {}: expected one that exists",
         file.display(),
@@ -138,7 +138,7 @@ fn a_missing_folder_is_named_where_it_is_not_made() {
         Path::new("out.csv"),
         Path::new("-"),
     ] {
-        assert_eq!(Output::new(path).unwrap().has_folder(), Ok(()));
+        assert_eq!(Output::new(path).unwrap().is_in_folder([]), Ok(()));
     }
 }
 

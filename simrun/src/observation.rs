@@ -116,9 +116,9 @@ impl EventArgs {
                 let path = path.display();
                 return Err(format!("{path}: expected the name of a file"));
             }
-            let usable = output.has_folder();
-            let usable = usable.and_then(|()| output.differs_from(inputs.iter().copied()));
-            usable.map_err(|error| error.to_string())?;
+            output
+                .is_in_folder(inputs.iter().copied())
+                .map_err(|error| error.to_string())?;
         }
         if let Some(Some(folder)) = &self.analyse {
             fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;

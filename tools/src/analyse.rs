@@ -114,9 +114,9 @@ fn traced(command: &AnalyseCommand, path: &Path) -> Result<Results, String> {
     let options = trace::options_of(&command.trace_options)?;
     let output = Output::new(path).map_err(|error| error.to_string())?;
     let log = command.log.as_path();
-    let usable = output.has_folder();
-    let usable = usable.and_then(|()| output.differs_from([log]));
-    usable.map_err(|error| error.to_string())?;
+    output
+        .is_in_folder([log])
+        .map_err(|error| error.to_string())?;
     let (mut results, mut problem) = (None, None);
     let written = output.draw(|temporary| {
         let file = File::create(temporary).map_err(|error| error.to_string())?;

@@ -52,9 +52,9 @@ fn convert(command: &ConvertCommand) -> Result<ExitCode, String> {
     let format = TraceFormat::of(out)?;
     let options = options_of(&command.options)?;
     let output = Output::new(out).map_err(|error| error.to_string())?;
-    let usable = output.has_folder();
-    let usable = usable.and_then(|()| output.differs_from([log]));
-    usable.map_err(|error| error.to_string())?;
+    output
+        .is_in_folder([log])
+        .map_err(|error| error.to_string())?;
     let name = if log == Path::new("-") {
         "standard input".to_owned()
     } else {

@@ -28,8 +28,8 @@ use simrun::package::{self, Executable};
 use simrun::{Size, load, status};
 use toml::Table as TomlTable;
 
-use crate::analyse;
 use crate::fuzz::ProgressLine;
+use crate::{analyse, command_line};
 
 mod prediction;
 mod tolerance;
@@ -439,10 +439,7 @@ impl Effects {
 
     /// Writes the analysis of the run without changes from its log.
     fn write_analysis(&self, log: &Path, folder: &Path) -> Result<(), String> {
-        let words = std::env::args_os().skip(1);
-        let words = words.map(|word| word.to_string_lossy().into_owned());
-        let title = format!("simrun {}", words.collect::<Vec<_>>().join(" "));
-        analyse::write_results(log, &title, folder, self.checked())
+        analyse::write_results(log, &command_line(), folder, self.checked())
     }
 
     /// Returns the table of the greatest derivatives along the critical path beside those by runs.

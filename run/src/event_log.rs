@@ -28,8 +28,8 @@ pub struct EventLog(Arc<Mutex<Option<OpenLog>>>);
 #[derive(Debug)]
 struct OpenLog {
     writer: Writer,
-    /// The hosts of the ranks.
-    hosts: Vec<HostId>,
+    /// Hosts and their ranks, in ascending order.
+    hosts: Vec<(HostId, u32)>,
 }
 
 impl OpenLog {
@@ -42,8 +42,10 @@ impl OpenLog {
             value,
         } = *event
         {
-            let ranks = (0..).zip(&self.hosts);
-            for (rank, _) in ranks.filter(|(_, own)| own.0 == host) {
+            let host = HostId(host);
+            let first = self.hosts.partition_point(|(own, _)| *own < host);
+            let ranks = self.hosts[first..].iter();
+            for &(_, rank) in ranks.take_while(|(own, _)| *own == host) {
                 let event = ProgramEvent::Incident { name, peer, value };
                 self.writer.event(rank, time, event);
             }
@@ -73,7 +75,8 @@ impl EventLog {
         let Some(OpenLog { writer, hosts: own }) = &mut *self.open() else {
             return;
         };
-        own.extend_from_slice(hosts);
+        own.extend(hosts.iter().copied().zip(0..));
+        own.sort_unstable();
         // Numbers in the log by those of the platform.
         let mut known: Vec<Option<u32>> = Vec::new();
         for (rank, &host) in (0..).zip(hosts) {

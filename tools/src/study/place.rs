@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::Sender;
 
 use serde_json::Value as Json;
+use simrun::package::Executable;
 use study::{Measure, ResultLine};
 
 use super::claims::Claims;
@@ -36,6 +37,7 @@ pub(super) struct Ended {
 /// The processes of a study.
 pub(super) struct Places<'p> {
     plan: &'p Plan,
+    program: Executable,
     claims: Option<&'p Claims>,
     analyses: bool,
     /// The process of each place; 0 if there is none.
@@ -48,6 +50,7 @@ impl<'p> Places<'p> {
     pub(super) fn new(plan: &'p Plan, claims: Option<&'p Claims>, jobs: usize) -> Self {
         Self {
             plan,
+            program: plan.program(),
             claims,
             analyses: plan.study.measures.iter().any(Measure::needs_analysis),
             processes: (0..jobs).map(|_| AtomicU32::new(0)).collect(),
@@ -68,7 +71,7 @@ impl<'p> Places<'p> {
 
     /// Runs what the queue gives, until it is closed.
     pub(super) fn work(&self, place: usize, queue: &Queue, ends: &Sender<Ended>) {
-        let worker = Worker::new(&self.plan.program(), self.plan.study.limits, place);
+        let worker = Worker::new(&self.program, self.plan.study.limits, place);
         let mut worker = match worker {
             Ok(worker) => worker,
             Err(error) => {

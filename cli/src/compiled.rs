@@ -8,7 +8,7 @@ use std::ffi::{CString, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
 use cmpi::{CompiledProgram, Kind, Ranks, STACK};
 use mpi::SourceLocation;
@@ -114,17 +114,6 @@ pub(crate) fn program(app: &Path) -> Option<Result<CompiledProgram, String>> {
         ))),
         Kind::Other => None,
     }
-}
-
-/// Returns the command that runs a compiled program; `None` if the file is another one.
-pub(crate) fn command(app: &Path) -> Option<Command> {
-    let file = std::fs::read(app).ok()?;
-    if cmpi::kind(&file) != Kind::StandardAbi {
-        return None;
-    }
-    let mut command = Command::new(std::env::current_exe().ok()?);
-    command.arg("run").arg(app);
-    Some(command)
 }
 
 /// Runs or checks a program with these options.

@@ -17,8 +17,6 @@ use run::Rerun;
 use serde_json::Value;
 use simrun::{package, sha256_of, status};
 
-use crate::compiled;
-
 /// A recorded run.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct RerunCommand {
@@ -62,16 +60,8 @@ fn again(folder: &Path) -> Result<Again, String> {
         .filter(|_| outcome != "interrupted")
         .ok_or_else(|| format!("{file}: this run was interrupted, so it cannot be reproduced"))?;
     let file = Path::new(&rerun.program);
-    let (program, command) = match compiled::command(file) {
-        Some(command) => (file.to_owned(), command),
-        None => {
-            let program = package::program(file, true, &[]);
-            let program = program.map_err(|error| error.to_string())?;
-            let command = Command::new(&program);
-            (program, command)
-        }
-    };
-    let has_changed = sha256_of(&program).is_ok_and(|found| found != rerun.sha256);
+    let program = package::executable(file, true, &[]).map_err(|error| error.to_string())?;
+    let has_changed = sha256_of(program.file()).is_ok_and(|found| found != rerun.sha256);
     if has_changed {
         // Nobody can be told that standard error is closed.
         let _ = writeln!(
@@ -80,7 +70,7 @@ fn again(folder: &Path) -> Result<Again, String> {
             rerun.program
         );
     }
-    let found = made(folder, command, &rerun)?;
+    let found = made(folder, program.command(), &rerun)?;
     let name = recorded["program"].as_str().unwrap_or_default();
     let (now, ended) = (found["digest"].as_str(), found["outcome"].as_str());
     if now == Some(digest) && ended == Some(outcome) {

@@ -225,15 +225,20 @@ static BCAST: Algorithm = Algorithm {
 const BCAST_LEVELS: &[Level] = &[Level {
     group: Group::Own,
     collective: Collective::Bcast,
-    call: |call| match takes_part(call) && !is_with_root(call) {
-        true => inside(call, Collective::Bcast, call.bytes),
-        false => None,
-    },
+    call: |call| away_from_root(call, Collective::Bcast),
 }];
 
 /// Returns true if the rank has a part in an operation with a root.
 const fn takes_part(call: &Call) -> bool {
     call.root != Call::NO_ROOT
+}
+
+/// Returns a part that the group executes that the root is not in.
+fn away_from_root(call: &Call, kind: Collective) -> Option<Call> {
+    match takes_part(call) && !is_with_root(call) {
+        true => inside(call, kind, call.bytes),
+        false => None,
+    }
 }
 
 /// Returns the leader of the group that the root is not in.
@@ -258,14 +263,13 @@ fn bcast(call: &Call) -> Stages<'_, 2> {
 
 /// A message between the root and the leader of the other group.
 fn message(call: &Call, source: u32, destination: u32, data: Part) -> Stage {
-    let is_outside = !takes_part(call);
+    let (source, destination) = match takes_part(call) {
+        true => (source, destination),
+        false => (Call::NO_ROOT, Call::NO_ROOT),
+    };
     Stage::Message {
-        source: if is_outside { Call::NO_ROOT } else { source },
-        destination: if is_outside {
-            Call::NO_ROOT
-        } else {
-            destination
-        },
+        source,
+        destination,
         out: data,
         into: data,
     }
@@ -283,10 +287,7 @@ static REDUCE: Algorithm = Algorithm {
 const REDUCE_LEVELS: &[Level] = &[Level {
     group: Group::Own,
     collective: Collective::Reduce,
-    call: |call| match takes_part(call) && !is_with_root(call) {
-        true => inside(call, Collective::Reduce, call.bytes),
-        false => None,
-    },
+    call: |call| away_from_root(call, Collective::Reduce),
 }];
 
 fn reduce(call: &Call) -> Stages<'_, 2> {

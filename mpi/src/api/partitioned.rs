@@ -40,11 +40,14 @@ pub(crate) struct Partitions {
     pub(crate) count: u32,
     /// By number, in a send that has been started.
     ready: Vec<bool>,
+    /// Number of those that are not.
+    left: usize,
 }
 
 impl Partitions {
     pub(crate) fn start(&mut self) {
-        self.ready = vec![false; self.count as usize];
+        self.left = self.count as usize;
+        self.ready = vec![false; self.left];
     }
 
     fn check(&self, partition: usize) -> Result<()> {
@@ -62,12 +65,13 @@ impl Partitions {
             Some(ready) if !*ready => *ready = true,
             _ => return Err(Error::PartitionReady { partition }),
         }
-        Ok(self.left() == 0)
+        self.left -= 1;
+        Ok(self.left == 0)
     }
 
     /// Number of partitions that are not ready.
-    pub(crate) fn left(&self) -> usize {
-        self.ready.iter().filter(|ready| !**ready).count()
+    pub(crate) const fn left(&self) -> usize {
+        self.left
     }
 }
 
@@ -124,6 +128,7 @@ impl Comm {
             message_tag: message_tag(tag, position),
             count,
             ready: Vec::new(),
+            left: 0,
         })
     }
 }

@@ -145,21 +145,21 @@ impl<W: Write> Perfetto<W> {
 
     /// Returns the track of a counter.
     fn counter_track(&mut self, counter: Counter) -> u32 {
-        let known = match own_counter(counter) {
-            Some((rank, at)) => self.ranks[rank as usize].counters[at],
-            None => self.counters.get(&counter).copied().unwrap_or(0),
-        };
+        let known = *self.known_track(counter);
         if known != 0 {
             return known;
         }
         let track = self.describe_counter(counter);
-        match own_counter(counter) {
-            Some((rank, at)) => self.ranks[rank as usize].counters[at] = track,
-            None => {
-                self.counters.insert(counter, track);
-            }
-        }
+        *self.known_track(counter) = track;
         track
+    }
+
+    /// Returns the track of a counter that has one, to be set if it is 0.
+    fn known_track(&mut self, counter: Counter) -> &mut u32 {
+        match own_counter(counter) {
+            Some((rank, at)) => &mut self.ranks[rank as usize].counters[at],
+            None => self.counters.entry(counter).or_insert(0),
+        }
     }
 
     fn describe_counter(&mut self, counter: Counter) -> u32 {

@@ -55,6 +55,18 @@ fn check() -> Result<(), CallError> {
     }
 }
 
+/// Stores that there is none.
+fn none(number: *mut c_int) -> Result<(), CallError> {
+    check()?;
+    memory::store(number, 0);
+    Ok(())
+}
+
+/// Returns the error of a call about a variable of a session.
+fn no_handle_of(session: Handle) -> CallError {
+    session_of(session).err().unwrap_or_else(no_handle)
+}
+
 exports! {
     fn MPI_T_init_thread(_required: c_int, provided: *mut c_int) {
         with(|state| state.tool_inits += 1);
@@ -69,21 +81,15 @@ exports! {
     }
 
     fn MPI_T_cvar_get_num(number: *mut c_int) {
-        check()?;
-        memory::store(number, 0);
-        Ok(())
+        none(number)
     }
 
     fn MPI_T_pvar_get_num(number: *mut c_int) {
-        check()?;
-        memory::store(number, 0);
-        Ok(())
+        none(number)
     }
 
     fn MPI_T_category_get_num(number: *mut c_int) {
-        check()?;
-        memory::store(number, 0);
-        Ok(())
+        none(number)
     }
 
     fn MPI_T_category_changed(stamp: *mut c_int) {
@@ -92,15 +98,11 @@ exports! {
     }
 
     fn MPI_T_event_get_num(number: *mut c_int) {
-        check()?;
-        memory::store(number, 0);
-        Ok(())
+        none(number)
     }
 
     fn MPI_T_source_get_num(number: *mut c_int) {
-        check()?;
-        memory::store(number, 0);
-        Ok(())
+        none(number)
     }
 
     fn MPI_T_cvar_get_index(name: *const c_char, _index: *mut c_int) {
@@ -247,38 +249,31 @@ exports! {
     }
 
     fn MPI_T_pvar_handle_free(session: usize, _handle: usize) {
-        session_of(session)?;
-        Err(no_handle())
+        Err(no_handle_of(session))
     }
 
     fn MPI_T_pvar_read(session: usize, _handle: usize, _buffer: usize) {
-        session_of(session)?;
-        Err(no_handle())
+        Err(no_handle_of(session))
     }
 
     fn MPI_T_pvar_readreset(session: usize, _handle: usize, _buffer: usize) {
-        session_of(session)?;
-        Err(no_handle())
+        Err(no_handle_of(session))
     }
 
     fn MPI_T_pvar_reset(session: usize, _handle: usize) {
-        session_of(session)?;
-        Err(no_handle())
+        Err(no_handle_of(session))
     }
 
     fn MPI_T_pvar_start(session: usize, _handle: usize) {
-        session_of(session)?;
-        Err(no_handle())
+        Err(no_handle_of(session))
     }
 
     fn MPI_T_pvar_stop(session: usize, _handle: usize) {
-        session_of(session)?;
-        Err(no_handle())
+        Err(no_handle_of(session))
     }
 
     fn MPI_T_pvar_write(session: usize, _handle: usize, _buffer: usize) {
-        session_of(session)?;
-        Err(no_handle())
+        Err(no_handle_of(session))
     }
 
     fn MPI_T_source_get_info(index: c_int, _name: usize, _name_len: usize, _desc: usize, _desc_len: usize, _ordering: usize, _ticks_per_second: usize, _max_ticks: usize, _info: usize) {

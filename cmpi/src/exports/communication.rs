@@ -74,7 +74,7 @@ fn exchange(
     let handle = with(|state| {
         let comm = state.peers(comm)?;
         let message = memory::message(comm, data);
-        let receiving = comm.irecv(memory::room(comm, target), from, recv_tag)?;
+        let receiving = comm.irecv(memory::received(target), from, recv_tag)?;
         comm.isend(message, destination, send_tag)?.free();
         Ok::<_, CallError>(state.insert(receiving, Memory::Message(target)))
     })?;
@@ -124,7 +124,7 @@ exports! {
         let (from, number) = (source(from)?, pattern(number)?);
         let (received, buffer) = block(async |state| {
             let comm = state.peers(comm)?;
-            let mut buffer = memory::room(comm, target);
+            let mut buffer = memory::received(target);
             let received = comm.recv(&mut buffer, from, number).await?;
             Ok::<_, CallError>((received, buffer))
         })?;
@@ -139,7 +139,7 @@ exports! {
         let (from, number) = (source(from)?, pattern(number)?);
         let handle = with(|state| {
             let comm = state.peers(comm)?;
-            let started = comm.irecv(memory::room(comm, target), from, number)?;
+            let started = comm.irecv(memory::received(target), from, number)?;
             Ok::<_, CallError>(state.insert(started, Memory::Message(target)))
         })?;
         memory::store(request, handle);
@@ -159,7 +159,7 @@ exports! {
         let (received, buffer) = block(async |state| {
             let comm = state.peers(comm)?;
             let message = memory::message(comm, data);
-            let mut buffer = memory::room(comm, target);
+            let mut buffer = memory::received(target);
             let exchange = comm.sendrecv(&message, dest, sendtag, &mut buffer, from, recvtag);
             drop(message);
             let received = exchange.await?;

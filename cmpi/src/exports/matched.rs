@@ -59,9 +59,8 @@ exports! {
     fn MPI_Mrecv<N>(buf: *mut c_void, count: N, datatype: Handle, message: *mut Handle, status: *mut Status) {
         let target = memory::place(buf, count, datatype)?;
         let taken = taken(message)?;
-        let completion = block(async |state| {
-            let buffer = state.comm(super::WORLD)?.buffer(target.length as u64);
-            Ok::<_, CallError>(taken.recv(buffer).await?)
+        let completion = block(async |_| {
+            Ok::<_, CallError>(taken.recv(memory::received(target)).await?)
         })?;
         super::deliver(&completion, &Memory::Message(target), status);
         Ok(())
@@ -71,10 +70,9 @@ exports! {
         let target = memory::place(buf, count, datatype)?;
         let taken = taken(message)?;
         let handle = with(|state| {
-            let buffer = state.comm(super::WORLD)?.buffer(target.length as u64);
-            let started = taken.irecv(buffer);
-            Ok::<_, CallError>(state.insert(started, Memory::Message(target)))
-        })?;
+            let started = taken.irecv(memory::received(target));
+            state.insert(started, Memory::Message(target))
+        });
         memory::store(request, handle);
         Ok(())
     }

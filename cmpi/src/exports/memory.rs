@@ -32,6 +32,11 @@ pub(super) fn room(comm: &Comm, place: Target) -> Buffer {
     room.with_element(place.element.numbers)
 }
 
+/// Returns a buffer for one message with elements of the program, which brings its own memory.
+pub(super) fn received(place: Target) -> Buffer {
+    Buffer::room(place.length as u64).with_element(place.element.numbers)
+}
+
 /// Calls `f` with the data of elements of the program, one behind the other.
 pub(super) fn with_bytes<T>(place: Target, f: impl FnOnce(&[u8]) -> T) -> T {
     if place.length == 0 {

@@ -17,24 +17,30 @@ pub struct Buffer {
     extent: Extent,
 }
 
-/// The length of a buffer in bytes, and in the lowest bits the type of its elements: a buffer is
-/// moved with each packet, and has to be short.
+/// The length of a buffer in bytes, in the lowest bits the type of its elements, and a bit that is
+/// set if it is room for a message: a buffer is moved with each packet, and has to be short.
 #[derive(Clone, Copy)]
 struct Extent(u64);
 
+/// The bit of room for a message.
+const ROOM: u64 = 1 << ELEMENT_BITS;
+
+/// Place of the length.
+const LENGTH_SHIFT: u32 = ELEMENT_BITS + 1;
+
 impl Extent {
     /// Largest length, that of a buffer for messages of any length.
-    const MAX: u64 = u64::MAX >> ELEMENT_BITS;
+    const MAX: u64 = u64::MAX >> LENGTH_SHIFT;
 
     #[inline]
     const fn new(length: u64) -> Self {
-        assert!(length <= Self::MAX, "a buffer is shorter than 2^59 bytes");
-        Self(length << ELEMENT_BITS)
+        assert!(length <= Self::MAX, "a buffer is shorter than 2^58 bytes");
+        Self(length << LENGTH_SHIFT)
     }
 
     #[inline]
     const fn length(self) -> u64 {
-        self.0 >> ELEMENT_BITS
+        self.0 >> LENGTH_SHIFT
     }
 
     #[inline]
@@ -70,7 +76,7 @@ impl Buffer {
     /// A buffer that has only a length.
     ///
     /// # Panics
-    /// If the length is 2^59 bytes or more.
+    /// If the length is 2^58 bytes or more.
     #[must_use]
     pub const fn phantom(length: u64) -> Self {
         Self {
@@ -82,7 +88,7 @@ impl Buffer {
     /// The buffer with elements of this type, which a receive compares with those that were sent.
     #[must_use]
     pub const fn with_element(mut self, element: Element) -> Self {
-        self.extent.0 = self.len() << ELEMENT_BITS | element.number() as u64;
+        self.extent.0 = self.extent.0 & !(ROOM - 1) | element.number() as u64;
         self
     }
 
@@ -98,14 +104,26 @@ impl Buffer {
         std::mem::replace(self, Self::phantom(0))
     }
 
-    /// A buffer for a message of any length, with whatever it brings.
-    pub(crate) const fn unbounded() -> Self {
-        Self::phantom(Extent::MAX)
+    /// A buffer without bytes of its own for a message of at most `length` bytes: the message that
+    /// is received takes its place, with its bytes and its length.
+    ///
+    /// # Panics
+    /// If the length is 2^58 bytes or more.
+    #[must_use]
+    pub const fn room(length: u64) -> Self {
+        let mut room = Self::phantom(length);
+        room.extent.0 |= ROOM;
+        room
     }
 
-    /// Returns true if it takes a message of any length.
-    pub(crate) const fn is_unbounded(&self) -> bool {
-        self.len() == Extent::MAX
+    /// A buffer for a message of any length, with whatever it brings.
+    pub(crate) const fn unbounded() -> Self {
+        Self::room(Extent::MAX)
+    }
+
+    /// Returns true if a message that is received takes its place.
+    pub(crate) const fn is_room(&self) -> bool {
+        self.extent.0 & ROOM != 0
     }
 
     /// An empty buffer of the given number of bytes, real if this one is.
@@ -169,7 +187,7 @@ impl Buffer {
             message.len() <= self.len(),
             "truncation was excluded before"
         );
-        if self.is_unbounded() {
+        if self.is_room() {
             self.clone_from(message);
         } else if message.len() == self.len() {
             if message.bytes.is_some() && self.bytes.is_some() {
@@ -281,6 +299,23 @@ mod tests {
         let mut buffer = Buffer::from(vec![7; 4]);
         buffer.receive(&Buffer::from(vec![1, 2]));
         assert_eq!(buffer.bytes(), Some(&[1, 2, 7, 7][..]));
+    }
+
+    #[test]
+    fn room_becomes_the_message() {
+        let doubles = Element::of::<f64>();
+        let mut room = Buffer::room(16).with_element(doubles);
+        assert_eq!((room.len(), room.element()), (16, doubles));
+        let message = Buffer::from(vec![5; 8]);
+        assert_eq!(room.receive(&message), None);
+        assert_eq!(room.bytes(), Some(&[5; 8][..]));
+        assert!(
+            !room.is_room(),
+            "a second message does not change the length"
+        );
+        let mut room = Buffer::room(16);
+        room.receive(&Buffer::phantom(3));
+        assert!(room.is_phantom() && room.len() == 3);
     }
 
     #[test]

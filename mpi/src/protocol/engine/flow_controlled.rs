@@ -478,8 +478,8 @@ impl ProtocolEngine {
             unreachable!("data come for a receive that sent a CTS");
         };
         let (envelope, length, detached) = (*envelope, *length, *detached);
-        if buffer.is_unbounded() {
-            *buffer = part.of_kind(length);
+        if buffer.is_room() && length <= buffer.len() {
+            *buffer = part.of_kind(length).with_element(buffer.element());
         }
         if length <= buffer.len() {
             buffer.place(offset, part);

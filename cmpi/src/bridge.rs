@@ -27,7 +27,7 @@ use std::task::{Context, Poll};
 
 use corosensei::trap::CoroutineTrapHandler;
 use corosensei::{Coroutine, Yielder};
-use mpi::{Comm, Level, NativeLocation, calling_from};
+use mpi::{Comm, Level, NativeLocation, set_native_caller};
 
 use crate::datatypes::MadeDatatype;
 use crate::elf::{PAGE, Refusal, Template};
@@ -276,7 +276,8 @@ pub(crate) struct Inner {
     canary: Cell<*const u64>,
     context: Cell<*mut Context<'static>>,
     pending: Cell<Option<Pending>>,
-    end: Cell<Option<End>>,
+    /// In a box: each call looks at it.
+    end: Cell<Option<Box<End>>>,
     errno: Cell<c_int>,
     exceptions: Cell<ExceptionState>,
     /// Leads to the end of the rank after a fault of its program.
@@ -339,9 +340,11 @@ impl Future for Rank {
         set_errno(inner.errno.get());
         // Under a model checker the second execution would find nothing there.
         streams::set_input(inner.world.rank() == 0 && !inner.is_checked());
+        let caller = set_native_caller(inner.location.get());
         inner.note(Watch::switch);
         coroutine.resume(());
         inner.note(Watch::switch);
+        set_native_caller(caller);
         inner.errno.set(errno());
         if let Some((exceptions, of_thread)) = exceptions.zip(of_thread) {
             inner.exceptions.set(exceptions.exchange(of_thread));
@@ -350,7 +353,7 @@ impl Future for Rank {
         inner.context.set(ptr::null_mut());
         if let Some(fault) = inner.fault.take() {
             inner.flush();
-            inner.end.set(Some(End::Failed(inner.described(fault))));
+            inner.end(End::Failed(inner.described(fault)));
         }
         inner.conclude(owned)
     }
@@ -403,7 +406,7 @@ impl Inner {
         };
         self.flush();
         self.give_up_stack(owned);
-        match end {
+        match *end {
             End::Done => Poll::Ready(Ok(())),
             End::Failed(text) => Poll::Ready(Err(text)),
             End::Panicked(payload) => resume_unwind(payload),
@@ -504,12 +507,10 @@ impl Inner {
         &self.world
     }
 
-    /// Runs a part of a call of MPI, whose line the message layer notes.
-    fn located<T>(&self, part: impl FnOnce() -> T) -> T {
-        match self.location.get() {
-            Some(location) => calling_from(location, part),
-            None => part(),
-        }
+    /// Sets the line of the call of MPI that runs, which the message layer notes.
+    fn set_location(&self, location: Option<&'static NativeLocation>) {
+        self.location.set(location);
+        set_native_caller(location);
     }
 
     /// Leaves the stack until the rank is polled again.
@@ -521,7 +522,7 @@ impl Inner {
         // runs.
         if !canary.is_null() && unsafe { ptr::read_volatile(canary) } != CANARY {
             let text = "the stack of the rank, of 8 MiB, is full";
-            self.end.set(Some(End::Failed(text.to_owned())));
+            self.end(End::Failed(text.to_owned()));
         }
         // SAFETY: the yielder is on the stack of the coroutine, which is running, since this is
         // called by its program.
@@ -531,7 +532,7 @@ impl Inner {
     /// Ends the rank. Its stack is given up, so nothing on it is dropped any more.
     pub(crate) fn finish(&self, end: End) -> ! {
         self.flush();
-        self.end.set(Some(end));
+        self.end(end);
         loop {
             self.suspend();
         }
@@ -616,8 +617,7 @@ pub(crate) fn call(name: &'static str, body: impl FnOnce() -> Result<(), CallErr
     with(|state| state.begin_call());
     rank.note(Watch::note_call);
     let offset = rank.image().caller();
-    rank.location
-        .set(offset.map(|offset| rank.lines.of_call(offset)));
+    rank.set_location(offset.map(|offset| rank.lines.of_call(offset)));
     let result = catch_unwind(AssertUnwindSafe(|| {
         with(|state| state.check_stage(name))?;
         rank.enter_call();
@@ -674,7 +674,7 @@ pub(crate) fn call_program<T>(function: impl FnOnce() -> T) -> T {
     let was_in_call = rank.is_in_call.replace(false);
     let result = function();
     rank.is_in_call.set(was_in_call);
-    rank.location.set(location);
+    rank.set_location(location);
     result
 }
 
@@ -683,8 +683,7 @@ pub(crate) fn with<T>(f: impl FnOnce(&mut State) -> T) -> T {
     let rank = caller();
     // SAFETY: one call of a rank runs at a time, `f` does not call the program, and futures that
     // borrow the state are over or dropped when another call begins.
-    let state = unsafe { &mut *rank.state.get() };
-    rank.located(|| f(state))
+    f(unsafe { &mut *rank.state.get() })
 }
 
 /// Returns the simulated time in seconds.
@@ -754,8 +753,7 @@ fn drive<F: Future>(rank: &Inner, future: F) -> F::Output {
         // SAFETY: the context is that of the poll of the rank that is running, which does not end
         // before its program suspends or ends.
         let context = unsafe { &mut *rank.context.get() };
-        let polled = rank.located(|| future.as_mut().poll(context));
-        if let Poll::Ready(value) = polled {
+        if let Poll::Ready(value) = future.as_mut().poll(context) {
             if !rank.has_ended() {
                 return value;
             }

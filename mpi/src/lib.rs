@@ -93,7 +93,7 @@ pub use connection::connecting_channel::ConnectionStatistics;
 pub use matching::envelope::{
     ANY_SOURCE, ANY_TAG, Envelope, PROC_NULL, Pattern, Source, TAG_UB, Tag,
 };
-pub use observe::{NativeLocation, SourceLocation, calling_from};
+pub use observe::{NativeLocation, SourceLocation, set_native_caller};
 #[cfg(feature = "seeded-defects")]
 pub use protocol::defect::{ProtocolDefect, with_protocol_defect};
 pub use protocol::engine::Status;

@@ -39,4 +39,4 @@ pub use network::{IncidentPlace, Link, LinkParameter, LinkSharing, NetworkEvent,
 pub use numbering::{LogEvent, NameId};
 pub use open::EndedCall;
 pub use record::RECORD_BYTES;
-pub use source_location::{NativeLocation, SourceLocation, calling_from};
+pub use source_location::{NativeLocation, SourceLocation, set_native_caller};

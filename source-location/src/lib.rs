@@ -2,7 +2,7 @@
 //!
 //! A call of a Rust program has the location that the compiler passes to functions with
 //! `#[track_caller]`. A native executable calls through a bridge, which is Rust code itself: it
-//! sets the line of the executable around the call with [`calling_from`], and
+//! sets the line of the executable with [`set_native_caller`] while that runs, and
 //! [`SourceLocation::caller`] returns that line instead of the bridge's own.
 //!
 //! *Not decided here*: the lines of a native executable. The bridge finds them in its debugging
@@ -118,19 +118,13 @@ impl fmt::Debug for SourceLocation {
     }
 }
 
-/// Runs `call` as a call of this line of a native executable.
-pub fn calling_from<T>(location: &'static NativeLocation, call: impl FnOnce() -> T) -> T {
-    let _guard = Restore(NATIVE.replace(Some(location)));
-    call()
-}
-
-/// Restores the line of the call around this one, also when it panics.
-struct Restore(Option<&'static NativeLocation>);
-
-impl Drop for Restore {
-    fn drop(&mut self) {
-        NATIVE.set(self.0);
-    }
+/// Sets the line of the native executable whose calls run on this thread from now on, and returns
+/// the one before; with `None`, calls are those of Rust programs.
+#[inline]
+pub fn set_native_caller(
+    location: Option<&'static NativeLocation>,
+) -> Option<&'static NativeLocation> {
+    NATIVE.replace(location)
 }
 
 #[cfg(test)]
@@ -154,13 +148,13 @@ mod tests {
         }
         let rust = called();
         assert_eq!((rust.file(), rust.line()), (file!(), line!() - 1));
-        calling_from(&OUTER, || {
-            assert_eq!(called().address(), Tagged::native(&OUTER).address());
-            calling_from(&INNER, || assert_eq!(called().line(), 9));
-            let panicked = std::panic::catch_unwind(|| calling_from(&INNER, || panic!("expected")));
-            assert!(panicked.is_err());
-            assert_eq!(called().line(), 7);
-        });
+        assert!(set_native_caller(Some(&OUTER)).is_none());
+        assert_eq!(called().address(), Tagged::native(&OUTER).address());
+        let outer = set_native_caller(Some(&INNER));
+        assert_eq!(called().line(), 9);
+        set_native_caller(outer);
+        assert_eq!(called().line(), 7);
+        set_native_caller(None);
         assert_eq!(called().file(), file!());
     }
 }

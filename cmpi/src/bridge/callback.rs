@@ -41,7 +41,7 @@ impl Inner {
         // One function is called at a time. The stack is none of the ranks'.
         let slot = match StackSlot::new(&self.memory, self.world.size()) {
             Ok(slot) => slot,
-            Err(refusal) => return self.end.set(Some(End::Failed(refusal.to_string()))),
+            Err(refusal) => return self.end(End::Failed(refusal.to_string())),
         };
         let running = CURRENT.replace(self);
         let outer = (
@@ -74,8 +74,13 @@ impl Inner {
         self.is_called_back.set(outer.4);
         CURRENT.set(running);
         if let Some(fault) = self.fault.take() {
-            self.end.set(Some(End::Failed(self.described(fault))));
+            self.end(End::Failed(self.described(fault)));
         }
+    }
+
+    /// Notes the end of the rank.
+    pub(super) fn end(&self, end: End) {
+        self.end.set(Some(Box::new(end)));
     }
 
     /// Returns true if the rank has ended or is to end.
@@ -95,7 +100,7 @@ impl Inner {
 
     /// Writes what functions that were called back have written.
     pub(super) fn write_deferred(&self) {
-        if self.is_called_back.get() {
+        if self.is_called_back.get() || self.deferred.borrow().is_empty() {
             return;
         }
         let deferred = std::mem::take(&mut *self.deferred.borrow_mut());

@@ -1,7 +1,8 @@
 //! Promise: which packets a message takes. Below the threshold it is eager, from there on a
 //! rendezvous; either way the bytes arrive once and a message that is too long is consumed.
 
-use mpi::{Buffer, Comm, Error, Result};
+use mpi::{Buffer, Comm, Error, ErrorClass, Result, Settings};
+use testing::ranks::exchange::{FEW, slow};
 use testing::ranks::{Order, Outcome, THRESHOLD, pattern, world};
 
 /// Rank 0 sends a message of the given number of bytes, rank 1 receives it after a while if it is
@@ -117,6 +118,36 @@ fn a_message_that_is_too_long_is_an_error_and_is_consumed() {
             Ok(())
         };
         world(2).run(program).finished();
+    }
+}
+
+#[test]
+fn room_gets_a_message_whole_and_in_parts() {
+    for settings in [Settings::new(THRESHOLD), slow(FEW)] {
+        for (length, posted_first) in [(0, true), (8, true), (48, false), (504, true), (504, false)]
+        {
+            let program = move |world: Comm| async move {
+                if world.rank() == 0 {
+                    world.sleep(if posted_first { 1.0 } else { 0.0 }).await;
+                    for _ in 0..3 {
+                        world.send(&pattern(length, 0), 1, 7).await?;
+                    }
+                    return Ok(());
+                }
+                world.sleep(if posted_first { 0.0 } else { 1.0 }).await;
+                for room in [length, length + 30] {
+                    let mut buffer = Buffer::room(room);
+                    assert_eq!(world.recv(&mut buffer, 0, 7).await?.length, length);
+                    assert_eq!(buffer.bytes(), pattern(length, 0).bytes());
+                }
+                let mut short = Buffer::room(length.saturating_sub(1));
+                let received = world.recv(&mut short, 0, 7).await;
+                let is_cut = received.is_err_and(|error| error.class() == ErrorClass::Truncate);
+                assert_eq!(is_cut, length > 0, "{length} bytes, one too many");
+                Ok(())
+            };
+            world(2).settings(settings.clone()).run(program).finished();
+        }
     }
 }
 

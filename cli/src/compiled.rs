@@ -116,6 +116,11 @@ pub(crate) fn program(app: &Path) -> Option<Result<CompiledProgram, String>> {
     }
 }
 
+/// Returns the own libraries of a program.
+fn libraries(program: &CompiledProgram) -> impl Iterator<Item = &PathBuf> {
+    program.files().iter().skip(1).map(|(path, _)| path)
+}
+
 /// Runs or checks a program with these options.
 pub(crate) fn start(
     program: Result<CompiledProgram, String>,
@@ -135,7 +140,9 @@ pub(crate) fn start(
 /// Acts as the program in a file: does what a program in Rust does with the same arguments.
 pub(crate) fn act_as(app: &Path, arguments: &[OsString]) -> ExitCode {
     match program(app) {
-        Some(_) if answers_handshake(arguments) => answer_handshake(),
+        Some(program) if answers_handshake(arguments) => {
+            answer_handshake(program.iter().flat_map(libraries))
+        }
         Some(program) => run_with(program, app, arguments),
         None => status::refuse(format_args!(
             "{}: expected a compiled MPI program",
@@ -156,16 +163,21 @@ fn run_with(
             app.display()
         ));
     }
+    let mut files = vec![app.to_owned()];
     let program = match program {
-        Ok(program) => Compiled {
-            program,
-            file: app.to_owned(),
-            is_checked: begins_with("check"),
-            compute: ComputeArgs::default(),
-        },
+        Ok(program) => {
+            files.extend(libraries(&program).cloned());
+            program
+        }
         Err(problem) => return status::refuse(format_args!("{}: {problem}", app.display())),
     };
-    set_program(app.to_owned());
+    let program = Compiled {
+        program,
+        file: app.to_owned(),
+        is_checked: begins_with("check"),
+        compute: ComputeArgs::default(),
+    };
+    set_program(files);
     let name = app.file_name().unwrap_or(app.as_os_str()).to_string_lossy();
     // It is needed until the process ends.
     let name: &'static str = Box::leak(name.into_owned().into_boxed_str());

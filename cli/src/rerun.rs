@@ -61,7 +61,7 @@ fn again(folder: &Path) -> Result<Again, String> {
         .ok_or_else(|| format!("{file}: this run was interrupted, so it cannot be reproduced"))?;
     let file = Path::new(&rerun.program);
     let program = package::executable(file, true, &[]).map_err(|error| error.to_string())?;
-    let has_changed = sha256_of(program.file()).is_ok_and(|found| found != rerun.sha256);
+    let has_changed = sha256_of(program.files()).is_ok_and(|found| found != rerun.sha256);
     if has_changed {
         // Nobody can be told that standard error is closed.
         let _ = writeln!(

@@ -46,7 +46,7 @@ pub fn run_app_with<Shape, A: App<Shape> + Clone + Sync>(
     // Of the macro that calls this, in the program.
     let place = SourceLocation::caller();
     if handshake::is_asked(arguments) {
-        return handshake::answer();
+        return handshake::answer([]);
     }
     if let [first, rest @ ..] = arguments
         && first == "check"

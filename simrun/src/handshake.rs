@@ -6,10 +6,11 @@
 //! without being such a program is believed.
 
 use std::ffi::OsString;
+use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::ExitStatusExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
@@ -31,9 +32,18 @@ const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Largest number of bytes read of an answer.
 const LENGTH_MAX: u64 = 4096;
 
-/// Gives the answer of a program.
-pub fn answer() -> ExitCode {
-    status::print(format_args!("{ANSWER}{VERSION}"))
+/// The beginning of a line of the answer of a compiled MPI program, which the path of one of its
+/// own libraries follows.
+const LIBRARY: &str = "library ";
+
+/// Gives the answer of a program with these own libraries.
+pub fn answer<'a>(libraries: impl IntoIterator<Item = &'a PathBuf>) -> ExitCode {
+    let mut text = format!("{ANSWER}{VERSION}");
+    for library in libraries {
+        // Writing to a string does not fail.
+        let _ = write!(text, "\n{LIBRARY}{}", library.display());
+    }
+    status::print(text)
 }
 
 /// Returns true for the arguments that ask a program for its answer.
@@ -61,16 +71,7 @@ pub(crate) fn ask(program: &Path) -> Result<(), String> {
 /// # Errors
 /// A text that says what was found instead, without the name of the file.
 pub(crate) fn version(program: &Path) -> Result<String, String> {
-    version_by(Command::new(program), program)
-}
-
-/// Returns true if the command, which starts a program in a file, gives the answer.
-pub(crate) fn is_answered(command: Command, program: &Path) -> bool {
-    version_by(command, program).is_ok_and(|version| number(&version) == number(VERSION))
-}
-
-fn version_by(mut command: Command, program: &Path) -> Result<String, String> {
-    let mut child = command
+    let mut child = Command::new(program)
         .arg(ARGUMENT)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -98,6 +99,17 @@ fn version_by(mut command: Command, program: &Path) -> Result<String, String> {
         }
         (None, _) => Err(stranger("did not give the answer", "")),
     }
+}
+
+/// Returns the own libraries of the compiled MPI program that a command of simrun starts; `None`
+/// if the file is no such program.
+pub(crate) fn libraries(mut command: Command) -> Option<Vec<PathBuf>> {
+    command.arg(ARGUMENT).stdin(Stdio::null());
+    let output = String::from_utf8(command.output().ok()?.stdout).ok()?;
+    let mut lines = output.lines();
+    let version = lines.next()?.strip_prefix(ANSWER)?;
+    let files = lines.filter_map(|line| line.strip_prefix(LIBRARY).map(PathBuf::from));
+    (number(version) == number(VERSION)).then(|| files.collect())
 }
 
 /// The message about a file that is no program of simrun.

@@ -16,36 +16,50 @@ use crate::handshake::{self, is_binary};
 /// that follows.
 pub const AS_PROGRAM: &str = "--as-program";
 
+/// The variable with the folders in which libraries are looked for before those of the system.
+const SEARCHED: &str = "LD_LIBRARY_PATH";
+
 /// A program that can be started.
 #[derive(Clone, Debug)]
 pub struct Executable {
-    file: PathBuf,
+    /// Itself, then its own libraries.
+    files: Vec<PathBuf>,
     /// The command that runs it, of a compiled MPI program.
     simrun: Option<PathBuf>,
+    /// The folder in which its libraries are looked for before others.
+    folder: Option<PathBuf>,
 }
 
 impl Executable {
-    /// Returns the program in a file, which is one.
+    /// Returns the program in a file, which is one. `folder`: where its own libraries are looked
+    /// for before others.
     #[must_use]
-    pub fn new(file: PathBuf) -> Self {
-        let compiled = Self {
-            simrun: simrun(),
-            file,
+    pub fn new(file: PathBuf, folder: Option<PathBuf>) -> Self {
+        let is_binary = is_binary(&file);
+        let mut program = Self {
+            simrun: simrun().filter(|_| is_binary),
+            files: vec![file],
+            folder,
         };
         // Simrun tells by the file: the program itself is not started.
-        let is_compiled = compiled.simrun.is_some()
-            && is_binary(&compiled.file)
-            && handshake::is_answered(compiled.command(), &compiled.file);
-        Self {
-            simrun: compiled.simrun.filter(|_| is_compiled),
-            ..compiled
+        let command = program.simrun.is_some().then(|| program.command());
+        match command.and_then(handshake::libraries) {
+            Some(libraries) => program.files.extend(libraries),
+            None => program.simrun = None,
         }
+        program
     }
 
     /// Returns its file.
     #[must_use]
     pub fn file(&self) -> &Path {
-        &self.file
+        &self.files[0]
+    }
+
+    /// Returns its file, then those of its own libraries.
+    #[must_use]
+    pub fn files(&self) -> &[PathBuf] {
+        &self.files
     }
 
     /// Returns true for a compiled MPI program.
@@ -58,10 +72,18 @@ impl Executable {
     #[must_use]
     pub fn command(&self) -> Command {
         let Some(simrun) = &self.simrun else {
-            return Command::new(&self.file);
+            return Command::new(self.file());
         };
         let mut command = Command::new(simrun);
-        command.arg(AS_PROGRAM).arg(&self.file);
+        command.arg(AS_PROGRAM).arg(self.file());
+        if let Some(folder) = &self.folder {
+            let before = std::env::var_os(SEARCHED).unwrap_or_default();
+            let all = [folder.clone()]
+                .into_iter()
+                .chain(std::env::split_paths(&before));
+            // A folder whose name has a colon cannot be in the list.
+            command.envs(std::env::join_paths(all).ok().map(|all| (SEARCHED, all)));
+        }
         command
     }
 }
@@ -78,13 +100,14 @@ fn simrun() -> Option<PathBuf> {
 /// # Errors
 /// Why there is no program.
 pub fn executable(app: &Path, quiet: bool, features: &[&str]) -> Result<Executable, NoProgram> {
-    let compiled = app.is_file().then(|| Executable::new(app.to_owned()));
+    let compiled = app.is_file().then(|| Executable::new(app.to_owned(), None));
     if let Some(compiled) = compiled.filter(Executable::is_compiled) {
         return Ok(compiled);
     }
     Ok(Executable {
-        file: program(app, quiet, features)?,
+        files: vec![program(app, quiet, features)?],
         simrun: None,
+        folder: None,
     })
 }
 

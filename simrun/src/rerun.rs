@@ -5,38 +5,39 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use run::{Mapping, MessageProtocol, Rerun};
 
 use crate::args::{Payload, RunArgs};
 
-/// The program of this process, if it is not the executable.
-static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+/// The files of the program of this process, if it is not the executable.
+static PROGRAM: OnceLock<Vec<PathBuf>> = OnceLock::new();
 
-/// Notes that the program of this process is in another file than the executable.
-pub fn set_program(file: PathBuf) {
+/// Notes that the program of this process is in another file than the executable: the first of
+/// these, the others are its own libraries.
+pub fn set_program(files: Vec<PathBuf>) {
     // There is one program in a process.
-    let _ = PROGRAM.set(file);
+    let _ = PROGRAM.set(files);
 }
 
-/// Returns the file of the program of this process.
-pub(crate) fn file_of_program() -> io::Result<PathBuf> {
+/// Returns the files of the program of this process: itself and its own libraries.
+pub(crate) fn files_of_program() -> io::Result<Vec<PathBuf>> {
     match PROGRAM.get() {
-        Some(file) => file.canonicalize(),
-        None => std::env::current_exe(),
+        Some(files) => files.iter().map(|file| file.canonicalize()).collect(),
+        None => Ok(vec![std::env::current_exe()?]),
     }
 }
 
 /// Returns the command that repeats a run of this process; `None` if its arguments are no text, or
 /// if the system does not tell program or folder.
 pub(crate) fn of_this_run(args: &RunArgs, ranks: u32, mapping: &Mapping) -> Option<Rerun> {
-    let program = file_of_program().ok()?;
+    let files = files_of_program().ok()?;
     let text = |text: &OsString| text.to_str().map(str::to_owned);
     Some(Rerun {
-        sha256: sha256_of(&program).ok()?,
-        program: text(&program.into_os_string())?,
+        sha256: sha256_of(&files).ok()?,
+        program: files.first()?.to_str()?.to_owned(),
         working_directory: text(&std::env::current_dir().ok()?.into_os_string())?,
         options: options(args, ranks, mapping),
         arguments: args.arguments.iter().map(text).collect::<Option<_>>()?,
@@ -76,11 +77,22 @@ fn options(args: &RunArgs, ranks: u32, mapping: &Mapping) -> Vec<String> {
     options
 }
 
-/// The SHA-256 of a file, in hexadecimal digits as `sha256sum` prints it.
+/// Returns the SHA-256 of a file, in hexadecimal digits as `sha256sum` prints it; of several files
+/// that of theirs, one per line.
 ///
 /// # Errors
-/// If the file cannot be read.
-pub fn sha256_of(path: &Path) -> io::Result<String> {
-    let digest = hmac_sha256::Hash::hash(&std::fs::read(path)?);
-    Ok(digest.iter().map(|byte| format!("{byte:02x}")).collect())
+/// If a file cannot be read.
+pub fn sha256_of(files: &[PathBuf]) -> io::Result<String> {
+    let hash = |bytes: &[u8]| -> String {
+        let digest = hmac_sha256::Hash::hash(bytes);
+        digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    };
+    let hashes: Vec<String> = files
+        .iter()
+        .map(|file| Ok(hash(&std::fs::read(file)?)))
+        .collect::<io::Result<_>>()?;
+    Ok(match &hashes[..] {
+        [only] => only.clone(),
+        several => hash(several.join("\n").as_bytes()),
+    })
 }

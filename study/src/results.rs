@@ -278,7 +278,8 @@ impl ResultSet {
 pub struct ResultError(String);
 
 impl ResultError {
-    pub(crate) fn at(path: &Path, problem: impl fmt::Display) -> Self {
+    /// A problem with a file.
+    pub fn at(path: &Path, problem: impl fmt::Display) -> Self {
         Self(format!("{}: {problem}", path.display()))
     }
 }

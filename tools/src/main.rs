@@ -71,7 +71,7 @@ enum Tool {
 fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
     if simrun::answers_handshake(&arguments) {
-        return simrun::answer_handshake();
+        return simrun::answer_handshake([]);
     }
     let name = OsString::from("simrun");
     match Tool::try_parse_from(std::iter::once(&name).chain(&arguments)) {

@@ -29,9 +29,8 @@ fn each_rank_has_its_thread_local_variables() {
     );
 }
 
-#[test]
-fn each_rank_has_the_libraries_of_the_program() {
-    let folder = Folder::new();
+/// Compiles a program with two shared libraries, which lie beside it.
+pub(crate) fn with_libraries(folder: &Folder, option: &str) -> String {
     let made = |name: &str, options: &str, source: &str| {
         let path = folder.path(name);
         let options = format!("{options} -g -L{} -Wl,-rpath,$ORIGIN", folder.path(""));
@@ -49,7 +48,14 @@ fn each_rank_has_the_libraries_of_the_program() {
         path
     };
     made("libsecond.so", "-shared -fPIC", "library-second.c");
-    let first = made("libfirst.so", "-shared -fPIC -lsecond", "library-first.cc");
+    made("libfirst.so", "-shared -fPIC -lsecond", "library-first.cc");
+    let options = format!("-lfirst -lsecond {option}");
+    made("libraries", &options, "libraries.cc")
+}
+
+#[test]
+fn each_rank_has_the_libraries_of_the_program() {
+    let folder = Folder::new();
     let expected = "0: sum 3, shared 40, sent 0, local 9, caught 1\n\
                     1: sum 3, shared 41, sent 1, local 10, caught 1\n\
                     2: sum 3, shared 42, sent 1, local 11, caught 1\n\
@@ -57,14 +63,13 @@ fn each_rank_has_the_libraries_of_the_program() {
                     first: end, began after 1\n";
     // With copies of variables of the libraries, and without.
     for option in ["", "--tls"] {
-        let options = format!("-lfirst -lsecond {option}");
-        let program = made("libraries", &options, "libraries.cc");
+        let program = with_libraries(&folder, option);
         let output = ran(&program, "-n 3", "");
         let mut lines: Vec<&str> = output.stdout.lines().collect();
         lines.sort_unstable();
         assert_eq!(lines.join("\n") + "\n", expected, "{option}: {output:?}");
     }
-    let program = folder.path("libraries");
+    let (program, first) = (folder.path("libraries"), folder.path("libfirst.so"));
     let output = simrun(&format!("check -n 3 {program}"));
     assert!(output.status == 0, "{output:?}");
     let output = ran(&program, "-n 3", "fault");

@@ -5,6 +5,7 @@
 use serde_json::Value;
 
 use crate::compiled::compiled;
+use crate::compiled_images::with_libraries;
 use crate::study::study;
 use crate::support::{CLUSTER, Folder, simrun};
 
@@ -23,6 +24,37 @@ fn a_compiled_program_is_the_subject_of_a_study() {
     assert_eq!(table.lines().count(), 5, "{table}");
     let again = simrun(&format!("study run {file} --out {out} --jobs 2"));
     assert_eq!(again.status, 0, "{again:?}");
+}
+
+#[test]
+fn a_study_has_the_libraries_of_its_program() {
+    let folder = Folder::new();
+    let program = with_libraries(&folder, "");
+    let lines = "options = [\"-n\", \"{ranks}\"]\n[grid]\nranks = [2, 3]\n\
+                 [measure]\nmessages = { json = \"messages\" }\n";
+    let file = study(&folder, &program, lines);
+    let (out, record) = (folder.path("out"), folder.path("record"));
+    let begun = simrun(&format!("study run {file} --out {out} --no-run"));
+    let recorded = simrun(&format!("-p {CLUSTER} -n 2 --out {record} {program}"));
+    assert_eq!((begun.status, recorded.status), (0, 0), "{begun:?}");
+    let first = folder.path("libfirst.so");
+    let changed = [&*std::fs::read(&first).unwrap(), b"\n"].concat();
+    std::fs::write(&first, changed).unwrap();
+    let again = simrun(&format!("rerun {record}"));
+    let warning = "libraries: the program has changed since the record was written";
+    assert!(again.stderr.contains(warning), "{again:?}");
+    let other = simrun(&format!("study run {file} --out {out}"));
+    let expected = "the study began with another program";
+    assert!(
+        other.status == 2 && other.stderr.contains(expected),
+        "{other:?}"
+    );
+    // The folder has what its points need.
+    std::fs::remove_file(first).unwrap();
+    let work = simrun(&format!("study work {out}"));
+    assert_eq!(work.status, 0, "{work:?}");
+    let table = simrun(&format!("study table {out} --csv --no-wall")).stdout;
+    assert_eq!(table.lines().count(), 3, "{table}");
 }
 
 #[test]

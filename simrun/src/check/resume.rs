@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use sim_core::Digest;
 
 use crate::REVISION;
-use crate::rerun::{file_of_program, sha256_of};
+use crate::rerun::{files_of_program, sha256_of};
 
 /// One of the searches of a check.
 pub(super) struct Part {
@@ -41,7 +41,7 @@ pub(super) fn identity(
     arguments: &[String],
     platform: &str,
 ) -> Value {
-    let executable = file_of_program().and_then(|path| sha256_of(&path));
+    let executable = files_of_program().and_then(|files| sha256_of(&files));
     json!({
         "program": program,
         "arguments": arguments,

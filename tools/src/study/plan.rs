@@ -27,6 +27,9 @@ use super::share::Share;
 /// The name of the program within the folder.
 const PROGRAM: &str = "program";
 
+/// The folder of its own libraries, if it is a compiled MPI program with some.
+const LIBRARIES: &str = "libraries";
+
 /// Number of points whose mistakes are shown.
 const SHOWN: usize = 10;
 
@@ -74,17 +77,15 @@ impl Plan {
         }
         let program = package::executable(Path::new(&study.program), false, &[]);
         let program = program.map_err(|error| status::refuse(error.to_string()))?;
-        let program = fs::read(program.file()).map_err(|error| named(&error))?;
-        let mut sources = Sources::new(sha256(&program));
+        let program_sha256 = simrun::sha256_of(program.files()).map_err(|error| named(&error))?;
+        let mut sources = Sources::new(program_sha256);
         let mut points = sources.points(&study.points)?;
         let folder = StudyFolder::create(out, &text).map_err(status::refuse)?;
         let mut keep = || -> Result<(), ResultError> {
             if study.optimisation.is_none() {
                 folder.write_points(&mut points)?;
             }
-            let program = folder.keep(PROGRAM, &program)?;
-            // A folder without the right to execute has it again.
-            let _ = fs::set_permissions(program, fs::Permissions::from_mode(0o755));
+            keep_program(&folder, &program)?;
             sources.keep(&folder)
         };
         keep().map_err(status::refuse)?;
@@ -199,7 +200,8 @@ impl Plan {
 
     /// Returns the program.
     pub(super) fn program(&self) -> Executable {
-        Executable::new(self.folder.path().join(PROGRAM))
+        let [file, libraries] = [PROGRAM, LIBRARIES].map(|name| self.folder.path().join(name));
+        Executable::new(file, libraries.is_dir().then_some(libraries))
     }
 
     /// Returns the command line of a run. `analysis`: the folder of its analyses.
@@ -227,6 +229,22 @@ impl Plan {
         words.extend(content.arguments.iter().cloned());
         words
     }
+}
+
+/// Keeps a program and its own libraries in the folder of a study.
+fn keep_program(folder: &StudyFolder, program: &Executable) -> Result<(), ResultError> {
+    let copied = |file: &Path, name: &str| {
+        let content = fs::read(file).map_err(|error| ResultError::at(file, &error))?;
+        folder.keep(name, &content)
+    };
+    let copy = copied(program.file(), PROGRAM)?;
+    // A folder without the right to execute has it again.
+    let _ = fs::set_permissions(copy, fs::Permissions::from_mode(0o755));
+    for library in program.files().iter().skip(1) {
+        let name = library.file_name().unwrap_or_default().to_string_lossy();
+        copied(library, &format!("{LIBRARIES}/{name}"))?;
+    }
+    Ok(())
 }
 
 fn parse(name: &str, text: &str) -> Result<Study, ExitCode> {

@@ -48,7 +48,7 @@ mod faults;
 mod stack;
 mod watchdog;
 
-pub use compute::{Bursts, Compute, Timing};
+pub use compute::{Bursts, Compute, Measured, Timing};
 
 use callback::Owner;
 use compute::Computing;

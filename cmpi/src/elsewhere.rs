@@ -136,6 +136,17 @@ impl Future for Rank {
 /// Processor time that ranks have computed.
 pub type Bursts = std::collections::BTreeMap<(usize, u64), f64>;
 
+/// Measurements of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Measured {
+    /// Times that are not too short.
+    pub bursts: Bursts,
+    /// Sum of all times in seconds.
+    pub seconds: f64,
+    /// Number of basic blocks in these times, of a program that counts them.
+    pub blocks: u64,
+}
+
 /// Source of the time between calls.
 #[derive(Clone, Debug, Default)]
 pub enum Compute {
@@ -145,7 +156,7 @@ pub enum Compute {
     /// Flop of each basic block.
     Blocks(f64),
     /// Processor time.
-    Host(Option<std::rc::Rc<std::cell::RefCell<Bursts>>>),
+    Host(Option<std::rc::Rc<std::cell::RefCell<Measured>>>),
     /// The times of an earlier run.
     Replay(std::rc::Rc<Bursts>),
 }

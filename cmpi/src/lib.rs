@@ -39,10 +39,11 @@ mod ops;
 pub mod toolchain;
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
-pub use bridge::{Bursts, CompiledProgram, Compute, Rank, Ranks, STACK, Timing};
+pub use bridge::{Bursts, CompiledProgram, Compute, Measured, Rank, Ranks, STACK, Timing};
 #[cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 pub use elf::{Kind, Refusal, Template, kind};
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu")))]
 pub use elsewhere::{
-    Bursts, CompiledProgram, Compute, Kind, Rank, Ranks, Refusal, STACK, Template, Timing, kind,
+    Bursts, CompiledProgram, Compute, Kind, Measured, Rank, Ranks, Refusal, STACK, Template,
+    Timing, kind,
 };

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use cmpi::{Bursts, Compute, Timing};
+use cmpi::{Bursts, Compute, Measured, Timing};
 use simrun::compute_args::{ComputeArgs, ComputeMode};
 
 /// Longest processor time in seconds for which a rank computes without a call of MPI, in a run and
@@ -44,13 +44,14 @@ pub(super) fn timing(
     let file = recorded.as_ref();
     let recording = file.map(|file| Recording {
         file: file.clone(),
-        times: Rc::default(),
+        host_speed: options.host_speed,
+        measured: Rc::default(),
     });
     let compute = match (mode, replayed) {
         (_, Some(file)) => Compute::Replay(Rc::new(read(file)?)),
         (ComputeMode::None, None) => Compute::None,
         (ComputeMode::Host, None) => {
-            Compute::Host(recording.as_ref().map(|it| Rc::clone(&it.times)))
+            Compute::Host(recording.as_ref().map(|it| Rc::clone(&it.measured)))
         }
         (ComputeMode::Blocks, None) if !counts_blocks => {
             return Err(
@@ -96,6 +97,7 @@ fn read(file: &Path) -> Result<Bursts, String> {
         (words.next().is_none() && seconds.is_finite() && seconds >= 0.0).then_some((key, seconds))
     };
     lines
+        .filter(|(line, _)| !line.starts_with('#'))
         .map(|(line, number)| {
             parsed(line).ok_or_else(|| {
                 format!("{place}:{number}: {line:?}: expected rank, number and seconds")
@@ -107,15 +109,34 @@ fn read(file: &Path) -> Result<Bursts, String> {
 /// Times of a run, which are written when it is over.
 pub(super) struct Recording {
     file: PathBuf,
-    times: Rc<RefCell<Bursts>>,
+    host_speed: Option<f64>,
+    measured: Rc<RefCell<Measured>>,
+}
+
+/// Returns the line that says the work of a basic block, for `--flops-per-block`.
+#[expect(clippy::cast_precision_loss, reason = "blocks are counted in runs")]
+fn work_of_block(measured: &Measured, host_speed: Option<f64>) -> String {
+    let Measured {
+        seconds, blocks, ..
+    } = measured;
+    let each = seconds / *blocks as f64;
+    let work = match host_speed {
+        Some(speed) => format!("{:.3e}", each * speed),
+        None => format!("{each:.3e} times the speed of this machine in flop/s"),
+    };
+    format!("# {blocks} blocks in {seconds:.6} s: as --compute blocks --flops-per-block {work}\n")
 }
 
 impl Drop for Recording {
     fn drop(&mut self) {
         let mut text = format!("{HEADER}\n");
-        for ((rank, number), seconds) in &*self.times.borrow() {
+        let measured = self.measured.borrow();
+        for ((rank, number), seconds) in &measured.bursts {
             // Writing to a string does not fail. All digits are written.
             let _ = writeln!(text, "{rank} {number} {seconds:e}");
+        }
+        if measured.blocks > 0 {
+            text += &work_of_block(&measured, self.host_speed);
         }
         if let Err(error) = files::write(&self.file, text) {
             simrun::status::refuse(error);

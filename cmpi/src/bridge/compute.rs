@@ -23,6 +23,17 @@ const SHORTEST: f64 = 1e-6;
 /// among those of the rank.
 pub type Bursts = BTreeMap<(usize, u64), f64>;
 
+/// Measurements of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Measured {
+    /// Times that are not too short.
+    pub bursts: Bursts,
+    /// Sum of all times in seconds.
+    pub seconds: f64,
+    /// Number of basic blocks in these times, of a program that counts them.
+    pub blocks: u64,
+}
+
 /// Source of the time between calls.
 #[derive(Clone, Debug, Default)]
 pub enum Compute {
@@ -32,7 +43,7 @@ pub enum Compute {
     /// Flop of each basic block.
     Blocks(f64),
     /// Processor time, which is noted if there is a place for it.
-    Host(Option<Rc<RefCell<Bursts>>>),
+    Host(Option<Rc<RefCell<Measured>>>),
     /// The times of an earlier run.
     Replay(Rc<Bursts>),
 }
@@ -126,13 +137,16 @@ impl Inner {
                 let since = self.computing.since.take();
                 let seconds = since.map_or(0.0, |since| processor_time() - since);
                 self.computing.count.set(number + 1);
-                if seconds < SHORTEST {
-                    return 0.0;
-                }
+                let is_notable = seconds >= SHORTEST;
                 if let Some(noted) = noted {
-                    noted.borrow_mut().insert(key, seconds);
+                    let mut noted = noted.borrow_mut();
+                    noted.seconds += seconds;
+                    noted.blocks += self.image().take_blocks();
+                    if is_notable {
+                        noted.bursts.insert(key, seconds);
+                    }
                 }
-                seconds
+                if is_notable { seconds } else { 0.0 }
             }
             Compute::Replay(times) => {
                 self.computing.count.set(number + 1);

@@ -244,6 +244,10 @@ fn mistakes_end_the_run_and_are_named() {
         ),
         ("recursion", "segmentation fault (signal 11)"),
         ("buffer", "segmentation fault (signal 11)"),
+        (
+            "length",
+            "MPI_ERR_COUNT: invalid count 1152921504606846976 of elements of 4 bytes",
+        ),
     ] {
         let output = ran(&program, "-n 2", mistake);
         let is_found = output.status == 1 && output.stderr.contains(expected);
@@ -427,6 +431,22 @@ fn blocks_take_time_that_is_the_same_in_each_run() {
     assert!(
         output.status == 2 && output.stderr.contains("--flops-per-block FLOP"),
         "{output:?}"
+    );
+    let file = folder.path("times");
+    let measured = format!("-n 2 --compute host --record-compute {file} --host-speed");
+    let work = |speed: &str| -> f64 {
+        ran(&program, &format!("{measured} {speed}"), "");
+        let text = std::fs::read_to_string(&file).unwrap();
+        let last = text.lines().last().unwrap();
+        let (counted, work) = last.split_once(" --flops-per-block ").unwrap();
+        assert!(counted.contains(" blocks in 0."), "{last}");
+        work.parse().unwrap()
+    };
+    // A block takes between 0.1 ns and 1 us.
+    assert!((0.1..1e3).contains(&work("1e9")));
+    assert_eq!(
+        ran(&program, &format!("-n 2 --replay-compute {file}"), "").status,
+        0
     );
     let program = compiled(&folder, source);
     let output = ran(&program, &format!("{blocks} 10"), "");

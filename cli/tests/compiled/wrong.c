@@ -48,6 +48,8 @@ int main(int argc, char **argv) {
     return endless(0);
   if (IS("buffer") && rank == 1)
     MPI_Send((void *)8, 1000, MPI_INT, 0, 7, MPI_COMM_WORLD);
+  if (IS("length"))
+    MPI_Send_c(numbers, (MPI_Count)1 << 60, MPI_INT, 1 - rank, 7, MPI_COMM_WORLD);
   if (IS("unfinished"))
     return 0;
   MPI_Finalize();

@@ -17,16 +17,13 @@ use crate::errors::CallError;
 /// `MPI_BUFFER_AUTOMATIC`, a buffer that is always long enough.
 const AUTOMATIC: usize = 2;
 
-/// Length of that in bytes.
-const AUTOMATIC_LENGTH: u64 = 1 << 58;
-
 /// The buffer of all communicators without one.
 const COMMON: Handle = 0;
 
 fn attach(owner: Handle, buffer: *mut c_void, size: impl Count) -> Result<(), CallError> {
     let size = natural(size, "length of a buffer", "MPI_ERR_ARG")?;
     let (length, size) = match buffer as usize {
-        AUTOMATIC => (AUTOMATIC_LENGTH, 0),
+        AUTOMATIC => (Buffer::LENGTH_MAX, 0),
         _ => (size as u64, size),
     };
     with(|state| {

@@ -80,7 +80,14 @@ pub(super) fn place(
 ) -> Result<Target, CallError> {
     let count = natural(count, "count", "MPI_ERR_COUNT")?;
     let element = element_of(datatype)?;
-    let length = count * element.size;
+    let length = count.checked_mul(element.size);
+    let Some(length) = length.filter(|it| *it as u64 <= Buffer::LENGTH_MAX) else {
+        let text = format!(
+            "invalid count {count} of elements of {} bytes",
+            element.size
+        );
+        return Err(CallError::new("MPI_ERR_COUNT", text));
+    };
     // Segments with addresses as displacements are relative to MPI_BOTTOM, which is 0.
     let is_absolute = element
         .segments

@@ -29,12 +29,12 @@ const ROOM: u64 = 1 << ELEMENT_BITS;
 const LENGTH_SHIFT: u32 = ELEMENT_BITS + 1;
 
 impl Extent {
-    /// Largest length, that of a buffer for messages of any length.
-    const MAX: u64 = u64::MAX >> LENGTH_SHIFT;
-
     #[inline]
     const fn new(length: u64) -> Self {
-        assert!(length <= Self::MAX, "a buffer is shorter than 2^58 bytes");
+        assert!(
+            length <= Buffer::LENGTH_MAX,
+            "a buffer is shorter than 2^58 bytes"
+        );
         Self(length << LENGTH_SHIFT)
     }
 
@@ -60,6 +60,9 @@ impl fmt::Debug for Buffer {
 }
 
 impl Buffer {
+    /// The largest length of a buffer in bytes.
+    pub const LENGTH_MAX: u64 = u64::MAX >> LENGTH_SHIFT;
+
     /// A buffer of zeros.
     ///
     /// # Panics
@@ -76,7 +79,7 @@ impl Buffer {
     /// A buffer that has only a length.
     ///
     /// # Panics
-    /// If the length is 2^58 bytes or more.
+    /// If the length is above [`Self::LENGTH_MAX`].
     #[must_use]
     pub const fn phantom(length: u64) -> Self {
         Self {
@@ -108,7 +111,7 @@ impl Buffer {
     /// is received takes its place, with its bytes and its length.
     ///
     /// # Panics
-    /// If the length is 2^58 bytes or more.
+    /// If the length is above [`Self::LENGTH_MAX`].
     #[must_use]
     pub const fn room(length: u64) -> Self {
         let mut room = Self::phantom(length);
@@ -118,7 +121,7 @@ impl Buffer {
 
     /// A buffer for a message of any length, with whatever it brings.
     pub(crate) const fn unbounded() -> Self {
-        Self::room(Extent::MAX)
+        Self::room(Self::LENGTH_MAX)
     }
 
     /// Returns true if a message that is received takes its place.

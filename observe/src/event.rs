@@ -66,6 +66,36 @@ pub const CANCELLATION: u32 = 1;
 /// The key of packets that open and close connections.
 pub const CONNECTION: u32 = 2;
 
+/// A resource of the message layer for which packets to a peer wait.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Resource {
+    /// Credits from the peer.
+    Credits,
+    /// Packet buffers of the rank.
+    Buffers,
+    /// The connection to the peer.
+    Connection,
+}
+
+impl Resource {
+    /// Returns the name of the resource: that of its [`Event::Incident`].
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Credits => "credits",
+            Self::Buffers => "buffers",
+            Self::Connection => "connection",
+        }
+    }
+
+    /// Returns the resource of this name.
+    #[must_use]
+    pub fn of_name(name: &str) -> Option<Self> {
+        let all = [Self::Credits, Self::Buffers, Self::Connection];
+        all.into_iter().find(|one| one.name() == name)
+    }
+}
+
 impl PacketKind {
     /// All kinds, by their numbers.
     pub const ALL: [Self; 9] = [
@@ -235,14 +265,16 @@ pub enum Event<N, P> {
         /// Value, in the unit of the program.
         value: f64,
     },
-    /// Something happens to the rank that its program did not ask for: a connection, a lost packet,
-    /// a change of its host.
+    /// Something happens to the rank that its program did not ask for: the end of a wait for a
+    /// [`Resource`], a connection, a lost packet, a change of its host.
     Incident {
         /// Name, such as `connection`.
         name: N,
         /// The other rank.
         peer: Option<u32>,
-        /// Value, such as the speed of the host as a part of that in the platform file.
+        /// Value, such as the speed of the host as a part of that in the platform file. Of a
+        /// [`Resource`]: the time in seconds for which packets to the peer have waited for it,
+        /// which ends now.
         value: Option<f64>,
     },
     /// The rank has ended.

@@ -30,7 +30,7 @@ mod record;
 
 pub use backward::{BackwardEntry, BackwardReader};
 pub use event::{
-    CANCELLATION, CONNECTION, CREDITS, Event, Observer, PacketKind, ProgramEvent, RunKind,
+    CANCELLATION, CONNECTION, CREDITS, Event, Observer, PacketKind, ProgramEvent, Resource, RunKind,
 };
 pub use host_names::HostNames;
 pub use log::{LogEntry, LogReader, LogWriter};

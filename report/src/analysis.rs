@@ -13,6 +13,11 @@
 //! *Transfers*: a wait for data that are on the way is divided into latency, bandwidth and
 //! contention as the whole transfer is, whose duration alone the model tells. The parts of a wait
 //! that begins in the middle of a transfer are therefore proportions, not those of that time.
+//!
+//! *Resources*: a wait for credits, buffers or a connection ends with an event that tells its
+//! length. It is charged to the rank whose call waits for it, and to the one that waits for the
+//! message. A send that is behind another one in the queue of its connection begins, for its
+//! receiver, when it is the first.
 
 mod backward;
 mod class;
@@ -28,7 +33,7 @@ mod waits;
 
 use std::collections::BTreeMap;
 
-use observe::{Event, LogEvent, LogReader, NameId, NetworkEvent, PacketKind};
+use observe::{CREDITS, Event, LogEvent, LogReader, NameId, NetworkEvent, PacketKind, Resource};
 
 pub use backward::{BackwardReport, DelayCost, LateMessage, Sensitivity, SlackRow};
 #[cfg(feature = "html")]
@@ -40,7 +45,7 @@ pub(crate) use page::seconds;
 pub use result::{AnalysisReport, Efficiencies, PathShare, WaitState};
 
 use collectives::Collectives;
-use flights::{Flight, Flights, LateReceive, MessageOrigin, TransferParts};
+use flights::{Flight, Flights, Hold, LateReceive, MessageOrigin, TransferParts};
 use profile::{PathPlace, PathTime};
 use rank::{Cause, CauseKind, Cleared, Rank, Wait};
 use waits::{WaitKey, Waits};
@@ -153,8 +158,9 @@ impl Analysis {
                 if elapses && self.sleep.is_none() && name(call) == "sleep" {
                     self.sleep = Some(call);
                 }
-                self.choices += u64::from(chooses(name(call)));
-                self.begin_wait(rank, time, (call, place), elapses);
+                let text = name(call);
+                self.choices += u64::from(chooses(text));
+                self.begin_wait(rank, time, (call, place), (elapses, text == "send"));
             }
             Event::Continue => {
                 self.end_wait(rank, time);
@@ -197,6 +203,11 @@ impl Analysis {
                 self.act(rank, time);
                 self.ranks[rank as usize].leave_region();
             }
+            Event::Incident {
+                name: number,
+                peer: Some(peer),
+                value: Some(seconds),
+            } => self.hold(rank, time, peer, (Resource::of_name(name(number)), seconds)),
             Event::Mark { .. } | Event::Incident { .. } => {}
             Event::End => self.end(rank, time),
             other => self.packet(rank, time, other),
@@ -218,7 +229,7 @@ impl Analysis {
                 *unexpected = unexpected.saturating_sub(1);
             }
             Event::Elapsed => self.ranks[rank as usize].elapse(time),
-            Event::Sent { operation } => self.ranks[rank as usize].sent(time, operation),
+            Event::Sent { operation } => self.ranks[rank as usize].sent(rank, time, operation),
             Event::Inject {
                 peer, packet, key, ..
             } => {
@@ -239,7 +250,8 @@ impl Analysis {
         if let Some(wait) = self.ranks[rank as usize].wait {
             // One of several futures continues, the others still wait.
             self.end_wait(rank, time);
-            self.begin_wait(rank, time, (wait.call, wait.place), wait.elapses);
+            let kind = (wait.elapses, wait.sends);
+            self.begin_wait(rank, time, (wait.call, wait.place), kind);
         }
         self.account_program(rank, time);
         self.ranks[rank as usize].act();
@@ -266,7 +278,13 @@ impl Analysis {
         }
     }
 
-    fn begin_wait(&mut self, rank: u32, time: f64, (call, place): (NameId, NameId), elapses: bool) {
+    fn begin_wait(
+        &mut self,
+        rank: u32,
+        time: f64,
+        (call, place): (NameId, NameId),
+        (elapses, sends): (bool, bool),
+    ) {
         self.account_program(rank, time);
         let state = &mut self.ranks[rank as usize];
         state.act();
@@ -275,6 +293,7 @@ impl Analysis {
             call,
             place,
             elapses,
+            sends,
             from: time,
             wrong_order: state.unexpected > 0,
         });
@@ -322,12 +341,35 @@ impl Analysis {
         state.ended_collective = until;
     }
 
+    /// Packets of a rank to a peer have waited for a resource for some seconds, until now.
+    fn hold(
+        &mut self,
+        rank: u32,
+        time: f64,
+        peer: u32,
+        (resource, seconds): (Option<Resource>, f64),
+    ) {
+        let Some(resource) = resource.filter(|_| seconds > 0.0) else {
+            return;
+        };
+        let hold = Hold::ended(resource, time, seconds);
+        let state = &mut self.ranks[rank as usize];
+        let (call, place) = (state.wait).map_or(state.doing, |wait| (wait.call, wait.place));
+        let at = PathPlace { rank, call, place };
+        state.held(at, peer, hold);
+        if resource == Resource::Connection {
+            self.flights.connect(at, peer, hold);
+        }
+    }
+
     /// A rank posts a packet, because of its program or of what it has handled last.
     fn post(&mut self, rank: u32, time: f64, peer: u32, (packet, key): (PacketKind, u32)) {
         let state = &mut self.ranks[rank as usize];
         let cause = state.cause_at(rank, time);
         let by_program = matches!(cause.kind, CauseKind::Program);
-        let began = state.entered.map_or(time, |(_, entered)| entered);
+        let held = state.take_hold(peer);
+        let from = held.map_or(time, |hold| hold.from);
+        let began = state.entered.map_or(from, |(_, entered)| entered);
         let inherited = cause.kind.origin();
         let late = by_program.then_some(LateReceive {
             rank,
@@ -339,25 +381,35 @@ impl Analysis {
             began,
             doing: state.doing,
             receive: None,
+            held,
+        };
+        let further = MessageOrigin {
+            began: f64::NEG_INFINITY,
+            ..own
         };
         let unknown = MessageOrigin {
             sender: peer,
-            began: f64::NEG_INFINITY,
-            ..own
+            ..further
         };
         let answered = |origin: Option<MessageOrigin>| MessageOrigin {
             receive: late,
             ..origin.unwrap_or(unknown)
         };
         let origin = match packet {
-            PacketKind::Eager | PacketKind::EagerNext | PacketKind::Rts => Some(own),
+            PacketKind::Eager | PacketKind::Rts => Some(own),
+            PacketKind::EagerNext => Some(further),
             PacketKind::Rma if by_program => Some(own),
             PacketKind::Rma => Some(inherited.unwrap_or(own)),
             PacketKind::Cts => Some(answered(self.announced.remove(&(peer, key)))),
             PacketKind::Ack => Some(answered(inherited)),
+            PacketKind::Data if held.is_some() => Some(inherited.unwrap_or(further)),
             PacketKind::Data | PacketKind::Pull => inherited,
             PacketKind::Other => None,
         };
+        let origin = origin.map(|origin| MessageOrigin {
+            held: held.or(origin.held),
+            ..origin
+        });
         let flight = Flight {
             posted: time,
             parts: TransferParts::default(),
@@ -385,7 +437,7 @@ impl Analysis {
         let Some(Flight {
             posted,
             parts,
-            origin,
+            mut origin,
             mut profile,
         }) = flight
         else {
@@ -397,6 +449,11 @@ impl Analysis {
         let state = &self.ranks[rank as usize];
         let waits = (state.wait).map_or(state.doing, |wait| (wait.call, wait.place));
         profile.change(|profile| profile.travel(waits, parts, time - posted));
+        if let (Some(origin), CauseKind::Message(Some(earlier))) = (&mut origin, state.cause.kind)
+            && matches!(packet, PacketKind::EagerNext | PacketKind::Data)
+        {
+            origin.continues(earlier);
+        }
         if let (PacketKind::Rts, Some(origin)) = (packet, origin) {
             self.announced.insert((peer, key), origin);
         }
@@ -405,15 +462,20 @@ impl Analysis {
                 operation: key,
                 origin,
             },
-            PacketKind::Other => CauseKind::Resources,
             _ => CauseKind::Message(origin),
         };
-        self.ranks[rank as usize].cause = Cause {
+        let cause = Cause {
             kind,
             profile,
             at: time,
             transfer: (parts, (time - posted).max(0.0)),
         };
+        let state = &mut self.ranks[rank as usize];
+        if (packet, key) == (PacketKind::Other, CREDITS) {
+            state.take_credits(cause);
+        } else {
+            state.cause = cause;
+        }
     }
 
     fn end(&mut self, rank: u32, time: f64) {

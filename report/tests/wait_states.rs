@@ -25,7 +25,15 @@ fn analysed<Fut>(ranks: u32, program: fn(Comm) -> Fut) -> AnalysisReport
 where
     Fut: Future<Output = Result<()>> + 'static,
 {
-    let (bytes, run) = observed(PLATFORM, ranks, program);
+    analysed_with("", ranks, program)
+}
+
+/// `settings`: tables after those of the platform.
+fn analysed_with<Fut>(settings: &str, ranks: u32, program: fn(Comm) -> Fut) -> AnalysisReport
+where
+    Fut: Future<Output = Result<()>> + 'static,
+{
+    let (bytes, run) = observed(&format!("{PLATFORM}{settings}"), ranks, program);
     let mut analysis = Analysis::new(ranks);
     let reader = read(&bytes, |entry, log| match entry {
         LogEntry::Rank(rank, time, event) => {
@@ -403,4 +411,122 @@ fn the_critical_path_turns_to_the_rank_that_is_late() {
     let headline = text.lines().next().expect("a page");
     assert!(headline.contains("late sender in recv"), "{headline}");
     assert!(text.lines().count() <= 60, "{text}");
+}
+
+/// Rank 0 sends a message to rank 1.
+async fn one_message(world: Comm, bytes: u64) -> Result<()> {
+    let mut data = world.buffer(bytes);
+    if world.rank() == 0 {
+        return world.send(&data, 1, 0).await;
+    }
+    world.recv(&mut data, 0, 0).await.map(drop)
+}
+
+#[test]
+fn packets_wait_for_credits() {
+    // Four packets of 2 us each, one after the other: three wait for the credit of the one before.
+    let settings = "[protocol]\ncredits = 1\npacket_size = \"1kB\"\n";
+    let report = analysed_with(settings, 2, |world| one_message(world, 4000));
+    has(&report, 0, &[(Class::Credits, 6.0), (Class::Transfer, 2.0)]);
+    let expected = [
+        (Class::Credits, 6.0),
+        (Class::Latency, 1.0),
+        (Class::Bandwidth, 1.0),
+    ];
+    has(&report, 1, &expected);
+    assert_eq!(report.waits[0].class, Class::Credits);
+    assert!(report.to_string().contains("is credits in"), "{report}");
+}
+
+#[test]
+fn credits_that_nothing_waits_for_end_no_wait() {
+    // A packet of credits follows the last byte of each message at once.
+    let settings = "[protocol]\ncredits = 1\n";
+    let report = analysed_with(settings, 2, |world| async move {
+        if world.rank() == 1 {
+            compute(&world, 50.0).await;
+        }
+        one_message(world, 1000).await
+    });
+    let expected = [
+        (Class::LateReceiver, 50.0),
+        (Class::Latency, 1.0),
+        (Class::Bandwidth, 1.0),
+    ];
+    has(&report, 0, &expected);
+    let expected = [
+        (Class::Compute, 50.0),
+        (Class::Latency, 1.0),
+        (Class::Bandwidth, 1.0),
+    ];
+    has(&report, 1, &expected);
+}
+
+/// Rank 0 sends two messages, and rank 1 receives the second one first.
+async fn two_messages(world: Comm, all: bool) -> Result<()> {
+    let mut data = world.buffer(1000);
+    if world.rank() == 1 {
+        world.recv(&mut data, 0, 1).await?;
+        return world.recv(&mut data, 0, 0).await.map(drop);
+    }
+    if all {
+        let mut sends = [world.isend(data.clone(), 1, 0)?, world.isend(data, 1, 1)?];
+        return waitall(&mut sends).await.map(drop);
+    }
+    world.send(&data, 1, 0).await?;
+    world.send(&data, 1, 1).await
+}
+
+#[test]
+fn a_message_waits_for_a_buffer() {
+    // The only buffer is free when the first message has arrived.
+    let settings = "[protocol]\nsend_buffers = 1\n";
+    for all in [false, true] {
+        let report = if all {
+            analysed_with(settings, 2, |world| two_messages(world, true))
+        } else {
+            analysed_with(settings, 2, |world| two_messages(world, false))
+        };
+        // The end waits for the second message.
+        has(&report, 0, &[(Class::Buffers, 2.0), (Class::Transfer, 2.0)]);
+        let expected = [
+            (Class::Buffers, 2.0),
+            (Class::Latency, 1.0),
+            (Class::Bandwidth, 1.0),
+        ];
+        has(&report, 1, &expected);
+        let state = (report.waits.iter()).find(|state| state.class == Class::Buffers);
+        let call = state.map(|state| &*state.call);
+        assert_eq!(call, Some(if all { "waitall" } else { "send" }));
+    }
+}
+
+#[test]
+fn the_first_message_waits_for_its_connection() {
+    // Four packets of 64 bytes open it. It is closed after the computation.
+    let opens = 4.0 * 1.064;
+    let settings = "[connection]\nmode = \"on-demand\"\n";
+    async fn program(world: Comm, bytes: u64) -> Result<()> {
+        one_message(world.clone(), bytes).await?;
+        compute(&world, 10.0).await;
+        Ok(())
+    }
+    let report = analysed_with(settings, 2, |world| program(world, 1000));
+    // A short send ends when it is written to the connection.
+    let waits = |report: &AnalysisReport, rank| {
+        let classes = [
+            Class::Connection,
+            Class::Latency,
+            Class::Bandwidth,
+            Class::Contention,
+        ];
+        classes.map(|class| (report.times.of(rank, class) * 1e9).round() / 1e3)
+    };
+    assert_eq!(waits(&report, 0), [opens, 0.0, 0.0, 0.0]);
+    assert_eq!(waits(&report, 1), [opens, 1.0, 1.0, 0.0]);
+    assert!((report.critical_path_s["resources"] * 1e6 - opens).abs() < 1e-6);
+    let report = analysed_with(settings, 2, |world| program(world, 100_000));
+    for rank in 0..2 {
+        assert_eq!(waits(&report, rank), [opens, 1.0, 100.0, 0.0], "{rank}");
+    }
 }

@@ -5,6 +5,7 @@ use std::iter::Sum;
 use std::rc::Rc;
 
 use mpi::{ConnectionMode, ConnectionSettings, ConnectionStatistics};
+use observe::Resource;
 use platform::Connection;
 use platform::units::{Duration, Size};
 use serde::{Deserialize, Serialize};
@@ -124,24 +125,32 @@ pub(crate) fn losses(lost: &[(u32, Time)]) -> Vec<String> {
 pub(crate) fn stalls(processes: &[Rc<mpi::Process>]) -> Vec<Stall> {
     let mut all = Vec::new();
     for (rank, process) in (0..).zip(processes) {
-        let mut add = |peer, resource, seconds: f64| {
+        let mut add = |peer, resource: Resource, seconds: f64| {
             if seconds > 0.0 {
                 all.push(Stall {
                     rank,
                     peer,
-                    resource,
+                    resource: resource.name(),
                     seconds,
                 });
             }
         };
         let connections = process.flow_report().map(|report| report.connections);
         for connection in connections.into_iter().flatten() {
-            add(connection.peer, "credits", connection.awaited_credits);
-            add(connection.peer, "buffers", connection.awaited_buffers);
+            add(
+                connection.peer,
+                Resource::Credits,
+                connection.awaited_credits,
+            );
+            add(
+                connection.peer,
+                Resource::Buffers,
+                connection.awaited_buffers,
+            );
         }
         let statistics = process.connection_statistics();
         for (peer, seconds) in statistics.into_iter().flat_map(|all| all.waited) {
-            add(peer, "connection", seconds);
+            add(peer, Resource::Connection, seconds);
         }
     }
     // Stable: equal waits stay in the order of the ranks.

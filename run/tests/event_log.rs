@@ -285,19 +285,26 @@ fn incidents(platform: &str, finishes: bool) -> Vec<(u32, String, Option<u32>, O
 #[test]
 fn what_happens_to_ranks_is_logged() {
     let of = |rank, name: &str, peer, value| (rank, name.to_owned(), peer, value);
-    let connected = [
-        of(0, "connection", Some(1), None),
-        of(1, "connection", Some(0), None),
-    ];
+    // The rank that opens it tells how long its message has waited.
+    let connected = |waited| {
+        [
+            of(0, "connection", Some(1), waited),
+            of(1, "connection", Some(0), None),
+        ]
+    };
     let sorted = |platform: &str| {
         let mut found = incidents(platform, true);
         found.sort_by(|one, other| one.0.cmp(&other.0).then(one.1.cmp(&other.1)));
         found
     };
     let on_demand = format!("{CLUSTER}[connection]\nmode = \"on-demand\"\n");
-    assert_eq!(sorted(&on_demand), connected);
+    let found = sorted(&on_demand);
+    // Four packets of 64 bytes.
+    let waited = found[0].3;
+    assert!(waited.is_some_and(|waited| (waited - 8.256e-6).abs() < 1e-15));
+    assert_eq!(found, connected(waited));
     let verbs = format!("{CLUSTER}[network]\ndevice = \"verbs\"\n");
-    assert_eq!(sorted(&verbs), connected);
+    assert_eq!(sorted(&verbs), connected(None));
 
     let lossy = format!("{verbs}[network.verbs.faults]\nloss = 0.2\n");
     let losses = sorted(&lossy)

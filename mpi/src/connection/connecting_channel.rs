@@ -286,12 +286,12 @@ impl ConnectionDriver {
     fn opened(&mut self, channel: &dyn Channel, connection: u32, peer: u32) {
         let known = self.known.entry(peer).or_default();
         known.opened += 1;
-        if let Some(since) = self.waiting.remove(&peer) {
-            known.waited += channel.now() - since;
-        }
+        let since = self.waiting.remove(&peer);
+        let value = since.map(|since| channel.now() - since);
+        known.waited += value.unwrap_or(0.0);
         if let Some(observer) = channel.observer() {
-            let (name, peer) = ("connection", Some(peer));
-            let value = None;
+            let name = observe::Resource::Connection.name();
+            let peer = Some(peer);
             observer.observe(
                 channel.rank(),
                 observe::Event::Incident { name, peer, value },

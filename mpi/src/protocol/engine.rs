@@ -458,7 +458,13 @@ impl ProtocolEngine {
                 ..
             } => self.handle_taken(channel, (peer, send), returned.as_deref()),
             Event::Sent(token) => {
-                self.observe(|| observe::Event::Sent { operation: token });
+                self.observe(|| {
+                    let operation = match self.state(token) {
+                        State::Packet(slot) => slot.operation.unwrap_or(token),
+                        _ => token,
+                    };
+                    observe::Event::Sent { operation }
+                });
                 if matches!(self.state(token), State::Packet(_)) {
                     self.handle_left(channel, token);
                 } else {

@@ -22,6 +22,8 @@ use std::collections::{BTreeMap, VecDeque};
 pub(crate) use connection::{Connection, Hold, Kind, OutboundMessage, Slot};
 pub use told::{ConnectionReport, FlowReport};
 
+use observe::Resource;
+
 use crate::channel::{CreditReturn, Packet, PostingCost, Settings, Token};
 use crate::protocol::defect::{ProtocolDefect, ProtocolDefects};
 use crate::protocol::machine;
@@ -43,6 +45,12 @@ pub(crate) enum FlowAction {
     /// Let this many seconds pass in which the packets for a peer are packed; then
     /// [`FlowControl::packed`].
     Pack { peer: u32, seconds: f64 },
+    /// Packets for a peer have waited for a resource for this many seconds, and do not any more.
+    Held {
+        peer: u32,
+        resource: Resource,
+        seconds: f64,
+    },
     /// This number of bytes of a message that is being forwarded has been posted.
     Forwarded { operation: Token, bytes: u64 },
 }

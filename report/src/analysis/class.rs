@@ -3,6 +3,7 @@
 //! Names and definitions of wait states are those of Scalasca (Geimer et al., *The Scalasca
 //! performance toolset architecture*, 2010, and its pattern documentation).
 
+use observe::Resource;
 use serde::Serialize;
 
 /// A class of the time of a rank.
@@ -36,8 +37,14 @@ pub enum Class {
     Contention,
     /// Wait while data are on the way, of which the log does not tell the parts.
     Transfer,
-    /// Wait for buffers, credits and connections of the message layer.
-    Resources,
+    /// Wait for credits from a peer.
+    Credits,
+    /// Wait for packet buffers of the message layer.
+    Buffers,
+    /// Wait for a connection.
+    Connection,
+    /// Wait whose cause was not observed.
+    Other,
     /// A wait that the end of the run has cut, as in a deadlock.
     Blocked,
     /// Time after the end of the rank.
@@ -45,7 +52,7 @@ pub enum Class {
 }
 
 /// Number of classes.
-pub(crate) const CLASSES: usize = 16;
+pub(crate) const CLASSES: usize = 19;
 
 impl Class {
     /// All classes, by their numbers.
@@ -63,7 +70,10 @@ impl Class {
         Self::Bandwidth,
         Self::Contention,
         Self::Transfer,
-        Self::Resources,
+        Self::Credits,
+        Self::Buffers,
+        Self::Connection,
+        Self::Other,
         Self::Blocked,
         Self::Ended,
     ];
@@ -85,9 +95,22 @@ impl Class {
             Self::Bandwidth => "bandwidth",
             Self::Contention => "contention",
             Self::Transfer => "transfer",
-            Self::Resources => "resources",
+            Self::Credits => Resource::Credits.name(),
+            Self::Buffers => Resource::Buffers.name(),
+            Self::Connection => Resource::Connection.name(),
+            Self::Other => "other",
             Self::Blocked => "blocked at the end",
             Self::Ended => "after its end",
+        }
+    }
+}
+
+impl From<Resource> for Class {
+    fn from(resource: Resource) -> Self {
+        match resource {
+            Resource::Credits => Self::Credits,
+            Resource::Buffers => Self::Buffers,
+            Resource::Connection => Self::Connection,
         }
     }
 }

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use observe::{NameId, PacketKind};
+use observe::{NameId, PacketKind, Resource};
 
-use super::profile::{PathTime, SharedProfile};
+use super::profile::{PathPlace, PathTime, SharedProfile};
 
 /// The history of the message of a packet.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -20,6 +20,66 @@ pub(crate) struct MessageOrigin {
     /// The rank that receives it, the time in seconds at which its program posted the receive, and
     /// what it did before; `None` if the receive was there first.
     pub(crate) receive: Option<LateReceive>,
+    /// The latest wait of its packets for a resource.
+    pub(crate) held: Option<Hold>,
+}
+
+/// Waits of the packets of a message for a resource, in seconds.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Hold {
+    /// The latest one.
+    pub(crate) resource: Resource,
+    /// Beginning of the first wait.
+    pub(crate) from: f64,
+    /// End of the last one.
+    pub(crate) until: f64,
+    /// Their sum.
+    pub(crate) seconds: f64,
+}
+
+impl Hold {
+    /// Returns the wait for a resource that ends at a time.
+    pub(crate) const fn ended(resource: Resource, until: f64, seconds: f64) -> Self {
+        Self {
+            resource,
+            from: until - seconds,
+            until,
+            seconds,
+        }
+    }
+
+    /// Returns their part between two times: all of a single wait, else a proportion.
+    pub(crate) fn within(&self, from: f64, until: f64) -> f64 {
+        let whole = self.until - self.from;
+        let part = (self.until.min(until) - self.from.max(from)).max(0.0);
+        if whole > 0.0 {
+            part * (self.seconds / whole).min(1.0)
+        } else {
+            0.0
+        }
+    }
+
+    /// Adds waits of packets that were posted before.
+    pub(crate) const fn after(self, earlier: Self) -> Self {
+        Self {
+            from: self.from.min(earlier.from),
+            seconds: self.seconds + earlier.seconds,
+            ..self
+        }
+    }
+}
+
+impl MessageOrigin {
+    /// A further packet of a message arrives after that of which `earlier` is the origin.
+    pub(crate) fn continues(&mut self, earlier: Self) {
+        if self.began == f64::NEG_INFINITY && earlier.sender == self.sender {
+            self.began = earlier.began;
+            self.held = match (self.held, earlier.held) {
+                (Some(own), Some(earlier)) => Some(own.after(earlier)),
+                (own, earlier) => own.or(earlier),
+            };
+        }
+    }
 }
 
 /// A receive that was posted after its message had been announced.
@@ -163,6 +223,25 @@ impl<T> PacketQueues<T> {
         let found = self.slots.get_mut(slot as usize)?;
         Some(&mut found.0)
     }
+
+    /// Changes all packets from a source to a destination.
+    pub(crate) fn change_pair(
+        &mut self,
+        source: u32,
+        destination: u32,
+        mut change: impl FnMut(&mut T),
+    ) {
+        let [first, .., last] = PacketKind::ALL;
+        let pair = |kind, key| (source, destination, kind, key);
+        for queue in self.queues.range(pair(first, 0)..=pair(last, u32::MAX)) {
+            let mut slot = queue.1.first;
+            while slot != NONE {
+                let (value, next) = &mut self.slots[slot as usize];
+                change(value);
+                slot = *next;
+            }
+        }
+    }
 }
 
 impl<T: Default> PacketQueues<T> {
@@ -187,6 +266,19 @@ impl<T: Default> PacketQueues<T> {
 pub(crate) type Flights = PacketQueues<Flight>;
 
 impl Flights {
+    /// Packets to a peer have waited for the connection since they were posted. `at`: the call of
+    /// their sender.
+    pub(crate) fn connect(&mut self, at: PathPlace, peer: u32, hold: Hold) {
+        self.change_pair(at.rank, peer, |flight| {
+            let seconds = hold.until - flight.posted;
+            (flight.profile).spend(PathTime::Resources, at, seconds);
+            flight.posted = hold.until;
+            if let Some(origin) = &mut flight.origin {
+                origin.held = Some(hold);
+            }
+        });
+    }
+
     /// The network tells the durations of a packet: of the one that was posted last, or the first
     /// of which it has not told them.
     pub(crate) fn inject(&mut self, identity: Identity, parts: TransferParts) {

@@ -19,7 +19,7 @@ use super::flights::TransferParts;
 const PLACES: usize = 6;
 
 /// Number of kinds of time.
-const KINDS: u32 = 7;
+const KINDS: u32 = 8;
 
 /// Words of a [`SharedProfile`] at most.
 const WORDS_MAX: usize = 2 + KINDS as usize + 2 * PLACES;
@@ -42,6 +42,8 @@ pub(crate) enum PathTime {
     Contention,
     /// Packets on the way, of which the log does not tell the parts.
     Transfer,
+    /// Waits for resources of the message layer.
+    Resources,
     /// Waits whose cause was not observed.
     Other,
 }

@@ -1,10 +1,10 @@
 //! The state of one rank: what it waits for, and what it has handled last.
 
-use observe::NameId;
+use observe::{NameId, Resource};
 
 use super::class::Class;
 use super::collectives::{CollectiveKey, Until};
-use super::flights::{Flight, MessageOrigin, TransferParts};
+use super::flights::{Flight, Hold, MessageOrigin, TransferParts};
 use super::profile::{PathPlace, PathTime, SharedProfile};
 use super::waits::Causer;
 
@@ -15,6 +15,8 @@ pub(crate) struct Wait {
     pub(crate) place: NameId,
     /// True for a computation or a sleep.
     pub(crate) elapses: bool,
+    /// True if it waits for a send alone.
+    pub(crate) sends: bool,
     /// Its beginning in seconds.
     pub(crate) from: f64,
     /// True if a message for the rank had arrived that it has not asked for.
@@ -39,8 +41,8 @@ pub(crate) enum CauseKind {
     },
     /// The data of a message have left.
     Sent(Option<MessageOrigin>),
-    /// Credits, and other packets without a message.
-    Resources,
+    /// The end of a wait for a resource.
+    Resource(Resource),
     /// A packet whose post was not observed.
     Unknown,
 }
@@ -99,10 +101,22 @@ pub(crate) struct Rank {
 #[derive(Clone, Debug, Default)]
 struct ColdState {
     cleared: Vec<Cleared>,
+    /// The arrival of credits, which end a wait if one for them ends at that time.
+    credits: Option<Cause>,
+    /// Waits for credits and buffers that have ended, by the peer to which a packet is posted next.
+    holds: Vec<(u32, Hold)>,
     regions: Vec<NameId>,
 }
 
 type Part = Option<(Class, f64, Option<Causer>)>;
+
+/// Takes the part of a class from a wait: up to a time, but at most to its end.
+fn take(from: &mut f64, end: f64, (class, until, causer): (Class, f64, Option<Causer>)) -> Part {
+    let until = until.clamp(*from, end);
+    let part = until - *from;
+    *from = until;
+    (part > 0.0).then_some((class, part, causer))
+}
 
 impl Rank {
     /// Data of the rank that leave it.
@@ -127,6 +141,42 @@ impl Rank {
         if let Some(cold) = &mut self.cold {
             cold.regions.pop();
         }
+    }
+
+    /// Packets to a peer have waited for a resource until now.
+    pub(crate) fn held(&mut self, at: PathPlace, peer: u32, hold: Hold) {
+        let cold = self.cold.get_or_insert_default();
+        let now = |cause: &Cause| cause.at.to_bits() == hold.until.to_bits();
+        let credits =
+            (cold.credits.take()).filter(|one| hold.resource == Resource::Credits && now(one));
+        // A message may have brought credits for others.
+        let is_message = credits.is_none()
+            && now(&self.cause)
+            && matches!(self.cause.kind, CauseKind::Message(_));
+        let mut cause = credits.unwrap_or_else(|| self.cause.clone());
+        (cause.profile).spend(PathTime::Resources, at, hold.until - cause.at);
+        cause.kind = CauseKind::Resource(hold.resource);
+        cause.at = hold.until;
+        if hold.resource != Resource::Connection {
+            cold.holds.push((peer, hold));
+        }
+        if !is_message || self.wait.is_some_and(|wait| wait.sends) {
+            self.cause = cause;
+        }
+    }
+
+    /// A packet with nothing but credits arrives: it ends nothing by itself.
+    pub(crate) fn take_credits(&mut self, cause: Cause) {
+        self.cold.get_or_insert_default().credits = Some(cause);
+    }
+
+    /// Takes the wait that a packet which is posted to a peer had before.
+    pub(crate) fn take_hold(&mut self, peer: u32) -> Option<Hold> {
+        let holds = &mut self.cold.as_mut()?.holds;
+        let index = holds.iter().rposition(|(to, _)| *to == peer)?;
+        let (_, hold) = holds.swap_remove(index);
+        holds.retain(|(to, _)| *to != peer);
+        Some(hold)
     }
 
     /// The program acts: what it does from now on is caused by itself.
@@ -163,7 +213,7 @@ impl Rank {
     }
 
     /// Data of the rank have left it.
-    pub(crate) fn sent(&mut self, time: f64, operation: u32) {
+    pub(crate) fn sent(&mut self, rank: u32, time: f64, operation: u32) {
         let cleared = self.cold.as_mut().map(|cold| &mut cold.cleared);
         let found = cleared.and_then(|cleared| {
             let index = cleared
@@ -173,7 +223,10 @@ impl Rank {
         });
         if found.is_none()
             && self.cause.at.to_bits() == time.to_bits()
-            && matches!(self.cause.kind, CauseKind::Message(_))
+            && matches!(
+                self.cause.kind,
+                CauseKind::Message(_) | CauseKind::Resource(Resource::Connection)
+            )
         {
             // It left before, and its rank is told when it handles a message.
             return;
@@ -181,7 +234,7 @@ impl Rank {
         let flight = found.unwrap_or_else(|| Flight {
             posted: self.accounted,
             parts: TransferParts::default(),
-            origin: None,
+            origin: self.waited_before(rank),
             profile: self.profile.clone(),
         });
         let mut profile = flight.profile;
@@ -197,6 +250,24 @@ impl Rank {
             at: time,
             transfer: (flight.parts, seconds),
         };
+    }
+
+    /// Returns the origin of data of the rank that have left, if they waited for a resource.
+    fn waited_before(&self, rank: u32) -> Option<MessageOrigin> {
+        let CauseKind::Resource(resource) = self.cause.kind else {
+            return None;
+        };
+        Some(MessageOrigin {
+            sender: rank,
+            began: f64::NEG_INFINITY,
+            doing: self.doing,
+            receive: None,
+            held: Some(Hold::ended(
+                resource,
+                self.cause.at,
+                self.cause.at - self.accounted,
+            )),
+        })
     }
 
     /// The path continues behind a wait, along what has ended it.
@@ -216,24 +287,56 @@ impl Rank {
     }
 
     /// Returns the classes of a wait that ends, with its causers: parts that add up to it.
-    pub(crate) fn classified(&self, wait: &Wait, time: f64, sleeps: bool) -> [Part; 6] {
+    pub(crate) fn classified(&self, wait: &Wait, time: f64, sleeps: bool) -> [Part; 7] {
         let seconds = time - wait.from;
-        let whole = |class| [Some((class, seconds, None)), None, None, None, None, None];
+        let whole = |class| {
+            let none = None;
+            [
+                Some((class, seconds, None)),
+                none,
+                none,
+                none,
+                none,
+                none,
+                none,
+            ]
+        };
         if wait.elapses {
             let class = if sleeps { Class::Sleep } else { Class::Compute };
             return whole(class);
         }
         let mut from = wait.from;
-        let mut take = |class, until: f64, causer| -> Part {
-            let until = until.clamp(from, time);
-            let part = until - from;
-            from = until;
-            (part > 0.0).then_some((class, part, causer))
+        let collective = self.ended_collective.and_then(|until| {
+            let causer = Some(until.causer);
+            take(&mut from, time, (until.class, until.until, causer))
+        });
+        let (late, rest) = self.late(wait, &mut from, time);
+        // From the event on, completing the operation costs software time.
+        let ends = match self.cause.kind {
+            CauseKind::Timer | CauseKind::Program => time,
+            _ => self.cause.at,
         };
-        let collective = self
-            .ended_collective
-            .and_then(|until| take(until.class, until.until, Some(until.causer)));
-        let (late, rest) = match self.cause.kind {
+        let ends = ends.clamp(from, time);
+        let held = self.cause.kind.origin().and_then(|origin| origin.held);
+        let held = held.and_then(|hold| {
+            let until = from + hold.within(from, ends);
+            take(&mut from, time, (hold.resource.into(), until, None))
+        });
+        let way = if rest == Class::Transfer {
+            self.transfer(from, ends)
+        } else {
+            [take(&mut from, time, (rest, ends, None)), None, None]
+        };
+        from = ends;
+        let software = time - from;
+        let software = (software > 0.0).then_some((Class::Software, software, None));
+        let [first, second, third] = way;
+        [collective, late, held, first, second, third, software]
+    }
+
+    /// Returns the part of a wait in which another rank was late, and the class of the rest.
+    fn late(&self, wait: &Wait, from: &mut f64, time: f64) -> (Part, Class) {
+        match self.cause.kind {
             CauseKind::Message(Some(origin)) => {
                 let class = if wait.wrong_order {
                     Class::LateSenderWrongOrder
@@ -244,7 +347,10 @@ impl Rank {
                     rank: origin.sender,
                     doing: origin.doing,
                 };
-                (take(class, origin.began, Some(causer)), Class::Transfer)
+                (
+                    take(from, time, (class, origin.began, Some(causer))),
+                    Class::Transfer,
+                )
             }
             CauseKind::Cleared { origin, .. } | CauseKind::Sent(origin) => {
                 let late = origin.and_then(|origin| origin.receive);
@@ -253,31 +359,15 @@ impl Rank {
                         rank: late.rank,
                         doing: late.doing,
                     };
-                    take(Class::LateReceiver, late.posted, Some(causer))
+                    take(from, time, (Class::LateReceiver, late.posted, Some(causer)))
                 });
                 (late, Class::Transfer)
             }
             CauseKind::Message(None) => (None, Class::Transfer),
             CauseKind::Timer => (None, Class::Software),
-            CauseKind::Program | CauseKind::Resources | CauseKind::Unknown => {
-                (None, Class::Resources)
-            }
-        };
-        // From the event on, completing the operation costs software time.
-        let ends = match self.cause.kind {
-            CauseKind::Timer | CauseKind::Program => time,
-            _ => self.cause.at,
-        };
-        let way = if rest == Class::Transfer {
-            self.transfer(from, ends.clamp(from, time))
-        } else {
-            [take(rest, ends, None), None, None]
-        };
-        from = ends.clamp(from, time);
-        let software = time - from;
-        let software = (software > 0.0).then_some((Class::Software, software, None));
-        let [first, second, third] = way;
-        [collective, late, first, second, third, software]
+            CauseKind::Resource(resource) => (None, resource.into()),
+            CauseKind::Program | CauseKind::Unknown => (None, Class::Other),
+        }
     }
 
     /// Returns the parts of a wait for data that are on the way, from one time to another: in the

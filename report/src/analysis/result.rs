@@ -187,6 +187,7 @@ pub(super) fn report<R: Read>(
             ("bandwidth", PathTime::Bandwidth),
             ("contention", PathTime::Contention),
             ("transfer", PathTime::Transfer),
+            ("resources", PathTime::Resources),
             ("other", PathTime::Other),
         ]
         .map(|(name, kind)| (name, path.times[kind as usize]))

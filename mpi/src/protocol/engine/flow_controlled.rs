@@ -107,6 +107,15 @@ impl ProtocolEngine {
                 FlowAction::Finished(send) => self.handle_sent(send),
                 FlowAction::Converted(send) => self.convert(send),
                 FlowAction::Pack { peer, seconds } => self.pack(channel, peer, seconds),
+                FlowAction::Held {
+                    peer,
+                    resource,
+                    seconds,
+                } => self.observe(|| observe::Event::Incident {
+                    name: resource.name(),
+                    peer: Some(peer),
+                    value: Some(seconds),
+                }),
                 FlowAction::Forwarded { operation, bytes } => {
                     self.handle_forwarded(channel, operation, bytes);
                 }

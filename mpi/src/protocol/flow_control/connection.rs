@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use observe::Resource;
+
 use crate::channel::{CreditReturn, PacketHeader, Token};
 use crate::protocol::machine::{credits, receive, send};
 use crate::{Buffer, Limits};
@@ -251,6 +253,15 @@ impl Connection {
 
     pub(super) fn is_idle(&self) -> bool {
         self.send == send::State::AwaitMessage && self.report != credits::State::AwaitBuf
+    }
+
+    /// Returns the resource that it waits for.
+    pub(super) const fn awaited(&self) -> Option<Resource> {
+        match self.send {
+            send::State::AwaitBufCtrl | send::State::AwaitBufData => Some(Resource::Buffers),
+            send::State::AwaitFlowCtrl | send::State::AwaitFlowData => Some(Resource::Credits),
+            _ => None,
+        }
     }
 
     pub(super) fn waits_for(&self) -> Option<&'static str> {

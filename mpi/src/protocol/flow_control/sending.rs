@@ -37,10 +37,19 @@ impl FlowControl {
             } else {
                 row.action
             };
-            connection.act((limits, costs), shared, action, &mut taken.credits);
             if let Some(at) = WAITS.iter().position(|state| *state == connection.send) {
-                connection.waited[at] += now - connection.since;
+                let seconds = now - connection.since;
+                connection.waited[at] += seconds;
+                let resource = connection.awaited().filter(|_| seconds > 0.0);
+                shared
+                    .effects
+                    .extend(resource.map(|resource| FlowAction::Held {
+                        peer,
+                        resource,
+                        seconds,
+                    }));
             }
+            connection.act((limits, costs), shared, action, &mut taken.credits);
             connection.send = row.to;
             connection.since = now;
         }

@@ -4,6 +4,9 @@
 //! the step accessed, its answer, and the contents of messages as far as the device knows them; at
 //! the end the failures, the blocked actors and what they wait for, and the unfinished operations.
 //!
+//! A program in C may send bytes without a value: padding of structures, variables that it has not
+//! set. Other contents of its messages are only noted, if the steps are the same.
+//!
 //! *Not modelled*: reads of a clock, a file or a variable that outlives its run are detected only
 //! if they change one of these in the runs that are compared.
 
@@ -30,32 +33,34 @@ struct Ended {
     leftovers: Vec<String>,
 }
 
-/// Takes the first run of a search and one that is drawn at random, each twice.
+/// Takes the first run of a search and one that is drawn at random, each twice. Returns a note if
+/// a message had other contents that are no error.
 ///
 /// # Errors
 /// The call that was not the same, and what was different.
-pub fn check_determinism(stepper: &mut Stepper, seed: u64) -> Result<(), String> {
+pub fn check_determinism(stepper: &mut Stepper, seed: u64) -> Result<Option<String>, String> {
     stepper.compare_sends();
-    compare(stepper, &mut |stepper, _| {
+    let first = compare(stepper, &mut |stepper, _| {
         let actor = stepper.first_enabled()?;
         Some((actor, stepper.first_choice(actor)?))
     })?;
     let mut stream = Stream::new(seed, "runs that are compared");
-    compare(stepper, &mut |_, enabled_steps| {
+    let drawn = compare(stepper, &mut |_, enabled_steps| {
         let count = u64::try_from(enabled_steps.len())
             .ok()
             .filter(|&count| count > 0)?;
         let drawn = usize::try_from(stream.below(count)).ok()?;
         let (actor, enabled_step) = *enabled_steps.get(drawn)?;
         Some((actor, enabled_step.choice))
-    })
+    })?;
+    Ok(first.or(drawn))
 }
 
 /// Picks an actor and one of its steps.
 type Pick<'a> = dyn FnMut(&Stepper, &[(u32, EnabledStep)]) -> Option<(u32, u32)> + 'a;
 
 /// Takes a run whose steps are picked, and then the same steps again.
-fn compare(stepper: &mut Stepper, pick: &mut Pick<'_>) -> Result<(), String> {
+fn compare(stepper: &mut Stepper, pick: &mut Pick<'_>) -> Result<Option<String>, String> {
     stepper.restart();
     let mut steps: Vec<(u32, u32, ObservedStep)> = Vec::new();
     while steps.len() < STEPS_MAX {
@@ -76,10 +81,10 @@ fn compare(stepper: &mut Stepper, pick: &mut Pick<'_>) -> Result<(), String> {
             return Err(difference(position, before, again.as_ref()));
         }
     }
-    compare_sends(stepper, &sends)?;
+    let note = compare_sends(stepper, &sends)?;
     let again = ended(stepper);
     if again == end {
-        return Ok(());
+        return Ok(note);
     }
     Err(format!(
         "the program is not deterministic: the same {} steps ended in another way when they were taken again: {}",
@@ -88,29 +93,36 @@ fn compare(stepper: &mut Stepper, pick: &mut Pick<'_>) -> Result<(), String> {
     ))
 }
 
-/// Compares the sends of a run so far with those of the first time.
-fn compare_sends(stepper: &Stepper, before: &[SendCall]) -> Result<(), String> {
+/// Compares the sends of a run so far with those of the first time. Returns a note about other
+/// contents of a message of a native executable.
+fn compare_sends(stepper: &Stepper, before: &[SendCall]) -> Result<Option<String>, String> {
     let again = stepper.sends();
-    let other = again
-        .iter()
-        .zip(before)
-        .find(|(again, before)| again != before);
-    let Some((again, before)) = other else {
-        return Ok(());
-    };
-    let place = |call: &SendCall| {
-        let (actor, at) = (call.actor.number() - 1, call.location);
-        format!("{} at {at}", stepper.name_of(actor))
-    };
-    let (first, second) = (place(before), place(again));
-    let what = if first == second {
-        "had other contents".to_owned()
-    } else {
-        format!("was that of {second}")
-    };
-    Err(format!(
-        "the program is not deterministic: when the same steps were taken again, the message of {first} {what}"
-    ))
+    let name = |call: &SendCall| stepper.name_of(call.actor.number() - 1);
+    let mut note = None;
+    for (again, before) in again.iter().zip(before) {
+        if again == before {
+            continue;
+        }
+        let place = format!("{} at {}", name(before), before.location);
+        let is_same_call = (again.actor, again.location) == (before.actor, before.location);
+        if is_same_call && again.location.is_native() {
+            note.get_or_insert_with(|| {
+                format!(
+                    "when the same steps were taken again, the message of {place} had other contents: bytes of it may have no value, as in variables that are not set and in padding of structures"
+                )
+            });
+            continue;
+        }
+        let what = if is_same_call {
+            "had other contents".to_owned()
+        } else {
+            format!("was that of {} at {}", name(again), again.location)
+        };
+        return Err(format!(
+            "the program is not deterministic: when the same steps were taken again, the message of {place} {what}"
+        ));
+    }
+    Ok(note)
 }
 
 /// Takes a step and writes down what is compared. `None` if it is not possible.

@@ -73,6 +73,12 @@ impl SourceLocation {
         }
     }
 
+    /// Returns true for a line of a native executable.
+    #[must_use]
+    pub fn is_native(&self) -> bool {
+        matches!(self.0.kind(), Kind::Native(_))
+    }
+
     /// Returns a number that is the same for all calls of this line in this process, and differs
     /// from process to process: a key for maps, never an order.
     #[must_use]

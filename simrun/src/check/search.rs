@@ -30,7 +30,7 @@ pub(super) struct SearchResult {
     pub(super) warnings: Vec<Warning>,
     /// Where the program reads the time, which stands still.
     pub(super) clock_reads: Vec<String>,
-    /// Notes of the device, which are no errors.
+    /// Notes of the device and of the comparison of runs, which are no errors.
     pub(super) notes: Vec<String>,
     /// There are findings that are not shown.
     pub(super) is_cut: bool,
@@ -155,8 +155,9 @@ fn repeat(subject: &Subject<'_>, searched: &mut SearchResult) -> Result<(), Exit
     let (repeated, _) = run::with_silent_panics(|| explore::check_determinism(&mut stepper, seed));
     searched.clock_reads = stepper.clock_reads();
     searched.notes = stepper.notes();
-    if let Err(text) = repeated {
-        searched.report.verdict = Verdict::Broken(text);
+    match repeated {
+        Ok(note) => searched.notes.extend(note),
+        Err(text) => searched.report.verdict = Verdict::Broken(text),
     }
     Ok(())
 }

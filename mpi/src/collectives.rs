@@ -175,7 +175,7 @@ impl Comm {
             Some(persistent) => persistent.next_start(),
             None => (self.process()).count_call(context, invocation.neighbors.is_none()),
         };
-        let signature = || Signature::new(invocation, location);
+        let signature = || Signature::new(invocation, is_request, location);
         let arguments = Some(invocation).filter(|call| !call.is_between);
         self.compare_call(context, number, (signature, location), arguments)?;
         let is_independent = is_request

@@ -33,6 +33,8 @@ type Name = Cow<'static, str>;
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub(crate) struct Signature {
     name: Name,
+    /// True for a call that does not wait, which matches no other (MPI 5.0, section 6.12).
+    is_nonblocking: bool,
     root: usize,
     /// The operation and the type of its elements.
     op: Option<(Name, Name)>,
@@ -122,6 +124,7 @@ impl Signature {
     pub(crate) fn of(name: &'static str, location: SourceLocation) -> Self {
         Self {
             name: Cow::Borrowed(name),
+            is_nonblocking: false,
             root: 0,
             op: None,
             element: Element::BYTES,
@@ -131,10 +134,14 @@ impl Signature {
         }
     }
 
-    pub(crate) fn new(call: &Invocation, location: SourceLocation) -> Self {
+    pub(crate) fn new(call: &Invocation, is_nonblocking: bool, location: SourceLocation) -> Self {
+        let any = Self {
+            is_nonblocking,
+            ..Self::of(call.name, location)
+        };
         if call.is_between {
             // The groups have arguments of their own.
-            return Self::of(call.name, location);
+            return any;
         }
         let op = call.op.as_ref();
         // Of a scatter the other ranks have room only.
@@ -156,7 +163,7 @@ impl Signature {
             op: op.map(|op| (op.name().into(), op.element_name().into())),
             element: buffer.element(),
             bytes,
-            ..Self::of(call.name, location)
+            ..any
         }
     }
 
@@ -172,8 +179,11 @@ impl Signature {
     /// Returns the first difference to the call of another rank, in words.
     fn difference(&self, other: &Self) -> Option<(ErrorClass, String, String)> {
         let differ = |class, own: String, other: String| Some((class, own, other));
-        if self.name != other.name {
-            let call = |signature: &Self| format!("calls {}", signature.name);
+        if (&self.name, self.is_nonblocking) != (&other.name, other.is_nonblocking) {
+            let call = |signature: &Self| match signature.is_nonblocking {
+                true => format!("calls nonblocking {}", signature.name),
+                false => format!("calls {}", signature.name),
+            };
             return differ(ErrorClass::Other, call(self), call(other));
         }
         if self.root != other.root {

@@ -442,13 +442,29 @@ pub struct Template {
     pub(crate) frames: Option<u64>,
 }
 
+/// Purpose of a file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Role {
+    Program,
+    Library,
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Program => "program",
+            Self::Library => "library",
+        })
+    }
+}
+
 impl Template {
     /// Reads a program from the bytes of its file.
     ///
     /// # Errors
     /// A [`Refusal`], which says why the program cannot be run.
     pub fn read(file: &[u8]) -> Result<Self, Refusal> {
-        Self::read_as(file, "program")
+        Self::read_as(file, Role::Program)
     }
 
     /// Reads a shared library of a program from the bytes of its file.
@@ -456,14 +472,14 @@ impl Template {
     /// # Errors
     /// As for a program.
     pub fn read_library(file: &[u8]) -> Result<Self, Refusal> {
-        Self::read_as(file, "library")
+        Self::read_as(file, Role::Library)
     }
 
-    fn read_as(file: &[u8], what: &str) -> Result<Self, Refusal> {
+    fn read_as(file: &[u8], role: Role) -> Result<Self, Refusal> {
         let header = header(file)?;
         if header.e_machine.get(LE) != elf::EM_X86_64 {
             return refuse(format!(
-                "a {what} for another machine (ELF machine {}): expected x86-64",
+                "a {role} for another machine (ELF machine {}): expected x86-64",
                 header.e_machine.get(LE)
             ));
         }
@@ -485,14 +501,14 @@ impl Template {
         image.check_thread_locals()?;
         if dynamic.value(elf::DT_TEXTREL).is_some() {
             return refuse(format!(
-                "the {what} has relocations in its text: compile it with -fPIC"
+                "the {role} has relocations in its text: compile it with -fPIC"
             ));
         }
         let entry = header.e_entry.get(LE);
-        if what == "program" && !image.has_interpreter {
+        if role == Role::Program && !image.has_interpreter {
             return refuse("a shared library: expected a program");
         }
-        if what == "program" && !image.contains(entry) {
+        if role == Role::Program && !image.contains(entry) {
             return damaged("its entry is outside of its segments");
         }
         Self::from_image(image, entry)

@@ -147,14 +147,14 @@ fn read(path: &Path, timeline: Option<Timeline<'_>>) -> Result<(Results, TraceSu
         path.display().to_string()
     };
     let input = if is_stdin {
-        LogInput::Pipe(Box::new(io::stdin()), temporary())
+        LogInput::Pipe(Box::new(io::stdin()), tempfile::tempfile())
     } else {
         let file = File::open(path);
         let file = file.map_err(|error| format!("{name}: cannot read it: {error}"))?;
         if file.metadata().is_ok_and(|about| about.is_file()) {
             LogInput::File(file)
         } else {
-            LogInput::Pipe(Box::new(file), temporary())
+            LogInput::Pipe(Box::new(file), tempfile::tempfile())
         }
     };
     passes(input, timeline).map_err(|error| match error.kind() {
@@ -186,18 +186,6 @@ impl Read for LogInput {
             }
         }
     }
-}
-
-/// Creates a file that has no name any more, and so is removed when it is closed.
-fn temporary() -> io::Result<File> {
-    let name = format!("simrun-analyse-{}.log", std::process::id());
-    let path = std::env::temp_dir().join(name);
-    let mut options = File::options();
-    let file = (options.read(true).write(true))
-        .create_new(true)
-        .open(&path)?;
-    std::fs::remove_file(path)?;
-    Ok(file)
 }
 
 /// Makes everything from a log: forwards, and what needs it backwards.

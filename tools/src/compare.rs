@@ -389,8 +389,8 @@ impl Plan<'_> {
 
 /// The calibration's reference blocks, now.
 fn references(plan: &Plan<'_>, number: u32) -> Result<Vec<validation::Block>, String> {
-    let name = format!("simrun-references-{}-{number}.csv", std::process::id());
-    let path = std::env::temp_dir().join(name);
+    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let path = folder.path().join("references.csv");
     let simrun = std::env::current_exe().map_err(|error| error.to_string())?;
     let mut measure = plan.start(&simrun);
     measure.arg("measure");
@@ -405,7 +405,6 @@ fn references(plan: &Plan<'_>, number: u32) -> Result<Vec<validation::Block>, St
         return Ok(Vec::new());
     }
     let text = text_of(&path)?;
-    let _ = std::fs::remove_file(&path);
     match read(&path.display().to_string(), &text).map_err(|error| error.to_string())? {
         Measurements::Samples(mut blocks) => {
             for block in &mut blocks {

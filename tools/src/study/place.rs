@@ -1,13 +1,13 @@
 //! The threads of a study: each one has a process and runs what the queue gives.
 
 use std::io;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::Sender;
 
 use serde_json::Value as Json;
 use simrun::package::Executable;
 use study::{Measure, ResultLine};
+use tempfile::TempDir;
 
 use super::claims::Claims;
 use super::outcome::{result, was_killed};
@@ -71,7 +71,7 @@ impl<'p> Places<'p> {
 
     /// Runs what the queue gives, until it is closed.
     pub(super) fn work(&self, place: usize, queue: &Queue, ends: &Sender<Ended>) {
-        let worker = Worker::new(&self.program, self.plan.study.limits, place);
+        let worker = Worker::new(&self.program, self.plan.study.limits);
         let mut worker = match worker {
             Ok(worker) => worker,
             Err(error) => {
@@ -117,8 +117,9 @@ impl<'p> Places<'p> {
         {
             return Ok(None);
         }
-        let analysis = self.analyses.then(|| analysis_folder(place));
-        let arguments = self.plan.arguments(planned, job.seed, analysis.as_deref());
+        let analysis = self.analyses.then(analysis_folder).transpose()?;
+        let folder = analysis.as_ref().map(TempDir::path);
+        let arguments = self.plan.arguments(planned, job.seed, folder);
         let started = |process| self.processes[place].store(process, Ordering::Relaxed);
         let mut attempt = 0;
         let (end, wall_s) = loop {
@@ -133,9 +134,7 @@ impl<'p> Places<'p> {
             }
         };
         let analysed: Option<Json> = analysis.and_then(|folder| {
-            let text = std::fs::read(folder.join("analysis.json"));
-            // The next run has a new one; what stays is in the folder for temporary files.
-            let _ = std::fs::remove_dir_all(&folder);
+            let text = std::fs::read(folder.path().join("analysis.json"));
             serde_json::from_slice(&text.ok()?).ok()
         });
         let study = &self.plan.study;
@@ -145,7 +144,6 @@ impl<'p> Places<'p> {
     }
 }
 
-fn analysis_folder(place: usize) -> PathBuf {
-    let name = format!("simrun-study-{}-{place}", std::process::id());
-    std::env::temp_dir().join(name)
+fn analysis_folder() -> io::Result<TempDir> {
+    tempfile::Builder::new().prefix("simrun-study-").tempdir()
 }

@@ -5,7 +5,7 @@
 //! when the thread that has started it ends. A run that ends the process is that run's failure, and
 //! the next run gets a new one.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt as _;
@@ -52,16 +52,16 @@ struct Process {
 }
 
 impl Worker {
-    /// Makes a place; `number` is that of the place among those of this process.
+    /// Makes a place.
     ///
     /// # Errors
     /// If the system's folder for temporary files cannot be written.
-    pub(super) fn new(program: &Executable, limits: RunLimits, number: usize) -> io::Result<Self> {
+    pub(super) fn new(program: &Executable, limits: RunLimits) -> io::Result<Self> {
         Ok(Self {
             program: program.clone(),
             limits,
-            stdout: unnamed_file(&format!("{number}-out"))?,
-            stderr: unnamed_file(&format!("{number}-err"))?,
+            stdout: unnamed_file()?,
+            stderr: unnamed_file()?,
             process: None,
         })
     }
@@ -188,13 +188,9 @@ fn pid(process: u32) -> Option<Pid> {
 }
 
 /// Returns a file without a name, to which lines are appended.
-fn unnamed_file(name: &str) -> io::Result<File> {
-    let name = format!("simrun-study-{}-{name}", std::process::id());
-    let path = std::env::temp_dir().join(name);
-    let mut options = OpenOptions::new();
-    let file = options.read(true).append(true).create(true).open(&path)?;
-    fs::remove_file(&path)?;
-    Ok(file)
+fn unnamed_file() -> io::Result<File> {
+    let file = tempfile::Builder::new().append(true).tempfile()?;
+    Ok(file.into_file())
 }
 
 fn content(file: &File) -> io::Result<String> {

@@ -8,20 +8,21 @@
 //! *Not predicted*: thresholds, software costs of the message layer, costs within a host of
 //! LogGOPS, and parameters of a network whose log has no flows, such as the packet network.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 
 use observe::{BackwardReader, LogReader};
 use platform::{Override, Platform};
 use report::analysis::{BackwardReport, Sensitivity};
+use tempfile::TempDir;
 
 /// Relative change by which the response of links and hosts is found.
 const STEP: f64 = 0.01;
 
 /// The event log of a run, in a directory of its own which is removed at the end.
 #[derive(Debug)]
-pub(super) struct TemporaryLog(PathBuf);
+pub(super) struct TemporaryLog(TempDir);
 
 impl TemporaryLog {
     /// Creates the directory.
@@ -29,22 +30,15 @@ impl TemporaryLog {
     /// # Errors
     /// Errors of creating it.
     pub(super) fn new() -> io::Result<Self> {
-        let name = format!("simrun-whatif-{}", std::process::id());
-        let folder = std::env::temp_dir().join(name);
-        fs::create_dir(&folder)?;
-        Ok(Self(folder))
+        tempfile::Builder::new()
+            .prefix("simrun-whatif-")
+            .tempdir()
+            .map(Self)
     }
 
     /// Returns the path of the log.
     pub(super) fn path(&self) -> PathBuf {
-        self.0.join("run.log")
-    }
-}
-
-impl Drop for TemporaryLog {
-    fn drop(&mut self) {
-        // A directory that stays is no failure of the command.
-        let _ = fs::remove_dir_all(&self.0);
+        self.0.path().join("run.log")
     }
 }
 

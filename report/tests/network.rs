@@ -153,6 +153,13 @@ fn the_utilisation_of_a_link_that_changes_is_that_of_what_it_can_carry() {
     let capacity = 2e9 * 0.1 + 0.5e9 * (report.end_s - 0.1);
     near(trunk.bytes, 400e6);
     near(trunk.utilisation, 400e6 / capacity);
+    // It is full all the time, at 2 GB/s and from 100 ms on at 500 MB/s, also in the bin between.
+    let over_time = &report.over_time;
+    assert_eq!(over_time.links[0], "trunk:up");
+    let parts = &over_time.utilisation[0];
+    assert!(parts.len() > 200, "{}", parts.len());
+    let is_full = |part: &f64| (part - 1.0).abs() < 1e-9;
+    assert!(parts[2..].iter().all(is_full), "{parts:?}");
 }
 
 #[test]

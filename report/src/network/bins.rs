@@ -4,6 +4,8 @@
 //! All links have the same bins. They have at most [`BINS_MAX`], and fewer where there are many
 //! links, so that all bins together take at most 64 MB.
 
+use std::collections::BTreeMap;
+
 /// Bins of a link at most.
 const BINS_MAX: usize = 512;
 
@@ -25,6 +27,8 @@ pub(crate) struct Bins {
     pub(crate) count: usize,
     /// Bytes by link and bin; a link has no bins behind its last use.
     pub(crate) rows: Vec<Vec<f64>>,
+    /// Bytes by bin that a link can carry, from the first change of its bandwidth on.
+    pub(crate) capacities: BTreeMap<u32, Vec<f64>>,
 }
 
 impl Default for Bins {
@@ -33,6 +37,7 @@ impl Default for Bins {
             width_s: WIDTH_S,
             count: BINS_MAX,
             rows: Vec::new(),
+            capacities: BTreeMap::new(),
         }
     }
 }
@@ -43,44 +48,66 @@ impl Bins {
         let at = link as usize;
         if at >= self.rows.len() {
             self.rows.resize(at + 1, Vec::new());
-            while self.count > BINS_MIN && self.rows.len() * self.count > CELLS_MAX {
-                self.merge();
-                self.count /= 2;
-            }
+            self.limit();
         }
-        while to_s > self.width_s * self.count as f64 {
+        self.reach(to_s);
+        spread(&mut self.rows[at], self.width_s, (from_s, to_s), rate);
+    }
+
+    /// Adds what a link of changing bandwidth can carry from one time to another.
+    pub(crate) fn add_capacity(&mut self, link: u32, (from_s, to_s): (f64, f64), bandwidth: f64) {
+        self.reach(to_s);
+        let row = self.capacities.entry(link).or_default();
+        spread(row, self.width_s, (from_s, to_s), bandwidth);
+        self.limit();
+    }
+
+    /// Makes bins fewer where there are too many in all.
+    fn limit(&mut self) {
+        let rows = self.rows.len() + self.capacities.len();
+        while self.count > BINS_MIN && rows * self.count > CELLS_MAX {
             self.merge();
-        }
-        let (first, last) = (self.bin(from_s), self.bin(to_s));
-        let row = &mut self.rows[at];
-        if row.len() <= last {
-            row.resize(last + 1, 0.0);
-        }
-        for (bin, bytes) in row.iter_mut().enumerate().take(last + 1).skip(first) {
-            let begin_s = self.width_s * bin as f64;
-            let begin_s = begin_s.max(from_s);
-            let end_s = (self.width_s * (bin + 1) as f64).min(to_s);
-            *bytes += rate * (end_s - begin_s).max(0.0);
+            self.count /= 2;
         }
     }
 
-    /// Returns the bin of a time.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "times are not negative, and there are few bins"
-    )]
-    fn bin(&self, time_s: f64) -> usize {
-        ((time_s / self.width_s) as usize).min(self.count - 1)
+    /// Makes bins wider until they reach a time.
+    fn reach(&mut self, to_s: f64) {
+        while to_s > self.width_s * self.count as f64 {
+            self.merge();
+        }
     }
 
     /// Makes one bin of two.
     fn merge(&mut self) {
         self.width_s *= 2.0;
-        for row in &mut self.rows {
+        for row in self.rows.iter_mut().chain(self.capacities.values_mut()) {
             let pairs = row.chunks(2).map(|pair| pair.iter().sum());
             *row = pairs.collect();
         }
+    }
+}
+
+/// Adds to bins of a width what a rate is from one time to another.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "times are not negative, and there are few bins"
+)]
+fn spread(row: &mut Vec<f64>, width_s: f64, (from_s, to_s): (f64, f64), rate: f64) {
+    if to_s <= from_s {
+        return;
+    }
+    let first = (from_s / width_s) as usize;
+    // The last bin ends with the time.
+    let last = ((to_s / width_s).ceil() as usize).max(first + 1);
+    if row.len() < last {
+        row.resize(last, 0.0);
+    }
+    for (bin, sum) in row.iter_mut().enumerate().take(last).skip(first) {
+        let begin_s = (width_s * bin as f64).max(from_s);
+        let end_s = (width_s * (bin + 1) as f64).min(to_s);
+        *sum += rate * (end_s - begin_s).max(0.0);
     }
 }
 

@@ -121,7 +121,9 @@ impl Links {
             now: bandwidth,
             capacity: 0.0,
         });
+        let span = (known.since_s, time_s);
         known.capacity += known.now * (time_s - known.since_s);
+        self.bins.add_capacity(link, span, known.now);
         (known.since_s, known.now) = (time_s, bandwidth);
     }
 
@@ -133,6 +135,22 @@ impl Links {
             Some(known) => {
                 let last = known.now * (end_s - known.since_s);
                 bandwidth * known.first_s + known.capacity + last
+            }
+        }
+    }
+
+    /// Returns the bytes that a link can carry in a bin. `bandwidth`: that of the platform file.
+    pub(super) fn capacity_of_bin(&self, link: u32, bandwidth: f64, bin: usize, end_s: f64) -> f64 {
+        let width_s = self.bins.width_s;
+        let begin_s = width_s * bin as f64;
+        let width_s = width_s.min(end_s - begin_s);
+        match self.bandwidths.get(&link) {
+            None => bandwidth * width_s,
+            Some(known) => {
+                let row = self.bins.capacities.get(&link);
+                let changed = row.and_then(|row| row.get(bin)).copied();
+                let before_s = (known.first_s - begin_s).clamp(0.0, width_s.max(0.0));
+                bandwidth * before_s + changed.unwrap_or(0.0)
             }
         }
     }
@@ -211,6 +229,10 @@ impl Links {
     pub(super) fn finish(&mut self, end_s: f64) {
         for counters in &mut self.counters {
             counters.advance(end_s);
+        }
+        for (&link, known) in &self.bandwidths {
+            let span = (known.since_s, end_s);
+            self.bins.add_capacity(link, span, known.now);
         }
     }
 }

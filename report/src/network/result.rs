@@ -160,8 +160,8 @@ pub(super) fn over_time(links: &Links, loads: &[LinkLoad], end_s: f64) -> LoadOv
     let row = |at: usize| {
         let bytes = links.bins.rows.get(at).map_or(&[][..], |row| row);
         let part = |(bin, bytes): (usize, &f64)| {
-            let width_s = bin_s.min(end_s - bin_s * bin as f64);
-            let whole = loads[at].bandwidth * width_s;
+            let link = u32::try_from(at).unwrap_or(u32::MAX);
+            let whole = links.capacity_of_bin(link, loads[at].bandwidth, bin, end_s);
             if whole > 0.0 { bytes / whole } else { 0.0 }
         };
         (

@@ -20,7 +20,6 @@ use std::sync::Mutex;
 
 use clap::Args;
 use platform::{Override, Platform};
-use report::html::{Cell, Table};
 use report::{Tornado, TornadoBar, plot_tornado};
 use serde_json::{Value, json};
 use simrun::args::Format;
@@ -31,9 +30,11 @@ use toml::Table as TomlTable;
 use crate::fuzz::ProgressLine;
 use crate::{analyse, command_line};
 
+mod checked;
 mod prediction;
 mod tolerance;
 
+use checked::Derivative;
 use prediction::{Prediction, TemporaryLog};
 use tolerance::{FACTOR_MAX, tolerance};
 
@@ -58,9 +59,6 @@ const TOGETHER: usize = 8;
 
 /// Growth of the time for which the tolerance is searched.
 const GROWTHS: [f64; 3] = [0.01, 0.02, 0.05];
-
-/// Derivatives in the report at most.
-const CHECKED: usize = 10;
 
 /// Small change for derivatives.
 const SMALL: f64 = 0.01;
@@ -143,6 +141,8 @@ struct Effects {
     /// True if there is an event log of the run without changes.
     is_observed: bool,
     effects: Vec<Effect>,
+    /// The greatest derivatives by links and hosts, if the report has them.
+    derivatives: Vec<Derivative>,
     /// Factors on all latencies: growth, and the factor; `None` above [`FACTOR_MAX`].
     tolerances: Vec<(f64, Option<f64>)>,
 }
@@ -210,12 +210,8 @@ fn effects(command: &WhatifCommand, log: Option<&TemporaryLog>) -> Result<Effect
         let prediction = prediction.as_ref()?;
         prediction.elasticity(&parameter.path, |by| parameter.scaled(by))
     };
-    let factors = [
-        1.0 / command.factor,
-        command.factor,
-        1.0 - SMALL,
-        1.0 + SMALL,
-    ];
+    let by = command.factor;
+    let factors = [1.0 / by, by, 1.0 - SMALL, 1.0 + SMALL];
     let pairs = (parameters.iter()).flat_map(|parameter| factors.map(|by| (parameter, by)));
     let runs: Vec<Vec<String>> = pairs
         .map(|(parameter, by)| vec![parameter.scaled(by)])
@@ -225,12 +221,18 @@ fn effects(command: &WhatifCommand, log: Option<&TemporaryLog>) -> Result<Effect
         .map(|(parameter, times)| Effect {
             path: parameter.path.clone(),
             times: [times[0], times[1]],
-            elasticities: [base - times[2], times[3] - base].map(|change| change / (SMALL * base)),
+            elasticities: elasticities(base, &times[2..]),
             predicted: predicted(parameter),
         })
         .collect();
-    let size = |effect: &Effect| effect.times.map(|time| (time - base).abs());
-    let most = |effect: &Effect| size(effect).into_iter().fold(0.0, f64::max);
+    let derivatives = match &prediction {
+        Some(prediction) if command.analyse.is_some() => {
+            checked::derivatives(prediction, &table, base, &simulate)?
+        }
+        _ => Vec::new(),
+    };
+    let size = |time: f64| (time - base).abs();
+    let most = |effect: &Effect| effect.times.map(size).into_iter().fold(0.0, f64::max);
     effects.sort_by(|one, other| most(other).total_cmp(&most(one)));
     let latencies: Vec<&Parameter> = (parameters.iter())
         .filter(|parameter| parameter.path.ends_with("latency"))
@@ -254,8 +256,15 @@ fn effects(command: &WhatifCommand, log: Option<&TemporaryLog>) -> Result<Effect
         time: base,
         is_observed: prediction.is_some(),
         effects,
+        derivatives,
         tolerances,
     })
+}
+
+/// Returns the relative changes of the time `base` for a relative change of a parameter. `times`: with
+/// less of it, and with more.
+fn elasticities(base: f64, times: &[f64]) -> [f64; 2] {
+    [base - times[0], times[1] - base].map(|change| change / (SMALL * base))
 }
 
 /// A parameter of a platform file.
@@ -439,36 +448,7 @@ impl Effects {
 
     /// Writes the analysis of the run without changes from its log.
     fn write_analysis(&self, log: &Path, folder: &Path) -> Result<(), String> {
-        analyse::write_results(log, &command_line(), folder, self.checked())
-    }
-
-    /// Returns the table of the greatest derivatives along the critical path beside those by runs.
-    fn checked(&self) -> Table<'static> {
-        let predicted = |effect: &Effect| effect.predicted.unwrap_or(0.0);
-        let known = self
-            .effects
-            .iter()
-            .filter(|effect| predicted(effect) != 0.0);
-        let mut known: Vec<&Effect> = known.collect();
-        let size = |effect: &Effect| predicted(effect).abs();
-        known.sort_by(|one, other| size(other).total_cmp(&size(one)));
-        let percent = |part: f64| Cell::number(part, format!("{part:+.4} %"));
-        let rows = known.into_iter().take(CHECKED).map(|effect| {
-            let [less, more] = effect.elasticities;
-            let changes = [predicted(effect), less, more].map(percent);
-            [Cell::from(effect.path.as_str())]
-                .into_iter()
-                .chain(changes)
-                .collect()
-        });
-        Table {
-            id: "checked",
-            title: "Parameters that matter, checked by runs",
-            note: "Change of the time of the run if the parameter is 1 % greater: along the critical path, and by runs with 1 % less and 1 % more. Where they differ, 1 % moves the path or a bottleneck, or transfers share links.".to_owned(),
-            columns: vec!["parameter", "critical path", "by 1 % less", "by 1 % more"],
-            rows: rows.collect(),
-            footer: Vec::new(),
-        }
+        analyse::write_results(log, &command_line(), folder, checked::table(self))
     }
 
     fn as_text(&self, factor: f64) -> String {

@@ -327,29 +327,62 @@ fn parameters_are_varied() {
     for column in ["per +1 %", "predicted", "+0.4941%      +0.4941%"] {
         assert!(ran.stdout.contains(column), "{column}: {ran:?}");
     }
-    // The report has the derivatives of the critical path beside those by runs.
-    let out = folder.path("whatif");
-    let ran = simrun(&format!("{line} --no-tolerance --analyse={out}"));
-    assert_eq!(ran.status, 0, "{ran:?}");
-    let page: serde_json::Value =
-        serde_json::from_str(&std::fs::read_to_string(format!("{out}/report.json")).unwrap())
-            .unwrap();
-    let tables = page["tables"].as_array().unwrap();
-    let checked = tables
-        .iter()
-        .find(|table| table["id"] == "checked")
-        .unwrap();
-    for row in checked["rows"].as_array().unwrap() {
-        let [predicted, less, more] = [1, 2, 3].map(|column| number(&row[column]["number"]));
-        assert!((predicted - less).abs() <= 0.02 * less.abs(), "{row}");
-        assert!((predicted - more).abs() <= 0.02 * more.abs(), "{row}");
-    }
-    assert_eq!(checked["rows"][0][0]["text"], "clusters.nodes.bandwidth");
-    let html = std::fs::read_to_string(format!("{out}/report.html")).unwrap();
-    assert!(html.contains("checked by runs"));
     let ran = simrun(&format!("whatif -p {platform} --factor 1 apps/ring"));
     assert_eq!(ran.status, 2, "{ran:?}");
     assert!(ran.stderr.contains("expected a number above 1"), "{ran:?}");
+}
+
+/// Returns the derivatives of a report, by links and hosts: the name; the change along the critical
+/// path, and those by runs with 1 % less and more.
+fn checked(folder: &Folder, changes: &str) -> Vec<(String, [f64; 3])> {
+    let platform = folder.write("platform.toml", PLATFORM);
+    let out = folder.path("whatif");
+    let ran = simrun(&format!(
+        "whatif -p {platform} -n 4 {changes} --no-tolerance --analyse={out} apps/ring"
+    ));
+    assert_eq!(ran.status, 0, "{ran:?}");
+    let html = std::fs::read_to_string(format!("{out}/report.html")).unwrap();
+    assert!(html.contains("checked by runs"));
+    let page: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(format!("{out}/report.json")).unwrap())
+            .unwrap();
+    let mut tables = page["tables"].as_array().unwrap().iter();
+    let table = tables.find(|table| table["id"] == "checked").unwrap();
+    let rows = table["rows"].as_array().unwrap().iter();
+    let row = |row: &serde_json::Value| {
+        let name = row[0]["text"].as_str().unwrap().to_owned();
+        let of = |column: usize| number(&row[column]["number"]);
+        (name, [of(1), of(2), of(3)])
+    };
+    rows.map(row).collect()
+}
+
+#[test]
+fn derivatives_by_links_are_checked_by_runs() {
+    let folder = Folder::new();
+    // Four messages of 1 us + 1.024 us, which the link of the sender limits.
+    let faster = |node| format!("--set links.node-{node}:down.bandwidth=2GBps ");
+    let rows = checked(&folder, &[0, 1, 2, 3].map(faster).concat());
+    assert_eq!(rows.len(), 10, "{rows:?}");
+    for (name, [predicted, less, more]) in &rows {
+        for measured in [less, more] {
+            assert!(
+                (predicted - measured).abs() <= 0.02 * measured.abs(),
+                "{name}: {rows:?}"
+            );
+        }
+    }
+    let (first, [predicted, ..]) = &rows[0];
+    assert!(first.starts_with("bandwidth of node-") && first.ends_with(":up"));
+    assert!((predicted + 1.024 / 8.096).abs() < 1e-9, "{rows:?}");
+    let is_latency = |row: &&(String, _)| row.0.starts_with("latency of node-");
+    assert_eq!(rows.iter().filter(is_latency).count(), 6);
+    // Both links of a route limit the message: more of one of them has no effect.
+    let rows = checked(&folder, "");
+    let (first, [predicted, less, more]) = &rows[0];
+    assert!(first.starts_with("bandwidth of node-"), "{rows:?}");
+    assert!((predicted - less).abs() <= 0.02 * less.abs(), "{rows:?}");
+    assert!(more.abs() < 1e-9, "{rows:?}");
 }
 
 #[test]

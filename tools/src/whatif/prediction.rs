@@ -97,6 +97,16 @@ impl<'a> Prediction<'a> {
         Some(parts.sum::<f64>() / STEP / self.time)
     }
 
+    /// Returns the derivatives, the greatest first, and the platform.
+    pub(super) fn derivatives(&self) -> (&[Sensitivity], &Platform) {
+        (&self.derivatives, self.platform)
+    }
+
+    /// Returns the relative change of the time for a relative change of what a derivative is for.
+    pub(super) fn elasticity_of(&self, one: &Sensitivity) -> f64 {
+        one.seconds / self.time
+    }
+
     fn has_flows(&self) -> bool {
         let mut all = self.derivatives.iter();
         all.any(|one| matches!(one.parameter, "latency" | "bandwidth"))

@@ -107,22 +107,31 @@ impl Output {
         Ok(())
     }
 
-    /// Makes sure that the folder of the file exists, for outputs whose folder is not made, and
-    /// that this is none of the files that are read.
+    /// Makes sure that the folder of the file exists and takes a file, for outputs whose folder is
+    /// not made, and that this is none of the files that are read. Leaves nothing behind.
     ///
     /// # Errors
     /// [`OutputError`] if it does not, or as [`Output::differs_from`].
-    pub fn is_in_folder<'a>(
+    pub fn can_be_written<'a>(
         &self,
         inputs: impl IntoIterator<Item = &'a Path>,
     ) -> Result<(), OutputError> {
-        let folder = self.file.as_deref().and_then(Path::parent);
-        match folder {
+        self.differs_from(inputs)?;
+        let Some(file) = &self.file else {
+            return Ok(());
+        };
+        match file.parent() {
             Some(folder) if folder != "" && !folder.is_dir() => Err(self.error(format!(
                 "there is no folder {}: expected one that exists",
                 folder.display()
             ))),
-            _ => self.differs_from(inputs),
+            _ => {
+                // Permissions do not tell: of a read-only file system, or for root.
+                let temporary = temporary(file);
+                File::create(&temporary)
+                    .and_then(|_| fs::remove_file(&temporary))
+                    .map_err(|error| self.cannot_write(&error))
+            }
         }
     }
 

@@ -125,7 +125,7 @@ fn a_failed_write_leaves_nothing_and_the_file_as_it_was() {
 fn a_missing_folder_is_named_where_it_is_not_made() {
     let folder = folder("missing");
     let file = folder.join("no/out.csv");
-    let error = Output::new(&file).unwrap().is_in_folder([]).unwrap_err();
+    let error = Output::new(&file).unwrap().can_be_written([]).unwrap_err();
     let expected = format!(
         "{}: there is no folder {}: expected one that exists",
         file.display(),
@@ -138,8 +138,16 @@ fn a_missing_folder_is_named_where_it_is_not_made() {
         Path::new("out.csv"),
         Path::new("-"),
     ] {
-        assert_eq!(Output::new(path).unwrap().is_in_folder([]), Ok(()));
+        assert_eq!(Output::new(path).unwrap().can_be_written([]), Ok(()));
     }
+    assert!(names(&folder).is_empty(), "nothing is left behind");
+    // Takes no files, also of root.
+    let error = Output::new(Path::new("/proc/out.csv")).unwrap();
+    let error = error.can_be_written([]).unwrap_err().to_string();
+    assert!(
+        error.starts_with("/proc/out.csv: cannot write it: "),
+        "{error}"
+    );
 }
 
 #[test]

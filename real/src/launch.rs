@@ -59,7 +59,11 @@ impl LaunchMode {
         }
     }
 
-    pub(super) fn size(&self) -> io::Result<u32> {
+    /// Returns the number of ranks.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::Other`] if it is not a number of 32 bits.
+    pub fn size(&self) -> io::Result<u32> {
         match self {
             Self::Processes(processes) => u32::try_from(processes.len()).map_err(io::Error::other),
             Self::Elsewhere(size) => Ok(*size),

@@ -477,7 +477,7 @@ fn selections_keep_their_part_and_refuse_what_selects_nothing() {
         (
             &(|options: &mut TraceOptions| options.ranks = "5-9".parse().unwrap())
                 as &dyn Fn(&mut TraceOptions),
-            "--trace-ranks 5-9: the log has none of these ranks: expected ranks from 0 to 1",
+            "--trace-ranks 5-9: the run has none of these ranks: expected ranks from 0 to 1",
         ),
         (
             &|options| options.hosts = Some("rack*".parse().unwrap()),

@@ -199,7 +199,7 @@ fn run(
     };
     let (pcap, schedule, observation) = match extra_files(args, &**program, &mut start) {
         Ok(files) => files,
-        Err(problem) => return status::refuse(problem),
+        Err(code) => return code,
     };
     if program.has_ranks()
         && let Err(code) = estimate_memory(start.ranks(), args)
@@ -272,10 +272,10 @@ fn extra_files(
     args: &RunArgs,
     program: &dyn Program,
     start: &mut Start,
-) -> Result<ExtraFiles, String> {
-    let pcap = PcapFile::asked_for(args, program.has_ranks(), start)?;
-    let schedule = ScheduleFile::asked_for(args, start)?;
-    let observation = Observation::asked_for(args, program, start)?;
+) -> Result<ExtraFiles, ExitCode> {
+    let pcap = PcapFile::asked_for(args, program.has_ranks(), start).map_err(status::refuse)?;
+    let schedule = ScheduleFile::asked_for(args, start).map_err(status::refuse)?;
+    let observation = Observation::asked_for(args, program, start).map_err(ExitCode::from)?;
     Ok((pcap, schedule, observation))
 }
 

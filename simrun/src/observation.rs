@@ -3,6 +3,8 @@
 //! A program writes its event log and nothing else: to a file, or through a pipe to the command
 //! `simrun analyse`, which makes timelines and analyses while the program runs.
 //!
+//! That command judges the options before the run begins.
+//!
 //! *Not noticed*: an analysis that fails before the run ends. The run continues, and the problem is
 //! told at its end.
 
@@ -104,12 +106,33 @@ impl EventArgs {
         Some(arguments)
     }
 
-    /// Checks the names of the outputs before the run, and makes the folder of `--analyse=DIR`.
-    /// The folder of a file has to exist. `inputs`: files that are read.
+    /// Checks the options and the names of the outputs before the run, and makes the folder of
+    /// `--analyse=DIR`. The folder of a file has to exist. `inputs`: files that are read.
+    /// `ranks`: number of ranks of the run.
     ///
     /// # Errors
-    /// A sentence that says which one cannot be written.
-    pub(crate) fn check(&self, inputs: &[&Path]) -> Result<(), String> {
+    /// The status of bad input, after the problem has been printed.
+    pub(crate) fn check(&self, inputs: &[&Path], ranks: u32) -> Result<(), u8> {
+        self.check_files(inputs).map_err(refused)?;
+        let Some(mut arguments) = self.of_analysis(OsStr::new("-"), None) else {
+            return Ok(());
+        };
+        // The command that reads the options judges them, or the run would be lost for a typo.
+        arguments.extend(["--check-for".into(), ranks.to_string().into()]);
+        let mut judge = start(&arguments, Stdio::null(), false).map_err(refused)?;
+        wait_for(&mut judge)
+    }
+
+    /// Checks the names of the files that are written.
+    fn check_files(&self, inputs: &[&Path]) -> Result<(), String> {
+        if let (Some(log), Some(trace)) = (&self.log_events, &self.trace)
+            && log == trace
+        {
+            let path = log.display();
+            return Err(format!(
+                "{path}: it is also the file of --log-events: expected another name for --trace"
+            ));
+        }
         for path in self.log_events.iter().chain(&self.trace) {
             let output = files::Output::new(path).map_err(|error| error.to_string())?;
             if output.is_stdout() {
@@ -117,11 +140,8 @@ impl EventArgs {
                 return Err(format!("{path}: expected the name of a file"));
             }
             output
-                .is_in_folder(inputs.iter().copied())
+                .can_be_written(inputs.iter().copied())
                 .map_err(|error| error.to_string())?;
-        }
-        if let Some(Some(folder)) = &self.analyse {
-            fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
         }
         Ok(())
     }
@@ -281,27 +301,26 @@ impl Observation {
     /// log.
     ///
     /// # Errors
-    /// A sentence that says why the run cannot be observed.
+    /// The status of bad input, after the reason has been printed.
     pub(crate) fn asked_for(
         args: &RunArgs,
         program: &dyn Program,
         begin: &mut Start,
-    ) -> Result<Option<Self>, String> {
+    ) -> Result<Option<Self>, u8> {
         let asked = &args.observation.events;
         if asked.is_empty() {
             return Ok(None);
         }
         if !program.has_ranks() {
-            return Err(
-                "--analyse, --trace and --log-events: the program has no ranks, and only ranks are observed"
-                    .to_owned(),
-            );
+            return Err(refused(
+                "--analyse, --trace and --log-events: the program has no ranks, and only ranks are observed",
+            ));
         }
         let platform = args.platform.iter().map(|path| &**path);
         let inputs: Vec<&Path> = platform.chain([&*args.map]).collect();
-        asked.check(&inputs)?;
+        asked.check(&inputs, begin.ranks())?;
         let ideal = if args.observation.ideal_network {
-            Some(simulate_ideal(program, begin)?)
+            Some(simulate_ideal(program, begin).map_err(refused)?)
         } else {
             None
         };
@@ -309,15 +328,14 @@ impl Observation {
         let (mut analysis, mut later) = (None, None);
         let out: Box<dyn Write + Send> = if let Some(path) = &asked.log_events {
             later = asked.of_analysis(path.as_os_str(), ideal.as_ref());
-            create(path)?
+            create(path).map_err(refused)?
         } else {
             let arguments = asked.of_analysis(OsStr::new("-"), ideal.as_ref());
             let arguments = arguments.unwrap_or_default();
-            let mut child = start(&arguments, Stdio::piped(), prints)?;
+            let mut child = start(&arguments, Stdio::piped(), prints).map_err(refused)?;
             let input = child.stdin.take();
             analysis = Some(child);
-            let input = input.ok_or("the analysis has no standard input")?;
-            Box::new(input)
+            Box::new(input.ok_or_else(|| refused("the analysis has no standard input"))?)
         };
         let log = EventLog::new(out, begin.ranks());
         begin.options.event_log = Some(log.clone());

@@ -277,7 +277,6 @@ fn check(args: &RealArgs) -> Result<(), String> {
         Network::Tcp => {}
         Network::Verbs => args.tcp.check_absent(args.backend.name())?,
     }
-    args.observation.check(&[])?;
     args.verbs.check()
 }
 
@@ -371,6 +370,8 @@ fn backend(args: &RealArgs) -> Option<Backend> {
 /// Returns the way in which a run is launched and watched, here if it is `ours` to stop it.
 fn settings(args: &RealArgs, starts: LaunchMode, ours: bool) -> Result<LaunchOptions, ExitCode> {
     let stop = if ours {
+        let ranks = starts.size().map_err(status::refuse)?;
+        args.observation.check(&[], ranks).map_err(ExitCode::from)?;
         entry::watch_signals()
             .map_err(|error| status::refuse(format_args!("cannot watch for Ctrl-C: {error}")))?
     } else {

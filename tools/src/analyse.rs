@@ -19,6 +19,9 @@ use crate::trace;
 /// Size of the buffer of a log in bytes.
 const BUFFER: usize = 1 << 20;
 
+/// Name of the report in its folder.
+const PAGE: &str = "report.html";
+
 /// Lines of a page of text at most.
 const LINES_MAX: usize = 60;
 
@@ -52,6 +55,10 @@ pub(crate) struct AnalyseCommand {
 
     #[command(flatten)]
     trace_options: TraceArgs,
+
+    /// Only check the options, for a log of this number of ranks, and make the directory
+    #[arg(long, value_name = "RANKS", hide = true)]
+    check_for: Option<u32>,
 }
 
 /// Analyses.
@@ -70,13 +77,25 @@ struct Results {
 }
 
 fn analysed(command: &AnalyseCommand) -> Result<ExitCode, String> {
+    let timeline = command.trace.as_deref();
+    let timeline = timeline.map(|path| TimelineFile::of(command, path));
+    let timeline = timeline.transpose()?;
+    if let (Some(ranks), Some(timeline)) = (command.check_for, &timeline) {
+        timeline.options.check(ranks)?;
+    }
     let folder = command.out.as_deref();
     if let Some(folder) = folder {
         std::fs::create_dir_all(folder)
             .map_err(|error| format!("{}: {error}", folder.display()))?;
+        let page = Output::new(&folder.join(PAGE)).map_err(|error| error.to_string())?;
+        page.can_be_written([&*command.log])
+            .map_err(|error| error.to_string())?;
     }
-    let mut results = match &command.trace {
-        Some(path) => traced(command, path)?,
+    if command.check_for.is_some() {
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut results = match timeline {
+        Some(timeline) => traced(command, timeline)?,
         None => read(&command.log, None)?.0,
     };
     if let Some(ideal) = &command.ideal {
@@ -108,19 +127,40 @@ fn shortened(page: &str) -> String {
     )
 }
 
-/// Analyses a log, and writes a timeline of it to the file at `path`.
-fn traced(command: &AnalyseCommand, path: &Path) -> Result<Results, String> {
-    let format = TraceFormat::of(path)?;
-    let options = trace::options_of(&command.trace_options)?;
-    let output = Output::new(path).map_err(|error| error.to_string())?;
-    let log = command.log.as_path();
-    output
-        .is_in_folder([log])
-        .map_err(|error| error.to_string())?;
+/// A timeline to write.
+struct TimelineFile {
+    format: TraceFormat,
+    options: TraceOptions,
+    output: Output,
+}
+
+impl TimelineFile {
+    fn of(command: &AnalyseCommand, path: &Path) -> Result<Self, String> {
+        let format = TraceFormat::of(path)?;
+        let options = trace::options_of(&command.trace_options)?;
+        let output = Output::new(path).map_err(|error| error.to_string())?;
+        output
+            .can_be_written([&*command.log])
+            .map_err(|error| error.to_string())?;
+        Ok(Self {
+            format,
+            options,
+            output,
+        })
+    }
+}
+
+/// Analyses a log, and writes a timeline of it.
+fn traced(command: &AnalyseCommand, timeline: TimelineFile) -> Result<Results, String> {
+    let TimelineFile {
+        format,
+        options,
+        output,
+    } = timeline;
     let (mut results, mut problem) = (None, None);
     let written = output.draw(|temporary| {
         let file = File::create(temporary).map_err(|error| error.to_string())?;
-        match read(log, Some((file, format, &options))) {
+        match read(&command.log, Some((file, format, &options))) {
             Ok(read) => results = Some(read),
             // The log or an option is at fault, not the file.
             Err(error) => problem = Some(error),
@@ -132,7 +172,7 @@ fn traced(command: &AnalyseCommand, path: &Path) -> Result<Results, String> {
     }
     written.map_err(|error| error.to_string())?;
     let (results, summary) = results.ok_or("the timeline was not written")?;
-    trace::warn_of(&summary, options.limit, path);
+    trace::warn_of(&summary, options.limit, &output);
     Ok(results)
 }
 
@@ -301,7 +341,7 @@ fn write(
         checked,
     };
     let content = page.content().map_err(|error| error.to_string())?;
-    write_page(&content, &folder.join("report.html"))?;
+    write_page(&content, &folder.join(PAGE))?;
     let files: [(&str, Writer<'_>); 12] = [
         ("ranks.csv", &|out| analysis.write_ranks(out)),
         ("waits.csv", &|out| analysis.write_waits(out)),

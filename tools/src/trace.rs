@@ -53,7 +53,7 @@ fn convert(command: &ConvertCommand) -> Result<ExitCode, String> {
     let options = options_of(&command.options)?;
     let output = Output::new(out).map_err(|error| error.to_string())?;
     output
-        .is_in_folder([log])
+        .can_be_written([log])
         .map_err(|error| error.to_string())?;
     let name = if log == Path::new("-") {
         "standard input".to_owned()
@@ -89,7 +89,7 @@ fn convert(command: &ConvertCommand) -> Result<ExitCode, String> {
         return Err(problem);
     }
     written.map_err(|error| error.to_string())?;
-    warn_of(&summary, options.limit, out);
+    warn_of(&summary, options.limit, &output);
     if reader.end().is_none() && summary.cut.is_none() && options.until.is_infinite() {
         status::warn(format_args!("{name}: the log breaks off"));
     }
@@ -97,18 +97,16 @@ fn convert(command: &ConvertCommand) -> Result<ExitCode, String> {
 }
 
 /// Warns if a timeline does not have the whole run, or not the lengths of its calls.
-pub(crate) fn warn_of(summary: &TraceSummary, limit: u64, out: &Path) {
+pub(crate) fn warn_of(summary: &TraceSummary, limit: u64, out: &Output) {
     if let Some(last) = summary.cut {
         status::warn(format_args!(
-            "{}: it ends at {last} s of the run, where it reached --trace-limit {}",
-            out.display(),
+            "{out}: it ends at {last} s of the run, where it reached --trace-limit {}",
             Size(limit)
         ));
     }
     if let Some(shortest) = summary.shortest {
         status::warn(format_args!(
-            "{}: the shortest call takes {:.3} ns, and times are rounded down to nanoseconds: --trace-unit ps has picoseconds",
-            out.display(),
+            "{out}: the shortest call takes {:.3} ns, and times are rounded down to nanoseconds: --trace-unit ps has picoseconds",
             shortest * 1e9
         ));
     }

@@ -244,7 +244,7 @@ fn bad_input_is_refused() {
         (
             "x.pftrace",
             &["--trace-ranks", "9"],
-            "--trace-ranks 9: the log has none of these ranks: expected ranks from 0 to 5",
+            "--trace-ranks 9: the run has none of these ranks: expected ranks from 0 to 5",
         ),
         (
             "x.pftrace",

@@ -456,6 +456,79 @@ fn folders_of_files_have_to_exist_before_a_run() {
 }
 
 #[test]
+fn wrong_options_are_told_before_a_run_writes_or_prints_anything() {
+    let folder = Folder::new();
+    let platform = folder.write("platform.toml", PLATFORM);
+    let (trace, log) = (folder.path("run.pftrace"), folder.path("run.log"));
+    let (out, zip) = (folder.path("out"), folder.path("run.zip"));
+    let traced = format!("--trace {trace}");
+    let file = folder.write("file", "");
+    for (options, expected) in [
+        (
+            format!("--trace {zip}"),
+            "run.zip: unknown ending: expected .pftrace",
+        ),
+        (
+            format!("{traced} --trace-only foo"),
+            "--trace-only foo: \"foo\": expected calls",
+        ),
+        (
+            format!("{traced} --trace-only flows"),
+            "--trace-only flows: arrows begin",
+        ),
+        (
+            format!("{traced} --trace-ranks 5-2"),
+            "--trace-ranks 5-2: \"5-2\": expected ranks",
+        ),
+        (
+            format!("{traced} --trace-ranks 4"),
+            "--trace-ranks 4: the run has none of these ranks: expected ranks from 0 to 3",
+        ),
+        (
+            format!("{traced} --trace-unit min"),
+            "--trace-unit min: expected ns or ps",
+        ),
+        (
+            format!("{traced} --trace-from 2s --trace-until 1s"),
+            "--trace-from 2 s is behind --trace-until 1 s",
+        ),
+        (
+            format!("{traced} --log-events {trace}"),
+            "it is also the file of --log-events",
+        ),
+        // A folder that exists and takes no file, not even of root.
+        (
+            "--trace /proc/run.pftrace".to_owned(),
+            "/proc/run.pftrace: cannot write it",
+        ),
+        ("--analyse=/proc".to_owned(), "/proc/report.html: cannot"),
+        (format!("--analyse={file}"), "file: File exists"),
+    ] {
+        // What is right beside it is not written either; the page of text would be printed.
+        let mut rest = String::new();
+        if !options.contains("--log-events") {
+            rest = format!("{rest} --log-events {log}");
+        }
+        if !options.contains("--analyse") {
+            rest = format!("{rest} --analyse={out}");
+        }
+        for run in [
+            format!("--platform {platform} -n 4 {options} {rest} apps/ring"),
+            format!("real -n 4 {options} {rest} apps/ring"),
+        ] {
+            let ran = simrun(&run);
+            assert_eq!((ran.status, &*ran.stdout), (2, ""), "{run}: {ran:?}");
+            assert!(ran.stderr.contains(expected), "{run}: {ran:?}");
+            assert_eq!(ran.stderr.matches("error: ").count(), 1, "{run}: {ran:?}");
+            let left = std::fs::read_dir(folder.path("")).unwrap();
+            let names: Vec<_> = left.map(|entry| entry.unwrap().file_name()).collect();
+            let is_input = |name: &std::ffi::OsString| name == "platform.toml" || name == "file";
+            assert!(names.iter().all(is_input), "{run}: {names:?}");
+        }
+    }
+}
+
+#[test]
 fn a_log_that_cannot_be_copied_is_analysed_forwards() {
     let folder = Folder::new();
     let platform = folder.write("platform.toml", PLATFORM);

@@ -206,10 +206,10 @@ impl TraceOptions {
     ///
     /// # Errors
     /// A sentence that names the option.
-    pub(crate) fn check(&self, ranks: u32) -> Result<(), String> {
+    pub fn check(&self, ranks: u32) -> Result<(), String> {
         if !self.ranks.meets(ranks) {
             return Err(format!(
-                "--trace-ranks {}: the log has none of these ranks: expected ranks from 0 to {}",
+                "--trace-ranks {}: the run has none of these ranks: expected ranks from 0 to {}",
                 self.ranks,
                 ranks.saturating_sub(1)
             ));

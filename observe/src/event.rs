@@ -182,6 +182,8 @@ pub enum Event<N, P> {
         number: u32,
         /// Length of a contribution in bytes.
         bytes: u64,
+        /// Number of the request, as of a send.
+        request: Option<u32>,
     },
     /// The part of this rank in a collective operation is over.
     CollectiveEnd {

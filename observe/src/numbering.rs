@@ -77,11 +77,13 @@ pub(crate) fn numbered<N, P>(
             context,
             number,
             bytes,
+            request,
         } => Event::Collective {
             name: word(Word::Name(name)),
             context,
             number,
             bytes,
+            request,
         },
         other => placeless(other, word),
     }

@@ -198,12 +198,16 @@ impl Record {
                 place,
                 first: u32::try_from(c >> 32).unwrap_or(0),
             },
-            COLLECTIVE => Event::Collective {
-                name,
-                context: a,
-                number: b,
-                bytes: c,
-            },
+            COLLECTIVE => {
+                let (bytes, request) = unpacked(self.flag, c);
+                Event::Collective {
+                    name,
+                    context: a,
+                    number: b,
+                    bytes,
+                    request,
+                }
+            }
             COLLECTIVE_END => Event::CollectiveEnd {
                 context: a,
                 number: b,
@@ -343,7 +347,11 @@ fn fields(event: &Event<u16, u16>) -> Fields {
             context,
             number,
             bytes,
-        } => (COLLECTIVE, 0, name, context, number, bytes),
+            request,
+        } => {
+            let (flag, bytes) = packed(bytes, request);
+            (COLLECTIVE, flag, name, context, number, bytes)
+        }
         Event::CollectiveEnd { context, number } => (COLLECTIVE_END, 0, 0, context, number, 0),
         _ => message_fields(event),
     }

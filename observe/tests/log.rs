@@ -46,6 +46,7 @@ fn all() -> Vec<ProgramEvent> {
             context: 1,
             number: 2,
             bytes: 3,
+            request: Some(9),
         },
         Event::CollectiveEnd {
             context: 1,
@@ -201,12 +202,14 @@ fn nameless<N, P>(event: Event<N, P>) -> Event<(), ()> {
             context,
             number,
             bytes,
+            request,
             ..
         } => Event::Collective {
             name: (),
             context,
             number,
             bytes,
+            request,
         },
         Event::Enter { .. } => Event::Enter { region: () },
         Event::Mark { value, .. } => Event::Mark { name: (), value },
@@ -403,6 +406,7 @@ fn a_log_is_read_backwards_with_what_its_records_end() {
                 context,
                 number,
                 bytes: 0,
+                request: None,
             },
         ),
         (0, 5.0, Event::CollectiveEnd { context, number }),

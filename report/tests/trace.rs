@@ -315,6 +315,7 @@ fn collective(name: &'static str, number: u32) -> [ProgramEvent; 2] {
             context: 1,
             number,
             bytes: 8,
+            request: Some(number + 40),
         },
     ]
 }

@@ -220,11 +220,31 @@ fn operations_and_the_calls_that_wait_for_them_have_their_request() {
     log.event(0, 10e-9, send);
     log.event(0, 30e-9, wait("wait", false, Some(5)));
     log.event(0, 60e-9, Event::Continue);
+    // One that blocks is a slice, one that does not is an instant where it begins and ends.
+    for (number, name, at) in [(0, "allreduce", 60e-9), (1, "ibcast", 80e-9)] {
+        let collective = Event::Collective {
+            name,
+            context: 1,
+            number,
+            bytes: 8,
+            request: Some(6 + number),
+        };
+        log.event(0, at, collective);
+        let call = if number == 0 { name } else { "waitall" };
+        log.event(0, at, wait(call, false, None));
+        log.event(0, at + 10e-9, Event::CollectiveEnd { context: 1, number });
+        log.event(0, at + 10e-9, Event::Continue);
+    }
     let log = log.finish(100e-9).expect("memory");
     let trace = trace_of(&log, &TraceOptions::default());
-    for name in ["send", "wait"] {
+    let requests = |name| {
         let found = trace.named(name).map(|slice| &*slice.arguments["request"]);
-        assert_eq!(found.collect::<Vec<_>>(), ["5"], "{name}");
+        found.collect::<Vec<_>>()
+    };
+    assert_eq!(requests("allreduce"), ["6"]);
+    assert_eq!(requests("ibcast"), ["7", "7"]);
+    for name in ["send", "wait"] {
+        assert_eq!(requests(name), ["5"], "{name}");
     }
     let table = made(&log, TraceFormat::Csv, &TraceOptions::default());
     let table = String::from_utf8(table).expect("text");

@@ -136,8 +136,8 @@ pub(crate) struct Calls {
     kept: Kept,
     /// Arguments of the collective operation that begins next.
     arguments: Slice,
-    /// Names of non-blocking collective operations, by rank, communicator and number.
-    pending: BTreeMap<(u32, u32, u32), Label>,
+    /// Names and requests of non-blocking collective operations, by rank, communicator and number.
+    pending: BTreeMap<(u32, u32, u32), (Label, Option<u32>)>,
     messages: Messages,
     totals: Totals,
     /// The values that the sink has.
@@ -455,12 +455,14 @@ impl Calls {
                 context,
                 number,
                 bytes,
+                request,
             } => Slice {
                 label: Label::of(name),
                 kind: Kind::Collective,
                 bytes: Some(bytes),
                 communicator: Some(context),
                 number: Some(number),
+                request,
                 ..std::mem::take(&mut self.arguments)
             },
             _ => Slice::default(),

@@ -378,7 +378,7 @@ impl ProtocolEngine {
         let location = call.location;
         let token = self.insert(State::Elapsing, location);
         let temp = call.recv.of_kind((call.algorithm.temp)(&call.call));
-        self.observe_collective(&call);
+        self.observe_collective(&call, token);
         let collectives = self.collectives.get_or_insert_default();
         let running = Box::new(Running {
             progress: Progress {

@@ -156,7 +156,7 @@ impl ProtocolEngine {
     }
 
     /// A collective begins.
-    pub(super) fn observe_collective(&self, call: &CollectiveCall) {
+    pub(super) fn observe_collective(&self, call: &CollectiveCall, token: Token) {
         let Some(observation) = self.observation() else {
             return;
         };
@@ -175,6 +175,7 @@ impl ProtocolEngine {
             context: call.context,
             number: call.number.position,
             bytes: call.call.bytes,
+            request: Some(token),
         });
     }
 

@@ -51,7 +51,8 @@ impl Calls {
             Event::Send { .. } | Event::Receive { .. } | Event::Collective { .. } => {
                 let slice = self.operation(rank, event);
                 if let (Some(context), Some(number)) = (slice.communicator, slice.number) {
-                    self.pending.insert((rank, context, number), slice.label);
+                    let begun = (slice.label, slice.request);
+                    self.pending.insert((rank, context, number), begun);
                 }
                 if self.draws(rank) {
                     self.sink.instant(rank, self.now, &slice);
@@ -114,10 +115,11 @@ impl Calls {
 
     /// A non-blocking collective operation has ended.
     fn collective_ends(&mut self, rank: u32, context: u32, number: u32) {
-        if let Some(label) = self.pending.remove(&(rank, context, number)) {
+        if let Some((label, request)) = self.pending.remove(&(rank, context, number)) {
             let slice = Slice {
                 communicator: Some(context),
                 number: Some(number),
+                request,
                 ..Slice::new(Kind::Collective, label)
             };
             if self.draws(rank) {

@@ -15,6 +15,8 @@
 //!
 //! *Not modelled*: the address of a rank is that of the book; a rank does not move.
 
+mod waiting;
+
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
@@ -37,6 +39,7 @@ use super::data_path::{DataPath, DataPathEvent};
 use super::link::{Arrived, Broken, Link};
 use super::local::Local;
 use super::{congestion, keepalive};
+use waiting::Waiting;
 
 /// Way in which ranks get connected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -73,13 +76,6 @@ struct End {
     closes: bool,
     /// The owner has to handle it.
     is_listed: bool,
-}
-
-/// Packets that wait for a connection, by number.
-#[derive(Debug, Default)]
-struct Waiting {
-    places: Vec<Option<Packet>>,
-    free: Vec<usize>,
 }
 
 /// Memory of a peer.
@@ -119,28 +115,11 @@ pub(super) struct Connections<C> {
     finalizes: bool,
 }
 
+/// The name of the failure of a connection in event logs.
+const CONNECTION_FAILED: &str = "connection failed";
+
 /// Tokens of sockets begin here.
 pub(super) const FIRST_SOCKET: usize = 1;
-
-impl Waiting {
-    fn insert(&mut self, packet: Packet) -> u64 {
-        let place = self.free.pop().unwrap_or_else(|| {
-            self.places.push(None);
-            self.places.len() - 1
-        });
-        self.places[place] = Some(packet);
-        place as u64
-    }
-
-    fn take(&mut self, number: u64) -> Option<Packet> {
-        let place = usize::try_from(number).ok()?;
-        let packet = self.places.get_mut(place)?.take();
-        if packet.is_some() {
-            self.free.push(place);
-        }
-        packet
-    }
-}
 
 impl End {
     fn new(link: Option<Link>, peer: Option<u32>) -> Self {
@@ -346,8 +325,11 @@ impl<C: DataPath> Connections<C> {
 
     fn not_connected(&mut self, connection: ConnectionId) {
         if let Some(place) = self.ends.get_mut(connection as usize)
-            && place.take().is_some()
+            && let Some(end) = place.take()
         {
+            if let Some(peer) = end.peer {
+                self.local.observe_incident(CONNECTION_FAILED, peer);
+            }
             self.transport.closed(connection);
             self.input(connection, Input::ConnectError);
         }
@@ -398,6 +380,7 @@ impl<C: DataPath> Connections<C> {
         {
             end.peer = Some(peer);
             end.in_use = true;
+            self.local.observe_incident("connection", peer);
             let answer = std::mem::take(&mut end.private);
             self.transport.opened(connection, peer, &answer);
         }
@@ -436,6 +419,11 @@ impl<C: DataPath> Connections<C> {
         if end.closes && is_written {
             let end = self.ends[connection as usize].take();
             if let Some(mut end) = end {
+                let ends_well =
+                    end.in_use && end.peer.is_some_and(|peer| !self.lost.contains(&peer));
+                if let Some(peer) = end.peer.filter(|_| ends_well) {
+                    self.local.observe_incident("connection closed", peer);
+                }
                 self.transport.closed(connection);
                 if let Some(link) = &mut end.link {
                     let _ = self.registry.deregister(link.stream());
@@ -519,6 +507,7 @@ impl<C: DataPath> Connections<C> {
         if self.connector.state(member(peer)) == VcState::Moribund && self.lost.insert(peer) {
             self.known.entry(peer).or_default();
             self.since.remove(&peer);
+            self.local.observe_incident(CONNECTION_FAILED, peer);
             self.transport.lost(peer);
             self.local.push_event(Event::Lost { peer });
         }
@@ -638,6 +627,7 @@ impl<C: DataPath> Connections<C> {
         self.go_on();
         self.known.entry(rank).or_default();
         self.since.remove(&rank);
+        self.local.observe_incident(CONNECTION_FAILED, rank);
         self.transport.lost(rank);
         self.local.push_event(Event::Lost { peer: rank });
     }
@@ -681,6 +671,7 @@ impl<C: DataPath> Connections<C> {
         if !self.lost.insert(peer) {
             return;
         }
+        self.local.observe_incident(CONNECTION_FAILED, peer);
         self.local.push_event(Event::Failed { peer, why });
         self.transport.lost(peer);
         self.connector.peer_failed(self.local.now(), member(peer));

@@ -135,6 +135,15 @@ impl Local {
         self.log.get()
     }
 
+    /// Tells the log that something happens to the connection with another rank.
+    pub(super) fn observe_incident(&self, name: &'static str, peer: u32) {
+        if let Some(log) = self.event_log() {
+            let (peer, value) = (Some(peer), None);
+            let event = observe::Event::Incident { name, peer, value };
+            log.observe(self.me.rank, event);
+        }
+    }
+
     /// Its collective calls, if the coordinator compares them.
     pub(super) fn calls(&self) -> Option<&CallOutbox> {
         self.calls.as_deref()

@@ -284,20 +284,20 @@ fn a_cancelled_message_is_not_taken_for_a_later_one() {
 #[test]
 fn packets_without_messages_are_instants() {
     let mut log = Log::new(2);
+    let packet = PacketKind::Other;
     for (at, key) in (1_u32..).zip([observe::CREDITS, observe::CANCELLATION]) {
-        let packet = PacketKind::Other;
-        let event = Event::Post {
-            peer: 1,
-            packet,
-            key,
-            bytes: 0,
-        };
-        log.at(0, f64::from(at) * 1000.0, event);
+        log.at(0, f64::from(at) * 1000.0, post(1, packet, key, 0));
     }
+    let (name, peer, value) = ("credits", Some(1), Some(3.0));
+    log.at(0, 3000.0, Event::Incident { name, peer, value });
     let trace = trace_of(&log.end(4000.0), &TraceOptions::default());
-    for (at, name) in (1_u64..).zip(["credits", "cancellation"]) {
-        let times = times(trace.named(name));
-        assert_eq!(times, [(at * 1000, Some(at * 1000))], "{name}");
+    assert_eq!(
+        trace.named("credits").next().unwrap().arguments["value"],
+        "3"
+    );
+    for (at, name) in [(2, "cancellation"), (3, "credits")] {
+        let both = (at * 1000, Some(at * 1000));
+        assert_eq!(times(trace.named(name)), [both], "{name}");
     }
 }
 
@@ -730,6 +730,8 @@ fn the_schema_is_that_of_perfetto() {
     let mut marks = Log::new(1);
     let (name, value) = ("residual", 0.5);
     marks.at(0, 0.0, Event::Mark { name, value });
+    let (name, peer, value) = ("credits", Some(0), Some(3.0));
+    marks.at(0, 0.0, Event::Incident { name, peer, value });
     for event in collective("allreduce", 0) {
         marks.at(0, 0.0, event);
     }

@@ -254,20 +254,27 @@ fn a_flow_of_loggops_has_its_duration_alone() {
     }
 }
 
-/// Returns the incidents of ranks: rank, name, peer and value.
-fn incidents(platform: &str, finishes: bool) -> Vec<(u32, String, Option<u32>, Option<f64>)> {
-    async fn one(world: Comm) -> Result<()> {
-        let mut message = world.buffer(2000);
-        world.compute(10e3).await;
-        match world.rank() {
-            0 => world.send(&message, 1, 0).await,
-            1 => world.recv(&mut message, 0, 0).await.map(drop),
-            _ => Ok(()),
-        }
+/// A message from rank 0 to rank 1 after a computation.
+async fn one(world: Comm) -> Result<()> {
+    let mut message = world.buffer(2000);
+    world.compute(10e3).await;
+    match world.rank() {
+        0 => world.send(&message, 1, 0).await,
+        1 => world.recv(&mut message, 0, 0).await.map(drop),
+        _ => Ok(()),
     }
+}
+
+/// An incident of a rank: rank, name, peer and value.
+type RankIncident = (u32, String, Option<u32>, Option<f64>);
+
+fn incidents<Fut>(platform: &str, program: fn(Comm) -> Fut, finishes: bool) -> Vec<RankIncident>
+where
+    Fut: Future<Output = Result<()>> + 'static,
+{
     let memory = Memory::default();
     let log = EventLog::new(Box::new(memory.clone()), 8);
-    let ended = run(platform, one, Some(log.clone()));
+    let ended = run(platform, program, Some(log.clone()));
     let outcome = &ended.report.outcome;
     assert_eq!(*outcome == Outcome::Finished, finishes, "{outcome:?}");
     log.finish(ended.report.time.as_secs()).expect("memory");
@@ -293,7 +300,7 @@ fn what_happens_to_ranks_is_logged() {
         ]
     };
     let sorted = |platform: &str| {
-        let mut found = incidents(platform, true);
+        let mut found = incidents(platform, one, true);
         found.sort_by(|one, other| one.0.cmp(&other.0).then(one.1.cmp(&other.1)));
         found
     };
@@ -327,5 +334,38 @@ fn what_happens_to_ranks_is_logged() {
         of(3, "speed of the host", None, Some(0.5)),
         of(3, "host off", None, None),
     ];
-    assert_eq!(incidents(&changed, false), expected);
+    assert_eq!(incidents(&changed, one, false), expected);
+}
+
+/// Messages in one direction: nothing goes back that could carry the credits.
+#[test]
+fn packets_that_give_credits_are_logged_with_their_number() {
+    async fn stream(world: Comm) -> Result<()> {
+        let mut message = world.buffer(100);
+        for _ in 0..40 {
+            match world.rank() {
+                0 => world.send(&message, 1, 0).await?,
+                1 => drop(world.recv(&mut message, 0, 0).await?),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+    let limits = "packet_size = \"4KiB\"\ncredits = 4\neager_threshold";
+    let limited = CLUSTER.replace("eager_threshold", limits);
+    let given = incidents(&limited, stream, true);
+    for (rank, name, peer, value) in &given {
+        assert_eq!(
+            (*rank, &**name, *peer),
+            (1, "credits", Some(0)),
+            "{given:?}"
+        );
+        assert!(
+            value.is_some_and(|value| (1.0..=4.0).contains(&value)),
+            "{given:?}"
+        );
+    }
+    // The sender begins with 4. A message is one packet, or two if it becomes a rendezvous.
+    let sum: f64 = given.iter().filter_map(|one| one.3).sum();
+    assert!((36.0..=80.0).contains(&sum), "{given:?}");
 }

@@ -67,6 +67,35 @@ fn a_timeline_of_a_real_run_has_arrows_that_point_forwards() {
     let messages: Vec<(f64, f64)> = messages.collect();
     assert_eq!(messages.len(), 2, "{text}");
     assert!(messages.iter().all(|(begin, end)| begin <= end), "{text}");
+    // Rank 0 has a connection with each of the others, which ends with the run.
+    for name in ["connection", "connection closed"] {
+        for (rank, peer) in [(0, 1), (0, 2), (1, 0), (2, 0)] {
+            assert_eq!(instants(&text, name, (rank, peer)), 1, "{name}: {text}");
+        }
+    }
+    assert!(!text.contains("connection failed"), "{text}");
+}
+
+/// Returns the number of instants of a rank about a peer in a timeline that is a table.
+fn instants(table: &str, name: &str, (rank, peer): (u32, u32)) -> usize {
+    let rows = table.lines().filter(|row| {
+        let fields: Vec<&str> = row.split(',').collect();
+        fields[..3] == ["control", name, &rank.to_string()] && fields[6] == peer.to_string()
+    });
+    rows.count()
+}
+
+#[test]
+fn a_connection_that_fails_is_an_instant() {
+    let folder = Folder::new();
+    let trace = folder.path("run.csv");
+    let cases = program("cases");
+    let ran = simrun(&format!(
+        "real -n 3 --on-loss notify --trace {trace} {cases} -- --case lost"
+    ));
+    assert_eq!(ran.status, 0, "{ran:?}");
+    let text = std::fs::read_to_string(&trace).unwrap();
+    assert_eq!(instants(&text, "connection failed", (0, 1)), 1, "{text}");
 }
 
 #[test]

@@ -12,7 +12,7 @@ use super::TraceSummary;
 pub(crate) struct Label(pub u16);
 
 /// Texts that every timeline knows, by their labels.
-pub(crate) const KNOWN: [&str; 16] = [
+pub(crate) const KNOWN: [&str; 15] = [
     "(other)",
     "send",
     "recv",
@@ -23,7 +23,6 @@ pub(crate) const KNOWN: [&str; 16] = [
     "short",
     "eager",
     "rendezvous",
-    "credits",
     "cancellation",
     "bandwidth",
     "latency",
@@ -42,18 +41,17 @@ impl Label {
     pub(crate) const SHORT: Self = Self(7);
     pub(crate) const EAGER: Self = Self(8);
     pub(crate) const RENDEZVOUS: Self = Self(9);
-    pub(crate) const CREDITS: Self = Self(10);
-    pub(crate) const CANCELLATION: Self = Self(11);
-    pub(crate) const BANDWIDTH: Self = Self(12);
-    pub(crate) const LATENCY: Self = Self(13);
-    pub(crate) const STATE: Self = Self(14);
-    pub(crate) const SHORT_SLICES: Self = Self(15);
+    pub(crate) const CANCELLATION: Self = Self(10);
+    pub(crate) const BANDWIDTH: Self = Self(11);
+    pub(crate) const LATENCY: Self = Self(12);
+    pub(crate) const STATE: Self = Self(13);
+    pub(crate) const SHORT_SLICES: Self = Self(14);
     /// None.
     pub(crate) const NONE: Self = Self(u16::MAX);
 
     /// Returns the label of a name of a log.
     pub(crate) fn of(name: observe::NameId) -> Self {
-        #[expect(clippy::cast_possible_truncation, reason = "16 texts are known")]
+        #[expect(clippy::cast_possible_truncation, reason = "15 texts are known")]
         let known = KNOWN.len() as u16;
         // The highest numbers are for classes of waits.
         match name.checked_add(known) {

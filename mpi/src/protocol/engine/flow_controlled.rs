@@ -101,6 +101,7 @@ impl ProtocolEngine {
                 } => {
                     packet.notify = slot.map(|slot| self.insert_packet(slot));
                     self.provide(channel, peer, &packet.header);
+                    self.observe_credits(peer, &packet);
                     self.observe_post(peer, &packet.header, packet.payload.len());
                     channel.post(peer, packet);
                 }

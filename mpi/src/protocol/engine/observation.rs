@@ -10,7 +10,7 @@ use observe::{Event, Observer, PacketKind, ProgramEvent};
 
 use super::{CollectiveCall, ProtocolEngine, State};
 use crate::api::comm::COLLECTIVE;
-use crate::channel::{PacketHeader, Token};
+use crate::channel::{Packet, PacketHeader, Token};
 use crate::protocol::waiting::Waits;
 use crate::{Envelope, Pattern, RmaCall};
 
@@ -246,6 +246,15 @@ impl ProtocolEngine {
                 bytes: length(header, payload),
             }
         });
+    }
+
+    /// A packet is handed to the channel whose only content is credits.
+    pub(super) fn observe_credits(&self, peer: u32, packet: &Packet) {
+        if let (PacketHeader::Credits, Some(returned)) = (&packet.header, &packet.returned) {
+            let value = Some(f64::from(returned.credits));
+            let (name, peer) = ("credits", Some(peer));
+            self.observe(|| Event::Incident { name, peer, value });
+        }
     }
 
     /// A packet is about to be handled.

@@ -160,17 +160,12 @@ impl Calls {
         }
     }
 
-    /// A packet without a message is sent.
+    /// A packet without a message is sent. An incident tells of one that gives credits.
     fn control(&mut self, rank: u32, peer: u32, key: u32) {
-        let label = match key {
-            observe::CREDITS => Label::CREDITS,
-            observe::CANCELLATION => Label::CANCELLATION,
-            _ => return,
-        };
-        if self.draws(rank) {
+        if key == observe::CANCELLATION && self.draws(rank) {
             let slice = Slice {
                 peer: Some(peer),
-                ..Slice::new(Kind::Control, label)
+                ..Slice::new(Kind::Control, Label::CANCELLATION)
             };
             self.sink.instant(rank, self.now, &slice);
         }

@@ -7,9 +7,9 @@ mod common;
 
 use std::collections::BTreeMap;
 
-use common::{DONE, Run, ranks};
+use common::{ADAPTER_COSTS as COSTS, DONE, Run, ranks};
 use fabric::{AdapterCosts, VerbsSettings};
-use models::packet::PacketSettings;
+use models::packet::{LinkFaults, PacketSettings};
 use mpi::channel::{Packet, PacketHeader};
 use mpi::{Buffer, Comm, Envelope, Settings, TypeSignature};
 use sim_core::Outcome;
@@ -292,6 +292,46 @@ fn a_rendezvous_takes_three_passages() {
         })
         .finished();
     assert_eq!(run.notes[0].2, "true");
+}
+
+/// A place of a packet is free when all copies of it have arrived or are lost; the device checks
+/// that none is kept when nothing is under way.
+#[test]
+fn lost_and_doubled_packets_keep_no_place() {
+    const MESSAGES: u32 = 500;
+    let faults = LinkFaults {
+        loss: 0.05,
+        duplication: 0.2,
+        ..LinkFaults::default()
+    };
+    let mut settings = verbs(COSTS);
+    settings.network.faults = faults;
+    let run = ranks(2)
+        .with_settings(Settings::new(8192))
+        .with_verbs(settings)
+        .run(move |world, notes| async move {
+            let mut sum = 0;
+            for number in 0..MESSAGES {
+                if world.rank() == 0 {
+                    world
+                        .send(&Buffer::from(number.to_le_bytes().to_vec()), 1, 5)
+                        .await?;
+                    world.sleep(1e-4).await;
+                } else {
+                    let mut buffer = world.buffer(4);
+                    world.recv(&mut buffer, 0, 5).await?;
+                    let bytes = buffer.bytes().and_then(|bytes| bytes.try_into().ok());
+                    sum += u32::from_le_bytes(bytes.expect("4 bytes"));
+                }
+            }
+            if world.rank() == 1 {
+                notes.add(&world, sum);
+            }
+            DONE
+        })
+        .finished();
+    let sum = MESSAGES * (MESSAGES - 1) / 2;
+    assert_eq!(sums(&run), [sum.to_string()]);
 }
 
 #[test]

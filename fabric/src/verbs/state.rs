@@ -42,6 +42,9 @@ pub(super) struct InFlight {
     pub(super) service_level: u8,
     pub(super) is_global: bool,
     pub(super) payload: Vec<u8>,
+    /// Number of packets in the network or at the receiver that have this content: links with
+    /// faults double packets.
+    copies: u32,
 }
 
 /// A step of a packet through an adapter.
@@ -253,6 +256,11 @@ impl VerbsState {
             };
             ranks.observe_network(kernel.now(), incident);
         }
+        let is_quiet = self.network.packets_inside() == 0 && self.steps.is_empty();
+        debug_assert!(
+            !is_quiet || self.packets.iter().next().is_none(),
+            "packets that have arrived or are lost keep no place"
+        );
         self.arm(kernel);
     }
 
@@ -295,16 +303,21 @@ impl VerbsState {
         first.filter(|_| self.network.stall().is_none())
     }
 
-    /// Takes the losses, the departures and the deliveries of the network.
+    /// Takes the copies, the departures, the losses and the deliveries of the network.
     fn collect(&mut self, now: u64) {
-        while let Some(lost) = self.network.poll_loss() {
-            self.note_loss(tag(lost));
+        while let Some(doubled) = self.network.poll_copy() {
+            self.packets.get_mut(tag(doubled)).copies += 1;
         }
         while let Some(departure) = self.network.poll_departure() {
             let from = self.packets.get(tag(departure.tag)).from;
             let port = self.ranks[from as usize].port;
             self.ports[port].note_departure();
             self.send(now, port);
+        }
+        // A packet may be lost on the link on which it departs.
+        while let Some(lost) = self.network.poll_loss() {
+            self.note_loss(tag(lost));
+            self.release(tag(lost));
         }
         while let Some(delivery) = self.network.poll_delivery() {
             let index = tag(delivery.tag);
@@ -367,6 +380,7 @@ impl VerbsState {
                 service_level: self.service_level(rank, to),
                 is_global: sent.address.grh.is_some(),
                 payload,
+                copies: 1,
             });
             self.note_step(at, Step::Inject(index));
         }
@@ -416,7 +430,13 @@ impl VerbsState {
         self.hosts[self.ranks[rank as usize].port]
     }
 
+    /// Frees the place of a packet, unless there are copies of it.
     fn release(&mut self, index: u32) {
+        let packet = self.packets.get_mut(index);
+        packet.copies -= 1;
+        if packet.copies > 0 {
+            return;
+        }
         let mut payload = self.packets.remove(index).payload;
         payload.clear();
         self.spare.push(payload);

@@ -171,6 +171,7 @@ impl PacketNetwork {
             // The copy is an error of the wire: the sender has no credits for it.
             let mut copy = self.packets[at];
             copy.flags |= Packet::UNCREDITED;
+            self.note_copy(&copy);
             let copy = self.packets.insert(copy);
             self.events
                 .push(Event::new(time + wire_time, link, kind, copy));

@@ -138,6 +138,8 @@ pub struct PacketNetwork {
     departures: VecDeque<PacketDeparture>,
     /// Tags of packets that will not arrive.
     losses: VecDeque<u64>,
+    /// Tags of packets that a faulty link has doubled.
+    copies: VecDeque<u64>,
     pub(super) statistics: PacketStatistics,
 }
 
@@ -191,6 +193,7 @@ impl PacketNetwork {
             minimal_outputs: BTreeMap::new(),
             deliveries: VecDeque::new(),
             departures: VecDeque::new(),
+            copies: VecDeque::new(),
             losses: VecDeque::new(),
             statistics: PacketStatistics::default(),
         }
@@ -292,6 +295,18 @@ impl PacketNetwork {
     /// departures.
     pub fn poll_loss(&mut self) -> Option<u64> {
         self.losses.pop_front()
+    }
+
+    pub(super) fn note_copy(&mut self, packet: &Packet) {
+        if self.settings.report_departures {
+            self.copies.push_back(packet.tag);
+        }
+    }
+
+    /// Returns the tag of the next packet that was doubled, if the settings ask for departures:
+    /// one more packet with this tag is delivered, lost or dropped.
+    pub fn poll_copy(&mut self) -> Option<u64> {
+        self.copies.pop_front()
     }
 
     /// Returns the number of packets inside, those in the queues of hosts included.

@@ -1,4 +1,5 @@
-"""Compares a trace, and the declarations of schema.rs, with Perfetto's own schema.
+"""Compares a trace, and the declarations of schema.rs, with Perfetto's own schema, and checks the
+numbers of its tracks, processes and threads.
 
 Usage: schema.py SCHEMA.rs TRACE. Needs the packages perfetto and protobuf of PyPI.
 """
@@ -45,10 +46,51 @@ def visit(message):
                 visit(inner)
 
 
+class Tracks:
+    """The tracks of one trace, as trace_processor takes them."""
+
+    def __init__(self):
+        self.kinds, self.pids, self.tids = {}, set(), set()
+
+    def describe(self, track):
+        """Small numbers, each once, after their parents; threads of processes that are known."""
+        if track.uuid == 0:
+            assert (track.process_ordering, track.thread_ordering) == (1, 1), track
+            return
+        assert track.uuid not in self.kinds and track.uuid < 1 << 28, track
+        assert track.parent_uuid == 0 or track.parent_uuid in self.kinds, track
+        if track.HasField("process"):
+            assert track.process.pid > 0 and track.process.pid not in self.pids, track
+            assert track.process.process_name, track
+            self.pids.add(track.process.pid)
+        if track.HasField("thread"):
+            thread = track.thread
+            assert self.kinds[track.parent_uuid] == thread.pid, track
+            assert thread.tid > 0 and thread.tid not in self.tids, track
+            assert thread.thread_name.startswith("rank "), track
+            self.tids.add(thread.tid)
+        self.kinds[track.uuid] = track.process.pid
+
+    def end(self):
+        """A thread with the number of a process would be the main thread of that."""
+        assert not self.pids & self.tids, (self.pids, self.tids)
+        return len(self.pids), len(self.tids)
+
+
 trace = schema.Trace()
 trace.ParseFromString(open(sys.argv[2], "rb").read())
+tracks, numbers = Tracks(), []
 for packet in trace.packet:
     visit(packet)
+    if packet.first_packet_on_sequence:
+        numbers.append(tracks.end())
+        tracks = Tracks()
+    if packet.HasField("track_descriptor"):
+        tracks.describe(packet.track_descriptor)
+    if packet.HasField("track_event"):
+        assert packet.track_event.track_uuid in {0, *tracks.kinds}, packet
+numbers.append(tracks.end())
+assert max(numbers) >= (1, 2), numbers
 unused = [key for key in declared if key not in used]
 print(f"{len(trace.packet)} packets, {unknown} unknown fields, {len(unused)} unused fields")
 print(*sorted(set(wrong)), *unused, sep="\n")

@@ -60,6 +60,9 @@ pub(super) fn run(command: &ReportCommand) -> Result<ExitCode, ExitCode> {
     Ok(status::print(format_args!("{} written", out.display())))
 }
 
+/// A point, a parameter, and the point that has the first value of it and all others equal.
+type PointPair<'a> = (&'a PointResults<'a>, &'a str, &'a PointResults<'a>);
+
 /// A study with its results.
 struct Report<'r> {
     plan: &'r Plan,
@@ -90,12 +93,13 @@ impl Report<'_> {
             warnings.push(format!("{more} more pictures are not shown."));
             charts.truncate(CHARTS_MAX);
         }
-        let effects = self.effects();
+        let pairs = self.pairs();
+        let effects = self.effects(&pairs);
         let headline = effects.first().map_or_else(
             || format!("{} points", progress.points),
             |effect| effect.sentence(),
         );
-        let mut later_tables = vec![self.results(), self.comparisons()];
+        let mut later_tables = vec![self.results(), self.comparisons(&pairs)];
         later_tables.retain(|table| !table.rows.is_empty());
         let mut tables = vec![effects_table(&effects)];
         tables.retain(|table| !table.rows.is_empty());
@@ -253,10 +257,10 @@ impl Report<'_> {
 
     /// Returns the comparisons of each point with that of the first value of a parameter, all
     /// others equal.
-    fn comparisons(&self) -> Table<'_> {
+    fn comparisons<'a>(&'a self, pairs: &[PointPair<'a>]) -> Table<'a> {
         let confidence = self.plan.study.replication.confidence();
         let mut found = Vec::new();
-        for (point, parameter, base) in self.pairs() {
+        for &(point, parameter, base) in pairs {
             for column in &self.columns {
                 let (base_values, values) = base.paired_values(point, column);
                 if let Ok(comparison) = Comparison::new(&base_values, &values, confidence)
@@ -301,7 +305,7 @@ impl Report<'_> {
 
     /// Returns the pairs of points that differ in one parameter alone, of which the second has its
     /// first value.
-    fn pairs(&self) -> Vec<(&PointResults<'_>, &str, &PointResults<'_>)> {
+    fn pairs(&self) -> Vec<PointPair<'_>> {
         let mut by_values: BTreeMap<String, &PointResults<'_>> = BTreeMap::new();
         for point in self.points {
             by_values.insert(point.point.parameters.shown(), point);
@@ -323,9 +327,9 @@ impl Report<'_> {
     }
 
     /// Returns the effect of each parameter on each measure, the largest first.
-    fn effects(&self) -> Vec<Effect<'_>> {
+    fn effects<'a>(&'a self, pairs: &[PointPair<'a>]) -> Vec<Effect<'a>> {
         let mut ratios: BTreeMap<(&str, &str), (f64, f64, usize)> = BTreeMap::new();
-        for (point, parameter, base) in self.pairs() {
+        for &(point, parameter, base) in pairs {
             for column in &self.columns {
                 let mean = |point| self.summary(point, column).map(|summary| summary.mean);
                 let (Some(mean), Some(base)) = (mean(point), mean(base)) else {

@@ -14,16 +14,6 @@ use mpi::channel::{Packet, PacketHeader};
 use mpi::{Buffer, Comm, Envelope, Settings, TypeSignature};
 use sim_core::Outcome;
 
-const COSTS: AdapterCosts = AdapterCosts {
-    doorbell: 300_000,
-    dma_read: 500_000,
-    tx_packet: 30_000,
-    rx_packet: 40_000,
-    atomic: 100_000,
-    completion: 350_000,
-    pcie_per_byte: 64.0,
-};
-
 fn verbs(costs: AdapterCosts) -> VerbsSettings {
     VerbsSettings {
         mtu: 1024,
@@ -294,6 +284,22 @@ fn a_rendezvous_takes_three_passages() {
     assert_eq!(run.notes[0].2, "true");
 }
 
+#[test]
+fn a_rank_sends_to_itself_by_rendezvous() {
+    let run = ranks(1)
+        .with_settings(Settings::new(0))
+        .with_verbs(verbs(COSTS))
+        .run(|world, _| async move {
+            let mut sending = world.isend(Buffer::from(vec![3; 77]), 0, 1)?;
+            let mut buffer = world.buffer(77);
+            world.recv(&mut buffer, 0, 1).await?;
+            sending.wait().await?;
+            assert_eq!(buffer.bytes(), Some(&[3; 77][..]));
+            DONE
+        });
+    run.finished();
+}
+
 /// A place of a packet is free when all copies of it have arrived or are lost; the device checks
 /// that none is kept when nothing is under way.
 #[test]
@@ -332,20 +338,4 @@ fn lost_and_doubled_packets_keep_no_place() {
         .finished();
     let sum = MESSAGES * (MESSAGES - 1) / 2;
     assert_eq!(sums(&run), [sum.to_string()]);
-}
-
-#[test]
-fn a_rank_sends_to_itself_by_rendezvous() {
-    let run = ranks(1)
-        .with_settings(Settings::new(0))
-        .with_verbs(verbs(COSTS))
-        .run(|world, _| async move {
-            let mut sending = world.isend(Buffer::from(vec![3; 77]), 0, 1)?;
-            let mut buffer = world.buffer(77);
-            world.recv(&mut buffer, 0, 1).await?;
-            sending.wait().await?;
-            assert_eq!(buffer.bytes(), Some(&[3; 77][..]));
-            DONE
-        });
-    run.finished();
 }

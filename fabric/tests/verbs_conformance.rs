@@ -9,8 +9,8 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::task::{Context, Waker};
 
-use common::{DONE, ranks};
-use fabric::{AdapterCosts, VerbsSettings};
+use common::{ADAPTER_COSTS, DONE, ranks};
+use fabric::VerbsSettings;
 use models::packet::PacketSettings;
 use mpi::{Comm, Settings};
 use rdma::conformance::{CASES, Case, InMemoryChannel, Side};
@@ -26,15 +26,7 @@ const LIMIT: f64 = 100.0;
 fn settings() -> VerbsSettings {
     VerbsSettings {
         mtu: 1024,
-        costs: AdapterCosts {
-            doorbell: 300_000,
-            dma_read: 500_000,
-            tx_packet: 30_000,
-            rx_packet: 40_000,
-            atomic: 100_000,
-            completion: 350_000,
-            pcie_per_byte: 64.0,
-        },
+        costs: ADAPTER_COSTS,
         network: PacketSettings::default(),
         service_levels: BTreeMap::new(),
         capture: None,

@@ -8,21 +8,11 @@ mod common;
 
 use std::collections::BTreeMap;
 
-use common::{DONE, Notes, Run, Runner, ranks};
-use fabric::{AdapterCosts, CaptureFilter, VerbsSettings};
+use common::{ADAPTER_COSTS as COSTS, DONE, Notes, Run, Runner, ranks};
+use fabric::{CaptureFilter, VerbsSettings};
 use models::packet::PacketSettings;
 use mpi::{Buffer, Comm, Op, Settings, Window};
 use rdma::Capture;
-
-const COSTS: AdapterCosts = AdapterCosts {
-    doorbell: 300_000,
-    dma_read: 500_000,
-    tx_packet: 30_000,
-    rx_packet: 40_000,
-    atomic: 100_000,
-    completion: 350_000,
-    pcie_per_byte: 64.0,
-};
 
 /// Latency of two links and a switch, in picoseconds.
 const LATENCY: u64 = 2_100_000;

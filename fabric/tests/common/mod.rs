@@ -18,7 +18,7 @@ use std::future::Future;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use fabric::{Fabric, Flow, LogGops, VerbsFabric, VerbsSettings};
+use fabric::{AdapterCosts, Fabric, Flow, LogGops, VerbsFabric, VerbsSettings};
 use models::packet::PlatformTopology;
 use mpi::{Comm, ConnectionSettings, ConnectionStatistics, Settings};
 use platform::{HostNames, Platform};
@@ -36,6 +36,17 @@ speed = "1Gf"
 bandwidth = "1GBps"
 latency = "1us"
 "#;
+
+/// Costs of simulated adapters, in picoseconds, all of them different.
+pub const ADAPTER_COSTS: AdapterCosts = AdapterCosts {
+    doorbell: 300_000,
+    dma_read: 500_000,
+    tx_packet: 30_000,
+    rx_packet: 40_000,
+    atomic: 100_000,
+    completion: 350_000,
+    pcie_per_byte: 64.0,
+};
 
 /// The end of a program; a bare `Ok(())` would not say which error it does not have.
 pub const DONE: mpi::Result<()> = Ok(());

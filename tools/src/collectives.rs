@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use collectives::{
-    Algorithm, Call, Collective, Explanation, Facts, Nodes, Selector, aliases, named,
+    Algorithm, Call, Collective, Explanation, Facts, Nodes, Reason, Selector, aliases, named,
 };
 use platform::{Override, Platform};
 use serde_json::json;
@@ -185,8 +185,18 @@ fn explain(command: &ExplainCommand) -> Result<String, ExitCode> {
     Ok(if command.json {
         as_json(command, &selector, &found)
     } else {
-        as_text(command, &found)
+        as_text(command, &selector, &found)
     })
+}
+
+/// Returns the reason of a choice, and the selector that has the rows of another.
+fn reason(selector: &Selector, found: &Explanation) -> String {
+    match &found.reason {
+        Reason::Row { selector: base, .. } if base != selector.name() => {
+            format!("{}, which has rows of {}", selector.name(), found.reason)
+        }
+        reason => reason.to_string(),
+    }
 }
 
 fn as_json(command: &ExplainCommand, selector: &Selector, found: &Explanation) -> String {
@@ -200,7 +210,7 @@ fn as_json(command: &ExplainCommand, selector: &Selector, found: &Explanation) -
         "ranks": command.ranks,
         "bytes": command.size.0,
         "selector": selector.name(),
-        "reason": found.reason.to_string(),
+        "reason": reason(selector, found),
         "name": found.name,
         "algorithm": found.algorithm.name,
         "parts": parts.collect::<Vec<&str>>(),
@@ -216,7 +226,7 @@ fn as_json(command: &ExplainCommand, selector: &Selector, found: &Explanation) -
     format!("{value:#}")
 }
 
-fn as_text(command: &ExplainCommand, found: &Explanation) -> String {
+fn as_text(command: &ExplainCommand, selector: &Selector, found: &Explanation) -> String {
     let mut text = format!(
         "{} of {} on {} ranks\n",
         command.kind, command.size, command.ranks
@@ -224,7 +234,7 @@ fn as_text(command: &ExplainCommand, found: &Explanation) -> String {
     let mut line = |name: &str, value: String| {
         let _ = writeln!(text, "  {name:10}  {value}");
     };
-    line("selected", found.reason.to_string());
+    line("selected", reason(selector, found));
     line(
         "algorithm",
         format!("{}: {}", found.algorithm.name, found.algorithm.about),

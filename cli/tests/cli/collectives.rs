@@ -27,7 +27,7 @@ fn the_choice_for_a_call_is_explained() {
     let ran = simrun("collectives explain allreduce -n 64 --size 1MiB --selector openmpi-5.0");
     assert_eq!(ran.status, 0, "{ran:?}");
     for text in [
-        "openmpi-4.1, row ",
+        "openmpi-5.0, which has rows of openmpi-4.1, row ",
         "rabenseifner",
         "768 in at most 14 rounds",
         "without contention",

@@ -217,6 +217,7 @@ pub struct RunArgs {
         long,
         value_name = "TIME",
         default_value = "60s",
+        value_parser = period,
         help_heading = "Output"
     )]
     pub progress: Duration,
@@ -261,6 +262,18 @@ impl RunArgs {
 pub fn ranks(text: &str) -> Result<u32, String> {
     let ranks = text.parse().ok().filter(|&ranks| ranks > 0);
     ranks.ok_or_else(|| format!("expected a whole number from 1 to {}", u32::MAX))
+}
+
+/// Parses the time between lines of progress: a shorter one would only fill the disk.
+///
+/// # Errors
+/// A sentence that says what was expected.
+pub(crate) fn period(text: &str) -> Result<Duration, String> {
+    let period: Duration = text.parse().map_err(|error| format!("{error}"))?;
+    if period.as_secs() < 1e-3 {
+        return Err("expected 1ms or more".to_owned());
+    }
+    Ok(period)
 }
 
 /// Parses a message protocol.

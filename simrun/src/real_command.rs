@@ -19,7 +19,7 @@ use real::{
 };
 use run::{Folder, MessageProtocol, Program, RankMap};
 
-use crate::args::{Format, OutputArgs, PrefixArgs, RecordArgs, protocol, ranks};
+use crate::args::{Format, OutputArgs, PrefixArgs, RecordArgs, period, protocol, ranks};
 use crate::arrival_args::StartupArgs;
 use crate::observation::EventArgs;
 use crate::tcp_args::TcpArgs;
@@ -218,7 +218,7 @@ pub struct RealArgs {
     pub(crate) observation: EventArgs,
 
     /// Print the number of ranks that have finished after each such time, on standard error
-    #[arg(long, value_name = "TIME", help_heading = "Output")]
+    #[arg(long, value_name = "TIME", value_parser = period, help_heading = "Output")]
     pub progress: Option<units::Duration>,
 
     /// Prefix of program output.

@@ -1,7 +1,9 @@
 //! Promise: a long run says how far it is, with a percentage if its end is known, and `--profile`
 //! says where the time of simrun itself goes; neither changes a time or a digest.
 
-use crate::support::{CLUSTER, Folder, Output, simrun};
+use std::process::Stdio;
+
+use crate::support::{CLUSTER, Folder, Output, SIMRUN, command, simrun};
 
 /// A run that takes long enough for some lines of progress and samples.
 fn ring(options: &str) -> Output {
@@ -73,6 +75,41 @@ fn a_batch_job_says_how_far_it_is() {
 
     let quiet = ring("--quiet --progress 2ms");
     assert_eq!(quiet.stderr, "");
+}
+
+#[test]
+fn a_period_without_length_is_refused() {
+    for line in [
+        format!("--platform {CLUSTER} -n 2 --progress 0s apps/ring"),
+        "real -n 2 --progress 1us apps/ring".to_owned(),
+    ] {
+        let ran = simrun(&line);
+        assert_eq!((ran.status, &*ran.stdout), (2, ""), "{line}: {ran:?}");
+        assert!(
+            ran.stderr.contains("expected 1ms or more"),
+            "{line}: {ran:?}"
+        );
+    }
+}
+
+#[test]
+fn a_reader_that_leaves_ends_no_run() {
+    // The pipe is closed before the first line of progress.
+    let words = format!("--platform {CLUSTER} -n 64 --progress 1ms --profile apps/ring");
+    let mut simrun = command(SIMRUN);
+    let simrun = simrun
+        .args(words.split_whitespace())
+        .args(["--", "--rounds", "300"]);
+    let mut running = simrun
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(running.stderr.take());
+    let ran = running.wait_with_output().unwrap();
+    assert!(ran.status.success(), "{ran:?}");
+    let printed = String::from_utf8_lossy(&ran.stdout);
+    assert!(printed.contains("digest "), "{printed}");
 }
 
 #[test]

@@ -137,6 +137,18 @@ mod tests {
     }
 
     #[test]
+    fn numbers_are_read_back_as_they_were_written() {
+        let mut bits = (0.1_f64 + 0.2).to_bits();
+        for _ in 0..10_000 {
+            let value = Value::Real(f64::from_bits(bits));
+            let text = serde_json::to_string(&value).expect("JSON");
+            let read: Value = serde_json::from_str(&text).expect("a value");
+            assert_eq!(read, value, "{text}");
+            bits += 0x0123_4567_89ab;
+        }
+    }
+
+    #[test]
     fn json_keeps_the_types() {
         let text = r#"[true,3,0.5,"64KiB"]"#;
         let values: Vec<Value> = serde_json::from_str(text).expect("values");

@@ -3,7 +3,7 @@
 //!
 //! The search goes back from the end of the finding's run. After each prefix a new exploration
 //! looks for a run without a finding and stops at the first one. The step after the longest prefix
-//! that has such a run is critical. Each exploration has a budget; if it is used up the answer is
+//! that has such a run is critical. All explorations share a budget; if it is used up the answer is
 //! *unknown*, never a guess.
 
 use std::ops::ControlFlow;
@@ -27,15 +27,16 @@ pub enum Critical {
     Unknown(usize),
 }
 
-/// Looks for the critical transition, with at most `budget` executed steps for each place.
+/// Looks for the critical transition, with at most `budget` executed steps.
 #[must_use]
 pub fn critical(stepper: &mut Stepper, finding: &Finding, budget: u64) -> Critical {
     let Some(path) = minimise::play(stepper, &finding.replay) else {
         return Critical::Unknown(finding.steps.len());
     };
     let events = path.events().to_vec();
+    let mut left = budget;
     for place in (0..events.len()).rev() {
-        match has_correct_run(stepper, &events[..place], budget) {
+        match has_correct_run(stepper, &events[..place], &mut left) {
             Some(true) => return Critical::Step(place),
             Some(false) => {}
             None => return Critical::Unknown(place),
@@ -60,9 +61,9 @@ impl Observer for Correct {
 
 /// Returns true if a run without a finding begins with these events; `None` if the budget does not
 /// suffice.
-fn has_correct_run(stepper: &mut Stepper, prefix: &[Event], budget: u64) -> Option<bool> {
+fn has_correct_run(stepper: &mut Stepper, prefix: &[Event], left: &mut u64) -> Option<bool> {
     let options = Options {
-        transitions_max: budget,
+        transitions_max: *left,
         ..Options::default()
     };
     let mut correct = Correct(false);
@@ -76,6 +77,7 @@ fn has_correct_run(stepper: &mut Stepper, prefix: &[Event], budget: u64) -> Opti
         }
     };
     let cut = walk.statistics.cut > 0;
+    *left = left.saturating_sub(walk.machine.transitions);
     *stepper = walk.into_stepper();
     match result {
         _ if correct.0 => Some(true),

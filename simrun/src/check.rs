@@ -36,8 +36,7 @@ use crate::guard::{self, Guard, Misdeed, Watched};
 use crate::memory::{self, Estimate};
 use crate::{entry, status};
 
-/// Maximum number of steps that are executed to know if a correct run was still possible at one
-/// place.
+/// Maximum number of steps that are executed to know up to where a correct run was possible.
 const CRITICAL_BUDGET: u64 = 50_000;
 
 /// Maximum number of steps that are executed to look for a shorter way to a finding.
@@ -216,7 +215,9 @@ impl Subject<'_> {
 
     /// A shorter way to a finding, followed in a program that has not been searched, as a replay
     /// will.
-    fn again(&self, finding: &Finding) -> Result<Found, ExitCode> {
+    ///
+    /// `has_correct`: some execution may be correct.
+    fn again(&self, finding: &Finding, has_correct: bool) -> Result<Found, ExitCode> {
         let schedule_kind = (&finding.steps[..], &finding.replay);
         let shorter = self.alone(schedule_kind, |stepper, schedule| {
             let found = explore::replay_schedule(stepper, schedule).finding?;
@@ -232,7 +233,7 @@ impl Subject<'_> {
             Some(schedule.clone())
         })?;
         let again = match schedule {
-            Some(schedule) => self.follow(&schedule, false)?.1,
+            Some(schedule) => self.follow(&schedule, (false, has_correct))?.1,
             None => None,
         };
         let is_same = |again: &Found| again.finding.kind.name() == finding.kind.name();
@@ -284,7 +285,7 @@ impl Subject<'_> {
     fn follow(
         &self,
         schedule: &Schedule,
-        shows_output: bool,
+        (shows_output, has_correct): (bool, bool),
     ) -> Result<(ReplayResult, Option<Found>), ExitCode> {
         let (mut stepper, gate) = self.stepper()?;
         let (followed, place) =
@@ -302,9 +303,12 @@ impl Subject<'_> {
                 .replay_command(self.name, &finding.replay, self.protocol),
             needs_buffering: false,
             schedule_kind: ScheduleKind::Given,
-            critical: run::without_panic_messages(|| {
-                explore::critical(&mut stepper, &finding, CRITICAL_BUDGET)
-            }),
+            critical: match has_correct {
+                true => run::without_panic_messages(|| {
+                    explore::critical(&mut stepper, &finding, CRITICAL_BUDGET)
+                }),
+                false => Critical::Everything,
+            },
             finding,
             place,
         });
@@ -404,7 +408,7 @@ fn refuse_misdeeds(guard: &Guard) -> Result<(), ExitCode> {
 /// Follows a schedule with the program's output, and shows where it leads.
 fn replay(subject: &Subject<'_>, schedule: &Schedule) -> Result<ExitCode, ExitCode> {
     let args = subject.args;
-    let (followed, found) = subject.follow(schedule, true)?;
+    let (followed, found) = subject.follow(schedule, (true, true))?;
     refuse_misdeeds(subject.guard)?;
     if let Some(position) = followed.impossible {
         return Err(status::refuse(text::impossible(

@@ -224,7 +224,9 @@ pub(super) fn add_findings(
         if found.len() == SHOWN_MAX {
             return Ok(true);
         }
-        found.push(subject.again(finding)?);
+        let statistics = &report.statistics;
+        let has_correct = !report.is_exhaustive() || statistics.finished > 0;
+        found.push(subject.again(finding, has_correct)?);
     }
     Ok(false)
 }

@@ -192,7 +192,7 @@ impl Window {
         target: usize,
         displacement: u64,
     ) -> impl Future<Output = Result<Request>> + 'a {
-        let arguments = Arguments::write("rput", origin, target, displacement);
+        let arguments = Arguments::write("put", origin, target, displacement);
         self.access(Ok(arguments), SourceLocation::caller())
     }
 
@@ -228,7 +228,7 @@ impl Window {
         target: usize,
         displacement: u64,
     ) -> impl Future<Output = Result<Request>> + '_ {
-        let arguments = Arguments::read("rget", buffer, target, displacement);
+        let arguments = Arguments::read("get", buffer, target, displacement);
         self.access(Ok(arguments), SourceLocation::caller())
     }
 
@@ -262,7 +262,7 @@ impl Window {
         displacement: u64,
         op: &Op,
     ) -> impl Future<Output = Result<Request>> + 'a {
-        let arguments = Arguments::write("raccumulate", origin, target, displacement).with_op(op);
+        let arguments = Arguments::write("accumulate", origin, target, displacement).with_op(op);
         self.access(arguments, SourceLocation::caller())
     }
 
@@ -297,7 +297,7 @@ impl Window {
         displacement: u64,
         op: &Op,
     ) -> impl Future<Output = Result<Request>> + 'a {
-        let name = "rget_accumulate";
+        let name = "get_accumulate";
         let arguments = combined(name, origin, (target, displacement), op);
         self.access(arguments, SourceLocation::caller())
     }

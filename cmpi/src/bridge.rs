@@ -497,6 +497,11 @@ impl Inner {
         offset.map_or_else(String::new, |it| format!(" at {}", self.lines.of_call(it)))
     }
 
+    /// Returns the line of the call of MPI that is running.
+    pub(crate) const fn location(&self) -> Option<&'static NativeLocation> {
+        self.location.get()
+    }
+
     /// Returns memory that ranks share.
     pub(crate) fn shared_memories(&self) -> &SharedMemories {
         &self.memory.shared

@@ -23,6 +23,7 @@ use crate::errors::CallError;
 use crate::handles::{ActiveRequest, Duplicated, Memory, ObjectKind, Table};
 
 mod accesses;
+mod active;
 mod annotations;
 mod attributes;
 mod buffered;
@@ -286,6 +287,8 @@ impl Status {
 pub(crate) struct State {
     world: Comm,
     requests: Table<ActiveRequest>,
+    /// Memory of operations that are not complete, under a model checker.
+    active: Vec<active::ActiveMemory>,
     comms: Table<Comm>,
     /// Intercommunicators by their handles, of whose groups `comms` has the own one.
     between: BTreeMap<Handle, InterComm>,
@@ -402,6 +405,7 @@ impl State {
         Self {
             world,
             requests: Table::new(ObjectKind::Request),
+            active: Vec::new(),
             comms: Table::new(ObjectKind::Comm),
             between: BTreeMap::new(),
             several: Vec::new(),

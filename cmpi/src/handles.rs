@@ -250,6 +250,11 @@ impl<T> Table<T> {
         }
     }
 
+    /// Returns the objects in the table.
+    pub(crate) fn objects(&self) -> impl Iterator<Item = &T> {
+        self.slots.iter().filter_map(|slot| slot.object.as_ref())
+    }
+
     /// Ends all handles. Returns the number of objects.
     pub(crate) fn clear(&mut self) -> usize {
         let objects = self.slots.drain(..).filter(|slot| slot.object.is_some());

@@ -13,6 +13,7 @@ mod check;
 mod check_ranks;
 mod collectives;
 mod compiled;
+mod compiled_checks;
 mod compiled_images;
 mod compiled_tools;
 mod conformance;

@@ -54,8 +54,8 @@ int main(int argc, char **argv) {
     MPI_Datatype pair;
     MPI_Type_vector(2, 1, 2, MPI_LONG, &pair);
     MPI_Type_commit(&pair);
-    double values[4];
-    exchange(values, 2, MPI_DOUBLE, values, 1, pair);
+    double values[4], room[4];
+    exchange(values, 2, MPI_DOUBLE, room, 1, pair);
   } else if (strcmp(mode, "kind") == 0) {
     if (rank == 0)
       MPI_Barrier(MPI_COMM_WORLD);

@@ -13,6 +13,7 @@ use std::rc::Rc;
 
 use mpi::{Buffer, Element, Op, Request, Window};
 
+use super::active::{self, Owner};
 use super::windows::{PendingGet, complete, over};
 use super::{Handle, State, exports, memory};
 use crate::arguments::{Count, natural, rank};
@@ -126,6 +127,29 @@ impl Access {
         }
     }
 
+    /// Returns the memory of the program that the access reads.
+    fn given(&self) -> Option<Target> {
+        match self {
+            Self::Put(data) | Self::Accumulate(data, _) => Some(*data),
+            Self::GetAccumulate(data, ..) => *data,
+            Self::Get(_) => None,
+        }
+    }
+
+    /// Compares its memory with that of operations that are not complete.
+    fn compare(&self) -> Result<(), CallError> {
+        active::compare(self.given().as_slice(), self.result().as_slice())
+    }
+
+    /// Notes its memory until it ends.
+    fn note(&self, window: Handle, rank: usize, request: Option<Handle>) {
+        let owner = Owner {
+            request,
+            access: Some((window, rank)),
+        };
+        active::note(owner, self.given().as_slice(), self.result().as_slice());
+    }
+
     /// Starts the access: a request for each place at the target.
     async fn start(
         &self,
@@ -161,9 +185,20 @@ impl Access {
 
     /// Performs the access as a call whose end a later synchronisation waits for.
     fn perform(self, window: Handle, remote: Remote) -> Result<(), CallError> {
-        block(async |state| {
+        self.compare()?;
+        let (access, rank) = block(async |state| {
             let access = self;
             let (rank, requests) = access.start(state, (window, remote)).await?;
+            let own = state.window(window)?;
+            own.epochs.access();
+            let given = access.given().map(|place| (place, false));
+            let result = access.result().map(|place| (place, true));
+            for (place, is_filled) in given.into_iter().chain(result) {
+                for (start, length) in memory::all_pieces(place) {
+                    own.note_buffer(rank, (start, start + length), is_filled)
+                        .await?;
+                }
+            }
             match access.result() {
                 Some(result) => {
                     let get = PendingGet {
@@ -175,8 +210,10 @@ impl Access {
                 }
                 None => requests.into_iter().for_each(Request::free),
             }
-            Ok(())
-        })
+            Ok::<_, CallError>((access, rank))
+        })?;
+        access.note(window, rank, None);
+        Ok(())
     }
 
     /// Performs the access as a call with a request.
@@ -186,7 +223,8 @@ impl Access {
         remote: Remote,
         request: *mut Handle,
     ) -> Result<(), CallError> {
-        let handle = block(async |state| {
+        self.compare()?;
+        let (access, rank, handle) = block(async |state| {
             let access = self;
             let (rank, mut requests) = access.start(state, (window, remote)).await?;
             let is_get = access.result().is_some() && requests.len() == 1;
@@ -213,8 +251,9 @@ impl Access {
             if is_get {
                 state.window(window)?.requests.push((rank, handle));
             }
-            Ok::<_, CallError>(handle)
+            Ok::<_, CallError>((access, rank, handle))
         })?;
+        access.note(window, rank, Some(handle));
         memory::store(request, handle);
         Ok(())
     }

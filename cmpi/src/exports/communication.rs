@@ -8,7 +8,7 @@ use std::ffi::{c_int, c_void};
 
 use mpi::{Request, SendMode};
 
-use super::{Handle, State, Status, about, exports, memory};
+use super::{Handle, State, Status, about, active, exports, memory};
 use crate::arguments::{Count, pattern, rank, source, tag};
 use crate::bridge::{ask, block, with};
 use crate::errors::CallError;
@@ -24,6 +24,7 @@ pub(super) fn send(
     about(comm)?;
     let (destination, number) = (rank(destination)?, tag(number)?);
     let data = memory::place(data.0, data.1, data.2)?;
+    active::compare(&[data], &[])?;
     block(async |state| {
         let comm = state.peers(comm)?;
         let message = memory::message(comm, data);
@@ -46,6 +47,7 @@ pub(super) fn isend(
     about(comm)?;
     let (destination, number) = (rank(destination)?, tag(number)?);
     let data = memory::place(data.0, data.1, data.2)?;
+    active::compare(&[data], &[])?;
     let handle = with(|state| {
         let comm = state.peers(comm)?;
         let message = memory::message(comm, data);
@@ -57,6 +59,7 @@ pub(super) fn isend(
         };
         Ok::<_, CallError>(state.insert(started?, Memory::Message(Target::default())))
     })?;
+    active::note_request(handle, &[data], &[]);
     memory::store(request, handle);
     Ok(())
 }
@@ -71,6 +74,7 @@ fn exchange(
 ) -> Result<(), CallError> {
     let (destination, send_tag) = (rank(destination)?, tag(send_tag)?);
     let (from, recv_tag) = (source(from)?, pattern(recv_tag)?);
+    active::compare(&[data], &[target])?;
     let handle = with(|state| {
         let comm = state.peers(comm)?;
         let message = memory::message(comm, data);
@@ -78,6 +82,7 @@ fn exchange(
         comm.isend(message, destination, send_tag)?.free();
         Ok::<_, CallError>(state.insert(receiving, Memory::Message(target)))
     })?;
+    active::note_request(handle, &[data], &[target]);
     memory::store(request, handle);
     Ok(())
 }
@@ -122,6 +127,7 @@ exports! {
         about(comm)?;
         let target = memory::place(buf, count, datatype)?;
         let (from, number) = (source(from)?, pattern(number)?);
+        active::compare(&[], &[target])?;
         let (received, buffer) = block(async |state| {
             let comm = state.peers(comm)?;
             let mut buffer = memory::received(target);
@@ -137,11 +143,13 @@ exports! {
         about(comm)?;
         let target = memory::place(buf, count, datatype)?;
         let (from, number) = (source(from)?, pattern(number)?);
+        active::compare(&[], &[target])?;
         let handle = with(|state| {
             let comm = state.peers(comm)?;
             let started = comm.irecv(memory::received(target), from, number)?;
             Ok::<_, CallError>(state.insert(started, Memory::Message(target)))
         })?;
+        active::note_request(handle, &[], &[target]);
         memory::store(request, handle);
         Ok(())
     }
@@ -156,6 +164,8 @@ exports! {
         let data = memory::place(sendbuf, sendcount, sendtype)?;
         let (dest, sendtag) = (rank(dest)?, tag(sendtag)?);
         let (from, recvtag) = (source(from)?, pattern(recvtag)?);
+        active::distinct(data, target)?;
+        active::compare(&[data], &[target])?;
         let (received, buffer) = block(async |state| {
             let comm = state.peers(comm)?;
             let message = memory::message(comm, data);
@@ -178,6 +188,7 @@ exports! {
         let target = memory::place(buf, count, datatype)?;
         let (dest, sendtag) = (rank(dest)?, tag(sendtag)?);
         let (from, recvtag) = (source(from)?, pattern(recvtag)?);
+        active::compare(&[], &[target])?;
         let (received, buffer) = block(async |state| {
             let comm = state.peers(comm)?;
             let mut buffer = memory::message(comm, target);
@@ -197,6 +208,7 @@ exports! {
         about(comm)?;
         let data = memory::place(sendbuf, sendcount, sendtype)?;
         let target = memory::place(recvbuf, recvcount, recvtype)?;
+        active::distinct(data, target)?;
         exchange((data, dest, sendtag), (target, from, recvtag), comm, request)
     }
 

@@ -8,7 +8,7 @@ use std::ffi::c_int;
 
 use mpi::{Completed, Completion};
 
-use super::{Handle, Listed, State, Status, deliver, exports, memory};
+use super::{Handle, Listed, State, Status, active, deliver, exports, memory};
 use crate::arguments::{UNDEFINED, natural};
 use crate::bridge::{ask, block, with};
 use crate::errors::CallError;
@@ -29,11 +29,18 @@ pub(super) fn is_active(handle: Handle) -> Result<bool, CallError> {
 }
 
 /// Ends a request that is over; a persistent one stays.
-fn finish(request: *mut Handle, completion: &Completion, memory: &Memory, status: *mut Status) {
+fn finish(
+    request: *mut Handle,
+    completion: &Completion,
+    memory: &Memory,
+    status: *mut Status,
+) -> Result<(), CallError> {
+    let ended = active::end_request(memory::load(request, "request")?);
     deliver(completion, memory, status);
     if !memory.is_persistent() {
         memory::store(request, REQUEST_NULL);
     }
+    ended
 }
 
 impl State {
@@ -102,21 +109,20 @@ fn several(
         state.return_listed();
         std::mem::take(&mut state.listed)
     });
-    let places = answer.map(|done| {
-        done.map(|done| {
-            let mut places = Vec::with_capacity(done.len());
-            for (position, completion) in done {
-                let Listed { index, memory, .. } = &listed[position];
-                let status = if is_dense { places.len() } else { *index };
-                let status = memory::element(statuses, status);
-                finish(memory::element(list, *index), &completion, memory, status);
-                places.push(*index);
-            }
-            places
-        })
-    });
+    let finish = |done: Done| {
+        let mut places = Vec::with_capacity(done.len());
+        for (position, completion) in done {
+            let Listed { index, memory, .. } = &listed[position];
+            let status = if is_dense { places.len() } else { *index };
+            let status = memory::element(statuses, status);
+            finish(memory::element(list, *index), &completion, memory, status)?;
+            places.push(*index);
+        }
+        Ok::<_, CallError>(places)
+    };
+    let places = answer.map(|done| done.map(finish).transpose());
     with(|state| state.listed = listed);
-    Ok(places?)
+    places?
 }
 
 fn all(completions: Vec<Option<Completion>>) -> Done {
@@ -195,8 +201,7 @@ exports! {
         if result.is_err() {
             memory::store(request, REQUEST_NULL);
         }
-        finish(request, &result?, &filled, status);
-        Ok(())
+        finish(request, &result?, &filled, status)
     }
 
     fn MPI_Test(request: *mut Handle, flag: *mut c_int, status: *mut Status) {
@@ -223,7 +228,7 @@ exports! {
         let result = result?;
         memory::store(flag, c_int::from(result.is_some()));
         if let Some(completion) = result {
-            finish(request, &completion, &filled, status);
+            finish(request, &completion, &filled, status)?;
         }
         Ok(())
     }

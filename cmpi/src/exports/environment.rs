@@ -83,9 +83,12 @@ exports! {
         with(|state| {
             state.stage = Stage::Finalized;
             // Those that are active are reported as never waited for.
+            let persistent = state.requests.objects().filter(|it| !it.request.is_active());
+            let persistent = persistent.count();
             state.requests.clear();
             let datatypes = with_datatypes(|made| made.clear());
             for (kind, count) in [
+                ("persistent requests", persistent),
                 ("datatypes", datatypes),
                 ("operations", state.ops.clear()),
                 ("groups", state.groups.clear()),

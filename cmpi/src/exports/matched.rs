@@ -6,7 +6,7 @@ use std::ffi::{c_int, c_void};
 
 use mpi::Message;
 
-use super::{Handle, Status, about, exports, memory};
+use super::{Handle, Status, about, active, exports, memory};
 use crate::arguments::{pattern, source};
 use crate::bridge::{ask, block, with};
 use crate::errors::CallError;
@@ -58,6 +58,7 @@ exports! {
 
     fn MPI_Mrecv<N>(buf: *mut c_void, count: N, datatype: Handle, message: *mut Handle, status: *mut Status) {
         let target = memory::place(buf, count, datatype)?;
+        active::compare(&[], &[target])?;
         let taken = taken(message)?;
         let completion = block(async |_| {
             Ok::<_, CallError>(taken.recv(memory::received(target)).await?)
@@ -68,11 +69,13 @@ exports! {
 
     fn MPI_Imrecv<N>(buf: *mut c_void, count: N, datatype: Handle, message: *mut Handle, request: *mut Handle) {
         let target = memory::place(buf, count, datatype)?;
+        active::compare(&[], &[target])?;
         let taken = taken(message)?;
         let handle = with(|state| {
             let started = taken.irecv(memory::received(target));
             state.insert(started, Memory::Message(target))
         });
+        active::note_request(handle, &[], &[target]);
         memory::store(request, handle);
         Ok(())
     }

@@ -72,6 +72,18 @@ fn pieces(place: Target, number: usize) -> impl Iterator<Item = (usize, usize)> 
     whole.into_iter().chain(parts)
 }
 
+/// Returns address and length of each piece of a place.
+pub(super) fn all_pieces(place: Target) -> impl Iterator<Item = (usize, usize)> {
+    let is_one = place.element.is_contiguous() && place.length > 0;
+    let one = is_one.then_some((place.address, place.length));
+    let elements = match is_one {
+        true => 0,
+        false => place.length / place.element.size.max(1),
+    };
+    let others = (0..elements).flat_map(move |number| pieces(place, number));
+    one.into_iter().chain(others)
+}
+
 /// Returns the place of elements of the program.
 pub(super) fn place(
     address: *const c_void,

@@ -9,7 +9,7 @@ use mpi::SendMode;
 
 use super::communication::Message;
 use super::completion::unknown;
-use super::{Handle, WORLD, about, exports, memory};
+use super::{Handle, WORLD, about, active, exports, memory};
 use crate::arguments::{Count, pattern, rank, source, tag};
 use crate::bridge::with;
 use crate::errors::CallError;
@@ -39,6 +39,20 @@ fn send_init(
 
 /// Starts a request, with what its contribution is now.
 fn start(handle: Handle) -> Result<(), CallError> {
+    let parts = with(|state| {
+        let active = state.requests.get(handle)?;
+        match &active.memory {
+            // The program writes to partitions of a message until they are ready.
+            Memory::Parts(parts) if !active.request.is_partitioned() => Some(Rc::clone(parts)),
+            _ => None,
+        }
+    });
+    if let Some(parts) = &parts {
+        active::compare(
+            parts.contribution.as_deref().unwrap_or_default(),
+            &parts.result,
+        )?;
+    }
     with(|state| {
         let world = state.comm(WORLD)?.clone();
         let active = state
@@ -51,8 +65,13 @@ fn start(handle: Handle) -> Result<(), CallError> {
         {
             *buffer = memory::message_of(&world, contribution);
         }
-        Ok(active.request.start()?)
-    })
+        Ok::<_, CallError>(active.request.start()?)
+    })?;
+    if let Some(parts) = parts {
+        let given = parts.contribution.as_deref().unwrap_or_default();
+        active::note_request(handle, given, &parts.result);
+    }
+    Ok(())
 }
 
 exports! {

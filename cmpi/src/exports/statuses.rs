@@ -39,6 +39,7 @@ fn get_status(request: Handle, status: *mut Status) -> Result<bool, CallError> {
     let Some((found, memory)) = found else {
         return Ok(false);
     };
+    super::active::end_request(request)?;
     match memory {
         Memory::Generalized(generalized) => {
             let due = generalized.due(status, true);

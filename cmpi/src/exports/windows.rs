@@ -15,14 +15,15 @@ use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
 use std::rc::Rc;
 
-use mpi::{Comm, ProgramMemory, Request, Window};
+use mpi::{Comm, NativeLocation, ProgramMemory, Request, Window};
 
 use super::shared::SharedMemory;
-use super::{Handle, State, about, attributes, deliver, exports, heap, memory};
+use super::{Handle, State, about, active, attributes, deliver, exports, heap, memory};
 use crate::arguments::{in_c, rank};
 use crate::bridge::{block, caller, with};
 use crate::errors::CallError;
 use crate::handles::{Memory, Target};
+use crate::loader::heap::Heap;
 
 /// `MPI_WIN_NULL`.
 const WIN_NULL: Handle = 0x110;
@@ -32,6 +33,9 @@ const DEFAULT_HINTS: [(&str, &str); 2] = [
     ("accumulate_ordering", "rar,raw,war,waw"),
     ("accumulate_ops", "same_op_no_op"),
 ];
+
+const MODE_NOPRECEDE: c_int = 2048;
+const MODE_NOSUCCEED: c_int = 16384;
 
 /// Calls of `MPI_Win_sync` without another call about the window, after which time passes.
 const SYNCS: u32 = 1000;
@@ -114,6 +118,27 @@ impl Exposed {
     }
 }
 
+impl ProgramWindow {
+    /// Notes the buffer of an access to a rank if it is memory that other ranks access.
+    pub(super) async fn note_buffer(
+        &self,
+        rank: usize,
+        (start, end): (usize, usize),
+        is_filled: bool,
+    ) -> Result<(), CallError> {
+        let exposed = &self.exposure.0;
+        let first = exposed.start();
+        let length = usize::try_from(exposed.length()).unwrap_or(usize::MAX);
+        let last = first.saturating_add(length).min(end);
+        let start = start.max(first);
+        if rank != mpi::PROC_NULL && start < last {
+            let bytes = (start - first) as u64..(last - first) as u64;
+            self.window.note_buffer(rank, bytes, is_filled).await?;
+        }
+        Ok(())
+    }
+}
+
 impl ProgramMemory for Exposed {
     fn length(&self) -> u64 {
         let length = match &self.place {
@@ -189,6 +214,51 @@ pub(super) struct ProgramWindow {
     /// Gets with requests of the program, which the end of an epoch completes, too.
     pub(super) requests: Vec<(usize, Handle)>,
     syncs: u32,
+    pub(super) epochs: LockedEpochs,
+}
+
+/// Accesses under a lock in an epoch of fences, which are two epochs at a time.
+#[derive(Debug, Default)]
+pub(super) struct LockedEpochs {
+    /// True after a fence that may begin an epoch.
+    is_after_fence: bool,
+    /// Number of calls that lock without those that unlock.
+    locks: u32,
+    /// The line of the first access under a lock since the fence.
+    accessed: Option<&'static NativeLocation>,
+}
+
+impl LockedEpochs {
+    /// Notes an access.
+    pub(super) fn access(&mut self) {
+        if self.is_after_fence && self.locks > 0 && self.accessed.is_none() {
+            self.accessed = caller().location();
+        }
+    }
+
+    fn lock(&mut self) {
+        self.locks += 1;
+    }
+
+    fn unlock(&mut self) {
+        self.locks = self.locks.saturating_sub(1);
+    }
+
+    /// Begins an epoch of fences, perhaps, and ends one.
+    fn fence(&mut self, assertion: c_int) -> Result<(), CallError> {
+        let accessed = self.accessed.take();
+        let was_after_fence = self.is_after_fence && assertion & MODE_NOPRECEDE == 0;
+        self.is_after_fence = assertion & MODE_NOSUCCEED == 0;
+        match accessed.filter(|_| was_after_fence && caller().is_checked()) {
+            None => Ok(()),
+            Some(at) => {
+                let text = format!(
+                    "the access under a lock at {at} is in the epoch between two fences, too: expected MPI_MODE_NOSUCCEED in the first one or MPI_MODE_NOPRECEDE in this one"
+                );
+                Err(CallError::new("MPI_ERR_RMA_SYNC", text))
+            }
+        }
+    }
 }
 
 /// Waits for answers, and fills the memory of the program.
@@ -272,6 +342,21 @@ enum New {
     Shared,
 }
 
+/// Checks the address of the memory of a window. Lengths of blocks are known under a model checker.
+fn check_base(address: usize, bytes: usize) -> Result<(), CallError> {
+    if address == 0 && bytes > 0 {
+        let text = format!("invalid base: address 0 for {bytes} bytes");
+        return Err(CallError::new("MPI_ERR_BUFFER", text));
+    }
+    match Heap::of(address).map(|heap| heap.usable(address)) {
+        Some(Ok(usable)) if usable < bytes => {
+            let text = format!("a window of {bytes} bytes at a block of at most {usable}");
+            Err(CallError::new("MPI_ERR_SIZE", text))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Makes a window.
 fn make(
     new: New,
@@ -289,9 +374,8 @@ fn make(
         let text = format!("invalid disp_unit {unit}: expected at least 1");
         CallError::new("MPI_ERR_DISP", text)
     })?;
-    if matches!(new, New::At(0)) && bytes > 0 {
-        let text = format!("invalid base: address 0 for {bytes} bytes");
-        return Err(CallError::new("MPI_ERR_BUFFER", text));
+    if let New::At(address) = new {
+        check_base(address, bytes)?;
     }
     let (handle, start) = block(async |state| {
         let comm = state.comm(comm)?;
@@ -341,6 +425,7 @@ fn make(
             gets: Vec::new(),
             requests: Vec::new(),
             syncs: 0,
+            epochs: LockedEpochs::default(),
         };
         let handle = state.windows.insert(made);
         let hints = DEFAULT_HINTS.map(|(key, value)| (key.to_owned(), value.to_owned()));
@@ -358,8 +443,14 @@ fn synchronise(
     of: Option<usize>,
     call: impl AsyncFnOnce(&Window) -> mpi::Result<()>,
 ) -> Result<(), CallError> {
+    active::end(|owner| {
+        let access = owner.access.filter(|access| access.0 == window);
+        access.is_some_and(|(_, rank)| of.is_none_or(|of| of == rank))
+    })?;
     block(async |state| {
-        call(&state.window(window)?.window).await?;
+        let own = &state.window(window)?.window;
+        call(own).await?;
+        own.end_buffers();
         state.finish_gets(window, of).await
     })
 }
@@ -501,7 +592,8 @@ exports! {
         Ok(())
     }
 
-    fn MPI_Win_fence(_assert: c_int, window: Handle) {
+    fn MPI_Win_fence(assert: c_int, window: Handle) {
+        with(|state| state.window(window)?.epochs.fence(assert))?;
         synchronise(window, None, async |window| window.fence().await)
     }
 
@@ -517,20 +609,24 @@ exports! {
             }
         };
         let of = rank(of)?;
-        block(async |state| Ok(state.window(window)?.window.lock(of, is_exclusive).await?))
+        block(async |state| Ok::<_, CallError>(state.window(window)?.window.lock(of, is_exclusive).await?))?;
+        with(|state| state.window(window).map(|window| window.epochs.lock()))
     }
 
     fn MPI_Win_unlock(of: c_int, window: Handle) {
         let of = rank(of)?;
-        synchronise(window, Some(of), async |window| window.unlock(of).await)
+        synchronise(window, Some(of), async |window| window.unlock(of).await)?;
+        with(|state| state.window(window).map(|window| window.epochs.unlock()))
     }
 
     fn MPI_Win_lock_all(_assert: c_int, window: Handle) {
-        block(async |state| Ok(state.window(window)?.window.lock_all().await?))
+        block(async |state| Ok::<_, CallError>(state.window(window)?.window.lock_all().await?))?;
+        with(|state| state.window(window).map(|window| window.epochs.lock()))
     }
 
     fn MPI_Win_unlock_all(window: Handle) {
-        synchronise(window, None, async |window| window.unlock_all().await)
+        synchronise(window, None, async |window| window.unlock_all().await)?;
+        with(|state| state.window(window).map(|window| window.epochs.unlock()))
     }
 
     fn MPI_Win_flush(of: c_int, window: Handle) {

@@ -86,6 +86,14 @@ impl Persistent {
         }
     }
 
+    /// Returns true if the message has partitions.
+    pub(crate) const fn is_partitioned(&self) -> bool {
+        matches!(
+            self.what,
+            What::PartitionedSend { .. } | What::PartitionedReceive { .. }
+        )
+    }
+
     /// Number of partitions of a started send that are not ready.
     pub(crate) fn partitions_left(&self) -> usize {
         match &self.what {

@@ -159,6 +159,14 @@ impl Request {
         own.map(|persistent| persistent.buffer_mut())
     }
 
+    /// Returns true for a persistent request of a message with partitions.
+    #[must_use]
+    pub fn is_partitioned(&self) -> bool {
+        self.persistent
+            .as_ref()
+            .is_some_and(|persistent| persistent.is_partitioned())
+    }
+
     /// Number of partitions of an active partitioned send that are not ready.
     #[must_use]
     pub fn partitions_left(&self) -> usize {

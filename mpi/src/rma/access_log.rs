@@ -12,6 +12,9 @@
 //! * under a lock until the origin flushes or unlocks; one that reads only for an instant, because
 //!   the origin knows its end from the result.
 //!
+//! A buffer at the origin that is in the origin's own part of the window is an access to that part,
+//! too: a get writes there and a put reads, until the origin has synchronised.
+//!
 //! A store ([`Window::write`](crate::Window::write)) is compared with the puts and accumulates in
 //! progress when it is called. Two accesses of one origin do not conflict if the first one reads.
 //!

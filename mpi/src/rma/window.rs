@@ -9,6 +9,7 @@
 use observe::SourceLocation;
 use std::cell::{Cell, RefCell};
 use std::future::Future;
+use std::ops::Range;
 use std::rc::Rc;
 
 use super::epochs::Epochs;
@@ -282,6 +283,71 @@ impl Window {
                 location,
             };
             self.check_store(&store)
+        }
+    }
+
+    /// Notes that the buffer of an access to `target` is in this rank's own part of the window,
+    /// where other ranks must not access it before the access is over: until the next fence, or
+    /// [`Window::end_buffers`]. `is_filled`: the access stores its result there.
+    ///
+    /// # Errors
+    /// [`WindowError::NoEpoch`] outside of an epoch.
+    #[track_caller]
+    pub fn note_buffer(
+        &self,
+        target: usize,
+        bytes: Range<u64>,
+        is_filled: bool,
+    ) -> impl Future<Output = Result<()>> + '_ {
+        let location = SourceLocation::caller();
+        async move {
+            // An access of another rank may come before it or after it.
+            self.local("access from a window", location, |_| ()).await;
+            self.log_buffer(target, bytes, is_filled, location)
+        }
+    }
+
+    fn log_buffer(
+        &self,
+        target: usize,
+        bytes: Range<u64>,
+        is_filled: bool,
+        location: SourceLocation,
+    ) -> Result<()> {
+        let epochs = self.epochs.borrow();
+        let mode = match epochs.mode(self.number, target)? {
+            SyncMode::Fence => SyncMode::Fence,
+            SyncMode::Exposure | SyncMode::Lock => SyncMode::Lock,
+        };
+        let kind = if is_filled {
+            AccessKind::Put
+        } else {
+            AccessKind::Get
+        };
+        let (context, rank) = (self.comm.context(), self.comm.world_rank());
+        let access = Access {
+            call: "the buffer of an access",
+            origin: rank,
+            kind,
+            reads: false,
+            start: bytes.start,
+            end: bytes.end,
+            mode,
+            fences: epochs.fences,
+            location,
+        };
+        if let Some(log) = self.comm.process().channel().call_log() {
+            log.accesses().begin(context, rank, access);
+        }
+        Ok(())
+    }
+
+    /// Notes that the accesses of this rank are over that [`Window::note_buffer`] was called for,
+    /// except those of an epoch of fences.
+    pub fn end_buffers(&self) {
+        let (context, rank) = (self.comm.context(), self.comm.world_rank());
+        if let Some(log) = self.comm.process().channel().call_log() {
+            log.accesses().close(context, rank, rank);
         }
     }
 

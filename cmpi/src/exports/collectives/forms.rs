@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use mpi::{Blocks, Buffer, Comm, Datatype, Graph, InterCall, InterComm, InterRoot, Op, Request};
 
-use super::super::{Handle, memory};
+use super::super::{Handle, active, memory};
 use crate::bridge::{block, with};
 use crate::errors::CallError;
 use crate::handles::{Memory, Parts, Target};
@@ -339,6 +339,15 @@ pub(super) fn perform(form: Form, comm: Handle, prepared: Prepared) -> Result<()
         result,
         operation,
     } = prepared;
+    if !is_persistent {
+        active::compare(&given, &result)?;
+    }
+    let parts = Parts {
+        contribution: is_persistent.then(|| given.clone()),
+        result,
+        is_collective: true,
+    };
+    let parts = Rc::new(parts);
     let handle = with(|state| {
         let inter = state.between.get(&comm);
         let comm = state.comm(comm)?;
@@ -346,21 +355,25 @@ pub(super) fn perform(form: Form, comm: Handle, prepared: Prepared) -> Result<()
         let begun = match (inter, is_persistent) {
             (None, false) => operation.start(comm, message)?,
             (None, true) => operation.init(comm, message)?,
-            (Some(inter), false) => operation.between(inter, message, room(&result))?.start()?,
-            (Some(inter), true) => operation.between(inter, message, room(&result))?.init()?,
+            (Some(inter), false) => {
+                let call = operation.between(inter, message, room(&parts.result))?;
+                call.start()?
+            }
+            (Some(inter), true) => operation
+                .between(inter, message, room(&parts.result))?
+                .init()?,
         };
-        let parts = Parts {
-            contribution: is_persistent.then_some(given),
-            result,
-            is_collective: true,
-        };
-        Ok::<_, CallError>(state.insert(begun, Memory::Parts(Rc::new(parts))))
+        Ok::<_, CallError>(state.insert(begun, Memory::Parts(Rc::clone(&parts))))
     })?;
+    if !is_persistent {
+        active::note_request(handle, &given, &parts.result);
+    }
     memory::store(request, handle);
     Ok(())
 }
 
 fn wait(handle: Handle, prepared: Prepared) -> Result<(), CallError> {
+    active::compare(&prepared.given, &prepared.result)?;
     let (places, message) = block(async move |state| {
         let Prepared {
             given,

@@ -1,0 +1,209 @@
+//! Memory of operations that have begun and are not complete, under a model checker.
+//!
+//! Until its end an operation owns its memory: a program must not write where it sends from, and
+//! neither read nor write where it receives (MPI 5.0, sections 3.7.2, 6.12 and 12.3). Compared are
+//!
+//! * a new operation with those that are not complete, byte by byte: one of two with a byte in
+//!   common must not write it,
+//! * the contents at the begin of an operation with those at its end, before its result is stored:
+//!   another value was written by the program itself.
+//!
+//! *Not noticed*: reads of the program itself, writes of the value that was there or
+//! behind the first [`CONTENTS_MAX`] bytes of a buffer, partitioned messages, datatypes with more than
+//! [`PIECES_MAX`] pieces.
+
+use mpi::NativeLocation;
+
+use super::{Handle, State, memory};
+use crate::bridge::{caller, with};
+use crate::errors::CallError;
+use crate::handles::Target;
+
+/// Maximum number of pieces in memory of a buffer that is compared.
+const PIECES_MAX: usize = 4096;
+
+/// Maximum number of bytes at the begin of a buffer whose contents are compared.
+const CONTENTS_MAX: usize = 4096;
+
+/// An operation: it ends with its request, and with the accesses to the window of a rank.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Owner {
+    pub(super) request: Option<Handle>,
+    /// Window and rank.
+    pub(super) access: Option<(Handle, usize)>,
+}
+
+/// Memory of an operation that is not complete.
+#[derive(Debug)]
+pub(super) struct ActiveMemory {
+    owner: Owner,
+    place: Target,
+    /// First byte of each piece and the one after its last.
+    pieces: Vec<(usize, usize)>,
+    /// True if the operation stores its result there.
+    is_filled: bool,
+    /// The line that began the operation.
+    location: Option<&'static NativeLocation>,
+    contents: u64,
+}
+
+impl ActiveMemory {
+    /// Describes the memory.
+    fn described(&self) -> String {
+        let place = self
+            .location
+            .map_or_else(String::new, |at| format!(" at {at}"));
+        let verb = if self.is_filled { "fills" } else { "reads" };
+        format!("memory that the operation{place} {verb}")
+    }
+}
+
+/// Returns a fingerprint of the contents.
+fn contents(place: Target) -> u64 {
+    let size = place.element.size.max(1);
+    let length = place.length.min((CONTENTS_MAX / size).max(1) * size);
+    memory::with_bytes(Target { length, ..place }, |bytes| {
+        let word = |bytes: &[u8]| {
+            let mut all = [0; 8];
+            all[..bytes.len()].copy_from_slice(bytes);
+            u64::from_le_bytes(all)
+        };
+        bytes.chunks(8).map(word).fold(0, |sum: u64, word| {
+            (sum.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95)
+        })
+    })
+}
+
+/// Returns the pieces of memory of an operation; none if there are too many.
+fn pieces_of(place: Target) -> Vec<(usize, usize)> {
+    let mut all: Vec<(usize, usize)> = Vec::new();
+    for (start, length) in memory::all_pieces(place) {
+        let count = all.len();
+        match all.last_mut() {
+            Some((_, end)) if *end == start => *end += length,
+            _ if count == PIECES_MAX => return Vec::new(),
+            _ => all.push((start, start + length)),
+        }
+    }
+    all
+}
+
+fn overlap(some: &[(usize, usize)], others: &[(usize, usize)]) -> bool {
+    let is_common = |a: &(usize, usize)| others.iter().any(|b| a.0 < b.1 && b.0 < a.1);
+    some.iter().any(is_common)
+}
+
+/// Returns the memory of an operation that reads `given` and fills `result`.
+fn memory_of(owner: Owner, given: &[Target], result: &[Target]) -> Vec<ActiveMemory> {
+    let location = caller().location();
+    let parts = given.iter().map(|place| (place, false));
+    let parts = parts.chain(result.iter().map(|place| (place, true)));
+    let parts = parts.filter(|(place, _)| place.length > 0 && !place.is_nowhere());
+    parts
+        .map(|(place, is_filled)| ActiveMemory {
+            owner,
+            place: *place,
+            pieces: pieces_of(*place),
+            is_filled,
+            location,
+            contents: 0,
+        })
+        .collect()
+}
+
+impl State {
+    /// Compares a new operation with those that are not complete.
+    fn compare_active(&mut self, new: &[ActiveMemory]) -> Result<(), CallError> {
+        let requests = &self.requests;
+        self.active.retain(|ActiveMemory { owner, .. }| {
+            let request = owner.request.map(|handle| requests.get(handle));
+            let is_over = request.is_some_and(|it| it.is_none_or(|it| !it.request.is_active()));
+            let window = owner.access.map(|(window, _)| self.windows.get(window));
+            !is_over && window.is_none_or(|window| window.is_some())
+        });
+        for part in new {
+            let conflicts = |old: &&ActiveMemory| {
+                (old.is_filled || part.is_filled) && overlap(&part.pieces, &old.pieces)
+            };
+            if let Some(old) = self.active.iter().find(conflicts) {
+                let verb = if part.is_filled { "fills" } else { "reads" };
+                let text = format!(
+                    "this call {verb} {}, which is not complete",
+                    old.described()
+                );
+                return Err(CallError::new("MPI_ERR_BUFFER", text));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Compares a new operation with those that are not complete.
+pub(super) fn compare(given: &[Target], result: &[Target]) -> Result<(), CallError> {
+    if !caller().is_checked() || with(|state| state.active.is_empty()) {
+        return Ok(());
+    }
+    let nobody = Owner {
+        request: None,
+        access: None,
+    };
+    let new = memory_of(nobody, given, result);
+    with(|state| state.compare_active(&new))
+}
+
+/// Notes the memory of an operation that has begun.
+pub(super) fn note(owner: Owner, given: &[Target], result: &[Target]) {
+    if !caller().is_checked() {
+        return;
+    }
+    let mut new = memory_of(owner, given, result);
+    for part in &mut new {
+        part.contents = contents(part.place);
+    }
+    with(|state| state.active.extend(new));
+}
+
+/// Notes the memory of the operation of a request.
+pub(super) fn note_request(request: Handle, given: &[Target], result: &[Target]) {
+    let owner = Owner {
+        request: Some(request),
+        access: None,
+    };
+    note(owner, given, result);
+}
+
+/// Ends operations, whose results are not stored yet: the program must not have changed their
+/// memory.
+pub(super) fn end(is_over: impl Fn(Owner) -> bool) -> Result<(), CallError> {
+    with(|state| {
+        if state.active.is_empty() {
+            return Ok(());
+        }
+        let over = state.active.extract_if(.., |old| is_over(old.owner));
+        let changed = over.filter(|old| contents(old.place) != old.contents);
+        match changed.last() {
+            None => Ok(()),
+            Some(old) => {
+                let text = format!(
+                    "{} was changed by the program before the operation was complete",
+                    old.described()
+                );
+                Err(CallError::new("MPI_ERR_BUFFER", text))
+            }
+        }
+    })
+}
+
+/// Ends the operation of a request.
+pub(super) fn end_request(request: Handle) -> Result<(), CallError> {
+    end(|owner| owner.request == Some(request))
+}
+
+/// Compares what one call sends with what it receives.
+pub(super) fn distinct(given: Target, result: Target) -> Result<(), CallError> {
+    if caller().is_checked() && overlap(&pieces_of(given), &pieces_of(result)) {
+        let text = "the buffers of the send and of the receive overlap";
+        return Err(CallError::new("MPI_ERR_BUFFER", text));
+    }
+    Ok(())
+}

@@ -43,6 +43,7 @@ pub use imbalance::RegionImbalance;
 #[cfg(feature = "html")]
 pub(crate) use page::seconds;
 pub use result::{AnalysisReport, Efficiencies, PathShare, WaitState};
+pub(crate) use tables::rows;
 
 use collectives::Collectives;
 use flights::{Flight, Flights, Hold, LateReceive, MessageOrigin, TransferParts};

@@ -530,3 +530,29 @@ fn the_first_message_waits_for_its_connection() {
         assert_eq!(waits(&report, rank), [opens, 1.0, 100.0, 0.0], "{rank}");
     }
 }
+
+#[test]
+fn tables_without_rows_have_the_names_of_their_columns() {
+    let report = analysed(1, |_| async { Ok(()) });
+    assert!(report.waits.is_empty() && report.backward.is_none());
+    let text = |write: &dyn Fn(&mut Vec<u8>) -> std::io::Result<()>| {
+        let mut bytes = Vec::new();
+        write(&mut bytes).expect("memory can be written to");
+        String::from_utf8(bytes).expect("it is text")
+    };
+    let waits = text(&|out| report.write_waits(out));
+    assert!(waits.starts_with("class,call,place,"), "{waits}");
+    for table in [
+        waits,
+        text(&|out| report.write_critical(out)),
+        text(&|out| report.write_slack(out)),
+        text(&|out| report.write_delays(out)),
+        text(&|out| report.write_derivatives(out)),
+    ] {
+        assert_eq!(table.lines().count(), 1, "{table}");
+        assert!(
+            table.contains("call,place") || table.contains("parameter,of"),
+            "{table}"
+        );
+    }
+}

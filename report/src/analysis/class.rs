@@ -7,10 +7,11 @@ use observe::Resource;
 use serde::Serialize;
 
 /// A class of the time of a rank.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Class {
     /// Computation; in real runs also all time between calls.
+    #[default]
     Compute,
     /// Sleep.
     Sleep,

@@ -104,7 +104,7 @@ impl AnalysisReport {
 }
 
 /// A sum of waits of one class, in one call, charged to what others did.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Default)]
 pub struct WaitState {
     /// Class of the waits.
     pub class: Class,
@@ -132,7 +132,7 @@ pub struct WaitState {
 }
 
 /// A place of the critical path.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Default)]
 pub struct PathShare {
     /// Rank; `None` for transfers that a rank waits for in this call.
     pub rank: Option<u32>,

@@ -70,9 +70,20 @@ impl AnalysisReport {
     }
 }
 
-/// Writes a row for each value.
-fn rows<T: Serialize>(out: impl Write, values: impl IntoIterator<Item = T>) -> io::Result<()> {
-    let mut table = csv::Writer::from_writer(out);
+/// Writes the names of the fields and a row for each value.
+pub(crate) fn rows<'a, T: Serialize + Default + 'a>(
+    mut out: impl Write,
+    values: impl IntoIterator<Item = &'a T>,
+) -> io::Result<()> {
+    // Any value has the names, which a table without rows has, too.
+    let mut names = csv::Writer::from_writer(Vec::new());
+    names.serialize(T::default())?;
+    let names = names.into_inner().map_err(|error| error.into_error())?;
+    let line = names.split_inclusive(|byte| *byte == b'\n').next();
+    out.write_all(line.unwrap_or_default())?;
+    let mut table = csv::WriterBuilder::new()
+        .has_headers(false)
+        .from_writer(out);
     for value in values {
         table.serialize(value)?;
     }

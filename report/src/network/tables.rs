@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use super::NetworkReport;
+use crate::analysis::rows;
 
 impl NetworkReport {
     /// Writes the load of each link that was used: a row per link and direction.
@@ -88,10 +89,6 @@ impl NetworkReport {
     /// # Errors
     /// Errors of writing.
     pub fn write_unexpected(&self, out: impl Write) -> io::Result<()> {
-        let mut table = csv::Writer::from_writer(out);
-        for rank in &self.unexpected {
-            table.serialize(rank)?;
-        }
-        table.flush()
+        rows(out, &self.unexpected)
     }
 }

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, VecDeque};
 use serde::Serialize;
 
 /// Unexpected messages of a rank.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Default)]
 pub struct UnexpectedMessages {
     /// The rank.
     pub rank: u32,

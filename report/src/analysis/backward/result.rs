@@ -41,7 +41,7 @@ fn first<T: Serialize, S: Serializer>(rows: &[T], to: S) -> Result<S::Ok, S::Err
 }
 
 /// Slack of a call, of the messages that it sends, or of a rank.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Default)]
 pub struct SlackRow {
     /// "call", "message" or "rank".
     pub of: &'static str,
@@ -79,7 +79,7 @@ pub struct LateMessage {
 }
 
 /// Time for which other ranks wait while a rank is in a call.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Default)]
 pub struct DelayCost {
     /// The rank that is late.
     pub rank: u32,

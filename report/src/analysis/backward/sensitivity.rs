@@ -151,7 +151,7 @@ impl PathTimes {
 }
 
 /// The derivative of the time of the run by a parameter.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Default)]
 pub struct Sensitivity {
     /// The parameter: "latency", "bandwidth", "speed" or "software costs".
     pub parameter: &'static str,

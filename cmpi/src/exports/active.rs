@@ -8,8 +8,8 @@
 //! * the contents at the begin of an operation with those at its end, before its result is stored:
 //!   another value was written by the program itself.
 //!
-//! *Not noticed*: reads of the program itself, writes of the value that was there or
-//! behind the first [`CONTENTS_MAX`] bytes of a buffer, partitioned messages, datatypes with more than
+//! *Not noticed*: reads of the program itself, writes of the value that was there or behind the
+//! first [`CONTENTS_MAX`] bytes of a buffer, partitioned messages, datatypes with more than
 //! [`PIECES_MAX`] pieces.
 
 use mpi::NativeLocation;

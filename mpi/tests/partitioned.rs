@@ -134,3 +134,17 @@ fn a_send_that_is_not_ready_is_a_deadlock() {
         "a partitioned send, 1 of whose partitions are not ready"
     );
 }
+
+/// A receive is named with the tag that its program gave.
+#[test]
+fn a_partitioned_receive_that_waits_has_the_tag_of_the_program() {
+    let program = |world: Comm| async move {
+        let mut receiving = world.precv_init(world.buffer(8), 2, 0, 7)?;
+        receiving.start()?;
+        let waited: Result<_> = receiving.wait().await;
+        waited.map(drop)
+    };
+    let outcome = world(1).run(program);
+    let (waits, _) = outcome.blocked(0);
+    assert_eq!(waits, "recv (source 0, tag 7 of a partitioned message)");
+}

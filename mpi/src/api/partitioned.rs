@@ -31,6 +31,14 @@ const fn message_tag(tag: u32, position: u32) -> u32 {
     PARTITIONED | position << TAG_BITS | tag & ((1 << TAG_BITS) - 1)
 }
 
+/// Returns the tag that the program gave a partitioned message, if `message_tag` is of one.
+pub(crate) const fn tag_of(message_tag: u32) -> Option<u32> {
+    match message_tag & PARTITIONED {
+        0 => None,
+        _ => Some(message_tag & ((1 << TAG_BITS) - 1)),
+    }
+}
+
 /// Partitions of a message.
 #[derive(Clone, Debug)]
 pub(crate) struct Partitions {

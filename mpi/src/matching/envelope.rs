@@ -4,6 +4,7 @@
 use std::fmt;
 
 use crate::TypeSignature;
+use crate::api::partitioned::tag_of;
 
 /// A message's address label.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,6 +26,11 @@ impl Envelope {
     #[must_use]
     pub const fn is_collective(&self) -> bool {
         crate::exploration::is_of_collectives(self.context)
+    }
+
+    /// Returns the tag in words.
+    pub(crate) const fn tag_in_words(&self) -> TagInWords {
+        TagInWords(self.tag)
     }
 }
 
@@ -102,6 +108,18 @@ impl Pattern {
     }
 }
 
+/// The tag of a message in words: that of the program.
+pub(crate) struct TagInWords(pub(crate) u32);
+
+impl fmt::Display for TagInWords {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match tag_of(self.0) {
+            Some(tag) => write!(f, "{tag} of a partitioned message"),
+            None => write!(f, "{}", self.0),
+        }
+    }
+}
+
 impl fmt::Display for Pattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.source {
@@ -109,7 +127,7 @@ impl fmt::Display for Pattern {
             None => f.write_str("any source")?,
         }
         match self.tag {
-            Some(tag) => write!(f, ", tag {tag}"),
+            Some(tag) => write!(f, ", tag {}", TagInWords(tag)),
             None => f.write_str(", any tag"),
         }
     }

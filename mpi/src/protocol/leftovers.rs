@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use crate::Envelope;
+use crate::matching::envelope::TagInWords;
 use crate::protocol::engine::ProtocolEngine;
 
 /// The lines about one rank; `undelivered` are messages that had not even arrived.
@@ -24,7 +25,7 @@ pub(crate) fn of(engine: &ProtocolEngine, undelivered: &[(Envelope, u64)]) -> Ve
         });
     }
     if let Some((envelope, at, count)) = engine.lost_messages() {
-        let Envelope { source, tag, .. } = envelope;
+        let (source, tag) = (envelope.source, envelope.tag_in_words());
         texts.push(format!(
             "{count} of the receives that were given up had their messages, the first (from rank {source}, tag {tag}) posted at {at}: these data are lost"
         ));
@@ -42,6 +43,7 @@ pub(crate) fn of(engine: &ProtocolEngine, undelivered: &[(Envelope, u64)]) -> Ve
         *bytes += length;
     }
     texts.extend(messages.into_iter().map(|((_, source, tag), (count, bytes))| {
+        let tag = TagInWords(tag);
         if count == 1 {
             format!("unreceived message: {bytes} bytes from rank {source}, tag {tag}")
         } else {

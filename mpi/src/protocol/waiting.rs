@@ -389,11 +389,14 @@ fn words(state: &State) -> String {
         State::AwaitTurn { peer, envelope, .. } => {
             format!(
                 "send (destination {peer}, tag {}), not yet sent",
-                envelope.tag
+                envelope.tag_in_words()
             )
         }
         State::Queued { peer, envelope, .. } => {
-            format!("send (destination {peer}, tag {}), queued", envelope.tag)
+            format!(
+                "send (destination {peer}, tag {}), queued",
+                envelope.tag_in_words()
+            )
         }
         State::AwaitCts {
             peer,
@@ -401,20 +404,21 @@ fn words(state: &State) -> String {
             buffer,
         } => format!(
             "send (destination {peer}, tag {}, {} bytes, rendezvous)",
-            envelope.tag,
+            envelope.tag_in_words(),
             buffer.len()
         ),
         State::AwaitAck { peer, envelope, .. } => format!(
             "send (destination {peer}, tag {}, synchronous)",
-            envelope.tag
+            envelope.tag_in_words()
         ),
         State::Sending { peer, envelope, .. } => format!(
             "send (destination {peer}, tag {}), sending data",
-            envelope.tag
+            envelope.tag_in_words()
         ),
         State::AwaitData { envelope, .. } => format!(
             "recv (source {}, tag {}), receiving data",
-            envelope.source, envelope.tag
+            envelope.source,
+            envelope.tag_in_words()
         ),
         State::Forwarding { status, .. } => format!(
             "a message from rank {} with tag {} to be sent on",

@@ -125,6 +125,12 @@ impl EventArgs {
 
     /// Checks the names of the files that are written.
     fn check_files(&self, inputs: &[&Path]) -> Result<(), String> {
+        if let (None, Some(option)) = (&self.trace, self.trace_options.arguments().first()) {
+            let option = option.display();
+            return Err(format!(
+                "{option}: expected --trace FILE, the timeline that it is for"
+            ));
+        }
         if let (Some(log), Some(trace)) = (&self.log_events, &self.trace)
             && log == trace
         {

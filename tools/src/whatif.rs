@@ -261,8 +261,8 @@ fn effects(command: &WhatifCommand, log: Option<&TemporaryLog>) -> Result<Effect
     })
 }
 
-/// Returns the relative changes of the time `base` for a relative change of a parameter. `times`: with
-/// less of it, and with more.
+/// Returns the relative changes of the time `base` for a relative change of a parameter. `times`:
+/// with less of it, and with more.
 fn elasticities(base: f64, times: &[f64]) -> [f64; 2] {
     [base - times[0], times[1] - base].map(|change| change / (SMALL * base))
 }

@@ -31,6 +31,7 @@ fn observed(lab: &mut Lab) -> Told {
             },
             NetworkEvent::Rate { flow, rate, link } => NetworkEvent::Rate { flow, rate, link },
             NetworkEvent::End { flow } => NetworkEvent::End { flow },
+            NetworkEvent::Computation { alone_s } => NetworkEvent::Computation { alone_s },
             NetworkEvent::LinkChange {
                 link,
                 parameter,

@@ -18,7 +18,7 @@ use crate::record::{
 };
 
 /// The version of the format.
-const VERSION: u64 = 4;
+const VERSION: u64 = 5;
 
 /// Number of texts that are found without a search.
 const RECENT: usize = 64;
@@ -194,7 +194,9 @@ impl<W: Write> LogWriter<W> {
                 };
                 self.put(network::of_event(time, &event));
             }
-            NetworkEvent::End { .. } => self.put(network::of_event(time, event)),
+            NetworkEvent::End { .. } | NetworkEvent::Computation { .. } => {
+                self.put(network::of_event(time, event));
+            }
             NetworkEvent::Incident {
                 at: IncidentPlace::Rank(rank),
                 name,

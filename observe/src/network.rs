@@ -9,14 +9,16 @@
 //! links that do so equally, one is named. Without one it is limited by something else: its window,
 //! a link that is not shared, or a penalty of the model.
 //!
-//! *Not observed*: the packets of the packet network, computations, disks, parallel tasks, and the
+//! *Not observed*: the packets of the packet network, disks, parallel tasks, and the
 //! acknowledgements of a transfer on its way back.
 
 use std::fmt;
 use std::io;
 use std::rc::Rc;
 
-use crate::record::{FLOW, FLOW_END, FLOW_RATE, LINK, LINK_CHANGE, RECORD_BYTES, Record, WORDS};
+use crate::record::{
+    COMPUTATION, FLOW, FLOW_END, FLOW_RATE, LINK, LINK_CHANGE, RECORD_BYTES, Record, WORDS,
+};
 
 /// A receiver of the events of a network, with the time of each in seconds.
 #[derive(Clone)]
@@ -72,6 +74,11 @@ pub enum NetworkEvent<L> {
     End {
         /// Number of the flow.
         flow: u32,
+    },
+    /// The computation begins for which the rank of the event before waits.
+    Computation {
+        /// Duration in seconds if nothing else used its host.
+        alone_s: f64,
     },
     /// A link has another value of a parameter from now on.
     LinkChange {
@@ -129,7 +136,7 @@ impl NetworkEvent<Vec<u32>> {
             Self::Begin { links, .. } => (&**links, None),
             Self::Rate { link, .. } => (&[][..], *link),
             Self::LinkChange { link, .. } => (&[][..], Some(*link)),
-            Self::End { .. } | Self::Incident { .. } => (&[][..], None),
+            Self::End { .. } | Self::Computation { .. } | Self::Incident { .. } => (&[][..], None),
         };
         route.iter().copied().chain(limit)
     }
@@ -203,6 +210,7 @@ pub(crate) fn of_event(time: f64, event: &NetworkEvent<&[u32]>) -> Record {
         NetworkEvent::Begin { flow, .. } => (FLOW, flow),
         NetworkEvent::Rate { flow, .. } => (FLOW_RATE, flow),
         NetworkEvent::End { flow } => (FLOW_END, flow),
+        NetworkEvent::Computation { .. } => (COMPUTATION, 0),
         NetworkEvent::LinkChange { link, .. } => (LINK_CHANGE, link),
         NetworkEvent::Incident { .. } => unreachable!("a log has it as events of ranks"),
     };
@@ -233,6 +241,10 @@ pub(crate) fn of_event(time: f64, event: &NetworkEvent<&[u32]>) -> Record {
         NetworkEvent::Rate { rate, link, .. } => Record {
             a: link.unwrap_or(NONE),
             c: rate.to_bits(),
+            ..record
+        },
+        NetworkEvent::Computation { alone_s } => Record {
+            c: alone_s.to_bits(),
             ..record
         },
         NetworkEvent::LinkChange {
@@ -282,6 +294,9 @@ pub(crate) fn to_event(
             link: (record.a != NONE).then_some(record.a),
         },
         FLOW_END => NetworkEvent::End { flow },
+        COMPUTATION => NetworkEvent::Computation {
+            alone_s: f64::from_bits(record.c),
+        },
         LINK_CHANGE => {
             let parameter = LinkParameter::ALL.get(usize::from(record.flag));
             let Some(&parameter) = parameter else {

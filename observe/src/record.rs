@@ -66,6 +66,9 @@ pub(crate) const FLOW_END: u8 = 9;
 /// A link changes: `rank` is its number, `flag` the parameter, `c` its value.
 pub(crate) const LINK_CHANGE: u8 = 12;
 
+/// A computation begins: `c` is its duration alone.
+pub(crate) const COMPUTATION: u8 = 13;
+
 /// A sentence about the run: `a` is the number of its text.
 pub(crate) const NOTE: u8 = 10;
 

@@ -68,6 +68,8 @@ pub struct Analysis {
     sleep: Option<NameId>,
     /// The time of the latest event in seconds.
     latest: f64,
+    /// The rank of the latest event.
+    latest_rank: u32,
     /// The rank that ended last.
     last_rank: u32,
     events: u64,
@@ -115,6 +117,7 @@ impl Analysis {
             regions: BTreeMap::new(),
             sleep: None,
             latest: 0.0,
+            latest_rank: 0,
             last_rank: 0,
             events: 0,
             choices: 0,
@@ -125,11 +128,17 @@ impl Analysis {
 
     /// Takes the next event of the network.
     pub fn network(&mut self, event: &NetworkEvent<Vec<u32>>) {
-        if let NetworkEvent::Begin {
-            latency_s, alone_s, ..
-        } = event
-        {
-            self.injected = TransferParts::known(*latency_s, *alone_s);
+        match event {
+            NetworkEvent::Begin {
+                latency_s, alone_s, ..
+            } => self.injected = TransferParts::known(*latency_s, *alone_s),
+            NetworkEvent::Computation { alone_s } => {
+                let rank = self.ranks.get_mut(self.latest_rank as usize);
+                if let Some(wait) = rank.and_then(|rank| rank.wait.as_mut()) {
+                    wait.alone_s = Some(*alone_s).filter(|_| self.sleep != Some(wait.call));
+                }
+            }
+            _ => {}
         }
     }
 
@@ -149,6 +158,7 @@ impl Analysis {
         self.events += 1;
         self.ended_waits.clear();
         self.latest = self.latest.max(time);
+        self.latest_rank = rank;
         match event {
             Event::Wait {
                 call,
@@ -294,6 +304,7 @@ impl Analysis {
             call,
             place,
             elapses,
+            alone_s: None,
             sends,
             from: time,
             wrong_order: state.unexpected > 0,

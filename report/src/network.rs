@@ -162,7 +162,9 @@ impl NetworkAnalysis {
                 parameter: LinkParameter::Bandwidth,
                 value,
             } => self.links.change_bandwidth(link, time, value),
-            NetworkEvent::LinkChange { .. } | NetworkEvent::Incident { .. } => {}
+            NetworkEvent::LinkChange { .. }
+            | NetworkEvent::Computation { .. }
+            | NetworkEvent::Incident { .. } => {}
         }
     }
 

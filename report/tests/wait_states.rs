@@ -556,3 +556,27 @@ fn tables_without_rows_have_the_names_of_their_columns() {
         );
     }
 }
+
+#[test]
+fn two_ranks_share_a_processor() {
+    // Both have half of it for 100 us, then rank 1 has all of it for the rest.
+    let report = analysed(9, |world| async move {
+        match world.rank() {
+            0 => compute(&world, 50.0).await,
+            1 => compute(&world, 100.0).await,
+            _ => {}
+        }
+        Ok(())
+    });
+    has(
+        &report,
+        0,
+        &[(Class::Compute, 50.0), (Class::SharedProcessor, 50.0)],
+    );
+    has(
+        &report,
+        1,
+        &[(Class::Compute, 100.0), (Class::SharedProcessor, 50.0)],
+    );
+    assert!((report.critical_path_s["resources"] - 50e-6).abs() < 1e-12);
+}

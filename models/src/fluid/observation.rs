@@ -48,9 +48,19 @@ impl FlowModel {
         }));
     }
 
-    /// Tells of a transfer that has been prepared.
+    /// Tells of a transfer or a computation that has been prepared.
     #[inline(never)]
     pub(super) fn observe_begin(&mut self, slot: u32, work: &Work, latency: Span, now: Time) {
+        if let (Some(observation), Work::Exec { .. }) = (&self.observation, work) {
+            let activity = &self.activities.0[slot as usize];
+            let rate = self.solver.rate_alone(slot, activity.bound);
+            let alone_s = if activity.remaining > 0.0 {
+                latency.as_secs() + activity.remaining / rate
+            } else {
+                0.0
+            };
+            return observation.tell(now, NetworkEvent::Computation { alone_s });
+        }
         let (
             Some(observation),
             &Work::Transfer {

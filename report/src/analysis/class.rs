@@ -44,6 +44,8 @@ pub enum Class {
     Buffers,
     /// Wait for a connection.
     Connection,
+    /// Time of a computation beyond that alone on its host.
+    SharedProcessor,
     /// Wait whose cause was not observed.
     Other,
     /// A wait that the end of the run has cut, as in a deadlock.
@@ -53,7 +55,7 @@ pub enum Class {
 }
 
 /// Number of classes.
-pub(crate) const CLASSES: usize = 19;
+pub(crate) const CLASSES: usize = 20;
 
 impl Class {
     /// All classes, by their numbers.
@@ -74,6 +76,7 @@ impl Class {
         Self::Credits,
         Self::Buffers,
         Self::Connection,
+        Self::SharedProcessor,
         Self::Other,
         Self::Blocked,
         Self::Ended,
@@ -99,6 +102,7 @@ impl Class {
             Self::Credits => Resource::Credits.name(),
             Self::Buffers => Resource::Buffers.name(),
             Self::Connection => Resource::Connection.name(),
+            Self::SharedProcessor => "shared processor",
             Self::Other => "other",
             Self::Blocked => "blocked at the end",
             Self::Ended => "after its end",

@@ -15,12 +15,28 @@ pub(crate) struct Wait {
     pub(crate) place: NameId,
     /// True for a computation or a sleep.
     pub(crate) elapses: bool,
+    /// The duration of the computation alone on its host, in seconds, if it is known.
+    pub(crate) alone_s: Option<f64>,
     /// True if it waits for a send alone.
     pub(crate) sends: bool,
     /// Its beginning in seconds.
     pub(crate) from: f64,
     /// True if a message for the rank had arrived that it has not asked for.
     pub(crate) wrong_order: bool,
+}
+
+/// Part by which a computation is longer than alone below which that is rounding.
+const ROUNDING: f64 = 1e-9;
+
+impl Wait {
+    /// Returns the seconds of a computation alone on its host, and those of sharing.
+    fn computed(&self, time: f64) -> [f64; 2] {
+        let seconds = time - self.from;
+        match self.alone_s {
+            Some(alone_s) if seconds - alone_s > ROUNDING * seconds => [alone_s, seconds - alone_s],
+            _ => [seconds, 0.0],
+        }
+    }
 }
 
 /// The kind of what a rank has handled last.
@@ -276,7 +292,9 @@ impl Rank {
         let at = PathPlace { rank, call, place };
         if wait.elapses {
             // Packets that arrive meanwhile do not end it.
-            return self.profile.spend(PathTime::Compute, at, time - wait.from);
+            let [own, shared] = wait.computed(time);
+            self.profile.spend(PathTime::Compute, at, own);
+            return self.profile.spend(PathTime::Resources, at, shared);
         }
         let kind = match self.cause.kind {
             CauseKind::Program | CauseKind::Unknown => PathTime::Other,
@@ -288,22 +306,12 @@ impl Rank {
 
     /// Returns the classes of a wait that ends, with its causers: parts that add up to it.
     pub(crate) fn classified(&self, wait: &Wait, time: f64, sleeps: bool) -> [Part; 7] {
-        let seconds = time - wait.from;
-        let whole = |class| {
-            let none = None;
-            [
-                Some((class, seconds, None)),
-                none,
-                none,
-                none,
-                none,
-                none,
-                none,
-            ]
-        };
         if wait.elapses {
             let class = if sleeps { Class::Sleep } else { Class::Compute };
-            return whole(class);
+            let [own, shared] = wait.computed(time);
+            let part = |class, seconds| (seconds > 0.0).then_some((class, seconds, None));
+            let shared = part(Class::SharedProcessor, shared);
+            return [part(class, own), shared, None, None, None, None, None];
         }
         let mut from = wait.from;
         let collective = self.ended_collective.and_then(|until| {

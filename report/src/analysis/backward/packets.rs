@@ -15,7 +15,9 @@ impl Backward<'_> {
             NetworkEvent::End { flow } => {
                 self.flows.insert(flow, FlowEnd::at(time));
             }
-            NetworkEvent::LinkChange { .. } | NetworkEvent::Incident { .. } => {}
+            NetworkEvent::LinkChange { .. }
+            | NetworkEvent::Computation { .. }
+            | NetworkEvent::Incident { .. } => {}
             NetworkEvent::Rate { flow, link, .. } => {
                 if let Some(flow) = self.flows.get_mut(&flow) {
                     flow.limited(time, link);

@@ -112,7 +112,7 @@ impl Calls {
                 self.learn_link(link, names);
                 self.link_changes(link, parameter, value, names);
             }
-            NetworkEvent::Incident { .. } => {}
+            NetworkEvent::Computation { .. } | NetworkEvent::Incident { .. } => {}
         }
     }
 

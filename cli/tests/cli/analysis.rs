@@ -502,10 +502,7 @@ fn wrong_options_are_told_before_a_run_writes_or_prints_anything() {
             "/proc/run.pftrace: cannot write it",
         ),
         ("--analyse=/proc".to_owned(), "/proc/report.html: cannot"),
-        (
-            "--trace-ranks 0".to_owned(),
-            "--trace-ranks=0: expected --trace FILE",
-        ),
+        ("--trace-ranks 0".to_owned(), "expected --trace FILE"),
         (format!("--analyse={file}"), "file: File exists"),
     ] {
         // What is right beside it is not written either; the page of text would be printed.

@@ -12,7 +12,7 @@ use crate::seeded::{Seeded, SeededDefect};
 use crate::{Bound, End, Event, Halt, Observer, Options, Path, Statistics, spinning};
 
 /// Number of steps between two looks at the clock.
-const STEPS_BETWEEN_LOOKS: u64 = 256;
+const STEPS_BETWEEN_LOOKS: u64 = 4096;
 
 /// The program, the position of the search in it, and the counts.
 pub(crate) struct Walk<'a> {

@@ -7,6 +7,9 @@
 
 use explore::{Bound, Checkpoint, Options, Report};
 
+/// Length of a slice in seconds, at least, after one in which the search came no further.
+const SHORTEST: f64 = 1e-3;
+
 /// Explores from `from` on, and calls `keep` with how far it is each time that `every` seconds have
 /// passed.
 ///
@@ -47,8 +50,8 @@ pub(super) fn explore<E>(
             _ => return Ok(report),
         }
         if report.statistics.transitions == now.transitions {
-            // All of it was needed to come back to where the one before ended.
-            slice *= 2.0;
+            // All of it was needed to come back to where the one before ended, or to start threads.
+            slice = (2.0 * slice).max(SHORTEST);
         }
         from = report.checkpoint;
     }

@@ -346,7 +346,11 @@ fn non_blocking_calls_in_different_orders() {
         first.wait().await?;
         second.wait().await.map(drop)
     };
-    differs(2, program, &["calls barrier", "calls bcast"]);
+    differs(
+        2,
+        program,
+        &["calls nonblocking barrier", "calls nonblocking bcast"],
+    );
 }
 
 #[test]

@@ -3,16 +3,9 @@
 # Calls that SMPI cannot execute are left out, and written to the standard error.
 set -eu
 cd "$(dirname "$0")"
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+. ../../../bench/smpi.sh
 smpicc -O1 two_level.c -o "$work/two_level"
-cat > "$work/crossbar.xml" << XML
-<?xml version='1.0'?>
-<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
-<platform version="4.1">
-  <cluster id="c" prefix="n-" suffix="" radical="0-63" speed="1Gf" bw="1.25GBps" lat="1us"/>
-</platform>
-XML
+crossbar 64
 echo "collective,algorithm,ranks,each,bytes,root,dates of the first call,dates of the second call"
 
 # collective, algorithm or selector, ranks, ranks on each host (negative: hosts in turn), bytes, root

@@ -77,8 +77,10 @@ pub(crate) struct ObservationArgs {
 }
 
 impl EventArgs {
-    pub(crate) const fn is_empty(&self) -> bool {
-        self.analyse.is_none() && self.trace.is_none() && self.log_events.is_none()
+    pub(crate) fn is_empty(&self) -> bool {
+        let has_output =
+            self.analyse.is_some() || self.trace.is_some() || self.log_events.is_some();
+        !has_output && self.trace_options.arguments().is_empty()
     }
 
     /// Returns the arguments of `simrun analyse`; `None` if it is not needed. `ideal`: the log of

@@ -507,10 +507,10 @@ fn wrong_options_are_told_before_a_run_writes_or_prints_anything() {
     ] {
         // What is right beside it is not written either; the page of text would be printed.
         let mut rest = String::new();
-        if !options.contains("--log-events") {
+        if !options.contains("--log-events") && !options.starts_with("--trace-") {
             rest = format!("{rest} --log-events {log}");
         }
-        if !options.contains("--analyse") {
+        if !options.contains("--analyse") && !options.starts_with("--trace-") {
             rest = format!("{rest} --analyse={out}");
         }
         for run in [

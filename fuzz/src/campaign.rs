@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
-use sim_core::Stream;
+use sim_core::{Digest, Stream};
 
 use crate::coverage::Coverage;
 use crate::driver::Outcome;
@@ -79,6 +79,8 @@ pub struct Position {
     pub steps: u64,
     /// Pairs of command and stage that have occurred, as [`Coverage::words`].
     pub coverage: Vec<u64>,
+    /// Digest of the observations and the dates of all interactions.
+    pub digest: u64,
     /// Weights that have led to new pairs.
     pub corpus: Vec<Swarm>,
 }
@@ -110,6 +112,9 @@ impl Position {
         self.coverage = coverage.words();
         self.steps += tried.steps;
         self.tries += 1;
+        let mut digest = Digest::default();
+        digest.mix(self.digest, tried.digest);
+        self.digest = digest.value();
     }
 }
 
@@ -193,6 +198,7 @@ pub fn shrink_failure(
 /// An interaction that was run.
 struct Tried {
     steps: u64,
+    digest: u64,
     coverage: Coverage,
     swarm: Swarm,
     /// The interaction and its outcome, if it violates a property.
@@ -225,6 +231,7 @@ impl CampaignSettings {
         let violated = violation(&interaction, &outcome);
         Ok(Tried {
             steps: interaction.steps.len() as u64,
+            digest: outcome.digest().value(),
             coverage: outcome.coverage,
             swarm,
             failed: violated.map(|_| (interaction, outcome)),

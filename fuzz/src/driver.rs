@@ -6,6 +6,7 @@
 //! budget is blocked, too.
 
 use endpoint::simulated::{Network, NetworkSettings, Progress};
+use sim_core::Digest;
 
 use crate::command::{Command, MICROSECOND};
 use crate::coverage::Coverage;
@@ -58,6 +59,20 @@ pub struct Outcome {
     pub end: u64,
     /// Pairs of command and stage.
     pub coverage: Coverage,
+}
+
+impl Outcome {
+    /// Returns the digest of the observations, the blocked step and the date of the end.
+    #[must_use]
+    pub fn digest(&self) -> Digest {
+        let mut digest = Digest::default();
+        for response in self.responses.iter().flatten() {
+            digest.mix_str(&response.line());
+        }
+        let step = self.blocked.as_ref().map_or(0, |blocked| blocked.step + 1);
+        digest.mix(step as u64, self.end);
+        digest
+    }
 }
 
 /// Runs an interaction on simulated endpoints.

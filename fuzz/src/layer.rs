@@ -11,7 +11,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use run::without_panic_messages;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use sim_core::Stream;
+use sim_core::{Digest, Stream};
 
 use crate::Shrinking;
 
@@ -112,13 +112,18 @@ pub trait Layer {
     /// Draws a program.
     fn generate(&self, stream: &mut Stream) -> Self::Program;
 
-    /// Compares executions of a program.
-    fn compare(&self, program: &Self::Program) -> Comparison;
+    /// Compares executions of a program, and folds the results and dates of the simulated ones into
+    /// `digest`.
+    fn compare(&self, program: &Self::Program, digest: &mut Digest) -> Comparison;
 }
 
 /// Compares executions of a program; a panic of the simulator itself is a difference, too.
 pub fn compare<L: Layer>(layer: &L, program: &L::Program) -> Comparison {
-    let compare = || catch_unwind(AssertUnwindSafe(|| layer.compare(program)));
+    compare_into(layer, program, &mut Digest::default())
+}
+
+fn compare_into<L: Layer>(layer: &L, program: &L::Program, digest: &mut Digest) -> Comparison {
+    let compare = || catch_unwind(AssertUnwindSafe(|| layer.compare(program, digest)));
     without_panic_messages(compare).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
         let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
@@ -167,6 +172,8 @@ pub struct LayerReport<P> {
     pub operations: u64,
     /// Failures, in the order in which they were found.
     pub failures: Vec<LayerFailure<P>>,
+    /// Digest of the results and dates of all simulated executions, without shrinking.
+    pub digest: Digest,
 }
 
 /// Progress of a campaign over a layer.
@@ -192,6 +199,7 @@ pub fn layer_campaign<L: Layer>(
         too_large: 0,
         operations: 0,
         failures: Vec::new(),
+        digest: Digest::default(),
     };
     for attempt in 0..limits.tries {
         let mut progress = LayerProgress {
@@ -206,7 +214,7 @@ pub fn layer_campaign<L: Layer>(
         report.tries += 1;
         progress.tries += 1;
         report.operations += program.operations() as u64;
-        match compare(layer, &program) {
+        match compare_into(layer, &program, &mut report.digest) {
             Comparison::Same => {}
             Comparison::TooLarge => report.too_large += 1,
             Comparison::Different { property, .. } => {

@@ -34,6 +34,24 @@ fn devices_give_the_same_receives() {
     assert_eq!(counts, (200, 0, 4_189));
 }
 
+/// The digest of a campaign is the same each time, and has the dates: on another platform the same
+/// messages give another one.
+#[test]
+fn digests_have_results_and_dates() {
+    let mut layer = MpiLayer::new(0).expect("platforms");
+    layer.devices.truncate(2);
+    let first = campaign(&layer, 20).digest;
+    assert_eq!(campaign(&layer, 20).digest, first);
+    assert_ne!(campaign(&layer, 19).digest, first);
+    layer.devices.reverse();
+    assert_ne!(campaign(&layer, 20).digest, first);
+    layer.devices.truncate(1);
+    let one = campaign(&layer, 20).digest;
+    layer.devices = MpiLayer::new(0).expect("platforms").devices;
+    layer.devices.truncate(1);
+    assert_ne!(campaign(&layer, 20).digest, one);
+}
+
 #[test]
 fn a_text_is_read_as_it_was_written() {
     let layer = MpiLayer::new(1).expect("platforms");

@@ -352,6 +352,7 @@ fn json<P: FuzzProgram>(report: &LayerReport<P>, kept: &[PathBuf], seed: u64) ->
         "operations": report.operations,
         "too_large": report.too_large,
         "seed": seed,
+        "digest": report.digest.to_string(),
         "failures": failures.collect::<Vec<_>>(),
     });
     format!("{value:#}")
@@ -361,7 +362,7 @@ fn json<P: FuzzProgram>(report: &LayerReport<P>, kept: &[PathBuf], seed: u64) ->
 mod tests {
     use super::*;
     use fuzz::ranks::RankOp;
-    use sim_core::Stream;
+    use sim_core::{Digest, Stream};
 
     /// A layer in which each program with a synchronous send differs.
     struct Refusing(MpiLayer);
@@ -373,7 +374,7 @@ mod tests {
             self.0.generate(stream)
         }
 
-        fn compare(&self, program: &RankProgram) -> Comparison {
+        fn compare(&self, program: &RankProgram, _: &mut Digest) -> Comparison {
             let mut ops = program.ranks.iter().flatten();
             if ops.all(|op| !matches!(op, RankOp::Ssend(_) | RankOp::Issend(_))) {
                 return Comparison::Same;

@@ -69,7 +69,7 @@ fn execute(program: &RankProgram, file: &Path, line: &[OsString]) -> Execution {
         Ok(other) => ExecutionEnd::Failed(format!("{other:?}")),
         Err(error) => ExecutionEnd::Failed(error),
     };
-    Execution::new(end, lines.0)
+    Execution::new(end, lines.0, None)
 }
 
 /// Messages of each rank, from the lines that it prints.

@@ -1,9 +1,10 @@
 //! `cargo xtask`: the checks of the repository that neither the compiler nor clippy makes.
 //!
-//! `tidy` reads files, `instructions` runs programs under valgrind, `ci` is all of `.ci/run`. Exit
-//! status: 0 nothing found, 1 found, 2 it could not look.
+//! `tidy` reads files, `instructions` runs programs under valgrind, `same-runs` compares two
+//! executables, `ci` is all of `.ci/run`. Exit status: 0 nothing found, 1 found, 2 it could not look.
 
 mod instructions;
+mod same_runs;
 mod tidy;
 
 use std::io::{self, Write as _};
@@ -37,6 +38,16 @@ enum Task {
         #[arg(long, value_name = "NAME", default_value = "")]
         only: String,
     },
+    /// Compare the results of two executables: all apps, and random programs
+    SameRuns {
+        /// target/release/simrun of the checkout before a change
+        old: PathBuf,
+        /// target/release/simrun of the checkout after it
+        new: PathBuf,
+        /// Random programs of each layer of the fuzzer
+        #[arg(long, value_name = "N", default_value_t = 1200)]
+        programs: u32,
+    },
     /// Everything that continuous integration runs (Debian, root): .ci/run
     Ci,
 }
@@ -48,6 +59,7 @@ fn main() -> ExitCode {
     let verdict = match Cli::parse().command {
         Task::Tidy { bless } => tidy::run(&root(), bless),
         Task::Instructions { bless, only } => instructions::run(&root(), &only, bless),
+        Task::SameRuns { old, new, programs } => same_runs::run(&root(), &old, &new, programs),
         Task::Ci => ci(&root()),
     };
     match verdict {

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use explore::{End, Observer, Options, Reduction, Run, Statistics, TraceId, explore};
-use sim_core::Stream;
+use sim_core::{Digest, Stream};
 
 use super::operations::Family;
 use super::program::{ActorProgram, draw};
@@ -47,7 +47,7 @@ impl Layer for ActorLayer {
         ActorProgram::of(draw(families[family], stream))
     }
 
-    fn compare(&self, program: &ActorProgram) -> Comparison {
+    fn compare(&self, program: &ActorProgram, digest: &mut Digest) -> Comparison {
         let brute_force = Options {
             reduction: Reduction::None,
             ..self.options.clone()
@@ -56,7 +56,11 @@ impl Layer for ActorLayer {
             return Comparison::TooLarge;
         };
         match search(program, &self.options) {
-            Ok((found, statistics)) => difference(&all, &found, &statistics),
+            Ok((found, statistics)) => {
+                found.fold_into(digest);
+                digest.mix(statistics.executions, statistics.transitions);
+                difference(&all, &found, &statistics)
+            }
             Err(Unfinished::Bound) => Comparison::different(
                 "each-class-once",
                 "the checker needs more executions than brute force",
@@ -72,6 +76,18 @@ struct Observation {
     ends: BTreeSet<End>,
     states: BTreeSet<(TraceId, u64)>,
     classes: BTreeSet<TraceId>,
+}
+
+impl Observation {
+    fn fold_into(&self, digest: &mut Digest) {
+        for end in &self.ends {
+            digest.mix_str(&format!("{end:?}"));
+        }
+        for (_, objects) in &self.states {
+            digest.mix(*objects, 0);
+        }
+        digest.mix(self.states.len() as u64, self.classes.len() as u64);
+    }
 }
 
 impl Observer for Observation {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use platform::Platform;
 use run::{LogFilter, MessageProtocol, Options, Output, Stream, simulate, without_panic_messages};
-use sim_core::Outcome;
+use sim_core::{Outcome, Time};
 
 use super::interpreter::{ReceiveLog, Received, play};
 use super::program::RankProgram;
@@ -33,14 +33,20 @@ pub struct Execution {
     pub end: ExecutionEnd,
     /// Messages of each rank, in the order of their receives' numbers.
     pub received: Vec<Vec<Received>>,
+    /// The simulated date of the end; `None` for processes.
+    pub date: Option<Time>,
 }
 
 impl Execution {
     /// Returns an execution; the messages are sorted.
     #[must_use]
-    pub fn new(end: ExecutionEnd, mut received: Vec<Vec<Received>>) -> Self {
+    pub fn new(end: ExecutionEnd, mut received: Vec<Vec<Received>>, date: Option<Time>) -> Self {
         received.iter_mut().for_each(|one| one.sort_unstable());
-        Self { end, received }
+        Self {
+            end,
+            received,
+            date,
+        }
     }
 }
 
@@ -139,6 +145,7 @@ fn simulated(platform: &Arc<Platform>, program: &RankProgram) -> Execution {
     };
     let output = Rc::new(Output::new(Stream::Nowhere, false, LogFilter::default()));
     let run = without_panic_messages(|| simulate(platform, &*object, &options, &output));
+    let date = run.as_ref().map_or(Time::ZERO, |run| run.report.time);
     let end = match run {
         Err(error) => ExecutionEnd::Failed(error.to_string()),
         Ok(run) => match (run.report.outcome, run.warnings.first()) {
@@ -151,7 +158,7 @@ fn simulated(platform: &Arc<Platform>, program: &RankProgram) -> Execution {
             (other, _) => ExecutionEnd::Failed(format!("{other:?}")),
         },
     };
-    Execution::new(end, log.take())
+    Execution::new(end, log.take(), Some(date))
 }
 
 /// Events after which a run is stopped: it makes no progress. \[choice\]

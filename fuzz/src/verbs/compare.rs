@@ -3,7 +3,7 @@
 use std::fmt;
 
 use rdma::{Mtu, SoftAdapterSettings, WcStatus};
-use sim_core::Stream;
+use sim_core::{Digest, Stream};
 
 use super::execution::ExecutionError;
 use super::generate::generate;
@@ -84,13 +84,14 @@ impl Layer for VerbsLayer {
         generate(stream)
     }
 
-    fn compare(&self, program: &VerbsProgram) -> Comparison {
+    fn compare(&self, program: &VerbsProgram, digest: &mut Digest) -> Comparison {
         let expected = match Model::observe(program) {
             Ok(expected) => expected,
             Err(error) => return Comparison::different("is-valid", error),
         };
         for (name, settings) in self.networks(program) {
             let observed = execute(program, &settings);
+            digest.mix_str(&format!("{observed:?}"));
             if let Some(difference) = difference(name, &expected, &observed, |_, status| status) {
                 return difference;
             }

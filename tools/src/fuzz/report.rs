@@ -51,6 +51,7 @@ pub(super) fn json(report: &CampaignReport, kept: &[PathBuf], seed: u64) -> Stri
         "tries": report.position.tries,
         "steps": report.position.steps,
         "seed": seed,
+        "digest": format!("{:016x}", report.position.digest),
         "coverage": coverage,
         "failures": failures.collect::<Vec<_>>(),
     });

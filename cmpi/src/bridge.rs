@@ -53,7 +53,7 @@ pub use compute::{Bursts, Compute, Measured, Timing};
 use callback::Owner;
 use compute::Computing;
 use faults::Fault;
-use stack::{CANARY, StackSlot};
+use stack::{FULL, StackEnd, StackSlot};
 use watchdog::Watch;
 
 /// Length of the stack of a rank in bytes, as of a process on most systems. A rank takes only the
@@ -137,8 +137,7 @@ impl CompiledProgram {
         has_heaps: bool,
         timing: Timing,
     ) -> Ranks {
-        let page = PAGE as usize;
-        let stack = stack.next_multiple_of(page) + page;
+        let stack = stack.next_multiple_of(PAGE as usize);
         Ranks {
             memory: Rc::new(Memory::new(Arc::clone(&self.linked), stack)),
             arguments: arguments.into(),
@@ -189,7 +188,7 @@ impl Ranks {
             computing: Computing::default(),
             heap: Cell::new(None),
             yielder: Cell::new(ptr::null()),
-            canary: Cell::new(ptr::null()),
+            stack: Cell::new(StackEnd::NONE),
             context: Cell::new(ptr::null_mut()),
             pending: Cell::new(None),
             end: Cell::new(None),
@@ -272,8 +271,8 @@ pub(crate) struct Inner {
     /// Where the program allocates memory; `None` for the heap of the process.
     heap: Cell<Option<Heap>>,
     yielder: Cell<*const Yielder<(), ()>>,
-    /// The lowest word of a stack without a guard; null for one with a guard.
-    canary: Cell<*const u64>,
+    /// The end of the stack on which its program runs.
+    stack: Cell<StackEnd>,
     context: Cell<*mut Context<'static>>,
     pending: Cell<Option<Pending>>,
     /// In a box: each call looks at it.
@@ -382,7 +381,7 @@ impl Inner {
             self.heap.set(Some(heap.heap()));
             owned.heap = Some(heap);
         }
-        self.canary.set(stack.canary());
+        self.stack.set(stack.end());
         self.image.set(&raw const *image);
         image.set_input(streams::input(number == 0 && !self.is_checked()));
         owned.image = Some(image);
@@ -458,6 +457,7 @@ impl Inner {
                 let longest = watch.limit();
                 format!("no call of MPI for {longest} s of processor time, {place}")
             }
+            _ if fault.is_stack_full => format!("{} {place}: {FULL}", fault.name()),
             _ => format!("{} {place}", fault.name()),
         }
     }
@@ -522,12 +522,8 @@ impl Inner {
     ///
     /// Ends it if its stack is full.
     fn suspend(&self) {
-        let canary = self.canary.get();
-        // SAFETY: the lowest word of the stack of this rank, which is mapped as long as the rank
-        // runs.
-        if !canary.is_null() && unsafe { ptr::read_volatile(canary) } != CANARY {
-            let text = "the stack of the rank, of 8 MiB, is full";
-            self.end(End::Failed(text.to_owned()));
+        if self.stack.get().is_overwritten() && !self.has_ended() {
+            self.end(End::Failed(FULL.to_owned()));
         }
         // SAFETY: the yielder is on the stack of the coroutine, which is running, since this is
         // called by its program.
@@ -617,6 +613,9 @@ pub(crate) fn call(name: &'static str, body: impl FnOnce() -> Result<(), CallErr
         rank.finish(End::Failed(format!(
             "{name} was called by a function that MPI had called"
         )));
+    }
+    if rank.stack.get().is_near() {
+        rank.finish(End::Failed(format!("{name}{}: {FULL}", rank.call_line())));
     }
     rank.clock_reads.set(0);
     with(|state| state.begin_call());

@@ -20,6 +20,10 @@ const COUNTED: (&str, &str) = ("--coverage-blocks", "-fsanitize-coverage=trace-p
 /// The option with which thread-local variables are found by a call, so that each rank has its own.
 const THREAD_LOCALS: &str = "--tls";
 
+/// The option with which a function touches each page of its frame, so that no frame passes over
+/// the guard of a stack.
+const WHOLE_FRAMES: &str = "-fstack-clash-protection";
+
 /// The entry of a program that is linked as a shared library: in those the linker leaves the calls
 /// that find thread-local variables. The system starts it as any program.
 const START: &str = include_str!("../abi/start.c");
@@ -92,6 +96,7 @@ pub fn command(compiler: &OsStr, folder: &Path, arguments: &[OsString]) -> Comma
     command.args([
         if has_thread_locals { "-fPIC" } else { "-fPIE" },
         "-DMPI_ABI",
+        WHOLE_FRAMES,
     ]);
     if has_thread_locals && links && !has("-shared") {
         command.args(["-shared", "-Wl,-z,defs", "-Wl,-e,_start"]);

@@ -15,6 +15,7 @@ mod collectives;
 mod compiled;
 mod compiled_checks;
 mod compiled_images;
+mod compiled_limits;
 mod compiled_tools;
 mod conformance;
 mod containment;

@@ -46,7 +46,7 @@ impl Inner {
         let running = CURRENT.replace(self);
         let outer = (
             self.yielder.get(),
-            self.canary.replace(slot.canary()),
+            self.stack.replace(slot.end()),
             self.trap.get(),
             self.is_in_call.replace(true),
             self.is_called_back.replace(true),
@@ -68,7 +68,7 @@ impl Inner {
             unsafe { coroutine.force_reset() };
         }
         self.yielder.set(outer.0);
-        self.canary.set(outer.1);
+        self.stack.set(outer.1);
         self.trap.set(outer.2);
         self.is_in_call.set(outer.3);
         self.is_called_back.set(outer.4);

@@ -29,6 +29,8 @@ const SIGNALS: [(c_int, &str); 4] = [
 pub(super) struct Fault {
     pub(super) signal: c_int,
     pub(super) instruction: usize,
+    /// True if it is an access to the guard of the stack.
+    pub(super) is_stack_full: bool,
 }
 
 impl Fault {
@@ -111,7 +113,7 @@ fn own_text() -> Range<usize> {
     found
 }
 
-extern "C" fn on_fault(signal: c_int, _: *mut siginfo_t, context: *mut c_void) {
+extern "C" fn on_fault(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
     let Some(before) = BEFORE.get() else {
         return;
     };
@@ -143,17 +145,25 @@ extern "C" fn on_fault(signal: c_int, _: *mut siginfo_t, context: *mut c_void) {
         }
         watchdog::Watch::note_exceeded();
     }
+    // A frame may be longer than the guard of the stack.
+    let is_own = |rank: &super::Inner| rank.image().offset_of(instruction).is_some();
     if let Some((rank, handler)) = handler
-        && handler.stack_ptr_in_bounds(stack)
+        && (handler.stack_ptr_in_bounds(stack) || is_own(rank))
         && !before.text.contains(&instruction)
     {
+        // SAFETY: the system gives a description of the signal, which is a fault or has no address.
+        let address = unsafe { (*info).si_addr() } as usize;
+        let is_stack_full = signal == libc::SIGSEGV
+            && handler.stack_ptr_in_bounds(address)
+            && rank.stack.get().is_beyond(address);
         rank.fault.set(Some(Fault {
             signal,
             instruction,
+            is_stack_full,
         }));
-        // SAFETY: the stack pointer is in the stack of the rank, whose content is given up: the
-        // frames there are the program's, and those of functions of this crate that are reading or
-        // writing memory of the program. All registers that it asks for are set.
+        // SAFETY: the program of the rank was running, on the stack of the rank, whose content is
+        // given up: the frames there are the program's, and those of functions of this crate that
+        // are reading or writing memory of the program. All registers that it asks for are set.
         let to = unsafe { handler.setup_trap_handler(|| ()) };
         registers[rip] = to.rip.cast_signed();
         registers[rsp] = to.rsp.cast_signed();

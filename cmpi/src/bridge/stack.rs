@@ -1,4 +1,5 @@
-//! Stacks of ranks: memory of a pool, with a page below that cannot be accessed, or a number there.
+//! Stacks of ranks: memory of a pool, with a guard below that cannot be accessed, or a number at
+//! the end.
 
 use std::num::NonZeroUsize;
 use std::ptr;
@@ -6,12 +7,51 @@ use std::rc::Rc;
 
 use corosensei::stack::{Stack, StackPointer};
 
-use crate::elf::{PAGE, Refusal};
+use crate::elf::Refusal;
 use crate::loader::Memory;
 use crate::loader::memory::{Pool, Slot};
 
 /// Number at the end of a stack: another one there says that the stack was too short.
-pub(super) const CANARY: u64 = 0x5349_4d52_554e_0001;
+const CANARY: u64 = 0x5349_4d52_554e_0001;
+
+/// Message about a stack that is too short.
+pub(super) const FULL: &str = "the stack of the rank, of 8 MiB, is full";
+
+/// Number of bytes that a call of MPI leaves free on a stack: more than functions of simrun take.
+const ROOM: usize = 128 << 10;
+
+/// The end of a stack.
+#[derive(Clone, Copy)]
+pub(super) struct StackEnd {
+    /// Its lowest address; 0 of none.
+    lowest: usize,
+    /// True if the addresses below cannot be accessed.
+    is_guarded: bool,
+}
+
+impl StackEnd {
+    pub(super) const NONE: Self = Self {
+        lowest: 0,
+        is_guarded: true,
+    };
+
+    /// Returns true if the stack, on which this runs, has no room for a call of MPI.
+    pub(super) fn is_near(self) -> bool {
+        let place = 0_u8;
+        (&raw const place as usize) < self.lowest + ROOM
+    }
+
+    /// Returns true if the stack, of a rank that runs, is longer than it may be.
+    pub(super) fn is_overwritten(self) -> bool {
+        // SAFETY: the lowest word of the stack, which is mapped as long as the rank runs.
+        !self.is_guarded && unsafe { ptr::read_volatile(self.lowest as *const u64) } != CANARY
+    }
+
+    /// Returns true if an address of the stack or its guard is in the guard.
+    pub(super) const fn is_beyond(self, address: usize) -> bool {
+        address < self.lowest
+    }
+}
 
 /// The stack of a rank.
 pub(super) struct StackSlot {
@@ -25,22 +65,20 @@ impl StackSlot {
             slot: memory.stacks.take(rank)?,
             memory: Rc::clone(memory),
         };
-        let canary = slot.canary();
-        if !canary.is_null() {
+        // The page of a number would be memory of each rank.
+        if !slot.slot.guard.1 {
             // SAFETY: the word is in the slot, which no other rank has.
-            unsafe { ptr::write(canary, CANARY) };
+            unsafe { ptr::write(slot.slot.address as *mut u64, CANARY) };
         }
         Ok(slot)
     }
 
-    /// Returns the lowest word of a stack without a guard; null for one with a guard, whose page
-    /// costs nothing so.
-    pub(super) fn canary(&self) -> *mut u64 {
-        if self.pool().has_guard(self.slot.address) {
-            return ptr::null_mut();
+    /// Returns its end.
+    pub(super) const fn end(&self) -> StackEnd {
+        StackEnd {
+            lowest: self.slot.address,
+            is_guarded: self.slot.guard.1,
         }
-        let page = PAGE as usize;
-        (self.slot.address + page) as *mut u64
     }
 
     fn pool(&self) -> &Pool {
@@ -55,7 +93,7 @@ impl Drop for StackSlot {
 }
 
 // SAFETY: the slot is memory of a pool that this holds, of more than two pages, aligned to a page;
-// its lowest page cannot be accessed as long as the system has mappings left for that.
+// the guard below cannot be accessed as long as the system has mappings left for that.
 unsafe impl Stack for StackSlot {
     fn base(&self) -> StackPointer {
         let base = NonZeroUsize::new(self.slot.address + self.pool().length());
@@ -63,6 +101,7 @@ unsafe impl Stack for StackSlot {
     }
 
     fn limit(&self) -> StackPointer {
-        NonZeroUsize::new(self.slot.address).expect("memory is not at address 0")
+        let (guard, _) = self.slot.guard;
+        NonZeroUsize::new(self.slot.address - guard).expect("memory is not at address 0")
     }
 }

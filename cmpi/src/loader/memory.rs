@@ -8,20 +8,32 @@
 //! The text of a program is the same in all images: it is mapped from one file in memory, which the
 //! processor caches once, and cannot be written.
 //!
-//! A stack has a page below it that cannot be accessed, as long as the system has mappings left for
-//! that; beyond them a word at its end is compared whenever the rank waits.
+//! A stack has a guard below it: addresses that no other slot has, more than a frame is long, so
+//! that a function with large local variables does not reach the stack of another rank. The guard
+//! cannot be accessed as long as the system has mappings left for that; beyond them a word at the
+//! end of the stack is compared whenever the rank waits.
 
 use std::cell::RefCell;
-use std::io::Write as _;
+use std::ffi::c_void;
+use std::io::{self, Write as _};
+use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::os::fd::{AsRawFd as _, FromRawFd as _};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use super::index;
 use crate::elf::{PAGE, Refusal};
 
-/// Number of stacks that get a page without access: two mappings each, of 65,530 in all.
-const GUARDED_MAX: usize = 16_000;
+/// Number of stacks whose guard cannot be accessed: two mappings each, of 65,530 in all. A multiple
+/// of [`CHUNK_MAX`], as the next number.
+const GUARDED_MAX: usize = 16 * CHUNK_MAX;
+
+/// Number of stacks with a guard of [`WIDE_GUARD`] bytes; others have [`GUARD`] bytes. Our choice: a
+/// process has 128 TiB of addresses, and each rank of a check 2 GiB for its heap.
+const WIDE_MAX: usize = 10 * CHUNK_MAX;
+const WIDE_GUARD: usize = 1 << 30;
+const GUARD: usize = 64 << 20;
 
 /// Number of images that share their text: two mappings each.
 pub(super) const SHARED_MAX: usize = 14_000;
@@ -40,13 +52,13 @@ pub(crate) enum Purpose {
     Heap,
 }
 
-/// Addresses of images and of stacks, if there is room.
+/// Addresses of images and of stacks, if there is room. The system places executables with their
+/// heaps from two thirds of all addresses on, and everything else from the highest address
+/// downwards: stacks are between the two.
 const IMAGES_AT: usize = 0x1000_0000_0000;
-const STACKS_AT: usize = 0x1800_0000_0000;
+const STACKS_AT: usize = 0x5800_0000_0000;
 
-/// Addresses of heaps, at which nothing else is: whoever frees memory knows it by its address. The
-/// system places executables with their heaps from two thirds of all addresses on, and everything
-/// else from the highest address downwards.
+/// Addresses of heaps, at which nothing else is: a freed block is known by its address.
 pub(crate) const HEAPS: Range<usize> = 0x2000_0000_0000..0x5000_0000_0000;
 
 /// Length of a heap in bytes, of which a rank takes only the pages that it uses.
@@ -86,11 +98,22 @@ impl Text {
     fn map(&self, address: usize) -> bool {
         let protection = libc::PROT_READ | libc::PROT_EXEC;
         let flags = libc::MAP_PRIVATE | libc::MAP_FIXED;
-        let (start, file) = (address as *mut libc::c_void, self.file.as_raw_fd());
+        let (start, file) = (address as *mut c_void, self.file.as_raw_fd());
         // SAFETY: the range is in a slot of a mapping that was just made, and nobody uses it.
         let mapped = unsafe { libc::mmap(start, self.length, protection, flags, file, 0) };
         mapped == start
     }
+}
+
+/// Returns true if the user has limited the addresses of the process (`ulimit -v`).
+fn are_addresses_limited() -> bool {
+    let mut limit = MaybeUninit::<libc::rlimit>::zeroed();
+    // SAFETY: the function fills the place; all zero is a limit, too.
+    let limit = unsafe {
+        libc::getrlimit(libc::RLIMIT_AS, limit.as_mut_ptr());
+        limit.assume_init()
+    };
+    limit.rlim_cur != libc::RLIM_INFINITY
 }
 
 /// Slots of one length.
@@ -110,8 +133,17 @@ struct Chunk {
     start: usize,
     /// Length in bytes.
     bytes: usize,
-    /// Number of slots at its beginning that have a guard, of stacks, or the shared text.
-    guarded: usize,
+    /// Length of the guard of each slot in bytes; 0 except for stacks.
+    guard: usize,
+    /// Number of slots at its beginning whose guard cannot be accessed, or that have the shared
+    /// text.
+    special: usize,
+}
+
+impl Chunk {
+    fn contains(&self, address: usize) -> bool {
+        (self.start..self.start + self.bytes).contains(&address)
+    }
 }
 
 /// State of a slot.
@@ -132,12 +164,73 @@ struct Slots {
 }
 
 impl Slots {
-    /// Returns true for a slot with a guard, or with the shared text.
-    fn is_special(&self, address: usize, length: usize) -> bool {
-        let is_there = |chunk: &&Chunk| (chunk.start..chunk.start + chunk.bytes).contains(&address);
-        let chunk = self.chunks.iter().find(is_there);
-        chunk.is_some_and(|chunk| (address - chunk.start) / length < chunk.guarded)
+    /// Returns the length of the guard of a slot in bytes, and true if that cannot be accessed, or
+    /// if the slot has the shared text.
+    fn guard(&self, address: usize, length: usize) -> (usize, bool) {
+        let chunk = self.chunks.iter().find(|chunk| chunk.contains(address));
+        chunk.map_or((0, false), |chunk| {
+            let number = (address - chunk.start) / (chunk.guard + length);
+            (chunk.guard, number < chunk.special)
+        })
     }
+
+    /// Maps slots with a guard of this length in bytes below each, which cannot be accessed if
+    /// `is_closed`.
+    fn map_stacks(
+        &mut self,
+        (count, length): (usize, usize),
+        guard: usize,
+        is_closed: bool,
+    ) -> io::Result<()> {
+        let mapped: usize = self.chunks.iter().map(|chunk| chunk.bytes).sum();
+        let bytes = count * (guard + length);
+        let open = libc::PROT_READ | libc::PROT_WRITE;
+        let protection = if is_closed { libc::PROT_NONE } else { open };
+        let start = map(STACKS_AT + mapped, bytes, protection, 0)?;
+        let mut special = 0;
+        for slot in (0..count).filter(|_| is_closed) {
+            let end = start + (slot + 1) * (guard + length);
+            // SAFETY: the slot is in the mapping that was just made.
+            let is_open =
+                unsafe { libc::mprotect((end - length) as *mut c_void, length, open) } == 0;
+            if !is_open {
+                // The system has no mapping left: the others have one together.
+                let rest = end - guard - length;
+                // SAFETY: as above.
+                if unsafe { libc::mprotect(rest as *mut c_void, start + bytes - rest, open) } != 0 {
+                    return Err(io::Error::last_os_error());
+                }
+                break;
+            }
+            special += 1;
+        }
+        for slot in 0..count {
+            let address = start + slot * (guard + length) + guard;
+            self.slots.push((address, SlotState::Fresh));
+        }
+        self.chunks.push(Chunk {
+            start,
+            bytes,
+            guard,
+            special,
+        });
+        Ok(())
+    }
+}
+
+/// Makes a mapping of memory that takes room only where it is used, at an address if there is room.
+fn map(address: usize, bytes: usize, protection: i32, flags: i32) -> io::Result<usize> {
+    let flags = flags | libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+    let wanted = address as *mut c_void;
+    // SAFETY: a new anonymous mapping where there is room touches no other memory.
+    let start = unsafe { libc::mmap(wanted, bytes, protection, flags, -1, 0) };
+    if start == libc::MAP_FAILED {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the range is the mapping that was just made. Without the advice ranks only take
+    // more memory.
+    unsafe { libc::madvise(start, bytes, libc::MADV_NOHUGEPAGE) };
+    Ok(start as usize)
 }
 
 /// A slot that a rank has.
@@ -149,6 +242,8 @@ pub(crate) struct Slot {
     pub(crate) is_fresh: bool,
     /// Length of the shared text at its beginning in bytes.
     pub(crate) text: usize,
+    /// Number of bytes below it that no other slot has, and true if they cannot be accessed.
+    pub(crate) guard: (usize, bool),
 }
 
 impl Pool {
@@ -194,21 +289,15 @@ impl Pool {
         let is_fresh = *state == SlotState::Fresh;
         *state = SlotState::Taken;
         let address = *address;
-        let text = self
-            .text
-            .as_ref()
-            .filter(|_| slots.is_special(address, self.length));
+        let guard = slots.guard(address, self.length);
+        let text = self.text.as_ref().filter(|_| guard.1);
         Ok(Slot {
             number,
             address,
             is_fresh,
             text: text.map_or(0, |text| text.length),
+            guard,
         })
-    }
-
-    /// Returns true if the lowest page of a slot cannot be accessed.
-    pub(crate) fn has_guard(&self, address: usize) -> bool {
-        self.slots.borrow().is_special(address, self.length)
     }
 
     /// Takes a slot back.
@@ -221,60 +310,56 @@ impl Pool {
         let count = before.clamp(1, CHUNK_MAX);
         let bytes = count * self.length;
         let (read, write) = (libc::PROT_READ, libc::PROT_WRITE);
-        let mut flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-        let (address, protection, what) = match self.purpose {
+        let refused = |what: &str, error: io::Error| {
+            Refusal(format!("cannot map {bytes} bytes for {what}: {error}"))
+        };
+        let start = match self.purpose {
             Purpose::Image => {
-                let what = "images of ranks, which have to be executable";
                 let at = IMAGES_AT + before * self.length;
-                (at, read | write | libc::PROT_EXEC, what)
+                let mapped = map(at, bytes, read | write | libc::PROT_EXEC, 0);
+                mapped.map_err(|error| {
+                    refused("images of ranks, which have to be executable", error)
+                })?
             }
             Purpose::Stack => {
-                let at = STACKS_AT + before * self.length;
-                (at, read | write, "stacks of ranks")
+                let guard = match before {
+                    _ if are_addresses_limited() => index(PAGE),
+                    ..WIDE_MAX => WIDE_GUARD,
+                    _ => GUARD,
+                };
+                let is_closed = before < GUARDED_MAX;
+                return slots
+                    .map_stacks((count, self.length), guard, is_closed)
+                    // No more addresses.
+                    .or_else(|_| slots.map_stacks((count, self.length), index(PAGE), is_closed))
+                    .map_err(|error| refused("stacks of ranks", error));
             }
             Purpose::Heap => {
-                flags |= libc::MAP_FIXED_NOREPLACE;
                 let at = NEXT_HEAP.fetch_add(bytes, Ordering::Relaxed);
-                (at, read | write, "heaps of ranks")
+                let mapped = map(at, bytes, read | write, libc::MAP_FIXED_NOREPLACE);
+                let is_inside = |start: &usize| *start == at && at + bytes <= HEAPS.end;
+                let mapped = mapped.and_then(|start| {
+                    let outside = || io::Error::other("no room in the range of heaps");
+                    Some(start).filter(is_inside).ok_or_else(outside)
+                });
+                mapped.map_err(|error| refused("heaps of ranks", error))?
             }
         };
-        let wanted = address as *mut libc::c_void;
-        // SAFETY: a new anonymous mapping where there is room touches no other memory.
-        let start = unsafe { libc::mmap(wanted, bytes, protection, flags, -1, 0) };
-        let is_outside = self.purpose == Purpose::Heap
-            && (start != wanted || address.saturating_add(bytes) > HEAPS.end);
-        if start == libc::MAP_FAILED || is_outside {
-            let error = std::io::Error::last_os_error();
-            return Err(Refusal(format!(
-                "cannot map {bytes} bytes at {address:#x} for {what}: {error}"
-            )));
-        }
-        // SAFETY: the range is the mapping that was just made. Without the advice ranks only take
-        // more memory.
-        unsafe { libc::madvise(start, bytes, libc::MADV_NOHUGEPAGE) };
-        let start = start as usize;
-        let mut guarded = 0;
+        let mut special = 0;
         for slot in 0..count {
             let address = start + slot * self.length;
-            if self.purpose == Purpose::Stack && before + slot < GUARDED_MAX {
-                let page = PAGE as usize;
-                // SAFETY: the lowest page of a slot of the mapping that was just made, which no
-                // stack uses. Where it cannot be protected, the word at the end is compared.
-                let set =
-                    unsafe { libc::mprotect(address as *mut libc::c_void, page, libc::PROT_NONE) };
-                guarded += usize::from(set == 0 && guarded == slot);
-            }
             if let Some(text) = self.text.as_ref().filter(|_| before + slot < SHARED_MAX)
-                && guarded == slot
+                && special == slot
             {
-                guarded += usize::from(text.map(address));
+                special += usize::from(text.map(address));
             }
             slots.slots.push((address, SlotState::Fresh));
         }
         slots.chunks.push(Chunk {
             start,
             bytes,
-            guarded,
+            guard: 0,
+            special,
         });
         Ok(())
     }
@@ -285,7 +370,7 @@ impl Drop for Pool {
         for &Chunk { start, bytes, .. } in &self.slots.borrow().chunks {
             // SAFETY: the mapping is one of this pool. Ranks hold the pool as long as they use
             // a slot of it, so nobody uses it any more.
-            unsafe { libc::munmap(start as *mut libc::c_void, bytes) };
+            unsafe { libc::munmap(start as *mut c_void, bytes) };
         }
     }
 }

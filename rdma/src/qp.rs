@@ -266,6 +266,12 @@ impl RcQueuePair {
         self.send.entries.capacity() * size_of::<SendEntry>() + self.responder.allocated()
     }
 
+    /// Sets the number of messages that the responder has completed.
+    #[cfg(test)]
+    pub(crate) const fn set_message_number(&mut self, number: u32) {
+        self.responder.msn = number;
+    }
+
     fn report(&self, parts: &mut AdapterParts<'_>, event: fn(QueuePair) -> AsyncEvent) {
         parts.events.push_back(event(self.handle));
     }

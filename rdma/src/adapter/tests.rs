@@ -1,9 +1,11 @@
-//! Promise: a connected queue pair without work takes at most 1 KiB, what it allocates included.
+//! Promises: a connected queue pair without work takes at most 1 KiB, its allocations included;
+//! message sequence numbers have 24 bits.
 
 use super::*;
+use crate::wire::{Aeth, Bth, Extension, Opcode, Reth, Syndrome};
 use crate::{
-    Access, AddressVector, Operation, Payload, QpCapabilities, QpInitAttributes, QpModify, QpState,
-    QueuePair, RegionMemory, SendFlags, SendRequest,
+    Access, AddressVector, Operation, Payload, Psn, QpCapabilities, QpInitAttributes, QpModify,
+    QpState, QueuePair, RegionMemory, SendFlags, SendRequest,
 };
 
 /// Bytes of a queue pair in the adapter's list, which may have twice as many places as it needs.
@@ -46,8 +48,8 @@ fn connected(adapter: &mut ChannelAdapter, init: &QpInitAttributes) -> QueuePair
     qp
 }
 
-#[test]
-fn an_idle_queue_pair_takes_at_most_a_kibibyte() {
+/// Returns an adapter, and how a queue pair of it is made.
+fn adapter_with_queue() -> (ChannelAdapter, QpInitAttributes) {
     let attributes = DeviceAttributes::of_model("idle", 1);
     let port = AdapterPort {
         link_layer: LinkLayer::InfiniBand,
@@ -65,6 +67,53 @@ fn an_idle_queue_pair_takes_at_most_a_kibibyte() {
         cap: QpCapabilities::default(),
         sq_sig_all: false,
     };
+    (adapter, init)
+}
+
+/// The number of a message is that of the messages before plus 1, modulo 2^24. IBA 9.7.5.2.5.
+#[test]
+fn message_sequence_numbers_have_24_bits() {
+    let (mut adapter, init) = adapter_with_queue();
+    let qp = connected(&mut adapter, &init);
+    let mut psn = Psn::default();
+    for (before, expected) in [
+        (0, 1),
+        (0xFFFF, 0x1_0000),
+        (0x7F_FFFF, 0x80_0000),
+        (0xFF_FFFF, 0),
+    ] {
+        let Some(Slot {
+            qp: AnyQueuePair::Rc(pair),
+            ..
+        }) = &mut adapter.qps[0]
+        else {
+            panic!("it is connected");
+        };
+        pair.set_message_number(before);
+        let mut bth = Bth::new(Opcode::RcWriteOnly, qp.qp_num, psn);
+        bth.ack_request = true;
+        let empty = Extension::Reth(Reth {
+            address: 0,
+            rkey: 0,
+            length: 0,
+        });
+        adapter.handle_packet(0, &Packet::new(bth, empty, &[]));
+        let sent = adapter.next_packet(0, &mut Vec::new()).expect("an answer");
+        let aeth = Aeth {
+            syndrome: Syndrome::Ack(Syndrome::NO_CREDITS),
+            msn: expected,
+        };
+        let answer = (sent.bth.opcode, sent.bth.psn, sent.extension);
+        let acknowledge = (Opcode::RcAcknowledge, psn, Extension::Aeth(aeth));
+        assert_eq!(answer, acknowledge, "after {before} messages");
+        psn = psn.plus(1);
+    }
+}
+
+#[test]
+fn an_idle_queue_pair_takes_at_most_a_kibibyte() {
+    let (mut adapter, init) = adapter_with_queue();
+    let (pd, cq) = (init.pd, init.send_cq);
     let qp = connected(&mut adapter, &init);
     let allocated = |adapter: &ChannelAdapter| {
         adapter.qps[0].as_ref().map(|slot| match &slot.qp {

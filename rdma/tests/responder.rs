@@ -1,0 +1,203 @@
+//! Promise: a responder keeps the limits of its connection and the bounds of a message, and
+//! compares a duplicate read with the whole request that it has saved. IBA 9.7.4.1 and 9.7.5.1.
+//!
+//! These are dialogues like the cases of `rdma::dialogue`, for our own adapter alone: adapters that
+//! deviate here are legal (the standard lets a responder drop what it refuses), or known to.
+
+use rdma::dialogue::{
+    CaseOrigin, CaseVerdict, DeviceRole, Dialogue, DialogueCase, DialogueParameters, FormHeaders,
+    PacketForm, PatternData, READ, SimulatedDevice, SyndromeForm, WRITE, run_case,
+};
+use rdma::wire::{Nak, Opcode};
+use rdma::{Mtu, SoftAdapterSettings, WcStatus};
+
+/// Reads and atomic operations that the connection of a dialogue may have outstanding.
+const MAX_DEST_RD_ATOMIC: u32 = 16;
+
+/// Runs a dialogue, once without a wrap of the sequence numbers and once with it.
+#[track_caller]
+fn passes(dialogue: fn(&DialogueParameters) -> Dialogue) {
+    let case = DialogueCase {
+        number: "01",
+        title: "",
+        rule: "",
+        origin: CaseOrigin::Rule,
+        notes: "",
+        role: DeviceRole::Responder,
+        needs_atomics: false,
+        dialogue,
+    };
+    for start in [DialogueParameters::PLAIN, DialogueParameters::WRAPPING] {
+        let parameters = DialogueParameters {
+            mtu: Mtu::Mtu256,
+            start,
+        };
+        let mut device = SimulatedDevice::new(SoftAdapterSettings::default());
+        let verdict = run_case(&case, &parameters, &mut device);
+        assert_eq!(verdict, Ok(CaseVerdict::Pass), "from {start}");
+    }
+}
+
+/// Returns a dialogue in which a read of four packets was answered.
+fn answered_read(p: &DialogueParameters) -> Dialogue {
+    let length = p.packets(4);
+    let response = PacketForm::read_response(p, p.psn(0), 1, PatternData::new(0, 0, length));
+    Dialogue::new(p)
+        .send(PacketForm::read(p.psn(0), READ, length))
+        .expect_all(response)
+}
+
+/// Adds a packet that the device drops: the next request is executed as if the packet had not come.
+fn dropped(p: &DialogueParameters, packet: PacketForm) -> Dialogue {
+    let data = PatternData::new(5, 0, p.packets(1));
+    answered_read(p)
+        .send(packet)
+        .send(PacketForm::write_only(p.psn(4), WRITE, data))
+        .expect(PacketForm::ack(p.psn(4), 2))
+}
+
+#[test]
+fn a_duplicate_read_with_another_key_is_dropped() {
+    passes(|p| {
+        let length = p.packets(4);
+        let headers = FormHeaders::Reth {
+            offset: READ,
+            length,
+            key_error: 1,
+        };
+        let read = PacketForm {
+            headers,
+            ..PacketForm::read(p.psn(0), READ, length)
+        };
+        dropped(p, read)
+    });
+}
+
+#[test]
+fn a_duplicate_read_of_another_address_is_dropped() {
+    passes(|p| dropped(p, PacketForm::read(p.psn(0), READ + 8, p.packets(4))));
+    // The address of the first packet with the number of the second one.
+    passes(|p| dropped(p, PacketForm::read(p.psn(1), READ, p.packets(3))));
+}
+
+#[test]
+fn a_duplicate_read_of_another_length_is_dropped() {
+    passes(|p| dropped(p, PacketForm::read(p.psn(0), READ, p.packets(4) - 1)));
+    passes(|p| dropped(p, PacketForm::read(p.psn(0), READ, p.packets(4) + 1)));
+}
+
+/// An empty read behind the last byte has the right address and length, and no number of the read.
+#[test]
+fn a_duplicate_read_behind_the_last_packet_is_dropped() {
+    passes(|p| {
+        let length = p.packets(2);
+        let data = PatternData::new(0, 0, length);
+        let write = PacketForm::write_only(p.psn(2), WRITE, PatternData::new(5, 0, 8));
+        Dialogue::new(p)
+            .send(PacketForm::read(p.psn(0), READ, length))
+            .expect_all(PacketForm::read_response(p, p.psn(0), 1, data))
+            .send(write)
+            .expect(PacketForm::ack(p.psn(2), 2))
+            .send(PacketForm::read(p.psn(2), READ + u64::from(length), 0))
+            .send(PacketForm::read(p.psn(3), READ, 0))
+            .expect_all(PacketForm::read_response(
+                p,
+                p.psn(3),
+                3,
+                PatternData::EMPTY,
+            ))
+    });
+}
+
+/// Returns a dialogue with `count` reads before the device can answer the first one.
+fn outstanding_reads(p: &DialogueParameters, count: u32) -> Dialogue {
+    let reads = (0..count).map(|number| PacketForm::read(p.psn(number), READ, 8));
+    let answered = 0..count.min(MAX_DEST_RD_ATOMIC);
+    let data = PatternData::new(0, 0, 8);
+    let responses =
+        answered.flat_map(|number| PacketForm::read_response(p, p.psn(number), number + 1, data));
+    Dialogue::new(p).send_all(reads).expect_all(responses)
+}
+
+#[test]
+fn as_many_reads_as_agreed_may_be_outstanding() {
+    passes(|p| {
+        let more = PacketForm::read(p.psn(MAX_DEST_RD_ATOMIC), READ, 8);
+        let number = MAX_DEST_RD_ATOMIC + 1;
+        let data = PatternData::new(0, 0, 8);
+        outstanding_reads(p, MAX_DEST_RD_ATOMIC)
+            // Those that were answered are outstanding no more.
+            .send(more)
+            .expect_all(PacketForm::read_response(p, more.psn, number, data))
+    });
+}
+
+#[test]
+fn one_read_more_than_agreed_ends_the_connection() {
+    passes(|p| {
+        let (psn, nak) = (
+            p.psn(MAX_DEST_RD_ATOMIC),
+            SyndromeForm::Nak(Nak::InvalidRequest),
+        );
+        outstanding_reads(p, MAX_DEST_RD_ATOMIC + 1).expect(PacketForm::acknowledge(
+            psn,
+            nak,
+            MAX_DEST_RD_ATOMIC,
+        ))
+    });
+}
+
+/// Atomic operations count as reads do.
+#[test]
+fn one_atomic_operation_more_than_agreed_ends_the_connection() {
+    passes(|p| {
+        let (psn, nak) = (
+            p.psn(MAX_DEST_RD_ATOMIC),
+            SyndromeForm::Nak(Nak::InvalidRequest),
+        );
+        let reads = (0..MAX_DEST_RD_ATOMIC).map(|number| PacketForm::read(p.psn(number), READ, 8));
+        let data = PatternData::new(0, 0, 8);
+        let responses = (0..MAX_DEST_RD_ATOMIC)
+            .flat_map(|number| PacketForm::read_response(p, p.psn(number), number + 1, data));
+        Dialogue::new(p)
+            .send_all(reads)
+            .send(PacketForm::fetch_add(psn, 1))
+            .expect_all(responses)
+            .expect(PacketForm::acknowledge(psn, nak, MAX_DEST_RD_ATOMIC))
+    });
+}
+
+/// Returns a dialogue with a send of one full packet and a last packet of `length` bytes.
+fn send_of_two(p: &DialogueParameters, length: u32) -> Dialogue {
+    let full = p.packets(1);
+    let first = PatternData::new(1, 0, full);
+    let last = PatternData::new(1, full, length);
+    Dialogue::new(p)
+        .with_receives(1)
+        .send(PacketForm::send(Opcode::RcSendFirst, p.psn(0), first))
+        .send(PacketForm::send(Opcode::RcSendLast, p.psn(1), last).asking())
+}
+
+#[test]
+fn a_last_packet_has_one_byte_to_a_full_packet() {
+    passes(|p| {
+        send_of_two(p, 1)
+            .expect(PacketForm::ack(p.psn(1), 1))
+            .receives(0, p.packets(1) + 1)
+    });
+    passes(|p| {
+        send_of_two(p, p.packets(1))
+            .expect(PacketForm::ack(p.psn(1), 1))
+            .receives(0, p.packets(2))
+    });
+}
+
+#[test]
+fn an_empty_last_packet_ends_the_connection() {
+    passes(|p| {
+        let nak = SyndromeForm::Nak(Nak::InvalidRequest);
+        send_of_two(p, 0)
+            .expect(PacketForm::acknowledge(p.psn(1), nak, 0))
+            .receive_fails(0, WcStatus::RemInvReqErr)
+    });
+}

@@ -4,6 +4,9 @@
 //! says otherwise: a file without `<config>` runs as it would run there. The last of several values
 //! of a flag counts.
 //!
+//! Old names of flags are read, too: with `_` for `-`, and those of [`RENAMED`]. SimGrid has known
+//! them as aliases up to version 3.25 (`src/simgrid/sg_config.cpp`).
+//!
 //! *Not carried over*: flags of other parts of SimGrid, other solvers, and a number below 0 for a
 //! table.
 
@@ -12,7 +15,7 @@ use super::xml::Element;
 use platform::file::{Protocol, cut};
 use platform::units::{Duration, Size};
 use platform::{
-    CROSSTRAFFIC, FactorStep, Factors, FluidParameters, IbPenaltyFactors, NetworkModel,
+    CROSSTRAFFIC, Compat, FactorStep, Factors, FluidParameters, IbPenaltyFactors, NetworkModel,
     NetworkParameters,
 };
 use settings::{OverheadSection, OverheadTable};
@@ -20,9 +23,19 @@ use settings::{OverheadSection, OverheadTable};
 /// Names of SimGrid's models in lower case, which are the names of ours, its default first.
 const MODELS: [&str; 6] = ["lv08", "cm02", "raw", "smpi", "ib", "constant"];
 
-/// The flags that set a parameter of a fluid model; `smpi/bw-factor` and `smpi/lat-factor` are old
-/// names.
-const FLUID: [&str; 14] = [
+/// Old names with `-`, and the present ones.
+const RENAMED: [(&str, &str); 4] = [
+    ("smpi/bw-factor", "network/bandwidth-factor"),
+    ("smpi/lat-factor", "network/latency-factor"),
+    ("smpi/async-small-thres", "smpi/async-small-thresh"),
+    (
+        "smpi/send-is-detached-thres",
+        "smpi/send-is-detached-thresh",
+    ),
+];
+
+/// The flags that set a parameter of a fluid model.
+const FLUID: [&str; 12] = [
     "network/TCP-gamma",
     "network/crosstraffic",
     "network/weight-S",
@@ -30,8 +43,6 @@ const FLUID: [&str; 14] = [
     "network/bandwidth-factor",
     "network/loopback-bw",
     "network/loopback-lat",
-    "smpi/bw-factor",
-    "smpi/lat-factor",
     "smpi/async-small-thresh",
     "smpi/os",
     "smpi/ois",
@@ -41,6 +52,13 @@ const FLUID: [&str; 14] = [
 
 /// Makes eager or rendezvous messages of the same sizes as SimGrid.
 const DETACHED: &str = "smpi/send-is-detached-thresh";
+
+/// Returns the present name of a flag.
+fn present_name(id: &str) -> String {
+    let id = id.replace('_', "-");
+    let renamed = RENAMED.iter().find(|(old, _)| *old == id);
+    renamed.map_or(id, |(_, new)| (*new).to_owned())
+}
 
 impl Importer {
     /// The network and the protocol that the tags `<config>` ask for.
@@ -58,7 +76,9 @@ impl Importer {
         }
         let mut network = self.model(&flags);
         let mut protocol = Protocol::default();
-        for (flag, id, value) in flags {
+        for (flag, name, value) in flags {
+            let id = present_name(name);
+            let id = id.as_str();
             if id == DETACHED {
                 let size = self.size(flag, id, value);
                 protocol.eager_threshold = size.unwrap_or(protocol.eager_threshold);
@@ -67,10 +87,19 @@ impl Importer {
             } else if let (true, Some(fluid)) = (FLUID.contains(&id), &mut network.fluid) {
                 self.parameter((flag, id, value), fluid);
             } else if id != "network/model" {
-                self.flag_left_out(flag, id, value);
+                self.flag_left_out(flag, name, value);
             }
         }
+        self.share_without_latency(&mut network);
         (network, protocol)
+    }
+
+    /// Gives routes without latency the weights of SimGrid, which are others where `weight-S` counts.
+    fn share_without_latency(&self, network: &mut NetworkParameters) {
+        let is_weighted = |fluid: &FluidParameters| fluid.rtt_penalty && fluid.weight_s.bytes() > 0;
+        if self.has_no_latency && network.fluid.as_ref().is_some_and(is_weighted) {
+            network.compat = Some(Compat::Simgrid41);
+        }
     }
 
     fn flag_left_out(&mut self, flag: &Element, id: &str, value: &str) {
@@ -118,13 +147,13 @@ impl Importer {
                     on.map(|on| if on { CROSSTRAFFIC } else { 0.0 }),
                 );
             }
-            "network/latency-factor" | "smpi/lat-factor" => {
+            "network/latency-factor" => {
                 set(
                     &mut fluid.latency_factor,
                     self.factors(flag, id, value, 0.0),
                 );
             }
-            "network/bandwidth-factor" | "smpi/bw-factor" => {
+            "network/bandwidth-factor" => {
                 let least = f64::MIN_POSITIVE;
                 set(
                     &mut fluid.bandwidth_factor,
@@ -242,7 +271,8 @@ impl Importer {
         id: &str,
         value: &str,
     ) -> Option<OverheadTable<Size, Duration>> {
-        let is_default = value.split(':').all(|number| number.trim() == "0");
+        // The default, of 3.9 with a threshold of 1 and of later versions: 1:0:0:0:0, 0:0:0:0:0.
+        let is_default = value.split(':').skip(1).all(|cost| cost.trim() == "0");
         if is_default {
             return Some(OverheadTable::NONE);
         }

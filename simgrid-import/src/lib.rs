@@ -5,10 +5,11 @@
 //! The outermost zone of the XML becomes the platform itself. What a platform file of ours cannot
 //! say is listed in [`ImportedPlatform::notes`], each with its place, and left out; what cannot be
 //! understood is a mistake. Routes are those of SimGrid, its defects in fat trees and dragonflies
-//! included (`compat = "simgrid-4.1"`).
+//! included (`compat = "simgrid-4.1"`). The network has that key, too, if a link has no latency and
+//! the model shares by round-trip times: SimGrid gives a route without latency the weight 1.
 //!
-//! *Not carried over*: profiles of the links of a cluster, properties other
-//! than `access_point`, Wi-Fi links outside of Wi-Fi zones, flags in `<config>` that do not belong
+//! *Not carried over*: profiles of the links of a cluster; properties other than `access_point`,
+//! which are one note; Wi-Fi links outside of Wi-Fi zones; flags in `<config>` that do not belong
 //! to the network models. A bypass route that begins or ends at the gateway itself does not cross
 //! the implicit loopback of that host, as it does in SimGrid.
 //!
@@ -113,6 +114,7 @@ fn read_xml(file_name: &str, text: &str, files: Files) -> Result<XmlRead, Diagno
     let zone = platform(&mut importer, &root);
     let (network, protocol) = importer.config(&root);
     importer.note_unused_connections();
+    importer.note_properties();
     if !importer.mistakes.is_empty() {
         return Err(Diagnostics::new(source, importer.mistakes));
     }

@@ -43,6 +43,10 @@ pub(super) struct Importer {
     pub(super) mistakes: Vec<Diagnostic>,
     /// Places and texts of what is left out.
     pub(super) notes: Vec<(usize, String)>,
+    /// Places and names of the properties of hosts, links and zones, which say nothing to a run.
+    properties: Vec<(usize, String)>,
+    /// True if a link that is not wireless has no latency.
+    pub(super) has_no_latency: bool,
     /// True if a link has two directions, by name.
     links: BTreeMap<String, bool>,
     /// The cluster that a router is the switch of.
@@ -81,9 +85,40 @@ impl Importer {
 
     /// Notes a tag that has no counterpart.
     pub(super) fn left_out(&mut self, element: &Element) {
+        if element.name == "prop" {
+            let id = cut(element.get("id").unwrap_or_default());
+            self.properties
+                .push((element.span.start, format!("{id:?}")));
+            return;
+        }
         let id = element.get("id").or_else(|| element.get("src"));
         let id = id.map_or_else(String::new, |id| format!(" {:?}", cut(id)));
         self.note(element, format!("<{}>{id} is not supported", element.name));
+    }
+
+    /// Notes all properties in one line, at the first one.
+    pub(super) fn note_properties(&mut self) {
+        const NAMED: usize = 4;
+        let Some(first) = self.properties.iter().map(|(place, _)| *place).min() else {
+            return;
+        };
+        let mut names: Vec<&str> = Vec::new();
+        for (_, name) in &self.properties {
+            if !names.contains(&name.as_str()) {
+                names.push(name);
+            }
+        }
+        let more = names.len().saturating_sub(NAMED);
+        names.truncate(NAMED);
+        let mut list = names.join(", ");
+        if more > 0 {
+            list = format!("{list} and {more} other names");
+        }
+        let text = match self.properties.len() {
+            1 => format!("the property {list} means nothing to a run"),
+            count => format!("{count} properties mean nothing to a run: {list}"),
+        };
+        self.notes.push((first, text));
     }
 
     /// Refuses a tag that SimGrid does not know either, or not here, and of tags that place
@@ -244,7 +279,11 @@ impl Importer {
                 return self.quantity(element, key, &seconds, "s");
             }
         }
-        self.quantity(element, key, text, "s")
+        let latency: Option<Duration> = self.quantity(element, key, text, "s");
+        let is_wireless = element.get("sharing_policy") == Some("WIFI");
+        let is_none = |found: &Duration| found.as_secs() == 0.0;
+        self.has_no_latency |= !is_wireless && latency.as_ref().is_some_and(is_none);
+        latency
     }
 
     pub(super) fn cores(&mut self, element: &Element) -> Option<u32> {

@@ -1,7 +1,7 @@
 //! Promise: SimGrid's XML platforms become ours with the same routes, what cannot be carried over
 //! is listed by line, and no XML makes the reader panic, hang or use much memory.
 
-use platform::{NetworkModel, NetworkParameters, Platform};
+use platform::{Compat, NetworkModel, NetworkParameters, Platform};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use simgrid_import::import;
@@ -274,7 +274,7 @@ fn what_cannot_be_carried_over_is_listed_by_line() {
         notes,
         [
             "p.xml:2: the flag \"cpu/optim\" with the value \"TI\" is not supported",
-            "p.xml:6: <prop> \"watt\" is not supported",
+            "p.xml:6: the property \"watt\" means nothing to a run",
             "p.xml:12: the trace \"t\" of \"c\" is not supported: there is no host or <link> of that name",
         ]
     );
@@ -334,6 +334,100 @@ fn flags_of_the_network_models() {
     assert_eq!(fluid.overheads.os.sections().len(), 1);
     assert_eq!(fluid.overheads.os.sections()[0].per_byte.as_secs(), 2e-9);
     assert!(fluid.overheads.or.is_empty());
+}
+
+#[test]
+fn old_names_of_flags_are_read() {
+    let network = |flags: &[(&str, &str)]| load(&with_flags(flags)).network().clone();
+    for (old, new, value) in [
+        ("network/TCP_gamma", "network/TCP-gamma", "20000.0"),
+        ("network/weight_S", "network/weight-S", "1000"),
+        ("network/latency_factor", "network/latency-factor", "2"),
+        (
+            "network/bandwidth_factor",
+            "network/bandwidth-factor",
+            "0.5",
+        ),
+        ("smpi/lat_factor", "network/latency-factor", "65:2;0:1.5"),
+        ("smpi/bw_factor", "network/bandwidth-factor", "65:0.5;0:0.7"),
+        ("smpi/lat-factor", "network/latency-factor", "65:2;0:1.5"),
+        ("smpi/bw-factor", "network/bandwidth-factor", "65:0.5;0:0.7"),
+        ("smpi/async_small_thres", "smpi/async-small-thresh", "128"),
+        ("smpi/async_small_thresh", "smpi/async-small-thresh", "128"),
+        ("smpi/os", "smpi/os", "1:1e-6:0"),
+    ] {
+        let (old, new) = ([(old, value)], [(new, value)]);
+        assert_eq!(network(&old), network(&new), "{old:?}");
+        assert_ne!(network(&old), network(&[]), "{old:?}");
+        let imported = import("p.xml", &with_flags(&old)).expect("a platform");
+        assert_eq!(imported.notes, [], "{old:?}");
+    }
+    assert_eq!(network(&[("smpi/os", "1:0:0:0:0")]), network(&[]));
+    let old = ("smpi/IB_penalty_factors", "0.9;0.8;1.2");
+    let new = ("smpi/IB-penalty-factors", old.1);
+    let ib = ("network/model", "IB");
+    assert_eq!(network(&[ib, old]), network(&[ib, new]));
+    assert_ne!(network(&[ib, old]), network(&[ib]));
+    for detached in [
+        "smpi/send_is_detached_thres",
+        "smpi/send-is-detached-thresh",
+    ] {
+        let platform = load(&with_flags(&[(detached, "77")]));
+        assert_eq!(
+            platform.protocol().eager_threshold.bytes(),
+            77,
+            "{detached}"
+        );
+    }
+}
+
+#[test]
+fn properties_are_one_note() {
+    let hosts: String = (0..100)
+        .map(|host| {
+            format!(
+                "<host id=\"h{host}\" speed=\"1Gf\">\n<prop id=\"ram\" value=\"1\"/>\n\
+                 <prop id=\"p{}\" value=\"1\"/></host>",
+                host % 6
+            )
+        })
+        .collect();
+    let xml = with_flags(&[("network/other", "1")]).replace("</zone>", &format!("{hosts}</zone>"));
+    let imported = import("p.xml", &xml).expect("a platform");
+    let notes: Vec<String> = imported.notes.iter().map(ToString::to_string).collect();
+    let [flag, properties] = &notes[..] else {
+        panic!("{notes:?}");
+    };
+    assert!(flag.contains("\"network/other\""), "{flag}");
+    assert_eq!(
+        properties,
+        "p.xml:4: 200 properties mean nothing to a run: \"ram\", \"p0\", \"p1\", \"p2\" and 3 other names"
+    );
+}
+
+/// The figures are dates of SimGrid 3.32 for the same file.
+#[test]
+fn routes_without_latency_share_as_in_simgrid() {
+    let xml = with_flags(&[])
+        .replace("latency=\"1ms\"", "latency=\"0\"")
+        .replace(
+            "</zone>",
+            "<link id=\"m\" bandwidth=\"100MBps\" latency=\"0\"/>\
+         <host id=\"c\" speed=\"1Gf\"/><route src=\"a\" dst=\"c\">\
+         <link_ctn id=\"l\"/><link_ctn id=\"m\"/></route></zone>",
+        );
+    let mut lab = Lab::on(load(&xml));
+    lab.send("a", "b", 1e9);
+    lab.send("a", "c", 5e7);
+    lab.expect(
+        &[(0.541_237_113_402, &[1]), (1.136_597_938_144, &[0])],
+        1e-11,
+    );
+    let compat = |xml: &str| load(xml).network().compat;
+    assert_eq!(compat(&xml), Some(Compat::Simgrid41));
+    assert_eq!(compat(&with_flags(&[])), None, "each link has a latency");
+    let unweighted = "<config><prop id=\"network/weight-S\" value=\"0\"/>";
+    assert_eq!(compat(&xml.replace("<config>", unweighted)), None);
 }
 
 /// The figures are dates of SimGrid 3.32 for the same files.

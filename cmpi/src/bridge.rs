@@ -235,8 +235,8 @@ impl Arguments {
 
 /// End of a rank.
 pub(crate) enum End {
-    /// It has exited with status 0.
-    Done,
+    /// It has exited, with a late failure if its status was not 0.
+    Done(Option<String>),
     /// It has failed, for this reason.
     Failed(String),
     /// A function of this crate or of the message layer has panicked.
@@ -303,7 +303,8 @@ pub(crate) struct Inner {
     memory: Rc<Memory>,
 }
 
-/// The future of a rank.
+/// The future of a rank: its late failure, after which other ranks continue, or the text of the
+/// failure that ends the run.
 pub struct Rank {
     inner: NonNull<Inner>,
 }
@@ -315,7 +316,7 @@ impl fmt::Debug for Rank {
 }
 
 impl Future for Rank {
-    type Output = Result<(), String>;
+    type Output = Result<Option<String>, String>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         // SAFETY: the pointer is of a box that is freed when this is dropped; all parts that
@@ -399,14 +400,14 @@ impl Inner {
     }
 
     /// Returns the result of the rank if it has ended.
-    fn conclude(&self, owned: &mut Owned) -> Poll<Result<(), String>> {
+    fn conclude(&self, owned: &mut Owned) -> Poll<Result<Option<String>, String>> {
         let Some(end) = self.end.take() else {
             return Poll::Pending;
         };
         self.flush();
         self.give_up_stack(owned);
         match *end {
-            End::Done => Poll::Ready(Ok(())),
+            End::Done(late) => Poll::Ready(Ok(late)),
             End::Failed(text) => Poll::Ready(Err(text)),
             End::Panicked(payload) => resume_unwind(payload),
         }

@@ -126,7 +126,7 @@ impl Ranks {
 pub struct Rank;
 
 impl Future for Rank {
-    type Output = Result<(), String>;
+    type Output = Result<Option<String>, String>;
 
     fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Self::Output> {
         Poll::Ready(Err(Refusal.to_string()))

@@ -100,18 +100,18 @@ where
             if process.connects_at_init() {
                 stage.simulation.spawn_anonymous(host.0, |_| async move {
                     process.init(place).await;
-                    start(process.world()).await.into_result()?;
+                    let late = start(process.world()).await.into_result()?;
                     process.finalize(place).await;
-                    Ok::<(), String>(())
+                    Ok::<_, String>(late)
                 });
                 continue;
             }
             stage.simulation.spawn_anonymous(host.0, |_| async move {
                 // Made in here, the program's future is in the actor once; handed in, it would be
                 // there twice.
-                start(process.world()).await.into_result()?;
+                let late = start(process.world()).await.into_result()?;
                 process.finalize(place).await;
-                Ok::<(), String>(())
+                Ok::<_, String>(late)
             });
         }
     }
@@ -120,9 +120,9 @@ where
         let (start, place) = (Rc::clone(&self.start), self.place);
         Some(Box::pin(async move {
             process.init(place).await;
-            start(process.world()).await.into_result()?;
+            let late = start(process.world()).await.into_result()?;
             process.finalize(place).await;
-            Ok(())
+            late.map_or(Ok(()), Err)
         }))
     }
 }

@@ -178,6 +178,8 @@ pub struct Kernel {
     pub(crate) count: u32,
     pub(crate) draws: Option<Stream>,
     pub(crate) stop: Option<Stop>,
+    /// The first failure of an actor that has not ended the run.
+    pub(crate) late_failure: Option<Failure>,
     pub(crate) events: u64,
     pub(crate) transitions: u64,
     pub(crate) messages: u64,
@@ -274,6 +276,7 @@ impl Kernel {
             count: 0,
             draws: None,
             stop: None,
+            late_failure: None,
             events: 0,
             transitions: 0,
             messages: 0,

@@ -42,11 +42,11 @@ pub(crate) type ExitHook = Box<dyn FnOnce(bool)>;
 
 /// The future of an actor, whatever its output.
 pub(crate) trait Program {
-    /// Polls the future; the text of an error goes to `error`.
+    /// Polls the future; its result goes to `result`.
     fn poll_program(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
-        error: &mut Option<String>,
+        result: &mut Result<Option<String>, String>,
     ) -> Poll<()>;
 }
 
@@ -57,10 +57,10 @@ where
     fn poll_program(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
-        error: &mut Option<String>,
+        result: &mut Result<Option<String>, String>,
     ) -> Poll<()> {
         self.poll(context)
-            .map(|result| *error = result.into_result().err())
+            .map(|returned| *result = returned.into_result())
     }
 }
 
@@ -76,22 +76,29 @@ where
 
 /// A type that the program of an actor may return.
 pub trait ActorResult {
-    /// Nothing, or the text of the error that fails the actor.
+    /// Returns the text of a late failure, if there is one: the other actors continue, and the run
+    /// fails when all have ended.
     ///
     /// # Errors
-    /// The text.
-    fn into_result(self) -> Result<(), String>;
+    /// The text of a failure that ends the run.
+    fn into_result(self) -> Result<Option<String>, String>;
 }
 
 impl ActorResult for () {
-    fn into_result(self) -> Result<(), String> {
-        Ok(())
+    fn into_result(self) -> Result<Option<String>, String> {
+        Ok(None)
     }
 }
 
 impl<E: fmt::Display> ActorResult for Result<(), E> {
-    fn into_result(self) -> Result<(), String> {
-        self.map_err(|error| error.to_string())
+    fn into_result(self) -> Result<Option<String>, String> {
+        self.map(|()| None).map_err(|error| error.to_string())
+    }
+}
+
+impl ActorResult for Result<Option<String>, String> {
+    fn into_result(self) -> Self {
+        self
     }
 }
 
@@ -110,7 +117,7 @@ impl<T> Returns for fn() -> T {
     reason = "the trait only spells the type, which everybody can name as `!` in a return type"
 )]
 impl ActorResult for <fn() -> ! as Returns>::Output {
-    fn into_result(self) -> Result<(), String> {
+    fn into_result(self) -> Result<Option<String>, String> {
         self
     }
 }
@@ -127,8 +134,8 @@ const STANDSTILL: (u64, u64) = (if cfg!(test) { 1 << 15 } else { 1 << 24 }, 1 <<
 pub struct Simulation {
     kernel: Shared,
     waker: &'static Waker,
-    /// The text of the error with which the last program ended.
-    error: Option<String>,
+    /// Result of the last program that ended, until it is noted.
+    result: Result<Option<String>, String>,
     /// The future that is being polled.
     running: Option<Body>,
     chooser: Option<Box<dyn Chooser>>,
@@ -160,7 +167,7 @@ impl Simulation {
         Self {
             waker,
             kernel,
-            error: None,
+            result: Ok(None),
             running: None,
             chooser: None,
             until: Time::NEVER,
@@ -442,7 +449,7 @@ impl Simulation {
             return kernel.take_stop();
         }
         if kernel.live == 0 {
-            return Some(Outcome::Finished);
+            return Some(kernel.outcome_of_ends());
         }
         if self
             .interrupt
@@ -558,7 +565,7 @@ impl Simulation {
         let result = body
             .expect("an actor that is not dead has a future")
             .as_mut()
-            .poll_program(&mut Context::from_waker(self.waker), &mut self.error);
+            .poll_program(&mut Context::from_waker(self.waker), &mut self.result);
         if let Some(progress) = &self.progress {
             progress.leave();
         }
@@ -586,8 +593,10 @@ impl Simulation {
                     }
                 }
                 Poll::Ready(()) => {
-                    if let Some(message) = self.error.take() {
-                        kernel.fail(actor, message, false);
+                    match std::mem::replace(&mut self.result, Ok(None)) {
+                        Ok(None) => {}
+                        Ok(Some(message)) => kernel.fail_late(actor, message),
+                        Err(message) => kernel.fail(actor, message, false),
                     }
                     kernel.dying.push(actor);
                 }
@@ -610,7 +619,7 @@ impl Simulation {
                     .interrupt
                     .as_ref()
                     .is_some_and(|flag| flag.load(Ordering::Relaxed));
-                let finished = (kernel.live == 0).then_some(Outcome::Finished);
+                let finished = (kernel.live == 0).then(|| kernel.outcome_of_ends());
                 let looks = stop.is_none() && kernel.watch.is_some();
                 drop(kernel);
                 let violated = looks.then(|| invariant::violated(&self.kernel)).flatten();

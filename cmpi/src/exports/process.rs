@@ -51,17 +51,23 @@ extern "C" fn exit(status: c_int) -> c_int {
 extern "C" fn end(status: c_int) -> c_int {
     let rank = caller();
     rank.enter_call();
+    let (status, stage) = (status & 0xff, with(|state| state.stage));
+    if status != 0 && stage == Stage::Finalized {
+        // No rank waits for this one.
+        let number = rank.world().rank();
+        let text = format!("rank {number} exited with {status} after MPI_Finalize");
+        rank.finish(End::Done(Some(text)));
+    }
     if status != 0 {
-        let status = status & 0xff;
         rank.finish(End::Failed(format!(
             "the program exited with status {status}"
         )));
     }
-    if with(|state| state.stage) == Stage::Initialized {
+    if stage == Stage::Initialized {
         let text = "the program ended without MPI_Finalize";
         rank.world().log(Level::Warn, format_args!("{text}"));
     }
-    rank.finish(End::Done)
+    rank.finish(End::Done(None))
 }
 
 extern "C" fn abort() -> c_int {

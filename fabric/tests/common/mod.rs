@@ -186,9 +186,9 @@ impl Runner {
                 if first {
                     process.init(SourceLocation::caller()).await;
                 }
-                body.await.into_result()?;
+                let late = body.await.into_result()?;
                 process.finalize(SourceLocation::caller()).await;
-                Ok::<(), String>(())
+                Ok::<_, String>(late)
             });
         }
         let report = simulation.run();

@@ -10,7 +10,7 @@ use std::task::Waker;
 use super::{Kernel, NONE, Stop};
 use crate::code::Code;
 use crate::simulation::{Body, ExitHook};
-use crate::{ActorId, Failure, HostId, OperationResult, Transition};
+use crate::{ActorId, Failure, HostId, OperationResult, Outcome, Transition};
 
 /// The state of a slot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -464,6 +464,23 @@ impl Kernel {
         if self.stop.is_none() {
             self.stop = Some(Stop::Failed(self.failure(actor, message, panicked)));
         }
+    }
+
+    /// Notes that an actor has failed at its end. The others continue; under an explorer, which ends
+    /// only the actor of a failure, there is no difference.
+    pub(crate) fn fail_late(&mut self, actor: u32, message: String) {
+        if self.stepped {
+            return self.fail(actor, message, false);
+        }
+        if self.late_failure.is_none() {
+            self.late_failure = Some(self.failure(actor, message, false));
+        }
+    }
+
+    /// Returns the outcome of a run in which all actors have ended.
+    pub(crate) fn outcome_of_ends(&self) -> Outcome {
+        let failure = self.late_failure.clone();
+        failure.map_or(Outcome::Finished, Outcome::Failed)
     }
 
     pub(crate) fn failure(&self, actor: u32, message: String, panicked: bool) -> Failure {

@@ -112,7 +112,7 @@ impl Kernel {
         self.barriers.recycle();
         self.condvars.recycle();
         self.host_states = super::hosts::HostTable::default();
-        self.stop = None;
+        (self.stop, self.late_failure) = (None, None);
         if let Some(sends) = &mut self.sends {
             sends.clear();
         }

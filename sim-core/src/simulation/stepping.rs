@@ -653,7 +653,7 @@ impl Simulation {
     fn recycle(&mut self) {
         self.kernel.borrow_mut().current = NONE;
         drop(self.running.take());
-        self.error = None;
+        self.result = Ok(None);
         let mut next = 0;
         while next < self.kernel.borrow().actors.len() {
             let body = self.kernel.borrow_mut().actors[next].body.take();

@@ -34,7 +34,7 @@ pub struct EndpointSettings {
     pub keepalive_timeout: Option<u64>,
     /// Time after which a handshake datagram is sent again, in picoseconds.
     pub resend_after: u64,
-    /// Transmissions of the answer that accepts, before the connection counts as lost.
+    /// Repetitions of the answer that accepts, before the connection counts as lost.
     pub accept_tries: u32,
     /// Buffers that are given back are overwritten, so that a use after that is seen.
     pub poisons: bool,

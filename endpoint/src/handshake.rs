@@ -245,8 +245,13 @@ fn give_up(endpoint: &mut Endpoint, id: ConnectionId, status: Status) {
     debug_assert_eq!(released, Ok(()));
 }
 
-/// Handles a datagram.
+/// Handles a datagram. One that names a connection counts only if the peer of the connection has
+/// sent it.
 pub(crate) fn handle(endpoint: &mut Endpoint, from: &Uri, datagram: Datagram) {
+    let number = datagram.connection();
+    if number.is_some_and(|number| !hear_peer(endpoint, from, ConnectionId(number))) {
+        return;
+    }
     match datagram {
         Datagram::Request {
             initiator,
@@ -263,13 +268,10 @@ pub(crate) fn handle(endpoint: &mut Endpoint, from: &Uri, datagram: Datagram) {
             initiator,
             acceptor,
             qp,
-        } => accepted(endpoint, (from, initiator), acceptor, qp),
+        } => accepted(endpoint, ConnectionId(initiator), acceptor, qp),
         Datagram::Reject { initiator } => {
             let id = ConnectionId(initiator);
-            let connection = endpoint.connections.get(&id);
-            let waits =
-                connection.is_some_and(|one| one.peer == *from && one.stage == Stage::Connecting);
-            if waits {
+            if endpoint.stage(id) == Stage::Connecting {
                 give_up(endpoint, id, Status::Refused);
             }
         }
@@ -278,8 +280,20 @@ pub(crate) fn handle(endpoint: &mut Endpoint, from: &Uri, datagram: Datagram) {
             messages::datagram(endpoint, ConnectionId(connection), bytes);
         }
         Datagram::Ping { connection } => keepalive::pinged(endpoint, ConnectionId(connection)),
-        Datagram::Pong { connection } => keepalive::ponged(endpoint, ConnectionId(connection)),
+        Datagram::Pong { .. } => {}
     }
+}
+
+/// Notes a sign of life of the peer of a connection. Returns false if the endpoint at `from` is
+/// not that peer.
+fn hear_peer(endpoint: &mut Endpoint, from: &Uri, id: ConnectionId) -> bool {
+    let now = endpoint.now;
+    let connection = endpoint.connections.get_mut(&id);
+    let Some(connection) = connection.filter(|one| one.peer == *from) else {
+        return false;
+    };
+    connection.heard(now);
+    true
 }
 
 fn requested(
@@ -329,23 +343,15 @@ fn requested(
     });
 }
 
-fn accepted(
-    endpoint: &mut Endpoint,
-    (from, initiator): (&Uri, u32),
-    acceptor: u32,
-    qp: Option<QpEndpoint>,
-) {
-    let id = ConnectionId(initiator);
+fn accepted(endpoint: &mut Endpoint, id: ConnectionId, acceptor: u32, qp: Option<QpEndpoint>) {
     let Some(connection) = endpoint.connections.get_mut(&id) else {
         return;
     };
-    if connection.peer != *from {
-        return;
-    }
+    let peer = connection.peer.clone();
     let is_repeated = matches!(connection.stage, Stage::Open | Stage::Broken);
     if is_repeated && connection.remote == acceptor {
         let answer = Datagram::Established { acceptor }.to_bytes();
-        return endpoint.send_datagram(Uri::clone(from), answer);
+        return endpoint.send_datagram(peer, answer);
     }
     if connection.stage != Stage::Connecting {
         return;
@@ -361,7 +367,7 @@ fn accepted(
         }
     }
     let answer = Datagram::Established { acceptor }.to_bytes();
-    endpoint.send_datagram(Uri::clone(from), answer);
+    endpoint.send_datagram(peer, answer);
     open(endpoint, id, StageEvent::Accepted);
 }
 

@@ -87,22 +87,12 @@ pub(crate) fn time_out(endpoint: &mut Endpoint, id: ConnectionId) {
 
 /// Answers a ping.
 pub(crate) fn pinged(endpoint: &mut Endpoint, id: ConnectionId) {
-    let now = endpoint.now;
-    let Some(connection) = endpoint.connections.get_mut(&id) else {
+    let Some(connection) = endpoint.connections.get(&id) else {
         return;
     };
-    connection.heard(now);
     let pong = Datagram::Pong {
         connection: connection.remote,
     };
     let peer = connection.peer.clone();
     endpoint.send_datagram(peer, pong.to_bytes());
-}
-
-/// Takes the answer to a ping.
-pub(crate) fn ponged(endpoint: &mut Endpoint, id: ConnectionId) {
-    let now = endpoint.now;
-    if let Some(connection) = endpoint.connections.get_mut(&id) {
-        connection.heard(now);
-    }
 }

@@ -138,6 +138,23 @@ impl Datagram {
         bytes
     }
 
+    /// Returns the number of the connection at the receiver; a request has none yet.
+    pub(crate) const fn connection(&self) -> Option<u32> {
+        match *self {
+            Self::Request { .. } => None,
+            Self::Accept {
+                initiator: number, ..
+            }
+            | Self::Reject { initiator: number }
+            | Self::Established { acceptor: number }
+            | Self::Message {
+                connection: number, ..
+            }
+            | Self::Ping { connection: number }
+            | Self::Pong { connection: number } => Some(number),
+        }
+    }
+
     /// Returns the greatest length that it may have, in bytes.
     const fn length(&self) -> usize {
         // Kind and attribute, two numbers, a queue pair.

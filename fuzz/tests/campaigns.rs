@@ -335,7 +335,7 @@ fn observations_of_seeds_do_not_change() {
     let defaults = (GeneratorSettings::default(), RunSettings::default());
     assert_eq!(digest(defaults), "86be84e8a61cf33e");
     assert_eq!(digest((longer, RunSettings::default())), "07b3946d91842fbf");
-    assert_eq!(digest((polling, polls)), "80b689d2c9ce322e");
+    assert_eq!(digest((polling, polls)), "2c8ef5e7076d43fa");
 }
 
 /// Returns the digest of the first 1500 interactions and their observations.

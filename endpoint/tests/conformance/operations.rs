@@ -1,79 +1,42 @@
-//! Promise: calls are refused and operations fail as CCI says: wrong arguments and flags, buffers
-//! that run out, receivers without buffers, silent peers, operations that take too long.
+//! Cases of operations: calls that are refused and operations that fail, with wrong arguments and
+//! flags, buffers that run out, receivers without buffers, silent peers, operations that take too
+//! long.
 
 use std::rc::Rc;
 
-use endpoint::simulated::{Network, NetworkSettings};
+use endpoint::simulated::Network;
 use endpoint::{
     Access, Attribute, ConnectionId, Direction, EndpointSettings, Error, EventKind, Flags, Message,
     Stage, Status, Transfer,
 };
 
-/// A network of two endpoints with these settings.
-fn network(endpoints: EndpointSettings) -> Network {
-    let settings = NetworkSettings {
-        endpoints,
-        ..NetworkSettings::default()
-    };
-    Network::new(2, settings).expect("two endpoints")
-}
-
-/// Connects endpoint 0 with endpoint 1; returns the connection at each.
-fn connect(network: &mut Network, attribute: Attribute) -> (ConnectionId, ConnectionId) {
-    let uri = network.endpoint(1).uri().clone();
-    let endpoint = network.endpoint(0);
-    endpoint
-        .connect(&uri, (attribute, b""), 1, None)
-        .expect("a request");
-    let (mut initiator, mut acceptor) = (None, None);
-    while initiator.is_none() || acceptor.is_none() {
-        assert!(network.advance(None));
-        for number in 0..2 {
-            let endpoint = network.endpoint(number);
-            while let Some(event) = endpoint.get_event().expect("buffers") {
-                match event.kind {
-                    EventKind::ConnectRequest { request, .. } => {
-                        endpoint.accept(request, 2).expect("a request");
-                    }
-                    EventKind::Connect { result, .. } => initiator = result.ok(),
-                    EventKind::Accept { result, .. } => acceptor = result.ok(),
-                    _ => {}
-                }
-                endpoint.return_event(event.id).expect("an event");
-            }
-        }
-    }
-    (initiator.expect("connected"), acceptor.expect("connected"))
-}
+use super::simulation::{self, advance, connect};
 
 /// Returns the ends of the operations of endpoint 0, as many as asked for.
 fn ends(network: &mut Network, count: usize) -> Vec<(u64, Status)> {
     let mut ends = Vec::new();
     while ends.len() < count {
-        assert!(network.advance(None), "{ends:?}");
+        advance(network);
         let endpoint = network.endpoint(0);
-        while let Some(event) = endpoint.get_event().expect("buffers") {
+        while let Some(event) = endpoint.get_event().unwrap() {
             if let EventKind::Send {
                 context, status, ..
             } = event.kind
             {
                 ends.push((context, status));
             }
-            endpoint.return_event(event.id).expect("an event");
+            endpoint.return_event(event.id).unwrap();
         }
     }
     ends
 }
 
 fn send(network: &mut Network, connection: ConnectionId, context: u64) -> Result<(), Error> {
-    let endpoint = network.endpoint(0);
-    let sent = endpoint.send(connection, context, Message::Copied(b"x"), Flags::default());
-    sent.map(|_| ())
+    simulation::send(network, connection, (context, b"x"), Flags::default())
 }
 
-#[test]
-fn an_operation_that_takes_too_long_breaks_the_connection() {
-    let mut network = network(EndpointSettings::default());
+pub(crate) fn an_operation_that_takes_too_long_breaks_the_connection(settings: EndpointSettings) {
+    let mut network = simulation::network(settings);
     let (connection, other) = connect(&mut network, Attribute::ReliableOrdered);
     // Half of the first retry of the queue pair.
     let timeout = 2_000_000_000;
@@ -94,11 +57,10 @@ fn an_operation_that_takes_too_long_breaks_the_connection() {
 }
 
 /// On a reliable ordered connection all later sends end in order with the same status.
-#[test]
-fn a_receiver_without_buffers() {
-    let mut network = network(EndpointSettings {
+pub(crate) fn a_receiver_without_buffers(settings: EndpointSettings) {
+    let mut network = simulation::network(EndpointSettings {
         receive_buffers: 1,
-        ..EndpointSettings::default()
+        ..settings
     });
     let (connection, _) = connect(&mut network, Attribute::ReliableOrdered);
     for context in 1..=3 {
@@ -109,12 +71,11 @@ fn a_receiver_without_buffers() {
     assert_eq!(ends(&mut network, 3), expected);
 }
 
-#[test]
-fn buffers_run_out() {
-    let mut network = network(EndpointSettings {
+pub(crate) fn buffers_run_out(settings: EndpointSettings) {
+    let mut network = simulation::network(EndpointSettings {
         send_buffers: 2,
         receive_buffers: 2,
-        ..EndpointSettings::default()
+        ..settings
     });
     let (connection, _) = connect(&mut network, Attribute::ReliableOrdered);
     send(&mut network, connection, 1).unwrap();
@@ -135,9 +96,8 @@ fn buffers_run_out() {
     ));
 }
 
-#[test]
-fn lent_messages_and_blocking_sends() {
-    let mut network = network(EndpointSettings::default());
+pub(crate) fn lent_messages_and_blocking_sends(settings: EndpointSettings) {
+    let mut network = simulation::network(settings);
     let (connection, _) = connect(&mut network, Attribute::ReliableUnordered);
     let flags = Flags {
         blocking: true,
@@ -148,7 +108,7 @@ fn lent_messages_and_blocking_sends() {
     let operation = endpoint.send(connection, 1, message, flags).unwrap();
     let mut status = None;
     while status.is_none() {
-        assert!(network.advance(None));
+        advance(&mut network);
         status = network.endpoint(0).blocking_status(operation);
     }
     assert_eq!(status, Some(Status::Success));
@@ -158,9 +118,39 @@ fn lent_messages_and_blocking_sends() {
     assert!(matches!(event.kind, EventKind::Receive { message, .. } if message == b"lent"));
 }
 
-#[test]
-fn wrong_arguments_are_refused() {
-    let mut network = network(EndpointSettings::default());
+/// An operation under way when its connection is disconnected ends as disconnected, and an unknown
+/// one has no end.
+pub(crate) fn blocking_operations_end_with_the_connection(settings: EndpointSettings) {
+    let mut network = simulation::network(settings);
+    let (connection, _) = connect(&mut network, Attribute::ReliableOrdered);
+    let flags = Flags {
+        blocking: true,
+        ..Flags::default()
+    };
+    let endpoint = network.endpoint(0);
+    let lent = Message::Lent(Rc::new(b"lent".to_vec()));
+    let operations = [Message::Copied(b"copied"), lent]
+        .map(|message| endpoint.send(connection, 1, message, flags).unwrap());
+    assert_eq!(
+        operations.map(|one| endpoint.blocking_status(one)),
+        [None; 2]
+    );
+    assert_eq!(endpoint.disconnect(connection), Ok(()));
+    let disconnected = Some(Status::Disconnected);
+    assert_eq!(
+        operations.map(|one| endpoint.blocking_status(one)),
+        [disconnected; 2]
+    );
+    assert_eq!(
+        operations.map(|one| endpoint.blocking_status(one)),
+        [None; 2]
+    );
+    // Lent memory is given back, too.
+    assert_eq!(network.destroy(0), Ok(()));
+}
+
+pub(crate) fn wrong_arguments_are_refused(settings: EndpointSettings) {
+    let mut network = simulation::network(settings);
     let (reliable, _) = connect(&mut network, Attribute::ReliableUnordered);
     let (unreliable, _) = connect(&mut network, Attribute::UnreliableUnordered);
     let endpoint = network.endpoint(0);

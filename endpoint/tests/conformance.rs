@@ -52,6 +52,7 @@ cases! {
         a_connect_times_out
         an_accept_times_out
         a_first_message_is_an_acknowledgement
+        a_notification_on_request
         no_event_after_disconnect
         disconnect_is_local
         destroy_releases_everything;
@@ -64,6 +65,7 @@ cases! {
         all_send_buffers_are_used
         all_work_requests_fit
         all_receive_buffers_are_used
+        disconnected_connections_lend_no_buffers
         several_connections_have_buffers_of_their_own
         the_longest_message
         messages_and_completions_in_order

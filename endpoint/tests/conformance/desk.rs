@@ -12,7 +12,7 @@ use endpoint::{
 use rdma::wire::Packet;
 use rdma::{
     AdapterHost, AdapterPort, ChannelAdapter, DeviceAttributes, Gid, GidType, LinkLayer,
-    LocalAdapter, Mtu, PolledClock, SoftAdapterSettings,
+    LocalAdapter, Mtu, PolledClock, SoftAdapterSettings, Verbs,
 };
 
 /// Kinds of datagrams: their first byte.
@@ -41,6 +41,7 @@ impl Letter {
 pub(crate) struct Desk {
     clock: PolledClock,
     adapters: Vec<Rc<RefCell<ChannelAdapter>>>,
+    verbs: Vec<Rc<LocalAdapter<PolledClock>>>,
     endpoints: Vec<Endpoint>,
 }
 
@@ -48,16 +49,28 @@ impl Desk {
     pub(crate) fn new(settings: EndpointSettings) -> Self {
         let clock = PolledClock::default();
         let adapters: Vec<_> = (1..=3).map(adapter).collect();
-        let endpoints = (0..).zip(&adapters).map(|(number, adapter)| {
-            let verbs = LocalAdapter::new(Rc::clone(adapter), clock.clone());
-            Endpoint::new(simulated::uri(number), Rc::new(verbs), settings).unwrap()
+        let verbs = adapters.iter().map(|adapter: &Rc<_>| {
+            let adapter = LocalAdapter::new(Rc::clone(adapter), clock.clone());
+            Rc::new(adapter)
         });
+        let verbs: Vec<_> = verbs.collect();
+        let endpoints = (0..)
+            .zip(verbs.iter().cloned())
+            .map(|(number, verbs)| Endpoint::new(simulated::uri(number), verbs, settings).unwrap());
         let endpoints = endpoints.collect();
         Self {
             clock,
             adapters,
+            verbs,
             endpoints,
         }
+    }
+
+    /// Carries packets, and takes what the adapter of an endpoint has told since; returns true if
+    /// that is a completion.
+    pub(crate) fn is_notified(&mut self, number: usize) -> bool {
+        self.carry_packets();
+        self.verbs[number].get_cq_event().unwrap().is_some()
     }
 
     pub(crate) fn endpoint(&mut self, number: usize) -> &mut Endpoint {

@@ -429,6 +429,21 @@ pub(crate) fn a_first_message_is_an_acknowledgement(settings: EndpointSettings) 
     }
 }
 
+/// The adapter tells of the next completion only if it was asked to.
+pub(crate) fn a_notification_on_request(settings: EndpointSettings) {
+    let mut desk = Desk::new(settings);
+    let (initiator, _, _) = desk.connect(Attribute::ReliableOrdered);
+    for asks in [false, true, false] {
+        if asks {
+            assert_eq!(desk.endpoint(1).request_notification(), Ok(()));
+            assert!(!desk.is_notified(1), "nothing has come");
+        }
+        desk.send(0, initiator, b"x");
+        assert_eq!(desk.is_notified(1), asks);
+        assert_eq!(desk.events(1).len(), 1);
+    }
+}
+
 /// Events of a connection that were not fetched are dropped when it is disconnected, and no others.
 pub(crate) fn no_event_after_disconnect(settings: EndpointSettings) {
     let mut desk = Desk::new(EndpointSettings {

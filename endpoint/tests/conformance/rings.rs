@@ -128,6 +128,38 @@ pub(crate) fn all_receive_buffers_are_used(settings: EndpointSettings) {
     }
 }
 
+/// A connection that has ended lends no buffers any more; another one that does still counts.
+pub(crate) fn disconnected_connections_lend_no_buffers(settings: EndpointSettings) {
+    let mut network = network(EndpointSettings {
+        receive_buffers: 1,
+        ..settings
+    });
+    let connections = [(); 2].map(|()| connect(&mut network, Attribute::ReliableOrdered));
+    let mut borrowed = Vec::new();
+    for (initiator, _) in connections {
+        send(&mut network, initiator, (1, b"x"), Flags::default()).unwrap();
+        let event = loop {
+            match network.endpoint(1).get_event() {
+                Ok(Some(event)) => break event,
+                _ => advance(&mut network),
+            }
+        };
+        borrowed.push(event.id);
+    }
+    assert_ne!(borrowed[0], borrowed[1]);
+    let endpoint = network.endpoint(1);
+    assert_eq!(endpoint.get_event(), Err(Error::NoBuffers));
+    assert_eq!(endpoint.disconnect(connections[0].1), Ok(()));
+    assert_eq!(endpoint.get_event(), Err(Error::NoBuffers));
+    assert_eq!(endpoint.disconnect(connections[1].1), Ok(()));
+    assert_eq!(endpoint.get_event(), Ok(None));
+    // Their events are still returned, each once.
+    assert_eq!(endpoint.return_event(borrowed[0]), Ok(()));
+    let again = endpoint.return_event(borrowed[0]);
+    assert!(matches!(again, Err(Error::Invalid(_))), "{again:?}");
+    assert_eq!(endpoint.return_event(borrowed[1]), Ok(()));
+}
+
 /// A connection without free buffers takes none of another one.
 pub(crate) fn several_connections_have_buffers_of_their_own(settings: EndpointSettings) {
     let mut network = network(EndpointSettings {

@@ -46,6 +46,8 @@ cases! {
         a_repeated_acceptance_is_acknowledged_again
         a_repeated_request_makes_no_second_connection
         old_requests_are_remembered
+        some_old_requests_are_remembered
+        each_connection_has_its_own_packet_numbers
         strangers_are_not_heard
         malformed_datagrams_are_dropped
         a_request_is_decided_once
@@ -82,6 +84,8 @@ cases! {
         rights_and_bounds_are_checked;
     operations:
         an_operation_that_takes_too_long_breaks_the_connection
+        a_peer_that_does_not_answer
+        a_failed_adapter_is_reported_once
         a_receiver_without_buffers
         buffers_run_out
         lent_messages_and_blocking_sends

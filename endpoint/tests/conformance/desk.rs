@@ -47,8 +47,13 @@ pub(crate) struct Desk {
 
 impl Desk {
     pub(crate) fn new(settings: EndpointSettings) -> Self {
+        Self::with_completions(settings, 1 << 16)
+    }
+
+    /// Returns a desk of adapters with at most this number of completions in a queue.
+    pub(crate) fn with_completions(settings: EndpointSettings, max_cqe: u32) -> Self {
         let clock = PolledClock::default();
-        let adapters: Vec<_> = (1..=3).map(adapter).collect();
+        let adapters: Vec<_> = (1..=3).map(|lid| adapter(lid, max_cqe)).collect();
         let verbs = adapters.iter().map(|adapter: &Rc<_>| {
             let adapter = LocalAdapter::new(Rc::clone(adapter), clock.clone());
             Rc::new(adapter)
@@ -233,8 +238,11 @@ fn connected(events: &[EventKind]) -> ConnectionId {
 }
 
 /// Returns an adapter with this local identifier.
-fn adapter(lid: u16) -> Rc<RefCell<ChannelAdapter>> {
-    let attributes = DeviceAttributes::of_model("desk", lid.into());
+fn adapter(lid: u16, max_cqe: u32) -> Rc<RefCell<ChannelAdapter>> {
+    let attributes = DeviceAttributes {
+        max_cqe,
+        ..DeviceAttributes::of_model("desk", lid.into())
+    };
     let port = AdapterPort {
         link_layer: LinkLayer::InfiniBand,
         mtu: Mtu::Mtu1024,

@@ -1,5 +1,7 @@
 //! Cases of connecting and disconnecting: requests, decisions, repetitions, time limits, strangers.
 
+use std::collections::BTreeSet;
+
 use endpoint::{
     Access, Attribute, EndpointSettings, Error, EventKind, Flags, Message, Stage, Status,
 };
@@ -160,6 +162,11 @@ pub(crate) fn a_repeated_acceptance_is_acknowledged_again(settings: EndpointSett
             ),
             "{accepted:?}"
         );
+        // An acceptance of another number is none of this connection.
+        let mut other = accept.clone();
+        other.bytes[8] ^= 1;
+        desk.deliver(&other);
+        assert_eq!((desk.events(0), desk.letters(0)), (vec![], vec![]));
         // The end of the repetitions, and of the handshake.
         desk.pass(10 * settings.resend_after);
         assert_eq!(desk.letters(1), []);
@@ -209,6 +216,70 @@ pub(crate) fn old_requests_are_remembered(settings: EndpointSettings) {
     desk.endpoint(1).disconnect(acceptor).unwrap();
     desk.deliver(&repeated);
     assert_eq!((desk.events(1), desk.letters(1)), (vec![], vec![]));
+}
+
+/// The last 1024 requests that have ended are remembered, and no more.
+pub(crate) fn some_old_requests_are_remembered(settings: EndpointSettings) {
+    let mut desk = Desk::new(settings);
+    let uri = desk.uri(1);
+    let mut requests = Vec::new();
+    for _ in 0..1025 {
+        let asked = desk.endpoint(0).connect(&uri, (UU, b""), 7, None);
+        assert_eq!(asked, Ok(()));
+        let request = desk.letter(0, REQUEST);
+        desk.deliver(&request);
+        requests.push(request);
+        let event = desk.endpoint(1).get_event().unwrap().unwrap();
+        let EventKind::ConnectRequest { request, .. } = event.kind else {
+            panic!("{event:?}");
+        };
+        // The connection ends with its last event, whatever the decision.
+        if requests.len() % 2 == 0 {
+            desk.endpoint(1).reject(request).unwrap();
+            desk.letter(1, REJECT);
+        } else {
+            desk.endpoint(1).accept(request, 8).unwrap();
+            desk.deliver_all(|_| true);
+            let accepted = desk.events(1);
+            let [
+                EventKind::Accept {
+                    result: Ok(connection),
+                    ..
+                },
+            ] = accepted[..]
+            else {
+                panic!("{accepted:?}");
+            };
+            desk.endpoint(1).disconnect(connection).unwrap();
+        }
+        if requests.len() == 1024 {
+            desk.deliver(&requests[0]);
+            assert_eq!(desk.endpoint(1).get_event(), Ok(None));
+        }
+    }
+    desk.deliver(&requests[1]);
+    assert_eq!(desk.endpoint(1).get_event(), Ok(None));
+    desk.deliver(&requests[0]);
+    assert!(desk.endpoint(1).get_event().unwrap().is_some());
+}
+
+/// The sequence numbers of packets differ from connection to connection.
+pub(crate) fn each_connection_has_its_own_packet_numbers(settings: EndpointSettings) {
+    let mut desk = Desk::new(settings);
+    let uri = desk.uri(1);
+    let attribute = Attribute::ReliableOrdered;
+    for _ in 0..16 {
+        desk.endpoint(0)
+            .connect(&uri, (attribute, b""), 7, None)
+            .unwrap();
+    }
+    // Kind, number, attribute and presence of a queue pair, then its number and that of packets.
+    let requests = desk.letters(0);
+    let numbers = requests
+        .iter()
+        .map(|request| request.bytes[11..15].to_vec());
+    let numbers: BTreeSet<Vec<u8>> = numbers.collect();
+    assert_eq!(numbers.len(), 16);
 }
 
 /// A datagram counts only if the peer of its connection has sent it.

@@ -10,6 +10,7 @@ use endpoint::{
     Stage, Status, Transfer,
 };
 
+use super::desk::Desk;
 use super::simulation::{self, advance, connect};
 
 /// Returns the ends of the operations of endpoint 0, as many as asked for.
@@ -54,6 +55,31 @@ pub(crate) fn an_operation_that_takes_too_long_breaks_the_connection(settings: E
     assert_eq!(network.endpoint(0).stage(connection), Stage::Broken);
     let refused = send(&mut network, connection, 9);
     assert_eq!(refused, Err(Error::Disconnected));
+}
+
+/// The retries of the queue pair end, too.
+pub(crate) fn a_peer_that_does_not_answer(settings: EndpointSettings) {
+    let mut network = simulation::network(settings);
+    let (connection, other) = connect(&mut network, Attribute::ReliableOrdered);
+    network.endpoint(1).disconnect(other).unwrap();
+    send(&mut network, connection, 7).unwrap();
+    send(&mut network, connection, 8).unwrap();
+    let expected = vec![(7, Status::TimedOut), (8, Status::TimedOut)];
+    assert_eq!(ends(&mut network, 2), expected);
+    assert_eq!(network.endpoint(0).stage(connection), Stage::Broken);
+}
+
+/// An adapter that fails is reported once.
+pub(crate) fn a_failed_adapter_is_reported_once(settings: EndpointSettings) {
+    let mut desk = Desk::with_completions(settings, 2);
+    let (initiator, _, _) = desk.connect(Attribute::ReliableOrdered);
+    for _ in 0..3 {
+        desk.send(0, initiator, b"x");
+    }
+    // The third message has no place in the completion queue.
+    assert_eq!(desk.events(1), [EventKind::DeviceFailed]);
+    desk.pass(settings.resend_after);
+    assert_eq!(desk.events(1), []);
 }
 
 /// On a reliable ordered connection all later sends end in order with the same status.
@@ -116,6 +142,12 @@ pub(crate) fn lent_messages_and_blocking_sends(settings: EndpointSettings) {
     assert_eq!(network.endpoint(0).get_event(), Ok(None), "no event");
     let event = network.endpoint(1).get_event().unwrap().unwrap();
     assert!(matches!(event.kind, EventKind::Receive { message, .. } if message == b"lent"));
+    // One without bytes.
+    let empty = Message::Lent(Rc::new(Vec::new()));
+    let endpoint = network.endpoint(0);
+    let sent = endpoint.send(connection, 2, empty, Flags::default());
+    assert!(sent.is_ok(), "{sent:?}");
+    assert_eq!(ends(&mut network, 1), [(2, Status::Success)]);
 }
 
 /// An operation under way when its connection is disconnected ends as disconnected, and an unknown

@@ -42,10 +42,10 @@ pub(crate) fn all_send_buffers_are_used(settings: EndpointSettings) {
 /// Twice as many messages as buffers (lent ones take none), and as many transfers as buffers, each
 /// with a completion message, can be under way.
 pub(crate) fn all_work_requests_fit(settings: EndpointSettings) {
-    let send_buffers = 4;
+    let send_buffers = 20;
     let mut network = network(EndpointSettings {
         send_buffers,
-        receive_buffers: 32,
+        receive_buffers: 64,
         ..settings
     });
     let (connection, _) = connect(&mut network, Attribute::ReliableOrdered);
@@ -85,9 +85,9 @@ pub(crate) fn all_work_requests_fit(settings: EndpointSettings) {
 
 /// As many messages as buffers wait for the program, and buffers come back in any order.
 pub(crate) fn all_receive_buffers_are_used(settings: EndpointSettings) {
-    for receive_buffers in [1, 4, 17, 33] {
+    for receive_buffers in [1, 4, 16, 17, 100] {
         let mut network = network(EndpointSettings {
-            send_buffers: 64,
+            send_buffers: 100,
             receive_buffers,
             ..settings
         });

@@ -3,6 +3,7 @@
 //! See `explorer` for what is explored, and `world` for what is demanded in every state and at
 //! every end.
 
+mod closing;
 mod explored;
 mod explorer;
 mod limits;

@@ -6,29 +6,33 @@ use super::world::member;
 use socket::State as C;
 use virtual_connection::State as V;
 
-fn process(name: &str, rank: u32) -> Connector {
+pub(super) fn process(name: &str, rank: u32) -> Connector {
     let cards = (0..4).map(|rank| (rank, format!("{name}:{rank}")));
     Connector::new(Group::new(name, 4, cards), rank, Settings::default()).with_steps()
 }
 
-fn outputs(process: &mut Connector) -> Vec<Output> {
+pub(super) fn outputs(process: &mut Connector) -> Vec<Output> {
     std::iter::from_fn(|| process.poll()).collect()
 }
 
-fn feed(process: &mut Connector, id: ConnectionId, inputs: impl IntoIterator<Item = Input>) {
+pub(super) fn feed(
+    process: &mut Connector,
+    id: ConnectionId,
+    inputs: impl IntoIterator<Item = Input>,
+) {
     for input in inputs {
         process.handle(0.0, id, input);
     }
 }
 
-fn state(process: &Connector, id: ConnectionId) -> Option<C> {
+pub(super) fn state(process: &Connector, id: ConnectionId) -> Option<C> {
     process
         .connections()
         .find(|entry| entry.0 == id)
         .map(|entry| entry.1)
 }
 
-fn request(name: &str, rank: u32) -> [Input; 2] {
+pub(super) fn request(name: &str, rank: u32) -> [Input; 2] {
     let group_length = u32::try_from(name.len()).unwrap();
     [
         Input::Read(Message::OpenReq { group_length, rank }),
@@ -36,7 +40,7 @@ fn request(name: &str, rank: u32) -> [Input; 2] {
     ]
 }
 
-const YES: Input = Input::Read(Message::OpenResp {
+pub(super) const YES: Input = Input::Read(Message::OpenResp {
     verdict: Verdict::Accept,
 });
 

@@ -1,0 +1,166 @@
+//! Moments of the close protocol, each by itself: a request, a loss, and a limit of descriptors
+//! while a connection closes.
+
+use super::super::*;
+use super::requirements::{YES, feed, outputs, process, request, state};
+use super::world::member;
+use settings::AtLimit;
+use socket::State as C;
+use virtual_connection::State as V;
+
+const CLOSE: Input = Input::Read(Message::Close {
+    acknowledges: false,
+});
+const CLOSE_ACK: Input = Input::Read(Message::Close { acknowledges: true });
+
+/// Returns the inputs after which the closing side of a connection is in this state.
+fn inputs_until(state: V) -> Vec<Input> {
+    match state {
+        V::LocalClose => vec![],
+        V::CloseAcked => vec![Input::WriteDone, CLOSE, Input::WriteDone],
+        V::Closed => vec![Input::WriteDone, CLOSE_ACK],
+        other => unreachable!("{other:?} is no state of the closing side"),
+    }
+}
+
+/// Process 0 with connection 0 to process 1, which it closes, in this state of the close protocol.
+fn closing(settings: Settings, at: V) -> Connector {
+    let mut one = process("world", 0);
+    one.settings = settings;
+    one.send(0.0, member(1), 1);
+    let opened = [Input::ConnectDone, Input::WriteDone, YES, Input::WriteDone];
+    feed(&mut one, 0, opened);
+    one.close(0.0, member(1));
+    feed(&mut one, 0, inputs_until(at));
+    assert_eq!(one.state(member(1)), at);
+    outputs(&mut one);
+    one
+}
+
+fn failed(peer: u32, packet: u64, why: Failure) -> Output {
+    let peer = member(peer);
+    Output::Failed { peer, packet, why }
+}
+
+/// The peer opens again while the old socket of both closes. A process that finalizes accepts if a
+/// message of its own waits, which leaves on that connection; else it refuses.
+#[test]
+fn n8_a_process_that_finalizes_accepts_while_a_message_waits() {
+    for waits in [true, false] {
+        let mut one = closing(Settings::default(), V::Closed);
+        if waits {
+            one.send(0.0, member(1), 2);
+        }
+        one.finalize(0.0);
+        let id = one.accept(0.0);
+        feed(&mut one, id, request("world", 1));
+        let verdict = if waits {
+            Verdict::Accept
+        } else {
+            Verdict::Finalizing
+        };
+        let messages = vec![Message::OpenResp { verdict }];
+        let connection = id;
+        let answer = Output::Write {
+            connection,
+            messages,
+        };
+        assert_eq!(outputs(&mut one).last(), Some(&answer));
+        feed(&mut one, 0, [Input::WriteDone, Input::Closed]);
+        feed(&mut one, id, [Input::WriteDone]);
+        let told = outputs(&mut one);
+        let messages = vec![Message::Data(2)];
+        let data = Output::Write {
+            connection,
+            messages,
+        };
+        assert_eq!(told.contains(&data), waits, "{told:?}");
+        if waits {
+            let completed = Output::Completed {
+                peer: member(1),
+                packet: 2,
+            };
+            feed(&mut one, id, [Input::WriteDone]);
+            assert!(outputs(&mut one).contains(&completed));
+            let closes = [Input::WriteDone, CLOSE_ACK, Input::WriteDone];
+            feed(&mut one, id, closes);
+        }
+        feed(&mut one, id, [Input::Closed]);
+        assert_eq!(outputs(&mut one).last(), Some(&Output::Finalized));
+    }
+}
+
+/// A peer that is lost during the close: all that waits for it fails, nothing is opened to it, no
+/// close is outstanding, and finalize ends.
+#[test]
+fn f4_a_loss_during_the_close() {
+    for at in [V::LocalClose, V::CloseAcked, V::Closed] {
+        let mut one = closing(Settings::default(), at);
+        one.send(0.0, member(1), 2);
+        one.send(0.0, member(1), 3);
+        one.peer_failed(0.0, member(1));
+        assert_eq!(state(&one, 0), Some(C::Closing), "{at:?}");
+        feed(&mut one, 0, [Input::WriteDone, Input::Closed]);
+        let lost = [2, 3].map(|packet| failed(1, packet, Failure::PeerLost));
+        let told = outputs(&mut one);
+        let close = Output::Close { connection: 0 };
+        let (closes, failures): (Vec<_>, Vec<_>) =
+            told.into_iter().partition(|output| *output == close);
+        assert_eq!((failures, closes.len()), (lost.to_vec(), 1), "{at:?}");
+        assert_eq!((one.state(member(1)), one.lost_peers()), (V::Moribund, 1));
+        assert_eq!((one.outstanding(), one.connections().count()), (0, 0));
+        one.finalize(0.0);
+        assert_eq!(outputs(&mut one), [Output::Finalized]);
+    }
+}
+
+/// The same where the peer has closed first, and a message is being written.
+#[test]
+fn f4_a_loss_after_the_close_of_the_peer() {
+    let mut one = process("world", 0);
+    one.settings.answer = CloseAckPolicy::WhenClosed;
+    one.send(0.0, member(1), 1);
+    feed(&mut one, 0, [Input::ConnectDone, Input::WriteDone, YES]);
+    one.send(0.0, member(1), 2);
+    feed(&mut one, 0, [CLOSE]);
+    assert_eq!(one.state(member(1)), V::RemoteClose);
+    outputs(&mut one);
+    one.peer_failed(0.0, member(1));
+    let lost = [1, 2].map(|packet| failed(1, packet, Failure::PeerLost));
+    let close = Output::Close { connection: 0 };
+    assert_eq!(outputs(&mut one), [&lost[..], &[close]].concat());
+    assert_eq!((one.outstanding(), one.lost_peers()), (0, 1));
+}
+
+/// `at_limit = "fail"`: while a connection closes, a send waits for its descriptor.
+#[test]
+fn n17_a_send_does_not_fail_while_a_connection_closes() {
+    let settings = Settings {
+        descriptors: Some(1),
+        at_limit: AtLimit::Fail,
+        ..Settings::default()
+    };
+    for at in [V::LocalClose, V::CloseAcked, V::Closed] {
+        let mut one = closing(settings, at);
+        one.send(0.0, member(2), 5);
+        assert_eq!(outputs(&mut one), [], "{at:?}");
+        let rest = match at {
+            V::LocalClose => vec![Input::WriteDone, CLOSE_ACK, Input::WriteDone],
+            V::CloseAcked => vec![CLOSE_ACK],
+            _ => vec![Input::WriteDone],
+        };
+        feed(&mut one, 0, rest);
+        outputs(&mut one);
+        feed(&mut one, 0, [Input::Closed]);
+        let connect = Output::Connect {
+            connection: 0,
+            peer: member(2),
+            card: "world:2".to_owned(),
+        };
+        assert_eq!(outputs(&mut one), [connect], "{at:?}");
+        // The connection is not idle now: nothing will give its descriptor back.
+        one.send(0.0, member(3), 6);
+        let no_descriptor = failed(3, 6, Failure::NoDescriptor);
+        assert_eq!(outputs(&mut one), [no_descriptor]);
+    }
+}

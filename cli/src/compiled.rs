@@ -14,7 +14,9 @@ use cmpi::{CompiledProgram, Kind, Ranks, STACK};
 use mpi::SourceLocation;
 use run::{Program, RankProgram};
 use simrun::compute_args::ComputeArgs;
-use simrun::{App, answer_handshake, answers_handshake, run_app_with, set_program, status};
+use simrun::{
+    App, PROGRAM_MAX, answer_handshake, answers_handshake, run_app_with, set_program, status,
+};
 
 use crate::command_line::{Mode, called_as};
 
@@ -60,6 +62,13 @@ impl App<Self> for Compiled {
         })?;
         let ranks = self.program.ranks(STACK, texts, self.is_checked, timing);
         let files = self.program.files().to_vec();
+        if let Some(Err(problem)) = self.compute.gdb.as_deref().map(files::Output::new) {
+            let problem = format!("--gdb: {problem}\n");
+            return Err(clap::Error::raw(
+                clap::error::ErrorKind::ValueValidation,
+                problem,
+            ));
+        }
         let script = self.compute.gdb.map(|script| (script, files));
         let program = RankProgram::new(move |world| {
             // Written when the program is dropped.
@@ -102,7 +111,9 @@ fn write_script(
 /// Returns the program in a file, or why it cannot be run; `None` if the file is not a compiled
 /// MPI program.
 pub(crate) fn program(app: &Path) -> Option<Result<CompiledProgram, String>> {
-    let file = app.is_file().then(|| std::fs::read(app).ok())??;
+    let file = app
+        .is_file()
+        .then(|| files::read_bytes(app, PROGRAM_MAX).ok())??;
     match cmpi::kind(&file) {
         Kind::StandardAbi => {
             let program = CompiledProgram::load(app, &file);

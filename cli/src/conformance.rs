@@ -175,7 +175,7 @@ fn expectations(command: &ConformanceCommand) -> Result<Vec<ExpectedDeviation>, 
     let Some(path) = &command.expect else {
         return Ok(Vec::new());
     };
-    let text = std::fs::read_to_string(path).map_err(|error| error.to_string());
+    let text = files::read_text(path).map_err(|error| error.to_string());
     let expected = text.and_then(|text| expected::parse(&text));
     expected.map_err(|problem| format!("--expect {}: {problem}", path.display()))
 }

@@ -46,7 +46,7 @@ struct Again {
 fn again(folder: &Path) -> Result<Again, String> {
     let at = |name: &str| folder.join(name).display().to_string();
     let file = at("record.json");
-    let text = std::fs::read_to_string(&file).map_err(|error| {
+    let text = files::read_text(Path::new(&file)).map_err(|error| {
         format!("{file}: cannot read it: {error}: expected the folder of --out")
     })?;
     let recorded: Value = serde_json::from_str(&text)

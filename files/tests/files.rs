@@ -1,12 +1,13 @@
-//! Promise: output replaces regular files as a whole, and nothing else.
+//! Promises: output replaces regular files as a whole, and no input; inputs have a limit.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::fs;
+use std::io::ErrorKind;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use files::{Output, write};
+use files::{Output, add_input, read_bytes, read_state, read_text, write};
 
 /// An empty folder of a test.
 fn folder(name: &str) -> PathBuf {
@@ -81,22 +82,50 @@ fn what_is_no_regular_file_is_refused_and_stays() {
 #[test]
 fn an_input_is_no_output_under_any_name() {
     let folder = folder("inputs");
-    let (input, other) = (folder.join("in.csv"), folder.join("other.csv"));
-    fs::write(&input, "samples").unwrap();
+    let (input, later) = (folder.join("in.csv"), folder.join("later.csv"));
+    for file in [&input, &later] {
+        fs::write(file, "samples").unwrap();
+    }
     symlink("in.csv", folder.join("link")).unwrap();
     fs::hard_link(&input, folder.join("hard")).unwrap();
-    for name in ["in.csv", "link", "hard"] {
-        let output = Output::new(&folder.join(name)).unwrap();
-        let error = output
-            .differs_from([other.as_path(), input.as_path()])
-            .unwrap_err();
-        assert!(
-            error.to_string().contains("it is also the input"),
-            "{error}"
-        );
+    let known_late = Output::new(&later).unwrap();
+    assert_eq!(read_text(&input).unwrap(), "samples");
+    add_input(&later);
+    for name in ["in.csv", "link", "hard", "later.csv"] {
+        let error = Output::new(&folder.join(name)).unwrap_err().to_string();
+        assert!(error.contains("it is also the input"), "{name}: {error}");
     }
-    let output = Output::new(&other).unwrap();
-    assert_eq!(output.differs_from([input.as_path()]), Ok(()));
+    known_late.write("results").unwrap_err();
+    known_late.create().unwrap_err();
+    assert_eq!(fs::read_to_string(&later).unwrap(), "samples");
+    // The executable is an input of each process.
+    let program = std::env::current_exe().unwrap();
+    let error = Output::new(&program).unwrap_err().to_string();
+    assert!(error.contains("it is also the input"), "{error}");
+    write(&folder.join("other.csv"), "results").unwrap();
+    assert_eq!(read_state(&folder.join("other.csv")).unwrap(), "results");
+    write(
+        &folder.join("other.csv"),
+        "a file of its own may be replaced",
+    )
+    .unwrap();
+}
+
+#[test]
+fn an_input_without_end_is_refused_at_its_limit() {
+    let endless = Path::new("/dev/zero");
+    let error = read_bytes(endless, 1000).unwrap_err().to_string();
+    let expected = "it has more than 1000 bytes: expected a file of at most 1000 bytes";
+    assert_eq!(error, expected);
+    let error = read_text(endless).unwrap_err().to_string();
+    assert!(error.starts_with("it has more than 256 MiB"), "{error}");
+    let folder = folder("limit");
+    let file = folder.join("in.csv");
+    fs::write(&file, "12345").unwrap();
+    assert_eq!(read_bytes(&file, 5).unwrap(), b"12345");
+    read_bytes(&file, 4).unwrap_err();
+    fs::write(&file, b"\xff").unwrap();
+    assert_eq!(read_text(&file).unwrap_err().kind(), ErrorKind::InvalidData);
 }
 
 #[test]
@@ -125,7 +154,7 @@ fn a_failed_write_leaves_nothing_and_the_file_as_it_was() {
 fn a_missing_folder_is_named_where_it_is_not_made() {
     let folder = folder("missing");
     let file = folder.join("no/out.csv");
-    let error = Output::new(&file).unwrap().can_be_written([]).unwrap_err();
+    let error = Output::new(&file).unwrap().can_be_written().unwrap_err();
     let expected = format!(
         "{}: there is no folder {}: expected one that exists",
         file.display(),
@@ -138,12 +167,12 @@ fn a_missing_folder_is_named_where_it_is_not_made() {
         Path::new("out.csv"),
         Path::new("-"),
     ] {
-        assert_eq!(Output::new(path).unwrap().can_be_written([]), Ok(()));
+        assert_eq!(Output::new(path).unwrap().can_be_written(), Ok(()));
     }
     assert!(names(&folder).is_empty(), "nothing is left behind");
     // Takes no files, also of root.
     let error = Output::new(Path::new("/proc/out.csv")).unwrap();
-    let error = error.can_be_written([]).unwrap_err().to_string();
+    let error = error.can_be_written().unwrap_err().to_string();
     assert!(
         error.starts_with("/proc/out.csv: cannot write it: "),
         "{error}"

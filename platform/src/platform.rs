@@ -14,7 +14,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::io::Read as _;
+use std::io::ErrorKind;
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::Path;
 
@@ -74,13 +74,10 @@ pub fn read_text(path: &Path) -> Result<String, LoadError> {
     if is_pipe && path.canonicalize().is_ok() {
         return Err(LoadError::Unreadable(Unreadable::named_pipe(path)));
     }
-    let file = std::fs::File::open(path).map_err(unreadable)?;
-    let mut bytes = Vec::new();
-    let limited = file.take(FILE_MAX + 1).read_to_end(&mut bytes);
-    limited.map_err(unreadable)?;
-    if bytes.len() as u64 > FILE_MAX {
-        return Err(LoadError::Unreadable(Unreadable::too_long(path)));
-    }
+    let bytes = files::read_bytes(path, FILE_MAX).map_err(|error| match error.kind() {
+        ErrorKind::FileTooLarge => LoadError::Unreadable(Unreadable::too_long(path)),
+        _ => unreadable(error),
+    })?;
     String::from_utf8(bytes).map_err(|error| {
         let valid_up_to = error.utf8_error().valid_up_to();
         let unreadable = Unreadable::not_utf8(path, error.as_bytes(), valid_up_to);

@@ -8,7 +8,6 @@
 //! it; `#` begins a comment.
 
 use std::fmt;
-use std::fs;
 use std::num::IntErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -199,7 +198,7 @@ impl RankMap {
                 _ => error.to_string(),
             },
         };
-        let text = fs::read_to_string(path).map_err(unreadable)?;
+        let text = files::read_text(path).map_err(unreadable)?;
         if let Some((line, tag)) = first_tag(&text) {
             let path = path.to_owned();
             return Err(MappingError::Xml { path, line, tag });

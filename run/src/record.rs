@@ -307,26 +307,21 @@ impl std::error::Error for RecordError {}
 
 impl Folder {
     /// Makes the folder if it is not there, and checks that a record can be written to it: before a
-    /// long run, not after. A record that is there already is replaced only by `force`, and no file
-    /// of it may be one of `inputs`.
+    /// long run, not after. A record that is there already is replaced only by `force`.
     ///
     /// # Errors
     /// [`RecordError`] if it cannot be made or written to.
-    pub fn open(path: &Path, force: bool, inputs: &[&Path]) -> Result<Self, RecordError> {
+    pub fn open(path: &Path, force: bool) -> Result<Self, RecordError> {
         let fail = |error| RecordError::Folder(path.to_owned(), error);
         fs::create_dir_all(path).map_err(fail)?;
         if !force && path.join(NAMES[0]).symlink_metadata().is_ok() {
             return Err(RecordError::Exists(path.to_owned()));
         }
         for name in NAMES {
-            let output = Output::new(&path.join(name)).map_err(RecordError::Output)?;
-            let differs = output.differs_from(inputs.iter().copied());
-            differs.map_err(RecordError::Output)?;
+            let output = Output::new(&path.join(name));
+            let checked = output.and_then(|output| output.can_be_written());
+            checked.map_err(RecordError::Output)?;
         }
-        let probe = path.join(format!(".probe-{}.tmp", std::process::id()));
-        fs::write(&probe, b"")
-            .and_then(|()| fs::remove_file(&probe))
-            .map_err(fail)?;
         Ok(Self(path.to_owned()))
     }
 
@@ -342,7 +337,7 @@ impl Folder {
             ranks: u32,
             simulated_s: f64,
         }
-        let text = fs::read_to_string(self.0.join(NAMES[0])).ok()?;
+        let text = files::read_state(&self.0.join(NAMES[0])).ok()?;
         // What cannot be read will be replaced all the same.
         let earlier: Earlier = serde_json::from_str(&text).ok()?;
         let is_same = earlier.outcome == "finished"

@@ -51,15 +51,13 @@ pub struct RecordArgs {
 }
 
 impl RecordArgs {
-    /// Opens the directory of the record, if there is to be one; it must not contain the `inputs`.
+    /// Opens the directory of the record, if there is to be one.
     ///
     /// # Errors
     /// [`RecordError`] if it cannot be written or contains something else.
-    pub(crate) fn open(&self, inputs: &[&Path]) -> Result<Option<Folder>, RecordError> {
+    pub(crate) fn open(&self) -> Result<Option<Folder>, RecordError> {
         let folder = self.out.as_deref();
-        folder
-            .map(|out| Folder::open(out, self.force, inputs))
-            .transpose()
+        folder.map(|out| Folder::open(out, self.force)).transpose()
     }
 }
 

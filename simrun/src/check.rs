@@ -331,6 +331,10 @@ pub(crate) fn run(name: &str, make: MakeProgram<'_>, args: &CheckArgs) -> ExitCo
         Ok(platform) => platform.map(Arc::new),
         Err(code) => return code,
     };
+    // Its name was judged before the inputs were known.
+    if let Some(Err(problem)) = args.timeline.as_deref().map(files::Output::new) {
+        return status::refuse(problem);
+    }
     let stop = match &args.replay {
         // A replay does not look at it: signals end the process.
         Some(_) => Arc::default(),

@@ -412,8 +412,7 @@ impl Start {
         let progress = Arc::new(Progress::default());
         let mut options = options(args, &stop).map_err(status::refuse)?;
         options.progress = Some(Arc::clone(&progress));
-        let inputs = [path.as_path(), args.map.as_path()];
-        let folder = args.record.open(&inputs).map_err(status::refuse)?;
+        let folder = args.record.open().map_err(status::refuse)?;
         Ok(Self {
             platform,
             path,

@@ -78,7 +78,7 @@ pub use entry::{VERSION, load, run_app, run_app_with, watch_signals};
 pub use handshake::{answer as answer_handshake, is_asked as answers_handshake};
 pub use memory::available as available_memory;
 pub use real_command::{EXIT_STATUS as REAL_EXIT_STATUS, RealArgs, ended};
-pub use rerun::{set_program, sha256_of};
+pub use rerun::{PROGRAM_MAX, set_program, sha256_of};
 pub use size::{ParseSizeError, Size};
 pub use trace_args::TraceArgs;
 

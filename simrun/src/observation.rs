@@ -10,7 +10,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fmt::Display;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
@@ -109,13 +109,12 @@ impl EventArgs {
     }
 
     /// Checks the options and the names of the outputs before the run, and makes the folder of
-    /// `--analyse=DIR`. The folder of a file has to exist. `inputs`: files that are read.
-    /// `ranks`: number of ranks of the run.
+    /// `--analyse=DIR`. The folder of a file has to exist. `ranks`: number of ranks of the run.
     ///
     /// # Errors
     /// The status of bad input, after the problem has been printed.
-    pub(crate) fn check(&self, inputs: &[&Path], ranks: u32) -> Result<(), u8> {
-        self.check_files(inputs).map_err(refused)?;
+    pub(crate) fn check(&self, ranks: u32) -> Result<(), u8> {
+        self.check_files().map_err(refused)?;
         let Some(mut arguments) = self.of_analysis(OsStr::new("-"), None) else {
             return Ok(());
         };
@@ -126,7 +125,7 @@ impl EventArgs {
     }
 
     /// Checks the names of the files that are written.
-    fn check_files(&self, inputs: &[&Path]) -> Result<(), String> {
+    fn check_files(&self) -> Result<(), String> {
         if let (None, Some(option)) = (&self.trace, self.trace_options.arguments().first()) {
             let option = option.display();
             return Err(format!(
@@ -147,9 +146,7 @@ impl EventArgs {
                 let path = path.display();
                 return Err(format!("{path}: expected the name of a file"));
             }
-            output
-                .can_be_written(inputs.iter().copied())
-                .map_err(|error| error.to_string())?;
+            output.can_be_written().map_err(|error| error.to_string())?;
         }
         Ok(())
     }
@@ -263,8 +260,8 @@ fn simulate_ideal(program: &dyn Program, begin: &Start) -> Result<TemporaryFile,
 
 /// Creates the file of a log.
 fn create(path: &Path) -> Result<Box<dyn Write + Send>, String> {
-    let file = File::create(path).map_err(|error| format!("{}: {error}", path.display()))?;
-    Ok(Box::new(file))
+    let file = files::Output::new(path).and_then(|output| output.create());
+    Ok(Box::new(file.map_err(|error| error.to_string())?))
 }
 
 /// Returns the command of the run, with a program below the current folder named from there.
@@ -324,9 +321,7 @@ impl Observation {
                 "--analyse, --trace and --log-events: the program has no ranks, and only ranks are observed",
             ));
         }
-        let platform = args.platform.iter().map(|path| &**path);
-        let inputs: Vec<&Path> = platform.chain([&*args.map]).collect();
-        asked.check(&inputs, begin.ranks())?;
+        asked.check(begin.ranks())?;
         let ideal = if args.observation.ideal_network {
             Some(simulate_ideal(program, begin).map_err(refused)?)
         } else {

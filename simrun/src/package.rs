@@ -100,6 +100,15 @@ fn simrun() -> Option<PathBuf> {
 /// # Errors
 /// Why there is no program.
 pub fn executable(app: &Path, quiet: bool, features: &[&str]) -> Result<Executable, NoProgram> {
+    let executable = found_executable(app, quiet, features)?;
+    let sources = ["Cargo.toml", "src/main.rs"].map(|name| app.join(name));
+    for input in executable.files.iter().chain(&sources) {
+        files::add_input(input);
+    }
+    Ok(executable)
+}
+
+fn found_executable(app: &Path, quiet: bool, features: &[&str]) -> Result<Executable, NoProgram> {
     let compiled = app.is_file().then(|| Executable::new(app.to_owned(), None));
     if let Some(compiled) = compiled.filter(Executable::is_compiled) {
         return Ok(compiled);

@@ -371,7 +371,7 @@ fn backend(args: &RealArgs) -> Option<Backend> {
 fn settings(args: &RealArgs, starts: LaunchMode, ours: bool) -> Result<LaunchOptions, ExitCode> {
     let stop = if ours {
         let ranks = starts.size().map_err(status::refuse)?;
-        args.observation.check(&[], ranks).map_err(ExitCode::from)?;
+        args.observation.check(ranks).map_err(ExitCode::from)?;
         entry::watch_signals()
             .map_err(|error| status::refuse(format_args!("cannot watch for Ctrl-C: {error}")))?
     } else {
@@ -401,7 +401,7 @@ fn settings(args: &RealArgs, starts: LaunchMode, ours: bool) -> Result<LaunchOpt
 }
 
 fn launch(name: &str, args: &RealArgs, arguments: &[OsString]) -> ExitCode {
-    if let Err(error) = args.record.open(&[]) {
+    if let Err(error) = args.record.open() {
         return status::refuse(error);
     }
     let launch = starts(name, args, arguments)
@@ -546,7 +546,7 @@ fn tell(name: &str, run: &RealRun, args: &RealArgs, arguments: &[OsString]) -> u
     drop(stderr);
     let kept = args.record.out.as_deref().map(|folder| {
         // A record that it holds has been refused before the run.
-        let folder = Folder::open(folder, true, &[])?;
+        let folder = Folder::open(folder, true)?;
         folder.write(&[("record.json", record.to_json() + "\n")])
     });
     let mut stdout = io::stdout().lock();

@@ -15,9 +15,15 @@ use crate::args::{Payload, RunArgs};
 /// The files of the program of this process, if it is not the executable.
 static PROGRAM: OnceLock<Vec<PathBuf>> = OnceLock::new();
 
+/// Greatest length of an executable in bytes: 8 GiB. \[choice\]
+pub const PROGRAM_MAX: u64 = 8 << 30;
+
 /// Notes that the program of this process is in another file than the executable: the first of
 /// these, the others are its own libraries.
 pub fn set_program(files: Vec<PathBuf>) {
+    for file in &files {
+        files::add_input(file);
+    }
     // There is one program in a process.
     let _ = PROGRAM.set(files);
 }
@@ -89,7 +95,7 @@ pub fn sha256_of(files: &[PathBuf]) -> io::Result<String> {
     };
     let hashes: Vec<String> = files
         .iter()
-        .map(|file| Ok(hash(&std::fs::read(file)?)))
+        .map(|file| Ok(hash(&files::read_bytes(file, PROGRAM_MAX)?)))
         .collect::<io::Result<_>>()?;
     Ok(match &hashes[..] {
         [only] => only.clone(),

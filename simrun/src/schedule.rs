@@ -39,10 +39,6 @@ impl ScheduleFile {
         if file.is_stdout() {
             return Err(format!("--schedule {file}: expected the name of a file"));
         }
-        let inputs = args.platform.iter().map(|path| &**path);
-        let inputs = inputs.chain([&*args.map]);
-        file.differs_from(inputs)
-            .map_err(|error| error.to_string())?;
         if let Some(reason) = run::not_explorable(&start.platform) {
             return Err(format!("--schedule: {reason}"));
         }

@@ -56,7 +56,7 @@ impl StudyFolder {
         let error = |error: &io::Error| ResultError::at(path, error);
         fs::create_dir_all(path).map_err(|it| error(&it))?;
         let file = path.join(STUDY_FILE);
-        match fs::read_to_string(&file) {
+        match files::read_state(&file) {
             Ok(found) if found == text => {}
             Ok(_) => {
                 let problem = "it is the folder of another study: expected the same study.toml, or a \
@@ -85,7 +85,7 @@ impl StudyFolder {
     /// [`ResultError`] if it has no study file.
     pub fn open(path: &Path) -> Result<(Self, String), ResultError> {
         let file = path.join(STUDY_FILE);
-        let text = fs::read_to_string(&file).map_err(|it| ResultError::at(&file, &it))?;
+        let text = files::read_state(&file).map_err(|it| ResultError::at(&file, &it))?;
         let folder = Self {
             path: path.to_owned(),
         };
@@ -157,7 +157,7 @@ impl StudyFolder {
     /// [`ResultError`] with the path, and the line that is no point.
     pub fn points(&self) -> Result<Vec<PlannedPoint>, ResultError> {
         let file = self.path.join(POINTS_FILE);
-        let text = fs::read_to_string(&file).map_err(|it| ResultError::at(&file, &it))?;
+        let text = files::read_state(&file).map_err(|it| ResultError::at(&file, &it))?;
         let read = |(number, line)| {
             serde_json::from_str(line).map_err(|error| {
                 let number: usize = number;

@@ -21,6 +21,9 @@ use crate::point::Assignment;
 /// The folder of results within that of a study.
 pub const RESULTS_FOLDER: &str = "results";
 
+/// Greatest length of a file of results in bytes: 4 GiB, about ten million runs. \[choice\]
+const RESULTS_MAX: u64 = 4 << 30;
+
 /// The outcome of a run that finished as it should.
 pub const FINISHED: &str = "finished";
 
@@ -210,7 +213,8 @@ impl ResultSet {
         paths.sort();
         let mut set = Self::default();
         for path in &paths {
-            let content = fs::read(path).map_err(|error| ResultError::at(path, &error))?;
+            let content = files::read_bytes(path, RESULTS_MAX)
+                .map_err(|error| ResultError::at(path, &error))?;
             set.add_file(path, &content)?;
         }
         Ok(set)

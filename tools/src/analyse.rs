@@ -77,6 +77,10 @@ struct Results {
 }
 
 fn analysed(command: &AnalyseCommand) -> Result<ExitCode, String> {
+    files::add_input(&command.log);
+    if let Some(ideal) = &command.ideal {
+        files::add_input(ideal);
+    }
     let timeline = command.trace.as_deref();
     let timeline = timeline.map(|path| TimelineFile::of(command, path));
     let timeline = timeline.transpose()?;
@@ -88,8 +92,7 @@ fn analysed(command: &AnalyseCommand) -> Result<ExitCode, String> {
         std::fs::create_dir_all(folder)
             .map_err(|error| format!("{}: {error}", folder.display()))?;
         let page = Output::new(&folder.join(PAGE)).map_err(|error| error.to_string())?;
-        page.can_be_written([&*command.log])
-            .map_err(|error| error.to_string())?;
+        page.can_be_written().map_err(|error| error.to_string())?;
     }
     if command.check_for.is_some() {
         return Ok(ExitCode::SUCCESS);
@@ -139,9 +142,7 @@ impl TimelineFile {
         let format = TraceFormat::of(path)?;
         let options = trace::options_of(&command.trace_options)?;
         let output = Output::new(path).map_err(|error| error.to_string())?;
-        output
-            .can_be_written([&*command.log])
-            .map_err(|error| error.to_string())?;
+        output.can_be_written().map_err(|error| error.to_string())?;
         Ok(Self {
             format,
             options,
@@ -189,7 +190,7 @@ fn read(path: &Path, timeline: Option<Timeline<'_>>) -> Result<(Results, TraceSu
     let input = if is_stdin {
         LogInput::Pipe(Box::new(io::stdin()), tempfile::tempfile())
     } else {
-        let file = File::open(path);
+        let file = files::open(path);
         let file = file.map_err(|error| format!("{name}: cannot read it: {error}"))?;
         if file.metadata().is_ok_and(|about| about.is_file()) {
             LogInput::File(file)

@@ -145,7 +145,7 @@ pub(crate) fn selector(name: &str) -> Result<Selector, ExitCode> {
             all.join(", ")
         )));
     }
-    let text = std::fs::read_to_string(name)
+    let text = files::read_text(Path::new(name))
         .map_err(|error| status::refuse(format_args!("{name}: cannot read it: {error}")))?;
     Selector::parse(&text).map_err(|error| status::refuse(format_args!("{name}: {error}")))
 }

@@ -193,10 +193,13 @@ const KEPT: [&str; 3] = ["predictions.csv", "measured.csv", "comparison.json"];
 fn check_outputs(command: &CompareCommand) -> Result<(), OutputError> {
     let kept = command.out.iter();
     let kept = kept.flat_map(|folder| KEPT.map(|name| folder.join(name)));
-    let inputs = [Some(&command.platform), command.measured_times.as_ref()];
-    let inputs = inputs.into_iter().flatten().map(PathBuf::as_path);
+    files::add_input(&command.platform);
+    files::add_input(&command.app);
+    if let Some(times) = &command.measured_times {
+        files::add_input(times);
+    }
     for path in kept.chain(command.plot.clone()) {
-        Output::new(&path)?.differs_from(inputs.clone())?;
+        Output::new(&path)?;
     }
     Ok(())
 }
@@ -271,8 +274,7 @@ fn other_way(plan: &Plan<'_>, metadata: &SampleMetadata) -> Vec<String> {
 }
 
 fn text_of(path: &Path) -> Result<String, String> {
-    std::fs::read_to_string(path)
-        .map_err(|error| format!("{}: cannot read it: {error}", path.display()))
+    files::read_text(path).map_err(|error| format!("{}: cannot read it: {error}", path.display()))
 }
 
 fn keep(command: &CompareCommand, name: &str, text: &str) -> Result<(), String> {

@@ -1,6 +1,5 @@
 //! `simrun draw`: a figure that a program has written, or the topology of a platform, as a picture.
 
-use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -37,8 +36,8 @@ pub(crate) fn run(command: &DrawCommand) -> ExitCode {
 fn drawn(command: &DrawCommand) -> Result<ExitCode, ExitCode> {
     let (input, out) = (command.input.as_path(), command.out.as_path());
     let to_stdout = out == Path::new("-");
-    let output = Output::new(out).map_err(status::refuse)?;
-    output.differs_from([input]).map_err(status::refuse)?;
+    files::add_input(input);
+    Output::new(out).map_err(status::refuse)?;
     let is_figure = input == Path::new("-") || input.extension().is_some_and(|end| end == "json");
     if is_figure {
         let figure = figure(input)?;
@@ -66,13 +65,13 @@ fn figure(input: &Path) -> Result<Figure, ExitCode> {
     } else {
         input.display().to_string()
     };
-    let mut text = String::new();
-    let read = if input == Path::new("-") {
-        io::stdin().lock().read_to_string(&mut text).map(drop)
+    let text = if input == Path::new("-") {
+        files::read_stdin()
     } else {
-        std::fs::read_to_string(input).map(|read| text = read)
+        files::read_text(input)
     };
-    read.map_err(|error| status::refuse(format_args!("{name}: cannot read it: {error}")))?;
+    let text =
+        text.map_err(|error| status::refuse(format_args!("{name}: cannot read it: {error}")))?;
     serde_json::from_str(&text)
         .map_err(|error| status::refuse(format_args!("{name}: not a figure: {error}")))
 }

@@ -68,8 +68,7 @@ pub(crate) fn run_command(command: &FuzzCommand) -> ExitCode {
 
 fn replay(file: &Path, command: &FuzzCommand) -> Result<ExitCode, String> {
     let backend = backend::Backend::new(command)?;
-    let text =
-        std::fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
+    let text = files::read_text(file).map_err(|error| format!("{}: {error}", file.display()))?;
     let interaction =
         Interaction::from_toml(&text).map_err(|error| format!("{}: {error}", file.display()))?;
     let steps = interaction.steps.len();

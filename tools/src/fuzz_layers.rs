@@ -236,7 +236,7 @@ const ADAPTER_SHRINK_BUDGET: u32 = 100;
 
 fn read<P: FuzzProgram>(file: &Path) -> Result<P, String> {
     let place = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
-    let text = std::fs::read_to_string(file).map_err(|error| place(&error))?;
+    let text = files::read_text(file).map_err(|error| place(&error))?;
     P::from_toml(&text).map_err(|error| place(&error))
 }
 

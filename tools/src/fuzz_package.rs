@@ -34,7 +34,7 @@ pub(crate) fn write(
     files.push(("Cargo.toml", manifest));
     files.push((".gitignore", "/target\n".to_owned()));
     // With the same versions of other packages it builds without network.
-    let lock = std::fs::read_to_string(checkout.join("Cargo.lock"));
+    let lock = files::read_text(&checkout.join("Cargo.lock"));
     files.extend(lock.ok().map(|text| ("Cargo.lock", text)));
     for (name, text) in files {
         files::write(&folder.join(name), text).map_err(|error| error.to_string())?;

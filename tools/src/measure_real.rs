@@ -149,7 +149,7 @@ pub(crate) fn sessions(
 /// Returns the results that rank 0 has left.
 fn read_session(command: &MeasureCommand, number: u32) -> Result<Session, ExitCode> {
     let path = left(command, number);
-    let text = std::fs::read_to_string(&path)
+    let text = files::read_state(&path)
         .map_err(|error| status::refuse(format_args!("{}: {error}", path.display())))?;
     // What was read is in the file that was asked for.
     let _ = std::fs::remove_file(&path);

@@ -4,7 +4,6 @@
 //! with a cell, a lock or an atomic, and `thread_local!`. *Not modelled*: statics of crates that
 //! the package depends on, and those that macros make.
 
-use std::fs;
 use std::path::Path;
 
 /// Words in the type of a static that can change.
@@ -29,7 +28,7 @@ fn look_into(folder: &Path, places: &mut Vec<String>) {
         if path.is_dir() {
             look_into(&path, places);
         } else if path.extension().is_some_and(|ending| ending == "rs")
-            && let Ok(text) = fs::read_to_string(&path)
+            && let Ok(text) = files::read_text(&path)
         {
             let lines = text.lines().zip(1..).filter(|(line, _)| is_shared(line));
             places.extend(lines.map(|(_, number)| format!("{}:{number}", path.display())));

@@ -51,10 +51,9 @@ fn convert(command: &ConvertCommand) -> Result<ExitCode, String> {
     let (log, out) = (command.log.as_path(), command.out.as_path());
     let format = TraceFormat::of(out)?;
     let options = options_of(&command.options)?;
+    files::add_input(log);
     let output = Output::new(out).map_err(|error| error.to_string())?;
-    output
-        .can_be_written([log])
-        .map_err(|error| error.to_string())?;
+    output.can_be_written().map_err(|error| error.to_string())?;
     let name = if log == Path::new("-") {
         "standard input".to_owned()
     } else {
@@ -64,7 +63,7 @@ fn convert(command: &ConvertCommand) -> Result<ExitCode, String> {
     let input: Box<dyn Read> = if log == Path::new("-") {
         Box::new(io::stdin())
     } else {
-        Box::new(File::open(log).map_err(unreadable)?)
+        Box::new(files::open(log).map_err(unreadable)?)
     };
     let reader = LogReader::new(BufReader::with_capacity(BUFFER, input));
     let mut reader = reader.map_err(|error| match error.kind() {

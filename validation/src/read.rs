@@ -134,7 +134,7 @@ pub fn read(file: &str, text: &str) -> Result<Measurements, ReadError> {
 /// [`ReadError`] if it cannot be read, is not text, or with all mistakes in it.
 pub fn read_file(path: &Path) -> Result<Measurements, ReadError> {
     let file = path.display().to_string();
-    match std::fs::read_to_string(path) {
+    match files::read_text(path) {
         Ok(text) => read(&file, &text),
         Err(error) => Err(ReadError {
             file,

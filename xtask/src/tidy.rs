@@ -15,6 +15,7 @@ mod names;
 mod openings;
 mod phrases;
 mod ratchet;
+mod readers;
 mod repository;
 mod reused;
 mod sizes;
@@ -68,6 +69,7 @@ const CHECKS: &[Check] = &[
     strict("glossary", glossary::find),
     strict("linked", linked::find),
     strict("headers", headers::find),
+    strict("readers", readers::find),
     strict("reused", reused::find),
     strict("sizes", sizes::find),
     strict("todos", todos::find),

@@ -2,10 +2,11 @@
 
 use std::cell::RefCell;
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::rc::Rc;
 
 use cmpi::{Bursts, Compute, Measured, Timing};
+use files::Output;
 use simrun::compute_args::{ComputeArgs, ComputeMode};
 
 /// Longest processor time in seconds for which a rank computes without a call of MPI, in a run and
@@ -41,14 +42,16 @@ pub(super) fn timing(
     if replayed.is_some() && options.compute.is_some() {
         return Err("--replay-compute has the times: expected no --compute".to_owned());
     }
-    let file = recorded.as_ref();
+    let replayed = replayed.as_deref().map(read).transpose()?;
+    let file = recorded.as_deref().map(Output::new).transpose();
+    let file = file.map_err(|error| error.to_string())?;
     let recording = file.map(|file| Recording {
-        file: file.clone(),
+        file,
         host_speed: options.host_speed,
         measured: Rc::default(),
     });
     let compute = match (mode, replayed) {
-        (_, Some(file)) => Compute::Replay(Rc::new(read(file)?)),
+        (_, Some(times)) => Compute::Replay(Rc::new(times)),
         (ComputeMode::None, None) => Compute::None,
         (ComputeMode::Host, None) => {
             Compute::Host(recording.as_ref().map(|it| Rc::clone(&it.measured)))
@@ -83,7 +86,7 @@ pub(super) fn timing(
 /// Reads a file of times.
 fn read(file: &Path) -> Result<Bursts, String> {
     let place = file.display();
-    let text = std::fs::read_to_string(file).map_err(|error| format!("{place}: {error}"))?;
+    let text = files::read_text(file).map_err(|error| format!("{place}: {error}"))?;
     let mut lines = text.lines().zip(1..);
     if lines.next().is_none_or(|(first, _)| first != HEADER) {
         return Err(format!(
@@ -108,7 +111,7 @@ fn read(file: &Path) -> Result<Bursts, String> {
 
 /// Times of a run, which are written when it is over.
 pub(super) struct Recording {
-    file: PathBuf,
+    file: Output,
     host_speed: Option<f64>,
     measured: Rc<RefCell<Measured>>,
 }
@@ -138,7 +141,7 @@ impl Drop for Recording {
         if measured.blocks > 0 {
             text += &work_of_block(&measured, self.host_speed);
         }
-        if let Err(error) = files::write(&self.file, text) {
+        if let Err(error) = self.file.write(text) {
             simrun::status::refuse(error);
         }
     }

@@ -84,6 +84,84 @@ fn an_input_is_never_an_output() {
     assert_eq!(fs::read_to_string(&samples).unwrap(), "x");
 }
 
+/// Copies an executable, so that a test that finds a defect destroys nothing.
+fn copy_of(program: &str, folder: &Folder) -> String {
+    let copy = folder.path("program");
+    fs::copy(program, &copy).unwrap();
+    copy
+}
+
+#[test]
+fn no_output_of_a_run_replaces_the_program_or_a_file_that_the_run_reads() {
+    let folder = Folder::new();
+    let app = copy_of(&program("cases"), &folder);
+    let bytes = fs::read(&app).unwrap();
+    let text = fs::read_to_string(root().join(CLUSTER)).unwrap();
+    let platform = folder.write("platform.toml", &text);
+    let hosts = folder.write("hosts", "node-0:2\n");
+    let selector = root().join("collectives/selectors/nccl.toml");
+    let selector = fs::read_to_string(selector).unwrap();
+    let chosen = folder.write("chosen.toml", &selector);
+    for input in [&app, &platform, &hosts] {
+        for output in ["--log-events", "--schedule", "--pcap"] {
+            let ran = simrun(&format!(
+                "-p {platform} --map {hosts} -n 2 {output} {input} {app} -- --case hosts"
+            ));
+            refused(&ran, "it is also the input");
+        }
+    }
+    let line = format!("-p {platform} --set collectives.selector={chosen} -n 2");
+    let ran = simrun(&format!(
+        "{line} --log-events {chosen} {app} -- --case hosts"
+    ));
+    refused(&ran, "it is also the input");
+    let ran = simrun(&format!(
+        "check -n 2 --checkpoint {app} {app} -- --case hosts"
+    ));
+    refused(&ran, "it is also the input");
+    let replay = folder.write("replay.json", "1;1");
+    let line = format!("check -n 2 --replay {replay} --timeline {replay}");
+    let ran = simrun(&format!("{line} {app} -- --case hosts"));
+    refused(&ran, "it is also the input");
+    assert!(fs::read(&app).unwrap() == bytes, "the program was replaced");
+    assert_eq!(fs::read_to_string(&platform).unwrap(), text);
+    assert_eq!(fs::read_to_string(&hosts).unwrap(), "node-0:2\n");
+    assert_eq!(fs::read_to_string(&chosen).unwrap(), selector);
+    assert_eq!(fs::read_to_string(&replay).unwrap(), "1;1");
+}
+
+/// A reader of a whole file stops at its limit; an event log has no valid first record.
+#[test]
+fn files_without_end_are_refused() {
+    let app = program("cases");
+    let folder = Folder::new();
+    let link = folder.path("zero.toml");
+    symlink("/dev/zero", &link).unwrap();
+    let study = folder.path("study");
+    let run = format!("-p {CLUSTER} -n 2");
+    for line in [
+        format!("{run} --map /dev/zero {app} -- --case hosts"),
+        format!("check -n 2 --replay /dev/zero {app} -- --case hosts"),
+        format!("{run} --set collectives.selector={link} {app} -- --case hosts"),
+        format!("calibrate /dev/zero --out {}", folder.path("out.toml")),
+        format!("study run /dev/zero --out {study}"),
+        format!("optimise /dev/zero --out {study}"),
+        "conformance --expect /dev/zero".to_owned(),
+        "fuzz --replay /dev/zero".to_owned(),
+        "fuzz --layer mpi --replay /dev/zero".to_owned(),
+        format!("compare -p {CLUSTER} -n 2 --measured-times /dev/zero {app} -- --case hosts"),
+        format!("draw {link} -o {}", folder.path("out.svg")),
+        format!("platform show {link}"),
+    ] {
+        let ran = simrun(&line);
+        assert_eq!(ran.status, 2, "{line}: {ran:?}");
+        assert!(ran.stderr.contains("it has more than "), "{line}: {ran:?}");
+        assert!(ran.stderr.contains("MiB"), "{line}: {ran:?}");
+    }
+    let ran = simrun("analyse /dev/zero");
+    refused(&ran, "not an event log of simrun");
+}
+
 #[test]
 fn links_are_written_through_and_standard_output_is_a_stream() {
     let folder = Folder::new();

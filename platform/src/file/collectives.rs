@@ -140,8 +140,7 @@ fn selector(collector: &Collector, value: &Spanned<DeValue<'_>>) -> Result<Strin
         let path = beside
             .filter(|path| path.is_file())
             .unwrap_or_else(|| text.clone().into());
-        let read =
-            std::fs::read_to_string(path).map_err(|error| wrong(&text, error.to_string()))?;
+        let read = files::read_text(&path).map_err(|error| wrong(&text, error.to_string()))?;
         let parsed = Selector::parse(&read).map_err(|error| wrong(&text, error));
         return parsed.map(|_| read);
     }

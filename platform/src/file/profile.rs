@@ -11,7 +11,6 @@
 //! A file is looked for in the folder of the platform file, and read at once: a platform that has
 //! been read knows only points. A text without a folder, such as one in a test, cannot name files.
 
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
@@ -171,14 +170,8 @@ pub fn read_events(folder: &Path, name: &str) -> Result<Events, String> {
     if !meta.is_file() {
         return Err("not a file".to_owned());
     }
-    let mut text = String::new();
-    let file = std::fs::File::open(&path).map_err(wrong)?;
-    file.take(FILE_MAX + 1)
-        .read_to_string(&mut text)
-        .map_err(wrong)?;
-    if text.len() as u64 > FILE_MAX {
-        return Err(format!("it has more than {FILE_MAX} bytes"));
-    }
+    let bytes = files::read_bytes(&path, FILE_MAX).map_err(wrong)?;
+    let text = String::from_utf8(bytes).map_err(|error| error.to_string())?;
     Events::parse(&text).map_err(|error| error.to_string())
 }
 

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::io::ErrorKind;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use platform::units::Duration;
@@ -313,7 +313,7 @@ fn schedule(text: &str) -> Result<Schedule, String> {
         Ok(schedule) => return Ok(schedule),
         Err(problem) => problem,
     };
-    let steps = match std::fs::read_to_string(text) {
+    let steps = match files::read_text(Path::new(text)) {
         Ok(steps) => steps,
         Err(error) if error.kind() == ErrorKind::NotFound => {
             return Err(format!("{problem}, or the name of a file with them"));

@@ -77,7 +77,7 @@ impl<'a> SearchFile<'a> {
     /// Reads the searches in the file, the first one first; nothing if there is none.
     pub(super) fn read(&self) -> Result<Vec<Part>, String> {
         let path = self.path;
-        let text = match fs::read_to_string(path) {
+        let text = match files::read_state(path) {
             Ok(text) => text,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
             Err(error) => return Err(format!("{}: cannot read it: {error}", path.display())),

@@ -21,7 +21,7 @@ pub(super) fn identity(settings: &CampaignSettings, backend: &Backend) -> String
 /// Returns the position in a folder; the first one if there is none.
 pub(super) fn read(folder: &Path, identity: &str) -> Result<Position, String> {
     let file = file(folder);
-    let text = match std::fs::read_to_string(&file) {
+    let text = match files::read_state(&file) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Position::default()),
         read => read.map_err(|error| format!("{}: {error}", file.display()))?,
     };

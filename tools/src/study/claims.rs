@@ -73,7 +73,7 @@ impl Claims {
     }
 
     fn is_own(&self, path: &Path) -> bool {
-        fs::read_to_string(path).is_ok_and(|holder| holder.trim_end() == self.worker)
+        files::read_state(path).is_ok_and(|holder| holder.trim_end() == self.worker)
     }
 
     /// Returns the age of a file, by the clock of the file system.

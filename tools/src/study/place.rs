@@ -134,8 +134,8 @@ impl<'p> Places<'p> {
             }
         };
         let analysed: Option<Json> = analysis.and_then(|folder| {
-            let text = std::fs::read(folder.path().join("analysis.json"));
-            serde_json::from_slice(&text.ok()?).ok()
+            let text = files::read_state(&folder.path().join("analysis.json"));
+            serde_json::from_str(&text.ok()?).ok()
         });
         let study = &self.plan.study;
         let line = result(study, planned, job.seed, &end, analysed.as_ref(), wall_s);

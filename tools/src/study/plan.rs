@@ -16,7 +16,7 @@ use platform::{LoadError, Override};
 use run::Mapping;
 use simrun::args::{RunArgs, mapping};
 use simrun::package::{self, Executable};
-use simrun::{REVISION, status};
+use simrun::{PROGRAM_MAX, REVISION, status};
 use study::{
     KeyContent, PlannedPoint, Point, PointResults, ResultError, ResultSet, Study, StudyFolder,
     sha256,
@@ -64,7 +64,7 @@ impl Plan {
             let file = file.display();
             status::refuse(format_args!("{file}: {error}: expected a study file"))
         };
-        let text = fs::read_to_string(file).map_err(|error| named(&error))?;
+        let text = files::read_text(file).map_err(|error| named(&error))?;
         let study = parse(&file.display().to_string(), &text)?;
         if study.optimisation.is_some() != (points == Choice::Search) {
             let file = file.display();
@@ -234,7 +234,8 @@ impl Plan {
 /// Keeps a program and its own libraries in the folder of a study.
 fn keep_program(folder: &StudyFolder, program: &Executable) -> Result<(), ResultError> {
     let copied = |file: &Path, name: &str| {
-        let content = fs::read(file).map_err(|error| ResultError::at(file, &error))?;
+        let content =
+            files::read_bytes(file, PROGRAM_MAX).map_err(|error| ResultError::at(file, &error))?;
         folder.keep(name, &content)
     };
     let copy = copied(program.file(), PROGRAM)?;
@@ -431,7 +432,7 @@ impl Options {
                 others: options.to_vec(),
             });
         }
-        let content = fs::read(&args.map);
+        let content = files::read_bytes(&args.map, files::INPUT_MAX);
         let content = content.map_err(|error| format!("{}: {error}", args.map.display()))?;
         let mut others = Vec::new();
         let mut words = options.iter();

@@ -8,7 +8,6 @@
 //! *Not predicted*: thresholds, software costs of the message layer, costs within a host of
 //! LogGOPS, and parameters of a network whose log has no flows, such as the packet network.
 
-use std::fs::File;
 use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 
@@ -57,13 +56,13 @@ impl<'a> Prediction<'a> {
     /// # Errors
     /// Errors of reading.
     pub(super) fn of(platform: &'a Platform, log: &Path) -> io::Result<Self> {
-        let mut reader = LogReader::new(BufReader::new(File::open(log)?))?;
+        let mut reader = LogReader::new(BufReader::new(files::open(log)?))?;
         let mut time = 0.0;
         while let Some((_, at, _)) = reader.next_event()? {
             time = at;
         }
         let time = reader.end().unwrap_or(time);
-        let backwards = BackwardReader::new(File::open(log)?)?;
+        let backwards = BackwardReader::new(files::open(log)?)?;
         let derivatives = BackwardReport::of(backwards, &reader, time)?.derivatives;
         Ok(Self {
             platform,

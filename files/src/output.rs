@@ -1,0 +1,271 @@
+//! Output files: a whole file or nothing.
+//!
+//! [`Output::new`] decides where output goes before the work that it is the result of:
+//!
+//! * `-` and `/dev/stdout` stream to standard output.
+//! * A symbolic link is followed: the file that it leads to is written, and the link stays.
+//! * What exists and is no regular file (a folder, a device, a pipe, a socket) is refused.
+//! * A file that this process reads, or that it executes, is refused under any name.
+//!
+//! A file is written under a temporary name beside it, brought to the disk and renamed, with the
+//! permissions of the file that it replaces. A reader sees the old file or the new one; after an
+//! error the temporary file is gone.
+//!
+//! *Not modelled*: locks of the file itself. Of two processes that write one file at the same time,
+//! the last one wins.
+
+use std::fmt;
+use std::fs::{self, File, FileType};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+
+use crate::input;
+
+/// Symbolic links that are followed one after the other, as Linux does (`path_resolution(7)`).
+const LINKS_MAX: u32 = 40;
+
+/// Where output goes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Output {
+    /// The path as it was given.
+    path: PathBuf,
+    /// The file to be replaced, after all links; `None` for standard output.
+    file: Option<PathBuf>,
+}
+
+/// An output file that cannot be written, or is not one.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct OutputError {
+    path: PathBuf,
+    problem: String,
+}
+
+impl OutputError {
+    pub(crate) fn new(path: &Path, problem: String) -> Self {
+        Self {
+            path: path.to_owned(),
+            problem,
+        }
+    }
+}
+
+impl fmt::Display for OutputError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.path.display(), self.problem)
+    }
+}
+
+impl std::error::Error for OutputError {}
+
+impl fmt::Display for Output {
+    /// The path as it was given.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.path.display().fmt(f)
+    }
+}
+
+impl Output {
+    /// Finds the file that output called `path` goes to. Nothing is made or written.
+    ///
+    /// # Errors
+    /// [`OutputError`] if something exists there that is no regular file, or that is an input.
+    pub fn new(path: &Path) -> Result<Self, OutputError> {
+        let output = |file| Self {
+            path: path.to_owned(),
+            file,
+        };
+        if path == "-" || path == "/dev/stdout" {
+            return Ok(output(None));
+        }
+        let file = follow(path).map_err(|error| output(None).cannot_write(&error))?;
+        match fs::metadata(&file) {
+            Ok(found) if !found.is_file() => {
+                let kind = kind(found.file_type());
+                Err(output(None).error(format!(
+                    "it is {kind}: expected the name of a file, or - for standard output"
+                )))
+            }
+            _ => {
+                let output = output(Some(file));
+                output.check_inputs()?;
+                Ok(output)
+            }
+        }
+    }
+
+    /// Refuses a file that this process reads or executes.
+    fn check_inputs(&self) -> Result<(), OutputError> {
+        let own = self
+            .file
+            .as_deref()
+            .and_then(|file| fs::metadata(file).ok());
+        match own.and_then(|own| input::same_input(&own)) {
+            None => Ok(()),
+            Some(input) => Err(self.error(format!(
+                "it is also the input {}: expected another name",
+                input.display()
+            ))),
+        }
+    }
+
+    /// Makes sure that the folder of the file exists and takes a file, for outputs whose folder is
+    /// not made. Leaves no file behind.
+    ///
+    /// # Errors
+    /// [`OutputError`] if it does not.
+    pub fn can_be_written(&self) -> Result<(), OutputError> {
+        let Some(file) = &self.file else {
+            return Ok(());
+        };
+        match file.parent() {
+            Some(folder) if folder != "" && !folder.is_dir() => Err(self.error(format!(
+                "there is no folder {}: expected one that exists",
+                folder.display()
+            ))),
+            _ => {
+                // Permissions do not tell: of a read-only file system, or for root.
+                let temporary = temporary(file);
+                File::create(&temporary)
+                    .and_then(|_| fs::remove_file(&temporary))
+                    .map_err(|error| self.cannot_write(&error))
+            }
+        }
+    }
+
+    /// Returns whether output streams to standard output, which other text should not mix with.
+    #[must_use]
+    pub const fn is_stdout(&self) -> bool {
+        self.file.is_none()
+    }
+
+    /// Writes `bytes`, the whole output. Folders on the way are made.
+    ///
+    /// # Errors
+    /// [`OutputError`] if that fails; a file that was there before is unchanged.
+    pub fn write(&self, bytes: impl AsRef<[u8]>) -> Result<(), OutputError> {
+        let bytes = bytes.as_ref();
+        let Some(file) = &self.file else {
+            let mut stdout = io::stdout().lock();
+            let written = stdout.write_all(bytes).and_then(|()| stdout.flush());
+            return match written {
+                // Nobody reads on, as in `… | head`.
+                Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+                written => written.map_err(|error| self.cannot_write(&error)),
+            };
+        };
+        self.replace(file, |temporary| {
+            fs::write(temporary, bytes).map_err(|error| self.cannot_write(&error))
+        })
+    }
+
+    /// Lets `draw` fill the file under a temporary name, which has the ending of the file's own.
+    ///
+    /// # Errors
+    /// [`OutputError`] for standard output, with what `draw` returns, or if the file cannot be
+    /// replaced; a file that was there before is unchanged.
+    pub fn draw(&self, draw: impl FnOnce(&Path) -> Result<(), String>) -> Result<(), OutputError> {
+        let Some(file) = &self.file else {
+            return Err(self.error("a picture needs the name of a file".to_owned()));
+        };
+        self.replace(file, |temporary| {
+            draw(temporary).map_err(|problem| self.error(problem))
+        })
+    }
+
+    /// Creates the file, to be written piece by piece: readers see it grow. The folder has to exist.
+    ///
+    /// # Errors
+    /// [`OutputError`] for standard output, for an input, or if the file cannot be created.
+    pub fn create(&self) -> Result<File, OutputError> {
+        let Some(file) = &self.file else {
+            return Err(self.error("expected the name of a file".to_owned()));
+        };
+        self.check_inputs()?;
+        File::create(file).map_err(|error| self.cannot_write(&error))
+    }
+
+    /// Fills a temporary file and gives it the name of `file`.
+    fn replace(
+        &self,
+        file: &Path,
+        fill: impl FnOnce(&Path) -> Result<(), OutputError>,
+    ) -> Result<(), OutputError> {
+        // An input may have become known after the output.
+        self.check_inputs()?;
+        if let Some(folder) = file.parent() {
+            fs::create_dir_all(folder).map_err(|error| self.cannot_write(&error))?;
+        }
+        let temporary = temporary(file);
+        let done = fill(&temporary).and_then(|()| {
+            let rename = || {
+                if let Ok(before) = fs::metadata(file) {
+                    fs::set_permissions(&temporary, before.permissions())?;
+                }
+                File::open(&temporary)?.sync_all()?;
+                fs::rename(&temporary, file)
+            };
+            rename().map_err(|error| self.cannot_write(&error))
+        });
+        if done.is_err() {
+            // The first error is the one to report.
+            let _ = fs::remove_file(&temporary);
+        }
+        done
+    }
+
+    fn cannot_write(&self, error: &io::Error) -> OutputError {
+        self.error(format!("cannot write it: {error}"))
+    }
+
+    fn error(&self, problem: String) -> OutputError {
+        OutputError::new(&self.path, problem)
+    }
+}
+
+/// Writes a whole file, or streams to standard output: see [`Output`].
+///
+/// # Errors
+/// [`OutputError`] if the path is no place for output, or writing fails.
+pub fn write(path: &Path, bytes: impl AsRef<[u8]>) -> Result<(), OutputError> {
+    Output::new(path)?.write(bytes)
+}
+
+/// The path after all symbolic links of its last part, also where the last one leads to nothing.
+fn follow(path: &Path) -> io::Result<PathBuf> {
+    let mut path = path.to_owned();
+    for _ in 0..LINKS_MAX {
+        let Ok(target) = fs::read_link(&path) else {
+            return Ok(path);
+        };
+        path = path.parent().unwrap_or(Path::new("")).join(target);
+    }
+    Err(io::Error::other("too many symbolic links"))
+}
+
+/// A hidden name beside `file`, of this process alone, with the ending of `file`: canvases choose
+/// by it.
+fn temporary(file: &Path) -> PathBuf {
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    let number = std::process::id();
+    let temporary = match file.extension() {
+        Some(ending) => format!(".{name}.{number}.part.{}", ending.to_string_lossy()),
+        None => format!(".{name}.{number}.part"),
+    };
+    file.with_file_name(temporary)
+}
+
+/// Returns the kind of a thing that exists in place of a file.
+fn kind(kind: FileType) -> &'static str {
+    if kind.is_dir() {
+        "a folder"
+    } else if kind.is_char_device() || kind.is_block_device() {
+        "a device"
+    } else if kind.is_fifo() {
+        "a pipe"
+    } else if kind.is_socket() {
+        "a socket"
+    } else {
+        "no regular file"
+    }
+}

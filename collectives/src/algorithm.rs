@@ -117,7 +117,9 @@ pub struct Algorithm {
     /// One phrase about its messages, for lists.
     pub about: &'static str,
     /// The time without contention, in terms of α (latency), β (time per byte), γ (time per byte
-    /// of a reduction), p ranks, L = ⌈log2 p⌉, n bytes of a contribution or of a block.
+    /// of a reduction), p ranks, L = ⌈log2 p⌉, n bytes of a contribution or of a block. Where there
+    /// are segments, γ ≤ β: the reduction of one is over when the next one has come, so that the
+    /// first one alone adds to the time.
     pub time: &'static str,
     /// The calls that it can execute.
     pub needs: Requirement,
@@ -135,12 +137,15 @@ pub struct Algorithm {
     pub levels: &'static [Level],
     /// Returns the number of bytes of the area `Temp` at the calling rank.
     pub temp: fn(&Call) -> u64,
-    /// Returns the number of rounds of the calling rank.
+    /// Returns the number of lanes: sequences of rounds that the calling rank executes side by
+    /// side, each with slots of its own. A lane that waits does not hold up the others.
+    pub lanes: fn(&Call) -> u32,
+    /// Returns the number of rounds of the calling rank, in each lane.
     pub rounds: fn(&Call) -> u32,
-    /// Makes the steps of a round of the calling rank.
+    /// Makes the steps of a round of the calling rank, in the lane [`Steps::lane`].
     ///
-    /// Always the same steps for the same call and round: a round that waits is made again from its
-    /// beginning, and its steps up to there are skipped.
+    /// Always the same steps for the same call, lane and round: a round that waits is made again
+    /// from its beginning, and its steps up to there are skipped.
     pub round: fn(&Call, u32, &mut dyn Steps),
 }
 
@@ -158,6 +163,7 @@ impl Algorithm {
         parts: &[],
         levels: &[],
         temp: |_| 0,
+        lanes: |_| 1,
         rounds: |_| 1,
         round: |_, _, _| {},
     };

@@ -163,12 +163,26 @@ impl<const N: usize> Stages<'_, N> {
         self.stages.iter().map(temp).max().unwrap_or(0)
     }
 
-    /// Makes the steps of a round.
+    /// Returns the number of lanes: the largest one of a part.
+    pub(crate) fn lanes(&self) -> u32 {
+        let lanes = |stage: &Stage| match stage {
+            Stage::Level(number, _) => self
+                .part(*number)
+                .map_or(1, |(plan, call)| (plan.algorithm.lanes)(&call)),
+            _ => 1,
+        };
+        self.stages.iter().map(lanes).max().unwrap_or(1)
+    }
+
+    /// Makes the steps of a round. All lanes end a stage before one begins the next.
     pub(crate) fn round(&self, round: u32, steps: &mut dyn Steps) {
         let mut left = round;
         for stage in &self.stages {
             let rounds = self.rounds_of(stage);
             if left < rounds {
+                if left == 0 {
+                    steps.join();
+                }
                 return self.make(stage, left, steps);
             }
             left -= rounds;
@@ -210,11 +224,15 @@ impl<const N: usize> Stages<'_, N> {
                 let Some((plan, call)) = self.part(*number) else {
                     return;
                 };
+                if steps.lane() >= (plan.algorithm.lanes)(&call) {
+                    return;
+                }
                 let group = self.levels[*number].group;
                 let rank = |rank| group.rank(self.call, rank);
                 let mut renumbered = Renumbered { steps, rank };
                 places.run(plan.algorithm, &call, round, &mut renumbered);
             }
+            _ if steps.lane() > 0 => {}
             Stage::Message {
                 source,
                 destination,

@@ -17,6 +17,7 @@ pub struct Message {
 
 struct Recorder<'a> {
     source: u32,
+    lane: u32,
     round: u32,
     found: &'a mut Vec<Message>,
 }
@@ -33,6 +34,10 @@ impl Recorder<'_> {
 }
 
 impl Steps for Recorder<'_> {
+    fn lane(&self) -> u32 {
+        self.lane
+    }
+
     fn isend_in(&mut self, _: Slot, peer: u32, part: Part) {
         self.note(peer, part);
     }
@@ -52,17 +57,22 @@ impl Steps for Recorder<'_> {
     fn reduce(&mut self, _: Part, _: Part, _: Operand) {}
 }
 
-/// Returns the messages that one rank sends, in the order in which it sends them.
+/// Returns the messages that one rank sends, in the order in which it sends them; of several lanes
+/// the messages of a round in the order of the lanes.
 #[must_use]
 pub fn messages(algorithm: &Algorithm, call: &Call) -> Vec<Message> {
     let mut found = Vec::new();
+    let lanes = (algorithm.lanes)(call);
     for round in 0..(algorithm.rounds)(call) {
-        let mut recorder = Recorder {
-            source: call.rank,
-            round,
-            found: &mut found,
-        };
-        (algorithm.round)(call, round, &mut recorder);
+        for lane in 0..lanes {
+            let mut recorder = Recorder {
+                source: call.rank,
+                lane,
+                round,
+                found: &mut found,
+            };
+            (algorithm.round)(call, round, &mut recorder);
+        }
     }
     found
 }

@@ -78,14 +78,25 @@ pub(crate) const BLOCKING: Slot = 3;
 ///
 /// Peers are ranks of the communicator. A message of a rank to itself is a copy, and has no send.
 pub trait Steps {
+    /// Returns the lane to which the steps belong, from 0 on; its slots are its own.
+    fn lane(&self) -> u32 {
+        0
+    }
+
     /// Sets the number of the edge to which the next messages belong: a message is received from
-    /// the edge on which it was sent. Only exchanges between neighbours have edges.
+    /// the edge on which it was sent. Exchanges between neighbours have edges, and so have lanes
+    /// of one schedule whose messages pass between the same ranks.
     fn set_edge(&mut self, edge: u32) {
         let _ = edge;
     }
 
     /// Starts a send, as `MPI_Isend`.
     fn isend_in(&mut self, slot: Slot, peer: u32, part: Part);
+
+    /// Starts a send that is over only when its receive is posted, as `MPI_Issend`.
+    fn issend_in(&mut self, slot: Slot, peer: u32, part: Part) {
+        self.isend_in(slot, peer, part);
+    }
 
     /// Starts a receive of exactly this length, as `MPI_Irecv`.
     fn irecv_in(&mut self, slot: Slot, peer: u32, part: Part);
@@ -98,6 +109,15 @@ pub trait Steps {
 
     /// Waits for the oldest request of a slot that has not been waited for.
     fn wait_first(&mut self, slot: Slot);
+
+    /// Waits until fewer than `size` requests of a slot are in progress, so that one more has room
+    /// in a window of `size` requests.
+    fn window(&mut self, slot: Slot, size: u32) {
+        let _ = (slot, size);
+    }
+
+    /// Waits until all lanes have come to the round of this one.
+    fn join(&mut self) {}
 
     /// Copies bytes; the parts have equal lengths and do not overlap.
     fn copy(&mut self, from: Part, to: Part);
@@ -146,8 +166,20 @@ pub(crate) struct Renumbered<'a, F> {
 }
 
 impl<F: Fn(u32) -> u32> Steps for Renumbered<'_, F> {
+    fn lane(&self) -> u32 {
+        self.steps.lane()
+    }
+
+    fn set_edge(&mut self, edge: u32) {
+        self.steps.set_edge(edge);
+    }
+
     fn isend_in(&mut self, slot: Slot, peer: u32, part: Part) {
         self.steps.isend_in(slot, (self.rank)(peer), part);
+    }
+
+    fn issend_in(&mut self, slot: Slot, peer: u32, part: Part) {
+        self.steps.issend_in(slot, (self.rank)(peer), part);
     }
 
     fn irecv_in(&mut self, slot: Slot, peer: u32, part: Part) {
@@ -164,6 +196,14 @@ impl<F: Fn(u32) -> u32> Steps for Renumbered<'_, F> {
 
     fn wait_first(&mut self, slot: Slot) {
         self.steps.wait_first(slot);
+    }
+
+    fn window(&mut self, slot: Slot, size: u32) {
+        self.steps.window(slot, size);
+    }
+
+    fn join(&mut self) {
+        self.steps.join();
     }
 
     fn copy(&mut self, from: Part, to: Part) {
@@ -198,9 +238,22 @@ impl Renamed<'_> {
 }
 
 impl Steps for Renamed<'_> {
+    fn lane(&self) -> u32 {
+        self.steps.lane()
+    }
+
+    fn set_edge(&mut self, edge: u32) {
+        self.steps.set_edge(edge);
+    }
+
     fn isend_in(&mut self, slot: Slot, peer: u32, part: Part) {
         let part = self.of(part);
         self.steps.isend_in(slot, peer, part);
+    }
+
+    fn issend_in(&mut self, slot: Slot, peer: u32, part: Part) {
+        let part = self.of(part);
+        self.steps.issend_in(slot, peer, part);
     }
 
     fn irecv_in(&mut self, slot: Slot, peer: u32, part: Part) {
@@ -219,6 +272,14 @@ impl Steps for Renamed<'_> {
 
     fn wait_first(&mut self, slot: Slot) {
         self.steps.wait_first(slot);
+    }
+
+    fn window(&mut self, slot: Slot, size: u32) {
+        self.steps.window(slot, size);
+    }
+
+    fn join(&mut self) {
+        self.steps.join();
     }
 
     fn copy(&mut self, from: Part, to: Part) {

@@ -242,3 +242,34 @@ fn the_double_tree_over_nodes_reduces_everything() {
         }
     }
 }
+
+/// More segments than a window has, for all numbers of ranks and as `--map block:N` places them.
+#[test]
+fn the_double_tree_reduces_everything_on_3_to_65_ranks() {
+    const BYTES: u64 = 2 * 20;
+    let tree = find(Collective::Allreduce, "double_tree").expect("an algorithm");
+    let own =
+        |rank: u32| (0..BYTES).map(move |at| (u64::from(rank * 7 + 1) * (at + 3) % 251) as u8);
+    for size in (3..=17).chain([24, 31, 32, 33, 63, 64, 65]) {
+        let mut expected = vec![0; BYTES as usize];
+        (0..size).for_each(|rank| add(&own(rank).collect::<Vec<u8>>(), &mut expected));
+        for block in [1, 2, 4, 8] {
+            let hosts: Vec<u32> = (0..size).map(|rank| rank / block).collect();
+            let call = |rank| Call {
+                nodes: (block > 1).then(|| Nodes::of(&hosts)),
+                segment: 2,
+                ..Call::new(Collective::Allreduce, rank, size, BYTES)
+            };
+            let protocol = match (size + block) % 4 {
+                0 | 1 => Protocol::Eager,
+                _ => Protocol::Rendezvous,
+            };
+            let buffers = (0..size).map(|rank| (Vec::new(), own(rank).collect()));
+            let calls = (0..size).map(call).collect();
+            let job = Job::new(tree, calls, buffers.collect(), protocol);
+            for found in job.reducing(add).run() {
+                assert_eq!(found, expected, "{size} ranks by {block}, {protocol:?}");
+            }
+        }
+    }
+}

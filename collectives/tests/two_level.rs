@@ -6,7 +6,9 @@
 
 mod common;
 
-use collectives::{Algorithm, Call, Collective, Facts, Nodes, Selector, messages, named};
+use collectives::{
+    Algorithm, Call, Collective, Facts, Nodes, Plan, Selector, find, messages, named,
+};
 use common::{Job, Protocol, Reduce, add, compose};
 
 /// Hosts of ranks: blocks, uneven blocks, in turn, and in disorder.
@@ -180,6 +182,44 @@ fn results_are_those_of_the_operation_on_all_placements() {
             executed += check(kind, algorithm, &selector, hosts);
         }
         assert!(executed >= 60, "{kind} by {}: {executed}", algorithm.name);
+    }
+}
+
+/// The lanes of a level end before the next level begins.
+#[test]
+fn a_level_has_lanes() {
+    let plan = |kind, name| Plan {
+        algorithm: find(kind, name).unwrap(),
+        segment: 16,
+        radix: 0,
+        parts: [None; 5],
+    };
+    let mut levels = [None; 5];
+    levels[0] = Some(plan(Collective::Reduce, "pipeline"));
+    levels[1] = Some(plan(Collective::Allreduce, "double_tree"));
+    levels[2] = Some(plan(Collective::Bcast, "pipeline"));
+    for hosts in placements() {
+        let (size, nodes) = (u32::try_from(hosts.len()).unwrap(), Nodes::of(&hosts));
+        for name in ["two_level", "two_level_pipelined"] {
+            let algorithm = find(Collective::Allreduce, name).unwrap();
+            for protocol in [Protocol::Eager, Protocol::Rendezvous] {
+                let call = |rank| Call {
+                    element: 8,
+                    segment: 400,
+                    nodes: Some(nodes.clone()),
+                    levels: Some(levels.into()),
+                    ..Call::new(Collective::Allreduce, rank, size, 808)
+                };
+                let calls: Vec<Call> = (0..size).map(call).collect();
+                assert!(nodes.count() == 1 || (algorithm.lanes)(&calls[0]) == 4);
+                let before = (0..size).map(|rank| (Vec::new(), pattern(rank, 808)));
+                let job = Job::new(algorithm, calls, before.collect(), protocol);
+                let expected = reduced(0..size, 808, add);
+                for found in job.reducing(add).run() {
+                    assert!(found == expected, "{name} on {hosts:?}, {protocol:?}");
+                }
+            }
+        }
     }
 }
 

@@ -276,6 +276,37 @@ fn prefix_reductions() {
 
 /// Three collectives of two kinds and messages of the program with any tags, completed in another
 /// order than they were started in.
+/// Lanes of one call have tags of their own, which are not those of another call.
+#[test]
+fn several_with_lanes_at_one_time() {
+    let mut selector = Selector::ours().clone();
+    let forced = selector.force(Collective::Allreduce, "double_tree", 16, 0);
+    forced.expect("an algorithm");
+    let settings = settings(selector);
+    for seed in 1..8 {
+        for size in [3, 5, 8] {
+            let program = |world: Comm| async move {
+                let (rank, size) = (world.rank(), world.size());
+                let op = Op::sum::<u64>();
+                let started = |count| world.iallreduce(world.buffer_of(&values(rank, count)), &op);
+                let mut all = [started(60)?, started(2)?, started(40)?];
+                let mut persistent = world.allreduce_init(world.buffer_of(&values(rank, 50)), &op);
+                persistent.start()?;
+                let done = waitall(&mut all).await?;
+                for (done, count) in done.iter().zip([60, 2, 40]) {
+                    let done = done.as_ref().expect("an active request");
+                    let found = done.buffer.values::<u64>().expect("numbers").expect("real");
+                    assert_eq!(found, sum(size, count));
+                }
+                drop(persistent.wait().await?);
+                Ok(())
+            };
+            let world = world(size).settings(settings.clone());
+            world.order(Order::Seeded(seed)).run(program).finished();
+        }
+    }
+}
+
 #[test]
 fn several_at_one_time() {
     for seed in 1..20 {

@@ -9,7 +9,7 @@
 )]
 
 use std::cell::Cell;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
 use collectives::{Algorithm, Area, Call, Operand, Part, Slot, Steps};
@@ -71,13 +71,18 @@ struct Receive {
 /// True if a request is over.
 type Over = Rc<Cell<bool>>;
 
-#[derive(Default, Debug)]
-struct Rank {
-    areas: [Vec<u8>; 3],
+#[derive(Clone, Default, Debug)]
+struct Lane {
     round: u32,
     done: u32,
     /// Requests that have not been waited for, by slot.
     pending: [VecDeque<Over>; 4],
+}
+
+#[derive(Default, Debug)]
+struct Rank {
+    areas: [Vec<u8>; 3],
+    lanes: Vec<Lane>,
 }
 
 /// All ranks of one collective operation.
@@ -87,10 +92,12 @@ pub struct Job {
     ranks: Vec<Rank>,
     protocol: Protocol,
     reduce: Reduce,
-    /// By source and destination.
-    sends: Vec<VecDeque<Send>>,
-    receives: Vec<VecDeque<Receive>>,
+    /// By edge, source and destination.
+    sends: BTreeMap<Queue, VecDeque<Send>>,
+    receives: BTreeMap<Queue, VecDeque<Receive>>,
 }
+
+type Queue = (u32, usize, usize);
 
 impl Job {
     /// A job in which each rank has this contribution (`Send`) and room for the result (`Recv`).
@@ -100,14 +107,13 @@ impl Job {
         buffers: Vec<(Vec<u8>, Vec<u8>)>,
         protocol: Protocol,
     ) -> Self {
-        let size = calls.len();
         let ranks = calls.iter().zip(buffers).map(|(call, (send, recv))| Rank {
             areas: [
                 send,
                 recv,
                 vec![0xee; usize::try_from((algorithm.temp)(call)).unwrap()],
             ],
-            ..Rank::default()
+            lanes: vec![Lane::default(); (algorithm.lanes)(call) as usize],
         });
         Self {
             algorithm,
@@ -115,8 +121,8 @@ impl Job {
             calls,
             protocol,
             reduce: compose,
-            sends: (0..size * size).map(|_| VecDeque::new()).collect(),
-            receives: (0..size * size).map(|_| VecDeque::new()).collect(),
+            sends: BTreeMap::new(),
+            receives: BTreeMap::new(),
         }
     }
 
@@ -135,7 +141,9 @@ impl Job {
         loop {
             let mut moved = false;
             for rank in 0..self.calls.len() {
-                moved |= self.advance(rank);
+                for lane in 0..self.ranks[rank].lanes.len() {
+                    moved |= self.advance(rank, lane);
+                }
             }
             if !moved {
                 break;
@@ -143,13 +151,15 @@ impl Job {
         }
         for (rank, call) in self.ranks.iter().zip(&self.calls) {
             let rounds = (self.algorithm.rounds)(call);
-            assert_eq!(
-                rank.round, rounds,
-                "{name}: rank {} waits in {call:?}",
-                call.rank
-            );
+            for lane in &rank.lanes {
+                assert_eq!(
+                    lane.round, rounds,
+                    "{name}: rank {} waits in {call:?}",
+                    call.rank
+                );
+            }
         }
-        let left = self.sends.iter().filter(|queue| !queue.is_empty()).count();
+        let left = self.sends.values().map(VecDeque::len).sum::<usize>();
         assert_eq!(left, 0, "{name}: messages that are not received");
         self.ranks
             .into_iter()
@@ -157,47 +167,51 @@ impl Job {
             .collect()
     }
 
-    fn advance(&mut self, rank: usize) -> bool {
+    fn advance(&mut self, rank: usize, lane: usize) -> bool {
         let (algorithm, call) = (self.algorithm, self.calls[rank].clone());
         let rounds = (algorithm.rounds)(&call);
         let mut moved = false;
-        while self.ranks[rank].round < rounds {
-            let (round, done) = (self.ranks[rank].round, self.ranks[rank].done);
+        while self.ranks[rank].lanes[lane].round < rounds {
+            let Lane { round, done, .. } = self.ranks[rank].lanes[lane];
             let mut runner = Runner {
                 job: self,
                 rank,
+                lane,
+                edge: 0,
                 position: 0,
                 blocked: false,
             };
             (algorithm.round)(&call, round, &mut runner);
             let blocked = runner.blocked;
+            let lane = &mut self.ranks[rank].lanes[lane];
             if blocked {
-                return moved || self.ranks[rank].done > done;
+                return moved || lane.done > done;
             }
             moved = true;
             if round + 1 == rounds {
                 assert!(
-                    self.ranks[rank].pending.iter().all(VecDeque::is_empty),
+                    lane.pending.iter().all(VecDeque::is_empty),
                     "{}: requests that are not waited for",
                     algorithm.name
                 );
             }
-            let rank = &mut self.ranks[rank];
-            (rank.round, rank.done) = (round + 1, 0);
+            (lane.round, lane.done) = (round + 1, 0);
         }
         moved
     }
 
-    fn deliver(&mut self, source: usize, destination: usize) {
-        let queue = source * self.calls.len() + destination;
-        while let (Some(_), Some(_)) = (self.sends[queue].front(), self.receives[queue].front()) {
-            let send = self.sends[queue].pop_front().unwrap();
-            let receive = self.receives[queue].pop_front().unwrap();
-            let (algorithm, round) = (self.algorithm.name, self.ranks[destination].round);
+    fn deliver(&mut self, queue: Queue) {
+        let (_, source, destination) = queue;
+        let sends = self.sends.entry(queue).or_default();
+        let receives = self.receives.entry(queue).or_default();
+        while let (Some(_), Some(_)) = (sends.front(), receives.front()) {
+            let send = sends.pop_front().unwrap();
+            let receive = receives.pop_front().unwrap();
             assert_eq!(
                 send.bytes.len() as u64,
                 receive.part.length,
-                "{algorithm}: from {source} to {destination} in round {round}"
+                "{}: from {source} to {destination}",
+                self.algorithm.name
             );
             send.is_over.set(true);
             receive.is_over.set(true);
@@ -238,41 +252,73 @@ fn bytes_mut(areas: &mut [Vec<u8>; 3], part: Part) -> &mut [u8] {
 struct Runner<'a> {
     job: &'a mut Job,
     rank: usize,
+    lane: usize,
+    edge: u32,
     position: u32,
     blocked: bool,
 }
 
 impl Runner<'_> {
+    fn lane_mut(&mut self) -> &mut Lane {
+        &mut self.job.ranks[self.rank].lanes[self.lane]
+    }
+
     fn begins(&mut self) -> bool {
+        self.passes(|_| true)
+    }
+
+    /// Returns true at a step that is not over and that ends now by a condition of its lane.
+    fn passes(&mut self, is_over: impl FnOnce(&mut Lane) -> bool) -> bool {
         if self.blocked {
             return false;
         }
         self.position += 1;
-        let rank = &mut self.job.ranks[self.rank];
-        if self.position <= rank.done {
+        let position = self.position;
+        let lane = self.lane_mut();
+        if position <= lane.done {
             return false;
         }
-        rank.done = self.position;
-        true
+        if is_over(lane) {
+            lane.done = position;
+            return true;
+        }
+        self.blocked = true;
+        false
     }
-}
 
-impl Steps for Runner<'_> {
-    fn isend_in(&mut self, slot: Slot, peer: u32, part: Part) {
+    fn start_send(&mut self, slot: Slot, peer: u32, part: Part, is_over: bool) {
         if !self.begins() {
             return;
         }
         assert_ne!(peer as usize, self.rank, "a message to oneself is a copy");
-        let is_over = Rc::new(Cell::new(self.job.protocol == Protocol::Eager));
-        let rank = &mut self.job.ranks[self.rank];
-        rank.pending[usize::from(slot)].push_back(Rc::clone(&is_over));
+        let is_over = Rc::new(Cell::new(is_over));
+        self.lane_mut().pending[usize::from(slot)].push_back(Rc::clone(&is_over));
         let send = Send {
-            bytes: bytes(&rank.areas, part).to_vec(),
+            bytes: bytes(&self.job.ranks[self.rank].areas, part).to_vec(),
             is_over,
         };
-        let queue = self.rank * self.job.calls.len() + peer as usize;
-        self.job.sends[queue].push_back(send);
-        self.job.deliver(self.rank, peer as usize);
+        let queue = (self.edge, self.rank, peer as usize);
+        self.job.sends.entry(queue).or_default().push_back(send);
+        self.job.deliver(queue);
+    }
+}
+
+impl Steps for Runner<'_> {
+    fn lane(&self) -> u32 {
+        u32::try_from(self.lane).unwrap()
+    }
+
+    fn set_edge(&mut self, edge: u32) {
+        self.edge = edge;
+    }
+
+    fn isend_in(&mut self, slot: Slot, peer: u32, part: Part) {
+        let is_over = self.job.protocol == Protocol::Eager;
+        self.start_send(slot, peer, part, is_over);
+    }
+
+    fn issend_in(&mut self, slot: Slot, peer: u32, part: Part) {
+        self.start_send(slot, peer, part, false);
     }
 
     fn irecv_in(&mut self, slot: Slot, peer: u32, part: Part) {
@@ -281,11 +327,11 @@ impl Steps for Runner<'_> {
         }
         assert_ne!(peer as usize, self.rank, "a message to oneself is a copy");
         let is_over = Over::default();
-        let pending = &mut self.job.ranks[self.rank].pending[usize::from(slot)];
-        pending.push_back(Rc::clone(&is_over));
-        let queue = peer as usize * self.job.calls.len() + self.rank;
-        self.job.receives[queue].push_back(Receive { part, is_over });
-        self.job.deliver(peer as usize, self.rank);
+        self.lane_mut().pending[usize::from(slot)].push_back(Rc::clone(&is_over));
+        let queue = (self.edge, peer as usize, self.rank);
+        let receives = self.job.receives.entry(queue).or_default();
+        receives.push_back(Receive { part, is_over });
+        self.job.deliver(queue);
     }
 
     fn send(&mut self, peer: u32, part: Part) {
@@ -294,39 +340,38 @@ impl Steps for Runner<'_> {
     }
 
     fn wait(&mut self, slot: Slot) {
-        if self.blocked {
-            return;
-        }
-        self.position += 1;
-        let rank = &mut self.job.ranks[self.rank];
-        if self.position <= rank.done {
-            return;
-        }
-        let pending = &mut rank.pending[usize::from(slot)];
-        if pending.iter().all(|is_over| is_over.get()) {
-            pending.clear();
-            rank.done = self.position;
-        } else {
-            self.blocked = true;
-        }
+        self.passes(|lane| {
+            let pending = &mut lane.pending[usize::from(slot)];
+            let is_over = pending.iter().all(|is_over| is_over.get());
+            if is_over {
+                pending.clear();
+            }
+            is_over
+        });
     }
 
     fn wait_first(&mut self, slot: Slot) {
-        if self.blocked {
-            return;
-        }
-        self.position += 1;
-        let rank = &mut self.job.ranks[self.rank];
-        if self.position <= rank.done {
-            return;
-        }
-        let pending = &mut rank.pending[usize::from(slot)];
-        if pending.front().is_some_and(|is_over| is_over.get()) {
-            pending.pop_front();
-            rank.done = self.position;
-        } else {
-            self.blocked = true;
-        }
+        self.passes(|lane| {
+            let pending = &mut lane.pending[usize::from(slot)];
+            let is_over = pending.front().is_some_and(|is_over| is_over.get());
+            if is_over {
+                pending.pop_front();
+            }
+            is_over
+        });
+    }
+
+    fn window(&mut self, slot: Slot, size: u32) {
+        self.passes(|lane| {
+            let pending = lane.pending[usize::from(slot)].iter();
+            pending.filter(|is_over| !is_over.get()).count() < size as usize
+        });
+    }
+
+    fn join(&mut self) {
+        let lanes = self.job.ranks[self.rank].lanes.iter();
+        let first = lanes.map(|lane| lane.round).min().unwrap_or(0);
+        self.passes(|lane| first >= lane.round);
     }
 
     fn copy(&mut self, from: Part, to: Part) {

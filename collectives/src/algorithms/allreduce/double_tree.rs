@@ -5,13 +5,20 @@
 //! on each node and an even number of them, each rank is an inner node of one tree and a leaf of
 //! the other, so that all ranks send about as much.
 //!
-//! *Not modelled*: progress of both directions and both trees by different threads. A rank works on
-//! one after the other, so a late segment also delays those of the other tree. The leader is the
-//! same rank in both trees, where NCCL takes the one next to the adapter of a channel.
+//! Each direction of each tree is a lane, as each has warps of its own in NCCL: a segment goes up
+//! when all children have sent theirs, and down when the parent has, whatever the other lanes wait
+//! for. The root does both in one lane. A connection has a window: a rank has the receives of
+//! [`WINDOW`] segments posted, and posts one more when it has passed a segment on. Without it the
+//! segments that go up take the whole bandwidth, and results wait.
+//!
+//! *Not modelled*: the leader is the same rank in both trees, where NCCL takes the one next to the
+//! adapter of a channel.
 //!
 //! Sources: P. Sanders, J. Speck, J. L. Träff, "Two-tree algorithms for full bandwidth broadcast,
 //! reduction and scan", Parallel Computing 35(12), 2009; NCCL 2.30, `src/graph/trees.cc` and
 //! `src/graph/connect.cc`.
+
+use std::ops::Range;
 
 use super::elements;
 use crate::segments::Segments;
@@ -22,11 +29,12 @@ pub(crate) static DOUBLE_TREE: Algorithm = Algorithm {
     name: "double_tree",
     collectives: &[Collective::Allreduce],
     about: "halves up and down two binary trees of nodes in segments (0: 64 KiB), chains in nodes",
-    time: "(k + 4 L) (α + S (β + γ)) with k segments of S bytes in each half",
-    temp: |call| CHILDREN_MAX * halves(call).iter().map(Half::longest).sum::<u64>(),
+    time: "2 (2 k + 2 L − 3) (α + S β) + (2 L − 1) S γ with k segments of S bytes in each half",
+    temp: |call| CHILDREN_MAX * halves(call).iter().map(Half::window_bytes).sum::<u64>(),
+    lanes: |_| 4,
     rounds: |call| match call.size {
         1 => 0,
-        _ => segments(call) + lag(call),
+        _ => halves(call)[0].segments.count(),
     },
     round,
     ..Algorithm::BASE
@@ -38,9 +46,13 @@ const SEGMENT: u64 = 64 << 10;
 /// Two in the tree and one in the chain.
 const CHILDREN_MAX: u64 = 3;
 
-const SENDS: Slot = 0;
-const UP: Slot = 1;
-const DOWN: Slot = 2;
+/// Number of segments that are on the way along a connection: `NCCL_STEPS`.
+const WINDOW: u32 = 8;
+
+const RECEIVES: Slot = 0;
+
+/// The slot of the sends to the first neighbour; those to each other one have a slot of their own.
+const SENDS: Slot = 1;
 
 /// The half of the data that passes along a tree.
 #[derive(Clone, Copy, Debug)]
@@ -50,8 +62,9 @@ struct Half {
 }
 
 impl Half {
-    const fn longest(&self) -> u64 {
-        self.segments.longest()
+    /// Returns the memory in bytes for the segments of a child that are on the way.
+    fn window_bytes(&self) -> u64 {
+        u64::from(WINDOW.min(self.segments.count())) * self.segments.longest()
     }
 
     /// Returns a segment of the result; `None` behind the last one.
@@ -106,77 +119,89 @@ fn halves(call: &Call) -> [Half; 2] {
     .map(|(tree, segments)| Half { tree, segments })
 }
 
-fn segments(call: &Call) -> u32 {
-    let [first, _] = halves(call);
-    first.segments.count()
-}
-
-/// Returns the number of rounds by which results are behind the segments that go up: those in which
-/// one goes up and down, unless there are fewer segments.
-fn lag(call: &Call) -> u32 {
-    let (nodes, chain) = match &call.nodes {
-        Some(nodes) => (nodes.count(), nodes.ranks_per_node()),
-        None => (call.size, 1),
-    };
-    let depth = nodes.next_power_of_two().ilog2() + chain;
-    segments(call).min(2 * depth)
-}
-
 fn round(call: &Call, round: u32, steps: &mut dyn Steps) {
-    let halves = halves(call);
-    let below = round.checked_sub(lag(call));
-    let mut start = 0;
-    let places = halves.map(|half| {
-        let place = start;
-        start += CHILDREN_MAX * half.longest();
-        place
-    });
-    // A rank posts all receives of a round before it waits, so that no send of a round waits for a
-    // later round of another rank.
-    for (half, place) in halves.iter().zip(places) {
-        if let Some(part) = half.part(round) {
+    let [first, second] = halves(call);
+    let memory = CHILDREN_MAX * first.window_bytes();
+    let (half, up, place) = match steps.lane() {
+        0 | 1 => (first, 0, 0),
+        _ => (second, 2, memory),
+    };
+    let Some(part) = half.part(round) else {
+        return;
+    };
+    let is_up = steps.lane() == up;
+    match half.parent(call) {
+        Some(parent) if is_up => {
+            gather(&half, call, (round, place), up, steps);
+            pass(&half, round, part, std::iter::once(parent), steps);
+        }
+        Some(parent) => {
+            steps.set_edge(up + 1);
+            for next in posted(round) {
+                if let Some(part) = half.part(next) {
+                    steps.irecv_in(RECEIVES, parent, part);
+                }
+            }
+            steps.wait_first(RECEIVES);
+            pass(&half, round, part, half.children(call), steps);
+        }
+        None if is_up => {
+            gather(&half, call, (round, place), up, steps);
+            steps.set_edge(up + 1);
+            pass(&half, round, part, half.children(call), steps);
+        }
+        None => {}
+    }
+}
+
+/// Returns the segments whose receives are posted in a round.
+const fn posted(round: u32) -> Range<u32> {
+    match round {
+        0 => 0..WINDOW,
+        _ => round + WINDOW - 1..round + WINDOW,
+    }
+}
+
+/// Reduces a segment of all children into the own one; their windows begin at `place` in `Temp`.
+fn gather(half: &Half, call: &Call, (round, place): (u32, u64), edge: u32, steps: &mut dyn Steps) {
+    let incoming = |segment: u32, number: u64, length: u64| {
+        let row = u64::from(segment % WINDOW) * CHILDREN_MAX + number;
+        Part::temp(place + row * half.segments.longest(), length)
+    };
+    steps.set_edge(edge);
+    for segment in posted(round) {
+        if let Some(part) = half.part(segment) {
             for (child, number) in half.children(call).zip(0..) {
-                steps.irecv_in(UP, child, incoming(half, place, number, part));
+                steps.irecv_in(RECEIVES, child, incoming(segment, number, part.length));
             }
         }
     }
-    for half in &halves {
-        if let (Some(parent), Some(part)) = (half.parent(call), result(half, below)) {
-            steps.irecv_in(DOWN, parent, part);
-        }
-    }
-    for (half, place) in halves.iter().zip(places) {
-        let Some(part) = half.part(round) else {
-            continue;
-        };
+    if let Some(own) = half.part(round) {
         for (_, number) in half.children(call).zip(0..) {
-            steps.wait_first(UP);
-            steps.reduce(incoming(half, place, number, part), part, Operand::Left);
-        }
-        if let Some(parent) = half.parent(call) {
-            steps.isend_in(SENDS, parent, part);
+            steps.wait_first(RECEIVES);
+            steps.reduce(incoming(round, number, own.length), own, Operand::Left);
         }
     }
-    for half in &halves {
-        let Some(part) = result(half, below) else {
-            continue;
-        };
-        if half.parent(call).is_some() {
-            steps.wait_first(DOWN);
-        }
-        for child in half.children(call) {
-            steps.isend_in(SENDS, child, part);
+}
+
+/// Sends a segment to neighbours. A send of which a later one waits is over when the segment has
+/// been met by its receive, however short the segment is.
+fn pass(
+    half: &Half,
+    round: u32,
+    part: Part,
+    neighbors: impl Iterator<Item = u32>,
+    steps: &mut dyn Steps,
+) {
+    let last = half.segments.count() - 1;
+    for (peer, slot) in neighbors.zip(SENDS..) {
+        steps.window(slot, WINDOW);
+        match last - round < WINDOW {
+            true => steps.isend_in(slot, peer, part),
+            false => steps.issend_in(slot, peer, part),
         }
     }
-    steps.wait(SENDS);
-}
-
-/// Returns the segment that goes down in a round.
-fn result(half: &Half, segment: Option<u32>) -> Option<Part> {
-    half.part(segment?)
-}
-
-/// Returns the place of a segment of a child in the area `Temp`.
-fn incoming(half: &Half, place: u64, number: u64, part: Part) -> Part {
-    Part::temp(place + number * half.longest(), part.length)
+    if round == last {
+        (SENDS..SENDS + CHILDREN_MAX as Slot).for_each(|slot| steps.wait(slot));
+    }
 }

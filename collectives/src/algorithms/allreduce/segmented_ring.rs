@@ -13,7 +13,7 @@ pub(crate) static SEGMENTED_RING: Algorithm = Algorithm {
     quadratic: true,
     collectives: &[Collective::Allreduce],
     about: "ring whose reduction is in phases, one segment of each block in each (0: 1 MiB)",
-    time: "(p − 1) (1 + k) α + 2 n (p − 1) / p β + n (p − 1) / p γ",
+    time: "(p − 1) (1 + k) α + 2 n (p − 1) / p β + n (p − 1) / p γ with k phases",
     needs: Requirement::SegmentPerRank,
     fallback: "ring",
     temp: |call| 2 * longest(call),

@@ -19,6 +19,7 @@ pub(crate) static TWO_LEVEL: Algorithm = Algorithm {
     ordered: true,
     levels: LEVELS,
     temp: |call| stages(call, LEVELS).temp(),
+    lanes: |call| stages(call, LEVELS).lanes(),
     rounds: |call| stages(call, LEVELS).rounds(),
     round: |call, round, steps| stages(call, LEVELS).round(round, steps),
     ..Algorithm::BASE
@@ -30,6 +31,7 @@ pub(crate) static TWO_LEVEL_ALLREDUCE: Algorithm = Algorithm {
     about: "an allreduce within nodes, an allreduce among leaders, a broadcast within nodes",
     levels: LEVELS_OF_ALLREDUCE,
     temp: |call| stages(call, LEVELS_OF_ALLREDUCE).temp(),
+    lanes: |call| stages(call, LEVELS_OF_ALLREDUCE).lanes(),
     rounds: |call| stages(call, LEVELS_OF_ALLREDUCE).rounds(),
     round: |call, round, steps| stages(call, LEVELS_OF_ALLREDUCE).round(round, steps),
     ..TWO_LEVEL

@@ -11,7 +11,7 @@ pub(crate) static BINARY: Algorithm = Algorithm {
     name: "binary",
     collectives: &[Collective::Bcast],
     about: "complete binary tree, in segments",
-    time: "2 (k + L − 1) (α + S β) with k segments of S bytes",
+    time: "2 (k + L − 2) (α + S β) with k segments of S bytes",
     rounds: |call| segments(call).count(),
     round,
     ..Algorithm::BASE

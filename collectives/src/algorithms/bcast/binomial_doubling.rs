@@ -11,7 +11,7 @@ pub(crate) static BINOMIAL_DOUBLING: Algorithm = Algorithm {
     name: "binomial_doubling",
     collectives: &[Collective::Bcast],
     about: "binomial tree, the smallest distance first, in segments",
-    time: "(k + L − 1) L (α + S β) with k segments of S bytes",
+    time: "k L (α + S β) with k segments of S bytes",
     rounds: |call| segments(call).count(),
     round,
     ..Algorithm::BASE

@@ -11,7 +11,7 @@ pub(crate) static CHAIN: Algorithm = Algorithm {
     name: "chain",
     collectives: &[Collective::Bcast],
     about: "4 chains or as told, in segments",
-    time: "(k + (p − 1) / F − 1) F (α + S β) with F chains, k segments of S bytes",
+    time: "(F k + (p − 1) / F − 1) (α + S β) with k segments of S bytes, F chains",
     rounds: |call| segments(call).count(),
     round,
     ..Algorithm::BASE

@@ -10,7 +10,7 @@ pub(crate) static PREPOSTED_HEAP: Algorithm = Algorithm {
     name: "preposted_heap",
     collectives: &[Collective::Bcast],
     about: "binary heap from rank 0, receives of all segments posted at first",
-    time: "2 (k + L − 1) (α + S β) with k segments of S bytes",
+    time: "2 (k + L − 2) (α + S β) with k segments of S bytes",
     rounds: Preposted::rounds,
     round,
     ..Algorithm::BASE

@@ -11,7 +11,7 @@ pub(crate) static PREPOSTED_HEAP_BLOCKING: Algorithm = Algorithm {
     name: "preposted_heap_blocking",
     collectives: &[Collective::Bcast],
     about: "binary heap from rank 0, receives posted at first, blocking sends",
-    time: "2 (k + L − 1) (α + S β) with k segments of S bytes",
+    time: "2 (k + L − 2) (α + S β) with k segments of S bytes",
     rounds: Preposted::rounds,
     round,
     ..Algorithm::BASE

@@ -1,7 +1,9 @@
 //! Broadcast of two halves along the two subtrees of a complete binary tree, in segments; then each
 //! rank exchanges halves with its partner in the other subtree.
 //!
-//! If half the message is shorter than a segment, all goes along one chain.
+//! If half the message is shorter than a segment, all goes along one chain. With an even number of
+//! ranks the last one has its partner in the root, which ends first: its half can arrive before the
+//! last segments do, and delays them.
 //!
 //! Source: Open MPI 4.1, `ompi/mca/coll/base/coll_base_bcast.c`, split binary tree.
 
@@ -14,7 +16,7 @@ pub(crate) static SPLIT_BINARY: Algorithm = Algorithm {
     name: "split_binary",
     collectives: &[Collective::Bcast],
     about: "halves along the subtrees of a binary tree in segments, then exchange of halves",
-    time: "(L + k / 2) (α + S β) + α + n β / 2 with k segments of S bytes",
+    time: "(k + 2 L − 4) (α + S β) + α + n β with k > 1 segments of S bytes",
     rounds,
     round,
     ..Algorithm::BASE

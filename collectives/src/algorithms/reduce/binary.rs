@@ -10,7 +10,7 @@ pub(crate) static BINARY: Algorithm = Algorithm {
     name: "binary",
     collectives: &[Collective::Reduce],
     about: "complete binary tree, in segments",
-    time: "2 (k + L − 1) (α + S (β + γ)) with k segments of S bytes",
+    time: "2 (k + L − 2) (α + S β) + L S γ with k segments of S bytes",
     temp: |call| tree(call).temp(call),
     rounds: |call| tree(call).rounds(call),
     round: |call, round, steps| tree(call).round(call, round, steps),

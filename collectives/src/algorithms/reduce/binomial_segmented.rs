@@ -10,7 +10,7 @@ pub(crate) static BINOMIAL_SEGMENTED: Algorithm = Algorithm {
     name: "binomial_segmented",
     collectives: &[Collective::Reduce],
     about: "binomial tree, the smallest subtree first, in segments",
-    time: "(k + L − 1) L (α + S (β + γ)) with k segments of S bytes",
+    time: "k L (α + S β) + L S γ with k segments of S bytes",
     temp: |call| tree(call).temp(call),
     rounds: |call| tree(call).rounds(call),
     round: |call, round, steps| tree(call).round(call, round, steps),

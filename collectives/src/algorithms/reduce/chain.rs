@@ -10,7 +10,7 @@ pub(crate) static CHAIN: Algorithm = Algorithm {
     name: "chain",
     collectives: &[Collective::Reduce],
     about: "4 chains or as told, in segments",
-    time: "(k + (p − 1) / F − 1) F (α + S (β + γ)) with F chains, k segments of S bytes",
+    time: "(F k + (p − 1) / F − 1) (α + S β) + (p − 1) / F S γ with k segments of S bytes, F chains",
     temp: |call| tree(call).temp(call),
     rounds: |call| tree(call).rounds(call),
     round: |call, round, steps| tree(call).round(call, round, steps),

@@ -13,7 +13,7 @@ pub(crate) static IN_ORDER_BINARY: Algorithm = Algorithm {
     name: "in_order_binary",
     collectives: &[Collective::Reduce],
     about: "binary tree in the order of the ranks, in segments, then to the root",
-    time: "2 (k + L − 1) (α + S (β + γ)) with k segments of S bytes, and α + n β",
+    time: "2 (k + L − 2) (α + S β) + L S γ + α + n β with k segments of S bytes",
     ordered: true,
     temp: |call| tree(call).temp(call),
     rounds: |call| tree(call).rounds(call) + 1,

@@ -10,7 +10,7 @@ pub(crate) static PIPELINE: Algorithm = Algorithm {
     name: "pipeline",
     collectives: &[Collective::Reduce],
     about: "one chain of all ranks, in segments of 64 KiB or as told",
-    time: "(k + p − 2) (α + S (β + γ)) with k segments of S bytes",
+    time: "(k + p − 2) (α + S β) + (p − 1) S γ with k segments of S bytes",
     temp: |call| tree(call).temp(call),
     rounds: |call| tree(call).rounds(call),
     round: |call, round, steps| tree(call).round(call, round, steps),

@@ -14,7 +14,7 @@ pub(crate) static PREPOSTED_CHAIN: Algorithm = Algorithm {
     name: "preposted_chain",
     collectives: &[Collective::Reduce],
     about: "one chain in segments of 8 KiB or as told, all receives posted at first",
-    time: "(k + p − 2) (α + S (β + γ)) with k segments of S bytes",
+    time: "(k + p − 2) (α + S β) + (p − 1) S γ with k segments of S bytes",
     temp: |call| {
         let rest = call.bytes - cut(call).1;
         let others = u64::from(call.is_root()) * u64::from(call.size - 1);

@@ -26,9 +26,10 @@ use crate::channel::{Channel, Token};
 use crate::collectives::{Place as CallPlace, position};
 use crate::{Buffer, Error};
 
+mod lanes;
 mod runner;
 
-use runner::Runner;
+use lanes::Position;
 
 /// The first tag of collectives: those below belong to calls that make communicators and to those
 /// between neighbours.
@@ -48,14 +49,21 @@ const PERSISTENT_COUNT: u32 = 1 << 22;
 /// Tags of a persistent request: one for each edge of the largest grid, which has 64 dimensions.
 const EDGE_COUNT: u32 = 128;
 
-/// Slots of requests.
+/// Slots of requests of a lane.
 const SLOTS: usize = 4;
+
+/// The first number that is added to the tags of edges of a schedule: behind the tags of persistent
+/// requests. Calls that are not persistent have [`TAG_COUNT`] tags for each edge but the first.
+const EDGE_TAGS: u32 = TAG_COUNT + PERSISTENT_COUNT * EDGE_COUNT;
 
 /// Requests of a slot that are waited for together.
 const ALL: u32 = u32::MAX;
 
 /// No slot.
 const NO_SLOT: u8 = u8::MAX;
+
+/// The wait for the other lanes of the schedule.
+const JOIN: u8 = NO_SLOT - 1;
 
 /// The first tag of exchanges between neighbours; each edge of a grid has one.
 const NEIGHBOR_TAGS: u32 = 200;
@@ -127,25 +135,31 @@ struct Progress {
     temp: Buffer,
     /// The operation of the program.
     token: Token,
-    round: u32,
+    /// Number of rounds of each lane.
     rounds: u32,
-    /// Number of steps of the round that are over.
-    done: u32,
+    /// The first lane, which has the number of the collective among all lanes.
+    first: Position,
+    /// The numbers and positions of the other lanes.
+    others: Vec<(u32, Position)>,
     error: Option<Error>,
 }
 
-/// The requests of a collective.
+/// The requests of a lane.
 #[derive(Clone, Copy, Debug)]
 struct Requests {
+    /// The collective to which the lane belongs.
+    collective: u32,
     /// Number of requests in progress by slot.
     pending: [u32; SLOTS],
     /// Number of requests that have been started, by slot, and of those waited for one by one.
     started: [u32; SLOTS],
     waited: [u32; SLOTS],
-    /// The slot that the schedule waits for.
+    /// The slot that the lane waits for.
     waits_for: u8,
-    /// The request that it waits for; [`ALL`] for all of the slot.
+    /// The request that it waits for; [`ALL`] for all of the slot but those that it leaves.
     waits_for_request: u32,
+    /// Number of requests of the slot that may be in progress when the wait is over.
+    leaves: u32,
     /// The operation of the program that learns of what comes, if the schedule does nothing because
     /// of it.
     learner: Option<Token>,
@@ -154,7 +168,7 @@ struct Requests {
 /// The request of a step.
 #[derive(Clone, Copy, Debug)]
 struct StepRequest {
-    collective: u32,
+    lane: u32,
     slot: Slot,
     /// Position among the requests of the slot.
     number: u32,
@@ -167,8 +181,10 @@ struct StepRequest {
 /// The collectives of a rank.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Collectives {
-    /// By number; `None` while one is executed, and of free places.
+    /// By number; `None` while one is executed, of free places, and of lanes that are not the first
+    /// one of their collective.
     running: Vec<Option<Box<Running>>>,
+    /// By number of the lane.
     requests: Vec<Requests>,
     free: Vec<u32>,
     /// By token of the operation.
@@ -248,33 +264,17 @@ impl Collectives {
         number
     }
 
-    fn insert(&mut self, running: Box<Running>) -> u32 {
-        let learner = running
-            .call
-            .is_independent
-            .then_some(running.progress.token);
-        let requests = Requests {
-            learner,
-            pending: [0; SLOTS],
-            started: [0; SLOTS],
-            waited: [0; SLOTS],
-            waits_for: NO_SLOT,
-            waits_for_request: ALL,
-        };
-        if let Some(index) = self.free.pop() {
-            self.running[index as usize] = Some(running);
-            self.requests[index as usize] = requests;
-            return index;
+    fn insert(&mut self, mut running: Box<Running>) -> u32 {
+        let call = &running.call;
+        let learner = call.is_independent.then_some(running.progress.token);
+        let lanes = (call.algorithm.lanes)(&call.call);
+        let index = self.add_lane(learner, None);
+        for _ in 1..lanes {
+            let lane = self.add_lane(learner, Some(index));
+            running.progress.others.push((lane, Position::default()));
         }
-        if self.running.len() == self.running.capacity() {
-            // Most ranks of a large run have one at a time.
-            self.running.reserve_exact(self.running.len().max(1));
-            self.requests.reserve_exact(self.running.len().max(1));
-        }
-        self.running.push(Some(running));
-        self.requests.push(requests);
-        u32::try_from(self.running.len() - 1)
-            .expect("collectives at one time are counted in 32 bits")
+        self.running[index as usize] = Some(running);
+        index
     }
 }
 
@@ -334,10 +334,14 @@ impl Running {
         *self.area_mut(into.area) = area;
     }
 
-    /// Puts a message into its place.
-    fn put(&mut self, part: Part, content: &Buffer) {
-        if part.length > 0 {
-            self.area_mut(part.area).write(part.offset, content);
+    /// Puts a message into its place, or notes why there is none.
+    fn put(&mut self, landed: Result<Option<(Part, Buffer)>, Error>) {
+        match landed {
+            Ok(Some((part, content))) if part.length > 0 => {
+                self.area_mut(part.area).write(part.offset, &content);
+            }
+            Ok(_) => {}
+            Err(error) => self.progress.error = Some(error),
         }
     }
 }
@@ -384,9 +388,9 @@ impl ProtocolEngine {
             progress: Progress {
                 temp,
                 token,
-                round: 0,
                 rounds: (call.algorithm.rounds)(&call.call),
-                done: 0,
+                first: Position::default(),
+                others: Vec::new(),
                 error: None,
             },
             call,
@@ -422,7 +426,7 @@ impl ProtocolEngine {
         if (TAG_COUNT / 2..TAG_COUNT).contains(&call.number.tag) {
             return format!("{kind} #{number}, until all ranks have called it");
         }
-        let (round, rounds) = (progress.round + 1, progress.rounds);
+        let (round, rounds) = (progress.round() + 1, progress.rounds);
         format!("{kind} #{number} ({algorithm}, round {round} of {rounds})")
     }
 
@@ -444,9 +448,11 @@ impl ProtocolEngine {
         let (Some(running), Some(collectives)) = (self.running(index), &self.collectives) else {
             return Vec::new();
         };
-        let slot = collectives.requests[index as usize].waits_for;
         let steps = collectives.steps.iter().flatten();
-        let waited = steps.filter(|step| step.collective == index && step.slot == slot);
+        let waited = steps.filter(|step| {
+            let requests = &collectives.requests[step.lane as usize];
+            requests.collective == index && requests.waits_for == step.slot
+        });
         waited
             .map(|step| running.call.members.world(step.peer))
             .collect()
@@ -469,36 +475,6 @@ impl ProtocolEngine {
         }
     }
 
-    /// Executes the schedule of a collective up to the next step that waits.
-    fn advance(&mut self, channel: &dyn Channel, index: u32) {
-        let collectives = self.collectives.get_or_insert_default();
-        let Some(mut running) = collectives.running[index as usize].take() else {
-            return;
-        };
-        let algorithm = running.call.algorithm;
-        let arguments = running.call.call.clone();
-        while running.progress.round < running.progress.rounds && running.progress.error.is_none() {
-            let round = running.progress.round;
-            let mut runner = Runner {
-                engine: self,
-                channel,
-                index,
-                running: &mut running,
-                position: 0,
-                stops: false,
-                edge: 0,
-            };
-            (algorithm.round)(&arguments, round, &mut runner);
-            if runner.stops && running.progress.error.is_none() {
-                self.collectives.get_or_insert_default().running[index as usize] = Some(running);
-                return;
-            }
-            running.progress.round += 1;
-            running.progress.done = 0;
-        }
-        self.finish_collective(index, *running);
-    }
-
     fn finish_collective(&mut self, index: u32, running: Running) {
         let Running { call, progress } = running;
         let (context, number) = (call.context, call.number.position);
@@ -519,6 +495,8 @@ impl ProtocolEngine {
             }
         };
         let collectives = self.collectives.get_or_insert_default();
+        let others = progress.others.iter().rev();
+        collectives.free.extend(others.map(|(lane, _)| *lane));
         collectives.free.push(index);
         self.finish(progress.token, result, buffer);
     }
@@ -535,8 +513,10 @@ impl ProtocolEngine {
     /// Gives up the requests of a collective that has failed.
     fn abandon(&mut self, index: u32) {
         let collectives = self.collectives.get_or_insert_default();
+        let requests = &collectives.requests;
+        let is_own = |step: StepRequest| requests[step.lane as usize].collective == index;
         for (token, step) in collectives.steps.iter_mut().enumerate() {
-            if step.is_some_and(|step| step.collective == index) {
+            if step.is_some_and(is_own) {
                 *step = None;
                 let operation = &mut self.operations[token];
                 (operation.role, operation.released) = (Role::None, true);
@@ -558,7 +538,7 @@ impl ProtocolEngine {
         let step = step.expect("the operation of a step has its request");
         // What has ended the request is learnt by the schedule, or by the program when it waits for
         // the collective.
-        match collectives.requests[step.collective as usize].learner {
+        match collectives.requests[step.lane as usize].learner {
             Some(learner) => self.note_passed(token, learner),
             None => self.note_taken(token),
         }
@@ -567,25 +547,22 @@ impl ProtocolEngine {
         self.remove(token);
         let collectives = self.collectives.get_or_insert_default();
         collectives.owed += owed;
-        let number = step.collective as usize;
-        let requests = &mut collectives.requests[number];
-        requests.pending[usize::from(step.slot)] -= 1;
+        let requests = &mut collectives.requests[step.lane as usize];
+        let pending = &mut requests.pending[usize::from(step.slot)];
+        *pending -= 1;
+        let is_over = requests.waits_for == step.slot
+            && (*pending <= requests.leaves || requests.waits_for_request == step.number);
+        if is_over {
+            requests.waits_for = NO_SLOT;
+        }
+        let collective = requests.collective;
         let landed = step.land(result, buffer);
-        match &mut collectives.running[number] {
+        match &mut collectives.running[collective as usize] {
             Some(running) => {
-                match landed {
-                    Ok(Some((part, content))) => running.put(part, &content),
-                    Ok(None) => {}
-                    Err(error) => running.progress.error = Some(error),
-                }
-                let is_over = requests.waits_for == step.slot
-                    && (requests.pending[usize::from(step.slot)] == 0
-                        || requests.waits_for_request == step.number);
-                if is_over || running.progress.error.is_some() {
-                    requests.waits_for = NO_SLOT;
-                    if !collectives.ready.contains(&step.collective) {
-                        collectives.ready.push(step.collective);
-                    }
+                running.put(landed);
+                let is_ready = is_over || running.progress.error.is_some();
+                if is_ready && !collectives.ready.contains(&collective) {
+                    collectives.ready.push(collective);
                 }
             }
             None => collectives.landed.push(landed),

@@ -4,7 +4,9 @@
 
 use ::collectives::{Operand, Part, Slot, Steps};
 
-use super::{ALL, BETWEEN_TAGS, NEIGHBOR_TAGS, Running, StepRequest, TAGS};
+use super::{
+    ALL, BETWEEN_TAGS, EDGE_TAGS, JOIN, NEIGHBOR_TAGS, Running, StepRequest, TAG_COUNT, TAGS,
+};
 use crate::api::comm::COLLECTIVE;
 use crate::channel::{Channel, Token};
 use crate::collectives::position;
@@ -16,13 +18,18 @@ use crate::{Buffer, Envelope, Error, Pattern, TypeSignature};
 pub(super) struct Runner<'a> {
     pub(super) engine: &'a mut ProtocolEngine,
     pub(super) channel: &'a dyn Channel,
-    pub(super) index: u32,
+    /// The lane of the schedule, and its number among all lanes.
+    pub(super) lane: usize,
+    pub(super) round: u32,
+    pub(super) number: u32,
     pub(super) running: &'a mut Running,
+    /// Number of steps of the round that are over.
+    pub(super) done: u32,
     /// Number of steps of the round so far.
     pub(super) position: u32,
     /// True if a step waits, so that those behind it have to wait, too.
     pub(super) stops: bool,
-    /// Number of the edge between neighbours.
+    /// Number of the edge.
     pub(super) edge: u32,
 }
 
@@ -32,7 +39,7 @@ impl Runner<'_> {
     fn begins(&mut self) -> bool {
         let begins = self.reaches();
         if begins {
-            self.running.progress.done = self.position;
+            self.done = self.position;
         }
         begins
     }
@@ -44,7 +51,7 @@ impl Runner<'_> {
             return false;
         }
         self.position += 1;
-        self.position > self.running.progress.done
+        self.position > self.done
     }
 
     fn tag(&self) -> u32 {
@@ -56,10 +63,22 @@ impl Runner<'_> {
             true => TAGS,
             false => TAGS + BETWEEN_TAGS,
         };
-        first + call.number.tag + self.edge
+        // Calls in progress at one time have tags that follow each other.
+        let edge = match self.edge {
+            0 => 0,
+            edge if position::is_persistent_start(call.number.position) => edge,
+            edge => EDGE_TAGS + (edge - 1) * TAG_COUNT,
+        };
+        first + call.number.tag + edge
     }
 
-    fn post_send(&mut self, slot: Slot, peer: u32, part: Part, blocks: bool) {
+    fn post_send(
+        &mut self,
+        slot: Slot,
+        peer: u32,
+        part: Part,
+        (blocks, synchronous): (bool, bool),
+    ) {
         if !self.begins() {
             return;
         }
@@ -76,6 +95,7 @@ impl Runner<'_> {
         let costs = &self.channel.settings().overheads;
         let is_free = blocks || costs.ois.of(part.length) == 0.0;
         if is_free
+            && !synchronous
             && self
                 .engine
                 .send_at_once(self.channel, world, envelope, &buffer)
@@ -84,7 +104,7 @@ impl Runner<'_> {
         }
         let call = SendCall {
             blocks,
-            synchronous: false,
+            synchronous,
             location,
         };
         let token = self
@@ -93,7 +113,7 @@ impl Runner<'_> {
         // A schedule has no deadlock of its own, whichever sends are buffered.
         self.engine.note_buffered(token);
         let step = StepRequest {
-            collective: self.index,
+            lane: self.number,
             slot,
             number: 0,
             peer,
@@ -105,7 +125,7 @@ impl Runner<'_> {
     /// Notes a request that has been started; one that is over already has no more to do.
     fn track(&mut self, token: Token, mut step: StepRequest) {
         let collectives = self.engine.collectives.get_or_insert_default();
-        let started = &mut collectives.requests[self.index as usize].started;
+        let started = &mut collectives.requests[self.number as usize].started;
         step.number = started[usize::from(step.slot)];
         started[usize::from(step.slot)] += 1;
         if self.engine.is_done(token) {
@@ -115,7 +135,7 @@ impl Runner<'_> {
                 self.engine.busy_until = self.engine.now(self.channel) + owed;
             }
             let collectives = self.engine.collectives.get_or_insert_default();
-            if let Some(learner) = collectives.requests[self.index as usize].learner {
+            if let Some(learner) = collectives.requests[self.number as usize].learner {
                 self.engine.note_passed(token, learner);
             }
             let (result, content) = self.engine.take(token);
@@ -130,7 +150,7 @@ impl Runner<'_> {
                 collectives.steps.resize(place + 1, None);
             }
             collectives.steps[place] = Some(step);
-            collectives.requests[self.index as usize].pending[usize::from(step.slot)] += 1;
+            collectives.requests[self.number as usize].pending[usize::from(step.slot)] += 1;
         }
         let collectives = self.engine.collectives.get_or_insert_default();
         for landed in std::mem::take(&mut collectives.landed) {
@@ -139,24 +159,36 @@ impl Runner<'_> {
     }
 
     fn take(&mut self, landed: Result<Option<(Part, Buffer)>, Error>) {
-        match landed {
-            Ok(Some((part, content))) => self.running.put(part, &content),
-            Ok(None) => {}
-            Err(error) => {
-                self.running.progress.error = Some(error);
-                self.stops = true;
-            }
-        }
+        self.running.put(landed);
+        self.stops |= self.running.progress.error.is_some();
+    }
+
+    /// Waits for requests of a slot: for one of them, or until no more than `leaves` are in
+    /// progress.
+    fn wait_for(&mut self, slot: u8, request: u32, leaves: u32) {
+        let collectives = self.engine.collectives.get_or_insert_default();
+        let requests = &mut collectives.requests[self.number as usize];
+        (requests.waits_for, requests.waits_for_request) = (slot, request);
+        requests.leaves = leaves;
+        self.stops = true;
     }
 }
 
 impl Steps for Runner<'_> {
+    fn lane(&self) -> u32 {
+        u32::try_from(self.lane).unwrap_or(u32::MAX)
+    }
+
     fn set_edge(&mut self, edge: u32) {
         self.edge = edge;
     }
 
     fn isend_in(&mut self, slot: Slot, peer: u32, part: Part) {
-        self.post_send(slot, peer, part, false);
+        self.post_send(slot, peer, part, (false, false));
+    }
+
+    fn issend_in(&mut self, slot: Slot, peer: u32, part: Part) {
+        self.post_send(slot, peer, part, (false, true));
     }
 
     fn irecv_in(&mut self, slot: Slot, peer: u32, part: Part) {
@@ -175,7 +207,7 @@ impl Steps for Runner<'_> {
             .engine
             .receive(self.channel, pattern, Buffer::unbounded(), location);
         let step = StepRequest {
-            collective: self.index,
+            lane: self.number,
             slot,
             number: 0,
             peer,
@@ -186,7 +218,7 @@ impl Steps for Runner<'_> {
 
     fn send(&mut self, peer: u32, part: Part) {
         const BLOCKING: Slot = 3;
-        self.post_send(BLOCKING, peer, part, true);
+        self.post_send(BLOCKING, peer, part, (true, false));
         self.wait(BLOCKING);
     }
 
@@ -195,14 +227,13 @@ impl Steps for Runner<'_> {
             return;
         }
         let collectives = self.engine.collectives.get_or_insert_default();
-        let requests = &mut collectives.requests[self.index as usize];
+        let requests = &mut collectives.requests[self.number as usize];
         let place = usize::from(slot);
         if requests.pending[place] == 0 {
             (requests.started[place], requests.waited[place]) = (0, 0);
-            self.running.progress.done = self.position;
+            self.done = self.position;
         } else {
-            (requests.waits_for, requests.waits_for_request) = (slot, ALL);
-            self.stops = true;
+            self.wait_for(slot, ALL, 0);
         }
     }
 
@@ -211,17 +242,41 @@ impl Steps for Runner<'_> {
             return;
         }
         let collectives = self.engine.collectives.get_or_insert_default();
-        let requests = &mut collectives.requests[self.index as usize];
+        let requests = &mut collectives.requests[self.number as usize];
         let number = requests.waited[usize::from(slot)];
-        let is_it = |step: &StepRequest| {
-            (step.collective, step.slot, step.number) == (self.index, slot, number)
-        };
+        let is_it =
+            |step: &StepRequest| (step.lane, step.slot, step.number) == (self.number, slot, number);
         if collectives.steps.iter().flatten().any(is_it) {
-            (requests.waits_for, requests.waits_for_request) = (slot, number);
-            self.stops = true;
+            self.wait_for(slot, number, 0);
         } else {
             requests.waited[usize::from(slot)] += 1;
-            self.running.progress.done = self.position;
+            self.done = self.position;
+        }
+    }
+
+    fn window(&mut self, slot: Slot, size: u32) {
+        if !self.reaches() {
+            return;
+        }
+        let leaves = size.saturating_sub(1);
+        let collectives = self.engine.collectives.get_or_insert_default();
+        let requests = &collectives.requests[self.number as usize];
+        if requests.pending[usize::from(slot)] <= leaves {
+            self.done = self.position;
+        } else {
+            self.wait_for(slot, ALL, leaves);
+        }
+    }
+
+    fn join(&mut self) {
+        if !self.reaches() {
+            return;
+        }
+        let progress = &self.running.progress;
+        if progress.others.is_empty() || progress.round() >= self.round {
+            self.done = self.position;
+        } else {
+            self.wait_for(JOIN, ALL, 0);
         }
     }
 

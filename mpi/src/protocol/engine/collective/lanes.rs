@@ -1,0 +1,177 @@
+//! The lanes of a collective in progress: each has a position in the schedule and requests of its
+//! own, and continues when its wait is over, whatever the others wait for.
+//!
+//! Lanes continue in the order of their numbers. A collective whose schedule has one lane has no
+//! memory for others.
+//!
+//! *Not modelled*: a reduction of one lane occupies the whole rank, the other lanes too.
+
+use ::collectives::Call;
+
+use super::runner::Runner;
+use super::{ALL, Collectives, JOIN, NO_SLOT, Progress, Requests, Running, SLOTS};
+use crate::channel::{Channel, Token};
+use crate::protocol::engine::ProtocolEngine;
+
+/// The position in a lane of a schedule.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Position {
+    pub(super) round: u32,
+    /// Number of steps of the round that are over.
+    pub(super) done: u32,
+}
+
+impl Progress {
+    /// Returns the position in a lane.
+    fn position(&mut self, lane: usize) -> &mut Position {
+        match lane.checked_sub(1) {
+            None => &mut self.first,
+            Some(other) => &mut self.others[other].1,
+        }
+    }
+
+    /// Returns the lowest round of a lane.
+    pub(super) fn round(&self) -> u32 {
+        let others = self.others.iter().map(|(_, position)| position.round);
+        others.fold(self.first.round, u32::min)
+    }
+}
+
+impl Collectives {
+    /// Adds a lane of a collective, or the first one of a new collective; returns its number.
+    pub(super) fn add_lane(&mut self, learner: Option<Token>, collective: Option<u32>) -> u32 {
+        let requests = Requests {
+            collective: collective.unwrap_or(0),
+            learner,
+            pending: [0; SLOTS],
+            started: [0; SLOTS],
+            waited: [0; SLOTS],
+            waits_for: NO_SLOT,
+            waits_for_request: ALL,
+            leaves: 0,
+        };
+        let lane = self.free.pop().unwrap_or_else(|| {
+            if self.running.len() == self.running.capacity() {
+                // Most ranks of a large run have one at a time.
+                self.running.reserve_exact(self.running.len().max(1));
+                self.requests.reserve_exact(self.running.len().max(1));
+            }
+            self.running.push(None);
+            self.requests.push(requests);
+            u32::try_from(self.running.len() - 1).expect("lanes at one time are counted in 32 bits")
+        });
+        self.requests[lane as usize] = Requests {
+            collective: collective.unwrap_or(lane),
+            ..requests
+        };
+        lane
+    }
+}
+
+impl ProtocolEngine {
+    /// Executes the schedule of a collective until all of its lanes wait.
+    pub(super) fn advance(&mut self, channel: &dyn Channel, index: u32) {
+        let collectives = self.collectives.get_or_insert_default();
+        let Some(mut running) = collectives.running[index as usize].take() else {
+            return;
+        };
+        let arguments = running.call.call.clone();
+        let mut is_over = self.advance_lane(channel, &mut running, (0, index), &arguments);
+        if !running.progress.others.is_empty() && running.progress.error.is_none() {
+            is_over = self.advance_others(channel, &mut running, (is_over, index), &arguments);
+        }
+        if is_over || running.progress.error.is_some() {
+            return self.finish_collective(index, *running);
+        }
+        let collectives = self.collectives.get_or_insert_default();
+        collectives.running[index as usize] = Some(running);
+    }
+
+    /// Executes all lanes, of which the first one waits or is over, until all wait; returns true
+    /// if all are over.
+    fn advance_others(
+        &mut self,
+        channel: &dyn Channel,
+        running: &mut Running,
+        (mut is_over, index): (bool, u32),
+        arguments: &Call,
+    ) -> bool {
+        loop {
+            for other in 0..running.progress.others.len() {
+                let (number, _) = running.progress.others[other];
+                is_over &= self.advance_lane(channel, running, (other + 1, number), arguments);
+            }
+            // A step of one lane can end a request of another one, or bring the lane to the round
+            // in which another one joins.
+            let lanes = running.progress.others.iter().copied();
+            let mut lanes = lanes.chain([(index, running.progress.first)]);
+            let is_ready = lanes.any(|(number, position)| {
+                position.round < running.progress.rounds
+                    && self.is_ready(&running.progress, number, position)
+            });
+            if is_over || !is_ready || running.progress.error.is_some() {
+                return is_over;
+            }
+            is_over = self.advance_lane(channel, running, (0, index), arguments);
+        }
+    }
+
+    /// Returns true if a lane waits for nothing.
+    fn is_ready(&self, progress: &Progress, number: u32, position: Position) -> bool {
+        let collectives = self.collectives.as_ref();
+        collectives.is_some_and(|all| match all.requests[number as usize].waits_for {
+            NO_SLOT => true,
+            JOIN => progress.round() >= position.round,
+            _ => false,
+        })
+    }
+
+    /// Executes a lane of a schedule up to the next step that waits; returns true at its end.
+    fn advance_lane(
+        &mut self,
+        channel: &dyn Channel,
+        running: &mut Running,
+        (lane, number): (usize, u32),
+        arguments: &Call,
+    ) -> bool {
+        let (algorithm, rounds) = (running.call.algorithm, running.progress.rounds);
+        let mut position = *running.progress.position(lane);
+        if !running.progress.others.is_empty() {
+            if !self.is_ready(&running.progress, number, position) {
+                return false;
+            }
+            let collectives = self.collectives.get_or_insert_default();
+            collectives.requests[number as usize].waits_for = NO_SLOT;
+            for landed in std::mem::take(&mut collectives.landed) {
+                running.put(landed);
+            }
+        }
+        while position.round < rounds && running.progress.error.is_none() {
+            let mut runner = Runner {
+                engine: self,
+                channel,
+                lane,
+                number,
+                round: position.round,
+                running,
+                done: position.done,
+                position: 0,
+                stops: false,
+                edge: 0,
+            };
+            (algorithm.round)(arguments, position.round, &mut runner);
+            let (stops, done) = (runner.stops, runner.done);
+            if stops && running.progress.error.is_none() {
+                position.done = done;
+                *running.progress.position(lane) = position;
+                return false;
+            }
+            position = Position {
+                round: position.round + 1,
+                done: 0,
+            };
+            *running.progress.position(lane) = position;
+        }
+        true
+    }
+}

@@ -355,7 +355,8 @@ impl PacketTransport for Flow {
     }
 
     fn post(&self, rank: u32, peer: u32, packet: Packet) {
-        let (control, length) = (packet.header.is_control(), packet.payload.len());
+        let control = packet.header.is_control();
+        let length = packet.header.charged_length(packet.payload.len());
         let settings = &self.ranks.settings;
         let begins = begins(&packet);
         if control

@@ -96,7 +96,8 @@ impl Shares {
 
     #[inline]
     fn of(costs: &LogGopsParameters<Span>, packet: &Packet) -> Self {
-        let rest = packet.payload.len().saturating_sub(1);
+        let length = packet.header.charged_length(packet.payload.len());
+        let rest = length.saturating_sub(1);
         if rest == 0 || packet.header.is_control() {
             return Self {
                 copy: costs.overhead,

@@ -28,7 +28,7 @@ use rdma::{RegionMemory, Verbs};
 use crate::collectives::{CallLog, CallRecord, Placement};
 use crate::connection::Failure;
 use crate::exploration::ExplorationHooks;
-use crate::rma::{RegisteredMemory, RmaCall};
+use crate::rma::{CHARGED_MAX, NoncontiguousCall, RegisteredMemory, RmaCall};
 use crate::{Buffer, ConnectionSettings, Envelope, Limits, Overheads, TransportMode};
 
 /// Something that a channel was asked to tell the end of; chosen by the message layer.
@@ -130,10 +130,10 @@ pub enum PacketHeader {
         /// The operation of the origin, to be echoed.
         operation: Token,
         /// Where in the window the access begins, in bytes; of a result, where in the buffer of
-        /// the origin it belongs.
+        /// the origin it belongs; of an access to several places, the length of their description.
         offset: u64,
-        /// Of a get or a read: the length in bytes; of a read-modify-write: where in the buffer of
-        /// the origin the result belongs.
+        /// Of a get or a read: the length in bytes; of a read-modify-write and of an access to
+        /// several places: where in the buffer of the origin the result belongs.
         length: u64,
     },
     /// A message between the two ends of a socket, where [connections](crate::ConnectionSettings)
@@ -225,6 +225,15 @@ impl PacketHeader {
             | Self::DataPart {
                 length, offset: 0, ..
             } => Some(length),
+            Self::Rma {
+                call: RmaCall::Noncontiguous(NoncontiguousCall::Get),
+                ..
+            } => None,
+            Self::Rma {
+                call: RmaCall::Noncontiguous(_),
+                offset: description,
+                ..
+            } => Some(payload.saturating_sub(description)),
             Self::Rma { call, .. } if call.has_data() => Some(payload),
             Self::Rma {
                 call: RmaCall::Read { .. },
@@ -232,6 +241,21 @@ impl PacketHeader {
                 ..
             } => Some(length),
             _ => None,
+        }
+    }
+
+    /// Returns the bytes of a payload that a simulated network is charged for: the description of
+    /// the places of an access at the target counts up to a limit.
+    #[must_use]
+    #[inline]
+    pub const fn charged_length(&self, payload: u64) -> u64 {
+        match *self {
+            Self::Rma {
+                call: RmaCall::Noncontiguous(_),
+                offset: description,
+                ..
+            } if description > CHARGED_MAX => payload.saturating_sub(description - CHARGED_MAX),
+            _ => payload,
         }
     }
 
@@ -246,7 +270,8 @@ impl PacketHeader {
     #[must_use]
     pub const fn is_control(&self) -> bool {
         if let Self::Rma { call, .. } = self {
-            return !call.has_data();
+            let is_request = matches!(call, RmaCall::Noncontiguous(NoncontiguousCall::Get));
+            return !call.has_data() || is_request;
         }
         matches!(
             self,

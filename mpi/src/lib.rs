@@ -101,7 +101,10 @@ pub use protocol::flow_control::{ConnectionReport, FlowReport, Taken};
 pub use protocol::process::{Call, Process};
 pub use protocol::waiting::Waiting;
 pub use protocol::{machine, table};
-pub use rma::{Conflict, ProgramMemory, RegisteredMemory, RmaCall, Window, WindowError};
+pub use rma::{
+    Conflict, NoncontiguousCall, ProgramMemory, RegisteredMemory, RmaCall, TargetPlace, Window,
+    WindowError,
+};
 pub use settings::{
     AtLimit, ConnectionMode, ConnectionSettings, Limits, OverheadSection, OverheadTable, Overheads,
     TransportMode,

@@ -1,7 +1,7 @@
 //! Promise: the memory of windows is what a sequential execution of the accesses makes of it, by
 //! each way of synchronisation, in each order of arrivals, and with limits.
 
-use mpi::{Buffer, Comm, Group, Limits, Op, PROC_NULL};
+use mpi::{Buffer, Comm, Datatype, Group, Limits, Op, PROC_NULL, TargetPlace};
 use testing::ranks::{Order, World, pattern, world};
 
 /// Worlds that differ in what is underneath.
@@ -338,4 +338,131 @@ fn ranks_of_a_window_are_those_of_its_communicator() {
         part.free()
     };
     world(4).run(program).finished();
+}
+
+/// Accesses to one of four columns of the other rank, whose words count up from 100.
+#[test]
+fn data_have_the_places_of_a_datatype_at_the_target() {
+    for world in worlds(2) {
+        let program = |world: Comm| async move {
+            let (rows, other) = (40, 1 - world.rank());
+            let start: Vec<u64> = (0..4 * rows).map(|word| 100 + word).collect();
+            let window = world.window(Buffer::of(&start), 8).await?;
+            let column = Datatype::vector(rows, 1, 4, &Datatype::of::<u64>())?;
+            let column = |at| TargetPlace::items(at, 1, &column);
+            let given: Vec<u64> = (0..rows).map(|row| 7 * row).collect();
+            let data = Buffer::of(&given);
+            let sum = Op::sum::<u64>();
+            let expected =
+                |at: u64| -> Vec<u64> { (0..rows).map(|row| 100 + 4 * row + at).collect() };
+            let added = |at| -> Vec<u64> {
+                let old = expected(at).into_iter();
+                old.zip(&given).map(|(old, given)| old + given).collect()
+            };
+            window.lock_all().await?;
+            window.put(&data, other, column(0)?).await?;
+            window.accumulate(&data, other, column(1)?, &sum).await?;
+            let before = window
+                .get_accumulate(&data, other, column(2)?, &sum)
+                .await?;
+            assert_eq!(numbers(&before), expected(2));
+            let mut got = world.buffer(8 * rows);
+            window.get(&mut got, other, column(3)?).await?;
+            assert_eq!(numbers(&got), expected(3));
+            window.flush_all().await?;
+            let mut requests = Vec::new();
+            for at in 0..4 {
+                let room = world.buffer(8 * rows);
+                requests.push(window.rget(room, other, column(at)?).await?);
+            }
+            let done = mpi::waitall(&mut requests).await?;
+            let columns: Vec<_> = done
+                .iter()
+                .map(|done| numbers(&done.as_ref().unwrap().buffer))
+                .collect();
+            assert_eq!(columns, [given.clone(), added(1), added(2), expected(3)]);
+            let mut requests = vec![
+                window.rput(&data, other, column(3)?).await?,
+                window.raccumulate(&data, other, column(0)?, &sum).await?,
+                window
+                    .rget_accumulate(&data, other, column(1)?, &Op::no_op::<u64>())
+                    .await?,
+            ];
+            let done = mpi::waitall(&mut requests).await?;
+            assert_eq!(numbers(&done[2].as_ref().unwrap().buffer), added(1));
+            window.put(&data, PROC_NULL, column(0)?).await?;
+            window.unlock_all().await?;
+            world.barrier().await?;
+            let all = numbers(&window.read(0, 32 * rows).await?);
+            for (row, words) in all.chunks(4).enumerate() {
+                let value = given[row];
+                assert_eq!(words[0], 2 * value);
+                assert_eq!([words[1], words[2]], [added(1)[row], added(2)[row]]);
+                assert_eq!(words[3], value);
+            }
+            window.free().await?;
+            Ok(())
+        };
+        world.run(program).finished();
+    }
+}
+
+#[test]
+fn an_access_to_several_places_is_one_message() {
+    let program = |world: Comm| async move {
+        let window = world.window(Buffer::zeroed(160_000), 8).await?;
+        window.fence().await?;
+        if world.rank() == 0 {
+            let even = Datatype::vector(10_000, 1, 2, &Datatype::of::<u64>())?;
+            let place = TargetPlace::items(0, 1, &even)?;
+            window.put(&world.buffer(80_000), 1, place).await?;
+        }
+        window.fence().await?;
+        window.free().await?;
+        Ok(())
+    };
+    let packets = world(2).run(program).finished().transcript;
+    let puts: Vec<_> = packets.iter().filter(|line| line.contains("Put")).collect();
+    assert_eq!(puts.len(), 1, "{puts:?}");
+    assert!(puts[0].contains("length 80032"), "{puts:?}");
+}
+
+#[test]
+fn phantoms_have_places_too() {
+    let program = |world: Comm| async move {
+        let window = world.window(world.buffer(1000), 1).await?;
+        let parts = || TargetPlace::pieces(0, vec![(0, 8), (100, 8), (992, 8)]);
+        window.fence().await?;
+        let data = world.buffer(24);
+        window.put(&data, 1, parts()).await?;
+        let sum = Op::sum::<u64>();
+        let before = window.get_accumulate(&data, 0, parts(), &sum).await?;
+        let mut got = world.buffer(24);
+        window.get(&mut got, 0, parts()).await?;
+        assert!(before.is_phantom() && got.is_phantom());
+        assert_eq!((before.len(), got.len()), (24, 24));
+        window.fence().await?;
+        window.free().await?;
+        Ok(())
+    };
+    world(2).phantom().run(program).finished();
+}
+
+#[test]
+fn places_lie_within_the_window() {
+    let program = |world: Comm| async move {
+        let window = world.window(Buffer::zeroed(100), 1).await?;
+        window.fence().await?;
+        let outside = TargetPlace::pieces(1, vec![(0, 8), (92, 8)]);
+        let error = window.put(&Buffer::zeroed(16), 0, outside).await;
+        let text = error.unwrap_err().to_string();
+        assert!(text.contains("100 bytes from byte 1 on"), "{text}");
+        let inside = TargetPlace::pieces(0, vec![(0, 8), (92, 8)]);
+        let error = window.put(&Buffer::zeroed(17), 0, inside).await;
+        assert!(error.is_err(), "17 bytes for 16");
+        window.fence().await?;
+        window.free().await?;
+        Ok(())
+    };
+    world(1).run(program).finished();
 }

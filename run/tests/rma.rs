@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
 use explore::{Options as CheckOptions, Report, Verdict, check};
-use mpi::{Buffer, Comm, Op, Result};
+use mpi::{Buffer, Comm, Datatype, Op, Result, TargetPlace};
 use platform::Platform;
 use run::{
     LogFilter, MessageProtocol, Options, Output, RankProgram, Run, Stream, explorable, simulate,
@@ -308,4 +308,25 @@ fn a_lock_that_is_never_given_back_is_a_deadlock_that_names_its_holder() {
     let text = "lock of window 0 at rank 0, held by rank ";
     assert!(graph.contains(text), "{graph}");
     is_found(3, program, &["deadlock"]);
+}
+
+#[test]
+fn accesses_to_places_of_a_datatype_conflict_by_their_bytes() {
+    let columns = |apart: u64| {
+        move |world: Comm| async move {
+            let window = world.window(Buffer::zeroed(64), 8).await?;
+            let column = Datatype::vector(4, 1, 2, &Datatype::of::<u64>())?;
+            window.fence().await?;
+            if world.rank() < 2 {
+                let place = TargetPlace::items(apart * world.rank() as u64, 1, &column)?;
+                window.put(&Buffer::of(&[1_u64; 4]), 2, place).await?;
+            }
+            window.fence().await?;
+            window.free().await?;
+            Ok(())
+        }
+    };
+    is_correct(3, columns(1));
+    let texts = ["conflicting accesses to bytes 0 to 7 of the window of rank 2: put of rank"];
+    is_found(3, columns(0), &texts);
 }

@@ -94,6 +94,36 @@ fn ranks_access_the_memory_of_others() {
 }
 
 #[test]
+fn an_access_to_places_of_a_datatype_takes_the_time_of_its_bytes() {
+    let folder = Folder::new();
+    let program = compiled(&folder, "cli/tests/compiled/places.c");
+    for platform in ["loggops", "infiniband", "cluster"] {
+        let platform = format!("platforms/{platform}.toml");
+        for (payload, argument) in [("real", ""), ("phantom", "phantom")] {
+            let options = format!("-q -p {platform} -n 2 --payload {payload}");
+            let output = simrun(&format!("{options} {program} -- {argument}"));
+            assert_eq!(output.status, 0, "{output:?}");
+            let mut lines = output.stdout.lines();
+            assert_eq!(lines.next_back(), Some("ok"), "{output:?}");
+            for line in lines {
+                let (name, times) = line.split_once(": ").unwrap();
+                let times: Vec<f64> = times.split(' ').map(|time| time.parse().unwrap()).collect();
+                // A description of at most 4 KiB beside 40 000 bytes.
+                let limit = 1.15 * times[0];
+                assert!(times[1] < limit, "{platform}: vector {name} {times:?}");
+                // With packets of 8 KiB each one has the description of its own places.
+                let limit = if platform.contains("infiniband") {
+                    3.0 * times[0]
+                } else {
+                    limit
+                };
+                assert!(times[2] < limit, "{platform}: indexed {name} {times:?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn objects_have_the_functions_that_a_program_gives_them() {
     let folder = Folder::new();
     let program = compiled(&folder, "cli/tests/compiled/objects.c");

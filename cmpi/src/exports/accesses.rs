@@ -1,7 +1,7 @@
 //! Accesses to windows (MPI 5.0, section 12.3).
 //!
 //! Data that are written are copied when the call is made. Data that have several places at the
-//! target are several messages, in the order of the datatype.
+//! target are one message with a description of their places.
 //!
 //! *Not there*: accumulates on datatypes of complex numbers, of `long double`, or of numbers of
 //! different types.
@@ -11,10 +11,10 @@
 use std::ffi::{c_int, c_void};
 use std::rc::Rc;
 
-use mpi::{Buffer, Element, Op, Request, Window};
+use mpi::{Element, Op, Request, TargetPlace, Window};
 
 use super::active::{self, Owner};
-use super::windows::{PendingGet, complete, over};
+use super::windows::PendingGet;
 use super::{Handle, State, exports, memory};
 use crate::arguments::{Count, natural, rank};
 use crate::bridge::block;
@@ -36,6 +36,8 @@ type Remote = (c_int, isize, i64, Handle);
 /// Places in the window of a rank.
 struct Places {
     rank: usize,
+    /// Offset of the first byte if the data are contiguous.
+    start: u64,
     /// Offset and length in bytes of each, in the order of the data.
     pieces: Vec<(u64, u64)>,
 }
@@ -47,7 +49,8 @@ impl Places {
         if rank == mpi::PROC_NULL {
             return Ok(Self {
                 rank,
-                pieces: vec![(0, 0)],
+                start: 0,
+                pieces: Vec::new(),
             });
         }
         let unit = i128::from(window.unit(rank)?);
@@ -65,6 +68,7 @@ impl Places {
             })?;
             match pieces.last_mut() {
                 Some((last, bytes)) if *last + *bytes == first => *bytes += length as u64,
+                _ if length == 0 => {}
                 _ => pieces.push((first, length as u64)),
             }
             Ok::<_, CallError>(())
@@ -78,10 +82,15 @@ impl Places {
                 add(base + segment.offset as i128, segment.length)?;
             }
         }
-        if pieces.is_empty() {
-            pieces.push((u64::try_from(start).unwrap_or(0), 0));
-        }
-        Ok(Self { rank, pieces })
+        let start = match pieces[..] {
+            [(first, _)] => first,
+            _ => u64::try_from(start).unwrap_or(0),
+        };
+        Ok(Self {
+            rank,
+            start,
+            pieces,
+        })
     }
 
     fn length(&self) -> u64 {
@@ -98,14 +107,12 @@ impl Places {
         Err(CallError::new("MPI_ERR_TRUNCATE", text))
     }
 
-    /// Returns each place and its part of the data of the origin.
-    fn parts<'a>(&'a self, data: &'a Buffer) -> impl Iterator<Item = (u64, Buffer)> + 'a {
-        let mut from = 0;
-        self.pieces.iter().map(move |&(offset, length)| {
-            let length = length.min(data.len() - from);
-            from += length;
-            (offset, data.slice(from - length, length))
-        })
+    /// Returns the place for the message layer.
+    fn target_place(self) -> TargetPlace {
+        match self.pieces.len() {
+            0 | 1 => TargetPlace::from(self.start),
+            _ => TargetPlace::pieces(0, self.pieces),
+        }
     }
 }
 
@@ -150,37 +157,33 @@ impl Access {
         active::note(owner, self.given().as_slice(), self.result().as_slice());
     }
 
-    /// Starts the access: a request for each place at the target.
+    /// Starts the access.
     async fn start(
         &self,
         state: &mut State,
         (window, remote): (Handle, Remote),
-    ) -> Result<(usize, Vec<Request>), CallError> {
+    ) -> Result<(usize, Request), CallError> {
         let world = state.world.clone();
         let window = &state.window(window)?.window;
         let places = Places::new(window, remote)?;
-        let (data, op) = match self {
-            Self::Put(data) => (memory::message(&world, *data), None),
-            Self::Get(result) => (world.buffer(result.length as u64), None),
-            Self::Accumulate(data, op) => (memory::message(&world, *data), Some(op)),
-            Self::GetAccumulate(Some(data), _, op) => (memory::message(&world, *data), Some(op)),
-            Self::GetAccumulate(None, result, op) => (world.buffer(result.length as u64), Some(op)),
+        let data = match self {
+            Self::Put(data) | Self::Accumulate(data, _) | Self::GetAccumulate(Some(data), ..) => {
+                memory::message(&world, *data)
+            }
+            Self::Get(result) | Self::GetAccumulate(None, result, _) => {
+                world.buffer(result.length as u64)
+            }
         };
         places.check(usize::try_from(data.len()).unwrap_or(usize::MAX))?;
         let rank = places.rank;
-        let mut requests = Vec::with_capacity(places.pieces.len());
-        for (offset, part) in places.parts(&data) {
-            let started = match (self, op) {
-                (Self::Get(_), _) => window.rget(part, rank, offset).await?,
-                (Self::Accumulate(..), Some(op)) => {
-                    window.raccumulate(&part, rank, offset, op).await?
-                }
-                (_, Some(op)) => window.rget_accumulate(&part, rank, offset, op).await?,
-                (_, None) => window.rput(&part, rank, offset).await?,
-            };
-            requests.push(started);
-        }
-        Ok((rank, requests))
+        let place = places.target_place();
+        let request = match self {
+            Self::Put(_) => window.rput(&data, rank, place).await?,
+            Self::Get(_) => window.rget(data, rank, place).await?,
+            Self::Accumulate(_, op) => window.raccumulate(&data, rank, place, op).await?,
+            Self::GetAccumulate(_, _, op) => window.rget_accumulate(&data, rank, place, op).await?,
+        };
+        Ok((rank, request))
     }
 
     /// Performs the access as a call whose end a later synchronisation waits for.
@@ -188,7 +191,7 @@ impl Access {
         self.compare()?;
         let (access, rank) = block(async |state| {
             let access = self;
-            let (rank, requests) = access.start(state, (window, remote)).await?;
+            let (rank, request) = access.start(state, (window, remote)).await?;
             let own = state.window(window)?;
             own.epochs.access();
             let given = access.given().map(|place| (place, false));
@@ -203,12 +206,12 @@ impl Access {
                 Some(result) => {
                     let get = PendingGet {
                         rank,
-                        requests,
+                        request,
                         result,
                     };
                     state.window(window)?.gets.push(get);
                 }
-                None => requests.into_iter().for_each(Request::free),
+                None => request.free(),
             }
             Ok::<_, CallError>((access, rank))
         })?;
@@ -226,29 +229,15 @@ impl Access {
         self.compare()?;
         let (access, rank, handle) = block(async |state| {
             let access = self;
-            let (rank, mut requests) = access.start(state, (window, remote)).await?;
-            let is_get = access.result().is_some() && requests.len() == 1;
+            let (rank, started) = access.start(state, (window, remote)).await?;
             let result: Vec<Target> = access.result().into_iter().collect();
-            let last = if requests.len() == 1 {
-                requests.pop()
-            } else {
-                None
-            };
-            let last = match last {
-                Some(last) => last,
-                None => {
-                    // A request of the program is one: it waits here for the places of the target.
-                    complete(requests, access.result().unwrap_or_default()).await?;
-                    over(&state.world)?
-                }
-            };
             let parts = Parts {
                 contribution: None,
                 result,
                 is_collective: true,
             };
-            let handle = state.insert(last, Memory::Parts(Rc::new(parts)));
-            if is_get {
+            let handle = state.insert(started, Memory::Parts(Rc::new(parts)));
+            if access.result().is_some() {
                 state.window(window)?.requests.push((rank, handle));
             }
             Ok::<_, CallError>((access, rank, handle))
@@ -333,7 +322,7 @@ exports! {
             let [data, compared] = [data, compared].map(|place| memory::message(&state.world, place));
             let window = &state.window(window)?.window;
             let places = Places::new(window, (target, at, 1, datatype))?;
-            let (rank, offset) = (places.rank, places.pieces[0].0);
+            let (rank, offset) = (places.rank, places.start);
             let before = match length {
                 1 => window.compare_and_swap::<u8>(&data, &compared, rank, offset).await?,
                 2 => window.compare_and_swap::<u16>(&data, &compared, rank, offset).await?,

@@ -194,12 +194,11 @@ impl ProgramWindow {
     }
 }
 
-/// A get in progress: the answers of the target, which follow one another in the memory of the
-/// program.
+/// A get in progress: the answer of the target, for the memory of the program.
 #[derive(Debug)]
 pub(super) struct PendingGet {
     pub(super) rank: usize,
-    pub(super) requests: Vec<Request>,
+    pub(super) request: Request,
     pub(super) result: Target,
 }
 
@@ -261,21 +260,6 @@ impl LockedEpochs {
     }
 }
 
-/// Waits for answers, and fills the memory of the program.
-pub(super) async fn complete(requests: Vec<Request>, result: Target) -> Result<(), CallError> {
-    let mut all = Vec::with_capacity(result.length);
-    let mut is_phantom = false;
-    for mut request in requests {
-        let answer = request.wait().await?.buffer;
-        is_phantom |= answer.is_phantom();
-        all.extend_from_slice(answer.bytes().unwrap_or_default());
-    }
-    if !is_phantom {
-        memory::store_bytes(result, &all);
-    }
-    Ok(())
-}
-
 impl State {
     /// Returns a window.
     pub(super) fn window(&mut self, window: Handle) -> Result<&mut ProgramWindow, CallError> {
@@ -310,7 +294,11 @@ impl State {
             .extract_if(.., |get| is_of(get.0))
             .collect::<Vec<_>>();
         for get in gets {
-            complete(get.requests, get.result).await?;
+            let mut request = get.request;
+            let answer = request.wait().await?.buffer;
+            if let Some(bytes) = answer.bytes() {
+                memory::store_bytes(get.result, bytes);
+            }
         }
         for (_, handle) in requests {
             // The program may have completed it.
@@ -329,7 +317,7 @@ impl State {
 }
 
 /// Returns a request that is over.
-pub(super) fn over(world: &Comm) -> mpi::Result<Request> {
+fn over(world: &Comm) -> mpi::Result<Request> {
     world.irecv(world.buffer(0), mpi::PROC_NULL, 0)
 }
 

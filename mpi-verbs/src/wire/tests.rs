@@ -2,7 +2,7 @@
 //! damaged frames nor garbage.
 
 use super::*;
-use mpi::{Buffer, TypeSignature};
+use mpi::{Buffer, NoncontiguousCall, TypeSignature};
 use proptest::prelude::*;
 
 fn envelope() -> impl Strategy<Value = Envelope> {
@@ -16,7 +16,9 @@ fn envelope() -> impl Strategy<Value = Envelope> {
 }
 
 /// Calls of one-sided communication, with and without data.
-const RMA_CALLS: [RmaCall; 11] = [
+const RMA_CALLS: [RmaCall; 13] = [
+    RmaCall::Noncontiguous(NoncontiguousCall::Put),
+    RmaCall::Noncontiguous(NoncontiguousCall::Get),
     RmaCall::Put,
     RmaCall::Get,
     RmaCall::CompareAndSwap,
@@ -237,8 +239,12 @@ fn every_kind_of_packet_is_read_as_it_was_written() {
             extension: RdmaExtension::default(),
         };
         assert_eq!(frame, expected);
-        let control = header.is_control() && !matches!(header, PacketHeader::Detached { .. });
-        assert_eq!(payload, if control { 0 } else { 5 }, "{header:?}");
+        let has_payload = match header {
+            PacketHeader::Detached { .. } => true,
+            PacketHeader::Rma { call, .. } => call.has_data(),
+            _ => !header.is_control(),
+        };
+        assert_eq!(payload, if has_payload { 5 } else { 0 }, "{header:?}");
         assert_eq!(length, head.bytes().len());
         for cut in 0..length {
             assert_eq!(

@@ -229,6 +229,18 @@ impl Datatype {
         }
     }
 
+    /// Names all runs of bytes of `count` items from byte 0 on, in the order of the message.
+    ///
+    /// # Errors
+    /// [`Error::Type`] if the items end behind byte 2^64 - 1.
+    pub(crate) fn for_each_run(&self, count: u64, found: &mut dyn FnMut(u64, u64)) -> Result<()> {
+        reach(0, count, self).ok_or(Error::Type)?;
+        if count > 0 {
+            self.runs(0, count, found);
+        }
+        Ok(())
+    }
+
     /// The length of `count` packed items, which `buffer` must be long enough to hold.
     pub(crate) fn packed_length(&self, count: u64, buffer: &Buffer) -> Result<u64> {
         let needed = reach(0, count, self).ok_or(Error::Type)?;

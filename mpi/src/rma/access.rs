@@ -2,16 +2,17 @@
 //!
 //! A put or an accumulate returns at once; its data are at the target after the next
 //! synchronisation. A call with a result waits for it, as MPI's request-based form with a wait.
-//! `target` is a rank of the window's communicator, `displacement` counts units of the target's
-//! window.
+//! `target` is a rank of the window's communicator, `place` a displacement in units of the target's
+//! window, or a [`TargetPlace`] with a datatype: then one message has the packed data and a
+//! description of their places.
 //!
-//! *Not modelled*: datatypes of the target: what is accessed is contiguous.
+//! *Not modelled*: the time to pack and unpack such data.
 
 use observe::SourceLocation;
 use std::future::Future;
 
 use super::error::WindowError;
-use super::{AccumulateOp, RemoteWindow, RmaCall, Window};
+use super::{AccumulateOp, Piece, RemoteWindow, RmaCall, TargetPlace, Window, bounds};
 use crate::channel::Channel;
 use crate::protocol::engine::{AccessCall, ProtocolEngine};
 use crate::{Buffer, Error, Op, PROC_NULL, Request, Result, Scalar, Status};
@@ -21,7 +22,7 @@ struct Arguments {
     name: &'static str,
     call: RmaCall,
     target: usize,
-    displacement: u64,
+    place: TargetPlace,
     /// Length in the window in bytes.
     length: u64,
     payload: Buffer,
@@ -30,12 +31,12 @@ struct Arguments {
 }
 
 impl Arguments {
-    fn write(name: &'static str, origin: &Buffer, target: usize, displacement: u64) -> Self {
+    fn write(name: &'static str, origin: &Buffer, target: usize, place: TargetPlace) -> Self {
         Self {
             name,
             call: RmaCall::Put,
             target,
-            displacement,
+            place,
             length: origin.len(),
             payload: origin.clone(),
             result: Buffer::phantom(0),
@@ -43,12 +44,12 @@ impl Arguments {
         }
     }
 
-    fn read(name: &'static str, result: Buffer, target: usize, displacement: u64) -> Self {
+    fn read(name: &'static str, result: Buffer, target: usize, place: TargetPlace) -> Self {
         Self {
             name,
             call: RmaCall::Get,
             target,
-            displacement,
+            place,
             length: result.len(),
             payload: Buffer::phantom(0),
             result,
@@ -98,6 +99,29 @@ impl Window {
         })
     }
 
+    /// Returns the first byte of an access in the window of its target, and its places there if
+    /// there are several.
+    fn places(&self, arguments: &Arguments) -> Result<(u64, Vec<Piece>)> {
+        let (target, length) = (arguments.target, arguments.length);
+        let place = &arguments.place;
+        let Some(expected) = place.length() else {
+            let offset = self.range(target, place.displacement, length)?;
+            return Ok((offset, Vec::new()));
+        };
+        if length != expected {
+            return Err(Error::of_window(WindowError::Length { length, expected }));
+        }
+        let first = self.range(target, place.displacement, 0)?;
+        let move_up = |&(offset, length): &Piece| (first.saturating_add(offset), length);
+        let places: Vec<Piece> = place.pieces.iter().map(move_up).collect();
+        let (start, end) = bounds(&places).unwrap_or((0, u64::MAX));
+        self.check_range(target, start, end - start)?;
+        match places[..] {
+            [(offset, _)] => Ok((offset, Vec::new())),
+            _ => Ok((start, places)),
+        }
+    }
+
     /// Starts an access.
     async fn access(
         &self,
@@ -114,7 +138,7 @@ impl Window {
         }
         let peer = self.comm().peer(target)?;
         let mode = self.epochs().borrow().mode(self.number(), target)?;
-        let offset = self.range(target, arguments.displacement, arguments.length)?;
+        let (offset, places) = self.places(&arguments)?;
         self.lock_first(target, location).await?;
         process.wait_until_idle(arguments.name, location).await;
         let fences = {
@@ -122,13 +146,17 @@ impl Window {
             epochs.touched.insert(target);
             epochs.fences
         };
-        let remote = self.remote(target, offset, &arguments);
+        let remote = match places[..] {
+            [] => self.remote(target, offset, &arguments),
+            _ => None,
+        };
         let access = AccessCall {
             name: arguments.name,
             context: self.comm().context(),
             peer,
             call: arguments.call,
             offset,
+            places,
             payload: arguments.payload,
             remote,
             result: arguments.result,
@@ -175,9 +203,9 @@ impl Window {
         &'a self,
         origin: &Buffer,
         target: usize,
-        displacement: u64,
+        place: impl Into<TargetPlace>,
     ) -> impl Future<Output = Result<()>> + 'a {
-        let arguments = Arguments::write("put", origin, target, displacement);
+        let arguments = Arguments::write("put", origin, target, place.into());
         self.write_now(Ok(arguments), SourceLocation::caller())
     }
 
@@ -190,9 +218,9 @@ impl Window {
         &'a self,
         origin: &Buffer,
         target: usize,
-        displacement: u64,
+        place: impl Into<TargetPlace>,
     ) -> impl Future<Output = Result<Request>> + 'a {
-        let arguments = Arguments::write("put", origin, target, displacement);
+        let arguments = Arguments::write("put", origin, target, place.into());
         self.access(Ok(arguments), SourceLocation::caller())
     }
 
@@ -206,12 +234,12 @@ impl Window {
         &'a self,
         buffer: &'a mut Buffer,
         target: usize,
-        displacement: u64,
+        place: impl Into<TargetPlace>,
     ) -> impl Future<Output = Result<()>> + 'a {
-        let location = SourceLocation::caller();
+        let (location, place) = (SourceLocation::caller(), place.into());
         async move {
             let result = buffer.clone();
-            let arguments = Arguments::read("get", result, target, displacement);
+            let arguments = Arguments::read("get", result, target, place);
             *buffer = self.read_now(Ok(arguments), location).await?;
             Ok(())
         }
@@ -226,9 +254,9 @@ impl Window {
         &self,
         buffer: Buffer,
         target: usize,
-        displacement: u64,
+        place: impl Into<TargetPlace>,
     ) -> impl Future<Output = Result<Request>> + '_ {
-        let arguments = Arguments::read("get", buffer, target, displacement);
+        let arguments = Arguments::read("get", buffer, target, place.into());
         self.access(Ok(arguments), SourceLocation::caller())
     }
 
@@ -242,10 +270,10 @@ impl Window {
         &'a self,
         origin: &Buffer,
         target: usize,
-        displacement: u64,
+        place: impl Into<TargetPlace>,
         op: &Op,
     ) -> impl Future<Output = Result<()>> + 'a {
-        let arguments = Arguments::write("accumulate", origin, target, displacement).with_op(op);
+        let arguments = Arguments::write("accumulate", origin, target, place.into()).with_op(op);
         self.write_now(arguments, SourceLocation::caller())
     }
 
@@ -259,10 +287,10 @@ impl Window {
         &'a self,
         origin: &Buffer,
         target: usize,
-        displacement: u64,
+        place: impl Into<TargetPlace>,
         op: &Op,
     ) -> impl Future<Output = Result<Request>> + 'a {
-        let arguments = Arguments::write("accumulate", origin, target, displacement).with_op(op);
+        let arguments = Arguments::write("accumulate", origin, target, place.into()).with_op(op);
         self.access(arguments, SourceLocation::caller())
     }
 
@@ -276,11 +304,11 @@ impl Window {
         &'a self,
         origin: &Buffer,
         target: usize,
-        displacement: u64,
+        place: impl Into<TargetPlace>,
         op: &Op,
     ) -> impl Future<Output = Result<Buffer>> + 'a {
         let name = "get_accumulate";
-        let arguments = combined(name, origin, (target, displacement), op);
+        let arguments = combined(name, origin, (target, place.into()), op);
         self.read_now(arguments, SourceLocation::caller())
     }
 
@@ -294,11 +322,11 @@ impl Window {
         &'a self,
         origin: &Buffer,
         target: usize,
-        displacement: u64,
+        place: impl Into<TargetPlace>,
         op: &Op,
     ) -> impl Future<Output = Result<Request>> + 'a {
         let name = "get_accumulate";
-        let arguments = combined(name, origin, (target, displacement), op);
+        let arguments = combined(name, origin, (target, place.into()), op);
         self.access(arguments, SourceLocation::caller())
     }
 
@@ -311,12 +339,12 @@ impl Window {
         &'a self,
         origin: &Buffer,
         target: usize,
-        displacement: u64,
+        place: impl Into<TargetPlace>,
         op: &Op,
     ) -> impl Future<Output = Result<Buffer>> + 'a {
         let (length, expected) = (origin.len(), op.element_size());
         let arguments = if length == expected {
-            combined("fetch_and_op", origin, (target, displacement), op)
+            combined("fetch_and_op", origin, (target, place.into()), op)
         } else {
             Err(Error::of_window(WindowError::Length { length, expected }))
         };
@@ -334,7 +362,7 @@ impl Window {
         origin: &Buffer,
         compare: &Buffer,
         target: usize,
-        displacement: u64,
+        place: impl Into<TargetPlace>,
     ) -> impl Future<Output = Result<Buffer>> + 'a {
         let given = [origin.len(), compare.len()];
         let wrong = given.into_iter().find(|&length| length != T::SIZE);
@@ -344,7 +372,7 @@ impl Window {
             call: RmaCall::CompareAndSwap,
             payload: both,
             element: 2 * T::SIZE,
-            ..Arguments::read("compare_and_swap", result, target, displacement)
+            ..Arguments::read("compare_and_swap", result, target, place.into())
         };
         let arguments = match wrong {
             Some(length) => Err(Error::of_window(WindowError::Length {
@@ -360,11 +388,11 @@ impl Window {
 fn combined(
     name: &'static str,
     origin: &Buffer,
-    (target, displacement): (usize, u64),
+    (target, place): (usize, TargetPlace),
     op: &Op,
 ) -> Result<Arguments> {
     let result = origin.of_kind(origin.len());
-    let arguments = Arguments::read(name, result, target, displacement);
+    let arguments = Arguments::read(name, result, target, place);
     arguments.with_op(op)?.with_payload(origin)
 }
 

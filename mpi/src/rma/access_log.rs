@@ -29,6 +29,8 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 
+use super::Piece;
+
 /// Kind of an access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum AccessKind {
@@ -145,8 +147,8 @@ struct TargetLog {
     serial: u64,
     /// The keys of what each origin has open under a lock.
     locked: BTreeMap<u32, Vec<(usize, OpenKey)>>,
-    /// Accesses whose packets have not arrived, by origin.
-    called: BTreeMap<u32, VecDeque<Access>>,
+    /// Accesses whose packets have not arrived, by origin, with their places if there are several.
+    called: BTreeMap<u32, VecDeque<(Access, Vec<Piece>)>>,
     /// The ranks that hold the lock.
     holders: Vec<u32>,
 }
@@ -211,21 +213,37 @@ impl AccessLog {
             .or_default())
     }
 
-    /// Notes an access whose packet is about to be sent.
-    pub(crate) fn call(&self, window: u32, target: u32, access: Access) {
+    /// Notes an access whose packet is about to be sent, to these places, or to one if none is
+    /// given.
+    pub(crate) fn call(&self, window: u32, target: u32, access: Access, places: Vec<Piece>) {
         self.with(window, target, |log| {
             log.called
                 .entry(access.origin)
                 .or_default()
-                .push_back(access);
+                .push_back((access, places));
         });
     }
 
     /// The packet of the next access of an origin has arrived.
     pub(crate) fn arrive(&self, window: u32, target: u32, origin: u32) {
         let called = |log: &mut TargetLog| log.called.get_mut(&origin)?.pop_front();
-        if let Some(access) = self.with(window, target, called) {
+        let Some((access, places)) = self.with(window, target, called) else {
+            return;
+        };
+        if places.is_empty() {
             self.begin(window, target, access);
+        }
+        for (start, length) in places {
+            let end = start + length;
+            self.begin(
+                window,
+                target,
+                Access {
+                    start,
+                    end,
+                    ..access
+                },
+            );
         }
     }
 

@@ -12,6 +12,7 @@ use std::rc::Rc;
 
 use rdma::{MemoryRegion, RegionMemory, Verbs};
 
+use super::{Piece, total};
 use crate::Buffer;
 use crate::api::element::Element;
 
@@ -180,6 +181,27 @@ impl WindowMemory {
                     debug_assert_eq!(written, Ok(()), "the bytes lie within the window");
                 }
             }
+        }
+    }
+
+    /// Returns a copy of the bytes of places, which lie within the window, one behind the other.
+    pub(crate) fn gather(&self, places: &[Piece]) -> Buffer {
+        let mut all = self.part(0, 0).of_kind(total(places));
+        let mut at = 0;
+        for &(offset, length) in places {
+            all.place(at, &self.part(offset, length));
+            at += length;
+        }
+        all
+    }
+
+    /// Writes bytes that follow one another to places, which lie within the window, if both are
+    /// real.
+    pub(crate) fn scatter(&mut self, places: &[Piece], all: &Buffer) {
+        let mut at = 0;
+        for &(offset, length) in places {
+            self.place(offset, &all.part(at, length));
+            at += length;
         }
     }
 

@@ -27,6 +27,9 @@ pub enum RmaCall {
     GetAccumulate(AccumulateOp),
     /// Reads, and writes the second half of the payload if the memory equals the first half.
     CompareAndSwap,
+    /// An access to several places, of which a description comes first in the payload: `offset` of
+    /// the packet is its length in bytes, and `length` the place of the part in the data.
+    Noncontiguous(NoncontiguousCall),
     /// Asks for the lock of the window at this target.
     Lock {
         /// True if no other rank may hold it.
@@ -46,7 +49,31 @@ pub enum RmaCall {
     Done,
 }
 
+/// Accesses that may have several places at the target.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NoncontiguousCall {
+    /// [`RmaCall::Put`].
+    Put,
+    /// [`RmaCall::Get`].
+    Get,
+    /// [`RmaCall::Accumulate`].
+    Accumulate(AccumulateOp),
+    /// [`RmaCall::GetAccumulate`].
+    GetAccumulate(AccumulateOp),
+}
+
 impl RmaCall {
+    /// Returns the call for several places at the target; `None` if there is none.
+    pub(crate) const fn noncontiguous(self) -> Option<NoncontiguousCall> {
+        match self {
+            Self::Put => Some(NoncontiguousCall::Put),
+            Self::Get => Some(NoncontiguousCall::Get),
+            Self::Accumulate(op) => Some(NoncontiguousCall::Accumulate(op)),
+            Self::GetAccumulate(op) => Some(NoncontiguousCall::GetAccumulate(op)),
+            _ => None,
+        }
+    }
+
     /// Returns true if the packet has a payload.
     #[must_use]
     pub const fn has_data(self) -> bool {
@@ -57,6 +84,7 @@ impl RmaCall {
                 | Self::Accumulate(_)
                 | Self::GetAccumulate(_)
                 | Self::CompareAndSwap
+                | Self::Noncontiguous(_)
                 | Self::Result
         )
     }
@@ -83,6 +111,7 @@ impl RmaCall {
                 | Self::Read { .. }
                 | Self::GetAccumulate(_)
                 | Self::CompareAndSwap
+                | Self::Noncontiguous(NoncontiguousCall::Get | NoncontiguousCall::GetAccumulate(_))
                 | Self::Lock { .. }
                 | Self::Unlock
                 | Self::Flush
@@ -109,6 +138,14 @@ impl RmaCall {
             Self::Done => 12,
             Self::Write { .. } => 13,
             Self::Read { .. } => 14,
+            Self::Noncontiguous(NoncontiguousCall::Put) => 15,
+            Self::Noncontiguous(NoncontiguousCall::Get) => 16,
+            Self::Noncontiguous(NoncontiguousCall::Accumulate(op)) => {
+                17 | (op.number() as u32) << 8
+            }
+            Self::Noncontiguous(NoncontiguousCall::GetAccumulate(op)) => {
+                18 | (op.number() as u32) << 8
+            }
         }
     }
 
@@ -119,6 +156,13 @@ impl RmaCall {
         Some(match (kind, op) {
             (1, _) => Self::Accumulate(AccumulateOp::from_number(op)?),
             (3, _) => Self::GetAccumulate(AccumulateOp::from_number(op)?),
+            (17 | 18, _) => {
+                let op = AccumulateOp::from_number(op)?;
+                Self::Noncontiguous(match kind {
+                    17 => NoncontiguousCall::Accumulate(op),
+                    _ => NoncontiguousCall::GetAccumulate(op),
+                })
+            }
             (0, 0) => Self::Put,
             (2, 0) => Self::Get,
             (4, 0) => Self::CompareAndSwap,
@@ -130,6 +174,8 @@ impl RmaCall {
             (10, 0) => Self::Complete,
             (11, 0) => Self::Result,
             (12, 0) => Self::Done,
+            (15, 0) => Self::Noncontiguous(NoncontiguousCall::Put),
+            (16, 0) => Self::Noncontiguous(NoncontiguousCall::Get),
             _ => return None,
         })
     }

@@ -202,7 +202,7 @@ impl Window {
         Ok(offset)
     }
 
-    fn check_range(&self, rank: usize, offset: u64, length: u64) -> Result<()> {
+    pub(super) fn check_range(&self, rank: usize, offset: u64, length: u64) -> Result<()> {
         let size = self.extent(rank).length;
         let end = offset.checked_add(length);
         if end.is_some_and(|end| end <= size) {

@@ -2,7 +2,7 @@
 //! its own calls that wait for other ranks.
 //!
 //! An access is one packet, or several if it is longer than a packet may be; the target handles it
-//! when it arrives. A read is answered with [`RmaCall::Result`]; locks, unlocks and flushes with
+//! when it arrives. Data with several places at the target come with their description. A read is answered with [`RmaCall::Result`]; locks, unlocks and flushes with
 //! [`RmaCall::Done`]. Packets of a pair keep their order, so the answer to a flush says that all
 //! accesses before are done. Locks are granted in the order in which the requests arrive.
 //!
@@ -25,7 +25,7 @@ use super::{ProtocolEngine, Role, State, Status};
 use crate::channel::{Channel, Packet, PacketHeader, Token};
 use crate::exploration::note_accesses;
 use crate::protocol::flow_control::{Kind, OutboundMessage};
-use crate::rma::{Access, AccessKind, RemoteWindow, RmaCall, SyncMode, WindowMemory};
+use crate::rma::{self, Access, AccessKind, Piece, RemoteWindow, RmaCall, SyncMode, WindowMemory};
 use crate::{Buffer, Envelope, TypeSignature};
 use target::{LockRequest, WindowLock};
 
@@ -83,6 +83,8 @@ pub(crate) struct AccessCall {
     pub(crate) call: RmaCall,
     /// First byte in the window.
     pub(crate) offset: u64,
+    /// The places in the window if there are several; empty if the data are contiguous there.
+    pub(crate) places: Vec<Piece>,
     /// The data, if the call has any.
     pub(crate) payload: Buffer,
     /// The first byte at the adapter of the target, if the access is RDMA.
@@ -254,7 +256,7 @@ impl ProtocolEngine {
         header: PacketHeader,
         (payload, operation): (Buffer, Option<Token>),
     ) {
-        let kind = if header.is_control() {
+        let kind = if header.is_control() && payload.is_empty() {
             Kind::Control
         } else {
             Kind::Data
@@ -366,10 +368,13 @@ impl ProtocolEngine {
         told: Option<Token>,
         operation: Token,
     ) {
+        if !access.places.is_empty() {
+            return self.send_described(channel, access, told, operation);
+        }
         let length = access.payload.len();
         let most = self.packet_max(channel);
         for (offset, part) in parts(length, most, access.element) {
-            self.log_access(channel, access, offset, part);
+            self.log_access(channel, access, (offset, part), Vec::new());
             let header = PacketHeader::Rma {
                 window: access.context,
                 call: access.call,
@@ -383,10 +388,55 @@ impl ProtocolEngine {
         }
     }
 
-    fn log_access(&self, channel: &dyn Channel, access: &AccessCall, offset: u64, length: u64) {
+    /// Sends the description of the places of an access, with its data; the last packet ends
+    /// `told`.
+    fn send_described(
+        &mut self,
+        channel: &dyn Channel,
+        access: &AccessCall,
+        told: Option<Token>,
+        operation: Token,
+    ) {
+        let call = access.call.noncontiguous();
+        let call = call.expect("only calls with a datatype have several places");
+        let is_read = access.call == RmaCall::Get;
+        let most = self.packet_max(channel);
+        let parts = rma::parts(&access.places, most, access.element, is_read);
+        let count = parts.len();
+        for (number, part) in (1..).zip(parts) {
+            let (length, described) = (rma::total(&part.pieces), part.description.len() as u64);
+            self.log_access(channel, access, (0, length), part.pieces);
+            let data = match is_read {
+                true => Buffer::from(Vec::new()),
+                false => access.payload.part(part.offset, length),
+            };
+            let header = PacketHeader::Rma {
+                window: access.context,
+                call: RmaCall::Noncontiguous(call),
+                operation,
+                offset: described,
+                length: part.offset,
+            };
+            let payload = match data.bytes() {
+                Some(data) => Buffer::from([&part.description[..], data].concat()),
+                None => Buffer::phantom(described + length),
+            };
+            let told = told.filter(|_| number == count);
+            self.send_rma(channel, access.peer, header, (payload, told));
+        }
+    }
+
+    fn log_access(
+        &self,
+        channel: &dyn Channel,
+        access: &AccessCall,
+        (offset, length): (u64, u64),
+        places: Vec<Piece>,
+    ) {
         if let Some(log) = channel.call_log() {
             let entry = access.access(channel.rank(), offset, length);
-            log.accesses().call(access.context, access.peer, entry);
+            log.accesses()
+                .call(access.context, access.peer, entry, places);
         }
     }
 
@@ -412,8 +462,8 @@ impl ProtocolEngine {
                 let call = RmaCall::Read { rkey: place.rkey };
                 self.post_rdma(channel, &access, (call, place.address), token);
             }
-            (RmaCall::Get, None) => {
-                self.log_access(channel, &access, 0, missing);
+            (RmaCall::Get, None) if access.places.is_empty() => {
+                self.log_access(channel, &access, (0, missing), Vec::new());
                 let header = PacketHeader::Rma {
                     window: access.context,
                     call: access.call,
@@ -595,7 +645,11 @@ impl ProtocolEngine {
                     log.accesses().arrive(context, channel.rank(), source);
                 }
                 let place = (context, offset, length);
-                if let Some((at, result)) = self.access_memory(place, call, payload) {
+                let result = match call {
+                    RmaCall::Noncontiguous(call) => self.access_places(place, call, &payload),
+                    _ => self.access_memory(place, call, payload),
+                };
+                if let Some((at, result)) = result {
                     self.send_result(channel, (source, context), operation, (at, &result));
                 }
             }

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use super::parts;
 use crate::channel::{Channel, PacketHeader, Token};
 use crate::protocol::engine::ProtocolEngine;
-use crate::rma::{AccumulateOp, RmaCall, WindowMemory};
+use crate::rma::{self, AccumulateOp, NoncontiguousCall, RmaCall, WindowMemory};
 use crate::{Buffer, Op};
 
 /// Request for a lock: the rank, its operation, and whether it wants to be alone.
@@ -100,6 +100,45 @@ impl ProtocolEngine {
             _ => {}
         }
         before.map(|before| (at, before))
+    }
+
+    /// Reads and changes the places of a window that the first `described` bytes of a payload name.
+    /// Returns as [`access_memory`](Self::access_memory).
+    pub(super) fn access_places(
+        &mut self,
+        (context, described, at): (u32, u64, u64),
+        call: NoncontiguousCall,
+        payload: &Buffer,
+    ) -> Option<(u64, Buffer)> {
+        let memory = self.window_memory(context)?;
+        let length = payload.len().checked_sub(described)?;
+        let Some(bytes) = payload.bytes() else {
+            let is_answered = matches!(call, NoncontiguousCall::GetAccumulate(_));
+            return is_answered.then(|| (at, Buffer::phantom(length)));
+        };
+        let (description, data) = bytes.split_at_checked(usize::try_from(described).ok()?)?;
+        let given = (call != NoncontiguousCall::Get).then_some(length);
+        let places = rma::read(description, memory.len(), given);
+        debug_assert!(
+            places.is_some(),
+            "the origin knows the lengths of all windows"
+        );
+        let places = places?;
+        let op = match call {
+            NoncontiguousCall::Get => return Some((at, memory.gather(&places))),
+            NoncontiguousCall::Put => {
+                memory.scatter(&places, &Buffer::from(data.to_vec()));
+                return None;
+            }
+            NoncontiguousCall::Accumulate(op) | NoncontiguousCall::GetAccumulate(op) => op.op(),
+        };
+        let before = memory.gather(&places);
+        let mut after = before.clone();
+        if let Some(bytes) = after.bytes_mut() {
+            op.reduction().apply(data, bytes);
+        }
+        memory.scatter(&places, &after);
+        matches!(call, NoncontiguousCall::GetAccumulate(_)).then_some((at, before))
     }
 
     pub(super) fn send_result(

@@ -1,16 +1,16 @@
 //! Pictures, drawn by the command `simrun`: a program links nothing that draws.
 //!
 //! The command that starts a program says where it is in the variable `SIMRUN`; a program that was
-//! started alone looks for `simrun` in `PATH`.
+//! started alone looks for `simrun` beside itself, and then in `PATH`. A compiled MPI program runs
+//! in the process of the command.
 
-use std::ffi::OsString;
 use std::io::{BufWriter, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 use serde::Serialize;
 
-use crate::status;
+use crate::{package, status};
 
 /// The variable with the path of the command that started a program.
 pub const COMMAND: &str = "SIMRUN";
@@ -22,8 +22,8 @@ pub const COMMAND: &str = "SIMRUN";
 /// # Errors
 /// The status of bad input, after the problem has been printed.
 pub fn draw(figure: &impl Serialize, out: &Path) -> Result<(), ExitCode> {
-    let command = std::env::var_os(COMMAND).unwrap_or_else(|| OsString::from("simrun"));
-    draw_by(Path::new(&command), figure, out)
+    let command = package::simrun().unwrap_or_else(|| PathBuf::from("simrun"));
+    draw_by(&command, figure, out)
 }
 
 /// Draws a figure as [`draw`] does, by the command at `command`.

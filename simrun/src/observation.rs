@@ -22,8 +22,8 @@ use real::{FailureKind, RealOutcome, RealRun};
 use run::{EventLog, LogFilter, Options, Output, Program, Run, Stream};
 
 use crate::args::{Format, OutputArgs, RunArgs};
-use crate::drawing::COMMAND;
 use crate::entry::Start;
+use crate::package;
 use crate::quoted;
 use crate::status;
 use crate::trace_args::TraceArgs;
@@ -277,7 +277,7 @@ fn command_line() -> String {
 }
 
 fn command() -> OsString {
-    std::env::var_os(COMMAND).unwrap_or_else(|| OsString::from("simrun"))
+    package::simrun().map_or_else(|| OsString::from("simrun"), OsString::from)
 }
 
 /// Starts the command `simrun` with these arguments. `prints`: its results go to standard output.

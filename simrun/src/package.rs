@@ -89,7 +89,7 @@ impl Executable {
 }
 
 /// Returns the command `simrun`: the one that has started this process, or that beside it.
-fn simrun() -> Option<PathBuf> {
+pub(crate) fn simrun() -> Option<PathBuf> {
     let started = std::env::var_os(COMMAND).map(PathBuf::from);
     let beside = || Some(std::env::current_exe().ok()?.with_file_name("simrun"));
     started.or_else(beside).filter(|file| file.is_file())

@@ -4,6 +4,7 @@
 
 use std::process::Command;
 
+use crate::analysis::{json, number};
 use crate::support::{CLUSTER, Folder, Output, SIMRUN, command, run, simrun};
 
 /// Compiles a source of the repository; returns the executable.
@@ -524,6 +525,40 @@ fn measured_times_are_replayed() {
         ring.status == 2 && ring.stderr.contains(expected),
         "{ring:?}"
     );
+}
+
+#[test]
+fn time_between_calls_is_computation_in_an_analysis() {
+    let folder = Folder::new();
+    let source = "cli/tests/compiled/compute.c";
+    let counted = compiled_with(&folder, "--coverage-blocks", source);
+    let (out, file) = (folder.path("analysis"), folder.path("times"));
+    for compute in [
+        "--compute none".to_owned(),
+        "--compute blocks --flops-per-block 10".to_owned(),
+        format!("--compute host --record-compute {file}"),
+        format!("--replay-compute {file}"),
+        "--compute host --host-speed 1e9".to_owned(),
+    ] {
+        let options = format!("-p {CLUSTER} -n 2 {compute} --analyse={out}");
+        let output = simrun(&format!("{options} {counted} -- 1000000"));
+        assert_eq!(output.status, 0, "{output:?}");
+        let analysis = json(&folder, "analysis");
+        // 1e6 flop of SIMRUN_COMPUTE at each rank, beside the loops.
+        let annotated = 2.0 * 27.777e-6;
+        let computed = number(&analysis["computation_s"]);
+        let is_none = compute == "--compute none";
+        assert_eq!(
+            computed > 2.0 * annotated,
+            !is_none,
+            "{compute}: {analysis}"
+        );
+        assert!(computed >= annotated, "{compute}: {analysis}");
+        let slept = number(&analysis["mean_s"]["sleep"]);
+        assert!(slept.is_nan() || slept == 0.0, "{compute}: {analysis}");
+        let parallel = number(&analysis["efficiencies"]["parallel"]);
+        assert!(parallel > 0.0 && parallel <= 1.0, "{compute}: {analysis}");
+    }
 }
 
 #[test]

@@ -163,7 +163,7 @@ impl Inner {
         match (&self.timing.compute, self.timing.host_speed) {
             (Compute::Blocks(_), _) => drive(self, self.world.compute(amount)),
             (_, Some(speed)) => drive(self, self.world.compute(amount * speed)),
-            (_, None) => drive(self, self.world.sleep(amount)),
+            (_, None) => drive(self, self.world.compute_for(amount)),
         }
     }
 

@@ -73,6 +73,24 @@ impl Comm {
         )
     }
 
+    /// Computes for this many seconds, whatever the speed of the rank's host and the number of
+    /// ranks on its processors; messages continue to arrive. Measured times of a computation pass
+    /// so.
+    ///
+    /// # Panics
+    /// If `seconds` is negative or not a number.
+    #[track_caller]
+    pub fn compute_for(&self, seconds: f64) -> impl Future<Output = ()> + '_ {
+        assert!(
+            seconds >= 0.0,
+            "a duration must be at least 0 s, not {seconds}"
+        );
+        let location = SourceLocation::caller();
+        self.elapse("compute", location, move |process, token| {
+            process.channel().timer(seconds, token);
+        })
+    }
+
     async fn elapse(
         &self,
         name: &'static str,

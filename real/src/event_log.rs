@@ -269,7 +269,7 @@ impl RealRun {
         for note in self.notes(&merged) {
             writer.note(&note);
         }
-        let end = merged.latest_s.max(self.end_s);
+        let end = merged.latest_s.max(self.measured_s);
         writer.finish(end).map(drop)
     }
 
@@ -396,7 +396,6 @@ mod tests {
             measured_s: 2.0,
             wall_s: 3.0,
             clocks: 1,
-            end_s: 2.0,
             logs: None,
         };
         let mut merged = MergedLogs {

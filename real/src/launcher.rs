@@ -220,16 +220,16 @@ impl<'a> Launcher<'a> {
         let reports: Vec<_> = members.iter().map(|member| member.report.clone()).collect();
         let ended = reports.iter().flatten().map(|report| report.time_s);
         let boots: BTreeSet<&str> = members.iter().map(|member| &*member.boot).collect();
-        let measured_s = ended.fold(0.0, f64::max);
-        let end_s = match &outcome {
-            RealOutcome::Finished => measured_s,
-            RealOutcome::Failed(failure) => measured_s.max(failure.time_s.unwrap_or(0.0)),
+        let reported_s = ended.fold(0.0, f64::max);
+        // Ranks that are stopped report no time, and those that reported may have ended long ago.
+        let measured_s = match &outcome {
+            RealOutcome::Finished => reported_s,
+            RealOutcome::Failed(failure) => reported_s.max(failure.time_s.unwrap_or(0.0)),
             _ => elapsed_s,
         };
         Ok(tell(&RealRun {
             outcome,
             measured_s,
-            end_s,
             hosts: members.iter().map(|member| member.host.clone()).collect(),
             reports,
             clocks: boots.len(),

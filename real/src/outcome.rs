@@ -93,14 +93,13 @@ pub struct RealRun {
     /// Collective calls that not all ranks have made: the rank that was the first to call, and
     /// those that are missing, in words. Empty if the run has failed.
     pub open_calls: Vec<(u32, String)>,
-    /// From the start of all ranks to the end of the last one, in seconds.
+    /// From the start of all ranks to the end of the run, in seconds: of the last rank, or the time
+    /// at which a failure, a limit or a signal ended them.
     pub measured_s: f64,
     /// Time that all of it took, in seconds.
     pub wall_s: f64,
     /// Number of clocks: one per machine.
     pub clocks: usize,
-    /// The end of the run in seconds since the start, also if it did not finish.
-    pub(super) end_s: f64,
     /// The event logs of the ranks, if they are observed.
     pub(super) logs: Option<RankLogs>,
 }

@@ -14,20 +14,23 @@ use super::outcome::{RealFailure, RealOutcome, RealRun};
 pub struct RealRecord {
     /// `finished`, `failed`, `startup_timeout`, `limit` or `interrupted`.
     pub outcome: &'static str,
-    /// From the start of all ranks to the end of the last one, in seconds.
+    /// From the start of all ranks to the end of the run, in seconds.
     pub measured_s: f64,
     /// Time that all of it took, in seconds.
     pub wall_s: f64,
     /// The number of ranks.
     pub ranks: u32,
-    /// Messages sent.
-    pub messages: u64,
+    /// Number of ranks that have reported their counts, which a rank does at its end. The counts
+    /// below are theirs.
+    pub ranks_counted: u32,
+    /// Messages sent; unknown if no rank has reported.
+    pub messages: Option<u64>,
     /// Their bytes.
-    pub bytes: f64,
+    pub bytes: Option<f64>,
     /// Events that the ranks have handled.
-    pub events: u64,
+    pub events: Option<u64>,
     /// Events per second.
-    pub events_per_s: f64,
+    pub events_per_s: Option<f64>,
     /// Nothing is drawn.
     pub seed: Option<u64>,
     /// No two real runs are the same.
@@ -83,17 +86,18 @@ impl RealRecord {
     #[must_use]
     pub fn new(run: &RealRun, origin: RealOrigin) -> Self {
         let reports = run.reports.iter().flatten();
-        let events = reports.clone().map(|report| report.events).sum();
+        let counted = reports.clone().count();
+        let events = (counted > 0).then(|| reports.clone().map(|report| report.events).sum());
         Self {
             outcome: name(&run.outcome),
             measured_s: run.measured_s,
             wall_s: run.wall_s,
             ranks: u32::try_from(run.reports.len()).unwrap_or(u32::MAX),
-            messages: reports.clone().map(|report| report.messages).sum(),
-            // The sum of nothing is -0.
-            bytes: reports.clone().map(|report| report.bytes).sum::<f64>() + 0.0,
+            ranks_counted: u32::try_from(counted).unwrap_or(u32::MAX),
+            messages: events.map(|_| reports.clone().map(|report| report.messages).sum()),
+            bytes: events.map(|_| reports.clone().map(|report| report.bytes).sum()),
             events,
-            events_per_s: rate(events, run.measured_s),
+            events_per_s: events.map(|events| rate(events, run.measured_s)),
             seed: None,
             digest: None,
             revision: origin.revision,

@@ -75,17 +75,31 @@ pub(crate) fn real(record: &RealRecord, how: &str) -> String {
         rounded(record.measured_s),
         rounded(record.wall_s),
     );
+    let ranks = count(u64::from(record.ranks), "rank");
     let _ = write!(
         text,
-        "  {}, {}, {}; {}, {how}; revision {}\n  {}",
-        count(u64::from(record.ranks), "rank"),
-        count(record.messages, "message"),
-        bytes(record.bytes),
+        "  {ranks}, {}; {}, {how}; revision {}\n  {}",
+        counted(record),
         record.backend,
         record.revision,
         connected(&record.connections)
     );
     text
+}
+
+/// Returns the counts of messages, and the ranks that have reported them if others have not.
+fn counted(record: &RealRecord) -> String {
+    let (Some(messages), Some(size)) = (record.messages, record.bytes) else {
+        return "messages unknown: no rank has reported its counts".to_owned();
+    };
+    let known = format!("{}, {}", count(messages, "message"), bytes(size));
+    match record.ranks_counted {
+        all if all == record.ranks => known,
+        some => {
+            let ranks = count(u64::from(some), "rank");
+            format!("{known} of the {ranks} that reported counts")
+        }
+    }
 }
 
 /// Returns the counts of connections; those that are 0 are left out, but for the first two.

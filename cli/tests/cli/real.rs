@@ -282,6 +282,31 @@ fn a_limit_of_time_gives_no_verdict() {
 }
 
 #[test]
+fn the_time_of_a_run_that_is_stopped_is_measured() {
+    let ran = real("forever", "-n 2 --until 300ms --format json");
+    let record = ran.json();
+    assert!(record["measured_s"].as_f64().unwrap() >= 0.3, "{record}");
+    for count in ["messages", "bytes", "events", "events_per_s"] {
+        assert!(record[count].is_null(), "{count}: {record}");
+    }
+    assert_eq!(record["ranks_counted"], 0, "{record}");
+    let ran = real("forever", "-n 2 --until 300ms");
+    let unknown = "2 ranks, messages unknown: no rank has reported its counts; tcp";
+    assert!(ran.stdout.contains(unknown), "{ran:?}");
+    assert!(!ran.stdout.contains("at 0 us measured"), "{ran:?}");
+    // Rank 1 ends at once, and rank 0 is stopped later.
+    let ran = real("naps", "-n 2 --until 1s --format json");
+    let record = ran.json();
+    assert_eq!(record["outcome"], "limit", "{record}");
+    assert!(record["measured_s"].as_f64().unwrap() >= 1.0, "{record}");
+    assert_eq!(record["ranks_counted"], 1, "{record}");
+    assert_eq!(record["messages"], 0, "{record}");
+    let ran = real("naps", "-n 2 --until 1s");
+    let partly = "0 messages, 0 B of the 1 rank that reported counts";
+    assert!(ran.stdout.contains(partly), "{ran:?}");
+}
+
+#[test]
 fn json_has_the_keys_of_a_simulated_run() {
     let folder = Folder::new();
     let out = folder.path("record");

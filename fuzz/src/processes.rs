@@ -3,9 +3,11 @@
 //! A worker announces its address, gets those of all workers, then one command a line; it answers
 //! with its observations, one a line, and tells when the command has ended. A worker that does not
 //! answer in time, or ends, blocks the step; all are killed and reaped, and their observations and
-//! standard errors are kept.
+//! standard errors are kept. A worker that ends before it is told to is a failure of its own, which
+//! names the signal or the status.
 
 use std::io::{BufRead as _, BufReader, Read, Write as _};
+use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Child, ChildStdin, Command as Process, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
@@ -59,14 +61,20 @@ pub fn run_processes(
     let mut outcome = Outcome::default();
     workers.introduce()?;
     for (number, step) in interaction.steps.iter().enumerate() {
-        let late = workers.step(step, PATIENCE + longest_time(step));
-        if !late.is_empty() {
-            outcome.blocked = Some(Blocked {
-                step: number,
-                workers: late,
-                ends_if_all_poll: false,
-            });
-            break;
+        match workers.step(step, PATIENCE + longest_time(step)) {
+            Ok(late) if late.is_empty() => {}
+            Ok(late) => {
+                outcome.blocked = Some(Blocked {
+                    step: number,
+                    workers: late,
+                    ends_if_all_poll: false,
+                });
+                break;
+            }
+            Err(WorkerEnded) => {
+                outcome.responses = workers.end();
+                return Ok(outcome);
+            }
         }
     }
     if outcome.blocked.is_none() {
@@ -84,13 +92,25 @@ fn longest_time(step: &Step) -> Duration {
     Duration::from_micros(times.max().unwrap_or(0))
 }
 
+/// A worker has ended by itself, or has written a line that is no answer: its last observation.
+struct WorkerEnded;
+
+/// A line of the output of a worker, or its end.
+enum WorkerLine {
+    Answer(FromWorker),
+    Unreadable,
+    End,
+}
+
 /// Processes of workers.
 struct Workers {
     children: Vec<Child>,
     inputs: Vec<Option<ChildStdin>>,
-    lines: Receiver<(u32, Option<FromWorker>)>,
+    lines: Receiver<(u32, WorkerLine)>,
     readers: Vec<JoinHandle<String>>,
     responses: Vec<Vec<Response>>,
+    /// The workers that have been told to end, all of them.
+    is_over: bool,
 }
 
 impl Workers {
@@ -102,6 +122,7 @@ impl Workers {
             lines,
             readers: Vec::new(),
             responses: vec![Vec::new(); count as usize],
+            is_over: false,
         };
         for number in 0..count {
             let mut process = process();
@@ -133,7 +154,7 @@ impl Workers {
         let mut addresses = vec![None; self.children.len()];
         while addresses.iter().any(Option::is_none) {
             match self.lines.recv_timeout(PATIENCE) {
-                Ok((worker, Some(FromWorker::Address(address)))) => {
+                Ok((worker, WorkerLine::Answer(FromWorker::Address(address)))) => {
                     addresses[worker as usize] = Some(address);
                 }
                 Ok((worker, _)) => {
@@ -158,7 +179,7 @@ impl Workers {
     }
 
     /// Runs a step; returns the workers that have not answered in time.
-    fn step(&mut self, step: &Step, patience: Duration) -> Vec<u32> {
+    fn step(&mut self, step: &Step, patience: Duration) -> Result<Vec<u32>, WorkerEnded> {
         for one in &step.commands {
             let command = ToWorker::Command(one.command.clone());
             self.write(one.worker as usize, &command);
@@ -168,25 +189,45 @@ impl Workers {
     }
 
     /// Waits for the end of commands; returns the workers that have not answered in time.
-    fn wait(&mut self, mut active: Vec<u32>, patience: Duration) -> Vec<u32> {
+    fn wait(&mut self, mut active: Vec<u32>, patience: Duration) -> Result<Vec<u32>, WorkerEnded> {
         while !active.is_empty() {
             match self.lines.recv_timeout(patience) {
-                Ok((worker, Some(FromWorker::Idle))) => active.retain(|one| *one != worker),
-                Ok((worker, Some(FromWorker::Response(response)))) => {
+                Ok((worker, WorkerLine::Answer(FromWorker::Idle))) => {
+                    active.retain(|one| *one != worker)
+                }
+                Ok((worker, WorkerLine::Answer(FromWorker::Response(response)))) => {
                     self.responses[worker as usize].push(response);
                 }
-                // One that has been told to end.
-                Ok((worker, None)) if !active.contains(&worker) => {}
-                Ok((worker, _)) => {
-                    let what = "the process has ended, or has written what is no answer";
-                    let response = Response::Failed(what.to_owned());
-                    self.responses[worker as usize].push(response);
-                    return vec![worker];
+                // It has been told to end.
+                Ok((worker, WorkerLine::End)) if self.is_over && !active.contains(&worker) => {}
+                Ok((worker, line)) => {
+                    let last = match line {
+                        WorkerLine::End => Response::Ended(self.reap_ended(worker)),
+                        _ => Response::Failed("a line of the worker is no answer".to_owned()),
+                    };
+                    self.responses[worker as usize].push(last);
+                    return Err(WorkerEnded);
                 }
-                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return active,
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
+                    return Ok(active);
+                }
             }
         }
-        active
+        Ok(active)
+    }
+
+    /// Reaps a worker whose output has ended; returns its end in words.
+    fn reap_ended(&mut self, worker: u32) -> String {
+        let child = &mut self.children[worker as usize];
+        // A process that is ending already keeps the signal or the status with which it ends.
+        let _ = child.kill();
+        match child.wait() {
+            Ok(status) => match (status.signal(), status.code()) {
+                (Some(signal), _) => format!("signal {signal}"),
+                (None, code) => format!("status {}", code.unwrap_or_default()),
+            },
+            Err(error) => error.to_string(),
+        }
     }
 
     /// Lets all workers destroy their endpoints.
@@ -194,8 +235,9 @@ impl Workers {
         for worker in 0..self.children.len() {
             self.write(worker, &ToWorker::Quit);
         }
+        self.is_over = true;
         let all = (0..).take(self.children.len()).collect();
-        for late in self.wait(all, FAREWELL) {
+        for late in self.wait(all, FAREWELL).unwrap_or_default() {
             let what = "the endpoint cannot be destroyed in time".to_owned();
             self.responses[late as usize].push(Response::Failed(what));
         }
@@ -234,21 +276,19 @@ impl Drop for Workers {
     }
 }
 
-/// Sends each line of a worker, and `None` at its end or for a line that is no answer.
-fn read_lines(
-    worker: u32,
-    output: impl Read + Send + 'static,
-    sender: Sender<(u32, Option<FromWorker>)>,
-) {
+/// Sends each line of a worker up to one that is no answer, and its end.
+fn read_lines(worker: u32, output: impl Read + Send + 'static, sender: Sender<(u32, WorkerLine)>) {
     reader(move || {
-        for line in BufReader::new(output).lines() {
-            let answer = line.ok().and_then(|line| serde_json::from_str(&line).ok());
-            let is_last = answer.is_none();
-            if sender.send((worker, answer)).is_err() || is_last {
+        for line in BufReader::new(output).lines().map_while(Result::ok) {
+            let Ok(answer) = serde_json::from_str(&line) else {
+                let _ = sender.send((worker, WorkerLine::Unreadable));
+                return String::new();
+            };
+            if sender.send((worker, WorkerLine::Answer(answer))).is_err() {
                 return String::new();
             }
         }
-        let _ = sender.send((worker, None));
+        let _ = sender.send((worker, WorkerLine::End));
         String::new()
     });
 }

@@ -90,6 +90,8 @@ pub enum Response {
     },
     /// A call failed, or an event was not expected.
     Failed(String),
+    /// The process of the worker has ended before it was told to: the signal or the status.
+    Ended(String),
 }
 
 /// The longest line, in bytes. \[choice\]

@@ -1,10 +1,22 @@
-//! Each step ends.
+//! Each step ends, and no process of a worker does before it is told to.
 
 use crate::driver::{Blocked, Outcome};
 use crate::interaction::Interaction;
+use crate::response::Response;
 
-/// Checks that no step is blocked.
+/// Checks that no worker has ended, and that no step is blocked.
 pub(super) fn check(interaction: &Interaction, outcome: &Outcome) -> Option<String> {
+    let ended = (0..).zip(&outcome.responses);
+    let ended = ended.into_iter().find_map(|(worker, responses): (u32, _)| {
+        let how = responses.iter().find_map(|response| match response {
+            Response::Ended(how) => Some(how),
+            _ => None,
+        })?;
+        Some(format!("worker {worker} has ended ({how})"))
+    });
+    if ended.is_some() {
+        return ended;
+    }
     let blocked = outcome.blocked.as_ref()?;
     (!blocked.ends_if_all_poll).then(|| description(interaction, blocked))
 }

@@ -27,7 +27,7 @@ use std::task::{Context, Poll};
 
 use corosensei::trap::CoroutineTrapHandler;
 use corosensei::{Coroutine, Yielder};
-use mpi::{Comm, Level, NativeLocation, set_native_caller};
+use mpi::{Comm, NativeLocation, set_native_caller};
 
 use crate::datatypes::MadeDatatype;
 use crate::elf::{PAGE, Refusal, Template};
@@ -35,6 +35,7 @@ use crate::errors::CallError;
 use crate::exports::shared::SharedMemories;
 use crate::exports::{ErrorHandler, State, call_due, streams};
 use crate::handles::{ObjectKind, Table};
+use crate::interposed;
 use crate::lines::Lines;
 use crate::loader::exceptions::ExceptionState;
 use crate::loader::heap::{Heap, HeapSlot};
@@ -45,6 +46,8 @@ use crate::loader::{Image, Memory};
 mod callback;
 mod compute;
 mod faults;
+mod frames;
+mod output;
 mod stack;
 mod watchdog;
 
@@ -96,6 +99,7 @@ impl CompiledProgram {
     /// # Errors
     /// A [`Refusal`], which says why the program cannot be run.
     pub fn load(path: &Path, file: &[u8]) -> Result<Self, Refusal> {
+        interposed::keep();
         let files = Files::collect(path, Template::read(file)?)?;
         let linked = Arc::new(Linked::new(&files)?);
         let modules = files.modules.iter().enumerate().zip(linked.starts());
@@ -492,17 +496,6 @@ impl Inner {
         is_on_stack || self.image().offset_of(address).is_some()
     }
 
-    /// Returns the line of the latest call, such as ` at a.c:7`; empty if it is not known.
-    pub(crate) fn call_line(&self) -> String {
-        let offset = self.image().caller();
-        offset.map_or_else(String::new, |it| format!(" at {}", self.lines.of_call(it)))
-    }
-
-    /// Returns the line of the call of MPI that is running.
-    pub(crate) const fn location(&self) -> Option<&'static NativeLocation> {
-        self.location.get()
-    }
-
     /// Returns memory that ranks share.
     pub(crate) fn shared_memories(&self) -> &SharedMemories {
         &self.memory.shared
@@ -511,12 +504,6 @@ impl Inner {
     /// Returns the communicator of all ranks.
     pub(crate) const fn world(&self) -> &Comm {
         &self.world
-    }
-
-    /// Sets the line of the call of MPI that runs, which the message layer notes.
-    fn set_location(&self, location: Option<&'static NativeLocation>) {
-        self.location.set(location);
-        set_native_caller(location);
     }
 
     /// Leaves the stack until the rank is polled again.
@@ -537,50 +524,6 @@ impl Inner {
         self.end(end);
         loop {
             self.suspend();
-        }
-    }
-
-    /// Writes bytes of standard output (0) or standard error (1), line by line.
-    pub(crate) fn write(&self, stream: usize, bytes: &[u8]) {
-        if self.is_called_back.get() {
-            self.deferred.borrow_mut().push((stream, bytes.to_vec()));
-            return;
-        }
-        self.write_deferred();
-        let mut unfinished = self.unfinished.borrow_mut();
-        let line = &mut unfinished[stream];
-        let mut parts = bytes.split(|byte| *byte == b'\n');
-        let last = parts.next_back().unwrap_or_default();
-        for part in parts {
-            line.extend_from_slice(part);
-            self.print(stream, line);
-            line.clear();
-        }
-        line.extend_from_slice(last);
-    }
-
-    /// Writes lines that have no end yet.
-    fn flush(&self) {
-        if self.is_called_back.get() {
-            return;
-        }
-        self.write_deferred();
-        let lines = std::mem::take(&mut *self.unfinished.borrow_mut());
-        for (stream, line) in lines
-            .iter()
-            .enumerate()
-            .filter(|(_, line)| !line.is_empty())
-        {
-            self.print(stream, line);
-        }
-    }
-
-    fn print(&self, stream: usize, line: &[u8]) {
-        let text = String::from_utf8_lossy(line);
-        if stream == 0 {
-            self.world.println(format_args!("{text}"));
-        } else {
-            self.world.log(Level::Warn, format_args!("{text}"));
         }
     }
 }
@@ -621,8 +564,7 @@ pub(crate) fn call(name: &'static str, body: impl FnOnce() -> Result<(), CallErr
     rank.clock_reads.set(0);
     with(|state| state.begin_call());
     rank.note(Watch::note_call);
-    let offset = rank.image().caller();
-    rank.set_location(offset.map(|offset| rank.lines.of_call(offset)));
+    rank.locate();
     let result = catch_unwind(AssertUnwindSafe(|| {
         with(|state| state.check_stage(name))?;
         rank.enter_call();
@@ -701,11 +643,12 @@ pub(crate) fn read_clock() -> f64 {
         return rank.world.wtime();
     }
     rank.note(Watch::note_call);
+    rank.locate();
     rank.enter_call();
     let reads = rank.clock_reads.get().saturating_add(1);
     rank.clock_reads.set(reads);
     if reads > CLOCK_READS {
-        drive(rank, rank.world.sleep(CLOCK_STEP));
+        rank.spin(CLOCK_STEP);
     }
     rank.leave_call();
     rank.world.wtime()

@@ -56,11 +56,13 @@ mod sessions;
 pub(crate) mod shared;
 mod statuses;
 pub(crate) mod streams;
+mod syscalls;
 mod system;
 mod texts;
-mod time;
+pub(crate) mod time;
 mod tools;
 mod topologies;
+pub(crate) mod waits;
 mod windows;
 
 /// Makes C functions that return a code, and the function that finds their addresses.
@@ -194,22 +196,20 @@ fn mpi_function(symbol: &str) -> Option<LocatedFunction> {
     })
 }
 
-/// Functions of the C library whose calls have a line in messages.
-const LOCATED: &[&str] = &["abort", "free", "malloc", "raise", "realloc"];
-
-/// Returns the function that a symbol is bound to through a thunk, which stores the return address.
+/// Returns the function that a symbol is bound to through a thunk, which stores the return address:
+/// each function of this crate, since any of them may be named in a message.
 pub(crate) fn located_function(symbol: &str) -> Option<LocatedFunction> {
-    if LOCATED.contains(&symbol) {
-        return Some(LocatedFunction {
-            address: libc_function(symbol)?,
-            number: None,
-        });
-    }
-    mpi_function(symbol)
+    let located = |address| LocatedFunction {
+        address,
+        number: None,
+    };
+    libc_function(symbol)
+        .map(located)
+        .or_else(|| mpi_function(symbol))
 }
 
 /// Returns the address of a function of the C library that this crate has.
-pub(crate) fn libc_function(symbol: &str) -> Option<usize> {
+fn libc_function(symbol: &str) -> Option<usize> {
     [
         annotations::address,
         getopt::address,
@@ -217,9 +217,11 @@ pub(crate) fn libc_function(symbol: &str) -> Option<usize> {
         process::address,
         random::address,
         streams::address,
+        syscalls::address,
         system::address,
         texts::address,
         time::address,
+        waits::address,
     ]
     .into_iter()
     .find_map(|address| address(symbol))
@@ -229,7 +231,9 @@ pub(crate) fn libc_function(symbol: &str) -> Option<usize> {
 extern "C" fn missing(number: u32) {
     let function = abi::functions().nth(number as usize);
     let name = function.map_or("a function of MPI", |function| function.name);
-    caller().finish(End::Failed(format!("{name} is not supported")))
+    let rank = caller();
+    let line = rank.call_line();
+    rank.finish(End::Failed(format!("{name} is not supported{line}")))
 }
 
 /// `MPI_Comm`, `MPI_Datatype`, `MPI_Request`, …: a pointer that is not followed.

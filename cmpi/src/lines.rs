@@ -106,9 +106,19 @@ impl Lines {
     }
 }
 
-/// Returns file and line of an address. The path is that which the compiler was given.
+/// Part of the paths of headers of C++, whose functions are inlined into those of a program.
+pub(crate) const HEADERS: &str = "/include/c++/";
+
+/// Returns file and line of an address: the innermost one of the functions that are inlined there
+/// which is not in a header of C++. The path is that which the compiler was given.
 fn line(context: &Context<Reader>, address: u64) -> Option<(String, u32)> {
-    let location = context.find_location(address).ok()??;
+    let innermost = context.find_location(address).ok()??;
+    let mut frames = context.find_frames(address).skip_all_loads().ok()?;
+    let frames = std::iter::from_fn(move || frames.next().ok()?);
+    let mut locations = frames.filter_map(|frame| frame.location);
+    let is_own = |file: &str| !file.contains(HEADERS);
+    let own = locations.find(|location| location.file.is_some_and(is_own));
+    let location = own.unwrap_or(innermost);
     let (file, line) = (location.file?, location.line?);
     let unit = context.find_dwarf_and_unit(address).skip_all_loads();
     let folder = unit.and_then(|unit| {

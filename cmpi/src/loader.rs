@@ -206,6 +206,12 @@ impl Image {
         self.offset_of(unsafe { ptr::read(self.at(self.memory.linked.caller)) })
     }
 
+    /// Sets the address to which the latest call of the program returns.
+    pub(crate) fn set_caller(&self, address: usize) {
+        // SAFETY: as above.
+        unsafe { ptr::write(self.at(self.memory.linked.caller), address) };
+    }
+
     /// Returns the number of basic blocks since this was asked before.
     pub(crate) fn take_blocks(&self) -> u64 {
         // SAFETY: the word is in the image, and only code of this rank writes it.

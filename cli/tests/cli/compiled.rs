@@ -648,8 +648,8 @@ two 1 Invalid argument first home 1 10 node-0 0 1000 input 1
 ";
     assert_eq!(output.stdout, expected, "{output:?}");
     for warning in [
-        "fork: a rank cannot be copied",
-        "pthread_create: threads are not supported",
+        ": a rank cannot be copied: refused",
+        ": threads are not supported: refused",
     ] {
         assert!(output.stderr.contains(warning), "{output:?}");
     }

@@ -17,6 +17,7 @@ mod compiled_checks;
 mod compiled_ends;
 mod compiled_images;
 mod compiled_limits;
+mod compiled_process;
 mod compiled_tools;
 mod conformance;
 mod containment;

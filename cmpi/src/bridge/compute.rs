@@ -14,7 +14,8 @@ use std::fmt;
 use std::mem::MaybeUninit;
 use std::rc::Rc;
 
-use super::{Inner, drive};
+use super::{End, Inner, drive};
+use crate::interposed;
 
 /// Shortest measured time in seconds. SMPI's `smpi/cpu-threshold`.
 const SHORTEST: f64 = 1e-6;
@@ -83,6 +84,9 @@ pub(super) struct Computing {
     region: Cell<Option<usize>>,
     regions: RefCell<BTreeMap<(usize, u32), usize>>,
     executions: RefCell<Vec<Region>>,
+    /// Simulated seconds in which the program has computed, and in which it has slept.
+    computed: Cell<f64>,
+    slept: Cell<f64>,
 }
 
 impl fmt::Debug for Computing {
@@ -96,7 +100,7 @@ fn processor_time() -> f64 {
     let mut time = MaybeUninit::<libc::timespec>::zeroed();
     // SAFETY: the function fills the place; all zero is a time, too.
     let time = unsafe {
-        libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, time.as_mut_ptr());
+        interposed::host_clock(libc::CLOCK_THREAD_CPUTIME_ID, time.as_mut_ptr());
         time.assume_init()
     };
     seconds(time)
@@ -160,18 +164,56 @@ impl Inner {
         if amount <= 0.0 {
             return;
         }
-        match (&self.timing.compute, self.timing.host_speed) {
+        let compute = || match (&self.timing.compute, self.timing.host_speed) {
             (Compute::Blocks(_), _) => drive(self, self.world.compute(amount)),
             (_, Some(speed)) => drive(self, self.world.compute(amount * speed)),
             (_, None) => drive(self, self.world.compute_for(amount)),
+        };
+        self.add_to(&self.computing.computed, compute);
+    }
+
+    /// Adds to a sum the simulated time that a function takes. Under a model checker, where no time
+    /// passes, the clock is not read: the search would note this.
+    fn add_to(&self, sum: &Cell<f64>, f: impl FnOnce()) {
+        if self.is_checked() {
+            return f();
         }
+        let begin = self.world.wtime();
+        f();
+        sum.set(sum.get() + self.world.wtime() - begin);
+    }
+
+    /// Lets time pass in which the program looks at a clock.
+    pub(super) fn spin(&self, seconds: f64) {
+        let spin = || drive(self, self.world.sleep(seconds));
+        self.add_to(&self.computing.computed, spin);
+    }
+
+    /// Lets time pass in which the program sleeps.
+    pub(crate) fn sleep(&self, seconds: f64) {
+        if self.is_called_back.get() {
+            let text = "a function that MPI had called waited for time to pass";
+            self.finish(End::Failed(text.to_owned()));
+        }
+        self.locate();
+        self.enter_call();
+        let sleep = || drive(self, self.world.sleep(seconds));
+        self.add_to(&self.computing.slept, sleep);
+        self.leave_call();
+    }
+
+    /// Returns the simulated seconds in which the program has computed, and in which it has slept.
+    pub(crate) const fn times(&self) -> (f64, f64) {
+        (self.computing.computed.get(), self.computing.slept.get())
     }
 
     /// Computes this many flop: an annotation of the program.
     pub(crate) fn compute(&self, flops: f64) {
+        self.locate();
         self.enter_call();
         if flops > 0.0 && flops.is_finite() {
-            drive(self, self.world.compute(flops));
+            let compute = || drive(self, self.world.compute(flops));
+            self.add_to(&self.computing.computed, compute);
         }
         self.leave_call();
     }
@@ -179,6 +221,7 @@ impl Inner {
     /// Begins a region, which is named by an address and a line. Returns true if it is executed:
     /// the first `count` times; later the mean of those passes instead.
     pub(crate) fn begin_region(&self, place: (usize, u32), count: u64) -> bool {
+        self.locate();
         self.enter_call();
         let state = &self.computing;
         let index = {
@@ -202,6 +245,7 @@ impl Inner {
 
     /// Ends a region that was executed.
     pub(crate) fn end_region(&self) {
+        self.locate();
         let amount = self.computed();
         if let Some(index) = self.computing.region.take() {
             let region = &mut self.computing.executions.borrow_mut()[index];

@@ -158,8 +158,10 @@ extern "C" fn new_aligned(bytes: usize, alignment: usize) -> *mut c_void {
         false => aligned(alignment, bytes),
     };
     if address.is_null() {
-        let text = format!("out of memory: operator new of {bytes} bytes");
-        caller().finish(End::Failed(text));
+        let rank = caller();
+        let line = rank.call_line();
+        let text = format!("out of memory: operator new of {bytes} bytes{line}");
+        rank.finish(End::Failed(text));
     }
     address
 }

@@ -71,7 +71,9 @@ extern "C" fn end(status: c_int) -> c_int {
 }
 
 extern "C" fn abort() -> c_int {
-    caller().finish(End::Failed("the program called abort".to_owned()))
+    let rank = caller();
+    let line = rank.call_line();
+    rank.finish(End::Failed(format!("the program called abort{line}")))
 }
 
 /// `__assert_fail`.

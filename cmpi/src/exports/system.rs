@@ -37,8 +37,10 @@ fn warn(call: &'static str, what: &str) {
         !is_known
     });
     if is_first {
-        let text = format_args!("{call}: {what}");
-        caller().world().log(Level::Warn, text);
+        let rank = caller();
+        let line = rank.call_line();
+        rank.world()
+            .log(Level::Warn, format_args!("{call}{line}: {what}"));
     }
 }
 
@@ -49,7 +51,7 @@ fn refuse(call: &'static str, what: &str) -> c_int {
     -1
 }
 
-extern "C" fn process() -> c_int {
+pub(super) extern "C" fn process() -> c_int {
     let rank = caller().world().rank();
     FIRST_PROCESS.saturating_add(c_int::try_from(rank).unwrap_or(c_int::MAX))
 }
@@ -198,7 +200,7 @@ extern "C" fn nothing() -> c_int {
 }
 
 /// `getrandom`: under a model checker the same numbers in each execution.
-extern "C" fn random(place: *mut c_void, length: usize, flags: u32) -> isize {
+pub(super) extern "C" fn random(place: *mut c_void, length: usize, flags: u32) -> isize {
     let rank = caller();
     if !rank.is_checked() {
         // SAFETY: the program's own call.
@@ -227,7 +229,7 @@ extern "C" fn entropy(place: *mut c_void, length: usize) -> c_int {
 pub(super) fn address(symbol: &str) -> Option<usize> {
     type Plain = extern "C" fn() -> c_int;
     Some(match symbol {
-        "getpid" => process as Plain as usize,
+        "getpid" | "gettid" => process as Plain as usize,
         "getppid" => parent as Plain as usize,
         "gethostname" => host_name as extern "C" fn(*mut c_char, usize) -> c_int as usize,
         "uname" => name_of_system as extern "C" fn(*mut libc::utsname) -> c_int as usize,

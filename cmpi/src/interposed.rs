@@ -1,0 +1,210 @@
+//! Functions of the C library that this executable exports: the libraries of the system, which are
+//! loaded once, are bound to them, as that of `std::chrono`.
+//!
+//! On the stack of a rank they do what the functions that its program is bound to do; elsewhere
+//! they are those of the C library. *Not reached*: calls inside of the C library itself, so that
+//! each of its functions that tells or takes time is bound by its own name (`exports`).
+
+#![expect(
+    unsafe_code,
+    reason = "C functions get addresses of the memory of a program"
+)]
+
+use std::ffi::{CStr, c_int, c_long, c_uint, c_void};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use libc::{clockid_t, nfds_t, pollfd, rusage, timespec, timeval, tms};
+
+use crate::bridge::current;
+use crate::exports::{time, waits};
+
+/// A function of the C library, behind that of this executable.
+struct Next {
+    name: &'static CStr,
+    /// 0 until it was asked for.
+    address: AtomicUsize,
+}
+
+impl Next {
+    const fn new(name: &'static CStr) -> Self {
+        Self {
+            name,
+            address: AtomicUsize::new(0),
+        }
+    }
+
+    fn address(&self) -> usize {
+        match self.address.load(Ordering::Relaxed) {
+            0 => {
+                // SAFETY: the name ends with 0; the call only looks it up.
+                let found = unsafe { libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()) } as usize;
+                assert!(found != 0, "the C library has all functions of this file");
+                self.address.store(found, Ordering::Relaxed);
+                found
+            }
+            found => found,
+        }
+    }
+}
+
+/// Makes exported functions. Each has the name of its symbol, and a module with that of the C
+/// library. The function behind `=` is that of a rank.
+macro_rules! exported {
+    ($($name:ident($($argument:ident: $kind:ty),*) -> $result:ty = $of_rank:expr;)*) => {
+        /// Functions of the C library.
+        mod host {
+            use super::*;
+
+            $(
+                pub(super) unsafe fn $name($($argument: $kind),*) -> $result {
+                    // The literal is a name without a 0 in it.
+                    const NAME: &CStr = match CStr::from_bytes_with_nul(
+                        concat!(stringify!($name), "\0").as_bytes(),
+                    ) {
+                        Ok(name) => name,
+                        Err(_) => panic!("a name without a 0"),
+                    };
+                    static NEXT: Next = Next::new(NAME);
+                    type Function = unsafe extern "C" fn($($kind),*) -> $result;
+                    // SAFETY: the C library has a function of this name with these arguments; the
+                    // caller's contract.
+                    unsafe {
+                        let function: Function = std::mem::transmute(NEXT.address());
+                        function($($argument),*)
+                    }
+                }
+            )*
+        }
+
+        $(
+            #[unsafe(no_mangle)]
+            unsafe extern "C" fn $name($($argument: $kind),*) -> $result {
+                if let Some(rank) = current() {
+                    rank.note_library_call();
+                    return $of_rank($($argument),*);
+                }
+                // SAFETY: the caller's contract, which is that of the C library.
+                unsafe { host::$name($($argument),*) }
+            }
+        )*
+
+        /// Exported functions with their names.
+        const EXPORTED: &[(&str, *const ())] = &[
+            $((stringify!($name), $name as *const ()),)*
+            ("syscall", syscall as *const ()),
+        ];
+    };
+}
+
+exported! {
+    clock() -> c_long = time::clock;
+    clock_gettime(clock: clockid_t, place: *mut timespec) -> c_int = time::clock_time;
+    clock_nanosleep(clock: clockid_t, flags: c_int, wanted: *const timespec, rest: *mut timespec) -> c_int = waits::clock_sleep;
+    getrusage(who: c_int, place: *mut rusage) -> c_int = time::resources;
+    gettimeofday(place: *mut timeval, zone: *mut c_void) -> c_int = time::time_of_day;
+    nanosleep(wanted: *const timespec, rest: *mut timespec) -> c_int = waits::nanosleep;
+    poll(descriptors: *mut pollfd, count: nfds_t, time: c_int) -> c_int = waits::poll;
+    sleep(seconds: c_uint) -> c_uint = waits::sleep;
+    time(place: *mut i64) -> i64 = time::time;
+    times(place: *mut tms) -> c_long = time::ticks;
+    usleep(microseconds: c_uint) -> c_int = waits::sleep_microseconds;
+}
+
+/// `syscall`: waits of libraries until a time are those of the rank. Locks of this executable wait
+/// without a time.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn syscall(
+    number: c_long,
+    a: c_long,
+    b: c_long,
+    c: c_long,
+    d: c_long,
+    e: c_long,
+    f: c_long,
+) -> c_long {
+    if let Some(rank) = current().filter(|_| number == libc::SYS_futex && d != 0) {
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "the arguments are of this type"
+        )]
+        let (operation, value) = (b as c_int, c as c_int);
+        rank.note_library_call();
+        if let Some(result) =
+            waits::futex(a as *const c_int, operation, value, d as *const timespec)
+        {
+            return result;
+        }
+    }
+    // SAFETY: the caller's contract.
+    unsafe { host_syscall(number, [a, b, c, d, e, f]) }
+}
+
+/// Performs a call of the system.
+///
+/// # Safety
+/// That of the call.
+pub(crate) unsafe fn host_syscall(number: c_long, arguments: [c_long; 6]) -> c_long {
+    static NEXT: Next = Next::new(c"syscall");
+    type Call =
+        unsafe extern "C" fn(c_long, c_long, c_long, c_long, c_long, c_long, c_long) -> c_long;
+    let [a, b, c, d, e, f] = arguments;
+    // SAFETY: the function of the C library, which takes as many arguments as the call has, from
+    // the places of these; the caller's contract.
+    unsafe {
+        let function: Call = std::mem::transmute(NEXT.address());
+        function(number, a, b, c, d, e, f)
+    }
+}
+
+/// Reads a clock of this machine.
+///
+/// # Safety
+/// `place` is one of a time.
+pub(crate) unsafe fn host_clock(clock: clockid_t, place: *mut timespec) -> c_int {
+    // SAFETY: the caller's contract.
+    unsafe { host::clock_gettime(clock, place) }
+}
+
+/// Asks the system about descriptors, waiting for some milliseconds.
+///
+/// # Safety
+/// `descriptors` is the place of the given number of descriptors.
+pub(crate) unsafe fn host_poll(descriptors: *mut pollfd, count: nfds_t, time: c_int) -> c_int {
+    // SAFETY: the caller's contract.
+    unsafe { host::poll(descriptors, count, time) }
+}
+
+/// Keeps the exported functions in this executable, of which no other code names them.
+pub(crate) fn keep() {
+    std::hint::black_box(EXPORTED);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::CString;
+
+    use super::*;
+
+    #[test]
+    fn libraries_are_bound_to_the_functions_of_this_executable() {
+        keep();
+        for (name, function) in EXPORTED {
+            let symbol = CString::new(*name).unwrap();
+            // SAFETY: the name ends with 0; the call only looks it up.
+            let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, symbol.as_ptr()) };
+            assert_eq!(found.cast_const().cast(), *function, "{name}");
+        }
+    }
+
+    #[test]
+    fn outside_of_ranks_they_are_those_of_the_c_library() {
+        let mut now = timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
+        // SAFETY: the place is one of a time.
+        let result = unsafe { clock_gettime(libc::CLOCK_REALTIME, &raw mut now) };
+        assert_eq!(result, 0);
+        assert!(now.tv_sec > 1_700_000_000, "{}", now.tv_sec);
+    }
+}

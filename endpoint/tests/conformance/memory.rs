@@ -164,23 +164,33 @@ pub(crate) fn completion_messages_are_copied(settings: EndpointSettings) {
     assert_eq!(observed.received, messages);
 }
 
-/// A fenced write has the data of the read before it; a write behind a fenced read, too.
+/// A fenced write has the data of the read before it; a write behind a fenced read, too. Without a
+/// fence a write does not wait for the read, and transfers behind a fenced write do not wait.
 pub(crate) fn a_fence_orders_transfers(settings: EndpointSettings) {
     let fenced = Flags {
         fence: true,
         ..Flags::default()
     };
-    for (read_flags, write_flags) in [(Flags::default(), fenced), (fenced, Flags::default())] {
+    let none = Flags::default();
+    let mut durations = Vec::new();
+    for flags in [[none; 3], [none, fenced, none], [fenced, none, none]] {
         let mut memories = Memories::new(settings);
+        let begin = memories.network.now();
         let read = memories.transfer(Direction::Read, (0, 0), 1000);
         let write = memories.transfer(Direction::Write, (0, 2000), 1000);
-        memories.begin(1, &read, None, read_flags);
-        memories.begin(2, &write, None, write_flags);
+        memories.begin(1, &read, None, flags[0]);
+        memories.begin(2, &write, None, flags[1]);
+        memories.begin(3, &read, None, flags[2]);
         let observed = run(&mut memories.network);
-        assert_eq!(observed.ends, successes([1, 2]));
-        let expected = with_range((0xFF, 0xFF), 2000, 0, 1000);
-        assert!(memories.content(1) == expected, "{read_flags:?}");
+        assert_eq!(observed.ends, successes([1, 2, 3]));
+        durations.push(memories.network.now() - begin);
+        if flags != [none; 3] {
+            let expected = with_range((0xFF, 0xFF), 2000, 0, 1000);
+            assert!(memories.content(1) == expected, "{flags:?}");
+        }
     }
+    // One round trip, and one more behind a fence.
+    assert_eq!(durations, [1, 2, 2].map(|trips| trips * durations[0]));
 }
 
 pub(crate) fn each_transfer_uses_its_own_handle(settings: EndpointSettings) {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::rc::Rc;
 use std::str::FromStr;
 
-use crate::levels::{PARTS, Plan};
+use crate::levels::{PARTS, Plans};
 use crate::{Algorithm, Nodes};
 
 /// A kind of collective operation.
@@ -205,7 +205,7 @@ pub struct Call {
     /// The nodes of the ranks; `None` if each rank has a node of its own.
     pub nodes: Option<Nodes>,
     /// The algorithms of the parts of a hierarchical algorithm.
-    pub levels: Option<Rc<[Option<Plan>; PARTS]>>,
+    pub levels: Option<Rc<Plans>>,
 }
 
 impl Call {

@@ -5,6 +5,8 @@
 //!
 //! *Not modelled*: memory that ranks of a node share; they exchange messages.
 
+use std::rc::Rc;
+
 use crate::parts::Places;
 use crate::steps::Renumbered;
 use crate::{Algorithm, Call, Collective, Nodes, Part, Steps};
@@ -58,7 +60,7 @@ pub struct Level {
 }
 
 /// The algorithm of a part of a hierarchical algorithm, with its parameters and parts.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Plan {
     /// The algorithm.
     pub algorithm: &'static Algorithm,
@@ -68,6 +70,24 @@ pub struct Plan {
     pub radix: u32,
     /// Algorithms of which it consists.
     pub parts: [Option<&'static Algorithm>; PARTS],
+    /// The algorithms of its levels, if it has some.
+    pub levels: Option<Rc<Plans>>,
+}
+
+/// The algorithms of the levels of a hierarchical algorithm.
+pub type Plans = [Option<Plan>; PARTS];
+
+impl Plan {
+    /// Returns the algorithm with the parameters, the parts and the levels that a call has.
+    pub(crate) fn new(algorithm: &'static Algorithm, call: &Call) -> Self {
+        Self {
+            algorithm,
+            segment: call.segment,
+            radix: call.radix,
+            parts: call.parts,
+            levels: call.levels.clone(),
+        }
+    }
 }
 
 /// The largest number of parts of an algorithm.
@@ -213,6 +233,7 @@ impl<const N: usize> Stages<'_, N> {
             segment: plan.segment,
             radix: plan.radix,
             parts: plan.parts,
+            levels: plan.levels.clone(),
             ..call
         };
         Some((plan, call))
@@ -257,7 +278,7 @@ impl Call {
     /// If there is none: the call was not made for a hierarchical algorithm.
     fn plan(&self, number: usize) -> Plan {
         let plans = self.levels.as_ref();
-        let plan = plans.and_then(|plans| plans[number]);
+        let plan = plans.and_then(|plans| plans[number].clone());
         plan.expect("a hierarchical algorithm has the algorithms of its parts")
     }
 }

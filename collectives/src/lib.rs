@@ -32,7 +32,7 @@ pub use algorithms::{
 };
 pub use call::{Block, Blocks, Call, Collective, Neighbors};
 pub use explain::{Explanation, MessageCounts, Reason, explain};
-pub use levels::{Group, Level, Plan};
+pub use levels::{Group, Level, Plan, Plans};
 pub use messages::{Message, messages};
 pub use nodes::Nodes;
 pub use selector::{

@@ -63,7 +63,7 @@ use table::Table;
 
 use crate::algorithms::between::between;
 use crate::levels::PARTS;
-use crate::{Algorithm, Call, Collective, Group, Nodes, Plan, QUADRATIC_RANKS_MAX, named};
+use crate::{Algorithm, Call, Collective, Group, Nodes, Plan, Plans, QUADRATIC_RANKS_MAX, named};
 
 /// Properties of a call besides its arguments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -473,11 +473,17 @@ impl Selector {
     /// Selects the algorithms of the levels of a hierarchical algorithm for which the choice has
     /// none; those of the choice have the parameters of the call.
     fn plan_levels(&self, algorithm: &Algorithm, call: &mut Call, facts: Facts) {
-        let mut plans = [None; PARTS];
+        let mut plans = Plans::default();
         for (number, level) in algorithm.levels.iter().enumerate() {
             let Some(mut part) = (level.call)(call) else {
                 continue;
             };
+            if level.group == Group::All {
+                // Another call of the same ranks, as of the program.
+                let found = self.choose_any(&mut part, facts).ok();
+                plans[number] = found.map(|found| Plan::new(found.algorithm, &part));
+                continue;
+            }
             let is_within = level.group == Group::Node;
             let facts = Facts {
                 ranks_per_node: if is_within { part.size } else { 1 },
@@ -500,12 +506,7 @@ impl Selector {
             let found = by_choice
                 .or_else(|| self.choose_by_rows(&mut part, facts).ok().map(by_rows))
                 .or_else(|| Self::ours().choose_any(&mut part, facts).ok().map(by_rows));
-            plans[number] = found.map(|algorithm| Plan {
-                algorithm,
-                segment: part.segment,
-                radix: part.radix,
-                parts: part.parts,
-            });
+            plans[number] = found.map(|algorithm| Plan::new(algorithm, &part));
         }
         call.levels = Some(Rc::new(plans));
     }

@@ -95,6 +95,7 @@ pub fn node_setup(call: &Call) -> (&'static Algorithm, Call) {
             segment: 0,
             radix: 0,
             parts: [None; PARTS],
+            levels: None,
         })
     })));
     (&SETUP, setup)

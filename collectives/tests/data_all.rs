@@ -7,7 +7,9 @@ mod common;
 
 use std::rc::Rc;
 
-use collectives::{Algorithm, Block, Blocks, Call, Collective, aliases, find, messages, named};
+use collectives::{
+    Algorithm, Block, Blocks, Call, Collective, Group, Level, Plan, Plans, aliases, find, messages, named,
+};
 use common::{Job, Protocol, Reduce, add, compose};
 
 const SIZES: [u32; 14] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 16, 32, 37];
@@ -82,6 +84,23 @@ fn check(algorithm: &'static Algorithm, case: &Case<'_>) -> bool {
                 let all: Vec<_> = named(*kind).filter(suiting).collect();
                 call.parts[number] = Some(all[(5 * choice + number) % all.len()]);
             }
+            let plan = |level: &Level| {
+                let part = (level.call)(call)?;
+                let suiting = |one: &&Algorithm| {
+                    one.parts.is_empty() && one.levels.is_empty() && one.suits(&part)
+                };
+                let all: Vec<_> = named(level.collective).filter(suiting).collect();
+                Some(Plan {
+                    algorithm: all[5 * choice % all.len()],
+                    segment: 0,
+                    radix: 0,
+                    parts: [None; 5],
+                    levels: None,
+                })
+            };
+            let mut levels = algorithm.levels.iter().map(plan);
+            let plans: Plans = std::array::from_fn(|_| levels.next().flatten());
+            call.levels = Some(Rc::new(plans));
         }
         if !calls.iter().all(|call| algorithm.suits(call)) {
             continue;
@@ -103,7 +122,7 @@ fn check(algorithm: &'static Algorithm, case: &Case<'_>) -> bool {
                 );
             }
         }
-        if algorithm.parts.is_empty() {
+        if algorithm.parts.is_empty() && algorithm.levels.is_empty() {
             break;
         }
     }
@@ -138,7 +157,8 @@ fn for_each(
 ) {
     let operations = if kind.has_operation() { 2 } else { 1 };
     // Hierarchical ones need nodes: see two_level.rs.
-    let flat = named(kind).filter(|algorithm| algorithm.levels.is_empty());
+    let flat = named(kind)
+        .filter(|algorithm| (algorithm.levels.iter()).all(|level| level.group == Group::All));
     for algorithm in flat {
         let mut executed = false;
         for size in SIZES {

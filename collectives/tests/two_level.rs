@@ -7,7 +7,7 @@
 mod common;
 
 use collectives::{
-    Algorithm, Call, Collective, Facts, Nodes, Plan, Selector, find, messages, named,
+    Algorithm, Call, Collective, Facts, Group, Nodes, Plan, Plans, Selector, find, messages, named,
 };
 use common::{Job, Protocol, Reduce, add, compose};
 
@@ -120,7 +120,7 @@ fn calls(algorithm: &'static Algorithm, selector: &Selector, first: &Call) -> Op
 fn hierarchical() -> impl Iterator<Item = (Collective, &'static Algorithm)> {
     let kinds = Collective::ALL.into_iter();
     let all = kinds.flat_map(|kind| named(kind).map(move |algorithm| (kind, algorithm)));
-    all.filter(|(_, algorithm)| !algorithm.levels.is_empty())
+    all.filter(|(_, algorithm)| (algorithm.levels.iter()).any(|level| level.group != Group::All))
 }
 
 fn check(
@@ -193,8 +193,9 @@ fn a_level_has_lanes() {
         segment: 16,
         radix: 0,
         parts: [None; 5],
+        levels: None,
     };
-    let mut levels = [None; 5];
+    let mut levels = Plans::default();
     levels[0] = Some(plan(Collective::Reduce, "pipeline"));
     levels[1] = Some(plan(Collective::Allreduce, "double_tree"));
     levels[2] = Some(plan(Collective::Bcast, "pipeline"));
@@ -207,7 +208,7 @@ fn a_level_has_lanes() {
                     element: 8,
                     segment: 400,
                     nodes: Some(nodes.clone()),
-                    levels: Some(levels.into()),
+                    levels: Some(levels.clone().into()),
                     ..Call::new(Collective::Allreduce, rank, size, 808)
                 };
                 let calls: Vec<Call> = (0..size).map(call).collect();

@@ -3,7 +3,8 @@
 //!
 //! `smpi/collectives.csv` was recorded with SMPI 3.32 and its default factors, without overheads of
 //! calls, on 64 hosts with links of 1.25 GB/s and 1 us up and down to a crossbar, at a precision of
-//! 1e-13 s: the end date of each rank of the first call of a program. `smpi/two-level.csv` has the
+//! 1e-13 s: the end date of each rank of the first call of a program, and so was
+//! `smpi/remainders.csv`, with `smpi/allreduce` set to the selector. `smpi/two-level.csv` has the
 //! end dates of the first two calls with several ranks on a host, recorded by
 //! `smpi/two_level.sh`: there, ranks of one host exchange messages over its cable.
 
@@ -143,13 +144,43 @@ fn dates_on(
     dates
 }
 
+/// Returns the largest relative difference between the dates of a row and those found.
+fn difference(selector: Selector, line: &str) -> f64 {
+    let fields: Vec<&str> = line.split(',').collect();
+    let [collective, _, size, bytes, root, expected] = fields[..] else {
+        panic!("six fields: {line}");
+    };
+    let [size, bytes, root] =
+        [size, bytes, root].map(|text| text.parse::<u32>().expect("a number"));
+    let expected = expected
+        .split(' ')
+        .map(|date| date.parse::<f64>().expect("a date"));
+    let arguments = (size, bytes.into(), root as usize);
+    let found = dates(&Arc::new(selector), collective, arguments);
+    let pairs = found.iter().zip(expected);
+    let differences = pairs.map(|(found, expected)| (found - expected).abs() / expected.max(1e-6));
+    differences.fold(0.0, f64::max)
+}
+
+/// The elements that do not divide by the number of ranks are a call for which the selector selects
+/// again.
+#[test]
+fn remainders_are_selected_as_those_of_smpi() {
+    for line in include_str!("smpi/remainders.csv").lines().skip(1) {
+        let name = line.split(',').nth(1).expect("a selector");
+        let selector = selector(Collective::Allreduce, name).expect("a selector");
+        let difference = difference(selector, line);
+        assert!(difference <= 1e-9, "{line}: {difference:.1e}");
+    }
+}
+
 #[test]
 fn dates_are_those_of_smpi() {
     let (mut compared, mut worst, mut wrong, mut missing) =
         (0, 0.0_f64, BTreeMap::<String, Vec<f64>>::new(), Vec::new());
     for line in RECORDED.lines().skip(1) {
         let fields: Vec<&str> = line.split(',').collect();
-        let [collective, algorithm, size, bytes, root, expected] = fields[..] else {
+        let [collective, algorithm, size, bytes, root, _] = fields[..] else {
             panic!("six fields: {line}");
         };
         if matches!(collective, "dup" | "split") {
@@ -164,17 +195,7 @@ fn dates_are_those_of_smpi() {
             missing.push(format!("{collective} {name}"));
             continue;
         };
-        let [size, bytes, root] =
-            [size, bytes, root].map(|text| text.parse::<u32>().expect("a number"));
-        let expected = expected
-            .split(' ')
-            .map(|date| date.parse::<f64>().expect("a date"));
-        let arguments = (size, bytes.into(), root as usize);
-        let found = dates(&Arc::new(selector), collective, arguments);
-        let mut difference = 0.0_f64;
-        for (found, expected) in found.iter().zip(expected) {
-            difference = difference.max((found - expected).abs() / expected.max(1e-6));
-        }
+        let difference = difference(selector, line);
         compared += 1;
         if difference > 1e-9 {
             println!("differs: {collective} {name} {size} {bytes} {root}: {difference:.1e}");

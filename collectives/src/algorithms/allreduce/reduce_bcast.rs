@@ -12,27 +12,20 @@ pub(crate) static REDUCE_BCAST: Algorithm = Algorithm {
     time: "sum of both parts",
     ordered: true,
     parts: &[Collective::Reduce, Collective::Bcast],
-    temp: |call| temp(call, call.bytes),
-    rounds: |call| rounds(call, call.bytes),
-    round: |call, round, steps| make(call, call.bytes, round, steps),
+    temp: |call| {
+        let [reduce, bcast] = both(call);
+        (call.part(0).temp)(&reduce).max((call.part(1).temp)(&bcast))
+    },
+    rounds: |call| {
+        let [reduce, bcast] = both(call);
+        (call.part(0).rounds)(&reduce) + (call.part(1).rounds)(&bcast)
+    },
+    round,
     ..Algorithm::BASE
 };
 
-/// Returns the memory of a reduction of `bytes` bytes.
-pub(super) fn temp(call: &Call, bytes: u64) -> u64 {
-    let [reduce, bcast] = both(call, bytes);
-    (call.part(0).temp)(&reduce).max((call.part(1).temp)(&bcast))
-}
-
-/// Returns the number of rounds of a reduction of `bytes` bytes.
-pub(super) fn rounds(call: &Call, bytes: u64) -> u32 {
-    let [reduce, bcast] = both(call, bytes);
-    (call.part(0).rounds)(&reduce) + (call.part(1).rounds)(&bcast)
-}
-
-/// Makes the steps of a round of a reduction of `bytes` bytes.
-pub(super) fn make(call: &Call, bytes: u64, round: u32, steps: &mut dyn Steps) {
-    let [reduce, bcast] = both(call, bytes);
+fn round(call: &Call, round: u32, steps: &mut dyn Steps) {
+    let [reduce, bcast] = both(call);
     let reducing = (call.part(0).rounds)(&reduce);
     let places = Places::behind(0);
     match round.checked_sub(reducing) {
@@ -41,6 +34,6 @@ pub(super) fn make(call: &Call, bytes: u64, round: u32, steps: &mut dyn Steps) {
     }
 }
 
-fn both(call: &Call, bytes: u64) -> [Call; 2] {
-    [Collective::Reduce, Collective::Bcast].map(|kind| call.inner(kind, bytes))
+fn both(call: &Call) -> [Call; 2] {
+    [Collective::Reduce, Collective::Bcast].map(|kind| call.inner(kind, call.bytes))
 }

@@ -6,7 +6,8 @@
 //! `ring_last`: SMPI, `allreduce-lr.cpp` and `allreduce-smp-rsag-lr.cpp` with one rank on each
 //! node); Open MPI, `coll_base_allreduce.c` (`ring`).
 
-use super::{elements, even_split, reduce_bcast};
+use super::{elements, even_split};
+use crate::levels::{Group, Level, Stage, Stages};
 use crate::parts::Places;
 use crate::{Algorithm, Area, Call, Collective, Operand, Part, Requirement, Slot, Steps};
 
@@ -37,24 +38,42 @@ pub(crate) static RING: Algorithm = Algorithm {
 pub(crate) static RING_REMAINDER: Algorithm = Algorithm {
     name: "ring_remainder",
     quadratic: true,
-    about: "ring of equal blocks, then a reduction and a broadcast of the remaining elements",
+    about: "ring of equal blocks, then an allreduce of the remaining elements",
     fallback: "reduce_bcast",
-    parts: &[Collective::Reduce, Collective::Bcast],
-    temp: |call| {
-        equal(call, 0)
-            .length
-            .max(reduce_bcast::temp(call, rest(call)))
+    levels: REMAINDER,
+    temp: |call| equal(call, 0).length.max(remainder(call).temp()),
+    lanes: |call| remainder(call).lanes(),
+    rounds: |call| 2 * (call.size - 1) + remainder(call).rounds(),
+    round: |call, round, steps| match round.checked_sub(2 * (call.size - 1)) {
+        Some(round) => remainder(call).round(round, steps),
+        None if steps.lane() > 0 => {}
+        None => exchanging(call, round, &|number| equal(call, number), steps),
     },
-    rounds: |call| {
-        let remaining = match rest(call) {
-            0 => 0,
-            bytes => reduce_bcast::rounds(call, bytes),
-        };
-        2 * (call.size - 1) + remaining
-    },
-    round: remainder,
     ..RING
 };
+
+/// The remaining elements are a call of their own, of which there is none if there are no such
+/// elements.
+const REMAINDER: &[Level] = &[Level {
+    group: Group::All,
+    collective: Collective::Allreduce,
+    call: |call| match rest(call) {
+        0 => None,
+        bytes => call.of_group(Group::All, Collective::Allreduce, bytes),
+    },
+}];
+
+fn remainder(call: &Call) -> Stages<'_, 1> {
+    let places = Places {
+        recv: (Area::Recv, call.bytes - rest(call)),
+        ..Places::behind(0)
+    };
+    Stages {
+        call,
+        levels: REMAINDER,
+        stages: [Stage::Level(0, places)],
+    }
+}
 
 pub(crate) static RING_LAST: Algorithm = Algorithm {
     name: "ring_last",
@@ -155,18 +174,4 @@ fn exchanging(call: &Call, round: u32, block: &dyn Fn(u32) -> Part, steps: &mut 
     let temp = Part::temp(0, own.length);
     steps.exchange(call.above(1), out, call.below(1), temp);
     steps.reduce(temp, own, Operand::Left);
-}
-
-fn remainder(call: &Call, round: u32, steps: &mut dyn Steps) {
-    let ring = 2 * (call.size - 1);
-    let Some(round) = round.checked_sub(ring) else {
-        return exchanging(call, round, &|number| equal(call, number), steps);
-    };
-    let places = Places {
-        recv: (Area::Recv, call.bytes - rest(call)),
-        ..Places::behind(0)
-    };
-    places.within(steps, |steps| {
-        reduce_bcast::make(call, rest(call), round, steps);
-    });
 }

@@ -4,8 +4,8 @@
 //! node.
 
 use crate::Collective::{
-    Allgather, Allgatherv, Allreduce, Alltoall, Alltoallv, Alltoallw, Exscan, ReduceScatter,
-    ReduceScatterBlock, Scan,
+    Allgather, Allgatherv, Allreduce, Alltoall, Alltoallv, Alltoallw, Bcast, Exscan, Reduce,
+    ReduceScatter, ReduceScatterBlock, Scan,
 };
 use crate::algorithms::allreduce::alltoall_allgather;
 use crate::aliases::Alias;
@@ -73,7 +73,7 @@ pub(super) const ALL: &[Alias] = &[
         ..Alias::plain(Allreduce, "rab2", "alltoall_allgather")
     },
     Alias {
-        parts: &["linear_nb", "binomial"],
+        adjust: parts_of_short,
         ..Alias::plain(Allreduce, "lr", "ring_remainder")
     },
     Alias {
@@ -84,7 +84,7 @@ pub(super) const ALL: &[Alias] = &[
                 "ring_remainder"
             }
         }),
-        parts: &["linear_nb", "binomial"],
+        adjust: parts_of_short,
         ..Alias::plain(Allreduce, "ompi_ring_segmented", "ring_remainder")
     },
     Alias {
@@ -170,6 +170,15 @@ const NEIGHBOR_EXCHANGE: Alias = Alias {
     }),
     ..Alias::plain(Allgather, "ompi_neighborexchange", "neighbor_exchange")
 };
+
+/// Sets the parts of the reduction and broadcast that stands for a ring if there is not an element
+/// for each rank.
+fn parts_of_short(call: &mut Call) {
+    if !Requirement::ElementPerRank.holds(call) {
+        call.parts[0] = find(Reduce, "linear_nb");
+        call.parts[1] = find(Bcast, "binomial");
+    }
+}
 
 const REDUCE_BCAST: Alias = Alias {
     parts: &["linear_nb", "binomial"],

@@ -193,7 +193,7 @@ impl Workers {
         while !active.is_empty() {
             match self.lines.recv_timeout(patience) {
                 Ok((worker, WorkerLine::Answer(FromWorker::Idle))) => {
-                    active.retain(|one| *one != worker)
+                    active.retain(|one| *one != worker);
                 }
                 Ok((worker, WorkerLine::Answer(FromWorker::Response(response)))) => {
                     self.responses[worker as usize].push(response);

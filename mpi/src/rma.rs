@@ -31,7 +31,7 @@ pub(crate) use access_log::{Access, AccessKind, AccessLog, SyncMode};
 pub(crate) use accumulate::AccumulateOp;
 pub use error::WindowError;
 pub use layout::TargetPlace;
-pub(crate) use layout::{CHARGED_MAX, Piece, bounds, parts, read, total};
+pub(crate) use layout::{CHARGED_MAX, Segment, bounds, parts, read, total};
 pub use memory::{ProgramMemory, RegisteredMemory};
 pub(crate) use memory::{RemoteWindow, WindowMemory};
 pub use packet::{NoncontiguousCall, RmaCall};

@@ -94,7 +94,7 @@ impl Importer {
         (network, protocol)
     }
 
-    /// Gives routes without latency the weights of SimGrid, which are others where `weight-S` counts.
+    /// Gives routes without latency the weights of SimGrid, which differ where `weight-S` counts.
     fn share_without_latency(&self, network: &mut NetworkParameters) {
         let is_weighted = |fluid: &FluidParameters| fluid.rtt_penalty && fluid.weight_s.bytes() > 0;
         if self.has_no_latency && network.fluid.as_ref().is_some_and(is_weighted) {

@@ -12,7 +12,7 @@ use observe::SourceLocation;
 use std::future::Future;
 
 use super::error::WindowError;
-use super::{AccumulateOp, Piece, RemoteWindow, RmaCall, TargetPlace, Window, bounds};
+use super::{AccumulateOp, RemoteWindow, RmaCall, Segment, TargetPlace, Window, bounds};
 use crate::channel::Channel;
 use crate::protocol::engine::{AccessCall, ProtocolEngine};
 use crate::{Buffer, Error, Op, PROC_NULL, Request, Result, Scalar, Status};
@@ -101,7 +101,7 @@ impl Window {
 
     /// Returns the first byte of an access in the window of its target, and its places there if
     /// there are several.
-    fn places(&self, arguments: &Arguments) -> Result<(u64, Vec<Piece>)> {
+    fn places(&self, arguments: &Arguments) -> Result<(u64, Vec<Segment>)> {
         let (target, length) = (arguments.target, arguments.length);
         let place = &arguments.place;
         let Some(expected) = place.length() else {
@@ -112,8 +112,8 @@ impl Window {
             return Err(Error::of_window(WindowError::Length { length, expected }));
         }
         let first = self.range(target, place.displacement, 0)?;
-        let move_up = |&(offset, length): &Piece| (first.saturating_add(offset), length);
-        let places: Vec<Piece> = place.pieces.iter().map(move_up).collect();
+        let move_up = |&(offset, length): &Segment| (first.saturating_add(offset), length);
+        let places: Vec<Segment> = place.pieces.iter().map(move_up).collect();
         let (start, end) = bounds(&places).unwrap_or((0, u64::MAX));
         self.check_range(target, start, end - start)?;
         match places[..] {

@@ -29,7 +29,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 
-use super::Piece;
+use super::Segment;
 
 /// Kind of an access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -148,7 +148,7 @@ struct TargetLog {
     /// The keys of what each origin has open under a lock.
     locked: BTreeMap<u32, Vec<(usize, OpenKey)>>,
     /// Accesses whose packets have not arrived, by origin, with their places if there are several.
-    called: BTreeMap<u32, VecDeque<(Access, Vec<Piece>)>>,
+    called: BTreeMap<u32, VecDeque<(Access, Vec<Segment>)>>,
     /// The ranks that hold the lock.
     holders: Vec<u32>,
 }
@@ -215,7 +215,7 @@ impl AccessLog {
 
     /// Notes an access whose packet is about to be sent, to these places, or to one if none is
     /// given.
-    pub(crate) fn call(&self, window: u32, target: u32, access: Access, places: Vec<Piece>) {
+    pub(crate) fn call(&self, window: u32, target: u32, access: Access, places: Vec<Segment>) {
         self.with(window, target, |log| {
             log.called
                 .entry(access.origin)

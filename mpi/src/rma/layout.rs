@@ -13,7 +13,7 @@
 use crate::{Datatype, Result};
 
 /// Offset and length in bytes.
-pub(crate) type Piece = (u64, u64);
+pub(crate) type Segment = (u64, u64);
 
 /// Length of an entry of a description in bytes.
 const ENTRY: usize = 16;
@@ -41,7 +41,7 @@ pub struct TargetPlace {
     /// In units of the window of the target.
     pub(super) displacement: u64,
     /// Relative to the displacement, in the order of the data; empty if the data are contiguous.
-    pub(super) pieces: Vec<Piece>,
+    pub(super) pieces: Vec<Segment>,
 }
 
 impl From<u64> for TargetPlace {
@@ -69,7 +69,7 @@ impl TargetPlace {
     /// length of each piece, in the order of the data.
     #[must_use]
     pub fn pieces(displacement: u64, pieces: Vec<(u64, u64)>) -> Self {
-        let mut joined: Vec<Piece> = Vec::with_capacity(pieces.len());
+        let mut joined: Vec<Segment> = Vec::with_capacity(pieces.len());
         for (offset, length) in pieces.into_iter().filter(|piece| piece.1 > 0) {
             match joined.last_mut() {
                 Some((start, bytes)) if start.checked_add(*bytes) == Some(offset) => {
@@ -94,14 +94,14 @@ impl TargetPlace {
 }
 
 /// Returns the length of all pieces in bytes.
-pub(crate) fn total(pieces: &[Piece]) -> u64 {
+pub(crate) fn total(pieces: &[Segment]) -> u64 {
     pieces
         .iter()
         .fold(0, |sum: u64, (_, length)| sum.saturating_add(*length))
 }
 
 /// Returns the first byte and the end of all pieces; `None` if an end is behind byte 2^64 - 1.
-pub(crate) fn bounds(pieces: &[Piece]) -> Option<(u64, u64)> {
+pub(crate) fn bounds(pieces: &[Segment]) -> Option<(u64, u64)> {
     let mut bounds = (u64::MAX, 0);
     for &(start, length) in pieces {
         bounds = (
@@ -113,7 +113,7 @@ pub(crate) fn bounds(pieces: &[Piece]) -> Option<(u64, u64)> {
 }
 
 /// Returns the description of pieces.
-pub(crate) fn describe(pieces: &[Piece]) -> Vec<u8> {
+pub(crate) fn describe(pieces: &[Segment]) -> Vec<u8> {
     let mut entries = Vec::new();
     let mut rest = pieces;
     while let Some((&(first, length), others)) = rest.split_first() {
@@ -122,7 +122,7 @@ pub(crate) fn describe(pieces: &[Piece]) -> Vec<u8> {
         if let Some(&(second, _)) = others.first() {
             let stride = second.wrapping_sub(first);
             let mut expected = second;
-            let is_next = |&&(offset, bytes): &&Piece| {
+            let is_next = |&&(offset, bytes): &&Segment| {
                 let is_next = (offset, bytes) == (expected, length);
                 expected = expected.wrapping_add(stride);
                 is_next
@@ -143,13 +143,13 @@ pub(crate) fn describe(pieces: &[Piece]) -> Vec<u8> {
 
 /// Reads a description of pieces within a window of `size` bytes, of `length` bytes together;
 /// `None` if it describes none.
-pub(crate) fn read(description: &[u8], size: u64, length: Option<u64>) -> Option<Vec<Piece>> {
+pub(crate) fn read(description: &[u8], size: u64, length: Option<u64>) -> Option<Vec<Segment>> {
     let (entries, []) = description.as_chunks::<ENTRY>() else {
         return None;
     };
     let mut left = length.unwrap_or(size);
-    let mut pieces: Vec<Piece> = Vec::new();
-    let mut add = |pieces: &mut Vec<Piece>, piece: Piece| {
+    let mut pieces: Vec<Segment> = Vec::new();
+    let mut add = |pieces: &mut Vec<Segment>, piece: Segment| {
         let end = piece.0.checked_add(piece.1)?;
         left = left.checked_sub(piece.1)?;
         (piece.1 > 0 && end <= size).then(|| pieces.push(piece))
@@ -176,13 +176,13 @@ pub(crate) fn read(description: &[u8], size: u64, length: Option<u64>) -> Option
 pub(crate) struct Part {
     /// First byte in the data.
     pub(crate) offset: u64,
-    pub(crate) pieces: Vec<Piece>,
+    pub(crate) pieces: Vec<Segment>,
     pub(crate) description: Vec<u8>,
 }
 
 /// Cuts an access into parts whose payloads have at most `most` bytes and whole elements. The data
 /// are not in the payload if `is_read`.
-pub(crate) fn parts(pieces: &[Piece], most: u64, element: u64, is_read: bool) -> Vec<Part> {
+pub(crate) fn parts(pieces: &[Segment], most: u64, element: u64, is_read: bool) -> Vec<Part> {
     let mut parts: Vec<Part> = Vec::new();
     let (mut rest, mut used, mut offset) = (pieces, 0, 0);
     let mut left = total(pieces);
@@ -223,7 +223,7 @@ pub(crate) fn parts(pieces: &[Piece], most: u64, element: u64, is_read: bool) ->
 }
 
 /// Returns the pieces of `length` bytes behind the first `used` ones.
-fn head(pieces: &[Piece], used: u64, mut length: u64) -> Vec<Piece> {
+fn head(pieces: &[Segment], used: u64, mut length: u64) -> Vec<Segment> {
     let mut head = Vec::new();
     let mut skipped = used;
     for &(offset, bytes) in pieces {
@@ -242,7 +242,7 @@ mod tests {
     use super::*;
 
     /// Pieces of 4 bytes, 8 bytes apart.
-    fn strided(count: u64) -> Vec<Piece> {
+    fn strided(count: u64) -> Vec<Segment> {
         (0..count).map(|number| (8 * number, 4)).collect()
     }
 
@@ -276,7 +276,7 @@ mod tests {
 
     #[test]
     fn parts_are_the_whole_and_fit_into_packets() {
-        let irregular: Vec<Piece> = (0..99).map(|n| (8 * n + n % 3, 1 + n % 5)).collect();
+        let irregular: Vec<Segment> = (0..99).map(|n| (8 * n + n % 3, 1 + n % 5)).collect();
         for (pieces, most) in [(strided(1000), 64), (irregular, 64), (strided(3), u64::MAX)] {
             for is_read in [false, true] {
                 let parts = parts(&pieces, most, 1, is_read);

@@ -12,7 +12,7 @@ use std::rc::Rc;
 
 use rdma::{MemoryRegion, RegionMemory, Verbs};
 
-use super::{Piece, total};
+use super::{Segment, total};
 use crate::Buffer;
 use crate::api::element::Element;
 
@@ -185,7 +185,7 @@ impl WindowMemory {
     }
 
     /// Returns a copy of the bytes of places, which lie within the window, one behind the other.
-    pub(crate) fn gather(&self, places: &[Piece]) -> Buffer {
+    pub(crate) fn gather(&self, places: &[Segment]) -> Buffer {
         let mut all = self.part(0, 0).of_kind(total(places));
         let mut at = 0;
         for &(offset, length) in places {
@@ -197,7 +197,7 @@ impl WindowMemory {
 
     /// Writes bytes that follow one another to places, which lie within the window, if both are
     /// real.
-    pub(crate) fn scatter(&mut self, places: &[Piece], all: &Buffer) {
+    pub(crate) fn scatter(&mut self, places: &[Segment], all: &Buffer) {
         let mut at = 0;
         for &(offset, length) in places {
             self.place(offset, &all.part(at, length));

@@ -2,9 +2,10 @@
 //! its own calls that wait for other ranks.
 //!
 //! An access is one packet, or several if it is longer than a packet may be; the target handles it
-//! when it arrives. Data with several places at the target come with their description. A read is answered with [`RmaCall::Result`]; locks, unlocks and flushes with
-//! [`RmaCall::Done`]. Packets of a pair keep their order, so the answer to a flush says that all
-//! accesses before are done. Locks are granted in the order in which the requests arrive.
+//! when it arrives. Data with several places at the target come with their description. A read is
+//! answered with [`RmaCall::Result`]; locks, unlocks and flushes with [`RmaCall::Done`]. Packets of
+//! a pair keep their order, so the answer to a flush says that all accesses before are done. Locks
+//! are granted in the order in which the requests arrive.
 //!
 //! Where the channel reaches the memory of the target, a put or a get is one packet for the channel
 //! alone ([`RmaCall::is_rdma`]): it takes no credits, because nothing arrives at the message layer
@@ -25,7 +26,9 @@ use super::{ProtocolEngine, Role, State, Status};
 use crate::channel::{Channel, Packet, PacketHeader, Token};
 use crate::exploration::note_accesses;
 use crate::protocol::flow_control::{Kind, OutboundMessage};
-use crate::rma::{self, Access, AccessKind, Piece, RemoteWindow, RmaCall, SyncMode, WindowMemory};
+use crate::rma::{
+    self, Access, AccessKind, RemoteWindow, RmaCall, Segment, SyncMode, WindowMemory,
+};
 use crate::{Buffer, Envelope, TypeSignature};
 use target::{LockRequest, WindowLock};
 
@@ -84,7 +87,7 @@ pub(crate) struct AccessCall {
     /// First byte in the window.
     pub(crate) offset: u64,
     /// The places in the window if there are several; empty if the data are contiguous there.
-    pub(crate) places: Vec<Piece>,
+    pub(crate) places: Vec<Segment>,
     /// The data, if the call has any.
     pub(crate) payload: Buffer,
     /// The first byte at the adapter of the target, if the access is RDMA.
@@ -431,7 +434,7 @@ impl ProtocolEngine {
         channel: &dyn Channel,
         access: &AccessCall,
         (offset, length): (u64, u64),
-        places: Vec<Piece>,
+        places: Vec<Segment>,
     ) {
         if let Some(log) = channel.call_log() {
             let entry = access.access(channel.rank(), offset, length);

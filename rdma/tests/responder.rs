@@ -6,7 +6,7 @@
 
 use rdma::dialogue::{
     CaseOrigin, CaseVerdict, DeviceRole, Dialogue, DialogueCase, DialogueParameters, FormHeaders,
-    PacketForm, PatternData, READ, SimulatedDevice, SyndromeForm, WRITE, run_case,
+    PacketForm, PatternData, READ, SimulatedDevice, SyndromeForm, WRITE, WordValue, run_case,
 };
 use rdma::wire::{Nak, Opcode};
 use rdma::{Mtu, SoftAdapterSettings, WcStatus};
@@ -106,6 +106,58 @@ fn a_duplicate_read_behind_the_last_packet_is_dropped() {
                 3,
                 PatternData::EMPTY,
             ))
+    });
+}
+
+/// A duplicate is acknowledged only if the requester asks. (The standard lets a responder
+/// acknowledge it anyway.)
+#[test]
+fn a_duplicate_send_is_acknowledged_on_request() {
+    passes(|p| {
+        let send = |number| {
+            let data = PatternData::new(1, 0, 8);
+            PacketForm::send(Opcode::RcSendOnly, p.psn(number), data)
+        };
+        Dialogue::new(p)
+            .with_receives(2)
+            .send(send(0))
+            .receives(0, 8)
+            .send(send(0))
+            .send(send(1).asking())
+            .expect(PacketForm::ack(p.psn(1), 2))
+            .receives(1, 8)
+            .send(send(0))
+            .silence(1)
+            .send(send(0).asking())
+            .expect(PacketForm::ack(p.psn(1), 2))
+    });
+}
+
+/// Each atomic operation is answered again with its own value; a number that was none is dropped.
+#[test]
+fn a_duplicate_atomic_operation_has_its_own_value() {
+    passes(|p| {
+        let add = |number| PacketForm::fetch_add(p.psn(number), 1);
+        let value = |number: u32| match number {
+            0 => WordValue::NewBase,
+            number => WordValue::BasePlus(number.into()),
+        };
+        let first = (0..3).fold(Dialogue::new(p), |dialogue, number| {
+            let answer = PacketForm::atomic_ack(p.psn(number), number + 1, value(number));
+            dialogue.send(add(number)).expect(answer)
+        });
+        let data = PatternData::new(5, 0, 8);
+        let first = first
+            .send(PacketForm::write_only(p.psn(3), WRITE, data))
+            .expect(PacketForm::ack(p.psn(3), 4))
+            .send(add(3))
+            .silence(1);
+        (0..3).rev().fold(first, |dialogue, number| {
+            let original = WordValue::BasePlus(number.into());
+            dialogue
+                .send(add(number))
+                .expect(PacketForm::atomic_ack_again(p.psn(number), original))
+        })
     });
 }
 

@@ -13,6 +13,15 @@ const LISTED: usize = 2 * size_of::<Option<Slot>>();
 
 /// A queue pair that is connected to itself.
 fn connected(adapter: &mut ChannelAdapter, init: &QpInitAttributes) -> QueuePair {
+    connected_until(adapter, init, QpState::Rts)
+}
+
+/// A queue pair on the way to [`connected`], in this state.
+fn connected_until(
+    adapter: &mut ChannelAdapter,
+    init: &QpInitAttributes,
+    state: QpState,
+) -> QueuePair {
     let qp = adapter.create_qp(init).expect("a queue pair");
     let to_init = QpModify {
         pkey_index: Some(0),
@@ -44,6 +53,9 @@ fn connected(adapter: &mut ChannelAdapter, init: &QpInitAttributes) -> QueuePair
     };
     for modify in [to_init, to_rtr, to_rts] {
         adapter.modify_qp(qp, &modify).expect("it is legal");
+        if modify.qp_state == Some(state) {
+            break;
+        }
     }
     qp
 }
@@ -70,6 +82,34 @@ fn adapter_with_queue() -> (ChannelAdapter, QpInitAttributes) {
     (adapter, init)
 }
 
+/// Returns the headers of a write without bytes, which asks for an acknowledgement.
+fn empty_write(qp: QueuePair, psn: Psn) -> (Bth, Extension) {
+    let mut bth = Bth::new(Opcode::RcWriteOnly, qp.qp_num, psn);
+    bth.ack_request = true;
+    let empty = Extension::Reth(Reth {
+        address: 0,
+        rkey: 0,
+        length: 0,
+    });
+    (bth, empty)
+}
+
+/// A queue pair that does not send yet reports the first request of its peer, once. IBA 11.6.3.2.
+#[test]
+fn the_first_request_is_reported_before_the_queue_pair_sends() {
+    for (state, is_reported) in [(QpState::Rtr, true), (QpState::Rts, false)] {
+        let (mut adapter, init) = adapter_with_queue();
+        let qp = connected_until(&mut adapter, &init, state);
+        assert!(adapter.events.is_empty());
+        for number in 0..3 {
+            let (bth, empty) = empty_write(qp, Psn::new(number));
+            adapter.handle_packet(0, &Packet::new(bth, empty, &[]));
+        }
+        let expected = is_reported.then_some(AsyncEvent::CommEst(qp));
+        assert_eq!(adapter.events, Vec::from_iter(expected), "{state}");
+    }
+}
+
 /// The number of a message is that of the messages before plus 1, modulo 2^24. IBA 9.7.5.2.5.
 #[test]
 fn message_sequence_numbers_have_24_bits() {
@@ -90,13 +130,7 @@ fn message_sequence_numbers_have_24_bits() {
             panic!("it is connected");
         };
         pair.set_message_number(before);
-        let mut bth = Bth::new(Opcode::RcWriteOnly, qp.qp_num, psn);
-        bth.ack_request = true;
-        let empty = Extension::Reth(Reth {
-            address: 0,
-            rkey: 0,
-            length: 0,
-        });
+        let (bth, empty) = empty_write(qp, psn);
         adapter.handle_packet(0, &Packet::new(bth, empty, &[]));
         let sent = adapter.next_packet(0, &mut Vec::new()).expect("an answer");
         let aeth = Aeth {

@@ -25,16 +25,69 @@ fn inputs_until(state: V) -> Vec<Input> {
 
 /// Process 0 with connection 0 to process 1, which it closes, in this state of the close protocol.
 fn closing(settings: Settings, at: V) -> Connector {
-    let mut one = process("world", 0);
+    closing_between(0, 1, settings, at)
+}
+
+/// The same with connection 0 of a process to another one.
+fn closing_between(me: u32, peer: u32, settings: Settings, at: V) -> Connector {
+    let mut one = process("world", me);
     one.settings = settings;
-    one.send(0.0, member(1), 1);
+    one.send(0.0, member(peer), 1);
     let opened = [Input::ConnectDone, Input::WriteDone, YES, Input::WriteDone];
     feed(&mut one, 0, opened);
-    one.close(0.0, member(1));
+    one.close(0.0, member(peer));
     feed(&mut one, 0, inputs_until(at));
-    assert_eq!(one.state(member(1)), at);
+    assert_eq!(one.state(member(peer)), at);
     outputs(&mut one);
     one
+}
+
+/// Returns the answer to a request of a peer that comes now, if there is one.
+fn answer(process: &mut Connector, peer: u32) -> Option<Verdict> {
+    let id = process.accept(0.0);
+    feed(process, id, request("world", peer));
+    outputs(process)
+        .into_iter()
+        .find_map(|output| match output {
+            Output::Write {
+                connection,
+                messages,
+            } if connection == id => match messages[..] {
+                [Message::OpenResp { verdict }] => Some(verdict),
+                ref other => panic!("{other:?}"),
+            },
+            _ => None,
+        })
+}
+
+/// A request while we close: of the smaller side it is the late loser of a head-to-head; of the
+/// larger one it cannot come before the answer to our close. After both have closed the larger
+/// side opens again, and its last packet is on the way.
+#[test]
+fn n3_a_request_while_we_close() {
+    for (me, peer, at, expected) in [
+        (1, 0, V::LocalClose, Some(Verdict::Tie)),
+        (0, 1, V::LocalClose, Some(Verdict::Unknown)),
+        (1, 0, V::CloseAcked, None),
+        (0, 1, V::CloseAcked, None),
+        (1, 0, V::Closed, Some(Verdict::Accept)),
+        (0, 1, V::Closed, Some(Verdict::Accept)),
+    ] {
+        let mut one = closing_between(me, peer, Settings::default(), at);
+        assert_eq!(answer(&mut one, peer), expected, "{me}, {at:?}");
+        if at == V::CloseAcked {
+            // The request waits for that packet, and is answered then.
+            feed(&mut one, 0, [CLOSE_ACK]);
+            let messages = vec![Message::OpenResp {
+                verdict: Verdict::Accept,
+            }];
+            let written = Output::Write {
+                connection: 1,
+                messages,
+            };
+            assert!(outputs(&mut one).contains(&written));
+        }
+    }
 }
 
 fn failed(peer: u32, packet: u64, why: Failure) -> Output {
@@ -52,20 +105,13 @@ fn n8_a_process_that_finalizes_accepts_while_a_message_waits() {
             one.send(0.0, member(1), 2);
         }
         one.finalize(0.0);
-        let id = one.accept(0.0);
-        feed(&mut one, id, request("world", 1));
         let verdict = if waits {
             Verdict::Accept
         } else {
             Verdict::Finalizing
         };
-        let messages = vec![Message::OpenResp { verdict }];
-        let connection = id;
-        let answer = Output::Write {
-            connection,
-            messages,
-        };
-        assert_eq!(outputs(&mut one).last(), Some(&answer));
+        assert_eq!(answer(&mut one, 1), Some(verdict));
+        let (id, connection) = (1, 1);
         feed(&mut one, 0, [Input::WriteDone, Input::Closed]);
         feed(&mut one, id, [Input::WriteDone]);
         let told = outputs(&mut one);

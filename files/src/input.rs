@@ -6,7 +6,7 @@
 //!
 //! *Not modelled*: limits of streams, such as event logs, which are read piece by piece.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::fs::{self, File, Metadata};
 use std::io::{self, ErrorKind, Read};
 use std::os::unix::fs::MetadataExt as _;
@@ -16,15 +16,15 @@ use std::sync::{Mutex, PoisonError};
 /// Greatest length in bytes of an input that is read as a whole: 256 MiB. \[choice\]
 pub const INPUT_MAX: u64 = 256 << 20;
 
-/// Absolute names of the inputs of this process.
-static INPUTS: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+/// Names of the inputs of this process, by their absolute names.
+static INPUTS: Mutex<BTreeMap<PathBuf, PathBuf>> = Mutex::new(BTreeMap::new());
 
 /// Remembers an input that is read later, or by another function: no output may replace the file.
 pub fn add_input(path: &Path) {
     // The current folder may be gone: then a relative name leads to no file either.
-    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let mut inputs = INPUTS.lock().unwrap_or_else(PoisonError::into_inner);
-    inputs.insert(path);
+    inputs.entry(absolute).or_insert_with(|| path.to_owned());
 }
 
 /// Opens an input that is read piece by piece.
@@ -94,8 +94,8 @@ pub(crate) fn same_input(output: &Metadata) -> Option<PathBuf> {
             .is_ok_and(|found| (found.dev(), found.ino()) == (output.dev(), output.ino()))
     };
     let inputs = INPUTS.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(input) = inputs.iter().find(|input| is_output(input)) {
-        return Some(input.clone());
+    if let Some((_, name)) = inputs.iter().find(|(absolute, _)| is_output(absolute)) {
+        return Some(name.clone());
     }
     std::env::current_exe()
         .ok()

@@ -9,7 +9,7 @@
 //!
 //! A file is written under a temporary name beside it, brought to the disk and renamed, with the
 //! permissions of the file that it replaces. A reader sees the old file or the new one; after an
-//! error the temporary file is gone.
+//! error the temporary file is gone. A killed process leaves it to the next output in the folder.
 //!
 //! *Not modelled*: locks of the file itself. Of two processes that write one file at the same time,
 //! the last one wins.
@@ -21,6 +21,7 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use crate::input;
+use crate::temporary::TemporaryFile;
 
 /// Symbolic links that are followed one after the other, as Linux does (`path_resolution(7)`).
 const LINKS_MAX: u32 = 40;
@@ -125,9 +126,8 @@ impl Output {
             ))),
             _ => {
                 // Permissions do not tell: of a read-only file system, or for root.
-                let temporary = temporary(file);
-                File::create(&temporary)
-                    .and_then(|_| fs::remove_file(&temporary))
+                TemporaryFile::create(file)
+                    .and_then(|temporary| fs::remove_file(&temporary.path))
                     .map_err(|error| self.cannot_write(&error))
             }
         }
@@ -196,20 +196,20 @@ impl Output {
         if let Some(folder) = file.parent() {
             fs::create_dir_all(folder).map_err(|error| self.cannot_write(&error))?;
         }
-        let temporary = temporary(file);
-        let done = fill(&temporary).and_then(|()| {
+        let temporary = TemporaryFile::create(file).map_err(|error| self.cannot_write(&error))?;
+        let done = fill(&temporary.path).and_then(|()| {
             let rename = || {
                 if let Ok(before) = fs::metadata(file) {
-                    fs::set_permissions(&temporary, before.permissions())?;
+                    fs::set_permissions(&temporary.path, before.permissions())?;
                 }
-                File::open(&temporary)?.sync_all()?;
-                fs::rename(&temporary, file)
+                temporary.file.sync_all()?;
+                fs::rename(&temporary.path, file)
             };
             rename().map_err(|error| self.cannot_write(&error))
         });
         if done.is_err() {
             // The first error is the one to report.
-            let _ = fs::remove_file(&temporary);
+            let _ = fs::remove_file(&temporary.path);
         }
         done
     }
@@ -241,18 +241,6 @@ fn follow(path: &Path) -> io::Result<PathBuf> {
         path = path.parent().unwrap_or(Path::new("")).join(target);
     }
     Err(io::Error::other("too many symbolic links"))
-}
-
-/// A hidden name beside `file`, of this process alone, with the ending of `file`: canvases choose
-/// by it.
-fn temporary(file: &Path) -> PathBuf {
-    let name = file.file_name().unwrap_or_default().to_string_lossy();
-    let number = std::process::id();
-    let temporary = match file.extension() {
-        Some(ending) => format!(".{name}.{number}.part.{}", ending.to_string_lossy()),
-        None => format!(".{name}.{number}.part"),
-    };
-    file.with_file_name(temporary)
 }
 
 /// Returns the kind of a thing that exists in place of a file.

@@ -7,7 +7,7 @@ use std::io::ErrorKind;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use files::{Output, add_input, read_bytes, read_state, read_text, write};
+use files::{FolderLock, Output, add_input, read_bytes, read_state, read_text, write};
 
 /// An empty folder of a test.
 fn folder(name: &str) -> PathBuf {
@@ -185,4 +185,47 @@ fn standard_output_is_a_stream() {
         assert!(Output::new(Path::new(name)).unwrap().is_stdout(), "{name}");
     }
     assert!(!Output::new(Path::new("./-")).unwrap().is_stdout());
+}
+
+#[test]
+fn the_next_output_removes_files_of_killed_writers_only() {
+    let folder = folder("leftovers");
+    let [abandoned, written, other] =
+        [".a.csv.1.simrun-part.csv", ".b.1.simrun-part", ".c.1.part"].map(|name| folder.join(name));
+    for file in [&abandoned, &written, &other] {
+        fs::write(file, "half").unwrap();
+    }
+    // A living writer holds the lock of its file.
+    let writer = fs::File::open(&written).unwrap();
+    writer.lock().unwrap();
+    write(&folder.join("out.csv"), "whole").unwrap();
+    assert_eq!(names(&folder), [".b.1.simrun-part", ".c.1.part", "out.csv"]);
+    drop(writer);
+    write(&folder.join("out.csv"), "whole").unwrap();
+    assert_eq!(names(&folder), [".c.1.part", "out.csv"]);
+}
+
+#[test]
+fn a_folder_has_one_owner_or_several_that_share() {
+    let folder = folder("lock");
+    let owner = FolderLock::exclusive(&folder).unwrap();
+    for refused in [FolderLock::exclusive(&folder), FolderLock::shared(&folder)] {
+        let error = refused.unwrap_err().to_string();
+        let expected = format!(
+            "{}: it is in use by process {} (",
+            folder.display(),
+            std::process::id()
+        );
+        assert!(error.starts_with(&expected), "{error}");
+    }
+    drop(owner);
+    assert!(names(&folder).is_empty());
+    let [one, other] = [(); 2].map(|()| FolderLock::shared(&folder).unwrap());
+    FolderLock::exclusive(&folder).unwrap_err();
+    drop(one);
+    FolderLock::exclusive(&folder).unwrap_err();
+    drop(other);
+    // A killed process leaves the file, without a lock.
+    assert_eq!(names(&folder), [files::LOCK_FILE]);
+    drop(FolderLock::exclusive(&folder).unwrap());
 }

@@ -8,8 +8,9 @@ use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use files::{Output, OutputError};
+use files::{FolderLock, Output, OutputError};
 use serde::{Deserialize, Serialize};
 use sim_core::{Limit, Outcome};
 
@@ -271,7 +272,11 @@ fn limit(outcome: &Outcome) -> Option<String> {
 
 /// A folder that a record can be written to.
 #[derive(Clone, Debug)]
-pub struct Folder(PathBuf);
+pub struct Folder {
+    path: PathBuf,
+    /// Of two runs at the same time, one would replace the record of the other.
+    lock: Arc<FolderLock>,
+}
 
 /// The files that a record may consist of.
 const NAMES: [&str; 4] = ["record.json", "platform.toml", "hosts.txt", "deadlock.dot"];
@@ -314,6 +319,7 @@ impl Folder {
     pub fn open(path: &Path, force: bool) -> Result<Self, RecordError> {
         let fail = |error| RecordError::Folder(path.to_owned(), error);
         fs::create_dir_all(path).map_err(fail)?;
+        let lock = FolderLock::exclusive(path).map_err(RecordError::Output)?;
         if !force && path.join(NAMES[0]).symlink_metadata().is_ok() {
             return Err(RecordError::Exists(path.to_owned()));
         }
@@ -322,7 +328,10 @@ impl Folder {
             let checked = output.and_then(|output| output.can_be_written());
             checked.map_err(RecordError::Output)?;
         }
-        Ok(Self(path.to_owned()))
+        Ok(Self {
+            path: path.to_owned(),
+            lock: Arc::new(lock),
+        })
     }
 
     /// Returns the simulated time in seconds at which the run ended whose record is there, if it
@@ -337,7 +346,7 @@ impl Folder {
             ranks: u32,
             simulated_s: f64,
         }
-        let text = files::read_state(&self.0.join(NAMES[0])).ok()?;
+        let text = files::read_state(&self.path.join(NAMES[0])).ok()?;
         // What cannot be read will be replaced all the same.
         let earlier: Earlier = serde_json::from_str(&text).ok()?;
         let is_same = earlier.outcome == "finished"
@@ -352,17 +361,19 @@ impl Folder {
     /// # Errors
     /// [`RecordError`] for the first that cannot be written.
     pub fn write(&self, files: &[(&str, String)]) -> Result<(), RecordError> {
-        let fail = |error| RecordError::Folder(self.0.clone(), error);
+        let fail = |error| RecordError::Folder(self.path.clone(), error);
         let is_old = |name: &&str| files.iter().all(|(new, _)| new != name);
         for name in NAMES.iter().filter(|name| is_old(name)) {
-            match fs::remove_file(self.0.join(name)) {
+            match fs::remove_file(self.path.join(name)) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(fail(error)),
                 _ => {}
             }
         }
         for (name, text) in files {
-            files::write(&self.0.join(name), text).map_err(RecordError::Output)?;
+            files::write(&self.path.join(name), text).map_err(RecordError::Output)?;
         }
+        // The guard of the run may keep the folder until the process ends.
+        self.lock.release();
         Ok(())
     }
 }

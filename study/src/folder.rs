@@ -64,8 +64,9 @@ impl StudyFolder {
                 return Err(ResultError::at(path, problem));
             }
             Err(found) if found.kind() == io::ErrorKind::NotFound => {
-                let mut entries = fs::read_dir(path).map_err(|it| error(&it))?;
-                if entries.next().is_some() {
+                let entries = fs::read_dir(path).map_err(|it| error(&it))?;
+                let mut names = entries.flatten().map(|entry| entry.file_name());
+                if names.any(|name| name != files::LOCK_FILE) {
                     let problem = "it has files, but no study.toml: expected the folder of a study, or \
                                    a new one";
                     return Err(ResultError::at(path, problem));

@@ -123,6 +123,12 @@ fn export(
     fuzz_package::write(to, &dependencies, serde, files)
 }
 
+fn lock(folder: &Path) -> Result<files::FolderLock, String> {
+    let made = std::fs::create_dir_all(folder);
+    made.map_err(|error| format!("{}: {error}", folder.display()))?;
+    files::FolderLock::exclusive(folder).map_err(|error| error.to_string())
+}
+
 fn fuzz(command: &FuzzCommand) -> Result<ExitCode, String> {
     let backend = backend::Backend::new(command)?;
     let settings = CampaignSettings {
@@ -135,6 +141,8 @@ fn fuzz(command: &FuzzCommand) -> Result<ExitCode, String> {
         grows: command.endless,
     };
     let identity = position::identity(&settings, &backend);
+    // Two campaigns in one folder would replace the position of each other.
+    let lock = command.endless.then(|| lock(&command.out)).transpose()?;
     let begin = if command.endless {
         position::read(&command.out, &identity)?
     } else {
@@ -156,7 +164,7 @@ fn fuzz(command: &FuzzCommand) -> Result<ExitCode, String> {
         progress,
         ..
     } = watch;
-    drop(progress);
+    drop((progress, lock));
     if let Some(problem) = problem {
         return Err(problem);
     }

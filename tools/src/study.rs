@@ -171,8 +171,9 @@ fn begin(command: &RunCommand) -> Result<ExitCode, ExitCode> {
 }
 
 fn work(command: &WorkCommand) -> Result<ExitCode, ExitCode> {
-    let plan = Plan::open(&command.study.folder)?;
+    let mut plan = Plan::open(&command.study.folder)?;
     plan.check_revision()?;
+    plan.lock(false)?;
     let share = match (&command.worker, &command.point) {
         (Some(share), _) => share.clone(),
         (None, Some(key)) => plan.share_of_point(key)?,
@@ -185,8 +186,9 @@ fn work(command: &WorkCommand) -> Result<ExitCode, ExitCode> {
 }
 
 fn retry(command: &RetryCommand) -> Result<ExitCode, ExitCode> {
-    let plan = Plan::open(&command.study.folder)?;
+    let mut plan = Plan::open(&command.study.folder)?;
     plan.check_revision()?;
+    plan.lock(true)?;
     let start = Start::Failed {
         only: command.failed,
     };

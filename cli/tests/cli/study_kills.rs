@@ -151,3 +151,38 @@ fn a_claimed_run_is_waited_for_and_not_repeated() {
     assert_eq!(child.wait().unwrap().code(), Some(0));
     assert!(has(6));
 }
+
+#[test]
+fn a_second_process_in_the_folder_of_a_study_names_the_first() {
+    let folder = Folder::new();
+    let file = study(&folder, "apps/ring", POINTS);
+    let out = folder.path("out");
+    let mut first = command(SIMRUN)
+        .args(["study", "run", &file, "--out", &out])
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let has_some =
+        || fs::metadata(format!("{out}/results")).is_ok() && !result_lines(&out).is_empty();
+    while !has_some() {
+        std::thread::park_timeout(Duration::from_millis(2));
+    }
+    // It must not end before the others have begun.
+    send("-STOP", first.id());
+    let others = ["run", "work", "retry"].map(|name| match name {
+        "run" => simrun(&format!("study run {file} --out {out}")),
+        name => simrun(&format!("study {name} {out}")),
+    });
+    // Readers need no lock.
+    let status = simrun(&format!("study status {out}"));
+    send("-CONT", first.id());
+    assert_eq!(first.wait().unwrap().code(), Some(0));
+    let named = format!("it is in use by process {} (", first.id());
+    for other in &others {
+        assert_eq!(other.status, 2, "{other:?}");
+        assert!(other.stderr.contains(&named), "{other:?}");
+    }
+    assert_eq!(status.status, 0, "{status:?}");
+    assert_eq!(result_lines(&out).len(), 200);
+    assert!(fs::metadata(format!("{out}/.simrun.lock")).is_err());
+}

@@ -12,6 +12,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{Args as _, FromArgMatches as _};
+use files::FolderLock;
 use platform::{LoadError, Override};
 use run::Mapping;
 use simrun::args::{RunArgs, mapping};
@@ -48,6 +49,8 @@ pub(super) struct Plan {
     pub(super) study: Study,
     pub(super) folder: StudyFolder,
     pub(super) points: Vec<PlannedPoint>,
+    /// Held while points are run.
+    lock_of_folder: Option<FolderLock>,
 }
 
 impl Plan {
@@ -80,6 +83,10 @@ impl Plan {
         let program_sha256 = simrun::sha256_of(program.files()).map_err(|error| named(&error))?;
         let mut sources = Sources::new(program_sha256);
         let mut points = sources.points(&study.points)?;
+        let folder = fs::create_dir_all(out);
+        folder.map_err(|error| status::refuse(format_args!("{}: {error}", out.display())))?;
+        // Two processes would compute each point twice.
+        let lock = FolderLock::exclusive(out).map_err(status::refuse)?;
         let folder = StudyFolder::create(out, &text).map_err(status::refuse)?;
         let mut keep = || -> Result<(), ResultError> {
             if study.optimisation.is_none() {
@@ -93,6 +100,7 @@ impl Plan {
             study,
             folder,
             points,
+            lock_of_folder: Some(lock),
         };
         Ok((plan, sources))
     }
@@ -151,7 +159,22 @@ impl Plan {
             study,
             folder,
             points,
+            lock_of_folder: None,
         })
+    }
+
+    /// Locks the folder while points are run: for this process alone, or for workers that share
+    /// the points.
+    ///
+    /// # Errors
+    /// The status of bad input, after the process that uses the folder has been named.
+    pub(super) fn lock(&mut self, is_exclusive: bool) -> Result<(), ExitCode> {
+        let lock = match is_exclusive {
+            true => FolderLock::exclusive(self.folder.path()),
+            false => FolderLock::shared(self.folder.path()),
+        };
+        self.lock_of_folder = Some(lock.map_err(status::refuse)?);
+        Ok(())
     }
 
     /// Refuses a study of another revision of simrun.

@@ -32,6 +32,7 @@ use mpi::{Comm, NativeLocation, set_native_caller};
 use crate::datatypes::MadeDatatype;
 use crate::elf::{PAGE, Refusal, Template};
 use crate::errors::CallError;
+use crate::exports::descriptors::Descriptors;
 use crate::exports::shared::SharedMemories;
 use crate::exports::{ErrorHandler, State, call_due, streams};
 use crate::handles::{ObjectKind, Table};
@@ -204,6 +205,8 @@ impl Ranks {
             is_called_back: Cell::new(false),
             deferred: RefCell::default(),
             myself: Owner(Rc::new(Cell::new(ptr::null()))),
+            descriptors: RefCell::default(),
+            input: Cell::new(ptr::null_mut()),
             unfinished: RefCell::default(),
             clock_reads: Cell::new(0),
             answers: Cell::new(0),
@@ -293,6 +296,9 @@ pub(crate) struct Inner {
     /// Output of such functions.
     deferred: RefCell<Vec<(usize, Vec<u8>)>>,
     myself: Owner,
+    descriptors: RefCell<Descriptors>,
+    /// The stream of standard input.
+    input: Cell<*mut libc::FILE>,
     /// Unfinished lines of standard output and standard error.
     unfinished: RefCell<[Vec<u8>; 2]>,
     /// Readings of the clock since the latest call of MPI.
@@ -342,8 +348,7 @@ impl Future for Rank {
         let exceptions = inner.memory.linked.exceptions.as_ref();
         let of_thread = exceptions.map(|it| it.exchange(inner.exceptions.get()));
         set_errno(inner.errno.get());
-        // Under a model checker the second execution would find nothing there.
-        streams::set_input(inner.world.rank() == 0 && !inner.is_checked());
+        streams::set_input(inner.input.get());
         let caller = set_native_caller(inner.location.get());
         inner.note(Watch::switch);
         coroutine.resume(());
@@ -388,8 +393,8 @@ impl Inner {
         }
         self.stack.set(stack.end());
         self.image.set(&raw const *image);
-        image.set_input(streams::input(number == 0 && !self.is_checked()));
         owned.image = Some(image);
+        self.set_input(streams::input(self.has_input()));
         let rank = ptr::from_ref(self) as usize;
         let run = move |yielder: &Yielder<(), ()>, ()| {
             // SAFETY: the rank is at this address as long as it has a stack.

@@ -34,6 +34,7 @@ mod completion;
 #[cfg(test)]
 mod coverage;
 mod derived;
+pub(crate) mod descriptors;
 mod environment;
 mod errors;
 mod generalized;
@@ -212,6 +213,7 @@ pub(crate) fn located_function(symbol: &str) -> Option<LocatedFunction> {
 fn libc_function(symbol: &str) -> Option<usize> {
     [
         annotations::address,
+        descriptors::address,
         getopt::address,
         heap::address,
         process::address,

@@ -1,4 +1,4 @@
-//! The process of a compiled program: its clocks are those of a rank.
+//! The process of a compiled program: its clocks and its streams are those of a rank.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 
@@ -37,4 +37,37 @@ fn a_search_has_the_lines_and_values_of_clocks() {
     let is_blamed = found.stdout.contains("may have no value");
     assert!(found.status == 0 && !is_blamed, "{found:?}");
     assert!(found.stdout.contains("2 executions"), "{found:?}");
+}
+
+#[test]
+fn descriptors_of_output_are_lines_of_the_rank() {
+    let folder = Folder::new();
+    let program = compiled(&folder, "cli/tests/compiled/descriptors.c");
+    let output = ran(&program, "-n 2", "");
+    let lines = |rank: usize| {
+        format!("begun written\nvector\nformatted {rank} 0.5 text 4 5 6 7\ncalled\ncopied\n")
+    };
+    assert_eq!(output.status, 0, "{output:?}");
+    assert_eq!(sorted(&output.stdout), sorted(&(lines(0) + &lines(1))));
+    assert_eq!(output.stderr.matches("logged").count(), 2, "{output:?}");
+    let file = folder.path("file");
+    let output = ran(&program, "-n 2", &file);
+    assert_eq!(output.status, 0, "{output:?}");
+    let expected = "back 0\nback 1\nread to a file 0\nread to a file 1\n";
+    assert_eq!(sorted(&output.stdout), expected, "{output:?}");
+    for rank in 0..2 {
+        let written = lines(rank).replace("begun ", "");
+        let expected = format!("to a file {rank}\n{written}appended {rank}\nlast\n");
+        let found = std::fs::read_to_string(format!("{file}-{rank}")).unwrap();
+        assert_eq!(found, expected);
+    }
+    let found = simrun(&format!("check -n 2 {program} -- {file}"));
+    assert_eq!(found.status, 0, "{found:?}");
+}
+
+/// Returns lines in ascending order.
+fn sorted(text: &str) -> String {
+    let mut lines: Vec<&str> = text.split_inclusive('\n').collect();
+    lines.sort_unstable();
+    lines.concat()
 }

@@ -1,10 +1,37 @@
-//! Output of a rank: lines of its output and its log.
+//! Input and output of a rank: its standard input, and lines of its output and its log.
+
+use std::cell::RefCell;
 
 use mpi::Level;
 
 use super::Inner;
+use crate::exports::descriptors::Descriptors;
+use crate::exports::streams;
 
 impl Inner {
+    /// Returns true if the rank has the standard input of the process. Under a model checker the
+    /// second execution would find nothing there.
+    pub(crate) fn has_input(&self) -> bool {
+        self.world.rank() == 0 && !self.is_checked()
+    }
+
+    /// Returns the stream of standard input.
+    pub(crate) const fn input(&self) -> *mut libc::FILE {
+        self.input.get()
+    }
+
+    /// Sets the stream of standard input.
+    pub(crate) fn set_input(&self, stream: *mut libc::FILE) {
+        self.input.set(stream);
+        self.image().set_input(stream);
+        streams::set_input(stream);
+    }
+
+    /// Returns the descriptors of the rank.
+    pub(crate) const fn descriptors(&self) -> &RefCell<Descriptors> {
+        &self.descriptors
+    }
+
     /// Writes bytes of standard output (0) or standard error (1), line by line.
     pub(crate) fn write(&self, stream: usize, bytes: &[u8]) {
         if self.is_called_back.get() {

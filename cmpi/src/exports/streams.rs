@@ -1,11 +1,10 @@
 //! Standard output and standard error: one stream of the C library each, for all ranks, which
-//! hands what is written to the rank that is running.
+//! hands what is written to the descriptor of the rank that is running.
 //!
 //! Lines of output are those of the program, as a rank in Rust prints them; lines of standard error
 //! go to the log. Both streams have no buffer of their own, so that nothing of a rank stays behind
 //! when another one runs. Standard input is that of the process at rank 0, and empty at the others
-//! and under a model checker. *Not modelled*: `freopen` of these streams; `std::cin` is that of the
-//! process at all ranks.
+//! and under a model checker. *Not modelled*: `std::cin` reads that of the process at all ranks.
 
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
@@ -14,6 +13,7 @@ use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
 use libc::{FILE, size_t, ssize_t};
 
+use super::descriptors::write_bytes;
 use crate::bridge::current;
 
 type Write = extern "C" fn(*mut c_void, *const c_char, size_t) -> ssize_t;
@@ -54,10 +54,29 @@ pub(crate) fn input(has_input: bool) -> *mut FILE {
 }
 
 /// Puts the standard input of a rank in the place of that of the C library.
-pub(crate) fn set_input(has_input: bool) {
+pub(crate) fn set_input(stream: *mut FILE) {
     // SAFETY: the variable of the C library may be assigned to, and is aligned.
     let variable = unsafe { AtomicPtr::from_ptr(&raw mut stdin) };
-    variable.store(input(has_input), Ordering::Relaxed);
+    variable.store(stream, Ordering::Relaxed);
+}
+
+/// Opens a stream without a buffer that writes to a descriptor of the rank that is running.
+pub(super) fn open(descriptor: c_int) -> *mut FILE {
+    let functions = StreamFunctions {
+        read: ptr::null(),
+        write,
+        seek: ptr::null(),
+        close: ptr::null(),
+    };
+    // SAFETY: the structure is that of the C library; the cookie is a number that only `write`
+    // gets.
+    unsafe {
+        let stream = fopencookie(descriptor as *mut c_void, c"w".as_ptr(), functions);
+        if !stream.is_null() {
+            libc::setvbuf(stream, ptr::null_mut(), libc::_IONBF, 0);
+        }
+        stream
+    }
 }
 
 /// Puts the streams in the place of those of the process, once, before libraries of programs look
@@ -76,23 +95,15 @@ pub(crate) fn install() {
             INPUTS[0].store(stdin as usize, Ordering::Relaxed);
             INPUTS[1].store(empty as usize, Ordering::Relaxed);
         }
-        for number in [0, 1] {
-            let functions = StreamFunctions {
-                read: ptr::null(),
-                write,
-                seek: ptr::null(),
-                close: ptr::null(),
-            };
-            // SAFETY: the structure is that of the C library; the cookie is a number that only
-            // `write` gets. The variables of the C library may be assigned to, and no other thread
-            // uses them: no program runs before.
+        for descriptor in [1, 2] {
+            let stream = open(descriptor);
+            if stream.is_null() {
+                continue;
+            }
+            // SAFETY: the variables of the C library may be assigned to, and no other thread uses
+            // them: no program runs before.
             unsafe {
-                let stream = fopencookie(number as *mut c_void, c"w".as_ptr(), functions);
-                if stream.is_null() {
-                    continue;
-                }
-                libc::setvbuf(stream, ptr::null_mut(), libc::_IONBF, 0);
-                if number == 0 {
+                if descriptor == 1 {
                     stdout = stream;
                 } else {
                     stderr = stream;
@@ -102,25 +113,24 @@ pub(crate) fn install() {
     });
 }
 
-extern "C" fn write(stream: *mut c_void, bytes: *const c_char, length: size_t) -> ssize_t {
-    let stream = stream as usize;
-    if let Some(rank) = current() {
-        // SAFETY: the C library gives the number of bytes.
-        rank.write(stream, unsafe {
-            std::slice::from_raw_parts(bytes.cast(), length)
-        });
-    } else {
-        let descriptor = if stream == 0 { 1 } else { 2 };
-        // SAFETY: as above.
-        unsafe { libc::write(descriptor, bytes.cast(), length) };
+extern "C" fn write(descriptor: *mut c_void, bytes: *const c_char, length: size_t) -> ssize_t {
+    let descriptor = c_int::try_from(descriptor as usize).unwrap_or(c_int::MAX);
+    // SAFETY: the C library gives the number of bytes.
+    let bytes: &[u8] = unsafe { std::slice::from_raw_parts(bytes.cast(), length) };
+    match current() {
+        // 0 is an error.
+        Some(rank) => write_bytes(rank, descriptor, bytes).max(0),
+        // SAFETY: the bytes are there.
+        None => unsafe { libc::write(descriptor, bytes.as_ptr().cast(), length) },
     }
-    length.cast_signed()
 }
 
-/// Returns true for standard output and standard error.
-fn is_shared(stream: *mut FILE) -> bool {
+/// Returns the descriptor of standard output or standard error; `None` for other streams.
+pub(super) fn standard_number(stream: *mut FILE) -> Option<c_int> {
     // SAFETY: the variables were assigned to before any program runs.
-    unsafe { stream == stdout || stream == stderr }
+    let standard = unsafe { [stdout, stderr] };
+    let place = standard.iter().position(|known| *known == stream)?;
+    c_int::try_from(place + 1).ok()
 }
 
 /// `setvbuf`, which does not change streams of all ranks.
@@ -130,7 +140,7 @@ extern "C" fn set_buffer(
     mode: c_int,
     size: size_t,
 ) -> c_int {
-    if is_shared(stream) {
+    if standard_number(stream).is_some() {
         return 0;
     }
     // SAFETY: the program's own call.
@@ -138,29 +148,33 @@ extern "C" fn set_buffer(
 }
 
 extern "C" fn set_plain_buffer(stream: *mut FILE, buffer: *mut c_char) {
-    if !is_shared(stream) {
+    if standard_number(stream).is_none() {
         // SAFETY: the program's own call.
         unsafe { libc::setbuf(stream, buffer) };
     }
 }
 
-/// `fclose`, which does not close streams of all ranks.
-extern "C" fn close(stream: *mut FILE) -> c_int {
-    if is_shared(stream) {
-        return 0;
-    }
-    // SAFETY: the program's own call.
-    unsafe { libc::fclose(stream) }
+extern "C" fn set_sized_buffer(stream: *mut FILE, buffer: *mut c_char, size: size_t) {
+    let mode = if buffer.is_null() {
+        libc::_IONBF
+    } else {
+        libc::_IOFBF
+    };
+    set_buffer(stream, buffer, mode, size);
+}
+
+extern "C" fn set_line_buffer(stream: *mut FILE) {
+    set_buffer(stream, ptr::null_mut(), libc::_IOLBF, 0);
 }
 
 /// Returns the address of a function of this file.
 pub(super) fn address(symbol: &str) -> Option<usize> {
-    Some(match symbol {
-        "setvbuf" => {
-            set_buffer as extern "C" fn(*mut FILE, *mut c_char, c_int, size_t) -> c_int as usize
-        }
-        "setbuf" => set_plain_buffer as extern "C" fn(*mut FILE, *mut c_char) as usize,
-        "fclose" => close as extern "C" fn(*mut FILE) -> c_int as usize,
+    let function = match symbol {
+        "setvbuf" => set_buffer as *const (),
+        "setbuf" => set_plain_buffer as *const (),
+        "setbuffer" => set_sized_buffer as *const (),
+        "setlinebuf" => set_line_buffer as *const (),
         _ => return None,
-    })
+    };
+    Some(function as usize)
 }

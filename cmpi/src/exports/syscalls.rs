@@ -5,7 +5,7 @@
 
 use std::ffi::{c_int, c_long};
 
-use super::{system, time, waits};
+use super::{descriptors, system, time, waits};
 use crate::bridge::set_errno;
 use crate::interposed::host_syscall;
 
@@ -46,6 +46,10 @@ extern "C" fn call(
             // SAFETY: the program's own call, which does not wait.
             None => return unsafe { host_syscall(number, [a, b, c, d, e, f]) },
         },
+        libc::SYS_write => {
+            let length = usize::try_from(c).unwrap_or(0);
+            return descriptors::write(first, b as *const _, length) as c_long;
+        }
         libc::SYS_getpid | libc::SYS_gettid => system::process(),
         libc::SYS_getrandom => {
             let length = usize::try_from(b).unwrap_or(0);

@@ -162,6 +162,10 @@ impl Image {
                 };
                 ptr::copy_nonoverlapping(source, self.at(offset), index(length));
             }
+            for &(offset, addend) in &linked.moved {
+                let value = (self.base as u64).wrapping_add_signed(addend);
+                ptr::write_unaligned(self.at(offset), value);
+            }
             // After relocation; the rest of a block is zero.
             for &(start, (source, length)) in &linked.thread_locals {
                 let source: *const u8 = self.at(source);

@@ -71,3 +71,17 @@ fn sorted(text: &str) -> String {
     lines.sort_unstable();
     lines.concat()
 }
+
+#[test]
+fn streams_of_cpp_keep_their_state_at_each_rank() {
+    let folder = Folder::new();
+    for option in ["-fPIE", "-fPIC", "--tls"] {
+        let program = compiled_with(&folder, option, "cli/tests/compiled/manipulators.cc");
+        for arguments in ["", "unsynchronised"] {
+            let output = ran(&program, "-n 2", arguments);
+            let is_right = output.status == 0 && output.stderr.contains("logged");
+            assert!(is_right, "{option} {arguments}: {output:?}");
+            assert_eq!(output.stdout, "255 3.14159 00011\n", "{option}: {output:?}");
+        }
+    }
+}

@@ -167,6 +167,12 @@ extern "C" fn set_line_buffer(stream: *mut FILE) {
     set_buffer(stream, ptr::null_mut(), libc::_IOLBF, 0);
 }
 
+/// `std::ios_base::sync_with_stdio`: the streams of C++ stay those of C, since they have no buffer
+/// in which something of a rank would stay.
+extern "C" fn synchronise(_is_wanted: bool) -> bool {
+    true
+}
+
 /// Returns the address of a function of this file.
 pub(super) fn address(symbol: &str) -> Option<usize> {
     let function = match symbol {
@@ -174,6 +180,7 @@ pub(super) fn address(symbol: &str) -> Option<usize> {
         "setbuf" => set_plain_buffer as *const (),
         "setbuffer" => set_sized_buffer as *const (),
         "setlinebuf" => set_line_buffer as *const (),
+        "_ZNSt8ios_base15sync_with_stdioEb" => synchronise as *const (),
         _ => return None,
     };
     Some(function as usize)

@@ -16,6 +16,10 @@ use crate::elf::{
 };
 use crate::exports;
 
+mod cpp_streams;
+
+use cpp_streams::streams_of_cpp;
+
 /// Alignment of what is added to an image, in bytes.
 const ALIGNMENT: u64 = 64;
 
@@ -79,6 +83,8 @@ pub(crate) struct Linked {
     pub(super) relative: Vec<(u64, i64)>,
     /// Places of variables, where their first values are, and their lengths.
     pub(super) copied: Vec<(u64, Source, u64)>,
+    /// Places in copies of variables, and offsets of which they have the address.
+    pub(super) moved: Vec<(u64, i64)>,
     pub(super) variables: BTreeMap<&'static str, u64>,
     /// Places of blocks of thread-local variables, and place and length of their initial content.
     pub(super) thread_locals: Vec<(u64, (u64, u64))>,
@@ -195,7 +201,10 @@ impl Linked {
         let last = scope.0.last();
         let end = last.map_or(0, |placed| placed.start + placed.template.length);
         let data = end.next_multiple_of(ALIGNMENT);
-        let end = scope.place_blocks(data + 8 * (2 + VARIABLES.len() as u64));
+        let variables = data + 16;
+        let streams = (variables + 8 * VARIABLES.len() as u64).next_multiple_of(ALIGNMENT);
+        let (streams, end) = streams_of_cpp(&scope, &outside, streams)?;
+        let end = scope.place_blocks(end);
         let thunks = ((functions.len() as u64 + 2) * THUNK).next_multiple_of(PAGE);
         let length = end.next_multiple_of(PAGE);
         if length > IMAGE_MAX {
@@ -215,6 +224,7 @@ impl Linked {
             length,
             relative: Vec::new(),
             copied: Vec::new(),
+            moved: Vec::new(),
             variables: BTreeMap::new(),
             thread_locals: Vec::new(),
             thread_imports: Vec::new(),
@@ -224,7 +234,8 @@ impl Linked {
             functions: ordered.map(Placed::functions).collect(),
             exceptions: exceptions(files, &scope),
         };
-        linked.place_variables(&scope, data + 16)?;
+        linked.place_variables(&scope, variables)?;
+        linked.place_streams(streams);
         let inside = linked.place_thunks(functions, data);
         for (placed, import) in scope.imports() {
             linked.bind(&scope, placed, import, &inside)?;

@@ -34,7 +34,7 @@ use crate::elf::{PAGE, Refusal, Template};
 use crate::errors::CallError;
 use crate::exports::descriptors::Descriptors;
 use crate::exports::shared::SharedMemories;
-use crate::exports::{ErrorHandler, State, call_due, streams};
+use crate::exports::{ErrorHandler, State, call_due, process, streams};
 use crate::handles::{ObjectKind, Table};
 use crate::interposed;
 use crate::lines::Lines;
@@ -46,6 +46,7 @@ use crate::loader::{Image, Memory};
 
 mod callback;
 mod compute;
+mod exits;
 mod faults;
 mod frames;
 mod output;
@@ -142,6 +143,9 @@ impl CompiledProgram {
         has_heaps: bool,
         timing: Timing,
     ) -> Ranks {
+        if let Some(name) = arguments.first() {
+            process::set_name(name);
+        }
         let stack = stack.next_multiple_of(PAGE as usize);
         Ranks {
             memory: Rc::new(Memory::new(Arc::clone(&self.linked), stack)),
@@ -383,6 +387,7 @@ impl Drop for Rank {
 impl Inner {
     /// Makes the image and the stack.
     fn start(&self, owned: &mut Owned) -> Result<(), Refusal> {
+        exits::install();
         let number = self.world.rank();
         let image = Box::new(Image::new(&self.memory, number)?);
         let stack = StackSlot::new(&self.memory, number)?;

@@ -51,7 +51,7 @@ mod objects;
 mod operations;
 mod partitioned;
 mod persistent;
-mod process;
+pub(crate) mod process;
 mod random;
 mod sessions;
 pub(crate) mod shared;
@@ -340,6 +340,7 @@ pub(crate) struct State {
     type_names: BTreeMap<Handle, String>,
     stage: Stage,
     at_exit: Vec<(usize, usize)>,
+    at_quick_exit: Vec<(usize, usize)>,
     at_thread_exit: Vec<(usize, usize)>,
     random: random::Random,
     texts: Box<texts::Texts>,
@@ -443,6 +444,7 @@ impl State {
             type_names: BTreeMap::new(),
             stage: Stage::Before,
             at_exit: Vec::new(),
+            at_quick_exit: Vec::new(),
             at_thread_exit: Vec::new(),
             random: random::Random::default(),
             texts: Box::default(),

@@ -156,6 +156,25 @@ pub(crate) unsafe fn host_syscall(number: c_long, arguments: [c_long; 6]) -> c_l
     }
 }
 
+/// `__cxa_thread_atexit_impl` of the C library.
+///
+/// # Safety
+/// That of the function.
+pub(crate) unsafe fn host_at_thread_exit(
+    function: unsafe extern "C" fn(*mut c_void),
+    object: *mut c_void,
+    library: *mut c_void,
+) -> c_int {
+    static NEXT: Next = Next::new(c"__cxa_thread_atexit_impl");
+    type Register =
+        unsafe extern "C" fn(unsafe extern "C" fn(*mut c_void), *mut c_void, *mut c_void) -> c_int;
+    // SAFETY: the function of the C library with these arguments; the caller's contract.
+    unsafe {
+        let register: Register = std::mem::transmute(NEXT.address());
+        register(function, object, library)
+    }
+}
+
 /// Reads a clock of this machine.
 ///
 /// # Safety

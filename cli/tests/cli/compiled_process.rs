@@ -1,4 +1,4 @@
-//! The process of a compiled program: its clocks and its streams are those of a rank.
+//! The process of a compiled program: its clocks, its streams and its end are those of a rank.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 
@@ -84,4 +84,66 @@ fn streams_of_cpp_keep_their_state_at_each_rank() {
             assert_eq!(output.stdout, "255 3.14159 00011\n", "{option}: {output:?}");
         }
     }
+}
+
+#[test]
+fn an_end_anywhere_is_that_of_the_rank() {
+    let folder = Folder::new();
+    let program = compiled_with(&folder, "-g", "cli/tests/compiled/exits.cc");
+    for (how, said, end) in [
+        ("errx", "exits: bad value 7", "exited with status 3"),
+        ("err", "exits: no file: ", "exited with status 4"),
+        ("error", ": bad number 0.5", "exited with status 5"),
+        (
+            "error_at_line",
+            ":input:12: bad line",
+            "exited with status 6",
+        ),
+        (
+            "argp",
+            "Usage: exits [OPTION...] ARGUMENT",
+            "exited with status 64",
+        ),
+        ("status", "", "exited with status 9"),
+        (
+            "exit_group",
+            "",
+            "ended at once at cli/tests/compiled/exits.cc:44,",
+        ),
+        (
+            "thread_exit",
+            "",
+            "ended at once at cli/tests/compiled/exits.cc:46,",
+        ),
+        (
+            "_exit",
+            "",
+            "ended at once at cli/tests/compiled/exits.cc:48,",
+        ),
+        (
+            "quick_exit",
+            "",
+            "ended at once at cli/tests/compiled/exits.cc:50,",
+        ),
+    ] {
+        let output = ran(&program, "-n 3", how);
+        let is_named = output.stderr.contains(said) && output.stderr.contains(end);
+        assert!(output.status == 1 && is_named, "{how}: {output:?}");
+        assert!(
+            output.stderr.contains("rank 1 on host"),
+            "{how}: {output:?}"
+        );
+        let handlers = match (said, how) {
+            (_, "quick_exit") => "quickly\n",
+            ("", _) => "",
+            _ => "destroyed\n",
+        };
+        assert_eq!(output.stdout, handlers, "{how}: {output:?}");
+        // Again and again in one process, and a verdict.
+        let found = simrun(&format!("check -n 3 --protocol eager {program} -- {how}"));
+        let is_found = found.status == 1 && found.stdout.contains(end);
+        assert!(is_found, "{how}: {found:?}");
+    }
+    let output = ran(&program, "-n 3", "");
+    assert_eq!(output.stdout, "destroyed\n".repeat(3), "{output:?}");
 }

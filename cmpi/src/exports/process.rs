@@ -2,7 +2,7 @@
 //!
 //! *Not modelled*: `fork`, signals and threads of a program.
 
-use std::ffi::{c_char, c_int, c_void};
+use std::ffi::{CStr, c_char, c_int, c_void};
 
 use mpi::Level;
 
@@ -12,6 +12,24 @@ use crate::loader;
 
 type Main = extern "C-unwind" fn(c_int, *mut *mut c_char, *mut *mut c_char) -> c_int;
 type AtExit = extern "C" fn(*mut c_void);
+
+/// Sets the name of the program that the C library has in its messages, as those of `err`.
+pub(crate) fn set_name(name: &CStr) {
+    unsafe extern "C" {
+        static mut program_invocation_name: *mut c_char;
+        static mut program_invocation_short_name: *mut c_char;
+    }
+    // The library has the address until the process ends.
+    let name: &'static CStr = Box::leak(Box::from(name));
+    let bytes = name.to_bytes();
+    let start = bytes.iter().rposition(|byte| *byte == b'/');
+    // SAFETY: the variables may be assigned to; no program runs on this thread meanwhile.
+    unsafe {
+        program_invocation_name = name.as_ptr().cast_mut();
+        let short = name.as_ptr().add(start.map_or(0, |it| it + 1));
+        program_invocation_short_name = short.cast_mut();
+    }
+}
 
 /// `__libc_start_main`, which `_start` calls. An exception that is not caught finds no
 /// handler here.
@@ -34,7 +52,7 @@ extern "C-unwind" fn start_main(
     exit(main(argc, argv, environment))
 }
 
-extern "C" fn exit(status: c_int) -> c_int {
+pub(crate) extern "C" fn exit(status: c_int) -> c_int {
     let registered = |state: &mut State| state.at_thread_exit.pop().or_else(|| state.at_exit.pop());
     while let Some((function, argument)) = with(registered) {
         // SAFETY: the program or a library that it called has registered this function for its
@@ -68,6 +86,35 @@ extern "C" fn end(status: c_int) -> c_int {
         rank.world().log(Level::Warn, format_args!("{text}"));
     }
     rank.finish(End::Done(None))
+}
+
+/// `_exit` and its kin, and the calls of the system for it: with status 0 before `MPI_Finalize` the
+/// other ranks would wait for this one.
+pub(super) extern "C" fn end_at_once(status: c_int) -> c_int {
+    if status & 0xff == 0 && with(|state| state.stage) == Stage::Initialized {
+        let rank = caller();
+        let line = rank.call_line();
+        rank.finish(End::Failed(format!(
+            "the program ended at once{line}, before MPI_Finalize"
+        )));
+    }
+    end(status)
+}
+
+/// `quick_exit`.
+extern "C" fn quick_exit(status: c_int) -> c_int {
+    while let Some((function, argument)) = with(|state| state.at_quick_exit.pop()) {
+        // SAFETY: as in `exit`.
+        let function: AtExit = unsafe { std::mem::transmute(function) };
+        function(argument as *mut c_void);
+    }
+    end_at_once(status)
+}
+
+/// `__cxa_at_quick_exit`.
+extern "C" fn at_quick_exit(function: usize, _library: usize) -> c_int {
+    with(|state| state.at_quick_exit.push((function, 0)));
+    0
 }
 
 extern "C" fn abort() -> c_int {
@@ -120,7 +167,9 @@ pub(super) fn address(symbol: &str) -> Option<usize> {
             function as usize
         }
         "exit" => exit as One as usize,
-        "_exit" | "_Exit" | "quick_exit" => end as One as usize,
+        "_exit" | "_Exit" => end_at_once as One as usize,
+        "quick_exit" => quick_exit as One as usize,
+        "__cxa_at_quick_exit" => at_quick_exit as extern "C" fn(usize, usize) -> c_int as usize,
         "abort" => abort as None_ as usize,
         "__assert_fail" => {
             let function: extern "C" fn(

@@ -1,0 +1,105 @@
+//! `exit` inside of the C library, as of `errx`, `error`, `argp_usage` or a library of the system:
+//! ends the rank that has called, not the process.
+//!
+//! Such a call first runs the destructors of the thread, which are those of this executable, and
+//! then the functions that were registered for the end of the process. On the stack of a rank both
+//! are put back, and the rank ends with the status. *Not reached*: `_exit` inside of the C library,
+//! as that of a child of `posix_spawn`.
+
+use std::cell::Cell;
+use std::ffi::{c_int, c_void};
+use std::ptr;
+use std::sync::Once;
+
+use super::current;
+use crate::exports::process;
+use crate::interposed::host_at_thread_exit;
+
+type Destructor = unsafe extern "C" fn(*mut c_void);
+
+unsafe extern "C" {
+    fn on_exit(function: extern "C" fn(c_int, *mut c_void), argument: *mut c_void) -> c_int;
+}
+
+/// A destructor of a thread-local variable of this executable or of a library of the system.
+struct Registered {
+    function: Destructor,
+    object: *mut c_void,
+    library: *mut c_void,
+    /// The next one that a rank has not run.
+    next: *mut Self,
+}
+
+thread_local! {
+    /// Destructors that were not run because a rank has called `exit`, the latest first.
+    static KEPT: Cell<*mut Registered> = const { Cell::new(ptr::null_mut()) };
+}
+
+/// `__cxa_thread_atexit_impl` of this process, in the place of that of the C library.
+///
+/// # Safety
+/// That of the function of the C library.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __cxa_thread_atexit_impl(
+    function: Destructor,
+    object: *mut c_void,
+    library: *mut c_void,
+) -> c_int {
+    let registered = Box::new(Registered {
+        function,
+        object,
+        library,
+        next: ptr::null_mut(),
+    });
+    // SAFETY: the caller's contract; the function gets what it expects, once.
+    unsafe { host_at_thread_exit(destroy, Box::into_raw(registered).cast(), library) }
+}
+
+/// Runs a destructor, unless a rank is running.
+unsafe extern "C" fn destroy(registered: *mut c_void) {
+    let registered: *mut Registered = registered.cast();
+    if current().is_some() {
+        // SAFETY: the object was made by the function above, and is put back before it is used.
+        unsafe { (*registered).next = KEPT.replace(registered) };
+        return;
+    }
+    // SAFETY: as above; the C library calls each once, with what was registered.
+    unsafe {
+        let registered = Box::from_raw(registered);
+        (registered.function)(registered.object);
+    }
+}
+
+/// The process ends, or the rank that is running.
+extern "C" fn at_exit(status: c_int, _: *mut c_void) {
+    let Some(rank) = current() else {
+        return;
+    };
+    let mut kept = KEPT.replace(ptr::null_mut());
+    while !kept.is_null() {
+        // SAFETY: the objects are those of the functions above, which the C library does not know
+        // any more.
+        unsafe {
+            let next = (*kept).next;
+            host_at_thread_exit(destroy, kept.cast(), (*kept).library);
+            kept = next;
+        }
+    }
+    register();
+    rank.note_library_call();
+    process::exit(status);
+}
+
+/// Registers the function for the end of the process, which the C library forgets when it calls
+/// the function.
+fn register() {
+    // SAFETY: the function takes these arguments, and is never unloaded.
+    unsafe { on_exit(at_exit, ptr::null_mut()) };
+}
+
+/// Prepares the process for ranks that call `exit`, once, when the first of them starts: what was
+/// registered last is called first.
+pub(super) fn install() {
+    static INSTALLED: Once = Once::new();
+    INSTALLED.call_once(register);
+}

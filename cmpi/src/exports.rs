@@ -58,7 +58,7 @@ pub(crate) mod shared;
 mod statuses;
 pub(crate) mod streams;
 mod syscalls;
-mod system;
+pub(crate) mod system;
 mod texts;
 pub(crate) mod time;
 mod tools;

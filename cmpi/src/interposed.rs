@@ -1,5 +1,5 @@
 //! Functions of the C library that this executable exports: the libraries of the system, which are
-//! loaded once, are bound to them, as that of `std::chrono`.
+//! loaded once, are bound to them, as `std::chrono` and `std::thread`.
 //!
 //! On the stack of a rank they do what the functions that its program is bound to do; elsewhere
 //! they are those of the C library. *Not reached*: calls inside of the C library itself, so that
@@ -10,13 +10,14 @@
     reason = "C functions get addresses of the memory of a program"
 )]
 
-use std::ffi::{CStr, c_int, c_long, c_uint, c_void};
+use std::ffi::{CStr, c_char, c_int, c_long, c_uint, c_void};
+use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use libc::{clockid_t, nfds_t, pollfd, rusage, timespec, timeval, tms};
 
 use crate::bridge::current;
-use crate::exports::{time, waits};
+use crate::exports::{system, time, waits};
 
 /// A function of the C library, behind that of this executable.
 struct Next {
@@ -91,6 +92,7 @@ macro_rules! exported {
         /// Exported functions with their names.
         const EXPORTED: &[(&str, *const ())] = &[
             $((stringify!($name), $name as *const ()),)*
+            ("pthread_create", pthread_create as *const ()),
             ("syscall", syscall as *const ()),
         ];
     };
@@ -108,6 +110,32 @@ exported! {
     time(place: *mut i64) -> i64 = time::time;
     times(place: *mut tms) -> c_long = time::ticks;
     usleep(microseconds: c_uint) -> c_int = waits::sleep_microseconds;
+}
+
+/// `pthread_create`. Threads of C++ are those of the program; other libraries may have threads for
+/// their own work, which do not call MPI.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_create(
+    thread: *mut libc::pthread_t,
+    attributes: *const c_void,
+    routine: *const c_void,
+    argument: *mut c_void,
+) -> c_int {
+    static NEXT: Next = Next::new(c"pthread_create");
+    type Create = unsafe extern "C" fn(
+        *mut libc::pthread_t,
+        *const c_void,
+        *const c_void,
+        *mut c_void,
+    ) -> c_int;
+    if current().is_some() && is_of_cpp(routine) {
+        return system::start_cpp_thread();
+    }
+    // SAFETY: the function of the C library with these arguments; the caller's contract.
+    unsafe {
+        let function: Create = std::mem::transmute(NEXT.address());
+        function(thread, attributes, routine, argument)
+    }
 }
 
 /// `syscall`: waits of libraries until a time are those of the rank. Locks of this executable wait
@@ -191,6 +219,24 @@ pub(crate) unsafe fn host_clock(clock: clockid_t, place: *mut timespec) -> c_int
 pub(crate) unsafe fn host_poll(descriptors: *mut pollfd, count: nfds_t, time: c_int) -> c_int {
     // SAFETY: the caller's contract.
     unsafe { host::poll(descriptors, count, time) }
+}
+
+/// Returns true if a function is one of the library of C++.
+fn is_of_cpp(function: *const c_void) -> bool {
+    let mut info = MaybeUninit::<libc::Dl_info>::uninit();
+    // SAFETY: the function fills the place if it finds the address, which is only compared; the
+    // name is a text of a library that stays loaded.
+    unsafe {
+        if libc::dladdr(function, info.as_mut_ptr()) == 0 {
+            return false;
+        }
+        let name: *const c_char = info.assume_init().dli_fname;
+        !name.is_null()
+            && CStr::from_ptr(name)
+                .to_bytes()
+                .windows(10)
+                .any(|it| it == b"/libstdc++")
+    }
 }
 
 /// Keeps the exported functions in this executable, of which no other code names them.

@@ -1,4 +1,5 @@
-//! The process of a compiled program: its clocks, its streams and its end are those of a rank.
+//! The process of a compiled program: its clocks, its streams, its threads and its end are those of
+//! a rank.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 
@@ -146,4 +147,27 @@ fn an_end_anywhere_is_that_of_the_rank() {
     }
     let output = ran(&program, "-n 3", "");
     assert_eq!(output.stdout, "destroyed\n".repeat(3), "{output:?}");
+}
+
+#[test]
+fn a_call_that_a_rank_cannot_make_fails_it() {
+    let folder = Folder::new();
+    let program = compiled_with(&folder, "-g", "cli/tests/compiled/threads.cc");
+    for (how, line) in [
+        ("pthread_create", 25),
+        ("thrd_create", 27),
+        ("std::thread", 29),
+        ("fork", 30),
+        ("exec", 33),
+    ] {
+        let expected = format!("{how} at cli/tests/compiled/threads.cc:{line}: ");
+        let output = ran(&program, "-n 2", how);
+        let is_named = output.status == 1 && output.stderr.contains(&expected);
+        assert!(is_named && output.stdout.is_empty(), "{how}: {output:?}");
+        let found = simrun(&format!("check -n 1 {program} -- {how}"));
+        assert!(
+            found.status == 1 && found.stdout.contains(&expected),
+            "{how}: {found:?}"
+        );
+    }
 }

@@ -56,6 +56,8 @@ extern "C" fn call(
             let length = usize::try_from(b).unwrap_or(0);
             return system::random(a as *mut _, length, third.cast_unsigned()) as c_long;
         }
+        libc::SYS_fork | libc::SYS_vfork | libc::SYS_clone | libc::SYS_clone3 => system::fork(),
+        libc::SYS_execve | libc::SYS_execveat => system::execute(),
         // SAFETY: the program's own call.
         _ => return unsafe { host_syscall(number, [a, b, c, d, e, f]) },
     };

@@ -1,7 +1,8 @@
 //! The process and its host as a program sees them: those of its rank. What would act on all ranks
-//! is refused or warned of, once in a rank.
+//! is refused or warned of, once in a rank; a thread or a process that cannot be made fails the
+//! rank.
 //!
-//! *Not modelled*: signals from outside; threads of C++, which their library makes itself.
+//! *Not modelled*: signals from outside; threads.
 
 use std::collections::BTreeMap;
 use std::ffi::{c_char, c_int, c_long, c_void};
@@ -99,17 +100,34 @@ extern "C" fn one() -> c_int {
     1
 }
 
-extern "C" fn fork() -> c_int {
-    refuse("fork", "a rank cannot be copied: refused")
+/// Fails the rank at a call that it cannot make: a program that ignores an error would
+/// continue with wrong results.
+fn stop(call: &str, why: &str) -> ! {
+    let rank = caller();
+    let line = rank.call_line();
+    rank.finish(End::Failed(format!("{call}{line}: {why}")))
 }
 
-extern "C" fn execute() -> c_int {
-    refuse("exec", "it would end all ranks: refused")
+pub(super) extern "C" fn fork() -> c_int {
+    stop("fork", "a rank cannot be copied")
+}
+
+pub(super) extern "C" fn execute() -> c_int {
+    stop("exec", "it would end all ranks")
 }
 
 extern "C" fn start_thread() -> c_int {
-    warn("pthread_create", "threads are not supported: refused");
-    libc::EAGAIN
+    stop("pthread_create", "threads are not supported")
+}
+
+extern "C" fn start_c_thread() -> c_int {
+    stop("thrd_create", "threads are not supported")
+}
+
+/// Fails the rank that makes a thread of C++.
+pub(crate) extern "C" fn start_cpp_thread() -> c_int {
+    caller().note_library_call();
+    stop("std::thread", "threads are not supported")
 }
 
 extern "C" fn change_folder(path: *const c_char) -> c_int {
@@ -240,6 +258,10 @@ pub(super) fn address(symbol: &str) -> Option<usize> {
             execute as Plain as usize
         }
         "pthread_create" => start_thread as Plain as usize,
+        "thrd_create" => start_c_thread as Plain as usize,
+        _ if symbol.starts_with("_ZNSt6thread15_M_start_thread") => {
+            start_cpp_thread as Plain as usize
+        }
         "chdir" => change_folder as extern "C" fn(*const c_char) -> c_int as usize,
         "umask" => change_mask as extern "C" fn(libc::mode_t) -> libc::mode_t as usize,
         "setlocale" => set_locale as extern "C" fn(c_int, *const c_char) -> *mut c_char as usize,

@@ -203,6 +203,15 @@ pub(crate) unsafe fn host_at_thread_exit(
     }
 }
 
+/// `abort` of the C library.
+pub(crate) fn host_abort() -> ! {
+    // SAFETY: the function of the C library takes no arguments and does not return.
+    unsafe {
+        let function: unsafe extern "C" fn() -> ! = std::mem::transmute(ABORT.address());
+        function()
+    }
+}
+
 /// Reads a clock of this machine.
 ///
 /// # Safety
@@ -239,8 +248,12 @@ fn is_of_cpp(function: *const c_void) -> bool {
     }
 }
 
+/// Looked up before it is needed: by then memory may be short.
+static ABORT: Next = Next::new(c"abort");
+
 /// Keeps the exported functions in this executable, of which no other code names them.
 pub(crate) fn keep() {
+    ABORT.address();
     std::hint::black_box(EXPORTED);
 }
 

@@ -1,19 +1,20 @@
-//! `exit` inside of the C library, as of `errx`, `error`, `argp_usage` or a library of the system:
-//! ends the rank that has called, not the process.
+//! `exit` inside of the C library, as of `errx`, `error`, `argp_usage` or a library of the system,
+//! and `abort` of such a library: they end the rank that has called, not the process.
 //!
 //! Such a call first runs the destructors of the thread, which are those of this executable, and
 //! then the functions that were registered for the end of the process. On the stack of a rank both
-//! are put back, and the rank ends with the status. *Not reached*: `_exit` inside of the C library,
-//! as that of a child of `posix_spawn`.
+//! are put back, and the rank ends with the status. *Not reached*: `abort` inside of the C library,
+//! as of `free` for an invalid pointer, which may have a lock that simrun needs.
 
+use std::arch::naked_asm;
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 use std::ptr;
 use std::sync::Once;
 
-use super::current;
+use super::{current, faults};
 use crate::exports::process;
-use crate::interposed::host_at_thread_exit;
+use crate::interposed::{host_abort, host_at_thread_exit};
 
 type Destructor = unsafe extern "C" fn(*mut c_void);
 
@@ -90,6 +91,22 @@ extern "C" fn at_exit(status: c_int, _: *mut c_void) {
     process::exit(status);
 }
 
+/// `abort` of this process. It has no frame, so that the return address is the next word.
+#[unsafe(no_mangle)]
+#[unsafe(naked)]
+extern "C" fn abort() -> ! {
+    naked_asm!("mov rdi, [rsp]", "jmp {abort}", abort = sym abort_from)
+}
+
+/// Ends the rank if a library has aborted on its stack, else the process, as for a defect of simrun.
+extern "C" fn abort_from(caller: usize) -> ! {
+    if let Some(rank) = current().filter(|_| !faults::is_own_text(caller)) {
+        rank.note_library_call();
+        process::abort();
+    }
+    host_abort()
+}
+
 /// Registers the function for the end of the process, which the C library forgets when it calls
 /// the function.
 fn register() {
@@ -102,4 +119,5 @@ fn register() {
 pub(super) fn install() {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(register);
+    std::hint::black_box(abort as extern "C" fn() -> !);
 }

@@ -86,6 +86,13 @@ pub(super) fn install() {
     }
 }
 
+/// Returns true if an address is in the text of this executable.
+pub(super) fn is_own_text(address: usize) -> bool {
+    BEFORE
+        .get()
+        .is_none_or(|before| before.text.contains(&address))
+}
+
 /// Returns the addresses of the text of this executable.
 fn own_text() -> Range<usize> {
     extern "C" fn first(info: *mut libc::dl_phdr_info, _: usize, found: *mut c_void) -> c_int {

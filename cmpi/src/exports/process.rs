@@ -117,10 +117,18 @@ extern "C" fn at_quick_exit(function: usize, _library: usize) -> c_int {
     0
 }
 
-extern "C" fn abort() -> c_int {
+pub(crate) extern "C" fn abort() -> ! {
     let rank = caller();
     let line = rank.call_line();
     rank.finish(End::Failed(format!("the program called abort{line}")))
+}
+
+/// `__stack_chk_fail`, of a function that is compiled with `-fstack-protector`.
+extern "C" fn stack_check_fail() -> ! {
+    let rank = caller();
+    let line = rank.call_line();
+    let text = format!("stack smashing detected{line}: the program wrote beyond a variable");
+    rank.finish(End::Failed(text))
 }
 
 /// `__assert_fail`.
@@ -155,7 +163,7 @@ extern "C" fn finalize(_library: usize) -> c_int {
 /// Returns the address of a function of this file.
 pub(super) fn address(symbol: &str) -> Option<usize> {
     type One = extern "C" fn(c_int) -> c_int;
-    type None_ = extern "C" fn() -> c_int;
+    type Never = extern "C" fn() -> !;
     Some(match symbol {
         "__libc_start_main" => {
             let function: extern "C-unwind" fn(
@@ -170,7 +178,8 @@ pub(super) fn address(symbol: &str) -> Option<usize> {
         "_exit" | "_Exit" => end_at_once as One as usize,
         "quick_exit" => quick_exit as One as usize,
         "__cxa_at_quick_exit" => at_quick_exit as extern "C" fn(usize, usize) -> c_int as usize,
-        "abort" => abort as None_ as usize,
+        "abort" => abort as Never as usize,
+        "__stack_chk_fail" => stack_check_fail as Never as usize,
         "__assert_fail" => {
             let function: extern "C" fn(
                 *const c_char,

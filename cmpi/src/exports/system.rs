@@ -130,6 +130,10 @@ pub(crate) extern "C" fn start_cpp_thread() -> c_int {
     stop("std::thread", "threads are not supported")
 }
 
+extern "C" fn make_timer() -> c_int {
+    refuse("a timer", "its signal would be that of all ranks: refused")
+}
+
 extern "C" fn change_folder(path: *const c_char) -> c_int {
     if caller().is_checked() {
         return refuse("chdir", "the directory is that of all executions: refused");
@@ -257,6 +261,7 @@ pub(super) fn address(symbol: &str) -> Option<usize> {
         "execl" | "execle" | "execlp" | "execv" | "execve" | "execvp" | "execvpe" | "fexecve" => {
             execute as Plain as usize
         }
+        "timer_create" | "timerfd_create" => make_timer as Plain as usize,
         "pthread_create" => start_thread as Plain as usize,
         "thrd_create" => start_c_thread as Plain as usize,
         _ if symbol.starts_with("_ZNSt6thread15_M_start_thread") => {

@@ -37,6 +37,11 @@ use memory::{HEAP, Pool, Purpose, Slot};
 /// Pages that are zeroed by the system instead of by writing, from this number of bytes on.
 const DISCARDED_MIN: usize = 1 << 20;
 
+/// Names of the copies of the buffers of `std::cin` and `std::wcin`, and the offset of their stream
+/// of C.
+const INPUT_BUFFERS: [&str; 2] = ["std::cin.rdbuf()", "std::wcin.rdbuf()"];
+const INPUT_FILE: u64 = 64;
+
 fn index(offset: u64) -> usize {
     usize::try_from(offset).expect("an image fits into memory")
 }
@@ -192,6 +197,11 @@ impl Image {
     /// Sets the standard input of the rank.
     pub(crate) fn set_input(&self, stream: *mut libc::FILE) {
         self.set_variable("stdin", stream as u64);
+        let variables = &self.memory.linked.variables;
+        for place in INPUT_BUFFERS.iter().filter_map(|name| variables.get(name)) {
+            // SAFETY: the copy of the buffer is in the image, and only this rank uses it.
+            unsafe { ptr::write_unaligned(self.at(place + INPUT_FILE), stream as u64) };
+        }
     }
 
     /// Returns the place of a variable that each rank has for itself.

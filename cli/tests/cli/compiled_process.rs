@@ -4,7 +4,7 @@
 #![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 
 use crate::compiled::{compiled, compiled_with, ran};
-use crate::support::{Folder, simrun};
+use crate::support::{CLUSTER, Folder, SIMRUN, command, run, simrun};
 
 #[test]
 fn clocks_and_waits_have_simulated_time() {
@@ -84,6 +84,23 @@ fn streams_of_cpp_keep_their_state_at_each_rank() {
             assert!(is_right, "{option} {arguments}: {output:?}");
             assert_eq!(output.stdout, "255 3.14159 00011\n", "{option}: {output:?}");
         }
+    }
+}
+
+#[test]
+fn input_of_cpp_is_that_of_the_process_at_the_first_rank() {
+    let folder = Folder::new();
+    for option in ["-fPIE", "-fPIC"] {
+        let program = compiled_with(&folder, option, "cli/tests/compiled/input.cc");
+        let with_input = |line: &str| {
+            let script = format!("echo word | {SIMRUN} {line}");
+            run(command("sh").args(["-c", &script]))
+        };
+        let output = with_input(&format!("-p {CLUSTER} -q -n 2 {program}"));
+        let expected = "0: word nothing 10\n1: end nothing -1\n";
+        assert_eq!(sorted(&output.stdout), expected, "{option}: {output:?}");
+        let found = with_input(&format!("check -n 2 {program}"));
+        assert_eq!(found.status, 0, "{option}: {found:?}");
     }
 }
 

@@ -4,7 +4,7 @@
 //! Lines of output are those of the program, as a rank in Rust prints them; lines of standard error
 //! go to the log. Both streams have no buffer of their own, so that nothing of a rank stays behind
 //! when another one runs. Standard input is that of the process at rank 0, and empty at the others
-//! and under a model checker. *Not modelled*: `std::cin` reads that of the process at all ranks.
+//! and under a model checker.
 
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr;

@@ -203,6 +203,8 @@ impl Linked {
         let data = end.next_multiple_of(ALIGNMENT);
         let variables = data + 16;
         let streams = (variables + 8 * VARIABLES.len() as u64).next_multiple_of(ALIGNMENT);
+        // This makes the streams of C++.
+        let exceptions = exceptions(files, &scope);
         let (streams, end) = streams_of_cpp(&scope, &outside, streams)?;
         let end = scope.place_blocks(end);
         let thunks = ((functions.len() as u64 + 2) * THUNK).next_multiple_of(PAGE);
@@ -232,7 +234,7 @@ impl Linked {
             blocks: outside.contains(COUNTER).then_some(data + 8),
             entry: scope.0.first().map_or(0, |program| program.template.entry),
             functions: ordered.map(Placed::functions).collect(),
-            exceptions: exceptions(files, &scope),
+            exceptions,
         };
         linked.place_variables(&scope, variables)?;
         linked.place_streams(streams);

@@ -1,13 +1,17 @@
 //! Streams of C++, such as `std::cout`: each rank has a copy with its own state, in an image of a
 //! program that is compiled with `-fPIC`, too.
 //!
-//! *Not there*: buffers of their own: those of all ranks are the streams of C (`exports::streams`).
+//! The buffers of output are shared: they hold nothing, and write to the streams of C
+//! (`exports::streams`). Those of input have the stream of C in which they were made, so that each
+//! rank has a copy with its own.
 
 use std::collections::BTreeSet;
 use std::ptr;
 
 use super::{ALIGNMENT, Linked, Scope, Source, index, length_of_variable, resolve};
 use crate::elf::Refusal;
+use crate::exports::streams;
+use crate::loader::{INPUT_BUFFERS, INPUT_FILE};
 
 /// Streams of C++, with their state: each rank has them for itself.
 const STREAMS: &[&str] = &[
@@ -24,6 +28,24 @@ const STREAMS: &[&str] = &[
 /// A stream of C++ that is not in a file of the program: its name, where it is in the library, and
 /// its place in an image and length in bytes.
 pub(super) type Stream = (&'static str, usize, (u64, u64));
+
+/// Streams of input: their names, functions that return their buffers, and names of the copies of
+/// these.
+const INPUTS: [[&str; 3]; 2] = [
+    [
+        "_ZSt3cin",
+        "_ZNKSt9basic_iosIcSt11char_traitsIcEE5rdbufEv",
+        INPUT_BUFFERS[0],
+    ],
+    [
+        "_ZSt4wcin",
+        "_ZNKSt9basic_iosIwSt11char_traitsIwEE5rdbufEv",
+        INPUT_BUFFERS[1],
+    ],
+];
+
+/// Length of `__gnu_cxx::stdio_sync_filebuf` in bytes.
+const BUFFER: u64 = 80;
 
 /// Gives the streams of C++ that a program names places from an offset on, unless the program has
 /// copies of them, as one without `-fPIC`. Returns them, and the end of their places.
@@ -44,7 +66,34 @@ pub(super) fn streams_of_cpp(
             free += length.next_multiple_of(ALIGNMENT);
         }
     }
+    let is_there = |name: &str| outside.contains(name) || copies.contains(name);
+    for [stream, get, name] in INPUTS.iter().filter(|input| is_there(input[0])) {
+        if let Some(source) = input_buffer(resolve(stream, true)?, resolve(get, true)?) {
+            streams.push((*name, source, (free, BUFFER)));
+            free += BUFFER.next_multiple_of(ALIGNMENT);
+        }
+    }
     Ok((streams, free))
+}
+
+/// Returns the address of the buffer of a stream of input, given those of the stream and of the
+/// function that returns the buffer; `None` if the buffer has not the layout that is known.
+fn input_buffer(stream: usize, get: usize) -> Option<usize> {
+    if stream == 0 || get == 0 {
+        return None;
+    }
+    // SAFETY: the stream is an object of the library of C++, whose table of functions has the
+    // offset of its virtual base 3 words before (Itanium C++ ABI, section 2.5). The function is
+    // `std::basic_ios::rdbuf`, and returns an object of the library, which is longer than the place
+    // that is read.
+    unsafe {
+        let table: *const isize = ptr::read(stream as *const *const isize);
+        let base = stream.wrapping_add_signed(ptr::read(table.sub(3)));
+        let get: extern "C" fn(usize) -> usize = std::mem::transmute(get);
+        let buffer = get(base);
+        let file = ptr::read((buffer + index(INPUT_FILE)) as *const usize);
+        (file == streams::input(true) as usize).then_some(buffer)
+    }
 }
 
 impl Linked {

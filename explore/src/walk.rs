@@ -188,7 +188,7 @@ impl<'a> Walk<'a> {
 
     /// Returns true if the path has as many events as a run may have.
     pub(crate) fn is_too_deep(&self) -> bool {
-        self.path.len() >= self.options.depth_max
+        self.path.len() >= self.options.depth_max || self.machine.stepper.is_cut()
     }
 
     /// Looks at a run that is over: nobody can take a step, or it is too deep.
@@ -214,6 +214,9 @@ impl<'a> Walk<'a> {
         let stepper = &self.machine.stepper;
         if !stepper.failures().is_empty() {
             return End::Failed;
+        }
+        if stepper.is_cut() {
+            return End::TooDeep;
         }
         let is_cut = stepper.next_able(0).is_some();
         if is_cut || !stepper.is_finished() {

@@ -21,7 +21,7 @@ use mpi::exploration::ExplorationHooks;
 use mpi::{Buffer, CallLog, Envelope, Overheads, Process, RegisteredMemory};
 use observe::{NetworkEvent, NetworkObserver, Observer};
 use rdma::{Capture, RegionMemory, Verbs};
-use sim_core::{ActorId, Blocked, Device, Kernel, KernelHandle, Observed, Parked, Time};
+use sim_core::{ActorId, Blocked, Device, Kernel, KernelHandle, Limit, Observed, Parked, Time};
 
 use crate::flow::label;
 use crate::journal::Journal;
@@ -578,6 +578,7 @@ impl<C: PacketTransport> Channel for RankChannel<C> {
     }
 
     fn post(&self, peer: u32, packet: Packet) {
+        self.device.ranks().port.with(Kernel::note_post);
         self.device.post(self.rank, peer, packet);
     }
 
@@ -661,6 +662,21 @@ impl<C: PacketTransport> RankHost for RankChannel<C> {
         let message = format!("called abort with code {code}");
         let fail = |kernel: &mut Kernel| kernel.fail_actor(actor(self.rank), message);
         self.device.ranks().port.with(fail);
+    }
+
+    fn end_at_stored(&self, bytes: u64, location: SourceLocation) {
+        let rank = self.rank;
+        let limit = Limit::Unreceived {
+            actor: actor(rank),
+            bytes,
+            location,
+        };
+        let text = format!(
+            "rank {rank} sends more than {bytes} bytes that no receive has met, at {location}: the \
+             search goes no further there"
+        );
+        let end = |kernel: &mut Kernel| kernel.reach_limit(limit, &text);
+        self.device.ranks().port.with(end);
     }
 }
 

@@ -22,7 +22,7 @@ use std::sync::Arc;
 use std::task::Waker;
 
 use ::collectives::Selector;
-use observe::Observer;
+use observe::{Observer, SourceLocation};
 use rdma::{RegionMemory, Verbs};
 
 use crate::collectives::{CallLog, CallRecord, Placement};
@@ -572,6 +572,13 @@ pub trait RankHost {
 
     /// Ends the whole run, because the program wants so.
     fn abort(&self, code: i32);
+
+    /// Ends the whole run because of a limit: the messages that this rank has sent and no receive
+    /// has met take more than `bytes` bytes of memory, with that of the call at `location`. Called
+    /// only with a [call log](Self::call_log). Where ranks run in one process, this unwinds.
+    fn end_at_stored(&self, bytes: u64, location: SourceLocation) {
+        let _ = (bytes, location);
+    }
 
     /// Returns the collective calls of all ranks of this process, if all ranks run in it.
     fn call_log(&self) -> Option<&CallLog> {

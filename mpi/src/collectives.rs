@@ -40,6 +40,7 @@ pub(crate) mod position;
 mod rooted;
 mod scan;
 mod started_views;
+mod stored;
 mod views;
 
 pub use between::{InterCall, InterRoot};

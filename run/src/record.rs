@@ -263,6 +263,11 @@ fn limit(outcome: &Outcome) -> Option<String> {
         Outcome::Limit(Limit::RealTime(seconds)) => Some(format!("--max-time {seconds}s")),
         Outcome::Limit(Limit::Busy(seconds)) => Some(format!("--max-busy {seconds}s")),
         Outcome::Limit(Limit::Memory(bytes)) => Some(format!("memory: {bytes} B more")),
+        Outcome::Limit(Limit::Unreceived {
+            bytes, location, ..
+        }) => Some(format!(
+            "messages that no receive has met: more than {bytes} B of one rank, at {location}"
+        )),
         Outcome::Limit(Limit::Standstill(polls)) => Some(format!(
             "--until: simulated time does not advance, {polls} steps at one timestamp"
         )),

@@ -12,8 +12,8 @@ use std::rc::Rc;
 
 use crate::ExplorableDevice;
 use crate::code::Code;
-use crate::kernel::{Kernel, PendingState, SendCall, Slot, Stop};
-use crate::{ActorId, Blocked, End, HostId, Time, Work};
+use crate::kernel::{Kernel, NONE, PendingState, SendCall, Slot, Stop};
+use crate::{ActorId, Blocked, End, HostId, Limit, Time, Work};
 
 /// A component that starts work and is notified when it ends. The kernel calls all methods but
 /// [`Device::progress`] while it is borrowed; they must not poll anything and reach the kernel only
@@ -139,6 +139,37 @@ impl Kernel {
     /// Ends the run: the input does not allow what was asked for.
     pub fn refuse(&mut self, message: String) {
         self.stop.get_or_insert(Stop::BadInput(message));
+    }
+
+    /// Ends the run because of a limit, and the poll of the running actor, if one runs, by unwinding.
+    /// An explorer goes on with other runs; the text is for its user.
+    pub fn reach_limit(&mut self, limit: Limit, text: &str) {
+        if self.stepped {
+            self.note_for_user(text);
+        }
+        self.stop.get_or_insert(Stop::Limit(limit));
+        if self.current != NONE {
+            std::panic::resume_unwind(Box::new("a limit was reached"));
+        }
+    }
+
+    /// Counts a packet that the running actor posts. An actor that posts without end, and never
+    /// waits, ends the run if time is limited, or the run of an explorer.
+    #[inline]
+    pub fn note_post(&mut self) {
+        self.posts.0 += 1;
+        if self.posts.0 > self.posts.1 && self.current != NONE {
+            self.end_at_posts();
+        }
+    }
+
+    #[cold]
+    fn end_at_posts(&mut self) {
+        let (count, name) = (self.posts.0, self.actor_name(self.current));
+        let text = format!(
+            "{name} sends {count} messages and never waits: the search goes no further there"
+        );
+        self.reach_limit(Limit::Standstill(count), &text);
     }
 
     /// Ends the run as a failure of an actor. Nobody else continues at this date.

@@ -21,8 +21,8 @@ use crate::operation::OPERATION_ID_MAX;
 use crate::timers::TimerQueue;
 use crate::trace::TraceSink;
 use crate::{
-    ActorId, Choice, Clock, Digest, DiskId, End, Failure, HostId, OperationResult, Resource, Span,
-    Stream, Time, Transition,
+    ActorId, Choice, Clock, Digest, DiskId, End, Failure, HostId, Limit, OperationResult, Resource,
+    Span, Stream, Time, Transition,
 };
 use crate::{Device, ExplorableDevice};
 
@@ -86,6 +86,7 @@ impl Hosts for Vec<String> {
 pub(crate) enum Stop {
     Failed(Failure),
     BadInput(String),
+    Limit(Limit),
 }
 
 /// The answer to issuing an operation.
@@ -178,6 +179,9 @@ pub struct Kernel {
     pub(crate) count: u32,
     pub(crate) draws: Option<Stream>,
     pub(crate) stop: Option<Stop>,
+    /// Number of packets that the running actor has posted since it continued, and the number
+    /// beyond which it is ended.
+    pub(crate) posts: (u64, u64),
     /// The first failure of an actor that has not ended the run.
     pub(crate) late_failure: Option<Failure>,
     pub(crate) events: u64,
@@ -276,6 +280,7 @@ impl Kernel {
             count: 0,
             draws: None,
             stop: None,
+            posts: (0, u64::MAX),
             late_failure: None,
             events: 0,
             transitions: 0,

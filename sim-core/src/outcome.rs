@@ -7,6 +7,8 @@
 use std::collections::BTreeSet;
 use std::fmt::{self, Write as _};
 
+use source_location::SourceLocation;
+
 use crate::{ActorId, Digest, Schedule, Time};
 
 /// Outcome of a run.
@@ -52,6 +54,15 @@ pub enum Limit {
     /// Number of times that actors continued at one date, under a limit of simulated time that a
     /// clock which stands still never reaches.
     Standstill(u64),
+    /// Memory for messages that an actor has sent and no receive has met.
+    Unreceived {
+        /// The actor.
+        actor: ActorId,
+        /// The largest memory in bytes that they may take.
+        bytes: u64,
+        /// The call that has sent the last message.
+        location: SourceLocation,
+    },
 }
 
 /// An actor that failed.

@@ -130,6 +130,10 @@ const POLLS_BETWEEN_LOOKS: u32 = 4096;
 /// afterwards. Fewer in the tests of this crate.
 const STANDSTILL: (u64, u64) = (if cfg!(test) { 1 << 15 } else { 1 << 24 }, 1 << 10);
 
+/// Number of packets that an actor posts without a wait after which a run with a limit of simulated
+/// time ends. Our choice: no rank has more peers, and some 500 MB of memory.
+const POSTS_MAX: u64 = 1 << 20;
+
 /// A simulation, to be filled with actors and run once.
 pub struct Simulation {
     kernel: Shared,
@@ -232,6 +236,7 @@ impl Simulation {
     /// Stops before the first date after `until`.
     pub fn set_until(&mut self, until: Time) {
         self.until = until;
+        self.kernel.borrow_mut().posts.1 = POSTS_MAX;
     }
 
     /// Stops after about `events` events.
@@ -413,7 +418,10 @@ impl Simulation {
                 Ok(None) => {}
                 Ok(Some(outcome)) => return outcome,
                 Err(panic) => {
-                    let kernel = self.kernel.borrow();
+                    let mut kernel = self.kernel.borrow_mut();
+                    if matches!(kernel.stop, Some(Stop::Limit(_))) {
+                        return kernel.take_stop().expect("there is one");
+                    }
                     let message = panic_message(&*panic);
                     // The actor that was polled, or whose pending transition was being executed.
                     let actor = kernel.current.min(kernel.acting);
@@ -784,6 +792,7 @@ fn outcome_of(stop: Stop) -> Outcome {
     match stop {
         Stop::Failed(failure) => Outcome::Failed(failure),
         Stop::BadInput(message) => Outcome::BadInput(message),
+        Stop::Limit(limit) => Outcome::Limit(limit),
     }
 }
 

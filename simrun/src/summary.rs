@@ -202,6 +202,17 @@ pub(crate) fn problem(run: &Run) -> Option<String> {
             seconds(report.time.as_secs()),
             count(*polls, "step")
         ),
+        Outcome::Limit(Limit::Unreceived {
+            actor,
+            bytes,
+            location,
+        }) => format!(
+            "stopped at {}: rank {} has sent more than {} that no receive has met, at {location}; with \
+             --set protocol.unexpected_memory=SIZE senders wait, and there is no other limit",
+            seconds(report.time.as_secs()),
+            actor.number() - 1,
+            Size(*bytes)
+        ),
         Outcome::Limit(Limit::Memory(more)) => {
             format!("out of memory: cannot allocate {} more", Size(*more))
         }

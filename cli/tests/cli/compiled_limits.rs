@@ -48,3 +48,41 @@ fn a_frame_longer_than_the_stack_fails_its_rank() {
     let is_found = output.status == 1 && output.stderr.contains(&expected);
     assert!(is_found, "{output:?}");
 }
+
+#[test]
+fn a_sender_that_never_waits_reaches_a_limit() {
+    let folder = Folder::new();
+    let source = "cli/tests/compiled/flood.c";
+    let program = compiled_with(&folder, "-g", source);
+    for (arguments, line) in [
+        ("33554432 send", 25),
+        ("33554432 isend", 22),
+        ("33554432 bcast", 18),
+    ] {
+        let output = ran(&program, "-n 2 --protocol eager", arguments);
+        let expected = format!(
+            "rank 0 has sent more than 1GiB that no receive has met, at {source}:{line}; with \
+             --set protocol.unexpected_memory=SIZE"
+        );
+        let is_found = output.status == 3 && output.stderr.contains(&expected);
+        assert!(is_found, "{arguments}: {output:?}");
+    }
+    // The sender waits for the receiver.
+    let options = "-n 2 --protocol eager --set protocol.unexpected_memory=64MiB";
+    let output = ran(&program, options, "1048576 send 100");
+    assert_eq!(output.status, 0, "{output:?}");
+    // Phantoms take no memory for their bytes.
+    let options = "-n 2 --protocol eager --payload phantom";
+    let output = ran(&program, options, "1073741824 send 40");
+    assert_eq!(output.status, 0, "{output:?}");
+    let output = ran(&program, "-n 2 --until 1ms --payload phantom", "4 send");
+    let expected = "stopped by --until at 0 s: simulated time does not advance, 1048577 steps";
+    assert!(
+        output.status == 3 && output.stderr.contains(expected),
+        "{output:?}"
+    );
+    let found = simrun(&format!("check -n 2 --max-depth 100 {program} -- 4 send"));
+    let expected = "rank 0 sends 100001 messages and never waits";
+    let text = format!("{}{}", found.stdout, found.stderr);
+    assert!(found.status == 3 && text.contains(expected), "{found:?}");
+}

@@ -27,6 +27,31 @@ fn until() {
 }
 
 #[test]
+fn messages_that_no_receive_has_met_have_a_limit() {
+    let ran = case("flood", "-n 2 --protocol eager");
+    let expected = "stopped at 0 s: rank 0 has sent more than 1GiB that no receive has met, at \
+                    cli/tests/programs/cases.rs:";
+    assert!(ran.status == 3 && ran.stderr.contains(expected), "{ran:?}");
+    let ran = case("flood", "-n 2 --protocol eager --format json");
+    let limit = ran.json()["limit"].as_str().unwrap().to_owned();
+    assert!(
+        limit.starts_with("messages that no receive has met"),
+        "{limit}"
+    );
+    // Phantoms are not counted, and the sender of a message with a limit waits.
+    for options in [
+        "--payload phantom --until 1ms",
+        "--until 1ms --set protocol.unexpected_memory=64MiB",
+    ] {
+        let ran = case("flood", &format!("-n 2 --protocol eager {options}"));
+        assert!(
+            ran.status == 3 && ran.stderr.contains("--until"),
+            "{options}: {ran:?}"
+        );
+    }
+}
+
+#[test]
 fn max_events() {
     let ran = case("forever", "-n 1 --max-events 7");
     assert_eq!(ran.status, 3);

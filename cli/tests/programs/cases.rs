@@ -76,6 +76,8 @@ enum Case {
     Forever,
     /// Rank 0 says so, then goes round in circles without ever awaiting.
     Stuck,
+    /// Rank 0 sends to rank 1 without end.
+    Flood,
     /// Rank 0 says so, then sleeps for no time, for ever.
     Naps,
     /// Rank 0 makes a buffer of 2 GiB after 1 s.
@@ -387,6 +389,12 @@ async fn cases(world: Comm, args: Args) -> Result<()> {
             }
         }
         (Case::AnySource, _) => world.send(&message, 0, 0).await?,
+        (Case::Flood, 0) => loop {
+            world.send(&world.buffer(32 << 20), 1, 0).await?;
+        },
+        (Case::Flood, 1) => loop {
+            world.recv(&mut world.buffer(32 << 20), 0, 0).await?;
+        },
         (Case::HeadToHead, 0 | 1) => {
             world.send(&message, 1 - rank, 0).await?;
             world.recv(&mut message, 1 - rank, 0).await?;

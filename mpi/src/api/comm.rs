@@ -270,7 +270,7 @@ impl Comm {
         };
         envelope.signature = self.signature(buffer, location);
         let send = |engine: &mut ProtocolEngine, channel: &dyn Channel| {
-            engine.send_at_once(channel, peer, envelope, buffer)
+            engine.send_at_once(channel, peer, envelope, (buffer, location))
         };
         self.process.with_engine(send)
     }

@@ -22,6 +22,7 @@ use serde::{Deserialize, Serialize};
 use super::Invocation;
 use super::block_lengths::BlockLengths;
 use super::position;
+use super::stored::StoredBytes;
 use crate::api::element::Element;
 use crate::rma::AccessLog;
 use crate::{Buffer, ErrorClass, TypeSignature};
@@ -90,12 +91,13 @@ struct Position {
 }
 
 /// The collective calls that not all ranks have made yet, and the calls that have sent messages
-/// with elements of a known type; accesses to windows in progress.
+/// with elements of a known type; accesses to windows in progress; memory of messages.
 #[derive(Default, Debug)]
 pub struct CallLog {
     open: RefCell<BTreeMap<Place, Position>>,
     sends: RefCell<Vec<SourceLocation>>,
     accesses: AccessLog,
+    stored: StoredBytes,
 }
 
 /// Two calls at the same position that differ.
@@ -242,6 +244,12 @@ impl CallLog {
         self.open.borrow_mut().clear();
         self.sends.borrow_mut().clear();
         self.accesses.clear();
+        self.stored.clear();
+    }
+
+    /// Returns the memory of messages that no receive has met.
+    pub(crate) const fn stored(&self) -> &StoredBytes {
+        &self.stored
     }
 
     /// Returns the accesses to windows that are in progress.

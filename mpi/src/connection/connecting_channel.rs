@@ -500,6 +500,10 @@ impl RankHost for ConnectingChannel {
         self.inner.finalize_wait();
     }
 
+    fn end_at_stored(&self, bytes: u64, location: SourceLocation) {
+        self.inner.end_at_stored(bytes, location);
+    }
+
     fn call_log(&self) -> Option<&CallLog> {
         self.inner.call_log()
     }

@@ -26,6 +26,7 @@ mod questions;
 mod receiving;
 mod rma;
 mod sending;
+mod storing;
 mod turns;
 
 use crate::channel::{Channel, Event, Packet, PacketHeader, Token};

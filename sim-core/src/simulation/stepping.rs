@@ -36,7 +36,7 @@ use std::rc::Rc;
 
 use super::Simulation;
 use crate::code::{Code, TransitionKindSet};
-use crate::kernel::{BRANCH_MASK, NONE, PendingState, StepEffects};
+use crate::kernel::{BRANCH_MASK, NONE, PendingState, StepEffects, Stop};
 use crate::outcome::panic_message;
 use crate::{
     Actor, ActorId, Branch, Clock, Digest, EnabledStep, Executed, ExplorableDevice, Failure,
@@ -50,6 +50,10 @@ enum MayFail {
     Link(u32),
 }
 
+/// Number of packets that an actor posts in one step after which a run is cut: as many as the
+/// explorer's default number of steps of a run.
+const POSTS_MAX: u64 = 100_000;
+
 /// A program under an explorer.
 pub struct Stepper {
     build: Box<dyn Fn() -> Simulation>,
@@ -57,6 +61,8 @@ pub struct Stepper {
     simulation: Simulation,
     device: Option<Rc<dyn ExplorableDevice>>,
     failures: Vec<Failure>,
+    /// True if an actor was ended because of a limit.
+    is_cut: bool,
     /// Number of failures after the previous step.
     failures_before: usize,
     /// A change of the resource cannot be taken back.
@@ -90,6 +96,7 @@ impl Stepper {
             simulation,
             device: None,
             failures: Vec::new(),
+            is_cut: false,
             failures_before: 0,
             stale: false,
             timeouts: false,
@@ -217,11 +224,13 @@ impl Stepper {
 
     fn begin(&mut self) {
         self.failures.clear();
+        self.is_cut = false;
         self.failures_before = 0;
         self.simulation.set_clock(Clock::Untimed);
         {
             let mut kernel = self.simulation.kernel.borrow_mut();
             (kernel.chosen, kernel.stepped) = (true, true);
+            kernel.posts.1 = POSTS_MAX;
             kernel.timeouts = self.timeouts;
             kernel.transfers_last = self.transfers_last;
         }
@@ -531,6 +540,11 @@ impl Stepper {
         let index = failure.actor.index();
         self.simulation.kernel.borrow_mut().actors[index].killed = true;
         self.failures.push(failure);
+        self.bury();
+    }
+
+    /// Ends the actors that are to end.
+    fn bury(&mut self) {
         while self
             .simulation
             .after_poll()
@@ -548,12 +562,27 @@ impl Stepper {
             assert!(actor != NONE, "a broken invariant of the kernel: {message}");
             (kernel.current, kernel.acting, kernel.branch) = (NONE, NONE, 0);
             kernel.dying.push(actor);
-            kernel.failure(actor, message, true)
+            kernel.actors[actor as usize].killed = true;
+            let is_limit = matches!(kernel.stop, Some(Stop::Limit(_)));
+            if is_limit {
+                kernel.stop = None;
+            }
+            (!is_limit).then(|| kernel.failure(actor, message, true))
         };
         // The future has not gone back into its record, unless it was its transition that panicked.
         let running = self.simulation.running.take();
         drop(catch_unwind(AssertUnwindSafe(|| drop(running))));
-        self.note_failure(failure);
+        if let Some(failure) = failure {
+            return self.note_failure(failure);
+        }
+        self.is_cut = true;
+        self.bury();
+    }
+
+    /// Returns true if an actor of the run was ended because of a limit.
+    #[must_use]
+    pub const fn is_cut(&self) -> bool {
+        self.is_cut
     }
 
     /// The failures of the run so far, the first one first.

@@ -118,6 +118,7 @@ impl ProtocolEngine {
         content: UnexpectedContent,
     ) {
         self.note_answer(channel, receive, envelope);
+        self.note_met_content(channel, envelope.source, &content);
         let content = self.unwrapped(channel, receive, envelope, content);
         let buffer = self.take_buffer(channel, receive, envelope.source);
         match content {
@@ -202,6 +203,7 @@ impl ProtocolEngine {
         message: &Buffer,
     ) {
         self.note_answer(channel, receive, envelope);
+        self.note_met_stored(channel, envelope.source, message);
         let buffer = self.take_buffer(channel, receive, envelope.source);
         self.deliver_whole(channel, receive, envelope, (buffer, message));
     }

@@ -5,6 +5,7 @@ use super::{ProtocolEngine, Role, SendCall, State, status};
 use crate::channel::{Channel, PacketHeader, Token};
 use crate::protocol::flow_control::{Kind, OutboundMessage};
 use crate::{Buffer, Envelope};
+use observe::SourceLocation;
 
 impl ProtocolEngine {
     /// Sends a message in a call that blocks, if it leaves at once, costs nothing and its end
@@ -17,7 +18,7 @@ impl ProtocolEngine {
         channel: &dyn Channel,
         peer: u32,
         envelope: Envelope,
-        buffer: &Buffer,
+        (buffer, location): (&Buffer, SourceLocation),
     ) -> bool {
         let settings = channel.settings();
         let length = buffer.len();
@@ -36,6 +37,7 @@ impl ProtocolEngine {
         } else {
             PacketHeader::Detached { envelope }
         };
+        self.note_stored(channel, buffer, location);
         // As if an operation had been started, had ended and been taken.
         self.actions += 2;
         self.ended += 1;
@@ -111,6 +113,10 @@ impl ProtocolEngine {
             return self.launch_eager(channel, send, (peer, envelope), buffer);
         }
         let detached = length < settings.eager_threshold && !synchronous;
+        if detached {
+            let location = self.operations[send as usize].location;
+            self.note_stored(channel, &buffer, location);
+        }
         if detached && settings.is_pulled() {
             self.sends -= 1;
             let header = PacketHeader::Detached { envelope };
@@ -210,6 +216,7 @@ impl ProtocolEngine {
         buffer: Buffer,
     ) {
         let settings = channel.settings();
+        self.note_stored(channel, &buffer, self.operations[send as usize].location);
         let header = PacketHeader::Eager { envelope };
         let mut message = OutboundMessage::new(Kind::Eager, header, buffer.clone());
         message.told = settings.tells_eager_sends;

@@ -98,7 +98,7 @@ impl Runner<'_> {
             && !synchronous
             && self
                 .engine
-                .send_at_once(self.channel, world, envelope, &buffer)
+                .send_at_once(self.channel, world, envelope, (&buffer, location))
         {
             return;
         }

@@ -1,0 +1,91 @@
+//! Memory of messages that have left their senders behind: a sender goes on when an eager message
+//! is copied, and nothing delays it by default.
+//!
+//! The bytes of such messages count for their sender until a receive has met them. More than
+//! [`STORED_MAX`] end the run, unless memory for unexpected messages is limited. Bytes that several
+//! messages share count for each. *Not counted*: phantoms.
+
+use observe::SourceLocation;
+
+use super::ProtocolEngine;
+use crate::Buffer;
+use crate::channel::Channel;
+use crate::matching::UnexpectedContent;
+
+/// Largest number of bytes that the messages of a rank take. Our choice: far more than a program
+/// needs that works with an MPI, whose ranks have a process of their own.
+const STORED_MAX: u64 = 1 << 30;
+
+/// Memory in bytes that a message takes besides its bytes: about that of a flow with its packet.
+const RECORD: u64 = 512;
+
+impl ProtocolEngine {
+    /// Notes a message from which its sender goes on. Ends the run if there is too much of them.
+    #[inline]
+    pub(super) fn note_stored(
+        &self,
+        channel: &dyn Channel,
+        buffer: &Buffer,
+        location: SourceLocation,
+    ) {
+        if !buffer.is_phantom() {
+            store(channel, buffer.len() + RECORD, location);
+        }
+    }
+
+    /// Notes that a receive has met a message of a rank that has gone on.
+    #[inline]
+    pub(super) fn note_met_stored(&self, channel: &dyn Channel, source: u32, buffer: &Buffer) {
+        if !buffer.is_phantom() {
+            remove(channel, source, buffer.len());
+        }
+    }
+
+    /// Notes that a receive has met a message, or its announcement.
+    pub(super) fn note_met_content(
+        &self,
+        channel: &dyn Channel,
+        source: u32,
+        content: &UnexpectedContent,
+    ) {
+        match content {
+            UnexpectedContent::Eager(buffer) | UnexpectedContent::Detached(buffer) => {
+                self.note_met_stored(channel, source, buffer);
+            }
+            UnexpectedContent::Rts {
+                length,
+                detached: true,
+                ..
+            }
+            | UnexpectedContent::Held { length, .. } => {
+                if !channel.settings().phantom {
+                    remove(channel, source, *length);
+                }
+            }
+            UnexpectedContent::Unready(content) => {
+                self.note_met_content(channel, source, content);
+            }
+            // Their senders wait.
+            UnexpectedContent::Rts { .. } | UnexpectedContent::Synchronous { .. } => {}
+        }
+    }
+}
+
+/// Takes a message of a rank away.
+fn remove(channel: &dyn Channel, source: u32, length: u64) {
+    if let Some(log) = channel.call_log() {
+        log.stored().remove(source, length + RECORD);
+    }
+}
+
+/// Adds memory of a message of the channel's rank.
+fn store(channel: &dyn Channel, bytes: u64, location: SourceLocation) {
+    let Some(log) = channel.call_log() else {
+        return;
+    };
+    let stored = log.stored().add(channel.rank(), bytes);
+    let limits = channel.settings().limits.as_ref();
+    if stored > STORED_MAX && limits.is_none_or(|limits| limits.unexpected.is_none()) {
+        channel.end_at_stored(STORED_MAX, location);
+    }
+}

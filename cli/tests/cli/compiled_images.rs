@@ -93,3 +93,13 @@ fn each_rank_has_the_libraries_of_the_program() {
         "{output:?}"
     );
 }
+
+#[test]
+fn no_elements_need_no_datatype() {
+    let folder = Folder::new();
+    let program = compiled(&folder, "cli/tests/compiled/null-types.c");
+    for ranks in [1, 3] {
+        let output = ran(&program, &format!("-n {ranks}"), "");
+        assert_eq!((output.status, &*output.stdout), (0, "done\n"), "{output:?}");
+    }
+}

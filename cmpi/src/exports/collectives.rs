@@ -124,7 +124,7 @@ fn placed_types<N: Count, D: Count>(
         let count = memory::load(counts.wrapping_add(index), "counts")?;
         let displacement: i64 = memory::load(displacements.wrapping_add(index), "displs")?.into();
         let datatype = memory::load(types.wrapping_add(index), "types")?;
-        let mut place = memory::place(address, count, datatype)?;
+        let mut place = memory::place_or_null(address, count, datatype)?;
         place.address = place.address.wrapping_add_signed(displacement as isize);
         Ok(place)
     };
@@ -201,7 +201,7 @@ fn bcast(
     let place = match role.root {
         // Its other arguments say nothing.
         InterRoot::Null => Target::default(),
-        _ => memory::place(buffer, count, datatype)?,
+        _ => memory::place_or_null(buffer, count, datatype)?,
     };
     let prepared = Prepared {
         given: only(role.is_root, || Ok(place))?,

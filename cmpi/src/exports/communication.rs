@@ -23,7 +23,7 @@ pub(super) fn send(
 ) -> Result<(), CallError> {
     about(comm)?;
     let (destination, number) = (rank(destination)?, tag(number)?);
-    let data = memory::place(data.0, data.1, data.2)?;
+    let data = memory::place_or_null(data.0, data.1, data.2)?;
     active::compare(&[data], &[])?;
     block(async |state| {
         let comm = state.peers(comm)?;
@@ -46,7 +46,7 @@ pub(super) fn isend(
 ) -> Result<(), CallError> {
     about(comm)?;
     let (destination, number) = (rank(destination)?, tag(number)?);
-    let data = memory::place(data.0, data.1, data.2)?;
+    let data = memory::place_or_null(data.0, data.1, data.2)?;
     active::compare(&[data], &[])?;
     let handle = with(|state| {
         let comm = state.peers(comm)?;
@@ -125,7 +125,7 @@ exports! {
 
     fn MPI_Recv<N>(buf: *mut c_void, count: N, datatype: Handle, from: c_int, number: c_int, comm: Handle, status: *mut Status) {
         about(comm)?;
-        let target = memory::place(buf, count, datatype)?;
+        let target = memory::place_or_null(buf, count, datatype)?;
         let (from, number) = (source(from)?, pattern(number)?);
         active::compare(&[], &[target])?;
         let (received, buffer) = block(async |state| {
@@ -141,7 +141,7 @@ exports! {
 
     fn MPI_Irecv<N>(buf: *mut c_void, count: N, datatype: Handle, from: c_int, number: c_int, comm: Handle, request: *mut Handle) {
         about(comm)?;
-        let target = memory::place(buf, count, datatype)?;
+        let target = memory::place_or_null(buf, count, datatype)?;
         let (from, number) = (source(from)?, pattern(number)?);
         active::compare(&[], &[target])?;
         let handle = with(|state| {
@@ -160,8 +160,8 @@ exports! {
         comm: Handle, status: *mut Status,
     ) {
         about(comm)?;
-        let target = memory::place(recvbuf, recvcount, recvtype)?;
-        let data = memory::place(sendbuf, sendcount, sendtype)?;
+        let target = memory::place_or_null(recvbuf, recvcount, recvtype)?;
+        let data = memory::place_or_null(sendbuf, sendcount, sendtype)?;
         let (dest, sendtag) = (rank(dest)?, tag(sendtag)?);
         let (from, recvtag) = (source(from)?, pattern(recvtag)?);
         active::distinct(data, target)?;
@@ -185,7 +185,7 @@ exports! {
         from: c_int, recvtag: c_int, comm: Handle, status: *mut Status,
     ) {
         about(comm)?;
-        let target = memory::place(buf, count, datatype)?;
+        let target = memory::place_or_null(buf, count, datatype)?;
         let (dest, sendtag) = (rank(dest)?, tag(sendtag)?);
         let (from, recvtag) = (source(from)?, pattern(recvtag)?);
         active::compare(&[], &[target])?;
@@ -206,8 +206,8 @@ exports! {
         comm: Handle, request: *mut Handle,
     ) {
         about(comm)?;
-        let data = memory::place(sendbuf, sendcount, sendtype)?;
-        let target = memory::place(recvbuf, recvcount, recvtype)?;
+        let data = memory::place_or_null(sendbuf, sendcount, sendtype)?;
+        let target = memory::place_or_null(recvbuf, recvcount, recvtype)?;
         active::distinct(data, target)?;
         exchange((data, dest, sendtag), (target, from, recvtag), comm, request)
     }
@@ -217,7 +217,7 @@ exports! {
         from: c_int, recvtag: c_int, comm: Handle, request: *mut Handle,
     ) {
         about(comm)?;
-        let place = memory::place(buf, count, datatype)?;
+        let place = memory::place_or_null(buf, count, datatype)?;
         exchange((place, dest, sendtag), (place, from, recvtag), comm, request)
     }
 

@@ -64,7 +64,7 @@ const PAIRS: [(Handle, Handle, Handle); 9] = [
     (0x219, 0x219, 0x232),
 ];
 /// `MPI_DATATYPE_NULL`.
-const DATATYPE_NULL: Handle = 0x200;
+pub(super) const DATATYPE_NULL: Handle = 0x200;
 /// `MPI_ORDER_C`, `MPI_ORDER_FORTRAN`.
 const ORDERS: [c_int; 2] = [12, 15];
 

@@ -57,7 +57,7 @@ exports! {
     }
 
     fn MPI_Mrecv<N>(buf: *mut c_void, count: N, datatype: Handle, message: *mut Handle, status: *mut Status) {
-        let target = memory::place(buf, count, datatype)?;
+        let target = memory::place_or_null(buf, count, datatype)?;
         active::compare(&[], &[target])?;
         let taken = taken(message)?;
         let completion = block(async |_| {
@@ -68,7 +68,7 @@ exports! {
     }
 
     fn MPI_Imrecv<N>(buf: *mut c_void, count: N, datatype: Handle, message: *mut Handle, request: *mut Handle) {
-        let target = memory::place(buf, count, datatype)?;
+        let target = memory::place_or_null(buf, count, datatype)?;
         active::compare(&[], &[target])?;
         let taken = taken(message)?;
         let handle = with(|state| {

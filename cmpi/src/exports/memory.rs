@@ -9,6 +9,7 @@ use std::slice;
 
 use mpi::{Buffer, Comm};
 
+use super::derived::DATATYPE_NULL;
 use super::{Handle, Status};
 use crate::arguments::{Count, natural};
 use crate::datatypes::element as element_of;
@@ -82,6 +83,23 @@ pub(super) fn all_pieces(place: Target) -> impl Iterator<Item = (usize, usize)> 
     };
     let others = (0..elements).flat_map(move |number| pieces(place, number));
     one.into_iter().chain(others)
+}
+
+/// Returns memory as [`place`] does; no elements need no datatype, as in MPICH: where its calls
+/// compare a count before the datatype.
+pub(super) fn place_or_null(
+    address: *const c_void,
+    count: impl Count,
+    datatype: Handle,
+) -> Result<Target, CallError> {
+    if datatype == DATATYPE_NULL && count.into() == 0 {
+        return Ok(Target {
+            address: address as usize,
+            length: 0,
+            element: Element::default(),
+        });
+    }
+    place(address, count, datatype)
 }
 
 /// Returns the place of elements of the program.

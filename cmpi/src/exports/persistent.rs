@@ -22,7 +22,7 @@ fn send_init(
 ) -> Result<(), CallError> {
     about(comm)?;
     let (destination, number) = (rank(destination)?, tag(number)?);
-    let data = memory::place(data.0, data.1, data.2)?;
+    let data = memory::place_or_null(data.0, data.1, data.2)?;
     let handle = with(|state| {
         let comm = state.peers(comm)?;
         let request = comm.send_init(mode, memory::room(comm, data), destination, number);
@@ -93,7 +93,7 @@ exports! {
 
     fn MPI_Recv_init<N>(buf: *mut c_void, count: N, datatype: Handle, from: c_int, number: c_int, comm: Handle, request: *mut Handle) {
         about(comm)?;
-        let target = memory::place(buf, count, datatype)?;
+        let target = memory::place_or_null(buf, count, datatype)?;
         let (from, number) = (source(from)?, pattern(number)?);
         let handle = with(|state| {
             let comm = state.peers(comm)?;

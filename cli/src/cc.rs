@@ -4,9 +4,10 @@
 //! They are made in a folder of the user's cache when they are first needed. A program that is
 //! compiled so runs under `mpiexec` of any MPI with the standard ABI, too.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::process::CommandExt as _;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -26,15 +27,58 @@ pub(crate) struct CompilerCommand {
     arguments: Vec<OsString>,
 }
 
-/// Replaces this process by the compiler that a variable of the environment names, or by the usual
-/// one.
-pub(crate) fn compile(command: &CompilerCommand, variable: &str, usual: &str) -> ExitCode {
-    let named = |variable: &str, usual: &str| {
-        let value = std::env::var_os(variable).filter(|value| !value.is_empty());
-        value.unwrap_or_else(|| OsString::from(usual))
+/// A compiler: the variable of the environment that names it for simrun, the variable that names it
+/// for every program, its usual name.
+pub(crate) type Compiler = [&'static str; 3];
+
+pub(crate) const CC: Compiler = ["SIMRUN_CC", "CC", "cc"];
+pub(crate) const CXX: Compiler = ["SIMRUN_CXX", "CXX", "c++"];
+
+/// Returns the name of a compiler. The variable for every program counts if it is one word and not
+/// simrun: `make CC="simrun cc"` hands it on.
+///
+/// # Errors
+/// If the variable for simrun names simrun.
+fn named([own, general, usual]: Compiler) -> Result<OsString, String> {
+    let value = |variable: &str| std::env::var_os(variable).filter(|value| !value.is_empty());
+    if let Some(compiler) = value(own) {
+        return match is_simrun(&compiler) {
+            true => Err(format!(
+                "{own}: simrun itself: expected a compiler, such as {usual}"
+            )),
+            false => Ok(compiler),
+        };
+    }
+    let is_word = |text: &OsString| {
+        let bytes = text.as_encoded_bytes();
+        !bytes.iter().any(u8::is_ascii_whitespace) && !is_simrun(text)
+    };
+    let compiler = value(general).filter(is_word);
+    Ok(compiler.unwrap_or_else(|| OsString::from(usual)))
+}
+
+/// Returns true if a command is this executable, found as the system finds it.
+fn is_simrun(command: &OsStr) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    if command.as_encoded_bytes().contains(&b'/') {
+        folders = vec![PathBuf::new()];
+    }
+    let mut files = folders.iter().map(|folder| folder.join(command));
+    let found = files.find(|file| file.is_file());
+    let real = |file: PathBuf| file.canonicalize().ok();
+    let this = std::env::current_exe().ok().and_then(real);
+    this.is_some() && found.and_then(real) == this
+}
+
+/// Replaces this process by a compiler.
+pub(crate) fn compile(command: &CompilerCommand, compiler: Compiler) -> ExitCode {
+    let (cc, compiler) = match (named(CC), named(compiler)) {
+        (Ok(cc), Ok(compiler)) => (cc, compiler),
+        (Err(problem), _) | (_, Err(problem)) => return status::refuse(problem),
     };
     let folder = toolchain::folder();
-    if let Err(error) = toolchain::prepare(&folder, &named("CC", "cc")) {
+    if let Err(error) = toolchain::prepare(&folder, &cc) {
         let folder = folder.display();
         return status::refuse(format_args!(
             "{folder}: cannot make the stub library: {error}"
@@ -43,7 +87,6 @@ pub(crate) fn compile(command: &CompilerCommand, variable: &str, usual: &str) ->
     let mut arguments = command.arguments.clone();
     let count = arguments.len();
     arguments.retain(|argument| argument != "--show");
-    let compiler = named(variable, usual);
     let mut compiling = toolchain::command(&compiler, &folder, &arguments);
     if arguments.len() < count {
         let words = std::iter::once(compiling.get_program()).chain(compiling.get_args());

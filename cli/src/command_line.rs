@@ -231,8 +231,8 @@ pub(crate) fn simrun() -> ExitCode {
             | Sub::Study
             | Sub::Trace,
         ) => tools::hand_over(&arguments),
-        Some(Sub::Cc(command)) => cc::compile(&command, "CC", "cc"),
-        Some(Sub::Cxx(command)) => cc::compile(&command, "CXX", "c++"),
+        Some(Sub::Cc(command)) => cc::compile(&command, cc::CC),
+        Some(Sub::Cxx(command)) => cc::compile(&command, cc::CXX),
         Some(Sub::Rerun(command)) => rerun::run(&command),
         Some(Sub::New(command)) => new::new(&command),
         Some(Sub::Completions { shell }) => help_pages::completions(shell, Cli::command()),

@@ -8,6 +8,9 @@ use std::process::Command;
 
 use crate::abi::{SONAME, header, stub_source};
 
+/// Variables of the environment that name compilers.
+const COMPILER_VARIABLES: [&str; 4] = ["SIMRUN_CC", "SIMRUN_CXX", "CC", "CXX"];
+
 /// Options with which a compiler does not link.
 const WITHOUT_LINKING: [&str; 6] = ["-c", "-E", "-S", "-M", "-MM", "--version"];
 
@@ -62,7 +65,7 @@ pub fn prepare(folder: &Path, cc: &OsStr) -> io::Result<()> {
     let soname = format!("-Wl,-soname,{SONAME}");
     let library: &[&str] = &["-shared", "-w", "-O1", &soname];
     for (options, source, made) in [(library, "stub.c", SONAME), (&["-c"], "start.c", "start.o")] {
-        let mut command = Command::new(cc);
+        let mut command = compiler_command(cc);
         command
             .arg("-fPIC")
             .args(options)
@@ -84,11 +87,21 @@ pub fn prepare(folder: &Path, cc: &OsStr) -> io::Result<()> {
     std::fs::rename(short, folder.join("libmpi_abi.so"))
 }
 
+/// Returns the command of a compiler without arguments. The compiler may be a script that calls
+/// simrun again, which then finds no compiler in the environment and does not call the script.
+fn compiler_command(compiler: &OsStr) -> Command {
+    let mut command = Command::new(compiler);
+    for variable in COMPILER_VARIABLES {
+        command.env_remove(variable);
+    }
+    command
+}
+
 /// Returns the command that compiles with these arguments, with the header and the library of a
 /// folder.
 #[must_use]
 pub fn command(compiler: &OsStr, folder: &Path, arguments: &[OsString]) -> Command {
-    let mut command = Command::new(compiler);
+    let mut command = compiler_command(compiler);
     let has = |option: &str| arguments.iter().any(|argument| argument == option);
     let links = !WITHOUT_LINKING.into_iter().any(has);
     // Before the arguments, which may say otherwise.

@@ -14,6 +14,7 @@ mod check_ranks;
 mod collectives;
 mod compiled;
 mod compiled_checks;
+mod compiled_compilers;
 mod compiled_ends;
 mod compiled_images;
 mod compiled_limits;

@@ -114,7 +114,7 @@ pub(crate) fn program(app: &Path) -> Option<Result<CompiledProgram, String>> {
     let file = app
         .is_file()
         .then(|| files::read_bytes(app, PROGRAM_MAX).ok())??;
-    match cmpi::kind(&file) {
+    match cmpi::kind(app, &file) {
         Kind::StandardAbi => {
             let program = CompiledProgram::load(app, &file);
             Some(program.map_err(|refusal| refusal.to_string()))

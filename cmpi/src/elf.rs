@@ -74,31 +74,45 @@ pub enum Kind {
     Other,
 }
 
-/// Returns the kind of an executable file, of which these are the bytes.
-#[must_use]
-pub fn kind(file: &[u8]) -> Kind {
-    let Ok(needed) = needed(file) else {
-        return Kind::Other;
-    };
-    let has = |prefix: &str| needed.iter().any(|name| name.starts_with(prefix));
-    if has("libmpi_abi.so.") {
-        Kind::StandardAbi
-    } else if has("libmpi.so.12") {
-        Kind::OtherAbi("MPICH")
-    } else if has("libmpi.so.40") {
-        Kind::OtherAbi("Open MPI")
-    } else {
-        Kind::Other
-    }
+/// Names by which a file finds others.
+pub(crate) struct Links {
+    /// Names of its libraries.
+    pub(crate) needed: Vec<String>,
+    /// Folders of them, before those of the user, and after them.
+    pub(crate) folders: [Vec<String>; 2],
+    /// True if it needs a function of MPI.
+    pub(crate) calls_mpi: bool,
 }
 
-fn needed(file: &[u8]) -> Result<Vec<String>, Refusal> {
-    let header = header(file)?;
-    if header.e_machine.get(LE) != elf::EM_X86_64 {
-        return refuse("another machine");
+impl Links {
+    /// Reads them from the bytes of a file.
+    pub(crate) fn read(file: &[u8]) -> Result<Self, Refusal> {
+        let header = header(file)?;
+        if header.e_machine.get(LE) != elf::EM_X86_64 {
+            return refuse("another machine");
+        }
+        let image = Image::read(header, file)?;
+        let dynamic = Dynamic::read(&image)?;
+        Ok(Self {
+            needed: dynamic.texts(&image, elf::DT_NEEDED)?,
+            folders: dynamic.folders(&image)?,
+            calls_mpi: symbols::calls_mpi(&image, &dynamic)?,
+        })
     }
-    let image = Image::read(header, file)?;
-    Dynamic::read(&image)?.texts(&image, elf::DT_NEEDED)
+
+    /// Returns the kind of the file, without its libraries.
+    pub(crate) fn kind(&self) -> Kind {
+        let has = |prefix: &str| self.needed.iter().any(|name| name.starts_with(prefix));
+        if has("libmpi_abi.so.") {
+            Kind::StandardAbi
+        } else if has("libmpi.so.12") || has("libmpich.so.12") {
+            Kind::OtherAbi("MPICH")
+        } else if has("libmpi.so.40") {
+            Kind::OtherAbi("Open MPI")
+        } else {
+            Kind::Other
+        }
+    }
 }
 
 fn header(file: &[u8]) -> Result<&Header, Refusal> {

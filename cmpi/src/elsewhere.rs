@@ -37,7 +37,7 @@ pub enum Kind {
 
 /// Returns the kind of an executable file: it names the library of the ABI, or not.
 #[must_use]
-pub fn kind(file: &[u8]) -> Kind {
+pub fn kind(_path: &Path, file: &[u8]) -> Kind {
     let name = b"libmpi_abi.so.";
     let has_name = file.windows(name.len()).any(|part| part == name);
     if file.starts_with(b"\x7fELF") && has_name {

@@ -43,9 +43,11 @@ pub mod toolchain;
 #[cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 pub use bridge::{Bursts, CompiledProgram, Compute, Measured, Rank, Ranks, STACK, Timing};
 #[cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
-pub use elf::{Kind, Refusal, Template, kind};
+pub use elf::{Kind, Refusal, Template};
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu")))]
 pub use elsewhere::{
     Bursts, CompiledProgram, Compute, Kind, Measured, Rank, Ranks, Refusal, STACK, Template,
     Timing, kind,
 };
+#[cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
+pub use loader::libraries::kind;

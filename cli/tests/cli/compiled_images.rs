@@ -100,6 +100,62 @@ fn no_elements_need_no_datatype() {
     let program = compiled(&folder, "cli/tests/compiled/null-types.c");
     for ranks in [1, 3] {
         let output = ran(&program, &format!("-n {ranks}"), "");
-        assert_eq!((output.status, &*output.stdout), (0, "done\n"), "{output:?}");
+        assert_eq!(
+            (output.status, &*output.stdout),
+            (0, "done\n"),
+            "{output:?}"
+        );
+    }
+}
+
+#[test]
+fn a_program_may_reach_mpi_through_a_library_only() {
+    let folder = Folder::new();
+    let (inner, outer) = (folder.path("libinner.so"), folder.path("libouter.so"));
+    let program = folder.path("wrapped");
+    let here = folder.path("");
+    let made = |words: &str| {
+        let mut command = command(words.split_once(' ').unwrap().0);
+        command.env("XDG_CACHE_HOME", folder.path("cache"));
+        let output = run(command.args(words.split_whitespace().skip(1)));
+        assert_eq!(output.status, 0, "{words}: {output:?}");
+    };
+    let sources = "cli/tests/compiled";
+    let library = format!("-shared -fPIC {sources}/wrapping.c -o");
+    let found = format!("-L{here} -Wl,-rpath,$ORIGIN");
+    let main = format!("{sources}/wrapped.c");
+    let calls = format!("cc -fPIE -pie -O1 {main} -Wl,--allow-shlib-undefined -o");
+    // The library has the one of MPI; or a library of it has; or none has.
+    for (first, second, last) in [
+        (
+            format!("{SIMRUN} cc {library} {inner}"),
+            None,
+            format!("{calls} {program} {found} -linner"),
+        ),
+        (
+            format!("{SIMRUN} cc {library} {inner}"),
+            Some(format!(
+                "cc -shared -fPIC -Dmain=wrapped_main {main} -o {outer} {found} -linner"
+            )),
+            format!(
+                "cc -fPIE -pie {sources}/entering.c -o {program} {found} -louter -Wl,--allow-shlib-undefined"
+            ),
+        ),
+        (
+            format!(
+                "{SIMRUN} cc -c -fPIC cli/tests/compiled/wrapping.c -o {}",
+                folder.path("inner.o")
+            ),
+            Some(format!("cc -shared {} -o {inner}", folder.path("inner.o"))),
+            format!("{calls} {program} {found} -linner"),
+        ),
+    ] {
+        made(&first);
+        second.iter().for_each(|words| made(words));
+        made(&last);
+        let output = ran(&program, "-n 3", "");
+        let mut lines: Vec<&str> = output.stdout.lines().collect();
+        lines.sort_unstable();
+        assert_eq!(lines, ["0: 3", "1: 3", "2: 3"], "{last}: {output:?}");
     }
 }

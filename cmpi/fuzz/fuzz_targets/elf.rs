@@ -4,7 +4,7 @@
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    let _ = cmpi::kind(bytes);
+    let _ = cmpi::kind(std::path::Path::new("program"), bytes);
     let _ = cmpi::Template::read(bytes);
     let _ = cmpi::Template::read_library(bytes);
 });

@@ -36,20 +36,41 @@ impl Export {
     }
 }
 
+/// Returns the table of symbols of a file, and their number.
+fn table<'a>(
+    image: &'a Image,
+    dynamic: &Dynamic<'_>,
+) -> Result<(&'a [elf::Sym64<LE>], u64), Refusal> {
+    let place = dynamic.value(elf::DT_SYMTAB).unwrap_or_default();
+    let found = count(image, dynamic).and_then(|count| {
+        let bytes = count.saturating_mul(size_of::<elf::Sym64<LE>>() as u64);
+        Some((image.table::<elf::Sym64<LE>>(place, bytes)?, count))
+    });
+    found.map_or_else(
+        || damaged("its table of symbols is outside of its segments"),
+        Ok,
+    )
+}
+
+/// Returns true if a file needs a function of MPI.
+pub(super) fn calls_mpi(image: &Image, dynamic: &Dynamic<'_>) -> Result<bool, Refusal> {
+    let strings = dynamic.value(elf::DT_STRTAB).unwrap_or_default();
+    let is_of_mpi = |symbol: &elf::Sym64<LE>| {
+        let place = strings.checked_add(symbol.st_name.get(LE).into());
+        let name = place.and_then(|place| image.string(place));
+        let is_undefined = symbol.st_shndx.get(LE) == elf::SHN_UNDEF;
+        is_undefined && name.is_some_and(|it| it.starts_with("MPI_") || it.starts_with("PMPI_"))
+    };
+    Ok(table(image, dynamic)?.0.iter().any(is_of_mpi))
+}
+
 /// Returns the symbols of a file by their names.
 pub(super) fn exports(
     image: &Image,
     dynamic: &Dynamic<'_>,
 ) -> Result<BTreeMap<String, Export>, Refusal> {
     let address = |tag: u32| dynamic.value(tag).unwrap_or_default();
-    let outside = "its table of symbols is outside of its segments";
-    let Some(count) = count(image, dynamic) else {
-        return damaged(outside);
-    };
-    let bytes = count.saturating_mul(size_of::<elf::Sym64<LE>>() as u64);
-    let Some(symbols) = image.table::<elf::Sym64<LE>>(address(elf::DT_SYMTAB), bytes) else {
-        return damaged(outside);
-    };
+    let (symbols, count) = table(image, dynamic)?;
     let versions = dynamic.value(elf::DT_VERSYM);
     let versions =
         versions.and_then(|address| image.table::<object::U16<LE>>(address, count.checked_mul(2)?));

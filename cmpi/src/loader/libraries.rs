@@ -4,7 +4,7 @@
 use std::ffi::{CStr, CString};
 use std::path::{Path, PathBuf};
 
-use crate::elf::{Refusal, Template};
+use crate::elf::{Kind, Links, Refusal, Template};
 
 /// Beginnings of the names of libraries that ranks share.
 const SYSTEM_LIBRARIES: &[&str] = &[
@@ -113,24 +113,14 @@ impl Files {
         Ok(())
     }
 
-    /// Returns the file of a library, looked for as by the system (ld.so(8)) but for its cache.
     fn find(&self, name: &str, needed_by: usize) -> Result<PathBuf, Refusal> {
-        let by = &self.modules[needed_by];
-        let [mut before, after] = [0, 1].map(|list| folders(by, list));
-        if after.is_empty() {
-            before.extend(folders(&self.modules[0], 0));
-        }
-        let user = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
-        let user = std::env::split_paths(&user);
-        let usual = FOLDERS.iter().map(PathBuf::from);
-        let all = before.into_iter().chain(user).chain(after).chain(usual);
-        let is_path = name.contains('/');
-        let path = is_path.then(|| PathBuf::from(name)).into_iter();
-        let found = all.filter(|_| !is_path).map(|folder| folder.join(name));
-        // A device would be read without end.
-        let found = path.chain(found).find(|file| file.is_file());
+        let searched = |number: usize| {
+            let module: &Module = &self.modules[number];
+            (&*module.path, &module.template.folders)
+        };
+        let found = find(name, searched(needed_by), searched(0));
         found.ok_or_else(|| {
-            let by = by.path.display();
+            let by = self.modules[needed_by].path.display();
             Refusal(format!(
                 "the shared library {name} of {by} is not there: expected in a folder of its \
                  RUNPATH, of LD_LIBRARY_PATH or of the system"
@@ -139,12 +129,77 @@ impl Files {
     }
 }
 
-/// Returns a list of folders of a module, with its own one for `$ORIGIN`.
-fn folders(module: &Module, list: usize) -> Vec<PathBuf> {
-    let path = module.path.canonicalize();
-    let path = path.as_deref().unwrap_or(&module.path);
+/// Returns the kind of an executable file, of which these are the bytes: a program may reach MPI
+/// only through its libraries, or through theirs.
+#[must_use]
+pub fn kind(path: &Path, file: &[u8]) -> Kind {
+    let Ok(links) = Links::read(file) else {
+        return Kind::Other;
+    };
+    let mut kind = links.kind();
+    let mut calls_mpi = links.calls_mpi;
+    let mut known: Vec<String> = Vec::new();
+    let mut files = vec![(path.to_owned(), links)];
+    let mut number = 0;
+    while let Some((by, links)) = files.get(number).filter(|_| kind == Kind::Other) {
+        let mut added = Vec::new();
+        for name in &links.needed {
+            let is_shared = |prefix: &&str| name.starts_with(*prefix);
+            if known.contains(name) || SYSTEM_LIBRARIES.iter().any(is_shared) {
+                continue;
+            }
+            known.push(name.clone());
+            let found = find(name, (by, &links.folders), (path, &files[0].1.folders));
+            let bytes = found.and_then(|found| Some((std::fs::read(&found).ok()?, found)));
+            if let Some((bytes, found)) = bytes
+                && let Ok(links) = Links::read(&bytes)
+            {
+                added.push((found, links));
+            }
+        }
+        for (_, links) in &added {
+            calls_mpi |= links.calls_mpi;
+            if kind == Kind::Other {
+                kind = links.kind();
+            }
+        }
+        files.extend(added);
+        number += 1;
+    }
+    match kind {
+        Kind::Other if calls_mpi => Kind::StandardAbi,
+        _ => kind,
+    }
+}
+
+/// Returns the file of a library that a file needs, looked for as by the system (ld.so(8)) but for
+/// its cache. A file: its path, and its lists of folders.
+fn find(
+    name: &str,
+    by: (&Path, &[Vec<String>; 2]),
+    program: (&Path, &[Vec<String>; 2]),
+) -> Option<PathBuf> {
+    let [mut before, after] = [0, 1].map(|list| folders(by.0, &by.1[list]));
+    if after.is_empty() {
+        before.extend(folders(program.0, &program.1[0]));
+    }
+    let user = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
+    let user = std::env::split_paths(&user);
+    let usual = FOLDERS.iter().map(PathBuf::from);
+    let all = before.into_iter().chain(user).chain(after).chain(usual);
+    let is_path = name.contains('/');
+    let path = is_path.then(|| PathBuf::from(name)).into_iter();
+    let found = all.filter(|_| !is_path).map(|folder| folder.join(name));
+    // A device would be read without end.
+    path.chain(found).find(|file| file.is_file())
+}
+
+/// Returns a list of folders of a file, with its own one for `$ORIGIN`.
+fn folders(path: &Path, list: &[String]) -> Vec<PathBuf> {
+    let real = path.canonicalize();
+    let path = real.as_deref().unwrap_or(path);
     let origin = path.parent().unwrap_or(Path::new(".")).to_string_lossy();
-    let folders = module.template.folders[list].iter();
+    let folders = list.iter();
     let placed = |folder: &String| {
         let folder = folder.replace("$ORIGIN", &origin);
         PathBuf::from(folder.replace("${ORIGIN}", &origin))

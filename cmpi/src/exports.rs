@@ -35,6 +35,7 @@ mod completion;
 mod coverage;
 mod derived;
 pub(crate) mod descriptors;
+mod dynamic;
 mod environment;
 mod errors;
 mod generalized;
@@ -214,6 +215,7 @@ fn libc_function(symbol: &str) -> Option<usize> {
     [
         annotations::address,
         descriptors::address,
+        dynamic::address,
         getopt::address,
         heap::address,
         process::address,

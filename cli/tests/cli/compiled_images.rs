@@ -3,7 +3,7 @@
 #![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 
 use crate::compiled::{compiled, compiled_with, ran};
-use crate::support::{Folder, SIMRUN, command, run, simrun};
+use crate::support::{CLUSTER, Folder, SIMRUN, command, run, simrun};
 
 #[test]
 fn each_rank_has_its_thread_local_variables() {
@@ -158,4 +158,38 @@ fn a_program_may_reach_mpi_through_a_library_only() {
         lines.sort_unstable();
         assert_eq!(lines, ["0: 3", "1: 3", "2: 3"], "{last}: {output:?}");
     }
+}
+
+#[test]
+fn a_tool_of_the_profiling_interface_is_preloaded() {
+    let folder = Folder::new();
+    let source = "cli/tests/compiled/opening.c";
+    let program = compiled_with(&folder, "-g", source);
+    let tool = folder.path("libtool.so");
+    let mut compiling = command(SIMRUN);
+    compiling.env("XDG_CACHE_HOME", folder.path("cache"));
+    let tool_source = "cli/tests/compiled/counting.c";
+    compiling.args(["cc", "-shared", "-fPIC", "-o", &tool, tool_source]);
+    assert_eq!(run(&mut compiling).status, 0);
+    let mut preloading = command(SIMRUN);
+    preloading.env("LD_PRELOAD", &tool);
+    let output = run(preloading.args(["-p", CLUSTER, "-q", "-n", "3", &program]));
+    let mut lines: Vec<&str> = output.stdout.lines().collect();
+    lines.sort_unstable();
+    let expected = [
+        "tool: rank 0, 100",
+        "tool: rank 1, 101",
+        "tool: rank 2, 102",
+    ];
+    assert_eq!(lines, expected, "{output:?}");
+    // Opened by a program it would be shared by all ranks.
+    let output = ran(&program, "-n 3", &tool);
+    let expected =
+        format!("rank 1 on host node-1 failed at 0 s: dlopen at {source}:12: {tool} calls MPI");
+    assert!(
+        output.status == 1 && output.stderr.contains(&expected),
+        "{output:?}"
+    );
+    let output = ran(&program, "-n 3", "libm.so.6");
+    assert_eq!((output.status, &*output.stdout), (0, ""), "{output:?}");
 }

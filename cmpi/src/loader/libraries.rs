@@ -54,7 +54,8 @@ pub(crate) struct Files {
 
 impl Files {
     /// Finds and reads the libraries of a program.
-    pub(crate) fn collect(path: &Path, template: Template) -> Result<Self, Refusal> {
+    pub(crate) fn collect(path: &Path, mut template: Template) -> Result<Self, Refusal> {
+        template.needed.splice(0..0, preloaded());
         let mut files = Self {
             modules: vec![Module {
                 path: path.to_owned(),
@@ -170,6 +171,25 @@ pub fn kind(path: &Path, file: &[u8]) -> Kind {
         Kind::Other if calls_mpi => Kind::StandardAbi,
         _ => kind,
     }
+}
+
+/// Returns true if a library, as a program opens it, or one of its own calls MPI.
+pub(crate) fn calls_mpi(name: &str) -> bool {
+    let none = (Path::new(""), &[const { Vec::new() }; 2]);
+    let path = find(name, none, none);
+    let file = path.and_then(|path| Some((std::fs::read(&path).ok()?, path)));
+    file.is_some_and(|(bytes, path)| kind(&path, &bytes) != Kind::Other)
+}
+
+/// Returns the libraries of `LD_PRELOAD` that call MPI, such as tools of the profiling interface.
+/// Others are in this process.
+fn preloaded() -> Vec<String> {
+    let list = std::env::var("LD_PRELOAD").unwrap_or_default();
+    let names = list.split([' ', ':']).filter(|name| !name.is_empty());
+    names
+        .filter(|name| calls_mpi(name))
+        .map(str::to_owned)
+        .collect()
 }
 
 /// Returns the file of a library that a file needs, looked for as by the system (ld.so(8)) but for

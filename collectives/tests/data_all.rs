@@ -8,7 +8,8 @@ mod common;
 use std::rc::Rc;
 
 use collectives::{
-    Algorithm, Block, Blocks, Call, Collective, Group, Level, Plan, Plans, aliases, find, messages, named,
+    Algorithm, Block, Blocks, Call, Collective, Group, Level, Plan, Plans, aliases, find, messages,
+    named,
 };
 use common::{Job, Protocol, Reduce, add, compose};
 

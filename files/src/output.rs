@@ -173,7 +173,7 @@ impl Output {
         })
     }
 
-    /// Creates the file, to be written piece by piece: readers see it grow. The folder has to exist.
+    /// Creates the file, to be written piece by piece: readers see it grow. The folder must exist.
     ///
     /// # Errors
     /// [`OutputError`] for standard output, for an input, or if the file cannot be created.

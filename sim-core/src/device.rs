@@ -141,8 +141,8 @@ impl Kernel {
         self.stop.get_or_insert(Stop::BadInput(message));
     }
 
-    /// Ends the run because of a limit, and the poll of the running actor, if one runs, by unwinding.
-    /// An explorer goes on with other runs; the text is for its user.
+    /// Ends the run because of a limit, and the poll of the running actor, if one runs, by
+    /// unwinding. An explorer continues with other runs; the text is for its user.
     pub fn reach_limit(&mut self, limit: Limit, text: &str) {
         if self.stepped {
             self.note_for_user(text);

@@ -21,8 +21,8 @@ use crate::operation::OPERATION_ID_MAX;
 use crate::timers::TimerQueue;
 use crate::trace::TraceSink;
 use crate::{
-    ActorId, Choice, Clock, Digest, DiskId, End, Failure, HostId, Limit, OperationResult, Resource,
-    Span, Stream, Time, Transition,
+    ActorId, Choice, Clock, Digest, DiskId, End, Failure, HostId, Limit, OperationResult, Outcome,
+    Resource, Span, Stream, Time, Transition,
 };
 use crate::{Device, ExplorableDevice};
 
@@ -87,6 +87,17 @@ pub(crate) enum Stop {
     Failed(Failure),
     BadInput(String),
     Limit(Limit),
+}
+
+impl Stop {
+    /// Returns the outcome of the run.
+    pub(crate) fn outcome(self) -> Outcome {
+        match self {
+            Self::Failed(failure) => Outcome::Failed(failure),
+            Self::BadInput(message) => Outcome::BadInput(message),
+            Self::Limit(limit) => Outcome::Limit(limit),
+        }
+    }
 }
 
 /// The answer to issuing an operation.

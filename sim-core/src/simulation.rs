@@ -778,21 +778,13 @@ impl Kernel {
     /// Returns what has ended the run from within, if anything has.
     #[cold]
     fn take_stop(&mut self) -> Option<Outcome> {
-        self.stop.take().map(outcome_of)
+        self.stop.take().map(Stop::outcome)
     }
 
     #[cold]
     fn foreign_future(&self, actor: u32) -> Outcome {
         let message = "awaited a future that is not part of the simulation".to_owned();
         Outcome::ForeignFuture(self.failure(actor, message, false))
-    }
-}
-
-fn outcome_of(stop: Stop) -> Outcome {
-    match stop {
-        Stop::Failed(failure) => Outcome::Failed(failure),
-        Stop::BadInput(message) => Outcome::BadInput(message),
-        Stop::Limit(limit) => Outcome::Limit(limit),
     }
 }
 

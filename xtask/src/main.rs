@@ -1,7 +1,8 @@
 //! `cargo xtask`: the checks of the repository that neither the compiler nor clippy makes.
 //!
 //! `tidy` reads files, `instructions` runs programs under valgrind, `same-runs` compares two
-//! executables, `ci` is all of `.ci/run`. Exit status: 0 nothing found, 1 found, 2 it could not look.
+//! executables, `ci` is all of `.ci/run`. Exit status: 0 nothing found, 1 found, 2 it could not
+//! look.
 
 mod instructions;
 mod same_runs;

@@ -98,7 +98,8 @@ extern "C" fn abort() -> ! {
     naked_asm!("mov rdi, [rsp]", "jmp {abort}", abort = sym abort_from)
 }
 
-/// Ends the rank if a library has aborted on its stack, else the process, as for a defect of simrun.
+/// Ends the rank if a library has aborted on its stack, else the process, as for a defect of
+/// simrun.
 extern "C" fn abort_from(caller: usize) -> ! {
     if let Some(rank) = current().filter(|_| !faults::is_own_text(caller)) {
         rank.note_library_call();

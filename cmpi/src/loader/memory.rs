@@ -29,8 +29,8 @@ use crate::elf::{PAGE, Refusal};
 /// of [`CHUNK_MAX`], as the next number.
 const GUARDED_MAX: usize = 16 * CHUNK_MAX;
 
-/// Number of stacks with a guard of [`WIDE_GUARD`] bytes; others have [`GUARD`] bytes. Our choice: a
-/// process has 128 TiB of addresses, and each rank of a check 2 GiB for its heap.
+/// Number of stacks with a guard of [`WIDE_GUARD`] bytes; others have [`GUARD`] bytes. Our choice:
+/// a process has 128 TiB of addresses, and each rank of a check 2 GiB for its heap.
 const WIDE_MAX: usize = 10 * CHUNK_MAX;
 const WIDE_GUARD: usize = 1 << 30;
 const GUARD: usize = 64 << 20;

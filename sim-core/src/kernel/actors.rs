@@ -467,8 +467,8 @@ impl Kernel {
         }
     }
 
-    /// Notes that an actor has failed at its end. The others continue; under an explorer, which ends
-    /// only the actor of a failure, there is no difference.
+    /// Notes that an actor has failed at its end. The others continue; under an explorer, which
+    /// ends only the actor of a failure, there is no difference.
     pub(crate) fn fail_late(&mut self, actor: u32, message: String) {
         if self.stepped {
             return self.fail(actor, message, false);

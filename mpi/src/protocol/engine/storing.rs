@@ -1,4 +1,4 @@
-//! Memory of messages that have left their senders behind: a sender goes on when an eager message
+//! Memory of messages that have left their senders behind: a sender continues when an eager message
 //! is copied, and nothing delays it by default.
 //!
 //! The bytes of such messages count for their sender until a receive has met them. More than
@@ -20,7 +20,7 @@ const STORED_MAX: u64 = 1 << 30;
 const RECORD: u64 = 512;
 
 impl ProtocolEngine {
-    /// Notes a message from which its sender goes on. Ends the run if there is too much of them.
+    /// Notes a message from which its sender continues. Ends the run if there is too much of them.
     #[inline]
     pub(super) fn note_stored(
         &self,

@@ -40,6 +40,8 @@
 //! execute the call is replaced by the fallback of the algorithm; if there is none, the next
 //! matching row is taken.
 //!
+//! With `smpi_communicators = true`, new communicators are made with the messages of SMPI.
+//!
 //! A table `[nccl]` describes a machine for the estimates of NCCL, which then select for the
 //! operations that they know; rows select for the others.
 
@@ -112,6 +114,8 @@ pub struct Selector {
     base: Option<&'static Self>,
     /// Kinds of operations for all of which the library finds out the nodes of the ranks.
     asks_nodes: [bool; Collective::ALL.len()],
+    /// True if new communicators are made with the messages of SMPI.
+    smpi_communicators: bool,
     /// Algorithms that are used for all calls of a kind.
     forced: [Option<Choice>; Collective::ALL.len()],
     /// Estimates that select before rows.
@@ -327,6 +331,13 @@ impl Selector {
     #[must_use]
     pub fn asks_nodes(&self, selection: &Selection<'_>, kind: Collective) -> bool {
         selection.choice.asks_nodes || self.asks_nodes[kind as usize]
+    }
+
+    /// Returns true if new communicators are made with the messages of SMPI, in this selector or in
+    /// its base.
+    #[must_use]
+    pub fn has_smpi_communicators(&self) -> bool {
+        self.smpi_communicators || self.base.is_some_and(Self::has_smpi_communicators)
     }
 
     /// The name.

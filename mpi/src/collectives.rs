@@ -41,6 +41,7 @@ mod rooted;
 mod scan;
 mod started_views;
 mod stored;
+mod uncounted;
 mod views;
 
 pub use between::{InterCall, InterRoot};

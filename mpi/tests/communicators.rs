@@ -1,7 +1,9 @@
 //! Promise: communicators keep their messages apart, their ranks are those of MPI, and what they
 //! cost to make is messages.
 
-use mpi::{ANY_SOURCE, ANY_TAG, Comm, Comparison, Error, Op, Result, waitall};
+use std::sync::Arc;
+
+use mpi::{ANY_SOURCE, ANY_TAG, Comm, Comparison, Error, Op, Result, Selector, Settings, waitall};
 use testing::ranks::{Order, THRESHOLD, join, pattern, world};
 
 #[test]
@@ -52,6 +54,68 @@ fn a_message_may_come_before_its_receiver_knows_the_communicator() {
         .order(Order::script(&script))
         .run(program)
         .finished();
+}
+
+/// Makes communicators in all ways and uses them.
+async fn make_and_use(world: Comm) -> Result<()> {
+    let (rank, size) = (world.rank(), world.size());
+    let op = Op::sum::<u64>();
+    // Odd ranks in the reverse order, and not each rank in a group.
+    let colour = (rank % 5 != 4).then_some(rank as u32 % 2);
+    let key = if rank % 2 == 0 {
+        rank as i32
+    } else {
+        -(rank as i32)
+    };
+    let part = world.split(colour, key).await?;
+    assert_eq!(part.is_some(), colour.is_some());
+    let members = |parity| (0..size).filter(move |rank| rank % 5 != 4 && rank % 2 == parity);
+    if let Some(part) = part {
+        let mut expected: Vec<usize> = members(rank % 2).collect();
+        if rank % 2 == 1 {
+            expected.reverse();
+        }
+        let place = expected.iter().position(|other| *other == rank);
+        assert_eq!((Some(part.rank()), part.size()), (place, expected.len()));
+        let own = world.buffer_of(&[rank as u64]);
+        let all = part.allgather(&own).await?.values::<u64>()?;
+        let expected = expected.iter().map(|rank| *rank as u64).collect();
+        assert_eq!(all, Some(expected));
+        part.free()?;
+    }
+    let even: Vec<usize> = (0..size).step_by(2).collect();
+    let group = world.group().incl(&even)?;
+    let grid = world.cartesian(&[size], &[true]).await?;
+    let grid: &Comm = grid.as_ref().expect("all ranks are in it");
+    let made = [
+        world.create(&group).await?,
+        world.create_group(&group, 7).await?,
+        Some(world.dup().await?),
+        Some(grid.clone()),
+    ];
+    for comm in made.into_iter().flatten() {
+        let sum = comm.allreduce(&world.buffer_of(&[1_u64]), &op).await?;
+        assert_eq!(sum.values::<u64>()?, Some(vec![comm.size() as u64]));
+    }
+    Ok(())
+}
+
+/// With the selectors of SMPI communicators are made with other messages, and are the same.
+#[test]
+fn communicators_with_the_messages_of_smpi() {
+    for name in ["ours", "smpi-default", "smpi-ompi", "smpi-mvapich2"] {
+        let settings = Settings {
+            collectives: Selector::built_in(name).cloned().map(Arc::new),
+            ..Settings::new(THRESHOLD)
+        };
+        for ranks in 1..12 {
+            for seed in 1..4 {
+                let world = world(ranks).settings(settings.clone());
+                let world = world.order(Order::Seeded(seed));
+                world.run(make_and_use).finished();
+            }
+        }
+    }
 }
 
 #[test]

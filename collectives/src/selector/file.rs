@@ -53,6 +53,9 @@ struct FileText {
     /// Operations for which the library finds out the nodes of the ranks by messages.
     #[serde(default)]
     asks_nodes: Vec<String>,
+    /// True if new communicators are made with the messages of SMPI.
+    #[serde(default)]
+    smpi_communicators: bool,
     /// The machine for the estimates of NCCL.
     nccl: Option<Machine>,
     #[serde(flatten)]
@@ -128,6 +131,7 @@ pub(super) fn parse(text: &str) -> Result<Selector, String> {
         source: file.source,
         base,
         asks_nodes,
+        smpi_communicators: file.smpi_communicators,
         model: file.nccl.map(CostModel::new).transpose()?,
         forced: [None; Collective::ALL.len()],
         tables,

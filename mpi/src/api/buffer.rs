@@ -107,6 +107,12 @@ impl Buffer {
         std::mem::replace(self, Self::phantom(0))
     }
 
+    /// The buffer as a pointer of this length, which a message in one process can hand over.
+    pub(crate) const fn into_pointer(mut self, length: u64) -> Self {
+        self.extent = Extent::new(length);
+        self
+    }
+
     /// A buffer without bytes of its own for a message of at most `length` bytes: the message that
     /// is received takes its place, with its bytes and its length.
     ///

@@ -13,7 +13,8 @@
 //!   cost memory once, not once per rank.
 //!
 //! Real MPI libraries agree in other ways (MPICH with an allreduce of a bit mask, 256 bytes), so
-//! their dates differ by a few message times.
+//! their dates differ by a few message times. With a selector of SMPI the messages are those of
+//! [SMPI](smpi).
 //!
 //! `free` is local: operations in progress on a communicator that is freed continue to their normal
 //! end. Their context could be chosen again while they do, or while another rank has not freed it,
@@ -174,6 +175,10 @@ impl Comm {
     pub(crate) async fn dup_at(&self, location: SourceLocation) -> Result<Self> {
         let step = Step::new("dup of a communicator", location);
         self.begin_step(step)?;
+        if self.is_as_smpi() {
+            let new = self.create_as_smpi(self.members().clone(), None, step);
+            return Ok(new.await?.expect("all ranks are members"));
+        }
         let context = self.agree(None, step).await?;
         let rank = self.rank_in_32_bits();
         Ok(self.derived(self.members().clone(), rank, context, step.location))
@@ -222,9 +227,12 @@ impl Comm {
         self.begin_step(step)?;
         let mut record = colour.to_le_bytes().to_vec();
         record.extend(key.to_le_bytes());
+        if self.is_as_smpi() {
+            return self.split_as_smpi(record, step).await;
+        }
         let records = self.gather_records(record, step).await?;
         let groups = match records {
-            Some(records) => Some(self.groups(&records)?),
+            Some(records) => Some(self.groups(&records, self.choose_context()?)),
             None => None,
         };
         let groups = self.broadcast_record(groups, 0, step).await?;
@@ -249,8 +257,11 @@ impl Comm {
                 });
             }
             self.begin_step(step)?;
-            let context = self.agree(Some(&group), step).await?;
             let members = group.members().clone();
+            if self.is_as_smpi() {
+                return self.create_as_smpi(members, None, step).await;
+            }
+            let context = self.agree(Some(&group), step).await?;
             let rank = members.rank_of(self.world_rank());
             Ok(rank.map(|rank| self.derived(members, rank, context, step.location)))
         }
@@ -421,7 +432,7 @@ impl Comm {
     /// Returns the table that rank 0 makes of the records: a table of the context, the number of
     /// groups, where each begins and the last ends, whether orders follow, the group of each rank,
     /// the members of all groups, and if needed their orders.
-    fn groups(&self, records: &[u8]) -> Result<Buffer> {
+    fn groups(&self, records: &[u8], context: u32) -> Buffer {
         let mut ranks: Vec<(u32, i32, u32)> = Vec::new();
         for (rank, record) in (0..).zip(records.chunks_exact(RECORD)) {
             let at = |from: usize| *record[from..].first_chunk::<4>().expect("whole records");
@@ -445,23 +456,24 @@ impl Comm {
             sorted &= order.is_none();
             orders.extend(order.unwrap_or_else(|| (0..).take(group.len()).collect()));
         }
-        let head = [
-            self.choose_context()?,
-            in_32_bits(starts.len()),
-            sorted.into(),
-        ];
+        let head = [context, in_32_bits(starts.len()), sorted.into()];
         starts.push(in_32_bits(members.len()));
         if sorted {
             orders.clear();
         }
-        Ok(table(
-            [&head[..], &starts, &group_of, &members, &orders].concat(),
-        ))
+        table([&head[..], &starts, &group_of, &members, &orders].concat())
     }
 
     /// The communicator that a table of groups has for this rank.
     fn own_group(&self, groups: &Buffer, step: Step) -> Option<Self> {
-        let [context, count, sorted] = [0, 1, 2].map(|at| word(groups, at));
+        let members = self.members_of_own_group(groups)?;
+        let rank = members.rank_of(self.world_rank())?;
+        Some(self.derived(members, rank, word(groups, 0), step.location))
+    }
+
+    /// Returns the members of the group that a table of groups has for this rank.
+    fn members_of_own_group(&self, groups: &Buffer) -> Option<Members> {
+        let [count, sorted] = [1, 2].map(|at| word(groups, at));
         let starts = 3;
         let group_of = starts + count as usize + 1;
         let all = group_of + self.size();
@@ -479,9 +491,7 @@ impl Comm {
             count: to - from,
             nodes: std::cell::OnceCell::new(),
         };
-        let members = Members::Listed(Rc::new(listed)).without_table();
-        let rank = members.rank_of(self.world_rank())?;
-        Some(self.derived(members, rank, context, step.location))
+        Some(Members::Listed(Rc::new(listed)).without_table())
     }
 }
 
@@ -489,5 +499,6 @@ fn in_32_bits(count: usize) -> u32 {
     u32::try_from(count).expect("ranks are counted in 32 bits")
 }
 
+mod smpi;
 #[cfg(test)]
 mod tests;

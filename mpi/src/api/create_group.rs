@@ -56,6 +56,9 @@ impl Comm {
             let Some(rank) = members.rank_of(self.world_rank()) else {
                 return Ok(None);
             };
+            if self.is_as_smpi() {
+                return self.create_as_smpi(members, Some(tag), step).await;
+            }
             let among = self.with_members(members.clone(), rank);
             let context = among.agree(None, step).await?;
             Ok(Some(self.derived(members, rank, context, location)))

@@ -13,6 +13,7 @@ use std::rc::Rc;
 
 use ::collectives::Neighbors;
 
+use crate::api::communicators::Step;
 use crate::{Comm, Error, PROC_NULL, Result};
 
 /// Largest number of dimensions of a grid.
@@ -329,6 +330,11 @@ impl Comm {
         async move {
             let dimensions = dimensions?;
             let ranks = dimensions.iter().map(|&(length, _)| length).product();
+            if self.is_as_smpi() {
+                let step = Step::new("creation of a grid", location);
+                let comm = self.first_ranks_as_smpi(ranks, step).await?;
+                return Ok(comm.map(|comm| Cartesian::new(comm, dimensions)));
+            }
             let position = (self.rank() < ranks).then_some(0);
             self.cartesian_at(dimensions, position, location).await
         }

@@ -14,6 +14,9 @@ const PERSISTENT: u32 = 1 << 31;
 
 const START_BITS: u32 = 16;
 
+/// The position of a call that is none of those that all ranks make; call 2^31 has the same.
+pub(crate) const UNCOUNTED: u32 = PERSISTENT - 1;
+
 /// Returns the position of a start of a persistent request: the number of the request and that of
 /// the start, both from 0.
 pub(crate) const fn of_start(request: u32, start: u32) -> u32 {

@@ -382,7 +382,9 @@ impl ProtocolEngine {
         let location = call.location;
         let token = self.insert(State::Elapsing, location);
         let temp = call.recv.of_kind((call.algorithm.temp)(&call.call));
-        self.observe_collective(&call, token);
+        if call.number.position != position::UNCOUNTED {
+            self.observe_collective(&call, token);
+        }
         let collectives = self.collectives.get_or_insert_default();
         let running = Box::new(Running {
             progress: Progress {
@@ -427,6 +429,9 @@ impl ProtocolEngine {
             return format!("{kind} #{number}, until all ranks have called it");
         }
         let (round, rounds) = (progress.round() + 1, progress.rounds);
+        if call.number.position == position::UNCOUNTED {
+            return format!("{kind} ({algorithm}, round {round} of {rounds})");
+        }
         format!("{kind} #{number} ({algorithm}, round {round} of {rounds})")
     }
 
@@ -478,7 +483,9 @@ impl ProtocolEngine {
     fn finish_collective(&mut self, index: u32, running: Running) {
         let Running { call, progress } = running;
         let (context, number) = (call.context, call.number.position);
-        self.observe(|| observe::Event::CollectiveEnd { context, number });
+        if number != position::UNCOUNTED {
+            self.observe(|| observe::Event::CollectiveEnd { context, number });
+        }
         let buffer = if call.has_result {
             call.recv
         } else {

@@ -1,0 +1,58 @@
+//! A broadcast among the members of a communicator that is being made, before the ranks know its
+//! context.
+//!
+//! The messages are in the context of the old communicator, whose other ranks do not take part: so
+//! the broadcast is not counted among its calls, and has a tag of its own. An event log has its
+//! messages, as those of other ways to make a communicator.
+
+use ::collectives::{Call, Collective, Facts};
+use observe::SourceLocation;
+
+use super::{in_32_bits, position, select};
+use crate::protocol::engine::{CallNumber, CollectiveCall};
+use crate::{Buffer, Comm, Request, Result};
+
+impl Comm {
+    /// Sends the data of rank 0 to these ranks, by the algorithm that the selector selects.
+    /// Returns the data, and true if the ranks have exchanged their nodes before. `name` and
+    /// `location` are those of the call that makes the communicator.
+    pub(crate) async fn broadcast_uncounted(
+        &self,
+        data: Buffer,
+        tag: u32,
+        (name, location): (&'static str, SourceLocation),
+    ) -> Result<(Buffer, bool)> {
+        let (rank, size) = (in_32_bits(self.rank()), in_32_bits(self.size()));
+        let mut call = Call::new(Collective::Bcast, rank, size, data.len());
+        let settings = self.process().channel().settings();
+        let placement = settings.placement.as_deref();
+        call.nodes = placement.and_then(|placement| placement.nodes(self.members()));
+        let facts = Facts::of(call.nodes.as_ref());
+        let (algorithm, asks_nodes) = select(settings, &mut call, facts, false)?;
+        let call = CollectiveCall {
+            name,
+            algorithm,
+            is_independent: false,
+            asks_nodes,
+            call,
+            reduction: None,
+            send: Buffer::phantom(0),
+            recv: data,
+            has_result: true,
+            members: self.members().clone(),
+            context: self.call_context()?,
+            number: CallNumber {
+                tag,
+                position: position::UNCOUNTED,
+            },
+            location,
+        };
+        if asks_nodes {
+            let token = self.start(call.node_setup());
+            Request::new(self, token).wait_in(name, location).await?;
+        }
+        let token = self.start(call);
+        let done = Request::new(self, token).wait_in(name, location).await?;
+        Ok((done.buffer, asks_nodes))
+    }
+}

@@ -1,5 +1,6 @@
 //! Allreduce along a binomial tree to rank 0 and back, in segments: the reduction of a segment
-//! comes before the broadcast of the segment before.
+//! comes before the broadcast of the segment before. So each segment pays the whole way up and
+//! down.
 //!
 //! Source: P. Patarasuk, X. Yuan, in SMPI `allreduce-smp-binomial-pipeline.cpp`, with one rank on
 //! each node; there, elements behind the last whole segment are left out.
@@ -12,7 +13,7 @@ pub(crate) static BINOMIAL: Algorithm = Algorithm {
     name: "binomial",
     collectives: &[Collective::Allreduce],
     about: "binomial tree to rank 0 and back, in segments (0: none)",
-    time: "2 L (α + n β) + L n γ",
+    time: "2 L (k α + n β) + L n γ with k segments",
     ordered: true,
     temp: |call| segment(call, 0).length,
     rounds: |call| segments(call) + 1,

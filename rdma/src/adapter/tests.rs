@@ -110,6 +110,26 @@ fn the_first_request_is_reported_before_the_queue_pair_sends() {
     }
 }
 
+/// A refused request ends the connection with an event that says why. IBA 11.6.3.2.
+#[test]
+fn a_refused_request_is_reported() {
+    let reth = Reth {
+        address: 0,
+        rkey: 99,
+        length: 8,
+    };
+    let wrong_key = (Opcode::RcWriteOnly, Extension::Reth(reth));
+    let no_begin = (Opcode::RcSendMiddle, Extension::None);
+    let access: fn(QueuePair) -> AsyncEvent = AsyncEvent::QpAccessErr;
+    for ((opcode, extension), event) in [(wrong_key, access), (no_begin, AsyncEvent::QpReqErr)] {
+        let (mut adapter, init) = adapter_with_queue();
+        let qp = connected(&mut adapter, &init);
+        let bth = Bth::new(opcode, qp.qp_num, Psn::default());
+        adapter.handle_packet(0, &Packet::new(bth, extension, &[0; 8]));
+        assert_eq!(adapter.events, [event(qp)]);
+    }
+}
+
 /// The number of a message is that of the messages before plus 1, modulo 2^24. IBA 9.7.5.2.5.
 #[test]
 fn message_sequence_numbers_have_24_bits() {

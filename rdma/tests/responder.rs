@@ -5,10 +5,11 @@
 //! deviate here are legal (the standard lets a responder drop what it refuses), or known to.
 
 use rdma::dialogue::{
-    CaseOrigin, CaseVerdict, DeviceRole, Dialogue, DialogueCase, DialogueParameters, FormHeaders,
-    PacketForm, PatternData, READ, SimulatedDevice, SyndromeForm, WRITE, WordValue, run_case,
+    CaseOrigin, CaseVerdict, DeviceCommand, DeviceCompletion, DeviceReply, DeviceRole,
+    DeviceUnderTest, Dialogue, DialogueCase, DialogueParameters, FormHeaders, PacketForm,
+    PatternData, READ, SimulatedDevice, SyndromeForm, WRITE, WordValue, run_case,
 };
-use rdma::wire::{Nak, Opcode};
+use rdma::wire::{Bth, Extension, Nak, Opcode, Packet};
 use rdma::{Mtu, SoftAdapterSettings, WcStatus};
 
 /// Reads and atomic operations that the connection of a dialogue may have outstanding.
@@ -252,4 +253,141 @@ fn an_empty_last_packet_ends_the_connection() {
             .expect(PacketForm::acknowledge(p.psn(1), nak, 0))
             .receive_fails(0, WcStatus::RemInvReqErr)
     });
+}
+
+/// Returns the first packet of a write of `length` bytes.
+fn write_first(p: &DialogueParameters, length: u32) -> PacketForm {
+    let headers = FormHeaders::Reth {
+        offset: WRITE,
+        length,
+        key_error: 0,
+    };
+    PacketForm {
+        headers,
+        ..PacketForm::send(
+            Opcode::RcWriteFirst,
+            p.psn(0),
+            PatternData::new(1, 0, p.packets(1)),
+        )
+    }
+}
+
+/// Returns a dialogue in which the packet with number 1 is refused and the receive ends with a
+/// status; later packets are dropped.
+fn refused_second(
+    p: &DialogueParameters,
+    [first, second]: [PacketForm; 2],
+    status: WcStatus,
+) -> Dialogue {
+    let nak = SyndromeForm::Nak(Nak::InvalidRequest);
+    Dialogue::new(p)
+        .with_receives(1)
+        .send(first)
+        .send(second.asking())
+        .expect(PacketForm::acknowledge(p.psn(1), nak, 0))
+        .receive_fails(0, status)
+        .send(PacketForm::write_only(p.psn(2), WRITE, PatternData::EMPTY))
+}
+
+#[test]
+fn a_write_of_several_packets() {
+    passes(|p| {
+        let full = p.packets(1);
+        let length = 2 * full + 7;
+        let middle = PatternData::new(1, full, full);
+        let last = PatternData::new(1, 2 * full, 7);
+        Dialogue::new(p)
+            .send(write_first(p, length))
+            .send(PacketForm::send(Opcode::RcWriteMiddle, p.psn(1), middle))
+            .send(PacketForm::send(Opcode::RcWriteLast, p.psn(2), last).asking())
+            .expect(PacketForm::ack(p.psn(2), 1))
+            .memory(WRITE, PatternData::new(1, 0, length))
+    });
+}
+
+#[test]
+fn a_packet_continues_a_message_of_its_own_kind() {
+    passes(|p| {
+        let last = PatternData::new(1, 0, 1);
+        let last = PacketForm::send(Opcode::RcSendLast, p.psn(1), last);
+        refused_second(
+            p,
+            [write_first(p, p.packets(1) + 1), last],
+            WcStatus::WrFlushErr,
+        )
+    });
+    passes(|p| {
+        let full = PatternData::new(1, 0, p.packets(1));
+        let first = PacketForm::send(Opcode::RcSendFirst, p.psn(0), full);
+        let last = PatternData::new(1, 0, 1);
+        let last = PacketForm::send(Opcode::RcWriteLast, p.psn(1), last);
+        refused_second(p, [first, last], WcStatus::RemInvReqErr)
+    });
+    passes(|p| {
+        let only = PatternData::new(1, 0, 1);
+        let only = PacketForm::write_only(p.psn(1), WRITE, only);
+        refused_second(
+            p,
+            [write_first(p, p.packets(1) + 1), only],
+            WcStatus::WrFlushErr,
+        )
+    });
+}
+
+/// The packets of a write have together the length that the first one names.
+#[test]
+fn a_write_has_the_length_of_its_header() {
+    passes(|p| shorter_or_longer_write(p, 6));
+    passes(|p| shorter_or_longer_write(p, 8));
+    // A middle packet with the rest of the message leaves nothing for a last one.
+    passes(|p| {
+        let full = PatternData::new(1, 0, p.packets(1));
+        let middle = PacketForm::send(Opcode::RcWriteMiddle, p.psn(1), full);
+        refused_second(
+            p,
+            [write_first(p, p.packets(2)), middle],
+            WcStatus::WrFlushErr,
+        )
+    });
+}
+
+/// Returns a dialogue with a write whose last packet has `length` bytes instead of 7.
+fn shorter_or_longer_write(p: &DialogueParameters, length: u32) -> Dialogue {
+    let last = PatternData::new(1, 0, length);
+    let last = PacketForm::send(Opcode::RcWriteLast, p.psn(1), last);
+    refused_second(
+        p,
+        [write_first(p, p.packets(1) + 7), last],
+        WcStatus::WrFlushErr,
+    )
+}
+
+/// The last packet of a send with immediate data takes no second receive.
+#[test]
+fn a_send_with_immediate_data_takes_one_receive() {
+    let p = DialogueParameters {
+        mtu: Mtu::Mtu256,
+        start: DialogueParameters::WRAPPING,
+    };
+    let mut device = SimulatedDevice::new(SoftAdapterSettings::default());
+    let setup = Dialogue::new(&p).with_receives(1).setup;
+    let Ok(DeviceReply::Opened(opened)) = device.command(&DeviceCommand::Open(setup)) else {
+        panic!("it is not open");
+    };
+    for (number, opcode, extension, length) in [
+        (0, Opcode::RcSendFirst, Extension::None, 256),
+        (1, Opcode::RcSendLastImmediate, Extension::Immediate(7), 1),
+    ] {
+        let bth = Bth::new(opcode, opened.qp_num, p.psn(number));
+        let payload = vec![0; length];
+        let sent = device.transmit(&Packet::new(bth, extension, &payload));
+        assert_eq!(sent, Ok(()));
+    }
+    let received = DeviceCompletion {
+        id: 1000,
+        status: WcStatus::Success,
+        length: 257,
+    };
+    let polled = device.command(&DeviceCommand::Poll);
+    assert_eq!(polled, Ok(DeviceReply::Completions(vec![received])));
 }

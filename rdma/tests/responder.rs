@@ -18,6 +18,11 @@ const MAX_DEST_RD_ATOMIC: u32 = 16;
 /// Runs a dialogue, once without a wrap of the sequence numbers and once with it.
 #[track_caller]
 fn passes(dialogue: fn(&DialogueParameters) -> Dialogue) {
+    passes_with(SoftAdapterSettings::default(), dialogue);
+}
+
+#[track_caller]
+fn passes_with(settings: SoftAdapterSettings, dialogue: fn(&DialogueParameters) -> Dialogue) {
     let case = DialogueCase {
         number: "01",
         title: "",
@@ -33,7 +38,7 @@ fn passes(dialogue: fn(&DialogueParameters) -> Dialogue) {
             mtu: Mtu::Mtu256,
             start,
         };
-        let mut device = SimulatedDevice::new(SoftAdapterSettings::default());
+        let mut device = SimulatedDevice::new(settings);
         let verdict = run_case(&case, &parameters, &mut device);
         assert_eq!(verdict, Ok(CaseVerdict::Pass), "from {start}");
     }
@@ -252,6 +257,39 @@ fn an_empty_last_packet_ends_the_connection() {
         send_of_two(p, 0)
             .expect(PacketForm::acknowledge(p.psn(1), nak, 0))
             .receive_fails(0, WcStatus::RemInvReqErr)
+    });
+}
+
+/// A send has at most the bytes of its receive, and at most those of the longest message.
+#[test]
+fn a_send_fills_its_receive() {
+    let fits: fn(&DialogueParameters) -> Dialogue = |p| {
+        let mut dialogue = send_of_two(p, p.packets(1));
+        dialogue.setup.receive_length = p.packets(2);
+        dialogue
+            .expect(PacketForm::ack(p.psn(1), 1))
+            .receives(0, p.packets(2))
+    };
+    let is_too_long: fn(&DialogueParameters) -> Dialogue = |p| {
+        let nak = SyndromeForm::Nak(Nak::InvalidRequest);
+        let mut dialogue = send_of_two(p, p.packets(1));
+        dialogue.setup.receive_length = p.packets(2) - 1;
+        dialogue
+            .expect(PacketForm::acknowledge(p.psn(1), nak, 0))
+            .receive_fails(0, WcStatus::LocLenErr)
+    };
+    passes(fits);
+    passes(is_too_long);
+    let settings = |max_message| SoftAdapterSettings {
+        max_message,
+        ..SoftAdapterSettings::default()
+    };
+    passes_with(settings(2 * Mtu::Mtu256.bytes()), fits);
+    passes_with(settings(2 * Mtu::Mtu256.bytes() - 1), |p| {
+        let nak = SyndromeForm::Nak(Nak::InvalidRequest);
+        send_of_two(p, p.packets(1))
+            .expect(PacketForm::acknowledge(p.psn(1), nak, 0))
+            .receive_fails(0, WcStatus::LocLenErr)
     });
 }
 

@@ -168,7 +168,8 @@ fn an_end_anywhere_is_that_of_the_rank() {
         };
         assert_eq!(output.stdout, handlers, "{how}: {output:?}");
         // Again and again in one process, and a verdict.
-        let found = simrun(&format!("check -n 3 --protocol eager {program} -- {how}"));
+        let options = "check -n 3 --protocol eager --threads 2";
+        let found = simrun(&format!("{options} {program} -- {how}"));
         let is_found = found.status == 1 && found.stdout.contains(end);
         assert!(is_found, "{how}: {found:?}");
     }

@@ -4,7 +4,9 @@
 //! Such a call first runs the destructors of the thread, which are those of this executable, and
 //! then the functions that were registered for the end of the process. On the stack of a rank both
 //! are put back, and the rank ends with the status. *Not reached*: `abort` inside of the C library,
-//! as of `free` for an invalid pointer, which may have a lock that simrun needs.
+//! as of `free` for an invalid pointer, which may have a lock that simrun needs. The GNU C library
+//! from 2.41 on lets one thread at a time be in `exit`: in a search with several threads the others
+//! wait there for the first, until it ends.
 
 use std::arch::naked_asm;
 use std::cell::Cell;
@@ -30,6 +32,9 @@ struct Registered {
     /// The next one that a rank has not run.
     next: *mut Self,
 }
+
+/// Threads of a search at most in which ranks call `exit` at one time: each takes one registration.
+const THREADS: u32 = 64;
 
 thread_local! {
     /// Destructors that were not run because a rank has called `exit`, the latest first.
@@ -73,9 +78,9 @@ unsafe extern "C" fn destroy(registered: *mut c_void) {
 
 /// The process ends, or the rank that is running.
 extern "C" fn at_exit(status: c_int, _: *mut c_void) {
-    let Some(rank) = current() else {
+    if current().is_none() {
         return;
-    };
+    }
     let mut kept = KEPT.replace(ptr::null_mut());
     while !kept.is_null() {
         // SAFETY: the objects are those of the functions above, which the C library does not know
@@ -87,7 +92,6 @@ extern "C" fn at_exit(status: c_int, _: *mut c_void) {
         }
     }
     register();
-    rank.note_library_call();
     process::exit(status);
 }
 
@@ -119,6 +123,6 @@ fn register() {
 /// registered last is called first.
 pub(super) fn install() {
     static INSTALLED: Once = Once::new();
-    INSTALLED.call_once(register);
+    INSTALLED.call_once(|| (0..THREADS).for_each(|_| register()));
     std::hint::black_box(abort as extern "C" fn() -> !);
 }

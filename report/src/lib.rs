@@ -44,8 +44,8 @@ pub use {
 
 #[cfg(feature = "traces")]
 pub use trace::{
-    Contents, ParseTraceError, RankSet, TraceFormat, TraceOptions, TraceSummary, TraceUnit,
-    TraceWriter, write_trace,
+    Contents, ParseTraceError, RankSet, TraceError, TraceFormat, TraceOptions, TraceSummary,
+    TraceUnit, TraceWriter, write_trace,
 };
 
 /// The content of a picture, as one program hands it to another.

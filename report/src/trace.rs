@@ -194,18 +194,19 @@ impl TraceWriter {
 /// Writes the timeline of a log.
 ///
 /// # Errors
-/// Errors of reading and writing; [`io::ErrorKind::InvalidInput`] as of [`TraceWriter::new`] and
-/// [`TraceWriter::finish`].
+/// [`TraceError`] with the file that has failed; [`io::ErrorKind::InvalidInput`] as of
+/// [`TraceWriter::new`] and [`TraceWriter::finish`].
 pub fn write_trace<R: Read>(
     log: &mut LogReader<R>,
     out: impl Write + 'static,
     format: TraceFormat,
     options: &TraceOptions,
-) -> io::Result<TraceSummary> {
-    let mut writer = TraceWriter::new(out, format, options, log.ranks())?;
+) -> Result<TraceSummary, TraceError> {
+    let writer = TraceWriter::new(out, format, options, log.ranks());
+    let mut writer = writer.map_err(TraceError::Timeline)?;
     let mut last = 0.0;
     // To the end, also of what is left out: the log may be a pipe, whose writer continues.
-    while let Some(entry) = log.next_entry()? {
+    while let Some(entry) = log.next_entry().map_err(TraceError::Log)? {
         match entry {
             LogEntry::Rank(rank, time, event) => {
                 last = time;
@@ -214,8 +215,42 @@ pub fn write_trace<R: Read>(
             LogEntry::Network(time, event) => writer.network(time, &event, log),
         }
     }
-    writer.finish(log.end().unwrap_or(last))
+    let finished = writer.finish(log.end().unwrap_or(last));
+    finished.map_err(TraceError::Timeline)
 }
+
+/// An error of one of the two files.
+#[derive(Debug)]
+pub enum TraceError {
+    /// The log cannot be read.
+    Log(io::Error),
+    /// The timeline cannot be written, or an option selects nothing.
+    Timeline(io::Error),
+}
+
+impl From<io::Error> for TraceError {
+    fn from(error: io::Error) -> Self {
+        Self::Log(error)
+    }
+}
+
+impl From<TraceError> for io::Error {
+    fn from(error: TraceError) -> Self {
+        match error {
+            TraceError::Log(error) | TraceError::Timeline(error) => error,
+        }
+    }
+}
+
+impl fmt::Display for TraceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Log(error) | Self::Timeline(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for TraceError {}
 
 impl<W: Write> fmt::Debug for Output<W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -11,7 +11,7 @@ use observe::{BackwardReader, LogEntry, LogReader};
 use report::analysis::{Analysis, AnalysisReport, BackwardReport, Class};
 use report::html::{PageContent, ReportPage, Table, TimelineOverview};
 use report::network::{NetworkAnalysis, NetworkReport};
-use report::{TraceFormat, TraceOptions, TraceSummary, TraceWriter};
+use report::{TraceError, TraceFormat, TraceOptions, TraceSummary, TraceWriter};
 use simrun::{TraceArgs, status};
 
 use crate::trace;
@@ -161,7 +161,7 @@ fn traced(command: &AnalyseCommand, timeline: TimelineFile) -> Result<Results, S
     let (mut results, mut problem) = (None, None);
     let written = output.draw(|temporary| {
         let file = File::create(temporary).map_err(|error| error.to_string())?;
-        match read(&command.log, Some((file, format, &options))) {
+        match read(&command.log, Some((file, &output, format, &options))) {
             Ok(read) => results = Some(read),
             // The log or an option is at fault, not the file.
             Err(error) => problem = Some(error),
@@ -177,7 +177,7 @@ fn traced(command: &AnalyseCommand, timeline: TimelineFile) -> Result<Results, S
     Ok(results)
 }
 
-type Timeline<'a> = (File, TraceFormat, &'a TraceOptions);
+type Timeline<'a> = (File, &'a Output, TraceFormat, &'a TraceOptions);
 
 /// Reads the log of this name, or the one on standard input.
 fn read(path: &Path, timeline: Option<Timeline<'_>>) -> Result<(Results, TraceSummary), String> {
@@ -198,10 +198,13 @@ fn read(path: &Path, timeline: Option<Timeline<'_>>) -> Result<(Results, TraceSu
             LogInput::Pipe(Box::new(file), tempfile::tempfile())
         }
     };
-    passes(input, timeline).map_err(|error| match error.kind() {
-        io::ErrorKind::UnexpectedEof => format!("{name}: not an event log of simrun: it is empty"),
-        io::ErrorKind::InvalidInput => error.to_string(),
-        _ => format!("{name}: {error}"),
+    let output = timeline.as_ref().map(|(_, output, ..)| *output);
+    passes(input, timeline).map_err(|error| match (&error, output) {
+        (TraceError::Log(error), _) if error.kind() == io::ErrorKind::UnexpectedEof => {
+            format!("{name}: not an event log of simrun: it is empty")
+        }
+        (error, Some(output)) => trace::problem_of(error, &name, output),
+        (error, None) => format!("{name}: {error}"),
     })
 }
 
@@ -230,14 +233,17 @@ impl Read for LogInput {
 }
 
 /// Makes everything from a log: forwards, and what needs it backwards.
-fn passes(input: LogInput, timeline: Option<Timeline<'_>>) -> io::Result<(Results, TraceSummary)> {
+fn passes(
+    input: LogInput,
+    timeline: Option<Timeline<'_>>,
+) -> Result<(Results, TraceSummary), TraceError> {
     let mut reader = LogReader::new(BufReader::with_capacity(BUFFER, input))?;
     let ranks = reader.ranks();
     let (mut analysis, mut network) = (Analysis::new(ranks), NetworkAnalysis::new(ranks));
     let mut overview = TimelineOverview::new(ranks);
     let trace =
-        timeline.map(|(file, format, options)| TraceWriter::new(file, format, options, ranks));
-    let mut trace = trace.transpose()?;
+        timeline.map(|(file, _, format, options)| TraceWriter::new(file, format, options, ranks));
+    let mut trace = trace.transpose().map_err(TraceError::Timeline)?;
     while let Some(entry) = reader.next_entry()? {
         match entry {
             LogEntry::Network(time, event) => {
@@ -270,7 +276,8 @@ fn passes(input: LogInput, timeline: Option<Timeline<'_>>) -> io::Result<(Result
     let network = network.finish(&reader);
     let summary = trace
         .map(|trace| trace.finish(analysis.end_s))
-        .transpose()?;
+        .transpose()
+        .map_err(TraceError::Timeline)?;
     overview.finish(analysis.end_s);
     match reader.input().get_ref() {
         LogInput::File(file) | LogInput::Pipe(_, Ok(file)) => {

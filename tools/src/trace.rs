@@ -9,7 +9,7 @@ use clap::{Args, Subcommand};
 use files::Output;
 use observe::LogReader;
 use platform::units::Duration;
-use report::{TraceFormat, TraceOptions, TraceSummary, TraceUnit};
+use report::{TraceError, TraceFormat, TraceOptions, TraceSummary, TraceUnit};
 use simrun::{Size, TraceArgs, status};
 
 /// Records that are read at once: 8 Ki.
@@ -71,20 +71,17 @@ fn convert(command: &ConvertCommand) -> Result<ExitCode, String> {
         _ => format!("{name}: {error}"),
     })?;
     let mut summary = TraceSummary::default();
-    let mut problem = None;
+    let mut problem = String::new();
     let written = output.draw(|path| {
         let file = File::create(path).map_err(|error| error.to_string())?;
         let written = report::write_trace(&mut reader, file, format, &options);
         summary = written.map_err(|error| {
-            if error.kind() == io::ErrorKind::InvalidInput {
-                problem = Some(error.to_string());
-            }
-            error.to_string()
+            problem = problem_of(&error, &name, &output);
+            String::new()
         })?;
         Ok(())
     });
-    // An option that selects nothing is not a problem of the file.
-    if let Some(problem) = problem {
+    if !problem.is_empty() {
         return Err(problem);
     }
     written.map_err(|error| error.to_string())?;
@@ -93,6 +90,18 @@ fn convert(command: &ConvertCommand) -> Result<ExitCode, String> {
         status::warn(format_args!("{name}: the log breaks off"));
     }
     Ok(status::print(format_args!("made {}", out.display())))
+}
+
+/// Returns an error in words, with the name of the file that has failed: the log or the timeline.
+pub(crate) fn problem_of(error: &TraceError, log: &str, timeline: &Output) -> String {
+    match error {
+        // An option that selects nothing is not a problem of the file.
+        TraceError::Timeline(error) if error.kind() == io::ErrorKind::InvalidInput => {
+            error.to_string()
+        }
+        TraceError::Timeline(error) => format!("{timeline}: cannot write it: {error}"),
+        TraceError::Log(error) => format!("{log}: {error}"),
+    }
 }
 
 /// Warns if a timeline does not have the whole run, or not the lengths of its calls.

@@ -1,5 +1,9 @@
 //! The hosts of the ranks of a run: names that are read once take their bytes, and no more.
 
+/// Number of ranks up to which a log need not name all hosts: readers have state for each rank, and
+/// a damaged number must not take memory for ranks that never were. \[choice\]
+pub(crate) const UNNAMED_MAX: u32 = 4096;
+
 /// The names of the hosts of ranks.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct HostNames {
@@ -18,13 +22,24 @@ impl HostNames {
         self.ends.push(self.names.len());
     }
 
-    /// Gives a rank the host whose name has a number.
-    pub(crate) fn place(&mut self, rank: u32, host: u32) {
+    /// Gives a rank the host whose name has a number; returns false, and changes nothing, unless
+    /// the number has a name, and the rank is a small one or follows one with a host.
+    pub(crate) fn place(&mut self, rank: u32, host: u32) -> bool {
         let index = rank as usize;
+        let reachable = self.ranks.len().max(UNNAMED_MAX as usize);
+        if index > reachable || host as usize >= self.ends.len() {
+            return false;
+        }
         if index >= self.ranks.len() {
             self.ranks.resize(index + 1, u32::MAX);
         }
         self.ranks[index] = host;
+        true
+    }
+
+    /// Returns the number of ranks with a host.
+    pub(crate) const fn count(&self) -> usize {
+        self.ranks.len()
     }
 
     /// Returns the number of the host of a rank in the log, if it is known.

@@ -27,6 +27,7 @@ mod network;
 mod numbering;
 mod open;
 mod record;
+mod validity;
 
 pub use backward::{BackwardEntry, BackwardReader};
 pub use event::{

@@ -8,14 +8,15 @@ use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 
 use crate::event::{ProgramEvent, RunKind};
-use crate::host_names::HostNames;
+use crate::host_names::{HostNames, UNNAMED_MAX};
 use crate::network::{self, IncidentPlace, Link, NetworkEvent};
 use crate::numbering::{LogEvent, NameId, Word, numbered};
 use crate::open::Open;
 use crate::record::{
     FOOTER, HEADER, HOST, HOST_NAME, LINK, NOTE, RECORD_BYTES, Record, TEXT, TEXT_PART,
-    TEXT_PART_BYTES,
+    TEXT_PART_BYTES, WORDS,
 };
+use crate::validity;
 
 /// The version of the format.
 const VERSION: u64 = 5;
@@ -371,15 +372,44 @@ pub struct LogReader<R> {
     notes: Vec<u32>,
     /// The time of the end in seconds, when it has been read.
     end: Option<f64>,
+    /// Number of records that have been read.
+    position: u64,
+    /// The latest time of the events of each rank in seconds.
+    latest: Vec<f64>,
+    /// The latest time of the network in seconds.
+    latest_of_network: f64,
 }
 
 impl<R: Read> LogReader<R> {
     /// Opens a log.
     ///
     /// # Errors
-    /// [`io::ErrorKind::InvalidData`] if it is none, or of another version; other errors of
-    /// reading.
-    pub fn new(mut input: R) -> io::Result<Self> {
+    /// [`io::ErrorKind::InvalidData`] if it is none, or of another version, or does not name the
+    /// hosts of many ranks; other errors of reading.
+    pub fn new(input: R) -> io::Result<Self> {
+        let mut reader = Self::of_rank(input)?;
+        let ranks = reader.ranks;
+        while ranks > UNNAMED_MAX && reader.hosts.count() < ranks as usize {
+            let found = match reader.next_record()? {
+                Some(record) => reader.read_description(&record)?,
+                None => false,
+            };
+            if !found {
+                let named = reader.hosts.count();
+                return Err(reader.invalid(&format!(
+                    "the hosts of {named} ranks: expected those of all {ranks} before the first \
+                     event"
+                )));
+            }
+        }
+        Ok(reader)
+    }
+
+    /// Opens the log that one rank of a real run has written, which names no hosts.
+    ///
+    /// # Errors
+    /// As [`LogReader::new`].
+    pub(crate) fn of_rank(mut input: R) -> io::Result<Self> {
         let mut bytes = [0; RECORD_BYTES];
         input.read_exact(&mut bytes)?;
         let header = Record::from_bytes(&bytes);
@@ -404,6 +434,9 @@ impl<R: Read> LogReader<R> {
             links: Vec::new(),
             notes: Vec::new(),
             end: None,
+            position: 1,
+            latest: Vec::new(),
+            latest_of_network: 0.0,
         })
     }
 
@@ -484,69 +517,130 @@ impl<R: Read> LogReader<R> {
     /// # Errors
     /// Errors of reading, and records that are no events.
     pub fn next_entry(&mut self) -> io::Result<Option<LogEntry>> {
-        while let Some(bytes) = next_record(&mut self.input)? {
-            let record = Record::from_bytes(&bytes);
-            match record.kind {
-                TEXT => {
-                    let text = self.read_text(record.c)?;
-                    self.texts.push(text);
-                }
-                HOST_NAME => {
-                    let name = self.read_text(record.c)?;
-                    self.hosts.add(&name);
-                }
-                HOST => {
-                    if record.rank < self.ranks {
-                        self.hosts.place(record.rank, record.a);
-                    }
-                }
-                LINK => {
-                    let mut link = network::to_link(&record);
-                    link.name = self.read_text(u64::from(record.a))?;
-                    self.links.push(link);
-                }
-                NOTE => self.notes.push(record.a),
-                FOOTER => self.end = Some(record.time),
-                _ => return self.read_entry(&record).map(Some),
+        while let Some(record) = self.next_record()? {
+            if !self.read_description(&record)? {
+                return self.read_entry(&record).map(Some);
             }
         }
         Ok(None)
     }
 
+    /// Reads what is no event; returns false for an event.
+    fn read_description(&mut self, record: &Record) -> io::Result<bool> {
+        match record.kind {
+            TEXT => {
+                let text = self.read_text(record.c)?;
+                self.texts.push(text);
+            }
+            HOST_NAME => {
+                let name = self.read_text(record.c)?;
+                self.hosts.add(&name);
+            }
+            HOST => {
+                if !self.hosts.place(record.rank, record.a) || record.rank >= self.ranks {
+                    let rank = record.rank;
+                    let problem = format!(
+                        "the host of rank {rank}: expected ranks in their order, and a known host"
+                    );
+                    return Err(self.invalid(&problem));
+                }
+            }
+            LINK => {
+                let mut link = network::to_link(record);
+                let checked = validity::check_link(&link);
+                checked.map_err(|problem| self.invalid(&problem))?;
+                link.name = self.read_text(u64::from(record.a))?;
+                self.links.push(link);
+            }
+            NOTE => self.notes.push(record.a),
+            FOOTER => {
+                let checked = validity::seconds("end of the run", record.time);
+                checked.map_err(|problem| self.invalid(&problem))?;
+                self.end = Some(record.time);
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
     /// Returns the entry that begins with a record.
     fn read_entry(&mut self, record: &Record) -> io::Result<LogEntry> {
-        let entry = LogEntry::of(record, || next_record(&mut self.input))?;
-        match entry {
-            Some(LogEntry::Network(_, ref event))
-                if !event.links().all(|link| (link as usize) < self.links.len()) =>
-            {
-                Err(invalid("a flow over an unknown link".to_owned()))
+        let Self {
+            input, position, ..
+        } = self;
+        let entry = LogEntry::of(record, || {
+            *position += 1;
+            next_part(input, WORDS)
+        })?;
+        let Some(entry) = entry else {
+            let kind = record.kind;
+            return Err(self.invalid(&format!("a record of unknown kind {kind}")));
+        };
+        let known = (self.ranks, self.links.len());
+        let checked = validity::check(record, &entry, known).and_then(|()| self.advance(&entry));
+        checked.map_err(|problem| self.invalid(&problem))?;
+        Ok(entry)
+    }
+
+    /// Keeps the latest times, which never fall.
+    fn advance(&mut self, entry: &LogEntry) -> Result<(), String> {
+        let (latest, time) = match *entry {
+            LogEntry::Network(time, _) => (&mut self.latest_of_network, time),
+            LogEntry::Rank(rank, time, _) => {
+                let at = rank as usize;
+                if at >= self.latest.len() {
+                    self.latest.resize(at + 1, 0.0);
+                }
+                (&mut self.latest[at], time)
             }
-            Some(entry) if !matches!(entry, LogEntry::Rank(rank, ..) if rank >= self.ranks) => {
-                Ok(entry)
-            }
-            _ => {
-                let kind = record.kind;
-                Err(invalid(format!("a record of unknown kind {kind}")))
-            }
+        };
+        if time < *latest {
+            return Err(format!(
+                "time {time}: expected at least {latest}, the time before"
+            ));
         }
+        *latest = time;
+        Ok(())
     }
 
     fn read_text(&mut self, length: u64) -> io::Result<String> {
         let mut text = Vec::new();
         while (text.len() as u64) < length {
-            let Some(bytes) = next_record(&mut self.input)? else {
+            let Some(bytes) = next_part(&mut self.input, TEXT_PART)? else {
                 break;
             };
+            self.position += 1;
             let left = usize::try_from(length).unwrap_or(usize::MAX) - text.len();
             text.extend_from_slice(&bytes[1..=left.min(TEXT_PART_BYTES)]);
         }
         Ok(String::from_utf8_lossy(&text).into_owned())
     }
+
+    fn next_record(&mut self) -> io::Result<Option<Record>> {
+        let bytes = next_bytes(&mut self.input)?;
+        self.position += u64::from(bytes.is_some());
+        Ok(bytes.map(|bytes| Record::from_bytes(&bytes)))
+    }
+
+    /// Returns the error of the record that was read last.
+    fn invalid(&self, problem: &str) -> io::Error {
+        invalid(format!("record {}: {problem}", self.position))
+    }
+}
+
+/// Returns the next whole record, which has to be of a kind: further bytes of the one before.
+fn next_part(input: &mut impl Read, kind: u8) -> io::Result<Option<[u8; RECORD_BYTES]>> {
+    match next_bytes(input)? {
+        Some(bytes) if bytes[0] != kind => Err(invalid(format!(
+            "a record of kind {} within another: expected kind {kind}",
+            bytes[0]
+        ))),
+        bytes => Ok(bytes),
+    }
 }
 
 /// Returns the next whole record.
-fn next_record(input: &mut impl Read) -> io::Result<Option<[u8; RECORD_BYTES]>> {
+fn next_bytes(input: &mut impl Read) -> io::Result<Option<[u8; RECORD_BYTES]>> {
     let mut bytes = [0; RECORD_BYTES];
     match input.read_exact(&mut bytes) {
         Ok(()) => Ok(Some(bytes)),

@@ -110,7 +110,7 @@ pub fn merge<R: Read, W: Write>(
 
 /// Returns a reader of a log; `None` if there is none, or nothing in it.
 fn reader<R: Read>(log: Option<R>) -> io::Result<Option<LogReader<R>>> {
-    match log.map(LogReader::new).transpose() {
+    match log.map(LogReader::of_rank).transpose() {
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
         other => other,
     }

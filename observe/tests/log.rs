@@ -20,9 +20,9 @@ fn all() -> Vec<ProgramEvent> {
         },
         Event::Continue,
         Event::Send {
-            peer: u32::MAX - 1,
+            peer: 63,
             tag: u32::MAX,
-            bytes: u64::MAX,
+            bytes: 1 << 53,
             place,
             collective: true,
             request: None,
@@ -38,7 +38,7 @@ fn all() -> Vec<ProgramEvent> {
             algorithm: "ring",
             root: Some(0),
             size: 64,
-            first: u32::MAX,
+            first: 63,
             place,
         },
         Event::Collective {
@@ -129,7 +129,7 @@ fn packets() -> Vec<ProgramEvent> {
 }
 
 fn written() -> Vec<u8> {
-    let mut writer = LogWriter::new(Vec::new(), 3);
+    let mut writer = LogWriter::new(Vec::new(), 64);
     let host = writer.host_name("node-2");
     writer.host(2, host);
     for (at, event) in (0_u32..).zip(all()) {
@@ -291,7 +291,7 @@ fn names(reader: &LogReader<&[u8]>, event: LogEvent) -> Vec<String> {
 fn what_is_written_is_read() {
     let bytes = written();
     let (reader, entries) = read(&bytes);
-    assert_eq!(reader.ranks(), 3);
+    assert_eq!(reader.ranks(), 64);
     assert_eq!(reader.host(2), "node-2");
     assert_eq!(reader.host(0), "");
     let numbers = [0, 2, 3].map(|rank| reader.hosts().number(rank));
@@ -366,7 +366,11 @@ fn a_record_that_is_no_event_is_an_error() {
             Err(problem) => break problem,
         }
     };
-    assert_eq!(problem.to_string(), "a record of unknown kind 200");
+    let problem = problem.to_string();
+    assert!(
+        problem.ends_with(": a record of unknown kind 200"),
+        "{problem}"
+    );
 }
 
 #[test]

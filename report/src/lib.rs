@@ -48,6 +48,41 @@ pub use trace::{
     TraceUnit, TraceWriter, write_trace,
 };
 
+impl Figure {
+    /// Checks that all positions lead to something: a figure may come from any program.
+    ///
+    /// # Errors
+    /// A sentence with the first position that leads nowhere.
+    pub fn check(&self) -> Result<(), String> {
+        let below = |name: &str, found: usize, count: usize| match found < count {
+            true => Ok(()),
+            false => Err(format!("{name} {found}: expected a number below {count}")),
+        };
+        match self {
+            Self::Timeline(timeline) => {
+                let lanes = timeline.lanes.len();
+                for (position, step) in timeline.steps.iter().enumerate() {
+                    below("lane", step.lane, lanes)?;
+                    for &before in &step.after {
+                        below("step before", before, position)?;
+                    }
+                }
+                for end in &timeline.ends {
+                    for &lane in end.waits_for.iter().chain([&end.lane]) {
+                        below("lane", lane, lanes)?;
+                    }
+                }
+            }
+            Self::States(graph) => {
+                for &(from, to, _) in &graph.transitions {
+                    below("state", from.max(to), graph.states.len())?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
 /// The content of a picture, as one program hands it to another.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

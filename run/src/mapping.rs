@@ -198,8 +198,15 @@ impl RankMap {
                 _ => error.to_string(),
             },
         };
-        let text = files::read_text(path).map_err(unreadable)?;
-        if let Some((line, tag)) = first_tag(&text) {
+        Self::parse(path, &files::read_text(path).map_err(unreadable)?)
+    }
+
+    /// Reads the text of a mapping file with this name.
+    ///
+    /// # Errors
+    /// If it has a line that names no host.
+    pub fn parse(path: &Path, text: &str) -> Result<Self, MappingError> {
+        if let Some((line, tag)) = first_tag(text) {
             let path = path.to_owned();
             return Err(MappingError::Xml { path, line, tag });
         }

@@ -159,12 +159,17 @@ impl StudyFolder {
     pub fn points(&self) -> Result<Vec<PlannedPoint>, ResultError> {
         let file = self.path.join(POINTS_FILE);
         let text = files::read_state(&file).map_err(|it| ResultError::at(&file, &it))?;
-        let read = |(number, line)| {
-            serde_json::from_str(line).map_err(|error| {
-                let number: usize = number;
-                let problem = format!("line {}: no point of a study: {error}", number + 1);
+        let read = |(number, line): (usize, &str)| {
+            let wrong = |problem: &dyn std::fmt::Display| {
+                let problem = format!("line {}: no point of a study: {problem}", number + 1);
                 ResultError::at(&file, problem)
-            })
+            };
+            let point: PlannedPoint = serde_json::from_str(line).map_err(|error| wrong(&error))?;
+            // The key is the name of files, too.
+            if point.key != point.content.key(0) {
+                return Err(wrong(&"the key is not that of the content"));
+            }
+            Ok(point)
         };
         text.lines().enumerate().map(read).collect()
     }

@@ -10,6 +10,8 @@ pub mod any_packets;
 pub mod apps;
 #[cfg(feature = "compiled")]
 pub mod compiled;
+#[cfg(feature = "damage")]
+pub mod damage;
 #[cfg(feature = "models")]
 pub mod lab;
 #[cfg(feature = "rdma")]

@@ -72,6 +72,8 @@ fn figure(input: &Path) -> Result<Figure, ExitCode> {
     };
     let text =
         text.map_err(|error| status::refuse(format_args!("{name}: cannot read it: {error}")))?;
-    serde_json::from_str(&text)
-        .map_err(|error| status::refuse(format_args!("{name}: not a figure: {error}")))
+    let figure: Result<Figure, String> =
+        serde_json::from_str(&text).map_err(|error| error.to_string());
+    let checked = figure.and_then(|figure| figure.check().map(|()| figure));
+    checked.map_err(|problem| status::refuse(format_args!("{name}: not a figure: {problem}")))
 }

@@ -87,6 +87,12 @@ pub(super) fn timing(
 fn read(file: &Path) -> Result<Bursts, String> {
     let place = file.display();
     let text = files::read_text(file).map_err(|error| format!("{place}: {error}"))?;
+    parse(file, &text)
+}
+
+/// Reads the text of a file of times with this name.
+fn parse(file: &Path, text: &str) -> Result<Bursts, String> {
+    let place = file.display();
     let mut lines = text.lines().zip(1..);
     if lines.next().is_none_or(|(first, _)| first != HEADER) {
         return Err(format!(
@@ -144,5 +150,18 @@ impl Drop for Recording {
         if let Err(error) = self.file.write(text) {
             simrun::status::refuse(error);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn damaged_files_of_times_are_refused_or_read() {
+        let text = format!("{HEADER}\n0 0 1.5e-3\n1 0 2e-6\n# 2 blocks\n0 1 0e0\n");
+        let read = |bytes: &[u8]| parse(Path::new("times"), &String::from_utf8_lossy(bytes));
+        assert_eq!(read(text.as_bytes()).map(|times| times.len()), Ok(3));
+        testing::damage::read_damaged(text.as_bytes(), |bytes| drop(read(bytes)));
     }
 }

@@ -348,6 +348,20 @@ fn a_first_study_of_a_program_runs() {
     let script = simrun(&format!("study slurm {out} -n 2")).stdout;
     assert!(script.starts_with("#!/bin/sh\n"), "{script}");
     assert!(script.contains("#SBATCH --ntasks=2\n"), "{script}");
+    // Points that are not those of the study are refused, not looked for.
+    let list = format!("{out}/points.jsonl");
+    let points = fs::read_to_string(&list).unwrap();
+    for (part, other, problem) in [
+        ("\"point\":0", "\"point\":9", "each once"),
+        (
+            "\"key\":\"",
+            "\"key\":\"../",
+            "the key is not that of the content",
+        ),
+    ] {
+        fs::write(&list, points.replacen(part, other, 1)).unwrap();
+        refused(&simrun(&format!("study work {out}")), problem);
+    }
 }
 
 #[test]

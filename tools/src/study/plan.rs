@@ -155,6 +155,14 @@ impl Plan {
             };
             study.points = known;
         }
+        let mut positions: Vec<usize> = points.iter().map(|it| it.point).collect();
+        positions.sort_unstable();
+        if !positions.into_iter().eq(0..study.points.len()) {
+            let (folder, count) = (folder.path().display(), study.points.len());
+            return Err(status::refuse(format_args!(
+                "{folder}/points.jsonl: expected the {count} points of study.toml, each once"
+            )));
+        }
         Ok(Self {
             study,
             folder,

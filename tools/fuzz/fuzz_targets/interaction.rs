@@ -1,0 +1,10 @@
+//! Any bytes for the reader `interaction`: `cargo +nightly fuzz run interaction -- -max_len=8192 -timeout=10
+//! -rss_limit_mb=1024` in `tools/`.
+
+#![no_main]
+
+#[path = "../../tests/readers/mod.rs"]
+#[expect(dead_code, reason = "each target runs one reader")]
+mod readers;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| readers::interaction(bytes));

@@ -49,6 +49,8 @@ struct NumberRange {
 pub enum PatternError {
     /// The text is empty.
     Empty,
+    /// The text is a number, which is the name of one host: a number of hosts is meant.
+    OnlyNumber,
     /// A `[` without `]`, or the other way round.
     Unclosed,
     /// More than one pair of brackets.
@@ -74,6 +76,7 @@ impl fmt::Display for PatternError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Empty => f.write_str("empty host pattern"),
+            Self::OnlyNumber => f.write_str("a number without a range, which names one host"),
             Self::Unclosed => f.write_str("unclosed bracket in the host pattern"),
             Self::TwoRanges => f.write_str("more than one pair of brackets in the host pattern"),
             Self::NotARange(found) => write!(f, "{found:?} is not a range of numbers"),
@@ -106,6 +109,9 @@ impl HostPattern {
         let Some(inside) = inside else {
             if text.is_empty() {
                 return Err(PatternError::Empty);
+            }
+            if text.bytes().all(|byte| byte.is_ascii_digit()) {
+                return Err(PatternError::OnlyNumber);
             }
             pattern.count = 1;
             return Ok(pattern);

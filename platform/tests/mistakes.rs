@@ -157,15 +157,15 @@ fn parameters_of_network_models() {
     );
     check(
         "latency_factor = -1",
-        "30: wrong type: the number -1: expected a number of at least 0, without quotes",
+        "30: wrong type: the number -1: expected a number from 0 to 1e6, without quotes",
     );
     check(
         "bandwidth_factor = 0",
-        "32: wrong type: the number 0: expected a number above 0, without quotes",
+        "32: wrong type: the number 0: expected a number above 0 and up to 1e6, without quotes",
     );
     check(
         "bandwidth_factor = [{ above = \"1kB\", factor = 0 }]",
-        "59: wrong type: the number 0: expected a number above 0, without quotes",
+        "59: wrong type: the number 0: expected a number above 0 and up to 1e6, without quotes",
     );
     check(
         "bandwidth_factor = \"0.97\"",
@@ -303,6 +303,10 @@ fn clusters() {
     pattern(
         "node-[5-2]",
         "descending range \"5-2\"; did you mean \"2-5\"?",
+    );
+    pattern(
+        "1000000000",
+        "a number without a range, which names one host",
     );
     pattern("node-[0-2", "unclosed bracket in the host pattern");
     pattern("node-[0-x]", "\"0-x\" is not a range of numbers");

@@ -106,6 +106,16 @@ fn wrong_values_are_answered_with_their_place() {
             "wrong type: the number -0.1",
         ),
         (
+            "[noise.compute]\nvariation = 1e6",
+            "n.toml:4:13",
+            "variation 1000000: expected at most 10",
+        ),
+        (
+            "[noise.compute]\nvariation = 1e308",
+            "n.toml:4:13",
+            "expected a number from 0 to 1e6",
+        ),
+        (
             "[noise.compute]\nvariation = \"10%\"",
             "n.toml:4:13",
             "wrong type: the string \"10%\"",

@@ -30,6 +30,8 @@ pub struct Capture {
     max_bytes: u64,
     /// Packets that found no room.
     left_out: u64,
+    /// Packets in the file.
+    packets: u64,
 }
 
 /// Section header block.
@@ -54,6 +56,7 @@ impl Capture {
             bytes: Vec::new(),
             max_bytes,
             left_out: 0,
+            packets: 0,
         };
         let mut header = BYTE_ORDER.to_le_bytes().to_vec();
         // Version 1.0, and a section of unknown length.
@@ -93,6 +96,13 @@ impl Capture {
         body.extend_from_slice(erf);
         body.extend_from_slice(packet);
         self.block(EPB, &body);
+        self.packets += 1;
+    }
+
+    /// Returns the number of packets in the file.
+    #[must_use]
+    pub const fn packets(&self) -> u64 {
+        self.packets
     }
 
     /// Returns the number of packets that found no room.

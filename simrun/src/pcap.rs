@@ -52,7 +52,10 @@ pub(crate) struct PcapArgs {
 
 /// The file of a capture.
 #[derive(Debug)]
-pub(crate) struct PcapFile(files::Output);
+pub(crate) struct PcapFile {
+    file: files::Output,
+    qp_num: Option<u32>,
+}
 
 impl PcapFile {
     /// Finds the file of `--pcap`, and lets the run capture packets.
@@ -89,7 +92,8 @@ impl PcapFile {
             qp_num: args.pcap.pcap_qp,
             max_bytes: args.pcap.pcap_limit.0,
         });
-        Ok(Some(Self(file)))
+        let qp_num = args.pcap.pcap_qp;
+        Ok(Some(Self { file, qp_num }))
     }
 
     /// Writes what was captured, and warns of what was left out.
@@ -104,11 +108,19 @@ impl PcapFile {
             status::warn_all(&[format!(
                 "--pcap: {} packets are not in {}: expected a larger --pcap-limit",
                 capture.left_out(),
-                self.0
+                self.file
             )]);
         }
-        self.0
+        let packets = capture.packets() + capture.left_out();
+        self.file
             .write(capture.into_bytes())
-            .map_err(|error| error.to_string())
+            .map_err(|error| error.to_string())?;
+        match self.qp_num {
+            Some(number) if packets == 0 => Err(format!(
+                "--pcap-qp {number}: no packet was sent to or by a queue pair with this number: \
+                 expected a number as in a capture without --pcap-qp"
+            )),
+            _ => Ok(()),
+        }
     }
 }

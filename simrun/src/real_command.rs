@@ -192,6 +192,7 @@ pub struct RealArgs {
     #[arg(
         long,
         value_name = "COMMAND",
+        requires = "hosts",
         verbatim_doc_comment,
         help_heading = "Launch"
     )]
@@ -274,7 +275,7 @@ pub(crate) fn run(
 /// Returns contradictions among the options.
 fn check(args: &RealArgs) -> Result<(), String> {
     match args.backend {
-        Network::Tcp => {}
+        Network::Tcp => args.verbs.check_absent(args.backend.name())?,
         Network::Verbs => args.tcp.check_absent(args.backend.name())?,
     }
     args.verbs.check()

@@ -79,7 +79,7 @@ impl TransportArgs {
     /// The problem, and advice.
     pub fn check(&self, network: Network) -> Result<(), String> {
         match network {
-            Network::Tcp => Ok(()),
+            Network::Tcp => self.verbs.check_absent(network.name()),
             Network::Verbs => {
                 self.tcp.check_absent(network.name())?;
                 look_for_device(&self.verbs)

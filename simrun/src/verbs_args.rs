@@ -5,7 +5,7 @@
 
 use std::ffi::OsString;
 
-use clap::{Args, ValueEnum};
+use clap::{Args, FromArgMatches as _, ValueEnum};
 use real::Backend;
 
 use crate::size::Size;
@@ -258,6 +258,34 @@ impl VerbsArgs {
         Ok(())
     }
 
+    /// Checks that no option of adapters has another value than its default, for a network without
+    /// adapters.
+    ///
+    /// # Errors
+    /// A text that names the first such option.
+    pub fn check_absent(&self, backend: &str) -> Result<(), String> {
+        let command = Self::augment_args(clap::Command::new("defaults"));
+        let defaults = command.try_get_matches_from(["defaults"]);
+        let defaults = defaults.and_then(|found| Self::from_arg_matches(&found));
+        let defaults = defaults.map_err(|error| error.to_string())?.as_arguments();
+        let own = self.as_arguments();
+        let pairs = |all: &[OsString]| -> Vec<(OsString, OsString)> {
+            let pairs = all.chunks_exact(2);
+            pairs
+                .map(|pair| (pair[0].clone(), pair[1].clone()))
+                .collect()
+        };
+        let defaults = pairs(&defaults);
+        match pairs(&own).iter().find(|pair| !defaults.contains(pair)) {
+            None => Ok(()),
+            Some((name, value)) => Err(format!(
+                "{} {} with --backend {backend}: expected it with --backend verbs alone",
+                name.display(),
+                value.display()
+            )),
+        }
+    }
+
     /// Verbs with these options, if they were built; messages of `eager_threshold` bytes and more
     /// go by rendezvous.
     #[cfg(not(feature = "verbs"))]
@@ -386,6 +414,22 @@ mod tests {
         let words: Vec<OsString> = given.split_whitespace().map(OsString::from).collect();
         let handed = read(given).unwrap().as_arguments();
         assert_eq!(handed, words);
+    }
+
+    #[test]
+    fn options_of_adapters_need_an_adapter() {
+        read("").unwrap().check_absent("tcp").unwrap();
+        for (line, named) in [
+            (
+                "--device mlx5",
+                "--device mlx5 with --backend tcp: expected",
+            ),
+            ("--max-inline 64 --device x", "--device x with"),
+            ("--bounce-max 20KiB", "--bounce-max 20KiB with"),
+        ] {
+            let problem = read(line).unwrap().check_absent("tcp").unwrap_err();
+            assert!(problem.starts_with(named), "{problem}");
+        }
     }
 
     #[test]

@@ -255,6 +255,8 @@ pub(crate) fn finish(
 fn simulated(command: &MeasureCommand) -> Result<Vec<Session>, ExitCode> {
     let fits = command.way.tcp.check_absent("simulated");
     fits.map_err(status::refuse)?;
+    let fits = command.way.verbs.check_absent("simulated");
+    fits.map_err(status::refuse)?;
     let path = command.platform.as_deref().ok_or_else(|| {
         status::refuse("no platform: expected --platform FILE with --backend simulated")
     })?;

@@ -65,6 +65,11 @@ impl Comparison {
     }
 }
 
+/// Returns the names of the workloads.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    cases::ALL.iter().map(|case| case.name)
+}
+
 /// Runs the workloads whose name contains `only`, writes the page and the picture into `out` or
 /// prints the page.
 ///

@@ -74,6 +74,11 @@ fn main() -> ExitCode {
     if let Some(words) = &arguments.flows_child {
         return flows::child::serve(words);
     }
+    if let Err(message) = check_names(&arguments) {
+        say(&format!("error: {message}"));
+        // Bad input, as of the command simrun.
+        return ExitCode::from(2);
+    }
     match compare(&arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
@@ -116,6 +121,24 @@ fn programs(arguments: &Arguments) -> Vec<Side> {
         sides.push(Side::Actors("flows"));
     }
     sides
+}
+
+/// Refuses names that no workload has.
+fn check_names(arguments: &Arguments) -> Result<(), String> {
+    let tables = TABLES.iter().filter(|(part, _)| arguments.wants(*part));
+    let workloads = tables.flat_map(|(part, _)| workloads_of(*part));
+    let mut names: Vec<&str> = workloads.map(|workload| workload.name).collect();
+    if arguments.wants(Part::Flows) {
+        names.extend(flows::names());
+    }
+    let only = arguments.only.as_str();
+    match names.iter().any(|name| name.contains(only)) {
+        true => Ok(()),
+        false => Err(format!(
+            "--only {only}: no workload has this in its name: expected a part of {}",
+            names.join(", ")
+        )),
+    }
 }
 
 fn compare(arguments: &Arguments) -> Result<(), String> {

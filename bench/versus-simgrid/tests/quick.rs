@@ -22,6 +22,18 @@ fn a_quick_run_of_our_side_prints_a_whole_table() {
     whole_table("messages", &messages);
 }
 
+#[test]
+fn a_name_that_no_workload_has_is_refused() {
+    let output = Command::new(env!("CARGO_BIN_EXE_versus-simgrid"))
+        .args(["messages", "--ours-only", "--only", "nonsense"])
+        .output()
+        .expect("it runs");
+    assert_eq!(output.status.code(), Some(2));
+    let said = String::from_utf8(output.stderr).expect("it speaks UTF-8");
+    assert!(said.contains("--only nonsense: no workload"), "{said}");
+    assert!(said.contains("ring of 4096"), "{said}");
+}
+
 fn whole_table(page: &str, titles: &[&str]) {
     let output = Command::new(env!("CARGO_BIN_EXE_versus-simgrid"))
         .args([page, "--quick", "--ours-only"])

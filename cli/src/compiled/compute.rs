@@ -35,6 +35,16 @@ pub(super) fn timing(
             return Err(format!("{name} {value}: expected a number above 0"));
         }
     }
+    if options.flops_per_block.is_some() && mode != ComputeMode::Blocks {
+        return Err("--flops-per-block: expected --compute blocks, whose work it is".to_owned());
+    }
+    let has_times = mode == ComputeMode::Host || options.replay_compute.is_some();
+    if options.host_speed.is_some() && !has_times {
+        return Err(
+            "--host-speed: expected --compute host or --replay-compute, whose times it is for"
+                .to_owned(),
+        );
+    }
     let (recorded, replayed) = (&options.record_compute, &options.replay_compute);
     if recorded.is_some() && mode != ComputeMode::Host {
         return Err("--record-compute: expected --compute host, which measures times".to_owned());

@@ -345,6 +345,19 @@ fn a_first_study_of_a_program_runs() {
     refused(&again, "it is there already");
     let ran = simrun(&format!("study run {file} --out {out}"));
     assert_eq!(ran.status, 0, "{ran:?}");
+    let missing = format!("study init -p {out}/none.toml apps/ring --out {out}/x.toml");
+    refused(&simrun(&missing), "none.toml");
+    for (option, problem) in [
+        ("-n 0", "-n"),
+        ("--time 1h", "--time"),
+        ("--time 1:00\nx", "--time"),
+    ] {
+        let words = option.split(' ');
+        let mut asked = command(SIMRUN);
+        let ran = run(asked.args(["study", "slurm", &out]).args(words));
+        assert_eq!(ran.status, 2, "{ran:?}");
+        assert!(ran.stderr.contains(problem), "{ran:?}");
+    }
     let script = simrun(&format!("study slurm {out} -n 2")).stdout;
     assert!(script.starts_with("#!/bin/sh\n"), "{script}");
     assert!(script.contains("#SBATCH --ntasks=2\n"), "{script}");

@@ -62,10 +62,13 @@ const OF_LOGGOPS: [&str; 5] = [
 /// Those that take the place of links, where a platform has some.
 pub(crate) const IN_PLACE_OF_LINKS: [&str; 4] = ["latency", "overhead", "gap", "gap_per_byte"];
 
-/// A number above 0.
+/// Greatest factor: beyond it a cost or the time of a message vanishes. \[choice\]
+const FACTOR_MAX: f64 = 1e6;
+
+/// A number above 0, up to [`FACTOR_MAX`].
 struct Positive(f64);
 
-/// A number of at least 0.
+/// A number from 0 to [`FACTOR_MAX`].
 pub(super) struct NotNegative(pub(super) f64);
 
 /// A number of at least 0, or a truth value: `true` is the usual 0.05.
@@ -85,19 +88,22 @@ fn number(value: &Spanned<DeValue<'_>>) -> Option<f64> {
 impl ParseField for Positive {
     fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, InvalidValue> {
         number(value)
-            .filter(|number| *number > 0.0)
+            .filter(|number| *number > 0.0 && *number <= FACTOR_MAX)
             .map(Self)
-            .ok_or_else(|| InvalidValue::kind(value.get_ref(), "a number above 0, without quotes"))
+            .ok_or_else(|| {
+                let expected = "a number above 0 and up to 1e6, without quotes";
+                InvalidValue::kind(value.get_ref(), expected)
+            })
     }
 }
 
 impl ParseField for NotNegative {
     fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, InvalidValue> {
         number(value)
-            .filter(|number| *number >= 0.0)
+            .filter(|number| (0.0..=FACTOR_MAX).contains(number))
             .map(Self)
             .ok_or_else(|| {
-                InvalidValue::kind(value.get_ref(), "a number of at least 0, without quotes")
+                InvalidValue::kind(value.get_ref(), "a number from 0 to 1e6, without quotes")
             })
     }
 }

@@ -36,11 +36,23 @@ pub(super) fn noise(
     }
 }
 
+/// Greatest coefficient of variation of computations: beyond it, nearly all computations take no
+/// time, and a few take all of it. \[choice\]
+const VARIATION_MAX: f64 = 10.0;
+
 fn read_compute(collector: &mut Collector, section: &Section<'_>, compute: &mut ComputeNoise) {
     compute.period = collector.optional(section, "period").flatten();
     compute.detour = collector.optional(section, "detour").flatten();
     let variation = collector.optional(section, "variation").flatten();
     compute.variation = variation.map_or(0.0, |NotNegative(number)| number);
+    if let Some(value) = section
+        .get("variation")
+        .filter(|_| compute.variation > VARIATION_MAX)
+    {
+        let problem = format!("variation {}", compute.variation);
+        let expected = "expected at most 10, the coefficient of variation";
+        collector.add(value.span(), problem, expected, None);
+    }
     // Where one of them is wrong, that is a mistake already.
     match (section.get("period"), section.get("detour")) {
         (Some(period), None) => {

@@ -5,7 +5,7 @@ use std::process::{ExitCode, Stdio};
 
 use clap::Args;
 use simrun::package::{self, Executable};
-use simrun::status;
+use simrun::{load, status};
 use study::{ProgramArgument, initial_file};
 
 /// A program, and the file to be made.
@@ -36,6 +36,9 @@ pub(super) fn run(command: &InitCommand) -> Result<ExitCode, ExitCode> {
             "{out}: it is there already: expected a new file"
         )));
     }
+    // A study whose platform is not there could not run.
+    load(&command.platform, &[])?;
+    files::Output::new(&command.out).map_err(status::refuse)?;
     let program = package::executable(&command.app, false, &[]);
     let program = program.map_err(|error| status::refuse(error.to_string()))?;
     let arguments = arguments(&program)

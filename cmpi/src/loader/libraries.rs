@@ -184,7 +184,8 @@ pub(crate) fn calls_mpi(name: &str) -> bool {
 /// Returns the libraries of `LD_PRELOAD` that call MPI, such as tools of the profiling interface.
 /// Others are in this process.
 fn preloaded() -> Vec<String> {
-    let list = std::env::var("LD_PRELOAD").unwrap_or_default();
+    let list = std::env::var_os("LD_PRELOAD").unwrap_or_default();
+    let list = list.to_string_lossy();
     let names = list.split([' ', ':']).filter(|name| !name.is_empty());
     names
         .filter(|name| calls_mpi(name))

@@ -1,10 +1,10 @@
 //! Schedules of collective operations, as pure functions.
 //!
 //! An [`Algorithm`] tells the steps of one rank, round by round: sends, receives, copies and
-//! reductions of parts of its buffers ([`Steps`]). A round is a function of the [`Call`] and the
-//! number of the round alone, so a running collective needs no state but two counters, and the same
-//! function is executed by the message layer, listed by `simrun collectives explain`, and tested
-//! without any device.
+//! reductions of parts of its buffers ([`Steps`]). A round is a function of the [`Call`], the lane
+//! (most schedules have one) and the number of the round alone, so a running collective needs no
+//! state but two counters for each lane, and the same function is executed by the message layer,
+//! listed by `simrun collectives explain`, and tested without any device.
 //!
 //! *Not decided here*: how a message travels, and which operation a reduction applies. A schedule
 //! knows lengths, and no contents.

@@ -52,7 +52,11 @@ fn processes_that_ranks_have_started_are_ended_wherever_they_went() {
     };
     let (child, orphans) = with_orphans(&folder, here());
     kill("-INT", child.id());
-    assert_eq!(ended(child).status, 130);
+    let ran = ended(child);
+    assert_eq!(ran.status, 130);
+    // The ranks had run when the signal came.
+    assert!(ran.stdout.contains("was interrupted at"), "{ran:?}");
+    assert!(!ran.stdout.contains("at 0 us measured"), "{ran:?}");
     all_gone(&orphans);
     // On another machine, nobody but the rank can do that.
     let over = Folder::new();

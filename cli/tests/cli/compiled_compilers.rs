@@ -26,7 +26,7 @@ fn a_compiler_is_never_simrun() {
     let path = format!(
         "{}:{}",
         SIMRUN.strip_suffix("/simrun").unwrap(),
-        std::env::var("PATH").unwrap()
+        std::env::var_os("PATH").unwrap().display()
     );
     for (variables, compiler, expected) in [
         (&[] as &[(&str, &str)], "cc", "cc "),

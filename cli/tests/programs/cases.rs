@@ -292,6 +292,17 @@ async fn late(world: &Comm, ready: bool) -> Result<()> {
     waitall(&mut sends).await.map(drop)
 }
 
+/// Rank 0 sends to rank 1 without end.
+async fn flood(world: &Comm) -> Result<()> {
+    loop {
+        let mut message = world.buffer(32 << 20);
+        match world.rank() {
+            0 => world.send(&message, 1, 0).await?,
+            _ => drop(world.recv(&mut message, 0, 0).await?),
+        }
+    }
+}
+
 /// Sends to one rank after another.
 async fn crowd(world: &Comm) -> Result<()> {
     let (rank, size) = (world.rank(), world.size());
@@ -389,12 +400,7 @@ async fn cases(world: Comm, args: Args) -> Result<()> {
             }
         }
         (Case::AnySource, _) => world.send(&message, 0, 0).await?,
-        (Case::Flood, 0) => loop {
-            world.send(&world.buffer(32 << 20), 1, 0).await?;
-        },
-        (Case::Flood, 1) => loop {
-            world.recv(&mut world.buffer(32 << 20), 0, 0).await?;
-        },
+        (Case::Flood, _) => flood(&world).await?,
         (Case::HeadToHead, 0 | 1) => {
             world.send(&message, 1 - rank, 0).await?;
             world.recv(&mut message, 1 - rank, 0).await?;

@@ -173,7 +173,8 @@ impl Output {
         })
     }
 
-    /// Creates the file, to be written piece by piece: readers see it grow. The folder must exist.
+    /// Creates the file, to be written piece by piece: readers see it grow. The folder has to
+    /// exist.
     ///
     /// # Errors
     /// [`OutputError`] for standard output, for an input, or if the file cannot be created.

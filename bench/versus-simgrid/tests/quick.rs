@@ -31,7 +31,7 @@ fn a_name_that_no_workload_has_is_refused() {
     assert_eq!(output.status.code(), Some(2));
     let said = String::from_utf8(output.stderr).expect("it speaks UTF-8");
     assert!(said.contains("--only nonsense: no workload"), "{said}");
-    assert!(said.contains("ring of 4096"), "{said}");
+    assert!(said.contains("smpi-ring-4096"), "{said}");
 }
 
 fn whole_table(page: &str, titles: &[&str]) {

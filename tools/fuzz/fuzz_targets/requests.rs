@@ -1,5 +1,5 @@
-//! Any bytes for the reader `requests`: `cargo +nightly fuzz run requests -- -max_len=8192
-//! -timeout=10 -rss_limit_mb=1024` in `tools/`.
+//! Any bytes for the reader `requests`, in `tools/`:
+//! `cargo +nightly fuzz run requests -- -max_len=8192 -timeout=10 -rss_limit_mb=1024`.
 
 #![no_main]
 

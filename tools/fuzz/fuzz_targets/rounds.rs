@@ -1,5 +1,5 @@
-//! Any bytes for the reader `rounds`: `cargo +nightly fuzz run rounds -- -max_len=8192 -timeout=10
-//! -rss_limit_mb=1024` in `tools/`.
+//! Any bytes for the reader `rounds`, in `tools/`:
+//! `cargo +nightly fuzz run rounds -- -max_len=8192 -timeout=10 -rss_limit_mb=1024`.
 
 #![no_main]
 

@@ -1,5 +1,5 @@
-//! Any bytes for the reader `session`: `cargo +nightly fuzz run session -- -max_len=8192
-//! -timeout=10 -rss_limit_mb=1024` in `tools/`.
+//! Any bytes for the reader `session`, in `tools/`:
+//! `cargo +nightly fuzz run session -- -max_len=8192 -timeout=10 -rss_limit_mb=1024`.
 
 #![no_main]
 

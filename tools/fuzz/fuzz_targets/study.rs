@@ -1,5 +1,5 @@
-//! Any bytes for the reader `study`: `cargo +nightly fuzz run study -- -max_len=8192 -timeout=10
-//! -rss_limit_mb=1024` in `tools/`.
+//! Any bytes for the reader `study`, in `tools/`:
+//! `cargo +nightly fuzz run study -- -max_len=8192 -timeout=10 -rss_limit_mb=1024`.
 
 #![no_main]
 

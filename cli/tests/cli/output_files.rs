@@ -149,7 +149,6 @@ fn files_without_end_are_refused() {
         "conformance --expect /dev/zero".to_owned(),
         "fuzz --replay /dev/zero".to_owned(),
         "fuzz --layer mpi --replay /dev/zero".to_owned(),
-        format!("compare -p {CLUSTER} -n 2 --measured-times /dev/zero {app} -- --case hosts"),
         format!("draw {link} -o {}", folder.path("out.svg")),
         format!("platform show {link}"),
     ] {

@@ -348,7 +348,7 @@ fn a_first_study_of_a_program_runs() {
     let missing = format!("study init -p {out}/none.toml apps/ring --out {out}/x.toml");
     refused(&simrun(&missing), "none.toml");
     for (option, problem) in [
-        ("-n 0", "-n"),
+        ("-n 0", "--tasks"),
         ("--time 1h", "--time"),
         ("--time 1:00\nx", "--time"),
     ] {

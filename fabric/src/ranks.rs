@@ -578,7 +578,6 @@ impl<C: PacketTransport> Channel for RankChannel<C> {
     }
 
     fn post(&self, peer: u32, packet: Packet) {
-        self.device.ranks().port.with(Kernel::note_post);
         self.device.post(self.rank, peer, packet);
     }
 

@@ -122,11 +122,16 @@ impl Kernel {
         self.step
     }
 
-    /// Counts a message of `bytes` bytes in the statistics.
+    /// Counts a message of `bytes` bytes in the statistics. An actor that sends without end, and
+    /// never waits, ends the run if time is limited, or the run of an explorer.
     #[inline]
     pub fn count_message(&mut self, bytes: f64) {
         self.messages += 1;
         self.bytes += bytes;
+        self.sends_in_step.0 += 1;
+        if self.sends_in_step.0 > self.sends_in_step.1 && self.current != NONE {
+            self.end_at_sends();
+        }
     }
 
     /// The host of an actor.
@@ -153,19 +158,9 @@ impl Kernel {
         }
     }
 
-    /// Counts a packet that the running actor posts. An actor that posts without end, and never
-    /// waits, ends the run if time is limited, or the run of an explorer.
-    #[inline]
-    pub fn note_post(&mut self) {
-        self.posts.0 += 1;
-        if self.posts.0 > self.posts.1 && self.current != NONE {
-            self.end_at_posts();
-        }
-    }
-
     #[cold]
-    fn end_at_posts(&mut self) {
-        let (count, name) = (self.posts.0, self.actor_name(self.current));
+    fn end_at_sends(&mut self) {
+        let (count, name) = (self.sends_in_step.0, self.actor_name(self.current));
         let text = format!(
             "{name} sends {count} messages and never waits: the search goes no further there"
         );

@@ -190,9 +190,9 @@ pub struct Kernel {
     pub(crate) count: u32,
     pub(crate) draws: Option<Stream>,
     pub(crate) stop: Option<Stop>,
-    /// Number of packets that the running actor has posted since it continued, and the number
+    /// Number of messages that the running actor has sent since it continued, and the number
     /// beyond which it is ended.
-    pub(crate) posts: (u64, u64),
+    pub(crate) sends_in_step: (u64, u64),
     /// The first failure of an actor that has not ended the run.
     pub(crate) late_failure: Option<Failure>,
     pub(crate) events: u64,
@@ -291,7 +291,7 @@ impl Kernel {
             count: 0,
             draws: None,
             stop: None,
-            posts: (0, u64::MAX),
+            sends_in_step: (0, u64::MAX),
             late_failure: None,
             events: 0,
             transitions: 0,

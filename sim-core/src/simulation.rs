@@ -130,9 +130,9 @@ const POLLS_BETWEEN_LOOKS: u32 = 4096;
 /// afterwards. Fewer in the tests of this crate.
 const STANDSTILL: (u64, u64) = (if cfg!(test) { 1 << 15 } else { 1 << 24 }, 1 << 10);
 
-/// Number of packets that an actor posts without a wait after which a run with a limit of simulated
+/// Number of messages that an actor sends without a wait after which a run with a limit of simulated
 /// time ends. Our choice: no rank has more peers, and some 500 MB of memory.
-const POSTS_MAX: u64 = 1 << 20;
+const SENDS_MAX: u64 = 1 << 20;
 
 /// A simulation, to be filled with actors and run once.
 pub struct Simulation {
@@ -236,7 +236,7 @@ impl Simulation {
     /// Stops before the first date after `until`.
     pub fn set_until(&mut self, until: Time) {
         self.until = until;
-        self.kernel.borrow_mut().posts.1 = POSTS_MAX;
+        self.kernel.borrow_mut().sends_in_step.1 = SENDS_MAX;
     }
 
     /// Stops after about `events` events.

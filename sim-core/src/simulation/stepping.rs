@@ -50,9 +50,9 @@ enum MayFail {
     Link(u32),
 }
 
-/// Number of packets that an actor posts in one step after which a run is cut: as many as the
+/// Number of messages that an actor sends in one step after which a run is cut: as many as the
 /// explorer's default number of steps of a run.
-const POSTS_MAX: u64 = 100_000;
+const SENDS_MAX: u64 = 100_000;
 
 /// A program under an explorer.
 pub struct Stepper {
@@ -230,7 +230,7 @@ impl Stepper {
         {
             let mut kernel = self.simulation.kernel.borrow_mut();
             (kernel.chosen, kernel.stepped) = (true, true);
-            kernel.posts.1 = POSTS_MAX;
+            kernel.sends_in_step.1 = SENDS_MAX;
             kernel.timeouts = self.timeouts;
             kernel.transfers_last = self.transfers_last;
         }

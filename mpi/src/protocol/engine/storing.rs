@@ -83,9 +83,15 @@ fn store(channel: &dyn Channel, bytes: u64, location: SourceLocation) {
     let Some(log) = channel.call_log() else {
         return;
     };
-    let stored = log.stored().add(channel.rank(), bytes);
+    if log.stored().add(channel.rank(), bytes) > STORED_MAX {
+        end_if_unlimited(channel, location);
+    }
+}
+
+#[cold]
+fn end_if_unlimited(channel: &dyn Channel, location: SourceLocation) {
     let limits = channel.settings().limits.as_ref();
-    if stored > STORED_MAX && limits.is_none_or(|limits| limits.unexpected.is_none()) {
+    if limits.is_none_or(|limits| limits.unexpected.is_none()) {
         channel.end_at_stored(STORED_MAX, location);
     }
 }

@@ -323,7 +323,10 @@ fn disks_come_from_xml() {
 </zone></platform>"#;
     let imported = import("p.xml", xml).expect("a platform");
     let notes: Vec<String> = imported.notes.iter().map(ToString::to_string).collect();
-    assert_eq!(notes, ["p.xml:3: <prop> \"size\" is not supported"]);
+    assert_eq!(
+        notes,
+        ["p.xml:3: the property \"size\" means nothing to a run"]
+    );
     let mut lab = Lab::new(&imported.toml);
     lab.io(("a", "d"), Io::Read, 2e8, 1.0);
     lab.io(("a", "d"), Io::Write, 1e8, 1.0);

@@ -450,7 +450,10 @@ const XML: &str = r#"<?xml version='1.0'?>
 fn cells_come_from_xml() {
     let imported = import("p.xml", XML).expect("a platform");
     let notes: Vec<String> = imported.notes.iter().map(ToString::to_string).collect();
-    assert_eq!(notes, ["p.xml:5: <prop> \"colour\" is not supported"]);
+    assert_eq!(
+        notes,
+        ["p.xml:5: the property \"colour\" means nothing to a run"]
+    );
     let mut lab = Lab::new(&imported.toml);
     lab.send("s0", "w", B);
     // Without a model in the file it is LV08.

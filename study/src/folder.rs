@@ -248,12 +248,15 @@ mod tests {
     fn points_are_ordered_by_key() {
         let test = TestFolder::new("points");
         let folder = StudyFolder::create(&test.path().join("study"), "a").expect("a folder");
-        let mut points: Vec<PlannedPoint> = (0..9)
-            .map(|point| PlannedPoint {
-                key: content().key(point as u64),
-                point,
-                parameters: Assignment::default(),
-                content: content(),
+        let mut points: Vec<PlannedPoint> = (2..11)
+            .map(|ranks| {
+                let content = KeyContent { ranks, ..content() };
+                PlannedPoint {
+                    key: content.key(0),
+                    point: ranks as usize,
+                    parameters: Assignment::default(),
+                    content,
+                }
             })
             .collect();
         folder.write_points(&mut points).expect("written");

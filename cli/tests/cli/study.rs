@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use study::PlannedPoint;
+
 use crate::support::{Folder, Output, SIMRUN, command, program, run, simrun};
 
 /// A study of the test program `cases`, with more lines.
@@ -300,9 +302,10 @@ fn a_folder_belongs_to_one_study_and_one_revision() {
     refused(&other, "it is the folder of another study");
 
     let points = fs::read_to_string(format!("{out}/points.jsonl")).unwrap();
-    let revision = points.split("\"revision\":\"").nth(1).unwrap();
-    let revision = revision.split('"').next().unwrap();
-    let old = points.replace(revision, "0123");
+    let mut point: PlannedPoint = serde_json::from_str(points.lines().next().unwrap()).unwrap();
+    point.content.revision = "0123".to_owned();
+    point.key = point.content.key(0);
+    let old = serde_json::to_string(&point).unwrap() + "\n";
     fs::write(format!("{out}/points.jsonl"), old).unwrap();
     let worker = simrun(&format!("study work {out}"));
     refused(

@@ -26,8 +26,11 @@ const PLATFORMS: [(&str, &[&str]); 3] = [
     ("platforms/infiniband.toml", &["4"]),
 ];
 
-/// Keys of a result that tell about the process, and not about the simulation.
-const IGNORED: [&str; 5] = ["wall_s", "events_per_s", "revision", "arguments", "memory"];
+/// Keys of a result that tell about the process, and not about the simulation; so do all rates.
+const IGNORED: [&str; 4] = ["wall_s", "revision", "arguments", "command"];
+
+/// Ending of the keys of rates.
+const RATE: &str = "_per_s";
 
 /// Runs everything with both executables and prints each difference.
 pub(crate) fn run(root: &Path, old: &Path, new: &Path, programs: u32) -> Verdict {
@@ -135,14 +138,14 @@ fn results(checkout: &Checkout, arguments: &[String]) -> Result<String, String> 
 
 /// Returns true for a line about building programs.
 fn is_progress(line: &str) -> bool {
-    line.starts_with("building ")
+    line.starts_with("building ") || line.starts_with("waiting to build ")
 }
 
 /// Removes the keys of the process, at any depth.
 fn remove_ignored(value: &mut Value) {
     match value {
         Value::Object(map) => {
-            map.retain(|key, _| !IGNORED.contains(&key.as_str()));
+            map.retain(|key, _| !IGNORED.contains(&key.as_str()) && !key.ends_with(RATE));
             map.values_mut().for_each(remove_ignored);
         }
         Value::Array(values) => values.iter_mut().for_each(remove_ignored),
@@ -159,7 +162,7 @@ mod tests {
     fn times_of_the_process_are_no_difference_and_simulated_times_are() {
         let stripped = |wall: f64, simulated: f64| {
             let mut value = json!({
-                "runs": [{ "wall_s": wall, "simulated_s": simulated }],
+                "runs": [{ "wall_s": wall, "events_per_s": wall, "simulated_s": simulated }],
                 "revision": wall.to_string(),
             });
             remove_ignored(&mut value);

@@ -130,8 +130,8 @@ const POLLS_BETWEEN_LOOKS: u32 = 4096;
 /// afterwards. Fewer in the tests of this crate.
 const STANDSTILL: (u64, u64) = (if cfg!(test) { 1 << 15 } else { 1 << 24 }, 1 << 10);
 
-/// Number of messages that an actor sends without a wait after which a run with a limit of simulated
-/// time ends. Our choice: no rank has more peers, and some 500 MB of memory.
+/// Number of messages that an actor sends without a wait after which a run with a limit of
+/// simulated time ends. Our choice: no rank has more peers, and some 500 MB of memory.
 const SENDS_MAX: u64 = 1 << 20;
 
 /// A simulation, to be filled with actors and run once.

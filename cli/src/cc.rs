@@ -36,9 +36,6 @@ pub(crate) const CXX: Compiler = ["SIMRUN_CXX", "CXX", "c++"];
 
 /// Returns the name of a compiler. The variable for every program counts if it is one word and not
 /// simrun: `make CC="simrun cc"` hands it on.
-///
-/// # Errors
-/// If the variable for simrun names simrun.
 fn named([own, general, usual]: Compiler) -> Result<OsString, String> {
     let value = |variable: &str| std::env::var_os(variable).filter(|value| !value.is_empty());
     if let Some(compiler) = value(own) {

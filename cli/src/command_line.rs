@@ -165,7 +165,6 @@ enum Sub {
 }
 
 /// `simrun`, with the arguments of the process.
-#[must_use]
 pub(crate) fn simrun() -> ExitCode {
     let mut arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
     // As in `simrun -q run APP`: options may stand before the command.

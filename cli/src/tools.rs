@@ -61,9 +61,6 @@ pub(crate) fn hand_over(arguments: &[OsString]) -> ExitCode {
 }
 
 /// Returns the path of the tools, which are built if need be.
-///
-/// # Errors
-/// A sentence that says what is missing, or why the tools do not build.
 pub(crate) fn program() -> Result<PathBuf, String> {
     let simrun = std::env::current_exe();
     let simrun = simrun.map_err(|error| format!("cannot find simrun itself: {error}"))?;

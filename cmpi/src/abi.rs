@@ -76,7 +76,6 @@ fn returned(function: Function) -> &'static str {
 }
 
 /// Returns the value of an integer constant or the number of a predefined handle.
-#[must_use]
 pub fn constant(name: &str) -> Option<i64> {
     lines(CONSTANTS).find_map(|(_, rest)| {
         let (_, value) = rest.split_once(' ').filter(|(found, _)| *found == name)?;
@@ -96,7 +95,6 @@ pub fn constants() -> impl Iterator<Item = (&'static str, &'static str)> {
 }
 
 /// Returns the text of the header `mpi.h`.
-#[must_use]
 pub fn header() -> String {
     let mut text = String::from(
         "/* The standard ABI of MPI 5.0. Made by simrun from its tables of the standard. */\n\
@@ -147,7 +145,6 @@ pub fn header() -> String {
 
 /// Returns the source of the stub library: each function ends the process with a message. A
 /// simulation does not load it.
-#[must_use]
 pub fn stub_source() -> String {
     let mut text = String::from(
         "#include <stdio.h>\n#include <stdlib.h>\n\n\

@@ -97,9 +97,6 @@ pub struct CompiledProgram {
 impl CompiledProgram {
     /// Reads a program from the bytes of its file, finds and loads its libraries and binds its
     /// symbols.
-    ///
-    /// # Errors
-    /// A [`Refusal`], which says why the program cannot be run.
     pub fn load(path: &Path, file: &[u8]) -> Result<Self, Refusal> {
         interposed::keep();
         let files = Files::collect(path, Template::read(file)?)?;
@@ -120,13 +117,11 @@ impl CompiledProgram {
     }
 
     /// Returns the program and its own libraries, with their offsets in an image.
-    #[must_use]
     pub fn files(&self) -> &[(PathBuf, u64)] {
         &self.files
     }
 
     /// Returns true if the program counts its basic blocks.
-    #[must_use]
     pub fn counts_blocks(&self) -> bool {
         self.linked.counts_blocks()
     }
@@ -135,7 +130,6 @@ impl CompiledProgram {
     /// `arguments`: those of `main`, the first of which is the name of the program. `has_heaps`:
     /// memory that a rank does not free is free when it ends, as a model checker needs, which runs
     /// the program again and again.
-    #[must_use]
     pub fn ranks(
         &self,
         stack: usize,
@@ -171,15 +165,11 @@ pub struct Ranks {
 
 impl Ranks {
     /// Returns the address of the image of a rank, for a debugger.
-    ///
-    /// # Errors
-    /// If there is no memory for it.
     pub fn image_address(&self, rank: usize) -> Result<usize, Refusal> {
         self.memory.image_address(rank)
     }
 
     /// Returns the future of a rank.
-    #[must_use]
     pub fn rank(&self, world: Comm) -> Rank {
         let inner = Box::new(Inner {
             state: UnsafeCell::new(State::new(world.clone())),

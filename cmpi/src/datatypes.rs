@@ -157,9 +157,6 @@ pub(crate) fn element(handle: usize) -> Result<Element, CallError> {
 }
 
 /// Returns the predefined datatype of which all parts of a datatype are.
-///
-/// # Errors
-/// For a datatype of different ones, or of one that is not a number.
 pub(crate) fn numbers(handle: usize) -> Result<usize, CallError> {
     if handle < 0x1000 {
         return Ok(handle);

@@ -474,17 +474,11 @@ impl fmt::Display for Role {
 
 impl Template {
     /// Reads a program from the bytes of its file.
-    ///
-    /// # Errors
-    /// A [`Refusal`], which says why the program cannot be run.
     pub fn read(file: &[u8]) -> Result<Self, Refusal> {
         Self::read_as(file, Role::Program)
     }
 
     /// Reads a shared library of a program from the bytes of its file.
-    ///
-    /// # Errors
-    /// As for a program.
     pub fn read_library(file: &[u8]) -> Result<Self, Refusal> {
         Self::read_as(file, Role::Library)
     }

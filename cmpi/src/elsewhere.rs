@@ -36,7 +36,6 @@ pub enum Kind {
 }
 
 /// Returns the kind of an executable file: it names the library of the ABI, or not.
-#[must_use]
 pub fn kind(_path: &Path, file: &[u8]) -> Kind {
     let name = b"libmpi_abi.so.";
     let has_name = file.windows(name.len()).any(|part| part == name);
@@ -53,17 +52,11 @@ pub struct Template;
 
 impl Template {
     /// Refuses a program.
-    ///
-    /// # Errors
-    /// Always.
     pub fn read(_file: &[u8]) -> Result<Self, Refusal> {
         Err(Refusal)
     }
 
     /// Refuses a library.
-    ///
-    /// # Errors
-    /// Always.
     pub fn read_library(_file: &[u8]) -> Result<Self, Refusal> {
         Err(Refusal)
     }
@@ -75,27 +68,21 @@ pub struct CompiledProgram;
 
 impl CompiledProgram {
     /// Refuses a program.
-    ///
-    /// # Errors
-    /// Always.
     pub fn load(_path: &Path, _file: &[u8]) -> Result<Self, Refusal> {
         Err(Refusal)
     }
 
     /// Returns nothing.
-    #[must_use]
     pub const fn files(&self) -> &[(PathBuf, u64)] {
         &[]
     }
 
     /// Returns false.
-    #[must_use]
     pub const fn counts_blocks(&self) -> bool {
         false
     }
 
     /// Returns the ranks that run on this thread.
-    #[must_use]
     pub fn ranks(&self, _: usize, _: Vec<CString>, _has_heaps: bool, _: Timing) -> Ranks {
         Ranks
     }
@@ -107,15 +94,11 @@ pub struct Ranks;
 
 impl Ranks {
     /// Refuses.
-    ///
-    /// # Errors
-    /// Always.
     pub fn image_address(&self, _rank: usize) -> Result<usize, Refusal> {
         Err(Refusal)
     }
 
     /// Returns the future of a rank.
-    #[must_use]
     pub fn rank(&self, _world: Comm) -> Rank {
         Rank
     }

@@ -79,9 +79,6 @@ impl Datatype {
     }
 
     /// Returns a datatype of blocks of elements.
-    ///
-    /// # Errors
-    /// If it has too many segments, or a place that no address can have.
     pub(crate) fn of_blocks(blocks: &[Block<'_>]) -> Result<Self, CallError> {
         let mut all = Self::predefined(Vec::new(), 0, 1, mpi::Element::BYTES);
         let (mut bounds, mut basic, mut numbers) = (None, None, None::<mpi::Element>);
@@ -165,9 +162,6 @@ impl Datatype {
 
     /// Returns a part of an array of such elements, in rows: `parts` has for each dimension, from
     /// the one that varies most slowly on, the length of the array and the indices of the part.
-    ///
-    /// # Errors
-    /// As [`Datatype::of_blocks`].
     pub(crate) fn part_of_array<I>(&self, parts: &[(usize, I)]) -> Result<Self, CallError>
     where
         I: Iterator<Item = usize> + Clone,

@@ -33,9 +33,6 @@ const START: &str = include_str!("../abi/start.c");
 
 /// Writes the header and the stub library to a folder, unless they are there and current. `cc`: the
 /// C compiler.
-///
-/// # Errors
-/// If files cannot be written, or the compiler fails.
 pub fn prepare(folder: &Path, cc: &OsStr) -> io::Result<()> {
     let library = folder.join(SONAME);
     let is_current = |name: &str, text: &str| {
@@ -99,7 +96,6 @@ fn compiler_command(compiler: &OsStr) -> Command {
 
 /// Returns the command that compiles with these arguments, with the header and the library of a
 /// folder.
-#[must_use]
 pub fn command(compiler: &OsStr, folder: &Path, arguments: &[OsString]) -> Command {
     let mut command = compiler_command(compiler);
     let has = |option: &str| arguments.iter().any(|argument| argument == option);
@@ -139,7 +135,6 @@ fn joined(option: &str, folder: &Path) -> OsString {
 }
 
 /// Returns the folder of this user for the header and the library.
-#[must_use]
 pub fn folder() -> PathBuf {
     let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     let cache = variable("XDG_CACHE_HOME").map(PathBuf::from);

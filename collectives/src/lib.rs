@@ -9,6 +9,8 @@
 //! *Not decided here*: how a message travels, and which operation a reduction applies. A schedule
 //! knows lengths, and no contents.
 
+#![warn(clippy::missing_errors_doc)]
+
 mod algorithm;
 mod algorithms;
 pub mod aliases;

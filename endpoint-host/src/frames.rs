@@ -70,10 +70,6 @@ impl FrameStream {
 
     /// Reads what is there, and adds the frames that are complete to `frames`, also those before
     /// the end of the stream.
-    ///
-    /// # Errors
-    /// Errors of the socket; `UnexpectedEof` if the other side has closed it, `InvalidData` for
-    /// what is no frame.
     pub(crate) fn receive(&mut self, frames: &mut Vec<Frame>) -> io::Result<()> {
         let read = self.read();
         self.take_frames(frames)?;

@@ -62,9 +62,6 @@ const SCHEME: &str = "tcp://";
 
 impl EndpointHost {
     /// Returns an endpoint that listens at an address; port 0 lets the system choose one.
-    ///
-    /// # Errors
-    /// Errors of sockets, and of the adapter.
     pub fn new(
         listen: SocketAddrV4,
         adapter: &Adapter,
@@ -102,7 +99,6 @@ impl EndpointHost {
     }
 
     /// Returns the time since the begin, in picoseconds.
-    #[must_use]
     pub fn now(&self) -> u64 {
         let elapsed = self.begin.elapsed().as_nanos();
         u64::try_from(elapsed)
@@ -111,9 +107,6 @@ impl EndpointHost {
     }
 
     /// Returns an object that ends [`wait`](Self::wait) from another thread.
-    ///
-    /// # Errors
-    /// Errors of the system.
     pub fn waker(&self) -> io::Result<Waker> {
         Waker::new(self.poll.registry(), WAKER)
     }
@@ -121,9 +114,6 @@ impl EndpointHost {
     /// Sleeps until a socket is ready, the adapter has a completion, the waker is called, a timeout
     /// of the endpoint or of its adapter is due, or the time is over. Does not sleep if something
     /// has arrived since the last call: after each call, let the endpoint make progress and poll.
-    ///
-    /// # Errors
-    /// Errors of the system, and of the adapter.
     pub fn wait(&mut self, most: Duration) -> io::Result<()> {
         let has_completion = self.take_notifications()?;
         let has_arrival = std::mem::take(&mut self.has_arrival);
@@ -171,9 +161,6 @@ impl EndpointHost {
     }
 
     /// Lets the endpoint make progress: handshakes, repeated datagrams, pings.
-    ///
-    /// # Errors
-    /// As [`carry`](Self::carry).
     pub fn progress(&mut self) -> io::Result<()> {
         self.carry()?;
         let now = self.now();
@@ -187,9 +174,6 @@ impl EndpointHost {
 
     /// Carries packets of the adapter and datagrams, without progress of the endpoint: what an
     /// adapter does by itself.
-    ///
-    /// # Errors
-    /// Errors of the listener. A stream that fails is closed; its datagrams and packets are lost.
     pub fn carry(&mut self) -> io::Result<()> {
         self.accept()?;
         self.receive();
@@ -206,9 +190,6 @@ impl EndpointHost {
     }
 
     /// Destroys the endpoint, and carries what still leaves.
-    ///
-    /// # Errors
-    /// Errors of the adapter, and of the listener.
     pub fn destroy(mut self) -> io::Result<()> {
         self.carry()?;
         self.endpoint.destroy().map_err(io::Error::other)

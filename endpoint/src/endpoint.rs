@@ -141,9 +141,6 @@ impl fmt::Debug for Endpoint {
 
 impl Endpoint {
     /// Returns an endpoint on an adapter.
-    ///
-    /// # Errors
-    /// If the adapter has no room.
     pub fn new(uri: Uri, verbs: Rc<dyn Verbs>, settings: EndpointSettings) -> Result<Self, Error> {
         let pd = verbs.alloc_pd()?;
         let cq = verbs.create_cq(COMPLETIONS.min(verbs.query_device().max_cqe))?;
@@ -175,19 +172,16 @@ impl Endpoint {
     }
 
     /// Returns its address, to which others connect.
-    #[must_use]
     pub const fn uri(&self) -> &Uri {
         &self.uri
     }
 
     /// Returns the parameters.
-    #[must_use]
     pub const fn settings(&self) -> &EndpointSettings {
         &self.settings
     }
 
     /// Returns the stage of a connection.
-    #[must_use]
     pub fn stage(&self, connection: ConnectionId) -> Stage {
         let found = self.connections.get(&connection);
         found.map_or(Stage::Closed, |found| found.stage)
@@ -195,9 +189,6 @@ impl Endpoint {
 
     /// Asks the endpoint at `uri` for a connection, with a payload of at most 1024 bytes. The end
     /// is an [`EventKind::Connect`]; without a timeout (in picoseconds) it may never come.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] if the payload is too long, and errors of the adapter.
     pub fn connect(
         &mut self,
         uri: &Uri,
@@ -209,26 +200,17 @@ impl Endpoint {
     }
 
     /// Accepts a request; the end is an [`EventKind::Accept`].
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] if it was decided before, and errors of the adapter.
     pub fn accept(&mut self, request: RequestId, context: u64) -> Result<(), Error> {
         handshake::accept(self, request, context)
     }
 
     /// Rejects a request.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] if it was decided before.
     pub fn reject(&mut self, request: RequestId) -> Result<(), Error> {
         handshake::reject(self, request)
     }
 
     /// Ends a connection at this side. The peer is not told; no event of the connection comes any
     /// more.
-    ///
-    /// # Errors
-    /// [`Error::Disconnected`] if there is no such connection.
     pub fn disconnect(&mut self, connection: ConnectionId) -> Result<(), Error> {
         let found = self.connections.get_mut(&connection);
         let found = found.ok_or(Error::Disconnected)?;
@@ -250,9 +232,6 @@ impl Endpoint {
 
     /// Ends all connections, also those whose handshake is not over, deregisters all memory and
     /// gives back everything that the endpoint has of the adapter.
-    ///
-    /// # Errors
-    /// Errors of the adapter.
     pub fn destroy(mut self) -> Result<(), Error> {
         let ids: Vec<ConnectionId> = self.connections.keys().copied().collect();
         for id in ids {
@@ -302,10 +281,6 @@ impl Endpoint {
 
     /// Returns the next event, which is borrowed until it is returned; `None` if there is none
     /// (`CCI_EAGAIN`).
-    ///
-    /// # Errors
-    /// [`Error::NoBuffers`] if there is none, and borrowed events have all receive buffers of a
-    /// connection.
     pub fn get_event(&mut self) -> Result<Option<Event>, Error> {
         self.poll_completions();
         let Some((kind, duty)) = self.events.pop_front() else {
@@ -325,9 +300,6 @@ impl Endpoint {
     }
 
     /// Returns an event; receive buffers are posted again. Events are returned in any order.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] if it was returned before, or is a request that is not decided.
     pub fn return_event(&mut self, id: EventId) -> Result<(), Error> {
         let at = self.borrowed.binary_search_by_key(&id, |(id, _)| *id);
         let at = at.map_err(|_| Error::Invalid("the event was returned before"))?;
@@ -390,7 +362,6 @@ impl Endpoint {
     }
 
     /// Returns the number of events that were borrowed and not returned.
-    #[must_use]
     pub fn borrowed_events(&self) -> usize {
         self.borrowed.len()
     }
@@ -427,9 +398,6 @@ impl Endpoint {
 
     /// Asks the adapter to tell of the next completion ([`Verbs::get_cq_event`]). Those that are
     /// there already do not count: poll for events afterwards.
-    ///
-    /// # Errors
-    /// Errors of the adapter.
     pub fn request_notification(&self) -> Result<(), Error> {
         Ok(self.verbs.req_notify_cq(self.cq, false)?)
     }
@@ -441,7 +409,6 @@ impl Endpoint {
 
     /// Returns the time at which [`handle_timeout`](Self::handle_timeout) has to be called next, in
     /// picoseconds. Then perhaps nothing is due.
-    #[must_use]
     pub fn next_timeout(&self) -> Option<u64> {
         if let Some(known) = self.timeout.get() {
             return known;

@@ -16,9 +16,6 @@ const PINGS: u64 = 4;
 impl Endpoint {
     /// Sets the time after which a silent peer is reported, in picoseconds; `None` ends the
     /// supervision. Without a connection it is set for all present and future ones.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] if the time is 0, [`Error::Disconnected`] if there is no such connection.
     pub fn set_keepalive_timeout(
         &mut self,
         connection: Option<ConnectionId>,

@@ -27,7 +27,6 @@ pub enum Message<'a> {
 
 impl Message<'_> {
     /// Returns the bytes.
-    #[must_use]
     pub fn bytes(&self) -> &[u8] {
         match self {
             Self::Copied(bytes) => bytes,
@@ -125,10 +124,6 @@ impl Endpoint {
     /// Sends an active message. The end is an [`EventKind::Send`], unless the flags say otherwise;
     /// on an unreliable connection it says nothing about the peer. A lent message can be silent
     /// only on a reliable ordered connection, where the end of a later operation implies its end.
-    ///
-    /// # Errors
-    /// [`Error::Disconnected`], [`Error::MessageSize`], [`Error::NoBuffers`], and
-    /// [`Error::Invalid`] for flags that contradict each other.
     pub fn send(
         &mut self,
         connection: ConnectionId,

@@ -53,9 +53,6 @@ impl Endpoint {
 
     /// Sets the time after which an operation has failed, in picoseconds. Without a connection it
     /// is set for all present and future ones. A connection with a failed operation is broken.
-    ///
-    /// # Errors
-    /// [`Error::Disconnected`] if there is no such connection.
     pub fn set_send_timeout(
         &mut self,
         connection: Option<ConnectionId>,

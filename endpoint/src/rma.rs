@@ -45,13 +45,11 @@ pub struct Transfer {
 
 impl RmaHandle {
     /// Returns the handle with these bytes, which a peer has sent.
-    #[must_use]
     pub const fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 
     /// Returns the bytes, to send them to a peer.
-    #[must_use]
     pub const fn to_bytes(self) -> [u8; 32] {
         self.0
     }
@@ -96,9 +94,6 @@ impl Endpoint {
     /// Registers memory, which peers can read and write as `access` permits
     /// ([`Access::REMOTE_READ`], [`Access::REMOTE_WRITE`]). The endpoint owns it until it is
     /// deregistered.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] if it is empty, and errors of the adapter.
     pub fn rma_register(&mut self, memory: Vec<u8>, access: Access) -> Result<RmaHandle, Error> {
         if memory.is_empty() {
             return Err(Error::Invalid("the memory to register is empty"));
@@ -113,9 +108,6 @@ impl Endpoint {
     }
 
     /// Deregisters memory and returns it. Transfers that use it fail from now on.
-    ///
-    /// # Errors
-    /// [`Error::RmaHandle`] if it is not registered here.
     pub fn rma_deregister(&mut self, handle: RmaHandle) -> Result<Vec<u8>, Error> {
         let region = self.local_region(handle)?;
         if self.settings.has(Defect::DeregistrationIgnored) {
@@ -129,19 +121,12 @@ impl Endpoint {
     }
 
     /// Copies bytes into registered memory of this endpoint.
-    ///
-    /// # Errors
-    /// [`Error::RmaHandle`] if it is not registered here; errors of the adapter if the range is not
-    /// within it.
     pub fn rma_fill(&mut self, handle: RmaHandle, offset: u64, bytes: &[u8]) -> Result<(), Error> {
         let region = self.local_region(handle)?;
         Ok(self.verbs.write_mr(&region, offset, bytes)?)
     }
 
     /// Copies bytes out of registered memory of this endpoint.
-    ///
-    /// # Errors
-    /// As [`rma_fill`](Self::rma_fill).
     pub fn rma_content(
         &self,
         handle: RmaHandle,
@@ -163,11 +148,6 @@ impl Endpoint {
     /// received by the peer after the data is in place; its buffer can be used again at once. The
     /// end of the operation is an [`EventKind::Send`](crate::EventKind::Send), unless the flags say
     /// otherwise.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] on an unreliable connection, for contradictory flags, and for a range
-    /// that is empty or not within the memory; [`Error::RmaHandle`] and [`Error::RmaOperation`];
-    /// [`Error::NoBuffers`], [`Error::MessageSize`], [`Error::Disconnected`].
     pub fn rma(
         &mut self,
         connection: ConnectionId,

@@ -48,7 +48,6 @@ pub struct Faults {
 
 impl Faults {
     /// Returns the probabilities with their names.
-    #[must_use]
     pub const fn rates(&self) -> [(&'static str, f64); 4] {
         [
             ("loss", self.loss),
@@ -70,7 +69,6 @@ impl Faults {
     }
 
     /// Returns true if a fault is possible.
-    #[must_use]
     pub fn is_faulty(&self) -> bool {
         self.rates().iter().any(|(_, rate)| *rate > 0.0)
     }
@@ -150,16 +148,12 @@ impl std::fmt::Debug for Network {
 }
 
 /// Returns the address of an endpoint.
-#[must_use]
 pub fn uri(number: u32) -> Uri {
     format!("sim://{number}").into()
 }
 
 impl Network {
     /// Returns a network with `count` endpoints.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] for more than 65 534 endpoints.
     pub fn new(count: u32, settings: NetworkSettings) -> Result<Self, Error> {
         let clock = PolledClock::default();
         let uris: Vec<Uri> = (0..count).map(uri).collect();
@@ -183,13 +177,11 @@ impl Network {
     }
 
     /// Returns the simulated time, in picoseconds.
-    #[must_use]
     pub fn now(&self) -> u64 {
         self.clock.now()
     }
 
     /// Returns the addresses of all endpoints.
-    #[must_use]
     pub fn uris(&self) -> Rc<Vec<Uri>> {
         Rc::clone(&self.uris)
     }
@@ -208,9 +200,6 @@ impl Network {
     }
 
     /// Destroys an endpoint; packets to it are dropped from now on.
-    ///
-    /// # Errors
-    /// Errors of the adapter.
     pub fn destroy(&mut self, number: u32) -> Result<(), Error> {
         let endpoint = self.nodes[number as usize].endpoint.take();
         endpoint.map_or(Ok(()), Endpoint::destroy)

@@ -124,7 +124,6 @@ impl Stage {
     }
 
     /// Returns the stage after an event; `None` if the event is ignored in this stage.
-    #[must_use]
     pub fn after(self, event: StageEvent) -> Option<Self> {
         let found = TRANSITIONS
             .iter()

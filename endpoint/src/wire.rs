@@ -33,7 +33,6 @@ impl Attribute {
     ];
 
     /// Returns true if messages are delivered once.
-    #[must_use]
     pub const fn is_reliable(self) -> bool {
         !matches!(self, Self::UnreliableUnordered)
     }

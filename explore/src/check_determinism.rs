@@ -35,9 +35,6 @@ struct Ended {
 
 /// Takes the first run of a search and one that is drawn at random, each twice. Returns a note if
 /// a message had other contents that are no error.
-///
-/// # Errors
-/// The call that was not the same, and what was different.
 pub fn check_determinism(stepper: &mut Stepper, seed: u64) -> Result<Option<String>, String> {
     stepper.compare_sends();
     let first = compare(stepper, &mut |stepper, _| {

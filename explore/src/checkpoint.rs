@@ -26,20 +26,17 @@ pub struct Checkpoint(Vec<u64>);
 
 impl Checkpoint {
     /// The numbers.
-    #[must_use]
     pub fn words(&self) -> &[u64] {
         &self.0
     }
 
     /// Returns the checkpoint with these numbers; `None` if they do not fit together.
-    #[must_use]
     pub fn from_words(words: Vec<u64>) -> Option<Self> {
         let checkpoint = Self(words);
         checkpoint.open().map(|_| checkpoint)
     }
 
     /// The counts so far.
-    #[must_use]
     pub fn statistics(&self) -> Statistics {
         let opened = self.open().map(|(state, _, _)| state.statistics);
         opened.unwrap_or_default()

@@ -28,7 +28,6 @@ pub enum Critical {
 }
 
 /// Looks for the critical transition, with at most `budget` executed steps.
-#[must_use]
 pub fn critical(stepper: &mut Stepper, finding: &Finding, budget: u64) -> Critical {
     let Some(path) = minimise::play(stepper, &finding.replay) else {
         return Critical::Unknown(finding.steps.len());

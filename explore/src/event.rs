@@ -32,14 +32,12 @@ impl Event {
 
     /// Returns true if this is the same step of the same actor.
     #[inline]
-    #[must_use]
     pub const fn is_same_step(&self, other: &Self) -> bool {
         self.actor == other.actor && self.choice == other.choice
     }
 
     /// Returns true if what follows the event locally, or its branches, may differ when an earlier
     /// event is moved behind it.
-    #[must_use]
     pub const fn has_open_end(&self) -> bool {
         self.effects & Executed::SEVERAL != 0
             || matches!(

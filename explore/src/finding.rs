@@ -23,7 +23,6 @@ pub enum FindingKind {
 impl FindingKind {
     /// A short name: `deadlock`, `livelock`, `panic`, `error`, `invariant` or
     /// `unfinished-operations`.
-    #[must_use]
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Deadlock(_) => "deadlock",

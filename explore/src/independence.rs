@@ -222,7 +222,6 @@ pub(crate) const fn is_global(kind: StepKind) -> bool {
 /// which changes only the names of others; a join with a time limit, for which only the last step
 /// of its target matters; a test that lets work end, and a step that shows an end or begins work,
 /// because of the test itself; and steps that depend on everything. This costs runs and loses none.
-#[must_use]
 pub fn is_conservative(first: StepKind, second: StepKind) -> bool {
     let pair = (first.min(second), first.max(second));
     matches!(
@@ -288,7 +287,6 @@ pub fn dependent_pairs() -> impl Iterator<Item = (StepKind, StepKind)> {
 }
 
 /// The rule for a pair of kinds; the order does not matter.
-#[must_use]
 #[inline]
 pub const fn rule(first: StepKind, second: StepKind) -> Rule {
     TABLE[first as usize][second as usize]
@@ -321,7 +319,6 @@ impl Lists {
     ///
     /// # Panics
     /// If no list has this number.
-    #[must_use]
     pub fn get(&self, number: u32) -> &[(u32, u32)] {
         &self.all[&number]
     }
@@ -420,7 +417,6 @@ static SUSPECTS: [[u64; 2]; KINDS] = {
 const SPECIAL: u8 = Executed::HIDDEN | Executed::ALLOCATES | Executed::IDLE;
 
 /// Returns true if two events depend on each other. Events of one actor always do.
-#[must_use]
 #[inline]
 pub fn dependent(first: &Event, second: &Event, lists: &Lists) -> bool {
     if first.actor == second.actor {

@@ -17,7 +17,6 @@ use crate::finding::FindingKind;
 use crate::{End, Event, Finding, Path, Played, Player, spinning};
 
 /// A way to the same finding that is not longer, and simpler.
-#[must_use]
 pub fn minimise(stepper: &mut Stepper, finding: &Finding) -> Finding {
     let Some(path) = play(stepper, &finding.replay) else {
         return finding.clone();

@@ -55,37 +55,31 @@ pub struct Path {
 
 impl Path {
     /// The number of events.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.events.len()
     }
 
     /// Returns true if there are no events.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.events.is_empty()
     }
 
     /// The events in the order in which they happened.
-    #[must_use]
     pub fn events(&self) -> &[Event] {
         &self.events
     }
 
     /// The answer of an event, as a number.
-    #[must_use]
     pub fn answer(&self, position: usize) -> u32 {
         self.answers[position]
     }
 
     /// Returns the number of steps that were enabled for the actor of an event, that one included.
-    #[must_use]
     pub fn alternatives(&self, position: usize) -> u32 {
         self.alternatives[position]
     }
 
     /// The vector clock of an event, by actor.
-    #[must_use]
     pub fn clock(&self, position: usize) -> Vec<u32> {
         let actors = 0..self.actors();
         let counts = actors.map(|actor| self.clocks.get(position, actor));
@@ -94,7 +88,6 @@ impl Path {
 
     /// The earlier events that an event directly depends on and that no chain orders before it; the
     /// latest first.
-    #[must_use]
     pub fn races(&self, position: usize) -> &[u32] {
         let from = self.races_from[position] as usize;
         let to = self
@@ -106,7 +99,6 @@ impl Path {
 
     /// Returns true if an event happens before a later one.
     #[inline]
-    #[must_use]
     pub fn happens_before(&self, first: usize, second: usize) -> bool {
         let actor = self.events[first].actor as usize;
         self.clocks.get(second, actor) >= self.ranks[first]
@@ -281,19 +273,16 @@ impl Path {
 
     /// The class of the run: the same for all orders of the same partial order with the same
     /// answers, and for no others.
-    #[must_use]
     pub fn trace_id(&self) -> TraceId {
         TraceId::of(self)
     }
 
     /// Returns the class of the steps and answers of each actor, without the order between actors.
-    #[must_use]
     pub fn histories(&self) -> TraceId {
         TraceId::of_histories(self)
     }
 
     /// The latest event of an actor.
-    #[must_use]
     pub fn latest(&self, actor: u16) -> Option<usize> {
         let latest = self.by_actor.get(actor as usize)?.last()?;
         Some(*latest as usize)

@@ -28,7 +28,6 @@ pub enum Played {
 
 impl Player {
     /// Creates a player at the beginning of a run.
-    #[must_use]
     pub fn new(stepper: Stepper) -> Self {
         Self {
             machine: Machine::new(stepper),
@@ -73,37 +72,31 @@ impl Player {
     }
 
     /// Gives the program back.
-    #[must_use]
     pub fn into_stepper(self) -> Stepper {
         self.machine.stepper
     }
 
     /// The run so far.
-    #[must_use]
     pub const fn path(&self) -> &Path {
         &self.path
     }
 
     /// The program.
-    #[must_use]
     pub const fn stepper(&self) -> &Stepper {
         &self.machine.stepper
     }
 
     /// The lists of communications that events name by number.
-    #[must_use]
     pub const fn lists(&self) -> &Lists {
         &self.machine.lists
     }
 
     /// Returns true if two events depend on each other.
-    #[must_use]
     pub fn depend(&self, first: &Event, second: &Event) -> bool {
         dependent(first, second, &self.machine.lists)
     }
 
     /// A fingerprint of the state: what each actor did and was told, and all objects.
-    #[must_use]
     pub fn state(&self) -> (TraceId, u64) {
         let objects = self.machine.stepper.object_digest().value();
         (self.path.histories(), objects)

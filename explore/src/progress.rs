@@ -11,13 +11,11 @@ pub struct Progress {
 
 impl Progress {
     /// Runs so far.
-    #[must_use]
     pub fn executions(&self) -> u64 {
         self.executions.load(Ordering::Relaxed)
     }
 
     /// Steps executed so far.
-    #[must_use]
     pub fn transitions(&self) -> u64 {
         self.transitions.load(Ordering::Relaxed)
     }

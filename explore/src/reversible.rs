@@ -24,7 +24,6 @@ pub(crate) enum Verdict {
 
 /// Returns true if the race between two events of a path, the earlier first, can be reversed.
 /// `units` are those that each semaphore has at first.
-#[must_use]
 pub(crate) fn reversible(path: &Path, units: &[u32], first: usize, second: usize) -> Verdict {
     let (e, f) = (&path.events()[first], &path.events()[second]);
     // As long as something else can happen no limit is up; then only that is possible.

@@ -27,9 +27,6 @@ pub struct NotReplayable {
 
 /// Finds the schedule whose steps are those of a run, for a program that is begun for the first
 /// time.
-///
-/// # Errors
-/// [`NotReplayable`] for the first step that an explorer cannot take.
 pub fn schedule_of_run(stepper: &mut Stepper, run: &[Observed]) -> Result<Schedule, NotReplayable> {
     stepper.restart();
     let mut schedule_of_run = Retrace {

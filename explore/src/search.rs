@@ -205,7 +205,6 @@ pub struct Report {
 
 impl Report {
     /// Returns true if all orders were covered.
-    #[must_use]
     pub fn is_exhaustive(&self) -> bool {
         self.statistics.bounds.is_empty() && !matches!(self.verdict, Verdict::Broken(_))
     }
@@ -216,7 +215,6 @@ const NOT_AGAIN: &str =
     "the program is not deterministic: the counterexample does not reproduce the finding";
 
 /// Explores a program and reports its defects.
-#[must_use]
 pub fn check(stepper: Stepper, options: &Options) -> Report {
     let mut finder = Finder::new(options, Vec::new(), Orders::default());
     let ended = drive::alone(stepper, options, &mut ObserverAdapter(&mut finder));
@@ -229,7 +227,6 @@ pub fn check(stepper: Stepper, options: &Options) -> Report {
 ///
 /// # Panics
 /// If an invariant of the search is broken, on whichever thread.
-#[must_use]
 pub fn check_on_threads(
     threads: &Threads<'_>,
     options: &Options,

@@ -57,7 +57,6 @@ pub struct Shortest {
 
 /// The shortest way to the same finding that this many executed steps show, minimised; the finding
 /// itself if there is no shorter one.
-#[must_use]
 pub fn shortest(stepper: &mut Stepper, finding: &Finding, budget: u64) -> Shortest {
     let mut best = finding.clone();
     let mut left = budget;

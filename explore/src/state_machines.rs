@@ -34,9 +34,6 @@ pub trait StateMachineModel {
     fn branches(&self, process: u32, into: &mut Vec<ModelBranch>);
 
     /// Executes a branch of a process, in the step with this number.
-    ///
-    /// # Errors
-    /// The defect of the world that the step has shown, in words.
     fn take(&mut self, process: u32, branch: u32, step: u32) -> Result<(), String>;
 
     /// Returns a fingerprint of the state that determines all further steps, for

@@ -61,7 +61,6 @@ impl Bounds {
     }
 
     /// Returns true if no bound was hit.
-    #[must_use]
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
@@ -154,7 +153,6 @@ impl Statistics {
 
     /// The number of nodes of the explored tree, its root included. Two paths to
     /// the same state of the program are two nodes, unless one is a prefix of the other.
-    #[must_use]
     pub const fn tree_nodes(&self) -> u64 {
         self.events + 1
     }
@@ -186,7 +184,6 @@ impl Statistics {
     }
 
     /// Executed steps per second of real time.
-    #[must_use]
     pub fn rate(&self) -> f64 {
         #[expect(clippy::cast_precision_loss, reason = "a rate need not be exact")]
         let transitions = self.transitions as f64;

@@ -50,7 +50,6 @@ pub struct TimelineEnd {
 }
 
 /// Returns the diagram in the language of Graphviz.
-#[must_use]
 pub fn dot_of_timeline(timeline: &Timeline) -> String {
     let quoted = |text: &str| text.replace('\\', "\\\\").replace('"', "\\\"");
     let mut dot = format!(

@@ -94,14 +94,12 @@ impl Flow {
     }
 
     /// A device for `ranks` ranks, attached to the kernel behind `port`.
-    #[must_use]
     pub fn new(port: KernelHandle, ranks: u32, settings: Settings) -> Rc<Self> {
         Self::make(port, ranks, settings, false)
     }
 
     /// A device like [`Flow::new`] whose packets arrive at the time at which they are posted,
     /// whatever the network is.
-    #[must_use]
     pub fn ideal(port: KernelHandle, ranks: u32, settings: Settings) -> Rc<Self> {
         Self::make(port, ranks, settings, true)
     }

@@ -55,7 +55,6 @@ pub struct QueueNumbers(Arc<Mutex<Vec<QueueKey>>>);
 impl QueueNumbers {
     /// Meaning of each number, in the order of the numbers: source, destination, and what kind of
     /// packets.
-    #[must_use]
     pub fn to_words(&self) -> Vec<[u32; 5]> {
         let word = |key: &QueueKey| {
             let [kind, context, tag] = key.lane.to_words();
@@ -65,7 +64,6 @@ impl QueueNumbers {
     }
 
     /// The numbers of [`QueueNumbers::to_words`].
-    #[must_use]
     pub fn from_words(words: &[[u32; 5]]) -> Self {
         let key = |&[source, destination, kind, context, tag]: &[u32; 5]| QueueKey {
             source,
@@ -196,7 +194,6 @@ pub struct IdealFabric {
 impl IdealFabric {
     /// A device for `ranks` ranks, attached to the kernel behind `port`. `chooses_sends`: whether
     /// the explorer chooses for each send below the threshold whether it is buffered.
-    #[must_use]
     pub fn new(
         port: KernelHandle,
         ranks: u32,
@@ -222,7 +219,6 @@ impl IdealFabric {
     /// `port`. An exploration runs its program millions of times, and what a device is made of
     /// costs as much as a few deliveries. `None` if something of that run still uses it, such as a
     /// request that the program has leaked.
-    #[must_use]
     pub fn again(self: Rc<Self>, port: KernelHandle) -> Option<Rc<Self>> {
         let mut own = Rc::into_inner(self)?;
         Rc::get_mut(&mut own.knowledge)?.clear(port.clone());

@@ -279,7 +279,6 @@ impl LogGops {
     ///
     /// # Panics
     /// If they do not.
-    #[must_use]
     pub fn new(
         port: KernelHandle,
         ranks: u32,

@@ -122,7 +122,6 @@ impl VerbsFabric {
     ///
     /// # Panics
     /// If the kernel has no time, or the MTU is another one.
-    #[must_use]
     pub fn new(
         port: KernelHandle,
         hosts: &[HostId],

@@ -28,9 +28,6 @@ pub fn add_input(path: &Path) {
 }
 
 /// Opens an input that is read piece by piece.
-///
-/// # Errors
-/// Errors of opening the file.
 pub fn open(path: &Path) -> io::Result<File> {
     let file = File::open(path)?;
     add_input(path);
@@ -38,33 +35,21 @@ pub fn open(path: &Path) -> io::Result<File> {
 }
 
 /// Reads an input of at most `max` bytes.
-///
-/// # Errors
-/// Errors of reading; `FileTooLarge` with a text that names the limit.
 pub fn read_bytes(path: &Path, max: u64) -> io::Result<Vec<u8>> {
     read_up_to(open(path)?, max)
 }
 
 /// Reads an input of at most [`INPUT_MAX`] bytes as text.
-///
-/// # Errors
-/// As [`read_bytes`], and `InvalidData` if the file is not UTF-8.
 pub fn read_text(path: &Path) -> io::Result<String> {
     as_text(read_bytes(path, INPUT_MAX)?)
 }
 
 /// Reads a file that the command keeps for itself and replaces: [`read_text`], but no input.
-///
-/// # Errors
-/// As [`read_text`].
 pub fn read_state(path: &Path) -> io::Result<String> {
     as_text(read_up_to(File::open(path)?, INPUT_MAX)?)
 }
 
 /// Reads standard input up to [`INPUT_MAX`] bytes as text.
-///
-/// # Errors
-/// As [`read_text`].
 pub fn read_stdin() -> io::Result<String> {
     as_text(read_up_to(io::stdin().lock(), INPUT_MAX)?)
 }

@@ -28,17 +28,11 @@ pub struct FolderLock {
 
 impl FolderLock {
     /// Locks a folder that exists, for this process alone.
-    ///
-    /// # Errors
-    /// [`OutputError`] with the process that uses the folder, or if the folder cannot be written.
     pub fn exclusive(folder: &Path) -> Result<Self, OutputError> {
         Self::acquire(folder, true)
     }
 
     /// Locks a folder that exists, for this process and others that share the folder.
-    ///
-    /// # Errors
-    /// As [`FolderLock::exclusive`].
     pub fn shared(folder: &Path) -> Result<Self, OutputError> {
         Self::acquire(folder, false)
     }

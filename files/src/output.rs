@@ -68,9 +68,6 @@ impl fmt::Display for Output {
 
 impl Output {
     /// Finds the file that output called `path` goes to. Nothing is made or written.
-    ///
-    /// # Errors
-    /// [`OutputError`] if something exists there that is no regular file, or that is an input.
     pub fn new(path: &Path) -> Result<Self, OutputError> {
         let output = |file| Self {
             path: path.to_owned(),
@@ -112,9 +109,6 @@ impl Output {
 
     /// Makes sure that the folder of the file exists and takes a file, for outputs whose folder is
     /// not made. Leaves no file behind.
-    ///
-    /// # Errors
-    /// [`OutputError`] if it does not.
     pub fn can_be_written(&self) -> Result<(), OutputError> {
         let Some(file) = &self.file else {
             return Ok(());
@@ -134,15 +128,11 @@ impl Output {
     }
 
     /// Returns whether output streams to standard output, which other text should not mix with.
-    #[must_use]
     pub const fn is_stdout(&self) -> bool {
         self.file.is_none()
     }
 
     /// Writes `bytes`, the whole output. Folders on the way are made.
-    ///
-    /// # Errors
-    /// [`OutputError`] if that fails; a file that was there before is unchanged.
     pub fn write(&self, bytes: impl AsRef<[u8]>) -> Result<(), OutputError> {
         let bytes = bytes.as_ref();
         let Some(file) = &self.file else {
@@ -160,10 +150,6 @@ impl Output {
     }
 
     /// Lets `draw` fill the file under a temporary name, which has the ending of the file's own.
-    ///
-    /// # Errors
-    /// [`OutputError`] for standard output, with what `draw` returns, or if the file cannot be
-    /// replaced; a file that was there before is unchanged.
     pub fn draw(&self, draw: impl FnOnce(&Path) -> Result<(), String>) -> Result<(), OutputError> {
         let Some(file) = &self.file else {
             return Err(self.error("a picture needs the name of a file".to_owned()));
@@ -175,9 +161,6 @@ impl Output {
 
     /// Creates the file, to be written piece by piece: readers see it grow. The folder has to
     /// exist.
-    ///
-    /// # Errors
-    /// [`OutputError`] for standard output, for an input, or if the file cannot be created.
     pub fn create(&self) -> Result<File, OutputError> {
         let Some(file) = &self.file else {
             return Err(self.error("expected the name of a file".to_owned()));
@@ -225,9 +208,6 @@ impl Output {
 }
 
 /// Writes a whole file, or streams to standard output: see [`Output`].
-///
-/// # Errors
-/// [`OutputError`] if the path is no place for output, or writing fails.
 pub fn write(path: &Path, bytes: impl AsRef<[u8]>) -> Result<(), OutputError> {
     Output::new(path)?.write(bytes)
 }

@@ -96,7 +96,6 @@ pub struct CampaignReport {
 
 impl Position {
     /// Returns the pairs of command and stage that have occurred.
-    #[must_use]
     pub fn pairs(&self) -> Coverage {
         Coverage::from_words(&self.coverage).unwrap_or_default()
     }
@@ -119,9 +118,6 @@ impl Position {
 }
 
 /// Returns the name of the first property that a run of the interaction violates, and how.
-///
-/// # Errors
-/// If the workers cannot be made.
 pub fn check(
     interaction: &Interaction,
     run: Runner<'_>,
@@ -131,7 +127,6 @@ pub fn check(
 }
 
 /// Returns the name of the first property that an outcome violates, and how.
-#[must_use]
 pub fn violation(interaction: &Interaction, outcome: &Outcome) -> Option<(&'static str, String)> {
     PROPERTIES.iter().find_map(|property| {
         let violation = (property.check)(interaction, outcome)?;
@@ -165,9 +160,6 @@ pub enum CampaignEvent<'a> {
 }
 
 /// Returns the smallest interaction found that fails in the same class, and the number of runs.
-///
-/// # Errors
-/// If the workers cannot be made.
 pub fn shrink_failure(
     interaction: &Interaction,
     run: Runner<'_>,
@@ -301,9 +293,6 @@ impl CampaignSettings {
 }
 
 /// Runs a campaign from a position on. `observe` sees its progress, and can stop it after a batch.
-///
-/// # Errors
-/// If the workers cannot be made.
 pub fn campaign(
     settings: &CampaignSettings,
     run: Runner<'_>,

@@ -223,7 +223,6 @@ pub enum Command {
 
 impl Command {
     /// Returns the connection that the command is about.
-    #[must_use]
     pub const fn connection(&self) -> u32 {
         match self {
             Self::ConnectTo { connection, .. }
@@ -253,7 +252,6 @@ impl Command {
     }
 
     /// Returns the message that the command is about.
-    #[must_use]
     pub const fn message(&self) -> Option<u32> {
         match self {
             Self::Send { message, .. }
@@ -270,7 +268,6 @@ impl Command {
     }
 
     /// Returns true if the command is one of remote memory access.
-    #[must_use]
     pub const fn is_rma(&self) -> bool {
         matches!(
             self,
@@ -288,7 +285,6 @@ impl Command {
     }
 
     /// Returns its place in [`NAMES`](Self::NAMES).
-    #[must_use]
     pub const fn kind(&self) -> usize {
         match self {
             Self::ConnectTo { .. } => 0,

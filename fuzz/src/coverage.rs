@@ -28,25 +28,21 @@ impl Coverage {
     }
 
     /// Returns the number of pairs.
-    #[must_use]
     pub fn len(&self) -> u32 {
         self.0.iter().map(|word| word.count_ones()).sum()
     }
 
     /// Returns true if there is no pair.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// Returns the numbers that represent it, to keep it in a file.
-    #[must_use]
     pub fn words(&self) -> Vec<u64> {
         self.0.to_vec()
     }
 
     /// Returns the coverage that these numbers represent; `None` if they are not [`Self::words`].
-    #[must_use]
     pub fn from_words(words: &[u64]) -> Option<Self> {
         words.try_into().ok().map(Self)
     }

@@ -63,7 +63,6 @@ pub struct Outcome {
 
 impl Outcome {
     /// Returns the digest of the observations, the blocked step and the date of the end.
-    #[must_use]
     pub fn digest(&self) -> Digest {
         let mut digest = Digest::default();
         for response in self.responses.iter().flatten() {
@@ -76,9 +75,6 @@ impl Outcome {
 }
 
 /// Runs an interaction on simulated endpoints.
-///
-/// # Errors
-/// If the workers cannot be made.
 pub fn run(interaction: &Interaction, settings: &RunSettings) -> Result<Outcome, String> {
     let mut run = Run::new(interaction, settings)?;
     let mut blocked = None;

@@ -11,7 +11,6 @@ use crate::interaction::Interaction;
 
 /// Returns the source files of the program that runs an interaction on simulated endpoints, with
 /// their names; `failure` is the description of what it reproduces.
-#[must_use]
 pub fn program(
     interaction: &Interaction,
     settings: &RunSettings,

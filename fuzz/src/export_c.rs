@@ -17,7 +17,6 @@ use crate::pattern::pattern;
 pub(crate) const ADAPTER: &str = include_str!("export/adapter.c");
 
 /// Returns the text of the program; `failure` is the description of what it reproduces.
-#[must_use]
 pub fn c_program(interaction: &Interaction, failure: &str) -> String {
     let mut export = Export::default();
     for one in interaction.commands() {

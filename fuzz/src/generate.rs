@@ -70,7 +70,6 @@ impl Default for GeneratorSettings {
 impl GeneratorSettings {
     /// Returns larger sizes: at each level another worker, up to 6, and twice as many messages, up
     /// to 64; from the third level on messages of all lengths and four connections of each worker.
-    #[must_use]
     pub fn grown(&self, level: u64) -> Self {
         let level = u32::try_from(level).unwrap_or(u32::MAX).min(16);
         let mut grown = self.clone();
@@ -86,7 +85,6 @@ impl GeneratorSettings {
 
 /// Returns the interaction of a stream and weights; the same ones give the same interaction on
 /// every machine.
-#[must_use]
 pub fn generate(settings: &GeneratorSettings, swarm: &Swarm, stream: &mut Stream) -> Interaction {
     let mut sequences = Vec::new();
     let mut connection = 0;

@@ -93,7 +93,6 @@ pub const VERSION: u32 = 2;
 
 impl Interaction {
     /// Returns an interaction with these steps, over a network with these faults.
-    #[must_use]
     pub const fn new(faults: Faults, steps: Vec<Step>) -> Self {
         Self {
             version: VERSION,
@@ -104,7 +103,6 @@ impl Interaction {
 
     /// Returns the number of workers: one more than the highest one that has a command, or to which
     /// one connects.
-    #[must_use]
     pub fn workers(&self) -> u32 {
         let workers = self.commands().map(|one| match one.command {
             Command::ConnectTo { to, .. } => one.worker.max(to) + 1,
@@ -119,7 +117,6 @@ impl Interaction {
     }
 
     /// Returns the elemental interactions that it consists of.
-    #[must_use]
     pub fn origins(&self) -> BTreeSet<u32> {
         self.steps.iter().map(|step| step.origin).collect()
     }
@@ -127,7 +124,6 @@ impl Interaction {
     /// Returns the interaction with only such steps as the form with one command for several
     /// workers can express: steps with different commands become several. An acceptor waits for the
     /// request before the initiator waits for the connection.
-    #[must_use]
     pub fn with_single_commands(&self) -> Self {
         let mut steps: Vec<Step> = Vec::new();
         for step in &self.steps {
@@ -149,15 +145,11 @@ impl Interaction {
     ///
     /// # Panics
     /// Never: an interaction has only numbers and names.
-    #[must_use]
     pub fn to_toml(&self) -> String {
         toml::to_string(self).expect("numbers and names can be written")
     }
 
     /// Reads a text.
-    ///
-    /// # Errors
-    /// A description of the mistake, with its place.
     pub fn from_toml(text: &str) -> Result<Self, String> {
         let mut interaction: Self = toml::from_str(text).map_err(|error| error.to_string())?;
         if !(1..=VERSION).contains(&interaction.version) {

@@ -24,9 +24,6 @@ pub trait FuzzProgram: Clone + PartialEq + Serialize + DeserializeOwned {
     fn operations(&self) -> usize;
 
     /// Returns the first mistake: place, value, expectation.
-    ///
-    /// # Errors
-    /// The program cannot be executed.
     fn validate(&self) -> Result<(), String>;
 
     /// Returns smaller programs, in phases; a phase has the smallest first.
@@ -39,15 +36,11 @@ pub trait FuzzProgram: Clone + PartialEq + Serialize + DeserializeOwned {
     ///
     /// # Panics
     /// Never: a program has only numbers and names.
-    #[must_use]
     fn to_toml(&self) -> String {
         toml::to_string(self).expect("numbers and names can be written")
     }
 
     /// Reads a text.
-    ///
-    /// # Errors
-    /// A description of the mistake, with its place.
     fn from_toml(text: &str) -> Result<Self, String> {
         let version = toml::from_str::<Version>(text).map_err(|error| error.to_string())?;
         if version.version != Self::VERSION {
@@ -95,7 +88,6 @@ impl Comparison {
     }
 
     /// Returns the name of the violated property.
-    #[must_use]
     pub const fn property(&self) -> Option<&'static str> {
         match self {
             Self::Different { property, .. } => Some(property),

@@ -50,9 +50,6 @@ pub enum FromWorker {
 }
 
 /// Runs an interaction with workers that `process` starts.
-///
-/// # Errors
-/// If a process cannot be started, or does not announce its address.
 pub fn run_processes(
     interaction: &Interaction,
     process: impl Fn() -> Process,

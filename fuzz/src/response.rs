@@ -99,7 +99,6 @@ const LINE: usize = 160;
 
 impl Response {
     /// Returns the response on one line. A long one is cut, and a number follows from what is cut.
-    #[must_use]
     pub fn line(&self) -> String {
         let mut line = format!("{self:?}");
         if line.len() > LINE {

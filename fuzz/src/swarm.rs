@@ -65,13 +65,11 @@ pub struct Swarm([u8; Kind::ALL.len()]);
 
 impl Swarm {
     /// Returns weights with which nothing of [`Kind`] happens.
-    #[must_use]
     pub const fn none() -> Self {
         Self([0; Kind::ALL.len()])
     }
 
     /// Draws weights.
-    #[must_use]
     pub fn draw(stream: &mut Stream) -> Self {
         Self(std::array::from_fn(|_| {
             let drawn = stream.below(DRAWN.len() as u64);
@@ -80,7 +78,6 @@ impl Swarm {
     }
 
     /// Returns the weights with another one for a kind.
-    #[must_use]
     pub const fn with(mut self, kind: Kind, weight: u8) -> Self {
         self.0[kind as usize] = if weight > CERTAIN { CERTAIN } else { weight };
         self

@@ -73,7 +73,6 @@ impl std::fmt::Debug for Worker {
 
 impl Worker {
     /// Returns a worker that knows the addresses of all workers.
-    #[must_use]
     pub fn new(uris: Rc<Vec<Uri>>) -> Self {
         Self {
             uris,
@@ -92,19 +91,16 @@ impl Worker {
     }
 
     /// Returns all observations, in their order.
-    #[must_use]
     pub fn into_responses(self) -> Vec<Response> {
         self.responses
     }
 
     /// Returns the observations until now.
-    #[must_use]
     pub fn responses(&self) -> &[Response] {
         &self.responses
     }
 
     /// Returns the stage of a connection.
-    #[must_use]
     pub fn stage(&self, connection: u32, endpoint: &Endpoint) -> Stage {
         match self.connections.get(&connection) {
             Some(id) => endpoint.stage(*id),
@@ -251,7 +247,6 @@ impl Worker {
     }
 
     /// Returns the time at which the command ends by itself.
-    #[must_use]
     pub const fn alarm(&self) -> Option<u64> {
         match self.progress {
             Progress::Until(end) => Some(end),
@@ -557,7 +552,6 @@ fn awaits(command: &Command, response: &Response) -> bool {
 
 impl Command {
     /// Returns true if the command ends only with an observation.
-    #[must_use]
     pub const fn waits(&self) -> bool {
         matches!(
             self,

@@ -43,6 +43,8 @@
 //! Ordering guarantee: the same sequence of calls gives the same bits. Only + − × ÷, minimum and
 //! maximum are used, and no recursion.
 
+#![warn(clippy::missing_errors_doc)]
+
 mod bottleneck;
 mod changes;
 #[cfg(any(test, feature = "check"))]

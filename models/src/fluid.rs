@@ -112,7 +112,6 @@ impl FlowModel {
     /// # Panics
     /// If the platform has this many hosts, links and disks that their numbers do not fit, which
     /// the reader refuses.
-    #[must_use]
     pub fn new(platform: Arc<Platform>) -> Self {
         let capacities = u64::from(platform.link_id_end())
             + u64::from(platform.host_count())
@@ -152,7 +151,6 @@ impl FlowModel {
     }
 
     /// The platform that is modelled.
-    #[must_use]
     pub const fn platform(&self) -> &Arc<Platform> {
         &self.platform
     }

@@ -21,14 +21,12 @@ use sim_core::Resource;
 pub use fluid::FlowModel;
 
 /// Returns the model that the platform file asks for in `[network] model`.
-#[must_use]
 pub fn model(platform: Arc<Platform>) -> Box<dyn Resource> {
     Box::new(FlowModel::new(platform))
 }
 
 /// Adds the noise of its platform to a model on which nothing runs yet; its random streams are
 /// those of `seed`.
-#[must_use]
 pub fn with_noise(model: FlowModel, seed: u64) -> Box<dyn Resource> {
     if *model.platform().noise() == Noise::default() {
         return Box::new(model);

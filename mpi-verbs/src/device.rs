@@ -155,9 +155,6 @@ impl fmt::Debug for Device {
 
 impl Device {
     /// A device without connections over an adapter.
-    ///
-    /// # Errors
-    /// Any error of the adapter.
     pub fn new(verbs: Rc<dyn Verbs>, options: Options) -> Result<Self, VerbsError> {
         let port = verbs.query_port(options.connection.port_num)?;
         let pd = verbs.alloc_pd()?;
@@ -202,16 +199,12 @@ impl Device {
     }
 
     /// The options.
-    #[must_use]
     pub const fn options(&self) -> &Options {
         &self.options
     }
 
     /// Prepares a connection to a peer under a number that is not in use, or finds the one that
     /// was: what the other side has to know. From now on the other side may send.
-    ///
-    /// # Errors
-    /// Any error of the adapter.
     pub fn endpoint(
         &mut self,
         link: LinkId,
@@ -374,9 +367,6 @@ impl Device {
     /// Connects a prepared connection with the other side's endpoint. Who `has_asked` may send at
     /// once, because the other side was connected before it has answered; the other side when
     /// something has come.
-    ///
-    /// # Errors
-    /// If the bytes are no endpoint, there is no such connection, or what the adapter refuses.
     pub fn connect(
         &mut self,
         link: LinkId,
@@ -410,20 +400,17 @@ impl Device {
     }
 
     /// Returns true if this connection exists, prepared or in use.
-    #[must_use]
     pub fn has(&self, link: LinkId) -> bool {
         self.current.contains_key(&link)
     }
 
     /// Returns true if a connection has failed and that has not been [taken](Self::take).
-    #[must_use]
     pub fn is_breaking(&self, link: LinkId) -> bool {
         let is_it = |happening: &DeviceEvent| matches!(happening, DeviceEvent::Broken { link: Some(other), .. } if *other == link);
         self.events.iter().any(is_it)
     }
 
     /// The connections, prepared or in use.
-    #[must_use]
     pub fn links(&self) -> Vec<LinkId> {
         self.current.keys().copied().collect()
     }
@@ -436,7 +423,6 @@ impl Device {
     }
 
     /// Returns true if everything that was posted on a connection has arrived.
-    #[must_use]
     pub fn is_drained(&self, link: LinkId) -> bool {
         let link = self
             .current
@@ -543,9 +529,6 @@ impl Device {
 
     /// Asks the adapter to tell of the next completion; true if nothing has happened that was not
     /// looked at, so that it is right to wait.
-    ///
-    /// # Errors
-    /// If the adapter is broken.
     pub fn arm(&mut self) -> Result<bool, VerbsError> {
         while self.verbs.get_cq_event()?.is_some() {}
         for shared in &self.shared_cqs {
@@ -613,7 +596,6 @@ impl Device {
 
     /// Number of sends without a copy whose registration was found, and number for which it
     /// was made.
-    #[must_use]
     pub const fn registrations(&self) -> (u64, u64) {
         (self.registrations.found, self.registrations.made)
     }

@@ -105,9 +105,6 @@ impl Device {
     }
 
     /// Registers the memory of a window.
-    ///
-    /// # Errors
-    /// With the memory, if the adapter refuses it.
     pub fn register_window(
         &mut self,
         memory: RegionMemory,

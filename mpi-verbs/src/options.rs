@@ -105,7 +105,6 @@ impl Options {
     /// The parameters of the message layer with what this channel needs: packets that fit into its
     /// buffers, as many at a time as receives are posted, and long messages in one piece, which the
     /// channel divides as the adapter needs it.
-    #[must_use]
     pub fn settings(&self, settings: Settings) -> Settings {
         Settings {
             eager_threshold: settings.eager_threshold.min(self.eager_threshold),
@@ -133,7 +132,6 @@ impl Options {
     /// The receives that are posted for a connection. Each packet but a report takes a credit, and
     /// each report gives one back at least, so there are never more reports on the way than
     /// credits.
-    #[must_use]
     pub fn receives(&self) -> u32 {
         2 * self.credits() + SIGNS
     }
@@ -145,7 +143,6 @@ impl Options {
 
     /// Returns the largest payload of a packet, in bytes: also if no message is eager, one-sided
     /// accesses travel as packets.
-    #[must_use]
     pub const fn payload_max(&self) -> u64 {
         if self.eager_threshold < PAYLOAD_MIN {
             PAYLOAD_MIN

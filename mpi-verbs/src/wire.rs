@@ -354,7 +354,6 @@ impl FrameHeaderBytes {
     }
 
     /// The bytes.
-    #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes[..self.length]
     }
@@ -367,14 +366,12 @@ impl fmt::Debug for FrameHeaderBytes {
 }
 
 /// The head of a packet's frame.
-#[must_use]
 pub fn encode(packet: &Packet) -> FrameHeaderBytes {
     encode_with(packet, &RdmaExtension::default())
 }
 
 /// The head of a packet's frame, and what else is to be told. A packet whose payload is elsewhere
 /// has only the length of it.
-#[must_use]
 pub fn encode_with(packet: &Packet, extension: &RdmaExtension) -> FrameHeaderBytes {
     let fields = fields(&packet.header);
     let shape = SHAPES[usize::from(fields.kind) - 1];
@@ -416,7 +413,6 @@ pub fn encode_with(packet: &Packet, extension: &RdmaExtension) -> FrameHeaderByt
 }
 
 /// The frame that only says so.
-#[must_use]
 pub fn encode_sign(frame: &Frame) -> FrameHeaderBytes {
     let mut head = FrameHeaderBytes::new();
     let kind = if *frame == Frame::Hello { HELLO } else { BYE };
@@ -427,7 +423,6 @@ pub fn encode_sign(frame: &Frame) -> FrameHeaderBytes {
 
 /// Payload of a packet in its frame, in bytes: control packets have none, whatever they
 /// are in a simulation.
-#[must_use]
 pub fn payload_of(packet: &Packet) -> u64 {
     let shape = SHAPES[usize::from(fields(&packet.header).kind) - 1];
     if shape.payload_max == 0 {
@@ -438,7 +433,6 @@ pub fn payload_of(packet: &Packet) -> u64 {
 }
 
 /// The head of a frame with messages of the connection, of the given number of bytes.
-#[must_use]
 pub fn encode_messages(length: usize) -> FrameHeaderBytes {
     let mut head = FrameHeaderBytes::new();
     head.put(&[MESSAGES, 0, 0, 0, 0, 0, 0, 0]);
@@ -465,9 +459,6 @@ impl Reader<'_> {
 
 /// The head at the beginning of `bytes`: what it says, the length of its payload, and its own;
 /// `None` if it is not complete.
-///
-/// # Errors
-/// [`FrameError`] if this can never become a head.
 pub fn decode(bytes: &[u8]) -> Result<Option<(Frame, u64, usize)>, FrameError> {
     let Some(&kind) = bytes.first() else {
         return Ok(None);

@@ -55,6 +55,8 @@
 //!
 //! *Not modelled* here: how long a message travels. That is the channel's business.
 
+#![warn(clippy::missing_errors_doc)]
+
 mod api;
 
 pub mod channel;

@@ -41,9 +41,6 @@ pub struct BackwardReader<R> {
 
 impl<R: Read + Seek> BackwardReader<R> {
     /// Opens a log. A record that was not written whole is left out.
-    ///
-    /// # Errors
-    /// Errors of seeking.
     pub fn new(mut input: R) -> io::Result<Self> {
         let length = input.seek(SeekFrom::End(0))?;
         Ok(Self {
@@ -55,9 +52,6 @@ impl<R: Read + Seek> BackwardReader<R> {
     }
 
     /// Returns the entry before the one that was returned last; `None` at the beginning.
-    ///
-    /// # Errors
-    /// Errors of reading.
     pub fn next_entry(&mut self) -> io::Result<Option<BackwardEntry>> {
         while let Some(bytes) = self.next_record()? {
             if bytes[0] == WORDS {

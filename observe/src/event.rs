@@ -23,7 +23,6 @@ pub enum RunKind {
 
 impl RunKind {
     /// Returns the name of the kind in results.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Simulated => "simulated",
@@ -79,7 +78,6 @@ pub enum Resource {
 
 impl Resource {
     /// Returns the name of the resource: that of its [`Event::Incident`].
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Credits => "credits",
@@ -89,7 +87,6 @@ impl Resource {
     }
 
     /// Returns the resource of this name.
-    #[must_use]
     pub fn of_name(name: &str) -> Option<Self> {
         let all = [Self::Credits, Self::Buffers, Self::Connection];
         all.into_iter().find(|one| one.name() == name)

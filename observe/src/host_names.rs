@@ -43,14 +43,12 @@ impl HostNames {
     }
 
     /// Returns the number of the host of a rank in the log, if it is known.
-    #[must_use]
     pub fn number(&self, rank: u32) -> Option<u32> {
         let number = self.ranks.get(rank as usize).copied();
         number.filter(|&number| number != u32::MAX)
     }
 
     /// Returns the name of the host of a rank; empty if it is not known.
-    #[must_use]
     pub fn of(&self, rank: u32) -> &str {
         let number = self
             .number(rank)

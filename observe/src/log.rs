@@ -297,15 +297,11 @@ impl<W: Write> LogWriter<W> {
     }
 
     /// Returns the number of records written so far.
-    #[must_use]
     pub const fn records(&self) -> u64 {
         self.written
     }
 
     /// Ends the log at a time in seconds and returns what it was written to.
-    ///
-    /// # Errors
-    /// The first error of writing.
     pub fn finish(mut self, time: f64) -> io::Result<W> {
         self.put(Record {
             kind: FOOTER,
@@ -382,10 +378,6 @@ pub struct LogReader<R> {
 
 impl<R: Read> LogReader<R> {
     /// Opens a log.
-    ///
-    /// # Errors
-    /// [`io::ErrorKind::InvalidData`] if it is none, or of another version, or does not name the
-    /// hosts of many ranks; other errors of reading.
     pub fn new(input: R) -> io::Result<Self> {
         let mut reader = Self::of_rank(input)?;
         let ranks = reader.ranks;
@@ -406,9 +398,6 @@ impl<R: Read> LogReader<R> {
     }
 
     /// Opens the log that one rank of a real run has written, which names no hosts.
-    ///
-    /// # Errors
-    /// As [`LogReader::new`].
     pub(crate) fn of_rank(mut input: R) -> io::Result<Self> {
         let mut bytes = [0; RECORD_BYTES];
         input.read_exact(&mut bytes)?;
@@ -441,37 +430,31 @@ impl<R: Read> LogReader<R> {
     }
 
     /// Returns the kind of the run.
-    #[must_use]
     pub const fn kind(&self) -> RunKind {
         self.kind
     }
 
     /// Returns what the log is read from.
-    #[must_use]
     pub const fn input(&self) -> &R {
         &self.input
     }
 
     /// Returns the number of ranks.
-    #[must_use]
     pub const fn ranks(&self) -> u32 {
         self.ranks
     }
 
     /// Returns a text by its number; empty if the log has none.
-    #[must_use]
     pub fn text(&self, number: NameId) -> &str {
         self.text_of(u32::from(number))
     }
 
     /// Returns the name of the host of a rank; empty if the log has none.
-    #[must_use]
     pub fn host(&self, rank: u32) -> &str {
         self.hosts.of(rank)
     }
 
     /// Returns the names of hosts that have been read.
-    #[must_use]
     pub const fn hosts(&self) -> &HostNames {
         &self.hosts
     }
@@ -487,21 +470,16 @@ impl<R: Read> LogReader<R> {
 
     /// Returns the time of the end in seconds, once it has been read; `None` if the log breaks off
     /// before.
-    #[must_use]
     pub const fn end(&self) -> Option<f64> {
         self.end
     }
 
     /// Returns the links that have been read, by number.
-    #[must_use]
     pub fn links(&self) -> &[Link] {
         &self.links
     }
 
     /// Returns the next event of a rank: rank, time in seconds, event; `None` at the end.
-    ///
-    /// # Errors
-    /// Errors of reading, and records that are no events.
     pub fn next_event(&mut self) -> io::Result<Option<Entry>> {
         loop {
             match self.next_entry()? {
@@ -513,9 +491,6 @@ impl<R: Read> LogReader<R> {
     }
 
     /// Returns the next event of a rank or of the network; `None` at the end.
-    ///
-    /// # Errors
-    /// Errors of reading, and records that are no events.
     pub fn next_entry(&mut self) -> io::Result<Option<LogEntry>> {
         while let Some(record) = self.next_record()? {
             if !self.read_description(&record)? {

@@ -66,9 +66,6 @@ impl<R: Read> Cursor<R> {
 /// Merges the logs of the ranks, in their order, and writes their events. `open` returns the log of
 /// a rank, `None` if it has none, and is called twice. `lost` returns the time in seconds at which
 /// a rank was lost, which is its end.
-///
-/// # Errors
-/// Errors of reading, and records that are no events.
 pub fn merge<R: Read, W: Write>(
     ranks: u32,
     open: impl Fn(u32) -> io::Result<Option<R>>,

@@ -16,9 +16,6 @@ use crate::record::{CONTINUE, Record};
 const LENGTH_MAX: u64 = 1 << 53;
 
 /// Checks the entry of a record. `known`: numbers of ranks and links of the log.
-///
-/// # Errors
-/// A sentence with the value found and the values expected.
 pub(crate) fn check(
     record: &Record,
     entry: &LogEntry,
@@ -51,9 +48,6 @@ pub(crate) fn check(
 }
 
 /// Checks a link.
-///
-/// # Errors
-/// As [`check`].
 pub(crate) fn check_link(link: &Link) -> Result<(), String> {
     not_negative("bandwidth", link.bandwidth)?;
     seconds("latency", link.latency_s)

@@ -402,6 +402,8 @@
 //! **Mistakes** come all at once, each with file, line, column, the value found and what was
 //! expected ([`LoadError`]).
 
+#![warn(clippy::missing_errors_doc)]
+
 mod build;
 mod cluster;
 mod diagnostic;

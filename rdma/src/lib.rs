@@ -40,6 +40,8 @@
 //! page of rdma-core that describes it, and the section of the InfiniBand Architecture
 //! Specification, volume 1, release 1.2.1 (*IBA*) where the rule comes from there.
 
+#![warn(clippy::missing_errors_doc)]
+
 mod adapter;
 mod capture;
 mod completion;

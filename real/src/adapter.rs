@@ -49,9 +49,6 @@ pub(super) struct VerbsDataPath {
 
 impl VerbsDataPath {
     /// The adapter of this name, or the first one; `registry` tells when it has something.
-    ///
-    /// # Errors
-    /// If there is none, or what it refuses.
     pub(super) fn open(
         local: Rc<Local>,
         name: Option<&str>,

@@ -7,9 +7,6 @@ use mpi_verbs::Options;
 use rdma::{DeviceAttributes, PortAttributes, PortState};
 
 /// Returns what the adapter cannot do.
-///
-/// # Errors
-/// That, with the option's name, its value, and what is expected.
 pub(super) fn check(
     options: &Options,
     device: &DeviceAttributes,

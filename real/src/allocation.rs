@@ -53,7 +53,6 @@ impl Place {
     /// The file over which the ranks of this job meet, as this process's environment tells. A
     /// process that starts others in its place hands it on in [`BOOTSTRAP_FILE`], because by
     /// themselves they might take another process for what makes the job.
-    #[must_use]
     pub fn bootstrap_path(&self) -> PathBuf {
         #[expect(
             clippy::disallowed_methods,
@@ -196,9 +195,6 @@ impl BootstrapFile {
     }
 
     /// Reads it; `None` while there is none.
-    ///
-    /// # Errors
-    /// If it is not to be trusted, or leads to another machine's loopback.
     pub(super) fn read(&self) -> io::Result<Option<BootstrapInfo>> {
         let data = match fs::symlink_metadata(&self.0) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),

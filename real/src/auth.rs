@@ -43,9 +43,6 @@ pub struct RunSecret([u8; 16]);
 
 impl RunSecret {
     /// A new one.
-    ///
-    /// # Errors
-    /// If the system has no random numbers.
     pub fn random() -> std::io::Result<Self> {
         random().map(Self)
     }
@@ -150,9 +147,6 @@ pub(super) struct Handshake {
 
 impl Handshake {
     /// Begins.
-    ///
-    /// # Errors
-    /// If the system has no random numbers.
     pub(super) fn new(
         side: Side,
         purpose: ConnectionPurpose,
@@ -188,9 +182,6 @@ impl Handshake {
     }
 
     /// Notes the number of bytes that were read into the [space](Self::space).
-    ///
-    /// # Errors
-    /// [`Refused`] if the other side is not one of this run.
     pub(super) fn filled(&mut self, count: usize) -> Result<(), Refused> {
         self.filled += count;
         let magic = self.filled.min(MAGIC.len());

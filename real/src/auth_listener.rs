@@ -105,9 +105,6 @@ pub(super) enum Progress {
 
 impl PendingHandshake {
     /// Begins a handshake on a socket to this peer.
-    ///
-    /// # Errors
-    /// If the system has no random numbers.
     pub(super) fn new(
         (stream, peer): (TcpStream, IpAddr),
         side: Side,
@@ -186,9 +183,6 @@ pub(super) struct AuthListener {
 
 impl AuthListener {
     /// Opens a gate; it uses the tokens from `first` to `first +` [`HANDSHAKES_MAX`].
-    ///
-    /// # Errors
-    /// If the address cannot be listened at.
     pub(super) fn open(
         registry: &Registry,
         first: usize,
@@ -218,17 +212,11 @@ impl AuthListener {
     }
 
     /// Where it listens.
-    ///
-    /// # Errors
-    /// If the system does not tell.
     pub(super) fn address(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
     }
 
     /// Whoever is let in from now on gets a socket with the congestion control of this name.
-    ///
-    /// # Errors
-    /// If sockets cannot have it.
     pub(super) fn set_congestion(&self, name: &str) -> io::Result<()> {
         congestion::set(&self.listener, name)
     }

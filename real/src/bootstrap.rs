@@ -32,9 +32,6 @@ impl OutputListener for Nobody {
 /// Runs one rank of an allocation, and says whether it finished. At rank 0, the process ends with
 /// what `tell` answers when the whole run has ended; `launch` says how long to wait and where to
 /// listen.
-///
-/// # Errors
-/// If the ranks do not meet.
 pub fn run_in_allocation(
     program: &dyn Program,
     options: &RankOptions,

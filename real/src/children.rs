@@ -47,9 +47,6 @@ struct OutputPipe {
 impl Process {
     /// Starts a process that reads `launch_info`; the events of its two pipes have the tokens from
     /// `first` on.
-    ///
-    /// # Errors
-    /// If it cannot be started.
     pub(super) fn start(
         command: &[OsString],
         environment: &[(&str, &str)],

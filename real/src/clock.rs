@@ -105,9 +105,6 @@ pub(super) struct Alarm(OwnedFd);
 
 impl Alarm {
     /// An alarm that is told of by this token.
-    ///
-    /// # Errors
-    /// If the system has no descriptor left.
     pub(super) fn new(registry: &Registry, token: Token) -> std::io::Result<Self> {
         let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::NONBLOCK)?;
         registry.register(&mut SourceFd(&timer.as_raw_fd()), token, Interest::READABLE)?;

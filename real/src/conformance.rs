@@ -51,9 +51,6 @@ pub struct UdpDevice {
 
 impl UdpDevice {
     /// Connects to the device's side.
-    ///
-    /// # Errors
-    /// If it is not there, or this machine uses the port of RoCE itself.
     pub fn connect(device: Ipv4Addr, port: u16) -> io::Result<Self> {
         let at = SocketAddr::from((device, port));
         let commands = TcpStream::connect_timeout(&at, REPLY_LIMIT);
@@ -87,7 +84,6 @@ impl UdpDevice {
     }
 
     /// Returns the address of the tester.
-    #[must_use]
     pub const fn local_address(&self) -> Ipv4Addr {
         self.roce.local
     }

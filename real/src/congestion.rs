@@ -79,9 +79,6 @@ impl Error for CongestionError {
 
 /// The congestion control of a new socket that is asked to have this one, or without a name what
 /// the system gives it; `None` if the system does not tell. The socket is not connected.
-///
-/// # Errors
-/// If a socket cannot have it.
 pub fn congestion_control(name: Option<&str>) -> Result<Option<String>, CongestionError> {
     system::of_new(name)
         .map_err(|problem| CongestionError::new(name.unwrap_or("(that of the system)"), problem))
@@ -91,9 +88,6 @@ pub(super) use system::{of, set};
 
 /// Begins to connect a socket with this congestion control, or with that of the system, without
 /// waiting for the end.
-///
-/// # Errors
-/// If that cannot be begun.
 pub(super) fn connect(address: SocketAddr, name: Option<&str>) -> io::Result<TcpStream> {
     name.map_or_else(
         || TcpStream::connect(address),

@@ -125,10 +125,6 @@ pub(super) struct ListenerOptions {
 }
 
 /// Starts the thread, and returns the address at which others are let in besides.
-///
-/// # Errors
-/// If the address cannot be listened at, sockets cannot have the congestion control, or there is no
-/// thread to be had.
 pub(super) fn start(
     control: std::net::TcpStream,
     listeners: ListenerOptions,

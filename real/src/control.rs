@@ -139,9 +139,6 @@ pub(super) fn encode(message: &impl Serialize) -> Vec<u8> {
 }
 
 /// Takes a message out of what was read; `None` if it is not complete.
-///
-/// # Errors
-/// If it is none.
 pub(super) fn decode<M: DeserializeOwned>(input: &mut Vec<u8>) -> io::Result<Option<M>> {
     let Some((length, rest)) = input.split_first_chunk() else {
         return Ok(None);

@@ -75,9 +75,6 @@ pub(super) struct Coordinator {
 impl Coordinator {
     /// Opens the coordinator for this many ranks, which are lost when they do not answer for
     /// `keepalive_timeout`; it uses all tokens from `first` on.
-    ///
-    /// # Errors
-    /// If the address cannot be listened at.
     pub(super) fn open(
         registry: &Registry,
         first: usize,
@@ -107,9 +104,6 @@ impl Coordinator {
     }
 
     /// Where it listens.
-    ///
-    /// # Errors
-    /// If the system does not tell.
     pub(super) fn address(&self) -> io::Result<SocketAddr> {
         self.auth_listener.address()
     }

@@ -17,18 +17,12 @@ const BASE: u64 = 48;
 
 /// Makes sure that the launcher of `processes` processes, to which `ranks` ranks come, may have a
 /// connection to each and two pipes to each process.
-///
-/// # Errors
-/// If it may not.
 pub(super) fn check_launcher(processes: usize, ranks: u32) -> io::Result<()> {
     let needed = BASE + 2 * processes as u64 + u64::from(ranks);
     check(raise(), needed, &format!("the launcher of {ranks} ranks"))
 }
 
 /// Makes sure that a rank may have a connection to each of this many others.
-///
-/// # Errors
-/// If it may not.
 pub(super) fn check_rank(others: u32) -> io::Result<()> {
     let whose = format!("a rank that is connected with {others} others");
     check(raise(), BASE + u64::from(others), &whose)

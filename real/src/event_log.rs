@@ -43,9 +43,6 @@ pub(super) struct RankLogs {
 
 impl RankLogs {
     /// Finds a place for the logs of ranks that are started like this.
-    ///
-    /// # Errors
-    /// If there is no current folder.
     pub(super) fn new(starts: &LaunchMode) -> io::Result<Self> {
         let are_here = starts.processes().iter().all(|start| start.is_child);
         let folder = if are_here {
@@ -182,9 +179,6 @@ pub(super) struct RankLog {
 
 impl RankLog {
     /// Begins the log of a rank of a run of this many ranks.
-    ///
-    /// # Errors
-    /// If the file cannot be made.
     pub(super) fn create(
         logs: &RankLogs,
         (rank, size): (u32, u32),
@@ -215,9 +209,6 @@ impl RankLog {
     }
 
     /// Ends the log, and waits until all of it is written.
-    ///
-    /// # Errors
-    /// The first error of writing.
     pub(super) fn finish(&self) -> io::Result<()> {
         if let Some(writer) = self.writer.take() {
             writer.finish(self.latest.get())?;
@@ -245,9 +236,6 @@ impl Observer for RankLog {
 impl RealRun {
     /// Merges the event logs of the ranks into one, with notes about what is missing and about
     /// clocks. Writes nothing if the ranks wrote none.
-    ///
-    /// # Errors
-    /// Errors of reading and writing.
     pub fn write_events(&self, out: impl Write) -> io::Result<()> {
         let Some(logs) = &self.logs else {
             return Ok(());

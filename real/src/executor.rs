@@ -63,9 +63,6 @@ impl Wake for Alarm {
 }
 
 /// Runs a rank to its end.
-///
-/// # Errors
-/// Why it failed.
 pub(super) fn run(
     process: &Process,
     mut future: RankFuture,

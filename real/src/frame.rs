@@ -25,9 +25,6 @@ pub(super) enum Frame {
 
 /// The head at the beginning of `bytes`: what it says, the length of its payload, and its own;
 /// `None` if it is not complete.
-///
-/// # Errors
-/// [`FrameError`] if this can never become a head.
 pub(super) fn decode(bytes: &[u8]) -> Result<Option<(Frame, u64, usize)>, FrameError> {
     let Some((frame, payload, length)) = wire::decode(bytes)? else {
         return Ok(None);

@@ -13,7 +13,6 @@ use super::launch::{LaunchMode, Start};
 use super::launch_info;
 
 /// The ranks on these hosts, by rank.
-#[must_use]
 pub fn ssh_processes(
     hosts: &[String],
     ssh: &[OsString],

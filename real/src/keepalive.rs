@@ -71,9 +71,6 @@ pub(super) fn is_silence(error: &io::Error) -> bool {
 }
 
 /// Lets a connection end when the other side is silent.
-///
-/// # Errors
-/// If the system refuses.
 #[cfg(target_os = "linux")]
 pub(super) fn watch(
     socket: impl std::os::fd::AsFd,
@@ -100,9 +97,6 @@ pub(super) fn watch(
 }
 
 /// Other systems keep their own times.
-///
-/// # Errors
-/// If the system refuses.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn watch(
     socket: impl std::os::fd::AsFd,

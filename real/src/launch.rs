@@ -41,7 +41,6 @@ pub struct Start {
 
 impl LaunchMode {
     /// Number of processes of one command on this machine.
-    #[must_use]
     pub fn here(command: &[OsString], ranks: u32) -> Self {
         let start = |local_rank| Start {
             command: command.to_vec(),
@@ -60,9 +59,6 @@ impl LaunchMode {
     }
 
     /// Returns the number of ranks.
-    ///
-    /// # Errors
-    /// [`io::ErrorKind::Other`] if it is not a number of 32 bits.
     pub fn size(&self) -> io::Result<u32> {
         match self {
             Self::Processes(processes) => u32::try_from(processes.len()).map_err(io::Error::other),

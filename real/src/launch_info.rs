@@ -77,9 +77,6 @@ impl LaunchInfo {
     }
 
     /// Reads the line.
-    ///
-    /// # Errors
-    /// If there is none.
     pub fn read(input: impl BufRead) -> io::Result<Self> {
         let mut line = String::new();
         input.take(LENGTH_MAX).read_line(&mut line)?;

@@ -79,9 +79,6 @@ impl std::fmt::Debug for Launcher<'_> {
 
 /// Runs a program for real; `tell` gets to know what happened when no process is left that was
 /// started here, and before ranks that another launcher has started are told to stop.
-///
-/// # Errors
-/// If ranks cannot be started, or nobody can be listened to.
 pub fn launch<T>(
     launch: &LaunchOptions,
     listener: &mut dyn OutputListener,

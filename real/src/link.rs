@@ -221,9 +221,6 @@ impl Link {
     }
 
     /// Returns what has arrived next, in memory of `pool`; `None` if it is not complete.
-    ///
-    /// # Errors
-    /// [`Broken`] when nothing more will come.
     pub(super) fn next(&mut self, pool: &mut BufferPool) -> Result<Option<Arrived>, Broken> {
         loop {
             if let Some(arrived) = self.take(pool)? {

@@ -120,9 +120,6 @@ impl Local {
     }
 
     /// Writes the events of the rank to a log from now on.
-    ///
-    /// # Errors
-    /// If its file cannot be made.
     pub(super) fn observe(&self, logs: &RankLogs) -> std::io::Result<()> {
         let log = RankLog::create(logs, (self.me.rank, self.me.size), self.clock)?;
         // There is only one.

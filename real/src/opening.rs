@@ -215,9 +215,6 @@ impl Openings {
 }
 
 /// True if a socket is connected; false while that takes time.
-///
-/// # Errors
-/// If it will not be.
 fn connected(stream: &TcpStream) -> io::Result<bool> {
     if let Some(error) = stream.take_error()? {
         return Err(error);

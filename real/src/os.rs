@@ -10,9 +10,6 @@ pub(super) fn host_name() -> String {
 }
 
 /// The address of this machine's own name that others can reach.
-///
-/// # Errors
-/// If the name has none but the loopback.
 pub fn host_address() -> io::Result<std::net::IpAddr> {
     use std::net::ToSocketAddrs;
     let name = host_name();
@@ -23,9 +20,6 @@ pub fn host_address() -> io::Result<std::net::IpAddr> {
 }
 
 /// Lets this process be killed when `parent`, who has started it, ends.
-///
-/// # Errors
-/// If that has happened already.
 pub(super) fn die_with_parent(parent: Option<u32>) -> io::Result<()> {
     let Some(parent) = parent else { return Ok(()) };
     #[cfg(target_os = "linux")]
@@ -40,9 +34,6 @@ pub(super) fn die_with_parent(parent: Option<u32>) -> io::Result<()> {
 
 /// Keeps this thread, and those that it starts, to one of the cores that the process may use: the
 /// one with this number, counted round.
-///
-/// # Errors
-/// If the system refuses or cannot do that.
 #[cfg(target_os = "linux")]
 pub(super) fn pin(number: u32) -> io::Result<()> {
     use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -58,9 +49,6 @@ pub(super) fn pin(number: u32) -> io::Result<()> {
 }
 
 /// There is no such call here.
-///
-/// # Errors
-/// Always.
 #[cfg(not(target_os = "linux"))]
 pub fn pin(_: u32) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())

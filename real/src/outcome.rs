@@ -108,7 +108,6 @@ impl RealRun {
     /// The congestion control of the sockets that carried packets, as the ranks' systems tell: one
     /// name, or several with a space between them if hosts differ. `None` if there were no such
     /// sockets, or nobody tells.
-    #[must_use]
     pub fn congestion_control(&self) -> Option<String> {
         let reports = self.reports.iter().flatten();
         let names: BTreeSet<&str> = reports

@@ -113,9 +113,6 @@ pub struct RankOptions {
 }
 
 /// Runs one rank of a program, and says whether it finished.
-///
-/// # Errors
-/// If it cannot come to the coordinator, or has no sockets.
 pub fn run_rank(
     program: &dyn Program,
     options: &RankOptions,

@@ -83,7 +83,6 @@ pub struct RealOrigin {
 
 impl RealRecord {
     /// The record of a run.
-    #[must_use]
     pub fn new(run: &RealRun, origin: RealOrigin) -> Self {
         let reports = run.reports.iter().flatten();
         let counted = reports.clone().count();
@@ -126,7 +125,6 @@ impl RealRecord {
     ///
     /// # Panics
     /// Never: all keys are known to be expressible.
-    #[must_use]
     pub fn to_json(&self) -> String {
         serde_json::to_string_pretty(self).expect("a record has only keys that JSON knows")
     }

@@ -96,9 +96,6 @@ impl<C: DataPath> Sockets<C> {
     /// The sockets of a rank that is to be connected with the others as `how` says, and waits like
     /// this; `oversubscribed` if its host has more ranks than cores; `transport` is what carries
     /// packets.
-    ///
-    /// # Errors
-    /// If the system has no descriptors left.
     pub(super) fn new(
         local: Rc<Local>,
         (poll, waker): (Poll, Arc<mio::Waker>),

@@ -40,9 +40,6 @@ pub struct UdpCounts {
 
 impl UdpAdapter {
     /// Returns an adapter with the address `local` and a peer.
-    ///
-    /// # Errors
-    /// If this machine uses the port of RoCE itself.
     pub fn bind(local: Ipv4Addr, peer: Ipv4Addr) -> io::Result<Self> {
         let socket = RoceSocket::bind(local, peer)?;
         let port = AdapterPort {
@@ -62,21 +59,16 @@ impl UdpAdapter {
     }
 
     /// Returns access to the adapter.
-    #[must_use]
     pub fn verbs(&self) -> LocalAdapter<PolledClock> {
         LocalAdapter::new(Rc::clone(&self.adapter), self.clock.clone())
     }
 
     /// Returns the numbers of packets until now.
-    #[must_use]
     pub const fn counts(&self) -> UdpCounts {
         self.counts
     }
 
     /// Takes the packets that are there, handles timeouts and sends; `now` is in picoseconds.
-    ///
-    /// # Errors
-    /// Errors of the socket.
     pub fn poll(&mut self, now: u64) -> io::Result<()> {
         self.clock.set(now);
         let mut adapter = self.adapter.borrow_mut();

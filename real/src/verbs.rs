@@ -86,17 +86,11 @@ pub struct LibVerbs {
 
 impl LibVerbs {
     /// The names of the adapters of this machine.
-    ///
-    /// # Errors
-    /// If the kernel has no verbs, or the library does not work.
     pub fn devices() -> Result<Vec<String>, OpenError> {
         raw::device_names().map_err(OpenError::Broken)
     }
 
     /// Opens the adapter of this name, or the first one.
-    ///
-    /// # Errors
-    /// If there is none, or it cannot be opened.
     pub fn open(name: Option<&str>) -> Result<Self, OpenError> {
         let available = Self::devices()?;
         let Some(name) = name
@@ -122,13 +116,11 @@ impl LibVerbs {
 
     /// Readable when [`get_cq_event`](Verbs::get_cq_event) has something: what to wait for, with
     /// `poll(2)` or a library for it.
-    #[must_use]
     pub fn completion_fd(&self) -> BorrowedFd<'_> {
         self.channel.fd()
     }
 
     /// Readable when [`get_async_event`](Verbs::get_async_event) has something.
-    #[must_use]
     pub fn async_fd(&self) -> BorrowedFd<'_> {
         self.context.event_fd()
     }

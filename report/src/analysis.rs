@@ -105,7 +105,6 @@ pub struct EndedWait {
 
 impl Analysis {
     /// Begins the analysis of a run of this many ranks.
-    #[must_use]
     pub fn new(ranks: u32) -> Self {
         Self {
             ranks: vec![Rank::default(); ranks as usize],
@@ -143,7 +142,6 @@ impl Analysis {
     }
 
     /// Returns the parts of waits that the latest event has ended, in their order.
-    #[must_use]
     pub fn ended_waits(&self) -> &[EndedWait] {
         &self.ended_waits
     }
@@ -499,7 +497,6 @@ impl Analysis {
     }
 
     /// Ends the analysis of a log that has been read.
-    #[must_use]
     pub fn finish<R: std::io::Read>(mut self, reader: &LogReader<R>) -> AnalysisReport {
         let end = reader.end().unwrap_or(self.latest).max(self.latest);
         for rank in 0..reader.ranks() {

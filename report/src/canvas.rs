@@ -58,9 +58,6 @@ pub(crate) trait Drawing {
 }
 
 /// Draws into the file at `path`.
-///
-/// # Errors
-/// [`PlotError`] if the ending is unknown, or drawing or writing fails.
 pub(crate) fn write(
     path: &Path,
     size: (u32, u32),
@@ -100,9 +97,6 @@ fn load_font(path: &Path) -> Result<(), PlotError> {
 }
 
 /// Draws an SVG picture, as its text.
-///
-/// # Errors
-/// [`PlotError`] if drawing fails.
 pub(crate) fn svg(size: (u32, u32), drawing: &impl Drawing) -> Result<String, PlotError> {
     let path = Path::new("the picture");
     load_font(path)?;

@@ -44,7 +44,6 @@ pub struct Curves {
 
 /// The exponent a of the power law y = c xᵃ nearest to the points: the slope of the least squares
 /// of the logarithms. `None` if there are not two different x above 0.
-#[must_use]
 pub fn growth(points: &[(f64, f64)]) -> Option<f64> {
     let logarithms: Vec<(f64, f64)> = drawable(points)
         .map(|(x, y)| (x.log10(), y.log10()))
@@ -65,9 +64,6 @@ pub fn growth(points: &[(f64, f64)]) -> Option<f64> {
 }
 
 /// Draws curves into an SVG or PNG file.
-///
-/// # Errors
-/// [`PlotError`] if the ending is unknown, there is nothing to draw, or the file cannot be written.
 pub fn plot_curves(curves: &Curves, path: &Path) -> Result<(), PlotError> {
     write(path, SIZE, curves)
 }

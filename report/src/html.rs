@@ -66,9 +66,6 @@ pub struct PageContent<'a> {
 
 impl PageContent<'_> {
     /// Writes the page as HTML.
-    ///
-    /// # Errors
-    /// Errors of writing.
     pub fn write(&self, mut out: impl Write) -> io::Result<()> {
         let mut environment = Environment::new();
         environment.set_trim_blocks(true);
@@ -83,9 +80,6 @@ impl PageContent<'_> {
 
 impl<'a> ReportPage<'a> {
     /// Returns the content of the page, with its pictures.
-    ///
-    /// # Errors
-    /// Errors of drawing.
     pub fn content(self) -> io::Result<PageContent<'a>> {
         let (analysis, network) = (self.analysis, self.network);
         let text = analysis.to_string();

@@ -50,9 +50,6 @@ pub use trace::{
 
 impl Figure {
     /// Checks that all positions lead to something: a figure may come from any program.
-    ///
-    /// # Errors
-    /// A sentence with the first position that leads nowhere.
     pub fn check(&self) -> Result<(), String> {
         let below = |name: &str, found: usize, count: usize| match found < count {
             true => Ok(()),
@@ -96,9 +93,6 @@ pub enum Figure {
 #[cfg(feature = "pictures")]
 impl Figure {
     /// Draws into the file at `path`: `.svg` or `.png`.
-    ///
-    /// # Errors
-    /// [`PlotError`] if the ending is unknown, or drawing or writing fails.
     pub fn plot(&self, path: &std::path::Path) -> Result<(), PlotError> {
         match self {
             Self::Timeline(timeline) => timeline::plot_timeline(timeline, path),
@@ -107,9 +101,6 @@ impl Figure {
     }
 
     /// Returns the text of an SVG picture.
-    ///
-    /// # Errors
-    /// [`PlotError`] if it cannot be drawn.
     pub fn svg(&self) -> Result<String, PlotError> {
         match self {
             Self::Timeline(timeline) => timeline::svg_of_timeline(timeline),

@@ -70,7 +70,6 @@ pub struct NetworkAnalysis {
 
 impl NetworkAnalysis {
     /// Begins the analysis of a run of this many ranks.
-    #[must_use]
     pub fn new(ranks: u32) -> Self {
         Self {
             links: Links::default(),
@@ -169,7 +168,6 @@ impl NetworkAnalysis {
     }
 
     /// Ends the analysis of a log that has been read.
-    #[must_use]
     pub fn finish<R: Read>(mut self, log: &LogReader<R>) -> NetworkReport {
         let end_s = log.end().unwrap_or(self.latest).max(self.latest);
         for flow in std::mem::take(&mut self.flows).into_values() {

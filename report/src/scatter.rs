@@ -68,17 +68,11 @@ pub struct Scatter {
 }
 
 /// Draws into an SVG or PNG file.
-///
-/// # Errors
-/// [`PlotError`] if the ending is unknown, there is nothing to draw, or the file cannot be written.
 pub fn plot_scatter(scatter: &Scatter, path: &Path) -> Result<(), PlotError> {
     write(path, SIZE, scatter)
 }
 
 /// Draws an SVG picture, as its text.
-///
-/// # Errors
-/// [`PlotError`] if there is nothing to draw.
 pub fn svg_of_scatter(scatter: &Scatter) -> Result<String, PlotError> {
     svg(SIZE, scatter)
 }

@@ -36,18 +36,12 @@ const CRITICAL: RGBColor = RGBColor(178, 24, 43);
 const GREY: RGBColor = RGBColor(170, 170, 170);
 
 /// Draws a run into the file at `path`: `.svg` or `.png`.
-///
-/// # Errors
-/// [`PlotError`] if the ending is unknown, or drawing or writing fails.
 pub(crate) fn plot_timeline(timeline: &Timeline, path: &Path) -> Result<(), PlotError> {
     let layout = Layout::new(timeline);
     write(path, layout.size(), &layout)
 }
 
 /// Draws a run as the text of an SVG picture.
-///
-/// # Errors
-/// [`PlotError`] if it cannot be drawn.
 pub(crate) fn svg_of_timeline(timeline: &Timeline) -> Result<String, PlotError> {
     let layout = Layout::new(timeline);
     svg(layout.size(), &layout)

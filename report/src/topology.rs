@@ -28,9 +28,6 @@ const ROUTE: RGBColor = RGBColor(90, 140, 200);
 const FRAME: RGBColor = RGBColor(200, 200, 200);
 
 /// Draws the topology of a platform into an SVG or PNG file.
-///
-/// # Errors
-/// [`PlotError`] if the platform is too large, the ending unknown, or the file cannot be written.
 pub fn plot_topology(platform: &Platform, path: &Path) -> Result<(), PlotError> {
     let hosts = platform.host_count();
     let too_large = PlotError::TooLarge(hosts, SKETCH_HOSTS_MAX);

@@ -45,9 +45,6 @@ pub struct Tornado {
 }
 
 /// Draws into an SVG or PNG file.
-///
-/// # Errors
-/// [`PlotError`] if the ending is unknown, there is nothing to draw, or the file cannot be written.
 pub fn plot_tornado(tornado: &Tornado, path: &Path) -> Result<(), PlotError> {
     let bars = u32::try_from(tornado.bars.len()).unwrap_or(u32::MAX);
     let height = bars.saturating_mul(BAR.unsigned_abs()) + (HEAD + FOOT).unsigned_abs();

@@ -45,9 +45,6 @@ pub enum TraceFormat {
 
 impl TraceFormat {
     /// Returns the format that the ending of a file name stands for.
-    ///
-    /// # Errors
-    /// A sentence that lists the endings.
     pub fn of(path: &Path) -> Result<Self, String> {
         let name = path.to_string_lossy();
         for (ending, format) in [
@@ -113,10 +110,6 @@ pub struct TraceWriter(Calls);
 
 impl TraceWriter {
     /// Begins a timeline of a run of this many ranks.
-    ///
-    /// # Errors
-    /// [`io::ErrorKind::InvalidInput`] if the options select nothing of such a run, or the format
-    /// does not have what they ask for.
     pub fn new(
         out: impl Write + 'static,
         format: TraceFormat,
@@ -177,25 +170,17 @@ impl TraceWriter {
     }
 
     /// Returns true if no later event changes the timeline.
-    #[must_use]
     pub fn is_over(&self) -> bool {
         self.0.is_over()
     }
 
     /// Ends the timeline at a time in seconds. Slices that are open stay open.
-    ///
-    /// # Errors
-    /// The first error of writing; [`io::ErrorKind::InvalidInput`] if nothing was selected.
     pub fn finish(self, end: f64) -> io::Result<TraceSummary> {
         self.0.finish(end)
     }
 }
 
 /// Writes the timeline of a log.
-///
-/// # Errors
-/// [`TraceError`] with the file that has failed; [`io::ErrorKind::InvalidInput`] as of
-/// [`TraceWriter::new`] and [`TraceWriter::finish`].
 pub fn write_trace<R: Read>(
     log: &mut LogReader<R>,
     out: impl Write + 'static,

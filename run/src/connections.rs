@@ -55,10 +55,6 @@ pub(crate) fn connections(connection: &Connection) -> Option<ConnectionSettings>
 }
 
 /// Checks that the ranks can be connected within the limits.
-///
-/// # Errors
-/// [`RunError::Descriptors`] if all pairs are to be and there are too few descriptors: nobody would
-/// close an idle connection for ever.
 pub(crate) fn check(connection: &Connection, ranks: u32) -> Result<(), RunError> {
     match connection.descriptors {
         Some(descriptors)

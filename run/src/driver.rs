@@ -40,7 +40,6 @@ pub enum MessageProtocol {
 
 impl MessageProtocol {
     /// The length in bytes from which on messages go by rendezvous.
-    #[must_use]
     pub const fn threshold(self) -> u64 {
         match self {
             Self::Eager | Self::Mixed => u64::MAX,
@@ -170,9 +169,6 @@ pub struct Run {
 }
 
 /// Runs `program` on `platform`.
-///
-/// # Errors
-/// [`RunError`] if the options do not fit the platform.
 pub fn simulate(
     platform: &Arc<Platform>,
     program: &dyn Program,
@@ -183,9 +179,6 @@ pub fn simulate(
 }
 
 /// Runs `program` on `platform`, and writes down what a model checker needs to take the same steps.
-///
-/// # Errors
-/// [`RunError`] if the options do not fit the platform.
 pub fn simulate_recorded(
     platform: &Arc<Platform>,
     program: &dyn Program,

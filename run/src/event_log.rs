@@ -58,7 +58,6 @@ impl OpenLog {
 
 impl EventLog {
     /// Begins a log of a run of this many ranks.
-    #[must_use]
     pub fn new(out: Box<dyn Write + Send>, ranks: u32) -> Self {
         let out = BufWriter::with_capacity(BUFFER, out);
         let writer = LogWriter::new(out, ranks);
@@ -122,9 +121,6 @@ impl EventLog {
     }
 
     /// Ends the log at a time in seconds. Returns the number of records.
-    ///
-    /// # Errors
-    /// The first error of writing.
     pub fn finish(&self, time: f64) -> io::Result<u64> {
         let Some(OpenLog { writer, .. }) = self.open().take() else {
             return Ok(0);

@@ -25,7 +25,6 @@ use crate::{MessageProtocol, Options, RunError, panic_hook};
 ///
 /// # Panics
 /// If `ranks` is 0.
-#[must_use]
 pub fn explorable(program: Rc<dyn Program>, ranks: u32, protocol: MessageProtocol) -> Stepper {
     let options = Options {
         ranks: Some(ranks),
@@ -41,9 +40,6 @@ pub fn explorable(program: Rc<dyn Program>, ranks: u32, protocol: MessageProtoco
 /// options the ranks (1 without), their mapping, the seed, the message protocol, the progress count
 /// and those that are for model checkers. Programs with the same `numbers` call their queues the
 /// same.
-///
-/// # Errors
-/// [`RunError`] if there is no rank, or if the mapping does not fit the platform.
 pub fn stepper(
     platform: Option<&Arc<Platform>>,
     program: Rc<dyn Program>,

@@ -180,9 +180,6 @@ impl std::error::Error for MappingError {}
 
 impl RankMap {
     /// Reads a mapping file.
-    ///
-    /// # Errors
-    /// If it cannot be read, or has a line that names no host.
     pub fn read(path: &Path) -> Result<Self, MappingError> {
         let unreadable = |error: std::io::Error| MappingError::Unreadable {
             path: path.to_owned(),
@@ -202,9 +199,6 @@ impl RankMap {
     }
 
     /// Reads the text of a mapping file with this name.
-    ///
-    /// # Errors
-    /// If it has a line that names no host.
     pub fn parse(path: &Path, text: &str) -> Result<Self, MappingError> {
         if let Some((line, tag)) = first_tag(text) {
             let path = path.to_owned();
@@ -282,9 +276,6 @@ fn first_tag(text: &str) -> Option<(usize, String)> {
 impl RankMap {
     /// The names of the hosts of this many ranks, by rank; of all that are placed if no number is
     /// given.
-    ///
-    /// # Errors
-    /// [`MappingError::TooFew`] if it does not place this many.
     pub fn names(&self, ranks: Option<u32>) -> Result<Vec<String>, MappingError> {
         let named = self.lines.len();
         let ranks = ranks.unwrap_or_else(|| u32::try_from(named).unwrap_or(u32::MAX));
@@ -301,7 +292,6 @@ impl RankMap {
 
 impl Mapping {
     /// The number of ranks if the user gives none: one per host, or as many as the file places.
-    #[must_use]
     pub fn default_ranks(&self, hosts: u32) -> u32 {
         match self {
             Self::Block | Self::Cyclic | Self::Random => hosts,
@@ -311,9 +301,6 @@ impl Mapping {
     }
 
     /// The host of each rank.
-    ///
-    /// # Errors
-    /// If a file names an unknown host or too few, or blocks have too few ranks on a host.
     ///
     /// # Panics
     /// If the platform has no hosts, which no platform file can say.

@@ -97,7 +97,6 @@ impl FromStr for LogFilter {
 impl LogFilter {
     /// Returns true if a line of this level of this rank is wanted; the last entry that names the
     /// rank decides.
-    #[must_use]
     pub fn wants(&self, level: Level, rank: u32) -> bool {
         let entry = self
             .ranks
@@ -125,7 +124,6 @@ pub struct Output {
 impl Output {
     /// Output to `stream`, with a rank `prefix` or without, and with the log lines that `filter`
     /// wants.
-    #[must_use]
     pub const fn new(stream: Stream, prefix: bool, filter: LogFilter) -> Self {
         Self {
             stream,
@@ -148,7 +146,6 @@ impl Output {
     }
 
     /// Why standard output could not be written, if it could not.
-    #[must_use]
     pub fn problem(&self) -> Option<io::Error> {
         self.problem.take()
     }

@@ -6,10 +6,6 @@ use platform::{LoadError, Override, Platform};
 
 /// Reads the platform file at `path` and changes it: SimGrid's XML if its name ends with `.xml`,
 /// otherwise TOML.
-///
-/// # Errors
-/// [`LoadError`] if the file cannot be read, with all the mistakes in it, or if a change matches
-/// nothing or gives something that is no platform.
 pub fn load_platform(path: &Path, changes: &[Override]) -> Result<Platform, LoadError> {
     let ending = path.extension().unwrap_or_default();
     let platform = if ending.eq_ignore_ascii_case("xml") {

@@ -44,7 +44,6 @@ impl Layer {
     ];
 
     /// Returns the name of the part.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Kernel => "kernel",
@@ -63,7 +62,6 @@ pub struct Profile(AtomicU8);
 impl Profile {
     /// Returns the part that is at work at this moment, for any thread. `progress` is that of the
     /// same run.
-    #[must_use]
     pub fn layer(&self, progress: &Progress) -> Layer {
         let number = usize::from(self.0.load(Ordering::Relaxed));
         match Layer::ALL.get(number) {

@@ -70,7 +70,6 @@ where
     }
 
     /// The same program with another place in reports.
-    #[must_use]
     pub fn at(self, place: SourceLocation) -> Self {
         Self { place, ..self }
     }

@@ -101,7 +101,6 @@ pub struct Rerun {
 
 impl Rerun {
     /// Reads it from a record; `None` if the record has none.
-    #[must_use]
     pub fn from_record(record: &serde_json::Value) -> Option<Self> {
         Self::deserialize(record.get("rerun")?).ok()
     }
@@ -162,7 +161,6 @@ pub struct Origin {
 
 impl RunRecord {
     /// The record of a run.
-    #[must_use]
     pub fn new(run: &Run, origin: Origin) -> Self {
         let report = &run.report;
         #[expect(clippy::cast_precision_loss, reason = "a rate for people")]
@@ -204,7 +202,6 @@ impl RunRecord {
     ///
     /// # Panics
     /// Never: all keys are known to be expressible.
-    #[must_use]
     pub fn to_json(&self) -> String {
         serde_json::to_string_pretty(self).expect("a record has only keys that JSON knows")
     }
@@ -318,9 +315,6 @@ impl std::error::Error for RecordError {}
 impl Folder {
     /// Makes the folder if it is not there, and checks that a record can be written to it: before a
     /// long run, not after. A record that is there already is replaced only by `force`.
-    ///
-    /// # Errors
-    /// [`RecordError`] if it cannot be made or written to.
     pub fn open(path: &Path, force: bool) -> Result<Self, RecordError> {
         let fail = |error| RecordError::Folder(path.to_owned(), error);
         fs::create_dir_all(path).map_err(fail)?;
@@ -341,7 +335,6 @@ impl Folder {
 
     /// Returns the simulated time in seconds at which the run ended whose record is there, if it
     /// finished and had the same program, platform file and number of ranks.
-    #[must_use]
     pub fn earlier_end(&self, program: &str, platform: &Path, ranks: u32) -> Option<f64> {
         #[derive(serde::Deserialize)]
         struct Earlier {
@@ -362,9 +355,6 @@ impl Folder {
     }
 
     /// Writes files by name, each as a whole, and removes what else an earlier record has left.
-    ///
-    /// # Errors
-    /// [`RecordError`] for the first that cannot be written.
     pub fn write(&self, files: &[(&str, String)]) -> Result<(), RecordError> {
         let fail = |error| RecordError::Folder(self.path.clone(), error);
         let is_old = |name: &&str| files.iter().all(|(new, _)| new != name);

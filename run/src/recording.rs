@@ -21,7 +21,6 @@ pub struct Transcript {
 
 impl Transcript {
     /// A transcript of what goes to `next`.
-    #[must_use]
     pub fn of(next: Rc<dyn Console>) -> Self {
         Self {
             lines: RefCell::default(),
@@ -30,7 +29,6 @@ impl Transcript {
     }
 
     /// The lines so far, which are forgotten.
-    #[must_use]
     pub fn take(&self) -> Lines {
         self.lines.take()
     }
@@ -73,7 +71,6 @@ pub struct Recording {
 }
 
 /// Why runs on a platform are not what a model checker explores; `None` if they are.
-#[must_use]
 pub fn not_explorable(platform: &Platform) -> Option<&'static str> {
     if platform.protocol().is_limited() {
         return Some("check does not support platforms with packet or credit limits");

@@ -25,9 +25,6 @@ use crate::RunError;
 type ServiceLevels = BTreeMap<(HostId, HostId), u8>;
 
 /// Returns the settings of the adapters on `hosts`.
-///
-/// # Errors
-/// [`RunError::Lanes`] if the routes need more virtual lanes than there are.
 pub(crate) fn settings(
     parameters: &VerbsParameters,
     topology: &dyn PacketTopology,
@@ -119,7 +116,6 @@ fn service_levels(
 const LOOP_HOSTS_MAX: u32 = 1024;
 
 /// Returns warnings about credit loops that routes of a platform with `device = "verbs"` can make.
-#[must_use]
 pub fn credit_loop_warnings(platform: &Arc<Platform>) -> Vec<String> {
     let Some(parameters) = &platform.network().verbs else {
         return Vec::new();

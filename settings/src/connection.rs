@@ -87,7 +87,6 @@ impl<S: From<u32>, T: Default> Default for ConnectionSettings<S, T> {
 
 impl<S, T> ConnectionSettings<S, T> {
     /// Returns the parameters with converted sizes and times.
-    #[must_use]
     pub fn map<S2, T2>(
         &self,
         size: impl Fn(&S) -> S2,
@@ -111,7 +110,6 @@ impl<S, T> ConnectionSettings<S, T> {
 
 impl ConnectionSettings {
     /// Connections at the first message, without limits; the setup takes no processor time.
-    #[must_use]
     pub fn on_demand() -> Self {
         Self {
             mode: ConnectionMode::OnDemand,
@@ -121,7 +119,6 @@ impl ConnectionSettings {
 
     /// Returns the parameters for a simulation without time: no costs, and no connection is idle
     /// long enough to be closed.
-    #[must_use]
     pub const fn without_time(&self) -> Self {
         Self {
             idle_close: None,

@@ -85,7 +85,6 @@ impl<S> Limits<S> {
 
     /// Returns true if anything is limited; otherwise `reserved`, `batch` and `direct` have no
     /// effect.
-    #[must_use]
     pub const fn is_limited(&self) -> bool {
         self.packet.is_some()
             || self.buffers.is_some()
@@ -96,7 +95,6 @@ impl<S> Limits<S> {
     }
 
     /// Returns the limits with converted sizes.
-    #[must_use]
     pub fn map<S2>(&self, size: impl Fn(&S) -> S2) -> Limits<S2> {
         Limits {
             packet: self.packet.as_ref().map(&size),
@@ -119,20 +117,17 @@ const CREDITS: u32 = 64;
 
 impl Limits {
     /// Returns the largest payload of a packet in bytes, `u64::MAX` if it is unlimited.
-    #[must_use]
     pub fn packet_max(&self) -> u64 {
         self.packet.map_or(u64::MAX, |packet| packet.max(1))
     }
 
     /// Returns the flow-control window of each connection; `None` if it is unlimited.
-    #[must_use]
     pub fn window(&self) -> Option<u32> {
         let bounded = self.unexpected.map(|_| CREDITS);
         self.credits.map(|credits| credits.max(1)).or(bounded)
     }
 
     /// Returns the number of credits that eager messages may use; `None` if it is unlimited.
-    #[must_use]
     pub fn eager_window(&self) -> Option<u32> {
         self.window()
             .map(|window| window.saturating_sub(self.reserved))
@@ -147,7 +142,6 @@ impl Limits {
 
     /// Returns the largest number of packets that take buffers and credits at once: at most those
     /// that are always returned.
-    #[must_use]
     pub fn batch_max(&self) -> u32 {
         let buffers = self.buffers.unwrap_or(u32::MAX);
         self.batch.min(self.circulating()).min(buffers).max(1)
@@ -156,14 +150,12 @@ impl Limits {
     /// Returns the number of unreported credits from which on they are returned by a packet of
     /// their own instead of piggybacked: half of the window, but never as many that the peer is
     /// left with too few credits to continue.
-    #[must_use]
     pub fn report_threshold(&self) -> u32 {
         let half = self.window().map_or(u32::MAX, |window| window / 2);
         half.min(self.circulating() + 1 - self.batch_max()).max(1)
     }
 
     /// Returns the number of packets of a message of `length` bytes.
-    #[must_use]
     pub fn packets(&self, length: u64) -> u64 {
         length.div_ceil(self.packet_max()).max(1)
     }

@@ -40,7 +40,6 @@ pub struct LogGopsLoopback<T = f64> {
 
 impl<T> LogGopsParameters<T> {
     /// Returns the parameters with converted times.
-    #[must_use]
     pub fn map<T2>(&self, time: impl Fn(&T) -> T2) -> LogGopsParameters<T2> {
         LogGopsParameters {
             latency: time(&self.latency),
@@ -61,7 +60,6 @@ impl LogGopsParameters {
     /// Returns the duration of a single message in seconds, from the call of the sender to the end
     /// of the receiver's overhead: o + L + o + (s − 1) × max(G, O). An empty message counts as one
     /// byte.
-    #[must_use]
     pub const fn message_time(&self, bytes: f64) -> f64 {
         let rest = (bytes - 1.0).max(0.0);
         let per_byte = self.gap_per_byte.max(self.overhead_per_byte);

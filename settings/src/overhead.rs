@@ -58,13 +58,11 @@ impl<S, T> Overheads<S, T> {
     };
 
     /// Returns the tables with their names.
-    #[must_use]
     pub const fn tables(&self) -> [(&'static str, &OverheadTable<S, T>); 3] {
         [("os", &self.os), ("ois", &self.ois), ("or", &self.or)]
     }
 
     /// Returns the overheads with converted sizes and times.
-    #[must_use]
     pub fn map<S2, T2>(
         &self,
         size: impl Fn(&S) -> S2,
@@ -95,19 +93,16 @@ impl<S, T> OverheadTable<S, T> {
     pub const NONE: Self = Self(Vec::new());
 
     /// Returns a table with these sections, whose thresholds must increase.
-    #[must_use]
     pub const fn new(sections: Vec<OverheadSection<S, T>>) -> Self {
         Self(sections)
     }
 
     /// Returns the sections by increasing threshold.
-    #[must_use]
     pub fn sections(&self) -> &[OverheadSection<S, T>] {
         &self.0
     }
 
     /// Returns true if there are no sections.
-    #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

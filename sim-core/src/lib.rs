@@ -55,6 +55,8 @@
 //! At most 2^32 - 1 actors over a run. The record of an actor that has ended stays (80 bytes), so
 //! that its number is never used again.
 
+#![warn(clippy::missing_errors_doc)]
+
 mod activity;
 mod actor;
 #[doc(hidden)]

@@ -43,17 +43,11 @@ pub struct ImportedPlatform {
 
 /// Turns the text of a SimGrid XML platform into TOML, in which profiles that are in files are
 /// named; mistakes are reported as in a file called `file_name`.
-///
-/// # Errors
-/// All mistakes found in the XML.
 pub fn import(file_name: &str, text: &str) -> Result<ImportedPlatform, Diagnostics> {
     read_xml(file_name, text, Files::Named).map(ImportedPlatform::from)
 }
 
 /// Turns a SimGrid XML platform into TOML, with the profiles that are in files beside it.
-///
-/// # Errors
-/// [`LoadError`] if the file cannot be read, or with all mistakes found in it.
 pub fn import_file(path: impl AsRef<Path>) -> Result<ImportedPlatform, LoadError> {
     let path = path.as_ref();
     let text = read_text(path)?;
@@ -63,9 +57,6 @@ pub fn import_file(path: impl AsRef<Path>) -> Result<ImportedPlatform, LoadError
 }
 
 /// Reads a SimGrid XML platform, with the profiles that are in files beside it.
-///
-/// # Errors
-/// [`LoadError`] if the file cannot be read, or with all mistakes found in it.
 pub fn load(path: impl AsRef<Path>) -> Result<Platform, LoadError> {
     let path = path.as_ref();
     let text = read_text(path)?;
@@ -75,9 +66,6 @@ pub fn load(path: impl AsRef<Path>) -> Result<Platform, LoadError> {
 
 /// Reads a platform from SimGrid's XML; mistakes are reported as in a file called `file_name`. It
 /// is no file, so it cannot name others.
-///
-/// # Errors
-/// [`LoadError::Diagnostics`] with all mistakes found in the XML.
 pub fn parse(file_name: &str, text: &str) -> Result<Platform, LoadError> {
     build(file_name, text, Files::Nowhere).map_err(LoadError::Diagnostics)
 }

@@ -54,9 +54,6 @@ fn diagnostic(
 }
 
 /// Reads the tags of a text; gives the outermost one.
-///
-/// # Errors
-/// The first thing that is not well-formed XML.
 pub(super) fn parse(text: &str) -> Result<Element, Diagnostic> {
     let mut reader = Reader::from_str(text);
     let mut open: Vec<Element> = Vec::new();

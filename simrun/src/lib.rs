@@ -41,6 +41,8 @@
 //! warns of statics in the sources of a package, and `simrun check` of programs that do not do the
 //! same when a run is taken again.
 
+#![warn(clippy::missing_errors_doc)]
+
 mod allocator;
 mod app;
 pub mod args;

@@ -36,7 +36,6 @@ thread_local! {
 
 impl SourceLocation {
     /// Returns the line of the native executable whose call runs, or else that of the caller.
-    #[must_use]
     #[inline]
     #[track_caller]
     pub fn caller() -> Self {
@@ -47,7 +46,6 @@ impl SourceLocation {
     }
 
     /// Returns the path of the source file.
-    #[must_use]
     pub fn file(&self) -> &'static str {
         match self.0.kind() {
             Kind::Rust(location) => location.file(),
@@ -56,7 +54,6 @@ impl SourceLocation {
     }
 
     /// Returns the line, from 1 on; 0 if it is not known.
-    #[must_use]
     pub fn line(&self) -> u32 {
         match self.0.kind() {
             Kind::Rust(location) => location.line(),
@@ -65,7 +62,6 @@ impl SourceLocation {
     }
 
     /// Returns the column, from 1 on; 0 in a native executable.
-    #[must_use]
     pub fn column(&self) -> u32 {
         match self.0.kind() {
             Kind::Rust(location) => location.column(),
@@ -74,14 +70,12 @@ impl SourceLocation {
     }
 
     /// Returns true for a line of a native executable.
-    #[must_use]
     pub fn is_native(&self) -> bool {
         matches!(self.0.kind(), Kind::Native(_))
     }
 
     /// Returns a number that is the same for all calls of this line in this process, and differs
     /// from process to process: a key for maps, never an order.
-    #[must_use]
     #[inline]
     pub fn address(&self) -> usize {
         self.0.address()

@@ -52,15 +52,11 @@ enum Operator {
 
 impl Expression {
     /// Reads a condition.
-    ///
-    /// # Errors
-    /// The problem, with its column.
     pub fn new(text: &str) -> Result<Self, String> {
         parser::parse(&lexer::tokens(text)?).map(Self)
     }
 
     /// Returns the names of parameters in it, in their order.
-    #[must_use]
     pub fn names(&self) -> Vec<&str> {
         let mut names = Vec::new();
         self.0.collect_names(&mut names);
@@ -68,9 +64,6 @@ impl Expression {
     }
 
     /// Returns true if the assignment satisfies the condition.
-    ///
-    /// # Errors
-    /// The problem, if kinds of values do not fit their operators, or a name has no value.
     pub fn holds(&self, assignment: &Assignment) -> Result<bool, String> {
         self.0.evaluate(assignment)?.boolean()
     }

@@ -175,9 +175,6 @@ pub(crate) struct Templates {
 
 impl Study {
     /// Reads the study file called `name`, whose content is `text`.
-    ///
-    /// # Errors
-    /// [`LoadError::Diagnostics`] with all mistakes, in the order of the file.
     pub fn parse(name: &str, text: &str) -> Result<Self, LoadError> {
         let mut mistakes = DiagnosticList::default();
         let (root, errors) = DeTable::parse_recoverable(text);
@@ -200,7 +197,6 @@ impl Study {
     }
 
     /// Returns the names of the columns of the measures, in the order of the file.
-    #[must_use]
     pub fn columns(&self) -> Vec<String> {
         self.measures.iter().map(Measure::column).collect()
     }

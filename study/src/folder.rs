@@ -49,9 +49,6 @@ pub struct StudyFolder {
 
 impl StudyFolder {
     /// Makes the folder of a study file with this text, or continues it.
-    ///
-    /// # Errors
-    /// [`ResultError`] if the folder has another study or other files, or cannot be written.
     pub fn create(path: &Path, text: &str) -> Result<Self, ResultError> {
         let error = |error: &io::Error| ResultError::at(path, error);
         fs::create_dir_all(path).map_err(|it| error(&it))?;
@@ -81,9 +78,6 @@ impl StudyFolder {
     }
 
     /// Opens the folder of a study; returns it with the text of the study file.
-    ///
-    /// # Errors
-    /// [`ResultError`] if it has no study file.
     pub fn open(path: &Path) -> Result<(Self, String), ResultError> {
         let file = path.join(STUDY_FILE);
         let text = files::read_state(&file).map_err(|it| ResultError::at(&file, &it))?;
@@ -94,17 +88,12 @@ impl StudyFolder {
     }
 
     /// Returns its path.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// Orders points by the keys of their first runs, and writes the list of points, or compares it
     /// with the one that is there.
-    ///
-    /// # Errors
-    /// [`ResultError`] with the path, also if the list differs: another revision of simrun, another
-    /// program or other platforms.
     ///
     /// # Panics
     /// Never: points are expressible in JSON.
@@ -129,10 +118,6 @@ impl StudyFolder {
     /// Writes the list of points that were chosen so far. An earlier start has chosen the same,
     /// in the same order: its list is `known`, and stays while it is longer.
     ///
-    /// # Errors
-    /// [`ResultError`] with the path, also if the lists differ: another revision of simrun, another
-    /// program or other platforms.
-    ///
     /// # Panics
     /// Never: points are expressible in JSON.
     pub fn add_points(
@@ -153,9 +138,6 @@ impl StudyFolder {
     }
 
     /// Reads the list of points, in its order: that of their keys, or of their choice.
-    ///
-    /// # Errors
-    /// [`ResultError`] with the path, and the line that is no point.
     pub fn points(&self) -> Result<Vec<PlannedPoint>, ResultError> {
         let file = self.path.join(POINTS_FILE);
         let text = files::read_state(&file).map_err(|it| ResultError::at(&file, &it))?;
@@ -175,9 +157,6 @@ impl StudyFolder {
     }
 
     /// Writes a file of the study below `name`, unless it is there.
-    ///
-    /// # Errors
-    /// [`ResultError`] with the path.
     pub fn keep(&self, name: &str, content: &[u8]) -> Result<PathBuf, ResultError> {
         let file = self.path.join(name);
         if !file.exists() {
@@ -189,9 +168,6 @@ impl StudyFolder {
     }
 
     /// Keeps the standard error of a run that did not succeed, and returns the path of the file.
-    ///
-    /// # Errors
-    /// [`ResultError`] with the path.
     pub fn keep_failure(&self, key: &Key, text: &[u8]) -> Result<PathBuf, ResultError> {
         let folder = self.path.join(FAILURES_FOLDER);
         let file = folder.join(format!("{key}.txt"));

@@ -46,7 +46,6 @@ time = { json = "simulated_s", unit = "s" }
 
 /// Returns the text of a study file with the arguments that have defaults as parameters of one
 /// value each.
-#[must_use]
 pub fn initial_file(program: &str, platform: &str, arguments: &[ProgramArgument]) -> String {
     let quoted = |text: &str| Toml::from(text).to_string();
     let mut text = format!(

@@ -36,7 +36,6 @@ pub struct KeyContent {
 
 impl Key {
     /// Returns the digits as a text, also for the name of a file.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -53,7 +52,6 @@ impl KeyContent {
     ///
     /// # Panics
     /// Never: texts and numbers are expressible in JSON.
-    #[must_use]
     pub fn key(&self, seed: u64) -> Key {
         #[derive(Serialize)]
         struct Run<'c> {
@@ -88,7 +86,6 @@ impl KeyContent {
 }
 
 /// Returns the SHA-256 of bytes in hexadecimal digits, as `sha256sum` prints it.
-#[must_use]
 pub fn sha256(bytes: &[u8]) -> String {
     let hash = hmac_sha256::Hash::hash(bytes);
     let digit = |bits: u8| char::from_digit(bits.into(), 16).unwrap_or_default();

@@ -75,7 +75,6 @@ impl std::error::Error for MeasureError {}
 
 impl Measure {
     /// Returns the name of its column: the name, and the unit unless the name ends with it.
-    #[must_use]
     pub fn column(&self) -> String {
         match &self.unit {
             Some(unit) if !self.name.ends_with(&format!("_{unit}")) && self.name != *unit => {
@@ -86,16 +85,11 @@ impl Measure {
     }
 
     /// Returns true if runs must be analysed for it.
-    #[must_use]
     pub const fn needs_analysis(&self) -> bool {
         matches!(self.source, MeasureSource::Analysis(_))
     }
 
     /// Takes the number from a run.
-    ///
-    /// # Errors
-    /// [`MeasureError`] if there is no such number, more than one line matches, or batches have too
-    /// few.
     pub fn value(&self, output: RunOutput<'_>) -> Result<MeasuredValue, MeasureError> {
         let found = match (&self.source, self.batches) {
             (MeasureSource::Line(pattern), Some(batches)) => {

@@ -66,7 +66,6 @@ impl std::error::Error for ConditionError {}
 
 impl VariableRange {
     /// Returns the value at a coordinate; those outside of [0, 1] count as the next end.
-    #[must_use]
     pub fn value(&self, coordinate: f64) -> Value {
         let coordinate = coordinate.clamp(0.0, 1.0);
         match self {
@@ -85,7 +84,6 @@ impl VariableRange {
     }
 
     /// Returns the number of values; `None` if it is continuous.
-    #[must_use]
     pub const fn steps(&self) -> Option<usize> {
         match self {
             Self::Steps(values) => Some(values.len()),
@@ -96,9 +94,6 @@ impl VariableRange {
 
 impl Optimisation {
     /// Returns the point at coordinates, one for each parameter; `None` if `where` excludes it.
-    ///
-    /// # Errors
-    /// [`ConditionError`] if `where` compares values of different kinds.
     pub fn point(&self, coordinates: &[f64]) -> Result<Option<Point>, ConditionError> {
         let values = self.variables.iter().zip(coordinates);
         let values = values.map(|(it, at)| (it.name.clone(), it.range.value(*at)));
@@ -115,7 +110,6 @@ impl Optimisation {
     }
 
     /// Returns the point with values that a folder has kept; `None` if a parameter is missing.
-    #[must_use]
     pub fn known_point(&self, kept: &Assignment) -> Option<Point> {
         let value = |it: &Variable| Some((it.name.clone(), kept.get(&it.name)?.clone()));
         let values = self.variables.iter().map(value).collect::<Option<_>>()?;

@@ -16,13 +16,11 @@ pub struct Assignment(Vec<(String, Value)>);
 
 impl Assignment {
     /// Makes an assignment of names, each at most once, and values.
-    #[must_use]
     pub const fn new(values: Vec<(String, Value)>) -> Self {
         Self(values)
     }
 
     /// Returns the value of a parameter.
-    #[must_use]
     pub fn get(&self, name: &str) -> Option<&Value> {
         let found = self.0.iter().find(|(known, _)| known == name);
         found.map(|(_, value)| value)
@@ -34,14 +32,12 @@ impl Assignment {
     }
 
     /// Returns the assignment as `name = value, …`, for messages.
-    #[must_use]
     pub fn shown(&self) -> String {
         let one = |(name, value)| format!("{name} = {value}");
         self.iter().map(one).collect::<Vec<_>>().join(", ")
     }
 
     /// Returns the assignment with another value of one parameter.
-    #[must_use]
     pub fn with(&self, name: &str, value: &Value) -> Self {
         let mut changed = self.clone();
         for (known, old) in &mut changed.0 {
@@ -92,7 +88,6 @@ pub struct Point {
 
 impl Point {
     /// Returns true if the same runs at both points, whatever the parameters are called.
-    #[must_use]
     pub fn runs_the_same(&self, other: &Self) -> bool {
         self.content() == other.content()
     }

@@ -37,7 +37,6 @@ pub enum PendingRuns {
 
 impl<'r> PointResults<'r> {
     /// Collects the results of a point; `key` returns the key of the run with a seed.
-    #[must_use]
     pub fn collect(
         point: &'r Point,
         set: &'r ResultSet,
@@ -57,7 +56,6 @@ impl<'r> PointResults<'r> {
     /// Returns the values of a column of a measure in the order of the seeds, of runs that have it.
     /// Of a measure in batches, a single run has the batch means; several runs have their means,
     /// which are independent.
-    #[must_use]
     pub fn values(&self, column: &str) -> Vec<f64> {
         if let Some((_, single)) = self.results.first_key_value()
             && self.results.len() == 1
@@ -74,7 +72,6 @@ impl<'r> PointResults<'r> {
     /// Returns the values of a column of the seeds that both points have, for
     /// [`Comparison::new`](crate::statistics::Comparison::new). A deterministic point has its value
     /// at every seed.
-    #[must_use]
     pub fn paired_values(&self, other: &Self, column: &str) -> (Vec<f64>, Vec<f64>) {
         let seeds = self.results.keys().chain(other.results.keys());
         let seeds: BTreeSet<u64> = seeds.copied().collect();
@@ -89,14 +86,12 @@ impl<'r> PointResults<'r> {
     }
 
     /// Returns true if the first run drew no random number: one replication is all.
-    #[must_use]
     pub fn deterministic(&self) -> bool {
         let first = self.results.get(&0);
         first.is_some_and(|result| result.draws == Some(0))
     }
 
     /// Returns the seeds of runs that did not succeed, for a retry.
-    #[must_use]
     pub fn failed_seeds(&self) -> Vec<u64> {
         let failed = self
             .results
@@ -109,7 +104,6 @@ impl<'r> PointResults<'r> {
     ///
     /// With a fixed number of seeds all are run, also after a failure. A study for a precision ends
     /// a point at its first failure.
-    #[must_use]
     pub fn pending(&self, study: &Study) -> PendingRuns {
         let precision = matches!(study.replication, Replication::Precision(_));
         if precision && !self.failed_seeds().is_empty() {
@@ -141,7 +135,6 @@ impl<'r> PointResults<'r> {
 
 /// Returns the columns of measures that finished runs do not have, with the number of such runs, in
 /// the order of the file.
-#[must_use]
 pub fn missing_measures(study: &Study, points: &[PointResults<'_>]) -> Vec<(String, usize)> {
     let columns = study.columns().into_iter();
     let runs = || points.iter().flat_map(|point| point.results.values());

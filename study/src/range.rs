@@ -27,9 +27,6 @@ pub(crate) fn is_range(text: &str) -> bool {
 }
 
 /// Returns the values of a range.
-///
-/// # Errors
-/// The problem and what is expected instead.
 pub(crate) fn values(text: &str) -> Result<Vec<Value>, (String, String)> {
     let expected = || "\"START..END *FACTOR\" or \"START..END +STEP\"".to_owned();
     let malformed = || (format!("range {text:?} is malformed"), expected());

@@ -21,7 +21,6 @@ pub enum Replication {
 
 impl Replication {
     /// Returns the confidence of the intervals.
-    #[must_use]
     pub const fn confidence(&self) -> f64 {
         match self {
             Self::Seeds { confidence, .. } => *confidence,
@@ -30,7 +29,6 @@ impl Replication {
     }
 
     /// Returns the largest number of replications of a point.
-    #[must_use]
     pub const fn max(&self) -> usize {
         match self {
             Self::Seeds { count, .. } => *count,
@@ -42,7 +40,6 @@ impl Replication {
     ///
     /// `draws`: number of random numbers that the first replication drew, if it is known. Without
     /// any, one replication is all.
-    #[must_use]
     pub fn progress(&self, n: usize, draws: Option<u64>, measures: &[&[f64]]) -> Progress {
         // The first replication tells if there is anything random.
         if n == 0 {

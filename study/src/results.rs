@@ -59,7 +59,6 @@ pub struct ResultLine {
 
 impl ResultLine {
     /// Returns true if the run finished and has all measures.
-    #[must_use]
     pub fn succeeded(&self) -> bool {
         self.outcome == FINISHED && self.message.is_none()
     }
@@ -78,9 +77,6 @@ impl ResultWriter {
     /// Opens the file of a worker in the folder of a study; a torn last line is cut.
     ///
     /// `worker`: a name that no other running worker has, such as `HOST-PID`.
-    ///
-    /// # Errors
-    /// [`ResultError`] with the path.
     pub fn open(study: &Path, worker: &str) -> Result<Self, ResultError> {
         let folder = study.join(RESULTS_FOLDER);
         fs::create_dir_all(&folder).map_err(|error| ResultError::at(&folder, &error))?;
@@ -108,10 +104,6 @@ impl ResultWriter {
     }
 
     /// Appends a result; [`sync`](Self::sync) brings it to the disk.
-    ///
-    /// # Errors
-    /// [`ResultError`] with the path, such as of a full disk; nothing of the line remains then, and
-    /// a later call may succeed.
     pub fn append(&mut self, result: &ResultLine) -> Result<(), ResultError> {
         self.append_line(result)
             .map_err(|error| ResultError::at(&self.path, &error))
@@ -135,16 +127,12 @@ impl ResultWriter {
     }
 
     /// Brings all results to the disk.
-    ///
-    /// # Errors
-    /// [`ResultError`] with the path.
     pub fn sync(&self) -> Result<(), ResultError> {
         let synced = self.file.sync_data();
         synced.map_err(|error| ResultError::at(&self.path, &error))
     }
 
     /// Returns the path of the file.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -191,9 +179,6 @@ impl ResultSet {
     ///
     /// A study without results has an empty set. Of two results of one key, the one that succeeded
     /// stays, else the first.
-    ///
-    /// # Errors
-    /// [`ResultError`] with the file and the line, if a whole line is no result.
     pub fn read(study: &Path) -> Result<Self, ResultError> {
         let folder = study.join(RESULTS_FOLDER);
         let error = |error: &io::Error| ResultError::at(&folder, error);
@@ -260,7 +245,6 @@ impl ResultSet {
     }
 
     /// Returns the result of a run.
-    #[must_use]
     pub fn get(&self, key: &Key) -> Option<&ResultLine> {
         self.results.get(key).map(|(result, _)| result)
     }
@@ -271,7 +255,6 @@ impl ResultSet {
     }
 
     /// Returns the results of one key with different digests.
-    #[must_use]
     pub fn conflicts(&self) -> &[Conflict] {
         &self.conflicts
     }

@@ -26,7 +26,6 @@ pub struct StudyStatus {
 
 impl StudyStatus {
     /// Counts the results of all points.
-    #[must_use]
     pub fn new(study: &Study, points: &[PointResults<'_>]) -> Self {
         let mut status = Self {
             points: points.len(),
@@ -49,7 +48,6 @@ impl StudyStatus {
     }
 
     /// Returns the exit status of a study that ended: 0 if each point has its results, 1 otherwise.
-    #[must_use]
     pub const fn exit_status(&self) -> u8 {
         if self.failed == 0 && self.pending_runs == 0 {
             0

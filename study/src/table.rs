@@ -17,9 +17,6 @@ pub(crate) const RUN_COLUMNS: [&str; 6] =
     ["seed", "outcome", "digest", "key", "revision", "wall_s"];
 
 /// Writes `table.csv`; without `wall`, it has nothing that differs between two studies of the same.
-///
-/// # Errors
-/// The error of the writer.
 pub fn write_table(
     study: &Study,
     points: &[PointResults<'_>],
@@ -55,9 +52,6 @@ pub fn write_table(
 
 /// Writes `summary.csv`: number of values, mean, interval and quantiles of each measure, and a
 /// note: `few`, `deterministic`, `long values` or nothing.
-///
-/// # Errors
-/// The error of the writer.
 pub fn write_summary(
     study: &Study,
     points: &[PointResults<'_>],

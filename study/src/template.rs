@@ -18,9 +18,6 @@ enum Part {
 
 impl Template {
     /// Reads a text with placeholders.
-    ///
-    /// # Errors
-    /// The problem, if a brace has no partner or a placeholder no name.
     pub(crate) fn new(text: &str) -> Result<Self, String> {
         let mut parts = Vec::new();
         let mut plain = String::new();

@@ -26,7 +26,6 @@ pub enum Value {
 
 impl Value {
     /// Returns the number, in the base unit if it is a quantity.
-    #[must_use]
     pub fn number(&self) -> Option<f64> {
         match self {
             Self::Boolean(_) => None,

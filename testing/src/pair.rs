@@ -303,9 +303,6 @@ impl PairState {
     }
 
     /// Lets something happen that [`choices`](Self::choices) offers.
-    ///
-    /// # Errors
-    /// The name of the property that is violated, a colon, and in which way.
     pub fn take(&mut self, choice: PairChoice) -> Result<(), String> {
         let result = self.take_unchecked(choice).and_then(|()| {
             match choice {

@@ -195,7 +195,6 @@ impl Trace {
     ///
     /// # Panics
     /// If it violates a rule.
-    #[must_use]
     pub fn read(bytes: &[u8]) -> Self {
         let mut trace = Self::default();
         let mut texts = Texts::default();
@@ -278,7 +277,6 @@ impl Trace {
     }
 
     /// Returns the name of a track.
-    #[must_use]
     pub fn track(&self, event: &TraceEvent) -> &str {
         &self.tracks[&event.track].0
     }

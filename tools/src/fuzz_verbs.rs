@@ -13,9 +13,6 @@ use real::verbs::LibVerbs;
 const LIMIT: Duration = Duration::from_secs(3);
 
 /// Returns the adapter with this name, or the first one.
-///
-/// # Errors
-/// If there is none, or it cannot be opened.
 pub(crate) fn adapter(device: Option<&str>) -> Result<VerbsAdapter, String> {
     let open = {
         let device = device.map(str::to_owned);

@@ -121,9 +121,6 @@ pub(crate) fn warn_of(summary: &TraceSummary, limit: u64, out: &Output) {
 }
 
 /// Returns the options of a timeline.
-///
-/// # Errors
-/// A sentence that names the option, its value and what is expected.
 pub(crate) fn options_of(args: &TraceArgs) -> Result<TraceOptions, String> {
     let mut options = TraceOptions::default();
     if let Some(text) = &args.trace_limit {

@@ -28,7 +28,6 @@ fn decade(size: u64) -> u32 {
 
 impl ErrorBands {
     /// From predictions of sizes that were left out; `largest` is the largest size of the fit.
-    #[must_use]
     pub fn new(predictions: &[Prediction], largest: u64) -> Self {
         let error = |one: &Prediction| (decade(one.size), one.error().abs());
         Self {
@@ -39,7 +38,6 @@ impl ErrorBands {
 
     /// The error that a part `q` of the predictions at such a size stays below: 0.05 is ± 5 %. 0 if
     /// nothing is known.
-    #[must_use]
     pub fn at(&self, size: u64, q: f64) -> f64 {
         let ours = |one: &&(u32, f64)| one.0 == decade(size);
         let near = self.errors.iter().filter(ours).count() >= DECADE_MIN;
@@ -58,14 +56,12 @@ impl ErrorBands {
     }
 
     /// Returns true if anything is predicted at this size.
-    #[must_use]
     pub const fn reaches(&self, size: u64) -> bool {
         size / FARTHEST <= self.largest
     }
 
     /// Returns the number of these predictions that stay in the band of `q`, and how many there
     /// are.
-    #[must_use]
     pub fn coverage(&self, predictions: &[Prediction], q: f64) -> (usize, usize) {
         let inside = |one: &&Prediction| one.error().abs() <= self.at(one.size, q);
         (predictions.iter().filter(inside).count(), predictions.len())

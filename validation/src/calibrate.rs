@@ -206,10 +206,6 @@ pub struct Calibration {
 
 /// Calibrates from the measurements of `file`, whose text is needed for its digest and for what it
 /// says about itself.
-///
-/// # Errors
-/// [`CalibrateError`] if the measurements cannot be fitted, or the result does not give the fit
-/// back.
 pub fn calibrate(
     file: &str,
     text: &str,
@@ -223,7 +219,6 @@ pub fn calibrate(
 impl Calibration {
     /// Returns the time of a message of `size` bytes, in seconds, as the model that was written
     /// says; nothing beyond four times the largest size of the fit.
-    #[must_use]
     pub fn predict(&self, size: u64) -> Option<f64> {
         let time = match &self.loggp {
             Some(model) => model.predict(size),
@@ -237,7 +232,6 @@ impl Calibration {
 
     /// Returns the sizes that the errors are of: those held back, or else sizes left out of the fit
     /// in turn.
-    #[must_use]
     pub fn predictions(&self) -> (&'static str, &[Prediction]) {
         if self.validation.is_empty() {
             ("cross-validation sizes", &self.cross_check.piecewise)
@@ -247,13 +241,11 @@ impl Calibration {
     }
 
     /// Median, p90 and worst of the errors; nothing if nothing could be predicted.
-    #[must_use]
     pub fn errors(&self) -> Option<ErrorSummary> {
         ErrorSummary::new(self.predictions().1)
     }
 
     /// One sentence made from the figures.
-    #[must_use]
     pub fn verdict(&self) -> String {
         let (smallest, largest) = self.fit.range();
         let (what, _) = self.predictions();
@@ -294,7 +286,6 @@ impl Calibration {
     }
 
     /// Where a size lies, which is often why its prediction is wrong.
-    #[must_use]
     pub fn place(&self, size: u64) -> String {
         let (smallest, largest) = self.fit.range();
         if size < smallest || size > largest {
@@ -322,7 +313,6 @@ impl Calibration {
     }
 
     /// Returns the average number of samples of a size; 0 for tables.
-    #[must_use]
     pub fn samples_per_size(&self) -> f64 {
         let samples: usize = self.summaries.iter().map(|summary| summary.samples).sum();
         count(samples) / count(self.points.len().max(1))

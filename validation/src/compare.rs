@@ -108,7 +108,6 @@ pub struct Figure {
 
 impl Figure {
     /// Predicted / measured − 1.
-    #[must_use]
     pub fn error(&self) -> f64 {
         self.predicted_s / self.measured.point.time_s - 1.0
     }
@@ -147,7 +146,6 @@ fn summary(rounds: &RoundTimes) -> Option<SizeSummary> {
 
 impl Comparison {
     /// Joins both sides by case and line.
-    #[must_use]
     pub fn new(
         predicted: &[RoundTimes],
         measured: &[RoundTimes],
@@ -197,7 +195,6 @@ impl Comparison {
     }
 
     /// Errors as they are, or after the common factor; nothing if there are no figures.
-    #[must_use]
     pub fn errors(&self, factor: f64) -> Option<ErrorSummary> {
         let predictions: Vec<Prediction> = (0..)
             .zip(&self.figures)
@@ -211,7 +208,6 @@ impl Comparison {
     }
 
     /// The table, the errors and the notes, for people.
-    #[must_use]
     pub fn as_text(&self) -> String {
         let mut text = format!(
             "{:<16} {:<24} {:>7} {:>11} {:>7} {:>11} {:>11} {:>11} {:>8} {:>8}\n",
@@ -288,7 +284,6 @@ impl Comparison {
     }
 
     /// The same as JSON.
-    #[must_use]
     pub fn as_json(&self) -> String {
         let errors = |factor: f64| {
             self.errors(factor).map_or(Value::Null, |one| {
@@ -323,7 +318,6 @@ impl Comparison {
     }
 
     /// Predicted against measured, with the identity and the band.
-    #[must_use]
     pub fn picture(&self) -> Scatter {
         let series = |name: &str, mark: Marker, points: Vec<(f64, f64)>| Series {
             name: name.to_owned(),
@@ -376,7 +370,6 @@ impl Comparison {
 }
 
 /// The text of a file of rounds: `case,what,run,round,time_us`.
-#[must_use]
 pub fn rounds_as_csv(all: &[RoundTimes]) -> String {
     let mut text = String::from("case,what,run,round,time_us\n");
     for rounds in all {
@@ -396,9 +389,6 @@ pub fn rounds_as_csv(all: &[RoundTimes]) -> String {
 }
 
 /// Reads what [`rounds_as_csv`] has written; lines that begin with `#` are skipped.
-///
-/// # Errors
-/// [`ReadError`] with all mistakes in the text.
 pub fn read_rounds(file: &str, text: &str) -> Result<Vec<RoundTimes>, ReadError> {
     let mut all: Vec<RoundTimes> = Vec::new();
     let mut mistakes = Vec::new();
@@ -457,7 +447,6 @@ pub fn read_rounds(file: &str, text: &str) -> Result<Vec<RoundTimes>, ReadError>
 
 /// By how much slower reference blocks are now: the middle of now / then over the sizes that both
 /// have, in geometric mean.
-#[must_use]
 pub fn common_factor(then: &[(u64, f64)], now: &[(u64, f64)]) -> Option<f64> {
     let ratios: Vec<f64> = then
         .iter()
@@ -472,7 +461,6 @@ pub fn common_factor(then: &[(u64, f64)], now: &[(u64, f64)]) -> Option<f64> {
 }
 
 /// The reference blocks of samples: sizes and their 10 % quantiles in seconds.
-#[must_use]
 pub fn reference_times(blocks: &[Block]) -> Vec<(u64, f64)> {
     let wanted = |block: &&Block| block.set == Set::Reference;
     let blocks: Vec<&Block> = blocks.iter().filter(wanted).collect();

@@ -15,7 +15,6 @@ use crate::report_page::{STYLE, escaped, text_digest, whole};
 
 impl Comparison {
     /// Describes the predictions in a sentence made of the figures.
-    #[must_use]
     pub fn verdict(&self) -> String {
         let Some(errors) = self.errors(1.0) else {
             return "No values to compare.".to_owned();
@@ -41,7 +40,6 @@ impl Comparison {
     }
 
     /// The signed errors over the measured times, with the band.
-    #[must_use]
     pub fn picture_of_errors(&self) -> Scatter {
         let time = |figure: &Figure| 1e6 * figure.measured.point.time_s;
         let times = || self.figures.iter().map(time);
@@ -107,9 +105,6 @@ impl Comparison {
 
 /// Writes `index.html`, `comparison.json` and the pictures into a folder, which is made if it is
 /// not there. `platform` is the text of the platform file, `command` what makes all of it again.
-///
-/// # Errors
-/// Result of writing or drawing.
 pub fn write_comparison(
     comparison: &Comparison,
     platform: &str,

@@ -34,7 +34,6 @@ pub struct BootstrapIntervals {
 
 impl BootstrapIntervals {
     /// Draws the blocks of `fit`'s points again.
-    #[must_use]
     pub fn new(
         fitted: &Fit,
         points: &[Point],
@@ -102,7 +101,6 @@ impl BootstrapIntervals {
 
     /// The breaks whose jump may be chance: its interval has 0 in it. Known thresholds and kinks
     /// are none of them.
-    #[must_use]
     pub fn insignificant_jumps(&self, fitted: &Fit) -> Vec<usize> {
         let is_chance = |at: &usize| {
             let (low, high) = self.jumps[*at];

@@ -27,9 +27,6 @@ pub struct CrossCheck {
 
 impl CrossCheck {
     /// Leaves out every fifth size, five times.
-    ///
-    /// # Errors
-    /// [`FitError`] as [`fit`].
     pub fn new(points: &[Point], rules: &FitOptions) -> Result<Self, FitError> {
         let mut points = points.to_vec();
         points.sort_by_key(|point| point.size);
@@ -70,7 +67,6 @@ impl CrossCheck {
 
     /// The error that a part `q` of the predictions stays below: the band around the fit. 0 if
     /// nothing could be left out.
-    #[must_use]
     pub fn band(&self, q: f64) -> f64 {
         let errors: Vec<f64> = self.piecewise.iter().map(|one| one.error().abs()).collect();
         quantile(&errors, q).unwrap_or(0.0)

@@ -16,7 +16,6 @@ pub struct Prediction {
 
 impl Prediction {
     /// Predicted / measured − 1: above 0 if the prediction is too slow.
-    #[must_use]
     pub fn error(&self) -> f64 {
         self.predicted_s / self.measured_s - 1.0
     }
@@ -41,7 +40,6 @@ pub struct ErrorSummary {
 
 impl ErrorSummary {
     /// Returns the summary; `None` if there are no predictions.
-    #[must_use]
     pub fn new(predictions: &[Prediction]) -> Option<Self> {
         let signed: Vec<f64> = predictions.iter().map(Prediction::error).collect();
         let errors: Vec<f64> = signed.iter().map(|error| error.abs()).collect();

@@ -52,7 +52,6 @@ pub struct FitOptions {
 
 impl FitOptions {
     /// For points that come from samples at sizes of all kinds.
-    #[must_use]
     pub const fn samples() -> Self {
         Self {
             floor: 0.02,
@@ -66,7 +65,6 @@ impl FitOptions {
     }
 
     /// For published tables: powers of two, one value each, without samples.
-    #[must_use]
     pub fn table() -> Self {
         Self {
             floor: 0.03,
@@ -174,9 +172,6 @@ fn sigmas(points: &[Point], noise: f64, rules: &FitOptions) -> Vec<f64> {
 /// assert!((fit.predict(100_000) / time(100_000) - 1.0).abs() < 1e-6);
 /// # Ok::<(), validation::FitError>(())
 /// ```
-///
-/// # Errors
-/// [`FitError`] if there are too few points, or values that are no times.
 pub fn fit(points: &[Point], rules: &FitOptions) -> Result<Fit, FitError> {
     let points = sorted(points)?;
     let noise = rough_noise(&points);
@@ -187,9 +182,6 @@ pub fn fit(points: &[Point], rules: &FitOptions) -> Result<Fit, FitError> {
 }
 
 /// Fits one line to all points: Hockney's model, against which others are compared.
-///
-/// # Errors
-/// [`FitError`] as [`fit`].
 pub fn fit_line(points: &[Point], rules: &FitOptions) -> Result<Fit, FitError> {
     let one = FitOptions {
         segments_max: 1,
@@ -226,7 +218,6 @@ impl Fit {
 
     /// The same segments fitted to other points: the breaks stay where they are. A segment without
     /// points keeps its line.
-    #[must_use]
     pub fn refit(&self, points: &[Point], rules: &FitOptions) -> Self {
         let mut again = self.clone();
         for (at, segment) in again.segments.iter_mut().enumerate() {
@@ -244,7 +235,6 @@ impl Fit {
     }
 
     /// The same with other lines.
-    #[must_use]
     pub(crate) fn map_lines(&self, change: impl Fn(Line) -> Line) -> Self {
         let mut again = self.clone();
         for segment in &mut again.segments {
@@ -254,37 +244,31 @@ impl Fit {
     }
 
     /// The segments by size; at least one.
-    #[must_use]
     pub fn segments(&self) -> &[Segment] {
         &self.segments
     }
 
     /// The breaks between them, one fewer.
-    #[must_use]
     pub fn breaks(&self) -> &[Break] {
         &self.breaks
     }
 
     /// The relative noise that the points showed: see [`rough_noise`].
-    #[must_use]
     pub fn noise(&self) -> f64 {
         self.noise
     }
 
     /// Returns the segment that a message of `size` bytes belongs to.
-    #[must_use]
     pub fn segment_of(&self, size: u64) -> usize {
         self.breaks.partition_point(|place| place.above < size)
     }
 
     /// Seconds for a message of `size` bytes.
-    #[must_use]
     pub fn predict(&self, size: u64) -> f64 {
         self.segments[self.segment_of(size)].line.at(bytes(size))
     }
 
     /// The smallest and the largest measured size, in bytes.
-    #[must_use]
     pub fn range(&self) -> (u64, u64) {
         let largest = self.segments[self.segments.len() - 1].largest;
         (self.segments[0].smallest, largest)

@@ -14,7 +14,6 @@ pub struct Interpolation {
 
 impl Interpolation {
     /// The curve through points in any order; `None` for fewer than two sizes.
-    #[must_use]
     pub fn new(points: &[Point]) -> Option<Self> {
         let mut nodes: Vec<(f64, f64)> = points
             .iter()
@@ -26,7 +25,6 @@ impl Interpolation {
     }
 
     /// Seconds for a message of `size` bytes.
-    #[must_use]
     pub fn predict(&self, size: u64) -> f64 {
         let x = logarithm(size);
         let above = self.nodes.partition_point(|node| node.0 < x);

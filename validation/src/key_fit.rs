@@ -147,9 +147,6 @@ fn sum_of_squares(residuals: &[f64]) -> f64 {
 }
 
 /// Fits the values of `keys`, paths as in `--set`, to a table of ping-pong times.
-///
-/// # Errors
-/// [`KeyFitError`] if a key cannot be scaled, the times depend on none, or there are too few sizes.
 pub fn fit_keys(
     platform: &Platform,
     keys: &[String],

@@ -40,9 +40,6 @@ pub struct LogGp {
 impl LogGp {
     /// The parameters from a fit of ping-pongs, the costs of calls, and what streams of one and of
     /// `number` messages take.
-    ///
-    /// # Errors
-    /// [`FitError`] if the streams have too few sizes.
     pub fn new(
         fitted: &Fit,
         calls: &CallCosts,
@@ -87,7 +84,6 @@ impl LogGp {
 
     /// Seconds from the call that sends to the end of the receiver's work. By rendezvous two
     /// control messages come first.
-    #[must_use]
     pub fn predict(&self, size: u64) -> f64 {
         let small = 2.0 * self.overhead_s + self.latency_s;
         let moving = self.rest(size) * self.gap_per_byte_s.max(self.overhead_per_byte_s);
@@ -96,7 +92,6 @@ impl LogGp {
     }
 
     /// Seconds of a stream of eager messages and one empty answer.
-    #[must_use]
     pub fn stream(&self, number: u32, size: u64) -> f64 {
         let rest = self.rest(size);
         let adapter = self.gap_s + rest * self.gap_per_byte_s;
@@ -105,13 +100,11 @@ impl LogGp {
     }
 
     /// Seconds inside a send.
-    #[must_use]
     pub fn send(&self, size: u64) -> f64 {
         self.overhead_s + self.rest(size) * self.overhead_per_byte_s
     }
 
     /// Seconds of the receiver's work.
-    #[must_use]
     pub fn receive(&self, size: u64) -> f64 {
         self.overhead_s + self.rest(size) * self.gap_per_byte_s.max(self.overhead_per_byte_s)
     }

@@ -17,7 +17,6 @@ impl SampleMetadata {
     /// assert_eq!(metadata.number("cores"), Some(2.0));
     /// assert_eq!(metadata.text("made by hand"), None);
     /// ```
-    #[must_use]
     pub fn read(text: &str) -> Self {
         let comments = text
             .lines()
@@ -30,20 +29,17 @@ impl SampleMetadata {
     }
 
     /// The value of a key, as it is written.
-    #[must_use]
     pub fn text(&self, key: &str) -> Option<&str> {
         self.0.get(key).map(String::as_str)
     }
 
     /// The value of a key, if it is a number.
-    #[must_use]
     pub fn number(&self, key: &str) -> Option<f64> {
         let number: f64 = self.text(key)?.parse().ok()?;
         number.is_finite().then_some(number)
     }
 
     /// The value of a key, if it is a whole number from 0.
-    #[must_use]
     pub fn whole(&self, key: &str) -> Option<u64> {
         self.text(key)?.parse().ok()
     }

@@ -69,7 +69,6 @@ pub(crate) fn of_call(summaries: &[SizeSummary], end: u64) -> Option<Fit> {
 impl CostSplit {
     /// Splits a fit. Calls cost something below `eager_end`; a message of no bytes costs `envelope`
     /// bytes on the way, which is not the line's.
-    #[must_use]
     pub fn new(fitted: &Fit, calls: &CallCosts, eager_end: u64, envelope: u64) -> Self {
         let mut places: Vec<u64> = vec![0];
         places.extend(fitted.breaks().iter().map(|place| place.above));
@@ -109,7 +108,6 @@ impl CostSplit {
     }
 
     /// The piece of a message of `size` bytes.
-    #[must_use]
     pub fn piece(&self, size: u64) -> &CostSegment {
         let after = self.pieces.partition_point(|piece| piece.above < size);
         &self.pieces[after.saturating_sub(1)]

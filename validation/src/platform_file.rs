@@ -59,7 +59,6 @@ pub enum RendezvousCost {
 
 impl RendezvousCost {
     /// Its name in files.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::InTable => "in-table",
@@ -93,7 +92,6 @@ pub struct PlatformMetadata {
 
 impl PlatformMetadata {
     /// Bytes that are added to each message.
-    #[must_use]
     pub const fn envelope(&self) -> u64 {
         match self.preset {
             Preset::Smpi => ENVELOPE,
@@ -194,7 +192,6 @@ fn positive(piece: &CostSegment, envelope: f64) -> Line {
 
 /// The text of the platform file; nothing if the handshake is to be simulated, and would take
 /// longer than a whole rendezvous.
-#[must_use]
 pub fn platform_file(fit: &Fit, split: &CostSplit, metadata: &PlatformMetadata) -> Option<String> {
     let wire = Wire::new(split, metadata)?;
     let mut text = head(fit, metadata);
@@ -373,7 +370,6 @@ fn calls(text: &mut String, split: &CostSplit) {
 }
 
 /// The text of a platform file for the model `loggops`.
-#[must_use]
 pub fn loggops_file(fit: &Fit, model: &LogGp, metadata: &PlatformMetadata) -> String {
     let metadata = PlatformMetadata {
         handshake: RendezvousCost::Simulated,

@@ -13,7 +13,6 @@ pub struct Point {
 
 impl Point {
     /// A point of a table, of which nobody says how far it can be trusted.
-    #[must_use]
     pub const fn of_table(size: u64, time_s: f64) -> Self {
         Self {
             size,
@@ -23,7 +22,6 @@ impl Point {
     }
 
     /// The size as a number to compute with.
-    #[must_use]
     pub fn x(&self) -> f64 {
         bytes(self.size)
     }
@@ -34,7 +32,6 @@ impl Point {
     clippy::cast_precision_loss,
     reason = "sizes of messages are far below 2^53"
 )]
-#[must_use]
 pub(crate) const fn bytes(size: u64) -> f64 {
     size as f64
 }
@@ -44,7 +41,6 @@ pub(crate) const fn bytes(size: u64) -> f64 {
     clippy::cast_precision_loss,
     reason = "there are far fewer than 2^53 of anything that is counted here"
 )]
-#[must_use]
 pub(crate) const fn count(number: usize) -> f64 {
     number as f64
 }

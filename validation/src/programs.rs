@@ -32,7 +32,6 @@ pub(crate) type Measured = Vec<(Kernel, Vec<SizeSummary>)>;
 impl Program {
     /// Returns the number of ranks a kernel has, if it is a program of its own; nothing for what is
     /// between two ranks, or fitted.
-    #[must_use]
     pub const fn ranks(kernel: Kernel) -> Option<u32> {
         match kernel {
             Kernel::Ring(ranks) => Some(ranks),
@@ -41,9 +40,6 @@ impl Program {
     }
 
     /// Simulates a program on the platform that `platform` writes for this many hosts.
-    ///
-    /// # Errors
-    /// [`SimulationFailed`] if that is no platform, or the run does not finish.
     pub(crate) fn predict(
         (kernel, summaries): (Kernel, Vec<SizeSummary>),
         bands: &ErrorBands,
@@ -73,13 +69,11 @@ impl Program {
     }
 
     /// Median, p90 and worst of the errors; nothing if nothing could be predicted.
-    #[must_use]
     pub fn errors(&self) -> Option<ErrorSummary> {
         ErrorSummary::new(&self.predictions)
     }
 
     /// Its name for readers.
-    #[must_use]
     pub fn name(&self) -> String {
         Self::ranks(self.kernel).map_or_else(
             || self.kernel.to_string(),
@@ -88,7 +82,6 @@ impl Program {
     }
 
     /// One sentence made from the figures.
-    #[must_use]
     pub fn verdict(&self) -> String {
         self.errors().map_or_else(
             || format!("{}: nothing could be predicted.", self.name()),

@@ -10,7 +10,6 @@ use crate::point::count;
 /// ```
 /// assert_eq!(validation::quantile(&[4.0, 1.0, 3.0, 2.0], 0.5), Some(2.5));
 /// ```
-#[must_use]
 pub fn quantile(values: &[f64], q: f64) -> Option<f64> {
     let last = values.len().checked_sub(1)?;
     let (below, part) = place(last, q);
@@ -43,7 +42,6 @@ fn place(last: usize, q: f64) -> (usize, f64) {
 }
 
 /// The median of values in any order; `None` if there are none.
-#[must_use]
 pub fn median(values: &[f64]) -> Option<f64> {
     quantile(values, 0.5)
 }

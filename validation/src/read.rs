@@ -109,9 +109,6 @@ impl std::error::Error for ReadError {}
 /// );
 /// # Ok::<(), validation::ReadError>(())
 /// ```
-///
-/// # Errors
-/// [`ReadError`] with all mistakes in the text.
 pub fn read(file: &str, text: &str) -> Result<Measurements, ReadError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let is_imb = text.contains("#repetitions") || text.contains("# Benchmarking");
@@ -129,9 +126,6 @@ pub fn read(file: &str, text: &str) -> Result<Measurements, ReadError> {
 }
 
 /// Reads measurements from a file.
-///
-/// # Errors
-/// [`ReadError`] if it cannot be read, is not text, or with all mistakes in it.
 pub fn read_file(path: &Path) -> Result<Measurements, ReadError> {
     let file = path.display().to_string();
     match files::read_text(path) {

@@ -63,7 +63,6 @@ impl GapBisection {
 
 impl AdaptiveSampling {
     /// The gaps of a fit in which it jumps, the largest jumps first.
-    #[must_use]
     pub fn new(fit: &Fit) -> Self {
         let height = |gap: (u64, u64)| {
             let jump = fit.predict(gap.1) / fit.predict(gap.0);
@@ -112,9 +111,6 @@ impl AdaptiveSampling {
 }
 
 /// Fits, measures within the gaps of jumps, and fits again.
-///
-/// # Errors
-/// [`FitError`] as [`fit`].
 pub fn refine(
     points: &[Point],
     rules: &FitOptions,

@@ -28,9 +28,6 @@ pub(crate) const STYLE: &str = "<style>body{font-family:sans-serif;max-width:62e
 
 /// Writes `index.html`, `calibration.json`, `predictions.csv` and the pictures into a folder, which
 /// is made if it is not there. `command` is what makes it again.
-///
-/// # Errors
-/// Result of writing or drawing.
 pub fn write_report(
     calibration: &Calibration,
     command: &str,

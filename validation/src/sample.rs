@@ -135,7 +135,6 @@ impl Set {
     const ALL: [Self; 3] = [Self::Training, Self::Validation, Self::Reference];
 
     /// Its name in files.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Training => "train",
@@ -179,7 +178,6 @@ pub struct Block {
 impl Block {
     /// Returns the key that orders blocks: nothing else of them does, so that the order of a file's
     /// lines means nothing.
-    #[must_use]
     pub fn key(&self) -> (u32, u32, Kernel, u64, Set) {
         (self.session, self.number, self.kernel, self.size, self.set)
     }

@@ -40,7 +40,6 @@ pub enum Statistic {
 
 impl Statistic {
     /// The part of the samples below it.
-    #[must_use]
     pub const fn quantile(self) -> f64 {
         match self {
             Self::Min => 0.0,
@@ -70,7 +69,6 @@ pub struct SizeSummary {
 
 impl SizeSummary {
     /// Mean over statistic: what noise adds on average.
-    #[must_use]
     pub fn noise_factor(&self) -> f64 {
         self.mean_s / self.point.time_s
     }
@@ -83,7 +81,6 @@ pub(crate) fn kept(block: &Block) -> &[f64] {
 }
 
 /// One summary per size, by size. `seed` names the stream from which blocks are drawn again.
-#[must_use]
 pub fn summarise(blocks: &[&Block], statistic: Statistic, seed: u64) -> Vec<SizeSummary> {
     let mut by_size: BTreeMap<u64, Vec<&Block>> = BTreeMap::new();
     for block in blocks {

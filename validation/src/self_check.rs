@@ -39,9 +39,6 @@ pub(crate) struct Expected {
 
 /// Simulates all of them on a platform file. The largest difference relative to what is expected,
 /// with its kernel and size.
-///
-/// # Errors
-/// [`SimulationFailed`] if the text is no platform, or the run does not finish.
 pub(crate) fn worst(
     platform: &str,
     expected: &[Expected],
@@ -57,9 +54,6 @@ pub(crate) fn worst(
 }
 
 /// The platform of a file that a calibration wrote.
-///
-/// # Errors
-/// [`SimulationFailed`] if the text is no platform.
 pub(crate) fn parse(text: &str) -> Result<Arc<Platform>, SimulationFailed> {
     let platform = Platform::parse("the fitted platform", text);
     // The text is written only if it is right: nobody has its lines.
@@ -79,9 +73,6 @@ pub(crate) fn parse(text: &str) -> Result<Arc<Platform>, SimulationFailed> {
 
 /// Half the round trip of a simulated ping-pong between the first two hosts, in seconds, for each
 /// of the sizes. `mode` overrides the platform's eager threshold.
-///
-/// # Errors
-/// [`SimulationFailed`] if the text is no platform, or the run does not finish.
 pub fn simulated_ping_pong(
     platform: &str,
     sizes: &[u64],

@@ -27,7 +27,6 @@ pub struct Sharing {
 
 impl Sharing {
     /// Returns true if it is 1 or k, within 15 %.
-    #[must_use]
     pub fn is_clear(&self) -> bool {
         let near = |to: f64| (self.factor / to - 1.0).abs() <= NEAR;
         near(1.0) || near(f64::from(self.number))

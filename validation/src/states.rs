@@ -78,7 +78,6 @@ pub struct States {
 
 impl States {
     /// The states of a session's blocks; nothing if there are too few to tell.
-    #[must_use]
     pub fn new(session: u32, blocks: &[&Block]) -> Option<Self> {
         let (series, blocks_each) = series(blocks);
         if series.len() < 2 * PIECE_MIN {
@@ -123,7 +122,6 @@ impl States {
     }
 
     /// Returns true if a block of this number was measured in the state that is kept.
-    #[must_use]
     pub fn keeps(&self, number: u32) -> bool {
         self.piece_of(number)
             .is_none_or(|piece| piece.state == self.main)
@@ -131,7 +129,6 @@ impl States {
 
     /// By what a block of this number is to be divided: how many times slower than the kept state
     /// usually is the machine was then; 1 if nothing is [to be divided](Self::is_normalized).
-    #[must_use]
     pub fn slowness(&self, number: u32) -> f64 {
         match self.piece_of(number) {
             Some(piece) if self.is_normalized() => libm::exp(piece.level - self.usual),
@@ -141,14 +138,12 @@ impl States {
 
     /// Returns true if the levels of the kept state scatter so little that it is one speed: a few
     /// short pieces elsewhere are noise of their sizes.
-    #[must_use]
     pub fn is_one_speed(&self) -> bool {
         self.scatter <= SAME / 2.0
     }
 
     /// Returns true if the blocks of the kept state are brought to one speed: it has several, and
     /// sizes have too few blocks to have met the fastest.
-    #[must_use]
     pub fn is_normalized(&self) -> bool {
         !self.is_one_speed() && self.blocks_each < MANY
     }

@@ -42,7 +42,6 @@ pub enum Code {
 
 impl Code {
     /// As it is printed.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Model => "W-MODEL",

@@ -67,9 +67,6 @@ fn sorted(ends: &[f64]) -> Vec<f64> {
 }
 
 /// Compares all scenarios and writes the page, its data and its pictures.
-///
-/// # Errors
-/// If a scenario does not run or a file cannot be written.
 pub(crate) fn write(folder: &Path) -> Result<(), String> {
     let mut rows = String::from(HEADER);
     for scenario in scenario::all() {

@@ -33,9 +33,6 @@ pub(crate) const HEADER: &str = "\
 ";
 
 /// Returns the rows of the table.
-///
-/// # Errors
-/// If ns-3 cannot be used, or a run fails.
 pub(crate) fn rows(runs: u32) -> Result<String, String> {
     let program = compile()?;
     let mut scenarios = vec![scenario::incast(1, scenario::PACKETS)];

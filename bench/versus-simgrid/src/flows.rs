@@ -72,10 +72,6 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
 
 /// Runs the workloads whose name contains `only`, writes the page and the picture into `out` or
 /// prints the page.
-///
-/// # Errors
-/// If something does not run, or if dates differ by more than the limits, after everything was
-/// written.
 pub(crate) fn compare(
     simgrid: Option<&SimGrid>,
     only: &str,

@@ -36,9 +36,6 @@ pub(crate) struct SimGrid {
 }
 
 /// Compiles the programs of these sides.
-///
-/// # Errors
-/// Why there is no SimGrid.
 pub(crate) fn prepare(sides: &[Side]) -> Result<SimGrid, String> {
     let folder = std::env::temp_dir().join(format!("versus-simgrid-{}", std::process::id()));
     std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
@@ -121,9 +118,6 @@ impl SimGrid {
     }
 
     /// Runs one program once.
-    ///
-    /// # Errors
-    /// Returns how it failed.
     pub(crate) fn run(&self, workload: &Workload, quick: bool) -> Result<Sample, String> {
         let size = workload.size(quick);
         match workload.side {
@@ -167,9 +161,6 @@ impl SimGrid {
     }
 
     /// Runs random flows once; `optim` is `Lazy`, as by default, or `Full`.
-    ///
-    /// # Errors
-    /// Returns how it failed.
     pub(crate) fn run_flows(&self, task: &Task, optim: &str) -> Result<Sample, String> {
         let mut command = Command::new(self.folder.join("flows"));
         command

@@ -18,9 +18,6 @@ const LONGEST_CHECKED: f64 = 5.0;
 const HEADER: &str = "# simrun compute 1: rank, number of the time, seconds";
 
 /// Returns the times that the options ask for, and the times to be written.
-///
-/// # Errors
-/// If options do not fit together or to the program, or a file cannot be read.
 pub(super) fn timing(
     options: &ComputeArgs,
     (counts_blocks, is_checked): (bool, bool),

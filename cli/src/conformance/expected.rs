@@ -16,9 +16,6 @@ pub(super) struct ExpectedDeviation {
 }
 
 /// Reads a file.
-///
-/// # Errors
-/// A sentence with the number of the line.
 pub(super) fn parse(text: &str) -> Result<Vec<ExpectedDeviation>, String> {
     let mut deviations = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {

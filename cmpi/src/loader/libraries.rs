@@ -132,7 +132,6 @@ impl Files {
 
 /// Returns the kind of an executable file, of which these are the bytes: a program may reach MPI
 /// only through its libraries, or through theirs.
-#[must_use]
 pub fn kind(path: &Path, file: &[u8]) -> Kind {
     let Ok(links) = Links::read(file) else {
         return Kind::Other;

@@ -23,7 +23,6 @@ pub struct ActorLayer {
 impl ActorLayer {
     /// Returns the layer; programs with more than `interleavings_max` interleavings are not
     /// compared.
-    #[must_use]
     pub fn new(interleavings_max: u64) -> Self {
         Self {
             options: Options {

@@ -14,7 +14,6 @@ use crate::FuzzProgram;
 pub type Program = Vec<Vec<Op>>;
 
 /// Returns the program of a family with this number.
-#[must_use]
 pub fn program(family: Family, number: u64) -> Program {
     draw(family, &mut Stream::new(number, &format!("{family:?}")))
 }
@@ -39,7 +38,6 @@ pub(super) fn draw(family: Family, stream: &mut Stream) -> Program {
 }
 
 /// Returns the program as the model checker explores it, with the rules of [`ActorProgram::of`].
-#[must_use]
 pub fn stepper(program: &Program) -> Stepper {
     ActorProgram::of(program.clone()).stepper()
 }
@@ -62,7 +60,6 @@ pub struct ActorProgram {
 impl ActorProgram {
     /// Returns a program whose rules are chosen by its lengths: transfers are instant in a third of
     /// the programs, and timeouts are late in a quarter.
-    #[must_use]
     pub fn of(actors: Program) -> Self {
         let operations: usize = actors.iter().map(Vec::len).sum();
         Self {
@@ -77,7 +74,6 @@ impl ActorProgram {
     ///
     /// # Panics
     /// Never: the hosts and the link that may fail exist.
-    #[must_use]
     pub fn stepper(&self) -> Stepper {
         let moved = self.actors.clone();
         let mut stepper = Stepper::new(two_hosts, move |simulation| start(simulation, &moved));

@@ -10,7 +10,6 @@ use sim_core::{
 };
 
 /// Returns a simulation on two hosts.
-#[must_use]
 pub fn two_hosts() -> Simulation {
     let names = vec!["host-0".to_owned(), "host-1".to_owned()];
     let model = Wired {

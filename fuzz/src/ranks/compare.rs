@@ -28,9 +28,6 @@ pub struct MpiLayer {
 
 impl MpiLayer {
     /// Returns the layer with all simulated devices.
-    ///
-    /// # Errors
-    /// If a platform cannot be made: a defect of this package.
     pub fn new(executions_max: u64) -> Result<Self, String> {
         Ok(Self {
             devices: devices()?,

@@ -39,7 +39,6 @@ pub struct Execution {
 
 impl Execution {
     /// Returns an execution; the messages are sorted.
-    #[must_use]
     pub fn new(end: ExecutionEnd, mut received: Vec<Vec<Received>>, date: Option<Time>) -> Self {
         received.iter_mut().for_each(|one| one.sort_unstable());
         Self {
@@ -74,13 +73,11 @@ impl Device {
     }
 
     /// Returns its name.
-    #[must_use]
     pub const fn name(&self) -> &'static str {
         self.name
     }
 
     /// Executes a program.
-    #[must_use]
     pub fn execute(&self, program: &RankProgram) -> Execution {
         (self.execute)(program)
     }
@@ -123,9 +120,6 @@ const PLATFORMS: [(&str, &str); 5] = [
 ];
 
 /// Returns the simulated devices; the first one is the reference.
-///
-/// # Errors
-/// If a platform cannot be made: a defect of this module.
 pub fn devices() -> Result<Vec<Device>, String> {
     let device = |(name, tables): (&'static str, &str)| {
         let platform = Platform::parse(name, &format!("{HOSTS}{tables}"));

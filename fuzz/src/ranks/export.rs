@@ -6,7 +6,6 @@ use super::program::{RankOp, RankProgram};
 
 /// Returns `src/main.rs` of the program. Run it with the eager threshold of the program:
 /// `--protocol threshold=BYTES`.
-#[must_use]
 pub fn source(program: &RankProgram) -> String {
     let mut text = format!(
         "//! A program that `simrun fuzz --layer mpi` has generated, for {} ranks.\n\

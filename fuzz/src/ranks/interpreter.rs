@@ -41,9 +41,6 @@ pub(super) fn digest(bytes: &[u8]) -> u64 {
 }
 
 /// Executes the operations of a rank. `receives` is called with each received message.
-///
-/// # Errors
-/// The first error of a call.
 pub(super) async fn play(
     world: Comm,
     program: Rc<RankProgram>,
@@ -108,7 +105,6 @@ fn received(receive: usize, done: &Completion) -> Received {
 
 /// Returns the program for ranks that are processes: each prints the messages that it receives, as
 /// [`parse_received`] reads them.
-#[must_use]
 pub fn printing(program: &RankProgram) -> impl run::Program + use<> {
     let program = Rc::new(program.clone());
     run::RankProgram::new(move |world: Comm| {
@@ -132,7 +128,6 @@ fn received_line(received: &Received) -> String {
 }
 
 /// Reads a received message from a line of a [`printing`] program; `None` if it is another line.
-#[must_use]
 pub fn parse_received(line: &str) -> Option<Received> {
     let mut words = line.strip_prefix("received ")?.split(' ');
     let mut word = || words.next()?.parse::<u64>().ok();

@@ -44,7 +44,6 @@ pub enum SendForm {
 
 impl SendForm {
     /// Returns true if the send is over when the call returns.
-    #[must_use]
     pub const fn is_blocking(self) -> bool {
         matches!(self, Self::Send | Self::Ssend)
     }
@@ -84,7 +83,6 @@ impl RankOp {
     }
 
     /// Returns the message.
-    #[must_use]
     pub const fn message(self) -> Option<usize> {
         match self {
             Self::Send(message)
@@ -113,7 +111,6 @@ impl RankOp {
     }
 
     /// Returns true if it is a send.
-    #[must_use]
     pub const fn is_send(self) -> bool {
         matches!(
             self,
@@ -122,13 +119,11 @@ impl RankOp {
     }
 
     /// Returns true if it is a receive.
-    #[must_use]
     pub const fn is_receive(self) -> bool {
         matches!(self, Self::Recv(_) | Self::Irecv(_))
     }
 
     /// Returns true if it starts an operation that a wait ends.
-    #[must_use]
     pub const fn is_nonblocking(self) -> bool {
         matches!(self, Self::Isend(_) | Self::Issend(_) | Self::Irecv(_))
     }
@@ -151,7 +146,6 @@ pub struct RankProgram {
 
 impl RankProgram {
     /// Returns true if a receive accepts each source, so that executions may differ.
-    #[must_use]
     pub fn has_choice(&self) -> bool {
         self.messages.iter().any(|message| message.any_source)
     }

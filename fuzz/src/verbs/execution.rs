@@ -53,9 +53,6 @@ pub struct Session<'a> {
 
 impl<'a> Session<'a> {
     /// Creates and connects the queue pairs of a program; `mtu` replaces that of the program.
-    ///
-    /// # Errors
-    /// A call was refused.
     pub fn new(
         program: &'a VerbsProgram,
         verbs: [&'a dyn Verbs; 2],
@@ -163,9 +160,6 @@ impl<'a> Session<'a> {
     }
 
     /// Executes the rounds. `advance` lets time pass, and returns false if there is none left.
-    ///
-    /// # Errors
-    /// A call was refused, or a completion is missing.
     pub fn run(
         mut self,
         advance: &mut dyn FnMut() -> bool,

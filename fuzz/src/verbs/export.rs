@@ -15,9 +15,6 @@ use super::program::{Receive, Request, RequestFault, RequestKind, VerbsProgram};
 use crate::export_c::ADAPTER;
 
 /// Returns the text of the C program.
-///
-/// # Errors
-/// The result of the program depends on time.
 pub fn c_source(program: &VerbsProgram) -> Result<String, String> {
     let expected = Model::observe(program)?;
     let mut export = Export {

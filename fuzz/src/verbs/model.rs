@@ -105,9 +105,6 @@ impl Model {
     }
 
     /// Returns what has to be observed at the end of a program.
-    ///
-    /// # Errors
-    /// The place where the result depends on time.
     pub(super) fn observe(program: &VerbsProgram) -> Result<Observation<Option<u8>>, String> {
         let mut model = Self::new(program);
         for (number, round) in program.rounds.iter().enumerate() {
@@ -138,9 +135,6 @@ impl Model {
     }
 
     /// Executes a round.
-    ///
-    /// # Errors
-    /// The result depends on time.
     pub(super) fn execute(&mut self, round: &Round) -> Result<(), String> {
         for receive in &round.receives {
             let side = &mut self.connections[receive.connection].1[receive.side];

@@ -50,9 +50,6 @@ struct Network {
 }
 
 /// Executes a program.
-///
-/// # Errors
-/// A call was refused, or a completion is missing.
 pub(super) fn execute(
     program: &VerbsProgram,
     settings: &NetworkSettings,

@@ -87,31 +87,26 @@ pub enum RequestKind {
 
 impl RequestKind {
     /// Returns true if it changes or reads the target region.
-    #[must_use]
     pub const fn has_target(self) -> bool {
         !matches!(self, Self::Send | Self::SendWithImm)
     }
 
     /// Returns true for FETCH & ADD and COMPARE & SWAP.
-    #[must_use]
     pub const fn is_atomic(self) -> bool {
         matches!(self, Self::FetchAdd | Self::CompareSwap)
     }
 
     /// Returns true if data come back.
-    #[must_use]
     pub const fn returns_data(self) -> bool {
         matches!(self, Self::Read) || self.is_atomic()
     }
 
     /// Returns true if it uses up a receive.
-    #[must_use]
     pub const fn consumes_receive(self) -> bool {
         matches!(self, Self::Send | Self::SendWithImm | Self::WriteWithImm)
     }
 
     /// Returns true if it has immediate data.
-    #[must_use]
     pub const fn has_immediate(self) -> bool {
         matches!(self, Self::SendWithImm | Self::WriteWithImm)
     }

@@ -14,9 +14,6 @@ use platform::LinkId;
 use platform::profile::Change;
 
 /// Makes a change at the date `now`.
-///
-/// # Errors
-/// [`StartError`] if the host or the link cannot have it.
 pub(super) fn apply(model: &mut FlowModel, control: Control, now: Time) -> Result<(), StartError> {
     let change = match control {
         Control::PowerState { host, state } => {

@@ -18,7 +18,6 @@ pub struct PcieCosts {
 
 impl PcieCosts {
     /// Returns the time of `bytes` on the link, in picoseconds.
-    #[must_use]
     pub const fn time(&self, bytes: u32) -> u64 {
         let packets = bytes.div_ceil(self.tlp_payload);
         (bytes as u64 + packets as u64 * self.tlp_overhead as u64) * self.ps_per_byte
@@ -93,7 +92,6 @@ pub enum ResponderOperation {
 
 impl AdapterCosts {
     /// Returns the time from the post until the first packet is ready for the wire.
-    #[must_use]
     pub const fn request_time(&self, shape: SendShape) -> u64 {
         let entry = if shape.is_blueflame { 0 } else { self.wqe_read };
         let payload = if shape.is_inline {
@@ -105,14 +103,12 @@ impl AdapterCosts {
     }
 
     /// Returns the time from the last bit of the last packet until its completion is polled.
-    #[must_use]
     pub const fn completion_time(&self, last_bytes: u32) -> u64 {
         let payload = self.dma_write + self.pcie.time(last_bytes);
         self.rx_pkt + payload + self.cqe_write + self.poll
     }
 
     /// Returns the one-way latency of a send; `network` is that of the packets on the wire.
-    #[must_use]
     pub const fn send_latency(&self, shape: SendShape, network: u64) -> u64 {
         self.request_time(shape) + network + self.completion_time(shape.last_bytes)
     }
@@ -121,7 +117,6 @@ impl AdapterCosts {
     ///
     /// The request has no payload; `networks` are those of request and response, `bytes` the
     /// payload of the first and of the last response packet.
-    #[must_use]
     pub const fn round_trip(
         &self,
         operation: ResponderOperation,
@@ -150,7 +145,6 @@ impl AdapterCosts {
 
     /// Returns the time from the first post until the adapter has the entries of `requests` work
     /// requests with one doorbell: one MMIO write and one DMA read for all.
-    #[must_use]
     pub const fn batch_time(&self, requests: u32, is_blueflame: bool) -> u64 {
         let entries = if is_blueflame { 0 } else { self.wqe_read };
         self.post * requests as u64 + self.mmio + entries
@@ -173,7 +167,6 @@ pub struct AdapterLimits {
 /// Returns the largest throughput of messages of `bytes`, in bytes of payload per second.
 ///
 /// `wire_ps` is the wire time of a full packet of `mtu` bytes; zero costs are no limit.
-#[must_use]
 #[expect(clippy::cast_precision_loss, reason = "times far below 2^53 ps")]
 pub fn adapter_throughput(
     costs: &AdapterCosts,
@@ -218,7 +211,6 @@ pub struct FifoServer {
 
 impl FifoServer {
     /// Returns `servers` idle servers, at least one.
-    #[must_use]
     pub fn new(servers: usize) -> Self {
         Self {
             free_at: vec![0; servers.max(1)],

@@ -23,7 +23,6 @@ pub struct FecnSettings {
 impl FecnSettings {
     /// Returns the bytes of the queue from which on an output is congested, for input buffers of
     /// `buffer_bytes`.
-    #[must_use]
     pub fn threshold_bytes(&self, buffer_bytes: u64) -> u64 {
         match self.threshold {
             0 => u64::MAX,
@@ -50,7 +49,6 @@ pub struct CongestionParameters {
 
 impl CongestionParameters {
     /// Returns a table of `entries` whose delays are index × wire time: rate 1/(1 + index).
-    #[must_use]
     pub fn linear(entries: u16, ccti_increase: u16, ccti_timer: u16) -> Self {
         Self {
             table: (0..entries).collect(),
@@ -71,7 +69,6 @@ pub struct CongestionSource {
 
 impl CongestionSource {
     /// Returns a source at its lowest index.
-    #[must_use]
     pub const fn new(parameters: CongestionParameters) -> Self {
         Self {
             index: parameters.ccti_min,
@@ -81,13 +78,11 @@ impl CongestionSource {
     }
 
     /// Returns the index (CCTI).
-    #[must_use]
     pub const fn index(&self) -> u16 {
         self.index
     }
 
     /// Returns the delay after a packet, in picoseconds; `wire_time` is that of the packet.
-    #[must_use]
     pub fn delay(&self, wire_time: u64) -> u64 {
         let entry = self.parameters.table.get(usize::from(self.index));
         let entry = entry.copied().unwrap_or_default();
@@ -106,7 +101,6 @@ impl CongestionSource {
     }
 
     /// Returns the time at which the index decreases.
-    #[must_use]
     pub const fn next_event_at(&self) -> Option<u64> {
         self.decrease_at
     }

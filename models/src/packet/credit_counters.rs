@@ -11,7 +11,6 @@ use super::settings::CREDITS_MAX;
 pub const COUNTER_MODULUS: u32 = 4096;
 
 /// Returns the credit limit (FCCL) of a receiver.
-#[must_use]
 pub const fn credit_limit(received: u32, free_blocks: u32) -> u32 {
     let free = if free_blocks < CREDITS_MAX {
         free_blocks
@@ -22,14 +21,12 @@ pub const fn credit_limit(received: u32, free_blocks: u32) -> u32 {
 }
 
 /// Returns true if a packet of some blocks may start: the rule of the standard.
-#[must_use]
 pub const fn may_send(limit: u32, sent: u32, blocks: u32) -> bool {
     let after = (sent + blocks) % COUNTER_MODULUS;
     (limit + COUNTER_MODULUS - after) % COUNTER_MODULUS <= CREDITS_MAX
 }
 
 /// Returns the largest number of blocks that may be sent.
-#[must_use]
 pub const fn blocks_allowed(limit: u32, sent: u32) -> u32 {
     let ahead = (limit + COUNTER_MODULUS - sent) % COUNTER_MODULUS;
     if ahead <= CREDITS_MAX { ahead } else { 0 }

@@ -36,7 +36,6 @@ pub struct PossibleCreditLoop {
 
 impl PossibleCreditLoop {
     /// Returns the warning for people, with the names of a topology.
-    #[must_use]
     pub fn describe(&self, topology: &dyn PacketTopology) -> String {
         let members = self.members.iter().map(|member| {
             format!(
@@ -67,7 +66,6 @@ pub struct CreditDependencies {
 
 impl CreditDependencies {
     /// Returns dependencies without routes.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
@@ -103,7 +101,6 @@ impl CreditDependencies {
 
     /// Returns a shortest cycle of each strongly connected component that has one, ordered by the
     /// smallest buffer of each cycle.
-    #[must_use]
     pub fn loops(&self) -> Vec<PossibleCreditLoop> {
         let component = components(&self.edges);
         let mut shortest: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
@@ -182,9 +179,6 @@ impl CreditDependencies {
 }
 
 /// Returns the possible credit loops of all routes among some hosts at some service levels.
-///
-/// # Errors
-/// [`NoPacketRoute`] if two of the hosts are not joined.
 pub fn possible_credit_loops(
     topology: &dyn PacketTopology,
     settings: &PacketSettings,
@@ -282,9 +276,6 @@ impl std::error::Error for TooFewLayers {}
 /// Returns a layer for each route, the first one in which no cycle of links closes (LASH, DFSSSP).
 ///
 /// A layer is a service level with a virtual lane of its own on all links.
-///
-/// # Errors
-/// [`TooFewLayers`] if some route fits none of `layers` layers.
 pub fn assign_layers(
     routes: &[((HostId, HostId), Vec<PacketLinkId>)],
     layers: u8,

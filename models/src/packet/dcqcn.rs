@@ -63,7 +63,6 @@ const MICROSECOND: u64 = 1_000_000;
 
 impl DcqcnParameters {
     /// Returns the parameters of the paper (Zhu et al., SIGCOMM 2015).
-    #[must_use]
     pub const fn sigcomm15(line_rate: f64) -> Self {
         Self {
             preset: "sigcomm15",
@@ -86,7 +85,6 @@ impl DcqcnParameters {
     }
 
     /// Returns the configuration of HPCC's simulator (alibaba-edu, `config.txt`).
-    #[must_use]
     pub const fn hpcc(line_rate: f64) -> Self {
         Self {
             preset: "hpcc",
@@ -107,7 +105,6 @@ impl DcqcnParameters {
     /// Returns the defaults of NVIDIA firmware (DOCA documentation, mlxconfig).
     ///
     /// The unit of its byte counter is unknown, so there is none.
-    #[must_use]
     pub const fn nvidia(line_rate: f64) -> Self {
         Self {
             preset: "nvidia",
@@ -152,7 +149,6 @@ struct Limiter {
 
 impl ReactionPoint {
     /// Returns the reaction point of a queue pair that has had no notification.
-    #[must_use]
     pub const fn new(parameters: DcqcnParameters) -> Self {
         Self {
             parameters,
@@ -161,7 +157,6 @@ impl ReactionPoint {
     }
 
     /// Returns the rate at which the queue pair may send, in bits per second.
-    #[must_use]
     pub fn rate(&self) -> f64 {
         let line_rate = self.parameters.line_rate;
         self.limiter
@@ -170,7 +165,6 @@ impl ReactionPoint {
     }
 
     /// Returns alpha, the estimate of congestion.
-    #[must_use]
     pub fn alpha(&self) -> f64 {
         let initial = self.parameters.initial_alpha;
         self.limiter
@@ -179,7 +173,6 @@ impl ReactionPoint {
     }
 
     /// Returns the factor by which a cut would change the rate now.
-    #[must_use]
     pub fn cut_factor(&self) -> f64 {
         (1.0 - self.alpha() / 2.0).max(self.parameters.min_cut_factor)
     }
@@ -232,7 +225,6 @@ impl ReactionPoint {
     }
 
     /// Returns the time of the next timer.
-    #[must_use]
     pub fn next_event_at(&self) -> Option<u64> {
         let limiter = self.limiter.as_ref()?;
         let cut_at = self.cut_at(limiter).unwrap_or(u64::MAX);

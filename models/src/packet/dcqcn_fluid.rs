@@ -83,7 +83,6 @@ impl DcqcnFluid {
     }
 
     /// Returns the steady state.
-    #[must_use]
     pub fn fixed_point(&self) -> DcqcnFixedPoint {
         let rate = self.capacity / f64::from(self.flows) / self.packet_bits();
         let step = self.additive_increase / self.packet_bits();
@@ -120,7 +119,6 @@ impl DcqcnFluid {
     ///
     /// `delay` is that of the feedback, `horizon` the end of the integration, both in seconds; the
     /// step is 1 µs (Euler).
-    #[must_use]
     pub fn convergence(
         &self,
         initial: [f64; 2],

@@ -1,7 +1,6 @@
 //! The choice among equal routes by a hash of the flow (equal-cost multi-path).
 
 /// Returns the `MurmurHash3` of some bytes, 32 bits (Austin Appleby, public domain).
-#[must_use]
 pub fn murmur3_32(bytes: &[u8], seed: u32) -> u32 {
     let scramble = |word: u32| {
         word.wrapping_mul(0xcc9e_2d51)
@@ -28,7 +27,6 @@ pub fn murmur3_32(bytes: &[u8], seed: u32) -> u32 {
 }
 
 /// Returns the hash of a flow: addresses of 4 bytes, then UDP ports, as switches see them.
-#[must_use]
 pub fn flow_hash(source: u32, destination: u32, source_port: u16, destination_port: u16) -> u32 {
     let mut bytes = [0; 12];
     bytes[..4].copy_from_slice(&source.to_be_bytes());
@@ -39,7 +37,6 @@ pub fn flow_hash(source: u32, destination: u32, source_port: u16, destination_po
 }
 
 /// Returns the output of a switch, 0 to `outputs` - 1, for a flow; equal seeds choose equally.
-#[must_use]
 pub fn ecmp_choice(flow_hash: u32, switch_seed: u32, outputs: usize) -> usize {
     murmur3_32(&flow_hash.to_be_bytes(), switch_seed) as usize % outputs
 }

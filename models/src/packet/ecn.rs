@@ -13,7 +13,6 @@ pub struct EcnThresholds {
 
 impl EcnThresholds {
     /// Returns the thresholds of the DCQCN paper, for 40 Gb/s: 5 KB, 200 KB, 1 %.
-    #[must_use]
     pub const fn sigcomm15() -> Self {
         Self {
             min: 5_000.0,
@@ -23,7 +22,6 @@ impl EcnThresholds {
     }
 
     /// Returns the thresholds of HPCC's simulator: 100 and 400 KB per 25 Gb/s of the link, 20 %.
-    #[must_use]
     pub fn hpcc(line_rate: f64) -> Self {
         let scale = line_rate / 25e9;
         Self {
@@ -34,7 +32,6 @@ impl EcnThresholds {
     }
 
     /// Returns the probability of a mark at a queue of `bytes`.
-    #[must_use]
     pub fn probability(&self, bytes: f64) -> f64 {
         if bytes <= self.min {
             0.0
@@ -46,7 +43,6 @@ impl EcnThresholds {
     }
 
     /// Returns the queue with a given probability, none above the largest of the slope.
-    #[must_use]
     pub fn queue_at(&self, probability: f64) -> Option<f64> {
         let part = probability / self.max_probability;
         (part <= 1.0).then_some(self.min + part * (self.max - self.min))

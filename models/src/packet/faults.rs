@@ -182,9 +182,6 @@ impl PacketNetwork {
     }
 
     /// Gives a link faults from now on; the default ends them.
-    ///
-    /// # Errors
-    /// [`InvalidFaults`] if a probability is not within 0 and 1, or outages overlap.
     pub fn set_faults(
         &mut self,
         link: PacketLinkId,

@@ -57,7 +57,6 @@ const fn slot(node: GraphNode, phase: Phase) -> usize {
 
 impl GraphTopology {
     /// Returns a graph without nodes.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }

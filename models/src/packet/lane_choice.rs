@@ -18,9 +18,6 @@ pub(super) const fn lane(table: &[u8; 16], level: u8, data_vls: u8, escalations:
 }
 
 /// Returns the links of a route with the lane of a service level on each.
-///
-/// # Errors
-/// [`NoPacketRoute`] if no route joins the hosts.
 pub fn route_lanes(
     topology: &dyn PacketTopology,
     settings: &PacketSettings,
@@ -45,7 +42,6 @@ pub fn route_lanes(
 
 /// Returns the service level of a route on a torus: bit d is set if it crosses the dateline of
 /// dimension d (OpenSM, torus-2QoS).
-#[must_use]
 pub fn torus_service_level(crossed_dimensions: &[u8]) -> u8 {
     crossed_dimensions
         .iter()
@@ -54,7 +50,6 @@ pub fn torus_service_level(crossed_dimensions: &[u8]) -> u8 {
 
 /// Returns the virtual lanes of an output that points in a dimension of a torus: the bit of that
 /// dimension in the service level (OpenSM, torus-2QoS). Two lanes suffice for shortest routes.
-#[must_use]
 pub fn torus_sl_to_vl(dimension: u8) -> [u8; 16] {
     let mut table = [0; 16];
     for (level, vl) in (0..16).zip(&mut table) {

@@ -16,7 +16,6 @@ pub struct ListedTopology {
 
 impl ListedTopology {
     /// Returns a topology without links.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }

@@ -150,7 +150,6 @@ impl PacketNetwork {
     /// If `settings.data_vls` is not within 1 to 15, the topology has 2^28 links, priority flow
     /// control is combined with cut-through, or adaptive routing with a topology that has no
     /// alternatives.
-    #[must_use]
     pub fn new(topology: Arc<dyn PacketTopology>, settings: PacketSettings) -> Self {
         let links = topology.link_id_end();
         assert!(
@@ -202,9 +201,6 @@ impl PacketNetwork {
     /// Puts a packet into the output queue of a host, which is unbounded.
     ///
     /// `now` must not be before the last event handled.
-    ///
-    /// # Errors
-    /// [`PacketSendError`] if there is no route, the packet is too long or has no virtual lane.
     #[expect(
         clippy::missing_panics_doc,
         reason = "a packet of 16-bit length has at most 1024 blocks"
@@ -257,7 +253,6 @@ impl PacketNetwork {
     }
 
     /// Returns the time of the next event, in picoseconds.
-    #[must_use]
     pub fn next_event_at(&self) -> Option<u64> {
         self.events.peek().map(Event::time)
     }
@@ -310,13 +305,11 @@ impl PacketNetwork {
     }
 
     /// Returns the number of packets inside, those in the queues of hosts included.
-    #[must_use]
     pub const fn packets_inside(&self) -> u32 {
         self.packets.live()
     }
 
     /// Returns the bytes that wait for a link, all virtual lanes together.
-    #[must_use]
     pub fn queued_bytes(&self, link: PacketLinkId) -> u64 {
         let port = self.ports.get(self.port_of_link[link.0 as usize] as usize);
         port.map_or(0, |port| {
@@ -325,7 +318,6 @@ impl PacketNetwork {
     }
 
     /// Returns counts since the start.
-    #[must_use]
     pub fn statistics(&self) -> PacketStatistics {
         let ports: usize = self.ports.iter().map(Port::memory).sum();
         PacketStatistics {
@@ -337,7 +329,6 @@ impl PacketNetwork {
     }
 
     /// Returns the description from which the network was made.
-    #[must_use]
     pub fn topology(&self) -> &dyn PacketTopology {
         &*self.topology
     }

@@ -30,7 +30,6 @@ pub struct PlatformTopology {
 
 impl PlatformTopology {
     /// Returns the packet network of a platform.
-    #[must_use]
     pub const fn new(platform: Arc<Platform>) -> Self {
         Self { platform }
     }

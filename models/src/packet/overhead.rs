@@ -49,7 +49,6 @@ pub struct PacketOverhead {
 
 impl PacketOverhead {
     /// Returns the overhead of an encapsulation with the default delimiters.
-    #[must_use]
     pub const fn new(encapsulation: Encapsulation) -> Self {
         Self {
             encapsulation,
@@ -58,7 +57,6 @@ impl PacketOverhead {
     }
 
     /// Returns the bytes besides payload and extension headers.
-    #[must_use]
     pub const fn bytes(self) -> u32 {
         let transport = BTH + ICRC;
         match self.encapsulation {
@@ -72,7 +70,6 @@ impl PacketOverhead {
 
     /// Returns the bytes on the wire of a packet whose payload and extension headers have
     /// `payload` bytes; they are padded to 4, and Ethernet frames to 64.
-    #[must_use]
     pub const fn wire_bytes(self, payload: u32) -> u32 {
         let bytes = payload.next_multiple_of(4) + self.bytes();
         let is_infiniband = matches!(
@@ -87,14 +84,12 @@ impl PacketOverhead {
     }
 
     /// Returns the part of the wire time that carries payload, in packets of `mtu` bytes.
-    #[must_use]
     pub fn goodput_fraction(self, mtu: u32) -> f64 {
         f64::from(mtu) / f64::from(self.wire_bytes(mtu))
     }
 }
 
 /// Returns the credits of a packet, in blocks: LRH to VCRC, without the delimiters.
-#[must_use]
 pub const fn credit_blocks(wire_bytes: u32, delimiter_bytes: u32) -> u32 {
     wire_bytes
         .saturating_sub(delimiter_bytes)
@@ -105,7 +100,6 @@ pub const fn credit_blocks(wire_bytes: u32, delimiter_bytes: u32) -> u32 {
 ///
 /// `buffer` and `packet` are in blocks, `wire_bytes` is the packet's length; a packet leaves the
 /// switch at once. The round trip of a credit is wire time + 2 propagations + switch latency.
-#[must_use]
 #[expect(clippy::cast_precision_loss, reason = "times far below 2^53 ps")]
 pub fn credit_limited_rate(
     (buffer, packet): (u32, u32),

@@ -10,7 +10,6 @@ pub const PAUSE_FRAME_BYTES: u32 = 84;
 pub const QUANTUM_BITS: u32 = 512;
 
 /// Returns the duration of a pause, in picoseconds.
-#[must_use]
 pub fn pause_duration(quanta: u16, bits_per_second: f64) -> f64 {
     f64::from(quanta) * f64::from(QUANTUM_BITS) * 1e12 / bits_per_second
 }
@@ -100,7 +99,6 @@ impl SharedPool {
     }
 
     /// Returns the bytes of the pool that one (port, class) may use now.
-    #[must_use]
     pub fn threshold(&self, settings: &PfcSettings) -> u64 {
         settings.fixed_threshold.map_or_else(
             || {
@@ -165,7 +163,6 @@ impl PfcIngress {
     }
 
     /// Returns true if the sender was told to stop.
-    #[must_use]
     pub const fn is_paused(&self) -> bool {
         self.is_paused
     }

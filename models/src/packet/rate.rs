@@ -14,7 +14,6 @@ pub struct WireRate {
 
 impl WireRate {
     /// Returns the rate at which a byte takes `ps` picoseconds.
-    #[must_use]
     pub const fn from_ps_per_byte(ps: u64) -> Self {
         Self {
             ps_per_unit: ps * UNIT_BYTES,
@@ -36,13 +35,11 @@ impl WireRate {
     }
 
     /// Returns the time of `bytes` on the wire, in picoseconds, rounded up.
-    #[must_use]
     pub const fn wire_time(self, bytes: u32) -> u64 {
         (self.ps_per_unit * bytes as u64).div_ceil(UNIT_BYTES)
     }
 
     /// Returns the rate in bits per second.
-    #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
     pub fn bits_per_second(self) -> f64 {
         8e12 * UNIT_BYTES as f64 / self.ps_per_unit as f64
@@ -87,7 +84,6 @@ impl InfinibandSpeed {
     ];
 
     /// Returns the standard's abbreviation.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Sdr => "SDR",
@@ -106,7 +102,6 @@ impl InfinibandSpeed {
     ///
     /// Source: table of rates of infiniband.jp and the ConnectX-6 manual; FDR10 and XDR from
     /// general knowledge.
-    #[must_use]
     pub const fn lane_kilobits(self) -> u64 {
         match self {
             Self::Sdr => 2_500_000,
@@ -125,7 +120,6 @@ impl InfinibandSpeed {
     ///
     /// 8b/10b carries 8 of 10 bits, 64b/66b carries 64 of 66; with forward error correction (HDR
     /// and later) 16 of 17 remain of the signalling rate.
-    #[must_use]
     pub const fn rate(self, width: u64) -> WireRate {
         let (data, coded) = match self {
             Self::Sdr | Self::Ddr | Self::Qdr => (8, 10),

@@ -59,7 +59,6 @@ pub enum PacketStall {
 impl PacketStall {
     /// Returns the stall in words: the cause, and a line for each buffer of a cycle, with the names
     /// of the topology.
-    #[must_use]
     pub fn lines(&self, topology: &dyn PacketTopology) -> Vec<String> {
         let lane = |(link, vl): LaneOfLink| format!("lane {vl} of {}", topology.link_name(link));
         match self {
@@ -111,7 +110,6 @@ struct WaitGraph {
 
 impl PacketNetwork {
     /// Returns the first deadlock found, if any.
-    #[must_use]
     pub const fn stall(&self) -> Option<&PacketStall> {
         self.stall.as_ref()
     }

@@ -39,7 +39,6 @@ pub struct PacketLinkSpec {
 
 impl PacketLinkSpec {
     /// Returns a link with the defaults of the settings.
-    #[must_use]
     pub const fn new(rate: WireRate, propagation_ps: u64) -> Self {
         Self {
             rate,
@@ -84,9 +83,6 @@ pub trait PacketTopology: fmt::Debug {
     /// Appends the links from one host to another to `route`.
     ///
     /// `flow_hash` selects among several routes, where there are several.
-    ///
-    /// # Errors
-    /// [`NoPacketRoute`] if no route joins the hosts.
     fn route_into(
         &self,
         from: HostId,

@@ -28,7 +28,6 @@ pub struct VlArbitrationTables {
 
 impl VlArbitrationTables {
     /// Returns the tables that OpenSM sets by default (`QoS_management_in_OpenSM.txt`).
-    #[must_use]
     pub fn opensm() -> Self {
         let entries = |weight: fn(u8) -> u8| {
             let entry = |vl| VlArbitrationEntry {

@@ -107,9 +107,6 @@ pub struct VerbsChannel<W> {
 impl<W: World> VerbsChannel<W> {
     /// The channel of a rank; the message layer's parameters are `settings` with [what the channel
     /// needs](Options::settings).
-    ///
-    /// # Errors
-    /// Any error of the adapter.
     pub fn new(
         verbs: Rc<dyn Verbs>,
         world: Rc<W>,

@@ -59,9 +59,6 @@ struct Backward<'a> {
 impl BackwardReport {
     /// Reads a log from its end to its beginning. `names`: a reader that has read it whole.
     /// `end_s`: the time of the end of the run in seconds.
-    ///
-    /// # Errors
-    /// Errors of reading.
     pub fn of<R: Read>(
         mut log: BackwardReader<impl Read + Seek>,
         names: &LogReader<R>,

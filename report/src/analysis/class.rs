@@ -83,7 +83,6 @@ impl Class {
     ];
 
     /// Returns the name of the class, such as "late sender".
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Compute => "compute",
@@ -146,20 +145,17 @@ impl RankTimes {
     }
 
     /// Returns the time of a rank in a class.
-    #[must_use]
     pub fn of(&self, rank: u32, class: Class) -> f64 {
         let times = &self.classes[class as usize];
         times.get(rank as usize).copied().unwrap_or(0.0)
     }
 
     /// Returns the times of a rank.
-    #[must_use]
     pub fn split(&self, rank: u32) -> Split {
         Split(Class::ALL.map(|class| self.of(rank, class)))
     }
 
     /// Returns the numbers of the ranks.
-    #[must_use]
     pub const fn ranks(&self) -> std::ops::Range<u32> {
         0..self.ranks
     }
@@ -181,7 +177,6 @@ impl Split {
     }
 
     /// Returns the time of a class.
-    #[must_use]
     pub const fn of(&self, class: Class) -> f64 {
         self.0[class as usize]
     }

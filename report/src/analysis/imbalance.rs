@@ -30,7 +30,6 @@ pub struct RegionImbalance {
 
 impl RegionImbalance {
     /// Returns the name of the region in a sentence.
-    #[must_use]
     pub fn name(&self) -> String {
         if self.region.is_empty() {
             "the computation outside of regions".to_owned()

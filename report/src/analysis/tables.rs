@@ -9,9 +9,6 @@ use super::result::AnalysisReport;
 
 impl AnalysisReport {
     /// Writes the times of the ranks by class, in seconds: a row per rank.
-    ///
-    /// # Errors
-    /// Errors of writing.
     pub fn write_ranks(&self, out: impl Write) -> io::Result<()> {
         let mut table = csv::Writer::from_writer(out);
         let mut row = vec!["rank".to_owned(), "host".to_owned()];
@@ -26,17 +23,11 @@ impl AnalysisReport {
     }
 
     /// Writes the sums of waits: a row per class, call and cause.
-    ///
-    /// # Errors
-    /// Errors of writing.
     pub fn write_waits(&self, out: impl Write) -> io::Result<()> {
         rows(out, &self.waits)
     }
 
     /// Writes the slack of calls, messages and ranks, if the log was read backwards.
-    ///
-    /// # Errors
-    /// Errors of writing.
     pub fn write_slack(&self, out: impl Write) -> io::Result<()> {
         let backward = self.backward.iter();
         rows(
@@ -46,25 +37,16 @@ impl AnalysisReport {
     }
 
     /// Writes the delay costs, the greatest first, if the log was read backwards.
-    ///
-    /// # Errors
-    /// Errors of writing.
     pub fn write_delays(&self, out: impl Write) -> io::Result<()> {
         rows(out, self.backward.iter().flat_map(|it| &it.delay_costs))
     }
 
     /// Writes the derivatives of the time of the run, if the log was read backwards.
-    ///
-    /// # Errors
-    /// Errors of writing.
     pub fn write_derivatives(&self, out: impl Write) -> io::Result<()> {
         rows(out, self.backward.iter().flat_map(|it| &it.derivatives))
     }
 
     /// Writes the heaviest places of the critical path.
-    ///
-    /// # Errors
-    /// Errors of writing.
     pub fn write_critical(&self, out: impl Write) -> io::Result<()> {
         rows(out, &self.critical_places)
     }

@@ -56,7 +56,6 @@ pub struct TimelineOverview {
 
 impl TimelineOverview {
     /// Begins the overview of a run of this many ranks.
-    #[must_use]
     pub fn new(ranks: u32) -> Self {
         let begin = RankActivity {
             activity: Class::Compute as usize,

@@ -160,9 +160,6 @@ impl Picture {
     }
 
     /// Adds the data: the first row has the names of the columns.
-    ///
-    /// # Errors
-    /// Errors of writing.
     pub(super) fn set_data(
         &mut self,
         rows: impl IntoIterator<Item = Vec<String>>,

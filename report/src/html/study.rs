@@ -29,9 +29,6 @@ pub struct StudyPage<'a> {
 
 impl<'a> StudyPage<'a> {
     /// Returns the content of the page, with its pictures.
-    ///
-    /// # Errors
-    /// Errors of drawing.
     pub fn content(self) -> io::Result<PageContent<'a>> {
         let charts = self.charts.iter();
         let pictures = charts.filter_map(|chart| chart.picture().transpose());

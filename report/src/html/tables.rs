@@ -41,7 +41,6 @@ pub struct Cell {
 
 impl Cell {
     /// Makes a cell that is sorted by a number.
-    #[must_use]
     pub const fn number(number: f64, text: String) -> Self {
         Self {
             text,

@@ -7,9 +7,6 @@ use crate::analysis::rows;
 
 impl NetworkReport {
     /// Writes the load of each link that was used: a row per link and direction.
-    ///
-    /// # Errors
-    /// Errors of writing.
     pub fn write_links(&self, out: impl Write) -> io::Result<()> {
         let mut table = csv::Writer::from_writer(out);
         table.write_record([
@@ -43,9 +40,6 @@ impl NetworkReport {
 
     /// Writes the communication matrix: a row per pair of ranks, or of blocks of neighbouring
     /// ranks, of which each row tells the first.
-    ///
-    /// # Errors
-    /// Errors of writing.
     pub fn write_pairs(&self, out: impl Write) -> io::Result<()> {
         let mut table = csv::Writer::from_writer(out);
         table.write_record([
@@ -64,9 +58,6 @@ impl NetworkReport {
     }
 
     /// Writes the lengths of messages: a row per call and power of two.
-    ///
-    /// # Errors
-    /// Errors of writing.
     pub fn write_sizes(&self, out: impl Write) -> io::Result<()> {
         let mut table = csv::Writer::from_writer(out);
         table.write_record(["call", "collective", "from_bytes", "messages", "bytes"])?;
@@ -85,9 +76,6 @@ impl NetworkReport {
     }
 
     /// Writes the unexpected messages: a row per rank that has any.
-    ///
-    /// # Errors
-    /// Errors of writing.
     pub fn write_unexpected(&self, out: impl Write) -> io::Result<()> {
         rows(out, &self.unexpected)
     }

@@ -37,9 +37,6 @@ const LANES: [RGBColor; 6] = [
 ];
 
 /// Draws a state machine as the text of an SVG picture.
-///
-/// # Errors
-/// [`PlotError`] if it cannot be drawn.
 pub(crate) fn svg_of_states(graph: &StateGraph) -> Result<String, PlotError> {
     let layout = Layout::new(graph);
     svg(layout.size(), &layout)

@@ -496,9 +496,6 @@ impl Calls {
     }
 
     /// Ends the timeline at a time in seconds.
-    ///
-    /// # Errors
-    /// The first error of writing; a selection that nothing of the run meets.
     pub(crate) fn finish(mut self, end: f64) -> io::Result<TraceSummary> {
         let end = end.max(self.now);
         if !self.is_over {

@@ -79,13 +79,11 @@ pub struct RankSet(Vec<RangeInclusive<u32>>);
 
 impl RankSet {
     /// Returns true if no rank was listed.
-    #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// Returns true for a rank that is selected.
-    #[must_use]
     pub fn selects(&self, rank: u32) -> bool {
         self.0.is_empty() || self.0.iter().any(|range| range.contains(&rank))
     }
@@ -195,7 +193,6 @@ impl Default for TraceOptions {
 
 impl TraceOptions {
     /// Returns true if the timeline has sums of groups of ranks.
-    #[must_use]
     pub fn aggregates(&self, ranks: u32) -> bool {
         let is_selected = !self.ranks.is_empty() || self.hosts.is_some();
         self.aggregate
@@ -203,9 +200,6 @@ impl TraceOptions {
     }
 
     /// Makes sure that a run of this many ranks has something that is selected.
-    ///
-    /// # Errors
-    /// A sentence that names the option.
     pub fn check(&self, ranks: u32) -> Result<(), String> {
         if !self.ranks.meets(ranks) {
             return Err(format!(

@@ -241,8 +241,5 @@ pub(crate) trait Sink: fmt::Debug {
     fn is_full(&self) -> bool;
 
     /// Ends the file. Slices that are open stay open.
-    ///
-    /// # Errors
-    /// The first error of writing.
     fn finish(self: Box<Self>, end: f64) -> io::Result<TraceSummary>;
 }

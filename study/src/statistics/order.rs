@@ -7,7 +7,6 @@
 use super::{Interval, count};
 
 /// Returns the `q`-quantile of ascending values; `None` if there are none.
-#[must_use]
 pub fn quantile(sorted: &[f64], q: f64) -> Option<f64> {
     let last = sorted.len().checked_sub(1)?;
     let place = q.clamp(0.0, 1.0) * count(last);
@@ -26,7 +25,6 @@ pub fn quantile(sorted: &[f64], q: f64) -> Option<f64> {
 ///
 /// It is `None` if there are too few values: of the median at 95 %, below 6 (the minimum and the
 /// maximum of 5 values contain it with 1 - 2/2^5 = 93.75 %).
-#[must_use]
 pub fn quantile_interval(sorted: &[f64], q: f64, confidence: f64) -> Option<Interval> {
     let n = sorted.len();
     if n == 0 || !(q > 0.0 && q < 1.0) {

@@ -58,9 +58,6 @@ impl std::error::Error for PairError {}
 
 impl Comparison {
     /// Compares the values of the same seeds in the same order, at a `confidence` in (0, 1).
-    ///
-    /// # Errors
-    /// [`PairError`] if the lengths differ, are 0, or a value is not above 0.
     pub fn new(base: &[f64], other: &[f64], confidence: f64) -> Result<Self, PairError> {
         if base.len() != other.len() {
             return Err(PairError::Lengths(base.len(), other.len()));
@@ -114,7 +111,6 @@ impl Comparison {
 /// ```
 /// assert_eq!(study::statistics::holm(&[0.04, 0.01, 0.03]), [0.06, 0.03, 0.06]);
 /// ```
-#[must_use]
 pub fn holm(p_values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p_values.len()).collect();
     order.sort_by(|a, b| p_values[*a].total_cmp(&p_values[*b]));

@@ -75,9 +75,6 @@ impl std::error::Error for SteadyStateError {}
 impl SteadyState {
     /// Leaves out the warm-up of `values`, and makes a number of `batches`, at least 1, of the
     /// rest. Values that do not fill the batches are left out at the begin.
-    ///
-    /// # Errors
-    /// [`SteadyStateError`] if there are too few values.
     pub fn new(values: &[f64], batches: usize) -> Result<Self, SteadyStateError> {
         let all = values.len();
         let warm_up = warm_up(values).ok_or(SteadyStateError::NoMinimum { values: all })?;
@@ -98,7 +95,6 @@ impl SteadyState {
     }
 
     /// Returns the mean of all values after the warm-up.
-    #[must_use]
     pub fn mean(&self) -> f64 {
         mean(&self.batches)
     }

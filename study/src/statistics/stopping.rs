@@ -33,7 +33,6 @@ pub enum Progress {
 
 impl StoppingRule {
     /// Decides by the values of each measure of one point, of which each has one per replication.
-    #[must_use]
     pub fn progress(&self, n: usize, measures: &[&[f64]]) -> Progress {
         let examined = self.examination(n);
         if n < examined {

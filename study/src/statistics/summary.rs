@@ -64,7 +64,6 @@ impl Summary {
     /// assert_eq!(summary.mean, 2.0);
     /// assert!((interval.high - 2.0 - 4.3027 / 3_f64.sqrt()).abs() < 1e-4);
     /// ```
-    #[must_use]
     pub fn new(values: &[f64], confidence: f64) -> Option<Self> {
         let mut sorted = values.to_vec();
         sorted.sort_by(f64::total_cmp);
@@ -108,14 +107,12 @@ impl Summary {
     }
 
     /// Returns true if the interval rests on fewer than 10 values: it is marked "few".
-    #[must_use]
     pub const fn few(&self) -> bool {
         self.interval.is_some() && self.n < FEW_BELOW
     }
 
     /// Returns half of the interval's width, relative to the mean; `None` without an interval or if
     /// the mean is 0.
-    #[must_use]
     pub fn relative_half_width(&self) -> Option<f64> {
         let interval = self.interval?;
         let half = 0.5 * (interval.high - interval.low);

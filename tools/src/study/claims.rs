@@ -29,9 +29,6 @@ pub(super) struct Claims {
 
 impl Claims {
     /// Opens the claims within the folder of a study.
-    ///
-    /// # Errors
-    /// If the folder cannot be made.
     pub(super) fn open(study: &Path, worker: &str) -> io::Result<Self> {
         let folder = study.join("claims");
         fs::create_dir_all(&folder)?;
@@ -42,9 +39,6 @@ impl Claims {
     }
 
     /// Claims a run; returns false if another worker has a claim that is not dead.
-    ///
-    /// # Errors
-    /// If the folder cannot be written.
     pub(super) fn claim(&self, key: &Key, longest_s: f64) -> io::Result<bool> {
         let path = self.folder.join(key.as_str());
         if self.create(&path)? || self.is_own(&path) {

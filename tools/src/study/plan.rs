@@ -55,9 +55,6 @@ pub(super) struct Plan {
 
 impl Plan {
     /// Begins a study, or continues it.
-    ///
-    /// # Errors
-    /// The status of bad input, after all mistakes have been printed.
     pub(super) fn begin(
         file: &Path,
         out: &Path,
@@ -107,9 +104,6 @@ impl Plan {
 
     /// Adds points that were chosen, each different from all others, to the list in the folder.
     /// `known`: the list of an earlier start.
-    ///
-    /// # Errors
-    /// The status of bad input, after all mistakes have been printed.
     pub(super) fn add(
         &mut self,
         chosen: Vec<(Point, KeyContent)>,
@@ -129,9 +123,6 @@ impl Plan {
     }
 
     /// Opens the folder of a study that has begun.
-    ///
-    /// # Errors
-    /// The status of bad input, after the problem has been printed.
     pub(super) fn open(folder: &Path) -> Result<Self, ExitCode> {
         let (folder, text) = StudyFolder::open(folder).map_err(|error| {
             status::refuse(format_args!(
@@ -173,9 +164,6 @@ impl Plan {
 
     /// Locks the folder while points are run: for this process alone, or for workers that share
     /// the points.
-    ///
-    /// # Errors
-    /// The status of bad input, after the process that uses the folder has been named.
     pub(super) fn lock(&mut self, is_exclusive: bool) -> Result<(), ExitCode> {
         let lock = match is_exclusive {
             true => FolderLock::exclusive(self.folder.path()),
@@ -332,9 +320,6 @@ impl Sources {
     }
 
     /// Returns the content of a point that was chosen.
-    ///
-    /// # Errors
-    /// The status of bad input, after all mistakes have been printed.
     pub(super) fn chosen(&mut self, point: &Point) -> Result<KeyContent, ExitCode> {
         let content = self.content(point);
         content.ok_or_else(|| ExitCode::from(status::USAGE))

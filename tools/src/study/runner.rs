@@ -65,9 +65,6 @@ pub(super) struct Runner<'p> {
 impl<'p> Runner<'p> {
     /// Makes a runner. `jobs`: number of processes; those of the machine by default. `steals`: runs
     /// are claimed, and those of other workers are taken when the own ones are done.
-    ///
-    /// # Errors
-    /// The status of bad input, after the problem has been printed.
     pub(super) fn new(
         plan: &'p Plan,
         jobs: Option<NonZeroUsize>,
@@ -93,9 +90,6 @@ impl<'p> Runner<'p> {
     }
 
     /// Runs a share of the points, and writes the tables.
-    ///
-    /// # Errors
-    /// The status of bad input, after the problem has been printed.
     pub(super) fn run(self, share: &Share) -> Result<ExitCode, ExitCode> {
         let signals = Signals::watch().map_err(status::refuse)?;
         let plan = self.plan;
@@ -109,9 +103,6 @@ impl<'p> Runner<'p> {
     }
 
     /// Runs a share of the points, until a signal comes.
-    ///
-    /// # Errors
-    /// The status of bad input, after the problem has been printed.
     pub(super) fn execute(mut self, share: &Share, signals: &Signals) -> Result<(), ExitCode> {
         let claims = || Claims::open(self.plan.folder.path(), &self.worker);
         let claims = self

@@ -28,9 +28,6 @@ impl Share {
     pub(super) const ALL: Self = Self { index: 0, count: 1 };
 
     /// Returns the share of this process in the job of a batch system; all points outside of one.
-    ///
-    /// # Errors
-    /// A sentence about numbers of a job that make no share, such as those of an array with steps.
     pub(super) fn of_job() -> Result<Self, String> {
         let number = |name: &str| -> Option<usize> {
             let value = std::env::var_os(name)?;

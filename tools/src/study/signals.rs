@@ -17,9 +17,6 @@ pub(super) struct Signals {
 
 impl Signals {
     /// Begins to watch.
-    ///
-    /// # Errors
-    /// If the system refuses.
     pub(super) fn watch() -> io::Result<Self> {
         let signals = Self::default();
         for (signal, flag) in [

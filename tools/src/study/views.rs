@@ -99,9 +99,6 @@ pub(super) fn table(command: &TableCommand) -> Result<ExitCode, ExitCode> {
 
 /// Writes the tables, and prints progress and problems of a study whose runs have ended. The exit
 /// status is that of the `share`.
-///
-/// # Errors
-/// The status of bad input, after the problem has been printed.
 pub(super) fn conclude(plan: &Plan, set: &ResultSet, share: &Share) -> Result<ExitCode, ExitCode> {
     let points = plan.results(set);
     let progress = StudyStatus::new(&plan.study, &points);

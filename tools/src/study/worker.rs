@@ -53,9 +53,6 @@ struct Process {
 
 impl Worker {
     /// Makes a place.
-    ///
-    /// # Errors
-    /// If the system's folder for temporary files cannot be written.
     pub(super) fn new(program: &Executable, limits: RunLimits) -> io::Result<Self> {
         Ok(Self {
             program: program.clone(),
@@ -67,9 +64,6 @@ impl Worker {
     }
 
     /// Runs a command line. `started` is told the process that runs it.
-    ///
-    /// # Errors
-    /// If the process cannot be started, or its output not be read.
     pub(super) fn run(
         &mut self,
         arguments: &[String],

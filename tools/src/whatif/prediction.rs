@@ -25,9 +25,6 @@ pub(super) struct TemporaryLog(TempDir);
 
 impl TemporaryLog {
     /// Creates the directory.
-    ///
-    /// # Errors
-    /// Errors of creating it.
     pub(super) fn new() -> io::Result<Self> {
         tempfile::Builder::new()
             .prefix("simrun-whatif-")
@@ -52,9 +49,6 @@ pub(super) struct Prediction<'a> {
 
 impl<'a> Prediction<'a> {
     /// Reads the event log of a run on this platform.
-    ///
-    /// # Errors
-    /// Errors of reading.
     pub(super) fn of(platform: &'a Platform, log: &Path) -> io::Result<Self> {
         let mut reader = LogReader::new(BufReader::new(files::open(log)?))?;
         let mut time = 0.0;

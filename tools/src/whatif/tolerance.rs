@@ -17,9 +17,6 @@ const WIDTH: f64 = 1e-4;
 
 /// Returns the largest factor with a time below `limit`, in seconds; `None` if it is above
 /// [`FACTOR_MAX`]. `predicted`: the factor that the critical path predicts.
-///
-/// # Errors
-/// Those of `time`, which returns the time with a factor.
 pub(super) fn tolerance<E>(
     limit: f64,
     predicted: Option<f64>,

@@ -45,7 +45,6 @@ pub struct Break {
 
 impl BreakKind {
     /// Its name in reports.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Forced => "forced",
@@ -57,13 +56,11 @@ impl BreakKind {
 
 impl Break {
     /// The factor between the two sizes of the gap: 1.1 says that the place is known to 10 %.
-    #[must_use]
     pub fn width(&self) -> f64 {
         bytes(self.gap.1) / bytes(self.gap.0).max(1.0)
     }
 
     /// Returns true if the place is a guess within the gap.
-    #[must_use]
     pub fn is_uncertain(&self) -> bool {
         self.kind == BreakKind::Jump && self.width() > 1.1
     }

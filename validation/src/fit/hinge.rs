@@ -10,7 +10,6 @@ use crate::point::{Point, bytes};
 impl Fit {
     /// The same fit with hinges instead of the jumps at these breaks, by their places in
     /// [`Fit::breaks`].
-    #[must_use]
     pub fn with_hinges(&self, at: &[usize], points: &[Point], rules: &FitOptions) -> Self {
         let mut again = self.clone();
         let mut first = 0;

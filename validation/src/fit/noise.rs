@@ -16,7 +16,6 @@ pub(crate) const MAD: f64 = 1.4826;
 ///
 /// With w = (s_i − s_{i−1}) / (s_{i+1} − s_{i−1}) it is 1.4826 times the median of
 /// |y_i − (1−w) y_{i−1} − w y_{i+1}| / (y_i √(1 + w² + (1−w)²)).
-#[must_use]
 pub fn rough_noise(points: &[Point]) -> f64 {
     let deviations: Vec<f64> = points
         .windows(3)

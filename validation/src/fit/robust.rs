@@ -12,7 +12,6 @@ const ROUNDS: usize = 2;
 
 impl Fit {
     /// The same segments, their lines fitted again with points far away counting less.
-    #[must_use]
     pub fn robust(&self, points: &[Point], rules: &FitOptions) -> Self {
         let mut again = self.clone();
         for at in 0..again.segments.len() {

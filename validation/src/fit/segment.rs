@@ -16,7 +16,6 @@ pub struct Line {
 
 impl Line {
     /// Seconds for a message of `bytes`.
-    #[must_use]
     pub fn at(&self, bytes: f64) -> f64 {
         self.intercept_s + self.slope_s * bytes
     }

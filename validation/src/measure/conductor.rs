@@ -46,9 +46,6 @@ const BLOCK_S: f64 = 50e-6;
 pub type ReportProgress = Rc<dyn Fn(f64, f64, &str)>;
 
 /// The rank program: measures what the options ask for. Rank 0 puts what it finds into `session`.
-///
-/// # Errors
-/// Result of sending and receiving.
 pub async fn measure(
     world: Comm,
     options: Rc<MeasureOptions>,

@@ -25,7 +25,6 @@ fn line(path: &str) -> Option<String> {
 
 impl Machine {
     /// Returns what the system tells now; `unknown` for what it does not.
-    #[must_use]
     pub fn here() -> Self {
         let unknown = || "unknown".to_owned();
         let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
@@ -52,7 +51,6 @@ impl Machine {
     }
 
     /// As comment lines `# key: value` of a file of samples.
-    #[must_use]
     pub fn as_comments(&self) -> String {
         let mut text = String::new();
         for (key, value) in [

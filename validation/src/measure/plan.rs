@@ -122,7 +122,6 @@ pub struct MeasureOptions {
 
 impl MeasureOptions {
     /// The options of an effort: sizes, blocks and time.
-    #[must_use]
     pub const fn of(effort: Effort) -> Self {
         let (sizes, held_out, blocks_max, time_limit_s) = match effort {
             Effort::Quick => (30, 12, 5, 30.0),
@@ -173,7 +172,6 @@ pub struct Plan {
 
 impl Plan {
     /// The plan for this many ranks.
-    #[must_use]
     pub fn new(options: &MeasureOptions, ranks: u32) -> Self {
         let mut training: BTreeSet<u64> = drawn(
             options.seed,
@@ -264,13 +262,11 @@ impl Plan {
     }
 
     /// All that a pass measures, in the order of the plan.
-    #[must_use]
     pub fn tasks(&self) -> &[Task] {
         &self.tasks
     }
 
     /// Pass `number`, from 0: one block of everything, in its own order.
-    #[must_use]
     pub fn pass(&self, number: u32) -> Vec<Task> {
         let mut tasks = self.tasks.clone();
         let name = format!(

@@ -33,7 +33,6 @@ pub struct Session {
 
 impl Session {
     /// Returns true if there is a ping-pong, to which everything is fitted.
-    #[must_use]
     pub fn has_ping_pongs(&self) -> bool {
         let is_one = |block: &Block| {
             Kernel::PING_PONGS.contains(&block.kernel) && block.set == Set::Training
@@ -60,9 +59,6 @@ impl Session {
 
 impl Session {
     /// Reads one session back from a file of samples, as [`samples_as_csv`] writes it.
-    ///
-    /// # Errors
-    /// [`ReadError`] with all mistakes in the text.
     pub fn from_csv(file: &str, text: &str) -> Result<Self, ReadError> {
         let metadata = SampleMetadata::read(text);
         let blocks = match read(file, text)? {
@@ -105,7 +101,6 @@ impl Session {
 
 /// The text of a file of samples. `head` comes first: lines `# key: value` that say where the
 /// samples come from.
-#[must_use]
 pub fn samples_as_csv(head: &str, sessions: &[Session]) -> String {
     let mut text = String::from(head);
     if let Some(first) = sessions.first() {

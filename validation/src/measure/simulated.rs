@@ -23,9 +23,6 @@ use crate::self_check::SimulationFailed;
 
 /// One simulated session on a platform with this many ranks, one per host. There is no noise, so a
 /// few samples of each size are enough.
-///
-/// # Errors
-/// [`SimulationFailed`] if there are too few hosts, or the run does not finish.
 pub fn measure_simulated(
     platform: &Arc<Platform>,
     ranks: u32,
@@ -57,9 +54,6 @@ pub fn measure_simulated(
 
 /// Returns the times of each kernel at each size on a platform, in seconds: one repetition each,
 /// with this many ranks, one on each host. `mode` overrides the eager threshold.
-///
-/// # Errors
-/// [`SimulationFailed`] if the run does not finish.
 pub fn simulated_times(
     platform: &Arc<Platform>,
     ranks: u32,

@@ -37,7 +37,6 @@ pub(super) fn predictions_as_csv(calibration: &Calibration) -> String {
 }
 
 /// The fingerprint of a text.
-#[must_use]
 pub fn text_digest(text: &str) -> String {
     let mut digest = Digest::default();
     digest.mix_str(text);
@@ -150,7 +149,6 @@ fn loggp(calibration: &Calibration) -> Value {
 }
 
 /// Everything that the page tells, as JSON.
-#[must_use]
 pub fn calibration_as_json(calibration: &Calibration) -> String {
     let warnings = calibration
         .warnings

@@ -11,7 +11,6 @@ const CURVE: u32 = 400;
 
 /// The pictures with the names of their files; those for which there is nothing to draw are left
 /// out.
-#[must_use]
 pub fn pictures(calibration: &Calibration) -> Vec<(&'static str, Scatter)> {
     let mut all = vec![
         ("fit", fit(calibration)),

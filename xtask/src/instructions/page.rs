@@ -21,9 +21,6 @@ pub(super) struct Row {
 
 impl Page {
     /// Reads the page.
-    ///
-    /// # Errors
-    /// A figure is no number.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let lines = (1..).zip(text.lines());
         let lines = lines.map(|(number, line)| Ok((line.to_owned(), parse_row(number, line)?)));
@@ -33,9 +30,6 @@ impl Page {
     }
 
     /// Returns the row of a workload.
-    ///
-    /// # Errors
-    /// There is none.
     pub(super) fn row(&self, workload: &str) -> Result<&Row, String> {
         let mut rows = self.lines.iter().filter_map(|(_, row)| row.as_ref());
         let row = rows.find(|(name, _)| name == workload).map(|(_, row)| row);

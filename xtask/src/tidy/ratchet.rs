@@ -9,9 +9,6 @@ use super::Finding;
 type Counts = BTreeMap<String, usize>;
 
 /// Returns the findings of the keys that have more of them than is stored, and a note.
-///
-/// # Errors
-/// The file of the counts cannot be read or written, or the counts to store have risen.
 pub(super) fn judge(
     root: &Path,
     name: &str,

@@ -13,9 +13,6 @@ pub(crate) struct Dates {
 
 impl Dates {
     /// Reads a file.
-    ///
-    /// # Errors
-    /// If it cannot be read, or is something else.
     pub(crate) fn read(path: &Path) -> Result<Self, String> {
         let text = std::fs::read_to_string(path);
         let text = text.map_err(|error| format!("{} cannot be read: {error}", path.display()))?;

@@ -12,9 +12,6 @@ use crate::simgrid::SimGrid;
 use crate::workload::Sample;
 
 /// Writes the page and, if there are points, the picture of the curve.
-///
-/// # Errors
-/// If a file cannot be written.
 pub(crate) fn write(
     results: &[Measured],
     simgrid: Option<&SimGrid>,

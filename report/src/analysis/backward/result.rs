@@ -97,7 +97,6 @@ pub struct DelayCost {
 
 impl DelayCost {
     /// Returns the whole cost in seconds.
-    #[must_use]
     pub const fn seconds(&self) -> f64 {
         self.direct_s + self.indirect_s
     }

@@ -166,7 +166,6 @@ pub struct Sensitivity {
 
 impl Sensitivity {
     /// Returns the name of the parameter, such as "latency of link-1".
-    #[must_use]
     pub fn name(&self) -> String {
         let (parameter, of) = (self.parameter, &self.of);
         if of.is_empty() {

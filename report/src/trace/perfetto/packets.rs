@@ -297,9 +297,6 @@ impl<W: Write> PacketWriter<W> {
     }
 
     /// Ends the file. Returns the numbers of bytes and of packets, and what was written to.
-    ///
-    /// # Errors
-    /// The first error of writing.
     pub(crate) fn finish(mut self) -> io::Result<(u64, u64, W)> {
         self.flush();
         match self.error {

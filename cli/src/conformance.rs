@@ -12,7 +12,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use clap::{Args, ValueEnum};
+use clap::{Args, ValueEnum, value_parser};
 use rdma::dialogue::{
     CaseFamily, CaseVerdict, DeviceUnderTest, DialogueCase, DialogueParameters, FAMILIES,
     SimulatedDevice, run_case,
@@ -44,7 +44,7 @@ pub(crate) struct ConformanceCommand {
     pmtu: Vec<Mtu>,
 
     /// Only these first packet sequence numbers [default: one without and one with a wrap]
-    #[arg(long, value_name = "PSN", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(..=0x00FF_FFFF))]
+    #[arg(long, value_name = "PSN", value_delimiter = ',', value_parser = value_parser!(u32).range(..=0x00FF_FFFF))]
     start_psn: Vec<u32>,
 
     /// Output format

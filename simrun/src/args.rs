@@ -40,13 +40,14 @@ Exit status: 0 finished, 1 program failed, 2 usage or input error, 3 limit reach
 
 /// Options of the record of a run.
 #[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Output")]
 pub struct RecordArgs {
     /// Write a record of the run to this directory
-    #[arg(short, long, value_name = "DIR", help_heading = "Output")]
+    #[arg(short, long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 
     /// Replace an existing record in the directory of --out
-    #[arg(long, requires = "out", help_heading = "Output")]
+    #[arg(long, requires = "out")]
     pub force: bool,
 }
 
@@ -88,6 +89,7 @@ impl PrefixArgs {
 
 /// Output options of every command that executes a program.
 #[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Output")]
 pub struct OutputArgs {
     /// Output format; with json, program output goes to standard error
     #[arg(
@@ -96,8 +98,7 @@ pub struct OutputArgs {
         value_name = "text|json",
         value_enum,
         default_value_t,
-        hide_possible_values = true,
-        help_heading = "Output"
+        hide_possible_values = true
     )]
     pub format: Format,
 
@@ -107,13 +108,12 @@ pub struct OutputArgs {
         long,
         value_name = "FILTER",
         default_value = "warn",
-        verbatim_doc_comment,
-        help_heading = "Output"
+        verbatim_doc_comment
     )]
     pub log: LogFilter,
 
     /// Print only program output, findings and errors
-    #[arg(short, long, help_heading = "Output")]
+    #[arg(short, long)]
     pub quiet: bool,
 }
 

@@ -10,14 +10,10 @@ use platform::units;
 
 /// Options of startup.
 #[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Launch")]
 pub struct StartupArgs {
     /// Time within which all ranks must have connected
-    #[arg(
-        long,
-        value_name = "TIME",
-        default_value = "30s",
-        help_heading = "Launch"
-    )]
+    #[arg(long, value_name = "TIME", default_value = "30s")]
     startup_timeout: units::Duration,
 
     /// Time without an answer over the network after which a rank counts as lost; never =
@@ -27,20 +23,13 @@ pub struct StartupArgs {
         value_name = "TIME",
         value_parser = keepalive_timeout,
         default_value = "10s",
-        verbatim_doc_comment,
-        help_heading = "Launch"
+        verbatim_doc_comment
     )]
     pub network_timeout: KeepaliveSettings,
 
     /// Address on which ranks connect: an IP address, or host (the address of this
     /// machine's name) [default: loopback, for ranks on this machine]
-    #[arg(
-        long,
-        value_name = "ADDRESS[:PORT]",
-        value_parser = listen,
-        verbatim_doc_comment,
-        help_heading = "Launch"
-    )]
+    #[arg(long, value_name = "ADDRESS[:PORT]", value_parser = listen, verbatim_doc_comment)]
     pub listen: Option<SocketAddr>,
 }
 

@@ -15,38 +15,23 @@ use crate::status;
 
 /// The options of a capture.
 #[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Output")]
 pub(crate) struct PcapArgs {
     /// Write the packets of simulated queue pairs to FILE in pcapng format; the platform
     /// needs device = "verbs" in its network table
-    #[arg(
-        long,
-        value_name = "FILE",
-        verbatim_doc_comment,
-        help_heading = "Output"
-    )]
+    #[arg(long, value_name = "FILE", verbatim_doc_comment)]
     pcap: Option<PathBuf>,
 
     /// Capture only packets that this host sends or receives
-    #[arg(long, value_name = "HOST", requires = "pcap", help_heading = "Output")]
+    #[arg(long, value_name = "HOST", requires = "pcap")]
     pcap_host: Option<String>,
 
     /// Capture only packets of the queue pair with this number
-    #[arg(
-        long,
-        value_name = "NUMBER",
-        requires = "pcap",
-        help_heading = "Output"
-    )]
+    #[arg(long, value_name = "NUMBER", requires = "pcap")]
     pcap_qp: Option<u32>,
 
     /// Size at which the capture ends
-    #[arg(
-        long,
-        value_name = "SIZE",
-        default_value = "1GiB",
-        requires = "pcap",
-        help_heading = "Output"
-    )]
+    #[arg(long, value_name = "SIZE", default_value = "1GiB", requires = "pcap")]
     pcap_limit: Size,
 }
 

@@ -5,7 +5,7 @@
 
 use std::ffi::OsString;
 
-use clap::{Args, FromArgMatches as _, ValueEnum};
+use clap::{Args, FromArgMatches as _, ValueEnum, value_parser};
 use real::Backend;
 
 use crate::size::Size;
@@ -35,29 +35,24 @@ impl RendezvousArg {
 
 /// Options of an adapter.
 #[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Verbs")]
 pub struct VerbsArgs {
     /// Adapter, as listed by ibv_devices [default: the first one]
-    #[arg(long, value_name = "NAME", help_heading = "Verbs")]
+    #[arg(long, value_name = "NAME")]
     pub device: Option<String>,
 
     /// Port of the adapter
-    #[arg(
-        long,
-        value_name = "N",
-        default_value_t = 1,
-        value_parser = clap::value_parser!(u8).range(1..),
-        help_heading = "Verbs"
-    )]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = value_parser!(u8).range(1..))]
     pub port: u8,
 
     /// GID index [default: the first of RoCE v2 over IPv4, else the first of RoCE v2,
     /// else 0]
-    #[arg(long, value_name = "N", help_heading = "Verbs", verbatim_doc_comment)]
+    #[arg(long, value_name = "N", verbatim_doc_comment)]
     pub gid_index: Option<u8>,
 
     /// Path MTU in bytes: 256, 512, 1024, 2048 or 4096 [default: the largest that both
     /// ports support]
-    #[arg(long, value_name = "BYTES", value_parser = path_mtu, help_heading = "Verbs", verbatim_doc_comment)]
+    #[arg(long, value_name = "BYTES", value_parser = path_mtu, verbatim_doc_comment)]
     pub path_mtu: Option<u32>,
 
     /// Acknowledgement timeout: 4.096 us * 2^N; 0 = infinite
@@ -65,8 +60,7 @@ pub struct VerbsArgs {
         long,
         value_name = "N",
         default_value_t = 18,
-        value_parser = clap::value_parser!(u8).range(0..32),
-        help_heading = "Verbs"
+        value_parser = value_parser!(u8).range(0..32)
     )]
     pub ack_timeout: u8,
 
@@ -75,8 +69,7 @@ pub struct VerbsArgs {
         long,
         value_name = "N",
         default_value_t = 7,
-        value_parser = clap::value_parser!(u8).range(0..8),
-        help_heading = "Verbs"
+        value_parser = value_parser!(u8).range(0..8)
     )]
     pub retry_count: u8,
 
@@ -88,7 +81,6 @@ pub struct VerbsArgs {
         value_enum,
         default_value_t,
         hide_possible_values = true,
-        help_heading = "Verbs",
         verbatim_doc_comment
     )]
     pub rendezvous: RendezvousArg,
@@ -99,8 +91,7 @@ pub struct VerbsArgs {
         long,
         value_name = "N",
         default_value_t = 7,
-        value_parser = clap::value_parser!(u8).range(0..8),
-        help_heading = "Verbs",
+        value_parser = value_parser!(u8).range(0..8),
         verbatim_doc_comment
     )]
     pub rnr_retry: u8,
@@ -111,8 +102,7 @@ pub struct VerbsArgs {
         long,
         value_name = "N",
         default_value_t = 12,
-        value_parser = clap::value_parser!(u8).range(0..32),
-        help_heading = "Verbs",
+        value_parser = value_parser!(u8).range(0..32),
         verbatim_doc_comment
     )]
     pub min_rnr_timer: u8,
@@ -122,8 +112,7 @@ pub struct VerbsArgs {
         long,
         value_name = "N",
         default_value_t = 16,
-        value_parser = clap::value_parser!(u8).range(1..),
-        help_heading = "Verbs"
+        value_parser = value_parser!(u8).range(1..)
     )]
     pub max_rd_atomic: u8,
 
@@ -132,8 +121,7 @@ pub struct VerbsArgs {
         long,
         value_name = "N",
         default_value_t = 32,
-        value_parser = clap::value_parser!(u32).range(2..=16384),
-        help_heading = "Verbs"
+        value_parser = value_parser!(u32).range(2..=16384)
     )]
     pub credits: u32,
 
@@ -142,8 +130,7 @@ pub struct VerbsArgs {
         long,
         value_name = "N",
         default_value_t = 8,
-        value_parser = clap::value_parser!(u32).range(1..16384),
-        help_heading = "Verbs"
+        value_parser = value_parser!(u32).range(1..16384)
     )]
     pub reserved_credits: u32,
 
@@ -152,8 +139,7 @@ pub struct VerbsArgs {
         long,
         value_name = "N",
         default_value_t = 64,
-        value_parser = clap::value_parser!(u32).range(1..=65536),
-        help_heading = "Verbs"
+        value_parser = value_parser!(u32).range(1..=65536)
     )]
     pub send_buffers: u32,
 
@@ -162,8 +148,7 @@ pub struct VerbsArgs {
         long,
         value_name = "N",
         default_value_t = 128,
-        value_parser = clap::value_parser!(u32).range(2..=65536),
-        help_heading = "Verbs"
+        value_parser = value_parser!(u32).range(2..=65536)
     )]
     pub send_queue_depth: u32,
 
@@ -173,8 +158,7 @@ pub struct VerbsArgs {
         long,
         value_name = "N",
         default_value_t = 4096,
-        value_parser = clap::value_parser!(u32).range(2..=4_194_304),
-        help_heading = "Verbs",
+        value_parser = value_parser!(u32).range(2..=4_194_304),
         verbatim_doc_comment
     )]
     pub cq_depth: u32,
@@ -184,8 +168,7 @@ pub struct VerbsArgs {
         long,
         value_name = "N",
         default_value_t = 16,
-        value_parser = clap::value_parser!(u32).range(1..=65536),
-        help_heading = "Verbs"
+        value_parser = value_parser!(u32).range(1..=65536)
     )]
     pub signal_every: u32,
 
@@ -195,8 +178,7 @@ pub struct VerbsArgs {
         long,
         value_name = "BYTES",
         default_value_t = 220,
-        value_parser = clap::value_parser!(u32).range(0..=65536),
-        help_heading = "Verbs",
+        value_parser = value_parser!(u32).range(0..=65536),
         verbatim_doc_comment
     )]
     pub max_inline: u32,
@@ -206,18 +188,12 @@ pub struct VerbsArgs {
         long,
         value_name = "N",
         default_value_t = 64,
-        value_parser = clap::value_parser!(u32).range(0..=1_048_576),
-        help_heading = "Verbs"
+        value_parser = value_parser!(u32).range(0..=1_048_576)
     )]
     pub reg_cache_entries: u32,
 
     /// Registration cache size in bytes
-    #[arg(
-        long,
-        value_name = "SIZE",
-        default_value = "64MiB",
-        help_heading = "Verbs"
-    )]
+    #[arg(long, value_name = "SIZE", default_value = "64MiB")]
     pub reg_cache_size: Size,
 
     /// Use bounce buffers for rendezvous messages up to this size whose memory is not
@@ -226,7 +202,6 @@ pub struct VerbsArgs {
         long,
         value_name = "SIZE",
         default_value = "128KiB",
-        help_heading = "Verbs",
         verbatim_doc_comment
     )]
     pub bounce_max: Size,

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
+use clap::{Args, ValueEnum, value_parser};
 use platform::units::Duration;
 use run::MessageProtocol;
 use sim_core::Schedule;
@@ -202,7 +202,7 @@ pub struct CheckArgs {
     #[arg(
         long,
         value_name = "N",
-        value_parser = clap::value_parser!(u32).range(1..=256),
+        value_parser = value_parser!(u32).range(1..=256),
         default_value_t = 1,
         help_heading = "Search",
         conflicts_with = "replay"

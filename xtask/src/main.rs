@@ -1,16 +1,17 @@
 //! `cargo xtask`: the checks of the repository that neither the compiler nor clippy makes.
 //!
 //! `tidy` reads files, `instructions` runs programs under valgrind, `same-runs` compares two
-//! executables, `ci` is all of `.ci/run`. Exit status: 0 nothing found, 1 found, 2 it could not
-//! look.
+//! executables, `ci` runs stages of continuous integration. Exit status: 0 nothing found, 1 found,
+//! 2 it could not look.
 
+mod ci;
 mod instructions;
 mod same_runs;
 mod tidy;
 
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
@@ -49,8 +50,14 @@ enum Task {
         #[arg(long, value_name = "N", default_value_t = 1200)]
         programs: u32,
     },
-    /// Everything that continuous integration runs (Debian, root): .ci/run
-    Ci,
+    /// Run stages of continuous integration; .ci/run installs what they need before
+    Ci {
+        #[arg(required = true)]
+        stages: Vec<ci::Stage>,
+        /// Print the Debian packages that the stages need and this machine lacks, and run nothing
+        #[arg(long)]
+        missing: bool,
+    },
 }
 
 /// The result of a task: true if nothing was found.
@@ -61,7 +68,11 @@ fn main() -> ExitCode {
         Task::Tidy { bless } => tidy::run(&root(), bless),
         Task::Instructions { bless, only } => instructions::run(&root(), &only, bless),
         Task::SameRuns { old, new, programs } => same_runs::run(&root(), &old, &new, programs),
-        Task::Ci => ci(&root()),
+        Task::Ci {
+            stages,
+            missing: true,
+        } => ci::print_missing(&stages),
+        Task::Ci { stages, .. } => ci::run(&root(), &stages),
     };
     match verdict {
         Ok(true) => ExitCode::SUCCESS,
@@ -78,12 +89,6 @@ fn main() -> ExitCode {
 fn root() -> PathBuf {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     folder.parent().unwrap_or(folder).to_owned()
-}
-
-fn ci(root: &Path) -> Verdict {
-    let status = Command::new(root.join(".ci/run")).status();
-    let status = status.map_err(|error| format!(".ci/run: cannot start it: {error}"))?;
-    Ok(status.success())
 }
 
 /// Prints a line.

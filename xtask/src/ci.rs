@@ -1,0 +1,286 @@
+//! `cargo xtask ci STAGE…`: the stages of continuous integration, each of which runs alone.
+//!
+//! | stage | what it shows | needs |
+//! |---|---|---|
+//! | `lint` | licences, format, tidy, packages, clippy, documents | Rust |
+//! | `test` | the README's commands | Rust and a C compiler |
+//! | `campaigns` | random programs and seeded defects, many | Rust |
+//! | `interop` | other MPIs, studies, browsers, schedulers, Python | Debian packages, PyPI |
+//! | `verbs` | adapters, in emulated guests | Debian packages |
+//!
+//! A stage ends with its first step that fails. What it needs and does not find is named before
+//! the first step, with the Debian package. *Not done here*: installing; `.ci/run` does that.
+
+#![expect(clippy::disallowed_types, reason = "the time of a step is printed")]
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+use clap::ValueEnum;
+
+use self::needs::missing;
+use crate::{Verdict, print};
+
+mod needs;
+
+/// Largest weight of the program `ring` in bytes, without the tables of its lines.
+const RING_MAX: u64 = 8_800_000;
+
+/// Packages with the feature `verbs`, as options of cargo, and their features.
+const VERBS: &str = "-p simrun-rdma -p simrun-real -p simrun -p simrun-tools --features \
+                     simrun-rdma/conformance,simrun-real/verbs,simrun/verbs,simrun-tools/verbs";
+
+/// Faults of the network in the campaign over endpoints.
+const FAULTS: &str =
+    "--rma --attributes ro,ru,uu --faults loss=1%,duplicate=1%,reorder=5%,flap=0.1%";
+
+/// A stage of continuous integration.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum Stage {
+    /// Licences, format, tidy, packages, clippy, documents
+    Lint,
+    /// The README's commands
+    Test,
+    /// Random programs and seeded defects
+    Campaigns,
+    /// Other MPIs, studies, browsers, schedulers, Python, packages
+    Interop,
+    /// Adapters, in emulated guests
+    Verbs,
+}
+
+/// Prints the Debian packages that stages need and this machine lacks, on one line.
+pub(crate) fn print_missing(stages: &[Stage]) -> Verdict {
+    print(&missing(stages).join(" "));
+    Ok(true)
+}
+
+/// Runs stages one after the other.
+pub(crate) fn run(root: &Path, stages: &[Stage]) -> Verdict {
+    let missing = missing(stages);
+    if !missing.is_empty() {
+        return Err(format!(
+            "these Debian packages are missing: {}",
+            missing.join(" ")
+        ));
+    }
+    let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
+    let steps = Steps {
+        root,
+        target: root.join(target),
+    };
+    for stage in stages {
+        let run = match stage {
+            Stage::Lint => steps.lint(),
+            Stage::Test => steps.test(),
+            Stage::Campaigns => steps.campaigns(),
+            Stage::Interop => steps.interop(),
+            Stage::Verbs => steps.verbs(),
+        };
+        if let Err(failed) = run {
+            print(&format!("FAILED: {failed}"));
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Runs the steps of stages.
+#[derive(Debug)]
+struct Steps<'a> {
+    root: &'a Path,
+    target: PathBuf,
+}
+
+/// A step that failed, or why it did not start.
+type Outcome = Result<(), String>;
+
+impl Steps<'_> {
+    fn lint(&self) -> Outcome {
+        // The lock file is complete, so that no later command changes a version.
+        self.step("cargo fetch --locked")?;
+        if !is_installed("cargo-deny") {
+            // Without optimisation: the program runs once.
+            self.step("cargo install --locked --debug --quiet cargo-deny")?;
+        }
+        self.step("cargo deny --locked check --hide-inclusion-graph licenses bans sources")?;
+        self.step("cargo fmt --all --check")?;
+        self.step("cargo xtask tidy")?;
+        self.step("cargo package --locked --workspace --no-verify --quiet")?;
+        self.step("cargo clippy --locked --workspace --all-targets -- -D warnings")?;
+        self.doc("--workspace")
+    }
+
+    fn test(&self) -> Outcome {
+        self.step("cargo run --release -- --platform platforms/cluster.toml apps/ring")?;
+        self.check_weight()?;
+        let pictures = self.target.join("readme/pictures");
+        self.step(&format!("docs/pictures/make.sh {}", pictures.display()))?;
+        self.step("cargo test --workspace")
+    }
+
+    fn campaigns(&self) -> Outcome {
+        self.build()?;
+        let programs = [("EXPLORE_PROGRAMS", OsStr::new("2000"))];
+        let line = "cargo test --locked -p simrun-explore --test random_programs";
+        self.step_with(line, &programs, &[0])?;
+        // Each seeded defect of endpoints with twenty seeds; `cargo test` takes four.
+        let campaigns = "cargo test --locked --release -p simrun-fuzz --test campaigns";
+        self.step(&format!("{campaigns} -- --ignored --nocapture"))?;
+        let failures = self.target.join("fuzz-failures");
+        for layer in [
+            &*format!("endpoint --tries 20000 {FAULTS} -j 2"),
+            "actors --tries 300",
+            "mpi --tries 200",
+        ] {
+            let out = failures.display();
+            self.step(&format!(
+                "target/release/simrun fuzz --layer {layer} --out {out}"
+            ))?;
+        }
+        Ok(())
+    }
+
+    fn interop(&self) -> Outcome {
+        self.build()?;
+        self.step("cargo xtask instructions")?;
+        let clusters = [("SIMGRID_CLUSTERS", OsStr::new("60"))];
+        let line = "cargo test --locked -p simrun-simgrid-import --test simgrid";
+        self.step_with(line, &clusters, &[0])?;
+        let pages = self.studies()?;
+        let line = "cargo test --locked -p simrun-report --features html,pictures --test html";
+        self.step_with(line, &[("SIMRUN_PAGES", pages.as_os_str())], &[0])?;
+        self.step(&format!("report/tests/html.sh {}", pages.display()))?;
+        let mpi = self.target.join("mpi-abi");
+        let line = "cmpi/tests/versus-mpiexec.sh target/release/simrun";
+        self.step(&format!("{line} {}", mpi.display()))?;
+        self.python("tools/tests/clusters.sh target/release")?;
+        // The standard library of musl is not to be had everywhere.
+        let musl = "rustup target add x86_64-unknown-linux-musl";
+        self.step_with(musl, &[], &[0, 1])?;
+        self.python("python/tests/offline.sh target/static")?;
+        self.python("python3 packaging/tests.py target target/static")?;
+        // Wheels have stripped executables, which are linked anew; so this step is the last one.
+        self.python("python/tests/run.sh target")
+    }
+
+    fn verbs(&self) -> Outcome {
+        self.step(&format!(
+            "cargo clippy --locked {VERBS} --all-targets -- -D warnings"
+        ))?;
+        self.doc(
+            "-p simrun-rdma -p simrun-real --features simrun-rdma/conformance,simrun-real/verbs",
+        )?;
+        self.step("real/softroce/test.sh")?;
+        let expected = "real/softroce/rxe-deviations.txt";
+        self.step(&format!("real/softroce/conformance.sh --expect {expected}"))?;
+        self.step("real/softroce/interoperation.sh 1000 1%")?;
+        self.step("cargo test --locked -p simrun --features simrun/verbs --lib")?;
+        self.step("real/softroce/apps.sh")?;
+        // Status 3: other programs take the processors that the guests need, so that limits mean
+        // nothing; the calibration has run all the same, and says that there is no verdict.
+        self.step_with("real/softroce/calibrate.sh -q 2", &[], &[0, 3])
+    }
+
+    /// Builds the executables that other steps start.
+    fn build(&self) -> Outcome {
+        self.step("cargo build --locked --release -p simrun-cli -p simrun-tools")
+    }
+
+    fn doc(&self, packages: &str) -> Outcome {
+        let line = format!("cargo doc --locked {packages} --no-deps --quiet");
+        let flags = OsStr::new("-D warnings");
+        self.step_with(&line, &[("RUSTDOCFLAGS", flags)], &[0])
+    }
+
+    /// Runs the ready studies and optimisations, each with its report, and returns the folder of
+    /// the pages.
+    fn studies(&self) -> Result<PathBuf, String> {
+        let pages = self.target.join("pages");
+        if pages.exists() {
+            std::fs::remove_dir_all(&pages).map_err(|error| error.to_string())?;
+        }
+        std::fs::create_dir_all(&pages).map_err(|error| error.to_string())?;
+        for (folder, command) in [("studies", "study run"), ("studies/optimise", "optimise")] {
+            for file in files(&self.root.join(folder), "toml")? {
+                let out = pages.join(file.file_stem().unwrap_or_default());
+                let (file, out) = (file.display(), out.display());
+                let simrun = "target/release/simrun";
+                self.step(&format!("{simrun} {command} {file} --out {out}"))?;
+                self.step(&format!("{simrun} study report {out} --out {out}.html"))?;
+            }
+        }
+        Ok(pages)
+    }
+
+    /// Checks what a program weighs without the tables of its lines.
+    fn check_weight(&self) -> Outcome {
+        let stripped = self.target.join("ring.stripped");
+        let ring = self.target.join("release/ring");
+        let line = format!("strip -o {} {}", stripped.display(), ring.display());
+        self.step(&line)?;
+        let bytes = std::fs::metadata(&stripped).map_err(|error| error.to_string())?;
+        print(&format!("ring: {} bytes", bytes.len()));
+        match bytes.len() <= RING_MAX {
+            true => Ok(()),
+            false => Err(format!("ring: expected at most {RING_MAX} bytes")),
+        }
+    }
+
+    /// Runs a step with the Python of `python/requirements.txt`.
+    fn python(&self, line: &str) -> Outcome {
+        let mut path = self.target.join("python-tools/bin").into_os_string();
+        path.push(":");
+        path.push(std::env::var_os("PATH").unwrap_or_default());
+        self.step_with(line, &[("PATH", &path)], &[0])
+    }
+
+    fn step(&self, line: &str) -> Outcome {
+        self.step_with(line, &[], &[0])
+    }
+
+    /// Runs a command, words between blanks, with variables of its environment, and prints its
+    /// time. Fails if its status is none of `accepted`.
+    fn step_with(&self, line: &str, environment: &[(&str, &OsStr)], accepted: &[i32]) -> Outcome {
+        let shown: String = environment
+            .iter()
+            .filter(|(name, _)| *name != "PATH")
+            .map(|(name, value)| format!("{name}={value:?} "))
+            .collect();
+        print(&format!("\n== {shown}{line}"));
+        let begin = Instant::now();
+        let mut words = line.split_whitespace();
+        let status = Command::new(words.next().unwrap_or_default())
+            .args(words)
+            .envs(environment.iter().copied())
+            .current_dir(self.root)
+            .status()
+            .map_err(|error| format!("{line}: {error}"))?;
+        print(&format!("-- {} s", begin.elapsed().as_secs()));
+        match status.code().is_some_and(|code| accepted.contains(&code)) {
+            true => Ok(()),
+            false => Err(format!("{line}: {status}")),
+        }
+    }
+}
+
+/// Returns true if a program is found as the system finds it.
+fn is_installed(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    // Daemons stand where only root looks.
+    let folders = std::env::split_paths(&path).chain(["/usr/sbin".into()]);
+    let mut files = folders.map(|folder| folder.join(program));
+    files.any(|file| file.is_file())
+}
+
+/// Returns the files of a folder with an ending, in the order of their names.
+fn files(folder: &Path, ending: &str) -> Result<Vec<PathBuf>, String> {
+    let entries = std::fs::read_dir(folder);
+    let entries = entries.map_err(|error| format!("{}: {error}", folder.display()))?;
+    let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    files.retain(|file| file.extension().is_some_and(|found| found == ending));
+    files.sort();
+    Ok(files)
+}

@@ -41,7 +41,6 @@
 //! # Ok::<(), models::packet::PacketSendError>(())
 //! ```
 
-mod adapter_costs;
 mod adaptive;
 mod arena;
 mod congestion;
@@ -70,15 +69,10 @@ mod rate;
 mod routes;
 mod settings;
 mod stall;
-mod static_rate;
 mod statistics;
 mod topology;
 mod vl_arbiter;
 
-pub use adapter_costs::{
-    AdapterCosts, AdapterLimits, FifoServer, PcieCosts, ResponderOperation, SendShape,
-    adapter_throughput,
-};
 pub use congestion::{CCTI_TIMER_UNIT_PS, CongestionParameters, CongestionSource, FecnSettings};
 pub use credit_counters::{COUNTER_MODULUS, blocks_allowed, credit_limit, may_send};
 pub use credit_loop::{
@@ -92,23 +86,17 @@ pub use ecmp::{ecmp_choice, flow_hash, murmur3_32};
 pub use ecn::EcnThresholds;
 pub use faults::{InvalidFaults, LinkFaults};
 pub use graph::{GraphNode, GraphTopology};
-pub use lane_choice::{route_lanes, torus_service_level, torus_sl_to_vl};
+pub use lane_choice::route_lanes;
 pub use listed::ListedTopology;
 pub use network::{
     OutboundPacket, PacketDelivery, PacketDeparture, PacketNetwork, PacketSendError,
 };
 pub use of_platform::PlatformTopology;
-pub use overhead::{
-    BLOCK_BYTES, DELIMITER_BYTES, Encapsulation, PacketOverhead, credit_blocks, credit_limited_rate,
-};
-pub use pfc::{
-    HeadroomTerms, PAUSE_FRAME_BYTES, PauseChange, PfcIngress, PfcSettings, QUANTUM_BITS,
-    SharedPool, pause_duration,
-};
-pub use rate::{InfinibandSpeed, WireRate};
+pub use overhead::{BLOCK_BYTES, DELIMITER_BYTES, Encapsulation, PacketOverhead, credit_blocks};
+pub use pfc::{PAUSE_FRAME_BYTES, PauseChange, PfcIngress, PfcSettings, SharedPool};
+pub use rate::WireRate;
 pub use settings::{CREDITS_MAX, FlowControl, Forwarding, NO_VL, OPENSM_SL_TO_VL, PacketSettings};
 pub use stall::{PacketStall, StalledBuffer};
-pub use static_rate::{STATIC_RATES_GBPS, static_rate_gap};
 pub use statistics::PacketStatistics;
 pub use topology::{NoPacketRoute, PACKET_LINKS_MAX, PacketLinkId, PacketLinkSpec, PacketTopology};
 pub use vl_arbiter::{VlArbitrationEntry, VlArbitrationTables};

@@ -5,8 +5,6 @@
     reason = "counts and times of tests are far below 2^53"
 )]
 
-#[path = "packet/adapter.rs"]
-mod adapter;
 #[path = "packet/against_flows.rs"]
 mod against_flows;
 #[path = "packet/case.rs"]

@@ -39,21 +39,3 @@ pub fn route_lanes(
     });
     Ok(lanes.collect())
 }
-
-/// Returns the service level of a route on a torus: bit d is set if it crosses the dateline of
-/// dimension d (OpenSM, torus-2QoS).
-pub fn torus_service_level(crossed_dimensions: &[u8]) -> u8 {
-    crossed_dimensions
-        .iter()
-        .fold(0, |level, dimension| level | 1 << dimension)
-}
-
-/// Returns the virtual lanes of an output that points in a dimension of a torus: the bit of that
-/// dimension in the service level (OpenSM, torus-2QoS). Two lanes suffice for shortest routes.
-pub fn torus_sl_to_vl(dimension: u8) -> [u8; 16] {
-    let mut table = [0; 16];
-    for (level, vl) in (0..16).zip(&mut table) {
-        *vl = 1 & (level >> dimension);
-    }
-    table
-}

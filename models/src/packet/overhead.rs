@@ -2,8 +2,6 @@
 //!
 //! *Not modelled*: extension headers (RETH, AETH, …), which the caller adds to the payload.
 
-use super::rate::WireRate;
-
 /// Bytes of a credit: the standard's block.
 pub const BLOCK_BYTES: u32 = 64;
 
@@ -82,11 +80,6 @@ impl PacketOverhead {
             ETHERNET_MIN
         }
     }
-
-    /// Returns the part of the wire time that carries payload, in packets of `mtu` bytes.
-    pub fn goodput_fraction(self, mtu: u32) -> f64 {
-        f64::from(mtu) / f64::from(self.wire_bytes(mtu))
-    }
 }
 
 /// Returns the credits of a packet, in blocks: LRH to VCRC, without the delimiters.
@@ -94,22 +87,4 @@ pub const fn credit_blocks(wire_bytes: u32, delimiter_bytes: u32) -> u32 {
     wire_bytes
         .saturating_sub(delimiter_bytes)
         .div_ceil(BLOCK_BYTES)
-}
-
-/// Returns the packets per second of a virtual lane with ideal credits over one link into a switch.
-///
-/// `buffer` and `packet` are in blocks, `wire_bytes` is the packet's length; a packet leaves the
-/// switch at once. The round trip of a credit is wire time + 2 propagations + switch latency.
-#[expect(clippy::cast_precision_loss, reason = "times far below 2^53 ps")]
-pub fn credit_limited_rate(
-    (buffer, packet): (u32, u32),
-    rate: WireRate,
-    wire_bytes: u32,
-    propagation_ps: u64,
-    switch_latency_ps: u64,
-) -> f64 {
-    let wire_time = rate.wire_time(wire_bytes);
-    let round_trip = wire_time + 2 * propagation_ps + switch_latency_ps;
-    let by_credits = f64::from(buffer / packet) * 1e12 / round_trip as f64;
-    by_credits.min(1e12 / wire_time as f64)
 }

@@ -6,48 +6,6 @@
 /// Bytes of a pause frame on the wire: 64, with preamble and inter-frame gap.
 pub const PAUSE_FRAME_BYTES: u32 = 84;
 
-/// Bit times of a pause quantum (IEEE 802.3 annex 31B).
-pub const QUANTUM_BITS: u32 = 512;
-
-/// Returns the duration of a pause, in picoseconds.
-pub fn pause_duration(quanta: u16, bits_per_second: f64) -> f64 {
-    f64::from(quanta) * f64::from(QUANTUM_BITS) * 1e12 / bits_per_second
-}
-
-/// Lengths and times that decide the headroom of a link.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct HeadroomTerms {
-    /// Rate of the link, in bits per second.
-    pub bits_per_second: f64,
-    /// Propagation of the cable, in picoseconds.
-    pub propagation_ps: f64,
-    /// Time from the arrival of a pause to its effect, in picoseconds.
-    pub response_ps: f64,
-    /// Largest frame of any class that may have just started on the reverse link.
-    pub reverse_frame: u32,
-    /// Bytes of the pause frame.
-    pub pause_frame: u32,
-    /// Largest frame of the class that may have just started at the sender.
-    pub data_frame: u32,
-}
-
-impl HeadroomTerms {
-    /// Returns the headroom with which no frame is lost, in bytes.
-    #[must_use]
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a positive number of bytes"
-    )]
-    pub fn bytes(&self) -> u64 {
-        let time_ps = 2.0 * self.propagation_ps + self.response_ps;
-        // Rounded to 1e-6 bytes first, so that whole numbers stay whole.
-        let in_flight = libm::round(self.bits_per_second / 8.0 * time_ps / 1e6) / 1e6;
-        let frames = self.reverse_frame + self.pause_frame + self.data_frame;
-        libm::ceil(in_flight) as u64 + u64::from(frames)
-    }
-}
-
 /// Settings of priority flow control.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PfcSettings {

@@ -1,8 +1,8 @@
-//! InfiniBand congestion control, and static rates.
+//! InfiniBand congestion control.
 
 use models::packet::{
     CCTI_TIMER_UNIT_PS, CongestionParameters, CongestionSource, FecnSettings, ListedTopology,
-    PacketSettings, STATIC_RATES_GBPS, static_rate_gap,
+    PacketSettings,
 };
 use sim_core::HostId;
 
@@ -128,42 +128,5 @@ fn only_roots_of_congestion_mark() {
     assert!(
         (hot / 3 - 10..=hot / 3 + 10).contains(&every_third),
         "{every_third} of {hot}"
-    );
-}
-
-#[test]
-fn others_use_the_gaps_of_a_static_rate() {
-    // A quarter of the link: three wire times after each packet.
-    let gap = static_rate_gap(WIRE_TIME, 100e9, 25e9);
-    assert_eq!(gap, 3 * WIRE_TIME);
-    assert_eq!(static_rate_gap(WIRE_TIME, 100e9, 200e9), 0);
-    assert!(STATIC_RATES_GBPS.is_sorted());
-    // One queue pair at that rate, and another one that fills the link.
-    let mut network = lab::network(lab::line(&[base_link(); 2]), PacketSettings::default());
-    for number in 0..10 {
-        let now = number * (WIRE_TIME + gap);
-        network.handle_events(now);
-        network
-            .send(now, HostId(0), lab::packet(1, 0))
-            .expect("a route");
-        for _ in 0..3 {
-            network
-                .send(now, HostId(0), lab::packet(1, 1))
-                .expect("a route");
-        }
-    }
-    let ends = lab::run(&mut network);
-    assert_eq!(
-        ends.last().expect("a delivery").at,
-        40 * WIRE_TIME + 120_000
-    );
-    let own: Vec<u64> = ends
-        .iter()
-        .filter(|end| end.tag == 0)
-        .map(|end| end.at)
-        .collect();
-    assert!(
-        own.windows(2)
-            .all(|pair| pair[1] - pair[0] == WIRE_TIME + gap)
     );
 }

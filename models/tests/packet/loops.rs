@@ -5,7 +5,7 @@ use std::sync::Arc;
 use models::packet::{
     CreditDependencies, ListedTopology, OutboundPacket, PacketLinkId, PacketLinkSpec,
     PacketNetwork, PacketSettings, PacketStall, PlatformTopology, PossibleCreditLoop,
-    assign_layers, possible_credit_loops, route_lanes, torus_service_level, torus_sl_to_vl,
+    assign_layers, possible_credit_loops, route_lanes,
 };
 use platform::Platform;
 use sim_core::HostId;
@@ -281,7 +281,9 @@ fn torus(own_tables: bool) -> (ListedTopology, Vec<Vec<u8>>) {
             let mut input = None;
             for link in route {
                 let dimension = u8::try_from(link.0 % 4 / 2).expect("two dimensions");
-                links.set_sl_to_vl(input, *link, torus_sl_to_vl(dimension));
+                // The lane is the bit of the dimension in the service level (OpenSM, torus-2QoS).
+                let lanes = std::array::from_fn(|level| u8::from(level >> dimension & 1 == 1));
+                links.set_sl_to_vl(input, *link, lanes);
                 input = Some(*link);
             }
         }
@@ -301,8 +303,10 @@ fn two_lanes_remove_the_loops_of_a_torus() {
     assert_eq!(loops.len(), 8);
     assert!(loops.iter().all(|found| found.members.len() == 4));
     let (links, _) = torus(true);
-    let level =
-        |from: HostId, to: HostId| torus_service_level(&crossed[(from.0 * 16 + to.0) as usize]);
+    let level = |from: HostId, to: HostId| {
+        let dimensions = &crossed[(from.0 * 16 + to.0) as usize];
+        dimensions.iter().fold(0, |level, bit| level | 1 << bit)
+    };
     assert_eq!(possible_loops(&links, &settings, &level), []);
     // And with small buffers all packets arrive.
     let settings = PacketSettings {

@@ -1,35 +1,11 @@
 //! RoCE: pauses, headroom, DCQCN and hashes of flows.
 
 use models::packet::{
-    DcqcnFluid, DcqcnParameters, EcnThresholds, HeadroomTerms, PauseChange, PfcIngress,
-    PfcSettings, ReactionPoint, SharedPool, ecmp_choice, flow_hash, murmur3_32, pause_duration,
+    DcqcnFluid, DcqcnParameters, EcnThresholds, PauseChange, PfcIngress, PfcSettings,
+    ReactionPoint, SharedPool, ecmp_choice, flow_hash, murmur3_32,
 };
 
 use crate::case::{Case, group};
-
-#[test]
-fn pfc_headroom() {
-    for case in group("pfc_headroom") {
-        let terms = HeadroomTerms {
-            bits_per_second: case.number("rate_gbps") * 1e9,
-            propagation_ps: case.number("length_m") * case.number("prop_ns_per_m") * 1e3,
-            response_ps: case.number("resp_ns") * 1e3,
-            reverse_frame: case.small("rev_frame"),
-            pause_frame: case.small("pause_frame"),
-            data_frame: case.small("data_frame"),
-        };
-        case.check_exact(terms.bytes());
-    }
-}
-
-#[test]
-fn pfc_pause() {
-    for case in group("pfc_pause") {
-        let quanta = u16::try_from(case.int("quanta")).expect(&case.id);
-        let duration = pause_duration(quanta, case.number("rate_gbps") * 1e9);
-        case.check_relative(duration / 1e6);
-    }
-}
 
 #[test]
 fn ingress_accounting_pauses_and_resumes() {

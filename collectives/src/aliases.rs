@@ -1,16 +1,49 @@
 //! Names that other libraries give to algorithms.
 //!
 //! An alias is written with its library, such as `smpi:lr` or `openmpi:knomial`, and may set the
-//! parameters of the algorithm.
+//! parameters of the algorithm. The names of a library are rows of a file in `aliases/`:
+//!
+//! ```toml
+//! bcast = [
+//!     { name = "chain", algorithm = "chain", radix = 1, whole = true },
+//! ]
+//! ```
+//!
+//! A row has `name` and `algorithm`, and as far as needed `segment` in bytes or `whole = true` (no
+//! segments), `radix`, `parts` (the algorithms of which the algorithm consists), `shared_nodes` or
+//! `regular_nodes` (the hierarchical algorithm where ranks share nodes) with the algorithms of its
+//! `levels`, `asks_nodes`, and `rule`, a function of `src/aliases/rules.rs`: the library computes a
+//! parameter or the algorithm from the call.
 
-use crate::{Algorithm, Call, Collective, find as find_algorithm};
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
-mod intel;
-mod mpich;
-mod mvapich2;
-mod nccl;
-mod openmpi;
-mod smpi;
+use serde::Deserialize;
+
+use crate::{Algorithm, Call, Collective, Requirement, find as find_algorithm};
+
+mod rules;
+
+/// A row of a file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RowText {
+    name: String,
+    algorithm: String,
+    shared_nodes: Option<String>,
+    regular_nodes: Option<String>,
+    #[serde(default)]
+    levels: Vec<String>,
+    #[serde(default)]
+    parts: Vec<String>,
+    #[serde(default)]
+    asks_nodes: bool,
+    segment: Option<u64>,
+    #[serde(default)]
+    whole: bool,
+    radix: Option<u32>,
+    rule: Option<String>,
+}
 
 /// A name of another library.
 #[derive(Debug)]
@@ -18,65 +51,76 @@ pub struct Alias {
     /// The kind of operation.
     pub collective: Collective,
     /// The name in that library.
-    pub name: &'static str,
-    /// Our name of the algorithm.
-    pub algorithm: &'static str,
-    /// Returns our name of the algorithm, if it depends on the call.
-    pub choose: Option<fn(&Call) -> &'static str>,
-    /// The algorithms of its parts, if it consists of others.
-    pub parts: &'static [&'static str],
+    pub name: String,
+    /// The algorithm, of which a call may need another one.
+    pub algorithm: &'static Algorithm,
+    /// The names of the algorithms of its parts, if it consists of others.
+    pub parts: Vec<String>,
     /// True if the library finds out the nodes of the ranks by messages before its first call.
     pub asks_nodes: bool,
-    /// Sets the parameters that the library uses for a call.
-    pub adjust: fn(&mut Call),
+    /// The hierarchical algorithm of calls that fulfil the requirement.
+    hierarchical: Option<(Requirement, &'static Algorithm)>,
+    /// The algorithms of the levels of the hierarchical one, or rules that name them.
+    levels: Vec<String>,
+    segment: Option<u64>,
+    radix: Option<u32>,
+    rule: Option<rules::Rule>,
 }
 
 impl Alias {
-    /// An alias without parameters.
-    pub(crate) const fn plain(
-        collective: Collective,
-        name: &'static str,
-        algorithm: &'static str,
-    ) -> Self {
-        Self {
+    fn new(collective: Collective, text: RowText) -> Result<Self, String> {
+        let named = |name: &str| {
+            let found = find_algorithm(collective, name);
+            found.ok_or_else(|| format!("{}: no algorithm {name} of {collective}", text.name))
+        };
+        let hierarchical = match (&text.shared_nodes, &text.regular_nodes) {
+            (Some(name), _) => Some((Requirement::SharedNodes, named(name)?)),
+            (_, Some(name)) => Some((Requirement::RegularNodes, named(name)?)),
+            _ => None,
+        };
+        let rule = text
+            .rule
+            .as_ref()
+            .map(|name| rules::find(name).ok_or_else(|| format!("{}: no rule {name}", text.name)));
+        Ok(Self {
             collective,
-            name,
-            algorithm,
-            choose: None,
-            parts: &[],
-            asks_nodes: false,
-            adjust: |_| {},
-        }
+            algorithm: named(&text.algorithm)?,
+            hierarchical,
+            rule: rule.transpose()?,
+            segment: text.segment.or(text.whole.then_some(u64::MAX)),
+            name: text.name,
+            parts: text.parts,
+            levels: text.levels,
+            asks_nodes: text.asks_nodes,
+            radix: text.radix,
+        })
     }
 
-    /// An alias without parameters of an algorithm for which the library finds out the nodes.
-    pub(crate) const fn asking(
-        collective: Collective,
-        name: &'static str,
-        algorithm: &'static str,
-    ) -> Self {
-        Self {
-            asks_nodes: true,
-            ..Self::plain(collective, name, algorithm)
+    /// Sets the parameters that the library uses for a call. Returns the algorithm that the library
+    /// chooses.
+    pub(crate) fn choose(&self, call: &mut Call) -> &'static Algorithm {
+        call.segment = self.segment.unwrap_or(call.segment);
+        call.radix = self.radix.unwrap_or(call.radix);
+        if let Some((needs, algorithm)) = self.hierarchical {
+            rules::set_levels(call, algorithm, &self.levels);
+            if needs.holds(call) {
+                return algorithm;
+            }
         }
+        let name = self.rule.and_then(|rule| rule(call));
+        name.map_or(self.algorithm, |name| named(self.collective, name))
     }
 
     /// Sets parameters and parts of a call. Returns the algorithm that executes it: a fallback if
     /// the named one cannot.
     ///
     /// # Panics
-    /// If the table names an algorithm that does not exist.
+    /// If the table names a part or a fallback that does not exist.
     #[must_use]
     pub fn apply(&self, call: &mut Call) -> &'static Algorithm {
-        let named = |collective, name: &str| {
-            find_algorithm(collective, name)
-                .unwrap_or_else(|| panic!("{collective} by {name} is in the table of algorithms"))
-        };
-        (self.adjust)(call);
-        let name = self.choose.map_or(self.algorithm, |choose| choose(call));
-        let mut algorithm = named(self.collective, name);
+        let mut algorithm = self.choose(call);
         loop {
-            for (number, (kind, name)) in algorithm.part_kinds().zip(self.parts).enumerate() {
+            for (number, (kind, name)) in algorithm.part_kinds().zip(&self.parts).enumerate() {
                 call.parts[number] = Some(named(kind, name));
             }
             if algorithm.suits(call) || algorithm.fallback.is_empty() {
@@ -87,25 +131,57 @@ impl Alias {
     }
 }
 
-/// The libraries and their names.
-const LIBRARIES: &[(&str, &[&[Alias]])] = &[
-    ("smpi", smpi::ALL),
-    ("openmpi", openmpi::ALL),
-    ("mpich", mpich::ALL),
-    ("mvapich2", mvapich2::ALL),
-    ("intel", intel::ALL),
-    ("nccl", nccl::ALL),
+fn named(collective: Collective, name: &str) -> &'static Algorithm {
+    find_algorithm(collective, name)
+        .unwrap_or_else(|| panic!("{collective} by {name} is in the table of algorithms"))
+}
+
+macro_rules! library {
+    ($name:literal) => {
+        (
+            $name,
+            LazyLock::new(|| read($name, include_str!(concat!("../aliases/", $name, ".toml")))),
+        )
+    };
+}
+
+/// The libraries and their names, each read when it is first used.
+static LIBRARIES: [(&str, LazyLock<Vec<Alias>>); 6] = [
+    library!("smpi"),
+    library!("openmpi"),
+    library!("mpich"),
+    library!("mvapich2"),
+    library!("intel"),
+    library!("nccl"),
 ];
+
+/// Returns the names of a library, whose text tests check.
+fn read(library: &str, text: &str) -> Vec<Alias> {
+    parse(text).unwrap_or_else(|error| panic!("the names of {library}: {error}"))
+}
+
+fn parse(text: &str) -> Result<Vec<Alias>, String> {
+    let tables: BTreeMap<String, Vec<RowText>> =
+        toml::from_str(text).map_err(|error| error.to_string())?;
+    let mut aliases = Vec::new();
+    for (name, rows) in tables {
+        let kind = name.parse::<Collective>();
+        let kind = kind.map_err(|()| format!("unknown operation '{name}'"))?;
+        for row in rows {
+            aliases.push(Alias::new(kind, row)?);
+        }
+    }
+    Ok(aliases)
+}
 
 /// Returns all aliases of an operation, written `library:name`.
 pub fn names(collective: Collective) -> impl Iterator<Item = String> {
-    let of_library = |(library, tables): &'static (&str, &[&[Alias]])| {
-        let all = tables.iter().copied().flatten();
-        all.map(move |alias| (*library, alias))
-    };
-    let all = LIBRARIES.iter().flat_map(of_library);
-    let wanted = all.filter(move |(_, alias)| alias.collective == collective);
-    wanted.map(|(library, alias)| format!("{library}:{}", alias.name))
+    LIBRARIES.iter().flat_map(move |(library, aliases)| {
+        let wanted = aliases
+            .iter()
+            .filter(move |alias| alias.collective == collective);
+        wanted.map(move |alias| format!("{library}:{}", alias.name))
+    })
 }
 
 /// Returns the alias of an operation that is written `library:name`.
@@ -120,8 +196,41 @@ pub(crate) fn find_with_library(
     text: &str,
 ) -> Option<(&'static str, &'static Alias)> {
     let (library, name) = text.split_once(':')?;
-    let (library, tables) = LIBRARIES.iter().find(|(known, _)| *known == library)?;
-    let mut all = tables.iter().copied().flatten();
+    let (library, aliases) = LIBRARIES.iter().find(|(known, _)| *known == library)?;
+    let mut all = aliases.iter();
     let found = all.find(|alias| alias.collective == collective && alias.name == name)?;
     Some((*library, found))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Selector;
+
+    #[test]
+    fn all_names_have_an_algorithm_and_parts() {
+        for kind in Collective::ALL {
+            for name in names(kind) {
+                let forced = Selector::ours().clone().force(kind, &name, 0, 0);
+                assert_eq!(forced, Ok(()), "{kind} by {name}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_wrong_row_is_an_error() {
+        for (text, expected) in [
+            (
+                "scan = [{ name = \"a\", algorithm = \"b\" }]",
+                "a: no algorithm b of scan",
+            ),
+            (
+                "scan = [{ name = \"a\", algorithm = \"linear\", rule = \"c\" }]",
+                "a: no rule c",
+            ),
+            ("scam = []", "unknown operation 'scam'"),
+        ] {
+            assert_eq!(parse(text).unwrap_err(), expected);
+        }
+    }
 }

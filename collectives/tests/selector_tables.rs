@@ -484,7 +484,7 @@ fn mvapich2() {
                 if found == "two_level" {
                     // Its leaders have the algorithm of this table.
                     let alias = aliases::find(kind, &name).expect("a known name");
-                    assert_eq!(executed, alias.algorithm, "{point:?}");
+                    assert_eq!(executed, alias.algorithm.name, "{point:?}");
                 } else {
                     assert_eq!(found, name, "{point:?}");
                 }

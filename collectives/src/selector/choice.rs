@@ -41,14 +41,11 @@ impl Choice {
         parts: &[String],
     ) -> Result<Self, String> {
         if let Some((library, alias)) = aliases::find_with_library(collective, name) {
-            let name = alias.algorithm;
-            let algorithm = find(collective, name).ok_or_else(|| unknown(collective, name))?;
-            let parts = resolve(algorithm, alias.parts.iter().copied())?;
             return Ok(Self {
-                parts,
+                parts: resolve(alias.algorithm, &alias.parts)?,
                 asks_nodes: alias.asks_nodes,
                 alias: Some((library, alias)),
-                ..Self::from(algorithm)
+                ..Self::from(alias.algorithm)
             });
         }
         let algorithm = find(collective, name).ok_or_else(|| unknown(collective, name))?;
@@ -57,7 +54,7 @@ impl Choice {
             let found = parts.len();
             return Err(format!("{name} has {expected} parts: found {found}"));
         }
-        let parts = resolve(algorithm, parts.iter().map(String::as_str))?;
+        let parts = resolve(algorithm, parts)?;
         Ok(Self {
             parts,
             ..Self::from(algorithm)
@@ -81,11 +78,8 @@ impl Choice {
         let mut algorithm = match self.alias {
             None => self.algorithm,
             Some((_, alias)) => {
-                (alias.adjust)(call);
                 // The usual algorithm of an alias is known with its parts.
-                let is_usual = alias
-                    .choose
-                    .is_none_or(|choose| choose(call) == alias.algorithm);
+                let is_usual = alias.choose(call).name == self.algorithm.name;
                 if is_usual && self.algorithm.suits(call) {
                     return Some(self.algorithm);
                 }
@@ -133,9 +127,9 @@ impl From<&'static Algorithm> for Choice {
 }
 
 /// Returns the algorithms that have these names as parts of an algorithm.
-fn resolve<'a>(
+fn resolve(
     algorithm: &Algorithm,
-    names: impl Iterator<Item = &'a str>,
+    names: &[String],
 ) -> Result<[Option<&'static Algorithm>; PARTS], String> {
     let mut found = [None; PARTS];
     for (number, (kind, name)) in algorithm.part_kinds().zip(names).enumerate() {

@@ -1,4 +1,5 @@
-//! The algorithms, one file each; a new one is a file and a line.
+//! The algorithms, one file each, with the algorithms that differ in a parameter in one file; a new
+//! one is a file and a line.
 
 use std::sync::LazyLock;
 

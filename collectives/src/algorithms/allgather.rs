@@ -12,7 +12,6 @@ mod gather_bcast;
 pub(super) mod linear;
 mod mesh;
 mod neighbor_exchange;
-mod pair;
 mod pipelined_ring;
 mod recursive_doubling;
 mod recursive_halving;
@@ -32,7 +31,7 @@ pub(crate) const ALL: &[&Algorithm] = &[
     &recursive_doubling::RECURSIVE_DOUBLING,
     &bruck::BRUCK,
     &neighbor_exchange::NEIGHBOR_EXCHANGE,
-    &pair::PAIR,
+    &shift::PAIR,
     &recursive_halving::RECURSIVE_HALVING,
     &gather_bcast::GATHER_BCAST,
     &gather_bcast::GATHERV_BCAST,

@@ -2,8 +2,6 @@
 
 use crate::{Algorithm, Call, Collective, Part};
 
-mod binomial;
-mod binomial_halving;
 mod binomial_tree;
 mod linear;
 pub(super) mod linear_nb;
@@ -12,8 +10,8 @@ mod two_level;
 pub(crate) const ALL: &[&Algorithm] = &[
     &linear::LINEAR,
     &linear_nb::LINEAR_NB,
-    &binomial::BINOMIAL,
-    &binomial_halving::BINOMIAL_HALVING,
+    &binomial_tree::BINOMIAL,
+    &binomial_tree::BINOMIAL_HALVING,
     &two_level::TWO_LEVEL,
 ];
 

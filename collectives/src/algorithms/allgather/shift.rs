@@ -1,13 +1,14 @@
-//! Allgather by shifts: in round i each rank sends its contribution to the rank i above it and
-//! receives that of the rank i below it.
+//! Allgather with one exchange of contributions in each round: by shifts, in round i each rank
+//! sends to the rank i above it and receives from the rank i below it; by pairs, with the rank
+//! `r xor i`.
 //!
-//! SMPI calls it `ring`, and uses it where MPICH uses the ring.
+//! SMPI calls the shifts `ring`, and uses them where MPICH uses the ring.
 //!
 //! Source: A. Faraj, X. Yuan, "Automatic Generation and Tuning of MPI Collective Communication
 //! Routines", ICS 2005.
 
 use super::{block, contribution, copy_own};
-use crate::{Algorithm, Call, Collective, Steps};
+use crate::{Algorithm, Call, Collective, Requirement, Steps};
 
 pub(crate) static SHIFT: Algorithm = Algorithm {
     name: "shift",
@@ -16,19 +17,25 @@ pub(crate) static SHIFT: Algorithm = Algorithm {
     about: "to the rank i above, from the rank i below, own block in each round",
     time: "(p − 1) (α + n β)",
     rounds: |call| call.size,
-    round,
+    round: |call, round, steps| exchange(call, call.above(round), call.below(round), steps),
     ..Algorithm::BASE
 };
 
-fn round(call: &Call, round: u32, steps: &mut dyn Steps) {
-    if round == 0 {
-        return copy_own(call, steps);
+pub(crate) static PAIR: Algorithm = Algorithm {
+    name: "pair",
+    quadratic: true,
+    about: "with the rank r xor i, own block in each round",
+    needs: Requirement::PowerOfTwo,
+    fallback: "shift",
+    round: |call, round, steps| exchange(call, call.rank ^ round, call.rank ^ round, steps),
+    ..SHIFT
+};
+
+/// Sends the contribution and receives another one; the first round is the copy of the own one.
+fn exchange(call: &Call, to: u32, from: u32, steps: &mut dyn Steps) {
+    if to == call.rank {
+        copy_own(call, steps);
+    } else {
+        steps.exchange(to, contribution(call), from, block(call, from));
     }
-    let source = call.below(round);
-    steps.exchange(
-        call.above(round),
-        contribution(call),
-        source,
-        block(call, source),
-    );
 }

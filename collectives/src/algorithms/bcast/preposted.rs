@@ -1,15 +1,41 @@
-//! Broadcast of segments along a tree from rank 0 with all receives posted at the beginning.
+//! Broadcasts of segments along a tree from rank 0 with all receives posted at the beginning.
 //!
 //! A root that is another rank sends all to rank 0 first, and receives it like the others.
 //! A message of at most one segment is received and sent by blocking calls; so is the rest behind
 //! the last whole segment, which is a broadcast of its own.
 //!
 //! Source: P. Patarasuk, A. Faraj, X. Yuan, "Pipelined broadcast on Ethernet switched clusters",
-//! IPDPS 2006; SimGrid 4.1, `src/smpi/colls/bcast/bcast-NTSL.cpp` and `bcast-NTSB.cpp`.
+//! IPDPS 2006; SimGrid 4.1, `src/smpi/colls/bcast/bcast-NTSL.cpp`, `bcast-NTSB.cpp` and
+//! `bcast-SMP-binary.cpp` with one rank on each node.
 
 use crate::segments::Segments;
 use crate::trees::Tree;
-use crate::{Call, Part, Slot, Steps};
+use crate::{Algorithm, Call, Collective, Part, Slot, Steps};
+
+pub(crate) static CHAIN: Algorithm = Algorithm {
+    name: "preposted_chain",
+    collectives: &[Collective::Bcast],
+    about: "one chain from rank 0, receives of all segments posted at first",
+    time: "(k + p − 2) (α + S β) with k segments of S bytes",
+    rounds: Preposted::rounds,
+    round: |call, round, steps| along(Tree::Chains(1), false).round(call, round, steps),
+    ..Algorithm::BASE
+};
+
+pub(crate) static HEAP: Algorithm = Algorithm {
+    name: "preposted_heap",
+    about: "binary heap from rank 0, receives of all segments posted at first",
+    time: "2 (k + L − 2) (α + S β) with k segments of S bytes",
+    round: |call, round, steps| along(Tree::Heap, false).round(call, round, steps),
+    ..CHAIN
+};
+
+pub(crate) static HEAP_BLOCKING: Algorithm = Algorithm {
+    name: "preposted_heap_blocking",
+    about: "binary heap from rank 0, receives posted at first, blocking sends",
+    round: |call, round, steps| along(Tree::Heap, true).round(call, round, steps),
+    ..HEAP
+};
 
 /// Slot of the receives of all segments.
 const RECEIVES: Slot = 1;
@@ -19,10 +45,14 @@ const SEGMENT: u64 = 8192;
 
 /// A tree, and the kind of its sends.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Preposted {
-    pub(super) tree: Tree,
+struct Preposted {
+    tree: Tree,
     /// Segments are sent by blocking sends.
-    pub(super) is_blocking: bool,
+    is_blocking: bool,
+}
+
+const fn along(tree: Tree, is_blocking: bool) -> Preposted {
+    Preposted { tree, is_blocking }
 }
 
 /// Sends the data from the root to rank 0.
@@ -54,7 +84,7 @@ fn cut(call: &Call) -> (Option<Segments>, u64) {
 
 impl Preposted {
     /// Returns the number of rounds.
-    pub(super) fn rounds(call: &Call) -> u32 {
+    fn rounds(call: &Call) -> u32 {
         match cut(call).0 {
             _ if call.size == 1 => 0,
             Some(segments) => 2 + segments.count() + 2,
@@ -63,7 +93,7 @@ impl Preposted {
     }
 
     /// Makes the steps of a round.
-    pub(super) fn round(self, call: &Call, round: u32, steps: &mut dyn Steps) {
+    fn round(self, call: &Call, round: u32, steps: &mut dyn Steps) {
         let (segments, whole) = cut(call);
         let Some(segments) = segments else {
             return self.simple(call, round, Part::recv(0, call.bytes), steps);

@@ -1,4 +1,4 @@
-//! Broadcast of segments along a tree.
+//! Broadcasts of segments along a tree: an algorithm for each tree.
 //!
 //! The root starts the sends of a segment to all children and waits for them. Other ranks have two
 //! receives in progress; as soon as one is over, they pass the segment on in the same manner.
@@ -7,7 +7,64 @@
 
 use crate::segments::Segments;
 use crate::trees::Tree;
-use crate::{Call, Part, Slot, Steps};
+use crate::{Algorithm, Call, Collective, Part, Slot, Steps};
+
+/// The properties of all; messages are one segment if the call does not tell the length.
+const ALONG_TREE: Algorithm = Algorithm {
+    collectives: &[Collective::Bcast],
+    rounds: |call| Segments::of(call, 0).count(),
+    ..Algorithm::BASE
+};
+
+pub(crate) static BINOMIAL_DOUBLING: Algorithm = Algorithm {
+    name: "binomial_doubling",
+    about: "binomial tree, the smallest distance first, in segments",
+    time: "k L (α + S β) with k segments of S bytes",
+    round: |call, number, steps| round(Tree::Doubling, Segments::of(call, 0), call, number, steps),
+    ..ALONG_TREE
+};
+
+pub(crate) static PIPELINE: Algorithm = Algorithm {
+    name: "pipeline",
+    about: "one chain of all ranks, in segments of 128 KiB or as told",
+    time: "(k + p − 2) (α + S β) with k segments of S bytes",
+    rounds: |call| Segments::of(call, 128 << 10).count(),
+    round: |call, number, steps| {
+        round(
+            Tree::Chains(1),
+            Segments::of(call, 128 << 10),
+            call,
+            number,
+            steps,
+        );
+    },
+    ..ALONG_TREE
+};
+
+pub(crate) static CHAIN: Algorithm = Algorithm {
+    name: "chain",
+    about: "4 chains or as told, in segments",
+    time: "(F k + (p − 1) / F − 1) (α + S β) with k segments of S bytes, F chains",
+    round: |call, number, steps| {
+        let chains = if call.radix == 0 { 4 } else { call.radix };
+        round(
+            Tree::Chains(chains),
+            Segments::of(call, 0),
+            call,
+            number,
+            steps,
+        );
+    },
+    ..ALONG_TREE
+};
+
+pub(crate) static BINARY: Algorithm = Algorithm {
+    name: "binary",
+    about: "complete binary tree, in segments",
+    time: "2 (k + L − 2) (α + S β) with k segments of S bytes",
+    round: |call, number, steps| round(Tree::Levels(2), Segments::of(call, 0), call, number, steps),
+    ..ALONG_TREE
+};
 
 /// Makes the steps of a round, which is one segment.
 pub(super) fn round(

@@ -11,11 +11,60 @@
 //! International Journal of High Performance Computing Applications 19(1), 2005.
 
 use crate::partners::{Fold, power_of_two_below};
-use crate::{Area, Call, Operand, Part, Steps};
+use crate::{Algorithm, Area, Call, Collective, Operand, Part, Requirement, Steps};
+
+pub(crate) static RABENSEIFNER: Algorithm = Algorithm {
+    name: "rabenseifner",
+    collectives: &[Collective::Reduce],
+    about: "reduce-scatter by recursive halving, then a binomial gather",
+    time: "2 L α + 2 n (p − 1) / p β + n (p − 1) / p γ",
+    needs: Requirement::ElementPerPowerOfTwo,
+    fallback: "binomial",
+    ordered: true,
+    temp: |call| BLOCKS.temp(call),
+    rounds: Halving::rounds,
+    round: |call, round, steps| BLOCKS.round(call, round, steps),
+    ..Algorithm::BASE
+};
+
+/// Source: SimGrid 4.1, `src/smpi/colls/reduce/reduce-scatter-gather.cpp`.
+pub(crate) static RABENSEIFNER_PADDED: Algorithm = Algorithm {
+    name: "rabenseifner_padded",
+    about: "as rabenseifner, with short messages made longer",
+    needs: Requirement::None,
+    fallback: "",
+    temp: |call| PADDED.temp(call),
+    round: |call, round, steps| PADDED.round(call, round, steps),
+    ..RABENSEIFNER
+};
+
+/// Rabenseifner's reduction in its first form.
+pub(crate) static RABENSEIFNER_HALVES: Algorithm = Algorithm {
+    name: "rabenseifner_halves",
+    about: "reduce-scatter by recursive halving with halves of halves, then a binomial gather",
+    temp: |call| HALVES.temp(call),
+    round: |call, round, steps| HALVES.round(call, round, steps),
+    ..RABENSEIFNER_PADDED
+};
+
+const BLOCKS: Halving = Halving {
+    cut: Cut::Blocks,
+    is_padded: false,
+};
+
+const PADDED: Halving = Halving {
+    is_padded: true,
+    ..BLOCKS
+};
+
+const HALVES: Halving = Halving {
+    cut: Cut::Halves,
+    ..BLOCKS
+};
 
 /// A division of the elements among the ranks that take part.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Cut {
+enum Cut {
     /// Blocks of equal lengths; the last one has the rest too. A rank that sits out hands all
     /// elements over.
     Blocks,
@@ -25,11 +74,11 @@ pub(super) enum Cut {
 
 /// A reduction by recursive halving.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Halving {
-    pub(super) cut: Cut,
+struct Halving {
+    cut: Cut,
     /// A contribution with fewer elements than there are ranks is sent with more bytes, such that
     /// there is one element for each rank.
-    pub(super) is_padded: bool,
+    is_padded: bool,
 }
 
 impl Halving {
@@ -50,19 +99,19 @@ impl Halving {
 
     /// Returns the memory of a rank in bytes: for what arrives, and for a result that is longer
     /// than the contribution.
-    pub(super) fn temp(self, call: &Call) -> u64 {
+    fn temp(self, call: &Call) -> u64 {
         self.bytes(call) * (1 + u64::from(self.pads(call)))
     }
 
     /// Returns the number of rounds.
-    pub(super) const fn rounds(call: &Call) -> u32 {
+    const fn rounds(call: &Call) -> u32 {
         let halvings = power_of_two_below(call.size).ilog2();
         // Before and after the halvings, and at the end.
         3 + 2 * halvings
     }
 
     /// Makes the steps of a round.
-    pub(super) fn round(self, call: &Call, round: u32, steps: &mut dyn Steps) {
+    fn round(self, call: &Call, round: u32, steps: &mut dyn Steps) {
         let halvings = power_of_two_below(call.size).ilog2();
         let role = Fold::Odd.role(call.rank, call.size);
         match round {

@@ -9,7 +9,58 @@
 
 use crate::segments::Segments;
 use crate::trees::Tree;
-use crate::{Call, Operand, Part, Slot, Steps};
+use crate::{Algorithm, Call, Collective, Operand, Part, Slot, Steps};
+
+/// The algorithm of a tree that ends at the root: its name, its messages, its time, the length of a
+/// segment in bytes if the call does not tell it (0: all is one), and the tree.
+macro_rules! along {
+    ($name:literal, $about:literal, $time:literal, $segment:expr, |$call:ident| $tree:expr) => {
+        Algorithm {
+            name: $name,
+            collectives: &[Collective::Reduce],
+            about: $about,
+            time: $time,
+            temp: |$call| SegmentedTree::new($tree, $call, $segment).temp($call),
+            rounds: |$call| SegmentedTree::new($tree, $call, $segment).rounds($call),
+            round: |$call, round, steps| {
+                SegmentedTree::new($tree, $call, $segment).round($call, round, steps);
+            },
+            ..Algorithm::BASE
+        }
+    };
+}
+
+pub(crate) static BINOMIAL: Algorithm = along!(
+    "binomial_segmented",
+    "binomial tree, the smallest subtree first, in segments",
+    "k L (α + S β) + L S γ with k segments of S bytes",
+    0,
+    |call| Tree::InOrder
+);
+
+pub(crate) static PIPELINE: Algorithm = along!(
+    "pipeline",
+    "one chain of all ranks, in segments of 64 KiB or as told",
+    "(k + p − 2) (α + S β) + (p − 1) S γ with k segments of S bytes",
+    64 << 10,
+    |call| Tree::Chains(1)
+);
+
+pub(crate) static CHAIN: Algorithm = along!(
+    "chain",
+    "4 chains or as told, in segments",
+    "(F k + (p − 1) / F − 1) (α + S β) + (p − 1) / F S γ with k segments of S bytes, F chains",
+    0,
+    |call| Tree::Chains(if call.radix == 0 { 4 } else { call.radix })
+);
+
+pub(crate) static BINARY: Algorithm = along!(
+    "binary",
+    "complete binary tree, in segments",
+    "2 (k + L − 2) (α + S β) + L S γ with k segments of S bytes",
+    0,
+    |call| Tree::Levels(2)
+);
 
 /// A tree with ranks relative to `root`, and the segments that go up along it.
 #[derive(Clone, Copy, Debug)]
@@ -22,7 +73,7 @@ pub(super) struct SegmentedTree {
 
 impl SegmentedTree {
     /// A tree that begins at the root of the call.
-    pub(super) fn new(tree: Tree, call: &Call, segment: u64) -> Self {
+    fn new(tree: Tree, call: &Call, segment: u64) -> Self {
         Self {
             tree,
             root: call.root,

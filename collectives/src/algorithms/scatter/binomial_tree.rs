@@ -1,15 +1,37 @@
-//! Scatter along a binomial tree: each rank receives the blocks of its subtree, and sends to each
+//! Scatters along binomial trees: each rank receives the blocks of its subtree, and sends to each
 //! child the blocks of the child's subtree.
 //!
 //! Ranks that have children need memory for the blocks of their subtree. A root that is not rank 0
 //! rotates the blocks at the beginning.
+//!
+//! Sources: Open MPI 4.1, `ompi/mca/coll/base/coll_base_scatter.c`, binomial (the smallest subtree
+//! first); R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of Collective Communication
+//! Operations in MPICH", International Journal of High Performance Computing Applications 19(1),
+//! 2005 (the largest subtree first).
 
 use super::{own, place};
 use crate::trees::Tree;
-use crate::{Call, Part, Steps};
+use crate::{Algorithm, Call, Collective, Part, Steps};
+
+pub(crate) static BINOMIAL: Algorithm = Algorithm {
+    name: "binomial",
+    collectives: &[Collective::Scatter],
+    about: "binomial tree, the smallest subtree first",
+    time: "L α + (p − 1) n β",
+    temp,
+    round: |call, _, steps| along(Tree::InOrder, call, steps),
+    ..Algorithm::BASE
+};
+
+pub(crate) static BINOMIAL_HALVING: Algorithm = Algorithm {
+    name: "binomial_halving",
+    about: "binomial tree, the largest subtree first",
+    round: |call, _, steps| along(Tree::Halving, call, steps),
+    ..BINOMIAL
+};
 
 /// Returns the memory of a rank in bytes.
-pub(super) fn temp(call: &Call) -> u64 {
+fn temp(call: &Call) -> u64 {
     let rank = call.relative();
     let ranks = Tree::subtree(rank, call.size);
     if (rank == 0 && call.root == 0) || (rank != 0 && ranks == 1) {
@@ -20,7 +42,7 @@ pub(super) fn temp(call: &Call) -> u64 {
 }
 
 /// Makes the steps, which are one round; `tree` is binomial.
-pub(super) fn round(tree: Tree, call: &Call, steps: &mut dyn Steps) {
+fn along(tree: Tree, call: &Call, steps: &mut dyn Steps) {
     let (rank, size, bytes) = (call.relative(), call.size, call.bytes);
     // Blocks of a range of ranks, the first one `first` ranks above this one.
     let blocks = |first: u32, ranks: u32| {

@@ -10,7 +10,7 @@ if ! [ -d "$(rustc --print sysroot)/lib/rustlib/$target" ]; then
   echo "static.sh: the standard library for $target is missing: rustup target add $target" >&2
   exit 3
 fi
-cargo build --locked --profile "$profile" --target "$target" --package simrun-cli
+cargo build --locked --profile "$profile" --target "$target" --package simrun-cli --features compiled
 [ "$profile" = dev ] && folder=debug || folder=$profile
 mkdir -p "$out"
 strip -o "$out/simrun" "${CARGO_TARGET_DIR:-target}/$target/$folder/simrun"

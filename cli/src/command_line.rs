@@ -16,15 +16,13 @@ use simrun::{
     status,
 };
 
-use crate::cc::{self, CompilerCommand};
-use crate::compiled;
+use crate::companion::{TOOLS, are_for_tools};
 use crate::conformance::{self, ConformanceCommand};
 use crate::graph::{self, GraphCommand};
 use crate::help_pages;
 use crate::new::{self, NewCommand};
 use crate::platform_command::{self, PlatformCommand};
 use crate::rerun::{self, RerunCommand};
-use crate::tools;
 
 const USAGE: &str = "simrun [OPTIONS] APP [-- ARGUMENTS OF APP]\n       simrun COMMAND";
 const ABOUT_APP: &str = "\
@@ -86,6 +84,18 @@ struct RealCommand {
 
     #[command(flatten)]
     options: RealArgs,
+}
+
+#[derive(clap::Args)]
+#[command(disable_help_flag = true)]
+struct CompilerCommand {
+    /// Arguments of the compiler; --show prints its command instead
+    #[arg(
+        value_name = "ARGUMENT",
+        trailing_var_arg = true,
+        allow_hyphen_values = true
+    )]
+    arguments: Vec<OsString>,
 }
 
 /// Action on a program.
@@ -173,19 +183,18 @@ pub(crate) fn simrun() -> ExitCode {
     {
         arguments[..=at].rotate_right(1);
     }
-    if tools::are_meant(&arguments) {
-        return tools::hand_over(&arguments);
+    if are_for_tools(&arguments) {
+        return TOOLS.hand_over(&arguments);
     }
-    if let [word, app, rest @ ..] = &*arguments
-        && word == package::AS_PROGRAM
-    {
-        return compiled::act_as(Path::new(app), rest);
+    let first = arguments.first().and_then(|first| first.to_str());
+    if matches!(first, Some("cc" | "cxx" | package::AS_PROGRAM)) {
+        return act_on_compiled(&arguments);
     }
     let program_name = OsString::from("simrun");
     let cli = match Cli::try_parse_from(std::iter::once(&program_name).chain(&arguments)) {
         Ok(cli) => cli,
         Err(error) => {
-            let named = match arguments.first().and_then(|first| first.to_str()) {
+            let named = match first {
                 Some("run") => Some(Mode::Run),
                 Some("check") => Some(Mode::Check),
                 Some("real") => Some(Mode::Real(false)),
@@ -229,15 +238,22 @@ pub(crate) fn simrun() -> ExitCode {
             | Sub::Optimise
             | Sub::Study
             | Sub::Trace,
-        ) => tools::hand_over(&arguments),
-        Some(Sub::Cc(command)) => cc::compile(&command, cc::CC),
-        Some(Sub::Cxx(command)) => cc::compile(&command, cc::CXX),
+        ) => TOOLS.hand_over(&arguments),
+        Some(Sub::Cc(_) | Sub::Cxx(_)) => act_on_compiled(&arguments),
         Some(Sub::Rerun(command)) => rerun::run(&command),
         Some(Sub::New(command)) => new::new(&command),
         Some(Sub::Completions { shell }) => help_pages::completions(shell, Cli::command()),
         Some(Sub::Man { folder }) => help_pages::man(&folder, Cli::command()),
         None => start(&cli.run, &arguments),
     }
+}
+
+/// Compiles MPI programs, or acts as a compiled one.
+fn act_on_compiled(arguments: &[OsString]) -> ExitCode {
+    #[cfg(feature = "compiled")]
+    return crate::compiled::act(arguments);
+    #[cfg(not(feature = "compiled"))]
+    crate::companion::COMPILED.hand_over(arguments)
 }
 
 fn is_command(argument: &OsStr) -> bool {
@@ -269,8 +285,15 @@ fn hand_over(app: &Path, mode: Mode, quiet: bool, arguments: &[OsString]) -> Exi
         Mode::Real(true) => &["simrun/verbs"],
         _ => &[],
     };
-    if let Some(program) = compiled::program(app) {
-        return compiled::start(program, app, mode, &without_app(arguments, mode));
+    let mut own: Vec<OsString> = match mode {
+        Mode::Run => Vec::new(),
+        Mode::Check => vec!["check".into(), "--called-as".into(), called_as(app).into()],
+        Mode::Real(_) => vec!["real".into()],
+    };
+    own.extend(without_app(arguments, mode));
+    if package::may_be_compiled(app) {
+        own.splice(..0, [package::AS_PROGRAM.into(), app.into()]);
+        return act_on_compiled(&own);
     }
     let program = match package::program(app, quiet, features) {
         Ok(program) => program,
@@ -280,13 +303,7 @@ fn hand_over(app: &Path, mode: Mode, quiet: bool, arguments: &[OsString]) -> Exi
     if let Ok(simrun) = std::env::current_exe() {
         command.env(drawing::COMMAND, simrun);
     }
-    if mode == Mode::Check {
-        command.args(["check", "--called-as", &called_as(app)]);
-    }
-    if matches!(mode, Mode::Real(_)) {
-        command.arg("real");
-    }
-    let error = command.args(without_app(arguments, mode)).exec();
+    let error = command.args(own).exec();
     status::refuse(format_args!(
         "{}: cannot start it: {error}: expected a program that is built with simrun",
         app.display()

@@ -9,7 +9,7 @@ use report::{Figure, StateGraph};
 
 use simrun::{drawing, status};
 
-use crate::tools;
+use crate::companion;
 
 /// A machine, and the form of its graph.
 #[derive(Args, Clone, Debug)]
@@ -53,7 +53,7 @@ pub(crate) fn run(command: &GraphCommand) -> ExitCode {
     };
     match command.format {
         GraphFormat::Dot => status::print(machine.to_dot().trim_end()),
-        GraphFormat::Svg => match tools::program() {
+        GraphFormat::Svg => match companion::TOOLS.program() {
             Ok(program) => {
                 let figure = Figure::States(states(&machine));
                 let drawn = drawing::draw_by(&program, &figure, Path::new("-"));

@@ -9,7 +9,7 @@ use std::process::{Command, ExitCode};
 use clap_complete::Shell;
 use simrun::status;
 
-use crate::tools;
+use crate::companion;
 
 /// Prints the script of a shell.
 pub(crate) fn completions(shell: Shell, mut command: clap::Command) -> ExitCode {
@@ -30,7 +30,7 @@ pub(crate) fn man(folder: &Path, command: clap::Command) -> ExitCode {
 }
 
 fn pages(folder: &Path, command: clap::Command) -> Result<(), String> {
-    let tools = tools::program()?;
+    let tools = companion::TOOLS.program()?;
     let unwritable =
         |error: std::io::Error| format!("{}: cannot write there: {error}", folder.display());
     std::fs::create_dir_all(folder).map_err(unwritable)?;

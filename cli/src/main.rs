@@ -1,7 +1,8 @@
 //! The command `simrun`.
 
-mod cc;
 mod command_line;
+mod companion;
+#[cfg(feature = "compiled")]
 mod compiled;
 mod conformance;
 mod graph;
@@ -10,9 +11,8 @@ mod new;
 mod platform_command;
 mod platform_json;
 mod rerun;
-mod tools;
 
-// Compiled MPI programs run in this process.
+// Compiled MPI programs may run in this process.
 #[global_allocator]
 static ALLOCATOR: simrun::Allocator = simrun::Allocator;
 

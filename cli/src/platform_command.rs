@@ -14,7 +14,8 @@ use platform::{LoadError, Override, Platform};
 use simrun::args::Format;
 use simrun::{load, status};
 
-use crate::{platform_json, tools};
+use crate::companion::TOOLS;
+use crate::platform_json;
 
 /// Actions on a platform file.
 #[derive(Subcommand)]
@@ -93,7 +94,7 @@ fn show_plot(file: &Path, changes: &[Override], plot: &Path) -> ExitCode {
     for change in changes {
         arguments.extend(["--set".into(), change.to_string().into()]);
     }
-    tools::hand_over(&arguments)
+    TOOLS.hand_over(&arguments)
 }
 
 /// The links of a route, one per line, and their sum; or as JSON.

@@ -18,6 +18,7 @@ use std::time::Duration;
 use signal_hook::consts::SIGKILL;
 
 use crate::entry::VERSION;
+use crate::rerun::PROGRAM_MAX;
 use crate::status;
 
 /// The argument that asks a program for its answer.
@@ -38,7 +39,8 @@ const LIBRARY: &str = "library ";
 
 /// Gives the answer of a program with these own libraries.
 pub fn answer<'a>(libraries: impl IntoIterator<Item = &'a PathBuf>) -> ExitCode {
-    let mut text = format!("{ANSWER}{VERSION}");
+    // The constant stands in the file of every program, where `has_answer` finds it.
+    let mut text = format!("{}{VERSION}", std::hint::black_box(ANSWER));
     for library in libraries {
         // Writing to a string does not fail.
         let _ = write!(text, "\n{LIBRARY}{}", library.display());
@@ -135,6 +137,13 @@ fn first_line(child: &mut Child) -> Option<String> {
         let _ = sender.send(String::from_utf8_lossy(&line).into_owned());
     });
     receiver.recv_timeout(HANDSHAKE_TIMEOUT).ok()
+}
+
+/// Returns true if a file contains the answer of a program of simrun, so that the file need not be
+/// started to tell that it is no MPI program of a C compiler.
+pub(crate) fn has_answer(program: &Path) -> bool {
+    let file = files::read_bytes(program, PROGRAM_MAX);
+    file.is_ok_and(|file| memchr::memmem::find(&file, ANSWER.as_bytes()).is_some())
 }
 
 /// The version without its revision.

@@ -35,9 +35,8 @@ impl Executable {
     /// for before others.
     #[must_use]
     pub fn new(file: PathBuf, folder: Option<PathBuf>) -> Self {
-        let is_binary = is_binary(&file);
         let mut program = Self {
-            simrun: simrun().filter(|_| is_binary),
+            simrun: simrun().filter(|_| may_be_compiled(&file)),
             files: vec![file],
             folder,
         };
@@ -88,8 +87,16 @@ impl Executable {
     }
 }
 
+/// Returns true for the file of a program that is none of simrun, so that it may be a compiled MPI
+/// program.
+#[must_use]
+pub fn may_be_compiled(file: &Path) -> bool {
+    is_binary(file) && !handshake::has_answer(file)
+}
+
 /// Returns the command `simrun`: the one that has started this process, or that beside it.
-pub(crate) fn simrun() -> Option<PathBuf> {
+#[must_use]
+pub fn simrun() -> Option<PathBuf> {
     let started = std::env::var_os(COMMAND).map(PathBuf::from);
     let beside = || Some(std::env::current_exe().ok()?.with_file_name("simrun"));
     started.or_else(beside).filter(|file| file.is_file())
@@ -211,14 +218,18 @@ fn build(folder: &Path, quiet: bool, features: &[&str]) -> Result<PathBuf, NoPro
     cargo_build(&name.to_string(), &manifest, &options, quiet)
 }
 
-/// Builds simrun's own tools into the folder `target`, as the command that needs them was built.
+/// Builds the executable `name` of simrun itself into the folder `target`.
 ///
 /// # Errors
 /// Why there is no program.
-pub fn build_tools(manifest: &Path, target: &Path, is_release: bool) -> Result<PathBuf, NoProgram> {
-    let mut options: Vec<OsString> = vec!["--target-dir".into(), target.into()];
-    options.extend(is_release.then(|| OsString::from("--release")));
-    cargo_build("simrun-tools", manifest, &options, false)
+pub fn build_into(
+    target: &Path,
+    name: &str,
+    manifest: &Path,
+    mut options: Vec<OsString>,
+) -> Result<PathBuf, NoProgram> {
+    options.extend(["--target-dir".into(), target.into()]);
+    cargo_build(name, manifest, &options, false)
 }
 
 /// Returns true for a program that was built from the same revision as this one.

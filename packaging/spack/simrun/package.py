@@ -31,9 +31,10 @@ class Simrun(CargoPackage):
         pass
 
     def install(self, spec, prefix):
-        folders = ["cli", "tools"] if spec.satisfies("+tools") else ["cli"]
-        for folder in folders:
-            cargo("install", "--locked", "--path", folder, "--root", prefix)
+        features = ["--bin", "simrun", "--features", "compiled"]
+        cargo("install", "--locked", "--path", "cli", *features, "--root", prefix)
+        if spec.satisfies("+tools"):
+            cargo("install", "--locked", "--path", "tools", "--root", prefix)
         install_tree("platforms", prefix.share.simrun.platforms)
 
     def check(self):

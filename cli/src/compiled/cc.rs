@@ -10,22 +10,8 @@ use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::Args;
 use cmpi::toolchain;
-use simrun::{quoted, status};
-
-/// Arguments of the compiler.
-#[derive(Args, Clone, Debug)]
-#[command(disable_help_flag = true)]
-pub(crate) struct CompilerCommand {
-    /// Arguments of the compiler; --show prints its command instead
-    #[arg(
-        value_name = "ARGUMENT",
-        trailing_var_arg = true,
-        allow_hyphen_values = true
-    )]
-    arguments: Vec<OsString>,
-}
+use simrun::{package, quoted, status};
 
 /// A compiler: the variable of the environment that names it for simrun, the variable that names it
 /// for every program, its usual name.
@@ -54,7 +40,7 @@ fn named([own, general, usual]: Compiler) -> Result<OsString, String> {
     Ok(compiler.unwrap_or_else(|| OsString::from(usual)))
 }
 
-/// Returns true if a command is this executable, found as the system finds it.
+/// Returns true if a command is `simrun`, found as the system finds it.
 fn is_simrun(command: &OsStr) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
@@ -64,12 +50,12 @@ fn is_simrun(command: &OsStr) -> bool {
     let mut files = folders.iter().map(|folder| folder.join(command));
     let found = files.find(|file| file.is_file());
     let real = |file: PathBuf| file.canonicalize().ok();
-    let this = std::env::current_exe().ok().and_then(real);
-    this.is_some() && found.and_then(real) == this
+    let simrun = package::simrun().and_then(real);
+    simrun.is_some() && found.and_then(real) == simrun
 }
 
 /// Replaces this process by a compiler.
-pub(crate) fn compile(command: &CompilerCommand, compiler: Compiler) -> ExitCode {
+pub(crate) fn compile(arguments: &[OsString], compiler: Compiler) -> ExitCode {
     let (cc, compiler) = match (named(CC), named(compiler)) {
         (Ok(cc), Ok(compiler)) => (cc, compiler),
         (Err(problem), _) | (_, Err(problem)) => return status::refuse(problem),
@@ -81,7 +67,7 @@ pub(crate) fn compile(command: &CompilerCommand, compiler: Compiler) -> ExitCode
             "{folder}: cannot make the stub library: {error}"
         ));
     }
-    let mut arguments = command.arguments.clone();
+    let mut arguments = arguments.to_vec();
     let count = arguments.len();
     arguments.retain(|argument| argument != "--show");
     let mut compiling = toolchain::command(&compiler, &folder, &arguments);

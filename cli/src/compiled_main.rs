@@ -1,0 +1,17 @@
+//! The executable `simrun-compiled`, which a `simrun` without the feature `compiled` starts.
+//!
+//! *Not here*: the options of `simrun`, which has read them before.
+
+mod compiled;
+
+// Compiled MPI programs run in this process.
+#[global_allocator]
+static ALLOCATOR: simrun::Allocator = simrun::Allocator;
+
+fn main() -> std::process::ExitCode {
+    let arguments: Vec<_> = std::env::args_os().skip(1).collect();
+    if simrun::answers_handshake(&arguments) {
+        return simrun::answer_handshake([]);
+    }
+    compiled::act(&arguments)
+}

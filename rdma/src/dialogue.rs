@@ -1,7 +1,7 @@
 //! Conformance of reliable connections, packet by packet: *dialogues* between a tester, which sends
 //! and takes packets, and one end of a connection on the adapter under test.
 //!
-//! A [`DialogueCase`] is data: a list of [`DialogueStep`]s, "send this packet, expect that one,
+//! A [`DialogueCase`] is text: a list of [`DialogueStep`]s, "send this packet, expect that one,
 //! expect silence". One file of `cases/` is a family of cases. [`run_case`] plays a dialogue with a
 //! [`DeviceUnderTest`], which is called without threads and sockets: [`SimulatedDevice`] is our own
 //! adapter, others live where their sockets do. The device's side of the setup (memory, queue pair,
@@ -23,13 +23,14 @@ mod form;
 mod interpreter;
 mod memory;
 mod responder;
+mod script;
 mod simulated;
 mod step;
 mod verdict;
 
 pub use cases::FAMILIES;
 pub use form::{FormHeaders, PacketForm, PatternData, SyndromeForm, WordValue};
-pub use interpreter::{Arrival, DeviceUnderTest, run_case};
+pub use interpreter::{Arrival, DeviceUnderTest, run_case, run_dialogue};
 pub use memory::{ATOMIC, READ, RECEIVE, WRITE, local, pattern};
 pub use responder::{DeviceCommand, DeviceCompletion, DeviceReply, OpenedDevice, Responder};
 pub use simulated::SimulatedDevice;
@@ -112,19 +113,35 @@ pub struct DialogueCase {
     pub origin: CaseOrigin,
     /// Deviations from the text that it comes from, with the reason; empty if there are none.
     pub notes: &'static str,
-    /// The role of the device.
-    pub role: DeviceRole,
-    /// True if the device has to support atomic operations.
-    pub needs_atomics: bool,
+    /// The steps of the dialogue, one a line.
+    pub steps: &'static str,
+}
+
+impl DialogueCase {
+    /// Returns the role of the device: it posts requests only as a requester.
+    #[must_use]
+    pub fn role(&self) -> DeviceRole {
+        if self.steps.lines().any(|line| line.starts_with("post ")) {
+            DeviceRole::Requester
+        } else {
+            DeviceRole::Responder
+        }
+    }
+
     /// Returns the dialogue.
-    pub dialogue: fn(&DialogueParameters) -> Dialogue,
+    ///
+    /// # Errors
+    /// The first line that is no step.
+    pub fn dialogue(&self, parameters: &DialogueParameters) -> Result<Dialogue, String> {
+        Dialogue::from_script(self.steps, parameters)
+    }
 }
 
 /// Cases about one rule.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct CaseFamily {
     /// Its name, such as `C09-027`.
     pub name: &'static str,
     /// Its cases.
-    pub cases: &'static [DialogueCase],
+    pub cases: Vec<DialogueCase>,
 }

@@ -78,7 +78,7 @@ fn seeded_defects_fail_cases() {
     let mut table = String::from("| defect | cases that fail |\n|---|---|\n");
     for defect in Defect::ALL {
         let mut families = Vec::new();
-        for family in FAMILIES {
+        for family in FAMILIES.iter() {
             let fails = |case: &&DialogueCase| {
                 STARTS.iter().any(|&start| {
                     let parameters = DialogueParameters {

@@ -47,7 +47,7 @@ pub(super) fn list(cases: &[ChosenCase]) -> String {
         let _ = writeln!(
             text,
             "  device: {}, {}",
-            role(case.role),
+            role(case.role()),
             origin(case.origin)
         );
         let _ = writeln!(text, "  rule: {}", case.rule);
@@ -133,7 +133,7 @@ pub(super) fn json(adapter: &str, played: &[PlayedCase]) -> String {
             "case": played.name(),
             "title": played.case.title,
             "rule": played.case.rule,
-            "role": role(played.case.role),
+            "role": role(played.case.role()),
             "pmtu": played.parameters.mtu.bytes(),
             "start_psn": played.parameters.start.get(),
         });

@@ -259,8 +259,8 @@ mod tests {
             start: DialogueParameters::WRAPPING,
         };
         let mut posted = 0;
-        for case in FAMILIES.iter().flat_map(|family| family.cases) {
-            let Dialogue { setup, steps } = (case.dialogue)(&parameters);
+        for case in FAMILIES.iter().flat_map(|family| &family.cases) {
+            let Dialogue { setup, steps } = case.dialogue(&parameters).expect(case.title);
             let mut commands = vec![DeviceCommand::Open(setup)];
             commands.extend(steps.iter().filter_map(|step| match *step {
                 DialogueStep::Post {

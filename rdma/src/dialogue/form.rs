@@ -1,7 +1,7 @@
 //! Forms of packets: packets whose addresses, keys and data words are known only when a dialogue
 //! runs.
 
-use super::{DialogueParameters, TesterEnd, memory};
+use super::{TesterEnd, memory};
 use crate::Psn;
 use crate::wire::{Aeth, AtomicEth, Bth, Extension, Nak, Opcode, Packet, Reth, Syndrome};
 
@@ -163,120 +163,9 @@ impl RemoteMemory {
 }
 
 impl PacketForm {
-    const fn new(opcode: Opcode, psn: Psn, headers: FormHeaders, payload: PatternData) -> Self {
-        Self {
-            opcode,
-            psn,
-            ack_request: None,
-            headers,
-            payload,
-        }
-    }
-
-    /// Returns the packet with the bit that asks for an acknowledgement.
-    #[must_use]
-    pub const fn asking(self) -> Self {
-        Self {
-            ack_request: Some(true),
-            ..self
-        }
-    }
-
-    /// Returns a packet of a send.
-    #[must_use]
-    pub const fn send(opcode: Opcode, psn: Psn, payload: PatternData) -> Self {
-        Self::new(opcode, psn, FormHeaders::None, payload)
-    }
-
-    /// Returns a write of one packet to `offset`.
-    #[must_use]
-    pub const fn write_only(psn: Psn, offset: u64, payload: PatternData) -> Self {
-        let headers = FormHeaders::Reth {
-            offset,
-            length: payload.length,
-            key_error: 0,
-        };
-        Self::new(Opcode::RcWriteOnly, psn, headers, payload).asking()
-    }
-
-    /// Returns the request for a read.
-    #[must_use]
-    pub const fn read(psn: Psn, offset: u64, length: u32) -> Self {
-        let headers = FormHeaders::Reth {
-            offset,
-            length,
-            key_error: 0,
-        };
-        Self::new(Opcode::RcReadRequest, psn, headers, PatternData::EMPTY)
-    }
-
-    /// Returns the request for a FetchAdd at [`ATOMIC`](super::ATOMIC).
-    #[must_use]
-    pub const fn fetch_add(psn: Psn, add: u64) -> Self {
-        let headers = FormHeaders::Atomic {
-            offset: memory::ATOMIC,
-            swap_or_add: WordValue::Is(add),
-            compare: WordValue::Is(0),
-        };
-        Self::new(Opcode::RcFetchAdd, psn, headers, PatternData::EMPTY)
-    }
-
-    /// Returns the request for a CompareSwap at [`ATOMIC`](super::ATOMIC).
-    #[must_use]
-    pub const fn compare_swap(psn: Psn, compare: WordValue, swap: WordValue) -> Self {
-        let headers = FormHeaders::Atomic {
-            offset: memory::ATOMIC,
-            swap_or_add: swap,
-            compare,
-        };
-        Self::new(Opcode::RcCompareSwap, psn, headers, PatternData::EMPTY)
-    }
-
-    /// Returns an acknowledgement.
-    #[must_use]
-    pub const fn acknowledge(psn: Psn, syndrome: SyndromeForm, msn: u32) -> Self {
-        let headers = FormHeaders::Aeth { syndrome, msn };
-        Self::new(Opcode::RcAcknowledge, psn, headers, PatternData::EMPTY)
-    }
-
-    /// Returns a positive acknowledgement.
-    #[must_use]
-    pub const fn ack(psn: Psn, msn: u32) -> Self {
-        Self::acknowledge(psn, SyndromeForm::Ack, msn)
-    }
-
-    /// Returns the response of an atomic operation.
-    #[must_use]
-    pub const fn atomic_ack(psn: Psn, msn: u32, original: WordValue) -> Self {
-        let headers = FormHeaders::AtomicAck {
-            msn: Some(msn),
-            original,
-        };
-        let opcode = Opcode::RcAtomicAcknowledge;
-        Self::new(opcode, psn, headers, PatternData::EMPTY)
-    }
-
-    /// Returns the response of a duplicate atomic operation: the standard does not fix its message
-    /// sequence number.
-    #[must_use]
-    pub const fn atomic_ack_again(psn: Psn, original: WordValue) -> Self {
-        let headers = FormHeaders::AtomicAck {
-            msn: None,
-            original,
-        };
-        let opcode = Opcode::RcAtomicAcknowledge;
-        Self::new(opcode, psn, headers, PatternData::EMPTY)
-    }
-
-    /// Returns the packets of the response of a read, whose data begin with `data`.
-    #[must_use]
-    pub fn read_response(
-        parameters: &DialogueParameters,
-        psn: Psn,
-        msn: u32,
-        data: PatternData,
-    ) -> Vec<Self> {
-        let mtu = parameters.mtu.bytes();
+    /// Returns the packets of the response of a read whose headers and data the form has.
+    pub(super) fn read_response(self, mtu: u32) -> Vec<Self> {
+        let data = self.payload;
         let count = data.length.div_ceil(mtu).max(1);
         let packet = |number: u32| {
             let opcode = match (number == 0, number + 1 == count) {
@@ -288,12 +177,16 @@ impl PacketForm {
             let headers = if opcode == Opcode::RcReadResponseMiddle {
                 FormHeaders::None
             } else {
-                let syndrome = SyndromeForm::Ack;
-                FormHeaders::Aeth { syndrome, msn }
+                self.headers
             };
             let (begin, length) = (number * mtu, mtu.min(data.length - number * mtu));
-            let payload = PatternData::new(data.seed, data.position + begin, length);
-            Self::new(opcode, psn.plus(number), headers, payload)
+            Self {
+                opcode,
+                psn: self.psn.plus(number),
+                headers,
+                payload: PatternData::new(data.seed, data.position + begin, length),
+                ..self
+            }
         };
         (0..count).map(packet).collect()
     }

@@ -78,20 +78,30 @@ impl From<String> for Stop {
 /// Plays a case with a device.
 ///
 /// # Errors
-/// A sentence, if the device cannot be used: no verdict.
+/// A sentence, if the device cannot be used or the case cannot be read: no verdict.
 pub fn run_case(
     case: &DialogueCase,
     parameters: &DialogueParameters,
     device: &mut dyn DeviceUnderTest,
 ) -> Result<CaseVerdict, String> {
-    let dialogue = (case.dialogue)(parameters);
+    run_dialogue(&case.dialogue(parameters)?, device)
+}
+
+/// Plays a dialogue with a device.
+///
+/// # Errors
+/// A sentence, if the device cannot be used: no verdict.
+pub fn run_dialogue(
+    dialogue: &Dialogue,
+    device: &mut dyn DeviceUnderTest,
+) -> Result<CaseVerdict, String> {
     let opened = match device.command(&DeviceCommand::Open(dialogue.setup))? {
         DeviceReply::Opened(opened) => opened,
         other => return Err(format!("the device replies {other:?} to a command to open")),
     };
-    let verdict = match why_not_applicable(case, parameters, &opened, &dialogue) {
+    let verdict = match why_not_applicable(&opened, dialogue) {
         Some(reason) => Ok(CaseVerdict::NotApplicable(reason)),
-        None => Conversation::new(device, opened).play(&dialogue),
+        None => Conversation::new(device, opened).play(dialogue),
     };
     device.command(&DeviceCommand::Close)?;
     if matches!(verdict, Ok(CaseVerdict::Fail(_))) {
@@ -113,18 +123,19 @@ fn drop_packets(device: &mut dyn DeviceUnderTest) -> Result<(), String> {
     Ok(())
 }
 
-fn why_not_applicable(
-    case: &DialogueCase,
-    parameters: &DialogueParameters,
-    opened: &OpenedDevice,
-    dialogue: &Dialogue,
-) -> Option<String> {
-    let mtu = parameters.mtu.bytes();
+fn why_not_applicable(opened: &OpenedDevice, dialogue: &Dialogue) -> Option<String> {
+    let mtu = dialogue.setup.parameters.mtu.bytes();
     if opened.max_mtu < mtu {
         let most = opened.max_mtu;
         return Some(format!("the path MTU is {mtu}, that of the port {most}"));
     }
-    if case.needs_atomics && !opened.has_atomics {
+    let is_atomic = |step: &DialogueStep| {
+        let (DialogueStep::Send(form) | DialogueStep::Expect(form)) = step else {
+            return false;
+        };
+        matches!(form.headers, FormHeaders::Atomic { .. })
+    };
+    if dialogue.steps.iter().any(is_atomic) && !opened.has_atomics {
         return Some("the device supports no atomic operations".to_owned());
     }
     let returns_data = |step: &&DialogueStep| matches!(step, DialogueStep::Post { operation, .. } if operation.returns_data());

@@ -4,7 +4,7 @@ use super::{DialogueParameters, PacketForm, PatternData, WordValue};
 use crate::{Access, Operation, WcStatus};
 
 /// Picoseconds in a microsecond.
-const MICROSECOND: u64 = 1_000_000;
+pub(super) const MICROSECOND: u64 = 1_000_000;
 
 /// The setup of the connection's end at the device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -96,91 +96,5 @@ impl Dialogue {
             },
             steps: Vec::new(),
         }
-    }
-
-    /// Posts receives before the connection is made.
-    #[must_use]
-    pub const fn with_receives(mut self, receives: u32) -> Self {
-        self.setup.receives = receives;
-        self
-    }
-
-    /// Adds a step.
-    #[must_use]
-    pub fn then(mut self, step: DialogueStep) -> Self {
-        self.steps.push(step);
-        self
-    }
-
-    /// Adds a packet of the tester.
-    #[must_use]
-    pub fn send(self, packet: PacketForm) -> Self {
-        self.then(DialogueStep::Send(packet))
-    }
-
-    /// Adds an expected packet.
-    #[must_use]
-    pub fn expect(self, packet: PacketForm) -> Self {
-        self.then(DialogueStep::Expect(packet))
-    }
-
-    /// Adds packets of the tester.
-    #[must_use]
-    pub fn send_all(self, packets: impl IntoIterator<Item = PacketForm>) -> Self {
-        packets.into_iter().fold(self, Self::send)
-    }
-
-    /// Adds expected packets.
-    #[must_use]
-    pub fn expect_all(self, packets: impl IntoIterator<Item = PacketForm>) -> Self {
-        packets.into_iter().fold(self, Self::expect)
-    }
-
-    /// Adds silence of at least this time, in microseconds.
-    #[must_use]
-    pub fn silence(self, microseconds: u64) -> Self {
-        self.then(DialogueStep::Silence(microseconds * MICROSECOND))
-    }
-
-    /// Adds a request of the device.
-    #[must_use]
-    pub fn post(self, request: u64, operation: Operation, length: u32) -> Self {
-        self.then(DialogueStep::Post {
-            request,
-            operation,
-            length,
-        })
-    }
-
-    /// Adds an expected completion of a request.
-    #[must_use]
-    pub fn completes(self, request: u64, status: WcStatus) -> Self {
-        self.then(DialogueStep::ExpectCompletion { request, status })
-    }
-
-    /// Adds an expected completion of a receive, with the length of the message in bytes.
-    #[must_use]
-    pub fn receives(self, receive: u32, bytes: u32) -> Self {
-        let result = Ok(bytes);
-        self.then(DialogueStep::ExpectReceived { receive, result })
-    }
-
-    /// Adds an expected completion of a receive with an error.
-    #[must_use]
-    pub fn receive_fails(self, receive: u32, status: WcStatus) -> Self {
-        let result = Err(status);
-        self.then(DialogueStep::ExpectReceived { receive, result })
-    }
-
-    /// Adds expected content of the device's memory.
-    #[must_use]
-    pub fn memory(self, offset: u64, data: PatternData) -> Self {
-        self.then(DialogueStep::ExpectMemory(offset, data))
-    }
-
-    /// Adds an expected word of the device's memory.
-    #[must_use]
-    pub fn word(self, offset: u64, value: WordValue) -> Self {
-        self.then(DialogueStep::ExpectWord(offset, value))
     }
 }

@@ -197,9 +197,26 @@ impl Desk {
         self.deliver(&accept);
         let established = self.letter(0, ESTABLISHED);
         self.deliver(&established);
-        let initiator = connected(&self.events(0));
-        let acceptor = connected(&self.events(1));
+        let (initiator, acceptor) = (self.connected(0), self.connected(1));
         (initiator, acceptor, established)
+    }
+
+    /// Returns the connection of the only event of an endpoint, which says that there is one.
+    #[track_caller]
+    pub(crate) fn connected(&mut self, number: usize) -> ConnectionId {
+        match self.events(number)[..] {
+            [
+                EventKind::Connect {
+                    context: 7,
+                    result: Ok(connection),
+                }
+                | EventKind::Accept {
+                    context: 8,
+                    result: Ok(connection),
+                },
+            ] => connection,
+            ref other => panic!("{other:?}"),
+        }
     }
 
     pub(crate) fn destroy(self) -> Vec<Result<(), Error>> {
@@ -216,24 +233,6 @@ impl Desk {
         self.endpoints[from]
             .send(connection, 1, message, flags)
             .unwrap();
-    }
-}
-
-/// Returns the connection of the only event, which says that there is one.
-#[track_caller]
-fn connected(events: &[EventKind]) -> ConnectionId {
-    match events {
-        [
-            EventKind::Connect {
-                result: Ok(connection),
-                ..
-            }
-            | EventKind::Accept {
-                result: Ok(connection),
-                ..
-            },
-        ] => *connection,
-        other => panic!("{other:?}"),
     }
 }
 

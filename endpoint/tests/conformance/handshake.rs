@@ -36,28 +36,10 @@ pub(crate) fn contexts_and_payloads(settings: EndpointSettings) {
         assert_eq!(desk.events(1), []);
         let accept = desk.letter(1, ACCEPT);
         desk.deliver(&accept);
-        let connected = desk.events(0);
-        let [
-            EventKind::Connect {
-                context: 7,
-                result: Ok(initiator),
-            },
-        ] = connected[..]
-        else {
-            panic!("{connected:?}");
-        };
+        let initiator = desk.connected(0);
         let established = desk.letter(0, ESTABLISHED);
         desk.deliver(&established);
-        let accepted = desk.events(1);
-        let [
-            EventKind::Accept {
-                context: 8,
-                result: Ok(acceptor),
-            },
-        ] = accepted[..]
-        else {
-            panic!("{accepted:?}");
-        };
+        let acceptor = desk.connected(1);
         assert_eq!(desk.endpoint(0).stage(initiator), Stage::Open);
         assert_eq!(desk.endpoint(1).stage(acceptor), Stage::Open);
         assert_eq!((desk.letters(0), desk.letters(1)), (vec![], vec![]));
@@ -125,15 +107,7 @@ pub(crate) fn a_repeated_acceptance_is_acknowledged_again(settings: EndpointSett
         let accept = desk.letter(1, ACCEPT);
         desk.deliver(&accept);
         let acknowledgement = desk.letter(0, ESTABLISHED);
-        let [
-            EventKind::Connect {
-                result: Ok(connection),
-                ..
-            },
-        ] = desk.events(0)[..]
-        else {
-            panic!("not connected");
-        };
+        let connection = desk.connected(0);
         if breaks {
             let endpoint = desk.endpoint(0);
             endpoint.set_send_timeout(None, Some(1)).unwrap();
@@ -151,17 +125,7 @@ pub(crate) fn a_repeated_acceptance_is_acknowledged_again(settings: EndpointSett
         assert_eq!(desk.letter(0, ESTABLISHED), acknowledgement);
         assert_eq!(desk.events(0), [], "it is reported once");
         desk.deliver(&acknowledgement);
-        let accepted = desk.events(1);
-        assert!(
-            matches!(
-                accepted[..],
-                [EventKind::Accept {
-                    context: 8,
-                    result: Ok(_)
-                }]
-            ),
-            "{accepted:?}"
-        );
+        desk.connected(1);
         // An acceptance of another number is none of this connection.
         let mut other = accept.clone();
         other.bytes[8] ^= 1;
@@ -203,16 +167,7 @@ pub(crate) fn old_requests_are_remembered(settings: EndpointSettings) {
     let repeated = desk.letter(0, REQUEST);
     desk.endpoint(1).accept(request, 8).unwrap();
     desk.deliver_all(|_| true);
-    let accepted = desk.events(1);
-    let [
-        EventKind::Accept {
-            result: Ok(acceptor),
-            ..
-        },
-    ] = accepted[..]
-    else {
-        panic!("{accepted:?}");
-    };
+    let acceptor = desk.connected(1);
     desk.endpoint(1).disconnect(acceptor).unwrap();
     desk.deliver(&repeated);
     assert_eq!((desk.events(1), desk.letters(1)), (vec![], vec![]));
@@ -240,16 +195,7 @@ pub(crate) fn some_old_requests_are_remembered(settings: EndpointSettings) {
         } else {
             desk.endpoint(1).accept(request, 8).unwrap();
             desk.deliver_all(|_| true);
-            let accepted = desk.events(1);
-            let [
-                EventKind::Accept {
-                    result: Ok(connection),
-                    ..
-                },
-            ] = accepted[..]
-            else {
-                panic!("{accepted:?}");
-            };
+            let connection = desk.connected(1);
             desk.endpoint(1).disconnect(connection).unwrap();
         }
         if requests.len() == 1024 {
@@ -298,15 +244,7 @@ pub(crate) fn strangers_are_not_heard(settings: EndpointSettings) {
     }
     desk.deliver(&accept);
     let established = desk.letter(0, ESTABLISHED);
-    let [
-        EventKind::Connect {
-            result: Ok(connection),
-            ..
-        },
-    ] = desk.events(0)[..]
-    else {
-        panic!("not connected");
-    };
+    let connection = desk.connected(0);
     desk.send(0, connection, b"hello");
     let message = desk.letter(0, MESSAGE);
     for letter in [&established, &message] {
@@ -466,15 +404,7 @@ pub(crate) fn a_first_message_is_an_acknowledgement(settings: EndpointSettings) 
         let accept = desk.letter(1, ACCEPT);
         desk.deliver(&accept);
         let established = desk.letter(0, ESTABLISHED);
-        let [
-            EventKind::Connect {
-                result: Ok(initiator),
-                ..
-            },
-        ] = desk.events(0)[..]
-        else {
-            panic!("not connected");
-        };
+        let initiator = desk.connected(0);
         desk.send(0, initiator, b"first");
         for letter in desk.letters(0) {
             desk.deliver(&letter);

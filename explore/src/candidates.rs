@@ -13,8 +13,8 @@ use std::collections::BTreeMap;
 
 use sim_core::{Executed, Footprint, StepKind};
 
-use crate::Event;
 use crate::independence::{Rule, is_about_actor, is_global, order_of_arrivals_matters, rule};
+use crate::{Event, small};
 
 /// No entry.
 const NONE: u32 = u32::MAX;
@@ -261,8 +261,4 @@ const fn waits_for_condvar(kind: StepKind) -> bool {
         kind,
         StepKind::CondvarAsyncLock | StepKind::CondvarWait | StepKind::TimedCondvarWait
     )
-}
-
-fn small(number: usize) -> u32 {
-    u32::try_from(number).expect("entries of lists are counted in 32 bits")
 }

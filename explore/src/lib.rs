@@ -122,3 +122,7 @@ pub use statistics::{Bound, Bounds, Statistics};
 pub use threads::Threads;
 pub use timeline::{Timeline, TimelineEnd, TimelineStep, dot_of_timeline};
 pub use trace_id::TraceId;
+
+fn small(number: usize) -> u32 {
+    u32::try_from(number).expect("events, entries and nodes of a run are counted in 32 bits")
+}

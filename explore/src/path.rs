@@ -18,7 +18,7 @@ use crate::independence::{Lists, Suspects, Touched, dependent};
 use crate::machine::Step;
 use crate::releases::Releases;
 use crate::vector_clocks::{VectorClocks, join_rows};
-use crate::{Event, TraceId};
+use crate::{Event, TraceId, small};
 
 /// Number of events that are not ordered before a new one from which on those that it can depend on
 /// are looked up. Below, a look at each is cheaper.
@@ -303,8 +303,4 @@ impl Path {
     pub(crate) fn released_before(&self, wait: usize) -> Option<u32> {
         self.releases.before(wait)
     }
-}
-
-fn small(number: usize) -> u32 {
-    u32::try_from(number).expect("a run has fewer than 2^32 events")
 }

@@ -11,8 +11,8 @@
 
 mod saved;
 
-use crate::Event;
 use crate::independence::{Lists, Suspects, dependent};
+use crate::{Event, small};
 
 pub(crate) use self::saved::Saved;
 
@@ -421,8 +421,4 @@ fn is_weak_initial(event: &Event, sequence: &[Event], lists: &Lists) -> bool {
         }
     }
     true
-}
-
-fn small(number: usize) -> u32 {
-    u32::try_from(number).expect("sleep sets are counted in 32 bits")
 }

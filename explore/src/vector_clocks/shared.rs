@@ -3,6 +3,8 @@
 //! A clock differs from that of the event before in few numbers, so it needs few nodes of its own.
 //! Nodes are kept in one stack, those of an event above those of all earlier ones, and go with it.
 
+use crate::small;
+
 /// Children per node, and numbers per leaf.
 const FAN: usize = 16;
 const FAN_BITS: u32 = FAN.trailing_zeros();
@@ -142,8 +144,4 @@ impl SharedClocks {
 /// The place of an actor in a node of a level.
 const fn child(actor: usize, level: u32) -> usize {
     actor >> (level * FAN_BITS) & (FAN - 1)
-}
-
-fn small(number: usize) -> u32 {
-    u32::try_from(number).expect("nodes of clocks are counted in 32 bits")
 }

@@ -12,10 +12,8 @@ use std::rc::Rc;
 use crate::activity::{Activity, ActivityError};
 use crate::code::Code;
 use crate::kernel::Shared;
-use crate::mailbox::Mailbox;
 use crate::operation::{Operation, Step};
 use crate::simulation::{ActorResult, into_body};
-use crate::sync::{Barrier, Condvar, Mutex, Semaphore};
 use crate::yielding::Yield;
 use crate::{ActorId, HostId, OperationResult, Span, Stream, Time, Transition};
 
@@ -278,45 +276,6 @@ impl Actor {
             .extra()
             .hooks
             .push(Box::new(hook));
-    }
-
-    /// The mailbox of that name, made on first use.
-    #[must_use]
-    pub fn mailbox(&self, name: &str) -> Mailbox {
-        Mailbox::named(&self.kernel, name)
-    }
-
-    /// A mailbox without a name.
-    #[must_use]
-    pub fn new_mailbox(&self) -> Mailbox {
-        Mailbox::unnamed(&self.kernel)
-    }
-
-    /// A mutex that is free.
-    #[must_use]
-    pub fn new_mutex(&self) -> Mutex {
-        Mutex::new(&self.kernel)
-    }
-
-    /// A semaphore with `value` units.
-    #[must_use]
-    pub fn new_semaphore(&self, value: u32) -> Semaphore {
-        Semaphore::new(&self.kernel, value)
-    }
-
-    /// A barrier for `size` actors.
-    ///
-    /// # Panics
-    /// If `size` is 0.
-    #[must_use]
-    pub fn new_barrier(&self, size: u32) -> Barrier {
-        Barrier::new(&self.kernel, size)
-    }
-
-    /// A condition variable.
-    #[must_use]
-    pub fn new_condvar(&self) -> Condvar {
-        Condvar::new(&self.kernel)
     }
 
     /// Waits until any of the activities has ended; returns its position, the lowest if several

@@ -128,8 +128,8 @@ impl Kernel {
     pub fn count_message(&mut self, bytes: f64) {
         self.messages += 1;
         self.bytes += bytes;
-        self.sends_in_step.0 += 1;
-        if self.sends_in_step.0 > self.sends_in_step.1 && self.current != NONE {
+        self.sends_in_step += 1;
+        if self.sends_in_step > self.sends_in_step_max && self.current != NONE {
             self.end_at_sends();
         }
     }
@@ -160,7 +160,7 @@ impl Kernel {
 
     #[cold]
     fn end_at_sends(&mut self) {
-        let (count, name) = (self.sends_in_step.0, self.actor_name(self.current));
+        let (count, name) = (self.sends_in_step, self.actor_name(self.current));
         let text = format!(
             "{name} sends {count} messages and never waits: the search goes no further there"
         );

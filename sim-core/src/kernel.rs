@@ -190,9 +190,10 @@ pub struct Kernel {
     pub(crate) count: u32,
     pub(crate) draws: Option<Stream>,
     pub(crate) stop: Option<Stop>,
-    /// Number of messages that the running actor has sent since it continued, and the number
-    /// beyond which it is ended.
-    pub(crate) sends_in_step: (u64, u64),
+    /// Number of messages that the running actor has sent since it continued.
+    pub(crate) sends_in_step: u64,
+    /// The number of messages in a step beyond which an actor is ended.
+    pub(crate) sends_in_step_max: u64,
     /// The first failure of an actor that has not ended the run.
     pub(crate) late_failure: Option<Failure>,
     pub(crate) events: u64,
@@ -291,7 +292,8 @@ impl Kernel {
             count: 0,
             draws: None,
             stop: None,
-            sends_in_step: (0, u64::MAX),
+            sends_in_step: 0,
+            sends_in_step_max: u64::MAX,
             late_failure: None,
             events: 0,
             transitions: 0,

@@ -65,6 +65,7 @@ mod chooser;
 mod code;
 mod console;
 mod constant;
+mod constructors;
 mod control;
 mod device;
 mod digest;

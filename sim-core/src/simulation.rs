@@ -22,9 +22,7 @@ use std::task::{Context, Poll, Waker};
 use crate::device::KernelHandle;
 use crate::invariant;
 use crate::kernel::{Again, Hosts, NONE, PendingState, Shared, Stop};
-use crate::mailbox::Mailbox;
 use crate::outcome::panic_message;
-use crate::sync::{Barrier, Condvar, Mutex, Semaphore};
 use crate::trace::TraceSink;
 use crate::{
     Actor, ActorId, Chooser, Clock, HostId, Kernel, Limit, Outcome, Report, Resource, Schedule,
@@ -136,7 +134,7 @@ const SENDS_MAX: u64 = 1 << 20;
 
 /// A simulation, to be filled with actors and run once.
 pub struct Simulation {
-    kernel: Shared,
+    pub(crate) kernel: Shared,
     waker: &'static Waker,
     /// Result of the last program that ended, until it is noted.
     result: Result<Option<String>, String>,
@@ -236,7 +234,7 @@ impl Simulation {
     /// Stops before the first date after `until`.
     pub fn set_until(&mut self, until: Time) {
         self.until = until;
-        self.kernel.borrow_mut().sends_in_step.1 = SENDS_MAX;
+        self.kernel.borrow_mut().sends_in_step_max = SENDS_MAX;
     }
 
     /// Stops after about `events` events.
@@ -342,45 +340,6 @@ impl Simulation {
         kernel.actors[id as usize].body = Some(body);
         kernel.start_actor(id);
         actor
-    }
-
-    /// The mailbox of that name, made on first use.
-    #[must_use]
-    pub fn mailbox(&self, name: &str) -> Mailbox {
-        Mailbox::named(&self.kernel, name)
-    }
-
-    /// A mailbox without a name.
-    #[must_use]
-    pub fn new_mailbox(&self) -> Mailbox {
-        Mailbox::unnamed(&self.kernel)
-    }
-
-    /// A mutex that is free.
-    #[must_use]
-    pub fn new_mutex(&self) -> Mutex {
-        Mutex::new(&self.kernel)
-    }
-
-    /// A semaphore with `value` units.
-    #[must_use]
-    pub fn new_semaphore(&self, value: u32) -> Semaphore {
-        Semaphore::new(&self.kernel, value)
-    }
-
-    /// A barrier for `size` actors.
-    ///
-    /// # Panics
-    /// If `size` is 0.
-    #[must_use]
-    pub fn new_barrier(&self, size: u32) -> Barrier {
-        Barrier::new(&self.kernel, size)
-    }
-
-    /// A condition variable.
-    #[must_use]
-    pub fn new_condvar(&self) -> Condvar {
-        Condvar::new(&self.kernel)
     }
 
     /// Runs to the end, whatever it is.

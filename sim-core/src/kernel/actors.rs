@@ -352,7 +352,7 @@ impl Kernel {
             progress.enter(actor, record.host);
         }
         debug_assert!(running.is_none(), "one future is polled at a time");
-        self.sends_in_step.0 = 0;
+        self.sends_in_step = 0;
         std::mem::swap(running, &mut record.body);
     }
 

@@ -59,8 +59,6 @@
 
 mod activity;
 mod actor;
-#[doc(hidden)]
-pub mod bench_support;
 mod chooser;
 mod code;
 mod console;

@@ -156,7 +156,7 @@ async fn perform(world: &Comm, kind: Collective, bytes: u64) -> Result<()> {
             world.scatter(Some(&all), &mut buffer, 0).await?;
         }
         Collective::Allgather => drop(world.allgather(&buffer).await?),
-        Collective::Alltoall => drop(world.alltoall(&world.buffer(bytes * size)).await?),
+        Collective::Alltoall => drop(world.alltoall(world.buffer(bytes * size)).await?),
         Collective::ReduceScatterBlock => {
             let all = world.buffer(bytes * size);
             drop(world.reduce_scatter_block(&all, &op).await?);

@@ -73,7 +73,7 @@ async fn perform_all(comm: &Comm, count: usize) -> mpi::Result<()> {
     let everything = numbers(all);
     comm.scatter(Some(&everything), &mut block, root).await?;
     assert_eq!(values(&block), own(rank, count));
-    let started = comm.iallreduce(contribution, &op)?.wait().await?;
+    let started = comm.allreduce(contribution, &op).start()?.wait().await?;
     assert_eq!(values(&started.buffer), sum(size));
     DONE
 }
@@ -123,7 +123,7 @@ latency = "1us"
     let run = runner
         .with_settings(settings)
         .run(|world, notes| async move {
-            world.allreduce(&world.buffer(8), &Op::sum::<f64>()).await?;
+            world.allreduce(world.buffer(8), &Op::sum::<f64>()).await?;
             notes.add(&world, "");
             DONE
         });
@@ -153,7 +153,7 @@ fn messages_that_find_out_the_nodes_are_paid_once() {
         let run = ranks(1).on_hosts(&hosts).with_settings(settings);
         let run = run.run(|world: Comm, notes: Notes| async move {
             for _ in 0..2 {
-                world.allreduce(&numbers([1.0]), &Op::sum::<f64>()).await?;
+                world.allreduce(numbers([1.0]), &Op::sum::<f64>()).await?;
                 world.barrier().await?;
                 notes.add(&world, "");
             }

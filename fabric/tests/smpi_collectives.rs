@@ -70,7 +70,7 @@ async fn perform(world: Comm, collective: &str, bytes: u64, root: usize) -> Resu
         }
         "allgather" => drop(world.allgather(&buffer).await?),
         "allgatherv" => drop(world.allgather_v(&buffer, equal()).await?),
-        "alltoall" => drop(world.alltoall(&world.buffer(bytes * size)).await?),
+        "alltoall" => drop(world.alltoall(world.buffer(bytes * size)).await?),
         "alltoallv" => {
             let all = world.buffer(bytes * size);
             drop(world.alltoall_v(&all, equal(), equal()).await?);

@@ -1,10 +1,10 @@
 //! Collective operations (MPI 5.0, chapter 6): the calls.
 //!
-//! Each operation comes in three forms: one that waits, one that returns a [`Request`] (`i…`), and
-//! a persistent one (`…_init`). All of them select an algorithm, whose schedule the protocol engine
-//! executes over point-to-point messages in a context of their own, so that no receive of the
-//! program gets one. The result of a call is a buffer: in the [`Completion`](crate::Completion) of
-//! a request, or returned by the call that waits.
+//! Each operation returns a [`CollectiveCall`], which is awaited (`MPI_Bcast`), started
+//! (`MPI_Ibcast`) or initialised (`MPI_Bcast_init`). All of them select an algorithm, whose
+//! schedule the protocol engine executes over point-to-point messages in a context of their own, so
+//! that no receive of the program gets one. The result of a call is a buffer: in the
+//! [`Completion`](crate::Completion) of a request, or returned by the call that is awaited.
 //!
 //! A rank leaves the call when its own part is over; only a barrier says anything about the others.
 //!
@@ -12,7 +12,6 @@
 //! contribution is.
 
 use observe::SourceLocation;
-use std::pin::Pin;
 use std::rc::Rc;
 
 use ::collectives::{
@@ -23,8 +22,8 @@ use ::collectives::{
 use areas::Areas;
 
 use crate::channel::{Channel, Token};
-use crate::protocol::engine::{CallNumber, CollectiveCall, PersistentNumber, ProtocolEngine};
-use crate::{Buffer, Comm, Error, Op, Request, Result, Settings};
+use crate::protocol::engine::{CallNumber, PersistentNumber, PreparedCall, ProtocolEngine};
+use crate::{Buffer, Comm, Datatype, Error, Op, Result, Settings};
 
 mod all;
 mod areas;
@@ -32,6 +31,7 @@ mod barrier;
 mod between;
 mod block_lengths;
 mod blocks;
+mod call;
 mod call_log;
 mod neighbors;
 mod operand_order;
@@ -39,20 +39,19 @@ mod placement;
 pub(crate) mod position;
 mod rooted;
 mod scan;
-mod started_views;
 mod stored;
 mod uncounted;
-mod views;
 
-pub use between::{InterCall, InterRoot};
+pub use between::InterRoot;
 use block_lengths::BlockLengths;
 pub use blocks::Blocks;
+pub use call::CollectiveCall;
+use call::Views;
 pub use call_log::{CallLog, CallRecord, Mismatch};
 pub(crate) use call_log::{Place, Signature};
 pub use operand_order::MissingProperty;
 pub use placement::Placement;
 pub use position::is_persistent_start;
-use views::Views;
 
 /// A collective call with the arguments of the program.
 #[derive(Clone, Debug)]
@@ -110,13 +109,37 @@ impl Invocation {
         self.op = Some(op.clone());
         self
     }
-}
 
-/// A collective that has been called.
-enum Started<'a> {
-    Now(Token),
-    /// It begins when this is over.
-    After(Pin<Box<dyn Future<Output = Result<Token>> + 'a>>),
+    fn with_blocks(mut self, send: Blocks, recv: Blocks) -> Self {
+        (self.send, self.recv) = (Some(send), Some(recv));
+        self
+    }
+
+    /// Returns the exchange of items: of each block their number, displacement and datatype.
+    fn with_types(
+        self,
+        send: &[(u64, u64, Datatype)],
+        recv: &[(u64, u64, Datatype)],
+    ) -> Result<Self> {
+        let lengths = |blocks: &[(u64, u64, Datatype)]| {
+            Blocks::packed(blocks.iter().map(|(count, _, item)| count * item.size()))
+        };
+        let mut call = self.with_blocks(lengths(send), lengths(recv));
+        let views = call.views_mut();
+        views.send = Some((1, Datatype::structure(send)?));
+        views.recv = Some((1, Datatype::structure(recv)?));
+        Ok(call)
+    }
+
+    fn views_mut(&mut self) -> &mut Views {
+        self.views.get_or_insert_with(|| {
+            Box::new(Views {
+                send: None,
+                recv: None,
+                target: Buffer::phantom(0),
+            })
+        })
+    }
 }
 
 pub(crate) fn in_32_bits(rank: usize) -> u32 {
@@ -131,7 +154,7 @@ impl Comm {
         invocation: &Invocation,
         is_request: bool,
         location: SourceLocation,
-    ) -> Result<CollectiveCall> {
+    ) -> Result<PreparedCall> {
         let context = self.call_context()?;
         let (root, size) = (invocation.root, self.size());
         if root >= size && root != between::NO_ROOT {
@@ -183,7 +206,7 @@ impl Comm {
         let is_independent = is_request
             && (call.neighbors.is_some() || settings.synchronizing_collectives && !call.in_place);
         let (algorithm, asks_nodes) = select(settings, &mut call, facts, is_independent)?;
-        Ok(CollectiveCall {
+        Ok(PreparedCall {
             name: invocation.name,
             algorithm,
             is_independent,
@@ -244,86 +267,11 @@ impl Comm {
     }
 
     /// Starts a collective. Its operation has the result.
-    fn start(&self, call: CollectiveCall) -> Token {
+    fn start(&self, call: PreparedCall) -> Token {
         let start = |engine: &mut ProtocolEngine, channel: &dyn Channel| {
             engine.start_collective(channel, call)
         };
         self.process().with_engine(start)
-    }
-
-    /// Performs a collective and waits for its end. Returns the result.
-    pub(crate) fn perform(
-        &self,
-        invocation: Invocation,
-        location: SourceLocation,
-    ) -> impl Future<Output = Result<Buffer>> + '_ {
-        let name = invocation.name;
-        let mut invocation = Some(invocation);
-        // Not an `async fn`, which has a second place for each argument in the state of each rank.
-        async move {
-            let token = match self.start_or_ask(invocation.take(), location)? {
-                Started::Now(token) => token,
-                Started::After(rest) => rest.await?,
-            };
-            let done = Request::new(self, token).wait_in(name, location).await?;
-            Ok(done.buffer)
-        }
-    }
-
-    /// Starts a collective, or returns what is to be done before that.
-    fn start_or_ask(
-        &self,
-        invocation: Option<Invocation>,
-        location: SourceLocation,
-    ) -> Result<Started<'_>> {
-        let invocation = invocation.expect("a future is polled from its start once");
-        let call = self.raised(self.prepare(&invocation, false, location))?;
-        let is_synchronized = (self.process().channel().settings()).synchronizing_collectives;
-        Ok(if is_synchronized || call.asks_nodes {
-            // In a box: most runs do not need the room.
-            Started::After(Box::pin(
-                self.start_prepared(Box::new(call), is_synchronized),
-            ))
-        } else {
-            Started::Now(self.start(call))
-        })
-    }
-
-    /// Starts a collective when all ranks have called it, or when the ranks have found out their
-    /// nodes.
-    async fn start_prepared(
-        &self,
-        call: Box<CollectiveCall>,
-        is_synchronized: bool,
-    ) -> Result<Token> {
-        let (name, location) = (call.name, call.location);
-        if call.asks_nodes && self.process().note_node_setup(call.context) {
-            let token = self.start(call.node_setup());
-            Request::new(self, token).wait_in(name, location).await?;
-        }
-        if is_synchronized && call.call.collective != Collective::Barrier {
-            let token = self.start(call.synchronization());
-            Request::new(self, token).wait_in(name, location).await?;
-        }
-        Ok(self.start(*call))
-    }
-
-    /// Starts a collective that the program waits for later.
-    pub(crate) fn start_request(
-        &self,
-        invocation: &Invocation,
-        location: SourceLocation,
-    ) -> Result<Request> {
-        if let Some(views) = &invocation.views {
-            return self.start_view(invocation, views, location);
-        }
-        let call = self.raised(self.prepare(invocation, true, location))?;
-        if !call.is_independent {
-            // The rank may send before its schedule has received what it has learnt by then.
-            crate::exploration::choose(self.process().channel());
-        }
-        let token = self.start(call);
-        Ok(Request::new(self, token))
     }
 }
 

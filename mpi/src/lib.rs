@@ -88,7 +88,7 @@ pub use api::topology::{Cartesian, Graph, dims_create};
 pub use api::typed::Scalar;
 pub use channel::{Channel, Level, PostingCost, Settings};
 pub use collectives::{
-    Blocks, CallLog, CallRecord, InterCall, InterRoot, Mismatch, MissingProperty, Placement,
+    Blocks, CallLog, CallRecord, CollectiveCall, InterRoot, Mismatch, MissingProperty, Placement,
     is_persistent_start,
 };
 pub use connection::connecting_channel::ConnectionStatistics;

@@ -80,7 +80,11 @@ fn a_function_is_called_for_errors_of_all_calls() {
         assert!(comm.send(&world.buffer(1), 0, u32::MAX).await.is_err());
         assert!(comm.recv(&mut world.buffer(1), 9, 0).await.is_err());
         assert!(comm.bcast(&mut world.buffer(1), 5).await.is_err());
-        assert!(comm.ireduce(world.buffer(3), &Op::sum::<u32>(), 0).is_err());
+        assert!(
+            comm.reduce(world.buffer(3), &Op::sum::<u32>(), 0)
+                .start()
+                .is_err()
+        );
         expected.extend([ErrorClass::Rank, ErrorClass::Tag, ErrorClass::Rank]);
         expected.extend([ErrorClass::Root, ErrorClass::Op]);
         // Messages that are too long, eager and announced.

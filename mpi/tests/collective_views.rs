@@ -2,7 +2,7 @@
 //! sequential program would put it, leave the bytes between the data alone, and cost the time of
 //! packing.
 
-use mpi::{Buffer, Comm, Datatype, Error, ErrorClass, Op, Result, Settings};
+use mpi::{Buffer, CollectiveCall, Comm, Datatype, Error, ErrorClass, Op, Result, Settings};
 use testing::ranks::{Order, world};
 
 /// Left in places that no data come to.
@@ -45,6 +45,30 @@ where
     }
 }
 
+/// Returns a call whose contribution and whose result at a place are numbers of items.
+fn viewed<'a, O>(
+    call: CollectiveCall<'a, O>,
+    given: (u64, &Datatype),
+    place: &'a mut Buffer,
+    got: (u64, &Datatype),
+) -> CollectiveCall<'a, ()> {
+    let call = call.packing(given.0, given.1).into_place(place);
+    call.unpacking(got.0, got.1)
+}
+
+/// Returns the result of a started call, or those of two starts of a persistent one.
+async fn completed(call: CollectiveCall<'_, ()>, is_persistent: bool) -> Result<Vec<Buffer>> {
+    if !is_persistent {
+        return Ok(vec![call.start()?.wait().await?.buffer]);
+    }
+    let (mut request, mut found) = (call.init()?, Vec::new());
+    for _ in 0..2 {
+        request.start()?;
+        found.push(request.wait().await?.buffer);
+    }
+    Ok(found)
+}
+
 #[test]
 fn broadcasts_and_reductions() {
     run(|world, count| async move {
@@ -56,7 +80,8 @@ fn broadcasts_and_reductions() {
         if rank == root {
             data = Buffer::of(&spread_out(own(7)));
         }
-        world.bcast_view(&mut data, items, &item, root).await?;
+        let call = world.bcast(&mut data, root).unpacking(items, &item);
+        call.await?;
         assert_eq!(data.values()?, Some(spread_out(own(7))));
 
         let given = Buffer::of(&spread_out(own(rank)));
@@ -64,13 +89,11 @@ fn broadcasts_and_reductions() {
         let expected = spread_out((0..count).map(sum));
         let mut result = gaps(2 * count);
         let op = Op::sum::<u32>();
-        let send = (&given, items, &item);
-        world.allreduce_view(send, &mut result, &op).await?;
+        let one = (items, &item);
+        viewed(world.allreduce(&given, &op), one, &mut result, one).await?;
         assert_eq!(result.values()?, Some(expected.clone()));
         let mut result = gaps(2 * count);
-        world
-            .reduce_view(send, Some(&mut result), &op, root)
-            .await?;
+        viewed(world.reduce(&given, &op, root), one, &mut result, one).await?;
         let untouched = vec![GAP; 2 * count];
         let expected = if rank == root { expected } else { untouched };
         assert_eq!(result.values()?, Some(expected));
@@ -83,35 +106,36 @@ fn blocks_of_all_ranks() {
     run(|world, count| async move {
         let (rank, size) = (world.rank(), world.size());
         let (items, root) = (count as u64, size - 1);
+        let all_items = items * size as u64;
         let (item, dense) = (spread(1), Datatype::of::<u32>());
         let block = |from: usize, to: usize| (0..count).map(move |at| number(from, to, at));
         let own = Buffer::of(&spread_out(block(rank, 0)));
         let all = spread_out((0..size).flat_map(|from| block(from, 0)));
         let mut result = gaps(2 * count * size);
-        let room = (&mut result, items, &item);
-        world.allgather_view((&own, items, &item), room).await?;
+        let (one, every) = ((items, &item), (all_items, &item));
+        viewed(world.allgather(&own), one, &mut result, every).await?;
         assert_eq!(result.values()?, Some(all.clone()));
 
         // The contributions are dense, the result is not.
         let own = Buffer::of(&block(rank, 0).collect::<Vec<u32>>());
         let mut result = gaps(2 * count * size);
-        let room = (rank == root).then_some((&mut result, items, &item));
-        world.gather_view((&own, items, &dense), room, root).await?;
+        let gather = world.gather(&own, root);
+        viewed(gather, (items, &dense), &mut result, every).await?;
         let untouched = vec![GAP; 2 * count * size];
         let expected = if rank == root { all } else { untouched };
         assert_eq!(result.values()?, Some(expected));
 
         let all = Buffer::of(&spread_out((0..size).flat_map(|to| block(root, to))));
         let mut result = gaps(2 * count);
-        let send = (rank == root).then_some((&all, items, &item));
-        let room = (&mut result, items, &item);
-        world.scatter_view(send, room, root).await?;
+        let send = (rank == root).then_some(&all);
+        let call = world.scatter(send, &mut result, root);
+        let call = call.packing(all_items, &item).unpacking(items, &item);
+        call.await?;
         assert_eq!(result.values()?, Some(spread_out(block(root, rank))));
 
         let all = Buffer::of(&spread_out((0..size).flat_map(|to| block(rank, to))));
         let mut result = gaps(2 * count * size);
-        let room = (&mut result, items, &item);
-        world.alltoall_view((&all, items, &item), room).await?;
+        viewed(world.alltoall(&all), every, &mut result, every).await?;
         let expected = (0..size).flat_map(|from| block(from, rank));
         assert_eq!(result.values()?, Some(spread_out(expected)));
         Ok(())
@@ -128,62 +152,56 @@ fn requests_unpack_their_results() {
         let (items, root) = (count as u64, size / 2);
         let (item, op) = (spread(1), Op::sum::<u32>());
         let is_root = rank == root;
+        let all_items = items * size as u64;
         let block = |from: usize, to: usize| (0..count).map(move |at| number(from, to, at));
-        let own = || (Buffer::of(&spread_out(block(rank, 0))), items, &item);
-        let from_me = spread_out((0..size).flat_map(|to| block(rank, to)));
-        let for_all = || (Buffer::of(&from_me), items, &item);
-        let one = || (gaps(2 * count), items, &item);
-        let all = || (gaps(2 * count * size), items, &item);
+        let own = Buffer::of(&spread_out(block(rank, 0)));
+        let for_all = Buffer::of(&spread_out((0..size).flat_map(|to| block(rank, to))));
+        let one = || gaps(2 * count);
+        let all = || gaps(2 * count * size);
         let sum = |at| (0..size).map(|rank| number(rank, 0, at)).sum();
         let sums = spread_out((0..count).map(sum));
         let gathered = spread_out((0..size).flat_map(|from| block(from, 0)));
-        let sent = || if is_root { own() } else { one() };
         let at_root = |wanted: &[u32]| is_root.then(|| wanted.to_vec());
-        // Each call as a request, as a persistent one, and its result where there is one.
-        let calls = [
-            (
-                world.ibcast_view(sent(), root)?,
-                world.bcast_view_init(sent(), root)?,
+        let (each, every) = ((items, &item), (all_items, &item));
+        let mut places = [one(), all(), one(), all(), all(), one(), one()];
+        for is_persistent in [false, true] {
+            if is_root {
+                places[0] = own.clone();
+            }
+            let [
+                data,
+                at_the_root,
+                block_of_root,
+                everywhere,
+                exchanged,
+                reduced,
+                total,
+            ] = &mut places;
+            let scatter = world.scatter(is_root.then_some(&for_all), block_of_root, root);
+            let gather = world.gather(&own, root);
+            let reduce = world.reduce(&own, &op, root);
+            let calls = [
+                world.bcast(data, root).unpacking(items, &item),
+                viewed(gather, each, at_the_root, every),
+                scatter.packing(all_items, &item).unpacking(items, &item),
+                viewed(world.allgather(&own), each, everywhere, every),
+                viewed(world.alltoall(&for_all), every, exchanged, every),
+                viewed(reduce, each, reduced, each),
+                viewed(world.allreduce(&own, &op), each, total, each),
+            ];
+            let expected = [
                 Some(spread_out(block(root, 0))),
-            ),
-            (
-                world.igather_view(own(), is_root.then(all), root)?,
-                world.gather_view_init(own(), is_root.then(all), root)?,
                 at_root(&gathered),
-            ),
-            (
-                world.iscatter_view(is_root.then(for_all), one(), root)?,
-                world.scatter_view_init(is_root.then(for_all), one(), root)?,
                 Some(spread_out(block(root, rank))),
-            ),
-            (
-                world.iallgather_view(own(), all())?,
-                world.allgather_view_init(own(), all())?,
-                Some(gathered),
-            ),
-            (
-                world.ialltoall_view(for_all(), all())?,
-                world.alltoall_view_init(for_all(), all())?,
+                Some(gathered.clone()),
                 Some(spread_out((0..size).flat_map(|from| block(from, rank)))),
-            ),
-            (
-                world.ireduce_view(own(), is_root.then(|| one().0), &op, root)?,
-                world.reduce_view_init(own(), is_root.then(|| one().0), &op, root)?,
                 at_root(&sums),
-            ),
-            (
-                world.iallreduce_view(own(), one().0, &op)?,
-                world.allreduce_view_init(own(), one().0, &op)?,
-                Some(sums),
-            ),
-        ];
-        for (mut request, mut persistent, expected) in calls {
-            let found = request.wait().await?.buffer;
-            assert!(expected.is_none() || found.values()? == expected);
-            for _ in 0..2 {
-                persistent.start()?;
-                let found = persistent.wait().await?.buffer;
-                assert!(expected.is_none() || found.values()? == expected);
+                Some(sums.clone()),
+            ];
+            for (call, expected) in calls.into_iter().zip(expected) {
+                for found in completed(call, is_persistent).await? {
+                    assert!(expected.is_none() || found.values()? == expected);
+                }
             }
         }
         Ok(())
@@ -228,16 +246,18 @@ fn each_rank_has_a_datatype() {
         }
         recv.reverse();
         let given = Buffer::of(&numbers);
-        let room = || gaps(expected.len());
-        let mut result = room();
+        let mut room = gaps(expected.len());
+        let mut result = room.clone();
         world.alltoall_w(&given, &send, &mut result, &recv).await?;
         assert_eq!(result.values()?, Some(expected.clone()));
-        let mut request = world.ialltoall_w(given.clone(), &send, room(), &recv)?;
+        let call = world.alltoall_w(&given, &send, &mut room, &recv);
+        let mut request = call.start()?;
         assert_eq!(
             request.wait().await?.buffer.values()?,
             Some(expected.clone())
         );
-        let mut persistent = world.alltoall_w_init(given, &send, room(), &recv)?;
+        let call = world.alltoall_w(given, &send, &mut room, &recv);
+        let mut persistent = call.init()?;
         for round in 0..3 {
             persistent.start()?;
             let done = persistent.wait().await?.buffer;
@@ -287,13 +307,13 @@ fn packing_takes_time() {
         let given = gaps(20);
         let mut result = gaps(20);
         let item = spread(1);
-        world
-            .allgather_view((&given, 5, &item), (&mut result, 5, &item))
-            .await?;
+        let call = world.allgather(&given);
+        viewed(call, (5, &item), &mut result, (10, &item)).await?;
         // 20 bytes given, 40 bytes got.
         assert!((world.wtime() - 60.0).abs() < 1e-9, "{}", world.wtime());
         let mut data = gaps(20);
-        world.bcast_view(&mut data, 5, &item, 0).await?;
+        let call = world.bcast(&mut data, 0).unpacking(5, &item);
+        call.await?;
         let expected = if world.rank() == 0 { 80.0 } else { 100.0 };
         assert!((world.wtime() - expected).abs() < 1e-9, "{}", world.wtime());
         Ok(())
@@ -337,10 +357,10 @@ fn operations_without_messages() {
 fn bad_arguments_are_refused() {
     let program = |world: Comm| async move {
         let (own, item) = (gaps(2), spread(1));
-        let one = (&own, 1, &item);
-        let error = world.gather_view(one, None, world.rank()).await;
-        assert_eq!(error, Err(Error::NoBuffer));
-        let error = world.allgather_view(one, (&mut gaps(1), 1, &item)).await;
+        let gathering = || world.allgather(&own).packing(1, &item);
+        let mut short = gaps(1);
+        let call = gathering().into_place(&mut short).unpacking(2, &item);
+        let error = call.await;
         let expected = Error::View {
             needed: 12,
             length: 4,
@@ -350,7 +370,9 @@ fn bad_arguments_are_refused() {
         let error = world.alltoall_w(&own, &blocks, &mut gaps(2), &blocks).await;
         assert_eq!(error, Err(Error::BlockCount { blocks: 1, size: 2 }));
         let blocks = [(1, 0, item.clone()), (1, 8, item.clone())];
-        let error = world.ialltoall_w(own.clone(), &blocks, gaps(4), &blocks);
+        let error = world
+            .alltoall_w(&own, &blocks, &mut gaps(4), &blocks)
+            .start();
         let expected = Error::View {
             needed: 12,
             length: 8,
@@ -358,23 +380,22 @@ fn bad_arguments_are_refused() {
         assert_eq!(error.err(), Some(expected));
         // Both ranks give one item, and have room for two of each.
         let mut room = gaps(8);
-        let error = world.allgather_view(one, (&mut room, 2, &item)).await;
+        let error = gathering().into_place(&mut room).unpacking(4, &item).await;
         assert_eq!(
             error.unwrap_err().to_string(),
             "invalid count: a buffer of 16 bytes, the blocks of all ranks have 8 bytes"
         );
-        let (own, room) = ((own.clone(), 1, &item), (room, 2, &item));
-        let error = world.iallgather_view(own.clone(), room.clone());
+        let call = gathering().into_place(&mut room).unpacking(4, &item);
         let expected = Error::Blocks {
             length: 16,
             expected: 8,
         };
-        assert_eq!(error.err(), Some(expected));
-        let error = world.scatter_view_init(None, room, world.rank());
-        assert_eq!(error.err(), Some(Error::NoBuffer));
-        let error = world
-            .reduce_view(one, Some(&mut gaps(2)), &Op::sum::<u64>(), 0)
-            .await;
+        assert_eq!(call.start().err(), Some(expected));
+        let call = world.scatter(None, &mut room, world.rank());
+        let call = call.packing(2, &item).unpacking(1, &item);
+        assert_eq!(call.init().err(), Some(Error::NoBuffer));
+        let call = world.reduce(&own, &Op::sum::<u64>(), 0).packing(1, &item);
+        let error = call.into_place(&mut room).unpacking(1, &item).await;
         assert_eq!(error.unwrap_err().class(), ErrorClass::Op);
         Ok(())
     };

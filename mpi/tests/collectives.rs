@@ -205,7 +205,7 @@ fn exchanges_of_all_with_all() {
         let block = |from: usize, to: usize| values(from * 100 + to, count);
         let all = (0..world.size()).flat_map(|to| block(world.rank(), to));
         let result = world
-            .alltoall(&world.buffer_of(&all.collect::<Vec<u64>>()))
+            .alltoall(world.buffer_of(&all.collect::<Vec<u64>>()))
             .await?;
         let expected = (0..world.size()).flat_map(|from| block(from, world.rank()));
         assert_eq!(result.values()?, Some(expected.collect()));
@@ -288,9 +288,15 @@ fn several_with_lanes_at_one_time() {
             let program = |world: Comm| async move {
                 let (rank, size) = (world.rank(), world.size());
                 let op = Op::sum::<u64>();
-                let started = |count| world.iallreduce(world.buffer_of(&values(rank, count)), &op);
+                let started = |count| {
+                    world
+                        .allreduce(world.buffer_of(&values(rank, count)), &op)
+                        .start()
+                };
                 let mut all = [started(60)?, started(2)?, started(40)?];
-                let mut persistent = world.allreduce_init(world.buffer_of(&values(rank, 50)), &op);
+                let mut persistent = world
+                    .allreduce(world.buffer_of(&values(rank, 50)), &op)
+                    .init()?;
                 persistent.start()?;
                 let done = waitall(&mut all).await?;
                 for (done, count) in done.iter().zip([60, 2, 40]) {
@@ -316,12 +322,16 @@ fn several_at_one_time() {
                 let op = Op::sum::<u64>();
                 let next = (rank + 1) % size;
                 let before = (rank + size - 1) % size;
-                let first = world.iallreduce(world.buffer_of(&values(rank, 40)), &op)?;
+                let first = world
+                    .allreduce(world.buffer_of(&values(rank, 40)), &op)
+                    .start()?;
                 let message = world.irecv(world.buffer(8), before, mpi::ANY_TAG)?;
-                let data = world.buffer_of(&if rank == 1 { values(1, 3) } else { vec![0; 3] });
-                let second = world.ibcast(data, 1)?;
+                let mut data = world.buffer_of(&if rank == 1 { values(1, 3) } else { vec![0; 3] });
+                let second = world.bcast(&mut data, 1).start()?;
                 let send = world.isend(world.buffer_of(&[rank as u64]), next, 16)?;
-                let third = world.iallreduce(world.buffer_of(&values(rank, 2)), &op)?;
+                let third = world
+                    .allreduce(world.buffer_of(&values(rank, 2)), &op)
+                    .start()?;
                 let mut all = [third, send, message, second, first];
                 world.compute(1e6).await;
                 let done = waitall(&mut all).await?;
@@ -347,7 +357,7 @@ fn several_at_one_time() {
 fn tests_of_requests_end() {
     let program = |world: Comm| async move {
         let own = world.buffer_of(&values(world.rank(), 40));
-        let mut request = world.iallreduce(own, &Op::sum::<u64>())?;
+        let mut request = world.allreduce(own, &Op::sum::<u64>()).start()?;
         let done = loop {
             if let Some(done) = request.test().await? {
                 break done;
@@ -363,8 +373,8 @@ fn tests_of_requests_end() {
 fn persistent_collectives_start_again() {
     let program = |world: Comm| async move {
         let own = world.buffer_of(&values(world.rank(), 4));
-        let mut reduction = world.allreduce_init(own, &Op::sum::<u64>());
-        let mut barrier = world.barrier_init();
+        let mut reduction = world.allreduce(own, &Op::sum::<u64>()).init()?;
+        let mut barrier = world.barrier().init()?;
         for round in 0..3 {
             reduction.start()?;
             barrier.start()?;
@@ -390,9 +400,9 @@ fn persistent_collectives_start_in_any_order() {
         let mut requests: Vec<_> = (0..3)
             .map(|index| {
                 let own = world.buffer_of(&values(rank, 4 + 20 * index));
-                world.allreduce_init(own, &sum_op)
+                world.allreduce(own, &sum_op).init()
             })
-            .collect();
+            .collect::<Result<_>>()?;
         for round in 0..3 {
             // Calls that are not persistent are between them.
             let own = world.buffer_of(&values(rank, 4));
@@ -489,7 +499,7 @@ fn bad_arguments_are_refused() {
         assert_eq!(error.class(), ErrorClass::Root);
         assert_eq!(error.to_string(), "invalid root 3: expected 0 to 2");
         let error = world
-            .allreduce(&world.buffer(7), &Op::sum::<u32>())
+            .allreduce(world.buffer(7), &Op::sum::<u32>())
             .await
             .unwrap_err();
         assert_eq!(
@@ -499,7 +509,7 @@ fn bad_arguments_are_refused() {
                 length: 7
             }
         );
-        let error = world.alltoall(&world.buffer(10)).await.unwrap_err();
+        let error = world.alltoall(world.buffer(10)).await.unwrap_err();
         assert_eq!(
             error,
             Error::Count {
@@ -508,12 +518,12 @@ fn bad_arguments_are_refused() {
             }
         );
         let error = world
-            .allgather_v(&world.buffer(8), [8, 8])
+            .allgather_v(world.buffer(8), [8, 8])
             .await
             .unwrap_err();
         assert_eq!(error, Error::BlockCount { blocks: 2, size: 3 });
         let error = world
-            .allgather_v(&world.buffer(8), [4, 4, 4])
+            .allgather_v(world.buffer(8), [4, 4, 4])
             .await
             .unwrap_err();
         assert_eq!(
@@ -569,16 +579,16 @@ fn built_in_operations() {
             (Op::bitwise_xor::<i32>(), -2),
         ];
         for (op, expected) in cases {
-            let result = world.allreduce(&one(value), &op).await?;
+            let result = world.allreduce(one(value), &op).await?;
             assert_eq!(result.values()?, Some(vec![expected]), "{op:?}");
         }
         let pair = [(f64::from(value.abs()), u32::try_from(rank).unwrap())];
         let least = world
-            .allreduce(&world.buffer_of(&pair), &Op::min_location::<f64>())
+            .allreduce(world.buffer_of(&pair), &Op::min_location::<f64>())
             .await?;
         assert_eq!(least.values()?, Some(vec![(0.0, 1_u32)]));
         let greatest = world
-            .allreduce(&world.buffer_of(&pair), &Op::max_location::<f64>())
+            .allreduce(world.buffer_of(&pair), &Op::max_location::<f64>())
             .await?;
         assert_eq!(greatest.values()?, Some(vec![(1.0, 0_u32)]));
         Ok(())

@@ -94,7 +94,7 @@ async fn make_and_use(world: Comm) -> Result<()> {
         Some(grid.clone()),
     ];
     for comm in made.into_iter().flatten() {
-        let sum = comm.allreduce(&world.buffer_of(&[1_u64]), &op).await?;
+        let sum = comm.allreduce(world.buffer_of(&[1_u64]), &op).await?;
         assert_eq!(sum.values::<u64>()?, Some(vec![comm.size() as u64]));
     }
     Ok(())
@@ -281,7 +281,9 @@ fn no_rank_waits_for_the_frees_of_others() {
         let half = half.expect("each rank has a colour");
         let between = half.intercomm_create(0, &world, 1 - rank % 2, 1).await?;
         // Operations in progress end after the communicator.
-        let mut sum = copy.iallreduce(world.buffer_of(&[1_u64]), &Op::sum::<u64>())?;
+        let mut sum = copy
+            .allreduce(world.buffer_of(&[1_u64]), &Op::sum::<u64>())
+            .start()?;
         if rank > 0 {
             world.recv(&mut world.buffer(8), rank - 1, 0).await?;
         }

@@ -3,8 +3,8 @@
 //! other ranks.
 
 use mpi::{
-    ANY_SOURCE, ANY_TAG, Blocks, Buffer, Comm, Comparison, Error, ErrorClass, InterCall, InterComm,
-    InterRoot, Op, Request, Result,
+    ANY_SOURCE, ANY_TAG, Blocks, Buffer, CollectiveCall, Comm, Comparison, Error, ErrorClass,
+    InterComm, InterRoot, Op, Request, Result,
 };
 use testing::ranks::{Order, world};
 
@@ -240,7 +240,7 @@ fn all_calls<'a>(
     world: &Comm,
     between: &'a InterComm,
     (lower, count): (usize, usize),
-) -> Vec<InterCall<'a>> {
+) -> Vec<CollectiveCall<'a>> {
     let (rank, others) = (world.rank(), between.remote_size());
     let root = match rank >= lower {
         _ if rank == lower => InterRoot::Root,

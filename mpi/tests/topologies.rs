@@ -67,7 +67,7 @@ fn neighbours_of_a_grid_exchange_blocks() {
             let below = (rank + length as u64 - 1) % length as u64;
             let above = (rank + 1) % length as u64;
             assert_eq!(found.values()?, Some(vec![10 * below + 1, 10 * above]));
-            let all = grid.neighbor_allgather(&world.buffer_of(&[rank])).await?;
+            let all = grid.neighbor_allgather(world.buffer_of(&[rank])).await?;
             assert_eq!(all.values()?, Some(vec![below, above]));
             Ok(())
         };
@@ -189,42 +189,33 @@ fn neighbours_exchange_in_the_background() {
         let (gathered, exchanged) = (all.given(true, 0), all.given(false, 0));
         let (own, blocks) = (all.own(0..1), all.own(0..4));
         let lengths = [8 * all.count as u64; 4];
+        let calls = || {
+            [
+                grid.neighbor_allgather(&own),
+                grid.neighbor_alltoall(&blocks),
+                grid.neighbor_allgather_v(&own, lengths),
+                grid.neighbor_alltoall_v(&blocks, lengths, lengths),
+            ]
+        };
+        let results = [&gathered, &exchanged, &gathered, &exchanged];
         // Several at a time, completed in another order.
-        let mut requests = [
-            grid.ineighbor_allgather(own.clone())?,
-            grid.ineighbor_alltoall(blocks.clone())?,
-            grid.ineighbor_allgather_v(own.clone(), lengths)?,
-            grid.ineighbor_alltoall_v(blocks.clone(), lengths, lengths)?,
-        ];
-        assert_eq!(grid.neighbor_allgather(&own).await?.values()?, gathered);
-        let found = grid.neighbor_allgather_v(&own, lengths).await?;
-        assert_eq!(found.values()?, gathered);
-        for (number, request) in requests.iter_mut().enumerate().rev() {
-            let expected = if number % 2 == 0 {
-                &gathered
-            } else {
-                &exchanged
-            };
+        let mut requests = Vec::new();
+        for call in calls() {
+            requests.push(call.start()?);
+        }
+        for (call, expected) in calls().into_iter().zip(results) {
+            assert_eq!(call.await?.values()?, *expected);
+        }
+        for (request, expected) in requests.iter_mut().zip(results).rev() {
             assert_eq!(request.wait().await?.buffer.values()?, *expected);
         }
-        let persistent = [
-            grid.neighbor_allgather_init(own.clone()),
-            grid.neighbor_alltoall_init(blocks.clone())?,
-            grid.neighbor_allgather_v_init(own, lengths),
-            grid.neighbor_alltoall_v_init(blocks, lengths, lengths),
-        ];
-        for (number, request) in persistent.into_iter().enumerate() {
-            let expected = if number % 2 == 0 {
-                &gathered
-            } else {
-                &exchanged
-            };
-            assert_eq!(restarted(request).await?.values()?, *expected);
+        for (call, expected) in calls().into_iter().zip(results) {
+            assert_eq!(restarted(call.init()?).await?.values()?, *expected);
         }
         // Each rank starts them in an order of its own.
         let mut started: Vec<_> = (0..4)
-            .map(|length| grid.neighbor_allgather_init(all.own(0..length)))
-            .collect();
+            .map(|length| grid.neighbor_allgather(all.own(0..length)).init())
+            .collect::<Result<_>>()?;
         let mut order = [0, 1, 2, 3];
         order.rotate_left(all.rank % 4);
         for index in order {
@@ -236,7 +227,7 @@ fn neighbours_exchange_in_the_background() {
         }
         let again = grid.clone();
         grid.free()?;
-        let error = again.neighbor_allgather(&Buffer::zeroed(8)).await;
+        let error = again.neighbor_allgather(Buffer::zeroed(8)).await;
         assert!(matches!(error, Err(Error::Comm { .. })), "{error:?}");
         Ok(())
     });
@@ -250,14 +241,17 @@ fn each_neighbour_has_a_datatype() {
         let expected = all.given(false, u64::MAX);
         let member = |at| (count, 8 * count * at, Datatype::of::<u64>());
         let members: Vec<(u64, u64, Datatype)> = (0..4).map(member).collect();
-        let room = || Buffer::of(&vec![u64::MAX; 4 * all.count]);
-        let mut target = room();
+        let mut room = Buffer::of(&vec![u64::MAX; 4 * all.count]);
+        let mut target = room.clone();
         grid.neighbor_alltoall_w(&blocks, &members, &mut target, &members)
             .await?;
         assert_eq!(target.values()?, expected);
-        let mut request = grid.ineighbor_alltoall_w(blocks.clone(), &members, room(), &members)?;
+        let call = grid.neighbor_alltoall_w(&blocks, &members, &mut room, &members);
+        let mut request = call.start()?;
         assert_eq!(request.wait().await?.buffer.values()?, expected);
-        let request = grid.neighbor_alltoall_w_init(blocks, &members, room(), &members)?;
+        let request = grid
+            .neighbor_alltoall_w(blocks, &members, &mut room, &members)
+            .init()?;
         assert_eq!(restarted(request).await?.values()?, expected);
         grid.free()
     });
@@ -267,11 +261,13 @@ fn each_neighbour_has_a_datatype() {
 fn bad_blocks_of_neighbours_are_refused() {
     let program = |world: Comm| async move {
         let graph = world.graph(&[0, 1], &[0, 1]).await?;
-        let error = graph.ineighbor_alltoall(world.buffer(9)).err();
+        let error = graph.neighbor_alltoall(world.buffer(9)).start().err();
         assert_eq!(error, Some(Error::Count { length: 9, size: 2 }));
-        let error = graph.neighbor_allgather_v(&world.buffer(8), [8]).await;
+        let error = graph.neighbor_allgather_v(world.buffer(8), [8]).await;
         assert_eq!(error.err(), Some(Error::BlockCount { blocks: 1, size: 2 }));
-        let error = graph.ineighbor_alltoall_v(world.buffer(8), [8, 8], [8, 8]);
+        let error = graph
+            .neighbor_alltoall_v(world.buffer(8), [8, 8], [8, 8])
+            .start();
         let expected = Error::Blocks {
             length: 8,
             expected: 16,

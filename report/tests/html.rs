@@ -238,7 +238,7 @@ fn the_page_of_many_ranks_is_bounded() {
             let own = (world.rank() * 7 + step * 13) % 17;
             world.compute(1e5 * own as f64).await;
             world
-                .allreduce(&world.buffer(800), &Op::sum::<u64>())
+                .allreduce(world.buffer(800), &Op::sum::<u64>())
                 .await?;
         }
         Ok(())

@@ -56,7 +56,7 @@ fn different_operations_and_types() {
         } else {
             Op::sum::<f64>()
         };
-        world.allreduce(&world.buffer(8), &op).await.map(drop)
+        world.allreduce(world.buffer(8), &op).await.map(drop)
     };
     differs(
         2,
@@ -69,7 +69,7 @@ fn different_operations_and_types() {
         } else {
             Op::sum::<f64>()
         };
-        world.allreduce(&world.buffer(8), &op).await.map(drop)
+        world.allreduce(world.buffer(8), &op).await.map(drop)
     };
     differs(
         2,
@@ -253,7 +253,7 @@ fn a_rank_that_does_not_call() {
             return Ok(());
         }
         world
-            .allreduce(&world.buffer(8), &Op::sum::<f64>())
+            .allreduce(world.buffer(8), &Op::sum::<f64>())
             .await
             .map(drop)
     };
@@ -338,10 +338,13 @@ fn non_blocking_calls_in_different_orders() {
     let program = |world: Comm| async move {
         let data = || world.buffer(8);
         let (mut first, mut second) = if world.rank() == 0 {
-            (world.ibcast(data(), 0)?, world.ibarrier()?)
+            (
+                world.bcast(&mut data(), 0).start()?,
+                world.barrier().start()?,
+            )
         } else {
-            let barrier = world.ibarrier()?;
-            (world.ibcast(data(), 0)?, barrier)
+            let barrier = world.barrier().start()?;
+            (world.bcast(&mut data(), 0).start()?, barrier)
         };
         first.wait().await?;
         second.wait().await.map(drop)
@@ -406,10 +409,10 @@ async fn non_blocking(world: Comm) -> Result<()> {
     let (size, op) = (world.size(), Op::sum::<u64>());
     let (own, all) = (|| world.buffer(8), || world.buffer(8 * size as u64));
     let mut requests = vec![
-        world.ibarrier()?,
-        world.ibcast(own(), 1)?,
-        world.iallreduce(own(), &op)?,
-        world.ialltoall(all())?,
+        world.barrier().start()?,
+        world.bcast(&mut own(), 1).start()?,
+        world.allreduce(own(), &op).start()?,
+        world.alltoall(all()).start()?,
     ];
     let (next, before) = ((world.rank() + 1) % size, (world.rank() + size - 1) % size);
     let mut token = own();
@@ -417,7 +420,7 @@ async fn non_blocking(world: Comm) -> Result<()> {
         .sendrecv(&own(), next, 0, &mut token, before, 0)
         .await?;
     mpi::waitall(&mut requests).await?;
-    let mut again = world.reduce_scatter_block_init(all(), &op);
+    let mut again = world.reduce_scatter_block(all(), &op).init()?;
     for _ in 0..2 {
         again.start()?;
         world
@@ -425,7 +428,7 @@ async fn non_blocking(world: Comm) -> Result<()> {
             .await?;
         again.wait().await?;
     }
-    world.iscan(own(), &op)?.wait().await.map(drop)
+    world.scan(own(), &op).start()?.wait().await.map(drop)
 }
 
 /// A program that waits for all of its non-blocking calls does the same in any order of messages.
@@ -442,7 +445,7 @@ fn non_blocking_collectives_add_no_executions() {
 fn choices_beside_non_blocking_collectives_are_all_found() {
     let program = |world: Comm| async move {
         let own = world.buffer_of(&[world.rank() as u64 + 1]);
-        let mut sum = world.iallreduce(own, &Op::sum::<u64>())?;
+        let mut sum = world.allreduce(own, &Op::sum::<u64>()).start()?;
         if world.rank() == 0 {
             let mut first = None;
             for _ in 1..world.size() {
@@ -475,7 +478,7 @@ fn results_of_non_blocking_collectives_order_messages() {
             let first = world.recv(&mut token, ANY_SOURCE, ANY_TAG).await?;
             assert_eq!(first.source, 1);
         }
-        world.ibarrier()?.wait().await?;
+        world.barrier().start()?.wait().await?;
         if world.rank() == 0 {
             for _ in 2..size {
                 world.recv(&mut token, ANY_SOURCE, ANY_TAG).await?;
@@ -496,7 +499,7 @@ fn results_of_non_blocking_collectives_order_messages() {
 fn correct_non_blocking_programs_have_no_finding() {
     let program = |world: Comm| async move {
         let own = world.buffer_of(&[world.rank() as u64 + 1]);
-        let mut sum = world.iallreduce(own, &Op::sum::<u64>())?;
+        let mut sum = world.allreduce(own, &Op::sum::<u64>()).start()?;
         let next = (world.rank() + 1) % world.size();
         let before = (world.rank() + world.size() - 1) % world.size();
         let mut token = world.buffer(8);
@@ -594,9 +597,11 @@ fn a_communicator_is_freed_while_operations_are_in_progress() {
     let program = |world: Comm| async move {
         let comm = world.dup().await?;
         let own = world.buffer_of(&[world.rank() as u64 + 1]);
-        let mut sum = comm.iallreduce(own, &Op::sum::<u64>())?;
+        let mut sum = comm.allreduce(own, &Op::sum::<u64>()).start()?;
         let grid = comm.cartesian(&[3], &[true]).await?.expect("all ranks");
-        let mut blocks = grid.ineighbor_alltoall(world.buffer_of(&[1_u64, 2]))?;
+        let mut blocks = grid
+            .neighbor_alltoall(world.buffer_of(&[1_u64, 2]))
+            .start()?;
         grid.free()?;
         comm.free()?;
         let done = sum.wait().await?;
@@ -608,7 +613,7 @@ fn a_communicator_is_freed_while_operations_are_in_progress() {
     assert_eq!(plain(3, program).report.outcome, Outcome::Finished);
     let program = |world: Comm| async move {
         let comm = world.dup().await?;
-        let mut data = comm.ibcast(world.buffer_of(&[7_u64]), 0)?;
+        let mut data = comm.bcast(&mut world.buffer_of(&[7_u64]), 0).start()?;
         comm.free()?;
         data.wait().await.map(drop)
     };

@@ -78,7 +78,7 @@ fn an_operation_that_is_not_associative() {
 fn the_class_of_the_error() {
     let program = |world: Comm| async move {
         let own = world.buffer_of(&[8_u64 << world.rank()]);
-        let mut request = match world.iallreduce(own, &mean(true)) {
+        let mut request = match world.allreduce(own, &mean(true)).start() {
             Ok(request) => request,
             Err(error) => {
                 assert_eq!(error.class(), ErrorClass::Op);

@@ -90,7 +90,7 @@ async fn collectives(world: Comm) -> Result<()> {
     let ones = mpi::Buffer::from(vec![1; 64]);
     for _ in 0..3 {
         world.allreduce(&ones, &Op::sum::<u8>()).await?;
-        let mut pending = world.ibarrier()?;
+        let mut pending = world.barrier().start()?;
         world.sleep(2e-6).await;
         pending.wait().await?;
         world.barrier().await?;

@@ -132,8 +132,8 @@ pub(crate) async fn neighbors(world: &Comm, threshold: u64) -> Result<()> {
             check(&found.slice(0, length), number(below, 1), length);
             check(&found.slice(length, length), number(above, 0), length);
         };
-        let mut first = ring.ineighbor_alltoall(blocks.clone())?;
-        let mut second = ring.neighbor_alltoall_init(blocks.clone())?;
+        let mut first = ring.neighbor_alltoall(&blocks).start()?;
+        let mut second = ring.neighbor_alltoall(&blocks).init()?;
         second.start()?;
         verify(&ring.neighbor_alltoall(&blocks).await?);
         verify(&second.wait().await?.buffer);
@@ -157,9 +157,9 @@ pub(crate) async fn views(world: &Comm, threshold: u64) -> Result<()> {
         let element = Datatype::of::<u64>();
         let column = Datatype::vector(rows, 1, columns, &element)?.resized(8);
         let mut found = world.buffer(matrix.len());
-        world
-            .alltoall_view((&matrix, 1, &column), (&mut found, rows, &element))
-            .await?;
+        let exchange = world.alltoall(&matrix).packing(columns, &column);
+        let exchange = exchange.into_place(&mut found);
+        exchange.unpacking(rows * columns, &element).await?;
         let expected: Vec<u64> = (0..size)
             .flat_map(|from| (0..rows).map(move |row| number(from, rank, row)))
             .collect();
@@ -174,8 +174,9 @@ pub(crate) async fn views(world: &Comm, threshold: u64) -> Result<()> {
         let recv: Vec<_> = (0..columns)
             .map(|from| (rows, 8 * from * rows, element.clone()))
             .collect();
-        let room = world.buffer(matrix.len());
-        let mut request = world.ialltoall_w(matrix.clone(), &send, room, &recv)?;
+        let mut room = world.buffer(matrix.len());
+        let exchange = world.alltoall_w(&matrix, &send, &mut room, &recv);
+        let mut request = exchange.start()?;
         let mut packed = world.buffer(matrix.len());
         let own = Datatype::structure(&send)?.pack(1, &matrix)?;
         packed.write(0, &own);

@@ -4,7 +4,7 @@
 use std::fmt::Debug;
 use std::ops::Range;
 
-use mpi::{Blocks, Buffer, Comm, Op, Request, Result, Scalar, waitall};
+use mpi::{Blocks, Buffer, CollectiveCall, Comm, Op, Result, Scalar, waitall};
 
 /// A linear function x → a·x + b. Their composition is associative and not commutative.
 type Linear = (u32, u32);
@@ -62,13 +62,14 @@ fn expect<T: Scalar + PartialEq + Debug>(buffer: &Buffer, expected: &[T]) -> Res
     Ok(())
 }
 
-/// Completes a request. Returns the result.
-async fn completed(request: Result<Request>) -> Result<Buffer> {
-    Ok(request?.wait().await?.buffer)
+/// Starts a call and completes the request. Returns the result.
+async fn started<O>(call: CollectiveCall<'_, O>) -> Result<Buffer> {
+    Ok(call.start()?.wait().await?.buffer)
 }
 
-/// Starts a persistent request twice. Returns the second result.
-async fn restarted(mut request: Request) -> Result<Buffer> {
+/// Starts a persistent request of a call twice. Returns the second result.
+async fn restarted<O>(call: CollectiveCall<'_, O>) -> Result<Buffer> {
+    let mut request = call.init()?;
     request.start()?;
     request.wait().await?;
     request.start()?;
@@ -101,11 +102,11 @@ async fn rooted(comm: &Comm, count: u64) -> Result<()> {
         }
         let expected = numbers(root, 0..count);
         expect(
-            &completed(comm.ibcast(data.clone(), root)).await?,
+            &started(comm.bcast(&mut data.clone(), root)).await?,
             &expected,
         )?;
         expect(
-            &restarted(comm.bcast_init(data.clone(), root)).await?,
+            &restarted(comm.bcast(&mut data.clone(), root)).await?,
             &expected,
         )?;
         comm.bcast(&mut data, root).await?;
@@ -113,11 +114,11 @@ async fn rooted(comm: &Comm, count: u64) -> Result<()> {
 
         let own = comm.buffer_of(&numbers(rank, 0..count));
         let all: Vec<u64> = (0..size).flat_map(|rank| numbers(rank, 0..count)).collect();
-        let started = completed(comm.igather(own.clone(), root)).await?;
-        let repeated = restarted(comm.gather_init(own.clone(), root)).await?;
+        let once = started(comm.gather(&own, root)).await?;
+        let repeated = restarted(comm.gather(&own, root)).await?;
         let gathered = comm.gather(&own, root).await?;
         if let Some(gathered) = at_root(comm, root, gathered) {
-            for gathered in [gathered, started, repeated] {
+            for gathered in [gathered, once, repeated] {
                 expect(&gathered, &all)?;
             }
         }
@@ -125,11 +126,17 @@ async fn rooted(comm: &Comm, count: u64) -> Result<()> {
         let place = rank as u64 * count;
         let expected = numbers(root, place..place + count);
         let mut block = comm.buffer(8 * count);
-        let started = comm.iscatter(all.clone(), block.clone(), root);
-        expect(&completed(started).await?, &expected)?;
-        let persistent = comm.scatter_init(all.clone(), block.clone(), root)?;
-        expect(&restarted(persistent).await?, &expected)?;
-        comm.scatter(all.as_ref(), &mut block, root).await?;
+        let all = all.as_ref();
+        let mut room = block.clone();
+        expect(
+            &started(comm.scatter(all, &mut room, root)).await?,
+            &expected,
+        )?;
+        expect(
+            &restarted(comm.scatter(all, &mut room, root)).await?,
+            &expected,
+        )?;
+        comm.scatter(all, &mut block, root).await?;
         expect(&block, &expected)?;
         rooted_uneven(comm, count, root).await?;
     }
@@ -147,8 +154,8 @@ async fn rooted_uneven(comm: &Comm, count: u64, root: usize) -> Result<()> {
     let blocks = Blocks::placed(placed);
     let root_blocks = (rank == root).then_some(&blocks);
     let own = comm.buffer_of(&numbers(rank, 0..uneven(rank, count)));
-    let started = completed(comm.igather_v(own.clone(), root_blocks, root)).await?;
-    let repeated = restarted(comm.gather_v_init(own.clone(), root_blocks, root)).await?;
+    let once = started(comm.gather_v(&own, root_blocks, root)).await?;
+    let repeated = restarted(comm.gather_v(&own, root_blocks, root)).await?;
     let gathered = comm.gather_v(&own, root_blocks, root).await?;
     if let Some(gathered) = at_root(comm, root, gathered) {
         let mut expected = Vec::new();
@@ -161,19 +168,23 @@ async fn rooted_uneven(comm: &Comm, count: u64, root: usize) -> Result<()> {
             .map(|rank| starts[rank] + uneven(rank, count))
             .max();
         expected.truncate(usize::try_from(end.unwrap_or(0)).expect("short"));
-        for gathered in [gathered, started, repeated] {
+        for gathered in [gathered, once, repeated] {
             expect(&gathered, &expected)?;
         }
     }
     let data = comm.buffer_of(&numbers(root, 0..starts[size]));
     let all = (rank == root).then_some((&data, &blocks));
-    let given = all.map(|(data, blocks)| (data.clone(), blocks.clone()));
     let expected = numbers(root, starts[rank]..starts[rank] + uneven(rank, count));
     let mut block = comm.buffer(8 * uneven(rank, count));
-    let started = comm.iscatter_v(given.clone(), block.clone(), root);
-    expect(&completed(started).await?, &expected)?;
-    let persistent = comm.scatter_v_init(given, block.clone(), root)?;
-    expect(&restarted(persistent).await?, &expected)?;
+    let mut room = block.clone();
+    expect(
+        &started(comm.scatter_v(all, &mut room, root)).await?,
+        &expected,
+    )?;
+    expect(
+        &restarted(comm.scatter_v(all, &mut room, root)).await?,
+        &expected,
+    )?;
     comm.scatter_v(all, &mut block, root).await?;
     expect(&block, &expected)
 }
@@ -183,8 +194,8 @@ async fn exchanges(comm: &Comm, count: u64) -> Result<()> {
     let own = comm.buffer_of(&numbers(rank, 0..count));
     let all: Vec<u64> = (0..size).flat_map(|rank| numbers(rank, 0..count)).collect();
     expect(&comm.allgather(&own).await?, &all)?;
-    expect(&completed(comm.iallgather(own.clone())).await?, &all)?;
-    expect(&restarted(comm.allgather_init(own)).await?, &all)?;
+    expect(&started(comm.allgather(&own)).await?, &all)?;
+    expect(&restarted(comm.allgather(own)).await?, &all)?;
 
     let own = comm.buffer_of(&numbers(rank, 0..uneven(rank, count)));
     let all = (0..size).flat_map(|rank| numbers(rank, 0..uneven(rank, count)));
@@ -193,17 +204,17 @@ async fn exchanges(comm: &Comm, count: u64) -> Result<()> {
         (0..size).map(|rank| 8 * uneven(rank, count)).collect(),
     );
     expect(&comm.allgather_v(&own, &*blocks).await?, &all)?;
-    let started = comm.iallgather_v(own.clone(), &*blocks);
-    expect(&completed(started).await?, &all)?;
-    expect(&restarted(comm.allgather_v_init(own, blocks)).await?, &all)?;
+    let call = comm.allgather_v(&own, &*blocks);
+    expect(&started(call).await?, &all)?;
+    expect(&restarted(comm.allgather_v(own, blocks)).await?, &all)?;
 
     let own = comm.buffer_of(&numbers(rank, 0..count * size as u64));
     let place = rank as u64 * count;
     let all = (0..size).flat_map(|from| numbers(from, place..place + count));
     let all: Vec<u64> = all.collect();
     expect(&comm.alltoall(&own).await?, &all)?;
-    expect(&completed(comm.ialltoall(own.clone())).await?, &all)?;
-    expect(&restarted(comm.alltoall_init(own)).await?, &all)?;
+    expect(&started(comm.alltoall(&own)).await?, &all)?;
+    expect(&restarted(comm.alltoall(own)).await?, &all)?;
 
     // Blocks between any two ranks have a length of their own.
     let length = |from: usize, to: usize| (from + 2 * to) as u64 % 4 * count;
@@ -216,12 +227,9 @@ async fn exchanges(comm: &Comm, count: u64) -> Result<()> {
         .flat_map(|from| numbers(from, block(from)))
         .collect();
     expect(&comm.alltoall_v(&own, &*send, &*recv).await?, &all)?;
-    let started = comm.ialltoall_v(own.clone(), &*send, &*recv);
-    expect(&completed(started).await?, &all)?;
-    expect(
-        &restarted(comm.alltoall_v_init(own, send, recv)).await?,
-        &all,
-    )
+    let call = comm.alltoall_v(&own, &*send, &*recv);
+    expect(&started(call).await?, &all)?;
+    expect(&restarted(comm.alltoall_v(own, send, recv)).await?, &all)
 }
 
 async fn reductions<T: Scalar + PartialEq + Debug>(
@@ -244,35 +252,32 @@ async fn reductions<T: Scalar + PartialEq + Debug>(
     let own = comm.buffer_of(&contribution(count));
     let total = combined(size, 0..count);
     for root in [0, size - 1] {
-        let started = completed(comm.ireduce(own.clone(), op, root)).await?;
-        let repeated = restarted(comm.reduce_init(own.clone(), op, root)).await?;
+        let once = started(comm.reduce(&own, op, root)).await?;
+        let repeated = restarted(comm.reduce(&own, op, root)).await?;
         let reduced = comm.reduce(&own, op, root).await?;
         if let Some(reduced) = at_root(comm, root, reduced) {
-            for reduced in [reduced, started, repeated] {
+            for reduced in [reduced, once, repeated] {
                 expect(&reduced, &total)?;
             }
         }
     }
     expect(&comm.allreduce(&own, op).await?, &total)?;
-    expect(&completed(comm.iallreduce(own.clone(), op)).await?, &total)?;
-    expect(
-        &restarted(comm.allreduce_init(own.clone(), op)).await?,
-        &total,
-    )?;
+    expect(&started(comm.allreduce(&own, op)).await?, &total)?;
+    expect(&restarted(comm.allreduce(&own, op)).await?, &total)?;
     let mut in_place = own.clone();
     comm.allreduce_in(&mut in_place, op).await?;
     expect(&in_place, &total)?;
 
     let prefix = combined(rank + 1, 0..count);
     expect(&comm.scan(&own, op).await?, &prefix)?;
-    expect(&completed(comm.iscan(own.clone(), op)).await?, &prefix)?;
-    expect(&restarted(comm.scan_init(own.clone(), op)).await?, &prefix)?;
-    let started = completed(comm.iexscan(own.clone(), op)).await?;
-    let repeated = restarted(comm.exscan_init(own.clone(), op)).await?;
+    expect(&started(comm.scan(&own, op)).await?, &prefix)?;
+    expect(&restarted(comm.scan(&own, op)).await?, &prefix)?;
+    let once = started(comm.exscan(&own, op)).await?;
+    let repeated = restarted(comm.exscan(&own, op)).await?;
     let below = comm.exscan(&own, op).await?;
     assert_eq!(below.is_some(), rank > 0);
     if let Some(below) = below {
-        for below in [below, started, repeated] {
+        for below in [below, once, repeated] {
             expect(&below, &combined(rank, 0..count))?;
         }
     }
@@ -282,10 +287,10 @@ async fn reductions<T: Scalar + PartialEq + Debug>(
     let place = rank as u64 * count;
     let block = combined(size, place..place + count);
     expect(&comm.reduce_scatter_block(&own, op).await?, &block)?;
-    let started = comm.ireduce_scatter_block(own.clone(), op);
-    expect(&completed(started).await?, &block)?;
+    let call = comm.reduce_scatter_block(&own, op);
+    expect(&started(call).await?, &block)?;
     expect(
-        &restarted(comm.reduce_scatter_block_init(own, op)).await?,
+        &restarted(comm.reduce_scatter_block(own, op)).await?,
         &block,
     )?;
 
@@ -295,10 +300,10 @@ async fn reductions<T: Scalar + PartialEq + Debug>(
     let own = comm.buffer_of(&contribution(blocks.iter().sum()));
     let blocks: Vec<u64> = blocks.iter().map(|count| count * T::SIZE).collect();
     expect(&comm.reduce_scatter(&own, &*blocks, op).await?, &block)?;
-    let started = comm.ireduce_scatter(own.clone(), &*blocks, op);
-    expect(&completed(started).await?, &block)?;
+    let call = comm.reduce_scatter(&own, &*blocks, op);
+    expect(&started(call).await?, &block)?;
     expect(
-        &restarted(comm.reduce_scatter_init(own, blocks, op)).await?,
+        &restarted(comm.reduce_scatter(own, blocks, op)).await?,
         &block,
     )
 }
@@ -307,13 +312,13 @@ async fn reductions<T: Scalar + PartialEq + Debug>(
 async fn overlapping(comm: &Comm) -> Result<()> {
     let (rank, size) = (comm.rank(), comm.size());
     let own = comm.buffer_of(&numbers(rank, 0..100));
-    let mut barrier = comm.barrier_init();
+    let mut barrier = comm.barrier().init()?;
     barrier.start()?;
     let mut requests = vec![
-        comm.iallreduce(own.clone(), &Op::max::<u64>())?,
-        comm.ibcast(own.clone(), size - 1)?,
-        comm.ibarrier()?,
-        comm.iallgather(own.slice(0, 8))?,
+        comm.allreduce(&own, &Op::max::<u64>()).start()?,
+        comm.bcast(&mut own.clone(), size - 1).start()?,
+        comm.barrier().start()?,
+        comm.allgather(own.slice(0, 8)).start()?,
         barrier,
     ];
     comm.barrier().await?;

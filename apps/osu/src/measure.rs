@@ -31,8 +31,8 @@ async fn iterate(world: &Comm, test: Test, buffer: &mut Buffer) -> Result<()> {
         Test::Latency if world.rank() < 2 => exchange(world, buffer, 1, size).await,
         Test::Bandwidth if world.rank() < 2 => exchange(world, buffer, WINDOW, 4).await,
         Test::Latency | Test::Bandwidth => Ok(()),
-        Test::Allreduce => world.allreduce(buffer, &Op::sum::<f32>()).await.map(drop),
-        Test::Alltoall => world.alltoall(buffer).await.map(drop),
+        Test::Allreduce => world.allreduce(&*buffer, &Op::sum::<f32>()).await.map(drop),
+        Test::Alltoall => world.alltoall(&*buffer).await.map(drop),
         Test::Bcast => world.bcast(buffer, 0).await,
     }
 }

@@ -38,7 +38,7 @@ async fn splitters(world: &Comm, sorted: &[u64]) -> Result<Vec<u64>> {
     let size = world.size();
     let sample = (0..size).map(|at| sorted.get(at * sorted.len() / size).copied());
     let sample: Vec<u64> = sample.map(|key| key.unwrap_or(u64::MAX)).collect();
-    let samples = world.gather(&world.buffer_of(&sample), 0).await?;
+    let samples = world.gather(world.buffer_of(&sample), 0).await?;
     let mut selected = world.buffer_of(&vec![0_u64; size - 1]);
     if let Some(mut samples) = samples.map_or(Ok(None), |all| all.values::<u64>())? {
         samples.sort_unstable();
@@ -62,7 +62,7 @@ async fn sort(world: &Comm, mut keys: Vec<u64>) -> Result<Vec<u64>> {
         8 * count as u64
     });
     let send: Vec<u64> = lengths.collect();
-    let recv = world.alltoall(&world.buffer_of(&send)).await?;
+    let recv = world.alltoall(world.buffer_of(&send)).await?;
     let recv: Vec<u64> = recv.values()?.unwrap_or_default();
     let data = world.buffer_of(&keys);
     let received = world.alltoall_v(&data, send, recv).await?;
@@ -73,7 +73,7 @@ async fn sort(world: &Comm, mut keys: Vec<u64>) -> Result<Vec<u64>> {
 
 /// Returns an operation's result over the values of all ranks.
 async fn reduced(world: &Comm, value: u64, op: &Op) -> Result<u64> {
-    let result = world.allreduce(&world.buffer_of(&[value]), op).await?;
+    let result = world.allreduce(world.buffer_of(&[value]), op).await?;
     Ok(result.values()?.map_or(0, |values| values[0]))
 }
 

@@ -59,7 +59,7 @@ async fn correct(world: &Comm) -> Result<()> {
         copy.free()?;
     }
     for _ in 0..1000 {
-        world.allreduce(&world.buffer(8), &op).await?;
+        world.allreduce(world.buffer(8), &op).await?;
     }
     Ok(())
 }
@@ -111,10 +111,10 @@ async fn miss(world: &Comm, case: Case) -> Result<()> {
             let pair = pair.expect("each rank has a color");
             pair.barrier().await?;
             if rank == 0 {
-                pair.allreduce(&world.buffer(8), &op).await?;
+                pair.allreduce(world.buffer(8), &op).await?;
             }
         }
-        _ => drop(world.allreduce(&world.buffer(8), &op).await?),
+        _ => drop(world.allreduce(world.buffer(8), &op).await?),
     }
     Ok(())
 }

@@ -398,8 +398,10 @@ fn alltoall<N: Count>(
 ) -> Result<(), CallError> {
     let (_, size) = ranks(comm)?;
     let target = whole(result, received, size)?;
+    let is_waiting = matches!(form, Form::Waiting);
     let (given, operation) = match is_in_place(data) {
-        true => (target, Operation::AlltoallInPlace),
+        true if is_waiting => (target, Operation::AlltoallInPlace),
+        true => (target, Operation::Alltoall),
         false => (whole(data, sent, size)?, Operation::Alltoall),
     };
     let prepared = Prepared {

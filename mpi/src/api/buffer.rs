@@ -290,6 +290,13 @@ impl From<Vec<u8>> for Buffer {
     }
 }
 
+/// Shares the bytes.
+impl From<&Self> for Buffer {
+    fn from(buffer: &Self) -> Self {
+        buffer.clone()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -160,7 +160,7 @@ impl Comm {
         } else {
             0
         };
-        self.ibcast(table([context]), 0)
+        self.bcast(&mut table([context]), 0).start()
     }
 
     /// Returns the communicator that [`Comm::idup`] has made.

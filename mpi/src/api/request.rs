@@ -242,6 +242,38 @@ impl Request {
         }
     }
 
+    fn waits(&self, call: Option<&'static str>) -> Option<Waits> {
+        let token = self.token?;
+        Some(call.map_or(Waits::Operation(token), |name| Waits::Named(name, token)))
+    }
+
+    /// Polls a wait for the end of the operation, as a part of a call of this name.
+    pub(crate) fn poll_wait(
+        &mut self,
+        context: &mut Context<'_>,
+        call: Option<&'static str>,
+        location: SourceLocation,
+    ) -> Poll<Result<Completion>> {
+        let Some(waits) = self.waits(call) else {
+            return Poll::Ready(Err(Error::Request));
+        };
+        let process = Rc::clone(&self.process);
+        process.poll_until(context, waits, location, |engine, channel| {
+            let token = self.token?;
+            if engine.is_done(token) && engine.holds(channel, once(token)) {
+                return None;
+            }
+            self.take(engine, channel)
+        })
+    }
+
+    /// A wait that may have been pending is gone.
+    pub(crate) fn forget_wait(&self, call: Option<&'static str>, location: SourceLocation) {
+        if let Some(waits) = self.waits(call) {
+            self.process.forget(waits, location);
+        }
+    }
+
     /// The completion if the operation is over. The first *no* comes at once; asking again without
     /// anything having happened at this rank waits for its next event.
     ///
@@ -329,40 +361,18 @@ pub struct Wait<'a> {
     call: Option<&'static str>,
 }
 
-impl Wait<'_> {
-    fn waits(&self) -> Option<Waits> {
-        let token = self.request.token?;
-        Some(
-            self.call
-                .map_or(Waits::Operation(token), |name| Waits::Named(name, token)),
-        )
-    }
-}
-
 impl Future for Wait<'_> {
     type Output = Result<Completion>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<Completion>> {
         let this = self.get_mut();
-        let Some(waits) = this.waits() else {
-            return Poll::Ready(Err(Error::Request));
-        };
-        let process = Rc::clone(&this.request.process);
-        process.poll_until(context, waits, this.location, |engine, channel| {
-            let token = this.request.token?;
-            if engine.is_done(token) && engine.holds(channel, once(token)) {
-                return None;
-            }
-            this.request.take(engine, channel)
-        })
+        this.request.poll_wait(context, this.call, this.location)
     }
 }
 
 impl Drop for Wait<'_> {
     fn drop(&mut self) {
-        if let Some(waits) = self.waits() {
-            self.request.process.forget(waits, self.location);
-        }
+        self.request.forget_wait(self.call, self.location);
     }
 }
 

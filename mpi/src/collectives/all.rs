@@ -1,12 +1,12 @@
 //! Operations whose result all ranks get: allreduce, allgather, alltoall, `reduce_scatter`.
 
 use observe::SourceLocation;
-use std::future::Future;
 
 use ::collectives::Collective;
 
-use super::{Blocks, Invocation};
-use crate::{Buffer, Comm, Op, Request, Result};
+use super::call::TargetUse;
+use super::{Blocks, CollectiveCall, Invocation};
+use crate::{Buffer, Comm, Datatype, Op, Result};
 
 impl Comm {
     /// Combines the contributions of all ranks, and gives all the result: `MPI_Allreduce`.
@@ -17,13 +17,8 @@ impl Comm {
     /// [`Error::Truncated`](crate::Error::Truncated) or [`Error::Short`](crate::Error::Short) if
     /// lengths differ.
     #[track_caller]
-    pub fn allreduce(
-        &self,
-        contribution: &Buffer,
-        op: &Op,
-    ) -> impl Future<Output = Result<Buffer>> + '_ {
-        let call = Invocation::new(Collective::Allreduce, contribution.clone()).with_op(op);
-        self.perform(call, SourceLocation::caller())
+    pub fn allreduce(&self, contribution: impl Into<Buffer>, op: &Op) -> CollectiveCall<'_> {
+        self.call(Invocation::new(Collective::Allreduce, contribution.into()).with_op(op))
     }
 
     /// [`Comm::allreduce`] in place: `MPI_Allreduce` with `MPI_IN_PLACE`.
@@ -31,36 +26,9 @@ impl Comm {
     /// # Errors
     /// As [`Comm::allreduce`].
     #[track_caller]
-    pub fn allreduce_in<'a>(
-        &'a self,
-        buffer: &'a mut Buffer,
-        op: &Op,
-    ) -> impl Future<Output = Result<()>> + 'a {
-        let location = SourceLocation::caller();
-        let op = op.clone();
-        async move {
-            let length = buffer.len();
-            let input = std::mem::replace(buffer, Buffer::phantom(length));
-            let call = Invocation::new(Collective::Allreduce, input).with_op(&op);
-            *buffer = self.perform(call, location).await?;
-            Ok(())
-        }
-    }
-
-    /// Starts a reduction for all ranks: `MPI_Iallreduce`. The completion has the result.
-    ///
-    /// # Errors
-    /// As [`Comm::allreduce`].
-    #[track_caller]
-    pub fn iallreduce(&self, contribution: Buffer, op: &Op) -> Result<Request> {
-        let call = Invocation::new(Collective::Allreduce, contribution).with_op(op);
-        self.start_request(&call, SourceLocation::caller())
-    }
-
-    /// A reduction for all ranks that [`Request::start`] starts: `MPI_Allreduce_init`.
-    #[must_use = "it has to be started"]
-    pub fn allreduce_init(&self, contribution: Buffer, op: &Op) -> Request {
-        self.collective_init(Invocation::new(Collective::Allreduce, contribution).with_op(op))
+    pub fn allreduce_in<'a>(&'a self, buffer: &'a mut Buffer, op: &Op) -> CollectiveCall<'a, ()> {
+        let call = Invocation::new(Collective::Allreduce, Buffer::phantom(0)).with_op(op);
+        self.call(call).with_target(buffer, TargetUse::Input)
     }
 
     /// Gives all ranks the blocks of all, in the order of the ranks: `MPI_Allgather`. All blocks
@@ -69,9 +37,8 @@ impl Comm {
     /// # Errors
     /// As [`Comm::allreduce`].
     #[track_caller]
-    pub fn allgather(&self, block: &Buffer) -> impl Future<Output = Result<Buffer>> + '_ {
-        let call = Invocation::new(Collective::Allgather, block.clone());
-        self.perform(call, SourceLocation::caller())
+    pub fn allgather(&self, block: impl Into<Buffer>) -> CollectiveCall<'_> {
+        self.call(Invocation::new(Collective::Allgather, block.into()))
     }
 
     /// [`Comm::allgather`] of real bytes, also where buffers of the program are phantoms.
@@ -81,24 +48,8 @@ impl Comm {
         location: SourceLocation,
     ) -> Result<Vec<u8>> {
         let call = Invocation::new(Collective::Allgather, Buffer::from(block.to_vec()));
-        let all = self.perform(call, location).await?;
+        let all = CollectiveCall::new(self, Ok(call), location).await?;
         Ok(all.bytes().unwrap_or_default().to_vec())
-    }
-
-    /// Starts an allgather: `MPI_Iallgather`. The completion has all blocks.
-    ///
-    /// # Errors
-    /// As [`Comm::allreduce`].
-    #[track_caller]
-    pub fn iallgather(&self, block: Buffer) -> Result<Request> {
-        let call = Invocation::new(Collective::Allgather, block);
-        self.start_request(&call, SourceLocation::caller())
-    }
-
-    /// An allgather that [`Request::start`] starts: `MPI_Allgather_init`.
-    #[must_use = "it has to be started"]
-    pub fn allgather_init(&self, block: Buffer) -> Request {
-        self.collective_init(Invocation::new(Collective::Allgather, block))
     }
 
     /// [`Comm::allgather`] of blocks of different lengths, which all ranks know: `MPI_Allgatherv`.
@@ -110,32 +61,12 @@ impl Comm {
     #[track_caller]
     pub fn allgather_v(
         &self,
-        block: &Buffer,
+        block: impl Into<Buffer>,
         blocks: impl Into<Blocks>,
-    ) -> impl Future<Output = Result<Buffer>> {
-        let mut call = Invocation::new(Collective::Allgatherv, block.clone());
+    ) -> CollectiveCall<'_> {
+        let mut call = Invocation::new(Collective::Allgatherv, block.into());
         call.recv = Some(blocks.into());
-        self.perform(call, SourceLocation::caller())
-    }
-
-    /// Starts an allgather of blocks of different lengths: `MPI_Iallgatherv`.
-    ///
-    /// # Errors
-    /// As [`Comm::allgather_v`].
-    #[track_caller]
-    pub fn iallgather_v(&self, block: Buffer, blocks: impl Into<Blocks>) -> Result<Request> {
-        let mut call = Invocation::new(Collective::Allgatherv, block);
-        call.recv = Some(blocks.into());
-        self.start_request(&call, SourceLocation::caller())
-    }
-
-    /// An allgather of blocks of different lengths that [`Request::start`] starts:
-    /// `MPI_Allgatherv_init`.
-    #[must_use = "it has to be started"]
-    pub fn allgather_v_init(&self, block: Buffer, blocks: impl Into<Blocks>) -> Request {
-        let mut call = Invocation::new(Collective::Allgatherv, block);
-        call.recv = Some(blocks.into());
-        self.collective_init(call)
+        self.call(call)
     }
 
     /// Gives each rank one block of every rank: `MPI_Alltoall`. `blocks` has one for each rank, all
@@ -145,9 +76,8 @@ impl Comm {
     /// As [`Comm::allreduce`]; [`Error::Count`](crate::Error::Count) if the length is not a
     /// multiple of the number of ranks.
     #[track_caller]
-    pub fn alltoall(&self, blocks: &Buffer) -> impl Future<Output = Result<Buffer>> + '_ {
-        let call = Invocation::new(Collective::Alltoall, blocks.clone());
-        self.perform(call, SourceLocation::caller())
+    pub fn alltoall(&self, blocks: impl Into<Buffer>) -> CollectiveCall<'_> {
+        self.call(Invocation::new(Collective::Alltoall, blocks.into()))
     }
 
     /// [`Comm::alltoall`] in place: `MPI_Alltoall` with `MPI_IN_PLACE`. Ranks exchange their blocks
@@ -156,35 +86,10 @@ impl Comm {
     /// # Errors
     /// As [`Comm::alltoall`].
     #[track_caller]
-    pub fn alltoall_in<'a>(
-        &'a self,
-        buffer: &'a mut Buffer,
-    ) -> impl Future<Output = Result<()>> + 'a {
-        let location = SourceLocation::caller();
-        async move {
-            let length = buffer.len();
-            let input = std::mem::replace(buffer, Buffer::phantom(length));
-            let mut call = Invocation::new(Collective::Alltoall, input);
-            call.in_place = true;
-            *buffer = self.perform(call, location).await?;
-            Ok(())
-        }
-    }
-
-    /// Starts an alltoall: `MPI_Ialltoall`. The completion has the blocks for this rank.
-    ///
-    /// # Errors
-    /// As [`Comm::alltoall`].
-    #[track_caller]
-    pub fn ialltoall(&self, blocks: Buffer) -> Result<Request> {
-        let call = Invocation::new(Collective::Alltoall, blocks);
-        self.start_request(&call, SourceLocation::caller())
-    }
-
-    /// An alltoall that [`Request::start`] starts: `MPI_Alltoall_init`.
-    #[must_use = "it has to be started"]
-    pub fn alltoall_init(&self, blocks: Buffer) -> Request {
-        self.collective_init(Invocation::new(Collective::Alltoall, blocks))
+    pub fn alltoall_in<'a>(&'a self, buffer: &'a mut Buffer) -> CollectiveCall<'a, ()> {
+        let mut call = Invocation::new(Collective::Alltoall, Buffer::phantom(0));
+        call.in_place = true;
+        self.call(call).with_target(buffer, TargetUse::Input)
     }
 
     /// [`Comm::alltoall`] of blocks of different lengths: `MPI_Alltoallv`. `send` says where the
@@ -197,39 +102,33 @@ impl Comm {
     #[track_caller]
     pub fn alltoall_v(
         &self,
-        buffer: &Buffer,
+        buffer: impl Into<Buffer>,
         send: impl Into<Blocks>,
         recv: impl Into<Blocks>,
-    ) -> impl Future<Output = Result<Buffer>> {
-        let call = alltoall_v(buffer.clone(), send.into(), recv.into());
-        self.perform(call, SourceLocation::caller())
+    ) -> CollectiveCall<'_> {
+        let call = Invocation::new(Collective::Alltoallv, buffer.into());
+        self.call(call.with_blocks(send.into(), recv.into()))
     }
 
-    /// Starts an alltoall of blocks of different lengths: `MPI_Ialltoallv`.
+    /// Sends items of a datatype to each rank and receives items of each rank: `MPI_Alltoallw`.
+    /// `send` has for each rank the number of items, their displacement in bytes in `buffer`, and
+    /// their datatype; `recv` has the same for `target`. The bytes between the data stay as they
+    /// are.
     ///
     /// # Errors
-    /// As [`Comm::alltoall_v`].
+    /// As [`Comm::alltoall_v`], [`Datatype::structure`], [`Datatype::pack`] and
+    /// [`Datatype::unpack`].
     #[track_caller]
-    pub fn ialltoall_v(
-        &self,
-        buffer: Buffer,
-        send: impl Into<Blocks>,
-        recv: impl Into<Blocks>,
-    ) -> Result<Request> {
-        let call = alltoall_v(buffer, send.into(), recv.into());
-        self.start_request(&call, SourceLocation::caller())
-    }
-
-    /// An alltoall of blocks of different lengths that [`Request::start`] starts:
-    /// `MPI_Alltoallv_init`.
-    #[must_use = "it has to be started"]
-    pub fn alltoall_v_init(
-        &self,
-        buffer: Buffer,
-        send: impl Into<Blocks>,
-        recv: impl Into<Blocks>,
-    ) -> Request {
-        self.collective_init(alltoall_v(buffer, send.into(), recv.into()))
+    pub fn alltoall_w<'a>(
+        &'a self,
+        buffer: impl Into<Buffer>,
+        send: &[(u64, u64, Datatype)],
+        target: &'a mut Buffer,
+        recv: &[(u64, u64, Datatype)],
+    ) -> CollectiveCall<'a, ()> {
+        let call = Invocation::new(Collective::Alltoallw, buffer.into());
+        let call = call.with_types(send, recv);
+        self.checked_call(call).into_place(target)
     }
 
     /// Combines the contributions of all ranks, and gives each rank a block of the result:
@@ -240,39 +139,14 @@ impl Comm {
     #[track_caller]
     pub fn reduce_scatter(
         &self,
-        contribution: &Buffer,
+        contribution: impl Into<Buffer>,
         blocks: impl Into<Blocks>,
         op: &Op,
-    ) -> impl Future<Output = Result<Buffer>> {
-        let call = reduce_scatter(contribution.clone(), blocks.into(), op);
-        self.perform(call, SourceLocation::caller())
-    }
-
-    /// Starts a reduction of which each rank gets a block: `MPI_Ireduce_scatter`.
-    ///
-    /// # Errors
-    /// As [`Comm::reduce_scatter`].
-    #[track_caller]
-    pub fn ireduce_scatter(
-        &self,
-        contribution: Buffer,
-        blocks: impl Into<Blocks>,
-        op: &Op,
-    ) -> Result<Request> {
-        let call = reduce_scatter(contribution, blocks.into(), op);
-        self.start_request(&call, SourceLocation::caller())
-    }
-
-    /// A reduction of which each rank gets a block, that [`Request::start`] starts:
-    /// `MPI_Reduce_scatter_init`.
-    #[must_use = "it has to be started"]
-    pub fn reduce_scatter_init(
-        &self,
-        contribution: Buffer,
-        blocks: impl Into<Blocks>,
-        op: &Op,
-    ) -> Request {
-        self.collective_init(reduce_scatter(contribution, blocks.into(), op))
+    ) -> CollectiveCall<'_> {
+        let call = Invocation::new(Collective::ReduceScatter, contribution.into());
+        let mut call = call.with_op(op);
+        call.send = Some(blocks.into());
+        self.call(call)
     }
 
     /// [`Comm::reduce_scatter`] with blocks of equal lengths: `MPI_Reduce_scatter_block`.
@@ -283,40 +157,10 @@ impl Comm {
     #[track_caller]
     pub fn reduce_scatter_block(
         &self,
-        contribution: &Buffer,
+        contribution: impl Into<Buffer>,
         op: &Op,
-    ) -> impl Future<Output = Result<Buffer>> + '_ {
-        let call = Invocation::new(Collective::ReduceScatterBlock, contribution.clone());
-        self.perform(call.with_op(op), SourceLocation::caller())
+    ) -> CollectiveCall<'_> {
+        let call = Invocation::new(Collective::ReduceScatterBlock, contribution.into());
+        self.call(call.with_op(op))
     }
-
-    /// Starts a reduction of which each rank gets an equal block: `MPI_Ireduce_scatter_block`.
-    ///
-    /// # Errors
-    /// As [`Comm::reduce_scatter_block`].
-    #[track_caller]
-    pub fn ireduce_scatter_block(&self, contribution: Buffer, op: &Op) -> Result<Request> {
-        let call = Invocation::new(Collective::ReduceScatterBlock, contribution);
-        self.start_request(&call.with_op(op), SourceLocation::caller())
-    }
-
-    /// A reduction of which each rank gets an equal block, that [`Request::start`] starts:
-    /// `MPI_Reduce_scatter_block_init`.
-    #[must_use = "it has to be started"]
-    pub fn reduce_scatter_block_init(&self, contribution: Buffer, op: &Op) -> Request {
-        let call = Invocation::new(Collective::ReduceScatterBlock, contribution);
-        self.collective_init(call.with_op(op))
-    }
-}
-
-fn alltoall_v(buffer: Buffer, send: Blocks, recv: Blocks) -> Invocation {
-    let mut call = Invocation::new(Collective::Alltoallv, buffer);
-    (call.send, call.recv) = (Some(send), Some(recv));
-    call
-}
-
-fn reduce_scatter(contribution: Buffer, blocks: Blocks, op: &Op) -> Invocation {
-    let mut call = Invocation::new(Collective::ReduceScatter, contribution).with_op(op);
-    call.send = Some(blocks);
-    call
 }

@@ -1,12 +1,11 @@
 //! Barriers.
 
 use observe::SourceLocation;
-use std::future::Future;
 
 use ::collectives::Collective;
 
-use super::Invocation;
-use crate::{Buffer, Comm, Request, Result};
+use super::{CollectiveCall, Invocation};
+use crate::{Buffer, Comm};
 
 impl Comm {
     /// Waits until every rank of the communicator has called it: `MPI_Barrier`.
@@ -14,34 +13,18 @@ impl Comm {
     /// # Errors
     /// [`Error::Comm`](crate::Error::Comm) if the communicator has been freed.
     #[track_caller]
-    pub fn barrier(&self) -> impl Future<Output = Result<()>> + '_ {
+    pub fn barrier(&self) -> CollectiveCall<'_, ()> {
         self.barrier_in("barrier", SourceLocation::caller())
     }
 
     /// [`Comm::barrier`] as a part of a call of this name.
-    pub(crate) async fn barrier_in(
+    pub(crate) fn barrier_in(
         &self,
         call: &'static str,
         location: SourceLocation,
-    ) -> Result<()> {
+    ) -> CollectiveCall<'_, ()> {
         let mut barrier = Invocation::new(Collective::Barrier, Buffer::phantom(0));
         barrier.name = call;
-        self.perform(barrier, location).await.map(drop)
-    }
-
-    /// Starts a barrier: `MPI_Ibarrier`. The request is over when every rank has called it.
-    ///
-    /// # Errors
-    /// As [`Comm::barrier`].
-    #[track_caller]
-    pub fn ibarrier(&self) -> Result<Request> {
-        let barrier = Invocation::new(Collective::Barrier, Buffer::phantom(0));
-        self.start_request(&barrier, SourceLocation::caller())
-    }
-
-    /// A barrier that [`Request::start`] starts: `MPI_Barrier_init`.
-    #[must_use = "it has to be started"]
-    pub fn barrier_init(&self) -> Request {
-        self.collective_init(Invocation::new(Collective::Barrier, Buffer::phantom(0)))
+        CollectiveCall::new(self, Ok(barrier), location).with_output(|_, _| ())
     }
 }

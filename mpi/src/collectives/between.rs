@@ -1,18 +1,13 @@
 //! Collective operations over intercommunicators (MPI 5.0, section 6.2.3): what one group gives,
 //! the other gets.
 //!
-//! They are calls of the ranks of both groups, those of the lower group first. A call is awaited,
-//! or started with [`InterCall::start`], or becomes a persistent request with [`InterCall::init`].
-//! The result is empty at ranks that get none.
-
-use observe::SourceLocation;
-use std::future::{Future, IntoFuture};
-use std::pin::Pin;
+//! They are calls of the ranks of both groups, those of the lower group first. The result is empty
+//! at ranks that get none.
 
 use ::collectives::Collective;
 
-use super::Invocation;
-use crate::{Blocks, Buffer, Comm, Error, InterComm, Op, Request, Result};
+use super::{CollectiveCall, Invocation};
+use crate::{Blocks, Buffer, Error, InterComm, Op, Result};
 
 /// The root of a collective over an intercommunicator, as a rank of one of its groups sees it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,54 +23,14 @@ pub enum InterRoot {
 /// The root of a rank that takes no part.
 pub(super) const NO_ROOT: usize = usize::MAX;
 
-/// A collective call over an intercommunicator, which nobody has made yet.
-#[derive(Debug)]
-#[must_use = "a call does nothing until it is awaited or started"]
-pub struct InterCall<'a> {
-    ranks: &'a Comm,
-    call: Result<Invocation>,
-    location: SourceLocation,
-}
-
-impl InterCall<'_> {
-    /// Starts the call: `MPI_Ibcast` and so on. The completion has the result.
-    ///
-    /// # Errors
-    /// As the call.
-    pub fn start(self) -> Result<Request> {
-        self.ranks.start_request(&self.call?, self.location)
-    }
-
-    /// Returns a request of the call that [`Request::start`] starts: `MPI_Bcast_init` and so on.
-    ///
-    /// # Errors
-    /// As the call, for its arguments.
-    pub fn init(self) -> Result<Request> {
-        Ok(self.ranks.collective_init(self.call?))
-    }
-}
-
-impl<'a> IntoFuture for InterCall<'a> {
-    type Output = Result<Buffer>;
-    type IntoFuture = Pin<Box<dyn Future<Output = Result<Buffer>> + 'a>>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async move { self.ranks.perform(self.call?, self.location).await })
-    }
-}
-
 impl InterComm {
     #[track_caller]
-    fn call(&self, call: Result<Invocation>) -> InterCall<'_> {
+    fn call(&self, call: Result<Invocation>) -> CollectiveCall<'_> {
         let between = |call| Invocation {
             is_between: true,
             ..call
         };
-        InterCall {
-            ranks: self.both(),
-            call: call.map(between),
-            location: SourceLocation::caller(),
-        }
+        self.both().checked_call(call.map(between))
     }
 
     /// Returns a call with a root.
@@ -95,7 +50,7 @@ impl InterComm {
     /// # Errors
     /// [`Error::Comm`] if the intercommunicator has been freed.
     #[track_caller]
-    pub fn barrier(&self) -> InterCall<'_> {
+    pub fn barrier(&self) -> CollectiveCall<'_> {
         let empty = Buffer::phantom(0);
         self.call(Ok(Invocation::new(Collective::Barrier, empty)))
     }
@@ -107,7 +62,7 @@ impl InterComm {
     /// [`Error::Root`] for a root out of range, [`Error::Short`] or [`Error::Truncated`] if lengths
     /// differ, [`Error::Comm`] if the intercommunicator has been freed.
     #[track_caller]
-    pub fn bcast(&self, buffer: Buffer, root: InterRoot) -> InterCall<'_> {
+    pub fn bcast(&self, buffer: Buffer, root: InterRoot) -> CollectiveCall<'_> {
         self.call(self.rooted(Collective::Bcast, buffer, root))
     }
 
@@ -118,7 +73,7 @@ impl InterComm {
     /// As [`InterComm::bcast`]; [`Error::Count`] if the room is not a multiple of the number of
     /// ranks of the other group.
     #[track_caller]
-    pub fn gather(&self, buffer: Buffer, root: InterRoot) -> InterCall<'_> {
+    pub fn gather(&self, buffer: Buffer, root: InterRoot) -> CollectiveCall<'_> {
         let blocks = self.blocks_at_root(&buffer, root);
         self.call(blocks.and_then(|blocks| {
             let mut call = self.rooted(Collective::Gather, buffer, root)?;
@@ -133,7 +88,7 @@ impl InterComm {
     /// # Errors
     /// As [`InterComm::gather`].
     #[track_caller]
-    pub fn scatter(&self, buffer: Buffer, root: InterRoot) -> InterCall<'_> {
+    pub fn scatter(&self, buffer: Buffer, root: InterRoot) -> CollectiveCall<'_> {
         let blocks = self.blocks_at_root(&buffer, root);
         self.call(blocks.and_then(|blocks| {
             let mut call = self.rooted(Collective::Scatter, buffer, root)?;
@@ -154,7 +109,7 @@ impl InterComm {
         buffer: Buffer,
         blocks: Option<Blocks>,
         root: InterRoot,
-    ) -> InterCall<'_> {
+    ) -> CollectiveCall<'_> {
         let call = self.rooted(Collective::Gatherv, buffer, root);
         self.call(call.map(|call| Invocation {
             recv: blocks,
@@ -173,7 +128,7 @@ impl InterComm {
         buffer: Buffer,
         blocks: Option<Blocks>,
         root: InterRoot,
-    ) -> InterCall<'_> {
+    ) -> CollectiveCall<'_> {
         let call = self.rooted(Collective::Scatterv, buffer, root);
         self.call(call.map(|call| Invocation {
             send: blocks,
@@ -188,7 +143,7 @@ impl InterComm {
     /// As [`InterComm::bcast`]; [`Error::Op`] if the contribution is not a whole number of elements
     /// of the operation.
     #[track_caller]
-    pub fn reduce(&self, buffer: Buffer, op: &Op, root: InterRoot) -> InterCall<'_> {
+    pub fn reduce(&self, buffer: Buffer, op: &Op, root: InterRoot) -> CollectiveCall<'_> {
         let call = self.rooted(Collective::Reduce, buffer, root);
         self.call(call.map(|call| call.with_op(op)))
     }
@@ -199,7 +154,7 @@ impl InterComm {
     /// # Errors
     /// As [`InterComm::reduce`].
     #[track_caller]
-    pub fn allreduce(&self, contribution: Buffer, op: &Op) -> InterCall<'_> {
+    pub fn allreduce(&self, contribution: Buffer, op: &Op) -> CollectiveCall<'_> {
         let call = Invocation::new(Collective::Allreduce, contribution);
         self.call(Ok(call.with_op(op)))
     }
@@ -210,7 +165,7 @@ impl InterComm {
     /// # Errors
     /// As [`InterComm::bcast`].
     #[track_caller]
-    pub fn allgather(&self, block: Buffer, length: u64) -> InterCall<'_> {
+    pub fn allgather(&self, block: Buffer, length: u64) -> CollectiveCall<'_> {
         self.gathering(Collective::Allgather, block, self.equal(length))
     }
 
@@ -220,12 +175,12 @@ impl InterComm {
     /// # Errors
     /// As [`InterComm::gather_v`].
     #[track_caller]
-    pub fn allgather_v(&self, block: Buffer, blocks: Blocks) -> InterCall<'_> {
+    pub fn allgather_v(&self, block: Buffer, blocks: Blocks) -> CollectiveCall<'_> {
         self.gathering(Collective::Allgatherv, block, blocks)
     }
 
     #[track_caller]
-    fn gathering(&self, kind: Collective, block: Buffer, recv: Blocks) -> InterCall<'_> {
+    fn gathering(&self, kind: Collective, block: Buffer, recv: Blocks) -> CollectiveCall<'_> {
         let own = std::iter::repeat_n((0, block.len()), self.remote_size());
         let send = Blocks::placed(own);
         self.exchange(kind, (block, send), recv)
@@ -237,7 +192,7 @@ impl InterComm {
     /// # Errors
     /// As [`InterComm::gather`].
     #[track_caller]
-    pub fn alltoall(&self, blocks: Buffer, length: u64) -> InterCall<'_> {
+    pub fn alltoall(&self, blocks: Buffer, length: u64) -> CollectiveCall<'_> {
         match self.divided(&blocks) {
             Ok(send) => self.exchange(Collective::Alltoall, (blocks, send), self.equal(length)),
             Err(error) => self.call(Err(error)),
@@ -251,7 +206,7 @@ impl InterComm {
     /// # Errors
     /// As [`InterComm::gather_v`]; [`Error::Blocks`] if the buffer is shorter than its blocks.
     #[track_caller]
-    pub fn alltoall_v(&self, buffer: Buffer, send: Blocks, recv: Blocks) -> InterCall<'_> {
+    pub fn alltoall_v(&self, buffer: Buffer, send: Blocks, recv: Blocks) -> CollectiveCall<'_> {
         self.exchange(Collective::Alltoallv, (buffer, send), recv)
     }
 
@@ -261,10 +216,8 @@ impl InterComm {
         kind: Collective,
         (buffer, send): (Buffer, Blocks),
         recv: Blocks,
-    ) -> InterCall<'_> {
-        let mut call = Invocation::new(kind, buffer);
-        (call.send, call.recv) = (Some(send), Some(recv));
-        self.call(Ok(call))
+    ) -> CollectiveCall<'_> {
+        self.call(Ok(Invocation::new(kind, buffer).with_blocks(send, recv)))
     }
 
     /// Combines the contributions of each group and gives each rank of the other one a block of the
@@ -279,7 +232,7 @@ impl InterComm {
         contribution: Buffer,
         blocks: impl Into<Blocks>,
         op: &Op,
-    ) -> InterCall<'_> {
+    ) -> CollectiveCall<'_> {
         let mut call = Invocation::new(Collective::ReduceScatter, contribution).with_op(op);
         call.send = Some(blocks.into());
         self.call(Ok(call))

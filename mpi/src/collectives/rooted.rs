@@ -1,18 +1,10 @@
 //! Operations with a root: broadcast, reduction, gathering and scattering.
 
-use observe::SourceLocation;
-use std::future::Future;
-
 use ::collectives::Collective;
 
-use super::{Blocks, Invocation};
-use crate::{Buffer, Comm, Op, Request, Result};
-
-/// Takes a buffer out of its place, where a phantom of its length stays.
-fn take(buffer: &mut Buffer) -> Buffer {
-    let length = buffer.len();
-    std::mem::replace(buffer, Buffer::phantom(length))
-}
+use super::call::TargetUse;
+use super::{Blocks, CollectiveCall, Invocation};
+use crate::{Buffer, Comm, Op, Result};
 
 impl Comm {
     /// Sends the data of the root to all ranks: `MPI_Bcast`. Buffers have the same length at all
@@ -24,33 +16,9 @@ impl Comm {
     /// [`Error::Truncated`](crate::Error::Truncated) or [`Error::Short`](crate::Error::Short) if
     /// lengths differ.
     #[track_caller]
-    pub fn bcast<'a>(
-        &'a self,
-        buffer: &'a mut Buffer,
-        root: usize,
-    ) -> impl Future<Output = Result<()>> + 'a {
-        let location = SourceLocation::caller();
-        async move {
-            let call = Invocation::new(Collective::Bcast, take(buffer)).with_root(root);
-            *buffer = self.perform(call, location).await?;
-            Ok(())
-        }
-    }
-
-    /// Starts a broadcast: `MPI_Ibcast`. The completion has the data.
-    ///
-    /// # Errors
-    /// As [`Comm::bcast`].
-    #[track_caller]
-    pub fn ibcast(&self, buffer: Buffer, root: usize) -> Result<Request> {
-        let call = Invocation::new(Collective::Bcast, buffer).with_root(root);
-        self.start_request(&call, SourceLocation::caller())
-    }
-
-    /// A broadcast that [`Request::start`] starts: `MPI_Bcast_init`.
-    #[must_use = "it has to be started"]
-    pub fn bcast_init(&self, buffer: Buffer, root: usize) -> Request {
-        self.collective_init(Invocation::new(Collective::Bcast, buffer).with_root(root))
+    pub fn bcast<'a>(&'a self, buffer: &'a mut Buffer, root: usize) -> CollectiveCall<'a, ()> {
+        let call = Invocation::new(Collective::Bcast, Buffer::phantom(0)).with_root(root);
+        self.call(call).with_target(buffer, TargetUse::Input)
     }
 
     /// Combines the contributions of all ranks at the root: `MPI_Reduce`. Returns the result at the
@@ -62,32 +30,12 @@ impl Comm {
     #[track_caller]
     pub fn reduce(
         &self,
-        contribution: &Buffer,
+        contribution: impl Into<Buffer>,
         op: &Op,
         root: usize,
-    ) -> impl Future<Output = Result<Option<Buffer>>> + '_ {
-        let location = SourceLocation::caller();
-        let call = Invocation::new(Collective::Reduce, contribution.clone());
-        let call = call.with_op(op).with_root(root);
-        self.perform_at_root(call, location)
-    }
-
-    /// Starts a reduction: `MPI_Ireduce`. At the root the completion has the result, elsewhere an
-    /// empty buffer.
-    ///
-    /// # Errors
-    /// As [`Comm::reduce`].
-    #[track_caller]
-    pub fn ireduce(&self, contribution: Buffer, op: &Op, root: usize) -> Result<Request> {
-        let call = Invocation::new(Collective::Reduce, contribution);
-        self.start_request(&call.with_op(op).with_root(root), SourceLocation::caller())
-    }
-
-    /// A reduction that [`Request::start`] starts: `MPI_Reduce_init`.
-    #[must_use = "it has to be started"]
-    pub fn reduce_init(&self, contribution: Buffer, op: &Op, root: usize) -> Request {
-        let call = Invocation::new(Collective::Reduce, contribution);
-        self.collective_init(call.with_op(op).with_root(root))
+    ) -> CollectiveCall<'_, Option<Buffer>> {
+        let call = Invocation::new(Collective::Reduce, contribution.into());
+        self.call(call.with_op(op).with_root(root)).by_value()
     }
 
     /// Collects the blocks of all ranks at the root, in the order of the ranks: `MPI_Gather`. All
@@ -98,29 +46,11 @@ impl Comm {
     #[track_caller]
     pub fn gather(
         &self,
-        block: &Buffer,
+        block: impl Into<Buffer>,
         root: usize,
-    ) -> impl Future<Output = Result<Option<Buffer>>> + '_ {
-        let location = SourceLocation::caller();
-        let call = Invocation::new(Collective::Gather, block.clone()).with_root(root);
-        self.perform_at_root(call, location)
-    }
-
-    /// Starts to collect blocks: `MPI_Igather`. At the root the completion has all of them,
-    /// elsewhere an empty buffer.
-    ///
-    /// # Errors
-    /// As [`Comm::bcast`].
-    #[track_caller]
-    pub fn igather(&self, block: Buffer, root: usize) -> Result<Request> {
-        let call = Invocation::new(Collective::Gather, block).with_root(root);
-        self.start_request(&call, SourceLocation::caller())
-    }
-
-    /// A gathering that [`Request::start`] starts: `MPI_Gather_init`.
-    #[must_use = "it has to be started"]
-    pub fn gather_init(&self, block: Buffer, root: usize) -> Request {
-        self.collective_init(Invocation::new(Collective::Gather, block).with_root(root))
+    ) -> CollectiveCall<'_, Option<Buffer>> {
+        let call = Invocation::new(Collective::Gather, block.into()).with_root(root);
+        self.call(call).by_value()
     }
 
     /// [`Comm::gather`] of blocks of different lengths, which the root knows: `MPI_Gatherv`. The
@@ -132,34 +62,13 @@ impl Comm {
     #[track_caller]
     pub fn gather_v(
         &self,
-        block: &Buffer,
+        block: impl Into<Buffer>,
         blocks: Option<&Blocks>,
         root: usize,
-    ) -> impl Future<Output = Result<Option<Buffer>>> + '_ {
-        let location = SourceLocation::caller();
-        let call = gather_v(block.clone(), blocks, root);
-        self.perform_at_root(call, location)
-    }
-
-    /// Starts to collect blocks of different lengths: `MPI_Igatherv`.
-    ///
-    /// # Errors
-    /// As [`Comm::gather_v`].
-    #[track_caller]
-    pub fn igather_v(
-        &self,
-        block: Buffer,
-        blocks: Option<&Blocks>,
-        root: usize,
-    ) -> Result<Request> {
-        self.start_request(&gather_v(block, blocks, root), SourceLocation::caller())
-    }
-
-    /// A gathering of blocks of different lengths that [`Request::start`] starts:
-    /// `MPI_Gatherv_init`.
-    #[must_use = "it has to be started"]
-    pub fn gather_v_init(&self, block: Buffer, blocks: Option<&Blocks>, root: usize) -> Request {
-        self.collective_init(gather_v(block, blocks, root))
+    ) -> CollectiveCall<'_, Option<Buffer>> {
+        let mut call = Invocation::new(Collective::Gatherv, block.into()).with_root(root);
+        call.recv = blocks.cloned();
+        self.call(call).by_value()
     }
 
     /// Gives each rank a block of the root's data, in the order of the ranks: `MPI_Scatter`. All
@@ -175,33 +84,9 @@ impl Comm {
         all: Option<&Buffer>,
         block: &'a mut Buffer,
         root: usize,
-    ) -> impl Future<Output = Result<()>> + 'a {
-        let location = SourceLocation::caller();
-        let all = all.cloned();
-        async move {
-            let call = self.scatter_call(Collective::Scatter, all, take(block), root)?;
-            *block = self.perform(call, location).await?;
-            Ok(())
-        }
-    }
-
-    /// Starts to distribute blocks: `MPI_Iscatter`. The completion has the block of this rank.
-    ///
-    /// # Errors
-    /// As [`Comm::scatter`].
-    #[track_caller]
-    pub fn iscatter(&self, all: Option<Buffer>, block: Buffer, root: usize) -> Result<Request> {
-        let call = self.scatter_call(Collective::Scatter, all, block, root)?;
-        self.start_request(&call, SourceLocation::caller())
-    }
-
-    /// A scattering that [`Request::start`] starts: `MPI_Scatter_init`.
-    ///
-    /// # Errors
-    /// As [`Comm::scatter`].
-    pub fn scatter_init(&self, all: Option<Buffer>, block: Buffer, root: usize) -> Result<Request> {
-        let call = self.scatter_call(Collective::Scatter, all, block, root)?;
-        Ok(self.collective_init(call))
+    ) -> CollectiveCall<'a, ()> {
+        let call = self.scatter_call(Collective::Scatter, all, None, root);
+        self.checked_call(call).with_target(block, TargetUse::Room)
     }
 
     /// [`Comm::scatter`] of blocks of different lengths, which the root knows: `MPI_Scatterv`.
@@ -215,85 +100,27 @@ impl Comm {
         all: Option<(&Buffer, &Blocks)>,
         block: &'a mut Buffer,
         root: usize,
-    ) -> impl Future<Output = Result<()>> + 'a {
-        let location = SourceLocation::caller();
-        let (all, blocks) = all
-            .map(|(all, blocks)| (all.clone(), blocks.clone()))
-            .unzip();
-        async move {
-            let mut call = self.scatter_call(Collective::Scatterv, all, take(block), root)?;
-            call.send = blocks;
-            *block = self.perform(call, location).await?;
-            Ok(())
-        }
-    }
-
-    /// Starts to distribute blocks of different lengths: `MPI_Iscatterv`.
-    ///
-    /// # Errors
-    /// As [`Comm::scatter_v`].
-    #[track_caller]
-    pub fn iscatter_v(
-        &self,
-        all: Option<(Buffer, Blocks)>,
-        block: Buffer,
-        root: usize,
-    ) -> Result<Request> {
+    ) -> CollectiveCall<'a, ()> {
         let (all, blocks) = all.unzip();
-        let mut call = self.scatter_call(Collective::Scatterv, all, block, root)?;
-        call.send = blocks;
-        self.start_request(&call, SourceLocation::caller())
-    }
-
-    /// A scattering of blocks of different lengths that [`Request::start`] starts:
-    /// `MPI_Scatterv_init`.
-    ///
-    /// # Errors
-    /// As [`Comm::scatter_v`].
-    pub fn scatter_v_init(
-        &self,
-        all: Option<(Buffer, Blocks)>,
-        block: Buffer,
-        root: usize,
-    ) -> Result<Request> {
-        let (all, blocks) = all.unzip();
-        let mut call = self.scatter_call(Collective::Scatterv, all, block, root)?;
-        call.send = blocks;
-        Ok(self.collective_init(call))
+        let call = self.scatter_call(Collective::Scatterv, all, blocks, root);
+        self.checked_call(call).with_target(block, TargetUse::Room)
     }
 
     fn scatter_call(
         &self,
         kind: Collective,
-        all: Option<Buffer>,
-        block: Buffer,
+        all: Option<&Buffer>,
+        blocks: Option<&Blocks>,
         root: usize,
     ) -> Result<Invocation> {
         let is_root = self.rank() == root;
         let input = match all.filter(|_| is_root) {
-            Some(all) => all,
+            Some(all) => all.clone(),
             None if is_root => return Err(crate::Error::NoBuffer),
             None => Buffer::phantom(0),
         };
         let mut call = Invocation::new(kind, input).with_root(root);
-        call.room = Some(block);
+        call.send = blocks.cloned();
         Ok(call)
     }
-
-    /// Performs a collective that has its result at the root.
-    async fn perform_at_root(
-        &self,
-        call: Invocation,
-        location: SourceLocation,
-    ) -> Result<Option<Buffer>> {
-        let is_root = self.rank() == call.root;
-        let result = self.perform(call, location).await?;
-        Ok(is_root.then_some(result))
-    }
-}
-
-fn gather_v(block: Buffer, blocks: Option<&Blocks>, root: usize) -> Invocation {
-    let mut call = Invocation::new(Collective::Gatherv, block).with_root(root);
-    call.recv = blocks.cloned();
-    call
 }

@@ -9,7 +9,7 @@ use ::collectives::{Call, Collective, Facts};
 use observe::SourceLocation;
 
 use super::{in_32_bits, position, select};
-use crate::protocol::engine::{CallNumber, CollectiveCall};
+use crate::protocol::engine::{CallNumber, PreparedCall};
 use crate::{Buffer, Comm, Request, Result};
 
 impl Comm {
@@ -29,7 +29,7 @@ impl Comm {
         call.nodes = placement.and_then(|placement| placement.nodes(self.members()));
         let facts = Facts::of(call.nodes.as_ref());
         let (algorithm, asks_nodes) = select(settings, &mut call, facts, false)?;
-        let call = CollectiveCall {
+        let call = PreparedCall {
             name,
             algorithm,
             is_independent: false,

@@ -35,7 +35,7 @@ use crate::protocol::defect::ProtocolDefects;
 use crate::protocol::flow_control::{FlowControl, Slot};
 use crate::{Buffer, Envelope, Error, Pattern};
 use collective::Collectives;
-pub(crate) use collective::{CallNumber, CollectiveCall, PersistentNumber};
+pub(crate) use collective::{CallNumber, PersistentNumber, PreparedCall};
 pub(crate) use forwarding::ForwardTarget;
 use forwarding::{Forwards, Role};
 use observation::Observation;

@@ -248,12 +248,12 @@ async fn perform(world: &Comm, kind: Collective, size: u64) -> mpi::Result<()> {
         }
         Collective::Allgather => world.allgather(&own).await.map(drop),
         Collective::Allgatherv => world.allgather_v(&own, equal()).await.map(drop),
-        Collective::Alltoall => world.alltoall(&all()).await.map(drop),
+        Collective::Alltoall => world.alltoall(all()).await.map(drop),
         Collective::Alltoallv | Collective::Alltoallw => {
-            world.alltoall_v(&all(), equal(), equal()).await.map(drop)
+            world.alltoall_v(all(), equal(), equal()).await.map(drop)
         }
-        Collective::ReduceScatter => world.reduce_scatter(&all(), equal(), &op).await.map(drop),
-        Collective::ReduceScatterBlock => world.reduce_scatter_block(&all(), &op).await.map(drop),
+        Collective::ReduceScatter => world.reduce_scatter(all(), equal(), &op).await.map(drop),
+        Collective::ReduceScatterBlock => world.reduce_scatter_block(all(), &op).await.map(drop),
         Collective::Scan => world.scan(&own, &op).await.map(drop),
         Collective::Exscan => world.exscan(&own, &op).await.map(drop),
     }

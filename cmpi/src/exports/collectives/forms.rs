@@ -5,7 +5,7 @@
 
 use std::rc::Rc;
 
-use mpi::{Blocks, Buffer, Comm, Datatype, Graph, InterCall, InterComm, InterRoot, Op, Request};
+use mpi::{Blocks, Buffer, CollectiveCall, Comm, Datatype, Graph, InterComm, InterRoot, Op};
 
 use super::super::{Handle, active, memory};
 use crate::bridge::{block, with};
@@ -66,6 +66,9 @@ pub(super) enum Exchange {
     AlltoallW(ByteBlocks),
 }
 
+/// A call in one group, with its result at ranks that get one.
+type GroupCall<'a> = CollectiveCall<'a, Option<Buffer>>;
+
 /// An operation, and the places of its contribution and its result.
 pub(super) struct Prepared {
     pub(super) given: Vec<Target>,
@@ -91,67 +94,65 @@ impl Operation {
         }
     }
 
-    /// Performs the operation. Returns the result, at ranks that get one.
-    async fn wait(self, comm: &Comm, mut message: Buffer) -> mpi::Result<Option<Buffer>> {
-        Ok(Some(match self {
-            Self::Barrier => {
-                comm.barrier().await?;
-                return Ok(None);
+    /// Returns a buffer for the result where the program gives its length.
+    fn own(&self, comm: &Comm) -> Buffer {
+        match self {
+            Self::Scatter(_, place, _) | Self::ScatterV(_, place, _) => memory::room(comm, *place),
+            Self::AlltoallW(blocks) | Self::Neighbors(_, Exchange::AlltoallW(blocks)) => {
+                comm.buffer(blocks.room)
             }
-            Self::Bcast(root, _) => {
-                comm.bcast(&mut message, rank(root)).await?;
-                message
-            }
-            Self::Reduce(op, root) => return comm.reduce(&message, &op, rank(root)).await,
-            Self::Allreduce(op) => {
-                let reducing = comm.allreduce(&message, &op);
-                drop(message);
-                reducing.await?
-            }
-            Self::Scan(op) => comm.scan(&message, &op).await?,
-            Self::Exscan(op) => return comm.exscan(&message, &op).await,
-            Self::Gather(root) => return comm.gather(&message, rank(root)).await,
+            _ => Buffer::phantom(0),
+        }
+    }
+
+    /// Returns the operation in one group, with its message and a buffer for its result.
+    fn within<'a>(
+        &'a self,
+        comm: &'a Comm,
+        message: &'a mut Buffer,
+        own: &'a mut Buffer,
+    ) -> GroupCall<'a> {
+        let given = |message: &mut Buffer| std::mem::replace(message, Buffer::phantom(0));
+        match self {
+            Self::Barrier => comm.barrier().by_value(),
+            Self::Bcast(root, _) => comm.bcast(message, rank(*root)).by_value(),
+            Self::Reduce(op, root) => comm.reduce(given(message), op, rank(*root)),
+            Self::Allreduce(op) => comm.allreduce(given(message), op).by_value(),
+            Self::Scan(op) => comm.scan(given(message), op).by_value(),
+            Self::Exscan(op) => comm.exscan(given(message), op),
+            Self::Gather(root) => comm.gather(given(message), rank(*root)),
             Self::GatherV(blocks, root) => {
-                return comm.gather_v(&message, blocks.as_ref(), rank(root)).await;
+                comm.gather_v(given(message), blocks.as_ref(), rank(*root))
             }
-            Self::Scatter(root, place, is_root) => {
-                let mut own = memory::room(comm, place);
-                let scattering = comm.scatter(is_root.then_some(&message), &mut own, rank(root));
-                drop(message);
-                scattering.await?;
-                own
+            Self::Scatter(root, _, is_root) => {
+                let message = given(message);
+                let all = is_root.then_some(&message);
+                comm.scatter(all, own, rank(*root)).by_value()
             }
-            Self::ScatterV(root, place, blocks) => {
-                let mut own = memory::room(comm, place);
+            Self::ScatterV(root, _, blocks) => {
+                let message = given(message);
                 let all = blocks.as_ref().map(|blocks| (&message, blocks));
-                comm.scatter_v(all, &mut own, rank(root)).await?;
-                own
+                comm.scatter_v(all, own, rank(*root)).by_value()
             }
-            Self::Allgather => comm.allgather(&message).await?,
-            Self::AllgatherV(blocks) => comm.allgather_v(&message, blocks).await?,
-            Self::Alltoall => {
-                let exchange = comm.alltoall(&message);
-                drop(message);
-                exchange.await?
+            Self::Allgather => comm.allgather(given(message)).by_value(),
+            Self::AllgatherV(blocks) => comm.allgather_v(given(message), blocks.clone()).by_value(),
+            Self::Alltoall => comm.alltoall(given(message)).by_value(),
+            Self::AlltoallInPlace => comm.alltoall_in(message).by_value(),
+            Self::AlltoallV(send, receive) => {
+                let call = comm.alltoall_v(given(message), send.clone(), receive.clone());
+                call.by_value()
             }
-            Self::AlltoallInPlace => {
-                comm.alltoall_in(&mut message).await?;
-                message
+            Self::AlltoallW(ByteBlocks { send, receive, .. }) => comm
+                .alltoall_w(given(message), send, own, receive)
+                .by_value(),
+            Self::ReduceScatterBlock(op) => {
+                comm.reduce_scatter_block(given(message), op).by_value()
             }
-            Self::AlltoallV(send, receive) => comm.alltoall_v(&message, send, receive).await?,
-            Self::AlltoallW(ByteBlocks {
-                send,
-                receive,
-                room,
-            }) => {
-                let mut all = comm.buffer(room);
-                comm.alltoall_w(&message, &send, &mut all, &receive).await?;
-                all
-            }
-            Self::ReduceScatterBlock(op) => comm.reduce_scatter_block(&message, &op).await?,
-            Self::ReduceScatter(blocks, op) => comm.reduce_scatter(&message, blocks, &op).await?,
-            Self::Neighbors(graph, exchange) => exchange.wait(&graph, message).await?,
-        }))
+            Self::ReduceScatter(blocks, op) => comm
+                .reduce_scatter(given(message), blocks.clone(), op)
+                .by_value(),
+            Self::Neighbors(graph, exchange) => exchange.within(graph, given(message), own),
+        }
     }
 
     /// Returns the operation between two groups, whose result has `room` bytes at ranks that get
@@ -161,7 +162,7 @@ impl Operation {
         inter: &InterComm,
         message: Buffer,
         room: u64,
-    ) -> Result<InterCall<'_>, CallError> {
+    ) -> Result<CollectiveCall<'_>, CallError> {
         // What the root of a rooted operation gives or gets, and the others.
         let buffer = |is_taken: bool, message: Buffer| match is_taken {
             true => inter.local().buffer(room),
@@ -202,123 +203,24 @@ impl Operation {
             }
         })
     }
-
-    /// Starts the operation.
-    fn start(self, comm: &Comm, message: Buffer) -> mpi::Result<Request> {
-        match self {
-            Self::Barrier => comm.ibarrier(),
-            Self::Bcast(root, _) => comm.ibcast(message, rank(root)),
-            Self::Reduce(op, root) => comm.ireduce(message, &op, rank(root)),
-            Self::Allreduce(op) => comm.iallreduce(message, &op),
-            Self::Scan(op) => comm.iscan(message, &op),
-            Self::Exscan(op) => comm.iexscan(message, &op),
-            Self::Gather(root) => comm.igather(message, rank(root)),
-            Self::GatherV(blocks, root) => comm.igather_v(message, blocks.as_ref(), rank(root)),
-            Self::Scatter(root, place, is_root) => comm.iscatter(
-                is_root.then_some(message),
-                memory::room(comm, place),
-                rank(root),
-            ),
-            Self::ScatterV(root, place, blocks) => {
-                let all = blocks.map(|blocks| (message, blocks));
-                comm.iscatter_v(all, memory::room(comm, place), rank(root))
-            }
-            Self::Allgather => comm.iallgather(message),
-            Self::AllgatherV(blocks) => comm.iallgather_v(message, blocks),
-            Self::Alltoall | Self::AlltoallInPlace => comm.ialltoall(message),
-            Self::AlltoallV(send, receive) => comm.ialltoall_v(message, send, receive),
-            Self::AlltoallW(ByteBlocks {
-                send,
-                receive,
-                room,
-            }) => comm.ialltoall_w(message, &send, comm.buffer(room), &receive),
-            Self::ReduceScatterBlock(op) => comm.ireduce_scatter_block(message, &op),
-            Self::ReduceScatter(blocks, op) => comm.ireduce_scatter(message, blocks, &op),
-            Self::Neighbors(graph, exchange) => exchange.start(&graph, message),
-        }
-    }
-
-    /// Makes a persistent request of the operation.
-    fn init(self, comm: &Comm, message: Buffer) -> mpi::Result<Request> {
-        Ok(match self {
-            Self::Barrier => comm.barrier_init(),
-            Self::Bcast(root, _) => comm.bcast_init(message, rank(root)),
-            Self::Reduce(op, root) => comm.reduce_init(message, &op, rank(root)),
-            Self::Allreduce(op) => comm.allreduce_init(message, &op),
-            Self::Scan(op) => comm.scan_init(message, &op),
-            Self::Exscan(op) => comm.exscan_init(message, &op),
-            Self::Gather(root) => comm.gather_init(message, rank(root)),
-            Self::GatherV(blocks, root) => comm.gather_v_init(message, blocks.as_ref(), rank(root)),
-            Self::Scatter(root, place, is_root) => comm.scatter_init(
-                is_root.then_some(message),
-                memory::room(comm, place),
-                rank(root),
-            )?,
-            Self::ScatterV(root, place, blocks) => {
-                let all = blocks.map(|blocks| (message, blocks));
-                comm.scatter_v_init(all, memory::room(comm, place), rank(root))?
-            }
-            Self::Allgather => comm.allgather_init(message),
-            Self::AllgatherV(blocks) => comm.allgather_v_init(message, blocks),
-            Self::Alltoall | Self::AlltoallInPlace => comm.alltoall_init(message),
-            Self::AlltoallV(send, receive) => comm.alltoall_v_init(message, send, receive),
-            Self::AlltoallW(ByteBlocks {
-                send,
-                receive,
-                room,
-            }) => comm.alltoall_w_init(message, &send, comm.buffer(room), &receive)?,
-            Self::ReduceScatterBlock(op) => comm.reduce_scatter_block_init(message, &op),
-            Self::ReduceScatter(blocks, op) => comm.reduce_scatter_init(message, blocks, &op),
-            Self::Neighbors(graph, exchange) => exchange.init(&graph, message)?,
-        })
-    }
 }
 
 impl Exchange {
-    async fn wait(self, graph: &Graph, message: Buffer) -> mpi::Result<Buffer> {
-        Ok(match self {
-            Self::Allgather => graph.neighbor_allgather(&message).await?,
-            Self::AllgatherV(blocks) => graph.neighbor_allgather_v(&message, blocks).await?,
-            Self::Alltoall => graph.neighbor_alltoall(&message).await?,
-            Self::AlltoallV(send, receive) => {
-                graph.neighbor_alltoall_v(&message, send, receive).await?
-            }
-            Self::AlltoallW(blocks) => {
-                let mut all = graph.buffer(blocks.room);
-                let (send, receive) = (&blocks.send, &blocks.receive);
-                let exchange = graph.neighbor_alltoall_w(&message, send, &mut all, receive);
-                exchange.await?;
-                all
-            }
-        })
-    }
-
-    fn start(self, graph: &Graph, message: Buffer) -> mpi::Result<Request> {
+    fn within<'a>(&self, graph: &'a Graph, message: Buffer, own: &'a mut Buffer) -> GroupCall<'a> {
         match self {
-            Self::Allgather => graph.ineighbor_allgather(message),
-            Self::AllgatherV(blocks) => graph.ineighbor_allgather_v(message, blocks),
-            Self::Alltoall => graph.ineighbor_alltoall(message),
-            Self::AlltoallV(send, receive) => graph.ineighbor_alltoall_v(message, send, receive),
-            Self::AlltoallW(blocks) => {
-                let room = graph.buffer(blocks.room);
-                graph.ineighbor_alltoall_w(message, &blocks.send, room, &blocks.receive)
+            Self::Allgather => graph.neighbor_allgather(message),
+            Self::AllgatherV(blocks) => graph.neighbor_allgather_v(message, blocks.clone()),
+            Self::Alltoall => graph.neighbor_alltoall(message),
+            Self::AlltoallV(send, receive) => {
+                graph.neighbor_alltoall_v(message, send.clone(), receive.clone())
+            }
+            Self::AlltoallW(ByteBlocks { send, receive, .. }) => {
+                return graph
+                    .neighbor_alltoall_w(message, send, own, receive)
+                    .by_value();
             }
         }
-    }
-
-    fn init(self, graph: &Graph, message: Buffer) -> mpi::Result<Request> {
-        Ok(match self {
-            Self::Allgather => graph.neighbor_allgather_init(message),
-            Self::AllgatherV(blocks) => graph.neighbor_allgather_v_init(message, blocks),
-            Self::Alltoall => graph.neighbor_alltoall_init(message)?,
-            Self::AlltoallV(send, receive) => {
-                graph.neighbor_alltoall_v_init(message, send, receive)
-            }
-            Self::AlltoallW(blocks) => {
-                let room = graph.buffer(blocks.room);
-                graph.neighbor_alltoall_w_init(message, &blocks.send, room, &blocks.receive)?
-            }
-        })
+        .by_value()
     }
 }
 
@@ -351,17 +253,16 @@ pub(super) fn perform(form: Form, comm: Handle, prepared: Prepared) -> Result<()
     let handle = with(|state| {
         let inter = state.between.get(&comm);
         let comm = state.comm(comm)?;
-        let message = operation.message(comm, &given);
-        let begun = match (inter, is_persistent) {
-            (None, false) => operation.start(comm, message)?,
-            (None, true) => operation.init(comm, message)?,
-            (Some(inter), false) => {
-                let call = operation.between(inter, message, room(&parts.result))?;
-                call.start()?
-            }
-            (Some(inter), true) => operation
+        let (mut message, mut own) = (operation.message(comm, &given), operation.own(comm));
+        let call = match inter {
+            None => operation.within(comm, &mut message, &mut own),
+            Some(inter) => operation
                 .between(inter, message, room(&parts.result))?
-                .init()?,
+                .by_value(),
+        };
+        let begun = match is_persistent {
+            true => call.init()?,
+            false => call.start()?,
         };
         Ok::<_, CallError>(state.insert(begun, Memory::Parts(Rc::clone(&parts))))
     })?;
@@ -381,15 +282,12 @@ fn wait(handle: Handle, prepared: Prepared) -> Result<(), CallError> {
             operation,
         } = prepared;
         let comm = state.comm(handle)?;
-        let message = operation.message(comm, &given);
-        let message = match state.between.get(&handle) {
-            None => operation.wait(comm, message).await?,
-            Some(inter) => {
-                let call = operation.between(inter, message, room(&result))?;
-                Some(call.await?)
-            }
+        let (mut message, mut own) = (operation.message(comm, &given), operation.own(comm));
+        let call = match state.between.get(&handle) {
+            None => operation.within(comm, &mut message, &mut own),
+            Some(inter) => operation.between(inter, message, room(&result))?.by_value(),
         };
-        Ok::<_, CallError>((result, message))
+        Ok::<_, CallError>((result, call.await?))
     })?;
     if let Some(message) = message {
         memory::fill_parts(&places, &message);

@@ -98,7 +98,7 @@ impl PersistentNumber {
 
 /// A collective call, ready to be executed.
 #[derive(Clone)]
-pub(crate) struct CollectiveCall {
+pub(crate) struct PreparedCall {
     /// The name of the call in reports.
     pub(crate) name: &'static str,
     pub(crate) algorithm: &'static Algorithm,
@@ -125,7 +125,7 @@ pub(crate) struct CollectiveCall {
 /// A collective in progress.
 #[derive(Clone, Debug)]
 struct Running {
-    call: CollectiveCall,
+    call: PreparedCall,
     progress: Progress,
 }
 
@@ -201,7 +201,7 @@ pub(super) struct Collectives {
     node_setups: Vec<u32>,
 }
 
-impl CollectiveCall {
+impl PreparedCall {
     /// Returns the exchange of the nodes of the ranks before the call, whose messages differ from
     /// those of the call by their order.
     pub(crate) fn node_setup(&self) -> Self {
@@ -235,7 +235,7 @@ impl CollectiveCall {
     }
 }
 
-impl std::fmt::Debug for CollectiveCall {
+impl std::fmt::Debug for PreparedCall {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{:?} by {}", self.call, self.algorithm.name)
     }
@@ -374,11 +374,7 @@ impl ProtocolEngine {
     }
 
     /// Starts a collective. Its operation is over when the last step of this rank is.
-    pub(crate) fn start_collective(
-        &mut self,
-        channel: &dyn Channel,
-        call: CollectiveCall,
-    ) -> Token {
+    pub(crate) fn start_collective(&mut self, channel: &dyn Channel, call: PreparedCall) -> Token {
         let location = call.location;
         let token = self.insert(State::Elapsing, location);
         let temp = call.recv.of_kind((call.algorithm.temp)(&call.call));

@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use observe::{Event, Observer, PacketKind, ProgramEvent};
 
-use super::{CollectiveCall, ProtocolEngine, State};
+use super::{PreparedCall, ProtocolEngine, State};
 use crate::api::comm::COLLECTIVE;
 use crate::channel::{Packet, PacketHeader, Token};
 use crate::protocol::waiting::Waits;
@@ -156,7 +156,7 @@ impl ProtocolEngine {
     }
 
     /// A collective begins.
-    pub(super) fn observe_collective(&self, call: &CollectiveCall, token: Token) {
+    pub(super) fn observe_collective(&self, call: &PreparedCall, token: Token) {
         let Some(observation) = self.observation() else {
             return;
         };

@@ -1,0 +1,394 @@
+//! A collective call: awaited, started, or made a persistent request.
+//!
+//! An awaited call waits until the part of the rank is over. Where the run synchronizes ranks
+//! before a collective, or where ranks exchange their nodes first, only awaited calls do so.
+//!
+//! *Derived datatypes.* The contribution is packed and the result is unpacked
+//! ([`CollectiveCall::packing`], [`CollectiveCall::unpacking`]). The algorithms move packed bytes,
+//! and selectors look at their number. Packing and unpacking take the time that they take for
+//! messages ([`Settings::copy_bandwidth`](crate::Settings)).
+//!
+//! *Not modelled*: adapters that gather and scatter by themselves, and blocks of `alltoall_w` that
+//! leave while others are packed. Libraries pack each block when its message leaves, so their first
+//! messages leave earlier where packing takes time. The root of a started broadcast unpacks its own
+//! data, too.
+
+use observe::SourceLocation;
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use ::collectives::Collective;
+
+use super::Invocation;
+use crate::api::view::Unpack;
+use crate::channel::Channel;
+use crate::protocol::engine::{PreparedCall, ProtocolEngine};
+use crate::{Buffer, Comm, Datatype, Error, Request, Result};
+
+/// The datatypes of a call.
+#[derive(Clone, Debug)]
+pub(crate) struct Views {
+    /// Number of items of the contribution, and their datatype; `None` if it is packed.
+    pub(super) send: Option<(u64, Datatype)>,
+    /// Number of items of the result, and their datatype; `None` if it stays packed.
+    pub(super) recv: Option<(u64, Datatype)>,
+    /// The buffer into which the result is unpacked.
+    pub(super) target: Buffer,
+}
+
+/// The use of a buffer of the program that gets the result.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum TargetUse {
+    /// The contribution at the root, or at all ranks.
+    Input,
+    /// Room of the length of the result.
+    Room,
+    /// The result only.
+    Result,
+}
+
+/// A collective call that has not been made yet: it is awaited, started with
+/// [`CollectiveCall::start`], or becomes a persistent request with [`CollectiveCall::init`].
+#[must_use = "a call does nothing until it is awaited or started"]
+pub struct CollectiveCall<'a, O = Buffer> {
+    ranks: &'a Comm,
+    progress: Progress<'a>,
+    target: Option<(&'a mut Buffer, TargetUse)>,
+    /// Returns the output for the result, and false if the rank gets none.
+    output: fn(Buffer, bool) -> O,
+    location: SourceLocation,
+}
+
+/// Steps of a call, with the result, and false if the rank gets none.
+type Steps<'a> = Pin<Box<dyn Future<Output = Result<(Buffer, bool)>> + 'a>>;
+
+enum Progress<'a> {
+    Called(Result<Invocation>),
+    Waiting(CallWait),
+    /// A call with steps before it or behind it. In a box: most runs do not need the room.
+    InSteps(Steps<'a>),
+    Over,
+}
+
+/// The wait for the end of a call.
+struct CallWait {
+    request: Request,
+    has_result: bool,
+    name: &'static str,
+    location: SourceLocation,
+}
+
+impl Drop for CallWait {
+    fn drop(&mut self) {
+        self.request.forget_wait(Some(self.name), self.location);
+    }
+}
+
+impl<O> fmt::Debug for CollectiveCall<'_, O> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CollectiveCall(at {})", self.location)
+    }
+}
+
+impl<'a> CollectiveCall<'a> {
+    pub(super) const fn new(
+        ranks: &'a Comm,
+        call: Result<Invocation>,
+        location: SourceLocation,
+    ) -> Self {
+        Self {
+            ranks,
+            progress: Progress::Called(call),
+            target: None,
+            output: |result, _| result,
+            location,
+        }
+    }
+}
+
+impl<'a, O> CollectiveCall<'a, O> {
+    /// Starts the call: `MPI_Ibcast` and so on. The completion has the result. The call takes the
+    /// buffer of a broadcast, the room of a scatter, and a buffer to be reduced in place.
+    ///
+    /// # Errors
+    /// As the call.
+    pub fn start(mut self) -> Result<Request> {
+        let call = self.invocation()?;
+        self.ranks.start_request(&call, self.location)
+    }
+
+    /// Returns a request of the call that [`Request::start`] starts: `MPI_Bcast_init` and so on.
+    ///
+    /// # Errors
+    /// As the call, for its arguments.
+    pub fn init(mut self) -> Result<Request> {
+        let call = self.invocation()?;
+        Ok(self.ranks.collective_init(call))
+    }
+
+    /// The contribution is this number of items of a datatype. The blocks of all ranks together are
+    /// one contribution.
+    pub fn packing(mut self, count: u64, datatype: &Datatype) -> Self {
+        if let Progress::Called(Ok(call)) = &mut self.progress {
+            let is_scattered = matches!(call.kind, Collective::Scatter | Collective::Scatterv);
+            if !is_scattered || self.ranks.rank() == call.root {
+                call.views_mut().send = Some((count, datatype.clone()));
+            }
+        }
+        self
+    }
+
+    /// The result goes to this buffer, which stays as it is at ranks that get none.
+    pub fn into_place(self, target: &'a mut Buffer) -> CollectiveCall<'a, ()> {
+        self.with_target(target, TargetUse::Result)
+    }
+
+    /// Returns the call with its result as a value at ranks that get one. The call takes the buffer
+    /// that [`CollectiveCall::start`] takes.
+    pub fn by_value(mut self) -> CollectiveCall<'a, Option<Buffer>> {
+        self.progress = Progress::Called(self.invocation());
+        self.target = None;
+        self.with_output(|result, has_result| has_result.then_some(result))
+    }
+
+    pub(super) fn with_output<P>(self, output: fn(Buffer, bool) -> P) -> CollectiveCall<'a, P> {
+        CollectiveCall {
+            ranks: self.ranks,
+            progress: self.progress,
+            target: self.target,
+            output,
+            location: self.location,
+        }
+    }
+
+    pub(super) fn with_target(
+        mut self,
+        target: &'a mut Buffer,
+        target_use: TargetUse,
+    ) -> CollectiveCall<'a, ()> {
+        self.target = Some((target, target_use));
+        self.with_output(|_, _| ())
+    }
+
+    /// Returns the call with the buffer of the program that it takes.
+    fn invocation(&mut self) -> Result<Invocation> {
+        let progress = std::mem::replace(&mut self.progress, Progress::Over);
+        let Progress::Called(call) = progress else {
+            return Err(Error::Request);
+        };
+        let mut call = call?;
+        let Some((target, target_use)) = &mut self.target else {
+            return Ok(call);
+        };
+        if let Some(views) = &mut call.views
+            && let Some((count, datatype)) = &views.recv
+        {
+            let is_root = call.kind == Collective::Bcast && self.ranks.rank() == call.root;
+            match target_use {
+                TargetUse::Input if is_root => {
+                    views.send.clone_from(&views.recv);
+                    call.input = target.clone();
+                }
+                TargetUse::Input => call.input = self.ranks.room(datatype, *count, target)?,
+                TargetUse::Room => call.room = Some(self.ranks.room(datatype, *count, target)?),
+                TargetUse::Result => drop(datatype.packed_length(*count, target)?),
+            }
+            views.target = target.clone();
+            return Ok(call);
+        }
+        match target_use {
+            TargetUse::Input => call.input = taken(target),
+            TargetUse::Room => call.room = Some(taken(target)),
+            TargetUse::Result => {}
+        }
+        Ok(call)
+    }
+
+    /// Makes the call, or returns what is to be done before that.
+    fn begin(&mut self) -> Result<Progress<'a>> {
+        let (ranks, location) = (self.ranks, self.location);
+        let mut call = self.invocation()?;
+        if let Some(views) = call.views.take() {
+            return Ok(Progress::InSteps(Box::pin(
+                ranks.perform_view(call, *views, location),
+            )));
+        }
+        let call = ranks.raised(ranks.prepare(&call, false, location))?;
+        let settings = ranks.process().channel().settings();
+        if settings.synchronizing_collectives || call.asks_nodes {
+            let is_synchronized = settings.synchronizing_collectives;
+            return Ok(Progress::InSteps(Box::pin(
+                ranks.perform_prepared(Box::new(call), is_synchronized),
+            )));
+        }
+        let (name, has_result) = (call.name, call.has_result);
+        let request = Request::new(ranks, ranks.start(call));
+        Ok(Progress::Waiting(CallWait {
+            request,
+            has_result,
+            name,
+            location,
+        }))
+    }
+}
+
+impl CollectiveCall<'_, ()> {
+    /// The buffer that the call fills has this number of items of a datatype. The bytes between the
+    /// data stay as they are. The root of a broadcast packs them.
+    pub fn unpacking(mut self, count: u64, datatype: &Datatype) -> Self {
+        if let Progress::Called(Ok(call)) = &mut self.progress {
+            call.views_mut().recv = Some((count, datatype.clone()));
+        }
+        self
+    }
+}
+
+/// Takes a buffer out of its place, where a phantom of its length stays.
+fn taken(buffer: &mut Buffer) -> Buffer {
+    let length = buffer.len();
+    std::mem::replace(buffer, Buffer::phantom(length))
+}
+
+impl<O> Future for CollectiveCall<'_, O> {
+    type Output = Result<O>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<O>> {
+        let this = self.get_mut();
+        if matches!(this.progress, Progress::Called(_)) {
+            this.progress = this.begin()?;
+        }
+        let done = match &mut this.progress {
+            Progress::Waiting(wait) => {
+                let request = &mut wait.request;
+                let done = ready!(request.poll_wait(context, Some(wait.name), wait.location));
+                done.map(|done| (done.buffer, wait.has_result))
+            }
+            Progress::InSteps(steps) => ready!(steps.as_mut().poll(context)),
+            Progress::Called(_) | Progress::Over => Err(Error::Request),
+        };
+        this.progress = Progress::Over;
+        let (mut result, has_result) = done?;
+        if let Some((target, _)) = this.target.take()
+            && has_result
+        {
+            *target = result.take();
+        }
+        Poll::Ready(Ok((this.output)(result, has_result)))
+    }
+}
+
+impl Comm {
+    #[track_caller]
+    pub(super) fn call(&self, call: Invocation) -> CollectiveCall<'_> {
+        self.checked_call(Ok(call))
+    }
+
+    /// Returns a call, whose error is that of its arguments.
+    #[track_caller]
+    pub(super) fn checked_call(&self, call: Result<Invocation>) -> CollectiveCall<'_> {
+        CollectiveCall::new(self, call, SourceLocation::caller())
+    }
+
+    /// Performs a collective when all ranks have called it, or when the ranks have found out their
+    /// nodes.
+    async fn perform_prepared(
+        &self,
+        call: Box<PreparedCall>,
+        is_synchronized: bool,
+    ) -> Result<(Buffer, bool)> {
+        let (name, location, has_result) = (call.name, call.location, call.has_result);
+        let perform = async |call| {
+            let token = self.start(call);
+            let done = Request::new(self, token).wait_in(name, location).await?;
+            Result::Ok(done.buffer)
+        };
+        if call.asks_nodes && self.process().note_node_setup(call.context) {
+            perform(call.node_setup()).await?;
+        }
+        if is_synchronized && call.call.collective != Collective::Barrier {
+            perform(call.synchronization()).await?;
+        }
+        Ok((perform(*call).await?, has_result))
+    }
+
+    /// Packs the contribution, performs the call, and unpacks the result. Returns the buffer into
+    /// which the result was unpacked, or the packed result.
+    async fn perform_view(
+        &self,
+        mut call: Invocation,
+        mut views: Views,
+        location: SourceLocation,
+    ) -> Result<(Buffer, bool)> {
+        let name = call.name;
+        if let Some((count, datatype)) = &views.send {
+            self.process().wait_until_idle(name, location).await;
+            call.input = self.pack(&call.input, datatype, *count)?;
+        }
+        let is_own = call.kind == Collective::Bcast && self.rank() == call.root;
+        let call = CollectiveCall::new(self, Ok(call), location).by_value();
+        let (Some(result), Some((count, datatype))) = (call.await?, views.recv) else {
+            return Ok((views.target, false));
+        };
+        if is_own {
+            return Ok((views.target, true));
+        }
+        let room = datatype.packed_length(count, &views.target)?;
+        fits(room, result.len())?;
+        datatype.unpack(count, &result, &mut views.target)?;
+        let copy = |engine: &mut ProtocolEngine, channel: &dyn Channel| engine.copy(channel, room);
+        self.process().with_engine(copy);
+        self.process().wait_until_idle(name, location).await;
+        Ok((views.target, true))
+    }
+
+    /// Starts a collective that the program waits for later.
+    pub(crate) fn start_request(
+        &self,
+        invocation: &Invocation,
+        location: SourceLocation,
+    ) -> Result<Request> {
+        let packed = match invocation
+            .views
+            .as_deref()
+            .and_then(|views| views.send.as_ref())
+        {
+            Some((count, datatype)) => Some(Invocation {
+                input: self.pack(&invocation.input, datatype, *count)?,
+                views: None,
+                ..invocation.clone()
+            }),
+            None => None,
+        };
+        let given = packed.as_ref().unwrap_or(invocation);
+        let call = self.raised(self.prepare(given, true, location))?;
+        let unpack = match invocation.views.as_deref() {
+            Some(Views {
+                recv: Some((count, datatype)),
+                target,
+                ..
+            }) if call.has_result => {
+                fits(datatype.packed_length(*count, target)?, call.recv.len())?;
+                Some(Unpack::new(datatype.clone(), *count, target.clone()))
+            }
+            _ => None,
+        };
+        if !call.is_independent {
+            // The rank may send before its schedule has received what it has learnt by then.
+            crate::exploration::choose(self.process().channel());
+        }
+        let request = Request::new(self, self.start(call));
+        Ok(match unpack {
+            Some(unpack) => request.unpacking(unpack),
+            None => request,
+        })
+    }
+}
+
+fn fits(length: u64, expected: u64) -> Result<()> {
+    match length == expected {
+        true => Ok(()),
+        false => Err(Error::Blocks { length, expected }),
+    }
+}

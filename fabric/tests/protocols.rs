@@ -4,7 +4,7 @@
 mod common;
 
 use common::{DONE, Notes, Run, THRESHOLD, ranks};
-use mpi::{Comm, ForwardBuffering, Limits, PostingCost, Settings, TransportMode};
+use mpi::{Comm, Limits, PostingCost, Settings, TransportMode};
 use sim_core::Outcome;
 
 /// Returns the time that n bytes travel, in seconds.
@@ -274,62 +274,6 @@ fn m6_a_stream_has_no_packets() {
         ));
         assert!(received > 10.0 * travel(bytes), "{received}");
     }
-}
-
-/// The packet size of the relays, and their credits: one packet at a time on each hop.
-const PACKET: u32 = 1000;
-
-fn pipeline(limits: Option<Limits>, placement: ForwardBuffering, bytes: u32) -> f64 {
-    let settings = Settings { limits, ..free() };
-    let run = ranks(4)
-        .with_settings(settings)
-        .run(move |world, notes| async move {
-            let rank = world.rank();
-            let mut buffer = world.buffer(bytes.into());
-            match rank {
-                0 => world.send(&buffer, 1, 0).await?,
-                3 => {
-                    world.recv(&mut buffer, 2, 0).await?;
-                    notes.add(&world, "received");
-                }
-                _ => {
-                    let mut forward =
-                        world.forward(buffer, (rank - 1, 0), (rank + 1, 0), placement)?;
-                    forward.wait().await?;
-                }
-            }
-            DONE
-        });
-    run.finished().notes[0].0
-}
-
-/// M-1: P packets over k hops take P + k - 1 times what one takes over one hop; a message that is
-/// stored first takes k P times that.
-#[test]
-fn m1_forwarding_is_a_pipeline() {
-    let limits = Limits {
-        packet: Some(PACKET.into()),
-        credits: Some(1),
-        reserved: 0,
-        ..Limits::NONE
-    };
-    let (packets, hops, one) = (20.0, 3.0, travel(PACKET));
-    for placement in [
-        ForwardBuffering::Receiver,
-        ForwardBuffering::Sender,
-        ForwardBuffering::Temporary,
-    ] {
-        let found = pipeline(Some(limits.clone()), placement, 20 * PACKET);
-        let expected = (packets + hops - 1.0) * one;
-        assert!(
-            (found - expected).abs() < 1e-12,
-            "{placement:?}: {found}, not {expected}"
-        );
-    }
-    // Nothing cuts the message up: it is sent on when it is there.
-    let found = pipeline(None, ForwardBuffering::Receiver, 20 * PACKET);
-    let expected = hops * travel(20 * PACKET);
-    assert!((found - expected).abs() < 1e-12, "{found}");
 }
 
 /// A message that has been detached and that nobody receives does not keep the run going; the run

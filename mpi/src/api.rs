@@ -13,7 +13,6 @@ pub(crate) mod datatype;
 pub(crate) mod details;
 pub(crate) mod element;
 pub(crate) mod error;
-pub(crate) mod forward;
 pub(crate) mod group;
 pub(crate) mod intercomm;
 pub(crate) mod matched_probe;

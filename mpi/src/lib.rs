@@ -74,7 +74,6 @@ pub use api::comm::{Comm, Recv, Send};
 pub use api::datatype::Datatype;
 pub use api::element::{Element, ElementMismatch, TypeSignature};
 pub use api::error::{Error, ErrorClass, Result};
-pub use api::forward::ForwardBuffering;
 pub use api::group::{Comparison, Group};
 pub use api::intercomm::InterComm;
 pub use api::matched_probe::Message;

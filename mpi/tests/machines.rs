@@ -55,7 +55,7 @@ fn busy(limits: &Limits, seed: u64) -> Outcome {
         (settings.copy_bandwidth, settings.posting) = (f64::INFINITY, PostingCost::default());
     }
     let world = world(3).settings(settings).order(Order::Seeded(seed));
-    let program = move |world| everything(world, Rc::clone(&lengths), when, seed);
+    let program = move |world| everything(world, Rc::clone(&lengths), when);
     world.run(program).finished().settled(limits)
 }
 

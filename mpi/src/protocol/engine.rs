@@ -19,7 +19,6 @@ mod calls;
 mod collective;
 mod connected;
 mod flow_controlled;
-mod forwarding;
 mod observation;
 mod provenance;
 mod questions;
@@ -36,8 +35,6 @@ use crate::protocol::flow_control::{FlowControl, Slot};
 use crate::{Buffer, Envelope, Error, Pattern};
 use collective::Collectives;
 pub(crate) use collective::{CallNumber, PersistentNumber, PreparedCall};
-pub(crate) use forwarding::ForwardTarget;
-use forwarding::{Forwards, Role};
 use observation::Observation;
 use observe::SourceLocation;
 use provenance::Provenance;
@@ -124,8 +121,6 @@ pub(crate) enum State {
     },
     /// A message that arrives or has arrived before its receive.
     Assembly(Box<flow_controlled::Assembly>),
-    /// A message has come and is being sent on.
-    Forwarding { status: Status, buffer: Buffer },
     /// A packet whose end matters, because it holds something.
     Packet(Slot),
     /// The connection to a peer waits until what it posts next is packed.
@@ -161,10 +156,21 @@ struct Operation {
     unpacks: bool,
     /// The receive has met a message for which it should have been posted.
     unready: bool,
-    /// End of the forwarded message.
     role: Role,
     /// Cost of completing the operation that has not been paid, in seconds.
     owed: f64,
+}
+
+/// Relation of an operation to others.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+enum Role {
+    /// None.
+    #[default]
+    None,
+    /// A request of a step of a collective.
+    Step,
+    /// The data of a put or an accumulate that leave.
+    Put,
 }
 
 /// The protocol state of one rank.
@@ -195,8 +201,6 @@ pub(crate) struct ProtocolEngine {
     flow: Option<Box<FlowControl>>,
     /// Where ranks get connected: those that are lost.
     lost: Option<Box<connected::Lost>>,
-    /// The messages that are being forwarded.
-    forwards: Option<Box<Forwards>>,
     collectives: Option<Box<Collectives>>,
     windows: Option<Box<Windows>>,
     defects: ProtocolDefects,
@@ -395,7 +399,6 @@ impl ProtocolEngine {
         };
         let found = self.matching.withdraw(&pattern, token);
         debug_assert!(found, "a posted receive is in the queue");
-        self.forget_forward(token);
         self.remove(token);
     }
 
@@ -424,8 +427,6 @@ impl ProtocolEngine {
     fn finish(&mut self, token: Token, result: Result<Status, Error>, buffer: Buffer) {
         match self.operations[token as usize].role {
             Role::None | Role::Put => {}
-            Role::Source => self.forget_forward(token),
-            Role::Sink => return self.finish_sink(token),
             Role::Step => return self.finish_step(token, result, buffer),
         }
         self.ended += 1;

@@ -27,7 +27,7 @@ use observe::Resource;
 use crate::channel::{CreditReturn, Packet, PostingCost, Settings, Token};
 use crate::protocol::defect::{ProtocolDefect, ProtocolDefects};
 use crate::protocol::machine;
-use crate::{Buffer, Limits, TransportMode};
+use crate::{Limits, TransportMode};
 
 /// Action for the engine.
 #[derive(Clone, Debug)]
@@ -51,8 +51,6 @@ pub(crate) enum FlowAction {
         resource: Resource,
         seconds: f64,
     },
-    /// This number of bytes of a message that is being forwarded has been posted.
-    Forwarded { operation: Token, bytes: u64 },
 }
 
 /// Number of times that each transition was taken, by its place in the table.
@@ -158,11 +156,6 @@ impl FlowControl {
         self.limits.packet_max()
     }
 
-    /// The most packets for which a peer waits at once.
-    pub(crate) fn batch_max(&self) -> u32 {
-        self.limits.batch_max()
-    }
-
     /// The next thing to do.
     pub(crate) fn effect(&mut self) -> Option<FlowAction> {
         self.shared.effects.pop_front()
@@ -242,24 +235,6 @@ impl FlowControl {
         self.run(peer, now);
         self.serve(now);
         true
-    }
-
-    /// Writes a part of a message that is being forwarded to its place in what the connection
-    /// sends: all before `available` is there.
-    pub(crate) fn provide(
-        &mut self,
-        peer: u32,
-        send: Token,
-        (offset, part, available): (u64, &Buffer, u64),
-        now: f64,
-    ) {
-        let connection = self.connection(peer, now);
-        let mut cars = connection.message.iter_mut().chain(&mut connection.queue);
-        let message = cars.find(|message| message.operation == Some(send));
-        let message = message.expect("what is forwarded is queued");
-        message.payload.place(offset, part);
-        message.available = available;
-        self.run(peer, now);
     }
 
     /// Lets those continue that wait for buffers.

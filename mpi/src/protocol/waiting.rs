@@ -328,7 +328,6 @@ pub(crate) const fn is_pending(state: &State) -> bool {
             State::AwaitPost { .. }
                 | State::Posted { .. }
                 | State::AwaitData { .. }
-                | State::Forwarding { .. }
                 | State::Collective { .. }
                 | State::Remote(_)
         )
@@ -353,7 +352,6 @@ fn partners(engine: &ProtocolEngine, state: &State) -> Vec<u32> {
         State::Remote(call) => call.peers.clone(),
         State::Elapsing
         | State::Partitions { .. }
-        | State::Forwarding { .. }
         | State::Done { .. }
         | State::Free { .. }
         | State::Assembly(_)
@@ -419,10 +417,6 @@ fn words(state: &State) -> String {
             "recv (source {}, tag {}), receiving data",
             envelope.source,
             envelope.tag_in_words()
-        ),
-        State::Forwarding { status, .. } => format!(
-            "a message from rank {} with tag {} to be sent on",
-            status.source, status.tag
         ),
         State::Collective { .. } => "a collective operation".to_owned(),
         State::Partitions { left } => {

@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{ProtocolEngine, Role, State};
+use super::{ProtocolEngine, State};
 use crate::channel::{Channel, Event, Packet, PacketHeader, Token};
 use crate::connection::Failure;
 use crate::protocol::flow_control::{Hold, Slot};
@@ -125,10 +125,7 @@ impl ProtocolEngine {
             _ => unreachable!("only what waits for a rank fails"),
         };
         let buffer = std::mem::replace(buffer, Buffer::phantom(0));
-        match operation.role {
-            Role::Sink => self.fail_sink(token, error),
-            _ => self.finish(token, Err(error), buffer),
-        }
+        self.finish(token, Err(error), buffer);
     }
 
     /// A packet could not leave.
@@ -156,10 +153,7 @@ impl ProtocolEngine {
     pub(super) fn fail_send(&mut self, send: Token, peer: u32, buffer: Buffer) {
         self.sends -= 1;
         let error = error(peer, self.why_lost(peer).unwrap_or(Failure::PeerLost));
-        match self.operations[send as usize].role {
-            Role::Sink => self.fail_sink(send, error),
-            _ => self.finish(send, Err(error), buffer),
-        }
+        self.finish(send, Err(error), buffer);
     }
 
     /// A receive has just been posted, and may have matched: it fails if its source is lost and the

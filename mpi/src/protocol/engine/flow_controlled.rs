@@ -5,7 +5,7 @@
 //! messages if there is room for all of it, else in its packets, whose credits then come back when
 //! it has met its receive.
 
-use super::{ProtocolEngine, Role, State};
+use super::{ProtocolEngine, State};
 use crate::channel::{Channel, CreditReturn, Packet, PacketHeader, Token};
 use crate::matching::UnexpectedContent;
 use crate::protocol::flow_control::{FlowAction, FlowControl, Kind, OutboundMessage, Slot};
@@ -117,9 +117,6 @@ impl ProtocolEngine {
                     peer: Some(peer),
                     value: Some(seconds),
                 }),
-                FlowAction::Forwarded { operation, bytes } => {
-                    self.handle_forwarded(channel, operation, bytes);
-                }
             }
         }
     }
@@ -129,9 +126,7 @@ impl ProtocolEngine {
     fn provide(&self, channel: &dyn Channel, peer: u32, header: &PacketHeader) {
         match *header {
             PacketHeader::Rts { send, .. } => {
-                if let State::AwaitCts { buffer, .. } = self.state(send)
-                    && self.operations[send as usize].role != Role::Sink
-                {
+                if let State::AwaitCts { buffer, .. } = self.state(send) {
                     channel.offer(peer, send, buffer);
                 }
             }
@@ -265,7 +260,7 @@ impl ProtocolEngine {
         let event = event_of(&packet.header);
         flow.step(source, event, now);
         let uses_credit = !matches!(event, Event::Credits | Event::Eager | Event::EagerData);
-        if uses_credit && !self.withholds_credit(&packet.header) {
+        if uses_credit {
             self.flow(channel).consume_credits(source, 1, false, now);
         }
     }
@@ -496,16 +491,9 @@ impl ProtocolEngine {
         }
         *arrived += part.len();
         assert!(*arrived <= length, "no byte arrives twice");
-        let complete = *arrived == length;
-        if length <= buffer.len() && self.operations[token as usize].role == Role::Source {
-            self.forward_part(channel, token, offset, part);
-        }
-        if !complete {
+        if *arrived < length {
             return;
         }
-        let State::AwaitData { buffer, .. } = &mut self.operations[token as usize].state else {
-            unreachable!("a receive waits for its last part");
-        };
         let rest = buffer.len();
         let buffer = std::mem::replace(buffer, Buffer::phantom(rest));
         if detached {

@@ -315,10 +315,7 @@ impl ProtocolEngine {
         self.depends_on_arrival(token)
             || matches!(
                 self.state(token),
-                State::Posted { .. }
-                    | State::AwaitPost { .. }
-                    | State::AwaitData { .. }
-                    | State::Forwarding { .. }
+                State::Posted { .. } | State::AwaitPost { .. } | State::AwaitData { .. }
             )
     }
 }

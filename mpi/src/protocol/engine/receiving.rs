@@ -3,7 +3,7 @@
 use observe::Event;
 use observe::SourceLocation;
 
-use super::{ProtocolEngine, Role, State, status};
+use super::{ProtocolEngine, State, status};
 use crate::channel::{Channel, Packet, PacketHeader, Token};
 use crate::exploration;
 use crate::exploration::note_source_choice;
@@ -160,7 +160,6 @@ impl ProtocolEngine {
                 send,
                 detached,
             } => {
-                let fits = length <= buffer.len();
                 self.operations[receive as usize].state = State::AwaitData {
                     envelope,
                     length,
@@ -173,9 +172,6 @@ impl ProtocolEngine {
                     envelope.source,
                     PacketHeader::Cts { send, receive },
                 );
-                if fits && self.operations[receive as usize].role == Role::Source {
-                    self.forward_announcement(channel, receive, envelope.source, length);
-                }
             }
         }
     }
@@ -279,9 +275,6 @@ impl ProtocolEngine {
             }
             Ok(status(envelope, length))
         };
-        if self.operations[receive as usize].role == Role::Source {
-            return self.forward_received(channel, receive, result, buffer);
-        }
         self.finish(receive, result, buffer);
     }
 

@@ -1,7 +1,7 @@
 //! Sends: the call, the decision between eager and rendezvous, the answer to an announcement,
 //! the end.
 
-use super::{ProtocolEngine, Role, SendCall, State, status};
+use super::{ProtocolEngine, SendCall, State, status};
 use crate::channel::{Channel, PacketHeader, Token};
 use crate::protocol::flow_control::{Kind, OutboundMessage};
 use crate::{Buffer, Envelope};
@@ -159,9 +159,6 @@ impl ProtocolEngine {
         send: Token,
         receive: Token,
     ) {
-        if self.operations[send as usize].role == Role::Sink && self.is_limited() {
-            return self.forward_cleared(channel, send, receive);
-        }
         let operation = &mut self.operations[send as usize];
         let State::AwaitCts {
             peer,

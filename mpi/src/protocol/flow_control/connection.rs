@@ -21,14 +21,8 @@ pub(crate) struct OutboundMessage {
     pub(crate) told: bool,
     /// Bytes that have been posted.
     pub(crate) sent: u64,
-    /// Bytes that can be posted: all, but of a message that is being forwarded.
-    pub(crate) available: u64,
     /// True if it has left in one packet.
     pub(crate) whole: bool,
-    /// True if the amount that was posted is recorded.
-    pub(crate) forwarded: bool,
-    /// True if its data are sent from the program's memory.
-    pub(crate) direct: bool,
 }
 
 /// The type of a [`OutboundMessage`].
@@ -51,13 +45,10 @@ impl OutboundMessage {
             kind,
             header,
             operation: None,
-            available: payload.len(),
             payload,
             told: false,
             sent: 0,
             whole: false,
-            forwarded: false,
-            direct: matches!(kind, Kind::Data),
         }
     }
 
@@ -71,20 +62,12 @@ impl OutboundMessage {
 
     /// Returns the number of packets that could be posted once `sent` bytes have been.
     pub(super) fn ready(&self, limits: &Limits, sent: u64) -> u64 {
-        let rest = self.available - sent;
-        if self.available == self.payload.len() {
-            limits.packets(rest)
-        } else if limits.packet.is_none() {
-            u64::from(rest > 0)
-        } else {
-            // Only full ones: the last one may be shorter.
-            rest / limits.packet_max()
-        }
+        limits.packets(self.payload.len() - sent)
     }
 
     /// Returns true if its data are sent from the program's memory.
     pub(super) fn is_direct(&self, limits: &Limits) -> bool {
-        self.direct && limits.direct
+        matches!(self.kind, Kind::Data) && limits.direct
     }
 }
 
@@ -124,7 +107,7 @@ pub(crate) struct Connection {
     /// Since when it is in that state, if it waits there.
     pub(super) since: f64,
     /// Time in each of [`send::WAITS`], in seconds.
-    pub(super) waited: [f64; 8],
+    pub(super) waited: [f64; 7],
     /// Message that is being sent.
     pub(super) message: Option<OutboundMessage>,
     /// True if what is posted next is packed.
@@ -161,7 +144,7 @@ impl Connection {
             peer,
             send: send::State::AwaitMessage,
             since: now,
-            waited: [0.0; 8],
+            waited: [0.0; 7],
             packed: false,
             withdrawn: false,
             fixed: None,
@@ -268,14 +251,13 @@ impl Connection {
         Some(match self.send {
             send::State::AwaitBufCtrl | send::State::AwaitBufData => "a packet buffer",
             send::State::AwaitFlowCtrl | send::State::AwaitFlowData => "credits",
-            send::State::AwaitProvided => "more of the message that it forwards",
             send::State::AwaitPacked | send::State::AwaitPackedData => "packing",
             _ => return None,
         })
     }
 
     /// Returns the time in each of [`send::WAITS`], in seconds, up to now.
-    pub(crate) fn waited(&self, now: f64) -> [f64; 8] {
+    pub(crate) fn waited(&self, now: f64) -> [f64; 7] {
         let mut waited = self.waited;
         if let Some(at) = send::WAITS.iter().position(|state| *state == self.send) {
             waited[at] += now - self.since;

@@ -35,14 +35,6 @@ impl FlowControl {
         returned.eager_packets += if eager { packets } else { 0 };
     }
 
-    /// Gives credits back that were kept although their packets were processed; the peer may be
-    /// waiting for each of them.
-    pub(crate) fn return_kept(&mut self, peer: u32, packets: u32, now: f64) {
-        self.consume_credits(peer, packets, false, now);
-        self.connection(peer, now).urgent = true;
-        self.report(peer, now);
-    }
-
     /// An eager message of a peer has met its receive.
     pub(crate) fn met(&mut self, peer: u32, length: u64, now: f64) {
         let returned = &mut self.connection(peer, now).returned;

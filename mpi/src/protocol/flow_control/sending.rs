@@ -94,14 +94,6 @@ impl Connection {
                 choose(cost > 0.0, Event::Costs, Event::NoCost)
             }
             State::AwaitPacked | State::AwaitPackedData => self.packed.then_some(Event::Packed),
-            State::AwaitProvided => {
-                let event = if self.current().is_direct(limits) {
-                    Event::ProvidedDirect
-                } else {
-                    Event::ProvidedBuffered
-                };
-                (self.current().ready(limits, self.current().sent) > 0).then_some(event)
-            }
             State::PostCtrl => Some(self.after(limits, 1)),
             State::BufData => {
                 let has = has_buffers(free, self.batch(limits));
@@ -177,7 +169,7 @@ impl Connection {
         let bytes = limits
             .packet_max()
             .saturating_mul(packets.into())
-            .min(message.available - message.sent);
+            .min(message.payload.len() - message.sent);
         // The first packet of several is packed, whatever it is of.
         let in_place =
             message.is_direct(limits) && (message.sent > 0 || bytes == message.payload.len());
@@ -192,12 +184,9 @@ impl Connection {
         let posted = limits
             .packet_max()
             .saturating_mul(packets.into())
-            .min(message.available - message.sent);
-        let sent = message.sent + posted;
-        if sent == message.payload.len() {
+            .min(message.payload.len() - message.sent);
+        if message.sent + posted == message.payload.len() {
             Event::NothingMore
-        } else if message.ready(limits, sent) == 0 {
-            Event::MoreLater
         } else if message.is_direct(limits) {
             Event::MoreDirect
         } else {
@@ -312,7 +301,6 @@ impl Connection {
         };
         message.payload = Buffer::phantom(0);
         message.operation = None;
-        message.available = 0;
         // A message that can never be eager says nothing about the others.
         let never = length > limits.packet_max() && synchronous
             || limits
@@ -325,7 +313,7 @@ impl Connection {
     fn post_first(&mut self, limits: &Limits, shared: &mut Shared, reports: &mut [u64]) {
         let message = self.message.as_mut().expect("there is a CAR to post");
         let length = message.payload.len();
-        let whole = length <= limits.packet_max() && length == message.available;
+        let whole = length <= limits.packet_max();
         if message.kind == Kind::Eager {
             self.outstanding.messages += 1;
             self.outstanding.bytes += length;
@@ -355,13 +343,10 @@ impl Connection {
         let payload = if whole {
             message.payload.clone()
         } else {
-            message
-                .payload
-                .part(0, limits.packet_max().min(message.available))
+            message.payload.part(0, limits.packet_max())
         };
         message.sent = payload.len();
         message.whole = whole;
-        shared.tell_forwarded(message, payload.len());
         let slot = Slot {
             peer: self.peer,
             hold: self.hold,
@@ -374,11 +359,8 @@ impl Connection {
     fn post_next(&mut self, limits: &Limits, shared: &mut Shared, reports: &mut [u64]) {
         let message = self.message.as_mut().expect("there is a CAR to post");
         let offset = message.sent;
-        let payload = message
-            .payload
-            .part(offset, limits.packet_max().min(message.available - offset));
+        let payload = message.payload.part(offset, limits.packet_max());
         message.sent += payload.len();
-        shared.tell_forwarded(message, payload.len());
         let header = match message.header {
             PacketHeader::Data { receive } => PacketHeader::DataPart {
                 receive,
@@ -437,13 +419,6 @@ impl Shared {
     pub(super) fn give_back(&mut self, count: u32) {
         if let Some(free) = &mut self.buffers {
             *free += count;
-        }
-    }
-
-    fn tell_forwarded(&mut self, message: &OutboundMessage, bytes: u64) {
-        if let (true, Some(operation)) = (message.forwarded, message.operation) {
-            let effect = FlowAction::Forwarded { operation, bytes };
-            self.effects.push_back(effect);
         }
     }
 }

@@ -30,8 +30,6 @@ pub struct ConnectionReport {
     pub awaited_credits: f64,
     /// Time in which packets to the peer were packed and posted, in seconds.
     pub packed: f64,
-    /// Time that it waited for more of a message that it forwards, in seconds.
-    pub awaited_data: f64,
     /// Free credits.
     pub credits: Option<u32>,
     /// Packets of eager messages that the peer has not said to have used up.
@@ -53,7 +51,6 @@ impl FlowControl {
                 data_flow,
                 packed,
                 packed_data,
-                awaited_data,
             ] = connection.waited(now);
             let (credits, outstanding, returned) = connection.counters();
             ConnectionReport {
@@ -62,7 +59,6 @@ impl FlowControl {
                 awaited_buffers: control_buffers + data_buffers,
                 awaited_credits: control_flow + data_flow,
                 packed: packed + packed_data,
-                awaited_data,
                 credits,
                 outstanding: outstanding.packets,
                 returned,

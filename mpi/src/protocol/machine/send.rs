@@ -1,12 +1,12 @@
 //! The table of the machine that sends: how one message or control packet after the other leaves on
 //! a connection.
 //!
-//! Data to send are a *CAR* (communication agent request): an envelope and data. Eight states
-//! wait: for something to send, for packet buffers and credits (four states), for the end of
-//! packing (two), and, if the message is being forwarded, for more of it. The others ask a
-//! question, whose answer is the event. The type of a message is decided once, before its first
-//! packet. Every CAR needs a packet buffer and a credit for its first packet; further packets that
-//! are packed need both too, those sent directly from the program's memory only credits.
+//! Data to send are a *CAR* (communication agent request): an envelope and data. Seven states
+//! wait: for something to send, for packet buffers and credits (four states), and for the end of
+//! packing (two). The others ask a question, whose answer is the event. The type of a message is
+//! decided once, before its first packet. Every CAR needs a packet buffer and a credit for its
+//! first packet; further packets that are packed need both too, those sent directly from the
+//! program's memory only credits.
 
 use super::{Row, row};
 
@@ -22,7 +22,6 @@ pub(crate) enum State {
     Pack,
     AwaitPacked,
     PostCtrl,
-    AwaitProvided,
     BufData,
     AwaitBufData,
     FlowData,
@@ -53,9 +52,6 @@ pub(crate) enum Event {
     NothingMore,
     MoreDirect,
     MoreBuffered,
-    MoreLater,
-    ProvidedDirect,
-    ProvidedBuffered,
     Control,
     AllDirect,
     SomeDirect,
@@ -83,7 +79,7 @@ pub(crate) enum Action {
 }
 
 /// The states in which it waits, in the order in which their times are told.
-pub(crate) const WAITS: [State; 8] = [
+pub(crate) const WAITS: [State; 7] = [
     State::AwaitMessage,
     State::AwaitBufCtrl,
     State::AwaitFlowCtrl,
@@ -91,7 +87,6 @@ pub(crate) const WAITS: [State; 8] = [
     State::AwaitFlowData,
     State::AwaitPacked,
     State::AwaitPackedData,
-    State::AwaitProvided,
 ];
 
 #[rustfmt::skip]
@@ -117,9 +112,6 @@ pub(crate) const ROWS: &[Row<State, Event, Action>] = {
         row(S::PostCtrl, E::NothingMore, A::PostControl, S::Complete, ""),
         row(S::PostCtrl, E::MoreDirect, A::PostControl, S::FlowData, ""),
         row(S::PostCtrl, E::MoreBuffered, A::PostControl, S::BufData, ""),
-        row(S::PostCtrl, E::MoreLater, A::PostControl, S::AwaitProvided, "M-1"),
-        row(S::AwaitProvided, E::ProvidedDirect, A::Nothing, S::FlowData, "M-1"),
-        row(S::AwaitProvided, E::ProvidedBuffered, A::Nothing, S::BufData, "M-1"),
         row(S::BufData, E::NoneFree, A::Nothing, S::AwaitBufData, ""),
         row(S::BufData, E::Free, A::TakeBuffers, S::FlowData, "M-5"),
         row(S::AwaitBufData, E::BuffersAvailable, A::TakeBuffers, S::FlowData, "M-5"),
@@ -131,7 +123,6 @@ pub(crate) const ROWS: &[Row<State, Event, Action>] = {
         row(S::AwaitPackedData, E::Packed, A::Nothing, S::PostData, "M-4"),
         row(S::PostData, E::MoreDirect, A::PostBatch, S::FlowData, "M-5"),
         row(S::PostData, E::MoreBuffered, A::PostBatch, S::BufData, "M-5"),
-        row(S::PostData, E::MoreLater, A::PostBatch, S::AwaitProvided, "M-1"),
         row(S::PostData, E::NothingMore, A::PostBatch, S::Complete, "M-5"),
         row(S::Complete, E::Control, A::Nothing, S::CheckReady, ""),
         row(S::Complete, E::AllDirect, A::Nothing, S::CheckReady, ""),

@@ -8,6 +8,7 @@
 use std::rc::Rc;
 
 use crate::parts::Places;
+use crate::pipeline::shortest;
 use crate::steps::Renumbered;
 use crate::{Algorithm, Call, Collective, Nodes, Part, Steps};
 
@@ -54,9 +55,54 @@ pub struct Level {
     pub group: Group,
     /// Its kind.
     pub collective: Collective,
+    /// Returns the number of bytes.
+    bytes: fn(&Call) -> u64,
+    /// Completes the call of the group of the calling rank; `None` if there is none at this rank.
+    adapt: fn(&Call, Call) -> Option<Call>,
+    /// True if a message passes the levels piece by piece.
+    in_pieces: bool,
+}
+
+impl Level {
+    /// A level with these bytes.
+    pub(crate) const fn new(group: Group, collective: Collective, bytes: fn(&Call) -> u64) -> Self {
+        Self {
+            group,
+            collective,
+            bytes,
+            adapt: |_, own| Some(own),
+            in_pieces: false,
+        }
+    }
+
+    /// The level with a call of the group that depends on the whole call; `None` if the rank has
+    /// none.
+    pub(crate) const fn adapted(self, adapt: fn(&Call, Call) -> Option<Call>) -> Self {
+        Self { adapt, ..self }
+    }
+
+    /// The level of a hierarchical algorithm that executes a call piece by piece.
+    pub(crate) const fn in_pieces(self) -> Self {
+        Self {
+            in_pieces: true,
+            ..self
+        }
+    }
+
     /// Returns the call of the group of the calling rank, without parameters; `None` if there is
     /// none at this rank, or the group has only this rank.
-    pub call: fn(&Call) -> Option<Call>,
+    #[must_use]
+    pub fn call(&self, call: &Call) -> Option<Call> {
+        if self.in_pieces {
+            let whole = Self {
+                in_pieces: false,
+                ..*self
+            };
+            return whole.call(&shortest(call));
+        }
+        let own = call.of_group(self.group, self.collective, (self.bytes)(call))?;
+        (self.adapt)(call, own)
+    }
 }
 
 /// The algorithm of a part of a hierarchical algorithm, with its parameters and parts.
@@ -227,7 +273,7 @@ impl<const N: usize> Stages<'_, N> {
     }
 
     fn part(&self, number: usize) -> Option<(Plan, Call)> {
-        let call = (self.levels[number].call)(self.call)?;
+        let call = self.levels[number].call(self.call)?;
         let plan = self.call.plan(number);
         let call = Call {
             segment: plan.segment,

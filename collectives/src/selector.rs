@@ -486,7 +486,7 @@ impl Selector {
     fn plan_levels(&self, algorithm: &Algorithm, call: &mut Call, facts: Facts) {
         let mut plans = Plans::default();
         for (number, level) in algorithm.levels.iter().enumerate() {
-            let Some(mut part) = (level.call)(call) else {
+            let Some(mut part) = level.call(call) else {
                 continue;
             };
             if level.group == Group::All {

@@ -35,32 +35,12 @@ const NAMES: [&str; PARTS] = [
 ];
 
 const LEVELS: &[Level] = &[
-    Level {
-        group: Group::All,
-        collective: Collective::Allgather,
-        call: |call| call.of_group(Group::All, Collective::Allgather, WORD),
-    },
-    Level {
-        group: Group::Leaders,
-        collective: Collective::Allgather,
-        call: |call| call.of_group(Group::Leaders, Collective::Allgather, WORD),
-    },
-    Level {
-        group: Group::Node,
-        collective: Collective::Bcast,
-        call: |call| call.of_group(Group::Node, Collective::Bcast, WORD),
-    },
+    Level::new(Group::All, Collective::Allgather, |_| WORD),
+    Level::new(Group::Leaders, Collective::Allgather, |_| WORD),
+    Level::new(Group::Node, Collective::Bcast, |_| WORD),
     // A linear reduction has the messages of a gather.
-    Level {
-        group: Group::All,
-        collective: Collective::Gather,
-        call: |call| call.of_group(Group::All, Collective::Gather, WORD),
-    },
-    Level {
-        group: Group::All,
-        collective: Collective::Bcast,
-        call: |call| call.of_group(Group::All, Collective::Bcast, WORD),
-    },
+    Level::new(Group::All, Collective::Gather, |_| WORD),
+    Level::new(Group::All, Collective::Bcast, |_| WORD),
 ];
 
 /// Returns the bytes of `Temp` with a number of each rank.

@@ -86,7 +86,7 @@ fn check(algorithm: &'static Algorithm, case: &Case<'_>) -> bool {
                 call.parts[number] = Some(all[(5 * choice + number) % all.len()]);
             }
             let plan = |level: &Level| {
-                let part = (level.call)(call)?;
+                let part = level.call(call)?;
                 let suiting = |one: &&Algorithm| {
                     one.parts.is_empty() && one.levels.is_empty() && one.suits(&part)
                 };

@@ -147,11 +147,6 @@ const LEADERS: Algorithm = Algorithm {
     ..Algorithm::BASE
 };
 
-/// Returns a part that the own group executes.
-fn inside(call: &Call, kind: Collective, bytes: u64) -> Option<Call> {
-    call.of_group(Group::Own, kind, bytes)
-}
-
 /// Returns true in the group of the root.
 fn is_with_root(call: &Call) -> bool {
     call.own_group().contains(&call.root)
@@ -182,17 +177,9 @@ static BARRIER: Algorithm = Algorithm {
 };
 
 const BARRIER_LEVELS: &[Level] = &[
-    Level {
-        group: Group::Own,
-        collective: Collective::Barrier,
-        call: |call| inside(call, Collective::Barrier, 0),
-    },
-    Level {
-        group: Group::Own,
-        collective: Collective::Bcast,
-        // A byte, because an empty broadcast need not wait for its root.
-        call: |call| inside(call, Collective::Bcast, 1),
-    },
+    Level::new(Group::Own, Collective::Barrier, |_| 0),
+    // A byte, because an empty broadcast need not wait for its root.
+    Level::new(Group::Own, Collective::Bcast, |_| 1),
 ];
 
 fn barrier(call: &Call) -> Stages<'_, 3> {
@@ -222,11 +209,7 @@ static BCAST: Algorithm = Algorithm {
     ..LEADERS
 };
 
-const BCAST_LEVELS: &[Level] = &[Level {
-    group: Group::Own,
-    collective: Collective::Bcast,
-    call: |call| away_from_root(call, Collective::Bcast),
-}];
+const BCAST_LEVELS: &[Level] = &[away_from_root(Collective::Bcast)];
 
 /// Returns true if the rank has a part in an operation with a root.
 const fn takes_part(call: &Call) -> bool {
@@ -234,11 +217,9 @@ const fn takes_part(call: &Call) -> bool {
 }
 
 /// Returns a part that the group executes that the root is not in.
-fn away_from_root(call: &Call, kind: Collective) -> Option<Call> {
-    match takes_part(call) && !is_with_root(call) {
-        true => inside(call, kind, call.bytes),
-        false => None,
-    }
+const fn away_from_root(kind: Collective) -> Level {
+    Level::new(Group::Own, kind, |call| call.bytes)
+        .adapted(|call, own| (takes_part(call) && !is_with_root(call)).then_some(own))
 }
 
 /// Returns the leader of the group that the root is not in.
@@ -284,11 +265,7 @@ static REDUCE: Algorithm = Algorithm {
     ..LEADERS
 };
 
-const REDUCE_LEVELS: &[Level] = &[Level {
-    group: Group::Own,
-    collective: Collective::Reduce,
-    call: |call| away_from_root(call, Collective::Reduce),
-}];
+const REDUCE_LEVELS: &[Level] = &[away_from_root(Collective::Reduce)];
 
 fn reduce(call: &Call) -> Stages<'_, 2> {
     let data = Part::recv(0, call.bytes);
@@ -312,16 +289,8 @@ static ALLREDUCE: Algorithm = Algorithm {
 };
 
 const ALLREDUCE_LEVELS: &[Level] = &[
-    Level {
-        group: Group::Own,
-        collective: Collective::Reduce,
-        call: |call| inside(call, Collective::Reduce, call.bytes),
-    },
-    Level {
-        group: Group::Own,
-        collective: Collective::Bcast,
-        call: |call| inside(call, Collective::Bcast, call.bytes),
-    },
+    Level::new(Group::Own, Collective::Reduce, |call| call.bytes),
+    Level::new(Group::Own, Collective::Bcast, |call| call.bytes),
 ];
 
 fn allreduce(call: &Call) -> Stages<'_, 3> {
@@ -351,16 +320,8 @@ static ALLGATHER: Algorithm = Algorithm {
 };
 
 const ALLGATHER_LEVELS: &[Level] = &[
-    Level {
-        group: Group::Own,
-        collective: Collective::Gather,
-        call: |call| inside(call, Collective::Gather, call.bytes),
-    },
-    Level {
-        group: Group::Own,
-        collective: Collective::Bcast,
-        call: |call| inside(call, Collective::Bcast, call.recv_total()),
-    },
+    Level::new(Group::Own, Collective::Gather, |call| call.bytes),
+    Level::new(Group::Own, Collective::Bcast, Call::recv_total),
 ];
 
 /// Returns the length of the blocks of the own group.
@@ -400,23 +361,16 @@ static REDUCE_SCATTER: Algorithm = Algorithm {
 };
 
 const REDUCE_SCATTER_LEVELS: &[Level] = &[
-    Level {
-        group: Group::Own,
-        collective: Collective::Reduce,
-        call: |call| inside(call, Collective::Reduce, call.send_total()),
-    },
-    Level {
-        group: Group::Own,
-        collective: Collective::Scatterv,
-        call: |call| {
-            let own = call.send_block(call.rank - call.own_group().start).length;
-            let scatter = inside(call, Collective::Scatterv, own)?;
-            Some(Call {
-                blocks: call.blocks.clone(),
-                ..scatter
-            })
-        },
-    },
+    Level::new(Group::Own, Collective::Reduce, Call::send_total),
+    Level::new(Group::Own, Collective::Scatterv, |call| {
+        call.send_block(call.rank - call.own_group().start).length
+    })
+    .adapted(|call, scatter| {
+        Some(Call {
+            blocks: call.blocks.clone(),
+            ..scatter
+        })
+    }),
 ];
 
 fn reduce_scatter(call: &Call) -> Stages<'_, 4> {

@@ -275,7 +275,7 @@ pub(super) fn set_levels(call: &mut Call, algorithm: &Algorithm, names: &[impl A
         return;
     }
     for (number, (level, name)) in algorithm.levels.iter().zip(names).enumerate() {
-        let part = (level.call)(call);
+        let part = level.call(call);
         call.parts[number] = part.and_then(|mut part| {
             let name = match find(name.as_ref()) {
                 Some(rule) => rule(&mut part)?,

@@ -9,7 +9,7 @@
 use std::rc::Rc;
 
 use super::copy_own;
-use crate::algorithms::gather::two_level::node_blocks;
+use crate::algorithms::gather::two_level::{among_leaders, in_node_order, node_blocks};
 use crate::levels::{Group, Level, Stage, Stages};
 use crate::parts::Places;
 use crate::{Algorithm, Area, Blocks, Call, Collective, Part, Requirement, Steps};
@@ -29,45 +29,18 @@ pub(crate) static TWO_LEVEL: Algorithm = Algorithm {
 };
 
 const LEVELS: &[Level] = &[
-    Level {
-        group: Group::Node,
-        collective: Collective::Gather,
-        call: |call| call.of_group(Group::Node, Collective::Gather, call.bytes),
-    },
-    Level {
-        group: Group::Leaders,
-        collective: Collective::Allgather,
-        call: |call| among_leaders(call, Collective::Allgather),
-    },
-    Level {
-        group: Group::Leaders,
-        collective: Collective::Allgatherv,
-        call: |call| among_leaders(call, Collective::Allgatherv),
-    },
-    Level {
-        group: Group::Node,
-        collective: Collective::Bcast,
-        call: |call| call.of_group(Group::Node, Collective::Bcast, call.recv_total()),
-    },
-];
-
-/// Returns the call of the leaders: with blocks of different lengths if the nodes have different
-/// numbers of ranks.
-fn among_leaders(call: &Call, kind: Collective) -> Option<Call> {
-    let nodes = call.nodes();
-    if nodes.is_uniform() != (kind == Collective::Allgather) {
-        return None;
-    }
-    let bytes = u64::from(nodes.size(call.node())) * call.bytes;
-    let mut leaders = call.of_group(Group::Leaders, kind, bytes)?;
-    if kind == Collective::Allgatherv {
+    Level::new(Group::Node, Collective::Gather, |call| call.bytes),
+    among_leaders(Collective::Allgather)
+        .adapted(|call, leaders| call.nodes().is_uniform().then_some(leaders)),
+    among_leaders(Collective::Allgatherv).adapted(|call, mut leaders| {
         leaders.blocks = Some(Rc::new(Blocks {
             recv: node_blocks(call).collect(),
             ..Blocks::default()
         }));
-    }
-    Some(leaders)
-}
+        (!call.nodes().is_uniform()).then_some(leaders)
+    }),
+    Level::new(Group::Node, Collective::Bcast, Call::recv_total),
+];
 
 /// Returns the area in which blocks are collected in the order of the nodes.
 fn collected(call: &Call) -> Area {
@@ -137,9 +110,7 @@ fn spread_out(call: &Call, steps: &mut dyn Steps) {
     if nodes.is_consecutive() {
         return;
     }
-    for rank in 0..call.size {
-        let position = nodes.before(nodes.node(rank)) + nodes.index(rank);
-        let from = Part::temp(u64::from(position) * call.bytes, call.bytes);
+    for (rank, from) in in_node_order(call, (Area::Temp, 0)) {
         steps.copy(from, super::block(call, rank));
     }
 }

@@ -54,14 +54,8 @@ pub(crate) static RING_REMAINDER: Algorithm = Algorithm {
 
 /// The remaining elements are a call of their own, of which there is none if there are no such
 /// elements.
-const REMAINDER: &[Level] = &[Level {
-    group: Group::All,
-    collective: Collective::Allreduce,
-    call: |call| match rest(call) {
-        0 => None,
-        bytes => call.of_group(Group::All, Collective::Allreduce, bytes),
-    },
-}];
+const REMAINDER: &[Level] = &[Level::new(Group::All, Collective::Allreduce, rest)
+    .adapted(|_, remaining| (remaining.bytes > 0).then_some(remaining))];
 
 fn remainder(call: &Call) -> Stages<'_, 1> {
     let places = Places {

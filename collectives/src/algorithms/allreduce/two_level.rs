@@ -6,7 +6,7 @@
 
 use crate::levels::{Group, Level, Stage, Stages};
 use crate::parts::Places;
-use crate::pipeline::{self, shortest};
+use crate::pipeline;
 use crate::{Algorithm, Call, Collective, Requirement};
 
 pub(crate) static TWO_LEVEL: Algorithm = Algorithm {
@@ -49,51 +49,26 @@ pub(crate) static TWO_LEVEL_PIPELINED: Algorithm = Algorithm {
 };
 
 const PIPELINED_LEVELS: &[Level] = &[
-    Level {
-        call: |call| (LEVELS[0].call)(&shortest(call)),
-        ..LEVELS[0]
-    },
-    Level {
-        call: |call| (LEVELS[1].call)(&shortest(call)),
-        ..LEVELS[1]
-    },
-    Level {
-        call: |call| (LEVELS[2].call)(&shortest(call)),
-        ..LEVELS[2]
-    },
+    LEVELS[0].in_pieces(),
+    LEVELS[1].in_pieces(),
+    LEVELS[2].in_pieces(),
 ];
 
 const LEVELS: &[Level] = &[
-    Level {
-        group: Group::Node,
-        collective: Collective::Reduce,
-        call: |call| call.of_group(Group::Node, Collective::Reduce, call.bytes),
-    },
+    Level::new(Group::Node, Collective::Reduce, |call| call.bytes),
     LEADERS,
     BROADCAST,
 ];
 
 const LEVELS_OF_ALLREDUCE: &[Level] = &[
-    Level {
-        group: Group::Node,
-        collective: Collective::Allreduce,
-        call: |call| call.of_group(Group::Node, Collective::Allreduce, call.bytes),
-    },
+    Level::new(Group::Node, Collective::Allreduce, |call| call.bytes),
     LEADERS,
     BROADCAST,
 ];
 
-const LEADERS: Level = Level {
-    group: Group::Leaders,
-    collective: Collective::Allreduce,
-    call: |call| call.of_group(Group::Leaders, Collective::Allreduce, call.bytes),
-};
+const LEADERS: Level = Level::new(Group::Leaders, Collective::Allreduce, |call| call.bytes);
 
-const BROADCAST: Level = Level {
-    group: Group::Node,
-    collective: Collective::Bcast,
-    call: |call| call.of_group(Group::Node, Collective::Bcast, call.bytes),
-};
+const BROADCAST: Level = Level::new(Group::Node, Collective::Bcast, |call| call.bytes);
 
 fn stages<'a>(call: &'a Call, levels: &'static [Level]) -> Stages<'a, 3> {
     Stages {

@@ -22,21 +22,9 @@ pub(crate) static TWO_LEVEL: Algorithm = Algorithm {
 };
 
 const LEVELS: &[Level] = &[
-    Level {
-        group: Group::Node,
-        collective: Collective::Barrier,
-        call: |call| call.of_group(Group::Node, Collective::Barrier, 0),
-    },
-    Level {
-        group: Group::Leaders,
-        collective: Collective::Barrier,
-        call: |call| call.of_group(Group::Leaders, Collective::Barrier, 0),
-    },
-    Level {
-        group: Group::Node,
-        collective: Collective::Bcast,
-        call: |call| call.of_group(Group::Node, Collective::Bcast, 1),
-    },
+    Level::new(Group::Node, Collective::Barrier, |_| 0),
+    Level::new(Group::Leaders, Collective::Barrier, |_| 0),
+    Level::new(Group::Node, Collective::Bcast, |_| 1),
 ];
 
 fn stages(call: &Call) -> Stages<'_, 3> {

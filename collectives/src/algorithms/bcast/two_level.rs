@@ -6,7 +6,7 @@
 
 use crate::levels::{Group, Level, Stage, Stages};
 use crate::parts::Places;
-use crate::pipeline::{self, shortest};
+use crate::pipeline;
 use crate::{Algorithm, Call, Collective, Part, Requirement};
 
 pub(crate) static TWO_LEVEL: Algorithm = Algorithm {
@@ -45,44 +45,21 @@ pub(crate) static TWO_LEVEL_PIPELINED: Algorithm = Algorithm {
     ..TWO_LEVEL
 };
 
-const PIPELINED_LEVELS: &[Level] = &[
-    Level {
-        call: |call| (LEVELS[0].call)(&shortest(call)),
-        ..LEVELS[0]
-    },
-    Level {
-        call: |call| (LEVELS[1].call)(&shortest(call)),
-        ..LEVELS[1]
-    },
-];
+const PIPELINED_LEVELS: &[Level] = &[LEVELS[0].in_pieces(), LEVELS[1].in_pieces()];
 
 const LEVELS: &[Level] = &[
-    Level {
-        group: Group::Leaders,
-        collective: Collective::Bcast,
-        call: |call| {
-            let root = call.nodes().node(call.root);
-            let leaders = call.of_group(Group::Leaders, Collective::Bcast, call.bytes)?;
-            Some(Call { root, ..leaders })
-        },
-    },
+    AMONG_LEADERS.adapted(|call, leaders| {
+        let root = call.nodes().node(call.root);
+        Some(Call { root, ..leaders })
+    }),
     WITHIN,
 ];
 
-const LEVELS_OF_RANK_0: &[Level] = &[
-    Level {
-        group: Group::Leaders,
-        collective: Collective::Bcast,
-        call: |call| call.of_group(Group::Leaders, Collective::Bcast, call.bytes),
-    },
-    WITHIN,
-];
+const LEVELS_OF_RANK_0: &[Level] = &[AMONG_LEADERS, WITHIN];
 
-const WITHIN: Level = Level {
-    group: Group::Node,
-    collective: Collective::Bcast,
-    call: |call| call.of_group(Group::Node, Collective::Bcast, call.bytes),
-};
+const AMONG_LEADERS: Level = Level::new(Group::Leaders, Collective::Bcast, |call| call.bytes);
+
+const WITHIN: Level = Level::new(Group::Node, Collective::Bcast, |call| call.bytes);
 
 fn leader(call: &Call) -> u32 {
     call.leader_of(call.root)

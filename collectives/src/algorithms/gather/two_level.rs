@@ -20,47 +20,42 @@ pub(crate) static TWO_LEVEL: Algorithm = Algorithm {
     needs: Requirement::SharedNodes,
     fallback: "binomial",
     levels: LEVELS,
-    temp: |call| behind(call).max(stages(call).temp()),
+    temp: |call| behind(call, Area::Recv).max(stages(call).temp()),
     rounds: |call| stages(call).rounds(),
     round: |call, round, steps| stages(call).round(round, steps),
     ..Algorithm::BASE
 };
 
 const LEVELS: &[Level] = &[
-    Level {
-        group: Group::Node,
-        collective: Collective::Gather,
-        call: |call| call.of_group(Group::Node, Collective::Gather, call.bytes),
-    },
-    Level {
-        group: Group::Leaders,
-        collective: Collective::Gather,
-        call: |call| among_leaders(call, Collective::Gather),
-    },
-    Level {
-        group: Group::Leaders,
-        collective: Collective::Gatherv,
-        call: |call| among_leaders(call, Collective::Gatherv),
-    },
+    Level::new(Group::Node, Collective::Gather, |call| call.bytes),
+    among_leaders(Collective::Gather).adapted(|call, leaders| {
+        let leaders = to_root(call, leaders);
+        call.nodes().is_uniform().then_some(leaders)
+    }),
+    among_leaders(Collective::Gatherv).adapted(|call, leaders| {
+        let mut leaders = to_root(call, leaders);
+        if leaders.is_root() {
+            leaders.blocks = Some(Rc::new(Blocks {
+                recv: node_blocks(call).collect(),
+                ..Blocks::default()
+            }));
+        }
+        (!call.nodes().is_uniform()).then_some(leaders)
+    }),
 ];
 
-/// Returns the call of the leaders: with blocks of different lengths if the nodes have different
-/// numbers of ranks.
-fn among_leaders(call: &Call, kind: Collective) -> Option<Call> {
-    let nodes = call.nodes();
-    if nodes.is_uniform() != (kind == Collective::Gather) {
-        return None;
-    }
-    let bytes = u64::from(nodes.size(call.node())) * call.bytes;
-    let mut leaders = call.of_group(Group::Leaders, kind, bytes)?;
-    leaders.root = nodes.node(call.root);
-    if kind == Collective::Gatherv && leaders.is_root() {
-        leaders.blocks = Some(Rc::new(Blocks {
-            recv: node_blocks(call).collect(),
-            ..Blocks::default()
-        }));
-    }
-    Some(leaders)
+/// An operation of the leaders with the blocks of their nodes: with blocks of different lengths if
+/// the nodes have different numbers of ranks.
+pub(crate) const fn among_leaders(kind: Collective) -> Level {
+    Level::new(Group::Leaders, kind, |call| {
+        u64::from(call.nodes().size(call.node())) * call.bytes
+    })
+}
+
+/// Returns the call of the leaders with the leader of the root's node as its root.
+pub(crate) fn to_root(call: &Call, leaders: Call) -> Call {
+    let root = call.nodes().node(call.root);
+    Call { root, ..leaders }
 }
 
 /// Returns the blocks of the nodes, one after the other.
@@ -72,12 +67,12 @@ pub(crate) fn node_blocks(call: &Call) -> impl Iterator<Item = Block> {
     })
 }
 
-fn total(call: &Call) -> u64 {
+pub(crate) fn total(call: &Call) -> u64 {
     u64::from(call.size) * call.bytes
 }
 
-/// Returns true if the leader collects the blocks of its node in `Temp`.
-fn collects(call: &Call) -> bool {
+/// Returns true if the leader has the blocks of its node in `Temp`.
+pub(crate) fn relays(call: &Call) -> bool {
     let nodes = call.nodes();
     call.is_leader() && nodes.count() > 1 && nodes.size(call.node()) > 1
 }
@@ -85,26 +80,27 @@ fn collects(call: &Call) -> bool {
 /// Returns the bytes of `Temp` with the blocks of the own node.
 fn own_length(call: &Call) -> u64 {
     let ranks = call.nodes().size(call.node());
-    if collects(call) {
+    if relays(call) {
         u64::from(ranks) * call.bytes
     } else {
         0
     }
 }
 
-/// Returns the place of all blocks, in the order of the nodes.
-fn all(call: &Call) -> (Area, u64) {
+/// Returns the place of all blocks, in the order of the nodes: the area of the root's blocks if
+/// they have this order there.
+pub(crate) fn all(call: &Call, of_root: Area) -> (Area, u64) {
     if call.is_root() && call.nodes().is_consecutive() {
-        (Area::Recv, 0)
+        (of_root, 0)
     } else {
         (Area::Temp, own_length(call))
     }
 }
 
 /// Returns the bytes of `Temp` that this algorithm uses itself.
-fn behind(call: &Call) -> u64 {
+pub(crate) fn behind(call: &Call, of_root: Area) -> u64 {
     let has_all = call.is_root() || call.rank == call.leader_of(call.root);
-    let (area, _) = all(call);
+    let (area, _) = all(call, of_root);
     let of_all = if has_all && area == Area::Temp {
         total(call)
     } else {
@@ -114,13 +110,13 @@ fn behind(call: &Call) -> u64 {
 }
 
 fn stages(call: &Call) -> Stages<'_, 5> {
-    let temp = Places::behind(behind(call));
-    let all = all(call);
+    let temp = Places::behind(behind(call, Area::Recv));
+    let all = all(call, Area::Recv);
     let own = match call.nodes().count() {
         1 => all,
         _ => (Area::Temp, 0),
     };
-    let out = if collects(call) { own } else { (Area::Send, 0) };
+    let out = if relays(call) { own } else { (Area::Send, 0) };
     let among = Places {
         send: out,
         recv: all,
@@ -151,19 +147,28 @@ fn stages(call: &Call) -> Stages<'_, 5> {
 
 /// Copies blocks in the order of the nodes to their places.
 fn spread_out(call: &Call, steps: &mut dyn Steps) {
-    let nodes = call.nodes();
-    if !call.is_root() || nodes.is_consecutive() {
-        return;
+    if call.is_root() && !call.nodes().is_consecutive() {
+        for (rank, from) in in_node_order(call, all(call, Area::Recv)) {
+            let into = call.recv_block(rank);
+            steps.copy(from, Part::recv(into.offset, into.length));
+        }
     }
-    let (area, offset) = all(call);
-    for rank in 0..call.size {
+}
+
+/// Returns the place of the block of each rank, from a byte of an area on, in the order of the
+/// nodes.
+pub(crate) fn in_node_order(
+    call: &Call,
+    (area, offset): (Area, u64),
+) -> impl Iterator<Item = (u32, Part)> {
+    let nodes = call.nodes();
+    (0..call.size).map(move |rank| {
         let position = nodes.before(nodes.node(rank)) + nodes.index(rank);
-        let from = Part {
+        let part = Part {
             area,
             offset: offset + u64::from(position) * call.bytes,
             length: call.bytes,
         };
-        let into = call.recv_block(rank);
-        steps.copy(from, Part::recv(into.offset, into.length));
-    }
+        (rank, part)
+    })
 }

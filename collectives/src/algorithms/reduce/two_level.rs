@@ -5,7 +5,7 @@
 
 use crate::levels::{Group, Level, Stage, Stages};
 use crate::parts::Places;
-use crate::pipeline::{self, shortest};
+use crate::pipeline;
 use crate::{Algorithm, Call, Collective, Part, Requirement};
 
 pub(crate) static TWO_LEVEL: Algorithm = Algorithm {
@@ -34,32 +34,14 @@ pub(crate) static TWO_LEVEL_PIPELINED: Algorithm = Algorithm {
     ..TWO_LEVEL
 };
 
-const PIPELINED_LEVELS: &[Level] = &[
-    Level {
-        call: |call| (LEVELS[0].call)(&shortest(call)),
-        ..LEVELS[0]
-    },
-    Level {
-        call: |call| (LEVELS[1].call)(&shortest(call)),
-        ..LEVELS[1]
-    },
-];
+const PIPELINED_LEVELS: &[Level] = &[LEVELS[0].in_pieces(), LEVELS[1].in_pieces()];
 
 const LEVELS: &[Level] = &[
-    Level {
-        group: Group::Node,
-        collective: Collective::Reduce,
-        call: |call| call.of_group(Group::Node, Collective::Reduce, call.bytes),
-    },
-    Level {
-        group: Group::Leaders,
-        collective: Collective::Reduce,
-        call: |call| {
-            let root = call.nodes().node(call.root);
-            let leaders = call.of_group(Group::Leaders, Collective::Reduce, call.bytes)?;
-            Some(Call { root, ..leaders })
-        },
-    },
+    Level::new(Group::Node, Collective::Reduce, |call| call.bytes),
+    Level::new(Group::Leaders, Collective::Reduce, |call| call.bytes).adapted(|call, leaders| {
+        let root = call.nodes().node(call.root);
+        Some(Call { root, ..leaders })
+    }),
 ];
 
 fn stages(call: &Call) -> Stages<'_, 3> {

@@ -26,24 +26,10 @@ pub(crate) static TWO_LEVEL: Algorithm = Algorithm {
 };
 
 const LEVELS: &[Level] = &[
-    Level {
-        group: Group::Node,
-        collective: Collective::Scan,
-        call: |call| call.of_group(Group::Node, Collective::Scan, call.bytes),
-    },
-    Level {
-        group: Group::Leaders,
-        collective: Collective::Exscan,
-        call: |call| call.of_group(Group::Leaders, Collective::Exscan, call.bytes),
-    },
-    Level {
-        group: Group::Node,
-        collective: Collective::Bcast,
-        call: |call| {
-            let within = call.of_group(Group::Node, Collective::Bcast, call.bytes)?;
-            (call.node() > 0).then_some(within)
-        },
-    },
+    Level::new(Group::Node, Collective::Scan, |call| call.bytes),
+    Level::new(Group::Leaders, Collective::Exscan, |call| call.bytes),
+    Level::new(Group::Node, Collective::Bcast, |call| call.bytes)
+        .adapted(|call, within| (call.node() > 0).then_some(within)),
 ];
 
 /// Returns the sum of the own node at its leader.

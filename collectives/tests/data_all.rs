@@ -11,33 +11,13 @@ use collectives::{
     Algorithm, Block, Blocks, Call, Collective, Group, Level, Plan, Plans, aliases, find, messages,
     named,
 };
-use common::{Job, Protocol, Reduce, add, compose};
+use common::{Reduce, add, compose, mixed, suits};
 
 const SIZES: [u32; 14] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 16, 32, 37];
 
 /// Numbers of elements of a contribution or block and of a segment; calls with segments have
 /// scattered blocks.
 const COUNTS: [(u64, u64); 5] = [(0, 0), (1, 0), (7, 3), (99, 4), (160, 0)];
-
-/// Bytes that no operation writes.
-const UNTOUCHED: u8 = 0xaa;
-
-fn index(value: u64) -> usize {
-    usize::try_from(value).unwrap()
-}
-
-fn mixed(seed: u64) -> u64 {
-    let mut mixed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ (mixed >> 31)
-}
-
-/// Different bytes for each rank and position.
-fn pattern(rank: u32, length: u64) -> Vec<u8> {
-    let byte = |at: u64| mixed(u64::from(rank) << 40 | at).to_le_bytes()[0];
-    (0..length).map(byte).collect()
-}
 
 /// An operation with the length of its elements.
 #[derive(Clone, Copy)]
@@ -60,21 +40,12 @@ const OPERATIONS: [Operation; 2] = [
     },
 ];
 
-/// The buffers of all ranks before and after a call.
-struct Case<'a> {
-    calls: Vec<Call>,
-    reduce: Reduce,
-    send: &'a dyn Fn(u32) -> Vec<u8>,
-    recv: &'a dyn Fn(u32) -> Vec<u8>,
-    expected: &'a dyn Fn(u32) -> Vec<u8>,
-}
-
 /// Executes a call with some combinations of parts, if the algorithm can execute it. Returns true
 /// if it can.
-fn check(algorithm: &'static Algorithm, case: &Case<'_>) -> bool {
+fn check(algorithm: &'static Algorithm, case: &[Call], reduce: Reduce) -> bool {
     let mut executed = false;
     for choice in 0..3 {
-        let mut calls = case.calls.clone();
+        let mut calls = case.to_vec();
         for call in &mut calls {
             for (number, kind) in algorithm.parts.iter().enumerate() {
                 let large = Call::new(*kind, 0, call.size, 1 << 30);
@@ -103,41 +74,16 @@ fn check(algorithm: &'static Algorithm, case: &Case<'_>) -> bool {
             let plans: Plans = std::array::from_fn(|_| levels.next().flatten());
             call.levels = Some(Rc::new(plans));
         }
-        if !calls.iter().all(|call| algorithm.suits(call)) {
+        if !suits(algorithm, &calls) {
             continue;
         }
         executed = true;
-        for protocol in [Protocol::Eager, Protocol::Rendezvous] {
-            let buffers = calls
-                .iter()
-                .map(|call| ((case.send)(call.rank), (case.recv)(call.rank)));
-            let job = Job::new(algorithm, calls.clone(), buffers.collect(), protocol);
-            let found = job.reducing(case.reduce).run();
-            for (rank, found) in (0..).zip(found) {
-                let expected = (case.expected)(rank);
-                assert!(
-                    found == expected,
-                    "{} at rank {rank}, {protocol:?}: {:?}",
-                    algorithm.name,
-                    calls[rank as usize]
-                );
-            }
-        }
+        common::check(algorithm, &calls, reduce);
         if algorithm.parts.is_empty() && algorithm.levels.is_empty() {
             break;
         }
     }
     executed
-}
-
-/// Reduces the contributions of consecutive ranks.
-fn reduced(operation: Operation, ranks: std::ops::Range<u32>, bytes: u64) -> Vec<u8> {
-    let mut ranks = ranks.rev();
-    let mut all = pattern(ranks.next().unwrap(), bytes);
-    for rank in ranks {
-        (operation.reduce)(&pattern(rank, bytes), &mut all);
-    }
-    all
 }
 
 fn calls(kind: Collective, size: u32, bytes: u64, operation: Operation) -> Vec<Call> {
@@ -178,69 +124,16 @@ fn for_each(
 }
 
 #[test]
-fn reductions_to_all_ranks() {
-    for_each(
-        Collective::Allreduce,
-        |algorithm, size, operation, count, segment| {
-            let bytes = count * operation.element;
-            let mut calls = calls(Collective::Allreduce, size, bytes, operation);
+fn reductions_and_scans() {
+    for kind in [Collective::Allreduce, Collective::Scan, Collective::Exscan] {
+        for_each(kind, |algorithm, size, operation, count, segment| {
+            let mut calls = calls(kind, size, count * operation.element, operation);
             for call in &mut calls {
                 call.segment = segment * operation.element;
             }
-            let result = reduced(operation, 0..size, bytes);
-            check(
-                algorithm,
-                &Case {
-                    calls,
-                    reduce: operation.reduce,
-                    send: &|_| Vec::new(),
-                    recv: &|rank| pattern(rank, bytes),
-                    expected: &|_| result.clone(),
-                },
-            )
-        },
-    );
-}
-
-#[test]
-fn inclusive_scans() {
-    for_each(Collective::Scan, |algorithm, size, operation, count, _| {
-        let bytes = count * operation.element;
-        check(
-            algorithm,
-            &Case {
-                calls: calls(Collective::Scan, size, bytes, operation),
-                reduce: operation.reduce,
-                send: &|_| Vec::new(),
-                recv: &|rank| pattern(rank, bytes),
-                expected: &|rank| reduced(operation, 0..rank + 1, bytes),
-            },
-        )
-    });
-}
-
-#[test]
-fn exclusive_scans() {
-    for_each(
-        Collective::Exscan,
-        |algorithm, size, operation, count, _| {
-            let bytes = count * operation.element;
-            let untouched = vec![UNTOUCHED; index(bytes)];
-            check(
-                algorithm,
-                &Case {
-                    calls: calls(Collective::Exscan, size, bytes, operation),
-                    reduce: operation.reduce,
-                    send: &|rank| pattern(rank, bytes),
-                    recv: &|_| untouched.clone(),
-                    expected: &|rank| match rank {
-                        0 => untouched.clone(),
-                        rank => reduced(operation, 0..rank, bytes),
-                    },
-                },
-            )
-        },
-    );
+            check(algorithm, &calls, operation.reduce)
+        });
+    }
 }
 
 /// Blocks with gaps, in another order than that of the ranks; some are empty.
@@ -268,16 +161,6 @@ fn some_length(seed: u64, unit: u64) -> u64 {
     }
 }
 
-fn end(blocks: &[Block]) -> u64 {
-    let ends = blocks.iter().map(|block| block.offset + block.length);
-    ends.max().unwrap_or(0)
-}
-
-fn place(area: &mut [u8], block: Block, bytes: &[u8]) {
-    let start = index(block.offset);
-    area[start..start + index(block.length)].copy_from_slice(bytes);
-}
-
 #[test]
 fn results_with_scattered_blocks() {
     for kind in [Collective::ReduceScatter, Collective::ReduceScatterBlock] {
@@ -295,25 +178,7 @@ fn results_with_scattered_blocks() {
                     call.blocks = Some(Rc::clone(&blocks));
                 }
             }
-            let first = calls[0].clone();
-            let ends = (0..size).map(|rank| first.send_block(rank));
-            let bytes = end(&ends.collect::<Vec<Block>>());
-            let result = reduced(operation, 0..size, bytes);
-            let sent: Vec<Vec<u8>> = (0..size).map(|rank| pattern(rank, bytes)).collect();
-            check(
-                algorithm,
-                &Case {
-                    calls,
-                    reduce: operation.reduce,
-                    send: &|rank| sent[rank as usize].clone(),
-                    recv: &|rank| vec![UNTOUCHED; index(first.send_block(rank).length)],
-                    expected: &|rank| {
-                        let block = first.send_block(rank);
-                        let start = index(block.offset);
-                        result[start..start + index(block.length)].to_vec()
-                    },
-                },
-            )
+            check(algorithm, &calls, operation.reduce)
         });
     }
 }
@@ -334,23 +199,7 @@ fn gathered_by_all() {
                     call.blocks = Some(Rc::clone(&blocks));
                 }
             }
-            let first = calls[0].clone();
-            let blocks: Vec<Block> = (0..size).map(|rank| first.recv_block(rank)).collect();
-            let before = vec![UNTOUCHED; index(end(&blocks))];
-            let mut after = before.clone();
-            for (rank, block) in (0..).zip(&blocks) {
-                place(&mut after, *block, &pattern(rank, block.length));
-            }
-            check(
-                algorithm,
-                &Case {
-                    calls,
-                    reduce: add,
-                    send: &|rank| pattern(rank, blocks[rank as usize].length),
-                    recv: &|_| before.clone(),
-                    expected: &|_| after.clone(),
-                },
-            )
+            check(algorithm, &calls, add)
         });
     }
 }
@@ -379,32 +228,7 @@ fn exchanged_between_all() {
                     }));
                 }
             }
-            let area =
-                |blocks: &dyn Fn(u32) -> Block| end(&(0..size).map(blocks).collect::<Vec<Block>>());
-            let sent = |call: &Call| pattern(call.rank, area(&|peer| call.send_block(peer)));
-            let sent: Vec<Vec<u8>> = calls.iter().map(sent).collect();
-            let before = |call: &Call| vec![UNTOUCHED; index(area(&|peer| call.recv_block(peer)))];
-            let before: Vec<Vec<u8>> = calls.iter().map(before).collect();
-            let mut after = before.clone();
-            for call in &calls {
-                for peer in &calls {
-                    let block = peer.send_block(call.rank);
-                    let start = index(block.offset);
-                    let bytes = &sent[peer.rank as usize][start..start + index(block.length)];
-                    let into = call.recv_block(peer.rank);
-                    place(&mut after[call.rank as usize], into, bytes);
-                }
-            }
-            check(
-                algorithm,
-                &Case {
-                    calls,
-                    reduce: add,
-                    send: &|rank| sent[rank as usize].clone(),
-                    recv: &|rank| before[rank as usize].clone(),
-                    expected: &|rank| after[rank as usize].clone(),
-                },
-            )
+            check(algorithm, &calls, add)
         });
     }
 }

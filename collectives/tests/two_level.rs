@@ -9,7 +9,7 @@ mod common;
 use collectives::{
     Algorithm, Call, Collective, Facts, Group, Nodes, Plan, Plans, Selector, find, messages, named,
 };
-use common::{Job, Protocol, Reduce, add, compose};
+use common::{Reduce, add, compose};
 
 /// Hosts of ranks: blocks, uneven blocks, in turn, and in disorder.
 fn placements() -> Vec<Vec<u32>> {
@@ -37,69 +37,6 @@ fn placements() -> Vec<Vec<u32>> {
 }
 
 const SELECTORS: [&str; 5] = ["ours", "mpich", "openmpi-4.1", "smpi-default", "mvapich2"];
-
-/// The contribution of a rank: different bytes for each rank and position.
-fn pattern(rank: u32, length: u64) -> Vec<u8> {
-    let byte = |at: u64| {
-        let mixed = (u64::from(rank) * 131 + at * 7 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        mixed.to_le_bytes()[6]
-    };
-    (0..length).map(byte).collect()
-}
-
-fn reduced(ranks: std::ops::Range<u32>, bytes: u64, reduce: Reduce) -> Vec<u8> {
-    let mut ranks = ranks.rev();
-    let mut all = pattern(ranks.next().unwrap(), bytes);
-    for rank in ranks {
-        reduce(&pattern(rank, bytes), &mut all);
-    }
-    all
-}
-
-/// Returns the send area, the receive area before, and the one afterwards, if anything is defined
-/// there.
-type Buffers = (Vec<u8>, Vec<u8>, Option<Vec<u8>>);
-
-fn buffers(call: &Call, reduce: Reduce) -> Buffers {
-    let (rank, size, bytes) = (call.rank, call.size, call.bytes);
-    let all = || (0..size).flat_map(|rank| pattern(rank, bytes)).collect();
-    let room = |bytes: u64| vec![0xaa; usize::try_from(bytes).unwrap()];
-    let is_root = call.is_root();
-    match call.collective {
-        Collective::Barrier => (Vec::new(), Vec::new(), None),
-        Collective::Bcast => {
-            let data = pattern(99, bytes);
-            let before = if is_root { data.clone() } else { room(bytes) };
-            (Vec::new(), before, Some(data))
-        }
-        Collective::Reduce => {
-            let result = reduced(0..size, bytes, reduce);
-            (Vec::new(), pattern(rank, bytes), is_root.then_some(result))
-        }
-        Collective::Allreduce => {
-            let result = reduced(0..size, bytes, reduce);
-            (Vec::new(), pattern(rank, bytes), Some(result))
-        }
-        Collective::Scan => {
-            let result = reduced(0..rank + 1, bytes, reduce);
-            (Vec::new(), pattern(rank, bytes), Some(result))
-        }
-        Collective::Gather if is_root => {
-            let before = room(bytes * u64::from(size));
-            (pattern(rank, bytes), before, Some(all()))
-        }
-        Collective::Gather => (pattern(rank, bytes), Vec::new(), None),
-        Collective::Scatter => {
-            let send = if is_root { all() } else { Vec::new() };
-            (send, room(bytes), Some(pattern(rank, bytes)))
-        }
-        Collective::Allgather => {
-            let before = room(bytes * u64::from(size));
-            (pattern(rank, bytes), before, Some(all()))
-        }
-        other => panic!("{other} has no hierarchical algorithm"),
-    }
-}
 
 /// Returns the calls of all ranks with the algorithm, and those of a selector at its levels; `None`
 /// if the algorithm cannot execute them.
@@ -146,25 +83,7 @@ fn check(
                     continue;
                 };
                 executed += 1;
-                for protocol in [Protocol::Eager, Protocol::Rendezvous] {
-                    let all: Vec<Buffers> =
-                        calls.iter().map(|call| buffers(call, reduce)).collect();
-                    let before = all
-                        .iter()
-                        .map(|(send, recv, _)| (send.clone(), recv.clone()));
-                    let job = Job::new(algorithm, calls.clone(), before.collect(), protocol);
-                    let found = job.reducing(reduce).run();
-                    for ((rank, found), (_, _, expected)) in (0..).zip(found).zip(all) {
-                        assert!(
-                            expected.is_none_or(|expected| expected == found),
-                            "{kind} by {} of {bytes} bytes at rank {rank}, root {root}, on \
-                             {hosts:?}, {protocol:?}, {}: {:?}",
-                            algorithm.name,
-                            selector.name(),
-                            calls[rank as usize].levels
-                        );
-                    }
-                }
+                common::check(algorithm, &calls, reduce);
             }
         }
     }
@@ -203,35 +122,30 @@ fn a_level_has_lanes() {
         let (size, nodes) = (u32::try_from(hosts.len()).unwrap(), Nodes::of(&hosts));
         for name in ["two_level", "two_level_pipelined"] {
             let algorithm = find(Collective::Allreduce, name).unwrap();
-            for protocol in [Protocol::Eager, Protocol::Rendezvous] {
-                let call = |rank| Call {
-                    element: 8,
-                    segment: 400,
-                    nodes: Some(nodes.clone()),
-                    levels: Some(levels.clone().into()),
-                    ..Call::new(Collective::Allreduce, rank, size, 808)
-                };
-                let calls: Vec<Call> = (0..size).map(call).collect();
-                assert!(nodes.count() == 1 || (algorithm.lanes)(&calls[0]) == 4);
-                let before = (0..size).map(|rank| (Vec::new(), pattern(rank, 808)));
-                let job = Job::new(algorithm, calls, before.collect(), protocol);
-                let expected = reduced(0..size, 808, add);
-                for found in job.reducing(add).run() {
-                    assert!(found == expected, "{name} on {hosts:?}, {protocol:?}");
-                }
-            }
+            let call = |rank| Call {
+                element: 8,
+                segment: 400,
+                nodes: Some(nodes.clone()),
+                levels: Some(levels.clone().into()),
+                ..Call::new(Collective::Allreduce, rank, size, 808)
+            };
+            let calls: Vec<Call> = (0..size).map(call).collect();
+            assert!(nodes.count() == 1 || (algorithm.lanes)(&calls[0]) == 4);
+            common::check(algorithm, &calls, add);
         }
     }
 }
 
-/// Counts the messages between different nodes, and those within nodes.
-fn count(kind: Collective, name: &str, nodes: Nodes, root: u32, bytes: u64) -> (usize, usize) {
+/// Counts the messages between different ones of four nodes with eight ranks each, and those within
+/// nodes.
+fn count(kind: Collective, name: &str, root: u32) -> (usize, usize) {
+    let nodes = Nodes::blocks(32, 8);
+    let bytes = if kind == Collective::Barrier { 0 } else { 64 };
     let mut selector = Selector::built_in("mpich").unwrap().clone();
     selector.force(kind, name, 0, 0).unwrap();
     let (mut between, mut within) = (0, 0);
-    let size = (0..nodes.count()).map(|node| nodes.size(node)).sum();
-    for rank in 0..size {
-        let mut call = Call::new(kind, rank, size, bytes);
+    for rank in 0..32 {
+        let mut call = Call::new(kind, rank, 32, bytes);
         (call.root, call.nodes) = (root, Some(nodes.clone()));
         let facts = Facts::of(call.nodes.as_ref());
         let algorithm = selector.select(&mut call, facts).unwrap();
@@ -250,53 +164,25 @@ fn count(kind: Collective, name: &str, nodes: Nodes, root: u32, bytes: u64) -> (
 
 #[test]
 fn messages_between_nodes_are_those_of_the_leaders() {
-    // Four nodes with eight ranks each.
-    let nodes = || Nodes::blocks(32, 8);
-    // Trees have one message for each rank but their root.
-    assert_eq!(
-        count(Collective::Bcast, "two_level", nodes(), 0, 64),
-        (3, 28)
-    );
-    assert_eq!(
-        count(Collective::Reduce, "two_level", nodes(), 0, 64),
-        (3, 28)
-    );
-    // Rank 9 is not the leader of its node.
-    assert_eq!(
-        count(Collective::Bcast, "two_level", nodes(), 9, 64),
-        (3, 29)
-    );
-    assert_eq!(
-        count(Collective::Reduce, "two_level", nodes(), 9, 64),
-        (3, 29)
-    );
-    assert_eq!(
-        count(Collective::Gather, "two_level", nodes(), 9, 64),
-        (3, 29)
-    );
-    assert_eq!(
-        count(Collective::Scatter, "two_level", nodes(), 9, 64),
-        (3, 29)
-    );
-    // To rank 0 from another node.
-    assert_eq!(
-        count(Collective::Bcast, "two_level_rank_0", nodes(), 9, 64),
-        (4, 28)
-    );
-    // Recursive doubling of four leaders.
-    assert_eq!(
-        count(Collective::Allreduce, "two_level", nodes(), 0, 64),
-        (8, 56)
-    );
-    assert_eq!(
-        count(Collective::Allgather, "two_level", nodes(), 0, 64),
-        (8, 56)
-    );
-    // Dissemination of eight ranks takes three rounds; then a broadcast.
-    assert_eq!(
-        count(Collective::Barrier, "two_level", nodes(), 0, 0),
-        (8, 4 * (24 + 7))
-    );
+    for (kind, name, root, expected) in [
+        // Trees have one message for each rank but their root.
+        (Collective::Bcast, "two_level", 0, (3, 28)),
+        (Collective::Reduce, "two_level", 0, (3, 28)),
+        // Rank 9 is not the leader of its node.
+        (Collective::Bcast, "two_level", 9, (3, 29)),
+        (Collective::Reduce, "two_level", 9, (3, 29)),
+        (Collective::Gather, "two_level", 9, (3, 29)),
+        (Collective::Scatter, "two_level", 9, (3, 29)),
+        // To rank 0 from another node.
+        (Collective::Bcast, "two_level_rank_0", 9, (4, 28)),
+        // Recursive doubling of four leaders.
+        (Collective::Allreduce, "two_level", 0, (8, 56)),
+        (Collective::Allgather, "two_level", 0, (8, 56)),
+        // Dissemination of eight ranks takes three rounds; then a broadcast.
+        (Collective::Barrier, "two_level", 0, (8, 4 * (24 + 7))),
+    ] {
+        assert_eq!(count(kind, name, root), expected, "{kind} by {name}");
+    }
 }
 
 #[test]

@@ -10,9 +10,10 @@
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
 use std::rc::Rc;
 
-use collectives::{Algorithm, Area, Call, Operand, Part, Slot, Steps};
+use collectives::{Algorithm, Area, Block, Call, Collective, Operand, Part, Slot, Steps};
 
 /// An operation on elements: `inout = incoming · inout`.
 pub type Reduce = fn(incoming: &[u8], inout: &mut [u8]);
@@ -45,6 +46,215 @@ pub fn add(incoming: &[u8], inout: &mut [u8]) {
     for (incoming, inout) in incoming.iter().zip(inout) {
         *inout = inout.wrapping_add(*incoming);
     }
+}
+
+/// Mixes the bits of a number.
+pub fn mixed(seed: u64) -> u64 {
+    let mut mixed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
+}
+
+/// The contribution of a rank: different bytes for each rank and position.
+fn pattern(rank: u32, length: u64) -> Vec<u8> {
+    let byte = |at: u64| mixed(u64::from(rank) << 40 | at).to_le_bytes()[0];
+    (0..length).map(byte).collect()
+}
+
+/// Reduces the contributions of consecutive ranks.
+fn reduced(ranks: Range<u32>, bytes: u64, reduce: Reduce) -> Vec<u8> {
+    let mut ranks = ranks.rev();
+    let mut all = pattern(ranks.next().unwrap(), bytes);
+    for rank in ranks {
+        reduce(&pattern(rank, bytes), &mut all);
+    }
+    all
+}
+
+/// Returns memory with bytes that no operation writes.
+fn room(length: u64) -> Vec<u8> {
+    vec![0xaa; usize::try_from(length).unwrap()]
+}
+
+fn end(blocks: &[Block]) -> u64 {
+    let ends = blocks.iter().map(|block| block.offset + block.length);
+    ends.max().unwrap_or(0)
+}
+
+fn place(block: Block) -> Range<usize> {
+    let start = usize::try_from(block.offset).unwrap();
+    start..start + usize::try_from(block.length).unwrap()
+}
+
+/// The areas `Send` and `Recv` of a rank before a call, and `Recv` after the call if the operation
+/// defines it.
+type Areas = (Vec<u8>, Vec<u8>, Option<Vec<u8>>);
+
+/// The areas of a rank that receives blocks of others: the own contribution, the places of the
+/// blocks, and the blocks.
+fn gathered(send: Vec<u8>, blocks: &[Block], from: impl Fn(u32) -> Vec<u8>) -> Areas {
+    let before = room(end(blocks));
+    let mut after = before.clone();
+    for (rank, block) in (0..).zip(blocks) {
+        after[place(*block)].copy_from_slice(&from(rank));
+    }
+    (send, before, Some(after))
+}
+
+/// Returns what all ranks have before a call and what the operation means.
+fn areas(calls: &[Call], reduce: Reduce) -> Vec<Areas> {
+    let kind = calls[0].collective;
+    match kind {
+        _ if kind.has_operation() => areas_of_reduction(calls, reduce),
+        _ if kind.has_root() => areas_with_root(calls),
+        _ => areas_of_exchange(calls),
+    }
+}
+
+fn sent(call: &Call) -> Vec<Block> {
+    (0..call.size).map(|rank| call.send_block(rank)).collect()
+}
+
+fn received(call: &Call) -> Vec<Block> {
+    (0..call.size).map(|rank| call.recv_block(rank)).collect()
+}
+
+fn areas_of_reduction(calls: &[Call], reduce: Reduce) -> Vec<Areas> {
+    let first = &calls[0];
+    let (size, bytes) = (first.size, first.bytes);
+    let all = |length| reduced(0..size, length, reduce);
+    match first.collective {
+        Collective::Reduce | Collective::Allreduce => {
+            let (result, is_reduce) = (all(bytes), first.collective == Collective::Reduce);
+            let defined = |call: &Call| !is_reduce || call.is_root();
+            let after = |call: &Call| defined(call).then(|| result.clone());
+            let areas = |call: &Call| (Vec::new(), pattern(call.rank, bytes), after(call));
+            calls.iter().map(areas).collect()
+        }
+        Collective::Scan => {
+            let after = |rank| Some(reduced(0..rank + 1, bytes, reduce));
+            let areas = |rank| (Vec::new(), pattern(rank, bytes), after(rank));
+            (0..size).map(areas).collect()
+        }
+        Collective::Exscan => {
+            let after = |rank| match rank {
+                0 => room(bytes),
+                rank => reduced(0..rank, bytes, reduce),
+            };
+            let areas = |rank| (pattern(rank, bytes), room(bytes), Some(after(rank)));
+            (0..size).map(areas).collect()
+        }
+        Collective::ReduceScatter | Collective::ReduceScatterBlock => {
+            let blocks = sent(first);
+            let bytes = end(&blocks);
+            let result = all(bytes);
+            let areas = |(rank, block): (u32, &Block)| {
+                let after = result[place(*block)].to_vec();
+                (pattern(rank, bytes), room(block.length), Some(after))
+            };
+            (0..).zip(&blocks).map(areas).collect()
+        }
+        other => panic!("{other} reduces nothing"),
+    }
+}
+
+fn areas_with_root(calls: &[Call]) -> Vec<Areas> {
+    let (bytes, root) = (calls[0].bytes, &calls[calls[0].root as usize]);
+    match calls[0].collective {
+        Collective::Bcast => {
+            let data = pattern(99, bytes);
+            let before = |call: &Call| {
+                if call.is_root() {
+                    data.clone()
+                } else {
+                    room(bytes)
+                }
+            };
+            let areas = |call| (Vec::new(), before(call), Some(data.clone()));
+            calls.iter().map(areas).collect()
+        }
+        Collective::Gather | Collective::Gatherv => {
+            let blocks = received(root);
+            let own = |rank: u32| pattern(rank, blocks[rank as usize].length);
+            let areas = |call: &Call| match call.is_root() {
+                true => gathered(own(call.rank), &blocks, own),
+                false => (own(call.rank), Vec::new(), None),
+            };
+            calls.iter().map(areas).collect()
+        }
+        Collective::Scatter | Collective::Scatterv => {
+            let blocks = sent(root);
+            let data = pattern(99, end(&blocks));
+            let before = |call: &Call| {
+                if call.is_root() {
+                    data.clone()
+                } else {
+                    Vec::new()
+                }
+            };
+            let areas = |call: &Call| {
+                let block = blocks[call.rank as usize];
+                let after = data[place(block)].to_vec();
+                (before(call), room(block.length), Some(after))
+            };
+            calls.iter().map(areas).collect()
+        }
+        other => panic!("{other} has no root"),
+    }
+}
+
+fn areas_of_exchange(calls: &[Call]) -> Vec<Areas> {
+    let first = &calls[0];
+    let size = first.size;
+    match first.collective {
+        Collective::Barrier => calls.iter().map(|_| Areas::default()).collect(),
+        Collective::Allgather | Collective::Allgatherv => {
+            let blocks = received(first);
+            let own = |rank: u32| pattern(rank, blocks[rank as usize].length);
+            let areas = |rank| gathered(own(rank), &blocks, own);
+            (0..size).map(areas).collect()
+        }
+        Collective::Alltoall | Collective::Alltoallv | Collective::Alltoallw => {
+            let data = |call: &Call| pattern(call.rank, end(&sent(call)));
+            let data: Vec<Vec<u8>> = calls.iter().map(data).collect();
+            let areas = |call: &Call| {
+                let from = |source: u32| {
+                    let block = calls[source as usize].send_block(call.rank);
+                    data[source as usize][place(block)].to_vec()
+                };
+                gathered(data[call.rank as usize].clone(), &received(call), from)
+            };
+            calls.iter().map(areas).collect()
+        }
+        other => panic!("{other} has a root or an operation"),
+    }
+}
+
+/// Executes calls of all ranks with eager and with rendezvous sends, and compares the results with
+/// those of the operation.
+#[track_caller]
+pub fn check(algorithm: &'static Algorithm, calls: &[Call], reduce: Reduce) {
+    let all = areas(calls, reduce);
+    let (kind, name) = (calls[0].collective, algorithm.name);
+    for protocol in [Protocol::Eager, Protocol::Rendezvous] {
+        let before = all
+            .iter()
+            .map(|(send, recv, _)| (send.clone(), recv.clone()));
+        let job = Job::new(algorithm, calls.to_vec(), before.collect(), protocol);
+        let found = job.reducing(reduce).run();
+        for ((call, found), (_, _, expected)) in calls.iter().zip(found).zip(&all) {
+            assert!(
+                expected.as_ref().is_none_or(|expected| *expected == found),
+                "{kind} by {name}, {protocol:?}: {call:?}"
+            );
+        }
+    }
+}
+
+/// Returns true if an algorithm can execute the calls of all ranks.
+pub fn suits(algorithm: &Algorithm, calls: &[Call]) -> bool {
+    calls.iter().all(|call| algorithm.suits(call))
 }
 
 /// When a send is over.
@@ -221,7 +431,7 @@ impl Job {
     }
 }
 
-fn range(part: Part) -> std::ops::Range<usize> {
+fn range(part: Part) -> Range<usize> {
     let start = usize::try_from(part.offset).unwrap();
     start..start + usize::try_from(part.length).unwrap()
 }

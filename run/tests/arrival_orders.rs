@@ -6,19 +6,21 @@
 //! every interleaving and uses no dependency relation: what it compares is what each rank was told,
 //! call by call. The reductions must find the same, `odpor` without running a class twice.
 
+mod common;
+
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::future::{Future, poll_fn};
-use std::ops::ControlFlow;
 use std::pin::pin;
 use std::rc::Rc;
 use std::task::Poll;
 
-use explore::{End, Observer, Options, Reduction, Run, SeededDefect, Statistics, TraceId, explore};
+use common::{Observation, below, on_ranks, programs, search_with};
+use explore::{End, Options, Reduction, SeededDefect, Statistics};
 use mpi::{
     ANY_SOURCE, ANY_TAG, Buffer, Comm, Error, Request, Result, Source, Tag, waitall, waitany,
 };
-use run::{MessageProtocol, RankProgram, explorable};
+use run::MessageProtocol;
 use sim_core::Stream;
 
 /// More runs than these, and a program is left out.
@@ -59,10 +61,6 @@ enum Op {
 }
 
 type Program = Vec<Vec<Op>>;
-
-fn below(stream: &mut Stream, limit: usize) -> usize {
-    usize::try_from(stream.below(limit as u64)).expect("below a small limit")
-}
 
 /// Messages that are sent and received in any order, and a few calls in between. Some ranks ask
 /// only by name.
@@ -314,41 +312,23 @@ async fn play(world: Comm, program: Rc<Program>) -> Result<()> {
 /// Results of each rank, and how the run ended.
 type Outcome = (Vec<Vec<u64>>, End);
 
-/// The classes and the outcomes.
-#[derive(Default)]
-struct Observation(BTreeSet<TraceId>, BTreeSet<Outcome>);
-
-impl Observer for Observation {
-    fn look(&mut self, run: &Run<'_>) -> ControlFlow<()> {
-        self.0.insert(run.path.trace_id());
-        self.1.insert((TOLD.with_borrow(Clone::clone), run.end));
-        ControlFlow::Continue(())
-    }
-
-    fn forget(&mut self) {
-        *self = Self::default();
-    }
-}
-
 fn search(
     program: &Rc<Program>,
     mode: MessageProtocol,
     options: &Options,
-) -> (Observation, Statistics, Option<String>) {
+) -> (Observation<Outcome>, Statistics, Option<String>) {
     let ranks = u32::try_from(program.len()).expect("few");
     let program = Rc::clone(program);
-    let start = move |world| play(world, Rc::clone(&program));
-    let mut stepper = explorable(Rc::new(RankProgram::new(start)), ranks, mode);
-    let mut seen = Observation::default();
-    let (statistics, broken) = explore(&mut stepper, options, &mut seen);
-    (seen, statistics, broken)
+    let program = on_ranks(move |world| play(world, Rc::clone(&program)));
+    search_with((ranks, mode, &program), options, |run| {
+        Some((TOLD.with_borrow(Clone::clone), run.end))
+    })
 }
 
 fn options(reduction: Reduction) -> Options {
     Options {
-        reduction,
         executions_max: RUNS_MAX,
-        ..Options::default()
+        ..common::options(reduction)
     }
 }
 
@@ -356,7 +336,7 @@ fn options(reduction: Reduction) -> Options {
 fn judge(program: &Rc<Program>, mode: MessageProtocol) -> Option<BTreeSet<Outcome>> {
     let (judge, statistics, broken) = search(program, mode, &options(Reduction::None));
     assert_eq!(broken, None, "{program:?}");
-    statistics.bounds.is_empty().then_some(judge.1)
+    statistics.bounds.is_empty().then_some(judge.values)
 }
 
 /// Checks that a search finds the same as the reference; returns the number of its classes.
@@ -368,14 +348,9 @@ fn is_right(
 ) -> Option<usize> {
     let (seen, statistics, broken) = search(program, mode, options);
     let is_optimal = options.reduction != Reduction::Odpor
-        || (statistics.executions == seen.0.len() as u64 && statistics.sleep_set_blocked == 0);
-    (broken.is_none() && seen.1 == *judge && is_optimal).then_some(seen.0.len())
-}
-
-fn programs(default: u64) -> u64 {
-    std::env::var_os("EXPLORE_PROGRAMS").map_or(default, |number| {
-        number.to_string_lossy().parse().expect("a number")
-    })
+        || (statistics.executions == seen.classes.len() as u64
+            && statistics.sleep_set_blocked == 0);
+    (broken.is_none() && seen.values == *judge && is_optimal).then_some(seen.classes.len())
 }
 
 #[test]

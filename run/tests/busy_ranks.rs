@@ -8,16 +8,16 @@
 //! up after them. Runs in which it has given up too soon do not count: once all others have said
 //! that they send nothing more, it asks a last time.
 
+mod common;
+
 use std::cell::RefCell;
 use std::collections::BTreeSet;
-use std::ops::ControlFlow;
 use std::rc::Rc;
 
-use explore::{
-    End, Observer, Options, Reduction, Run, Statistics, TraceId, Verdict, check, explore,
-};
+use common::{Observation, below, checked, on_ranks, options, programs, search_with};
+use explore::{End, Options, Reduction, Statistics, Verdict};
 use mpi::{ANY_SOURCE, Comm, Completion, Request, Result, Source, testany, waitall};
-use run::{MessageProtocol, RankProgram, explorable};
+use run::MessageProtocol;
 use sim_core::Stream;
 
 /// More runs than these, and a program is left out.
@@ -56,10 +56,6 @@ enum Op {
 }
 
 type Program = Vec<Vec<Op>>;
-
-fn below(stream: &mut Stream, limit: usize) -> usize {
-    usize::try_from(stream.below(limit as u64)).expect("below a small limit")
-}
 
 /// Rank 0 and perhaps rank 1 loop; the others send to them.
 fn program(number: u64) -> Program {
@@ -281,53 +277,31 @@ async fn play(world: Comm, program: Rc<Program>, gives_up: bool) -> Result<()> {
 /// Results of each rank.
 type Told = Vec<Vec<u64>>;
 
-/// The classes, what was told in runs in which nobody has given up too soon, and how these ended.
-#[derive(Default)]
-struct Observation {
-    traces: BTreeSet<TraceId>,
-    told: BTreeSet<Told>,
-    ends: BTreeSet<(Told, End)>,
-}
-
-impl Observer for Observation {
-    fn look(&mut self, run: &Run<'_>) -> ControlFlow<()> {
-        self.traces.insert(run.path.trace_id());
-        assert!(run.stepper.failures().is_empty());
-        if !PREMATURE.with_borrow(|premature| *premature) {
-            let told = TOLD.with_borrow(Clone::clone);
-            self.told.insert(told.clone());
-            self.ends.insert((told, run.end));
-        }
-        ControlFlow::Continue(())
-    }
-
-    fn forget(&mut self) {
-        *self = Self::default();
-    }
-}
-
+/// The results of runs in which no rank has given up too soon, and how these ended.
 fn search(
     program: &Rc<Program>,
     gives_up: bool,
     reduction: Reduction,
-) -> (Observation, Statistics) {
+) -> (Observation<(Told, End)>, Statistics) {
     let ranks = u32::try_from(program.len()).expect("few");
     let same = Rc::clone(program);
-    let start = move |world| play(world, Rc::clone(&same), gives_up);
-    let mut stepper = explorable(
-        Rc::new(RankProgram::new(start)),
-        ranks,
-        MessageProtocol::Eager,
-    );
+    let start = on_ranks(move |world| play(world, Rc::clone(&same), gives_up));
     let options = Options {
-        reduction,
         executions_max: if gives_up { 20 * RUNS_MAX } else { RUNS_MAX },
-        ..Options::default()
+        ..options(reduction)
     };
-    let mut seen = Observation::default();
-    let (statistics, broken) = explore(&mut stepper, &options, &mut seen);
+    let eager = (ranks, MessageProtocol::Eager, &start);
+    let (seen, statistics, broken) = search_with(eager, &options, |run| {
+        assert!(run.stepper.failures().is_empty());
+        let is_premature = PREMATURE.with_borrow(|premature| *premature);
+        (!is_premature).then(|| (TOLD.with_borrow(Clone::clone), run.end))
+    });
     assert_eq!(broken, None, "{reduction:?}: {program:?}");
     (seen, statistics)
+}
+
+fn told(seen: &Observation<(Told, End)>) -> BTreeSet<&Told> {
+    seen.values.iter().map(|(told, _)| told).collect()
 }
 
 fn is_over(told: &[u64]) -> bool {
@@ -336,9 +310,7 @@ fn is_over(told: &[u64]) -> bool {
 
 #[test]
 fn loops_of_ranks_lose_no_order() {
-    let programs = std::env::var_os("EXPLORE_PROGRAMS").map_or(120, |number| {
-        number.to_string_lossy().parse().expect("a number")
-    });
+    let programs = programs(120);
     let (mut judged, mut without_loops, mut with_several) = (0_u64, 0_u64, 0_u64);
     let mut ends = BTreeSet::new();
     for number in 0..programs {
@@ -348,9 +320,9 @@ fn loops_of_ranks_lose_no_order() {
             continue;
         }
         judged += 1;
-        with_several += u64::from(judge.told.len() > 1);
-        ends.extend(judge.ends.iter().map(|(_, end)| *end));
-        for (told, end) in &judge.ends {
+        with_several += u64::from(told(&judge).len() > 1);
+        ends.extend(judge.values.iter().map(|(_, end)| *end));
+        for (told, end) in &judge.values {
             let is_stuck = matches!(end, End::Deadlock | End::Livelock);
             let all = told.iter().all(|told| is_over(told));
             assert_eq!(is_stuck, !all, "{number}: {told:?}, {end:?}, {program:?}");
@@ -358,18 +330,21 @@ fn loops_of_ranks_lose_no_order() {
         let mut counts = BTreeSet::new();
         for reduction in [Reduction::Sleep, Reduction::Sdpor, Reduction::Odpor] {
             let (seen, statistics) = search(&program, false, reduction);
-            assert_eq!(seen.ends, judge.ends, "{number} {reduction:?}: {program:?}");
-            counts.insert(seen.traces.len());
+            assert_eq!(
+                seen.values, judge.values,
+                "{number} {reduction:?}: {program:?}"
+            );
+            counts.insert(seen.classes.len());
             if reduction == Reduction::Odpor {
                 let runs = (statistics.executions, statistics.sleep_set_blocked);
-                assert_eq!(runs, (seen.traces.len() as u64, 0), "{number}");
+                assert_eq!(runs, (seen.classes.len() as u64, 0), "{number}");
             }
         }
         assert_eq!(counts.len(), 1, "{number}: {counts:?}, {program:?}");
         let (unrolled, statistics) = search(&program, true, Reduction::Odpor);
         if statistics.bounds.is_empty() {
             without_loops += 1;
-            assert_eq!(unrolled.told, judge.told, "{number}: {program:?}");
+            assert_eq!(told(&unrolled), told(&judge), "{number}: {program:?}");
         }
     }
     assert!(judged > programs / 2 && without_loops > programs / 2);
@@ -400,9 +375,8 @@ async fn asks_about_one_and_both(world: Comm) -> Result<()> {
 
 #[test]
 fn the_same_call_about_others_is_another_question() {
-    let program = Rc::new(RankProgram::new(asks_about_one_and_both));
-    let stepper = explorable(program, 2, MessageProtocol::Eager);
-    let report = check(stepper, &Options::default());
+    let program = on_ranks(asks_about_one_and_both);
+    let report = checked(2, MessageProtocol::Eager, &program);
     assert_eq!(report.verdict, Verdict::Ok, "{report:?}");
 }
 
@@ -414,7 +388,7 @@ fn a_loop_over_testany_and_a_probe_goes_on_when_a_message_comes() {
     let program = vec![vec![from_one, Op::Loop(questions, 1)], vec![Op::Send(0, 1)]];
     let (seen, _) = search(&Rc::new(program), false, Reduction::Odpor);
     assert_eq!(
-        seen.told,
-        BTreeSet::from([vec![vec![20, 1100, OVER], vec![OVER]]])
+        told(&seen),
+        BTreeSet::from([&vec![vec![20, 1100, OVER], vec![OVER]]])
     );
 }

@@ -1,25 +1,25 @@
 //! Promise: of rank programs whose numbers of distinguishable orders can be derived, this many are
 //! explored, alone and on several threads, and an interrupted search continues to the same number.
 
-use std::rc::Rc;
+mod common;
 
-use explore::{Options, Report, Threads, Verdict, check, check_on_threads};
+use common::{checked, on_ranks};
+use explore::{Options, Report, Threads, Verdict, check_on_threads};
 use mpi::{ANY_SOURCE, ANY_TAG, Comm, Result, waitall};
-use run::{MessageProtocol, RankProgram, explorable};
+use run::MessageProtocol;
 
 fn traces<Fut>(ranks: u32, mode: MessageProtocol, program: fn(Comm) -> Fut) -> u64
 where
     Fut: Future<Output = Result<()>> + 'static,
 {
-    let stepper = explorable(Rc::new(RankProgram::new(program)), ranks, mode);
-    let report = check(stepper, &Options::default());
+    let report = checked(ranks, mode, &on_ranks(program));
     assert_eq!(report.verdict, Verdict::Ok, "{report:?}");
     assert_eq!(report.statistics.sleep_set_blocked, 0);
     report.statistics.executions
 }
 
 /// Receives from and sends to everybody by name, and waits for all.
-async fn exchange(world: &Comm) -> Result<()> {
+async fn exchange(world: Comm) -> Result<()> {
     let (rank, size) = (world.rank(), world.size());
     let mut requests = Vec::new();
     for distance in 1..size {
@@ -31,22 +31,18 @@ async fn exchange(world: &Comm) -> Result<()> {
     waitall(&mut requests).await.map(drop)
 }
 
-async fn alltoall(world: Comm) -> Result<()> {
-    exchange(&world).await
-}
-
 /// Everybody gets its messages by name: nobody can tell their order, however many there are.
 #[test]
 fn an_exchange_by_name_has_one_order() {
     for mode in [MessageProtocol::Eager, MessageProtocol::Rendezvous] {
         for ranks in 2..=6 {
-            assert_eq!(traces(ranks, mode, alltoall), 1, "{ranks} {mode:?}");
+            assert_eq!(traces(ranks, mode, exchange), 1, "{ranks} {mode:?}");
         }
     }
 }
 
 /// All others send to rank 0.
-async fn fan_in(world: &Comm, from_any: bool) -> Result<()> {
+async fn fan_in(world: Comm, from_any: bool) -> Result<()> {
     let mut buffer = world.buffer(8);
     if world.rank() > 0 {
         return world.send(&buffer, 0, 0).await;
@@ -61,22 +57,22 @@ async fn fan_in(world: &Comm, from_any: bool) -> Result<()> {
     Ok(())
 }
 
-async fn from_any(world: Comm) -> Result<()> {
-    fan_in(&world, true).await
-}
-
-async fn by_name(world: Comm) -> Result<()> {
-    fan_in(&world, false).await
-}
-
 /// Rank 0 takes n messages in any order: n!, whether or not the senders wait for it. If it asks for
 /// each by name, one.
 #[test]
 fn a_fan_in_has_as_many_orders_as_its_receiver_can_tell() {
     for (ranks, orders) in [(2, 1), (3, 2), (4, 6), (5, 24), (6, 120)] {
         for mode in [MessageProtocol::Eager, MessageProtocol::Rendezvous] {
-            assert_eq!(traces(ranks, mode, from_any), orders, "{ranks} {mode:?}");
-            assert_eq!(traces(ranks, mode, by_name), 1, "{ranks} {mode:?}");
+            assert_eq!(
+                traces(ranks, mode, |world| fan_in(world, true)),
+                orders,
+                "{ranks} {mode:?}"
+            );
+            assert_eq!(
+                traces(ranks, mode, |world| fan_in(world, false)),
+                1,
+                "{ranks} {mode:?}"
+            );
         }
     }
 }
@@ -92,7 +88,7 @@ async fn mixed(world: Comm) -> Result<()> {
         }
         waitall(&mut requests).await?;
     }
-    fan_in(&world, true).await
+    fan_in(world, true).await
 }
 
 /// The exchange has one order, the fan-in n!; there is nothing else to tell.
@@ -119,7 +115,7 @@ async fn twice(world: Comm) -> Result<()> {
             world.recv(&mut buffer, source, 0).await?;
         }
     }
-    fan_in(&world, true).await
+    fan_in(world, true).await
 }
 
 /// Rank 1 sends to rank 0 after it has heard from each of the others; these send to both at once. n
@@ -144,8 +140,7 @@ fn searched(threads: usize, options: &Options, from: Option<&explore::Checkpoint
             protocol: Some(MessageProtocol::Eager),
             ..run::Options::default()
         };
-        let program = Rc::new(RankProgram::new(mixed));
-        run::stepper(None, program, &options, None, &numbers).expect("ranks")
+        run::stepper(None, on_ranks(mixed), &options, None, &numbers).expect("ranks")
     };
     let threads = Threads {
         number: threads,
@@ -183,7 +178,7 @@ fn threads_and_interruptions_change_nothing() {
 
 /// Rank 0 asks up to ten times for a message of rank 1, then takes it. `tells`: it writes a message
 /// to rank 2 after each no.
-async fn ask_ten_times(world: &Comm, tells: bool) -> Result<()> {
+async fn ask_ten_times(world: Comm, tells: bool) -> Result<()> {
     const LAST: u32 = 1;
     let mut buffer = world.buffer(8);
     match world.rank() {
@@ -207,14 +202,6 @@ async fn ask_ten_times(world: &Comm, tells: bool) -> Result<()> {
     Ok(())
 }
 
-async fn ask_idly(world: Comm) -> Result<()> {
-    ask_ten_times(&world, false).await
-}
-
-async fn ask_and_tell(world: Comm) -> Result<()> {
-    ask_ten_times(&world, true).await
-}
-
 /// Published: 11, for two ranks (SimGrid's suite, "iprobe ok"): no up to nine times and then yes,
 /// or no ten times. Here the same question asked again waits while nothing has happened in between:
 /// the message arrives before the first look, between the first and the second, or after the
@@ -222,8 +209,9 @@ async fn ask_and_tell(world: Comm) -> Result<()> {
 /// questions, and there are the 11.
 #[test]
 fn a_question_that_is_repeated_in_vain_is_asked_once() {
-    assert_eq!(traces(2, MessageProtocol::Eager, ask_idly), 3);
-    assert_eq!(traces(3, MessageProtocol::Eager, ask_and_tell), 11);
+    let eager = MessageProtocol::Eager;
+    assert_eq!(traces(2, eager, |world| ask_ten_times(world, false)), 3);
+    assert_eq!(traces(3, eager, |world| ask_ten_times(world, true)), 11);
 }
 
 /// A rank that fails unless its first question is answered with yes.
@@ -238,11 +226,7 @@ async fn relies_on_the_first(world: Comm) -> Result<()> {
 
 #[test]
 fn a_program_that_relies_on_an_early_answer_is_found() {
-    let program = Rc::new(RankProgram::new(relies_on_the_first));
-    let report = check(
-        explorable(program, 2, MessageProtocol::Eager),
-        &Options::default(),
-    );
+    let report = checked(2, MessageProtocol::Eager, &on_ranks(relies_on_the_first));
     assert_eq!(report.verdict, Verdict::Found);
     let counts = (report.statistics.finished, report.statistics.failed);
     assert_eq!(counts, (1, 1), "{report:?}");

@@ -1,40 +1,28 @@
 //! Promise: a receive that describes other elements than the send of its message is an error that
 //! names both lines, in a plain run and under the model checker; bytes fit everything.
 
-mod wrong;
+mod common;
 
-use explore::Verdict;
+use common::{explored, fails, on_ranks, plain, succeeds};
 use mpi::{ANY_SOURCE, Buffer, Comm, Datatype, Error, ErrorClass, Result, SendMode};
 use sim_core::Outcome;
-use wrong::{explored, fails, plain};
-
-/// The program ends without a finding in both.
-#[track_caller]
-fn succeeds<Fut>(ranks: u32, program: fn(Comm) -> Fut)
-where
-    Fut: Future<Output = Result<()>> + 'static,
-{
-    assert_eq!(plain(ranks, program).report.outcome, Outcome::Finished);
-    let report = explored(ranks, program);
-    assert_eq!(report.verdict, Verdict::Ok, "{report:?}");
-}
 
 #[test]
 fn both_lines_are_named() {
     let line = line!();
-    let program = |world: Comm| async move {
+    let program = on_ranks(|world: Comm| async move {
         if world.rank() == 0 {
             return world.send(&world.buffer_of(&[1_i32, 2]), 1, 0).await;
         }
         let mut buffer = world.buffer_of(&[0.0_f64]);
         world.recv(&mut buffer, 0, 0).await.map(drop)
-    };
+    });
     let (send, receive) = (line + 3, line + 6);
     let text = format!(
         "element types differ: rank 1 receives f64 at run/tests/element_types.rs:{receive} what \
          rank 0 sent as i32 at run/tests/element_types.rs:{send}"
     );
-    fails(2, program, &[&text]);
+    fails(2, &program, &[&text]);
 }
 
 /// Sends to rank 1 in a mode, with a length that is eager or goes by rendezvous.
@@ -60,7 +48,7 @@ async fn exchange(world: Comm, mode: SendMode, count: usize) -> Result<()> {
 
 #[test]
 fn in_all_modes_and_protocols() {
-    let program = |world: Comm| async move {
+    let program = on_ranks(|world: Comm| async move {
         if world.rank() == 0 {
             world.buffer_attach(world.buffer(1 << 20))?;
         }
@@ -70,13 +58,13 @@ fn in_all_modes_and_protocols() {
             exchange(world.clone(), SendMode::Buffered, count).await?;
         }
         Ok(())
-    };
-    succeeds(2, program);
+    });
+    succeeds(2, &program);
 }
 
 #[test]
 fn views_have_the_types_of_their_items() {
-    let program = |world: Comm| async move {
+    let program = on_ranks(|world: Comm| async move {
         let mut grid = Buffer::zeroed(64);
         if world.rank() == 0 {
             let column = Datatype::vector(2, 1, 4, &Datatype::of::<f64>())?;
@@ -84,9 +72,9 @@ fn views_have_the_types_of_their_items() {
         }
         let row = Datatype::contiguous(4, &Datatype::of::<f32>())?;
         world.recv_view(&mut grid, 1, &row, 0, 0).await.map(drop)
-    };
-    fails(2, program, &["receives f32", "sent as f64"]);
-    let program = |world: Comm| async move {
+    });
+    fails(2, &program, &["receives f32", "sent as f64"]);
+    let program = on_ranks(|world: Comm| async move {
         let number = Datatype::of::<f64>();
         if world.rank() == 0 {
             let column = Datatype::vector(2, 1, 4, &number)?;
@@ -94,27 +82,27 @@ fn views_have_the_types_of_their_items() {
         }
         let mut row = world.buffer_of(&[0.0_f64; 2]);
         world.recv(&mut row, 0, 0).await.map(drop)
-    };
-    succeeds(2, program);
+    });
+    succeeds(2, &program);
 }
 
 #[test]
 fn parts_have_the_type_of_the_whole() {
-    let program = |world: Comm| async move {
+    let program = on_ranks(|world: Comm| async move {
         if world.rank() == 0 {
             let halo = world.buffer_of(&[1.0_f64, 2.0, 3.0]).slice(8, 16);
             return world.send(&halo, 1, 0).await;
         }
         let mut buffer = world.buffer_of(&[0_u32; 4]);
         world.recv(&mut buffer, 0, 0).await.map(drop)
-    };
-    fails(2, program, &["receives u32", "sent as f64"]);
+    });
+    fails(2, &program, &["receives u32", "sent as f64"]);
 }
 
 /// The order in which the messages arrive decides.
 #[test]
 fn in_an_interleaving_that_the_run_does_not_show() {
-    let program = |world: Comm| async move {
+    let program = on_ranks(|world: Comm| async move {
         match world.rank() {
             0 => {
                 let (mut float, mut integer) = (world.buffer_of(&[0.0]), world.buffer_of(&[0_u64]));
@@ -127,9 +115,9 @@ fn in_an_interleaving_that_the_run_does_not_show() {
                 world.send(&world.buffer_of(&[1_u64]), 0, 0).await
             }
         }
-    };
-    assert_eq!(plain(3, program).report.outcome, Outcome::Finished);
-    let report = explored(3, program);
+    });
+    assert_eq!(plain(3, &program).report.outcome, Outcome::Finished);
+    let report = explored(3, &program);
     let message = &report.findings[0].message;
     assert!(
         message.contains("rank 0 receives f64") && message.contains("rank 2 sent as u64"),
@@ -139,7 +127,7 @@ fn in_an_interleaving_that_the_run_does_not_show() {
 
 #[test]
 fn ranks_are_those_of_the_communicator() {
-    let program = |world: Comm| async move {
+    let program = on_ranks(|world: Comm| async move {
         let colour = (world.rank() > 0).then_some(0);
         let Some(upper) = world.split(colour, 0).await? else {
             return Ok(());
@@ -151,10 +139,10 @@ fn ranks_are_those_of_the_communicator() {
             .recv(&mut world.buffer_of(&[1_u16]), 0, 0)
             .await
             .map(drop)
-    };
+    });
     fails(
         3,
-        program,
+        &program,
         &["rank 1 receives u16", "what rank 0 sent as i8"],
     );
 }
@@ -162,7 +150,7 @@ fn ranks_are_those_of_the_communicator() {
 /// Buffers without a type, packed data, structures and `u8` are bytes.
 #[test]
 fn bytes_fit_everything() {
-    let program = |world: Comm| async move {
+    let program = on_ranks(|world: Comm| async move {
         let numbers = world.buffer_of(&[1.0_f64, 2.0]);
         let mixed =
             Datatype::structure(&[(1, 0, Datatype::of::<f64>()), (2, 8, Datatype::of::<i32>())])?;
@@ -183,14 +171,14 @@ fn bytes_fit_everything() {
             world.recv(&mut integers, 0, 0).await?;
         }
         Ok(())
-    };
-    succeeds(2, program);
+    });
+    succeeds(2, &program);
 }
 
 /// The message is consumed, the buffer stays as it is, and the next message is received.
 #[test]
 fn a_program_can_continue() {
-    let program = |world: Comm| async move {
+    let program = on_ranks(|world: Comm| async move {
         if world.rank() == 0 {
             world.send(&world.buffer_of(&[1_i32]), 1, 0).await?;
             return world.send(&world.buffer_of(&[1.0_f32]), 1, 0).await;
@@ -202,6 +190,6 @@ fn a_program_can_continue() {
         world.recv(&mut buffer, 0, 0).await?;
         assert_eq!(buffer.values::<f32>()?, Some(vec![1.0]));
         Ok(())
-    };
-    succeeds(2, program);
+    });
+    succeeds(2, &program);
 }

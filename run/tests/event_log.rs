@@ -1,15 +1,17 @@
 //! Promise: an event log changes no date and no digest, and each flow in it belongs to the packet
 //! that its next event names.
 
+mod common;
+
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
+use common::{on_ranks, simulated};
 use mpi::{Comm, Op, Result};
 use observe::{Event, LogEntry, LogReader, NetworkEvent, PacketKind};
-use platform::Platform;
-use run::{EventLog, LogFilter, Options, Output, RankProgram, Run, Stream, simulate};
+use run::{EventLog, Options, Program, Run};
 use sim_core::Outcome;
 
 /// A log in memory.
@@ -27,18 +29,12 @@ impl Write for Memory {
     }
 }
 
-fn run<Fut>(platform: &str, program: fn(Comm) -> Fut, log: Option<EventLog>) -> Run
-where
-    Fut: Future<Output = Result<()>> + 'static,
-{
-    let platform = Arc::new(Platform::parse("test.toml", platform).expect("a platform"));
+fn run(platform: &str, program: &Rc<dyn Program>, log: Option<EventLog>) -> Run {
     let options = Options {
         event_log: log,
         ..Options::default()
     };
-    let output = Rc::new(Output::new(Stream::Nowhere, false, LogFilter::default()));
-    let program = RankProgram::new(program);
-    simulate(&platform, &program, &options, &output).expect("a run")
+    simulated(platform, program, &options)
 }
 
 /// Returns the entries of the log of a run, which is the same as a run without one.
@@ -48,9 +44,10 @@ where
 {
     let memory = Memory::default();
     let log = EventLog::new(Box::new(memory.clone()), 8);
+    let program = on_ranks(program);
     let (plain, observed) = (
-        run(platform, program, None),
-        run(platform, program, Some(log.clone())),
+        run(platform, &program, None),
+        run(platform, &program, Some(log.clone())),
     );
     let of = |run: &Run| {
         (
@@ -274,7 +271,7 @@ where
 {
     let memory = Memory::default();
     let log = EventLog::new(Box::new(memory.clone()), 8);
-    let ended = run(platform, program, Some(log.clone()));
+    let ended = run(platform, &on_ranks(program), Some(log.clone()));
     let outcome = &ended.report.outcome;
     assert_eq!(*outcome == Outcome::Finished, finishes, "{outcome:?}");
     log.finish(ended.report.time.as_secs()).expect("memory");

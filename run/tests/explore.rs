@@ -1,38 +1,16 @@
 //! Promise: a rank program is explored as it is: delivery is the choice, and the message protocol
 //! decides which deadlocks there are.
 
+mod common;
+
 use std::cell::RefCell;
 use std::collections::BTreeSet;
-use std::ops::ControlFlow;
 use std::rc::Rc;
 
-use explore::{
-    End, Observer, Options, Reduction, Report, Run, Statistics, TraceId, Verdict, check, explore,
-};
+use common::{checked, on_ranks, options, search};
+use explore::{Reduction, Statistics, Verdict, check};
 use mpi::{ANY_SOURCE, ANY_TAG, Comm, Result};
-use run::{MessageProtocol, RankProgram, explorable};
-use sim_core::Stepper;
-
-fn stepper<Fut>(ranks: u32, protocol: MessageProtocol, program: fn(Comm) -> Fut) -> Stepper
-where
-    Fut: Future<Output = Result<()>> + 'static,
-{
-    explorable(Rc::new(RankProgram::new(program)), ranks, protocol)
-}
-
-fn options(reduction: Reduction) -> Options {
-    Options {
-        reduction,
-        ..Options::default()
-    }
-}
-
-fn checked<Fut>(ranks: u32, mode: MessageProtocol, program: fn(Comm) -> Fut) -> Report
-where
-    Fut: Future<Output = Result<()>> + 'static,
-{
-    check(stepper(ranks, mode, program), &Options::default())
-}
+use run::{MessageProtocol, Program, explorable};
 
 async fn two_senders(world: Comm) -> Result<()> {
     let partner = world.rank() ^ 1;
@@ -46,9 +24,12 @@ async fn two_senders(world: Comm) -> Result<()> {
 #[test]
 fn two_senders_wait_for_each_other_only_under_rendezvous() {
     for mode in [MessageProtocol::Eager, MessageProtocol::Threshold(9)] {
-        assert_eq!(checked(2, mode, two_senders).verdict, Verdict::Ok);
+        assert_eq!(
+            checked(2, mode, &on_ranks(two_senders)).verdict,
+            Verdict::Ok
+        );
     }
-    let report = checked(2, MessageProtocol::Rendezvous, two_senders);
+    let report = checked(2, MessageProtocol::Rendezvous, &on_ranks(two_senders));
     assert_eq!(report.findings[0].kind.name(), "deadlock");
     assert_eq!(report.statistics.finished, 0);
     let message = &report.findings[0].message;
@@ -84,9 +65,9 @@ fn a_probe_promises_its_message_only_to_a_receive_from_its_source() {
         MessageProtocol::Rendezvous,
         MessageProtocol::Mixed,
     ] {
-        let report = checked(3, mode, |world| probes(world, true));
+        let report = checked(3, mode, &on_ranks(|world| probes(world, true)));
         assert_eq!(report.verdict, Verdict::Ok, "{mode:?}");
-        let report = checked(3, mode, |world| probes(world, false));
+        let report = checked(3, mode, &on_ranks(|world| probes(world, false)));
         assert_eq!(report.verdict, Verdict::Found, "{mode:?}");
         let message = &report.findings[0].message;
         assert!(
@@ -96,44 +77,23 @@ fn a_probe_promises_its_message_only_to_a_receive_from_its_source() {
     }
 }
 
-/// The classes and the ends that a search finds.
-#[derive(Default)]
-struct Observation(BTreeSet<TraceId>, BTreeSet<End>);
-
-impl Observer for Observation {
-    fn look(&mut self, run: &Run<'_>) -> ControlFlow<()> {
-        self.0.insert(run.path.trace_id());
-        self.1.insert(run.end);
-        ControlFlow::Continue(())
-    }
-
-    fn forget(&mut self) {
-        *self = Self::default();
-    }
-}
-
 /// The same classes by all searches, each once by the optimal one.
 #[track_caller]
-fn agree<Fut>(ranks: u32, mode: MessageProtocol, program: fn(Comm) -> Fut) -> Statistics
-where
-    Fut: Future<Output = Result<()>> + 'static,
-{
-    let search = |reduction| {
-        let mut seen = Observation::default();
-        let mut stepper = stepper(ranks, mode, program);
-        let (statistics, broken) = explore(&mut stepper, &options(reduction), &mut seen);
-        assert_eq!(broken, None);
-        (seen, statistics)
-    };
-    let (judge, _) = search(Reduction::Sleep);
-    for reduction in [Reduction::None, Reduction::Sdpor, Reduction::Odpor] {
-        let (seen, _) = search(reduction);
-        assert!(seen.0 == judge.0 && seen.1 == judge.1, "{reduction:?}");
+fn agree(ranks: u32, mode: MessageProtocol, program: &Rc<dyn Program>) -> Statistics {
+    let find = |reduction| search((ranks, mode, program), &options(reduction));
+    let (judge, _) = find(Reduction::Sleep);
+    for reduction in [Reduction::None, Reduction::Sdpor] {
+        let (seen, _) = find(reduction);
+        assert!(
+            seen.classes == judge.classes && seen.values == judge.values,
+            "{reduction:?}"
+        );
     }
-    let (_, statistics) = search(Reduction::Odpor);
+    let (seen, statistics) = find(Reduction::Odpor);
+    assert!(seen.classes == judge.classes && seen.values == judge.values);
     assert_eq!(
         (statistics.executions, statistics.sleep_set_blocked),
-        (judge.0.len() as u64, 0)
+        (judge.classes.len() as u64, 0)
     );
     statistics
 }
@@ -175,14 +135,17 @@ fn a_relayed_message_may_overtake() {
     ] {
         SEEN.with_borrow_mut(BTreeSet::clear);
         let report = check(
-            stepper(3, MessageProtocol::Eager, relayed),
+            explorable(on_ranks(relayed), 3, MessageProtocol::Eager),
             &options(reduction),
         );
         assert_eq!(report.verdict, Verdict::Ok);
         let seen = SEEN.with_borrow(Clone::clone);
         assert_eq!(seen, BTreeSet::from([0, 1]), "{reduction:?}");
     }
-    assert_eq!(agree(3, MessageProtocol::Eager, relayed).executions, 2);
+    assert_eq!(
+        agree(3, MessageProtocol::Eager, &on_ranks(relayed)).executions,
+        2
+    );
 }
 
 async fn workers(world: Comm) -> Result<()> {
@@ -200,7 +163,7 @@ async fn workers(world: Comm) -> Result<()> {
 #[test]
 fn messages_of_workers_arrive_in_every_order() {
     for (ranks, orders) in [(2, 1), (3, 2), (4, 6), (5, 24)] {
-        let statistics = agree(ranks, MessageProtocol::Eager, workers);
+        let statistics = agree(ranks, MessageProtocol::Eager, &on_ranks(workers));
         assert_eq!(statistics.finished, orders, "{ranks} ranks");
     }
 }
@@ -221,8 +184,14 @@ async fn ring(world: Comm) -> Result<()> {
 
 #[test]
 fn a_ring_has_one_order() {
-    assert_eq!(agree(4, MessageProtocol::Eager, ring).finished, 1);
-    assert_eq!(agree(4, MessageProtocol::Rendezvous, ring).deadlocks, 0);
+    assert_eq!(
+        agree(4, MessageProtocol::Eager, &on_ranks(ring)).finished,
+        1
+    );
+    assert_eq!(
+        agree(4, MessageProtocol::Rendezvous, &on_ranks(ring)).deadlocks,
+        0
+    );
 }
 
 async fn tester(world: Comm) -> Result<()> {
@@ -241,7 +210,7 @@ async fn tester(world: Comm) -> Result<()> {
 
 #[test]
 fn a_test_comes_before_and_after_the_arrival() {
-    let statistics = agree(2, MessageProtocol::Eager, tester);
+    let statistics = agree(2, MessageProtocol::Eager, &on_ranks(tester));
     assert_eq!(statistics.finished, 2);
     assert_eq!(SEEN.with_borrow(Clone::clone), BTreeSet::from([0, 1]));
 }
@@ -256,7 +225,7 @@ async fn ignored(world: Comm) -> Result<()> {
 
 #[test]
 fn a_message_that_nobody_receives_is_found() {
-    let report = checked(2, MessageProtocol::Eager, ignored);
+    let report = checked(2, MessageProtocol::Eager, &on_ranks(ignored));
     assert_eq!(report.verdict, Verdict::Found);
     assert_eq!(report.findings[0].kind.name(), "unfinished-operations");
     assert!(
@@ -268,8 +237,8 @@ fn a_message_that_nobody_receives_is_found() {
 
 #[test]
 fn what_is_found_replays() {
-    let report = checked(2, MessageProtocol::Rendezvous, two_senders);
-    let mut stepper = stepper(2, MessageProtocol::Rendezvous, two_senders);
+    let report = checked(2, MessageProtocol::Rendezvous, &on_ranks(two_senders));
+    let mut stepper = explorable(on_ranks(two_senders), 2, MessageProtocol::Rendezvous);
     let steps = explore::replay(&mut stepper, &report.findings[0].replay);
     assert_eq!(steps, report.findings[0].steps.len());
     assert!(stepper.next_able(0).is_none() && !stepper.is_finished());

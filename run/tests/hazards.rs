@@ -5,11 +5,12 @@
 //! or a non-blocking send, a blocking or a non-blocking receive, head to head or around a
 //! collective call. Written from that description.
 
-use std::rc::Rc;
+mod common;
 
-use explore::{Options, Reduction, Report, Verdict, check};
+use common::{checked, on_ranks, options};
+use explore::{Reduction, Report, Verdict, check};
 use mpi::{Comm, Result};
-use run::{MessageProtocol, RankProgram, explorable};
+use run::{MessageProtocol, explorable};
 
 /// Operations that the messages are mixed with.
 #[derive(Clone, Copy, Debug)]
@@ -76,17 +77,10 @@ async fn together(world: &Comm, between: Between) -> Result<()> {
     }
 }
 
-fn checked(mode: MessageProtocol, reduction: Reduction, case: (Between, bool, bool)) -> Report {
+fn search(mode: MessageProtocol, reduction: Reduction, case: (Between, bool, bool)) -> Report {
     let (between, send_blocks, receive_blocks) = case;
     let program = move |world| hazard(world, between, send_blocks, receive_blocks);
-    let options = Options {
-        reduction,
-        ..Options::default()
-    };
-    check(
-        explorable(Rc::new(RankProgram::new(program)), 2, mode),
-        &options,
-    )
+    check(explorable(on_ranks(program), 2, mode), &options(reduction))
 }
 
 /// Rank 2 hears of rank 0 first only if the message of rank 0 to rank 1 is buffered, and can then
@@ -122,10 +116,7 @@ async fn one_of_two(world: Comm) -> Result<()> {
 
 #[test]
 fn some_sends_buffered_and_others_not_is_a_hazard_of_its_own() {
-    let search = |mode: MessageProtocol| {
-        let program = explorable(Rc::new(RankProgram::new(one_of_two)), 3, mode);
-        check(program, &Options::default())
-    };
+    let search = |mode| checked(3, mode, &on_ranks(one_of_two));
     assert_eq!(search(MessageProtocol::Eager).verdict, Verdict::Ok);
     assert_eq!(search(MessageProtocol::Rendezvous).verdict, Verdict::Ok);
     let mixed = search(MessageProtocol::Mixed);
@@ -147,13 +138,13 @@ fn buffering_hazards_are_deadlocks_without_buffers_only() {
             for receive_blocks in [true, false] {
                 let case = (between, send_blocks, receive_blocks);
                 for reduction in [Reduction::None, Reduction::Odpor] {
-                    let eager = checked(MessageProtocol::Eager, reduction, case);
+                    let eager = search(MessageProtocol::Eager, reduction, case);
                     assert_eq!(eager.verdict, Verdict::Ok, "{case:?} {eager:?}");
-                    let rendezvous = checked(MessageProtocol::Rendezvous, reduction, case);
+                    let rendezvous = search(MessageProtocol::Rendezvous, reduction, case);
                     assert_eq!(rendezvous.verdict, Verdict::Found, "{case:?}");
                     assert_eq!(rendezvous.findings[0].kind.name(), "deadlock");
                     assert_eq!(rendezvous.statistics.finished, 0, "{case:?}");
-                    let mixed = checked(MessageProtocol::Mixed, reduction, case);
+                    let mixed = search(MessageProtocol::Mixed, reduction, case);
                     assert_eq!(mixed.findings[0].kind.name(), "deadlock");
                     assert!(mixed.statistics.finished > 0, "{case:?}");
                 }

@@ -1,16 +1,17 @@
 //! Promise: ranks that do nothing any more but let time pass are a livelock, by a bound; ranks that
 //! do so for a while and then continue are none.
 
-use std::rc::Rc;
+mod common;
 
+use common::{on_ranks, options};
 use explore::{FindingKind, Options, Reduction, Verdict, check, replay_schedule};
 use mpi::{Buffer, Comm};
-use run::{MessageProtocol, RankProgram, explorable};
+use run::{MessageProtocol, explorable};
 use sim_core::Stepper;
 
 /// Rank 0 sleeps, as often as `sleeps` says or for ever, and then sends to rank 1.
 fn program(sleeps: Option<u32>) -> Stepper {
-    let program = RankProgram::new(move |world: Comm| async move {
+    let program = on_ranks(move |world: Comm| async move {
         if world.rank() == 0 {
             let mut left = sleeps;
             while left != Some(0) {
@@ -21,16 +22,9 @@ fn program(sleeps: Option<u32>) -> Stepper {
         } else {
             world.recv(&mut Buffer::zeroed(8), 0_usize, 0).await?;
         }
-        Ok::<(), mpi::Error>(())
+        Ok(())
     });
-    explorable(Rc::new(program), 2, MessageProtocol::Eager)
-}
-
-fn options(reduction: Reduction) -> Options {
-    Options {
-        reduction,
-        ..Options::default()
-    }
+    explorable(program, 2, MessageProtocol::Eager)
 }
 
 #[test]

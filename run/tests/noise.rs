@@ -1,12 +1,11 @@
 //! Promise: noise stretches computations and latencies by its distributions, each source with
 //! random streams of its own, the same for the same seed; without it nothing changes.
 
-use std::rc::Rc;
-use std::sync::Arc;
+mod common;
 
+use common::{on_ranks, simulated};
 use mpi::{Buffer, Comm, Result};
-use platform::Platform;
-use run::{LogFilter, Options, Output, RankProgram, Run, Stream, simulate};
+use run::{Options, Run};
 use sim_core::Outcome;
 
 /// 1 µs per link, so 2 µs between hosts; 1e9 flop/s.
@@ -26,16 +25,13 @@ fn run<Fut>(noise: &str, ranks: u32, seed: u64, program: fn(Comm) -> Fut) -> Run
 where
     Fut: Future<Output = Result<()>> + 'static,
 {
-    let text = format!("{PLATFORM}{noise}");
-    let platform = Platform::parse("test.toml", &text).unwrap_or_else(|error| panic!("{error}"));
     let options = Options {
         ranks: Some(ranks),
         seed,
         ..Options::default()
     };
-    let output = Rc::new(Output::new(Stream::Nowhere, false, LogFilter::default()));
-    let program = RankProgram::new(program);
-    let run = simulate(&Arc::new(platform), &program, &options, &output).expect("a run");
+    let text = format!("{PLATFORM}{noise}");
+    let run = simulated(&text, &on_ranks(program), &options);
     assert_eq!(run.report.outcome, Outcome::Finished);
     run
 }

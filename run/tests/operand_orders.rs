@@ -2,11 +2,11 @@
 //! declared to be is an error with the line of the reduction; rounded floating-point numbers are a
 //! note.
 
-mod wrong;
+mod common;
 
+use common::{explored, on_ranks, reordered};
 use explore::Verdict;
 use mpi::{Comm, Error, ErrorClass, MissingProperty, Op, Result};
-use wrong::{explored, reordered};
 
 /// x → a x + b modulo 251, applied one after the other: associative, and not commutative.
 fn composition(is_commutative: bool) -> Op {
@@ -37,9 +37,9 @@ async fn compose(world: Comm, is_commutative: bool) -> Result<()> {
 #[test]
 fn an_operation_that_is_not_commutative() {
     let line = line!() - 5;
-    let program = |world: Comm| compose(world, true);
-    assert_eq!(explored(3, program).verdict, Verdict::Ok);
-    let (report, notes) = reordered(3, program);
+    let program = on_ranks(|world: Comm| compose(world, true));
+    assert_eq!(explored(3, &program).verdict, Verdict::Ok);
+    let (report, notes) = reordered(3, &program);
     let text = format!(
         "order-dependent reduction at run/tests/operand_orders.rs:{line}: the operation \
          composition is not commutative"
@@ -51,8 +51,8 @@ fn an_operation_that_is_not_commutative() {
 
 #[test]
 fn an_operation_that_says_so() {
-    let program = |world: Comm| compose(world, false);
-    let (report, notes) = reordered(3, program);
+    let program = on_ranks(|world: Comm| compose(world, false));
+    let (report, notes) = reordered(3, &program);
     assert_eq!(report.verdict, Verdict::Ok, "{report:?}");
     assert!(notes.is_empty(), "{notes:?}");
 }
@@ -64,7 +64,7 @@ fn an_operation_that_is_not_associative() {
         world.scan(&own, &mean(is_commutative)).await.map(drop)
     }
     for program in [|world| reduce(world, true), |world| reduce(world, false)] {
-        let (report, _) = reordered(4, program);
+        let (report, _) = reordered(4, &on_ranks(program));
         let message = &report.findings[0].message;
         assert!(
             message.contains("the operation mean is not associative"),
@@ -76,7 +76,7 @@ fn an_operation_that_is_not_associative() {
 /// The call of one of the ranks fails, which can continue.
 #[test]
 fn the_class_of_the_error() {
-    let program = |world: Comm| async move {
+    let program = on_ranks(|world: Comm| async move {
         let own = world.buffer_of(&[8_u64 << world.rank()]);
         let mut request = match world.allreduce(own, &mean(true)).start() {
             Ok(request) => request,
@@ -90,19 +90,19 @@ fn the_class_of_the_error() {
             }
         };
         request.wait().await.map(drop)
-    };
-    let (report, _) = reordered(3, program);
+    });
+    let (report, _) = reordered(3, &program);
     assert_eq!(report.findings[0].kind.name(), "error", "{report:?}");
 }
 
 #[test]
 fn rounding_is_a_note() {
-    let program = |world: Comm| async move {
+    let program = on_ranks(|world: Comm| async move {
         let own = world.buffer_of(&[[1e20, 1.0, -1e20, 1.0][world.rank()]]);
         world.allreduce(&own, &Op::sum::<f64>()).await.map(drop)
-    };
-    assert_eq!(explored(4, program).verdict, Verdict::Ok);
-    let (report, notes) = reordered(4, program);
+    });
+    assert_eq!(explored(4, &program).verdict, Verdict::Ok);
+    let (report, notes) = reordered(4, &program);
     assert_eq!(report.verdict, Verdict::Ok, "{report:?}");
     assert_eq!(notes.len(), 1, "{notes:?}");
     assert!(
@@ -114,7 +114,7 @@ fn rounding_is_a_note() {
 
 #[test]
 fn exact_reductions_have_no_note() {
-    let program = |world: Comm| async move {
+    let program = on_ranks(|world: Comm| async move {
         let size = world.size();
         let own = world.buffer_of(&vec![u64::MAX - world.rank() as u64; size]);
         world.allreduce(&own, &Op::sum::<u64>()).await?;
@@ -126,8 +126,8 @@ fn exact_reductions_have_no_note() {
         // Small numbers are not rounded.
         let small = world.buffer_of(&[world.rank() as f32]);
         world.allreduce(&small, &Op::sum::<f32>()).await.map(drop)
-    };
-    let (report, notes) = reordered(4, program);
+    });
+    let (report, notes) = reordered(4, &program);
     assert_eq!(report.verdict, Verdict::Ok, "{report:?}");
     assert!(notes.is_empty(), "{notes:?}");
 }

@@ -10,20 +10,19 @@
 //! And where each send may be buffered or not, there is a deadlock exactly if there is one with
 //! some of the sends synchronous.
 
+mod common;
+
 use std::collections::BTreeSet;
-use std::ops::ControlFlow;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use explore::{
-    End, Observer, Options, Reduction, Run, Statistics, TraceId, explore, replay, replay_schedule,
-    schedule_of_run,
-};
+use common::{Observation, below, on_ranks, options, programs};
+use explore::{End, Options, Reduction, Statistics, replay, replay_schedule, schedule_of_run};
 use mpi::{ANY_SOURCE, ANY_TAG, Comm, Request, Result, Source, waitany};
 use platform::Platform;
 use run::{
-    LogFilter, MessageProtocol, Output, QueueNumbers, RankProgram, Recording, Stream as Channel,
-    Transcript, explorable, simulate_recorded, stepper,
+    LogFilter, MessageProtocol, Output, QueueNumbers, Recording, Stream as Channel, Transcript,
+    simulate_recorded, stepper,
 };
 use sim_core::{Console, Outcome, Stream};
 
@@ -69,11 +68,6 @@ fn op(rank: usize, ranks: usize, stream: &mut Stream) -> Op {
         10 => Op::Test,
         _ => Op::Wait,
     }
-}
-
-fn below(stream: &mut Stream, limit: usize) -> usize {
-    let drawn = stream.below(limit as u64);
-    usize::try_from(drawn).expect("below a small limit")
 }
 
 /// Returns true if the send with this number, of all ranks, is synchronous.
@@ -134,56 +128,25 @@ async fn play(world: Comm, program: Rc<Program>, synchronous: u32) -> Result<()>
     Ok(())
 }
 
-/// The classes, with their ends.
-#[derive(Default)]
-struct Observation(BTreeSet<TraceId>, BTreeSet<End>);
-
-impl Observer for Observation {
-    fn look(&mut self, run: &Run<'_>) -> ControlFlow<()> {
-        self.0.insert(run.path.trace_id());
-        self.1.insert(run.end);
-        ControlFlow::Continue(())
-    }
-
-    fn forget(&mut self) {
-        *self = Self::default();
-    }
-}
-
 fn search(
     program: &Rc<Program>,
     mode: MessageProtocol,
     reduction: Reduction,
-) -> (Observation, Statistics) {
-    search_with(program, mode, reduction, 0)
-}
-
-fn search_with(
-    program: &Rc<Program>,
-    mode: MessageProtocol,
-    reduction: Reduction,
     synchronous: u32,
-) -> (Observation, Statistics) {
+) -> (Observation<End>, Statistics) {
     let ranks = u32::try_from(program.len()).expect("few");
     let program = Rc::clone(program);
-    let start = move |world| play(world, Rc::clone(&program), synchronous);
-    let mut stepper = explorable(Rc::new(RankProgram::new(start)), ranks, mode);
+    let program = on_ranks(move |world| play(world, Rc::clone(&program), synchronous));
     let options = Options {
-        reduction,
         executions_max: RUNS_MAX,
-        ..Options::default()
+        ..options(reduction)
     };
-    let mut seen = Observation::default();
-    let (statistics, broken) = explore(&mut stepper, &options, &mut seen);
-    assert_eq!(broken, None, "{reduction:?}");
-    (seen, statistics)
+    common::search((ranks, mode, &program), &options)
 }
 
 #[test]
 fn reductions_find_what_brute_force_finds() {
-    let programs = std::env::var_os("EXPLORE_PROGRAMS").map_or(300, |number| {
-        number.to_string_lossy().parse().expect("a number")
-    });
+    let programs = programs(300);
     let mut ends = BTreeSet::new();
     let (mut judged, mut with_choice) = (0, 0);
     for number in 0..programs {
@@ -194,27 +157,27 @@ fn reductions_find_what_brute_force_finds() {
             MessageProtocol::Rendezvous,
             MessageProtocol::Mixed,
         ] {
-            let (judge, statistics) = search(&program, mode, Reduction::Sleep);
+            let (judge, statistics) = search(&program, mode, Reduction::Sleep, 0);
             if !statistics.bounds.is_empty() {
                 continue;
             }
             judged += 1;
-            with_choice += u32::from(judge.0.len() > 1);
-            ends.extend(judge.1.iter().copied());
+            with_choice += u32::from(judge.classes.len() > 1);
+            ends.extend(judge.values.iter().copied());
             for reduction in [Reduction::Sdpor, Reduction::Odpor] {
-                let (seen, statistics) = search(&program, mode, reduction);
+                let (seen, statistics) = search(&program, mode, reduction, 0);
                 let what = || format!("{number}, {mode:?}, {reduction:?}: {program:?}");
-                assert_eq!(seen.1, judge.1, "{}", what());
+                assert_eq!(seen.values, judge.values, "{}", what());
                 assert!(
-                    seen.0 == judge.0,
+                    seen.classes == judge.classes,
                     "{} of {} classes: {}",
-                    seen.0.len(),
-                    judge.0.len(),
+                    seen.classes.len(),
+                    judge.classes.len(),
                     what()
                 );
                 if reduction == Reduction::Odpor {
                     let counts = (statistics.executions, statistics.sleep_set_blocked);
-                    assert_eq!(counts, (judge.0.len() as u64, 0), "{}", what());
+                    assert_eq!(counts, (judge.classes.len() as u64, 0), "{}", what());
                 }
             }
         }
@@ -240,9 +203,9 @@ fn mixed_sends_deadlock_as_some_are_synchronous() {
             continue;
         }
         let deadlocks = |mode: MessageProtocol, synchronous: u32| {
-            let (seen, statistics) = search_with(&program, mode, Reduction::Odpor, synchronous);
+            let (seen, statistics) = search(&program, mode, Reduction::Odpor, synchronous);
             let is_whole = statistics.bounds.is_empty();
-            is_whole.then(|| seen.1.contains(&End::Deadlock))
+            is_whole.then(|| seen.values.contains(&End::Deadlock))
         };
         let ways: Option<Vec<bool>> = (0..1 << sends)
             .map(|synchronous| deadlocks(MessageProtocol::Eager, synchronous))
@@ -274,7 +237,7 @@ fn a_simulated_run_is_taken_again() {
             };
             let moved = Rc::clone(&drawn);
             let start = move |world| play(world, Rc::clone(&moved), 0);
-            let program: Rc<dyn run::Program> = Rc::new(RankProgram::new(start));
+            let program = on_ranks(start);
             let recording = Recording::default();
             let run = simulate_recorded(&platform, &*program, &options, &output, &recording);
             let outcome = run.expect("it fits").report.outcome;

@@ -1,11 +1,12 @@
 //! Promise: a ready send is a finding unless messages order the posting of its receive before it,
 //! whichever comes first in the runs that are explored.
 
-use std::rc::Rc;
+mod common;
 
-use explore::{Options, Report, Verdict, check};
+use common::{checked, on_ranks};
+use explore::{Report, Verdict};
 use mpi::{Comm, Result};
-use run::{MessageProtocol, RankProgram, explorable};
+use run::MessageProtocol;
 
 /// The order between the receive at rank 1 and the ready send of rank 0.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -85,9 +86,8 @@ async fn program(world: Comm, order: Order) -> Result<()> {
     Ok(())
 }
 
-fn checked(order: Order, mode: MessageProtocol) -> Report {
-    let ranks = RankProgram::new(move |world| program(world, order));
-    check(explorable(Rc::new(ranks), 3, mode), &Options::default())
+fn report(order: Order, mode: MessageProtocol) -> Report {
+    checked(3, mode, &on_ranks(move |world| program(world, order)))
 }
 
 #[test]
@@ -99,10 +99,10 @@ fn what_orders_the_receive_before_the_send_is_right() {
         Order::Synchronous,
     ] {
         for mode in [MessageProtocol::Eager, MessageProtocol::Rendezvous] {
-            let report = checked(order, mode);
+            let report = report(order, mode);
             assert_eq!(report.verdict, Verdict::Ok, "{order:?} {mode:?} {report:?}");
         }
-        let mixed = checked(order, MessageProtocol::Mixed);
+        let mixed = report(order, MessageProtocol::Mixed);
         assert_eq!(mixed.verdict, Verdict::Ok, "{order:?} {mixed:?}");
     }
 }
@@ -115,7 +115,7 @@ fn a_receive_that_nothing_orders_before_the_send_is_a_finding_with_both_lines() 
         Order::Standard,
         Order::Test,
     ] {
-        let report = checked(order, MessageProtocol::Eager);
+        let report = report(order, MessageProtocol::Eager);
         assert_eq!(report.verdict, Verdict::Found, "{order:?} {report:?}");
         let message = &report.findings[0].message;
         let at = |text: &str| {

@@ -2,76 +2,26 @@
 //! they meet and under the model checker in any case; correct programs have no finding, in whatever
 //! order accesses arrive.
 
+mod common;
+
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
-use explore::{Options as CheckOptions, Report, Verdict, check};
+use common::{explored, on_ranks, plain, succeeds};
 use mpi::{Buffer, Comm, Datatype, Op, Result, TargetPlace};
-use platform::Platform;
-use run::{
-    LogFilter, MessageProtocol, Options, Output, RankProgram, Run, Stream, explorable, simulate,
-    without_panic_messages,
-};
+use run::Program;
 use sim_core::Outcome;
-
-const PLATFORM: &str = r#"
-version = 1
-[clusters.nodes]
-hosts = "node-[0-7]"
-speed = "1Gf"
-bandwidth = "1GBps"
-latency = "1us"
-"#;
-
-fn plain<Fut>(ranks: u32, program: impl Fn(Comm) -> Fut + 'static) -> Run
-where
-    Fut: Future<Output = Result<()>> + 'static,
-{
-    let platform = Arc::new(Platform::parse("test.toml", PLATFORM).expect("a platform"));
-    let options = Options {
-        ranks: Some(ranks),
-        ..Options::default()
-    };
-    let output = Rc::new(Output::new(Stream::Nowhere, false, LogFilter::default()));
-    let program = RankProgram::new(program);
-    without_panic_messages(|| simulate(&platform, &program, &options, &output)).expect("a run")
-}
-
-fn explored<Fut>(ranks: u32, program: impl Fn(Comm) -> Fut + 'static) -> Report
-where
-    Fut: Future<Output = Result<()>> + 'static,
-{
-    let program = Rc::new(RankProgram::new(program));
-    let stepper = explorable(program, ranks, MessageProtocol::Eager);
-    check(stepper, &CheckOptions::default())
-}
 
 /// The program has a finding under the checker, with these texts.
 #[track_caller]
-fn is_found<Fut>(ranks: u32, program: impl Fn(Comm) -> Fut + 'static, expected: &[&str])
-where
-    Fut: Future<Output = Result<()>> + 'static,
-{
+fn is_found(ranks: u32, program: &Rc<dyn Program>, expected: &[&str]) {
     let report = explored(ranks, program);
     let messages: Vec<&str> = report.findings.iter().map(|f| f.message.as_str()).collect();
     for text in expected {
         let found = messages.iter().any(|message| message.contains(text));
         assert!(found, "{text}: {messages:?}");
     }
-}
-
-/// The program is correct: no run has a finding. Returns the number of executions.
-#[track_caller]
-fn is_correct<Fut>(ranks: u32, program: impl Fn(Comm) -> Fut + Clone + 'static) -> u64
-where
-    Fut: Future<Output = Result<()>> + 'static,
-{
-    let run = plain(ranks, program.clone());
-    assert_eq!(run.report.outcome, Outcome::Finished);
-    let report = explored(ranks, program);
-    assert_eq!(report.verdict, Verdict::Ok, "{:?}", report.findings);
-    report.statistics.finished
 }
 
 fn number(value: u64) -> Buffer {
@@ -97,31 +47,31 @@ fn two_puts_in_one_epoch_conflict_also_in_a_plain_run() {
         "at run/tests/rma.rs:",
         "; no synchronisation is between them",
     ];
-    let run = plain(3, two_puts);
+    let run = plain(3, &on_ranks(two_puts));
     let outcome = format!("{:?}", run.report.outcome);
     for text in texts {
         assert!(outcome.contains(text), "{text}: {outcome}");
     }
-    is_found(3, two_puts, &texts);
+    is_found(3, &on_ranks(two_puts), &texts);
 }
 
 #[test]
 fn puts_to_different_bytes_do_not_conflict() {
-    let program = |world: Comm| async move {
+    let program = on_ranks(|world: Comm| async move {
         let window = world.window(Buffer::zeroed(16), 8).await?;
         window.fence().await?;
         window.put(&number(1), 0, world.rank() as u64).await?;
         window.fence().await?;
         window.free().await?;
         Ok(())
-    };
+    });
     // A put and a flush of each rank arrive at rank 0: 4 over 2 orders.
-    assert_eq!(is_correct(2, program), 6);
+    assert_eq!(succeeds(2, &program), 6);
 }
 
 #[test]
 fn accumulates_of_two_ranks_commute() {
-    let program = |world: Comm| async move {
+    let program = on_ranks(|world: Comm| async move {
         let window = world.window(number(0), 8).await?;
         window.lock_all().await?;
         if world.rank() > 0 {
@@ -138,9 +88,9 @@ fn accumulates_of_two_ranks_commute() {
         );
         window.free().await?;
         Ok(())
-    };
+    });
     // A lock, an accumulate and an unlock of two ranks: 6 over 3 orders.
-    assert_eq!(is_correct(3, program), 20);
+    assert_eq!(succeeds(3, &program), 20);
 }
 
 #[test]
@@ -148,7 +98,7 @@ fn exclusive_locks_order_their_accesses() {
     // Who comes second sees what the first one has written: both orders are explored.
     let seen = Arc::new(Mutex::new(BTreeSet::new()));
     let values = Arc::clone(&seen);
-    let program = move |world: Comm| {
+    let program = on_ranks(move |world: Comm| {
         let values = Arc::clone(&values);
         async move {
             let window = world.window(number(0), 8).await?;
@@ -174,17 +124,17 @@ fn exclusive_locks_order_their_accesses() {
             window.free().await?;
             Ok(())
         }
-    };
+    });
     // Two ranks can be the first; the lock of the other one arrives before its get, its put, its
     // unlock, or after all.
-    assert_eq!(is_correct(3, program), 8);
+    assert_eq!(succeeds(3, &program), 8);
     let seen = seen.lock().expect("no panic").clone();
     assert_eq!(seen, BTreeSet::from([12, 21]));
 }
 
 #[test]
 fn accesses_under_shared_locks_conflict() {
-    let program = |world: Comm| async move {
+    let program = on_ranks(|world: Comm| async move {
         let window = world.window(number(0), 8).await?;
         let mut value = world.buffer(8);
         window.lock(0, false).await?;
@@ -196,13 +146,13 @@ fn accesses_under_shared_locks_conflict() {
         window.unlock(0).await?;
         window.free().await?;
         Ok(())
-    };
-    is_found(2, program, &["put of rank 1 at", "get of rank 0 at"]);
+    });
+    is_found(2, &program, &["put of rank 1 at", "get of rank 0 at"]);
 }
 
 #[test]
 fn a_flush_and_a_message_order_two_puts() {
-    let program = |world: Comm| async move {
+    let program = on_ranks(|world: Comm| async move {
         let window = world.window(number(0), 8).await?;
         window.lock_all().await?;
         match world.rank() {
@@ -220,14 +170,14 @@ fn a_flush_and_a_message_order_two_puts() {
         window.unlock_all().await?;
         window.free().await?;
         Ok(())
-    };
+    });
     // The unlock of rank 0 among the lock, the put and the unlock of rank 1.
-    assert_eq!(is_correct(3, program), 4);
+    assert_eq!(succeeds(3, &program), 4);
 }
 
 #[test]
 fn a_message_without_a_flush_orders_nothing() {
-    let program = |world: Comm| async move {
+    let program = on_ranks(|world: Comm| async move {
         let window = world.window(number(0), 8).await?;
         window.lock_all().await?;
         match world.rank() {
@@ -244,13 +194,13 @@ fn a_message_without_a_flush_orders_nothing() {
         window.unlock_all().await?;
         window.free().await?;
         Ok(())
-    };
-    is_found(3, program, &["put of rank 0 at", "put of rank 1 at"]);
+    });
+    is_found(3, &program, &["put of rank 0 at", "put of rank 1 at"]);
 }
 
 #[test]
 fn a_store_conflicts_with_a_put() {
-    let program = |world: Comm| async move {
+    let program = on_ranks(|world: Comm| async move {
         let window = world.window(number(0), 8).await?;
         window.fence().await?;
         if world.rank() == 0 {
@@ -261,13 +211,13 @@ fn a_store_conflicts_with_a_put() {
         window.fence().await?;
         window.free().await?;
         Ok(())
-    };
-    is_found(2, program, &["put of rank 0 at", "write of rank 1 at"]);
+    });
+    is_found(2, &program, &["put of rank 0 at", "write of rank 1 at"]);
 }
 
 #[test]
 fn epochs_of_groups_order_their_accesses() {
-    let program = |world: Comm| async move {
+    let program = on_ranks(|world: Comm| async move {
         let window = world.window(number(0), 8).await?;
         let (mine, other) = (world.rank(), 1 - world.rank());
         let neighbour = world.group().incl(&[other])?;
@@ -285,29 +235,29 @@ fn epochs_of_groups_order_their_accesses() {
         }
         window.free().await?;
         Ok(())
-    };
+    });
     // In the first round at most one post arrives before the write of its target; in the second one
     // it arrives before the read, before the write, or after both: 3 times 5 orders.
-    assert_eq!(is_correct(2, program), 15);
+    assert_eq!(succeeds(2, &program), 15);
 }
 
 #[test]
 fn a_lock_that_is_never_given_back_is_a_deadlock_that_names_its_holder() {
-    let program = |world: Comm| async move {
+    let program = on_ranks(|world: Comm| async move {
         let window = world.window(number(0), 8).await?;
         if world.rank() > 0 {
             window.lock(0, true).await?;
         }
         world.barrier().await
-    };
-    let run = plain(3, program);
+    });
+    let run = plain(3, &program);
     let Outcome::Deadlock(graph) = &run.report.outcome else {
         panic!("a deadlock was expected: {:?}", run.report.outcome);
     };
     let graph = format!("{graph:?}");
     let text = "lock of window 0 at rank 0, held by rank ";
     assert!(graph.contains(text), "{graph}");
-    is_found(3, program, &["deadlock"]);
+    is_found(3, &program, &["deadlock"]);
 }
 
 #[test]
@@ -326,7 +276,7 @@ fn accesses_to_places_of_a_datatype_conflict_by_their_bytes() {
             Ok(())
         }
     };
-    is_correct(3, columns(1));
+    succeeds(3, &on_ranks(columns(1)));
     let texts = ["conflicting accesses to bytes 0 to 7 of the window of rank 2: put of rank"];
-    is_found(3, columns(0), &texts);
+    is_found(3, &on_ranks(columns(0)), &texts);
 }

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{DONE, Notes, Run, Runner, ranks};
+use common::{DONE, Notes, Run, Runner, loggops_costs, ranks};
 use mpi::Comm;
 use settings::{LogGopsLoopback, LogGopsParameters};
 use sim_core::Span;
@@ -71,12 +71,8 @@ fn flows_within_a_host_share_no_bandwidth() {
 
 fn costs(loopback: Option<LogGopsLoopback<Span>>) -> LogGopsParameters<Span> {
     LogGopsParameters {
-        latency: Span::from_micros(10.0),
-        overhead: Span::from_micros(1.0),
-        gap: Span::from_micros(3.0),
-        gap_per_byte: Span::from_secs(5e-9),
-        overhead_per_byte: Span::from_secs(2e-9),
         loopback,
+        ..loggops_costs()
     }
 }
 

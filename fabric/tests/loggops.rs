@@ -3,21 +3,10 @@
 
 mod common;
 
-use common::{DONE, Run, ranks};
-use mpi::{ANY_SOURCE, Buffer, Comm, waitall};
+use common::{DONE, Run, exchange, loggops_costs, ranks};
+use mpi::{ANY_SOURCE, Buffer, waitall};
 use settings::LogGopsParameters;
 use sim_core::{Outcome, Span};
-
-fn costs() -> LogGopsParameters<Span> {
-    LogGopsParameters {
-        latency: Span::from_micros(10.0),
-        overhead: Span::from_micros(1.0),
-        gap: Span::from_micros(3.0),
-        gap_per_byte: Span::from_secs(5e-9),
-        overhead_per_byte: Span::from_secs(2e-9),
-        loopback: None,
-    }
-}
 
 /// Asserts what was noted: rank, date in microseconds; ranks in ascending order.
 #[track_caller]
@@ -42,23 +31,13 @@ fn rest(bytes: u64, nanoseconds: f64) -> f64 {
     bytes.saturating_sub(1) as f64 * nanoseconds * 1e-3
 }
 
-/// Rank 0 sends to rank 1; both note when they are done.
-async fn one(world: Comm, bytes: u64) -> mpi::Result<()> {
-    let mut buffer = world.buffer(bytes);
-    if world.rank() == 0 {
-        world.send(&buffer, 1, 0).await
-    } else {
-        world.recv(&mut buffer, 0, 0).await.map(drop)
-    }
-}
-
 #[test]
 fn a_message_alone() {
     for bytes in [0, 1, 2, 1000, 9999] {
         let run = ranks(2)
-            .with_costs(costs())
+            .with_costs(loggops_costs())
             .run(move |world, notes| async move {
-                one(world.clone(), bytes).await?;
+                exchange(world.clone(), bytes).await?;
                 notes.add(&world, "");
                 DONE
             });
@@ -73,10 +52,10 @@ fn a_message_alone() {
 fn a_processor_slower_than_the_adapter() {
     let costs = LogGopsParameters {
         overhead_per_byte: Span::from_secs(8e-9),
-        ..costs()
+        ..loggops_costs()
     };
     let run = ranks(2).with_costs(costs).run(|world, notes| async move {
-        one(world.clone(), 1001).await?;
+        exchange(world.clone(), 1001).await?;
         notes.add(&world, "");
         DONE
     });
@@ -89,9 +68,9 @@ fn the_border_between_eager_and_rendezvous() {
     // with the last byte that leaves, 1 + (s-1) G after it began.
     let run = |bytes| {
         ranks(2)
-            .with_costs(costs())
+            .with_costs(loggops_costs())
             .run(move |world, notes| async move {
-                one(world.clone(), bytes).await?;
+                exchange(world.clone(), bytes).await?;
                 notes.add(&world, "");
                 DONE
             })
@@ -111,7 +90,7 @@ fn the_border_between_eager_and_rendezvous() {
 fn several_messages_from_one_sender() {
     for (bytes, gap) in [(1, 3.0), (1001, 8.0)] {
         let run = ranks(2)
-            .with_costs(costs())
+            .with_costs(loggops_costs())
             .run(move |world, notes| async move {
                 if world.rank() == 0 {
                     let mut requests = Vec::new();
@@ -143,11 +122,11 @@ fn several_messages_from_one_sender() {
 fn a_sender_whose_processor_is_slower_than_its_adapter() {
     let costs = LogGopsParameters {
         overhead: Span::from_micros(4.0),
-        ..costs()
+        ..loggops_costs()
     };
     let run = ranks(2).with_costs(costs).run(|world, notes| async move {
         for _ in 0..3 {
-            one(world.clone(), 1).await?;
+            exchange(world.clone(), 1).await?;
         }
         notes.add(&world, "");
         DONE
@@ -161,7 +140,7 @@ fn many_senders_to_one_receiver() {
     let senders = 3;
     let run = |bytes| {
         ranks(4)
-            .with_costs(costs())
+            .with_costs(loggops_costs())
             .run(move |world, notes| async move {
                 if world.rank() > 0 {
                     return world.send(&world.buffer(bytes), 0, 0).await;
@@ -180,20 +159,22 @@ fn many_senders_to_one_receiver() {
 
 #[test]
 fn ping_pong() {
-    let run = ranks(2).with_costs(costs()).run(|world, notes| async move {
-        let mut buffer = world.buffer(101);
-        for _ in 0..10 {
-            if world.rank() == 0 {
-                world.send(&buffer, 1, 0).await?;
-                world.recv(&mut buffer, 1, 0).await?;
-            } else {
-                world.recv(&mut buffer, 0, 0).await?;
-                world.send(&buffer, 0, 0).await?;
+    let run = ranks(2)
+        .with_costs(loggops_costs())
+        .run(|world, notes| async move {
+            let mut buffer = world.buffer(101);
+            for _ in 0..10 {
+                if world.rank() == 0 {
+                    world.send(&buffer, 1, 0).await?;
+                    world.recv(&mut buffer, 1, 0).await?;
+                } else {
+                    world.recv(&mut buffer, 0, 0).await?;
+                    world.send(&buffer, 0, 0).await?;
+                }
             }
-        }
-        notes.add(&world, "");
-        DONE
-    });
+            notes.add(&world, "");
+            DONE
+        });
     // 20 times 2 o + L + (s-1) G; rank 1 is done with its last copy, 11.3 before rank 0 has
     // received it.
     noted(&run, &[(0, 20.0 * 12.5), (1, 20.0 * 12.5 - 11.3)]);
@@ -201,57 +182,63 @@ fn ping_pong() {
 
 #[test]
 fn an_exchange_overlaps_at_the_two_ends() {
-    let run = ranks(2).with_costs(costs()).run(|world, notes| async move {
-        let other = 1 - world.rank();
-        let mut buffer = world.buffer(1);
-        world
-            .sendrecv(&Buffer::phantom(1), other, 0, &mut buffer, other, 0)
-            .await?;
-        notes.add(&world, "");
-        DONE
-    });
+    let run = ranks(2)
+        .with_costs(loggops_costs())
+        .run(|world, notes| async move {
+            let other = 1 - world.rank();
+            let mut buffer = world.buffer(1);
+            world
+                .sendrecv(&Buffer::phantom(1), other, 0, &mut buffer, other, 0)
+                .await?;
+            notes.add(&world, "");
+            DONE
+        });
     noted(&run, &[(0, 12.0), (1, 12.0)]);
 }
 
 #[test]
 fn what_arrives_at_a_rank_that_computes_waits() {
-    let run = ranks(2).with_costs(costs()).run(|world, notes| async move {
-        let buffer = world.buffer(1);
-        if world.rank() == 0 {
-            world.send(&buffer, 1, 0).await?;
-        } else {
-            let mut request = world.irecv(buffer, 0, 0)?;
-            world.compute(50e3).await;
-            notes.add(&world, "");
-            request.wait().await?;
-            notes.add(&world, "");
-        }
-        DONE
-    });
+    let run = ranks(2)
+        .with_costs(loggops_costs())
+        .run(|world, notes| async move {
+            let buffer = world.buffer(1);
+            if world.rank() == 0 {
+                world.send(&buffer, 1, 0).await?;
+            } else {
+                let mut request = world.irecv(buffer, 0, 0)?;
+                world.compute(50e3).await;
+                notes.add(&world, "");
+                request.wait().await?;
+                notes.add(&world, "");
+            }
+            DONE
+        });
     // At 1 Gflop/s 50 us; the message of the date 11 is received then.
     noted(&run, &[(1, 50.0), (1, 51.0)]);
 }
 
 #[test]
 fn a_computation_begins_when_the_sends_before_it_have() {
-    let run = ranks(2).with_costs(costs()).run(|world, notes| async move {
-        if world.rank() == 0 {
-            let mut requests = [
-                world.isend(world.buffer(1), 1, 0)?,
-                world.isend(world.buffer(1), 1, 0)?,
-            ];
-            world.compute(10e3).await;
-            notes.add(&world, "");
-            waitall(&mut requests).await?;
-            notes.add(&world, "");
-        } else {
-            for _ in 0..2 {
-                world.recv(&mut world.buffer(1), 0, 0).await?;
+    let run = ranks(2)
+        .with_costs(loggops_costs())
+        .run(|world, notes| async move {
+            if world.rank() == 0 {
+                let mut requests = [
+                    world.isend(world.buffer(1), 1, 0)?,
+                    world.isend(world.buffer(1), 1, 0)?,
+                ];
+                world.compute(10e3).await;
                 notes.add(&world, "");
+                waitall(&mut requests).await?;
+                notes.add(&world, "");
+            } else {
+                for _ in 0..2 {
+                    world.recv(&mut world.buffer(1), 0, 0).await?;
+                    notes.add(&world, "");
+                }
             }
-        }
-        DONE
-    });
+            DONE
+        });
     // Sends at 0 and 3, until 4; 10 us of computation.
     noted(&run, &[(0, 14.0), (0, 14.0), (1, 12.0), (1, 15.0)]);
 }
@@ -262,7 +249,7 @@ fn receiving_goes_on_while_a_send_waits_for_the_adapter() {
     // received.
     let costs = LogGopsParameters {
         gap: Span::from_micros(30.0),
-        ..costs()
+        ..loggops_costs()
     };
     let run = ranks(2).with_costs(costs).run(|world, notes| async move {
         let other = 1 - world.rank();
@@ -286,28 +273,30 @@ fn receiving_goes_on_while_a_send_waits_for_the_adapter() {
 
 #[test]
 fn sleep_occupies_nothing() {
-    let run = ranks(2).with_costs(costs()).run(|world, notes| async move {
-        if world.rank() == 0 {
-            world.send(&world.buffer(1), 1, 0).await?;
-        } else {
-            let mut request = world.irecv(world.buffer(1), 0, 0)?;
-            world.sleep(50e-6).await;
-            request.wait().await?;
-            notes.add(&world, "");
-        }
-        DONE
-    });
+    let run = ranks(2)
+        .with_costs(loggops_costs())
+        .run(|world, notes| async move {
+            if world.rank() == 0 {
+                world.send(&world.buffer(1), 1, 0).await?;
+            } else {
+                let mut request = world.irecv(world.buffer(1), 0, 0)?;
+                world.sleep(50e-6).await;
+                request.wait().await?;
+                notes.add(&world, "");
+            }
+            DONE
+        });
     noted(&run, &[(1, 50.0)]);
 }
 
 #[test]
 fn without_time_nothing_costs() {
     let run = ranks(2)
-        .with_costs(costs())
+        .with_costs(loggops_costs())
         .untimed()
         .run(|world, _| async move {
             for bytes in [1, 1 << 20] {
-                one(world.clone(), bytes).await?;
+                exchange(world.clone(), bytes).await?;
             }
             DONE
         })
@@ -317,12 +306,14 @@ fn without_time_nothing_costs() {
 
 #[test]
 fn what_was_never_received_is_reported() {
-    let run = ranks(2).with_costs(costs()).run(|world, _| async move {
-        if world.rank() == 0 {
-            world.send(&world.buffer(7), 1, 3).await?;
-        }
-        DONE
-    });
+    let run = ranks(2)
+        .with_costs(loggops_costs())
+        .run(|world, _| async move {
+            if world.rank() == 0 {
+                world.send(&world.buffer(7), 1, 3).await?;
+            }
+            DONE
+        });
     let text = "unreceived message: 7 bytes from rank 0, tag 3";
     assert_eq!(run.leftovers, [vec![], vec![text.to_owned()]]);
     run.finished();
@@ -330,14 +321,16 @@ fn what_was_never_received_is_reported() {
 
 #[test]
 fn both_send_first_by_rendezvous() {
-    let run = ranks(2).with_costs(costs()).run(|world, _| async move {
-        let other = 1 - world.rank();
-        world.send(&world.buffer(20_000), other, 0).await?;
-        world
-            .recv(&mut world.buffer(20_000), other, 0)
-            .await
-            .map(drop)
-    });
+    let run = ranks(2)
+        .with_costs(loggops_costs())
+        .run(|world, _| async move {
+            let other = 1 - world.rank();
+            world.send(&world.buffer(20_000), other, 0).await?;
+            world
+                .recv(&mut world.buffer(20_000), other, 0)
+                .await
+                .map(drop)
+        });
     assert_eq!(run.deadlock().to_string().lines().count(), 3);
 }
 
@@ -346,7 +339,7 @@ fn both_send_first_by_rendezvous() {
 fn the_same_run_twice() {
     let run = || {
         ranks(4)
-            .with_costs(costs())
+            .with_costs(loggops_costs())
             .run(|world, _| async move {
                 let (rank, size) = (world.rank(), world.size());
                 for round in 0_u32..5 {

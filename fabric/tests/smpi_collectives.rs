@@ -13,6 +13,8 @@
 mod common;
 
 use std::collections::BTreeMap;
+use std::fmt::Debug;
+use std::str::FromStr;
 use std::sync::Arc;
 
 use common::{DONE, Notes, ranks};
@@ -100,16 +102,6 @@ fn selector(kind: Collective, name: &str) -> Option<Selector> {
     forced.is_ok().then_some(selector)
 }
 
-/// Returns the dates at which the ranks leave the call.
-fn dates(
-    selector: &Arc<Selector>,
-    collective: &str,
-    (size, bytes, root): (u32, u64, usize),
-) -> Vec<f64> {
-    let hosts: Vec<u32> = (0..size).collect();
-    dates_on(&hosts, selector, collective, (bytes, root, 1)).remove(0)
-}
-
 fn settings(hosts: &[u32], selector: &Arc<Selector>) -> Settings {
     Settings {
         phantom: true,
@@ -152,22 +144,38 @@ fn dates_on(
     dates
 }
 
+fn number<T: FromStr<Err: Debug>>(text: &str) -> T {
+    text.parse().expect("a number")
+}
+
 /// Returns the largest relative difference between the dates of a row and those found.
-fn difference(selector: Selector, line: &str) -> f64 {
+fn difference(found: &[f64], expected: &str) -> f64 {
+    let pairs = found.iter().zip(expected.split(' ').map(number::<f64>));
+    let differences = pairs.map(|(found, expected)| (found - expected).abs() / expected.max(1e-6));
+    differences.fold(0.0, f64::max)
+}
+
+/// The same for a row with one call of ranks on hosts of their own.
+fn difference_of_row(selector: Selector, line: &str) -> f64 {
     let fields: Vec<&str> = line.split(',').collect();
     let [collective, _, size, bytes, root, expected] = fields[..] else {
         panic!("six fields: {line}");
     };
-    let [size, bytes, root] =
-        [size, bytes, root].map(|text| text.parse::<u32>().expect("a number"));
-    let expected = expected
-        .split(' ')
-        .map(|date| date.parse::<f64>().expect("a date"));
-    let arguments = (size, bytes.into(), root as usize);
-    let found = dates(&Arc::new(selector), collective, arguments);
-    let pairs = found.iter().zip(expected);
-    let differences = pairs.map(|(found, expected)| (found - expected).abs() / expected.max(1e-6));
-    differences.fold(0.0, f64::max)
+    let hosts: Vec<u32> = (0..number(size)).collect();
+    let call = (number(bytes), number(root), 1);
+    let found = dates_on(&hosts, &Arc::new(selector), collective, call);
+    difference(&found[0], expected)
+}
+
+/// The rows that differ are the known ones; of `names`, those of each name.
+#[track_caller]
+fn are_known(wrong: &[String], known: &[(&str, usize, &str)]) {
+    let mut counts = BTreeMap::<&str, usize>::new();
+    for name in wrong {
+        *counts.entry(name).or_default() += 1;
+    }
+    let known = known.iter().map(|(name, count, _)| (*name, *count));
+    assert_eq!(counts, known.collect());
 }
 
 /// The elements that do not divide by the number of ranks are a call for which the selector selects
@@ -177,20 +185,17 @@ fn remainders_are_selected_as_those_of_smpi() {
     for line in include_str!("smpi/remainders.csv").lines().skip(1) {
         let name = line.split(',').nth(1).expect("a selector");
         let selector = selector(Collective::Allreduce, name).expect("a selector");
-        let difference = difference(selector, line);
+        let difference = difference_of_row(selector, line);
         assert!(difference <= 1e-9, "{line}: {difference:.1e}");
     }
 }
 
 #[test]
 fn dates_are_those_of_smpi() {
-    let (mut compared, mut worst, mut wrong, mut missing) =
-        (0, 0.0_f64, BTreeMap::<String, Vec<f64>>::new(), Vec::new());
+    let (mut wrong, mut missing) = (Vec::new(), Vec::new());
     for line in RECORDED.lines().skip(1) {
-        let fields: Vec<&str> = line.split(',').collect();
-        let [collective, algorithm, size, bytes, root, _] = fields[..] else {
-            panic!("six fields: {line}");
-        };
+        let mut fields = line.split(',');
+        let [collective, algorithm] = [(); 2].map(|()| fields.next().expect("six fields"));
         let name = match algorithm {
             "-" => "default",
             other => other,
@@ -203,29 +208,15 @@ fn dates_are_those_of_smpi() {
             missing.push(format!("{collective} {name}"));
             continue;
         };
-        let difference = difference(selector, line);
-        compared += 1;
+        let difference = difference_of_row(selector, line);
         if difference > 1e-9 {
-            println!("differs: {collective} {name} {size} {bytes} {root}: {difference:.1e}");
-            wrong
-                .entry(format!("{collective} {name}"))
-                .or_default()
-                .push(difference);
-        } else {
-            worst = worst.max(difference);
+            println!("differs by {difference:.1e}: {line:.60}");
+            wrong.push(format!("{collective} {name}"));
         }
     }
     missing.dedup();
-    println!("{compared} compared, worst {worst:e}, missing: {missing:?}");
-    let known = DIFFERENT
-        .iter()
-        .map(|(name, count, _)| ((*name).to_owned(), *count));
-    let found = wrong.iter().map(|(name, rows)| (name.clone(), rows.len()));
-    assert_eq!(
-        found.collect::<BTreeMap<String, usize>>(),
-        known.collect::<BTreeMap<String, usize>>(),
-        "{wrong:?}"
-    );
+    println!("missing: {missing:?}");
+    are_known(&wrong, &DIFFERENT);
 }
 
 const ON_SHARED_HOSTS: &str = include_str!("smpi/two-level.csv");
@@ -257,8 +248,7 @@ const IRREGULAR: &str = "a broadcast of SMPI from the last rank of nodes with di
 
 #[test]
 fn dates_of_ranks_that_share_hosts_are_those_of_smpi() {
-    let (mut compared, mut worst) = (0, 0.0_f64);
-    let mut wrong = BTreeMap::<String, usize>::new();
+    let mut wrong = Vec::new();
     for line in ON_SHARED_HOSTS.lines().skip(1) {
         let fields: Vec<&str> = line.split(',').collect();
         let [collective, name, size, each, bytes, root, first, second] = fields[..] else {
@@ -266,37 +256,21 @@ fn dates_of_ranks_that_share_hosts_are_those_of_smpi() {
         };
         let kind: Collective = collective.parse().expect("an operation");
         let selector = selector(kind, name.trim_start_matches("selector-")).expect("a known name");
-        let size: u32 = size.parse().expect("ranks");
-        let each: i64 = each.parse().expect("ranks on a host");
+        let each: i64 = number(each);
         let host = |rank: u32| match u32::try_from(each) {
             Ok(each) => rank / each,
             Err(_) => rank % u32::try_from(-each).expect("a few hosts"),
         };
-        let hosts: Vec<u32> = (0..size).map(host).collect();
-        let bytes: u64 = bytes.parse().expect("bytes");
-        let root: usize = root.parse().expect("a root");
-        let found = dates_on(&hosts, &Arc::new(selector), collective, (bytes, root, 2));
-        let mut difference = 0.0_f64;
-        for (found, expected) in found.iter().zip([first, second]) {
-            for (found, expected) in found.iter().zip(expected.split(' ')) {
-                let expected: f64 = expected.parse().expect("a date");
-                difference = difference.max((found - expected).abs() / expected.max(1e-6));
-            }
-        }
-        compared += 1;
+        let hosts: Vec<u32> = (0..number(size)).map(host).collect();
+        let calls = (number(bytes), number(root), 2);
+        let found = dates_on(&hosts, &Arc::new(selector), collective, calls);
+        let difference = difference(&found[0], first).max(difference(&found[1], second));
         if difference > 1e-9 {
-            println!(
-                "differs: {collective} {name} {size} by {each}, {bytes} B, root {root}: {difference:.1e}"
-            );
-            *wrong.entry(format!("{collective} {name}")).or_default() += 1;
-        } else {
-            worst = worst.max(difference);
+            println!("differs by {difference:.1e}: {line:.60}");
+            wrong.push(format!("{collective} {name}"));
         }
     }
-    println!("{compared} compared, worst {worst:e}: {wrong:?}");
-    let known = DIFFERENT_ON_SHARED_HOSTS.iter();
-    let known = known.map(|(name, count, _)| ((*name).to_owned(), *count));
-    assert_eq!(wrong, known.collect::<BTreeMap<String, usize>>());
+    are_known(&wrong, &DIFFERENT_ON_SHARED_HOSTS);
 }
 
 /// Makes a communicator as a row of `smpi/communicators.csv` says.
@@ -308,8 +282,7 @@ async fn make(world: &Comm, call: &str) -> Result<()> {
     match words[..] {
         ["dup"] => drop(world.dup().await?),
         ["split", colours, sign] => {
-            let [colours, sign] =
-                [colours, sign].map(|word| word.parse::<i32>().expect("a number"));
+            let [colours, sign] = [colours, sign].map(number::<i32>);
             let rank = i32::try_from(rank).expect("few ranks");
             drop(
                 world
@@ -348,7 +321,7 @@ fn communicators_are_made_at_the_dates_of_smpi() {
             panic!("four fields: {line}");
         };
         let selector = Selector::built_in(&format!("smpi-{name}")).expect("a selector");
-        let hosts: Vec<u32> = (0..size.parse().expect("a number")).collect();
+        let hosts: Vec<u32> = (0..number(size)).collect();
         let settings = settings(&hosts, &Arc::new(selector.clone()));
         let runner = ranks(1).on_platform(CROSSBAR).with_settings(settings);
         if name == "mvapich2" && call == "split 2 -1" && hosts.len() >= 7 {
@@ -375,7 +348,7 @@ fn communicators_are_made_at_the_dates_of_smpi() {
             found[*rank] = date * 1e6;
         }
         for (found, expected) in found.iter().zip(expected.split(' ')) {
-            let expected: f64 = expected.parse().expect("a date");
+            let expected: f64 = number(expected);
             let difference = (found - expected).abs();
             assert!(
                 difference <= tolerance * expected.max(1.0),

@@ -5,24 +5,12 @@
 
 mod common;
 
-use std::collections::BTreeMap;
-
-use common::{ADAPTER_COSTS as COSTS, DONE, Run, ranks};
-use fabric::{AdapterCosts, VerbsSettings};
-use models::packet::{LinkFaults, PacketSettings};
+use common::{ADAPTER_COSTS as COSTS, DONE, Run, on_the_wire, ranks, takes, verbs_settings};
+use fabric::AdapterCosts;
+use models::packet::LinkFaults;
 use mpi::channel::{Packet, PacketHeader};
 use mpi::{Buffer, Comm, Envelope, Settings, TypeSignature};
 use sim_core::Outcome;
-
-fn verbs(costs: AdapterCosts) -> VerbsSettings {
-    VerbsSettings {
-        mtu: 1024,
-        costs,
-        network: PacketSettings::default(),
-        service_levels: BTreeMap::new(),
-        capture: None,
-    }
-}
 
 /// The bytes of the frame that carries an eager message of `bytes` bytes.
 fn frame(bytes: usize) -> u64 {
@@ -63,7 +51,7 @@ async fn send_twice(world: Comm, bytes: usize) -> mpi::Result<f64> {
 fn one_way(costs: AdapterCosts, bytes: usize) -> f64 {
     let run = ranks(2)
         .with_settings(Settings::new(8192))
-        .with_verbs(verbs(costs))
+        .with_verbs(verbs_settings(costs))
         .run(move |world, notes| async move {
             let arrived = send_twice(world.clone(), bytes).await?;
             if world.rank() == 1 {
@@ -73,19 +61,6 @@ fn one_way(costs: AdapterCosts, bytes: usize) -> f64 {
         })
         .finished();
     run.notes[0].2.parse().expect("a number")
-}
-
-#[track_caller]
-fn takes(found: f64, expected: u64) {
-    assert!(
-        (found - expected as f64).abs() <= 1.0,
-        "{found} ps, expected {expected} ps"
-    );
-}
-
-/// LRH, BTH, ICRC, VCRC and delimiters: 30 bytes. PN-1 of the packet network.
-fn on_the_wire(payload: u64) -> u64 {
-    (payload.next_multiple_of(4) + 30) * 1000
 }
 
 /// The time of a packet whose frame is in memory, alone, over two links and a switch.
@@ -146,47 +121,19 @@ fn each_cost_counts_for_itself() {
     };
     let network = on_the_wire(frame(500)) + 2 * 1_000_000 + 100_000;
     takes(one_way(free, 500), network);
+    let with = |change: fn(&mut AdapterCosts)| {
+        let mut costs = free;
+        change(&mut costs);
+        costs
+    };
     for (costs, cost) in [
+        (with(|costs| costs.doorbell = 7000), 7000),
+        (with(|costs| costs.dma_read = 7000), 7000),
+        (with(|costs| costs.tx_packet = 7000), 7000),
+        (with(|costs| costs.rx_packet = 7000), 7000),
+        (with(|costs| costs.completion = 7000), 7000),
         (
-            AdapterCosts {
-                doorbell: 7000,
-                ..free
-            },
-            7000,
-        ),
-        (
-            AdapterCosts {
-                dma_read: 7000,
-                ..free
-            },
-            7000,
-        ),
-        (
-            AdapterCosts {
-                tx_packet: 7000,
-                ..free
-            },
-            7000,
-        ),
-        (
-            AdapterCosts {
-                rx_packet: 7000,
-                ..free
-            },
-            7000,
-        ),
-        (
-            AdapterCosts {
-                completion: 7000,
-                ..free
-            },
-            7000,
-        ),
-        (
-            AdapterCosts {
-                pcie_per_byte: 10.0,
-                ..free
-            },
+            with(|costs| costs.pcie_per_byte = 10.0),
             2 * 10 * frame(500),
         ),
     ] {
@@ -236,12 +183,12 @@ fn ranks_exchange_the_same_bytes_as_over_flows() {
     let flows = runner.run(program).finished();
     let packets = runner
         .clone()
-        .with_verbs(verbs(COSTS))
+        .with_verbs(verbs_settings(COSTS))
         .run(program)
         .finished();
     assert_eq!(sums(&flows), sums(&packets));
     assert!(packets.leftovers.iter().all(Vec::is_empty));
-    let again = runner.with_verbs(verbs(COSTS)).run(program);
+    let again = runner.with_verbs(verbs_settings(COSTS)).run(program);
     assert_eq!(again.report.digest, packets.report.digest);
 }
 
@@ -249,7 +196,7 @@ fn ranks_exchange_the_same_bytes_as_over_flows() {
 fn a_receive_without_a_send_is_a_deadlock_at_its_date() {
     let run = ranks(2)
         .with_settings(Settings::new(8192))
-        .with_verbs(verbs(COSTS))
+        .with_verbs(verbs_settings(COSTS))
         .run(|world, _| async move {
             if world.rank() == 1 {
                 world.send(&Buffer::from(vec![0; 8]), 0, 1).await?;
@@ -272,7 +219,7 @@ fn a_receive_without_a_send_is_a_deadlock_at_its_date() {
 fn a_rendezvous_takes_three_passages() {
     let run = ranks(2)
         .with_settings(Settings::new(0))
-        .with_verbs(verbs(COSTS))
+        .with_verbs(verbs_settings(COSTS))
         .run(|world, notes| async move {
             let end = send_twice(world.clone(), 1000).await?;
             if world.rank() == 1 {
@@ -288,7 +235,7 @@ fn a_rendezvous_takes_three_passages() {
 fn a_rank_sends_to_itself_by_rendezvous() {
     let run = ranks(1)
         .with_settings(Settings::new(0))
-        .with_verbs(verbs(COSTS))
+        .with_verbs(verbs_settings(COSTS))
         .run(|world, _| async move {
             let mut sending = world.isend(Buffer::from(vec![3; 77]), 0, 1)?;
             let mut buffer = world.buffer(77);
@@ -310,7 +257,7 @@ fn lost_and_doubled_packets_keep_no_place() {
         duplication: 0.2,
         ..LinkFaults::default()
     };
-    let mut settings = verbs(COSTS);
+    let mut settings = verbs_settings(COSTS);
     settings.network.faults = faults;
     let run = ranks(2)
         .with_settings(Settings::new(8192))

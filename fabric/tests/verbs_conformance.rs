@@ -3,15 +3,12 @@
 
 mod common;
 
-use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::pin;
 use std::rc::Rc;
 use std::task::{Context, Waker};
 
-use common::{ADAPTER_COSTS, DONE, ranks};
-use fabric::VerbsSettings;
-use models::packet::PacketSettings;
+use common::{ADAPTER_COSTS, DONE, ranks, verbs_settings};
 use mpi::{Comm, Settings};
 use rdma::conformance::{CASES, Case, InMemoryChannel, Side};
 use sim_core::Outcome;
@@ -22,16 +19,6 @@ const PAUSE: f64 = 1e-6;
 /// Simulated time of which no case needs nearly as much, in seconds. The longest is that of
 /// retries that are exhausted.
 const LIMIT: f64 = 100.0;
-
-fn settings() -> VerbsSettings {
-    VerbsSettings {
-        mtu: 1024,
-        costs: ADAPTER_COSTS,
-        network: PacketSettings::default(),
-        service_levels: BTreeMap::new(),
-        capture: None,
-    }
-}
 
 /// Polls a side until it has ended; simulated time passes in between.
 async fn drive(world: &Comm, case: &Case, side: &Side<'_>) {
@@ -50,7 +37,7 @@ fn all_cases_hold_on_simulated_adapters() {
         let channels = Rc::new([one, two]);
         let run = ranks(2)
             .with_settings(Settings::new(1024))
-            .with_verbs(settings())
+            .with_verbs(verbs_settings(ADAPTER_COSTS))
             .run(move |world, notes| {
                 let channels = Rc::clone(&channels);
                 async move {

@@ -8,9 +8,10 @@ mod common;
 
 use std::collections::BTreeMap;
 
-use common::{ADAPTER_COSTS as COSTS, DONE, Notes, Run, Runner, ranks};
+use common::{
+    ADAPTER_COSTS as COSTS, DONE, Notes, Run, Runner, on_the_wire, ranks, takes, verbs_settings,
+};
 use fabric::{CaptureFilter, VerbsSettings};
-use models::packet::PacketSettings;
 use mpi::{Buffer, Comm, Op, Settings, Window};
 use rdma::Capture;
 
@@ -19,15 +20,12 @@ const LATENCY: u64 = 2_100_000;
 
 fn verbs(size: u32) -> Runner {
     let settings = VerbsSettings {
-        mtu: 1024,
-        costs: COSTS,
-        network: PacketSettings::default(),
-        service_levels: BTreeMap::new(),
         capture: Some(CaptureFilter {
             host: None,
             qp_num: None,
             max_bytes: 1 << 30,
         }),
+        ..verbs_settings(COSTS)
     };
     flows(size).with_verbs(settings)
 }
@@ -112,11 +110,6 @@ fn puts_are_writes_and_gets_are_reads() {
     }
 }
 
-/// LRH, BTH, ICRC, VCRC and delimiters: 30 bytes. PN-1 of the packet network.
-fn on_the_wire(payload: u64) -> u64 {
-    (payload.next_multiple_of(4) + 30) * 1000
-}
-
 /// The time of a frame that the adapter takes inline, alone.
 fn frame(bytes: u64) -> u64 {
     let ends = COSTS.doorbell + COSTS.tx_packet + COSTS.rx_packet + 64 * bytes + COSTS.completion;
@@ -149,12 +142,6 @@ fn times(length: u64) -> [f64; 2] {
     let run = run.finished();
     let mut times = run.notes[0].2.split(' ').map(|time| time.parse());
     [(); 2].map(|()| times.next().expect("two").expect("a number"))
-}
-
-#[track_caller]
-fn takes(found: f64, expected: u64) {
-    let difference = (found - expected as f64).abs();
-    assert!(difference <= 1.0, "{found} ps, expected {expected} ps");
 }
 
 /// Length of the frame of a request or an answer without data: the prefix, three numbers, and the

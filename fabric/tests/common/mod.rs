@@ -13,13 +13,14 @@
 
 use mpi::SourceLocation;
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::future::Future;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use fabric::{AdapterCosts, Fabric, Flow, LogGops, VerbsFabric, VerbsSettings};
-use models::packet::PlatformTopology;
+use models::packet::{PacketSettings, PlatformTopology};
 use mpi::{Comm, ConnectionSettings, ConnectionStatistics, Settings};
 use platform::{HostNames, Platform};
 use rdma::Capture;
@@ -47,6 +48,51 @@ pub const ADAPTER_COSTS: AdapterCosts = AdapterCosts {
     completion: 350_000,
     pcie_per_byte: 64.0,
 };
+
+/// Settings of simulated adapters on a network without faults.
+pub fn verbs_settings(costs: AdapterCosts) -> VerbsSettings {
+    VerbsSettings {
+        mtu: 1024,
+        costs,
+        network: PacketSettings::default(),
+        service_levels: BTreeMap::new(),
+        capture: None,
+    }
+}
+
+/// LRH, BTH, ICRC, VCRC and delimiters: 30 bytes. PN-1 of the packet network.
+pub fn on_the_wire(payload: u64) -> u64 {
+    (payload.next_multiple_of(4) + 30) * 1000
+}
+
+/// Compares a time in picoseconds.
+#[track_caller]
+pub fn takes(found: f64, expected: u64) {
+    let difference = (found - expected as f64).abs();
+    assert!(difference <= 1.0, "{found} ps, expected {expected} ps");
+}
+
+/// L = 10 us, o = 1 us, g = 3 us, G = 5 ns and O = 2 ns.
+pub fn loggops_costs() -> LogGopsParameters<Span> {
+    LogGopsParameters {
+        latency: Span::from_micros(10.0),
+        overhead: Span::from_micros(1.0),
+        gap: Span::from_micros(3.0),
+        gap_per_byte: Span::from_secs(5e-9),
+        overhead_per_byte: Span::from_secs(2e-9),
+        loopback: None,
+    }
+}
+
+/// Rank 0 sends to rank 1.
+pub async fn exchange(world: Comm, bytes: u64) -> mpi::Result<()> {
+    let mut buffer = world.buffer(bytes);
+    if world.rank() == 0 {
+        world.send(&buffer, 1, 0).await
+    } else {
+        world.recv(&mut buffer, 0, 0).await.map(drop)
+    }
+}
 
 /// The end of a program; a bare `Ok(())` would not say which error it does not have.
 pub const DONE: mpi::Result<()> = Ok(());

@@ -11,12 +11,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use serde::{Deserialize, Serialize};
 use sim_core::{Digest, Stream};
 
+use crate::choices::Choices;
 use crate::coverage::Coverage;
 use crate::driver::Outcome;
-use crate::generate::{GeneratorSettings, generate};
+use crate::generate::{GeneratorSettings, generate_from};
 use crate::interaction::Interaction;
 use crate::properties::PROPERTIES;
-use crate::shrink::shrink;
+use crate::shrink::{Generated, Search};
 use crate::swarm::Swarm;
 
 /// Interactions in a batch. \[choice\]
@@ -159,34 +160,6 @@ pub enum CampaignEvent<'a> {
     Shrinking(Shrinking),
 }
 
-/// Returns the smallest interaction found that fails in the same class, and the number of runs.
-pub fn shrink_failure(
-    interaction: &Interaction,
-    run: Runner<'_>,
-    budget: u32,
-    observe: &mut dyn FnMut(Shrinking),
-) -> Result<(Interaction, u32), String> {
-    let Some(found) = check(interaction, run)? else {
-        return Ok((interaction.clone(), 1));
-    };
-    let expected = class(&found);
-    let mut shrinking = Shrinking {
-        runs: 0,
-        operations: interaction.steps.len(),
-    };
-    let same = |candidate: &Interaction| {
-        let found = check(candidate, run);
-        let is_same = found.is_ok_and(|found| found.is_some_and(|found| class(&found) == expected));
-        shrinking.runs += 1;
-        if is_same {
-            shrinking.operations = candidate.steps.len();
-        }
-        observe(shrinking);
-        is_same
-    };
-    Ok(shrink(interaction, budget, same))
-}
-
 /// An interaction that was run.
 struct Tried {
     steps: u64,
@@ -194,12 +167,12 @@ struct Tried {
     coverage: Coverage,
     swarm: Swarm,
     /// The interaction and its outcome, if it violates a property.
-    failed: Option<(Interaction, Outcome)>,
+    failed: Option<(Generated<Interaction>, Outcome)>,
 }
 
 impl CampaignSettings {
     /// Returns the interaction with a number, and its weights.
-    fn interaction(&self, number: u64, corpus: &[Swarm]) -> (Interaction, Swarm) {
+    fn interaction(&self, number: u64, corpus: &[Swarm]) -> (Generated<Interaction>, Swarm) {
         let mut stream = Stream::new(self.seed, &format!("interaction {number}"));
         let reuses = !corpus.is_empty() && stream.below(2) == 0;
         let swarm = if reuses {
@@ -208,25 +181,31 @@ impl CampaignSettings {
         } else {
             Swarm::draw(&mut stream)
         };
-        let interaction = if self.grows {
-            let grown = self.generator.grown(number / LEVEL);
-            generate(&grown, &swarm, &mut stream)
+        let mut choices = Choices::drawn(&mut stream);
+        let program = self.generate(number, &swarm, &mut choices);
+        let choices = choices.record.values;
+        (Generated { program, choices }, swarm)
+    }
+
+    fn generate(&self, number: u64, swarm: &Swarm, choices: &mut Choices<'_>) -> Interaction {
+        if self.grows {
+            generate_from(&self.generator.grown(number / LEVEL), swarm, choices)
         } else {
-            generate(&self.generator, &swarm, &mut stream)
-        };
-        (interaction, swarm)
+            generate_from(&self.generator, swarm, choices)
+        }
     }
 
     fn attempt(&self, run: Runner<'_>, number: u64, corpus: &[Swarm]) -> Result<Tried, String> {
-        let (interaction, swarm) = self.interaction(number, corpus);
-        let outcome = run(&interaction)?;
-        let violated = violation(&interaction, &outcome);
+        let (generated, swarm) = self.interaction(number, corpus);
+        let interaction = &generated.program;
+        let outcome = run(interaction)?;
+        let violated = violation(interaction, &outcome);
         Ok(Tried {
             steps: interaction.steps.len() as u64,
             digest: outcome.digest().value(),
             coverage: outcome.coverage,
             swarm,
-            failed: violated.map(|_| (interaction, outcome)),
+            failed: violated.map(|_| (generated, outcome)),
         })
     }
 
@@ -263,15 +242,52 @@ impl CampaignSettings {
         all.into_iter().map(|(_, tried)| tried).collect()
     }
 
+    /// Returns the smallest interaction found that fails in the same class, and the number of runs.
+    /// `number` and `swarm` are of the interaction as it was drawn.
+    fn minimise(
+        &self,
+        run: Runner<'_>,
+        (number, swarm): (u64, &Swarm),
+        original: &Generated<Interaction>,
+        observe: &mut dyn FnMut(Shrinking),
+    ) -> Result<(Generated<Interaction>, u32), String> {
+        let Some(found) = check(&original.program, run)? else {
+            return Ok((original.clone(), 1));
+        };
+        let expected = class(&found);
+        let mut shrinking = Shrinking {
+            runs: 0,
+            operations: original.program.steps.len(),
+        };
+        let mut search = Search {
+            generate: &|choices| Some(self.generate(number, swarm, choices)),
+            operations: |interaction: &Interaction| interaction.steps.len(),
+            fails: &mut |candidate| {
+                let found = check(candidate, run).ok().flatten();
+                let is_same = found.is_some_and(|found| class(&found) == expected);
+                shrinking.runs += 1;
+                if is_same {
+                    shrinking.operations = candidate.steps.len();
+                }
+                observe(shrinking);
+                is_same
+            },
+            budget: self.shrink_budget,
+        };
+        Ok(search.shrink(original))
+    }
+
     /// Returns the shrunk failure. One that does not happen again is kept as it was.
     fn shrunk(
         &self,
         run: Runner<'_>,
-        attempt: u64,
-        (original, observed): (Interaction, Outcome),
+        (attempt, swarm): (u64, &Swarm),
+        (original, observed): (Generated<Interaction>, Outcome),
         observe: &mut dyn FnMut(Shrinking),
     ) -> Result<Failure, String> {
-        let (shrunk, runs) = shrink_failure(&original, run, self.shrink_budget, observe)?;
+        let (shrunk, runs) = self.minimise(run, (attempt, swarm), &original, observe)?;
+        let original = original.program;
+        let shrunk = shrunk.program;
         let outcome = run(&shrunk)?;
         let found = violation(&shrunk, &outcome);
         let (shrunk, outcome) = if found.is_some() {
@@ -315,7 +331,8 @@ pub fn campaign(
                 let mut observe = |shrinking| {
                     let _ = observe(CampaignEvent::Shrinking(shrinking));
                 };
-                let failure = settings.shrunk(run, attempt, failed, &mut observe)?;
+                let which = (attempt, &tried.swarm);
+                let failure = settings.shrunk(run, which, failed, &mut observe)?;
                 report.failures.push(failure);
             }
             if report.failures.len() >= settings.errors as usize {

@@ -10,6 +10,7 @@ mod transfers;
 
 use sim_core::Stream;
 
+use crate::choices::{Choices, Element};
 use crate::command::{Attribute, Command};
 use crate::interaction::{Assignment, Faults, Interaction, Step};
 use crate::swarm::{Kind, Swarm};
@@ -86,58 +87,82 @@ impl GeneratorSettings {
 /// Returns the interaction of a stream and weights; the same ones give the same interaction on
 /// every machine.
 pub fn generate(settings: &GeneratorSettings, swarm: &Swarm, stream: &mut Stream) -> Interaction {
+    generate_from(settings, swarm, &mut Choices::drawn(stream))
+}
+
+/// Returns the interaction of choices and weights.
+pub(crate) fn generate_from(
+    settings: &GeneratorSettings,
+    swarm: &Swarm,
+    choices: &mut Choices<'_>,
+) -> Interaction {
+    let mut faults = faults(settings.faults, choices);
     let mut sequences = Vec::new();
     let mut connection = 0;
     for _ in 0..settings.runs_per_process {
-        for ends in cycle(settings.processes, stream) {
+        for ends in cycle(settings.processes, choices) {
             connection += 1;
-            let mut elemental = Elemental::new(settings, swarm, (connection, ends), stream);
-            elemental.generate();
-            sequences.push(elemental.steps);
+            let mut steps = Vec::new();
+            if let Some(element) = choices.enter() {
+                let mut elemental = Elemental::new(settings, swarm, (connection, ends), choices);
+                elemental.generate();
+                steps = elemental.steps;
+                choices.leave(element);
+            }
+            sequences.push(steps);
         }
     }
-    let faults = Faults {
-        seed: stream.bits() >> 11,
-        ..settings.faults
-    };
-    Interaction::new(faults, merge(sequences, stream))
+    faults.seed = choices.fault_seed(faults.is_faulty());
+    let mut steps = merge(sequences, choices);
+    let length = steps.len() as u64;
+    steps.truncate(choices.fixed(length, length + 1) as usize);
+    Interaction::new(faults, steps)
+}
+
+/// Returns the faults without the kinds that were removed. A duplicate or a delay of each packet is
+/// simpler than of some.
+fn faults(all: Faults, choices: &mut Choices<'_>) -> Faults {
+    let mut faults = all;
+    for (name, rate) in all.rates().into_iter().filter(|(_, rate)| *rate > 0.0) {
+        let mut left = 0.0;
+        if let Some(element) = choices.enter() {
+            // With each packet lost everything fails.
+            let may_be_certain = name != "loss" && name != "flap";
+            let is_certain = may_be_certain && choices.fixed(1, 2) == 0;
+            left = if is_certain { 1.0 } else { rate };
+            choices.leave(element);
+        }
+        if let Some(rate) = faults.rate_mut(name) {
+            *rate = left;
+        }
+    }
+    faults
 }
 
 /// Returns the pairs of a random permutation that is one cycle: no worker is paired with itself, if
 /// there are several.
-fn cycle(processes: u32, stream: &mut Stream) -> Vec<(u32, u32)> {
+fn cycle(processes: u32, choices: &mut Choices<'_>) -> Vec<(u32, u32)> {
     let mut order: Vec<u32> = (0..processes).collect();
-    stream.shuffle(&mut order);
+    choices.shuffle(&mut order);
     let next = order.iter().skip(1).chain(order.first());
     let mut pairs: Vec<(u32, u32)> = order.iter().copied().zip(next.copied()).collect();
     pairs.sort_unstable();
     pairs
 }
 
-/// Merges sequences; each keeps its order, and all merges are equally likely.
-fn merge(sequences: Vec<Vec<Step>>, stream: &mut Stream) -> Vec<Step> {
-    let mut left: u64 = sequences.iter().map(|steps| steps.len() as u64).sum();
+/// Merges sequences; each keeps its order.
+fn merge(sequences: Vec<Vec<Step>>, choices: &mut Choices<'_>) -> Vec<Step> {
+    let order = choices.merge(sequences.iter().map(Vec::len).collect());
     let mut sequences: Vec<_> = sequences.into_iter().map(Vec::into_iter).collect();
-    let mut merged = Vec::with_capacity(usize::try_from(left).unwrap_or(0));
-    while left > 0 {
-        let mut drawn = stream.below(left);
-        let next = sequences.iter_mut().find(|steps| {
-            let length = steps.len() as u64;
-            let is_it = drawn < length;
-            drawn = drawn.wrapping_sub(length);
-            is_it
-        });
-        merged.extend(next.and_then(Iterator::next));
-        left -= 1;
-    }
-    merged
+    let next = |number: u64| sequences[number as usize].next();
+    order.into_iter().filter_map(next).collect()
 }
 
 /// The steps of one connection under construction.
-struct Elemental<'a> {
+struct Elemental<'a, 's> {
     settings: &'a GeneratorSettings,
     swarm: &'a Swarm,
-    stream: &'a mut Stream,
+    choices: &'a mut Choices<'s>,
     connection: u32,
     attribute: Attribute,
     /// Number of messages.
@@ -149,20 +174,19 @@ struct Elemental<'a> {
     steps: Vec<Step>,
 }
 
-impl<'a> Elemental<'a> {
+impl<'a, 's> Elemental<'a, 's> {
     fn new(
         settings: &'a GeneratorSettings,
         swarm: &'a Swarm,
         (connection, (from, to)): (u32, (u32, u32)),
-        stream: &'a mut Stream,
+        choices: &'a mut Choices<'s>,
     ) -> Self {
-        let drawn = stream.below(settings.attributes.len() as u64);
-        let attribute = settings.attributes[usize::try_from(drawn).unwrap_or(0)];
-        let is_many = swarm.happens(Kind::Many, stream) && stream.below(8) == 0;
+        let attribute = choices.pick(&settings.attributes);
+        let is_many = choices.is(|stream| swarm.happens(Kind::Many, stream)) && choices.once_in(8);
         Self {
             settings,
             swarm,
-            stream,
+            choices,
             sends: settings.sends * if is_many { 10 } else { 1 },
             connection,
             attribute,
@@ -175,7 +199,7 @@ impl<'a> Elemental<'a> {
     fn generate(&mut self) {
         let connection = self.connection;
         let is_rejected = match self.settings.reject {
-            Some(rate) => self.stream.uniform() < rate,
+            Some(rate) => self.choices.is(|stream| stream.uniform() < rate),
             None => self.happens(Kind::Reject),
         };
         let is_ignored = !is_rejected && self.happens(Kind::Ignore);
@@ -216,33 +240,56 @@ impl<'a> Elemental<'a> {
 
     /// The body and the end of a connection that is accepted.
     fn accepted(&mut self) {
-        let mut sent = self.establish();
+        let (mut sent, next) = self.establish();
         let before = std::mem::take(&mut self.steps);
         let has_rma = self.settings.rma && self.attribute != Attribute::Uu;
-        let transfers = has_rma && self.happens(Kind::Transfers);
-        if transfers {
+        let transfers = if has_rma {
+            self.enter_if(Kind::Transfers)
+        } else {
+            None
+        };
+        if let Some(element) = transfers {
             self.transfers();
+            self.choices.leave(element);
         }
         let transferred = std::mem::take(&mut self.steps);
-        self.messages(&mut sent);
+        self.messages(&mut sent, next);
         let messages = std::mem::take(&mut self.steps);
         self.steps = before;
         self.steps
-            .extend(merge(vec![messages, transferred], self.stream));
-        self.end(transfers, sent);
+            .extend(merge(vec![messages, transferred], self.choices));
+        self.end(transfers.is_some(), sent);
     }
 
     fn happens(&mut self, kind: Kind) -> bool {
-        self.swarm.happens(kind, self.stream)
+        self.happens_if(true, kind)
+    }
+
+    fn happens_if(&mut self, possible: bool, kind: Kind) -> bool {
+        (self.choices).is_if(possible, |stream| self.swarm.happens(kind, stream))
+    }
+
+    /// Begins an element, if the next of a kind happens.
+    fn enter_if(&mut self, kind: Kind) -> Option<Element> {
+        self.choices
+            .enter_if(|stream| self.swarm.happens(kind, stream))
     }
 
     fn flip(&mut self) -> bool {
-        self.stream.below(2) == 0
+        self.choices.once_in(2)
+    }
+
+    /// Appends steps that a shrunk interaction may lack.
+    fn append_element(&mut self, steps: impl FnOnce(&mut Self)) {
+        if let Some(element) = self.choices.enter() {
+            steps(self);
+            self.choices.leave(element);
+        }
     }
 
     /// Returns a number from `least` to `most`.
     fn between(&mut self, least: u32, most: u32) -> u32 {
-        let drawn = self.stream.below(u64::from(most - least) + 1);
+        let drawn = self.choices.below(u64::from(most - least) + 1);
         least + u32::try_from(drawn).unwrap_or(0)
     }
 

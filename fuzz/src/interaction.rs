@@ -115,12 +115,6 @@ impl Interaction {
     pub fn commands(&self) -> impl Iterator<Item = &Assignment> {
         self.steps.iter().flat_map(|step| &step.commands)
     }
-
-    /// Returns the elemental interactions that it consists of.
-    pub fn origins(&self) -> BTreeSet<u32> {
-        self.steps.iter().map(|step| step.origin).collect()
-    }
-
     /// Returns the interaction with only such steps as the form with one command for several
     /// workers can express: steps with different commands become several. An acceptor waits for the
     /// request before the initiator waits for the connection.

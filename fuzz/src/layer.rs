@@ -1,9 +1,8 @@
 //! Campaigns over random programs of a layer: generation, comparison, shrinking, and the text.
 //!
 //! A [`Layer`] generates programs and compares executions of one program that must agree. A program
-//! whose executions differ is shrunk: the candidates of [`FuzzProgram::smaller`] are tried in their
-//! order, and one is taken if it differs in the same property. *Not modelled*: faults that depend
-//! on a seed; a program gives the same result each time.
+//! whose executions differ is shrunk: it has to differ in the same property. *Not modelled*: faults
+//! that depend on a seed; a program gives the same result each time.
 
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,6 +13,8 @@ use serde::de::DeserializeOwned;
 use sim_core::{Digest, Stream};
 
 use crate::Shrinking;
+use crate::choices::Choices;
+use crate::shrink::{Generated, Search};
 
 /// A program of a layer, and its text: TOML with a version.
 pub trait FuzzProgram: Clone + PartialEq + Serialize + DeserializeOwned {
@@ -25,12 +26,6 @@ pub trait FuzzProgram: Clone + PartialEq + Serialize + DeserializeOwned {
 
     /// Returns the first mistake: place, value, expectation.
     fn validate(&self) -> Result<(), String>;
-
-    /// Returns smaller programs, in phases; a phase has the smallest first.
-    fn smaller(&self, phase: usize) -> Vec<Self>;
-
-    /// Number of phases of [`FuzzProgram::smaller`].
-    const PHASES: usize;
 
     /// Returns the text.
     ///
@@ -101,8 +96,8 @@ pub trait Layer {
     /// A program.
     type Program: FuzzProgram;
 
-    /// Draws a program.
-    fn generate(&self, stream: &mut Stream) -> Self::Program;
+    /// Makes a program of choices.
+    fn generate(&self, choices: &mut Choices<'_>) -> Self::Program;
 
     /// Compares executions of a program, and folds the results and dates of the simulated ones into
     /// `digest`.
@@ -148,7 +143,7 @@ pub struct LayerFailure<P> {
     /// The program as it was generated.
     pub original: P,
     /// The smallest program found that differs in the same property.
-    pub shrunk: P,
+    pub shrunk: Generated<P>,
     /// Comparisons that shrinking took.
     pub comparisons: u32,
 }
@@ -202,7 +197,9 @@ pub fn layer_campaign<L: Layer>(
         if observe(progress).is_break() {
             break;
         }
-        let program = layer.generate(&mut stream);
+        let mut choices = Choices::drawn(&mut stream);
+        let program = layer.generate(&mut choices);
+        let choices = choices.record.values;
         report.tries += 1;
         progress.tries += 1;
         report.operations += program.operations() as u64;
@@ -216,7 +213,8 @@ pub fn layer_campaign<L: Layer>(
                     let _ = observe(progress);
                 };
                 let found = (attempt, property);
-                let failure = shrunk(layer, limits, found, program, &mut observe);
+                let original = Generated { program, choices };
+                let failure = shrunk(layer, limits, found, original, &mut observe);
                 report.failures.push(failure);
             }
         }
@@ -231,15 +229,15 @@ fn shrunk<L: Layer>(
     layer: &L,
     limits: &LayerLimits,
     (attempt, property): (u64, &'static str),
-    original: L::Program,
+    original: Generated<L::Program>,
     observe: &mut dyn FnMut(Shrinking),
 ) -> LayerFailure<L::Program> {
     let mut description = String::new();
     let mut shrinking = Shrinking {
         runs: 0,
-        operations: original.operations(),
+        operations: original.program.operations(),
     };
-    let (shrunk, comparisons) = minimise(&original, limits.shrink_budget, |candidate| {
+    let (shrunk, comparisons) = minimise(layer, &original, limits.shrink_budget, |candidate| {
         let is_same = compare(layer, candidate).property() == Some(property);
         shrinking.runs += 1;
         if is_same {
@@ -250,7 +248,7 @@ fn shrunk<L: Layer>(
     });
     if let Comparison::Different {
         description: text, ..
-    } = compare(layer, &shrunk)
+    } = compare(layer, &shrunk.program)
     {
         description = text;
     }
@@ -258,7 +256,7 @@ fn shrunk<L: Layer>(
         attempt,
         property,
         description,
-        original,
+        original: original.program,
         shrunk,
         comparisons,
     }
@@ -266,30 +264,20 @@ fn shrunk<L: Layer>(
 
 /// Returns the smallest program found that `fails`, and the number of candidates that were tried,
 /// at most `budget`. What it returns within the budget shrinks no further.
-pub fn minimise<P: FuzzProgram>(
-    program: &P,
+pub fn minimise<L: Layer>(
+    layer: &L,
+    program: &Generated<L::Program>,
     budget: u32,
-    mut fails: impl FnMut(&P) -> bool,
-) -> (P, u32) {
-    let (mut smallest, mut runs) = (program.clone(), 0);
-    loop {
-        let before = smallest.clone();
-        for phase in 0..P::PHASES {
-            let mut at = 0;
-            while let Some(candidate) = smallest.smaller(phase).into_iter().nth(at) {
-                if runs == budget {
-                    return (smallest, runs);
-                }
-                runs += 1;
-                if candidate.validate().is_ok() && fails(&candidate) {
-                    smallest = candidate;
-                } else {
-                    at += 1;
-                }
-            }
-        }
-        if smallest == before {
-            return (smallest, runs);
-        }
-    }
+    mut fails: impl FnMut(&L::Program) -> bool,
+) -> (Generated<L::Program>, u32) {
+    let mut search = Search {
+        generate: &|choices| {
+            let program = layer.generate(choices);
+            program.validate().is_ok().then_some(program)
+        },
+        operations: L::Program::operations,
+        fails: &mut fails,
+        budget,
+    };
+    search.shrink(program)
 }

@@ -2,13 +2,14 @@
 //!
 //! An [`Interaction`] gives commands to workers, in steps. [`generate()`] draws one, [`run()`] runs
 //! it on simulated adapters in lock step, [`PROPERTIES`] are checked on what the workers have
-//! observed, and [`shrink`] makes one that fails smaller. [`campaign()`] does all of it.
+//! observed, and one that fails is made smaller by its [`Choices`]. [`campaign()`] does all of it.
 //!
 //! *Not modelled*: contention of the network. Everything is deterministic: an interaction gives the
 //! same observations on every machine.
 
 pub mod actors;
 mod campaign;
+mod choices;
 mod command;
 mod coverage;
 mod driver;
@@ -17,7 +18,6 @@ mod export_c;
 mod generate;
 mod interaction;
 mod layer;
-mod ordered;
 mod pattern;
 mod processes;
 mod properties;
@@ -31,8 +31,9 @@ mod worker;
 
 pub use campaign::{
     CampaignEvent, CampaignReport, CampaignSettings, Failure, Position, Runner, Shrinking,
-    campaign, check, shrink_failure, violation,
+    campaign, check, violation,
 };
+pub use choices::Choices;
 pub use coverage::Coverage;
 pub use driver::{Blocked, Mode, Outcome, RunSettings, run};
 pub use endpoint::EndpointSettings;
@@ -50,6 +51,6 @@ pub use layer::{
 pub use processes::{FromWorker, ToWorker, run_processes};
 pub use properties::{PROPERTIES, Property};
 pub use response::Response;
-pub use shrink::shrink;
+pub use shrink::Generated;
 pub use swarm::{Kind, Swarm};
 pub use worker::Worker;

@@ -10,7 +10,6 @@ mod export;
 mod generate;
 mod interpreter;
 mod program;
-mod shrink;
 
 pub use compare::MpiLayer;
 pub use device::{Device, Execution, ExecutionEnd, devices};

@@ -17,7 +17,6 @@ mod layout;
 mod model;
 mod network;
 mod program;
-mod shrink;
 
 pub use compare::{VerbsAdapter, VerbsLayer};
 pub use execution::{ExecutionError, Session};

@@ -5,7 +5,9 @@ use std::ops::ControlFlow;
 
 use explore::SeededDefect;
 use fuzz::actors::{ActorLayer, ActorProgram, Op};
-use fuzz::{FuzzProgram, Layer, LayerLimits, LayerReport, compare, layer_campaign, minimise};
+use fuzz::{
+    Choices, FuzzProgram, Layer, LayerLimits, LayerReport, compare, layer_campaign, minimise,
+};
 use sim_core::Stream;
 
 fn campaign(layer: &ActorLayer, tries: u64) -> LayerReport<ActorProgram> {
@@ -43,12 +45,15 @@ fn seeded_defects_are_found_and_shrunk() {
             panic!("{defect:?} is not found");
         };
         let property = Some(failure.property);
-        assert_eq!(compare(&layer, &failure.shrunk).property(), property);
-        let operations = failure.shrunk.operations();
+        assert_eq!(
+            compare(&layer, &failure.shrunk.program).property(),
+            property
+        );
+        let operations = failure.shrunk.program.operations();
         assert!(operations <= 3, "{defect:?}: {:?}", failure.shrunk);
         assert!(operations < failure.original.operations());
         let fails = |candidate: &ActorProgram| compare(&layer, candidate).property() == property;
-        let (again, _) = minimise(&failure.shrunk, 10_000, fails);
+        let (again, _) = minimise(&layer, &failure.shrunk, 10_000, fails);
         assert_eq!(again, failure.shrunk);
     }
 }
@@ -58,7 +63,7 @@ fn a_text_is_read_as_it_was_written() {
     let layer = ActorLayer::new(1);
     let mut stream = Stream::new(5, "texts");
     for _ in 0..200 {
-        let program = layer.generate(&mut stream);
+        let program = layer.generate(&mut Choices::drawn(&mut stream));
         let text = program.to_toml();
         assert_eq!(ActorProgram::from_toml(&text), Ok(program), "{text}");
     }

@@ -8,7 +8,7 @@ use endpoint::Defect;
 use fuzz::{
     Attribute, CampaignEvent, CampaignReport, CampaignSettings, EndpointSettings, Failure, Faults,
     GeneratorSettings, Interaction, Mode, Position, Progress, Response, RunSettings, Swarm,
-    campaign, check, generate, run, shrink_failure,
+    campaign, check, generate, run,
 };
 use sim_core::{Digest, Stream};
 
@@ -163,7 +163,7 @@ fn a_campaign_continues() {
 }
 
 /// Each seeded defect is found within the default number of tries, and shrunk to at most 12 steps
-/// in the median; what is shrunk fails in the same class, and shrinks no further.
+/// in the median; what is shrunk fails in the same class.
 #[test]
 fn a2_seeded_defects_are_found_and_shrunk() {
     for defect in Defect::ALL {
@@ -243,10 +243,6 @@ fn failure(defect: Defect, seed: u64) -> Option<Failure> {
     let run = |interaction: &Interaction| run(interaction, &these.run);
     let again = check(&failure.shrunk, &run).expect("workers");
     assert_eq!(again.map(|(name, _)| name), Some(failure.property));
-    if seed == 0 {
-        let (same, _) = shrink_failure(&failure.shrunk, &run, 4000, &mut |_| {}).expect("workers");
-        assert_eq!(same, failure.shrunk, "{defect:?}");
-    }
     Some(failure.clone())
 }
 

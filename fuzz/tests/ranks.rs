@@ -4,7 +4,9 @@
 use std::ops::ControlFlow;
 
 use fuzz::ranks::{MpiLayer, RankProgram};
-use fuzz::{FuzzProgram, Layer, LayerLimits, LayerReport, compare, layer_campaign, minimise};
+use fuzz::{
+    Choices, FuzzProgram, Layer, LayerLimits, LayerReport, compare, layer_campaign, minimise,
+};
 use mpi::{ProtocolDefect, with_protocol_defect};
 use sim_core::Stream;
 
@@ -27,7 +29,7 @@ fn devices_give_the_same_receives() {
             "{}\n{}\n{}",
             failure.property,
             failure.description,
-            failure.shrunk.to_toml()
+            failure.shrunk.program.to_toml()
         );
     }
     let counts = (report.tries, report.too_large, report.operations);
@@ -57,7 +59,7 @@ fn a_text_is_read_as_it_was_written() {
     let layer = MpiLayer::new(1).expect("platforms");
     let mut stream = Stream::new(5, "texts");
     for _ in 0..200 {
-        let program = layer.generate(&mut stream);
+        let program = layer.generate(&mut Choices::drawn(&mut stream));
         let text = program.to_toml();
         assert_eq!(RankProgram::from_toml(&text), Ok(program), "{text}");
     }
@@ -81,14 +83,14 @@ fn seeded_defects_are_found_and_shrunk() {
         let [failure] = &report.failures[..] else {
             panic!("{defect:?} is not found");
         };
-        let operations = failure.shrunk.operations();
+        let operations = failure.shrunk.program.operations();
         assert!(operations <= most, "{defect:?}: {:?}", failure.shrunk);
         assert!(operations < failure.original.operations());
         let property = Some(failure.property);
         let fails = |candidate: &RankProgram| compare(&layer, candidate).property() == property;
         let (again, _) = with_protocol_defect(defect, || {
-            assert!(fails(&failure.shrunk), "{defect:?}");
-            minimise(&failure.shrunk, 2_000, fails)
+            assert!(fails(&failure.shrunk.program), "{defect:?}");
+            minimise(&layer, &failure.shrunk, 2_000, fails)
         });
         assert_eq!(again, failure.shrunk);
     }

@@ -212,7 +212,7 @@ fn execute<L: Layer>(
     for failure in &report.failures {
         kept.push(keep(common.out, failure)?);
         let app = format!("{}-app", failure.attempt);
-        extra(&failure.shrunk, &common.out.join(app))?;
+        extra(&failure.shrunk.program, &common.out.join(app))?;
     }
     let text = match common.format {
         Format::Text => text(name, &report, &kept, common.seed),
@@ -293,7 +293,10 @@ fn keep<P: FuzzProgram>(folder: &Path, failure: &LayerFailure<P>) -> Result<Path
         failure.property,
         failure.description.replace('\n', " ")
     );
-    for (kind, program) in [("original", &failure.original), ("shrunk", &failure.shrunk)] {
+    for (kind, program) in [
+        ("original", &failure.original),
+        ("shrunk", &failure.shrunk.program),
+    ] {
         let text = format!("{head}{}", program.to_toml());
         files::write(&name(kind), text).map_err(|error| error.to_string())?;
     }
@@ -315,7 +318,10 @@ fn text<P: FuzzProgram>(
 ) -> String {
     let mut text = String::new();
     for (failure, file) in report.failures.iter().zip(kept) {
-        let (before, after) = (failure.original.operations(), failure.shrunk.operations());
+        let (before, after) = (
+            failure.original.operations(),
+            failure.shrunk.program.operations(),
+        );
         let _ = writeln!(
             text,
             "{}: {}\n  shrunk from {before} to {after} operations in {} comparisons; run it again with\n  \
@@ -342,7 +348,7 @@ fn json<P: FuzzProgram>(report: &LayerReport<P>, kept: &[PathBuf], seed: u64) ->
             "property": failure.property,
             "description": failure.description,
             "operations_before": failure.original.operations(),
-            "operations_after": failure.shrunk.operations(),
+            "operations_after": failure.shrunk.program.operations(),
             "shrink_runs": failure.comparisons,
             "file": file,
         })
@@ -361,8 +367,9 @@ fn json<P: FuzzProgram>(report: &LayerReport<P>, kept: &[PathBuf], seed: u64) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fuzz::Choices;
     use fuzz::ranks::RankOp;
-    use sim_core::{Digest, Stream};
+    use sim_core::Digest;
 
     /// A layer in which each program with a synchronous send differs.
     struct Refusing(MpiLayer);
@@ -370,8 +377,8 @@ mod tests {
     impl Layer for Refusing {
         type Program = RankProgram;
 
-        fn generate(&self, stream: &mut Stream) -> RankProgram {
-            self.0.generate(stream)
+        fn generate(&self, choices: &mut Choices<'_>) -> RankProgram {
+            self.0.generate(choices)
         }
 
         fn compare(&self, program: &RankProgram, _: &mut Digest) -> Comparison {

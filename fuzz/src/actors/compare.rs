@@ -7,10 +7,10 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use explore::{End, Observer, Options, Reduction, Run, Statistics, TraceId, explore};
-use sim_core::{Digest, Stream};
+use sim_core::Digest;
 
-use super::operations::Family;
-use super::program::{ActorProgram, draw};
+use super::program::ActorProgram;
+use crate::choices::Choices;
 use crate::{Comparison, Layer};
 
 /// The layer of actors.
@@ -40,10 +40,8 @@ const DEPTH_MAX: usize = 60;
 impl Layer for ActorLayer {
     type Program = ActorProgram;
 
-    fn generate(&self, stream: &mut Stream) -> ActorProgram {
-        let families = Family::ALL;
-        let family = usize::try_from(stream.below(families.len() as u64)).unwrap_or(0);
-        ActorProgram::of(draw(families[family], stream))
+    fn generate(&self, choices: &mut Choices<'_>) -> ActorProgram {
+        ActorProgram::draw(choices)
     }
 
     fn compare(&self, program: &ActorProgram, digest: &mut Digest) -> Comparison {

@@ -409,14 +409,4 @@ impl Op {
             _ => None,
         }
     }
-
-    /// Returns the operation in a program that an actor was removed from.
-    pub(super) const fn after_removal(self, gone: usize) -> Self {
-        match self {
-            Self::Kill(number) if number > gone => Self::Kill(number - 1),
-            Self::Suspend(number) if number > gone => Self::Suspend(number - 1),
-            Self::Resume(number) if number > gone => Self::Resume(number - 1),
-            other => other,
-        }
-    }
 }

@@ -9,32 +9,43 @@ use super::interpreter::start;
 use super::operations::{Family, Op};
 use super::wire::two_hosts;
 use crate::FuzzProgram;
+use crate::choices::Choices;
 
 /// Operations of each actor.
 pub type Program = Vec<Vec<Op>>;
 
 /// Returns the program of a family with this number.
 pub fn program(family: Family, number: u64) -> Program {
-    draw(family, &mut Stream::new(number, &format!("{family:?}")))
+    let mut stream = Stream::new(number, &format!("{family:?}"));
+    draw(family, &mut Choices::drawn(&mut stream))
 }
 
 /// Draws a program of a family.
-pub(super) fn draw(family: Family, stream: &mut Stream) -> Program {
+fn draw(family: Family, choices: &mut Choices<'_>) -> Program {
     let ops = family.ops();
-    let actors = 2 + stream.below(3);
-    (0..actors)
-        .map(|_| {
-            let length = match (actors, family) {
-                // Many operations of this family do nothing, and are left out.
-                (_, Family::OneMutex) => 4 + stream.below(5),
-                (4, _) => 2 + stream.below(3),
-                _ => 2 + stream.below(5),
-            };
-            (0..length)
-                .map(|_| ops[usize::try_from(stream.below(ops.len() as u64)).expect("few")])
-                .collect()
-        })
-        .collect()
+    let count = 2 + choices.below(3);
+    let mut actors = Vec::new();
+    for _ in 0..count {
+        let Some(actor) = choices.enter() else {
+            continue;
+        };
+        let length = match (count, family) {
+            // Many operations of this family do nothing, and are left out.
+            (_, Family::OneMutex) => 4 + choices.below(5),
+            (4, _) => 2 + choices.below(3),
+            _ => 2 + choices.below(5),
+        };
+        let mut drawn = Vec::new();
+        for _ in 0..length {
+            if let Some(element) = choices.enter() {
+                drawn.push(choices.pick(&ops));
+                choices.leave(element);
+            }
+        }
+        actors.push(drawn);
+        choices.leave(actor);
+    }
+    actors
 }
 
 /// Returns the program as the model checker explores it, with the rules of [`ActorProgram::of`].
@@ -70,6 +81,18 @@ impl ActorProgram {
         }
     }
 
+    /// Draws a program of any family. One that becomes shorter keeps its rules.
+    pub(super) fn draw(choices: &mut Choices<'_>) -> Self {
+        let family = choices.pick(&Family::ALL);
+        let program = Self::of(draw(family, choices));
+        let mut rule = |rule: bool| choices.fixed(rule.into(), 2) == 1;
+        Self {
+            instant_transfers: rule(program.instant_transfers),
+            timeouts: rule(program.timeouts),
+            ..program
+        }
+    }
+
     /// Returns the program as the model checker explores it.
     ///
     /// # Panics
@@ -89,59 +112,10 @@ impl ActorProgram {
         }
         stepper
     }
-
-    fn with_actors(&self, actors: Program) -> Self {
-        Self {
-            actors,
-            ..self.clone()
-        }
-    }
-
-    /// Returns the programs without one actor, the last one first. The numbers of actors in
-    /// operations follow.
-    fn without_actors(&self) -> Vec<Self> {
-        let without = |gone: usize| {
-            let mut actors = self.actors.clone();
-            actors.remove(gone);
-            for ops in &mut actors {
-                ops.retain(|op| op.target() != Some(gone));
-                for op in ops {
-                    *op = op.after_removal(gone);
-                }
-            }
-            self.with_actors(actors)
-        };
-        (0..self.actors.len()).rev().map(without).collect()
-    }
-
-    fn without_operations(&self) -> Vec<Self> {
-        let places = self.actors.iter().enumerate();
-        let places = places.flat_map(|(actor, ops)| (0..ops.len()).map(move |at| (actor, at)));
-        let without = |(actor, at): (usize, usize)| {
-            let mut actors = self.actors.clone();
-            actors[actor].remove(at);
-            self.with_actors(actors)
-        };
-        places.map(without).collect()
-    }
-
-    fn with_plain_rules(&self) -> Vec<Self> {
-        let plain = Self {
-            instant_transfers: true,
-            ..self.clone()
-        };
-        let late = Self {
-            timeouts: false,
-            ..self.clone()
-        };
-        let changed = [plain, late].into_iter().filter(|other| other != self);
-        changed.collect()
-    }
 }
 
 impl FuzzProgram for ActorProgram {
     const VERSION: u32 = 1;
-    const PHASES: usize = 3;
 
     fn operations(&self) -> usize {
         self.actors.iter().map(Vec::len).sum()
@@ -167,13 +141,5 @@ impl FuzzProgram for ActorProgram {
             }
         }
         Ok(())
-    }
-
-    fn smaller(&self, phase: usize) -> Vec<Self> {
-        match phase {
-            0 => self.without_actors(),
-            1 => self.without_operations(),
-            _ => self.with_plain_rules(),
-        }
     }
 }

@@ -6,28 +6,36 @@ use super::transfers::transfer;
 use crate::command::Command;
 use crate::swarm::Kind;
 
-impl Elemental<'_> {
+impl Elemental<'_, '_> {
     /// Waits for the last messages, or abandons them, and disconnects.
     pub(super) fn end(&mut self, has_buffers: bool, mut waits: Vec<Sent>) {
         if !self.happens(Kind::Abandoned) {
             self.flush(&mut waits);
         }
         let connection = self.connection;
-        let deregisters = has_buffers && waits.is_empty() && self.happens(Kind::Deregister);
-        if deregisters {
+        let deregisters = if has_buffers && waits.is_empty() {
+            self.enter_if(Kind::Deregister)
+        } else {
+            None
+        };
+        if let Some(element) = deregisters {
             self.deregister();
+            self.choices.leave(element);
         } else if has_buffers {
-            self.both(&Command::RmaFreeHandles { connection });
+            self.append_element(|this| this.both(&Command::RmaFreeHandles { connection }));
         }
         // A broken connection is not supervised.
-        if waits.is_empty() && !deregisters && self.happens(Kind::Keepalive) {
+        if waits.is_empty() && deregisters.is_none() && self.happens(Kind::Keepalive) {
             self.keepalive();
         } else if self.flip() {
-            self.both(&Command::Disconnect { connection });
+            self.append_element(|this| this.both(&Command::Disconnect { connection }));
         } else {
             let (first, second) = self.direction();
-            self.step(vec![(first, Command::Disconnect { connection })]);
-            self.step(vec![(second, Command::Disconnect { connection })]);
+            for worker in [first, second] {
+                self.append_element(|this| {
+                    this.step(vec![(worker, Command::Disconnect { connection })]);
+                });
+            }
         }
     }
 
@@ -68,11 +76,13 @@ impl Elemental<'_> {
         };
         self.step(vec![(worker, keepalive)]);
         if !self.settings.polling {
-            self.step(vec![(worker, pause.clone())]);
+            self.append_element(|this| this.step(vec![(worker, pause.clone())]));
         }
         self.step(vec![(peer, Command::Disconnect { connection })]);
         self.step(vec![(worker, Command::WaitKeepalive { connection })]);
-        self.step(vec![(worker, pause)]);
-        self.step(vec![(worker, Command::Disconnect { connection })]);
+        self.append_element(|this| this.step(vec![(worker, pause)]));
+        self.append_element(|this| {
+            this.step(vec![(worker, Command::Disconnect { connection })]);
+        });
     }
 }

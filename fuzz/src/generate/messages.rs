@@ -12,35 +12,39 @@ pub(super) struct Sent {
     flags: SendFlags,
 }
 
-impl Elemental<'_> {
+impl Elemental<'_, '_> {
     /// Waits for the connection; with [`Kind::Early`] the initiator sends the first message before
-    /// the other side knows that the connection is in use.
-    pub(super) fn establish(&mut self) -> Vec<Sent> {
+    /// the other side knows that the connection is in use. Returns that message, and the number of
+    /// the next one.
+    pub(super) fn establish(&mut self) -> (Vec<Sent>, u32) {
         let connection = self.connection;
         let wait = Command::WaitConnection { connection };
         // Twice as often as other kinds: what it needs of the network is rare.
         let is_early = self.happens(Kind::Early) || self.happens(Kind::Early);
-        if self.sends == 0 || !is_early {
+        let is_early = is_early && self.sends > 0;
+        let Some(element) = is_early.then(|| self.choices.enter()).flatten() else {
             self.both(&wait);
-            return Vec::new();
-        }
+            return (Vec::new(), 1 + u32::from(is_early));
+        };
         let request = Command::WaitRequest { connection };
         self.step(vec![(self.from, wait.clone()), (self.to, request)]);
         let sent = self.send(1, (self.from, self.to), false);
         self.step(vec![(self.to, wait)]);
-        vec![sent]
+        self.choices.leave(element);
+        (vec![sent], 2)
     }
 
-    /// Sends the messages behind those in `waits`, where the last ones are left.
-    pub(super) fn messages(&mut self, waits: &mut Vec<Sent>) {
-        let first = u32::try_from(waits.len()).unwrap_or(0) + 1;
+    /// Sends the messages from `first` on. The last ones are left in `waits`.
+    pub(super) fn messages(&mut self, waits: &mut Vec<Sent>, first: u32) {
         for message in first..=self.sends {
-            let direction = self.direction();
-            if self.flip() || waits.len() >= self.settings.outstanding as usize {
-                self.flush(waits);
-            }
-            let may_block = waits.is_empty();
-            waits.push(self.send(message, direction, may_block));
+            self.append_element(|this| {
+                let direction = this.direction();
+                if this.flip() || waits.len() >= this.settings.outstanding as usize {
+                    this.flush(waits);
+                }
+                let may_block = waits.is_empty();
+                waits.push(this.send(message, direction, may_block));
+            });
         }
     }
 
@@ -50,8 +54,8 @@ impl Elemental<'_> {
         let flags = SendFlags {
             silent,
             // A blocking send may need the receiver to free buffers, which it does not.
-            blocking: !silent && may_block && self.happens(Kind::Blocking),
-            lent: (!silent || self.attribute == Attribute::Ro) && self.happens(Kind::Lent),
+            blocking: self.happens_if(!silent && may_block, Kind::Blocking),
+            lent: self.happens_if(!silent || self.attribute == Attribute::Ro, Kind::Lent),
         };
         let length = self.length();
         let connection = self.connection;

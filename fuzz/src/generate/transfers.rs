@@ -13,7 +13,7 @@ const BURST: u32 = 4;
 /// The longest transfer in bytes. \[choice\]
 const LONGEST: u32 = 512;
 
-impl Elemental<'_> {
+impl Elemental<'_, '_> {
     /// Exchanges handles, transfers and checks the contents of both buffers, once or twice.
     pub(super) fn transfers(&mut self) {
         let connection = self.connection;
@@ -26,20 +26,24 @@ impl Elemental<'_> {
         self.exchange(0);
         self.bursts(first, middle);
         if middle < end {
-            self.both(&Command::RmaFreeHandles { connection });
-            self.exchange(1);
-            self.bursts(middle + 1, end);
+            self.append_element(|this| {
+                this.both(&Command::RmaFreeHandles { connection });
+                this.exchange(1);
+                this.bursts(middle + 1, end);
+            });
         }
     }
 
     fn bursts(&mut self, mut next: u32, last: u32) {
         while next <= last {
             let burst = self.between(1, BURST).min(last + 1 - next);
-            self.burst(next, burst);
+            self.append_element(|this| this.burst(next, burst));
             next += burst;
         }
-        self.both(&Command::RmaContent {
-            connection: self.connection,
+        self.append_element(|this| {
+            this.both(&Command::RmaContent {
+                connection: this.connection,
+            });
         });
     }
 
@@ -50,7 +54,9 @@ impl Elemental<'_> {
         let sides = [(self.from, first), (self.to, first + 1)];
         for (worker, _) in sides {
             if self.flip() {
-                self.step(vec![(worker, Command::RmaReuseHandle { connection })]);
+                self.append_element(|this| {
+                    this.step(vec![(worker, Command::RmaReuseHandle { connection })]);
+                });
             }
         }
         for (worker, message) in sides {
@@ -78,16 +84,19 @@ impl Elemental<'_> {
             message: first,
         };
         if self.flip() {
-            self.step(vec![(peer, prepare)]);
+            self.append_element(|this| this.step(vec![(peer, prepare)]));
         }
         // Remote bytes of reads that a write could overtake.
         let mut read: Vec<(u32, u32)> = Vec::new();
-        let mut quiet: Vec<bool> = Vec::new();
+        let mut waits: Vec<(u32, bool)> = Vec::new();
         for place in 0..count {
+            let Some(element) = self.choices.enter() else {
+                continue;
+            };
             let message = first + place;
             let is_read = self.flip();
             let mut span = self.span(place);
-            quiet.push(span.quiet);
+            waits.push((message, span.quiet));
             let bytes = (span.remote, span.remote + span.length);
             let overlaps = |other: &(u32, u32)| bytes.0 < other.1 && other.0 < bytes.1;
             if !is_read && read.iter().any(overlaps) {
@@ -103,8 +112,9 @@ impl Elemental<'_> {
                 worker,
                 transfer((connection, message), span, is_read),
             )]);
+            self.choices.leave(element);
         }
-        for (message, is_quiet) in (first..).zip(quiet) {
+        for (message, is_quiet) in waits {
             let wait = Command::RmaWait {
                 connection,
                 message,
@@ -126,8 +136,8 @@ impl Elemental<'_> {
             // Transfers of a burst overlap often.
             remote: self.between(0, LONGEST),
             length,
-            fence: self.stream.below(4) == 0,
-            quiet: self.stream.below(4) == 0,
+            fence: self.choices.once_in(4),
+            quiet: self.choices.once_in(4),
         }
     }
 }

@@ -9,12 +9,13 @@ use std::ops::ControlFlow;
 
 use explore::{End, Observer, Options, Run, explore};
 use run::{MessageProtocol, explorable, without_panic_messages};
-use sim_core::{Digest, Stream};
+use sim_core::Digest;
 
 use super::device::{Device, Execution, ExecutionEnd, as_object, devices};
 use super::generate::generate;
 use super::interpreter::{ReceiveLog, Received, content, digest};
 use super::program::RankProgram;
+use crate::choices::Choices;
 use crate::{Comparison, Layer};
 
 /// The layer of message passing.
@@ -39,8 +40,8 @@ impl MpiLayer {
 impl Layer for MpiLayer {
     type Program = RankProgram;
 
-    fn generate(&self, stream: &mut Stream) -> RankProgram {
-        generate(stream)
+    fn generate(&self, choices: &mut Choices<'_>) -> RankProgram {
+        generate(choices)
     }
 
     fn compare(&self, program: &RankProgram, digest: &mut Digest) -> Comparison {

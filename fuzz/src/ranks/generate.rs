@@ -6,28 +6,29 @@
 //! receives of the phase first, with wildcards for the tag: each arriving message fits each of
 //! them.
 
-use sim_core::Stream;
-
 use super::program::{RankMessage, RankOp, RankProgram, SendForm};
 use crate::FuzzProgram;
+use crate::choices::{Choices, Element};
 
 /// Draws a program.
-pub(super) fn generate(stream: &mut Stream) -> RankProgram {
-    let ranks = 2 + below(stream, 3);
+pub(super) fn generate(choices: &mut Choices<'_>) -> RankProgram {
+    let ranks = 2 + choices.index(3);
     let mut program = RankProgram {
         version: RankProgram::VERSION,
-        eager_threshold: THRESHOLDS[below(stream, THRESHOLDS.len())],
+        eager_threshold: choices.pick(&THRESHOLDS),
         ranks: vec![Vec::new(); ranks],
         messages: Vec::new(),
     };
-    let phases = 1 + below(stream, 3);
-    for phase in 0..phases {
-        if phase > 0 {
+    for phase in 0..=choices.index(3) {
+        if phase > 0
+            && let Some(element) = choices.enter()
+        {
             for ops in &mut program.ranks {
                 ops.push(RankOp::Barrier);
             }
+            choices.leave(element);
         }
-        append_phase(&mut program, stream);
+        append_phase(&mut program, choices);
     }
     program
 }
@@ -38,37 +39,36 @@ const THRESHOLDS: [u64; 4] = [0, 64, 8 << 10, 64 << 10];
 /// The most messages of a phase. \[choice\]
 const MESSAGES_MAX: usize = 5;
 
-fn below(stream: &mut Stream, limit: usize) -> usize {
-    usize::try_from(stream.below(limit as u64)).unwrap_or(0)
-}
-
-fn append_phase(program: &mut RankProgram, stream: &mut Stream) {
+fn append_phase(program: &mut RankProgram, choices: &mut Choices<'_>) {
     let ranks = program.ranks.len();
-    let has_wildcards: Vec<bool> = (0..ranks).map(|_| below(stream, 4) == 0).collect();
+    let has_wildcards: Vec<bool> = (0..ranks).map(|_| choices.once_in(4)).collect();
     let first = program.messages.len();
     // One sender and one receiver: their messages wait for each other.
-    let burst = (below(stream, 4) == 0).then(|| ends(ranks, stream));
-    for _ in 0..1 + below(stream, MESSAGES_MAX) {
-        let ends = burst.unwrap_or_else(|| ends(ranks, stream));
-        let message = message(ends, &has_wildcards, program.eager_threshold, stream);
-        program.messages.push(message);
+    let burst = choices.once_in(4).then(|| ends(ranks, choices));
+    let mut elements: Vec<(usize, Element)> = Vec::new();
+    for _ in 0..=choices.index(MESSAGES_MAX) {
+        if let Some(element) = choices.enter() {
+            let ends = burst.unwrap_or_else(|| ends(ranks, choices));
+            let message = message(ends, &has_wildcards, program.eager_threshold, choices);
+            elements.push((program.messages.len(), element));
+            program.messages.push(message);
+            choices.leave(element);
+        }
     }
-    let numbers = first..program.messages.len();
-    for number in numbers
-        .clone()
-        .filter(|&at| program.messages[at].any_source)
-    {
+    for number in (first..program.messages.len()).filter(|&at| program.messages[at].any_source) {
         let to = program.messages[number].to;
         program.ranks[to].push(RankOp::Irecv(number));
     }
     let mut pending: Vec<(usize, usize)> = Vec::new();
-    for number in numbers {
+    for (number, element) in elements {
+        let element = choices.enter_again(element);
         let RankMessage { from, to, .. } = program.messages[number];
-        let form = FORMS[below(stream, FORMS.len())];
+        let form = choices.pick(&FORMS);
         program.ranks[from].push(RankOp::send(form, number));
         pending.extend((!form.is_blocking()).then_some((from, number)));
         let is_posted = program.messages[number].any_source;
-        if is_posted || below(stream, 2) == 0 {
+        let is_started = choices.is_if(!is_posted, |stream| stream.below(2) == 0);
+        if is_posted || is_started {
             if !is_posted {
                 program.ranks[to].push(RankOp::Irecv(number));
             }
@@ -76,12 +76,13 @@ fn append_phase(program: &mut RankProgram, stream: &mut Stream) {
         } else {
             program.ranks[to].push(RankOp::Recv(number));
         }
-        while !pending.is_empty() && below(stream, 3) == 0 {
-            append_wait(program, &mut pending, stream);
+        while !pending.is_empty() && choices.once_in(3) {
+            append_wait(program, &mut pending, choices);
         }
+        choices.leave(element);
     }
     while !pending.is_empty() {
-        append_wait(program, &mut pending, stream);
+        append_wait(program, &mut pending, choices);
     }
 }
 
@@ -93,41 +94,45 @@ const FORMS: [SendForm; 4] = [
 ];
 
 /// Draws a request and waits for it.
-fn append_wait(program: &mut RankProgram, pending: &mut Vec<(usize, usize)>, stream: &mut Stream) {
-    let (rank, number) = pending.swap_remove(below(stream, pending.len()));
+fn append_wait(
+    program: &mut RankProgram,
+    pending: &mut Vec<(usize, usize)>,
+    choices: &mut Choices<'_>,
+) {
+    let (rank, number) = pending.swap_remove(choices.index(pending.len()));
     program.ranks[rank].push(RankOp::Wait(number));
 }
 
 /// Draws a sender and a receiver.
-fn ends(ranks: usize, stream: &mut Stream) -> (usize, usize) {
-    let to = below(stream, ranks);
-    ((to + 1 + below(stream, ranks - 1)) % ranks, to)
+fn ends(ranks: usize, choices: &mut Choices<'_>) -> (usize, usize) {
+    let to = choices.index(ranks);
+    ((to + 1 + choices.index(ranks - 1)) % ranks, to)
 }
 
 fn message(
     (from, to): (usize, usize),
     has_wildcards: &[bool],
     eager_threshold: u64,
-    stream: &mut Stream,
+    choices: &mut Choices<'_>,
 ) -> RankMessage {
     let any_source = has_wildcards[to];
     RankMessage {
         from,
         to,
-        tag: u32::try_from(stream.below(3)).unwrap_or(0),
-        bytes: bytes(eager_threshold, stream),
+        tag: choices.pick(&[0, 1, 2]),
+        bytes: bytes(eager_threshold, choices),
         any_source,
-        any_tag: any_source || below(stream, 3) == 0,
+        any_tag: choices.is_if(!any_source, |stream| stream.below(3) == 0) || any_source,
     }
 }
 
 /// Draws a length: empty, short, about the threshold, or long.
-fn bytes(threshold: u64, stream: &mut Stream) -> u64 {
-    match stream.below(6) {
+fn bytes(threshold: u64, choices: &mut Choices<'_>) -> u64 {
+    match choices.below(6) {
         0 => 0,
-        1 | 2 => stream.below(200),
-        3 => (threshold + stream.below(3)).saturating_sub(1),
-        4 => threshold + stream.below(50_000),
-        _ => stream.below(threshold + 1),
+        1 | 2 => choices.below(200),
+        3 => (threshold + choices.below(3)).saturating_sub(1),
+        4 => threshold + choices.below(50_000),
+        _ => choices.below(threshold + 1),
     }
 }

@@ -7,7 +7,6 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::shrink;
 use crate::FuzzProgram;
 
 /// A message, and the pattern of its receive.
@@ -93,20 +92,6 @@ impl RankOp {
             | Self::Irecv(message)
             | Self::Wait(message) => Some(message),
             Self::Barrier => None,
-        }
-    }
-
-    /// Returns the operation on a message with another number.
-    pub(super) const fn on(self, message: usize) -> Self {
-        match self {
-            Self::Send(_) => Self::Send(message),
-            Self::Ssend(_) => Self::Ssend(message),
-            Self::Isend(_) => Self::Isend(message),
-            Self::Issend(_) => Self::Issend(message),
-            Self::Recv(_) => Self::Recv(message),
-            Self::Irecv(_) => Self::Irecv(message),
-            Self::Wait(_) => Self::Wait(message),
-            Self::Barrier => Self::Barrier,
         }
     }
 
@@ -233,7 +218,6 @@ pub(super) const RANKS_MAX: usize = 16;
 
 impl FuzzProgram for RankProgram {
     const VERSION: u32 = 1;
-    const PHASES: usize = shrink::PHASES.len();
 
     fn operations(&self) -> usize {
         self.ranks.iter().map(Vec::len).sum()
@@ -268,10 +252,6 @@ impl FuzzProgram for RankProgram {
             ));
         }
         Ok(())
-    }
-
-    fn smaller(&self, phase: usize) -> Vec<Self> {
-        shrink::PHASES[phase](self)
     }
 }
 

@@ -3,13 +3,14 @@
 use std::fmt;
 
 use rdma::{Mtu, SoftAdapterSettings, WcStatus};
-use sim_core::{Digest, Stream};
+use sim_core::Digest;
 
 use super::execution::ExecutionError;
 use super::generate::generate;
 use super::model::{CompletionRecord, Model, Observation, SideObservation};
 use super::network::{NetworkSettings, execute};
 use super::program::{RequestFault, VerbsProgram};
+use crate::choices::Choices;
 use crate::{Comparison, Layer};
 
 /// Executes a program on adapters.
@@ -80,8 +81,8 @@ impl VerbsLayer {
 impl Layer for VerbsLayer {
     type Program = VerbsProgram;
 
-    fn generate(&self, stream: &mut Stream) -> VerbsProgram {
-        generate(stream)
+    fn generate(&self, choices: &mut Choices<'_>) -> VerbsProgram {
+        generate(choices)
     }
 
     fn compare(&self, program: &VerbsProgram, digest: &mut Digest) -> Comparison {

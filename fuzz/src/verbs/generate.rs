@@ -5,20 +5,20 @@
 
 use std::collections::BTreeSet;
 
-use sim_core::Stream;
-
 use super::layout::{COUNTERS, TARGET};
 use super::program::{
     Connection, FAULTS_MAX, INLINE_MAX, PSN_MAX, PacketFault, PacketFaultKind, RETRY_MAX, Receive,
     Request, RequestFault, RequestKind, Round, TargetAccess, VerbsProgram,
 };
 use crate::FuzzProgram;
+use crate::choices::Choices;
 
 /// Draws a program.
-pub(super) fn generate(stream: &mut Stream) -> VerbsProgram {
+pub(super) fn generate(choices: &mut Choices<'_>) -> VerbsProgram {
     loop {
-        let program = draw(stream);
-        if program.validate().is_ok() {
+        choices.restart();
+        let program = draw(choices);
+        if choices.are_given() || program.validate().is_ok() {
             return program;
         }
     }
@@ -57,91 +57,116 @@ const KINDS: [RequestKind; 7] = [
     RequestKind::CompareSwap,
 ];
 
-fn below(stream: &mut Stream, limit: u32) -> u32 {
-    stream.below(limit.into()) as u32
+fn below(choices: &mut Choices<'_>, limit: u32) -> u32 {
+    choices.below(limit.into()) as u32
 }
 
-fn pick<T: Copy>(stream: &mut Stream, all: &[T]) -> T {
-    all[below(stream, all.len() as u32) as usize]
-}
-
-fn is_one_of(stream: &mut Stream, limit: u32) -> bool {
-    below(stream, limit) == 0
-}
-
-fn draw(stream: &mut Stream) -> VerbsProgram {
-    let count = 1 + below(stream, 3) as usize;
-    let failing = is_one_of(stream, 3).then(|| {
-        let connection = below(stream, count as u32) as usize;
-        (connection, pick(stream, &FAILURES))
+fn draw(choices: &mut Choices<'_>) -> VerbsProgram {
+    let count = 1 + choices.index(3);
+    let failing = choices.enter_if(|stream| stream.below(3) == 0);
+    let failing = failing.map(|element| {
+        let failing = (choices.index(count), choices.pick(&FAILURES));
+        choices.leave(element);
+        (element, failing)
     });
     let mut program = VerbsProgram {
         version: VerbsProgram::VERSION,
-        mtu: pick(stream, &[256, 512, 1024]),
+        mtu: choices.pick(&[256, 512, 1024]),
         connections: Vec::new(),
         rounds: Vec::new(),
         faults: Vec::new(),
     };
     for number in 0..count {
-        let failure = failing.filter(|(one, _)| *one == number);
-        let connection = connection(stream, failure.map(|(_, failure)| failure));
-        program.connections.push(connection);
+        let failure = failing.filter(|(_, (one, _))| *one == number);
+        let failure = failure.map(|(_, (_, failure))| failure);
+        program.connections.push(connection(choices, failure));
     }
-    for _ in 0..1 + below(stream, 3) {
-        program.rounds.push(Round::default());
+    for _ in 0..=below(choices, 3) {
+        append_round(&mut program, choices);
         for connection in 0..count {
-            append_requests(&mut program, stream, connection);
+            append_requests(&mut program, choices, connection);
         }
     }
-    if let Some((failing, failure)) = failing {
-        program.rounds.push(Round::default());
+    if let Some((element, (failing, failure))) = failing {
+        let element = choices.enter_again(element);
+        append_round(&mut program, choices);
         for connection in (0..count).filter(|one| *one != failing) {
-            append_requests(&mut program, stream, connection);
+            append_requests(&mut program, choices, connection);
         }
-        let side = below(stream, 2) as usize;
-        append_failure(&mut program, stream, (failing, side), failure);
-        if is_one_of(stream, 2) {
-            program.rounds.push(Round::default());
-            let side = below(stream, 2) as usize;
-            append_request(&mut program, stream, (failing, side));
+        let side = choices.index(2);
+        append_failure(&mut program, choices, (failing, side), failure);
+        if choices.once_in(2) {
+            append_round(&mut program, choices);
+            let side = choices.index(2);
+            append_request(&mut program, choices, (failing, side));
         }
+        choices.leave(element);
     }
+    let failing = failing.map(|(_, failing)| failing);
     set_signaled(&mut program);
-    set_receive_lengths(&mut program, stream);
+    set_receive_lengths(&mut program, choices);
     if let Some((connection, Failure::ShortReceive)) = failing {
         shorten_receive(&mut program, connection);
     }
-    append_faults(&mut program, stream, failing.map(|(failing, _)| failing));
+    append_faults(&mut program, choices, failing.map(|(failing, _)| failing));
+    if choices.fixed(1, 2) == 0 {
+        remove_unused(&mut program);
+    }
     program
 }
 
-fn connection(stream: &mut Stream, failure: Option<Failure>) -> Connection {
+/// Removes rounds without requests and receives, and connections that have none.
+fn remove_unused(program: &mut VerbsProgram) {
+    let is_used = |round: &Round| !round.requests.is_empty() || !round.receives.is_empty();
+    program.rounds.retain(is_used);
+    for gone in (0..program.connections.len()).rev() {
+        let sides = [0, 1].into_iter();
+        let count =
+            |side| program.requests(gone, side).count() + program.receives(gone, side).count();
+        if sides.map(count).sum::<usize>() > 0 {
+            continue;
+        }
+        program.connections.remove(gone);
+        program.faults.retain(|fault| fault.connection != gone);
+        let rounds = program.rounds.iter_mut();
+        let requests = rounds.flat_map(|round| {
+            let requests = round.requests.iter_mut().map(|one| &mut one.connection);
+            requests.chain(round.receives.iter_mut().map(|one| &mut one.connection))
+        });
+        let faults = program.faults.iter_mut().map(|one| &mut one.connection);
+        for number in requests.chain(faults) {
+            *number -= usize::from(*number > gone);
+        }
+    }
+}
+
+fn connection(choices: &mut Choices<'_>, failure: Option<Failure>) -> Connection {
     let mut access = TargetAccess::ALL;
     if failure == Some(Failure::NoRight) {
-        match below(stream, 3) {
+        match below(choices, 3) {
             0 => access.write = false,
             1 => access.read = false,
             _ => access.atomic = false,
         }
     }
     // Half of them soon have packet sequence numbers that wrap.
-    let psn = if is_one_of(stream, 2) {
-        PSN_MAX - below(stream, 12)
+    let psn = if choices.once_in(2) {
+        PSN_MAX - below(choices, 12)
     } else {
-        below(stream, PSN_MAX)
+        below(choices, PSN_MAX)
     };
     let is_limited = failure == Some(Failure::NoReceive);
     Connection {
         psn,
-        max_rd_atomic: 1 + below(stream, 4) as u8,
+        max_rd_atomic: 1 + below(choices, 4) as u8,
         // Retries of both kinds are counted apart.
         retry_cnt: if is_limited {
-            1 + below(stream, 2) as u8
+            1 + below(choices, 2) as u8
         } else {
             RETRY_MAX
         },
         rnr_retry: if is_limited {
-            below(stream, 4) as u8
+            below(choices, 4) as u8
         } else {
             7
         },
@@ -153,19 +178,23 @@ fn connection(stream: &mut Stream, failure: Option<Failure>) -> Connection {
 const REQUESTS_MAX: u32 = 4;
 
 /// Appends requests of one or both sides to the last round.
-fn append_requests(program: &mut VerbsProgram, stream: &mut Stream, connection: usize) {
+fn append_requests(program: &mut VerbsProgram, choices: &mut Choices<'_>, connection: usize) {
     for side in [0, 1] {
-        if !is_one_of(stream, 3) {
-            for _ in 0..1 + below(stream, REQUESTS_MAX) {
-                append_request(program, stream, (connection, side));
+        if let Some(element) = choices.enter_if(|stream| stream.below(3) != 0) {
+            for _ in 0..=below(choices, REQUESTS_MAX) {
+                append_request(program, choices, (connection, side));
             }
+            choices.leave(element);
         }
     }
 }
 
 /// Appends a request to the last round, and its receive to that round or to an earlier one; or, if
 /// retries are not limited, to none.
-fn append_request(program: &mut VerbsProgram, stream: &mut Stream, place: (usize, usize)) {
+fn append_request(program: &mut VerbsProgram, choices: &mut Choices<'_>, place: (usize, usize)) {
+    let Some(element) = choices.enter() else {
+        return;
+    };
     let connection = program.connections[place.0];
     let kinds = KINDS.iter().copied();
     let kinds: Vec<RequestKind> = kinds
@@ -176,14 +205,24 @@ fn append_request(program: &mut VerbsProgram, stream: &mut Stream, place: (usize
             RequestKind::Send | RequestKind::SendWithImm => true,
         })
         .collect();
-    let kind = pick(stream, &kinds);
-    let request = request(program.mtu, stream, place, kind);
-    let is_late = connection.rnr_retry == 7 && is_one_of(stream, 12);
+    let kind = choices.pick(&kinds);
+    let request = request(program.mtu, choices, place, kind);
+    let may_be_late = connection.rnr_retry == 7;
+    let is_late = choices.is_if(may_be_late, |stream| stream.below(12) == 0);
+    let may_be_alone = is_late && kind.consumes_receive();
     push(program, request, !is_late);
-    if is_late && kind.consumes_receive() && is_one_of(stream, 2) {
+    if choices.is_if(may_be_alone, |stream| stream.below(2) == 0) {
         // In a round of its own.
         program.rounds.push(Round::default());
         push_receive(program, place);
+    }
+    choices.leave(element);
+}
+
+/// Begins a round, unless the choice is that the last one continues.
+fn append_round(program: &mut VerbsProgram, choices: &mut Choices<'_>) {
+    if choices.fixed(1, 2) == 1 || program.rounds.is_empty() {
+        program.rounds.push(Round::default());
     }
 }
 
@@ -208,48 +247,43 @@ fn push_receive(program: &mut VerbsProgram, (connection, side): (usize, usize)) 
 
 fn request(
     mtu: u32,
-    stream: &mut Stream,
+    choices: &mut Choices<'_>,
     (connection, side): (usize, usize),
     kind: RequestKind,
 ) -> Request {
-    let random = below(stream, 2 * mtu);
-    let length = if kind.is_atomic() {
-        8
-    } else {
-        let about_mtu = [mtu - 1, mtu, mtu + 1, 2 * mtu, 3 * mtu + 5];
-        let lengths = [0, 1, 8, random, pick(stream, &about_mtu)];
-        pick(stream, &lengths)
+    let is_atomic = kind.is_atomic();
+    let about_mtu = [mtu - 1, mtu, mtu + 1, 2 * mtu, 3 * mtu + 5];
+    let random = below(choices, 2 * mtu);
+    let about_mtu = about_mtu[choices.below_if(!is_atomic, 5) as usize];
+    let lengths = [0, 1, 8, random, about_mtu];
+    let length = lengths[choices.below_if(!is_atomic, 5) as usize];
+    let length = if is_atomic { 8 } else { length };
+    let is_low = choices.is_if(kind.has_target() && !is_atomic, |stream| {
+        stream.below(2) == 0
+    });
+    let (unit, places) = match (is_atomic, is_low) {
+        (true, _) => (8, COUNTERS / 8),
+        (_, true) => (1, COUNTERS),
+        (_, false) => (1, TARGET - length),
     };
-    let offset = if kind.is_atomic() {
-        8 * below(stream, COUNTERS / 8)
-    } else if !kind.has_target() {
-        0
-    } else if is_one_of(stream, 2) {
-        below(stream, COUNTERS)
-    } else {
-        below(stream, TARGET - length)
-    };
-    let is_inline = !kind.returns_data() && length <= INLINE_MAX && is_one_of(stream, 2);
+    let offset = unit * choices.below_if(kind.has_target(), places.into()) as u32;
+    let is_short = !kind.returns_data() && length <= INLINE_MAX;
     Request {
         connection,
         side,
         kind,
         length,
         offset,
+        inline: choices.is_if(is_short, |stream| stream.below(2) == 0),
         value: match kind {
-            RequestKind::SendWithImm | RequestKind::WriteWithImm => stream.bits() as u32,
-            RequestKind::FetchAdd | RequestKind::CompareSwap => 1 + below(stream, 3),
-            _ => 0,
+            RequestKind::SendWithImm | RequestKind::WriteWithImm => choices.bits() as u32,
+            _ if is_atomic => 1 + below(choices, 3),
+            _ => choices.below_if(false, 1) as u32,
         },
-        compare: if kind == RequestKind::CompareSwap {
-            below(stream, 3)
-        } else {
-            0
-        },
-        unsignaled: is_one_of(stream, 4),
-        fence: is_one_of(stream, 4),
-        solicited: kind.consumes_receive() && is_one_of(stream, 4),
-        inline: is_inline,
+        compare: choices.below_if(kind == RequestKind::CompareSwap, 3) as u32,
+        unsignaled: choices.once_in(4),
+        fence: choices.once_in(4),
+        solicited: choices.is_if(kind.consumes_receive(), |stream| stream.below(4) == 0),
         fault: None,
     }
 }
@@ -257,14 +291,14 @@ fn request(
 /// Appends requests of which one fails.
 fn append_failure(
     program: &mut VerbsProgram,
-    stream: &mut Stream,
+    choices: &mut Choices<'_>,
     place: (usize, usize),
     failure: Failure,
 ) {
     let is_first = failure == Failure::Fault(RequestFault::WrongLkey);
-    let before = if is_first { 0 } else { below(stream, 3) };
+    let before = if is_first { 0 } else { below(choices, 3) };
     for _ in 0..before {
-        append_request(program, stream, place);
+        append_request(program, choices, place);
     }
     let access = program.connections[place.0].access;
     let kinds: &[RequestKind] = match failure {
@@ -281,20 +315,23 @@ fn append_failure(
             RequestKind::WriteWithImm,
         ],
     };
-    let kind = pick(stream, kinds);
-    let mut request = request(program.mtu, stream, place, kind);
-    if let Failure::Fault(fault) = failure {
-        request.fault = Some(fault);
-        request.inline &= fault != RequestFault::WrongLkey;
+    if let Some(element) = choices.enter() {
+        let kind = choices.pick(kinds);
+        let mut request = request(program.mtu, choices, place, kind);
+        if let Failure::Fault(fault) = failure {
+            request.fault = Some(fault);
+            request.inline &= fault != RequestFault::WrongLkey;
+        }
+        push(program, request, failure != Failure::NoReceive);
+        choices.leave(element);
     }
-    push(program, request, failure != Failure::NoReceive);
-    for _ in 0..below(stream, 3) {
-        append_request(program, stream, place);
+    for _ in 0..below(choices, 3) {
+        append_request(program, choices, place);
     }
 }
 
 /// Gives the last request of each side in a round a completion.
-pub(super) fn set_signaled(program: &mut VerbsProgram) {
+fn set_signaled(program: &mut VerbsProgram) {
     for round in &mut program.rounds {
         let mut seen = BTreeSet::new();
         for request in round.requests.iter_mut().rev() {
@@ -317,13 +354,17 @@ fn message_lengths(program: &VerbsProgram, connection: usize, side: usize) -> Ve
 }
 
 /// Makes each receive as long as its message, or a little longer.
-fn set_receive_lengths(program: &mut VerbsProgram, stream: &mut Stream) {
+fn set_receive_lengths(program: &mut VerbsProgram, choices: &mut Choices<'_>) {
+    let rounds = program.rounds.iter();
+    let count = rounds.map(|round| round.receives.len()).sum();
+    let mut drawn = choices.list(count, 3).into_iter();
     for connection in 0..program.connections.len() {
         for side in [0, 1] {
             let lengths = message_lengths(program, connection, side);
             for (at, receive) in receives_of(program, connection, side).enumerate() {
                 let length = lengths.get(at).copied().unwrap_or(8);
-                receive.length = (length + pick(stream, &[0, 0, 8])).min(TARGET);
+                let more = if drawn.next() == Some(2) { 8 } else { 0 };
+                receive.length = (length + more).min(TARGET);
             }
         }
     }
@@ -356,23 +397,27 @@ fn shorten_receive(program: &mut VerbsProgram, connection: usize) {
 }
 
 /// Appends faults of the network. Packets of the connection that fails are not lost.
-fn append_faults(program: &mut VerbsProgram, stream: &mut Stream, failing: Option<usize>) {
+fn append_faults(program: &mut VerbsProgram, choices: &mut Choices<'_>, failing: Option<usize>) {
     use PacketFaultKind::{Delay, Duplicate, Loss};
-    for _ in 0..below(stream, FAULTS_MAX as u32 + 1) {
-        let connection = below(stream, program.connections.len() as u32) as usize;
-        let kind = pick(stream, &[Loss, Loss, Duplicate, Delay]);
+    for _ in 0..choices.index(FAULTS_MAX + 1) {
+        let Some(element) = choices.enter() else {
+            continue;
+        };
+        let connection = choices.index(program.connections.len());
+        let kind = choices.pick(&[Loss, Loss, Duplicate, Delay]);
         program.faults.push(PacketFault {
             connection,
-            side: below(stream, 2) as usize,
-            packet: below(stream, PACKETS),
+            side: choices.index(2),
+            packet: choices.fault_packet(PACKETS) as u32,
             kind: if failing == Some(connection) {
                 Duplicate
             } else {
                 kind
             },
         });
+        choices.leave(element);
     }
 }
 
 /// Packets of a side among which one has a fault. \[choice\]
-const PACKETS: u32 = 16;
+const PACKETS: u64 = 16;

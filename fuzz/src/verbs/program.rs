@@ -9,8 +9,8 @@ use std::collections::BTreeSet;
 use rdma::{Access, Mtu};
 use serde::{Deserialize, Serialize};
 
+use super::layout;
 use super::model::Model;
-use super::{layout, shrink};
 use crate::FuzzProgram;
 
 /// Rights of requests to the target region of a side.
@@ -404,7 +404,6 @@ impl VerbsProgram {
 
 impl FuzzProgram for VerbsProgram {
     const VERSION: u32 = 1;
-    const PHASES: usize = shrink::PHASES.len();
 
     fn operations(&self) -> usize {
         let rounds = self.rounds.iter();
@@ -427,9 +426,5 @@ impl FuzzProgram for VerbsProgram {
                 .map_err(|error| format!("faults[{at}]: {error}"))?;
         }
         Model::observe(self).map(|_| ())
-    }
-
-    fn smaller(&self, phase: usize) -> Vec<Self> {
-        shrink::PHASES[phase](self)
     }
 }

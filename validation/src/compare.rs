@@ -285,6 +285,10 @@ impl Comparison {
 
     /// The same as JSON.
     pub fn as_json(&self) -> String {
+        serde_json::to_string_pretty(&self.as_value()).unwrap_or_default()
+    }
+
+    pub(crate) fn as_value(&self) -> Value {
         let errors = |factor: f64| {
             self.errors(factor).map_or(Value::Null, |one| {
                 json!({ "median": one.median, "p90": one.p90, "worst": one.worst, "worst_at": self.name(one.worst_at), "bias": one.bias })
@@ -306,15 +310,14 @@ impl Comparison {
                 "verdict": self.judged(figure),
             })
         });
-        let value = json!({
+        json!({
             "values": figures.collect::<Vec<_>>(),
             "errors": errors(1.0),
             "factor": self.factor,
             "errors_rescaled": self.factor.map_or(Value::Null, errors),
             "band_90": self.band,
             "notes": self.notes,
-        });
-        serde_json::to_string_pretty(&value).unwrap_or_default()
+        })
     }
 
     /// Predicted against measured, with the identity and the band.

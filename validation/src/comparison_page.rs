@@ -8,10 +8,12 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use report::{Marker, PlotError, Scatter, Series, plot_scatter, svg_of_scatter};
+use serde_json::json;
 
 use crate::compare::{Comparison, Figure};
 use crate::metadata::SampleMetadata;
-use crate::report_page::{STYLE, escaped, text_digest, whole};
+use crate::page::{COMPARISON, render};
+use crate::report_page::{text_digest, whole};
 
 impl Comparison {
     /// Describes the predictions in a sentence made of the figures.
@@ -124,69 +126,16 @@ pub fn write_comparison(
             svgs.push(svg_of_scatter(&picture)?);
         }
     }
-    whole(
-        folder,
-        "index.html",
-        &page(comparison, platform, command, &svgs),
-    )
-}
-
-fn page(comparison: &Comparison, platform: &str, command: &str, svgs: &[String]) -> String {
-    let mut page = format!(
-        "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>Comparison</title>\n{STYLE}<h1>Comparison</h1>\n\
-         <p><strong>{}</strong></p>\n<h2>Notes</h2>\n<ul>\n",
-        escaped(&comparison.verdict())
-    );
-    for note in &comparison.notes {
-        let _ = writeln!(page, "<li>{}</li>", escaped(note));
-    }
-    page.push_str("</ul>\n<h2>Figures</h2>\n");
-    page.push_str(&figures(comparison));
-    page.push_str("<h2>Pictures</h2>\n");
-    for svg in svgs {
-        let _ = writeln!(page, "<p>{svg}</p>");
-    }
-    page.push_str("<h2>Provenance</h2>\n<ul>\n");
-    for (key, value) in SampleMetadata::read(platform).iter() {
-        let _ = writeln!(page, "<li>{}: {}</li>", escaped(key), escaped(value));
-    }
-    let _ = writeln!(
-        page,
-        "<li>Digest of the platform file: {}.</li>\n<li>Reproduce with <code>{}</code></li>\n</ul>\n\
-         <h2>Platform file</h2>\n<pre>{}</pre>\n</html>",
-        text_digest(platform),
-        escaped(command),
-        escaped(platform)
-    );
-    page
-}
-
-fn figures(comparison: &Comparison) -> String {
-    let mut table = String::from(
-        "<table><tr><th>case</th><th>what</th><th>rounds</th><th>runs</th><th>measured (us)</th><th>95 %</th><th>median</th><th>mean</th>\
-         <th>predicted</th><th>error</th><th>error after rescaling</th><th></th></tr>\n",
-    );
-    for figure in &comparison.figures {
-        let measured = &figure.measured;
-        let rescaled = comparison.factor.map_or_else(String::new, |factor| {
-            format!("{:+.1} %", 100.0 * ((1.0 + figure.error()) * factor - 1.0))
-        });
-        let _ = writeln!(
-            table,
-            "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{:.3}</td><td>± {:.1} %</td><td>{:.3}</td><td>{:.3}</td><td>{:.3}</td>\
-             <td>{:+.1} %</td><td>{rescaled}</td><td>{}</td></tr>",
-            escaped(&figure.case),
-            escaped(&figure.what),
-            measured.samples,
-            measured.blocks,
-            1e6 * measured.point.time_s,
-            100.0 * measured.half_width,
-            1e6 * measured.median_s,
-            1e6 * measured.mean_s,
-            1e6 * figure.predicted_s,
-            100.0 * figure.error(),
-            comparison.judged(figure)
-        );
-    }
-    table + "</table>\n"
+    let mut values = comparison.as_value();
+    values["title"] = "Comparison".into();
+    values["verdict"] = comparison.verdict().into();
+    values["svgs"] = svgs.into();
+    values["metadata"] = SampleMetadata::read(platform)
+        .iter()
+        .map(|pair| json!(pair))
+        .collect();
+    values["platform_digest"] = text_digest(platform).into();
+    values["platform"] = platform.into();
+    values["command"] = command.into();
+    whole(folder, "index.html", &render(COMPARISON, &values)?)
 }

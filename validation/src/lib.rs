@@ -27,6 +27,7 @@ mod loggp;
 mod measure;
 mod metadata;
 mod overheads;
+mod page;
 mod platform_file;
 mod point;
 mod programs;

@@ -18,13 +18,7 @@ use report::{PlotError, plot_scatter, svg_of_scatter};
 use crate::calibrate::Calibration;
 
 pub use json::{calibration_as_json, text_digest};
-pub(crate) use page::escaped;
 pub use pictures::pictures;
-
-/// Style of pages.
-pub(crate) const STYLE: &str = "<style>body{font-family:sans-serif;max-width:62em;margin:2em auto;padding:0 1em}\
-    table{border-collapse:collapse}td,th{border:1px solid #ccc;padding:.2em .6em;text-align:right}\
-    svg{max-width:100%;height:auto}li{margin:.3em 0}pre{background:#f4f4f4;padding:1em;overflow:auto}</style>\n";
 
 /// Writes `index.html`, `calibration.json`, `predictions.csv` and the pictures into a folder, which
 /// is made if it is not there. `command` is what makes it again.
@@ -48,13 +42,10 @@ pub fn write_report(
         for ending in ["svg", "png"] {
             plot_scatter(&picture, &folder.join(format!("{name}.{ending}")))?;
         }
-        svgs.push((name, svg_of_scatter(&picture)?));
+        svgs.push(svg_of_scatter(&picture)?);
     }
-    whole(
-        folder,
-        "index.html",
-        &page::page(calibration, command, &svgs),
-    )
+    let page = page::page(calibration, command, svgs)?;
+    whole(folder, "index.html", &page)
 }
 
 /// Writes a whole file or nothing.

@@ -43,7 +43,7 @@ pub fn text_digest(text: &str) -> String {
     format!("{:016x}", digest.value())
 }
 
-fn errors(predictions: &[Prediction]) -> Value {
+pub(super) fn errors(predictions: &[Prediction]) -> Value {
     ErrorSummary::new(predictions).map_or(Value::Null, |errors| {
         json!({
             "count": errors.count,
@@ -56,7 +56,7 @@ fn errors(predictions: &[Prediction]) -> Value {
     })
 }
 
-fn line(line: Line) -> Value {
+pub(super) fn line(line: Line) -> Value {
     json!({ "a_us": 1e6 * line.intercept_s, "b_ns_per_byte": 1e9 * line.slope_s })
 }
 
@@ -150,6 +150,10 @@ fn loggp(calibration: &Calibration) -> Value {
 
 /// Everything that the page tells, as JSON.
 pub fn calibration_as_json(calibration: &Calibration) -> String {
+    serde_json::to_string_pretty(&as_value(calibration)).unwrap_or_default() + "\n"
+}
+
+pub(super) fn as_value(calibration: &Calibration) -> Value {
     let warnings = calibration
         .warnings
         .iter()
@@ -166,7 +170,7 @@ pub fn calibration_as_json(calibration: &Calibration) -> String {
         .iter()
         .map(|(key, value)| (key.to_owned(), Value::from(value)))
         .collect();
-    let value = json!({
+    json!({
         "verdict": calibration.verdict(),
         "warnings": warnings.collect::<Vec<_>>(),
         "errors": errors(calibration.predictions().1),
@@ -194,6 +198,5 @@ pub fn calibration_as_json(calibration: &Calibration) -> String {
             "predictions": text_digest(&predictions_as_csv(calibration)),
             "platform": text_digest(&calibration.platform),
         },
-    });
-    serde_json::to_string_pretty(&value).unwrap_or_default() + "\n"
+    })
 }

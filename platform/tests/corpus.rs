@@ -166,7 +166,7 @@ fn our_toml_and_mutations_of_it() {
 fn xml_of_simgrid_and_mutations_of_it() {
     let mut all = files("fuzz/corpus/xml");
     all.extend(
-        files("../simgrid-import/tests/simgrid")
+        files("../crates/simgrid-import/tests/simgrid")
             .into_iter()
             .filter(|file| file.extension().is_some_and(|ending| ending == "xml")),
     );

@@ -152,11 +152,11 @@ impl Steps<'_> {
         let pages = self.studies()?;
         let line = "cargo test --locked -p simrun-report --features html,pictures --test html";
         self.step_with(line, &[("SIMRUN_PAGES", pages.as_os_str())], &[0])?;
-        self.step(&format!("report/tests/html.sh {}", pages.display()))?;
+        self.step(&format!("crates/report/tests/html.sh {}", pages.display()))?;
         let mpi = self.target.join("mpi-abi");
-        let line = "cmpi/tests/versus-mpiexec.sh target/release/simrun";
+        let line = "crates/cmpi/tests/versus-mpiexec.sh target/release/simrun";
         self.step(&format!("{line} {}", mpi.display()))?;
-        self.python("tools/tests/clusters.sh target/release")?;
+        self.python("crates/tools/tests/clusters.sh target/release")?;
         // The standard library of musl is not to be had everywhere.
         let musl = "rustup target add x86_64-unknown-linux-musl";
         self.step_with(musl, &[], &[0, 1])?;
@@ -173,15 +173,17 @@ impl Steps<'_> {
         self.doc(
             "-p simrun-rdma -p simrun-real --features simrun-rdma/conformance,simrun-real/verbs",
         )?;
-        self.step("real/softroce/test.sh")?;
-        let expected = "real/softroce/rxe-deviations.txt";
-        self.step(&format!("real/softroce/conformance.sh --expect {expected}"))?;
-        self.step("real/softroce/interoperation.sh 1000 1%")?;
+        self.step("crates/real/softroce/test.sh")?;
+        let expected = "crates/real/softroce/rxe-deviations.txt";
+        self.step(&format!(
+            "crates/real/softroce/conformance.sh --expect {expected}"
+        ))?;
+        self.step("crates/real/softroce/interoperation.sh 1000 1%")?;
         self.step("cargo test --locked -p simrun --features simrun/verbs --lib")?;
-        self.step("real/softroce/apps.sh")?;
+        self.step("crates/real/softroce/apps.sh")?;
         // Status 3: other programs take the processors that the guests need, so that limits mean
         // nothing; the calibration has run all the same, and says that there is no verdict.
-        self.step_with("real/softroce/calibrate.sh -q 2", &[], &[0, 3])
+        self.step_with("crates/real/softroce/calibrate.sh -q 2", &[], &[0, 3])
     }
 
     /// Builds the executables that other steps start.

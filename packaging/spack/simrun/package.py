@@ -32,9 +32,9 @@ class Simrun(CargoPackage):
 
     def install(self, spec, prefix):
         features = ["--bin", "simrun", "--features", "compiled"]
-        cargo("install", "--locked", "--path", "cli", *features, "--root", prefix)
+        cargo("install", "--locked", "--path", "crates/cli", *features, "--root", prefix)
         if spec.satisfies("+tools"):
-            cargo("install", "--locked", "--path", "tools", "--root", prefix)
+            cargo("install", "--locked", "--path", "crates/tools", "--root", prefix)
         install_tree("platforms", prefix.share.simrun.platforms)
 
     def check(self):

@@ -35,9 +35,9 @@ mod tests {
             "//! It decides.\n/// {wide}\n//  {}é\nlet x = \"{wide}\";\n/// | {wide} |",
             &wide[2..]
         );
-        let found = find(&Repository::of_sources(&[("mpi/src/a.rs", &text)]));
+        let found = find(&Repository::of_sources(&[("crates/mpi/src/a.rs", &text)]));
         assert_eq!(found.len(), 1, "{found:?}");
-        assert_eq!(found[0].place, "mpi/src/a.rs:2");
+        assert_eq!(found[0].place, "crates/mpi/src/a.rs:2");
         assert_eq!(found[0].key, "mpi");
     }
 }

@@ -14,7 +14,7 @@ const PAGE: &str = "docs/mpi-coverage.md";
 pub(super) fn find(repository: &Repository) -> Vec<Finding> {
     let sources = repository.sources.iter();
     let sources: Vec<&Source> = sources
-        .filter(|source| source.path.starts_with("mpi/src/"))
+        .filter(|source| source.path.starts_with("crates/mpi/src/"))
         .collect();
     let mut findings = Vec::new();
     let mut seen = BTreeSet::new();
@@ -76,7 +76,7 @@ mod tests {
     #[test]
     fn rows_that_are_wrong_are_found() {
         let text = "impl Comm {\n    pub fn send<'a>(&'a self) {}\n    pub async fn abort(&self) {}\n}\npub fn waitall() {}\n";
-        let mut repository = Repository::of_sources(&[("mpi/src/api/comm.rs", text)]);
+        let mut repository = Repository::of_sources(&[("crates/mpi/src/api/comm.rs", text)]);
         let lines = [
             "| MPI | ours | remark |",
             "| `MPI_Send` | `Comm::send` | |",

@@ -20,7 +20,7 @@ fn built_twice(repository: &Repository) -> impl Iterator<Item = Finding> + '_ {
     ring.iter().filter_map(move |(package, features)| {
         let others = cli.get(package).filter(|others| *others != features)?;
         Some(Finding {
-            place: "cli/Cargo.toml:1".to_owned(),
+            place: "crates/cli/Cargo.toml:1".to_owned(),
             text: format!(
                 "{package} is built with the features {others:?}, for apps/ring with {features:?}: expected the same, or it is built twice"
             ),

@@ -45,11 +45,15 @@ mod tests {
             "/// How, then?",
         ];
         let text = lines.join("\n");
-        let found = find(&Repository::of_sources(&[("mpi/src/a.rs", &text)]));
+        let found = find(&Repository::of_sources(&[("crates/mpi/src/a.rs", &text)]));
         let places: Vec<&str> = found.iter().map(|finding| finding.place.as_str()).collect();
         assert_eq!(
             places,
-            ["mpi/src/a.rs:1", "mpi/src/a.rs:3", "mpi/src/a.rs:6"]
+            [
+                "crates/mpi/src/a.rs:1",
+                "crates/mpi/src/a.rs:3",
+                "crates/mpi/src/a.rs:6"
+            ]
         );
     }
 }

@@ -57,9 +57,9 @@ mod tests {
             "let text = \"the rank went on\";",
         ];
         let text = lines.join("\n");
-        let found = find(&Repository::of_sources(&[("mpi/src/a.rs", &text)]));
+        let found = find(&Repository::of_sources(&[("crates/mpi/src/a.rs", &text)]));
         let places: Vec<&str> = found.iter().map(|finding| finding.place.as_str()).collect();
-        let expected = [1, 2, 2, 4].map(|line| format!("mpi/src/a.rs:{line}"));
+        let expected = [1, 2, 2, 4].map(|line| format!("crates/mpi/src/a.rs:{line}"));
         assert_eq!(places, expected);
     }
 }

@@ -20,16 +20,19 @@ const OTHERS: [&str; 5] = ["apps", "bench", "files", "testing", "xtask"];
 
 /// Files that read something else than an input.
 const EXEMPT: [(&str, &str); 9] = [
-    ("cmpi/src/exports/coverage.rs", "a test"),
+    ("crates/cmpi/src/exports/coverage.rs", "a test"),
     (
-        "cmpi/src/loader/libraries.rs",
+        "crates/cmpi/src/loader/libraries.rs",
         "libraries that are executed",
     ),
-    ("cmpi/src/toolchain.rs", "its own headers"),
-    ("fuzz/src/processes.rs", "standard error of a worker"),
-    ("real/src/allocation.rs", "the file of its own run"),
-    ("real/src/congestion.rs", "files of the kernel"),
-    ("study/src/results.rs", "the results that it continues"),
+    ("crates/cmpi/src/toolchain.rs", "its own headers"),
+    ("crates/fuzz/src/processes.rs", "standard error of a worker"),
+    ("crates/real/src/allocation.rs", "the file of its own run"),
+    ("crates/real/src/congestion.rs", "files of the kernel"),
+    (
+        "crates/study/src/results.rs",
+        "the results that it continues",
+    ),
     ("validation/src/measure/copy.rs", "files of the kernel"),
     ("validation/src/measure/machine.rs", "files of the kernel"),
 ];
@@ -83,15 +86,18 @@ mod tests {
                     #[cfg(test)]\n\
                     mod tests { fn e() { fs::read(path); } }\n";
         let paths = [
-            "tools/src/a.rs",
-            "tools/tests/b.rs",
-            "study/src/results/tests.rs",
+            "crates/tools/src/a.rs",
+            "crates/tools/tests/b.rs",
+            "crates/study/src/results/tests.rs",
             "bench/c/src/main.rs",
-            "cmpi/src/toolchain.rs",
+            "crates/cmpi/src/toolchain.rs",
         ];
         let sources = paths.map(|path| (path, text));
         let found = find(&Repository::of_sources(&sources));
         let places: Vec<&str> = found.iter().map(|finding| finding.place.as_str()).collect();
-        assert_eq!(places, ["tools/src/a.rs:1", "tools/src/a.rs:3"]);
+        assert_eq!(
+            places,
+            ["crates/tools/src/a.rs:1", "crates/tools/src/a.rs:3"]
+        );
     }
 }

@@ -12,6 +12,9 @@ use super::Finding;
 /// The texts of licences that a published package brings along.
 pub(super) const LICENCES: [&str; 2] = ["LICENSE-APACHE", "LICENSE-MIT"];
 
+/// The folder of most packages.
+const CRATES: &str = "crates/";
+
 /// Everything that the checks read.
 #[derive(Debug, Default)]
 pub(super) struct Repository {
@@ -23,7 +26,7 @@ pub(super) struct Repository {
     pub(super) glossary: String,
     /// The page with the functions of MPI.
     pub(super) mpi_coverage: String,
-    /// The packages of the workspace, by folder.
+    /// The packages of the workspace, by folder, without [`CRATES`].
     pub(super) packages: BTreeMap<String, Package>,
     /// The packages that `apps/ring` links, itself among them, with their versions.
     pub(super) linked_by_ring: BTreeSet<String>,
@@ -79,9 +82,10 @@ impl Repository {
 }
 
 impl Source {
-    /// Returns the top folder, such as `mpi` or `apps`.
+    /// Returns the folder of the package, such as `mpi`, or of a group of packages, such as `apps`.
     pub(super) fn folder(&self) -> &str {
-        self.path.split('/').next().unwrap_or_default()
+        let path = self.path.strip_prefix(CRATES).unwrap_or(&self.path);
+        path.split('/').next().unwrap_or_default()
     }
 
     /// Returns the lines, numbered from 1.
@@ -134,6 +138,7 @@ fn packages(root: &Path) -> Result<BTreeMap<String, Package>, String> {
         .map_err(|error| error.to_string())?;
     let folder = |path: &Path| {
         let folder = path.strip_prefix(&metadata.workspace_root).unwrap_or(path);
+        let folder = folder.strip_prefix(CRATES).unwrap_or(folder);
         folder.display().to_string()
     };
     let package = |package: &cargo_metadata::Package| {

@@ -1,0 +1,132 @@
+//! Executables beside `simrun`: the tools, and what runs compiled MPI programs.
+//!
+//! In a checkout such an executable is built when it is needed first, so that a user who only
+//! simulates does not wait for it; one of another revision is built again. *Not noticed*: sources
+//! that changed without a commit. `cargo run -p simrun-tools -- calibrate …` builds from those.
+
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use simrun::drawing::COMMAND;
+use simrun::{package, status};
+
+use crate::new::CHECKOUT;
+
+/// An executable beside `simrun`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Companion {
+    /// The name of the executable.
+    name: &'static str,
+    /// The folder of its package in a checkout.
+    folder: &'static str,
+    /// Options of cargo that select the executable in its package.
+    options: &'static [&'static str],
+    /// True if a debug build of `simrun` uses an optimised one, as it uses optimised programs.
+    is_optimised: bool,
+    /// The actions of the executable, for a message that it is missing.
+    purpose: &'static str,
+    /// The command that installs it from a checkout.
+    installation: &'static str,
+}
+
+/// Measures, calibrates, compares, draws and fuzzes.
+pub(crate) const TOOLS: Companion = Companion {
+    name: "simrun-tools",
+    folder: "crates/tools",
+    options: &[],
+    is_optimised: false,
+    purpose: "measures, calibrates, compares, draws and fuzzes",
+    installation: "cargo install --path crates/tools",
+};
+
+/// Compiles MPI programs, and runs compiled ones.
+#[cfg(not(feature = "compiled"))]
+pub(crate) const COMPILED: Companion = Companion {
+    name: "simrun-compiled",
+    folder: "crates/cli",
+    options: &["--bin", "simrun-compiled", "--features", "compiled"],
+    is_optimised: true,
+    purpose: "compiles and runs MPI programs in C and C++",
+    installation: "cargo install --path crates/cli --bin simrun-compiled --features compiled",
+};
+
+/// The commands of the tools.
+const TOOL_COMMANDS: [&str; 11] = [
+    "analyse",
+    "calibrate",
+    "collectives",
+    "compare",
+    "draw",
+    "fuzz",
+    "measure",
+    "optimise",
+    "study",
+    "trace",
+    "whatif",
+];
+
+/// Returns true for arguments that are for the tools: one of their commands, or help about it.
+pub(crate) fn are_for_tools(arguments: &[OsString]) -> bool {
+    let is_tool = |argument: &OsString| TOOL_COMMANDS.iter().any(|command| argument == command);
+    match arguments {
+        [help, command, ..] if help == "help" => is_tool(command),
+        [command, ..] => is_tool(command),
+        [] => false,
+    }
+}
+
+impl Companion {
+    /// Replaces this process by the executable.
+    pub(crate) fn hand_over(self, arguments: &[OsString]) -> ExitCode {
+        let program = match self.program() {
+            Ok(program) => program,
+            Err(problem) => return status::refuse(problem),
+        };
+        let mut command = Command::new(&program);
+        if let Ok(simrun) = std::env::current_exe() {
+            // Programs that tools start ask it for analyses and pictures.
+            command.env(COMMAND, simrun);
+        }
+        let error = command.args(arguments).exec();
+        status::refuse(format_args!(
+            "{}: cannot start it: {error}",
+            program.display()
+        ))
+    }
+
+    /// Returns the path of the executable, which is built if need be.
+    pub(crate) fn program(self) -> Result<PathBuf, String> {
+        let simrun = std::env::current_exe();
+        let simrun = simrun.map_err(|error| format!("cannot find simrun itself: {error}"))?;
+        // Where cargo builds, and the sources are still there.
+        let folder = simrun.parent().unwrap_or(Path::new("."));
+        let target = folder.parent().unwrap_or(folder);
+        let manifest = Path::new(CHECKOUT).join(self.folder).join("Cargo.toml");
+        let can_build = folder.join(".fingerprint").is_dir() && manifest.is_file();
+        let is_release = folder.ends_with("release") || self.is_optimised;
+        let folder = match can_build && is_release {
+            true => target.join("release"),
+            false => folder.to_owned(),
+        };
+        let program = folder.join(self.name);
+        if program.is_file() {
+            if !can_build || package::is_of_this_revision(&program) {
+                return Ok(program);
+            }
+        } else if !can_build {
+            return Err(format!(
+                "{}: there is no such file, and it {}: expected it beside simrun, where {} puts it \
+                 in a checkout of simrun",
+                program.display(),
+                self.purpose,
+                self.installation
+            ));
+        }
+        let mut options: Vec<OsString> = self.options.iter().map(OsString::from).collect();
+        options.extend(is_release.then(|| "--release".into()));
+        package::build_into(target, self.name, &manifest, options)
+            .map_err(|error| error.to_string())
+    }
+}

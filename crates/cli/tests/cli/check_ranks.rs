@@ -1,0 +1,214 @@
+//! `simrun check` of rank programs: buffers that MPI does not promise, mistakes that no rank
+//! notices, and programs that do not keep to the contract.
+
+use crate::check::shell;
+use crate::support::{program, simrun};
+
+#[test]
+fn sends_that_need_buffers_are_found() {
+    let ranks = program("cases");
+    let ran = simrun(&format!(
+        "check -n 2 --format json {ranks} -- --case head-to-head"
+    ));
+    assert_eq!(ran.status, 1, "{ran:?}");
+    let found = ran.json();
+    assert_eq!(
+        (&found["verdict"], &found["exhaustive"]),
+        (&"found".into(), &true.into())
+    );
+    let finding = &found["findings"][0];
+    assert_eq!(
+        (&finding["kind"], &finding["severity"]),
+        (&"buffering".into(), &"error".into())
+    );
+    assert!(found["without_buffering"]["deadlocks"].as_u64().unwrap() > 0);
+    let command = finding["command"].as_str().unwrap();
+    assert!(command.contains("--protocol rendezvous"), "{command}");
+    let again = shell(command);
+    assert_eq!(again.status, 1);
+    assert!(again.stdout.starts_with("deadlock"), "{again:?}");
+    let ran = simrun(&format!("check -n 2 {ranks} -- --case head-to-head"));
+    assert!(
+        ran.stdout
+            .starts_with("correct only if standard sends are buffered"),
+        "{ran:?}"
+    );
+    assert!(
+        ran.stdout
+            .contains("correct only if sends are buffered; search complete")
+    );
+    // Who says what sends do asks for nothing else.
+    let eager = format!("check -n 2 --protocol eager --format json {ranks} -- --case head-to-head");
+    let ran = simrun(&eager);
+    assert_eq!(ran.status, 0, "{ran:?}");
+    let found = ran.json();
+    assert_eq!(found["findings"], serde_json::json!([]));
+    assert_eq!(found["without_buffering"], serde_json::Value::Null);
+}
+
+#[test]
+fn the_search_that_nobody_asked_for_is_limited() {
+    let farm = program("cases");
+    let ran = simrun(&format!(
+        "check -n 7 --format json {farm} -- --case any-source"
+    ));
+    // What was cut is no proof.
+    assert_eq!(ran.status, 3, "{ran:?}");
+    let found = ran.json();
+    assert_eq!(
+        (&found["verdict"], &found["exhaustive"]),
+        (&"incomplete".into(), &false.into())
+    );
+    assert_eq!(found["bounds"], serde_json::json!(["transitions"]));
+    let text = found["message"].as_str().unwrap();
+    assert!(!text.contains("search complete"), "{text}");
+    assert!(found["executions"].as_u64() == Some(720), "{found}");
+    // Six senders have 6! orders under rendezvous, too.
+    let unbuffered = &found["without_buffering"];
+    assert_eq!(unbuffered["exhaustive"], true);
+    assert_eq!(unbuffered["executions"], 720);
+    assert_eq!(found["mixed"]["exhaustive"], false);
+    let text = found["mixed"]["message"].as_str().unwrap();
+    assert!(
+        text.contains("use --max-transitions N to continue"),
+        "{text}"
+    );
+}
+
+#[test]
+fn what_fails_only_under_rendezvous_is_found() {
+    let ranks = program("cases");
+    let search = format!("check -n 2 --format json {ranks} -- --case overtaken");
+    let ran = simrun(&search);
+    assert_eq!(ran.status, 1, "{ran:?}");
+    let found = ran.json();
+    let finding = &found["findings"][0];
+    assert_eq!(finding["kind"], "panic");
+    // Steps name the call, the ranks, the tag and the line.
+    let steps = finding["steps"].as_array().unwrap();
+    let delivery = steps
+        .iter()
+        .find(|step| step["operation"] == "deliver")
+        .unwrap();
+    let object = delivery["object"].as_str().unwrap();
+    assert!(object.starts_with("send (from 0 to 1, tag "), "{finding}");
+    let line = delivery["line"].as_str().unwrap();
+    assert!(line.contains("cases.rs:"), "{finding}");
+    assert!(
+        !finding["steps"].to_string().contains("ranks.rs"),
+        "{finding}"
+    );
+    let message = finding["message"].as_str().unwrap();
+    assert!(message.contains("the second came first"), "{message}");
+    let again = shell(finding["command"].as_str().unwrap());
+    assert_eq!(again.status, 1);
+    assert!(again.stdout.starts_with("panic of rank 1"), "{again:?}");
+}
+
+#[test]
+fn mistakes_that_a_run_does_not_notice_are_findings() {
+    for (case, kind, text) in [
+        ("late-ready", "error", "ready send without a posted receive"),
+        (
+            "groups",
+            "error",
+            "not the 2 members of the group of rank 0",
+        ),
+        (
+            "abandoned",
+            "unfinished-operations",
+            "1 of the receives that were given up had their messages, the first (from rank 0, tag 0)",
+        ),
+        (
+            "forgotten",
+            "unfinished-operations",
+            "rank 0: 1 of the requests were dropped and never waited for",
+        ),
+        (
+            "unfreed --leaks",
+            "unfinished-operations",
+            "was never freed, made at",
+        ),
+        (
+            "difference --reductions any",
+            "error",
+            "the operation difference is not commutative",
+        ),
+        ("crossed", "deadlock", "until all ranks have called it"),
+        (
+            "started-twice",
+            "error",
+            "the persistent request is active: expected its operation to be completed first",
+        ),
+    ] {
+        let (case, option) = case.split_once(' ').unwrap_or((case, ""));
+        let ranks = program("cases");
+        let search = format!("check -n 2 --format json {option} {ranks} -- --case {case}");
+        let ran = simrun(&search);
+        assert_eq!(ran.status, 1, "{case}: {ran:?}");
+        let finding = &ran.json()["findings"][0];
+        assert_eq!(finding["kind"], kind, "{case}");
+        let message = finding["message"].as_str().unwrap();
+        assert!(message.contains(text), "{case}: {message}");
+        let again = shell(finding["command"].as_str().unwrap());
+        assert_eq!(again.status, 1, "{case}: {again:?}");
+    }
+    let ranks = program("cases");
+    for without in [
+        "{ranks} -- --case unfreed",
+        "{ranks} -- --case difference",
+        "--protocol eager --collectives algorithm {ranks} -- --case crossed",
+    ] {
+        let ran = simrun(&format!(
+            "check -n 2 {}",
+            without.replace("{ranks}", &ranks)
+        ));
+        assert_eq!(ran.status, 0, "{ran:?}");
+    }
+}
+
+#[test]
+fn what_differs_from_run_to_run_is_named() {
+    let ranks = program("cases");
+    let ran = simrun(&format!("check -n 2 {ranks} -- --case static"));
+    assert_eq!(ran.status, 1, "{ran:?}");
+    assert!(ran.stdout.contains("is not deterministic"), "{ran:?}");
+    let source = include_str!("../programs/cases.rs").lines();
+    let mut lines = source
+        .zip(1..)
+        .skip_while(|(line, _)| !line.contains("fetch_add"));
+    let at = lines.find(|(line, _)| line.contains(".send("));
+    let place = format!(
+        "rank 0 at crates/cli/tests/programs/cases.rs:{}",
+        at.unwrap().1
+    );
+    assert!(
+        ran.stdout
+            .contains(&format!("the message of {place} had other contents")),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn who_reads_the_time_is_told_that_it_stands_still() {
+    let ranks = program("cases");
+    let ran = simrun(&format!("check -n 2 --format json {ranks} -- --case clock"));
+    assert_eq!(ran.status, 1, "{ran:?}");
+    let found = ran.json();
+    let source = include_str!("../programs/cases.rs").lines();
+    let at = source
+        .zip(1..)
+        .find(|(line, _)| line.contains("let before = world.wtime()"));
+    let place = format!("crates/cli/tests/programs/cases.rs:{}", at.unwrap().1);
+    assert_eq!(found["findings"][0]["clock_reads"][0], place, "{found}");
+    assert_eq!(found["warnings"][0]["kind"], "clock");
+    assert_eq!(found["warnings"][0]["line"], place);
+    let ran = simrun(&format!("check -n 2 {ranks} -- --case clock"));
+    // Both calls are told together.
+    let text = format!(
+        "this may be a false alarm: time does not pass during the search, but {place} and crates/cli/"
+    );
+    assert!(ran.stdout.contains(&text), "{ran:?}");
+    let warnings = ran.stdout.matches("warning: time does not pass").count();
+    assert_eq!(warnings, 1, "{ran:?}");
+}

@@ -1,0 +1,88 @@
+//! Compiled MPI programs that need more than there is: of their stacks, of memory for messages.
+
+#![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
+
+use crate::compiled::{compiled_with, ran};
+use crate::support::{Folder, SIMRUN, command, run, simrun};
+
+#[test]
+fn a_frame_longer_than_the_stack_fails_its_rank() {
+    let folder = Folder::new();
+    let program = compiled_with(&folder, "-g", "crates/cli/tests/compiled/frames.c");
+    let fine = ran(&program, "-n 3", "");
+    assert_eq!(
+        (fine.status, fine.stdout.lines().count()),
+        (0, 3),
+        "{fine:?}"
+    );
+    // As any program is compiled, and as one without simrun cc: some pages are not touched.
+    let unprobed = "-g -fno-stack-clash-protection";
+    let other = folder.path("other");
+    let mut compiling = command(SIMRUN);
+    compiling.env("XDG_CACHE_HOME", folder.path("cache"));
+    let source = "crates/cli/tests/compiled/frames.c";
+    compiling.args(["cc", "-O1", "-o", &other, source]);
+    assert_eq!(run(compiling.args(unprobed.split(' '))).status, 0);
+    let full = "the stack of the rank, of 8 MiB, is full";
+    for (program, mode, lines) in [
+        (&program, "skip", 10..=14),
+        (&program, "far", 10..=14),
+        (&program, "array", 16..=17),
+        (&other, "skip", 12..=12),
+        (&other, "array", 16..=21),
+    ] {
+        let output = ran(program, "-n 3", mode);
+        let at = |line: i32| {
+            let expected = format!("segmentation fault (signal 11) at {source}:{line}: {full}");
+            output.stderr.contains(&expected)
+        };
+        let is_found = output.status == 1 && output.stderr.contains("rank 1 on host node-1");
+        assert!(is_found && lines.clone().any(at), "{mode}: {output:?}");
+        let found = simrun(&format!("check -n 2 {program} -- {mode}"));
+        let is_found = found.status == 1 && found.stdout.contains(full);
+        assert!(is_found, "{mode}: {found:?}");
+    }
+    // A call has room for functions of simrun.
+    let output = ran(&program, "-n 3", "calls");
+    let expected = format!("MPI_Comm_size at {source}:32: {full}");
+    let is_found = output.status == 1 && output.stderr.contains(&expected);
+    assert!(is_found, "{output:?}");
+}
+
+#[test]
+fn a_sender_that_never_waits_reaches_a_limit() {
+    let folder = Folder::new();
+    let source = "crates/cli/tests/compiled/flood.c";
+    let program = compiled_with(&folder, "-g", source);
+    for (arguments, line) in [
+        ("33554432 send", 25),
+        ("33554432 isend", 22),
+        ("33554432 bcast", 18),
+    ] {
+        let output = ran(&program, "-n 2 --protocol eager", arguments);
+        let expected = format!(
+            "rank 0 has sent more than 1GiB that no receive has met, at {source}:{line}; with \
+             --set protocol.unexpected_memory=SIZE"
+        );
+        let is_found = output.status == 3 && output.stderr.contains(&expected);
+        assert!(is_found, "{arguments}: {output:?}");
+    }
+    // The sender waits for the receiver.
+    let options = "-n 2 --protocol eager --set protocol.unexpected_memory=64MiB";
+    let output = ran(&program, options, "1048576 send 100");
+    assert_eq!(output.status, 0, "{output:?}");
+    // Phantoms take no memory for their bytes.
+    let options = "-n 2 --protocol eager --payload phantom";
+    let output = ran(&program, options, "1073741824 send 40");
+    assert_eq!(output.status, 0, "{output:?}");
+    let output = ran(&program, "-n 2 --until 1ms --payload phantom", "4 send");
+    let expected = "stopped by --until at 0 s: simulated time does not advance, 1048577 steps";
+    assert!(
+        output.status == 3 && output.stderr.contains(expected),
+        "{output:?}"
+    );
+    let found = simrun(&format!("check -n 2 --max-depth 100 {program} -- 4 send"));
+    let expected = "rank 0 sends 100001 messages and never waits";
+    let text = format!("{}{}", found.stdout, found.stderr);
+    assert!(found.status == 3 && text.contains(expected), "{found:?}");
+}

@@ -1,0 +1,258 @@
+//! Promise: `simrun fuzz` finds nothing on correct endpoints, replays what it has written, and
+//! refuses bad input.
+
+use crate::support::{Folder, SIMRUN, command, run, simrun, target};
+
+#[test]
+fn correct_endpoints_have_no_failures() {
+    let folder = Folder::new();
+    let out = folder.path("failures");
+    let options = "fuzz --tries 50 --processes 3 --max-len 4096 --attributes ro,ru,uu --reject 20% \
+                   --rma --check-memory -j 2";
+    let ran = simrun(&format!("{options} --faults loss=1%,flap=0.1% --out {out}"));
+    let expected = "50 interactions, ";
+    assert!(
+        ran.status == 0 && ran.stdout.starts_with(expected),
+        "{ran:?}"
+    );
+    assert!(
+        ran.stdout
+            .ends_with(" pairs of command and stage, seed 0: 0 failures\n"),
+        "{ran:?}"
+    );
+    assert!(!std::path::Path::new(&out).exists(), "nothing to keep");
+    let again = simrun(&format!("{options} --faults loss=1% --format json"));
+    assert_eq!(again.json()["failures"], serde_json::json!([]));
+    let coverage = again.json()["coverage"].to_string();
+    assert!(coverage.contains("rma-write in Open"), "{coverage}");
+}
+
+/// Without any packet no connection is made: a failure, shrunk to one connection, and replayed.
+#[test]
+fn failures_are_shrunk_and_replayed() {
+    let folder = Folder::new();
+    let out = folder.path("failures");
+    let ran = simrun(&format!(
+        "fuzz --errors 1 --faults loss=100% --out {out} --junit {out}/junit.xml"
+    ));
+    assert_eq!(ran.status, 1, "{ran:?}");
+    assert!(
+        ran.stdout.starts_with("completes: step 2 is blocked: "),
+        "{ran:?}"
+    );
+    assert!(ran.stdout.contains(" to 3 steps in "), "{ran:?}");
+    let junit = std::fs::read_to_string(format!("{out}/junit.xml")).unwrap();
+    assert!(junit.contains("<failure message=\"interaction 0: step 2 is blocked"));
+    let observed = std::fs::read_to_string(format!("{out}/0-shrunk.txt")).unwrap();
+    assert!(observed.contains("step 2 (blocked): "), "{observed}");
+    let file = format!("{out}/0-shrunk.toml");
+    let replayed = simrun(&format!("fuzz --replay {file}"));
+    assert_eq!(replayed.status, 1);
+    let first = |text: &str| text.lines().next().unwrap().to_owned();
+    assert_eq!(
+        first(&replayed.stdout),
+        format!("3 steps: {}", first(&ran.stdout))
+    );
+    let replayed = simrun(&format!("fuzz --replay {file} --format json"));
+    assert_eq!(replayed.status, 1);
+    let result = replayed.json();
+    assert_eq!(
+        (&result["property"], &result["blocked"]),
+        (&serde_json::json!("completes"), &serde_json::json!(2))
+    );
+    let text = std::fs::read_to_string(&file).unwrap();
+    let healthy = folder.write("healthy.toml", &text.replace("loss = 1.0", "loss = 0.0"));
+    let replayed = simrun(&format!("fuzz --replay {healthy}"));
+    assert_eq!(
+        (replayed.status, first(&replayed.stdout)),
+        (0, "3 steps: no property violated".to_owned())
+    );
+}
+
+#[test]
+fn bad_input_is_refused() {
+    let folder = Folder::new();
+    let broken = folder.write("broken.toml", "version = 1\nsteps = 3");
+    let newer = folder.write("newer.toml", "version = 9\nsteps = []");
+    let distant = folder.write(
+        "distant.toml",
+        "version = 2\n[[steps]]\norigin = 1\nworkers = [4000000000]\ncommand = \"accept\"\nconnection = 1",
+    );
+    for (options, expected) in [
+        (
+            "--min-len 20",
+            "--min-len 20: expected at most --max-len 16",
+        ),
+        ("--max-len 5000", "5000 is not in 0..=4096"),
+        ("--faults loss=2", "expected a percentage from 0% to 100%"),
+        (
+            "--faults speed=2%",
+            "expected loss, duplicate, reorder or flap",
+        ),
+        (
+            "--rma --attributes uu",
+            "--rma: expected a reliable connection: --attributes uu has none",
+        ),
+        ("--connect-timeout 0s", "expected 1us to 1000s"),
+        ("--send-buffers 1", "1 is not in 4..=1024"),
+        ("--jobs 0", "expected a number from 1 to 1024"),
+        (
+            "--backend tcp --faults loss=1%",
+            "--faults: expected with --backend simulated only",
+        ),
+        (
+            "--device rxe0",
+            "--device: expected with --backend verbs only",
+        ),
+        (
+            "--backend verbs",
+            "--backend verbs: expected simrun built with --features verbs",
+        ),
+        ("--endless --tries 3", "cannot be used with"),
+        ("--budget 1d", "expected a time, such as 90s, 30min or 1h"),
+        (
+            "--max-executions 5",
+            "--max-executions: expected --layer actors or mpi",
+        ),
+        ("--replay x.toml --junit y.xml", "cannot be used with"),
+        ("--reject 101%", "expected a percentage"),
+        ("--processes 1", "1 is not in 2..=64"),
+        ("--attributes xx", "[possible values: ro, ru, uu]"),
+        ("--replay /nowhere", "/nowhere: "),
+        (&format!("--replay {broken}"), "expected a sequence"),
+        (&format!("--replay {newer}"), "version = 9: expected 1 to 2"),
+        (
+            &format!("--replay {distant}"),
+            "step 0: worker = 4000000000: expected 0 to 63",
+        ),
+    ] {
+        let ran = simrun(&format!("fuzz {options}"));
+        assert_eq!(
+            (ran.status, ran.stdout.as_str()),
+            (2, ""),
+            "{options}: {ran:?}"
+        );
+        assert!(ran.stderr.contains(expected), "{options}: {ran:?}");
+    }
+}
+
+/// A campaign without end continues where it was, and refuses the folder of another one.
+#[test]
+fn an_endless_campaign_continues() {
+    let folder = Folder::new();
+    let out = folder.path("campaign");
+    let options = format!("fuzz --endless --budget 1ms --out {out}");
+    let ran = simrun(&options);
+    assert!(
+        ran.status == 0 && ran.stdout.starts_with("256 interactions, "),
+        "{ran:?}"
+    );
+    let ran = simrun(&options);
+    assert!(ran.stdout.starts_with("512 interactions, "), "{ran:?}");
+    let other = simrun(&format!("{options} --seed 1"));
+    assert_eq!(other.status, 2);
+    let expected = "a campaign with other options: expected another --out";
+    assert!(other.stderr.contains(expected), "{other:?}");
+    std::fs::write(format!("{out}/position.json"), "{").unwrap();
+    assert_eq!(simrun(&options).status, 2);
+}
+
+/// If the time is over before all interactions have run, there is no verdict.
+#[test]
+fn a_budget_ends_without_a_verdict() {
+    for options in ["", "--layer actors", "--layer mpi", "--layer verbs"] {
+        let ran = simrun(&format!("fuzz {options} --tries 1000000 --budget 1ms"));
+        assert_eq!(ran.status, 3, "{options}: {ran:?}");
+    }
+    for options in ["--budget 0s", "--budget 30min", "--budget 1.5h"] {
+        let ran = simrun(&format!("fuzz {options} --tries 20"));
+        assert_eq!(ran.status, 0, "all interactions have run: {ran:?}");
+    }
+}
+
+/// A campaign that is killed in the middle ends as one that is not.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "it waits for a process")]
+fn a_killed_campaign_continues() {
+    let folder = Folder::new();
+    let (killed, whole) = (folder.path("killed"), folder.path("whole"));
+    let tries = |out: &str| -> u64 {
+        let text = std::fs::read_to_string(format!("{out}/position.json"));
+        let value: Option<serde_json::Value> =
+            text.ok().and_then(|text| serde_json::from_str(&text).ok());
+        value.map_or(0, |value| value[1]["tries"].as_u64().unwrap())
+    };
+    let options = "fuzz --endless --rma --attributes ro,ru,uu --seed 5";
+    let mut campaign = command(SIMRUN);
+    campaign.args(options.split(' ')).args(["--out", &killed]);
+    let mut campaign = campaign.spawn().unwrap();
+    while tries(&killed) < 512 {
+        assert_eq!(campaign.try_wait().unwrap(), None, "it ends by itself");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    // SIGKILL.
+    campaign.kill().unwrap();
+    campaign.wait().unwrap();
+    simrun(&format!("{options} --budget 1ms --out {killed}"));
+    let position = |out: &str| std::fs::read_to_string(format!("{out}/position.json")).unwrap();
+    while tries(&whole) < tries(&killed) {
+        simrun(&format!("{options} --budget 1ms --out {whole}"));
+    }
+    assert_eq!(position(&killed), position(&whole));
+}
+
+/// Workers that are processes pass the same interactions, whatever makes progress.
+#[test]
+fn workers_are_processes() {
+    let folder = Folder::new();
+    let out = folder.path("failures");
+    for options in [
+        "--tries 6 --rma --attributes ro,ru,uu",
+        "--tries 3 --rma --mode polling --seed 3",
+        "--tries 3 --progress polling --processes 3 --seed 4",
+    ] {
+        let ran = simrun(&format!("fuzz --backend tcp {options} -j 2 --out {out}"));
+        assert!(
+            ran.status == 0 && ran.stdout.ends_with(" 0 failures\n"),
+            "{ran:?}"
+        );
+    }
+}
+
+/// The program of a failure fails in the same way, and does not without the cause.
+#[test]
+fn a3_a_program_fails_in_the_same_way() {
+    let folder = Folder::new();
+    let out = folder.path("failures");
+    // The connections are made, and operations give up.
+    let ran = simrun(&format!(
+        "fuzz --errors 1 --rma --faults loss=60% --seed 1 --out {out}"
+    ));
+    assert_eq!(ran.status, 1, "{ran:?}");
+    let names = std::fs::read_dir(&out).unwrap();
+    let mut paths = names.map(|entry| entry.unwrap().path());
+    let program = paths.find(|path| path.is_dir()).unwrap();
+    let build = |expected: i32, text: &str| {
+        let mut cargo = command(env!("CARGO"));
+        cargo.args(["run", "--quiet", "--offline"]);
+        cargo.current_dir(&program);
+        cargo.env("CARGO_TARGET_DIR", target().join("fuzz-programs"));
+        let ran = run(&mut cargo);
+        assert!(
+            ran.status == expected && ran.stdout.contains(text),
+            "{ran:?}"
+        );
+    };
+    build(1, "the failure has happened again: ");
+    // The same against libibverbs; crates/real/softroce/apps.sh compiles and runs such programs.
+    let shrunk = program.to_str().unwrap().replace("program", "shrunk.toml");
+    let c = folder.path("failure.c");
+    let ran = simrun(&format!("fuzz --replay {shrunk} --export {c}"));
+    assert_eq!(ran.status, 1, "{ran:?}");
+    let text = std::fs::read_to_string(&c).unwrap();
+    assert!(text.contains("\n  open_connection(&c["), "{text}");
+    let case = program.join("src/case.rs");
+    let text = std::fs::read_to_string(&case).unwrap();
+    std::fs::write(&case, text.replace("loss: 0.6", "loss: 0.0")).unwrap();
+    build(0, "other observations than when it failed: ");
+}

@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# Compiled programs under simrun and under mpiexec of an MPI with the standard ABI: the same file prints the same lines.
+# ./versus-mpiexec.sh SIMRUN MPI: the executable of simrun, and the folder of the MPI (bin/mpiexec, lib/libmpi_abi.so.1).
+# Lines are sorted: those of several ranks have no order under mpiexec.
+set -euo pipefail
+cd "$(dirname "$0")/../../.."
+simrun=$(realpath "$1") mpi=$(realpath "$2")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export XDG_CACHE_HOME=$work/cache
+compared=0
+
+# NAME SOURCE RANKS [ARGUMENT…]; our compiler, with the options of the variable, and that of the MPI for the same source.
+compare() {
+  local name=$1 source=$2 ranks=$3 compiler=cc
+  shift 3
+  [ "${source##*.}" = cc ] && compiler=cxx
+  "$simrun" "$compiler" -O1 ${options-} -o "$work/$name" "$source"
+  timeout 120 "$mpi/bin/mpiexec" -n "$ranks" env LD_LIBRARY_PATH="$mpi/lib" "$work/$name" "$@" < /dev/null | sort > "$work/theirs"
+  "$simrun" --quiet --platform platforms/cluster.toml -n "$ranks" "$work/$name" -- "$@" | sort > "$work/ours"
+  [ -s "$work/ours" ]
+  diff "$work/theirs" "$work/ours"
+  compared=$((compared + 1))
+}
+
+for ranks in 1 2 3 4 5 8; do
+  compare collectives crates/cli/tests/compiled/collectives.c "$ranks"
+  compare communicators crates/cli/tests/compiled/communicators.c "$ranks"
+  compare requests crates/cli/tests/compiled/requests.c "$ranks"
+  compare intercommunicators crates/cli/tests/compiled/intercommunicators.c "$ranks"
+  compare neighbors crates/cli/tests/compiled/neighbors.c "$ranks"
+  compare partitioned crates/cli/tests/compiled/partitioned.c "$ranks"
+  compare contents crates/cli/tests/compiled/contents.c "$ranks"
+  compare reductions crates/cli/tests/compiled/reductions.c "$ranks"
+  compare objects crates/cli/tests/compiled/objects.c "$ranks"
+  compare datatypes crates/cli/tests/compiled/datatypes.c "$ranks"
+  compare windows crates/cli/tests/compiled/windows.c "$ranks"
+done
+options=--tls compare thread-locals crates/cli/tests/compiled/thread-locals.cc 3
+# A program with libraries of its own.
+parts=crates/cli/tests/compiled
+"$simrun" cc -shared -fPIC -o "$work/libsecond.so" "$parts/library-second.c"
+"$simrun" cxx -shared -fPIC -o "$work/libfirst.so" "$parts/library-first.cc" -L"$work" -lsecond "-Wl,-rpath,$work"
+options="-L$work -Wl,-rpath,$work -Wl,--no-as-needed -lfirst -lsecond" compare libraries "$parts/libraries.cc" 3
+# One rank: mpiexec mixes the parts of lines that streams write.
+compare streams crates/cli/tests/compiled/streams.cc 1
+# The compiler of the MPI makes programs that simrun runs, too.
+"$mpi/bin/mpicc_abi" -O1 -o "$work/foreign" crates/cli/tests/compiled/collectives.c
+[ "$("$simrun" --quiet --platform platforms/cluster.toml -n 4 "$work/foreign")" = ok ]
+printf '%s runs have the lines of mpiexec\n' "$compared"

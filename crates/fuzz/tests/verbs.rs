@@ -1,0 +1,204 @@
+//! Promise: random work requests give the completions and the memory of the sequential model, with
+//! and without faults of the network; a seeded defect of queue pairs is found and shrunk; a text is
+//! read as it was written.
+
+use std::ops::ControlFlow;
+
+use fuzz::verbs::{VerbsLayer, VerbsProgram, c_source};
+use fuzz::{
+    Choices, Comparison, FuzzProgram, Layer, LayerLimits, LayerReport, compare, layer_campaign,
+    minimise,
+};
+use rdma::Defect;
+use sim_core::Stream;
+
+fn campaign(layer: &VerbsLayer, tries: u64) -> LayerReport<VerbsProgram> {
+    let limits = LayerLimits {
+        seed: 1,
+        tries,
+        errors: 1,
+        shrink_budget: 5_000,
+    };
+    layer_campaign(layer, &limits, &mut |_| ControlFlow::Continue(()))
+}
+
+#[test]
+fn adapters_do_what_the_model_does() {
+    let report = campaign(&VerbsLayer::default(), 300);
+    if let Some(failure) = report.failures.first() {
+        panic!(
+            "{}\n{}\n{}",
+            failure.property,
+            failure.description,
+            failure.shrunk.program.to_toml()
+        );
+    }
+    let counts = (report.tries, report.too_large, report.operations);
+    assert_eq!(counts, (300, 0, 6_261));
+}
+
+#[test]
+fn a_text_is_read_as_it_was_written() {
+    let layer = VerbsLayer::default();
+    let mut stream = Stream::new(5, "texts");
+    for _ in 0..200 {
+        let program = layer.generate(&mut Choices::drawn(&mut stream));
+        let text = program.to_toml();
+        assert_eq!(VerbsProgram::from_toml(&text), Ok(program), "{text}");
+    }
+}
+
+/// Each shrunk program shrinks no further, and still fails in the same property. Not seen in
+/// completions and memory: numbers of messages (`MsnOffByOne`), the time of retries
+/// (`RetryOnceMore`, `RnrTimerIgnored`).
+#[test]
+fn seeded_defects_are_found_and_shrunk() {
+    use Defect as D;
+    for (defect, most) in [
+        (D::DuplicateAtomicExecuted, 1),
+        (D::DuplicateSendExecuted, 2),
+        (D::AckPassesRead, 2),
+        (D::RnrConsumesRetry, 1),
+        (D::PsnWithoutWrap, 3),
+        (D::GapAccepted, 2),
+        (D::DuplicateDropped, 1),
+        (D::DuplicateReadFromStart, 1),
+        (D::NakRepeated, 2),
+        (D::RnrAdvances, 2),
+        (D::ResponsesOutOfOrder, 2),
+        (D::AtomicReturnsNew, 1),
+        (D::NoAckRequest, 1),
+        (D::ReadTakesOnePsn, 3),
+        (D::ResponseCompletesNext, 2),
+        (D::NakWithoutError, 1),
+        (D::ReadRestartsFromStart, 1),
+        (D::AtomicResponseOvertaken, 3),
+    ] {
+        let mut layer = VerbsLayer::default();
+        layer.settings.defect = Some(defect);
+        let report = campaign(&layer, 300);
+        let [failure] = &report.failures[..] else {
+            panic!("{defect:?} is not found");
+        };
+        let shrunk = &failure.shrunk.program;
+        assert!(
+            shrunk.operations() <= most,
+            "{defect:?}: {}",
+            shrunk.to_toml()
+        );
+        assert!(shrunk.operations() < failure.original.operations());
+        assert!(shrunk.faults.len() <= 2, "{defect:?}: {}", shrunk.to_toml());
+        let property = Some(failure.property);
+        let fails = |candidate: &VerbsProgram| compare(&layer, candidate).property() == property;
+        assert!(fails(shrunk), "{defect:?}");
+        assert_eq!(
+            minimise(&layer, &failure.shrunk, 5_000, fails).0,
+            failure.shrunk,
+            "{defect:?}"
+        );
+    }
+}
+
+/// A read whose response is lost in part is executed again, after the write behind it.
+const OVERTAKEN: &str = r#"version = 1
+mtu = 256
+connections = [{ psn = 0, max_rd_atomic = 2, retry_cnt = 6, rnr_retry = 7, access = { write = true, read = true, atomic = true } }]
+faults = [{ connection = 0, side = 1, packet = 0, kind = "loss" }]
+
+[[rounds]]
+requests = [
+  { connection = 0, side = 0, kind = "read", length = 8, offset = 64 },
+  { connection = 0, side = 0, kind = "write", length = 8, offset = 64, fence = true },
+]
+"#;
+
+#[test]
+fn only_a_fence_decides_what_a_read_returns() {
+    let layer = VerbsLayer::default();
+    let read = |text: &str| VerbsProgram::from_toml(text).expect("a program");
+    assert_eq!(compare(&layer, &read(OVERTAKEN)), Comparison::Same);
+    let without_fence = OVERTAKEN.replace(", fence = true", "");
+    assert_eq!(compare(&layer, &read(&without_fence)), Comparison::Same);
+}
+
+#[test]
+fn mistakes_are_refused() {
+    for (from, to, expected) in [
+        ("version = 1", "version = 2", "version = 2: expected 1"),
+        ("mtu = 256", "mtu = 300", "mtu = 300: expected 256, 512"),
+        ("psn = 0", "psn = 16777216", "psn = 16777216: expected 0 to"),
+        (
+            "retry_cnt = 6",
+            "retry_cnt = 5",
+            "faults[0]: Loss: expected a connection without errors, and retry_cnt = 6",
+        ),
+        (
+            "side = 0, kind = \"read\"",
+            "side = 2, kind = \"read\"",
+            "rounds[0].requests[0]: side = 2: expected 0 or 1",
+        ),
+        (
+            "kind = \"read\", length = 8",
+            "kind = \"fetch-add\", length = 9",
+            "length = 9: expected 8",
+        ),
+        (
+            "kind = \"read\", length = 8",
+            "kind = \"read\", length = 5000",
+            "offset = 64, length = 5000: expected an end of at most 4096",
+        ),
+        (
+            "fence = true",
+            "unsignaled = true",
+            "rounds[0].requests[1]: unsignaled: expected a completion",
+        ),
+        (
+            "offset = 64 }",
+            "offset = 64, inline = true }",
+            "inline: expected a send or write of at most 64 bytes",
+        ),
+        (
+            "fence = true",
+            "fault = \"unaligned\"",
+            "fault = Some(Unaligned): expected an operation that can have it",
+        ),
+        (
+            "fence = true",
+            "fault = \"wrong-rkey\"",
+            "faults[0]: Loss: expected a connection without errors",
+        ),
+        (
+            "side = 0, kind = \"read\", length = 8, offset = 64 },\n  { connection = 0, side = 0, kind = \"write\", length = 8, offset = 64",
+            "side = 0, kind = \"read\", length = 8, offset = 64, unsignaled = true },\n  { connection = 0, side = 0, kind = \"send\", length = 8",
+            "request 1 waits for a receive: expected a completion of the one before it",
+        ),
+        (
+            "side = 0, kind = \"read\", length = 8, offset = 64",
+            "side = 1, kind = \"read\", length = 8, offset = 64, fault = \"wrong-rkey\"",
+            "rounds[0]: connection 0: request 0 fails with remote access error while the other",
+        ),
+    ] {
+        let changed = OVERTAKEN.replacen(from, to, 1);
+        assert_ne!(changed, OVERTAKEN);
+        let error = VerbsProgram::from_toml(&changed).unwrap_err();
+        assert!(error.contains(expected), "{error}");
+    }
+}
+
+/// The files that `crates/real/softroce/apps.sh` runs in C.
+#[test]
+fn written_programs_agree_and_are_written_in_c() {
+    for name in ["all-kinds", "wrong-rkey"] {
+        let file = format!("{}/requests/{name}.toml", env!("CARGO_MANIFEST_DIR"));
+        let text = std::fs::read_to_string(file).expect("a text");
+        let program = VerbsProgram::from_toml(&text).expect("a program");
+        assert_eq!(
+            compare(&VerbsLayer::default(), &program),
+            Comparison::Same,
+            "{name}"
+        );
+        let source = c_source(&program).expect("a program in C");
+        assert!(source.contains("post_request(&c[0], 0, 1, IBV_WR_RDMA_WRITE"));
+        assert!(source.contains("expect_state(&c[0].side[1], IBV_QPS_"));
+    }
+}

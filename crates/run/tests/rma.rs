@@ -1,0 +1,282 @@
+//! Promise: conflicting accesses to a window are errors that name both lines, in a plain run where
+//! they meet and under the model checker in any case; correct programs have no finding, in whatever
+//! order accesses arrive.
+
+mod common;
+
+use std::collections::BTreeSet;
+use std::rc::Rc;
+use std::sync::{Arc, Mutex};
+
+use common::{explored, on_ranks, plain, succeeds};
+use mpi::{Buffer, Comm, Datatype, Op, Result, TargetPlace};
+use run::Program;
+use sim_core::Outcome;
+
+/// The program has a finding under the checker, with these texts.
+#[track_caller]
+fn is_found(ranks: u32, program: &Rc<dyn Program>, expected: &[&str]) {
+    let report = explored(ranks, program);
+    let messages: Vec<&str> = report.findings.iter().map(|f| f.message.as_str()).collect();
+    for text in expected {
+        let found = messages.iter().any(|message| message.contains(text));
+        assert!(found, "{text}: {messages:?}");
+    }
+}
+
+fn number(value: u64) -> Buffer {
+    Buffer::of(&[value])
+}
+
+async fn two_puts(world: Comm) -> Result<()> {
+    let window = world.window(number(0), 8).await?;
+    window.fence().await?;
+    if world.rank() < 2 {
+        window.put(&number(1), 2, 0).await?;
+    }
+    window.fence().await?;
+    window.free().await?;
+    Ok(())
+}
+
+#[test]
+fn two_puts_in_one_epoch_conflict_also_in_a_plain_run() {
+    let texts = [
+        "conflicting accesses to bytes 0 to 7 of the window of rank 2: put of rank",
+        "and put of rank",
+        "at crates/run/tests/rma.rs:",
+        "; no synchronisation is between them",
+    ];
+    let run = plain(3, &on_ranks(two_puts));
+    let outcome = format!("{:?}", run.report.outcome);
+    for text in texts {
+        assert!(outcome.contains(text), "{text}: {outcome}");
+    }
+    is_found(3, &on_ranks(two_puts), &texts);
+}
+
+#[test]
+fn puts_to_different_bytes_do_not_conflict() {
+    let program = on_ranks(|world: Comm| async move {
+        let window = world.window(Buffer::zeroed(16), 8).await?;
+        window.fence().await?;
+        window.put(&number(1), 0, world.rank() as u64).await?;
+        window.fence().await?;
+        window.free().await?;
+        Ok(())
+    });
+    // A put and a flush of each rank arrive at rank 0: 4 over 2 orders.
+    assert_eq!(succeeds(2, &program), 6);
+}
+
+#[test]
+fn accumulates_of_two_ranks_commute() {
+    let program = on_ranks(|world: Comm| async move {
+        let window = world.window(number(0), 8).await?;
+        window.lock_all().await?;
+        if world.rank() > 0 {
+            window
+                .accumulate(&number(1), 0, 0, &Op::sum::<u64>())
+                .await?;
+        }
+        window.unlock_all().await?;
+        world.barrier().await?;
+        let sum = window.read(0, 8).await?;
+        assert_eq!(
+            sum.values::<u64>()?,
+            Some(vec![if world.rank() == 0 { 2 } else { 0 }])
+        );
+        window.free().await?;
+        Ok(())
+    });
+    // A lock, an accumulate and an unlock of two ranks: 6 over 3 orders.
+    assert_eq!(succeeds(3, &program), 20);
+}
+
+#[test]
+fn exclusive_locks_order_their_accesses() {
+    // Who comes second sees what the first one has written: both orders are explored.
+    let seen = Arc::new(Mutex::new(BTreeSet::new()));
+    let values = Arc::clone(&seen);
+    let program = on_ranks(move |world: Comm| {
+        let values = Arc::clone(&values);
+        async move {
+            let window = world.window(number(0), 8).await?;
+            if world.rank() > 0 {
+                let mut value = world.buffer(8);
+                window.lock(0, true).await?;
+                window.get(&mut value, 0, 0).await?;
+                let found = value.values::<u64>()?.unwrap_or_default()[0];
+                window
+                    .put(&number(10 * found + world.rank() as u64), 0, 0)
+                    .await?;
+                window.unlock(0).await?;
+            }
+            world.barrier().await?;
+            if world.rank() == 0 {
+                let last = window
+                    .read(0, 8)
+                    .await?
+                    .values::<u64>()?
+                    .unwrap_or_default()[0];
+                values.lock().expect("no panic").insert(last);
+            }
+            window.free().await?;
+            Ok(())
+        }
+    });
+    // Two ranks can be the first; the lock of the other one arrives before its get, its put, its
+    // unlock, or after all.
+    assert_eq!(succeeds(3, &program), 8);
+    let seen = seen.lock().expect("no panic").clone();
+    assert_eq!(seen, BTreeSet::from([12, 21]));
+}
+
+#[test]
+fn accesses_under_shared_locks_conflict() {
+    let program = on_ranks(|world: Comm| async move {
+        let window = world.window(number(0), 8).await?;
+        let mut value = world.buffer(8);
+        window.lock(0, false).await?;
+        if world.rank() == 0 {
+            window.get(&mut value, 0, 0).await?;
+        } else {
+            window.put(&number(1), 0, 0).await?;
+        }
+        window.unlock(0).await?;
+        window.free().await?;
+        Ok(())
+    });
+    is_found(2, &program, &["put of rank 1 at", "get of rank 0 at"]);
+}
+
+#[test]
+fn a_flush_and_a_message_order_two_puts() {
+    let program = on_ranks(|world: Comm| async move {
+        let window = world.window(number(0), 8).await?;
+        window.lock_all().await?;
+        match world.rank() {
+            0 => {
+                window.put(&number(1), 2, 0).await?;
+                window.flush(2).await?;
+                world.send(&number(0), 1, 0).await?;
+            }
+            1 => {
+                world.recv(&mut world.buffer(8), 0, 0).await?;
+                window.put(&number(2), 2, 0).await?;
+            }
+            _ => {}
+        }
+        window.unlock_all().await?;
+        window.free().await?;
+        Ok(())
+    });
+    // The unlock of rank 0 among the lock, the put and the unlock of rank 1.
+    assert_eq!(succeeds(3, &program), 4);
+}
+
+#[test]
+fn a_message_without_a_flush_orders_nothing() {
+    let program = on_ranks(|world: Comm| async move {
+        let window = world.window(number(0), 8).await?;
+        window.lock_all().await?;
+        match world.rank() {
+            0 => {
+                window.put(&number(1), 2, 0).await?;
+                world.send(&number(0), 1, 0).await?;
+            }
+            1 => {
+                world.recv(&mut world.buffer(8), 0, 0).await?;
+                window.put(&number(2), 2, 0).await?;
+            }
+            _ => {}
+        }
+        window.unlock_all().await?;
+        window.free().await?;
+        Ok(())
+    });
+    is_found(3, &program, &["put of rank 0 at", "put of rank 1 at"]);
+}
+
+#[test]
+fn a_store_conflicts_with_a_put() {
+    let program = on_ranks(|world: Comm| async move {
+        let window = world.window(number(0), 8).await?;
+        window.fence().await?;
+        if world.rank() == 0 {
+            window.put(&number(1), 1, 0).await?;
+        } else {
+            window.write(0, &number(2)).await?;
+        }
+        window.fence().await?;
+        window.free().await?;
+        Ok(())
+    });
+    is_found(2, &program, &["put of rank 0 at", "write of rank 1 at"]);
+}
+
+#[test]
+fn epochs_of_groups_order_their_accesses() {
+    let program = on_ranks(|world: Comm| async move {
+        let window = world.window(number(0), 8).await?;
+        let (mine, other) = (world.rank(), 1 - world.rank());
+        let neighbour = world.group().incl(&[other])?;
+        for round in 0..2 {
+            window.write(0, &number(round)).await?;
+            window.post(&neighbour).await?;
+            window.start(&neighbour).await?;
+            window
+                .put(&number(10 * round + mine as u64), other, 0)
+                .await?;
+            window.complete().await?;
+            window.wait().await?;
+            let found = window.read(0, 8).await?.values::<u64>()?;
+            assert_eq!(found, Some(vec![10 * round + other as u64]));
+        }
+        window.free().await?;
+        Ok(())
+    });
+    // In the first round at most one post arrives before the write of its target; in the second one
+    // it arrives before the read, before the write, or after both: 3 times 5 orders.
+    assert_eq!(succeeds(2, &program), 15);
+}
+
+#[test]
+fn a_lock_that_is_never_given_back_is_a_deadlock_that_names_its_holder() {
+    let program = on_ranks(|world: Comm| async move {
+        let window = world.window(number(0), 8).await?;
+        if world.rank() > 0 {
+            window.lock(0, true).await?;
+        }
+        world.barrier().await
+    });
+    let run = plain(3, &program);
+    let Outcome::Deadlock(graph) = &run.report.outcome else {
+        panic!("a deadlock was expected: {:?}", run.report.outcome);
+    };
+    let graph = format!("{graph:?}");
+    let text = "lock of window 0 at rank 0, held by rank ";
+    assert!(graph.contains(text), "{graph}");
+    is_found(3, &program, &["deadlock"]);
+}
+
+#[test]
+fn accesses_to_places_of_a_datatype_conflict_by_their_bytes() {
+    let columns = |apart: u64| {
+        move |world: Comm| async move {
+            let window = world.window(Buffer::zeroed(64), 8).await?;
+            let column = Datatype::vector(4, 1, 2, &Datatype::of::<u64>())?;
+            window.fence().await?;
+            if world.rank() < 2 {
+                let place = TargetPlace::items(apart * world.rank() as u64, 1, &column)?;
+                window.put(&Buffer::of(&[1_u64; 4]), 2, place).await?;
+            }
+            window.fence().await?;
+            window.free().await?;
+            Ok(())
+        }
+    };
+    succeeds(3, &on_ranks(columns(1)));
+    let texts = ["conflicting accesses to bytes 0 to 7 of the window of rank 2: put of rank"];
+    is_found(3, &on_ranks(columns(0)), &texts);
+}

@@ -18,8 +18,10 @@ mod ratchet;
 mod readers;
 mod repository;
 mod reused;
+mod shapes;
 mod sizes;
 mod todos;
+mod words;
 
 use std::path::Path;
 
@@ -77,6 +79,11 @@ const CHECKS: &[Check] = &[
     ratcheted("names", names::find),
     ratcheted("openings", openings::find),
     strict("phrases", phrases::find),
+    ratcheted("methods", shapes::methods),
+    ratcheted("fields", shapes::fields),
+    ratcheted("function-names", shapes::function_names),
+    ratcheted("lines", shapes::lines),
+    ratcheted("words", words::find),
 ];
 
 /// Findings of one check that are shown.

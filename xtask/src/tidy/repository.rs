@@ -88,6 +88,13 @@ impl Source {
         path.split('/').next().unwrap_or_default()
     }
 
+    /// Returns the folder of the package, such as `mpi` or `apps/ring`.
+    pub(super) fn package(&self) -> &str {
+        let path = self.path.strip_prefix(CRATES).unwrap_or(&self.path);
+        path.split_once("/src/")
+            .map_or(path, |(package, _)| package)
+    }
+
     /// Returns the lines, numbered from 1.
     pub(super) fn lines(&self) -> impl Iterator<Item = (usize, &str)> {
         (1..).zip(self.text.lines())

@@ -136,6 +136,21 @@ fn reductions_and_scans() {
     }
 }
 
+#[test]
+fn reductions_of_many_elements_on_more_ranks_than_powers_of_two() {
+    let flat = named(Collective::Allreduce)
+        .filter(|algorithm| (algorithm.levels.iter()).all(|level| level.group == Group::All));
+    let mut executed = 0;
+    for algorithm in flat {
+        for (size, count) in [(17, 100), (33, 200)] {
+            let kind = Collective::Allreduce;
+            let calls = calls(kind, size, count * OPERATIONS[0].element, OPERATIONS[0]);
+            executed += u32::from(check(algorithm, &calls, OPERATIONS[0].reduce));
+        }
+    }
+    assert!(executed >= 18, "{executed} calls");
+}
+
 /// Blocks with gaps, in another order than that of the ranks; some are empty.
 fn scattered(size: u32, seed: u64, unit: u64, length: impl Fn(u32) -> u64) -> Vec<Block> {
     let mut blocks = vec![Block::default(); size as usize];

@@ -361,17 +361,18 @@ fn ranks_that_are_given_up_leave_nothing_behind() {
     let program = compiled(&folder, "crates/cli/tests/compiled/drops.c");
     let file = folder.path("pages");
     let output = simrun(&format!(
-        "check --format json --protocol eager --max-executions 2000 -n 3 {program} -- {file}"
+        "check --format json --protocol eager --max-executions 4000 -n 3 {program} -- {file}"
     ));
     let found = output.json();
     let kind = &found["findings"][0]["kind"];
     assert_eq!(kind, "error", "{output:?}");
     let text = std::fs::read_to_string(file).unwrap();
     let pages: Vec<i64> = text.lines().map(|line| line.parse().unwrap()).collect();
-    assert!(pages.len() > 1900, "{}: {output:?}", pages.len());
-    // A lost object of each execution would be more than a page in 40.
-    let growth = pages[1900] - pages[400];
-    assert!(growth < 16, "{growth} pages: {output:?}");
+    assert!(pages.len() > 3900, "{}: {output:?}", pages.len());
+    // A lost object of each execution would be more than a page in 40. The allocator takes a few
+    // dozen pages at once, at any time.
+    let growth = pages[3900] - pages[1400];
+    assert!(growth < 60, "{growth} pages: {output:?}");
 }
 
 #[test]

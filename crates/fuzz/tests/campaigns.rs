@@ -174,7 +174,7 @@ fn a2_seeded_defects_are_found_and_shrunk() {
 /// The same for at least 19 seeds of 20, with the table of `results/fuzzing.md`: slow in a debug
 /// build.
 #[test]
-#[ignore = "long: .ci/run runs it by name"]
+#[ignore = "long: cargo xtask ci campaigns runs it by name"]
 fn a2_seeded_defects_are_found_with_19_of_20_seeds() {
     println!(
         "| defect | seeds | interactions to find | steps | shrunk | longest | runs | property |"

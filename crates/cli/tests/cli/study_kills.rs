@@ -2,7 +2,7 @@
 //! have workers that share a folder.
 
 use std::fs;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use sim_core::Stream;
@@ -97,21 +97,27 @@ fn kills_lose_no_result_and_repeat_none() {
     assert_eq!(result_lines(&out).len(), 200);
 }
 
+/// Starts a study, and waits for the first results.
+fn study_with_results(file: &str, out: &str) -> Child {
+    let child = command(SIMRUN)
+        .args(["study", "run", file, "--out", out])
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let has_some =
+        || fs::metadata(format!("{out}/results")).is_ok() && !result_lines(out).is_empty();
+    while !has_some() {
+        std::thread::park_timeout(Duration::from_millis(2));
+    }
+    child
+}
+
 #[test]
 fn a_process_of_a_study_ignores_termination() {
     let folder = Folder::new();
     let file = study(&folder, "apps/ring", POINTS);
     let out = folder.path("out");
-    let mut child = command(SIMRUN)
-        .args(["study", "run", &file, "--out", &out])
-        .stdout(Stdio::null())
-        .spawn()
-        .unwrap();
-    let has_some =
-        || fs::metadata(format!("{out}/results")).is_ok() && !result_lines(&out).is_empty();
-    while !has_some() {
-        std::thread::park_timeout(Duration::from_millis(2));
-    }
+    let mut child = study_with_results(&file, &out);
     let workers = children(child.id());
     for worker in &workers {
         send("-TERM", *worker);
@@ -157,16 +163,7 @@ fn a_second_process_in_the_folder_of_a_study_names_the_first() {
     let folder = Folder::new();
     let file = study(&folder, "apps/ring", POINTS);
     let out = folder.path("out");
-    let mut first = command(SIMRUN)
-        .args(["study", "run", &file, "--out", &out])
-        .stdout(Stdio::null())
-        .spawn()
-        .unwrap();
-    let has_some =
-        || fs::metadata(format!("{out}/results")).is_ok() && !result_lines(&out).is_empty();
-    while !has_some() {
-        std::thread::park_timeout(Duration::from_millis(2));
-    }
+    let mut first = study_with_results(&file, &out);
     // It must not end before the others have begun.
     send("-STOP", first.id());
     let others = ["run", "work", "retry"].map(|name| match name {

@@ -1,8 +1,9 @@
-//! Executables beside `simrun`: the tools, and what runs compiled MPI programs.
+//! Executables beside `simrun`: the tools, and the loader of compiled MPI programs.
 //!
-//! In a checkout such an executable is built when it is needed first, so that a user who only
-//! simulates does not wait for it; one of another revision is built again. *Not noticed*: sources
-//! that changed without a commit. `cargo run -p simrun-tools -- calibrate …` builds from those.
+//! In a checkout `simrun` builds such an executable when a command first needs the executable, so
+//! that a user who only simulates does not wait; an executable of another revision is built again.
+//! *Not noticed*: sources that changed without a commit.
+//! `cargo run -p simrun-tools -- calibrate …` builds from those.
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt as _;
@@ -25,9 +26,9 @@ pub(crate) struct Companion {
     options: &'static [&'static str],
     /// True if a debug build of `simrun` uses an optimised one, as it uses optimised programs.
     is_optimised: bool,
-    /// The actions of the executable, for a message that it is missing.
+    /// The actions of the executable, for a message about a missing executable.
     purpose: &'static str,
-    /// The command that installs it from a checkout.
+    /// The command that installs the executable from a checkout.
     installation: &'static str,
 }
 
@@ -67,7 +68,7 @@ const TOOL_COMMANDS: [&str; 11] = [
     "whatif",
 ];
 
-/// Returns true for arguments that are for the tools: one of their commands, or help about it.
+/// Returns true for arguments that begin with a command of the tools, or ask for help about one.
 pub(crate) fn are_for_tools(arguments: &[OsString]) -> bool {
     let is_tool = |argument: &OsString| TOOL_COMMANDS.iter().any(|command| argument == command);
     match arguments {

@@ -709,19 +709,7 @@ fn counters() -> Vec<u8> {
 /// Google publishes: the package `perfetto` of PyPI, which `.ci/run` installs.
 #[test]
 fn the_schema_is_that_of_perfetto() {
-    let has = |import: &str| {
-        let python = std::process::Command::new("python3")
-            .args(["-c", import])
-            .output();
-        python.is_ok_and(|output| output.status.success())
-    };
-    if !has("import perfetto.protos.perfetto.trace.perfetto_trace_pb2") {
-        let required = std::env::var_os("SIMRUN_REQUIRE_PERFETTO").is_some();
-        assert!(!required, "python3 has no package perfetto");
-        println!("skipped: python3 has no package perfetto");
-        return;
-    }
-    let mut marks = Log::new(1);
+    let mut marks = Log::new(2);
     let (name, value) = ("residual", 0.5);
     marks.at(0, 0.0, Event::Mark { name, value });
     let (name, peer, value) = ("credits", Some(0), Some(3.0));
@@ -752,6 +740,18 @@ fn the_schema_is_that_of_perfetto() {
     let bytes = traces.map(|(log, options)| made(log, PERFETTO, options).unwrap().0);
     let file = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("all.pftrace");
     std::fs::write(&file, bytes.concat()).unwrap();
+    let has = |import: &str| {
+        let python = std::process::Command::new("python3")
+            .args(["-c", import])
+            .output();
+        python.is_ok_and(|output| output.status.success())
+    };
+    if !has("import perfetto.protos.perfetto.trace.perfetto_trace_pb2") {
+        let required = std::env::var_os("SIMRUN_REQUIRE_PERFETTO").is_some();
+        assert!(!required, "python3 has no package perfetto");
+        println!("skipped: python3 has no package perfetto");
+        return;
+    }
     let checked = std::process::Command::new("python3")
         .args(["tests/schema.py", "src/trace/perfetto/schema.rs"])
         .arg(&file)

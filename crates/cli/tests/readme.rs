@@ -87,8 +87,8 @@ fn output_of(command: &str) -> Vec<String> {
     let mut lines: Vec<String> = String::from_utf8(output.stdout)
         .unwrap()
         .lines()
-        // Printed once, by the first command that draws.
-        .filter(|line| *line != "building simrun-tools and what it needs")
+        // Printed by the first command that draws.
+        .filter(|line| !line.starts_with("building simrun-tools"))
         .map(|line| line.replace(&release, "target/release"))
         .collect();
     match output.status.code() {

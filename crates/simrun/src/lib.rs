@@ -47,6 +47,7 @@ mod allocator;
 mod app;
 pub mod args;
 pub mod arrival_args;
+mod build_progress;
 mod check;
 pub mod compute_args;
 pub mod drawing;

@@ -1,13 +1,14 @@
 //! From APP to a program: a package folder is built by cargo, a built program is taken as it is.
 
 use std::ffi::OsString;
-use std::io::{self, BufRead as _, BufReader, IsTerminal, Write as _};
+use std::io::{self, IsTerminal};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
+use crate::build_progress::output_in_short;
 use crate::drawing::COMMAND;
 use crate::entry::VERSION;
 use crate::handshake::{self, is_binary};
@@ -215,6 +216,11 @@ fn build(folder: &Path, quiet: bool, features: &[&str]) -> Result<PathBuf, NoPro
     for feature in features {
         options.extend(["--features".into(), feature.into()]);
     }
+    // Cargo itself looks for settings from the current folder upwards.
+    let settings = folder.join(".cargo/config.toml");
+    if settings.is_file() {
+        options.extend(["--config".into(), settings.into()]);
+    }
     cargo_build(&name.to_string(), &manifest, &options, quiet)
 }
 
@@ -294,54 +300,6 @@ fn cargo_build(
     }
 }
 
-/// Runs cargo where standard error is no terminal: its diagnostics, and one line when a build
-/// starts and when it waits.
-fn output_in_short(command: &mut Command, name: &str) -> io::Result<Output> {
-    let mut child = command.spawn()?;
-    let lines = BufReader::new(child.stderr.take().expect("it is a pipe"));
-    let name = name.to_owned();
-    let teller = std::thread::Builder::new().spawn(move || {
-        let mut told = Told::default();
-        for line in lines.lines().map_while(Result::ok) {
-            if let Some(line) = told.line(&name, &line) {
-                // Nobody can be told that standard error is closed.
-                let _ = writeln!(io::stderr().lock(), "{line}");
-            }
-        }
-    })?;
-    let output = child.wait_with_output();
-    // It has nothing to say but what it has printed.
-    let _ = teller.join();
-    output
-}
-
-/// Messages about a build that were printed.
-#[derive(Default)]
-struct Told {
-    starts: bool,
-}
-
-impl Told {
-    /// Returns what to print for a line of cargo, if anything.
-    fn line(&mut self, name: &str, line: &str) -> Option<String> {
-        let (word, _) = line.trim_start().split_once(' ').unwrap_or((line, ""));
-        match word {
-            // Words of status stand at the right of a column of 12.
-            _ if !line.starts_with(' ') || word.len() > 12 => Some(line.to_owned()),
-            "Blocking" => Some(format!(
-                "waiting to build {name}: another cargo has the lock of its target folder"
-            )),
-            "Compiling" if !self.starts => {
-                self.starts = true;
-                Some(format!("building {name} and what it needs"))
-            }
-            "Compiling" | "Finished" | "Downloading" | "Downloaded" | "Locking" | "Updating"
-            | "Adding" | "Fresh" | "Building" | "Removing" => None,
-            _ => Some(line.to_owned()),
-        }
-    }
-}
-
 /// The executable that a line of cargo's output announces, if it is one of this package.
 fn executable_of(line: &str, manifest: &Path) -> Option<PathBuf> {
     let message: Value = serde_json::from_str(line).ok()?;
@@ -351,31 +309,4 @@ fn executable_of(line: &str, manifest: &Path) -> Option<PathBuf> {
         .is_some_and(|path| Path::new(path) == manifest);
     let executable = message.get("executable")?.as_str()?;
     own.then(|| PathBuf::from(executable))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Told;
-
-    #[test]
-    fn a_build_says_that_it_starts_and_that_it_waits() {
-        let mut told = Told::default();
-        let mut line = |line: &str| told.line("apps/ring", line);
-        let waits = "waiting to build apps/ring: another cargo has the lock of its target folder";
-        let blocking = "    Blocking waiting for file lock on build directory";
-        assert_eq!(line(blocking).as_deref(), Some(waits));
-        let starts = "building apps/ring and what it needs";
-        assert_eq!(line("   Compiling libc v0.2.0").as_deref(), Some(starts));
-        assert_eq!(line("   Compiling ring v0.1.0 (/a/ring)"), None);
-        assert_eq!(line("    Finished `release` profile in 3s"), None);
-        // Diagnostics are as they were.
-        for text in [
-            "error[E0425]: no x",
-            " --> src/main.rs:1:1",
-            "  | ^ here",
-            "",
-        ] {
-            assert_eq!(line(text).as_deref(), Some(text));
-        }
-    }
 }

@@ -3,10 +3,12 @@
 //! Without options the package depends on the checkout that built this simrun, by path, and starts
 //! with a copy of its lock file, so that cargo finds everything that it has downloaded already and
 //! needs no network. The options name another checkout, a git repository or a version of the
-//! registry, for a simrun that was installed and whose checkout is gone. *Not checked*: whether a
-//! repository or a version exists; cargo says so when the package is built.
+//! registry, for a simrun that was installed and whose checkout is gone. Packages on one checkout
+//! share a folder in which cargo keeps the compiled crates, so that only the first waits for these.
+//! *Not checked*: whether a repository or a version exists; cargo says so when the package is built.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -107,10 +109,9 @@ impl Origin {
                 ("rev", self.rev.as_deref()),
                 ("version", self.version.as_deref()),
             ];
-            let keys = keys.iter().filter_map(|(key, value)| {
-                let value = (*value)?.replace('\\', "\\\\").replace('"', "\\\"");
-                Some(format!("{key} = \"{value}\""))
-            });
+            let keys = keys
+                .iter()
+                .filter_map(|(key, value)| Some(format!("{key} = {}", quoted((*value)?))));
             format!("{library} = {{ {} }}", keys.collect::<Vec<_>>().join(", "))
         });
         lines.join("\n")
@@ -160,15 +161,41 @@ fn make(folder: &Path, origin: &Origin) -> Result<(), String> {
         fs::write(folder.join("Cargo.toml"), manifest)?;
         fs::write(folder.join("src/main.rs"), MAIN)?;
         fs::write(folder.join("platform.toml"), PLATFORM)?;
-        fs::write(folder.join(".gitignore"), "/target\n")?;
-        match &checkout {
-            Some(checkout) => {
-                fs::copy(checkout.join("Cargo.lock"), folder.join("Cargo.lock")).map(drop)
-            }
-            None => Ok(()),
-        }
+        fs::write(folder.join(".gitignore"), "/.cargo\n/target\n")?;
+        let Some(checkout) = &checkout else {
+            return Ok(());
+        };
+        fs::copy(checkout.join("Cargo.lock"), folder.join("Cargo.lock"))?;
+        fs::create_dir(folder.join(".cargo"))?;
+        fs::write(folder.join(".cargo/config.toml"), cargo_settings(checkout)?)
     };
     write().map_err(|error| format!("{shown}: cannot write there: {error}"))
+}
+
+/// Returns the settings of cargo for a package on a checkout: the levels of optimisation of the
+/// checkout, package by package, and the folder of compiled crates that all such packages share, if
+/// this user can write to the checkout.
+fn cargo_settings(checkout: &Path) -> io::Result<String> {
+    let mut settings = String::from("# Of this machine. Packages as in the checkout of simrun:\n");
+    let manifest = fs::read_to_string(checkout.join("Cargo.toml"))?;
+    for section in manifest.split("\n\n") {
+        let table = section.lines().find(|line| line.starts_with('['));
+        if table.is_some_and(|table| table.starts_with("[profile.release.")) {
+            settings.push_str(&format!("{section}\n\n"));
+        }
+    }
+    let shared = checkout.join("target/outside");
+    if fs::create_dir_all(&shared).is_ok() {
+        let shared = quoted(&shared.display().to_string());
+        settings.push_str(&format!("[build]\nbuild-dir = {shared}\n"));
+    }
+    Ok(settings)
+}
+
+/// Returns a text as TOML has it.
+fn quoted(text: &str) -> String {
+    let escaped = text.replace('\\', "\\\\").replace('"', "\\\"");
+    format!("\"{escaped}\"")
 }
 
 #[cfg(test)]

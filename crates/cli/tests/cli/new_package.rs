@@ -29,6 +29,13 @@ fn a_new_package_runs_at_once() {
         ran.stdout.lines().take(3).collect::<Vec<_>>(),
         [1, 2, 3].map(|rank| format!("rank {rank} answered at 0.000008915 s"))
     );
+    // The profile is that of the checkout, and its folder of compiled crates serves other packages.
+    let settings = fs::read_to_string(folder.path("my-app/.cargo/config.toml")).unwrap();
+    let level = "[profile.release.package.simrun]\nopt-level = \"s\"\n";
+    assert!(settings.contains(level), "{settings}");
+    let shared = root().join("target/outside");
+    let shared = format!("[build]\nbuild-dir = \"{}\"\n", shared.display());
+    assert!(settings.ends_with(&shared), "{settings}");
     // A build in a pipe says that it starts, once.
     let starts = "building my-app and what it needs\n";
     assert_eq!(ran.stderr.matches(starts).count(), 1, "{ran:?}");

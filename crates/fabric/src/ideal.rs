@@ -18,12 +18,12 @@ use sim_core::SourceLocation;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::fmt;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use mpi::channel::{Event, Interest, Packet, PacketHeader, Settings, Token};
+use mpi::Envelope;
+use mpi::channel::{Event, Interest, Packet, PacketHeader, RankProtocols, Settings, Token};
 use mpi::exploration::{SendCause, is_of_collectives};
-use mpi::{Envelope, Process};
 use sim_core::{
     ActorId, Blocked, Branch, Device, End, ExplorableDevice, Kernel, KernelHandle,
     OrderSensitivity, QueueHead, WildcardReceive,
@@ -185,8 +185,8 @@ pub struct IdealFabric {
     knowledge: Rc<CausalityTracker>,
     /// Messages received by receives and probes from any source.
     received: RefCell<Vec<WildcardReceive>>,
-    /// The ranks' processes, for what they leave unfinished.
-    processes: RefCell<Vec<std::rc::Weak<Process>>>,
+    /// The protocols of the ranks, for what they leave unfinished.
+    protocols: RefCell<Vec<Weak<dyn RankProtocols>>>,
     /// True if they tell their leaks, too.
     leaks: Cell<bool>,
 }
@@ -208,7 +208,7 @@ impl IdealFabric {
             looks: vec![Cell::new(PollState::No); ranks as usize],
             sleeps: Sleeps::default(),
             received: RefCell::default(),
-            processes: RefCell::default(),
+            protocols: RefCell::default(),
             leaks: Cell::new(false),
         });
         port.attach_explorable(Rc::clone(&ideal) as Rc<dyn ExplorableDevice>);
@@ -228,7 +228,7 @@ impl IdealFabric {
             look.set(PollState::No);
         }
         own.received.get_mut().clear();
-        own.processes.get_mut().clear();
+        own.protocols.get_mut().clear();
         let ideal = Rc::new(Self {
             ranks: own.ranks.again(port.clone()),
             ..own
@@ -237,13 +237,13 @@ impl IdealFabric {
         Some(ideal)
     }
 
-    /// Remembers the processes whose leftovers are to be told, with communicators that were never
-    /// freed if `leaks`. The processes are kept alive by others.
-    pub fn watch(&self, processes: &[Rc<Process>], leaks: bool) {
+    /// Remembers the protocols whose leftovers are to be told, with communicators that were never
+    /// freed if `leaks`.
+    pub fn watch<P: RankProtocols + 'static>(&self, ranks: &[Rc<P>], leaks: bool) {
         self.leaks.set(leaks);
-        let mut watched = self.processes.borrow_mut();
-        watched.clear();
-        watched.extend(processes.iter().map(Rc::downgrade));
+        let protocols = ranks.iter().map(Rc::downgrade);
+        let protocols = protocols.map(|weak| weak as Weak<dyn RankProtocols>);
+        *self.protocols.borrow_mut() = protocols.collect();
     }
 }
 
@@ -468,13 +468,13 @@ impl ExplorableDevice for IdealFabric {
 
     fn leftovers(&self) -> Vec<String> {
         let mut all = Vec::new();
-        for (rank, process) in self.processes.borrow().iter().enumerate() {
-            let Some(process) = process.upgrade() else {
+        for (rank, protocols) in self.protocols.borrow().iter().enumerate() {
+            let Some(protocols) = protocols.upgrade() else {
                 continue;
             };
-            let mut texts = process.leftovers();
+            let mut texts = protocols.leftovers();
             if self.leaks.get() {
-                texts.extend(process.leaks());
+                texts.extend(protocols.leaks());
             }
             all.extend(texts.iter().map(|text| format!("rank {rank}: {text}")));
         }

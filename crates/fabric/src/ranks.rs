@@ -15,10 +15,10 @@ use std::task::Waker;
 use mpi::channel::{
     Channel, Event, Interest, Level, Packet, PacketHeader, PostingCost, Settings, Token,
 };
-use mpi::channel::{ConnectionLifecycle, RankHost, RemoteMemory};
+use mpi::channel::{ConnectionLifecycle, RankHost, RankProtocols, RemoteMemory};
 use mpi::exploration::CausalityHooks;
 use mpi::exploration::ExplorationHooks;
-use mpi::{Buffer, CallLog, Envelope, Overheads, Process, RegisteredMemory};
+use mpi::{Buffer, Envelope, Overheads, RegisteredMemory};
 use observe::{NetworkEvent, NetworkObserver, Observer};
 use rdma::{Capture, RegionMemory, Verbs};
 use sim_core::{ActorId, Blocked, Device, Kernel, KernelHandle, Limit, Observed, Parked, Time};
@@ -30,8 +30,11 @@ use crate::slab::Slab;
 
 /// A simulated device that connects all ranks.
 pub trait Fabric: Device {
-    /// The rank's process over this device. The device keeps only a weak reference.
-    fn process(self: Rc<Self>, rank: u32) -> Rc<Process>;
+    /// Returns the channel of a rank.
+    fn channel(self: Rc<Self>, rank: u32) -> Box<dyn Channel>;
+
+    /// Sets the protocols that handle the events of a rank while it is parked.
+    fn set_protocols(&self, rank: u32, protocols: Weak<dyn RankProtocols>);
 
     /// The ranks that were lost without ending the run, and when: their hosts went off.
     fn lost(&self) -> Vec<(u32, Time)>;
@@ -45,7 +48,7 @@ pub trait Fabric: Device {
     /// Writes each arrival, and each look of a rank into its inbox, to `steps`, in their order.
     fn record(&self, steps: Rc<RefCell<Vec<Observed>>>);
 
-    /// Lets each rank whose process is made from now on be observed, and the network. Only the
+    /// Lets each rank whose channel is asked from now on be observed, and the network. Only the
     /// first call has an effect.
     fn observe(&self, observers: Observers);
 }
@@ -66,15 +69,17 @@ impl fmt::Debug for Observers {
 }
 
 impl<C: PacketTransport + 'static> Fabric for C {
-    fn process(self: Rc<Self>, rank: u32) -> Rc<Process> {
-        let channel = RankChannel {
+    fn channel(self: Rc<Self>, rank: u32) -> Box<dyn Channel> {
+        Box::new(RankChannel {
             causes: self.knowledge().map(|all| all.of(rank)),
-            device: Rc::clone(&self),
+            device: self,
             rank,
-        };
-        let process = Process::new(Box::new(channel));
-        self.ranks().introduce(rank, &process);
-        process
+        })
+    }
+
+    fn set_protocols(&self, rank: u32, protocols: Weak<dyn RankProtocols>) {
+        let ends = &mut *self.ranks().ends.borrow_mut();
+        ends.endpoints[rank as usize].protocols = Some(protocols);
     }
 
     fn lost(&self) -> Vec<(u32, Time)> {
@@ -190,7 +195,7 @@ struct Endpoint {
     woken: bool,
     /// In the list of those with events to handle, which holds the first of these events.
     called: bool,
-    process: Weak<Process>,
+    protocols: Option<Weak<dyn RankProtocols>>,
 }
 
 impl Endpoint {
@@ -201,7 +206,7 @@ impl Endpoint {
             parked: None,
             woken: false,
             called: false,
-            process: Weak::new(),
+            protocols: None,
         }
     }
 }
@@ -287,7 +292,6 @@ pub(crate) struct Ranks {
     /// Where ranks get connected: those that take no packets any more, and since when they are lost
     /// if they are.
     gone: RefCell<BTreeMap<u32, Option<Time>>>,
-    calls: CallLog,
     /// Where a run is written down, if it is.
     journal: RefCell<Option<Box<Journal>>>,
     observers: OnceCell<Observers>,
@@ -311,7 +315,6 @@ impl Ranks {
             ends: RefCell::new(Ends::new(size)),
             size,
             gone: RefCell::default(),
-            calls: CallLog::default(),
             journal: RefCell::default(),
             observers: OnceCell::new(),
         }
@@ -356,7 +359,6 @@ impl Ranks {
     pub(crate) fn again(mut self, port: KernelHandle) -> Self {
         self.ends.get_mut().clear();
         self.gone.get_mut().clear();
-        self.calls.clear();
         self.port = port;
         self
     }
@@ -395,11 +397,7 @@ impl Ranks {
         }
     }
 
-    fn introduce(&self, rank: u32, process: &Rc<Process>) {
-        self.ends.borrow_mut().endpoints[rank as usize].process = Rc::downgrade(process);
-    }
-
-    /// Puts an event into the inbox of a rank. If it is parked, its process handles the event
+    /// Puts an event into the inbox of a rank. If it is parked, its protocols handle the event
     /// before any rank continues, and it is woken only if it can continue then.
     #[inline]
     pub(crate) fn notify(&self, kernel: &mut Kernel, rank: u32, event: Event) {
@@ -419,23 +417,23 @@ impl Ranks {
         kernel.request_progress();
     }
 
-    /// Lets the processes of parked ranks handle their events, each after a call of `before`.
+    /// Lets the protocols of parked ranks handle their events, each after a call of `before`.
     pub(crate) fn progress(&self, before: impl Fn(u32)) {
         loop {
-            let ((rank, event), process) = {
+            let ((rank, event), protocols) = {
                 let ends = &mut *self.ends.borrow_mut();
                 let Some(called) = ends.called.pop_front() else {
                     return;
                 };
                 let endpoint = &mut ends.endpoints[called.0 as usize];
                 endpoint.called = false;
-                (called, endpoint.process.upgrade())
+                (called, endpoint.protocols.as_ref().and_then(Weak::upgrade))
             };
             if self.is_gone(rank) {
                 continue;
             }
             before(rank);
-            if process.is_none_or(|process| process.progress(event)) {
+            if protocols.is_none_or(|protocols| protocols.progress(event)) {
                 self.wake(rank);
             }
         }
@@ -511,7 +509,7 @@ impl Ranks {
         self.gone.borrow_mut().insert(peer, Some(kernel.now()));
         {
             let endpoint = &mut self.ends.borrow_mut().endpoints[peer as usize];
-            (endpoint.parked, endpoint.process) = (None, Weak::new());
+            (endpoint.parked, endpoint.protocols) = (None, None);
         }
         for rank in (0..self.size).filter(|rank| *rank != peer) {
             self.notify(kernel, rank, Event::Lost { peer });
@@ -540,8 +538,8 @@ impl Ranks {
     pub(crate) fn describe(&self, blocked: ActorId) -> Option<Blocked> {
         let rank = blocked.number() - 1;
         let ends = self.ends.borrow();
-        let process = ends.endpoints.get(rank as usize)?.process.upgrade();
-        let waiting = process?.waiting()?;
+        let protocols = ends.endpoints.get(rank as usize)?.protocols.as_ref()?;
+        let waiting = protocols.upgrade()?.waiting()?;
         Some(Blocked {
             actor: blocked,
             name: String::new(),
@@ -628,10 +626,6 @@ impl<C: PacketTransport> RankHost for RankChannel<C> {
     fn finalize_wait(&self) {
         let actor = self.device.ranks().port.actor(actor(self.rank));
         actor.daemonize();
-    }
-
-    fn call_log(&self) -> Option<&CallLog> {
-        Some(&self.device.ranks().calls)
     }
 
     fn observer(&self) -> Option<Rc<dyn Observer>> {

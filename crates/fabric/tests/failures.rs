@@ -1,10 +1,14 @@
 //! Promise: a host or a link that goes off under a message or a computation ends the run as a
 //! rank's failure.
 
+#[path = "common/process.rs"]
+mod process;
+
 use std::rc::Rc;
 
 use fabric::{Fabric, Flow};
 use mpi::{Comm, Settings};
+use process::processes;
 use sim_core::{ActivityId, Change, End, Outcome, Resource, Simulation, StartError, Time, Work};
 
 /// Everything fails one second after it was started.
@@ -43,7 +47,7 @@ fn outcome<Fut: Future<Output = mpi::Result<()>> + 'static>(program: fn(Comm) ->
     let mut simulation = Simulation::new(Box::new(Doomed::default()), Rc::new(names), 0);
     simulation.set_default_name(|actor| format!("rank {}", actor.number() - 1));
     let flow = Flow::new(simulation.port(), 2, Settings::new(10));
-    let processes = [Rc::clone(&flow).process(0), flow.process(1)];
+    let processes = processes(&(flow as Rc<dyn Fabric>), 2);
     for (host, process) in (0..).zip(&processes) {
         let program = program(process.world());
         simulation.spawn_anonymous(host, |_| program);

@@ -4,6 +4,9 @@
 //! S and O rows are SimGrid's dates; the others are closed forms on links of 1e6 bytes/s and 1 s of
 //! latency.
 
+#[path = "common/process.rs"]
+mod process;
+
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -11,6 +14,7 @@ use std::sync::Arc;
 use fabric::{Fabric, Flow};
 use mpi::{Comm, Settings};
 use platform::{HostNames, Platform};
+use process::processes;
 use sim_core::{ActivityError, Actor, HostId, Outcome, Report, Simulation, Span, Time};
 
 /// Hosts a, b and c; `ab` joins a and b, `ac` joins a and c. `more` is put into the table of the
@@ -320,7 +324,7 @@ where
     let mut simulation = simulation("model = \"flow\"", SLOW, "");
     simulation.set_default_name(|actor| format!("rank {}", actor.number() - 1));
     let flow = Flow::new(simulation.port(), 2, Settings::new(100));
-    let processes = [Rc::clone(&flow).process(0), flow.process(1)];
+    let processes = processes(&(flow as Rc<dyn Fabric>), 2);
     for (host, process) in (0..).zip(&processes) {
         let program = program(process.world());
         simulation.spawn_anonymous(host, |_| program);

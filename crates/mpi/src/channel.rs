@@ -25,7 +25,7 @@ use ::collectives::Selector;
 use observe::{Observer, SourceLocation};
 use rdma::{RegionMemory, Verbs};
 
-use crate::collectives::{CallLog, CallRecord, Placement};
+use crate::collectives::Placement;
 use crate::connection::Failure;
 use crate::exploration::ExplorationHooks;
 use crate::rma::{CHARGED_MAX, NoncontiguousCall, RegisteredMemory, RmaCall};
@@ -575,21 +575,9 @@ pub trait RankHost {
 
     /// Ends the whole run because of a limit: the messages that this rank has sent and no receive
     /// has met take more than `bytes` bytes of memory, with that of the call at `location`. Called
-    /// only with a [call log](Self::call_log). Where ranks run in one process, this unwinds.
+    /// only where all ranks run in one process; this unwinds.
     fn end_at_stored(&self, bytes: u64, location: SourceLocation) {
         let _ = (bytes, location);
-    }
-
-    /// Returns the collective calls of all ranks of this process, if all ranks run in it.
-    fn call_log(&self) -> Option<&CallLog> {
-        None
-    }
-
-    /// Takes a collective call of this rank, `number` calls of its communicator before, where a log
-    /// in another process compares the calls of all ranks. Called only without a
-    /// [call log](Self::call_log) in this one.
-    fn record_call(&self, number: u32, call: &dyn Fn() -> CallRecord) {
-        let _ = (number, call);
     }
 
     /// Returns the observer of the run, if it is observed. Asked once, when the rank begins.
@@ -669,4 +657,33 @@ pub trait ConnectionLifecycle {
     fn connected(&self) -> Option<crate::ConnectionStatistics> {
         None
     }
+}
+
+/// Operations that a rank waits for, in words.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Waiting {
+    /// The operation and its arguments.
+    pub operation: String,
+    /// The line of the program, as `file:line`.
+    pub location: String,
+    /// The ranks that could end the wait; empty if any could.
+    pub ranks: Vec<u32>,
+}
+
+/// The protocols of a rank, as its device drives them.
+pub trait RankProtocols {
+    /// Handles `first`, and then the events of the channel, while the rank is parked. Returns true
+    /// if the rank can continue now.
+    ///
+    /// A device calls it, or wakes the rank, which then does the same.
+    fn progress(&self, first: Option<Event>) -> bool;
+
+    /// Returns the operations that the rank waits for; `None` if it does not wait.
+    fn waiting(&self) -> Option<Waiting>;
+
+    /// Returns the operations that the rank left unfinished, in words.
+    fn leftovers(&self) -> Vec<String>;
+
+    /// Returns the objects that the rank has made and never freed, in words.
+    fn leaks(&self) -> Vec<String>;
 }

@@ -47,7 +47,7 @@ use block_lengths::BlockLengths;
 pub use blocks::Blocks;
 pub use call::CollectiveCall;
 use call::Views;
-pub use call_log::{CallLog, CallRecord, Mismatch};
+pub use call_log::{CallComparison, CallLog, CallRecord, Mismatch};
 pub(crate) use call_log::{Place, Signature};
 pub use operand_order::MissingProperty;
 pub use placement::Placement;
@@ -251,17 +251,19 @@ impl Comm {
             signature: signature(),
             blocks: compared.and_then(|call| BlockLengths::of(call, self.rank())),
         };
-        if let Some(log) = channel.call_log() {
-            let orders = channel.settings().operand_orders.is_some();
-            let reduces = arguments.filter(|call| orders && call.op.is_some());
-            let operand = reduces.map(|call| call.input.clone());
-            let operands = log.compare(number.position, &record(), operand);
-            let operands = operands.map_err(Error::of_calls)?;
-            if let Some(call) = reduces.filter(|_| !operands.is_empty()) {
-                operand_order::check(channel, call, &operands, location)?;
+        match self.process().calls() {
+            CallComparison::None => {}
+            CallComparison::Here(log) => {
+                let orders = channel.settings().operand_orders.is_some();
+                let reduces = arguments.filter(|call| orders && call.op.is_some());
+                let operand = reduces.map(|call| call.input.clone());
+                let operands = log.compare(number.position, &record(), operand);
+                let operands = operands.map_err(Error::of_calls)?;
+                if let Some(call) = reduces.filter(|_| !operands.is_empty()) {
+                    operand_order::check(channel, call, &operands, location)?;
+                }
             }
-        } else {
-            channel.record_call(number.position, &record);
+            CallComparison::Elsewhere(report) => report(number.position, record()),
         }
         Ok(place)
     }

@@ -85,10 +85,10 @@ pub use api::request::{Completion, Request, Test, Wait, WaitAll, WaitAny, waital
 pub use api::several::{Completed, testall, testany, testsome, waitsome};
 pub use api::topology::{Cartesian, Graph, dims_create};
 pub use api::typed::Scalar;
-pub use channel::{Channel, Level, PostingCost, Settings};
+pub use channel::{Channel, Level, PostingCost, Settings, Waiting};
 pub use collectives::{
-    Blocks, CallLog, CallRecord, CollectiveCall, InterRoot, Mismatch, MissingProperty, Placement,
-    is_persistent_start,
+    Blocks, CallComparison, CallLog, CallRecord, CollectiveCall, InterRoot, Mismatch,
+    MissingProperty, Placement, is_persistent_start,
 };
 pub use connection::connecting_channel::ConnectionStatistics;
 pub use matching::envelope::{
@@ -100,7 +100,6 @@ pub use protocol::defect::{ProtocolDefect, with_protocol_defect};
 pub use protocol::engine::Status;
 pub use protocol::flow_control::{ConnectionReport, FlowReport, Taken};
 pub use protocol::process::{Call, Process};
-pub use protocol::waiting::Waiting;
 pub use protocol::{machine, table};
 pub use rma::{
     Conflict, NoncontiguousCall, ProgramMemory, RegisteredMemory, RmaCall, TargetPlace, Window,

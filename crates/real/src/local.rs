@@ -142,8 +142,8 @@ impl Local {
     }
 
     /// Its collective calls, if the coordinator compares them.
-    pub(super) fn calls(&self) -> Option<&CallOutbox> {
-        self.calls.as_deref()
+    pub(super) const fn calls(&self) -> Option<&Arc<CallOutbox>> {
+        self.calls.as_ref()
     }
 
     /// Ends the log of its events. `has_failed`: the program has not told its end.

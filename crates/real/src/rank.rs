@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mio::Poll;
-use mpi::{Process, Settings, TransportMode};
+use mpi::{CallComparison, Process, Settings, TransportMode};
 use run::{ConnectionTotals, LogFilter, Program, with_quiet_panics};
 
 #[cfg(feature = "verbs")]
@@ -267,7 +267,13 @@ fn live<C: DataPath + 'static>(
 ) -> io::Result<bool> {
     let how = (options.connecting, options.wait, oversubscribed, transport);
     let sockets = Sockets::new(Rc::clone(local), (poll, waker), manager, cards, how)?;
-    let process = Process::new(Box::new(TcpChannel(Rc::clone(&sockets))));
+    let calls = match local.calls().cloned() {
+        Some(outbox) => CallComparison::Elsewhere(Rc::new(move |number, call| {
+            outbox.push(number, call);
+        })),
+        None => CallComparison::None,
+    };
+    let process = Process::with_calls(Box::new(TcpChannel(Rc::clone(&sockets))), calls);
     let Some(future) = program.rank(Rc::clone(&process)) else {
         let error = io::Error::new(ErrorKind::Unsupported, "not a rank program");
         return Err(refuse(

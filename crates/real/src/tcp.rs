@@ -20,7 +20,7 @@ use mio::{Events, Poll, Token};
 use mpi::channel::{ConnectionLifecycle, RankHost, RemoteMemory};
 use mpi::channel::{Event, Interest, Level, Packet, Settings};
 use mpi::exploration::ExplorationHooks;
-use mpi::{CallRecord, Channel, ConnectionStatistics, RegisteredMemory};
+use mpi::{Channel, ConnectionStatistics, RegisteredMemory};
 use observe::Observer;
 use rdma::RegionMemory;
 
@@ -319,12 +319,6 @@ impl<C: DataPath> RankHost for TcpChannel<C> {
 
     fn abort(&self, code: i32) {
         self.0.local.abort(code);
-    }
-
-    fn record_call(&self, number: u32, call: &dyn Fn() -> CallRecord) {
-        if let Some(calls) = self.0.local.calls() {
-            calls.push(number, call());
-        }
     }
 
     fn observer(&self) -> Option<Rc<dyn Observer>> {

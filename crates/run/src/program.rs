@@ -10,7 +10,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 
 use fabric::Fabric;
-use mpi::{Comm, Process};
+use mpi::{CallComparison, CallLog, Comm, Process};
 use sim_core::{Actor, ActorResult, HostId, Simulation};
 
 /// A program that can be started any number of times, each time from the beginning.
@@ -92,8 +92,12 @@ where
             .expect("a rank program is given a device");
         stage.processes.reserve(stage.hosts.len());
         let place = self.place;
+        let calls = Rc::new(CallLog::default());
         for (rank, host) in (0..).zip(stage.hosts) {
-            let process = Rc::clone(&fabric).process(rank);
+            let channel = Rc::clone(&fabric).channel(rank);
+            let process = Process::with_calls(channel, CallComparison::Here(Rc::clone(&calls)));
+            let protocols = Rc::downgrade(&process);
+            fabric.set_protocols(rank, protocols);
             stage.processes.push(Rc::clone(&process));
             let start = Rc::clone(&self.start);
             if process.connects_at_init() {

@@ -11,6 +11,8 @@
     reason = "each test file uses a part of the harness"
 )]
 
+mod process;
+
 use mpi::SourceLocation;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -222,10 +224,9 @@ impl Runner {
             (None, None) => Flow::new(port, size, settings),
         };
         let notes = Notes::default();
-        let mut processes = Vec::new();
-        for (rank, &host) in (0..).zip(&self.hosts) {
-            let process = Rc::clone(&device).process(rank);
-            processes.push(Rc::clone(&process));
+        let processes = process::processes(&device, size);
+        for (process, &host) in processes.iter().zip(&self.hosts) {
+            let process = Rc::clone(process);
             let body = program(process.world(), notes.clone());
             let first = process.connects_at_init();
             simulation.spawn_anonymous(host, |_| async move {

@@ -282,7 +282,7 @@ impl Comm {
         if element.is_bytes() {
             return TypeSignature::NONE;
         }
-        let log = self.process.channel().call_log();
+        let log = self.process.call_log();
         log.map_or(TypeSignature::NONE, |log| log.signature(element, location))
     }
 

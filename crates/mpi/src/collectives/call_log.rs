@@ -5,16 +5,15 @@
 //! which have a position among the collectives. Each call is compared with the first one at the
 //! same position. Where all ranks run in one process, as in a simulation, that is done when it is
 //! made: the later caller gets the error, which names both lines. Ranks in processes of their own
-//! give their calls to a process that has the log of all (see [`RankHost::record_call`]): they may
+//! give their calls to a process that has the log of all ([`CallComparison::Elsewhere`]): they may
 //! have got the wrong message, an error of its length, or wait by then.
-//!
-//! [`RankHost::record_call`]: crate::channel::RankHost::record_call
 
 use observe::SourceLocation;
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::rc::Rc;
 
 use ::collectives::Collective;
 use serde::{Deserialize, Serialize};
@@ -98,6 +97,29 @@ pub struct CallLog {
     sends: RefCell<Vec<SourceLocation>>,
     accesses: AccessLog,
     stored: StoredBytes,
+}
+
+/// Place where the collective calls of a rank are compared with those of the others.
+#[derive(Clone, Default)]
+pub enum CallComparison {
+    /// No place.
+    #[default]
+    None,
+    /// This process, in which all ranks run.
+    Here(Rc<CallLog>),
+    /// Another process, to which the function gives each call and its position among the calls of
+    /// the communicator.
+    Elsewhere(Rc<dyn Fn(u32, CallRecord)>),
+}
+
+impl fmt::Debug for CallComparison {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::None => "None",
+            Self::Here(_) => "Here",
+            Self::Elsewhere(_) => "Elsewhere",
+        })
+    }
 }
 
 /// Two calls at the same position that differ.
@@ -239,14 +261,6 @@ impl CallRecord {
 }
 
 impl CallLog {
-    /// Forgets all calls.
-    pub fn clear(&self) {
-        self.open.borrow_mut().clear();
-        self.sends.borrow_mut().clear();
-        self.accesses.clear();
-        self.stored.clear();
-    }
-
     /// Returns the memory of messages that no receive has met.
     pub(crate) const fn stored(&self) -> &StoredBytes {
         &self.stored

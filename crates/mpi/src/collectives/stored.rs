@@ -24,8 +24,4 @@ impl StoredBytes {
             *stored = stored.saturating_sub(bytes);
         }
     }
-
-    pub(crate) fn clear(&self) {
-        self.0.borrow_mut().clear();
-    }
 }

@@ -41,7 +41,7 @@ use crate::channel::{ConnectionLifecycle, RankHost, RemoteMemory};
 use crate::connection::{Connector, Failure, Group, Output, Peer, Settings as ConnectorSettings};
 use crate::exploration::CausalityHooks;
 use crate::exploration::ExplorationHooks;
-use crate::{CallLog, CallRecord, ConnectionMode, ConnectionSettings, Envelope, RegisteredMemory};
+use crate::{ConnectionMode, ConnectionSettings, Envelope, RegisteredMemory};
 
 /// Tokens of this layer are from here on; those of the engine are places in its list of operations,
 /// below.
@@ -502,14 +502,6 @@ impl RankHost for ConnectingChannel {
 
     fn end_at_stored(&self, bytes: u64, location: SourceLocation) {
         self.inner.end_at_stored(bytes, location);
-    }
-
-    fn call_log(&self) -> Option<&CallLog> {
-        self.inner.call_log()
-    }
-
-    fn record_call(&self, number: u32, call: &dyn Fn() -> CallRecord) {
-        self.inner.record_call(number, call);
     }
 
     fn observer(&self) -> Option<Rc<dyn observe::Observer>> {

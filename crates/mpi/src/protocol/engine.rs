@@ -28,11 +28,13 @@ mod sending;
 mod storing;
 mod turns;
 
+use std::rc::Rc;
+
 use crate::channel::{Channel, Event, Packet, PacketHeader, Token};
 use crate::matching::{Matching, UnexpectedContent, UnexpectedMessage};
 use crate::protocol::defect::ProtocolDefects;
 use crate::protocol::flow_control::{FlowControl, Slot};
-use crate::{Buffer, Envelope, Error, Pattern};
+use crate::{Buffer, CallLog, Envelope, Error, Pattern};
 use collective::Collectives;
 pub(crate) use collective::{CallNumber, PersistentNumber, PreparedCall};
 use observation::Observation;
@@ -205,6 +207,8 @@ pub(crate) struct ProtocolEngine {
     windows: Option<Box<Windows>>,
     defects: ProtocolDefects,
     cold: Option<Box<ColdState>>,
+    /// Where all ranks run in this process.
+    pub(crate) call_log: Option<Rc<CallLog>>,
 }
 
 /// State that few ranks have.

@@ -15,14 +15,14 @@ use std::task::{Context, Poll};
 use crate::api::attributes::{AllProperties, ErrorHandler};
 use crate::api::communicators::Contexts;
 use crate::api::modes::AttachedBuffer;
-use crate::channel::{Channel, Event, Interest, Token};
+use crate::channel::{Channel, Event, Interest, RankProtocols, Token, Waiting};
 use crate::exploration;
 use crate::exploration::{CausalityHooks, choose};
 use crate::matching::UnexpectedMessage;
 use crate::protocol::engine::{CallNumber, PersistentNumber, ProtocolEngine};
-use crate::protocol::waiting::{Blocked, Waiting, Waits};
+use crate::protocol::waiting::{Blocked, Waits};
 use crate::rma::WindowMemory;
-use crate::{Buffer, Comm, ConnectionMode, Error, Pattern};
+use crate::{Buffer, CallComparison, CallLog, Comm, ConnectionMode, Error, Pattern};
 
 /// After this many negative answers of tests without any change, the rank waits for one.
 const FAILURES_MAX: u32 = 1000;
@@ -69,6 +69,7 @@ struct ColdState {
 /// One rank of a running program.
 pub struct Process {
     channel: Box<dyn Channel>,
+    calls: CallComparison,
     engine: RefCell<ProtocolEngine>,
     blocked: RefCell<Blocked>,
     cold: RefCell<Option<Box<ColdState>>>,
@@ -77,11 +78,20 @@ pub struct Process {
 }
 
 impl Process {
-    /// The rank behind a channel.
+    /// The rank behind a channel, whose collective calls are not compared with those of the others.
     #[must_use]
     pub fn new(channel: Box<dyn Channel>) -> Rc<Self> {
+        Self::with_calls(channel, CallComparison::None)
+    }
+
+    /// The rank behind a channel.
+    #[must_use]
+    pub fn with_calls(channel: Box<dyn Channel>, calls: CallComparison) -> Rc<Self> {
         let channel = crate::connection::connecting_channel::connect(channel);
         let mut engine = ProtocolEngine::default();
+        if let CallComparison::Here(log) = &calls {
+            engine.call_log = Some(Rc::clone(log));
+        }
         if exploration::is_explored(&*channel) {
             engine.enable_causality();
         }
@@ -90,6 +100,7 @@ impl Process {
         }
         Rc::new(Self {
             channel,
+            calls,
             engine: RefCell::new(engine),
             blocked: RefCell::new(Blocked::default()),
             cold: RefCell::default(),
@@ -101,6 +112,20 @@ impl Process {
     #[must_use]
     pub fn world(self: &Rc<Self>) -> Comm {
         Comm::world(Rc::clone(self))
+    }
+
+    /// Returns where the calls of the rank are compared with those of the others.
+    pub(crate) const fn calls(&self) -> &CallComparison {
+        &self.calls
+    }
+
+    /// Returns the calls of all ranks, if all run in this process.
+    #[inline]
+    pub(crate) fn call_log(&self) -> Option<&CallLog> {
+        match &self.calls {
+            CallComparison::Here(log) => Some(log),
+            _ => None,
+        }
     }
 
     fn cold(&self) -> RefMut<'_, ColdState> {
@@ -552,7 +577,7 @@ impl Process {
         let mut all = self.with_engine(|engine, channel| {
             crate::protocol::leftovers::of(engine, &channel.undelivered())
         });
-        if let Some(log) = self.channel.call_log() {
+        if let Some(log) = self.call_log() {
             all.extend(log.unfinished(self.channel.rank()));
         }
         all
@@ -602,7 +627,7 @@ impl Process {
         if let Some(Waits::Operation(token)) = blocked.only() {
             waiting.operation += &self.lock_holders(&engine, token);
         }
-        let missing = self.channel.call_log().zip(position);
+        let missing = self.call_log().zip(position);
         if let Some(missing) = missing.and_then(|(log, at)| log.missing(at)) {
             waiting.operation = format!("{}, not called by {missing}", waiting.operation);
         }
@@ -612,7 +637,7 @@ impl Process {
     /// The ranks that hold the lock of a window that an operation waits for, in words; empty if it
     /// waits for something else, or if they are not known.
     fn lock_holders(&self, engine: &ProtocolEngine, token: Token) -> String {
-        let awaited = self.channel.call_log().zip(engine.awaited_lock(token));
+        let awaited = self.call_log().zip(engine.awaited_lock(token));
         let Some((log, (context, targets))) = awaited else {
             return String::new();
         };
@@ -628,6 +653,24 @@ impl Process {
                 format!(", held by ranks {}", listed.join(", "))
             }
         }
+    }
+}
+
+impl RankProtocols for Process {
+    fn progress(&self, first: Option<Event>) -> bool {
+        Self::progress(self, first)
+    }
+
+    fn waiting(&self) -> Option<Waiting> {
+        Self::waiting(self)
+    }
+
+    fn leftovers(&self) -> Vec<String> {
+        Self::leftovers(self)
+    }
+
+    fn leaks(&self) -> Vec<String> {
+        Self::leaks(self)
     }
 }
 

@@ -4,7 +4,7 @@
 //! the latest turn are kept, one turn being what happens between two events; a future that is
 //! dropped is taken out again.
 
-use crate::channel::{Interest, Token};
+use crate::channel::{Interest, Token, Waiting};
 use crate::protocol::engine::{ProtocolEngine, State};
 use crate::{Error, Pattern};
 use observe::SourceLocation;
@@ -124,17 +124,6 @@ impl Waits {
             Interest::All
         }
     }
-}
-
-/// Operations that a rank waits for, in words.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Waiting {
-    /// The operation and its arguments.
-    pub operation: String,
-    /// The line of the program, as `file:line`.
-    pub location: String,
-    /// The ranks that could end the wait; empty if any could.
-    pub ranks: Vec<u32>,
 }
 
 type Entry = (Waits, SourceLocation);

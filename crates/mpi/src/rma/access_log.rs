@@ -199,12 +199,6 @@ pub(crate) struct AccessLog {
 }
 
 impl AccessLog {
-    /// Forgets everything.
-    pub(crate) fn clear(&self) {
-        self.targets.borrow_mut().clear();
-        self.conflicts.borrow_mut().clear();
-    }
-
     fn with<T>(&self, window: u32, target: u32, f: impl FnOnce(&mut TargetLog) -> T) -> T {
         f(self
             .targets

@@ -87,7 +87,7 @@ impl Window {
                 epochs.fence = Some(location);
                 epochs.fences
             };
-            if let Some(log) = self.comm().process().channel().call_log() {
+            if let Some(log) = self.comm().process().call_log() {
                 let (context, rank) = (self.comm().context(), self.comm().world_rank());
                 log.accesses().pass_fence(context, rank, fences);
             }
@@ -394,7 +394,7 @@ impl Window {
     }
 
     fn end_exposure(&self) -> Result<()> {
-        if let Some(log) = self.comm().process().channel().call_log() {
+        if let Some(log) = self.comm().process().call_log() {
             let (context, rank) = (self.comm().context(), self.comm().world_rank());
             log.accesses().end_exposure(context, rank);
         }

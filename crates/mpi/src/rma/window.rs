@@ -223,7 +223,7 @@ impl Window {
     /// the accesses are permitted (MPI 5.0, section 12.7).
     pub(super) fn check_conflict(&self) -> Result<()> {
         let channel = self.comm.process().channel();
-        let found = channel.call_log().and_then(|log| {
+        let found = self.comm.process().call_log().and_then(|log| {
             let rank = self.comm.world_rank();
             log.accesses().take_conflict(self.comm.context(), rank)
         });
@@ -336,7 +336,7 @@ impl Window {
             fences: epochs.fences,
             location,
         };
-        if let Some(log) = self.comm.process().channel().call_log() {
+        if let Some(log) = self.comm.process().call_log() {
             log.accesses().begin(context, rank, access);
         }
         Ok(())
@@ -346,14 +346,14 @@ impl Window {
     /// except those of an epoch of fences.
     pub fn end_buffers(&self) {
         let (context, rank) = (self.comm.context(), self.comm.world_rank());
-        if let Some(log) = self.comm.process().channel().call_log() {
+        if let Some(log) = self.comm.process().call_log() {
             log.accesses().close(context, rank, rank);
         }
     }
 
     fn check_store(&self, store: &Access) -> Result<()> {
         let (context, rank) = (self.comm.context(), self.comm.world_rank());
-        let log = self.comm.process().channel().call_log();
+        let log = self.comm.process().call_log();
         match log.and_then(|log| log.accesses().store(context, rank, store)) {
             Some(conflict) => Err(Error::of_window(WindowError::Conflict(conflict))),
             None => Ok(()),
@@ -390,7 +390,7 @@ impl Window {
             self.comm.end();
             self.check_conflict()?;
             let (context, process) = (self.comm.context(), self.comm.process());
-            if let Some(log) = process.channel().call_log() {
+            if let Some(log) = process.call_log() {
                 log.accesses().forget(context, self.comm.world_rank());
             }
             let close = |engine: &mut ProtocolEngine, _: &dyn Channel| engine.close_window(context);

@@ -199,7 +199,7 @@ impl ProtocolEngine {
         message: &Buffer,
     ) {
         self.note_answer(channel, receive, envelope);
-        self.note_met_stored(channel, envelope.source, message);
+        self.note_met_stored(envelope.source, message);
         let buffer = self.take_buffer(channel, receive, envelope.source);
         self.deliver_whole(channel, receive, envelope, (buffer, message));
     }
@@ -293,7 +293,7 @@ impl ProtocolEngine {
             receive: self.operations[receive as usize].location,
             source: envelope.source as usize,
             sent: signature.element().name(),
-            send: channel.call_log().and_then(|log| log.send(signature)),
+            send: self.call_log.as_ref().and_then(|log| log.send(signature)),
         })
     }
 

@@ -342,7 +342,7 @@ impl ProtocolEngine {
         (call, address): (RmaCall, u64),
         token: Token,
     ) {
-        if let Some(log) = channel.call_log() {
+        if let Some(log) = &self.call_log {
             let length = access.payload.len().max(access.result.len());
             let entry = access.access(channel.rank(), 0, length);
             log.accesses().begin(access.context, access.peer, entry);
@@ -436,7 +436,7 @@ impl ProtocolEngine {
         (offset, length): (u64, u64),
         places: Vec<Segment>,
     ) {
-        if let Some(log) = channel.call_log() {
+        if let Some(log) = &self.call_log {
             let entry = access.access(channel.rank(), offset, length);
             log.accesses()
                 .call(access.context, access.peer, entry, places);
@@ -632,7 +632,7 @@ impl ProtocolEngine {
                 self.grant_locks(channel, context);
             }
             RmaCall::Unlock | RmaCall::Flush => {
-                if let Some(log) = channel.call_log() {
+                if let Some(log) = &self.call_log {
                     log.accesses().close(context, channel.rank(), source);
                 }
                 self.control_rma(channel, (source, context), (RmaCall::Done, operation));
@@ -644,7 +644,7 @@ impl ProtocolEngine {
                 }
             }
             _ => {
-                if let Some(log) = channel.call_log() {
+                if let Some(log) = &self.call_log {
                     log.accesses().arrive(context, channel.rank(), source);
                 }
                 let place = (context, offset, length);

@@ -28,16 +28,21 @@ impl ProtocolEngine {
         buffer: &Buffer,
         location: SourceLocation,
     ) {
-        if !buffer.is_phantom() {
-            store(channel, buffer.len() + RECORD, location);
+        if let Some(log) = &self.call_log
+            && !buffer.is_phantom()
+            && log.stored().add(channel.rank(), buffer.len() + RECORD) > STORED_MAX
+        {
+            end_if_unlimited(channel, location);
         }
     }
 
     /// Notes that a receive has met a message of a rank that has gone on.
     #[inline]
-    pub(super) fn note_met_stored(&self, channel: &dyn Channel, source: u32, buffer: &Buffer) {
-        if !buffer.is_phantom() {
-            remove(channel, source, buffer.len());
+    pub(super) fn note_met_stored(&self, source: u32, buffer: &Buffer) {
+        if let Some(log) = &self.call_log
+            && !buffer.is_phantom()
+        {
+            log.stored().remove(source, buffer.len() + RECORD);
         }
     }
 
@@ -50,7 +55,7 @@ impl ProtocolEngine {
     ) {
         match content {
             UnexpectedContent::Eager(buffer) | UnexpectedContent::Detached(buffer) => {
-                self.note_met_stored(channel, source, buffer);
+                self.note_met_stored(source, buffer);
             }
             UnexpectedContent::Rts {
                 length,
@@ -58,8 +63,10 @@ impl ProtocolEngine {
                 ..
             }
             | UnexpectedContent::Held { length, .. } => {
-                if !channel.settings().phantom {
-                    remove(channel, source, *length);
+                if let Some(log) = &self.call_log
+                    && !channel.settings().phantom
+                {
+                    log.stored().remove(source, length + RECORD);
                 }
             }
             UnexpectedContent::Unready(content) => {
@@ -68,23 +75,6 @@ impl ProtocolEngine {
             // Their senders wait.
             UnexpectedContent::Rts { .. } | UnexpectedContent::Synchronous { .. } => {}
         }
-    }
-}
-
-/// Takes a message of a rank away.
-fn remove(channel: &dyn Channel, source: u32, length: u64) {
-    if let Some(log) = channel.call_log() {
-        log.stored().remove(source, length + RECORD);
-    }
-}
-
-/// Adds memory of a message of the channel's rank.
-fn store(channel: &dyn Channel, bytes: u64, location: SourceLocation) {
-    let Some(log) = channel.call_log() else {
-        return;
-    };
-    if log.stored().add(channel.rank(), bytes) > STORED_MAX {
-        end_if_unlimited(channel, location);
     }
 }
 

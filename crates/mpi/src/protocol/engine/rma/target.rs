@@ -53,7 +53,7 @@ impl ProtocolEngine {
             let holders = window.lock.holders.iter();
             holders.map(|holder| holder.rank).collect::<Vec<u32>>()
         });
-        if let (Some(log), Some(holders)) = (channel.call_log(), holders) {
+        if let (Some(log), Some(holders)) = (&self.call_log, holders) {
             log.accesses().hold(context, channel.rank(), holders);
         }
     }

@@ -6,7 +6,7 @@
 //! message of a sender meets the n-th receive from it, however they travel. A transcript of all
 //! that was received is printed, and must be the same on every device.
 
-use mpi::{ANY_TAG, Comm, Request, Result, Tag, waitall};
+use mpi::{ANY_TAG, Comm, Error, Request, Result, Tag, waitall};
 
 use crate::{check, message};
 
@@ -100,7 +100,7 @@ pub(crate) async fn random(world: &Comm, threshold: u64, seed: u64, count: u32) 
             };
             let receive = world.irecv(world.buffer(sent.length), sent.from, tag)?;
             requests.push(receive);
-            Result::Ok(())
+            Ok::<_, Error>(())
         };
         let mine = |sent: &&Sent| sent.to == rank;
         let early = list.iter().position(|sent| sent.late).unwrap_or(0);

@@ -5,13 +5,12 @@
 //! operation is over ([`protocol`](crate::protocol)).
 
 pub(crate) mod attributes;
-pub(crate) mod buffer;
 pub(crate) mod comm;
 pub(crate) mod communicators;
 pub(crate) mod create_group;
 pub(crate) mod datatype;
 pub(crate) mod details;
-pub(crate) mod element;
+pub(crate) mod element_mismatch;
 pub(crate) mod error;
 pub(crate) mod group;
 pub(crate) mod intercomm;
@@ -26,5 +25,5 @@ pub(crate) mod request;
 pub(crate) mod several;
 mod time;
 pub(crate) mod topology;
-pub(crate) mod typed;
+pub(crate) mod typed_buffer;
 pub(crate) mod view;

@@ -35,7 +35,6 @@ mod call;
 mod call_log;
 mod neighbors;
 mod operand_order;
-mod placement;
 pub(crate) mod position;
 mod rooted;
 mod scan;
@@ -50,7 +49,6 @@ use call::Views;
 pub use call_log::{CallComparison, CallLog, CallRecord, Mismatch};
 pub(crate) use call_log::{Place, Signature};
 pub use operand_order::MissingProperty;
-pub use placement::Placement;
 pub use position::is_persistent_start;
 
 /// A collective call with the arguments of the program.
@@ -173,7 +171,7 @@ impl Comm {
         }
         let settings = self.process().channel().settings();
         let placement = settings.placement.as_deref();
-        call.nodes = placement.and_then(|placement| placement.nodes(self.members()));
+        call.nodes = placement.and_then(|placement| self.members().nodes(placement));
         call.in_place = invocation.in_place;
         call.neighbors.clone_from(&invocation.neighbors);
         let mut facts = Facts::of(call.nodes.as_ref());

@@ -40,6 +40,7 @@ pub mod virtual_connection;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 pub use accept::Verdict;
+pub use channel::{ConnectionCounts as Counts, Failure};
 pub use group::Group;
 pub use handshake::{MESSAGE_LENGTH, Message};
 use settings::AtLimit;
@@ -65,64 +66,6 @@ pub enum Peer {
     },
     /// A process behind a port.
     Temporary(u32),
-}
-
-/// Why a message was not sent.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Failure {
-    /// No connection could be made.
-    Unreachable,
-    /// The peer is lost.
-    PeerLost,
-    /// The peer has finalized.
-    PeerFinalized,
-    /// This process has finalized.
-    Finalized,
-    /// There is no business card of the peer.
-    NoAddress,
-    /// The limit of descriptors is reached, and no connection is idle.
-    NoDescriptor,
-    /// A process does not connect to itself.
-    Oneself,
-    /// The adapter gave up a request to the peer, or one of the peer was wrong.
-    Transport(rdma::WcStatus),
-    /// Memory for a message from or to the peer could not be registered with the adapter.
-    NoMemory,
-    /// The adapter refused something that the connection needs.
-    Adapter,
-    /// The adapter told that something of it broke that the connection needs.
-    Fault(rdma::AdapterFault),
-}
-
-impl Failure {
-    /// Returns true if an adapter says so, and not the machines of connections.
-    #[must_use]
-    pub const fn is_of_adapter(self) -> bool {
-        matches!(
-            self,
-            Self::Transport(_) | Self::NoMemory | Self::Adapter | Self::Fault(_)
-        )
-    }
-}
-
-impl std::fmt::Display for Failure {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Unreachable => "the peer no longer accepts connections",
-            Self::PeerLost => "it is lost",
-            Self::PeerFinalized => "it has finalized",
-            Self::Finalized => "this rank has finalized",
-            Self::NoAddress => "its address is not known",
-            Self::NoDescriptor => "descriptor limit reached and no idle connection to close",
-            Self::Oneself => "a rank does not connect to itself",
-            Self::Transport(status) => return write!(f, "{status} ({})", status.name()),
-            Self::NoMemory => {
-                "memory registration failed (check the locked-memory limit: `ulimit -l`)"
-            }
-            Self::Adapter => "the adapter refused a call",
-            Self::Fault(fault) => return fault.fmt(f),
-        })
-    }
 }
 
 /// Side that answers the close of a peer.
@@ -263,25 +206,6 @@ pub enum Output {
     Finalized,
     /// Something happened that the tables do not allow. Nothing was done.
     Illegal(String),
-}
-
-/// Counts of events on the connections of a process.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Counts {
-    /// Connections that came into use, opened by either side.
-    pub opened: u64,
-    /// Own attempts that failed or that the peer refused, also because of its own one.
-    pub refused: u64,
-    /// Own attempts given up for the peer's.
-    pub discarded: u64,
-    /// Connections that the close protocol has ended.
-    pub closed: u64,
-    /// Closes begun here because no descriptor was left.
-    pub evicted: u64,
-    /// Closes begun here because nothing had been sent for long.
-    pub idle: u64,
-    /// Connections that broke.
-    pub broken: u64,
 }
 
 /// Event on a connection.

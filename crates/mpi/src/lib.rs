@@ -59,20 +59,22 @@
 
 mod api;
 
-pub mod channel;
 mod collectives;
 pub mod connection;
-pub mod exploration;
 mod matching;
 mod protocol;
 mod rma;
 
+pub use ::channel;
+pub use ::channel::{
+    Buffer, Channel, ConnectionStatistics, Element, Envelope, Level, PartialElement, Placement,
+    PostingCost, Scalar, Settings, TypeSignature, Waiting,
+};
 pub use ::collectives::{Collective, Selector};
 pub use api::attributes::{ErrorHandler, Keyval};
-pub use api::buffer::Buffer;
 pub use api::comm::{Comm, Recv, Send};
 pub use api::datatype::Datatype;
-pub use api::element::{Element, ElementMismatch, TypeSignature};
+pub use api::element_mismatch::ElementMismatch;
 pub use api::error::{Error, ErrorClass, Result};
 pub use api::group::{Comparison, Group};
 pub use api::intercomm::InterComm;
@@ -84,23 +86,18 @@ pub use api::region::Region;
 pub use api::request::{Completion, Request, Test, Wait, WaitAll, WaitAny, waitall, waitany};
 pub use api::several::{Completed, testall, testany, testsome, waitsome};
 pub use api::topology::{Cartesian, Graph, dims_create};
-pub use api::typed::Scalar;
-pub use channel::{Channel, Level, PostingCost, Settings, Waiting};
 pub use collectives::{
     Blocks, CallComparison, CallLog, CallRecord, CollectiveCall, InterRoot, Mismatch,
-    MissingProperty, Placement, is_persistent_start,
+    MissingProperty, is_persistent_start,
 };
-pub use connection::connecting_channel::ConnectionStatistics;
-pub use matching::envelope::{
-    ANY_SOURCE, ANY_TAG, Envelope, PROC_NULL, Pattern, Source, TAG_UB, Tag,
-};
+pub use matching::envelope::{ANY_SOURCE, ANY_TAG, PROC_NULL, Pattern, Source, TAG_UB, Tag};
 pub use observe::{NativeLocation, SourceLocation, set_native_caller};
 #[cfg(feature = "seeded-defects")]
 pub use protocol::defect::{ProtocolDefect, with_protocol_defect};
 pub use protocol::engine::Status;
 pub use protocol::flow_control::{ConnectionReport, FlowReport, Taken};
 pub use protocol::process::{Call, Process};
-pub use protocol::{machine, table};
+pub use protocol::{exploration, machine, table};
 pub use rma::{
     Conflict, NoncontiguousCall, ProgramMemory, RegisteredMemory, RmaCall, TargetPlace, Window,
     WindowError,

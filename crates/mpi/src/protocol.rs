@@ -5,6 +5,7 @@
 
 pub(crate) mod defect;
 pub(crate) mod engine;
+pub mod exploration;
 pub(crate) mod flow_control;
 mod leftovers;
 pub mod machine;

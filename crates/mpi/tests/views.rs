@@ -3,7 +3,7 @@
 
 use mpi::{
     ANY_SOURCE, ANY_TAG, Buffer, Comm, Datatype, Error, ErrorClass, OverheadSection, OverheadTable,
-    Overheads, Settings, waitall,
+    Overheads, PartialElement, Settings, waitall,
 };
 use testing::ranks::{THRESHOLD, world};
 
@@ -147,7 +147,7 @@ fn mistakes_are_refused_before_anything_is_sent() {
             "buffer of 16 bytes: the datatype needs 52 bytes"
         );
         let odd = Buffer::zeroed(7).values::<u16>();
-        assert_eq!(odd, Err(Error::Count { length: 7, size: 2 }));
+        assert_eq!(odd, Err(PartialElement { length: 7, size: 2 }));
         Ok(())
     };
     let outcome = world(1).run(program).finished();

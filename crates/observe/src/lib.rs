@@ -13,7 +13,7 @@
 //!
 //! Events carry no message number. A packet is identified by its source, its destination, its
 //! [`PacketKind`] and its key: among those with the same four, packets arrive in the order in which
-//! they were posted (see `mpi::channel`).
+//! they were posted (see the package `channel`).
 //!
 //! *Not observed*: operations of actor programs, which are not ranks, and what a program does
 //! between its calls in real time.

@@ -3,7 +3,7 @@
 use futures::StreamExt as _;
 use futures::future::{Either, join, select};
 use futures::stream::FuturesUnordered;
-use mpi::{ANY_SOURCE, Comm, Result};
+use mpi::{ANY_SOURCE, Comm, Error, Result};
 
 #[derive(clap::Parser, Clone)]
 struct Args {
@@ -35,7 +35,7 @@ async fn combined(world: Comm, args: Args) -> Result<()> {
     let receive = async |rank: usize| {
         irecv(rank, 1)?.wait().await?;
         world.println(format_args!("joined: {rank}"));
-        Ok(())
+        Ok::<_, Error>(())
     };
     let (one, other) = join(receive(1), receive(2)).await;
     one.and(other)?;

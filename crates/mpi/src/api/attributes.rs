@@ -17,8 +17,8 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::rc::Rc;
 
-use crate::api::comm::COLLECTIVE;
 use crate::{Comm, Error, Level};
+use channel::COLLECTIVE;
 
 /// Exit code of runs that an error handler ends.
 const ABORT_CODE: i32 = 1;

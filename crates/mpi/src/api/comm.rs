@@ -15,6 +15,8 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
+use channel::COLLECTIVE;
+
 use crate::api::group::Members;
 use crate::channel::{Channel, Interest, Level, Token};
 use crate::exploration;
@@ -28,7 +30,6 @@ use crate::{
 
 /// The context of a communicator's point-to-point messages; collectives use the next one.
 const POINT_TO_POINT: u32 = 0;
-pub(crate) const COLLECTIVE: u32 = 1;
 
 /// A group of ranks that exchange messages.
 ///

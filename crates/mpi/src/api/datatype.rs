@@ -11,8 +11,8 @@
 
 use std::rc::Rc;
 
-use crate::api::element::Element;
-use crate::api::typed::Scalar;
+use crate::Element;
+use crate::Scalar;
 use crate::{Buffer, Error, Result};
 
 /// A layout of bytes in a buffer.

@@ -7,10 +7,10 @@ use ::collectives::Unsuited;
 
 use crate::TAG_UB;
 use crate::api::details::Details;
-use crate::api::element::ElementMismatch;
+use crate::api::element_mismatch::ElementMismatch;
 use crate::collectives::{Mismatch, MissingProperty};
-use crate::connection::Failure;
 use crate::rma::WindowError;
+use channel::{Failure, PartialElement};
 
 /// An error of a call. The comments name the error class of MPI 4.1, section 9.4.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -271,6 +271,12 @@ pub enum ErrorClass {
     Type,
 }
 
+impl From<PartialElement> for Error {
+    fn from(PartialElement { length, size }: PartialElement) -> Self {
+        Self::Count { length, size }
+    }
+}
+
 impl Error {
     /// Returns the error of calls that differ.
     pub(crate) fn of_calls(mismatch: Mismatch) -> Self {
@@ -490,10 +496,10 @@ fn bad_data(f: &mut fmt::Formatter<'_>, error: &Error) -> fmt::Result {
             "buffer of {length} bytes: the datatype needs {needed} bytes"
         ),
         Error::Type => f.write_str("invalid datatype: longer than 2^64 - 1 bytes"),
-        Error::Count { length, size } => write!(
-            f,
-            "invalid count: {length} bytes are not a whole number of elements of {size} bytes"
-        ),
+        Error::Count { length, size } => {
+            let (length, size) = (*length, *size);
+            write!(f, "invalid count: {}", PartialElement { length, size })
+        }
         _ => Ok(()),
     }
 }

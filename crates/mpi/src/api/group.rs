@@ -12,7 +12,7 @@ use std::rc::Rc;
 
 use ::collectives::Nodes;
 
-use crate::{Buffer, ElementMismatch, Error, Result, Status};
+use crate::{Buffer, ElementMismatch, Error, Placement, Result, Status};
 
 /// Bytes of a number in a table.
 const WORD: usize = 4;
@@ -124,6 +124,26 @@ impl Members {
             count,
             nodes: OnceCell::new(),
         }))
+    }
+
+    /// Returns the nodes of the ranks; `None` if each rank has a node of its own.
+    pub(crate) fn nodes(&self, placement: &Placement) -> Option<Nodes> {
+        match self {
+            // Operations over an intercommunicator do not look at nodes.
+            Self::Two(_) => None,
+            Self::Steps {
+                first,
+                stride,
+                count,
+            } => placement.nodes_of_steps(*first, *stride, *count),
+            Self::Listed(listed) => {
+                let find = || {
+                    let ranks: Vec<u32> = (0..listed.count).map(|rank| self.world(rank)).collect();
+                    placement.nodes_of_ranks(&ranks)
+                };
+                listed.nodes.get_or_init(find).clone()
+            }
+        }
     }
 
     pub(crate) fn count(&self) -> u32 {

@@ -302,7 +302,7 @@ impl Comm {
         let perform = async |call| {
             let token = self.start(call);
             let done = Request::new(self, token).wait_in(name, location).await?;
-            Result::Ok(done.buffer)
+            Ok::<_, Error>(done.buffer)
         };
         if call.asks_nodes && self.process().note_node_setup(call.context) {
             perform(call.node_setup()).await?;

@@ -22,7 +22,7 @@ use super::Invocation;
 use super::block_lengths::BlockLengths;
 use super::position;
 use super::stored::StoredBytes;
-use crate::api::element::Element;
+use crate::Element;
 use crate::rma::AccessLog;
 use crate::{Buffer, ErrorClass, TypeSignature};
 

@@ -26,7 +26,7 @@ impl Comm {
         let mut call = Call::new(Collective::Bcast, rank, size, data.len());
         let settings = self.process().channel().settings();
         let placement = settings.placement.as_deref();
-        call.nodes = placement.and_then(|placement| placement.nodes(self.members()));
+        call.nodes = placement.and_then(|placement| self.members().nodes(placement));
         let facts = Facts::of(call.nodes.as_ref());
         let (algorithm, asks_nodes) = select(settings, &mut call, facts, false)?;
         let call = PreparedCall {

@@ -31,8 +31,6 @@ use std::fmt;
 use std::rc::Rc;
 use std::task::Waker;
 
-pub use statistics::ConnectionStatistics;
-
 use rdma::{RegionMemory, Verbs};
 
 use self::sockets::{Done, Sockets};
@@ -41,7 +39,7 @@ use crate::channel::{ConnectionLifecycle, RankHost, RemoteMemory};
 use crate::connection::{Connector, Failure, Group, Output, Peer, Settings as ConnectorSettings};
 use crate::exploration::CausalityHooks;
 use crate::exploration::ExplorationHooks;
-use crate::{ConnectionMode, ConnectionSettings, Envelope, RegisteredMemory};
+use crate::{ConnectionMode, ConnectionSettings, ConnectionStatistics, Envelope, RegisteredMemory};
 
 /// Tokens of this layer are from here on; those of the engine are places in its list of operations,
 /// below.

@@ -1,38 +1,11 @@
-//! Envelopes, by which messages are matched: context, source and tag, with wildcards on the
-//! receiving side (MPI 4.1, section 3.2.3 and 3.2.4).
+//! Patterns of envelopes, by which messages are matched: context, source and tag, with wildcards
+//! on the receiving side (MPI 4.1, section 3.2.4).
 
 use std::fmt;
 
-use crate::TypeSignature;
+use channel::Envelope;
+
 use crate::api::partitioned::tag_of;
-
-/// A message's address label.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Envelope {
-    /// The communication context: messages of different contexts never meet.
-    pub context: u32,
-    /// The sending rank.
-    pub source: u32,
-    /// The tag, below [`TAG_UB`].
-    pub tag: u32,
-    /// True if the sender has promised that a receive is posted: a ready send.
-    pub ready: bool,
-    /// The type of its elements and the call that has sent it, where they are known.
-    pub signature: TypeSignature,
-}
-
-impl Envelope {
-    /// Returns true if the message is a part of a collective operation.
-    #[must_use]
-    pub const fn is_collective(&self) -> bool {
-        crate::exploration::is_of_collectives(self.context)
-    }
-
-    /// Returns the tag in words.
-    pub(crate) const fn tag_in_words(&self) -> TagInWords {
-        TagInWords(self.tag)
-    }
-}
 
 /// Tags are at most this: the largest C `int`, as in Open MPI. MPI requires at least 32767 (MPI
 /// 4.1, section 9.1.2).

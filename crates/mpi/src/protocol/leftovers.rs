@@ -25,7 +25,7 @@ pub(crate) fn of(engine: &ProtocolEngine, undelivered: &[(Envelope, u64)]) -> Ve
         });
     }
     if let Some((envelope, at, count)) = engine.lost_messages() {
-        let (source, tag) = (envelope.source, envelope.tag_in_words());
+        let (source, tag) = (envelope.source, TagInWords(envelope.tag));
         texts.push(format!(
             "{count} of the receives that were given up had their messages, the first (from rank {source}, tag {tag}) posted at {at}: these data are lost"
         ));

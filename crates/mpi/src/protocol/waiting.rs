@@ -5,6 +5,7 @@
 //! dropped is taken out again.
 
 use crate::channel::{Interest, Token, Waiting};
+use crate::matching::envelope::TagInWords;
 use crate::protocol::engine::{ProtocolEngine, State};
 use crate::{Error, Pattern};
 use observe::SourceLocation;
@@ -376,13 +377,13 @@ fn words(state: &State) -> String {
         State::AwaitTurn { peer, envelope, .. } => {
             format!(
                 "send (destination {peer}, tag {}), not yet sent",
-                envelope.tag_in_words()
+                TagInWords(envelope.tag)
             )
         }
         State::Queued { peer, envelope, .. } => {
             format!(
                 "send (destination {peer}, tag {}), queued",
-                envelope.tag_in_words()
+                TagInWords(envelope.tag)
             )
         }
         State::AwaitCts {
@@ -391,21 +392,21 @@ fn words(state: &State) -> String {
             buffer,
         } => format!(
             "send (destination {peer}, tag {}, {} bytes, rendezvous)",
-            envelope.tag_in_words(),
+            TagInWords(envelope.tag),
             buffer.len()
         ),
         State::AwaitAck { peer, envelope, .. } => format!(
             "send (destination {peer}, tag {}, synchronous)",
-            envelope.tag_in_words()
+            TagInWords(envelope.tag)
         ),
         State::Sending { peer, envelope, .. } => format!(
             "send (destination {peer}, tag {}), sending data",
-            envelope.tag_in_words()
+            TagInWords(envelope.tag)
         ),
         State::AwaitData { envelope, .. } => format!(
             "recv (source {}, tag {}), receiving data",
             envelope.source,
-            envelope.tag_in_words()
+            TagInWords(envelope.tag)
         ),
         State::Collective { .. } => "a collective operation".to_owned(),
         State::Partitions { left } => {

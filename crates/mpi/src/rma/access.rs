@@ -11,8 +11,9 @@
 use observe::SourceLocation;
 use std::future::Future;
 
+use super::accumulate::code_of;
 use super::error::WindowError;
-use super::{AccumulateOp, RemoteWindow, RmaCall, Segment, TargetPlace, Window, bounds};
+use super::{RemoteWindow, RmaCall, Segment, TargetPlace, Window, bounds};
 use crate::channel::Channel;
 use crate::protocol::engine::{AccessCall, ProtocolEngine};
 use crate::{Buffer, Error, Op, PROC_NULL, Request, Result, Scalar, Status};
@@ -58,7 +59,7 @@ impl Arguments {
     }
 
     fn with_op(mut self, op: &Op) -> Result<Self> {
-        let code = AccumulateOp::of(op)?;
+        let code = code_of(op)?;
         let (element, length) = (op.element_size(), self.length);
         if !length.is_multiple_of(element) {
             return Err(Error::Op { element, length });

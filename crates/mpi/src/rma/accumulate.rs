@@ -4,13 +4,11 @@
 //! Operations of the program are not allowed (MPI 5.0, section 12.3.4): the target could not
 //! execute them.
 
+use channel::AccumulateOp;
+
 use crate::{Error, Op, Result};
 
 use super::error::WindowError;
-
-/// A built-in operation with the type of its elements.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct AccumulateOp(u8);
 
 macro_rules! operations {
     (integers: $($integer:ty),*; floats: $($float:ty),*) => {
@@ -35,48 +33,37 @@ macro_rules! operations {
 }
 
 /// All operations; the number in a packet is the place in this list.
-static OPERATIONS: &[fn() -> Op] =
+const OPERATIONS: &[fn() -> Op] =
     operations!(integers: u8, i8, u16, i16, u32, i32, u64, i64; floats: f32, f64);
 
-impl AccumulateOp {
-    /// Returns the number of an operation.
-    ///
-    /// # Errors
-    /// [`WindowError::UserOp`] if it is one of the program.
-    pub(crate) fn of(op: &Op) -> Result<Self> {
-        let is_it = |make: &fn() -> Op| {
-            let other = make();
-            (op.name(), op.element_name()) == (other.name(), other.element_name())
-        };
-        let place = OPERATIONS.iter().position(is_it);
-        let place = place.filter(|_| op.is_built_in());
-        let number = place.and_then(|place| u8::try_from(place).ok());
-        let name = op.name();
-        number
-            .map(Self)
-            .ok_or_else(|| Error::of_window(WindowError::UserOp { name }))
-    }
+const _: () = assert!(
+    OPERATIONS.len() == AccumulateOp::COUNT as usize,
+    "each operation has a number in packets"
+);
 
-    /// Returns the operation with a number; `None` if there is none.
-    #[must_use]
-    pub fn from_number(number: u32) -> Option<Self> {
-        let number = u8::try_from(number).ok()?;
-        let known = OPERATIONS.get(usize::from(number));
-        known.map(|_| Self(number))
-    }
+/// Returns the number of an operation in packets.
+///
+/// # Errors
+/// [`WindowError::UserOp`] if it is one of the program.
+pub(crate) fn code_of(op: &Op) -> Result<AccumulateOp> {
+    let is_it = |make: &fn() -> Op| {
+        let other = make();
+        (op.name(), op.element_name()) == (other.name(), other.element_name())
+    };
+    let place = OPERATIONS.iter().position(is_it);
+    let place = place.filter(|_| op.is_built_in());
+    let number = place.and_then(|place| u32::try_from(place).ok());
+    let name = op.name();
+    number
+        .and_then(AccumulateOp::from_number)
+        .ok_or_else(|| Error::of_window(WindowError::UserOp { name }))
+}
 
-    /// Returns the number of the operation.
-    #[must_use]
-    pub const fn number(self) -> u8 {
-        self.0
-    }
-
-    /// Returns the operation.
-    pub(crate) fn op(self) -> Op {
-        OPERATIONS
-            .get(usize::from(self.0))
-            .map_or_else(Op::no_op::<u8>, |make| make())
-    }
+/// Returns the operation with a number in packets.
+pub(crate) fn operation(code: AccumulateOp) -> Op {
+    OPERATIONS
+        .get(usize::from(code.number()))
+        .map_or_else(Op::no_op::<u8>, |make| make())
 }
 
 #[cfg(test)]
@@ -87,10 +74,10 @@ mod tests {
     fn each_operation_has_a_number_of_its_own() {
         for (number, make) in (0..).zip(OPERATIONS) {
             let op = make();
-            let code = AccumulateOp::of(&op).unwrap();
+            let code = code_of(&op).unwrap();
             assert_eq!(code.number(), number, "{op:?}");
             assert_eq!(AccumulateOp::from_number(number.into()), Some(code));
-            assert_eq!(code.op().name(), op.name());
+            assert_eq!(operation(code).name(), op.name());
         }
         let end = u32::try_from(OPERATIONS.len()).unwrap();
         assert_eq!(AccumulateOp::from_number(end), None);
@@ -99,7 +86,7 @@ mod tests {
     #[test]
     fn an_operation_of_the_program_has_none() {
         let own = Op::new::<u64>("sum", true, |_, _| {});
-        let error = AccumulateOp::of(&own).unwrap_err();
+        let error = code_of(&own).unwrap_err();
         assert_eq!(
             error.to_string(),
             "invalid operation `sum`: an accumulate expects a built-in operation"

@@ -7,7 +7,7 @@
 //! the description of its own part of the data.
 //!
 //! *Not modelled*: the time to unpack at the target, and descriptions that a target has stored. The
-//! network is charged for at most [`CHARGED_MAX`] bytes of a description, because MPI libraries
+//! network is charged for at most 4096 bytes of a description, because MPI libraries
 //! send the constructor of a datatype, or send it once.
 
 use crate::{Datatype, Result};
@@ -17,9 +17,6 @@ pub(crate) type Segment = (u64, u64);
 
 /// Length of an entry of a description in bytes.
 const ENTRY: usize = 16;
-
-/// Bytes of a description that a simulated network is charged for, at most.
-pub(crate) const CHARGED_MAX: u64 = 4096;
 
 /// The bit of an entry that repeats the place before.
 const REPEATS: u64 = 1 << 63;

@@ -10,20 +10,11 @@
 use std::fmt;
 use std::rc::Rc;
 
-use rdma::{MemoryRegion, RegionMemory, Verbs};
+use channel::RegisteredMemory;
+use rdma::RegionMemory;
 
 use super::{Segment, total};
-use crate::Buffer;
-use crate::api::element::Element;
-
-/// Memory that is registered at the adapter of a channel, with the adapter.
-#[derive(Clone, Debug)]
-pub struct RegisteredMemory {
-    /// The adapter that owns the memory.
-    pub verbs: Rc<dyn Verbs>,
-    /// The memory, which other ranks may read and write.
-    pub region: MemoryRegion,
-}
+use crate::{Buffer, Element};
 
 /// Place of a window at the adapter of its rank, as the other ranks know it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

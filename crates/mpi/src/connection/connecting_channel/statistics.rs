@@ -1,7 +1,8 @@
 //! Counts of the connections of a rank, for reports.
 
+use channel::ConnectionStatistics;
+
 use super::ConnectionDriver;
-use crate::connection::Counts;
 
 /// Record of a peer to which there was a connection.
 #[derive(Clone, Copy, Debug, Default)]
@@ -10,20 +11,6 @@ pub(super) struct Known {
     pub(super) waited: f64,
     /// Number of times that it came into use.
     pub(super) opened: u64,
-}
-
-/// Counts of the connections of a rank.
-#[derive(Clone, PartialEq, Debug)]
-pub struct ConnectionStatistics {
-    /// Number of events by kind.
-    pub counts: Counts,
-    /// Of the connections that came into use, those to a rank to which there had been one before.
-    pub reopened: u64,
-    /// Time that messages waited for the connection to a rank, in seconds: by rank, those for which
-    /// they did.
-    pub waited: Vec<(u32, f64)>,
-    /// Ranks to which there was a connection: what the memory is proportional to.
-    pub peers: usize,
 }
 
 impl ConnectionDriver {

@@ -9,10 +9,10 @@ use std::rc::Rc;
 use observe::{Event, Observer, PacketKind, ProgramEvent};
 
 use super::{PreparedCall, ProtocolEngine, State};
-use crate::api::comm::COLLECTIVE;
 use crate::channel::{Packet, PacketHeader, Token};
 use crate::protocol::waiting::Waits;
 use crate::{Envelope, Pattern, RmaCall};
+use channel::COLLECTIVE;
 
 /// The observer of a rank.
 #[derive(Clone, Debug)]
@@ -28,32 +28,6 @@ impl Observation {
     #[cold]
     fn tell(&self, event: impl FnOnce() -> ProgramEvent) {
         self.observer.observe(self.rank, event());
-    }
-}
-
-impl PacketHeader {
-    /// Returns the kind and the key by which observers identify the packet.
-    #[must_use]
-    pub const fn identity(&self) -> (PacketKind, u32) {
-        match *self {
-            Self::Eager { .. } | Self::EagerFirst { .. } | Self::Synchronous { .. } => {
-                (PacketKind::Eager, 0)
-            }
-            Self::Rts { send, .. } => (PacketKind::Rts, send),
-            Self::Detached { .. } => (PacketKind::Rts, 0),
-            Self::EagerNext { .. } => (PacketKind::EagerNext, 0),
-            Self::Cts { send, .. } => (PacketKind::Cts, send),
-            Self::Data { receive } | Self::DataPart { receive, .. } => (PacketKind::Data, receive),
-            Self::Ack { send } => (PacketKind::Ack, send),
-            // Nothing arrives, so that no arrival may be taken for that of an access.
-            Self::Rma { call, .. } if call.is_rdma() => (PacketKind::Rma, u32::MAX),
-            Self::Rma { .. } => (PacketKind::Rma, 0),
-            Self::Credits => (PacketKind::Other, observe::CREDITS),
-            Self::CancelRequest { .. } | Self::CancelResponse { .. } => {
-                (PacketKind::Other, observe::CANCELLATION)
-            }
-            Self::Socket { .. } => (PacketKind::Other, observe::CONNECTION),
-        }
     }
 }
 

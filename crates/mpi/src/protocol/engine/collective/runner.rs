@@ -7,12 +7,12 @@ use ::collectives::{Operand, Part, Slot, Steps};
 use super::{
     ALL, BETWEEN_TAGS, EDGE_TAGS, JOIN, NEIGHBOR_TAGS, Running, StepRequest, TAG_COUNT, TAGS,
 };
-use crate::api::comm::COLLECTIVE;
 use crate::channel::{Channel, Token};
 use crate::collectives::position;
 use crate::exploration::is_of_collectives;
 use crate::protocol::engine::{ProtocolEngine, Role, SendCall};
 use crate::{Buffer, Envelope, Error, Pattern, TypeSignature};
+use channel::COLLECTIVE;
 
 /// The executor of a round.
 pub(super) struct Runner<'a> {

@@ -130,7 +130,9 @@ impl ProtocolEngine {
                 memory.scatter(&places, &Buffer::from(data.to_vec()));
                 return None;
             }
-            NoncontiguousCall::Accumulate(op) | NoncontiguousCall::GetAccumulate(op) => op.op(),
+            NoncontiguousCall::Accumulate(op) | NoncontiguousCall::GetAccumulate(op) => {
+                rma::operation(op)
+            }
         };
         let before = memory.gather(&places);
         let mut after = before.clone();
@@ -165,7 +167,7 @@ impl ProtocolEngine {
 
 /// `memory[offset..] = payload · memory[offset..]`, if both are real.
 fn combine(memory: &mut WindowMemory, offset: u64, op: AccumulateOp, payload: &Buffer) {
-    let op: Op = op.op();
+    let op: Op = rma::operation(op);
     if let Some(incoming) = payload.bytes() {
         let apply = |target: &mut [u8]| op.reduction().apply(incoming, target);
         memory.change(offset, payload.len(), apply);

@@ -16,7 +16,7 @@ use std::rc::Rc;
 use explore::state_machines::ModelBranch;
 
 use super::super::{Operation, ProtocolEngine, Role, SendCall, State};
-use crate::channel::{Channel, Event, Packet, Settings, Token};
+use crate::channel::{Channel, Event, Interest, Packet, Settings, Token};
 use crate::channel::{ConnectionLifecycle, RankHost, RemoteMemory};
 use crate::exploration::ExplorationHooks;
 use crate::protocol::defect::{ProtocolDefect, ProtocolDefects};
@@ -124,7 +124,7 @@ impl Channel for Posted<'_> {
         None
     }
 
-    fn park(&self, _: Option<&std::task::Waker>, _: crate::channel::Interest) {}
+    fn park(&self, _: Option<&std::task::Waker>, _: Interest) {}
 }
 
 impl RankHost for Posted<'_> {

@@ -1,8 +1,11 @@
-//! Typed buffers: numbers in, numbers out. A buffer keeps them in little-endian order, whatever the
-//! machine, so a digest or a record of a message is the same everywhere.
+//! Numbers that buffers can hold. A buffer keeps them in little-endian order, whatever the machine,
+//! so a digest or a record of a message is the same everywhere.
+//!
+//! *Not modelled*: other formats of numbers than those of Rust.
 
-use crate::api::element::Element;
-use crate::{Buffer, Comm, Error, Result, Status};
+use std::fmt;
+
+use crate::Element;
 
 mod sealed {
     /// Representation of a number in a buffer.
@@ -128,55 +131,23 @@ const fn named<T: Scalar>() -> (u8, &'static str, u64) {
     (T::NUMBER, T::NAME, T::SIZE)
 }
 
-fn size(bytes: u64) -> usize {
-    usize::try_from(bytes).expect("numbers are short")
+/// A length that is not a whole number of elements.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PartialElement {
+    /// The length in bytes.
+    pub length: u64,
+    /// The size of an element in bytes.
+    pub size: u64,
 }
 
-impl Buffer {
-    /// A buffer with these numbers.
-    #[must_use]
-    pub fn of<T: Scalar>(values: &[T]) -> Self {
-        let mut bytes = Vec::new();
-        for &value in values {
-            value.put(&mut bytes);
-        }
-        Self::from(bytes).with_element(Element::of::<T>())
-    }
-
-    /// The numbers; `None` for a phantom.
-    ///
-    /// # Errors
-    /// [`Error::Count`] if the length is not a whole number of them.
-    pub fn values<T: Scalar>(&self) -> Result<Option<Vec<T>>> {
-        if !self.len().is_multiple_of(T::SIZE) {
-            return Err(Error::Count {
-                length: self.len(),
-                size: T::SIZE,
-            });
-        }
-        let values = |bytes: &[u8]| bytes.chunks_exact(size(T::SIZE)).map(T::get).collect();
-        Ok(self.bytes().map(values))
+impl fmt::Display for PartialElement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { length, size } = self;
+        write!(
+            f,
+            "{length} bytes are not a whole number of elements of {size} bytes"
+        )
     }
 }
 
-impl Status {
-    /// The number of numbers in the message: `MPI_Get_count`; `None` (`MPI_UNDEFINED`) if it is not
-    /// whole.
-    #[must_use]
-    pub fn count<T: Scalar>(&self) -> Option<u64> {
-        let whole = self.length.is_multiple_of(T::SIZE);
-        whole.then_some(self.length / T::SIZE)
-    }
-}
-
-impl Comm {
-    /// A buffer with these numbers, or a phantom of their length if the run wants.
-    #[must_use]
-    pub fn buffer_of<T: Scalar>(&self, values: &[T]) -> Buffer {
-        if self.process().channel().settings().phantom {
-            let length = values.len() as u64 * T::SIZE;
-            return Buffer::phantom(length).with_element(Element::of::<T>());
-        }
-        Buffer::of(values)
-    }
-}
+impl std::error::Error for PartialElement {}

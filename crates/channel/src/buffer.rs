@@ -8,7 +8,8 @@
 use std::fmt;
 use std::rc::Rc;
 
-use super::element::{ELEMENT_BITS, Element};
+use crate::element::{ELEMENT_BITS, Element};
+use crate::{PartialElement, Scalar};
 
 /// The content of a message.
 #[derive(Clone)]
@@ -81,6 +82,7 @@ impl Buffer {
     /// # Panics
     /// If the length is above [`Self::LENGTH_MAX`].
     #[must_use]
+    #[inline]
     pub const fn phantom(length: u64) -> Self {
         Self {
             bytes: None,
@@ -90,6 +92,7 @@ impl Buffer {
 
     /// The buffer with elements of this type, which a receive compares with those that were sent.
     #[must_use]
+    #[inline]
     pub const fn with_element(mut self, element: Element) -> Self {
         self.extent.0 = self.extent.0 & !(ROOM - 1) | element.number() as u64;
         self
@@ -97,18 +100,19 @@ impl Buffer {
 
     /// Returns the type of its elements.
     #[inline]
-    pub(crate) const fn element(&self) -> Element {
+    pub const fn element(&self) -> Element {
         self.extent.element()
     }
 
     /// Takes it out of its place, where an empty one stays.
     #[inline]
-    pub(crate) const fn take(&mut self) -> Self {
+    pub const fn take(&mut self) -> Self {
         std::mem::replace(self, Self::phantom(0))
     }
 
     /// The buffer as a pointer of this length, which a message in one process can hand over.
-    pub(crate) const fn into_pointer(mut self, length: u64) -> Self {
+    #[inline]
+    pub const fn into_pointer(mut self, length: u64) -> Self {
         self.extent = Extent::new(length);
         self
     }
@@ -119,6 +123,7 @@ impl Buffer {
     /// # Panics
     /// If the length is above [`Self::LENGTH_MAX`].
     #[must_use]
+    #[inline]
     pub const fn room(length: u64) -> Self {
         let mut room = Self::phantom(length);
         room.extent.0 |= ROOM;
@@ -126,17 +131,19 @@ impl Buffer {
     }
 
     /// A buffer for a message of any length, with whatever it brings.
-    pub(crate) const fn unbounded() -> Self {
+    #[inline]
+    pub const fn unbounded() -> Self {
         Self::room(Self::LENGTH_MAX)
     }
 
     /// Returns true if a message that is received takes its place.
-    pub(crate) const fn is_room(&self) -> bool {
+    #[inline]
+    pub const fn is_room(&self) -> bool {
         self.extent.0 & ROOM != 0
     }
 
     /// An empty buffer of the given number of bytes, real if this one is.
-    pub(crate) fn of_kind(&self, length: u64) -> Self {
+    pub fn of_kind(&self, length: u64) -> Self {
         if self.is_phantom() {
             Self::phantom(length)
         } else {
@@ -153,18 +160,21 @@ impl Buffer {
 
     /// Returns true if the length is 0.
     #[must_use]
+    #[inline]
     pub const fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// Returns true if there are no bytes behind the length.
     #[must_use]
+    #[inline]
     pub const fn is_phantom(&self) -> bool {
         self.bytes.is_none()
     }
 
     /// The bytes; `None` for a phantom.
     #[must_use]
+    #[inline]
     pub fn bytes(&self) -> Option<&[u8]> {
         self.bytes.as_deref().map(Vec::as_slice)
     }
@@ -172,16 +182,19 @@ impl Buffer {
     /// Returns the memory that holds the bytes, for a device that reads it after the call without a
     /// copy; `None` for a phantom.
     #[must_use]
+    #[inline]
     pub const fn memory(&self) -> Option<&Rc<Vec<u8>>> {
         self.bytes.as_ref()
     }
 
     /// Returns the bytes, without a copy if nobody else has them; `None` for a phantom.
-    pub(crate) fn into_bytes(self) -> Option<Vec<u8>> {
+    #[inline]
+    pub fn into_bytes(self) -> Option<Vec<u8>> {
         self.bytes.map(Rc::unwrap_or_clone)
     }
 
     /// The bytes to write to; `None` for a phantom.
+    #[inline]
     pub fn bytes_mut(&mut self) -> Option<&mut [u8]> {
         self.bytes
             .as_mut()
@@ -191,7 +204,8 @@ impl Buffer {
     /// Takes over a message that has arrived and is not longer than this buffer. A shorter message
     /// leaves the rest of the buffer as it is. Returns the memory that the buffer had, if the
     /// message's has taken its place and nobody else needs it.
-    pub(crate) fn receive(&mut self, message: &Self) -> Option<Vec<u8>> {
+    #[inline]
+    pub fn receive(&mut self, message: &Self) -> Option<Vec<u8>> {
         debug_assert!(
             message.len() <= self.len(),
             "truncation was excluded before"
@@ -215,6 +229,7 @@ impl Buffer {
     /// # Panics
     /// If the buffer is shorter.
     #[must_use]
+    #[inline]
     pub fn slice(&self, offset: u64, length: u64) -> Self {
         if offset == 0 && length == self.len() {
             return self.clone();
@@ -258,7 +273,10 @@ impl Buffer {
     }
 
     /// A copy of at most `length` bytes from `offset` on; a phantom of a phantom.
-    pub(crate) fn part(&self, offset: u64, length: u64) -> Self {
+    ///
+    /// # Panics
+    /// If the buffer ends before `offset`.
+    pub fn part(&self, offset: u64, length: u64) -> Self {
         let length = length.min(self.len() - offset);
         let Some(bytes) = self.bytes() else {
             return Self::phantom(length);
@@ -268,7 +286,10 @@ impl Buffer {
     }
 
     /// Writes a part of a message to its place, if both are real.
-    pub(crate) fn place(&mut self, offset: u64, part: &Self) {
+    ///
+    /// # Panics
+    /// If the buffer is shorter than the end of the part.
+    pub fn place(&mut self, offset: u64, part: &Self) {
         debug_assert!(
             offset + part.len() <= self.len(),
             "truncation was excluded before"
@@ -278,6 +299,35 @@ impl Buffer {
             target[start..start + source.len()].copy_from_slice(source);
         }
     }
+
+    /// A buffer with these numbers.
+    #[must_use]
+    pub fn of<T: Scalar>(values: &[T]) -> Self {
+        let mut bytes = Vec::new();
+        for &value in values {
+            value.put(&mut bytes);
+        }
+        Self::from(bytes).with_element(Element::of::<T>())
+    }
+
+    /// The numbers; `None` for a phantom.
+    ///
+    /// # Errors
+    /// [`PartialElement`] if the length is not a whole number of them.
+    pub fn values<T: Scalar>(&self) -> Result<Option<Vec<T>>, PartialElement> {
+        if !self.len().is_multiple_of(T::SIZE) {
+            return Err(PartialElement {
+                length: self.len(),
+                size: T::SIZE,
+            });
+        }
+        let values = |bytes: &[u8]| bytes.chunks_exact(size(T::SIZE)).map(T::read).collect();
+        Ok(self.bytes().map(values))
+    }
+}
+
+fn size(bytes: u64) -> usize {
+    usize::try_from(bytes).expect("numbers are short")
 }
 
 impl From<Vec<u8>> for Buffer {

@@ -9,12 +9,11 @@
 //! received as numbers, which MPI does not permit; messages between processes, which carry no
 //! description. A user finds such mistakes only by wrong numbers.
 
-use observe::SourceLocation;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::typed::Scalar;
+use crate::scalar::{self, Scalar};
 
 /// Number of bits of an [`Element`].
 pub(crate) const ELEMENT_BITS: u32 = 5;
@@ -32,6 +31,7 @@ impl Element {
 
     /// The type of a number.
     #[must_use]
+    #[inline]
     pub const fn of<T: Scalar>() -> Self {
         Self(T::NUMBER)
     }
@@ -45,29 +45,33 @@ impl Element {
         self.0
     }
 
-    pub(crate) const fn is_bytes(self) -> bool {
+    /// Returns true if nothing is known of the elements.
+    #[inline]
+    pub const fn is_bytes(self) -> bool {
         self.0 == Self::BYTES.0
     }
 
     /// Returns true if both are known and not the same.
-    pub(crate) const fn differs(self, other: Self) -> bool {
+    #[inline]
+    pub const fn differs(self, other: Self) -> bool {
         self.0 != other.0 && !self.is_bytes() && !other.is_bytes()
     }
 
     /// Returns the type of all elements: bytes if they differ.
     #[must_use]
+    #[inline]
     pub const fn common(self, other: Self) -> Self {
         if self.0 == other.0 { self } else { Self::BYTES }
     }
 
     /// Returns the name of the type, such as `f64`.
-    pub(crate) fn name(self) -> &'static str {
-        super::typed::of(self).0
+    pub fn name(self) -> &'static str {
+        scalar::of(self).0
     }
 
     /// Returns the length of an element in bytes.
-    pub(crate) fn size(self) -> u64 {
-        super::typed::of(self).1
+    pub fn size(self) -> u64 {
+        scalar::of(self).1
     }
 }
 
@@ -88,55 +92,29 @@ impl TypeSignature {
     pub const NONE: Self = Self(0);
 
     /// Largest number of a call.
-    pub(crate) const CALL_MAX: u16 = u16::MAX >> ELEMENT_BITS;
+    pub const CALL_MAX: u16 = u16::MAX >> ELEMENT_BITS;
 
     /// A message of an element type from the call with this number; 0 if it is not known.
-    pub(crate) const fn new(element: Element, call: u16) -> Self {
+    #[inline]
+    pub const fn new(element: Element, call: u16) -> Self {
         Self(call << ELEMENT_BITS | element.0 as u16)
     }
 
-    pub(crate) const fn element(self) -> Element {
+    /// Returns the type of the elements.
+    #[inline]
+    pub const fn element(self) -> Element {
         Element((self.0 & ELEMENT_MASK) as u8)
     }
 
-    pub(crate) const fn call(self) -> u16 {
+    /// Returns the number of the call; 0 if it is not known.
+    #[inline]
+    pub const fn call(self) -> u16 {
         self.0 >> ELEMENT_BITS
     }
 
     /// Returns true if the message does not belong into a buffer of this type.
     #[inline]
-    pub(crate) const fn differs(self, element: Element) -> bool {
+    pub const fn differs(self, element: Element) -> bool {
         self.0 != 0 && self.element().differs(element)
-    }
-}
-
-/// A receive that describes other elements than the send of its message.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ElementMismatch {
-    /// The receiving rank.
-    pub receiver: usize,
-    /// The type that it receives.
-    pub received: &'static str,
-    /// The line of the receive.
-    pub receive: SourceLocation,
-    /// The sending rank.
-    pub source: usize,
-    /// The type that was sent.
-    pub sent: &'static str,
-    /// The line of the send, if it is known.
-    pub send: Option<SourceLocation>,
-}
-
-impl fmt::Display for ElementMismatch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "element types differ: rank {} receives {} at {} what rank {} sent as {}",
-            self.receiver, self.received, self.receive, self.source, self.sent
-        )?;
-        let Some(send) = self.send else {
-            return Ok(());
-        };
-        write!(f, " at {send}")
     }
 }

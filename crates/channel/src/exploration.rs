@@ -1,6 +1,6 @@
 //! The hooks of a model checker: choices that it takes, and why packets leave.
 //!
-//! The protocols call nothing but this file; without a model checker its hooks do nothing.
+//! The protocols call no other hooks; without a model checker these hooks do nothing.
 //!
 //! A rank that asks for messages by name alone, and never asks what has arrived *by now*, does the
 //! same in whatever order messages of different senders come to it. What it does is then not the
@@ -18,13 +18,15 @@
 //! When the answers and the data of announced messages come it cannot tell. A rank that has memory
 //! in a window can tell the order of accesses, by what it reads there and by what it answers.
 
-use crate::api::comm::COLLECTIVE;
-use crate::channel::Channel;
 use observe::SourceLocation;
+
+/// The bit of the context of collective operations, which lies after that of the communicator.
+pub const COLLECTIVE: u32 = 1;
 
 /// Returns true if the messages of a context are those of collective operations, all of whose
 /// receives name their source.
 #[must_use]
+#[inline]
 pub const fn is_of_collectives(context: u32) -> bool {
     context & COLLECTIVE != 0
 }
@@ -141,70 +143,5 @@ pub trait CausalityHooks {
     fn may_leave(&self, messages: &[u32]) -> bool {
         let _ = messages;
         true
-    }
-}
-
-/// Returns true if a model checker takes notes.
-#[inline]
-pub(crate) fn is_explored(channel: &dyn Channel) -> bool {
-    channel.causality().is_some()
-}
-
-/// Returns the notes on why packets leave, if they are taken.
-#[inline]
-pub(crate) fn causality(channel: &dyn Channel) -> Option<&dyn CausalityHooks> {
-    channel.causality()
-}
-
-/// Returns true if the rank may look for arrivals now; false if it has to park before.
-#[inline]
-pub(crate) fn may_look(channel: &dyn Channel) -> bool {
-    channel.may_look()
-}
-
-/// Notes that a receive or a probe from any source has got or seen a message of `source`.
-pub(crate) fn note_source(channel: &dyn Channel, source: u32, location: SourceLocation) {
-    channel.note_source(source, location);
-}
-
-/// Notes that the program reads the time.
-pub(crate) fn note_clock(channel: &dyn Channel, location: SourceLocation) {
-    if let Some(causes) = channel.causality() {
-        causes.note_clock(location);
-    }
-}
-
-/// Notes something that is no error, for the user.
-pub(crate) fn note(channel: &dyn Channel, text: &str) {
-    if let Some(causes) = channel.causality() {
-        causes.note(text);
-    }
-}
-
-/// Notes a question whose answer may depend on the order of arrivals.
-pub(crate) fn choose(channel: &dyn Channel) {
-    if let Some(causes) = channel.causality() {
-        causes.choose();
-    }
-}
-
-/// Notes that other ranks may access memory of this one.
-pub(crate) fn note_accesses(channel: &dyn Channel) {
-    if let Some(causes) = channel.causality() {
-        causes.note_accesses();
-    }
-}
-
-/// Notes that the program has read memory that others access, in the present step.
-pub(crate) fn note_read(channel: &dyn Channel) {
-    if let Some(causes) = channel.causality() {
-        causes.learn(causes.step());
-    }
-}
-
-/// Notes a receive from any source.
-pub(crate) fn note_source_choice(channel: &dyn Channel) {
-    if let Some(causes) = channel.causality() {
-        causes.note_source_choice();
     }
 }

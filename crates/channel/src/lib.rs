@@ -21,15 +21,31 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::Waker;
 
-use ::collectives::Selector;
-use observe::{Observer, SourceLocation};
-use rdma::{RegionMemory, Verbs};
+use collectives::Selector;
+use observe::{Observer, PacketKind, SourceLocation};
+use rdma::{MemoryRegion, RegionMemory, Verbs};
 
-use crate::collectives::Placement;
-use crate::connection::Failure;
-use crate::exploration::ExplorationHooks;
-use crate::rma::{CHARGED_MAX, NoncontiguousCall, RegisteredMemory, RmaCall};
-use crate::{Buffer, ConnectionSettings, Envelope, Limits, Overheads, TransportMode};
+mod buffer;
+mod element;
+mod envelope;
+mod exploration;
+mod failure;
+mod placement;
+mod rma_call;
+mod scalar;
+mod statistics;
+
+pub use buffer::Buffer;
+pub use element::{Element, TypeSignature};
+pub use envelope::Envelope;
+pub use exploration::{COLLECTIVE, CausalityHooks, ExplorationHooks, SendCause, is_of_collectives};
+pub use failure::Failure;
+pub use placement::Placement;
+use rma_call::CHARGED_MAX;
+pub use rma_call::{AccumulateOp, NoncontiguousCall, RmaCall};
+pub use scalar::{PartialElement, Scalar};
+pub use settings::{ConnectionSettings, Limits, Overheads, TransportMode};
+pub use statistics::{ConnectionCounts, ConnectionStatistics};
 
 /// Something that a channel was asked to tell the end of; chosen by the message layer.
 pub type Token = u32;
@@ -157,7 +173,7 @@ pub enum ConnectionControl {
     Accepted,
     /// No: nobody listens.
     Refused,
-    /// The [messages](crate::connection::Message) in the payload, after this many packets of other
+    /// The messages of connections in the payload, after this many packets of other
     /// kinds.
     Messages {
         /// Number of packets, without those of sockets, that were sent since the connection came
@@ -192,6 +208,7 @@ impl CreditReturn {
 
     /// Returns true if there is nothing to tell.
     #[must_use]
+    #[inline]
     pub fn is_nothing(&self) -> bool {
         *self == Self::NOTHING
     }
@@ -200,6 +217,7 @@ impl CreditReturn {
 impl PacketHeader {
     /// Returns true if the packet takes part in the order between two ranks.
     #[must_use]
+    #[inline]
     pub const fn is_ordered(&self) -> bool {
         matches!(
             self,
@@ -218,6 +236,7 @@ impl PacketHeader {
     /// The length of the message in bytes if this is its first packet with data, of `payload`
     /// bytes.
     #[must_use]
+    #[inline]
     pub const fn begins(&self, payload: u64) -> Option<u64> {
         match *self {
             Self::Eager { .. } | Self::Synchronous { .. } | Self::Data { .. } => Some(payload),
@@ -262,12 +281,14 @@ impl PacketHeader {
     /// Returns true if the channel accesses memory of the peer instead of delivering a packet: an
     /// access by RDMA.
     #[must_use]
+    #[inline]
     pub const fn is_rdma(&self) -> bool {
         matches!(self, Self::Rma { call, .. } if call.is_rdma())
     }
 
     /// Returns true if the packet only controls the protocol and carries no message.
     #[must_use]
+    #[inline]
     pub const fn is_control(&self) -> bool {
         if let Self::Rma { call, .. } = self {
             let is_request = matches!(call, RmaCall::Noncontiguous(NoncontiguousCall::Get));
@@ -283,6 +304,33 @@ impl PacketHeader {
                 | Self::CancelRequest { .. }
                 | Self::CancelResponse { .. }
         )
+    }
+}
+
+impl PacketHeader {
+    /// Returns the kind and the key by which observers identify the packet.
+    #[must_use]
+    #[inline]
+    pub const fn identity(&self) -> (PacketKind, u32) {
+        match *self {
+            Self::Eager { .. } | Self::EagerFirst { .. } | Self::Synchronous { .. } => {
+                (PacketKind::Eager, 0)
+            }
+            Self::Rts { send, .. } => (PacketKind::Rts, send),
+            Self::Detached { .. } => (PacketKind::Rts, 0),
+            Self::EagerNext { .. } => (PacketKind::EagerNext, 0),
+            Self::Cts { send, .. } => (PacketKind::Cts, send),
+            Self::Data { receive } | Self::DataPart { receive, .. } => (PacketKind::Data, receive),
+            Self::Ack { send } => (PacketKind::Ack, send),
+            // Nothing arrives, so that no arrival may be taken for that of an access.
+            Self::Rma { call, .. } if call.is_rdma() => (PacketKind::Rma, u32::MAX),
+            Self::Rma { .. } => (PacketKind::Rma, 0),
+            Self::Credits => (PacketKind::Other, observe::CREDITS),
+            Self::CancelRequest { .. } | Self::CancelResponse { .. } => {
+                (PacketKind::Other, observe::CANCELLATION)
+            }
+            Self::Socket { .. } => (PacketKind::Other, observe::CONNECTION),
+        }
     }
 }
 
@@ -401,7 +449,7 @@ pub enum Level {
 pub struct Settings {
     /// Messages shorter than this many bytes are sent eagerly; the others by rendezvous.
     pub eager_threshold: u64,
-    /// True if buffers made by [`Comm::buffer`](crate::Comm::buffer) have only a length.
+    /// True if buffers made by `Comm::buffer` have only a length.
     pub phantom: bool,
     /// True if an eager send is over when the channel says so ([`Event::Sent`]), because it takes
     /// time; otherwise it is over when it is posted.
@@ -421,7 +469,7 @@ pub struct Settings {
     pub reduce_bandwidth: f64,
     /// The nodes of all ranks; `None` if each rank has a node of its own.
     pub placement: Option<Arc<Placement>>,
-    /// Selection of algorithms of collectives; `None` for the selection of this package.
+    /// Selection of algorithms of collectives; `None` for the selection of the package `mpi`.
     pub collectives: Option<Arc<Selector>>,
     /// True if the first call of a communicator that asks for the nodes of its ranks exchanges them
     /// by messages, as in SMPI; otherwise they are known.
@@ -499,7 +547,9 @@ impl Settings {
 impl Settings {
     /// Returns true if a receiver pulls detached messages: where neither their announcements nor
     /// connections take time.
-    pub(crate) const fn is_pulled(&self) -> bool {
+    #[must_use]
+    #[inline]
+    pub const fn is_pulled(&self) -> bool {
         self.limits.is_none() && self.control.is_none() && self.connections.is_none()
     }
 }
@@ -590,6 +640,15 @@ pub trait RankHost {
     fn finalize_wait(&self) {}
 }
 
+/// Memory that is registered at the adapter of a channel, with the adapter.
+#[derive(Clone, Debug)]
+pub struct RegisteredMemory {
+    /// The adapter that owns the memory.
+    pub verbs: Rc<dyn Verbs>,
+    /// The memory, which other ranks may read and write.
+    pub region: MemoryRegion,
+}
+
 /// Memory of one rank that a device of another may read or write. Used where
 /// [limits](crate::Limits) are set.
 pub trait RemoteMemory {
@@ -654,7 +713,7 @@ pub trait ConnectionLifecycle {
     fn shut(&self) {}
 
     /// Returns the statistics of the connections; `None` if there are none to be made.
-    fn connected(&self) -> Option<crate::ConnectionStatistics> {
+    fn connected(&self) -> Option<ConnectionStatistics> {
         None
     }
 }

@@ -1,8 +1,32 @@
 //! The calls that packets of one-sided communication name, and their numbers in frames.
 //!
-//! *Not decided here*: what a call does at the target; see `protocol/engine/rma.rs`.
+//! *Not decided here*: what a call does at the target; see `mpi/src/protocol/engine/rma.rs`.
 
-use super::accumulate::AccumulateOp;
+/// A built-in operation with the type of its elements, by its number in packets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AccumulateOp(u8);
+
+impl AccumulateOp {
+    /// Number of operations.
+    pub const COUNT: u8 = 148;
+
+    /// Returns the operation with a number; `None` if there is none.
+    #[must_use]
+    pub fn from_number(number: u32) -> Option<Self> {
+        let number = u8::try_from(number).ok()?;
+        (number < Self::COUNT).then_some(Self(number))
+    }
+
+    /// Returns the number of the operation.
+    #[must_use]
+    #[inline]
+    pub const fn number(self) -> u8 {
+        self.0
+    }
+}
+
+/// Bytes of a description of places at the target that a simulated network is charged for, at most.
+pub(crate) const CHARGED_MAX: u64 = 4096;
 
 /// Call of a packet of one-sided communication.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -64,7 +88,8 @@ pub enum NoncontiguousCall {
 
 impl RmaCall {
     /// Returns the call for several places at the target; `None` if there is none.
-    pub(crate) const fn noncontiguous(self) -> Option<NoncontiguousCall> {
+    #[must_use]
+    pub const fn noncontiguous(self) -> Option<NoncontiguousCall> {
         match self {
             Self::Put => Some(NoncontiguousCall::Put),
             Self::Get => Some(NoncontiguousCall::Get),
@@ -76,6 +101,7 @@ impl RmaCall {
 
     /// Returns true if the packet has a payload.
     #[must_use]
+    #[inline]
     pub const fn has_data(self) -> bool {
         matches!(
             self,
@@ -92,18 +118,21 @@ impl RmaCall {
     /// Returns true if the channel accesses the memory of the target, whose message layer gets no
     /// packet.
     #[must_use]
+    #[inline]
     pub const fn is_rdma(self) -> bool {
         matches!(self, Self::Write { .. } | Self::Read { .. })
     }
 
     /// Returns true if the packet answers another.
     #[must_use]
+    #[inline]
     pub const fn is_answer(self) -> bool {
         matches!(self, Self::Result | Self::Done)
     }
 
     /// Returns true if an operation of the origin waits for an answer.
     #[must_use]
+    #[inline]
     pub const fn is_answered(self) -> bool {
         matches!(
             self,

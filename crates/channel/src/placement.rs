@@ -11,9 +11,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use ::collectives::Nodes;
-
-use crate::api::group::Members;
+use collectives::Nodes;
 
 /// The nodes of all ranks of a run, of which at least one has several.
 pub struct Placement {
@@ -45,41 +43,32 @@ impl Placement {
         })
     }
 
-    /// Returns the nodes of a group of ranks; `None` if each rank has a node of its own.
-    pub(crate) fn nodes(&self, members: &Members) -> Option<Nodes> {
-        match members {
-            // Operations over an intercommunicator do not look at nodes.
-            Members::Two(_) => None,
-            Members::Steps {
-                first: 0,
-                stride: 1,
-                count,
-            } if *count == self.size => Some(self.world.clone()),
-            Members::Steps {
-                first,
-                stride,
-                count,
-            } => self.nodes_of_group(
-                Group::Steps {
-                    first: *first,
-                    stride: *stride,
-                    count: *count,
-                },
-                members,
-            ),
-            Members::Listed(listed) => {
-                let all = || (0..listed.count).map(|rank| members.world(rank));
-                let find = || self.nodes_of_group(Group::Listed(all().collect()), members);
-                listed.nodes.get_or_init(find).clone()
-            }
+    /// Returns the nodes of `count` ranks, from `first` in steps of `stride`; `None` if each rank
+    /// has a node of its own.
+    #[must_use]
+    pub fn nodes_of_steps(&self, first: u32, stride: u32, count: u32) -> Option<Nodes> {
+        if (first, stride, count) == (0, 1, self.size) {
+            return Some(self.world.clone());
         }
+        let ranks = (0..count).map(|rank| first + stride * rank);
+        let group = Group::Steps {
+            first,
+            stride,
+            count,
+        };
+        self.nodes_of_group(group, ranks)
     }
 
-    fn nodes_of_group(&self, group: Group, members: &Members) -> Option<Nodes> {
+    /// Returns the nodes of these ranks; `None` if each rank has a node of its own.
+    #[must_use]
+    pub fn nodes_of_ranks(&self, ranks: &[u32]) -> Option<Nodes> {
+        self.nodes_of_group(Group::Listed(ranks.to_vec()), ranks.iter().copied())
+    }
+
+    fn nodes_of_group(&self, group: Group, ranks: impl Iterator<Item = u32>) -> Option<Nodes> {
         let mut groups = self.groups.lock().unwrap_or_else(PoisonError::into_inner);
         let find = || {
-            let world = (0..members.count()).map(|rank| members.world(rank));
-            let hosts: Vec<u32> = world.map(|rank| self.world.node(rank)).collect();
+            let hosts: Vec<u32> = ranks.map(|rank| self.world.node(rank)).collect();
             let nodes = Nodes::of(&hosts);
             (nodes.ranks_per_node() > 1).then_some(nodes)
         };

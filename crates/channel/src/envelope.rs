@@ -1,0 +1,29 @@
+//! Envelopes, by which messages are matched: context, source and tag (MPI 4.1, section 3.2.3).
+//!
+//! *Not decided here*: which receive gets a message, which the package `mpi` decides.
+
+use crate::TypeSignature;
+
+/// A message's address label.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Envelope {
+    /// The communication context: messages of different contexts never meet.
+    pub context: u32,
+    /// The sending rank.
+    pub source: u32,
+    /// The tag: 31 bits of the program, and a bit of the message layer.
+    pub tag: u32,
+    /// True if the sender has promised that a receive is posted: a ready send.
+    pub ready: bool,
+    /// The type of its elements and the call that has sent it, where they are known.
+    pub signature: TypeSignature,
+}
+
+impl Envelope {
+    /// Returns true if the message is a part of a collective operation.
+    #[must_use]
+    #[inline]
+    pub const fn is_collective(&self) -> bool {
+        crate::is_of_collectives(self.context)
+    }
+}

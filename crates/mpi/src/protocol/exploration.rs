@@ -1,0 +1,75 @@
+//! Calls of the hooks of a model checker ([`ExplorationHooks`], [`CausalityHooks`]).
+//!
+//! The protocols call no other hooks; without a model checker these calls do nothing.
+//!
+//! *Not decided here*: when a rank chooses, and why packets leave; see the package `channel`.
+
+pub use channel::{CausalityHooks, ExplorationHooks, SendCause, is_of_collectives};
+
+use crate::channel::Channel;
+use observe::SourceLocation;
+
+/// Returns true if a model checker takes notes.
+#[inline]
+pub(crate) fn is_explored(channel: &dyn Channel) -> bool {
+    channel.causality().is_some()
+}
+
+/// Returns the notes on why packets leave, if they are taken.
+#[inline]
+pub(crate) fn causality(channel: &dyn Channel) -> Option<&dyn CausalityHooks> {
+    channel.causality()
+}
+
+/// Returns true if the rank may look for arrivals now; false if it has to park before.
+#[inline]
+pub(crate) fn may_look(channel: &dyn Channel) -> bool {
+    channel.may_look()
+}
+
+/// Notes that a receive or a probe from any source has got or seen a message of `source`.
+pub(crate) fn note_source(channel: &dyn Channel, source: u32, location: SourceLocation) {
+    channel.note_source(source, location);
+}
+
+/// Notes that the program reads the time.
+pub(crate) fn note_clock(channel: &dyn Channel, location: SourceLocation) {
+    if let Some(causes) = channel.causality() {
+        causes.note_clock(location);
+    }
+}
+
+/// Notes something that is no error, for the user.
+pub(crate) fn note(channel: &dyn Channel, text: &str) {
+    if let Some(causes) = channel.causality() {
+        causes.note(text);
+    }
+}
+
+/// Notes a question whose answer may depend on the order of arrivals.
+pub(crate) fn choose(channel: &dyn Channel) {
+    if let Some(causes) = channel.causality() {
+        causes.choose();
+    }
+}
+
+/// Notes that other ranks may access memory of this one.
+pub(crate) fn note_accesses(channel: &dyn Channel) {
+    if let Some(causes) = channel.causality() {
+        causes.note_accesses();
+    }
+}
+
+/// Notes that the program has read memory that others access, in the present step.
+pub(crate) fn note_read(channel: &dyn Channel) {
+    if let Some(causes) = channel.causality() {
+        causes.learn(causes.step());
+    }
+}
+
+/// Notes a receive from any source.
+pub(crate) fn note_source_choice(channel: &dyn Channel) {
+    if let Some(causes) = channel.causality() {
+        causes.note_source_choice();
+    }
+}

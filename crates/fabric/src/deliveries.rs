@@ -12,7 +12,7 @@ use sim_core::SourceLocation;
 use std::cell::RefCell;
 use std::ops::Range;
 
-use mpi::exploration::SendCause;
+use channel::SendCause;
 
 /// A packet that has arrived.
 #[derive(Clone, Copy, Debug)]

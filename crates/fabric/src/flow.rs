@@ -26,8 +26,7 @@ use std::cell::RefCell;
 use std::fmt;
 use std::rc::Rc;
 
-use mpi::Envelope;
-use mpi::channel::{Event, Packet, PacketHeader, Settings, Token};
+use channel::{Envelope, Event, Packet, PacketHeader, Settings, Token};
 use sim_core::{ActorId, Blocked, Device, End, Kernel, KernelHandle, Span, Time, Work};
 
 use crate::last::LastPackets;

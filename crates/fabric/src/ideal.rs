@@ -21,9 +21,10 @@ use std::fmt;
 use std::rc::{Rc, Weak};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use mpi::Envelope;
-use mpi::channel::{Event, Interest, Packet, PacketHeader, RankProtocols, Settings, Token};
-use mpi::exploration::{SendCause, is_of_collectives};
+use channel::{
+    Envelope, Event, Interest, Packet, PacketHeader, RankProtocols, SendCause, Settings, Token,
+    is_of_collectives,
+};
 use sim_core::{
     ActorId, Blocked, Branch, Device, End, ExplorableDevice, Kernel, KernelHandle,
     OrderSensitivity, QueueHead, WildcardReceive,

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::rc::Rc;
 
-use mpi::channel::{Packet, PacketHeader, Token};
+use channel::{Packet, PacketHeader, Token};
 use sim_core::Observed;
 
 use crate::lanes::{TopicTable, queue_name};

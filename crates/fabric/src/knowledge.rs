@@ -1,15 +1,14 @@
 //! Causality of the ranks, for model checkers: which arrivals each has waited for, and why it posts
 //! what it posts.
 //!
-//! See [`mpi::causes`]. The steps are those of the explorer ([`sim_core::Kernel::current_step`]).
+//! See [`CausalityHooks`]. The steps are those of the explorer ([`sim_core::Kernel::current_step`]).
 
 use sim_core::SourceLocation;
 use std::cell::{Cell, RefCell};
 use std::ops::Range;
 use std::rc::Rc;
 
-use mpi::Buffer;
-use mpi::exploration::{CausalityHooks, SendCause};
+use channel::{Buffer, CausalityHooks, SendCause};
 use sim_core::{Digest, KernelHandle, OrderSensitivity, SendCall};
 
 use crate::deliveries::Deliveries;

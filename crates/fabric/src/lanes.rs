@@ -5,8 +5,7 @@
 //! decide it. Between messages of different tags the order would depend on when each was matched,
 //! and so on the order of arrivals, where nobody can rely on it.
 
-use mpi::Envelope;
-use mpi::channel::{Packet, PacketHeader, Token};
+use channel::{Envelope, Packet, PacketHeader, Token};
 
 use crate::flow::message;
 

@@ -1,4 +1,4 @@
-//! Simulated devices: they implement the message layer's [`Channel`](mpi::Channel) in simulated
+//! Simulated devices: they implement the message layer's [`Channel`](channel::Channel) in simulated
 //! time.
 //!
 //! [`Flow`] carries each packet as one transfer of the network model: for platforms with links.

@@ -52,8 +52,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::rc::Rc;
 
-use mpi::Envelope;
-use mpi::channel::{Event, Interest, Packet, Settings, Token};
+use channel::{Envelope, Event, Interest, Packet, Settings, Token};
 use observe::NetworkEvent;
 use settings::{LogGopsLoopback, LogGopsParameters};
 use sim_core::{ActorId, Blocked, Device, End, Kernel, KernelHandle, Span, Time, Work};

@@ -12,13 +12,11 @@ use std::fmt;
 use std::rc::{Rc, Weak};
 use std::task::Waker;
 
-use mpi::channel::{
-    Channel, Event, Interest, Level, Packet, PacketHeader, PostingCost, Settings, Token,
+use channel::{
+    Buffer, CausalityHooks, Channel, ConnectionLifecycle, Envelope, Event, ExplorationHooks,
+    Interest, Level, Overheads, Packet, PacketHeader, PostingCost, RankHost, RankProtocols,
+    RegisteredMemory, RemoteMemory, Settings, Token,
 };
-use mpi::channel::{ConnectionLifecycle, RankHost, RankProtocols, RemoteMemory};
-use mpi::exploration::CausalityHooks;
-use mpi::exploration::ExplorationHooks;
-use mpi::{Buffer, Envelope, Overheads, RegisteredMemory};
 use observe::{NetworkEvent, NetworkObserver, Observer};
 use rdma::{Capture, RegionMemory, Verbs};
 use sim_core::{ActorId, Blocked, Device, Kernel, KernelHandle, Limit, Observed, Parked, Time};

@@ -13,7 +13,7 @@
 
 use std::cell::{Cell, RefCell};
 
-use mpi::Envelope;
+use channel::Envelope;
 
 /// A message whose send is buffered or not.
 #[derive(Clone, Copy, Debug)]

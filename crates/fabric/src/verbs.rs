@@ -33,9 +33,8 @@ use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use channel::{Buffer, Envelope, Event, Packet, RegisteredMemory, Settings, Token};
 use models::packet::{PacketSettings, PacketTopology};
-use mpi::channel::{Event, Packet, Settings, Token};
-use mpi::{Buffer, Envelope, RegisteredMemory};
 use mpi_verbs::Options;
 use rdma::{Capture, LocalAdapter, RegionMemory, Verbs};
 use sim_core::{ActorId, Blocked, Device, End, HostId, Kernel, KernelHandle, Span, Work};

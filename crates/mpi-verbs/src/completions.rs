@@ -15,9 +15,7 @@ use rdma::{RegionMemory, WcOpcode, WcStatus, WorkCompletion};
 use super::device::{Device, DeviceEvent, ReceiveRegion, Source, sent};
 use super::link::{Stage, Then};
 use crate::wire::{self, Frame, HEAD_MAX, RdmaExtension};
-use mpi::Buffer;
-use mpi::channel::{CreditReturn, Event, Packet, PacketHeader, Token};
-use mpi::connection::Failure;
+use channel::{Buffer, CreditReturn, Event, Failure, Packet, PacketHeader, Token};
 
 /// Bit that marks the work request ids of receives; the ids of sends count from 0.
 pub(crate) const RECEIVE: u64 = 1 << 63;

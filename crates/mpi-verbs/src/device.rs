@@ -18,8 +18,7 @@ use super::link::{Job, Link, LinkId, Stage, Then, WriteSource};
 use super::options::{Options, Rendezvous};
 use super::registrations::{Origin, RegistrationCache};
 use crate::wire::Memory;
-use mpi::channel::{Event, Packet, Token};
-use mpi::connection::Failure;
+use channel::{Event, Failure, Packet, Token};
 
 /// An event of a device.
 #[derive(Debug)]

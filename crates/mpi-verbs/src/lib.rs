@@ -25,7 +25,7 @@
 //! The side that has something to send *asks*, with its endpoint. The other side connects its queue
 //! pair to that, *answers* with its own endpoint, and sends nothing before something has come: only
 //! then is the side that has asked known to listen. If both ask at once, the request of the higher
-//! rank counts and the other one is forgotten, as in [`connection`](mpi::connection).
+//! rank counts and the other one is forgotten, as in `mpi::connection`.
 //!
 //! # Failures
 //!

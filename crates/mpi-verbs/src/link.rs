@@ -10,8 +10,7 @@ use rdma::{Endpoint, MemoryRegion, QueuePair};
 
 use super::registrations::Origin;
 use crate::wire::{FrameHeaderBytes, Memory};
-use mpi::Buffer;
-use mpi::channel::Token;
+use channel::{Buffer, Token};
 
 /// A connection, as who drives the device calls it; numbers may be used again after
 /// [`close`](super::Device::close).

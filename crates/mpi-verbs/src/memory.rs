@@ -5,8 +5,7 @@
 
 use std::rc::Rc;
 
-use mpi::RegisteredMemory;
-use mpi::connection::Failure;
+use channel::{Failure, RegisteredMemory};
 use rdma::{Access, MemoryRegion, RegionMemory, RegisterError};
 
 use super::device::{Device, ReceiveRegion};

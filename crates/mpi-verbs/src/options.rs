@@ -6,9 +6,7 @@
 use rdma::{Access, ConnectionAttributes};
 
 use crate::wire;
-use mpi::Limits;
-use mpi::TransportMode;
-use mpi::channel::Settings;
+use channel::{Limits, Settings, TransportMode};
 
 /// The least room for the payload of a packet, in bytes: the operands of any atomic access fit.
 const PAYLOAD_MIN: u64 = 256;

@@ -22,9 +22,7 @@ use super::device::{Device, Offer, ReceiveRegion, RendezvousKey, Source, sent};
 use super::link::{Job, LinkId, Stage, Then, WriteSource};
 use super::options::Rendezvous;
 use crate::wire::{self, Frame, Memory, RdmaExtension};
-use mpi::channel::{Packet, PacketHeader, Token};
-use mpi::connection::Failure;
-use mpi::{Buffer, RmaCall};
+use channel::{Buffer, Failure, Packet, PacketHeader, RmaCall, Token};
 
 impl Device {
     /// A message is about to be announced to a peer.

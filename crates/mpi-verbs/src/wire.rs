@@ -17,7 +17,7 @@
 //! message can be fetched (with an RTS), where it shall go (with a CTS), that it was fetched (with
 //! a CTS), that it is where it shall go (with its data).
 //!
-//! The frame of a connection's own [messages](mpi::connection::Message) has them as its payload. A
+//! The frame of a connection's own messages (`mpi::connection::Message`) has them as its payload. A
 //! *phantom* payload travels as this many zeros and arrives as a phantom.
 //!
 //! Reading refuses what no [`encode`] writes: unknown kinds and flags, bytes that should be zero,
@@ -28,8 +28,7 @@
 
 use std::fmt;
 
-use mpi::channel::{CreditReturn, Packet, PacketHeader};
-use mpi::{Envelope, RmaCall, TypeSignature};
+use channel::{CreditReturn, Envelope, Packet, PacketHeader, RmaCall, TypeSignature};
 
 /// The longest head.
 pub const HEAD_MAX: usize = PREFIX + ENVELOPE + 8 + 8 + RETURNED + MEMORY;

@@ -15,11 +15,10 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::rc::Rc;
 
+use channel::{Buffer, Failure, Level, Packet, RegisteredMemory, Token};
 use mio::unix::SourceFd;
 use mio::{Interest, Registry};
-use mpi::channel::{Packet, Token};
-use mpi::connection::{ConnectionId, Failure};
-use mpi::{Buffer, Level, RegisteredMemory};
+use mpi::connection::ConnectionId;
 use mpi_verbs::{Device, DeviceEvent, Options};
 use rdma::{RegionMemory, Verbs, VerbsError};
 

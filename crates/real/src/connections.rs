@@ -24,12 +24,12 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::Duration;
 
+use channel::{Event, Failure, Packet, PacketHeader};
 use mio::net::TcpStream;
 use mio::{Interest, Registry, Token};
-use mpi::channel::{Event, Packet, PacketHeader};
 use mpi::connection::virtual_connection::State as VcState;
 use mpi::connection::{
-    ConnectionId, Connector, Failure, Group, Input, MESSAGE_LENGTH, Message, Output, Peer,
+    ConnectionId, Connector, Group, Input, MESSAGE_LENGTH, Message, Output, Peer,
     Settings as ConnectorSettings,
 };
 
@@ -300,9 +300,10 @@ impl<C: DataPath> Connections<C> {
             Output::Failed { peer, packet, why } => self.failed(rank_of(peer), packet, why),
             Output::Opened { connection, peer } => self.opened(connection, rank_of(peer)),
             Output::PortAccepted { .. } => unreachable!("ranks do not connect to ports"),
-            Output::Illegal(what) => self
-                .local
-                .log(mpi::Level::Error, format_args!("protocol error: {what}")),
+            Output::Illegal(what) => self.local.log(
+                channel::Level::Error,
+                format_args!("protocol error: {what}"),
+            ),
         }
     }
 
@@ -567,7 +568,8 @@ impl<C: DataPath> Connections<C> {
                 ManagerEvent::NotConnected(connection, error) => {
                     if error.kind() != ErrorKind::ConnectionRefused {
                         // What the program gets to know says only that there is no connection.
-                        self.local.log(mpi::Level::Error, format_args!("{error}"));
+                        self.local
+                            .log(channel::Level::Error, format_args!("{error}"));
                     }
                     self.not_connected(connection);
                 }
@@ -726,9 +728,9 @@ impl<C: DataPath> Connections<C> {
     }
 
     /// Returns the counts of the connections.
-    pub(super) fn statistics(&self) -> mpi::ConnectionStatistics {
+    pub(super) fn statistics(&self) -> channel::ConnectionStatistics {
         let known = self.known.values();
-        mpi::ConnectionStatistics {
+        channel::ConnectionStatistics {
             counts: self.connector.counts(),
             reopened: known
                 .clone()
@@ -762,9 +764,9 @@ fn tell_broken(local: &Local, peer: Option<u32>, broken: &Broken) {
     let who = peer.map_or_else(|| "a process".to_owned(), |rank| format!("rank {rank}"));
     match broken {
         Broken::End => {}
-        Broken::Frame(bad) => local.log(mpi::Level::Error, format_args!("from {who}: {bad}")),
+        Broken::Frame(bad) => local.log(channel::Level::Error, format_args!("from {who}: {bad}")),
         Broken::Memory(length) => local.log(
-            mpi::Level::Error,
+            channel::Level::Error,
             format_args!("{who}: cannot allocate {length} bytes for a message"),
         ),
     }

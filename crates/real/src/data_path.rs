@@ -3,9 +3,8 @@
 
 use std::fmt;
 
-use mpi::channel::{Event, Packet, Token};
-use mpi::connection::{ConnectionId, Failure};
-use mpi::{Buffer, RegisteredMemory};
+use channel::{Buffer, Event, Failure, Packet, RegisteredMemory, Token};
+use mpi::connection::ConnectionId;
 use rdma::RegionMemory;
 
 use crate::frame::PAYLOAD_MAX;
@@ -52,17 +51,17 @@ pub(super) trait DataPath: fmt::Debug {
         let _ = peer;
     }
 
-    /// See [`mpi::Channel::offer`].
+    /// See [`channel::Channel::offer`].
     fn offer(&mut self, peer: u32, send: Token, message: &Buffer) {
         let _ = (peer, send, message);
     }
 
-    /// See [`mpi::Channel::expect`].
+    /// See [`channel::Channel::expect`].
     fn expect(&mut self, peer: u32, receive: Token, length: u64) {
         let _ = (peer, receive, length);
     }
 
-    /// See [`mpi::channel::RemoteMemory::register`].
+    /// See [`channel::RemoteMemory::register`].
     fn register(&mut self, memory: RegionMemory) -> Result<RegisteredMemory, RegionMemory> {
         Err(memory)
     }
@@ -74,7 +73,7 @@ pub(super) trait DataPath: fmt::Debug {
         false
     }
 
-    /// See [`mpi::channel::RemoteMemory::adapter`].
+    /// See [`channel::RemoteMemory::adapter`].
     #[cfg(feature = "verbs")]
     fn adapter(&self) -> Option<std::rc::Rc<dyn rdma::Verbs>> {
         None

@@ -1,7 +1,7 @@
 //! Frames on a stream between two ranks: the frames of [`mpi_verbs::wire`], but for those
 //! that mean something only where ranks reach each other's memory.
 
-use mpi::channel::{CreditReturn, PacketHeader};
+use channel::{CreditReturn, PacketHeader};
 use mpi_verbs::wire;
 pub(super) use mpi_verbs::wire::{
     FrameError, FrameHeaderBytes, HEAD_MAX, PAYLOAD_MAX, encode, encode_messages, payload_of,
@@ -49,8 +49,8 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Option<(Frame, u64, usize)>, FrameE
 
 #[cfg(test)]
 mod tests {
-    use mpi::Buffer;
-    use mpi::channel::Packet;
+    use channel::Buffer;
+    use channel::Packet;
 
     use super::*;
 

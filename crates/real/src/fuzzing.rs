@@ -1,8 +1,7 @@
 //! Readers of bytes of others, for fuzzers and for tests that replay what they found: each function
 //! takes anything, and panics only if the reader is wrong.
 
-use mpi::Buffer;
-use mpi::channel::Packet;
+use channel::{Buffer, Packet};
 use mpi_verbs::wire;
 
 use super::auth::{ConnectionPurpose, Handshake, RunSecret, Side};

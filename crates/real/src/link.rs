@@ -10,9 +10,8 @@
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, IoSlice, Write};
 
+use channel::{Buffer, Packet, Token};
 use mio::net::TcpStream;
-use mpi::Buffer;
-use mpi::channel::{Packet, Token};
 use rustix::buffer::spare_capacity;
 use rustix::net::{RecvFlags, recv};
 

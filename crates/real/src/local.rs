@@ -18,7 +18,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::Waker;
 
-use mpi::channel::{Event, Level, PacketHeader, Settings, Token};
+use channel::{Event, Level, PacketHeader, Settings, Token};
 use observe::Observer as _;
 use run::LogFilter;
 

@@ -7,8 +7,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+use channel::{Settings, TransportMode};
 use mio::Poll;
-use mpi::{CallComparison, Process, Settings, TransportMode};
+use mpi::{CallComparison, Process};
 use run::{ConnectionTotals, LogFilter, Program, with_quiet_panics};
 
 #[cfg(feature = "verbs")]

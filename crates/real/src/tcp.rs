@@ -16,11 +16,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Waker;
 use std::time::Duration;
 
+use channel::{
+    Channel, ConnectionLifecycle, ConnectionStatistics, Event, ExplorationHooks, Interest, Level,
+    Packet, RankHost, RegisteredMemory, RemoteMemory, Settings,
+};
 use mio::{Events, Poll, Token};
-use mpi::channel::{ConnectionLifecycle, RankHost, RemoteMemory};
-use mpi::channel::{Event, Interest, Level, Packet, Settings};
-use mpi::exploration::ExplorationHooks;
-use mpi::{Channel, ConnectionStatistics, RegisteredMemory};
 use observe::Observer;
 use rdma::RegionMemory;
 
@@ -297,11 +297,11 @@ impl<C: DataPath> RankHost for TcpChannel<C> {
         self.0.local.now()
     }
 
-    fn timer(&self, seconds: f64, token: mpi::channel::Token) {
+    fn timer(&self, seconds: f64, token: channel::Token) {
         self.0.local.timer(seconds, token);
     }
 
-    fn compute(&self, flops: f64, token: mpi::channel::Token) {
+    fn compute(&self, flops: f64, token: channel::Token) {
         self.0.local.compute(flops, token);
     }
 
@@ -328,14 +328,14 @@ impl<C: DataPath> RankHost for TcpChannel<C> {
 }
 
 impl<C: DataPath> RemoteMemory for TcpChannel<C> {
-    fn offer(&self, peer: u32, send: mpi::channel::Token, message: &mpi::Buffer) {
+    fn offer(&self, peer: u32, send: channel::Token, message: &channel::Buffer) {
         if C::CARRIES && peer != self.0.local.me().rank {
             let mut connections = self.0.connections.borrow_mut();
             connections.transport().offer(peer, send, message);
         }
     }
 
-    fn expect(&self, peer: u32, _: mpi::channel::Token, receive: mpi::channel::Token, length: u64) {
+    fn expect(&self, peer: u32, _: channel::Token, receive: channel::Token, length: u64) {
         if C::CARRIES && peer != self.0.local.me().rank {
             let mut connections = self.0.connections.borrow_mut();
             connections.transport().expect(peer, receive, length);
@@ -352,7 +352,7 @@ impl<C: DataPath> RemoteMemory for TcpChannel<C> {
         self.0.connections.borrow_mut().transport().adapter()
     }
 
-    fn watch_adapter(&self, token: mpi::channel::Token) {
+    fn watch_adapter(&self, token: channel::Token) {
         self.0.local.push_event(Event::Elapsed(token));
     }
 

@@ -8,10 +8,10 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
 use std::sync::Arc;
 
+use channel::{Event, Packet, Token};
 use models::packet::{
     Encapsulation, OutboundPacket, PacketNetwork, PacketOverhead, PacketSettings, PacketTopology,
 };
-use mpi::channel::{Event, Packet, Token};
 use mpi_verbs::{Device, DeviceEvent, Options};
 use observe::{IncidentPlace, NetworkEvent};
 use rdma::wire::{Bth, Extension, Opcode, Packet as WirePacket};

@@ -2,7 +2,7 @@
 //! damaged frames nor garbage.
 
 use super::*;
-use mpi::{Buffer, NoncontiguousCall, TypeSignature};
+use channel::{Buffer, NoncontiguousCall, TypeSignature};
 use proptest::prelude::*;
 
 fn envelope() -> impl Strategy<Value = Envelope> {

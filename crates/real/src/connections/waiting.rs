@@ -1,6 +1,6 @@
 //! Packets that wait for connections.
 
-use mpi::channel::Packet;
+use channel::Packet;
 
 /// Packets that wait for a connection, by number.
 #[derive(Debug, Default)]

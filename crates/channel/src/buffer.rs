@@ -1,7 +1,7 @@
 //! Message buffers: bytes, or only a length.
 //!
-//! A *phantom* buffer stands for bytes that nobody looks at, so that a study of a million ranks
-//! moves no memory. Whether buffers are phantom is an option of the run, not of the program. Real
+//! A *phantom* buffer has a length without bytes, so that a study of a million ranks moves no
+//! memory. Whether buffers are phantom is an option of the run, not of the program. Real
 //! buffers are shared, not copied, between the program and the messages in flight; writing to a
 //! shared one copies it first, so a program can never change a message that it has sent.
 
@@ -187,7 +187,7 @@ impl Buffer {
         self.bytes.as_ref()
     }
 
-    /// Returns the bytes, without a copy if nobody else has them; `None` for a phantom.
+    /// Returns the bytes, without a copy if no other buffer has them; `None` for a phantom.
     #[inline]
     pub fn into_bytes(self) -> Option<Vec<u8>> {
         self.bytes.map(Rc::unwrap_or_clone)
@@ -203,7 +203,7 @@ impl Buffer {
 
     /// Takes over a message that has arrived and is not longer than this buffer. A shorter message
     /// leaves the rest of the buffer as it is. Returns the memory that the buffer had, if the
-    /// message's has taken its place and nobody else needs it.
+    /// message's has taken its place and no other buffer has that memory.
     #[inline]
     pub fn receive(&mut self, message: &Self) -> Option<Vec<u8>> {
         debug_assert!(

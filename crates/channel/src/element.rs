@@ -1,4 +1,4 @@
-//! Types of elements: what buffers, datatypes and messages say of the numbers in them.
+//! Types of elements: the types of the numbers in buffers, datatypes and messages.
 //!
 //! A receive has to describe the elements that the send has described (MPI 5.0, section 3.3.1).
 //! Buffers that were made from numbers and datatypes of one type of number describe them; all other
@@ -26,7 +26,7 @@ const ELEMENT_MASK: u16 = (1 << ELEMENT_BITS) - 1;
 pub struct Element(u8);
 
 impl Element {
-    /// Bytes, of which nothing is known.
+    /// Bytes of an unknown type.
     pub const BYTES: Self = Self(0);
 
     /// The type of a number.
@@ -45,7 +45,7 @@ impl Element {
         self.0
     }
 
-    /// Returns true if nothing is known of the elements.
+    /// Returns true if the type is not known.
     #[inline]
     pub const fn is_bytes(self) -> bool {
         self.0 == Self::BYTES.0
@@ -88,7 +88,7 @@ impl fmt::Debug for Element {
 pub struct TypeSignature(u16);
 
 impl TypeSignature {
-    /// Nothing is known.
+    /// Neither is known.
     pub const NONE: Self = Self(0);
 
     /// Largest number of a call.

@@ -48,7 +48,7 @@ impl SendCause {
     pub const NONE: u32 = u32::MAX;
 }
 
-/// Hooks of a channel under a model checker; those of all others do nothing.
+/// Hooks of a channel under a model checker; the hooks of all other channels do nothing.
 pub trait ExplorationHooks {
     /// Returns true if the rank may look for arrivals now; false if it has to park before.
     ///
@@ -64,7 +64,7 @@ pub trait ExplorationHooks {
         let _ = (source, location);
     }
 
-    /// Returns the notes on why packets leave, if they are taken.
+    /// Returns the notes on the reasons for which packets leave, if they are taken.
     fn causality(&self) -> Option<&dyn CausalityHooks> {
         None
     }
@@ -75,7 +75,7 @@ pub trait CausalityHooks {
     /// Returns the present step.
     fn step(&self) -> u32;
 
-    /// Notes that the program has waited for something that arrived in this step.
+    /// Notes that the program has waited for an arrival of this step.
     fn learn(&self, step: u32);
 
     /// Returns the number of arrivals that the program has waited for.
@@ -108,8 +108,8 @@ pub trait CausalityHooks {
     /// order of messages.
     fn has_chosen(&self) -> bool;
 
-    /// Notes that the rank is about to park although what it waits for is there, and wants to
-    /// continue at once: so it shows in how many places it waits.
+    /// Notes that the rank is about to park although its awaited event is there, and wants to
+    /// continue at once: so the rank shows in how many places it waits.
     fn defer(&self);
 
     /// Notes that the program reads the time, which stands still.
@@ -117,7 +117,7 @@ pub trait CausalityHooks {
         let _ = location;
     }
 
-    /// Notes something that is no error, for the user.
+    /// Notes a text for the user that is no error.
     fn note(&self, text: &str) {
         let _ = text;
     }

@@ -1,7 +1,8 @@
 //! Causality of the ranks, for model checkers: which arrivals each has waited for, and why it posts
 //! what it posts.
 //!
-//! See [`CausalityHooks`]. The steps are those of the explorer ([`sim_core::Kernel::current_step`]).
+//! See [`CausalityHooks`]. The steps are those of the explorer
+//! ([`sim_core::Kernel::current_step`]).
 
 use sim_core::SourceLocation;
 use std::cell::{Cell, RefCell};

@@ -395,8 +395,8 @@ impl Ranks {
         }
     }
 
-    /// Puts an event into the inbox of a rank. If it is parked, its protocols handle the event
-    /// before any rank continues, and it is woken only if it can continue then.
+    /// Puts an event into the inbox of a rank. The protocols of a parked rank handle the event
+    /// before any rank continues, and the rank is woken only if it can continue then.
     #[inline]
     pub(crate) fn notify(&self, kernel: &mut Kernel, rank: u32, event: Event) {
         let ends = &mut *self.ends.borrow_mut();

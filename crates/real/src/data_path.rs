@@ -51,12 +51,12 @@ pub(super) trait DataPath: fmt::Debug {
         let _ = peer;
     }
 
-    /// See [`channel::Channel::offer`].
+    /// See [`channel::RemoteMemory::offer`].
     fn offer(&mut self, peer: u32, send: Token, message: &Buffer) {
         let _ = (peer, send, message);
     }
 
-    /// See [`channel::Channel::expect`].
+    /// See [`channel::RemoteMemory::expect`].
     fn expect(&mut self, peer: u32, receive: Token, length: u64) {
         let _ = (peer, receive, length);
     }

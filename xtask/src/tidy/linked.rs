@@ -5,8 +5,8 @@ use super::Finding;
 use super::repository::Repository;
 
 /// Largest number of packages that `apps/ring` links, itself among them.
-/// 63: decisions 29, 30 and 35.
-const PACKAGES_MAX: usize = 63;
+/// 64: decisions 29, 30, 35 and 37.
+const PACKAGES_MAX: usize = 64;
 
 pub(super) fn find(repository: &Repository) -> Vec<Finding> {
     let mut findings = too_many(repository);

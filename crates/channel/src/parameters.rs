@@ -1,0 +1,118 @@
+//! Parameters of the message layer that all ranks share.
+//!
+//! *Not decided here*: their values, which a platform file or the caller sets.
+
+use std::sync::Arc;
+
+use collectives::Selector;
+
+use crate::{ConnectionSettings, Limits, Overheads, Placement, TransportMode};
+
+/// The parameters of the message layer, the same at every rank.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Settings {
+    /// Messages shorter than this many bytes are sent eagerly; the others by rendezvous.
+    pub eager_threshold: u64,
+    /// True if buffers made by `Comm::buffer` have only a length.
+    pub phantom: bool,
+    /// True if an eager send is over when the channel says so
+    /// ([`Event::Sent`](crate::Event::Sent)), because it takes time; otherwise it is over when it
+    /// is posted.
+    pub tells_eager_sends: bool,
+    /// Eager messages shorter than this many bytes leave at once; longer ones leave when a receive
+    /// has met them, although the sender does not wait for that.
+    pub async_small_threshold: u64,
+    /// Bytes that travel with each message besides its payload.
+    pub envelope: u64,
+    /// Overheads of calls.
+    pub overheads: Overheads,
+    /// At how many bytes per second a rank packs, unpacks, copies into an attached buffer, and
+    /// copies eager messages that came before their receives; infinite if that costs nothing.
+    pub copy_bandwidth: f64,
+    /// Bytes per second of the operations of collectives at one rank; infinite if they cost
+    /// nothing.
+    pub reduce_bandwidth: f64,
+    /// The nodes of all ranks; `None` if each rank has a node of its own.
+    pub placement: Option<Arc<Placement>>,
+    /// Selection of algorithms of collectives; `None` for the selection of the package `mpi`.
+    pub collectives: Option<Arc<Selector>>,
+    /// True if the first call of a communicator that asks for the nodes of its ranks exchanges them
+    /// by messages, as in SMPI; otherwise they are known.
+    pub node_setup: bool,
+    /// True if every rank waits in a collective that blocks until all ranks have called it, as MPI
+    /// permits: programs that depend on less are wrong.
+    pub synchronizing_collectives: bool,
+    /// Seed of the orders of operands in which the results of reductions are compared; `None` if
+    /// they are not compared.
+    pub operand_orders: Option<u64>,
+    /// Length of a control message on the network, in bytes; `None` if it takes no time.
+    pub control: Option<u64>,
+    /// True if a short synchronous message leaves at once and is acknowledged when a receive has
+    /// met it; otherwise it is announced, as a long one.
+    pub acknowledged_ssend: bool,
+    /// True if a ready send that finds no receive is a mistake, which the receive gets to know;
+    /// otherwise it is a standard send.
+    pub strict_ready_send: bool,
+    /// True if the channels of all ranks [register](crate::RemoteMemory::register) the memory of
+    /// windows, so that puts and gets are RDMA.
+    pub registers_windows: bool,
+    /// Costs of posting where [limits](Settings::limits) are set, besides copying.
+    pub posting: PostingCost,
+    /// Transport of packets.
+    pub variant: TransportMode,
+    /// Limits of the message layer's resources; `None` if nothing is limited.
+    pub limits: Option<Limits>,
+    /// Costs of connections; `None` if ranks are connected from the beginning, at no cost.
+    pub connections: Option<ConnectionSettings>,
+}
+
+/// Costs of posting packets, in seconds.
+#[derive(Clone, Copy, PartialEq, Default, Debug)]
+pub struct PostingCost {
+    /// For each packet.
+    pub packet: f64,
+    /// For each time that one or several packets are posted together: looking for buffers and
+    /// credits, and telling the adapter.
+    pub batch: f64,
+}
+
+impl Settings {
+    /// Real buffers, and no costs: eager below `eager_threshold` bytes.
+    #[must_use]
+    pub const fn new(eager_threshold: u64) -> Self {
+        Self {
+            eager_threshold,
+            phantom: false,
+            tells_eager_sends: false,
+            async_small_threshold: u64::MAX,
+            envelope: 0,
+            overheads: Overheads::NONE,
+            copy_bandwidth: f64::INFINITY,
+            reduce_bandwidth: f64::INFINITY,
+            placement: None,
+            collectives: None,
+            node_setup: false,
+            synchronizing_collectives: false,
+            operand_orders: None,
+            control: None,
+            acknowledged_ssend: false,
+            strict_ready_send: false,
+            registers_windows: false,
+            posting: PostingCost {
+                packet: 0.0,
+                batch: 0.0,
+            },
+            variant: TransportMode::Packet,
+            limits: None,
+            connections: None,
+        }
+    }
+
+    /// Returns true if a receiver pulls detached messages: where neither their announcements nor
+    /// connections take time.
+    #[must_use]
+    #[inline]
+    pub const fn is_pulled(&self) -> bool {
+        self.limits.is_none() && self.control.is_none() && self.connections.is_none()
+    }
+}

@@ -22,8 +22,6 @@ pub(crate) struct Companion {
     name: &'static str,
     /// The folder of its package in a checkout.
     folder: &'static str,
-    /// Options of cargo that select the executable in its package.
-    options: &'static [&'static str],
     /// True if a debug build of `simrun` uses an optimised one, as it uses optimised programs.
     is_optimised: bool,
     /// The actions of the executable, for a message about a missing executable.
@@ -36,7 +34,6 @@ pub(crate) struct Companion {
 pub(crate) const TOOLS: Companion = Companion {
     name: "simrun-tools",
     folder: "crates/tools",
-    options: &[],
     is_optimised: false,
     purpose: "measures, calibrates, compares, draws and fuzzes",
     installation: "cargo install --path crates/tools",
@@ -46,11 +43,10 @@ pub(crate) const TOOLS: Companion = Companion {
 #[cfg(not(feature = "compiled"))]
 pub(crate) const COMPILED: Companion = Companion {
     name: "simrun-compiled",
-    folder: "crates/cli",
-    options: &["--bin", "simrun-compiled", "--features", "compiled"],
+    folder: "crates/cmpi",
     is_optimised: true,
     purpose: "compiles and runs MPI programs in C and C++",
-    installation: "cargo install --path crates/cli --bin simrun-compiled --features compiled",
+    installation: "cargo install --path crates/cmpi",
 };
 
 /// The commands of the tools.
@@ -125,8 +121,7 @@ impl Companion {
                 self.installation
             ));
         }
-        let mut options: Vec<OsString> = self.options.iter().map(OsString::from).collect();
-        options.extend(is_release.then(|| "--release".into()));
+        let options = Vec::from_iter(is_release.then(|| "--release".into()));
         package::build_into(target, self.name, &manifest, options)
             .map_err(|error| error.to_string())
     }

@@ -2,8 +2,6 @@
 
 mod command_line;
 mod companion;
-#[cfg(feature = "compiled")]
-mod compiled;
 mod conformance;
 mod graph;
 mod help_pages;

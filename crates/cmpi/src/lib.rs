@@ -16,6 +16,7 @@ pub mod abi;
 mod arguments;
 #[cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 mod bridge;
+pub mod command;
 #[cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 mod datatypes;
 #[cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]

@@ -2,8 +2,6 @@
 //!
 //! *Not here*: the options of `simrun`, which has read them before.
 
-mod compiled;
-
 // Compiled MPI programs run in this process.
 #[global_allocator]
 static ALLOCATOR: simrun::Allocator = simrun::Allocator;
@@ -13,5 +11,5 @@ fn main() -> std::process::ExitCode {
     if simrun::answers_handshake(&arguments) {
         return simrun::answer_handshake([]);
     }
-    compiled::act(&arguments)
+    cmpi::command::act(&arguments)
 }

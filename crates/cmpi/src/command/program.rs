@@ -5,11 +5,9 @@
 
 use std::ffi::{CString, OsString};
 use std::os::unix::ffi::OsStrExt as _;
-
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use cmpi::{CompiledProgram, Kind, Ranks, STACK};
 use mpi::SourceLocation;
 use run::{Program, RankProgram};
 use simrun::compute_args::ComputeArgs;
@@ -19,6 +17,7 @@ use simrun::{
 };
 
 use super::compute;
+use crate::{CompiledProgram, Kind, Ranks, STACK};
 
 /// A compiled program and its file.
 #[derive(Clone)]
@@ -112,7 +111,7 @@ fn program(app: &Path) -> Option<Result<CompiledProgram, String>> {
     let file = app
         .is_file()
         .then(|| files::read_bytes(app, PROGRAM_MAX).ok())??;
-    match cmpi::kind(app, &file) {
+    match crate::kind(app, &file) {
         Kind::StandardAbi => {
             let program = CompiledProgram::load(app, &file);
             Some(program.map_err(|refusal| refusal.to_string()))
@@ -131,7 +130,7 @@ fn libraries(program: &CompiledProgram) -> impl Iterator<Item = &PathBuf> {
 }
 
 /// Acts as the program in a file: does what a program in Rust does with the same arguments.
-pub(crate) fn act_as(app: &Path, arguments: &[OsString]) -> ExitCode {
+pub(super) fn act_as(app: &Path, arguments: &[OsString]) -> ExitCode {
     match program(app) {
         Some(program) if answers_handshake(arguments) => {
             answer_handshake(program.iter().flat_map(libraries))

@@ -10,15 +10,16 @@ use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use cmpi::toolchain;
 use simrun::{package, quoted, status};
+
+use crate::toolchain;
 
 /// A compiler: the variable of the environment that names it for simrun, the variable that names it
 /// for every program, its usual name.
-pub(crate) type Compiler = [&'static str; 3];
+pub(super) type Compiler = [&'static str; 3];
 
-pub(crate) const CC: Compiler = ["SIMRUN_CC", "CC", "cc"];
-pub(crate) const CXX: Compiler = ["SIMRUN_CXX", "CXX", "c++"];
+pub(super) const CC: Compiler = ["SIMRUN_CC", "CC", "cc"];
+pub(super) const CXX: Compiler = ["SIMRUN_CXX", "CXX", "c++"];
 
 /// Returns the name of a compiler. The variable for every program counts if it is one word and not
 /// simrun: `make CC="simrun cc"` hands it on.
@@ -55,7 +56,7 @@ fn is_simrun(command: &OsStr) -> bool {
 }
 
 /// Replaces this process by a compiler.
-pub(crate) fn compile(arguments: &[OsString], compiler: Compiler) -> ExitCode {
+pub(super) fn compile(arguments: &[OsString], compiler: Compiler) -> ExitCode {
     let (cc, compiler) = match (named(CC), named(compiler)) {
         (Ok(cc), Ok(compiler)) => (cc, compiler),
         (Err(problem), _) | (_, Err(problem)) => return status::refuse(problem),

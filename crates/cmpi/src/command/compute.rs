@@ -5,9 +5,10 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::rc::Rc;
 
-use cmpi::{Bursts, Compute, Measured, Timing};
 use files::Output;
 use simrun::compute_args::{ComputeArgs, ComputeMode};
+
+use crate::{Bursts, Compute, Measured, Timing};
 
 /// Longest processor time in seconds for which a rank computes without a call of MPI, in a run and
 /// under a model checker, which executes it again and again. Our choice.

@@ -8,6 +8,8 @@ pub mod adapter;
 pub mod any_packets;
 #[cfg(feature = "apps")]
 pub mod apps;
+#[cfg(feature = "commands")]
+pub mod commands;
 #[cfg(feature = "compiled")]
 pub mod compiled;
 #[cfg(feature = "damage")]

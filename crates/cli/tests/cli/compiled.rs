@@ -4,27 +4,19 @@
 
 use std::process::Command;
 
+use testing::commands::compile;
+
 use crate::analysis::{json, number};
 use crate::support::{CLUSTER, Folder, Output, SIMRUN, command, run, simrun};
 
 /// Compiles a source of the repository; returns the executable.
 pub(crate) fn compiled(folder: &Folder, source: &str) -> String {
-    compiled_with(folder, "-Wall", source)
+    compile(SIMRUN, folder, "", source)
 }
 
 /// Compiles a source with an option.
 pub(crate) fn compiled_with(folder: &Folder, option: &str, source: &str) -> String {
-    let compiler = if source.ends_with(".cc") { "cxx" } else { "cc" };
-    let name = source.rsplit(['/', '.']).nth(1).unwrap();
-    let program = folder.path(name);
-    let mut command = command(SIMRUN);
-    command.env("XDG_CACHE_HOME", folder.path("cache"));
-    let arguments = [
-        compiler, option, "-O1", "-Wall", "-Werror", "-o", &program, source,
-    ];
-    let output = run(command.args(arguments));
-    assert_eq!(output.status, 0, "{output:?}");
-    program
+    compile(SIMRUN, folder, option, source)
 }
 
 /// Runs a compiled program with these options and arguments.

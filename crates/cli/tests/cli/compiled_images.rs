@@ -2,6 +2,8 @@
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 
+use testing::commands::compile_with_libraries;
+
 use crate::compiled::{compiled, compiled_with, ran};
 use crate::support::{CLUSTER, Folder, SIMRUN, command, run, simrun};
 
@@ -29,30 +31,6 @@ fn each_rank_has_its_thread_local_variables() {
     );
 }
 
-/// Compiles a program with two shared libraries, which lie beside it.
-pub(crate) fn with_libraries(folder: &Folder, option: &str) -> String {
-    let made = |name: &str, options: &str, source: &str| {
-        let path = folder.path(name);
-        let options = format!("{options} -g -L{} -Wl,-rpath,$ORIGIN", folder.path(""));
-        let mut command = command(SIMRUN);
-        let compiler = if source.ends_with(".cc") { "cxx" } else { "cc" };
-        command.args([
-            compiler,
-            "-o",
-            &path,
-            &format!("crates/cli/tests/compiled/{source}"),
-        ]);
-        command.args(options.split_whitespace());
-        let output = run(command.env("XDG_CACHE_HOME", folder.path("cache")));
-        assert_eq!(output.status, 0, "{output:?}");
-        path
-    };
-    made("libsecond.so", "-shared -fPIC", "library-second.c");
-    made("libfirst.so", "-shared -fPIC -lsecond", "library-first.cc");
-    let options = format!("-lfirst -lsecond {option}");
-    made("libraries", &options, "libraries.cc")
-}
-
 #[test]
 fn each_rank_has_the_libraries_of_the_program() {
     let folder = Folder::new();
@@ -63,7 +41,7 @@ fn each_rank_has_the_libraries_of_the_program() {
                     first: end, began after 1\n";
     // With copies of variables of the libraries, and without.
     for option in ["", "--tls"] {
-        let program = with_libraries(&folder, option);
+        let program = compile_with_libraries(SIMRUN, &folder, option);
         let output = ran(&program, "-n 3", "");
         let mut lines: Vec<&str> = output.stdout.lines().collect();
         lines.sort_unstable();

@@ -3,11 +3,11 @@
 #![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 
 use serde_json::Value;
+use testing::commands::compile_with_libraries;
 
 use crate::compiled::compiled;
-use crate::compiled_images::with_libraries;
 use crate::study::study;
-use crate::support::{CLUSTER, Folder, simrun};
+use crate::support::{CLUSTER, Folder, SIMRUN, simrun};
 
 #[test]
 fn a_compiled_program_is_the_subject_of_a_study() {
@@ -29,7 +29,7 @@ fn a_compiled_program_is_the_subject_of_a_study() {
 #[test]
 fn a_study_has_the_libraries_of_its_program() {
     let folder = Folder::new();
-    let program = with_libraries(&folder, "");
+    let program = compile_with_libraries(SIMRUN, &folder, "");
     let lines = "options = [\"-n\", \"{ranks}\"]\n[grid]\nranks = [2, 3]\n\
                  [measure]\nmessages = { json = \"messages\" }\n";
     let file = study(&folder, &program, lines);

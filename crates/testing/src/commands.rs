@@ -1,0 +1,156 @@
+//! Commands of this checkout as their users meet them: processes, their output, folders of tests,
+//! and programs in C and C++.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// A platform that every machine simulates at once.
+pub const CLUSTER: &str = "platforms/cluster.toml";
+
+/// Output and status of a process.
+#[derive(Debug)]
+pub struct Output {
+    /// The exit status; 0 to 255.
+    pub status: i32,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+/// The root of the checkout.
+pub fn root() -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    root.canonicalize().expect("this checkout")
+}
+
+/// A command in the root of this checkout: no network, nothing to read.
+pub fn command(program: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new(program);
+    command
+        .current_dir(root())
+        .env("CARGO_NET_OFFLINE", "true")
+        .env_remove("RUST_BACKTRACE")
+        .stdin(Stdio::null());
+    command
+}
+
+/// Runs a command to its end.
+pub fn run(command: &mut Command) -> Output {
+    let output = command.output().expect("the command starts");
+    Output {
+        status: output.status.code().expect("it was not killed"),
+        stdout: String::from_utf8(output.stdout).expect("text"),
+        stderr: String::from_utf8(output.stderr).expect("text"),
+    }
+}
+
+impl Output {
+    /// The digest in the summary.
+    pub fn digest(&self) -> String {
+        let (_, rest) = self
+            .stdout
+            .split_once("digest ")
+            .unwrap_or_else(|| panic!("{self:?}"));
+        let (digest, _) = rest.split_once(',').unwrap_or_else(|| panic!("{self:?}"));
+        digest.to_owned()
+    }
+
+    /// The results of `--format json`.
+    pub fn json(&self) -> serde_json::Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+}
+
+/// A folder that is removed at the end of a test.
+pub struct Folder(PathBuf);
+
+impl Folder {
+    #[expect(clippy::new_without_default, reason = "it makes a folder")]
+    pub fn new() -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("simrun-test-{}-{number}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        fs::create_dir(&path).expect("a folder");
+        Self(path)
+    }
+
+    /// A path in the folder.
+    pub fn path(&self, name: &str) -> String {
+        let path = self.0.join(name);
+        path.to_str().expect("a path is text").to_owned()
+    }
+
+    /// Writes a file and gives its path.
+    pub fn write(&self, name: &str, text: &str) -> String {
+        let path = self.path(name);
+        let folder = Path::new(&path).parent().expect("a file has a folder");
+        fs::create_dir_all(folder).expect("a folder");
+        fs::write(&path, text).expect("a file");
+        path
+    }
+
+    /// The names of all files in it, hidden ones too.
+    pub fn names(&self) -> Vec<String> {
+        let entries = fs::read_dir(&self.0).expect("a folder");
+        let name = |entry: fs::DirEntry| entry.file_name().into_string().expect("text");
+        let mut names: Vec<String> = entries.map(|it| name(it.expect("an entry"))).collect();
+        names.sort();
+        names
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Compiles a source of the repository into a folder by `simrun cc` or `cxx`, given an executable
+/// that has these commands. Returns the program.
+pub fn compile(simrun: &str, folder: &Folder, options: &str, source: &str) -> String {
+    let name = source
+        .rsplit(['/', '.'])
+        .nth(1)
+        .expect("a source has a name");
+    compile_as(
+        simrun,
+        folder,
+        &format!("-O1 -Wall -Werror {options}"),
+        source,
+        name,
+    )
+}
+
+/// As [`compile`], with a name for the program and without other options.
+pub fn compile_as(
+    simrun: &str,
+    folder: &Folder,
+    options: &str,
+    source: &str,
+    name: &str,
+) -> String {
+    let compiler = if source.ends_with(".cc") { "cxx" } else { "cc" };
+    let program = folder.path(name);
+    let mut command = command(simrun);
+    command.env("XDG_CACHE_HOME", folder.path("cache"));
+    command.args([compiler, "-o", &program, source]);
+    let output = run(command.args(options.split_whitespace()));
+    assert_eq!(output.status, 0, "{output:?}");
+    program
+}
+
+/// Compiles a program with two shared libraries, which lie beside it.
+pub fn compile_with_libraries(simrun: &str, folder: &Folder, option: &str) -> String {
+    let made = |name: &str, options: &str, source: &str| {
+        let options = format!("{options} -g -L{} -Wl,-rpath,$ORIGIN", folder.path(""));
+        let source = format!("crates/cli/tests/compiled/{source}");
+        compile_as(simrun, folder, &options, &source, name)
+    };
+    made("libsecond.so", "-shared -fPIC", "library-second.c");
+    made("libfirst.so", "-shared -fPIC -lsecond", "library-first.cc");
+    let options = format!("-lfirst -lsecond {option}");
+    made("libraries", &options, "libraries.cc")
+}

@@ -24,27 +24,27 @@ compare() {
 }
 
 for ranks in 1 2 3 4 5 8; do
-  compare collectives crates/cli/tests/compiled/collectives.c "$ranks"
-  compare communicators crates/cli/tests/compiled/communicators.c "$ranks"
-  compare requests crates/cli/tests/compiled/requests.c "$ranks"
-  compare intercommunicators crates/cli/tests/compiled/intercommunicators.c "$ranks"
-  compare neighbors crates/cli/tests/compiled/neighbors.c "$ranks"
-  compare partitioned crates/cli/tests/compiled/partitioned.c "$ranks"
-  compare contents crates/cli/tests/compiled/contents.c "$ranks"
-  compare reductions crates/cli/tests/compiled/reductions.c "$ranks"
-  compare objects crates/cli/tests/compiled/objects.c "$ranks"
-  compare datatypes crates/cli/tests/compiled/datatypes.c "$ranks"
-  compare windows crates/cli/tests/compiled/windows.c "$ranks"
+  compare collectives crates/cmpi/tests/programs/collectives.c "$ranks"
+  compare communicators crates/cmpi/tests/programs/communicators.c "$ranks"
+  compare requests crates/cmpi/tests/programs/requests.c "$ranks"
+  compare intercommunicators crates/cmpi/tests/programs/intercommunicators.c "$ranks"
+  compare neighbors crates/cmpi/tests/programs/neighbors.c "$ranks"
+  compare partitioned crates/cmpi/tests/programs/partitioned.c "$ranks"
+  compare contents crates/cmpi/tests/programs/contents.c "$ranks"
+  compare reductions crates/cmpi/tests/programs/reductions.c "$ranks"
+  compare objects crates/cmpi/tests/programs/objects.c "$ranks"
+  compare datatypes crates/cmpi/tests/programs/datatypes.c "$ranks"
+  compare windows crates/cmpi/tests/programs/windows.c "$ranks"
 done
-options=--tls compare thread-locals crates/cli/tests/compiled/thread-locals.cc 3
+options=--tls compare thread-locals crates/cmpi/tests/programs/thread-locals.cc 3
 # A program with libraries of its own.
-parts=crates/cli/tests/compiled
+parts=crates/cmpi/tests/programs
 "$simrun" cc -shared -fPIC -o "$work/libsecond.so" "$parts/library-second.c"
 "$simrun" cxx -shared -fPIC -o "$work/libfirst.so" "$parts/library-first.cc" -L"$work" -lsecond "-Wl,-rpath,$work"
 options="-L$work -Wl,-rpath,$work -Wl,--no-as-needed -lfirst -lsecond" compare libraries "$parts/libraries.cc" 3
 # One rank: mpiexec mixes the parts of lines that streams write.
-compare streams crates/cli/tests/compiled/streams.cc 1
+compare streams crates/cmpi/tests/programs/streams.cc 1
 # The compiler of the MPI makes programs that simrun runs, too.
-"$mpi/bin/mpicc_abi" -O1 -o "$work/foreign" crates/cli/tests/compiled/collectives.c
+"$mpi/bin/mpicc_abi" -O1 -o "$work/foreign" crates/cmpi/tests/programs/collectives.c
 [ "$("$simrun" --quiet --platform platforms/cluster.toml -n 4 "$work/foreign")" = ok ]
 printf '%s runs have the lines of mpiexec\n' "$compared"

@@ -146,7 +146,7 @@ pub fn compile_as(
 pub fn compile_with_libraries(simrun: &str, folder: &Folder, option: &str) -> String {
     let made = |name: &str, options: &str, source: &str| {
         let options = format!("{options} -g -L{} -Wl,-rpath,$ORIGIN", folder.path(""));
-        let source = format!("crates/cli/tests/compiled/{source}");
+        let source = format!("crates/cmpi/tests/programs/{source}");
         compile_as(simrun, folder, &options, &source, name)
     };
     made("libsecond.so", "-shared -fPIC", "library-second.c");

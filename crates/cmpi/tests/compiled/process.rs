@@ -1,26 +1,25 @@
 //! The process of a compiled program: its clocks, its streams, its threads and its end are those of
 //! a rank.
 
-#![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
-
-use crate::compiled::{compiled, compiled_with, ran};
-use crate::support::{CLUSTER, Folder, SIMRUN, command, run, simrun};
+use crate::support::{
+    CLUSTER, Folder, as_program, command, compiled, compiled_with, ran, run, simrun,
+};
 
 #[test]
 fn clocks_and_waits_have_simulated_time() {
     let folder = Folder::new();
-    let program = compiled_with(&folder, "-g", "crates/cli/tests/compiled/clocks.c");
+    let program = compiled_with(&folder, "-g", "crates/cmpi/tests/programs/clocks.c");
     let output = ran(&program, "-n 2", "");
     assert_eq!((output.status, &*output.stdout), (0, "ok\n"), "{output:?}");
     let output = ran(&program, "-n 1", "condition");
     let expected =
-        "a wait for a condition at crates/cli/tests/compiled/clocks.c:220 waits for ever";
+        "a wait for a condition at crates/cmpi/tests/programs/clocks.c:220 waits for ever";
     assert!(
         output.status == 1 && output.stderr.contains(expected),
         "{output:?}"
     );
     // In a program of C++, and in the library of its clocks.
-    let program = compiled(&folder, "crates/cli/tests/compiled/chrono.cc");
+    let program = compiled(&folder, "crates/cmpi/tests/programs/chrono.cc");
     let output = ran(&program, "-n 2", "");
     assert_eq!((output.status, &*output.stdout), (0, "ok\n"), "{output:?}");
 }
@@ -28,14 +27,14 @@ fn clocks_and_waits_have_simulated_time() {
 #[test]
 fn a_search_has_the_lines_and_values_of_clocks() {
     let folder = Folder::new();
-    let program = compiled_with(&folder, "-g", "crates/cli/tests/compiled/clocks.c");
-    let found = simrun(&format!("check -n 1 {program} -- before"));
-    let expected = "crates/cli/tests/compiled/clocks.c:205 and ";
+    let program = compiled_with(&folder, "-g", "crates/cmpi/tests/programs/clocks.c");
+    let found = simrun(&program, "check -n 1 -- before");
+    let expected = "crates/cmpi/tests/programs/clocks.c:205 and ";
     assert!(
         found.status == 0 && found.stdout.contains(expected),
         "{found:?}"
     );
-    let found = simrun(&format!("check -n 3 --protocol eager {program} -- values"));
+    let found = simrun(&program, "check -n 3 --protocol eager -- values");
     let is_blamed = found.stdout.contains("may have no value");
     assert!(found.status == 0 && !is_blamed, "{found:?}");
     assert!(found.stdout.contains("2 executions"), "{found:?}");
@@ -44,7 +43,7 @@ fn a_search_has_the_lines_and_values_of_clocks() {
 #[test]
 fn descriptors_of_output_are_lines_of_the_rank() {
     let folder = Folder::new();
-    let program = compiled(&folder, "crates/cli/tests/compiled/descriptors.c");
+    let program = compiled(&folder, "crates/cmpi/tests/programs/descriptors.c");
     let output = ran(&program, "-n 2", "");
     let lines = |rank: usize| {
         format!("begun written\nvector\nformatted {rank} 0.5 text 4 5 6 7\ncalled\ncopied\n")
@@ -63,7 +62,7 @@ fn descriptors_of_output_are_lines_of_the_rank() {
         let found = std::fs::read_to_string(format!("{file}-{rank}")).unwrap();
         assert_eq!(found, expected);
     }
-    let found = simrun(&format!("check -n 2 {program} -- {file}"));
+    let found = simrun(&program, &format!("check -n 2 -- {file}"));
     assert_eq!(found.status, 0, "{found:?}");
 }
 
@@ -78,7 +77,11 @@ fn sorted(text: &str) -> String {
 fn streams_of_cpp_keep_their_state_at_each_rank() {
     let folder = Folder::new();
     for option in ["-fPIE", "-fPIC", "--tls"] {
-        let program = compiled_with(&folder, option, "crates/cli/tests/compiled/manipulators.cc");
+        let program = compiled_with(
+            &folder,
+            option,
+            "crates/cmpi/tests/programs/manipulators.cc",
+        );
         for arguments in ["", "unsynchronised"] {
             let output = ran(&program, "-n 2", arguments);
             let is_right = output.status == 0 && output.stderr.contains("logged");
@@ -92,15 +95,15 @@ fn streams_of_cpp_keep_their_state_at_each_rank() {
 fn input_of_cpp_is_that_of_the_process_at_the_first_rank() {
     let folder = Folder::new();
     for option in ["-fPIE", "-fPIC"] {
-        let program = compiled_with(&folder, option, "crates/cli/tests/compiled/input.cc");
+        let program = compiled_with(&folder, option, "crates/cmpi/tests/programs/input.cc");
         let with_input = |line: &str| {
-            let script = format!("echo word | {SIMRUN} {line}");
+            let script = format!("echo word | {} {line}", as_program(&program));
             run(command("sh").args(["-c", &script]))
         };
-        let output = with_input(&format!("-p {CLUSTER} -q -n 2 {program}"));
+        let output = with_input(&format!("-p {CLUSTER} -q -n 2"));
         let expected = "0: word nothing 10\n1: end nothing -1\n";
         assert_eq!(sorted(&output.stdout), expected, "{option}: {output:?}");
-        let found = with_input(&format!("check -n 2 {program}"));
+        let found = with_input("check -n 2");
         assert_eq!(found.status, 0, "{option}: {found:?}");
     }
 }
@@ -108,7 +111,7 @@ fn input_of_cpp_is_that_of_the_process_at_the_first_rank() {
 #[test]
 fn an_end_anywhere_is_that_of_the_rank() {
     let folder = Folder::new();
-    let program = compiled_with(&folder, "-g", "crates/cli/tests/compiled/exits.cc");
+    let program = compiled_with(&folder, "-g", "crates/cmpi/tests/programs/exits.cc");
     for (how, said, end) in [
         ("errx", "exits: bad value 7", "exited with status 3"),
         ("err", "exits: no file: ", "exited with status 4"),
@@ -127,32 +130,32 @@ fn an_end_anywhere_is_that_of_the_rank() {
         (
             "library",
             "",
-            "called abort at crates/cli/tests/compiled/exits.cc:57",
+            "called abort at crates/cmpi/tests/programs/exits.cc:57",
         ),
         (
             "stack",
             "",
-            "smashing detected at crates/cli/tests/compiled/exits.cc:59",
+            "smashing detected at crates/cmpi/tests/programs/exits.cc:59",
         ),
         (
             "exit_group",
             "",
-            "ended at once at crates/cli/tests/compiled/exits.cc:49,",
+            "ended at once at crates/cmpi/tests/programs/exits.cc:49,",
         ),
         (
             "thread_exit",
             "",
-            "ended at once at crates/cli/tests/compiled/exits.cc:51,",
+            "ended at once at crates/cmpi/tests/programs/exits.cc:51,",
         ),
         (
             "_exit",
             "",
-            "ended at once at crates/cli/tests/compiled/exits.cc:53,",
+            "ended at once at crates/cmpi/tests/programs/exits.cc:53,",
         ),
         (
             "quick_exit",
             "",
-            "ended at once at crates/cli/tests/compiled/exits.cc:55,",
+            "ended at once at crates/cmpi/tests/programs/exits.cc:55,",
         ),
     ] {
         let output = ran(&program, "-n 3", how);
@@ -170,7 +173,7 @@ fn an_end_anywhere_is_that_of_the_rank() {
         assert_eq!(output.stdout, handlers, "{how}: {output:?}");
         // Again and again in one process, and a verdict.
         let options = "check -n 3 --protocol eager --threads 2";
-        let found = simrun(&format!("{options} {program} -- {how}"));
+        let found = simrun(&program, &format!("{options} -- {how}"));
         let is_found = found.status == 1 && found.stdout.contains(end);
         assert!(is_found, "{how}: {found:?}");
     }
@@ -181,7 +184,7 @@ fn an_end_anywhere_is_that_of_the_rank() {
 #[test]
 fn a_call_that_a_rank_cannot_make_fails_it() {
     let folder = Folder::new();
-    let program = compiled_with(&folder, "-g", "crates/cli/tests/compiled/threads.cc");
+    let program = compiled_with(&folder, "-g", "crates/cmpi/tests/programs/threads.cc");
     for (how, line) in [
         ("pthread_create", 25),
         ("thrd_create", 27),
@@ -189,11 +192,11 @@ fn a_call_that_a_rank_cannot_make_fails_it() {
         ("fork", 30),
         ("exec", 33),
     ] {
-        let expected = format!("{how} at crates/cli/tests/compiled/threads.cc:{line}: ");
+        let expected = format!("{how} at crates/cmpi/tests/programs/threads.cc:{line}: ");
         let output = ran(&program, "-n 2", how);
         let is_named = output.status == 1 && output.stderr.contains(&expected);
         assert!(is_named && output.stdout.is_empty(), "{how}: {output:?}");
-        let found = simrun(&format!("check -n 1 {program} -- {how}"));
+        let found = simrun(&program, &format!("check -n 1 -- {how}"));
         assert!(
             found.status == 1 && found.stdout.contains(&expected),
             "{how}: {found:?}"

@@ -1,16 +1,15 @@
 //! Images of compiled programs: variables and libraries that each rank has for itself.
 
-#![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
-
 use testing::commands::compile_with_libraries;
 
-use crate::compiled::{compiled, compiled_with, ran};
-use crate::support::{CLUSTER, Folder, SIMRUN, command, run, simrun};
+use crate::support::{
+    CLUSTER, COMPILED, Folder, command, compiled, compiled_with, ran, run, simrun,
+};
 
 #[test]
 fn each_rank_has_its_thread_local_variables() {
     let folder = Folder::new();
-    let source = "crates/cli/tests/compiled/thread-locals.cc";
+    let source = "crates/cmpi/tests/programs/thread-locals.cc";
     let program = compiled_with(&folder, "--tls", source);
     let output = ran(&program, "-n 3", "");
     let expected = "0: 1007 of 3024, 100 0 3 0\n0: destroyed 100\n\
@@ -21,7 +20,7 @@ fn each_rank_has_its_thread_local_variables() {
     lines.sort_by_key(|line| line.chars().next());
     assert_eq!(lines.join("\n") + "\n", expected, "{output:?}");
     // A second execution finds them as they were at first.
-    let output = simrun(&format!("check -n 2 {program}"));
+    let output = simrun(&program, "check -n 2");
     assert!(output.status == 0, "{output:?}");
     let output = ran(&compiled(&folder, source), "-n 3", "");
     let remedy = "compile and link it with simrun cc --tls";
@@ -41,17 +40,17 @@ fn each_rank_has_the_libraries_of_the_program() {
                     first: end, began after 1\n";
     // With copies of variables of the libraries, and without.
     for option in ["", "--tls"] {
-        let program = compile_with_libraries(SIMRUN, &folder, option);
+        let program = compile_with_libraries(COMPILED, &folder, option);
         let output = ran(&program, "-n 3", "");
         let mut lines: Vec<&str> = output.stdout.lines().collect();
         lines.sort_unstable();
         assert_eq!(lines.join("\n") + "\n", expected, "{option}: {output:?}");
     }
     let (program, first) = (folder.path("libraries"), folder.path("libfirst.so"));
-    let output = simrun(&format!("check -n 3 {program}"));
+    let output = simrun(&program, "check -n 3");
     assert!(output.status == 0, "{output:?}");
     let output = ran(&program, "-n 3", "fault");
-    let line = "segmentation fault (signal 11) at crates/cli/tests/compiled/library-first.cc:22";
+    let line = "segmentation fault (signal 11) at crates/cmpi/tests/programs/library-first.cc:22";
     assert!(
         output.status == 1 && output.stderr.contains(line),
         "{output:?}"
@@ -75,7 +74,7 @@ fn each_rank_has_the_libraries_of_the_program() {
 #[test]
 fn no_elements_need_no_datatype() {
     let folder = Folder::new();
-    let program = compiled(&folder, "crates/cli/tests/compiled/null-types.c");
+    let program = compiled(&folder, "crates/cmpi/tests/programs/null-types.c");
     for ranks in [1, 3] {
         let output = ran(&program, &format!("-n {ranks}"), "");
         assert_eq!(
@@ -98,7 +97,7 @@ fn a_program_may_reach_mpi_through_a_library_only() {
         let output = run(command.args(words.split_whitespace().skip(1)));
         assert_eq!(output.status, 0, "{words}: {output:?}");
     };
-    let sources = "crates/cli/tests/compiled";
+    let sources = "crates/cmpi/tests/programs";
     let library = format!("-shared -fPIC {sources}/wrapping.c -o");
     let found = format!("-L{here} -Wl,-rpath,$ORIGIN");
     let main = format!("{sources}/wrapped.c");
@@ -106,12 +105,12 @@ fn a_program_may_reach_mpi_through_a_library_only() {
     // The library has the one of MPI; or a library of it has; or none has.
     for (first, second, last) in [
         (
-            format!("{SIMRUN} cc {library} {inner}"),
+            format!("{COMPILED} cc {library} {inner}"),
             None,
             format!("{calls} {program} {found} -linner"),
         ),
         (
-            format!("{SIMRUN} cc {library} {inner}"),
+            format!("{COMPILED} cc {library} {inner}"),
             Some(format!(
                 "cc -shared -fPIC -Dmain=wrapped_main {main} -o {outer} {found} -linner"
             )),
@@ -121,7 +120,7 @@ fn a_program_may_reach_mpi_through_a_library_only() {
         ),
         (
             format!(
-                "{SIMRUN} cc -c -fPIC crates/cli/tests/compiled/wrapping.c -o {}",
+                "{COMPILED} cc -c -fPIC crates/cmpi/tests/programs/wrapping.c -o {}",
                 folder.path("inner.o")
             ),
             Some(format!("cc -shared {} -o {inner}", folder.path("inner.o"))),
@@ -141,17 +140,17 @@ fn a_program_may_reach_mpi_through_a_library_only() {
 #[test]
 fn a_tool_of_the_profiling_interface_is_preloaded() {
     let folder = Folder::new();
-    let source = "crates/cli/tests/compiled/opening.c";
+    let source = "crates/cmpi/tests/programs/opening.c";
     let program = compiled_with(&folder, "-g", source);
     let tool = folder.path("libtool.so");
-    let mut compiling = command(SIMRUN);
+    let mut compiling = command(COMPILED);
     compiling.env("XDG_CACHE_HOME", folder.path("cache"));
-    let tool_source = "crates/cli/tests/compiled/counting.c";
+    let tool_source = "crates/cmpi/tests/programs/counting.c";
     compiling.args(["cc", "-shared", "-fPIC", "-o", &tool, tool_source]);
     assert_eq!(run(&mut compiling).status, 0);
-    let mut preloading = command(SIMRUN);
+    let mut preloading = command(COMPILED);
     preloading.env("LD_PRELOAD", &tool);
-    let output = run(preloading.args(["-p", CLUSTER, "-q", "-n", "3", &program]));
+    let output = run(preloading.args(["--as-program", &program, "-p", CLUSTER, "-q", "-n", "3"]));
     let mut lines: Vec<&str> = output.stdout.lines().collect();
     lines.sort_unstable();
     let expected = [

@@ -1,14 +1,13 @@
 //! Compiled MPI programs that need more than there is: of their stacks, of memory for messages.
 
-#![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
+use testing::commands::compile_as;
 
-use crate::compiled::{compiled_with, ran};
-use crate::support::{Folder, SIMRUN, command, run, simrun};
+use crate::support::{COMPILED, Folder, compiled_with, ran, simrun};
 
 #[test]
 fn a_frame_longer_than_the_stack_fails_its_rank() {
     let folder = Folder::new();
-    let program = compiled_with(&folder, "-g", "crates/cli/tests/compiled/frames.c");
+    let program = compiled_with(&folder, "-g", "crates/cmpi/tests/programs/frames.c");
     let fine = ran(&program, "-n 3", "");
     assert_eq!(
         (fine.status, fine.stdout.lines().count()),
@@ -16,13 +15,9 @@ fn a_frame_longer_than_the_stack_fails_its_rank() {
         "{fine:?}"
     );
     // As any program is compiled, and as one without simrun cc: some pages are not touched.
-    let unprobed = "-g -fno-stack-clash-protection";
-    let other = folder.path("other");
-    let mut compiling = command(SIMRUN);
-    compiling.env("XDG_CACHE_HOME", folder.path("cache"));
-    let source = "crates/cli/tests/compiled/frames.c";
-    compiling.args(["cc", "-O1", "-o", &other, source]);
-    assert_eq!(run(compiling.args(unprobed.split(' '))).status, 0);
+    let source = "crates/cmpi/tests/programs/frames.c";
+    let unprobed = "-O1 -g -fno-stack-clash-protection";
+    let other = compile_as(COMPILED, &folder, unprobed, source, "other");
     let full = "the stack of the rank, of 8 MiB, is full";
     for (program, mode, lines) in [
         (&program, "skip", 10..=14),
@@ -38,7 +33,7 @@ fn a_frame_longer_than_the_stack_fails_its_rank() {
         };
         let is_found = output.status == 1 && output.stderr.contains("rank 1 on host node-1");
         assert!(is_found && lines.clone().any(at), "{mode}: {output:?}");
-        let found = simrun(&format!("check -n 2 {program} -- {mode}"));
+        let found = simrun(&program, &format!("check -n 2 -- {mode}"));
         let is_found = found.status == 1 && found.stdout.contains(full);
         assert!(is_found, "{mode}: {found:?}");
     }
@@ -52,7 +47,7 @@ fn a_frame_longer_than_the_stack_fails_its_rank() {
 #[test]
 fn a_sender_that_never_waits_reaches_a_limit() {
     let folder = Folder::new();
-    let source = "crates/cli/tests/compiled/flood.c";
+    let source = "crates/cmpi/tests/programs/flood.c";
     let program = compiled_with(&folder, "-g", source);
     for (arguments, line) in [
         ("33554432 send", 25),
@@ -81,7 +76,7 @@ fn a_sender_that_never_waits_reaches_a_limit() {
         output.status == 3 && output.stderr.contains(expected),
         "{output:?}"
     );
-    let found = simrun(&format!("check -n 2 --max-depth 100 {program} -- 4 send"));
+    let found = simrun(&program, "check -n 2 --max-depth 100 -- 4 send");
     let expected = "rank 0 sends 100001 messages and never waits";
     let text = format!("{}{}", found.stdout, found.stderr);
     assert!(found.status == 3 && text.contains(expected), "{found:?}");

@@ -1,14 +1,11 @@
 //! Ends of ranks of compiled MPI programs.
 
-#![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
-
-use crate::compiled::{compiled, ran};
-use crate::support::{Folder, simrun};
+use crate::support::{Folder, compiled, ran, simrun};
 
 #[test]
 fn a_status_after_finalize_leaves_the_other_ranks_running() {
     let folder = Folder::new();
-    let program = compiled(&folder, "crates/cli/tests/compiled/exits.c");
+    let program = compiled(&folder, "crates/cmpi/tests/programs/exits.c");
     let all = "rank 0: 3\nrank 1: 3\nrank 2: 3\n";
     for (arguments, expected) in [
         ("0 0 0", None),
@@ -25,7 +22,7 @@ fn a_status_after_finalize_leaves_the_other_ranks_running() {
         assert_eq!(output.status, i32::from(expected.is_some()), "{output:?}");
         let is_told = expected.is_none_or(|expected| output.stderr.contains(expected));
         assert!(is_told, "{arguments}: {output:?}");
-        let found = simrun(&format!("check -n 3 {program} -- {arguments}"));
+        let found = simrun(&program, &format!("check -n 3 -- {arguments}"));
         assert_eq!(found.status, i32::from(expected.is_some()), "{found:?}");
         let is_told = expected.is_none_or(|expected| found.stdout.contains(expected));
         assert!(is_told, "{arguments}: {found:?}");

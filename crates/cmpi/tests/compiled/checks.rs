@@ -1,30 +1,27 @@
 //! Mistakes of compiled programs that only `simrun check` looks for.
 
-#![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
-
-use crate::compiled::compiled_with;
-use crate::support::{Folder, simrun};
+use crate::support::{Folder, compiled_with, simrun};
 
 #[test]
 fn memory_belongs_to_an_operation_until_it_is_complete() {
     let folder = Folder::new();
-    let program = compiled_with(&folder, "-g", "crates/cli/tests/compiled/active.c");
+    let program = compiled_with(&folder, "-g", "crates/cmpi/tests/programs/active.c");
     let mine = "was changed by the program before the operation was complete";
     for (mistake, expected) in [
         ("store", format!("reads {mine}")),
         ("room", format!("fills {mine}")),
-        ("overlap", "this call reads memory that the operation at crates/cli/tests/compiled/active.c:18 fills, which is not complete".to_owned()),
+        ("overlap", "this call reads memory that the operation at crates/cmpi/tests/programs/active.c:18 fills, which is not complete".to_owned()),
         ("collective", format!("reads {mine}")),
         ("exchange", "the buffers of the send and of the receive overlap".to_owned()),
         ("get-store", format!("fills {mine}")),
-        ("get-twice", "this call fills memory that the operation at crates/cli/tests/compiled/active.c:120 fills".to_owned()),
+        ("get-twice", "this call fills memory that the operation at crates/cmpi/tests/programs/active.c:120 fills".to_owned()),
         ("own-fence", "bytes 4 to 7 of the window of rank 1".to_owned()),
         ("own-lock", "bytes 4 to 7 of the window of rank 1".to_owned()),
         ("block", "a window of 400 bytes at a block of at most 16".to_owned()),
         ("fences", "is in the epoch between two fences, too".to_owned()),
         ("barriers", "calls nonblocking barrier at".to_owned()),
     ] {
-        let found = simrun(&format!("check -n 2 {program} -- {mistake}"));
+        let found = simrun(&program, &format!("check -n 2 -- {mistake}"));
         let is_named = found.stdout.contains(&expected);
         assert!(found.status == 1 && is_named, "{mistake}: {found:?}");
     }
@@ -33,10 +30,10 @@ fn memory_belongs_to_an_operation_until_it_is_complete() {
 #[test]
 fn right_uses_of_memory_are_no_findings() {
     let folder = Folder::new();
-    let program = compiled_with(&folder, "-g", "crates/cli/tests/compiled/active.c");
+    let program = compiled_with(&folder, "-g", "crates/cmpi/tests/programs/active.c");
     for right in ["", "get", "other-fence", "other-lock", "asserted"] {
         let options = "check --protocol eager -n 2";
-        let found = simrun(&format!("{options} {program} -- {right}"));
+        let found = simrun(&program, &format!("{options} -- {right}"));
         assert_eq!(found.status, 0, "{right}: {found:?}");
         // Padding and variables that are not set are sent, too.
         let is_noted = found.stdout.contains("bytes of it may have no value");
@@ -47,13 +44,13 @@ fn right_uses_of_memory_are_no_findings() {
 #[test]
 fn persistent_requests_that_are_never_freed_are_leaks() {
     let folder = Folder::new();
-    let program = compiled_with(&folder, "-g", "crates/cli/tests/compiled/active.c");
-    let found = simrun(&format!("check -n 2 --leaks {program} -- persistent"));
+    let program = compiled_with(&folder, "-g", "crates/cmpi/tests/programs/active.c");
+    let found = simrun(&program, "check -n 2 --leaks -- persistent");
     let expected = "1 persistent requests were never freed";
     assert!(
         found.status == 1 && found.stdout.contains(expected),
         "{found:?}"
     );
-    let found = simrun(&format!("check -n 2 {program} -- persistent"));
+    let found = simrun(&program, "check -n 2 -- persistent");
     assert_eq!(found.status, 0, "{found:?}");
 }

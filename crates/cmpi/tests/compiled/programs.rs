@@ -1,0 +1,694 @@
+//! MPI programs in C and C++, compiled by `simrun cc` and `simrun cxx`.
+
+use std::process::Command;
+
+use testing::commands::compile_as;
+
+use crate::support::{
+    CLUSTER, COMPILED, Folder, Output, as_program, command, compiled, compiled_with, ran, run,
+    simrun,
+};
+
+#[test]
+fn collectives_have_the_results_that_a_rank_computes_by_itself() {
+    let folder = Folder::new();
+    let program = compiled(&folder, "crates/cmpi/tests/programs/collectives.c");
+    for ranks in [1, 2, 3, 4, 7, 16] {
+        let output = ran(&program, &format!("-n {ranks}"), "");
+        assert_eq!(output.stdout, "ok\n", "{ranks} ranks: {output:?}");
+    }
+}
+
+#[test]
+fn requests_have_the_results_of_calls_that_wait() {
+    let folder = Folder::new();
+    let program = compiled(&folder, "crates/cmpi/tests/programs/requests.c");
+    for ranks in [1, 2, 3, 8] {
+        let output = ran(&program, &format!("-n {ranks}"), "");
+        assert_eq!(output.stdout, "ok\n", "{ranks} ranks: {output:?}");
+    }
+}
+
+#[test]
+fn communicators_groups_and_grids_are_those_of_the_standard() {
+    let folder = Folder::new();
+    let program = compiled(&folder, "crates/cmpi/tests/programs/communicators.c");
+    for ranks in [1, 2, 3, 8] {
+        let output = ran(&program, &format!("-n {ranks}"), "");
+        assert_eq!(output.stdout, "ok\n", "{ranks} ranks: {output:?}");
+    }
+}
+
+#[test]
+fn ranks_access_the_memory_of_others() {
+    let folder = Folder::new();
+    let program = compiled(&folder, "crates/cmpi/tests/programs/windows.c");
+    for ranks in [1, 2, 3, 8] {
+        let output = ran(&program, &format!("-n {ranks}"), "");
+        assert_eq!(output.stdout, "ok\n", "{ranks} ranks: {output:?}");
+    }
+    let output = ran(&program, "-n 2", "range");
+    let expected = "MPI_ERR_RMA_RANGE: invalid range: 4 bytes from byte 64 on";
+    assert!(output.stderr.contains(expected), "{output:?}");
+    let output = ran(&program, "-n 2", "swap");
+    let expected = "expected an integer, a logical value or a byte";
+    assert!(output.stderr.contains(expected), "{output:?}");
+    // The outcome is undefined: a run continues, a search has a finding.
+    let output = simrun(&program, &format!("-p {CLUSTER} -n 3 -- overlapping"));
+    let conflict = "conflicting accesses to bytes 0 to 3 of the window of rank 0";
+    let warning = "no synchronisation is between them: the outcome is undefined";
+    assert_eq!(output.status, 0, "{output:?}");
+    assert!(output.stderr.contains(conflict), "{output:?}");
+    assert!(output.stderr.contains(warning), "{output:?}");
+    let output = simrun(&program, "check -n 2 -- overlapping");
+    assert_ne!(output.status, 0, "{output:?}");
+    assert!(output.stdout.contains(conflict), "{output:?}");
+    // The memory of a rank that has ended is not that of the program any more.
+    let output = ran(&program, "-n 3", "gone");
+    let expected = "waits in flush of window 0 at rank 1";
+    assert!(output.stderr.contains(expected), "{output:?}");
+}
+
+#[test]
+fn an_access_to_places_of_a_datatype_takes_the_time_of_its_bytes() {
+    let folder = Folder::new();
+    let program = compiled(&folder, "crates/cmpi/tests/programs/places.c");
+    for platform in ["loggops", "infiniband", "cluster"] {
+        let platform = format!("platforms/{platform}.toml");
+        for (payload, argument) in [("real", ""), ("phantom", "phantom")] {
+            let options = format!("-q -p {platform} -n 2 --payload {payload}");
+            let output = simrun(&program, &format!("{options} -- {argument}"));
+            assert_eq!(output.status, 0, "{output:?}");
+            let mut lines = output.stdout.lines();
+            assert_eq!(lines.next_back(), Some("ok"), "{output:?}");
+            for line in lines {
+                let (name, times) = line.split_once(": ").unwrap();
+                let times: Vec<f64> = times.split(' ').map(|time| time.parse().unwrap()).collect();
+                // A description of at most 4 KiB beside 40 000 bytes.
+                let limit = 1.15 * times[0];
+                assert!(times[1] < limit, "{platform}: vector {name} {times:?}");
+                // With packets of 8 KiB each one has the description of its own places.
+                let limit = if platform.contains("infiniband") {
+                    3.0 * times[0]
+                } else {
+                    limit
+                };
+                assert!(times[2] < limit, "{platform}: indexed {name} {times:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn objects_have_the_functions_that_a_program_gives_them() {
+    let folder = Folder::new();
+    let program = compiled(&folder, "crates/cmpi/tests/programs/objects.c");
+    for ranks in [1, 2, 3, 8] {
+        let output = ran(&program, &format!("-n {ranks}"), "mistakes");
+        assert_eq!(output.stdout, "ok\n", "{ranks} ranks: {output:?}");
+    }
+}
+
+#[test]
+fn intercommunicators_carry_messages_and_collectives() {
+    let folder = Folder::new();
+    let program = compiled(&folder, "crates/cmpi/tests/programs/intercommunicators.c");
+    for ranks in [1, 2, 3, 5, 8] {
+        let output = ran(&program, &format!("-n {ranks}"), "");
+        assert_eq!(output.stdout, "ok\n", "{ranks} ranks: {output:?}");
+    }
+}
+
+#[test]
+fn neighbours_of_grids_and_graphs_exchange_blocks() {
+    let folder = Folder::new();
+    let program = compiled(&folder, "crates/cmpi/tests/programs/neighbors.c");
+    for ranks in [1, 2, 3, 8] {
+        let output = ran(&program, &format!("-n {ranks}"), "");
+        assert_eq!(output.stdout, "ok\n", "{ranks} ranks: {output:?}");
+    }
+}
+
+#[test]
+fn partitioned_messages_arrive_when_all_partitions_are_ready() {
+    let folder = Folder::new();
+    let program = compiled(&folder, "crates/cmpi/tests/programs/partitioned.c");
+    for ranks in [1, 2, 5] {
+        let output = ran(&program, &format!("-n {ranks}"), "");
+        assert_eq!(output.stdout, "ok\n", "{ranks} ranks: {output:?}");
+    }
+}
+
+#[test]
+fn reductions_are_defined_on_all_pairs_and_long_double() {
+    let folder = Folder::new();
+    let program = compiled(&folder, "crates/cmpi/tests/programs/reductions.c");
+    for ranks in [1, 2, 3, 8] {
+        let output = ran(&program, &format!("-n {ranks}"), "");
+        assert_eq!(output.stdout, "ok\n", "{ranks} ranks: {output:?}");
+    }
+}
+
+#[test]
+fn datatypes_know_how_they_were_made() {
+    let folder = Folder::new();
+    let program = compiled(&folder, "crates/cmpi/tests/programs/contents.c");
+    for ranks in [1, 3] {
+        let output = ran(&program, &format!("-n {ranks}"), "");
+        for line in [
+            "vector: combiner 104, integers 3 1 4, addresses, datatypes 101\n",
+            "struct: combiner 110, integers 2 2 1, addresses 24 0, datatypes 101 104\n",
+            "\nok\n",
+        ] {
+            assert!(output.stdout.contains(line), "{line}: {output:?}");
+        }
+    }
+}
+
+#[test]
+fn datatypes_of_a_program_have_their_places_in_memory() {
+    let folder = Folder::new();
+    let program = compiled(&folder, "crates/cmpi/tests/programs/datatypes.c");
+    let output = ran(&program, "-n 3", "");
+    for line in [
+        "columns: 24 bytes, from 0 for 4, data from 0 for 104\n",
+        "a structure: 29 bytes, from 0 for 32, data from 0 for 29\n",
+        "\nok\n",
+    ] {
+        assert!(output.stdout.contains(line), "{line}: {output:?}");
+    }
+    let output = ran(&program, "-n 1", "uncommitted");
+    let expected = "is not committed: call MPI_Type_commit";
+    assert!(output.stderr.contains(expected), "{output:?}");
+}
+
+#[test]
+fn each_rank_has_the_c_library_for_itself() {
+    let folder = Folder::new();
+    let program = compiled(&folder, "crates/cmpi/tests/programs/library.c");
+    let output = ran(&program, "-n 2", "-v one -n 4 --alp=x two --beta -- -n");
+    // The random numbers are those of the GNU C library for the seeds 1 and 2.
+    let expected = "\
+0: v= n=4 a=x b= one two -n, 1804289383 846930886, 5 0 and bye 5
+1: v= n=4 a=x b= one two -n, 1505335290 1738766719, 6 1 and bye 6
+";
+    assert_eq!(output.stdout, expected, "{output:?}");
+    let output = ran(&program, "-n 1", "-x --alpha");
+    assert!(
+        output.stderr.contains("library: invalid option -- 'x'"),
+        "{output:?}"
+    );
+    assert!(
+        output
+            .stderr
+            .contains("option '--alpha' requires an argument"),
+        "{output:?}"
+    );
+}
+
+#[test]
+fn programs_in_cpp_have_streams_and_exceptions() {
+    let folder = Folder::new();
+    let program = compiled(&folder, "crates/cmpi/tests/programs/streams.cc");
+    let output = ran(&program, "-n 2", "");
+    let expected = "0: 2 names, caught error 0\n1: 2 names, caught error 1\n";
+    assert_eq!(output.stdout, expected, "{output:?}");
+    let output = ran(&program, "-n 2", "throw");
+    let expected = "the program was terminated by an exception that it does not catch";
+    assert!(
+        output.status == 1 && output.stderr.contains(expected),
+        "{output:?}"
+    );
+}
+
+#[test]
+fn mistakes_end_the_run_and_are_named() {
+    let folder = Folder::new();
+    let program = compiled(&folder, "crates/cmpi/tests/programs/wrong.c");
+    for (mistake, expected) in [
+        (
+            "truncated",
+            "MPI_ERR_TRUNCATE: message truncated: 40 bytes from rank 0 with tag 7, buffer of 20 bytes",
+        ),
+        (
+            "deadlock",
+            "rank 0 on host node-0 waits in recv (source 1, tag 7)",
+        ),
+        (
+            "assert",
+            "assertion failed at crates/cmpi/tests/programs/wrong.c:28 in main: rank == 0",
+        ),
+        ("status", "the program exited with status 7"),
+        ("polling", "waits in polling: probe (any source, tag 7)"),
+        ("missing", "MPI_Open_port is not supported"),
+        ("rank", "MPI_ERR_RANK: invalid rank 5: expected 0 to 1"),
+        ("stale", "MPI_ERR_REQUEST: invalid request"),
+        ("abort", "called abort with code 3"),
+        (
+            "fault",
+            "rank 1 on host node-1 failed at 0 s: segmentation fault (signal 11) at wrong(+0x",
+        ),
+        ("recursion", "segmentation fault (signal 11)"),
+        ("buffer", "segmentation fault (signal 11)"),
+        (
+            "length",
+            "MPI_ERR_COUNT: invalid count 1152921504606846976 of elements of 4 bytes",
+        ),
+    ] {
+        let output = ran(&program, "-n 2", mistake);
+        let is_found = output.status == 1 && output.stderr.contains(expected);
+        assert!(is_found, "{mistake}: {output:?}");
+    }
+    let output = ran(&program, "-n 2", "unfinished");
+    let expected = "the program ended without MPI_Finalize";
+    assert!(
+        output.status == 0 && output.stderr.contains(expected),
+        "{output:?}"
+    );
+    let found = simrun(&program, "check -n 2 -- deadlock");
+    assert!(
+        found.status == 1 && found.stdout.contains("deadlock"),
+        "{found:?}"
+    );
+    let found = simrun(&program, "check -n 2 -- fault");
+    assert!(
+        found.status == 1 && found.stdout.contains("segmentation fault"),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn reports_name_the_lines_of_the_program() {
+    let folder = Folder::new();
+    let program = compiled(&folder, "crates/cmpi/tests/programs/deadlock.c");
+    let (tag, wait) = (
+        "MPI_Send at deadlock(+0x",
+        "(source 1, tag 0) at deadlock(+0x",
+    );
+    assert!(ran(&program, "-n 2", "tag").stderr.contains(tag));
+    assert!(ran(&program, "-n 2", "").stderr.contains(wait));
+    // With debugging information.
+    let source = "crates/cmpi/tests/programs/deadlock.c";
+    let program = compile_as(COMPILED, &folder, "-g", source, "deadlock");
+    let output = ran(&program, "-n 2", "tag");
+    let expected = format!("fatal error in MPI_Send at {source}:11: MPI_ERR_TAG: invalid tag -5");
+    assert!(output.stderr.contains(&expected), "{output:?}");
+    let expected = format!("waits in recv (source 1, tag 0) at {source}:12, for rank 1");
+    let output = ran(&program, "-n 2", "");
+    assert!(output.stderr.contains(&expected), "{output:?}");
+    let found = simrun(&program, "check -n 2");
+    assert!(found.stdout.contains(&expected), "{found:?}");
+}
+
+/// Runs a compiled program under `check` with at most this address space in KiB.
+fn checked_within(limit: u64, program: &str, line: &str) -> Output {
+    let acting = as_program(program);
+    let script = format!("ulimit -v {limit} && exec {acting} check --format json {line}");
+    run(command("sh").args(["-c", &script]))
+}
+
+#[test]
+fn under_check_a_rank_leaves_no_memory_behind() {
+    let folder = Folder::new();
+    let program = compiled(&folder, "crates/cmpi/tests/programs/heap.c");
+    // 8 MiB of each of 3 ranks in each of 252 executions, in 32 GiB of which most are reserved; the
+    // tags of messages have addresses in them.
+    let output = checked_within(32 << 20, &program, "-n 3 -- leak");
+    let found = output.json();
+    let numbers = serde_json::json!([found["executions"], found["verdict"]]);
+    assert_eq!(numbers, serde_json::json!([252, "ok"]), "{output:?}");
+    assert_eq!(simrun(&program, "check -n 1").status, 0);
+    let program = compiled(&folder, "crates/cmpi/tests/programs/heap.cc");
+    for options in ["check -n 2", "-q -n 2"] {
+        let output = simrun(&program, &format!("{options} -p {CLUSTER}"));
+        assert_eq!(output.status, 0, "{output:?}");
+    }
+}
+
+/// Nothing on the stack of a rank is dropped when the rank is: what would be lost so is counted.
+#[test]
+fn ranks_that_are_given_up_leave_nothing_behind() {
+    let folder = Folder::new();
+    let program = compiled(&folder, "crates/cmpi/tests/programs/drops.c");
+    let file = folder.path("pages");
+    let output = simrun(
+        &program,
+        &format!("check --format json --protocol eager --max-executions 4000 -n 3 -- {file}"),
+    );
+    let found = output.json();
+    let kind = &found["findings"][0]["kind"];
+    assert_eq!(kind, "error", "{output:?}");
+    let text = std::fs::read_to_string(file).unwrap();
+    let pages: Vec<i64> = text.lines().map(|line| line.parse().unwrap()).collect();
+    assert!(pages.len() > 3900, "{}: {output:?}", pages.len());
+    // A lost object of each execution would be more than a page in 40. The allocator takes a few
+    // dozen pages at once, at any time.
+    let growth = pages[3900] - pages[1400];
+    assert!(growth < 60, "{growth} pages: {output:?}");
+}
+
+#[test]
+fn mistakes_with_memory_are_named() {
+    let folder = Folder::new();
+    let program = compiled(&folder, "crates/cmpi/tests/programs/heap.c");
+    for (mistake, expected) in [
+        ("twice", "free() at heap(+0x"),
+        ("twice", ": double free detected"),
+        ("variable", ": invalid pointer: of a variable"),
+        ("inside", ": invalid pointer"),
+        (
+            "after",
+            ": corrupted heap: memory was written after it was freed",
+        ),
+    ] {
+        let output = simrun(&program, &format!("check -n 1 -- {mistake}"));
+        let is_found = output.status == 1 && output.stdout.contains(expected);
+        assert!(is_found, "{mistake}: {output:?}");
+    }
+    let output = ran(&program, "-n 1", "variable");
+    assert!(output.stderr.contains("invalid pointer"), "{output:?}");
+    assert_eq!(ran(&program, "-n 1", "").status, 0);
+}
+
+#[test]
+fn calls_that_do_not_fit_together_are_errors_with_both_lines() {
+    let folder = Folder::new();
+    let program = compiled_with(&folder, "-g", "crates/cmpi/tests/programs/calls.c");
+    for (mistake, expected, lines) in [
+        ("element", "receives f32", [17, 17]),
+        ("vector", "receives i64", [17, 17]),
+        ("kind", "barrier", [61, 63]),
+        ("root", "has root 1", [65, 65]),
+        ("op", "has the operation sum of i32", [67, 67]),
+        ("type", "has elements of i32", [69, 69]),
+        ("count", "gives 8 bytes", [71, 71]),
+    ] {
+        let found = simrun(&program, &format!("check -n 2 -- {mistake}"));
+        let ran = ran(&program, "-n 2", mistake);
+        for (status, text) in [(found.status, &found.stdout), (ran.status, &ran.stderr)] {
+            let line =
+                |line: &i32| text.contains(&format!("crates/cmpi/tests/programs/calls.c:{line}"));
+            let is_named = text.contains(expected) && lines.iter().all(line);
+            assert!(status == 1 && is_named, "{mistake}: {text}");
+        }
+    }
+    assert_eq!(ran(&program, "-n 2", "").status, 0);
+    let found = simrun(&program, "check -n 2");
+    assert_eq!(found.status, 0, "{found:?}");
+}
+
+#[test]
+fn blocks_take_time_that_is_the_same_in_each_run() {
+    let folder = Folder::new();
+    let source = "crates/cmpi/tests/programs/compute.c";
+    let program = compiled_with(&folder, "--coverage-blocks", source);
+    let blocks = "-n 2 --compute blocks --flops-per-block";
+    let times = |options: &str| {
+        let output = ran(&program, options, "");
+        let words = output.stdout.split_whitespace();
+        let numbers: Vec<f64> = words.map(|word| word.parse().unwrap()).collect();
+        assert_eq!(numbers.len(), 4, "{options}: {output:?}");
+        numbers
+    };
+    let (once, twice) = (
+        times(&format!("{blocks} 10")),
+        times(&format!("{blocks} 20")),
+    );
+    // Two executions of the sampled region stand for ten; 1 Mflop takes 1 / 36 ms.
+    assert_eq!((once[3], once[2]), (2.0, 27.778), "{once:?}");
+    assert!((once[1] - 10.0 * once[0]).abs() < 0.1, "{once:?}");
+    assert!(
+        once[0] > 0.1 && (twice[0] - 2.0 * once[0]).abs() < 0.002,
+        "{twice:?}"
+    );
+    let digest = || {
+        let output = simrun(&program, &format!("-p {CLUSTER} {blocks} 10"));
+        assert!(
+            output.stdout.contains("time between calls: blocks"),
+            "{output:?}"
+        );
+        output.digest()
+    };
+    let first = digest();
+    assert!((0..3).all(|_| digest() == first));
+    assert_eq!(times("-n 2")[..3], [0.0, 0.0, 27.778]);
+    let output = ran(&program, "-n 2 --compute blocks", "");
+    assert!(
+        output.status == 2 && output.stderr.contains("--flops-per-block FLOP"),
+        "{output:?}"
+    );
+    let file = folder.path("times");
+    let measured = format!("-n 2 --compute host --record-compute {file} --host-speed");
+    let work = |speed: &str| -> f64 {
+        ran(&program, &format!("{measured} {speed}"), "");
+        let text = std::fs::read_to_string(&file).unwrap();
+        let last = text.lines().last().unwrap();
+        let (counted, work) = last.split_once(" --flops-per-block ").unwrap();
+        assert!(counted.contains(" blocks in 0."), "{last}");
+        work.parse().unwrap()
+    };
+    // A block takes between 0.1 ns and 1 us.
+    assert!((0.1..1e3).contains(&work("1e9")));
+    assert_eq!(
+        ran(&program, &format!("-n 2 --replay-compute {file}"), "").status,
+        0
+    );
+    let program = compiled(&folder, source);
+    let output = ran(&program, &format!("{blocks} 10"), "");
+    assert!(
+        output.status == 2 && output.stderr.contains("cc --coverage-blocks"),
+        "{output:?}"
+    );
+}
+
+#[test]
+fn measured_times_are_replayed() {
+    let folder = Folder::new();
+    let program = compiled(&folder, "crates/cmpi/tests/programs/compute.c");
+    let file = folder.path("times");
+    let run = |options: &str| simrun(&program, &format!("-p {CLUSTER} -n 2 {options} -- 100000"));
+    let measured = run(&format!(
+        "--compute host --host-speed 1e9 --record-compute {file}"
+    ));
+    assert!(measured.stdout.contains("not repeatable"), "{measured:?}");
+    let replayed = run(&format!("--host-speed 1e9 --replay-compute {file}"));
+    assert_eq!(measured.digest(), replayed.digest());
+    let plain = run("");
+    let expected = "no time passes between calls (--compute none)";
+    assert!(plain.stdout.contains(expected), "{plain:?}");
+    assert_ne!(plain.digest(), replayed.digest());
+    // Each of 2 barriers of the longer rank, and 2 readings of its clock before each.
+    let cost = run("--call-cost 1us");
+    assert_ne!(plain.digest(), cost.digest());
+    std::fs::write(
+        &file,
+        "# simrun compute 1: rank, number of the time, seconds\n0 x\n",
+    )
+    .unwrap();
+    let broken = run(&format!("--replay-compute {file}"));
+    assert!(
+        broken.status == 2 && broken.stderr.contains("times:2:"),
+        "{broken:?}"
+    );
+}
+
+#[test]
+fn wrong_begins_ends_and_operations_are_named() {
+    let folder = Folder::new();
+    let program = compiled_with(&folder, "-g", "crates/cmpi/tests/programs/ends.c");
+    let output = ran(&program, "-n 3 --prefix-rank", "");
+    // A message of two reductions comes while rank 1 waits, and one of rank 2's.
+    assert_eq!(output.status, 0, "{output:?}");
+    let lines = output
+        .stdout
+        .lines()
+        .filter(|line| line.ends_with("combined"));
+    assert_eq!(lines.count(), 3, "{output:?}");
+    for (mistake, expected) in [
+        (
+            "before",
+            "MPI_Comm_rank at crates/cmpi/tests/programs/ends.c:29: MPI_ERR_OTHER: called before",
+        ),
+        ("type", "called before MPI_Init"),
+        (
+            "after",
+            "MPI_Barrier at crates/cmpi/tests/programs/ends.c:57: MPI_ERR_OTHER: called after",
+        ),
+        (
+            "call",
+            "MPI_Barrier was called by a function that MPI had called",
+        ),
+        (
+            "operation",
+            "segmentation fault (signal 11) at crates/cmpi/tests/programs/ends.c:21",
+        ),
+    ] {
+        let output = ran(&program, "-n 2", mistake);
+        let is_found = output.status == 1 && output.stderr.contains(expected);
+        assert!(is_found, "{mistake}: {output:?}");
+        let found = simrun(&program, &format!("check -n 2 -- {mistake}"));
+        let is_found = found.status == 1 && found.stdout.contains(expected);
+        assert!(is_found, "{mistake}: {found:?}");
+    }
+    let endless = "s of processor time, at crates/cmpi/tests/programs/ends.c:4";
+    let output = ran(&program, "-n 2 --watchdog 300ms", "loop");
+    let expected = format!("no call of MPI for 0.3 {endless}");
+    assert!(
+        output.status == 1 && output.stderr.contains(&expected),
+        "{output:?}"
+    );
+    let found = simrun(&program, "check -n 2 --max-time 60s -- loop");
+    assert!(
+        found.status == 1 && found.stdout.contains(endless),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn what_a_rank_leaves_behind_is_told() {
+    let folder = Folder::new();
+    let program = compiled(&folder, "crates/cmpi/tests/programs/ends.c");
+    let request = "1 of the requests were dropped and never waited for or freed";
+    let found = simrun(&program, "check -n 2 -- request");
+    assert!(
+        found.status == 1 && found.stdout.contains(request),
+        "{found:?}"
+    );
+    let found = simrun(&program, "check -n 2 --leaks -- objects");
+    let expected = "rank 0: 1 operations were never freed";
+    assert!(
+        found.status == 1 && found.stdout.contains(expected),
+        "{found:?}"
+    );
+    for options in ["-n 2 --leaks", "-n 2"] {
+        let found = simrun(&program, &format!("check {options}"));
+        assert_eq!(found.status, 0, "{found:?}");
+    }
+}
+
+#[test]
+fn process_host_and_hidden_state_are_those_of_a_rank() {
+    let folder = Folder::new();
+    let program = compiled(&folder, "crates/cmpi/tests/programs/system.c");
+    let mut command = command("sh");
+    let acting = as_program(&program);
+    let script = format!("echo input | HOME=/ {acting} -p {CLUSTER} -q -n 2");
+    let output = run(command.args(["-c", &script]));
+    let expected = "\
+b 2 No such file or directory second none 1 0 node-1 0 1001 end 1
+two 1 Invalid argument first home 1 10 node-0 0 1000 input 1
+";
+    assert_eq!(output.stdout, expected, "{output:?}");
+    let warning = ": other processes cannot be reached: refused";
+    assert!(output.stderr.contains(warning), "{output:?}");
+    let found = simrun(&program, "check -n 3 --protocol eager -- random");
+    let is_found = found.status == 0 && found.stdout.contains("2 executions");
+    assert!(is_found, "{found:?}");
+    let output = ran(&program, "-n 1", "raise");
+    let expected = "the program raised signal 15 at system(+0x";
+    assert!(
+        output.status == 1 && output.stderr.contains(expected),
+        "{output:?}"
+    );
+}
+
+#[test]
+fn a_script_tells_a_debugger_where_images_are() {
+    let folder = Folder::new();
+    let program = compiled_with(&folder, "-g", "crates/cmpi/tests/programs/wrong.c");
+    let script = folder.path("script");
+    let output = ran(&program, &format!("-n 3 --gdb {script}"), "fault");
+    assert_eq!(output.status, 1, "{output:?}");
+    let text = std::fs::read_to_string(script).unwrap();
+    let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).collect();
+    let [_, first, second, third] = lines[..] else {
+        panic!("{text}");
+    };
+    let address = |line: &str| {
+        let rest = line.strip_prefix(&format!("add-symbol-file {program} -o 0x"));
+        u64::from_str_radix(rest.unwrap(), 16).unwrap()
+    };
+    let [first, second, third] = [first, second, third].map(address);
+    // One slot after the other, at the same addresses in each process. The functions of simrun come
+    // before a program.
+    let before = first - 0x1000_0000_0000;
+    assert!((4096..0x1_0000).contains(&before), "{text}");
+    assert!(
+        second - first >= 4096 && third - second == second - first,
+        "{text}"
+    );
+}
+
+/// The numbers of the twins in Rust: `simrun check apps/task-farm`, `apps/two-senders`.
+#[test]
+fn a_search_of_a_twin_in_c_is_that_of_the_app() {
+    let folder = Folder::new();
+    let farm = compiled(&folder, "apps/c/task-farm.c");
+    let senders = compiled(&folder, "apps/c/two-senders.c");
+    for (program, options, expected) in [
+        (&farm, "-n 3", (2, 12, 10, "ok", "")),
+        (&farm, "-n 3 -- --in-order", (2, 10, 8, "found", "error")),
+        (&farm, "-n 3 -- --tasks 4", (8, 80, 46, "ok", "")),
+        (&farm, "-n 3 --protocol rendezvous", (2, 36, 32, "ok", "")),
+        (&senders, "-n 2", (1, 2, 2, "found", "buffering")),
+        (
+            &senders,
+            "-n 4 --protocol mixed",
+            (16, 576, 111, "found", "deadlock"),
+        ),
+    ] {
+        let output = simrun(&program, &format!("check --format json {options}"));
+        let found = output.json();
+        let (executions, transitions, events, verdict, kind) = expected;
+        let expected = serde_json::json!([executions, transitions, events, verdict]);
+        let names = ["executions", "transitions", "events", "verdict"];
+        let numbers = serde_json::json!(names.map(|name| &found[name]));
+        assert_eq!(numbers, expected, "{options}: {output:?}");
+        let first = &found["findings"][0]["kind"];
+        assert_eq!(first.as_str().unwrap_or_default(), kind, "{output:?}");
+    }
+}
+
+#[test]
+fn other_files_are_refused_with_a_remedy() {
+    let folder = Folder::new();
+    let library = folder.path("libmpi.so");
+    let source = folder.write("mpi.c", "int MPI_Init(void) { return 0; }");
+    let own = folder.write(
+        "own.c",
+        "int MPI_Init(void);\nint main(void) { return MPI_Init(); }",
+    );
+    let program = folder.path("own");
+    for arguments in [
+        vec![
+            "-shared",
+            "-fPIC",
+            "-Wl,-soname,libmpi.so.40",
+            "-o",
+            &library,
+            &source,
+        ],
+        vec!["-o", &program, &own, &library],
+    ] {
+        let status = Command::new("cc").args(arguments).status().unwrap();
+        assert!(status.success());
+    }
+    let output = ran(&program, "", "");
+    let expected = "compiled for the ABI of Open MPI: compile it for the standard ABI of MPI 5.0, with mpicc_abi or simrun cc";
+    assert!(
+        output.status == 2 && output.stderr.contains(expected),
+        "{output:?}"
+    );
+    let program = compiled(&folder, "apps/c/ring.c");
+    let output = simrun(&program, "real -n 2");
+    assert!(
+        output.status == 2 && output.stderr.contains("mpiexec"),
+        "{output:?}"
+    );
+    // Outside of simrun it says how to run it.
+    let output = run(&mut Command::new(program));
+    assert!(
+        output.status == 1 && output.stderr.contains("run it with simrun"),
+        "{output:?}"
+    );
+}

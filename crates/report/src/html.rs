@@ -12,6 +12,7 @@ mod study;
 mod tables;
 
 use std::io::{self, Write};
+use std::path::Path;
 
 use minijinja::Environment;
 use serde::Serialize;
@@ -75,6 +76,18 @@ impl PageContent<'_> {
         let template = environment.get_template(name).map_err(io::Error::other)?;
         let page = template.render(self).map_err(io::Error::other)?;
         out.write_all(page.as_bytes())
+    }
+
+    /// Writes the page to a file, and its content beside it as JSON.
+    pub fn write_files(&self, path: &Path) -> Result<(), String> {
+        let write = |path: &Path, content: io::Result<Vec<u8>>| {
+            let content = content.map_err(|error| format!("{}: {error}", path.display()))?;
+            files::write(path, content).map_err(|error| error.to_string())
+        };
+        let mut page = Vec::new();
+        write(path, self.write(&mut page).map(|()| page))?;
+        let json = serde_json::to_vec_pretty(self).map(|json| [&*json, b"\n"].concat());
+        write(&path.with_extension("json"), json.map_err(io::Error::from))
     }
 }
 

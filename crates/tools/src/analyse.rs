@@ -9,7 +9,7 @@ use clap::Args;
 use files::Output;
 use observe::{BackwardReader, LogEntry, LogReader};
 use report::analysis::{Analysis, AnalysisReport, BackwardReport, Class};
-use report::html::{PageContent, ReportPage, Table, TimelineOverview};
+use report::html::{ReportPage, Table, TimelineOverview};
 use report::network::{NetworkAnalysis, NetworkReport};
 use report::{TraceError, TraceFormat, TraceOptions, TraceSummary, TraceWriter};
 use simrun::{TraceArgs, status};
@@ -313,18 +313,6 @@ pub(crate) fn write_results(
     write(&results, title, folder, Some(checked))
 }
 
-/// Writes a page to a file, and its content beside it as JSON.
-pub(crate) fn write_page(content: &PageContent<'_>, path: &Path) -> Result<(), String> {
-    let write = |path: &Path, fill: Writer<'_>| {
-        let mut bytes = Vec::new();
-        fill(&mut bytes).map_err(|error| format!("{}: {error}", path.display()))?;
-        files::write(path, bytes).map_err(|error| error.to_string())
-    };
-    write(path, &|out| content.write(out))?;
-    let beside = path.with_extension("json");
-    write(&beside, &|out| as_json(content, out))
-}
-
 type Writer<'a> = &'a dyn Fn(&mut Vec<u8>) -> io::Result<()>;
 
 /// Writes the files of the results.
@@ -349,7 +337,7 @@ fn write(
         checked,
     };
     let content = page.content().map_err(|error| error.to_string())?;
-    write_page(&content, &folder.join(PAGE))?;
+    content.write_files(&folder.join(PAGE))?;
     let files: [(&str, Writer<'_>); 12] = [
         ("ranks.csv", &|out| analysis.write_ranks(out)),
         ("waits.csv", &|out| analysis.write_waits(out)),

@@ -3,29 +3,22 @@
 //! Exit status 0 if no property was violated, 1 if one was, 2 for bad input, 3 if the time was over
 //! before all interactions were run.
 
-#![expect(
-    clippy::disallowed_types,
-    reason = "a budget and progress are of real time; no interaction sees it"
-)]
-
 mod backend;
 mod options;
 mod position;
 mod report;
 mod worker;
 
-use std::io::{IsTerminal as _, Write as _};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
 
 use fuzz::{
     CampaignEvent, CampaignSettings, Failure, Interaction, Outcome, Position, Shrinking, c_program,
     campaign, program, violation,
 };
 use simrun::args::Format;
-use simrun::status;
+use simrun::{ProgressLine, status};
 
 use crate::fuzz_layers::{self, CommonArgs};
 use crate::fuzz_package;
@@ -248,7 +241,7 @@ impl<'a> Watch<'a> {
     }
 
     fn show(&mut self, position: &Position) {
-        let seconds = self.progress.begin.elapsed().as_secs_f64();
+        let seconds = self.progress.elapsed().as_secs_f64();
         #[expect(clippy::cast_precision_loss, reason = "a rate to be shown")]
         let rate = (position.tries - self.before) as f64 / seconds;
         let failures = self.failures;
@@ -259,56 +252,6 @@ impl<'a> Watch<'a> {
                 position.pairs().len(),
             )
         });
-    }
-}
-
-/// Progress on standard error: each second on a terminal, on one line that is written over, else
-/// each minute.
-pub(crate) struct ProgressLine {
-    begin: Instant,
-    shown: Option<Instant>,
-}
-
-impl ProgressLine {
-    /// Returns the line at the begin of a campaign.
-    pub(crate) fn new() -> Self {
-        Self {
-            begin: Instant::now(),
-            shown: None,
-        }
-    }
-
-    /// Returns the time since the begin.
-    pub(crate) fn elapsed(&self) -> Duration {
-        self.begin.elapsed()
-    }
-
-    /// Shows a text, if it is time for one.
-    pub(crate) fn show(&mut self, text: impl FnOnce() -> String) {
-        let is_terminal = std::io::stderr().is_terminal();
-        let every = Duration::from_secs(if is_terminal { 1 } else { 60 });
-        if self.shown.unwrap_or(self.begin).elapsed() < every {
-            return;
-        }
-        self.shown = Some(Instant::now());
-        let text = text();
-        let mut stderr = std::io::stderr().lock();
-        // Standard error may be closed, and there is no other place for it.
-        let _ = if is_terminal {
-            write!(stderr, "\r\x1b[K{text}")
-        } else {
-            writeln!(stderr, "{text}")
-        };
-        let _ = stderr.flush();
-    }
-}
-
-impl Drop for ProgressLine {
-    /// Clears the line, on which something else may be written.
-    fn drop(&mut self) {
-        if self.shown.is_some() && std::io::stderr().is_terminal() {
-            let _ = write!(std::io::stderr(), "\r\x1b[K");
-        }
     }
 }
 

@@ -20,9 +20,9 @@ use fuzz::{
 };
 use serde_json::json;
 use simrun::args::Format;
-use simrun::{quoted, status};
+use simrun::{ProgressLine, quoted, status};
 
-use crate::fuzz::{ProgressLine, shrinking_text};
+use crate::fuzz::shrinking_text;
 #[cfg(feature = "verbs")]
 use crate::fuzz_verbs;
 use crate::{fuzz_package, fuzz_processes};

@@ -24,10 +24,9 @@ use report::{Tornado, TornadoBar, plot_tornado};
 use serde_json::{Value, json};
 use simrun::args::Format;
 use simrun::package::{self, Executable};
-use simrun::{Size, load, status};
+use simrun::{ProgressLine, Size, load, status};
 use toml::Table as TomlTable;
 
-use crate::fuzz::ProgressLine;
 use crate::{analyse, command_line};
 
 mod checked;

@@ -22,11 +22,10 @@ use platform::{Override, Platform};
 use report::{Marker, Scatter, Series, plot_scatter};
 use run::{LogFilter, Options, RankProgram, Stream, simulate, without_panic_messages};
 use sim_core::Outcome;
-use simrun::{Size, load, status};
+use simrun::{ProgressLine, Size, load, status};
 
 use super::kind;
 use crate::command_line;
-use crate::fuzz::ProgressLine;
 
 /// A selection for a platform.
 #[derive(Args, Clone, Debug)]

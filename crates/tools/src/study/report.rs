@@ -21,7 +21,6 @@ use study::{PointResults, ResultSet, StudyStatus, Value};
 use super::FolderArgs;
 use super::plan::Plan;
 use super::views;
-use crate::analyse;
 
 /// Number of pictures at most.
 const CHARTS_MAX: usize = 24;
@@ -115,7 +114,7 @@ impl Report<'_> {
             later_tables,
         };
         let content = page.content().map_err(|error| error.to_string())?;
-        analyse::write_page(&content, out)
+        content.write_files(out)
     }
 
     fn summary(&self, point: &PointResults<'_>, column: &str) -> Option<Summary> {

@@ -15,7 +15,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
-use simrun::status;
+use simrun::{ProgressLine, status};
 use study::{PendingRuns, PointResults, ResultLine, ResultSet, ResultWriter};
 
 use super::claims::Claims;
@@ -25,7 +25,6 @@ use super::queue::{Job, Queue};
 use super::share::Share;
 use super::signals::Signals;
 use super::views;
-use crate::fuzz::ProgressLine;
 
 /// Time between two looks at signals.
 const PERIOD: Duration = Duration::from_millis(100);

@@ -24,7 +24,7 @@
 //! # Ok::<(), platform::LoadError>(())
 //! ```
 //!
-//! A study goes through these steps. The package has no part that runs anything: its users do.
+//! A study goes through these steps. Only [`campaign`] starts programs: the commands of studies.
 //!
 //! 1. [`Study::parse`] reads and checks the study file and expands it into [`Point`]s.
 //! 2. [`StudyFolder`] keeps the file and refuses the folder of another study.
@@ -35,9 +35,9 @@
 //!    [`ResultSet`] reads the files of all workers.
 //! 6. [`statistics`] makes intervals of them, [`write_table`] and [`write_summary`] tables.
 //!
-//! *Not decided here*: starting programs, dividing points between workers while they run, and
-//! pictures.
+//! *Not decided here*: how a program is simulated, and how a report is drawn.
 
+pub mod campaign;
 mod expression;
 mod file;
 mod folder;

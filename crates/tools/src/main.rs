@@ -19,7 +19,6 @@ mod limits;
 mod measure;
 mod measure_real;
 mod statics;
-mod study;
 mod trace;
 mod whatif;
 
@@ -30,6 +29,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser};
 use files::OutputError;
 use simrun::{VERSION, quoted, status};
+use study::campaign::{self, OptimiseCommand, StudyCommand};
 
 /// The commands of simrun that measure, calibrate, compare, draw and fuzz.
 #[derive(Parser)]
@@ -49,10 +49,10 @@ enum Tool {
     /// Draw a figure or a platform as SVG or PNG
     Draw(draw::DrawCommand),
     /// Search the best point of a parameter space within a number of runs
-    Optimise(study::OptimiseCommand),
+    Optimise(OptimiseCommand),
     /// Run a program at all points of a parameter space
     #[command(subcommand)]
-    Study(Box<study::StudyCommand>),
+    Study(Box<StudyCommand>),
     /// Make timelines of runs from their event logs
     #[command(subcommand)]
     Trace(trace::TraceCommand),
@@ -81,8 +81,8 @@ fn main() -> ExitCode {
         Ok(Tool::Compare(command)) => compare::run(&command),
         Ok(Tool::Collectives(command)) => collectives::run(&command),
         Ok(Tool::Draw(command)) => draw::run(&command),
-        Ok(Tool::Optimise(command)) => study::optimise(&command),
-        Ok(Tool::Study(command)) => study::run(&command),
+        Ok(Tool::Optimise(command)) => campaign::optimise(&command),
+        Ok(Tool::Study(command)) => campaign::run(&command),
         Ok(Tool::Trace(command)) => trace::run(&command),
         Ok(Tool::Fuzz(command)) => fuzz::run_command(&command),
         Ok(Tool::Whatif(command)) => whatif::run(&command),

@@ -18,12 +18,12 @@ use run::Mapping;
 use simrun::args::{RunArgs, mapping};
 use simrun::package::{self, Executable};
 use simrun::{PROGRAM_MAX, REVISION, status};
-use study::{
+
+use super::share::Share;
+use crate::{
     KeyContent, PlannedPoint, Point, PointResults, ResultError, ResultSet, Study, StudyFolder,
     sha256,
 };
-
-use super::share::Share;
 
 /// The name of the program within the folder.
 const PROGRAM: &str = "program";

@@ -16,7 +16,8 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Resource, Rlimit, Signal};
 use simrun::package::Executable;
-use study::RunLimits;
+
+use crate::RunLimits;
 
 /// Time after the limit of a run until its process is killed: simrun ends a run by itself within
 /// this time. \[choice\]

@@ -5,9 +5,9 @@ use std::os::unix::process::ExitStatusExt as _;
 
 use serde_json::Value as Json;
 use signal_hook::consts::{SIGKILL, SIGTERM};
-use study::{FINISHED, MeasuredValue, PlannedPoint, ResultLine, RunOutput, Study};
 
 use super::worker::RunEnd;
+use crate::{FINISHED, MeasuredValue, PlannedPoint, ResultLine, RunOutput, Study};
 
 /// Returns true if a process was killed by something else than its run: by a user, a batch system
 /// or the system for want of memory. The run can be tried again.

@@ -1,6 +1,6 @@
 //! `simrun study`: many runs of a program, at all points of a parameter space.
 //!
-//! The package `study` has points, keys, results and statistics. Here are the commands, and the
+//! The other modules have points, keys, results and statistics. Here are the commands, and the
 //! processes that run the points.
 
 mod claims;
@@ -25,7 +25,7 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use simrun::status;
 
-pub(crate) use optimise::OptimiseCommand;
+pub use optimise::OptimiseCommand;
 use plan::{Choice, Plan};
 use runner::{Runner, Start};
 use share::Share;
@@ -36,7 +36,7 @@ Exit status: 0 each point has its results, 1 some runs failed or are pending, 2 
 
 /// The commands of studies.
 #[derive(Subcommand, Clone, Debug)]
-pub(crate) enum StudyCommand {
+pub enum StudyCommand {
     /// Write a commented study file for a program
     Init(init::InitCommand),
     /// Run a study, or continue it: no result is computed twice
@@ -62,7 +62,7 @@ pub(crate) enum StudyCommand {
 
 /// The folder of a study.
 #[derive(Args, Clone, Debug)]
-pub(crate) struct FolderArgs {
+pub struct FolderArgs {
     /// Directory of the study
     #[arg(value_name = "DIR")]
     folder: PathBuf,
@@ -70,7 +70,7 @@ pub(crate) struct FolderArgs {
 
 /// Study file and folder.
 #[derive(Args, Clone, Debug)]
-pub(crate) struct RunCommand {
+pub struct RunCommand {
     /// Study file
     #[arg(value_name = "STUDY.toml")]
     file: PathBuf,
@@ -98,7 +98,7 @@ struct JobArgs {
 
 /// A share of the points.
 #[derive(Args, Clone, Debug)]
-pub(crate) struct WorkCommand {
+pub struct WorkCommand {
     #[command(flatten)]
     study: FolderArgs,
 
@@ -126,7 +126,7 @@ pub(crate) struct WorkCommand {
 
 /// Runs that failed.
 #[derive(Args, Clone, Debug)]
-pub(crate) struct RetryCommand {
+pub struct RetryCommand {
     #[command(flatten)]
     study: FolderArgs,
 
@@ -139,7 +139,7 @@ pub(crate) struct RetryCommand {
 }
 
 /// Runs a command of studies.
-pub(crate) fn run(command: &StudyCommand) -> ExitCode {
+pub fn run(command: &StudyCommand) -> ExitCode {
     let done = match command {
         StudyCommand::Init(command) => init::run(command),
         StudyCommand::Run(command) => begin(command),
@@ -155,7 +155,7 @@ pub(crate) fn run(command: &StudyCommand) -> ExitCode {
 }
 
 /// Runs an optimisation.
-pub(crate) fn optimise(command: &OptimiseCommand) -> ExitCode {
+pub fn optimise(command: &OptimiseCommand) -> ExitCode {
     optimise::run(command).unwrap_or_else(|code| code)
 }
 

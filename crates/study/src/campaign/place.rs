@@ -6,7 +6,6 @@ use std::sync::mpsc::Sender;
 
 use serde_json::Value as Json;
 use simrun::package::Executable;
-use study::{Measure, ResultLine};
 use tempfile::TempDir;
 
 use super::claims::Claims;
@@ -14,6 +13,7 @@ use super::outcome::{result, was_killed};
 use super::plan::Plan;
 use super::queue::{Job, Queue};
 use super::worker::{RunEnd, Worker, kill};
+use crate::{Measure, ResultLine};
 
 #[expect(clippy::disallowed_types, reason = "the real time of runs is a result")]
 type Clock = std::time::Instant;

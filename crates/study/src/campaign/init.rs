@@ -6,11 +6,12 @@ use std::process::{ExitCode, Stdio};
 use clap::Args;
 use simrun::package::{self, Executable};
 use simrun::{load, status};
-use study::{ProgramArgument, initial_file};
+
+use crate::{ProgramArgument, initial_file};
 
 /// A program, and the file to be made.
 #[derive(Args, Clone, Debug)]
-pub(crate) struct InitCommand {
+pub struct InitCommand {
     /// Package directory or executable
     #[arg(value_name = "APP")]
     app: PathBuf,

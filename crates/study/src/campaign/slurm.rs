@@ -13,7 +13,7 @@ use super::plan::Plan;
 
 /// A study, and its job.
 #[derive(Args, Clone, Debug)]
-pub(crate) struct SlurmCommand {
+pub struct SlurmCommand {
     #[command(flatten)]
     study: FolderArgs,
 

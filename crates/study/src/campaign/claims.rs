@@ -12,7 +12,7 @@ use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use study::Key;
+use crate::Key;
 
 /// Age of a dead claim, relative to the longest run.
 const DEAD_AFTER: f64 = 3.0;
@@ -87,7 +87,7 @@ impl Claims {
 
 #[cfg(test)]
 mod tests {
-    use study::{KeyContent, sha256};
+    use crate::{KeyContent, sha256};
 
     use super::*;
 

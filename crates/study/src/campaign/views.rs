@@ -7,20 +7,20 @@ use clap::{Args, ValueEnum};
 use serde_json::json;
 use simrun::args::Format;
 use simrun::status;
-use study::{
-    PointResults, ResultError, ResultSet, StudyStatus, missing_measures, write_summary, write_table,
-};
 
 use super::FolderArgs;
 use super::plan::Plan;
 use super::share::Share;
+use crate::{
+    PointResults, ResultError, ResultSet, StudyStatus, missing_measures, write_summary, write_table,
+};
 
 /// Number of failures that are named.
 const SHOWN: usize = 5;
 
 /// A study.
 #[derive(Args, Clone, Debug)]
-pub(crate) struct StatusCommand {
+pub struct StatusCommand {
     #[command(flatten)]
     study: FolderArgs,
 
@@ -31,7 +31,7 @@ pub(crate) struct StatusCommand {
 
 /// A study and a table of it.
 #[derive(Args, Clone, Debug)]
-pub(crate) struct TableCommand {
+pub struct TableCommand {
     #[command(flatten)]
     study: FolderArgs,
 

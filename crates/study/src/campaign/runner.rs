@@ -16,7 +16,6 @@ use std::thread;
 use std::time::Duration;
 
 use simrun::{ProgressLine, status};
-use study::{PendingRuns, PointResults, ResultLine, ResultSet, ResultWriter};
 
 use super::claims::Claims;
 use super::place::{Ended, Places};
@@ -25,6 +24,7 @@ use super::queue::{Job, Queue};
 use super::share::Share;
 use super::signals::Signals;
 use super::views;
+use crate::{PendingRuns, PointResults, ResultLine, ResultSet, ResultWriter};
 
 /// Time between two looks at signals.
 const PERIOD: Duration = Duration::from_millis(100);

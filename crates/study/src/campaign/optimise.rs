@@ -21,14 +21,14 @@ use std::process::ExitCode;
 
 use clap::Args;
 use simrun::status;
-use study::statistics::{Comparison, Summary};
-use study::{Key, Optimisation, PlannedPoint, PointResults, ResultError, ResultSet};
 
 use super::plan::{Choice, Plan, Sources};
 use super::runner::{Runner, Start, interrupted};
 use super::share::Share;
 use super::signals::Signals;
 use super::{JobArgs, views};
+use crate::statistics::{Comparison, Summary};
+use crate::{Key, Optimisation, PlannedPoint, PointResults, ResultError, ResultSet};
 use search::{Objective, search};
 
 /// Meanings of the exit statuses, for the end of help texts.
@@ -41,7 +41,7 @@ const TRAJECTORY: &str = "trajectory.csv";
 /// Search the best point of a parameter space.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = EXIT_STATUS)]
-pub(crate) struct OptimiseCommand {
+pub struct OptimiseCommand {
     /// Study file with tables vary and optimise
     #[arg(value_name = "FILE.toml")]
     file: PathBuf,
@@ -182,7 +182,7 @@ impl Evaluation {
     }
 
     /// Runs new points.
-    fn add(&mut self, new: Vec<(study::Point, study::KeyContent, Key)>) -> Result<(), ExitCode> {
+    fn add(&mut self, new: Vec<(crate::Point, crate::KeyContent, Key)>) -> Result<(), ExitCode> {
         let before = self.plan.points.len();
         self.sources
             .keep(&self.plan.folder)

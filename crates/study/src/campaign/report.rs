@@ -15,12 +15,12 @@ use std::process::ExitCode;
 use clap::Args;
 use report::html::{Cell, Chart, ChartCurve, ChartPoint, StudyPage, Table};
 use simrun::status;
-use study::statistics::{Comparison, Summary, holm};
-use study::{PointResults, ResultSet, StudyStatus, Value};
 
 use super::FolderArgs;
 use super::plan::Plan;
 use super::views;
+use crate::statistics::{Comparison, Summary, holm};
+use crate::{PointResults, ResultSet, StudyStatus, Value};
 
 /// Number of pictures at most.
 const CHARTS_MAX: usize = 24;
@@ -33,7 +33,7 @@ const ROWS_MAX: usize = 500;
 
 /// A study, and its report.
 #[derive(Args, Clone, Debug)]
-pub(crate) struct ReportCommand {
+pub struct ReportCommand {
     #[command(flatten)]
     study: FolderArgs,
 

@@ -2,7 +2,7 @@
 //!
 //! An [`Interaction`] gives commands to workers, in steps. [`generate()`] draws one, [`run()`] runs
 //! it on simulated adapters in lock step, [`PROPERTIES`] are checked on what the workers have
-//! observed, and one that fails is made smaller by its [`Choices`]. [`campaign()`] does all of it.
+//! observed, and one that fails is made smaller by its [`Choices`]. [`campaign()`] does all of it, and [`command_line`] is `simrun fuzz`.
 //!
 //! *Not modelled*: contention of the network. Everything is deterministic: an interaction gives the
 //! same observations on every machine.
@@ -11,6 +11,7 @@ pub mod actors;
 mod campaign;
 mod choices;
 mod command;
+pub mod command_line;
 mod coverage;
 mod driver;
 mod export;

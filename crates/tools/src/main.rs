@@ -9,12 +9,6 @@ mod collectives;
 mod compare;
 mod draw;
 mod fit_keys;
-mod fuzz;
-mod fuzz_layers;
-mod fuzz_package;
-mod fuzz_processes;
-#[cfg(feature = "verbs")]
-mod fuzz_verbs;
 mod limits;
 mod measure;
 mod measure_real;
@@ -28,6 +22,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
 use files::OutputError;
+use fuzz::command_line::{FuzzCommand, WorkerCommand};
 use simrun::{VERSION, quoted, status};
 use study::campaign::{self, OptimiseCommand, StudyCommand};
 
@@ -57,12 +52,12 @@ enum Tool {
     #[command(subcommand)]
     Trace(trace::TraceCommand),
     /// Run random interactions over endpoints, and shrink what fails
-    Fuzz(Box<fuzz::FuzzCommand>),
+    Fuzz(Box<FuzzCommand>),
     /// Vary each parameter of a platform, and print its effect on the time of a program
     Whatif(Box<whatif::WhatifCommand>),
     /// Be a worker of `fuzz`
     #[command(hide = true)]
-    FuzzWorker(fuzz::WorkerCommand),
+    FuzzWorker(WorkerCommand),
     /// Write the man pages of these commands: `simrun man` asks for them
     #[command(hide = true)]
     Man { folder: PathBuf },
@@ -84,9 +79,9 @@ fn main() -> ExitCode {
         Ok(Tool::Optimise(command)) => campaign::optimise(&command),
         Ok(Tool::Study(command)) => campaign::run(&command),
         Ok(Tool::Trace(command)) => trace::run(&command),
-        Ok(Tool::Fuzz(command)) => fuzz::run_command(&command),
+        Ok(Tool::Fuzz(command)) => fuzz::command_line::run_command(&command),
         Ok(Tool::Whatif(command)) => whatif::run(&command),
-        Ok(Tool::FuzzWorker(command)) => fuzz::work(&command),
+        Ok(Tool::FuzzWorker(command)) => fuzz::command_line::work(&command),
         Ok(Tool::Man { folder }) => match man_pages(&folder) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => status::refuse(error),

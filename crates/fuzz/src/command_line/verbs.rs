@@ -6,14 +6,15 @@
 
 use std::time::{Duration, Instant};
 
-use fuzz::verbs::{ExecutionError, Session, VerbsAdapter};
 use real::verbs::LibVerbs;
+
+use crate::verbs::{ExecutionError, Session, VerbsAdapter};
 
 /// The time that an execution may take. \[choice\]
 const LIMIT: Duration = Duration::from_secs(3);
 
 /// Returns the adapter with this name, or the first one.
-pub(crate) fn adapter(device: Option<&str>) -> Result<VerbsAdapter, String> {
+pub(super) fn adapter(device: Option<&str>) -> Result<VerbsAdapter, String> {
     let open = {
         let device = device.map(str::to_owned);
         move || LibVerbs::open(device.as_deref()).map_err(|error| error.to_string())

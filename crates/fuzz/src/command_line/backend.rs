@@ -2,15 +2,14 @@
 
 use std::path::PathBuf;
 
-use fuzz::{Interaction, Outcome, RunSettings, run, run_processes};
-
 use super::options::{BackendKind, FuzzCommand};
+use crate::{Interaction, Outcome, RunSettings, run, run_processes};
 
 /// Mistake of an adapter's name without an adapter of libibverbs.
 pub(super) const WITHOUT_ADAPTER: &str = "--device: expected with --backend verbs only";
 
 /// Mistake of an adapter without libibverbs.
-pub(crate) const WITHOUT_VERBS: &str =
+pub(super) const WITHOUT_VERBS: &str =
     "--backend verbs: expected simrun built with --features verbs (docs/verbs.md)";
 
 /// A back end.

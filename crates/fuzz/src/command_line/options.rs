@@ -3,19 +3,19 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use fuzz::{
-    Attribute, EndpointSettings, Faults, GeneratorSettings, Mode, NetworkSettings, Progress,
-    RunSettings,
-};
 use platform::units::Duration;
 use simrun::args::Format;
 
 use super::backend::WITHOUT_ADAPTER;
-use crate::fuzz_layers::LayerArgs;
+use super::layers::LayerArgs;
+use crate::{
+    Attribute, EndpointSettings, Faults, GeneratorSettings, Mode, NetworkSettings, Progress,
+    RunSettings,
+};
 
 /// Interactions to generate, or one to replay.
 #[derive(Args, Clone, Debug)]
-pub(crate) struct FuzzCommand {
+pub struct FuzzCommand {
     /// Number of interactions
     #[arg(long, value_name = "N", default_value_t = 300)]
     pub(super) tries: u64,

@@ -12,24 +12,23 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use fuzz::actors::ActorLayer;
-use fuzz::ranks::{MpiLayer, RankProgram, source};
-use fuzz::verbs::{VerbsLayer, VerbsProgram, c_source};
-use fuzz::{
-    Comparison, FuzzProgram, Layer, LayerFailure, LayerLimits, LayerReport, compare, layer_campaign,
-};
 use serde_json::json;
 use simrun::args::Format;
 use simrun::{ProgressLine, quoted, status};
 
-use crate::fuzz::shrinking_text;
 #[cfg(feature = "verbs")]
-use crate::fuzz_verbs;
-use crate::{fuzz_package, fuzz_processes};
+use super::verbs::adapter;
+use super::{package, processes, shrinking_text};
+use crate::actors::ActorLayer;
+use crate::ranks::{MpiLayer, RankProgram, source};
+use crate::verbs::{VerbsLayer, VerbsProgram, c_source};
+use crate::{
+    Comparison, FuzzProgram, Layer, LayerFailure, LayerLimits, LayerReport, compare, layer_campaign,
+};
 
 /// The layer that random programs are made for.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) enum LayerArg {
+pub(super) enum LayerArg {
     /// Interactions over connection-oriented endpoints
     #[default]
     Endpoint,
@@ -46,7 +45,7 @@ const MAX_EXECUTIONS: u64 = 1000;
 
 /// Options of the layers other than that of endpoints.
 #[derive(Args, Clone, Debug)]
-pub(crate) struct LayerArgs {
+pub(super) struct LayerArgs {
     /// Layer that random programs are made for
     #[arg(long, value_enum, value_name = "NAME", default_value_t)]
     layer: LayerArg,
@@ -72,7 +71,7 @@ pub(crate) struct LayerArgs {
 
 impl LayerArgs {
     /// Returns true if the layer is that of endpoints.
-    pub(crate) fn is_endpoint(&self) -> bool {
+    pub(super) fn is_endpoint(&self) -> bool {
         self.layer == LayerArg::Endpoint
     }
 
@@ -82,32 +81,32 @@ impl LayerArgs {
     }
 
     /// Returns true if the layer is that of verbs.
-    pub(crate) fn is_verbs(&self) -> bool {
+    pub(super) fn is_verbs(&self) -> bool {
         self.layer == LayerArg::Verbs
     }
 
     /// Returns the place for a program.
-    pub(crate) fn export(&self) -> Option<&Path> {
+    pub(super) fn export(&self) -> Option<&Path> {
         self.export.as_deref()
     }
 }
 
 /// Options that all layers have.
-pub(crate) struct CommonArgs<'a> {
-    pub(crate) tries: u64,
-    pub(crate) errors: u32,
-    pub(crate) seed: u64,
-    pub(crate) replay: Option<&'a Path>,
-    pub(crate) out: &'a Path,
-    pub(crate) format: Format,
+pub(super) struct CommonArgs<'a> {
+    pub(super) tries: u64,
+    pub(super) errors: u32,
+    pub(super) seed: u64,
+    pub(super) replay: Option<&'a Path>,
+    pub(super) out: &'a Path,
+    pub(super) format: Format,
     /// Real time after which to stop.
-    pub(crate) budget: Option<Duration>,
+    pub(super) budget: Option<Duration>,
     /// The adapter of `--layer verbs`: of libibverbs, by name or the first one.
-    pub(crate) adapter: Option<Option<&'a str>>,
+    pub(super) adapter: Option<Option<&'a str>>,
 }
 
 /// Runs a campaign over a layer, or replays a program of it; `None` for the layer of endpoints.
-pub(crate) fn run(args: &LayerArgs, common: &CommonArgs<'_>) -> Option<ExitCode> {
+pub(super) fn run(args: &LayerArgs, common: &CommonArgs<'_>) -> Option<ExitCode> {
     let ran = match args.layer {
         LayerArg::Endpoint | LayerArg::Actors | LayerArg::Verbs if args.tcp => {
             Err("--tcp: expected --layer mpi".to_owned())
@@ -125,7 +124,7 @@ pub(crate) fn run(args: &LayerArgs, common: &CommonArgs<'_>) -> Option<ExitCode>
         }
         LayerArg::Verbs => verbs(args, common),
         LayerArg::Mpi if args.as_rank => match common.replay.map(read) {
-            Some(Ok(program)) => return Some(fuzz_processes::run_as_rank(&program)),
+            Some(Ok(program)) => return Some(processes::run_as_rank(&program)),
             Some(Err(error)) => Err(error),
             None => Err("--as-rank: expected --replay FILE".to_owned()),
         },
@@ -137,7 +136,7 @@ pub(crate) fn run(args: &LayerArgs, common: &CommonArgs<'_>) -> Option<ExitCode>
 fn mpi(args: &LayerArgs, common: &CommonArgs<'_>) -> Result<ExitCode, String> {
     let mut layer = MpiLayer::new(args.max_executions())?;
     if args.tcp {
-        layer.devices.push(fuzz_processes::device()?);
+        layer.devices.push(processes::device()?);
     }
     if let (Some(file), Some(folder)) = (common.replay, &args.export) {
         export(&read(file)?, folder)?;
@@ -151,7 +150,7 @@ fn verbs(args: &LayerArgs, common: &CommonArgs<'_>) -> Result<ExitCode, String> 
     }
     let mut layer = VerbsLayer::default();
     if let Some(device) = common.adapter {
-        layer.adapter = Some(fuzz_verbs::adapter(device)?);
+        layer.adapter = Some(adapter(device)?);
     }
     execute(&layer, "verbs", common, |program, app| {
         export_c(program, &app.with_extension("c"))
@@ -165,10 +164,8 @@ fn export_c(program: &VerbsProgram, file: &Path) -> Result<(), String> {
 }
 
 #[cfg(not(feature = "verbs"))]
-mod fuzz_verbs {
-    pub(super) fn adapter(_device: Option<&str>) -> Result<fuzz::verbs::VerbsAdapter, String> {
-        Err(crate::fuzz::WITHOUT_VERBS.to_owned())
-    }
+fn adapter(_device: Option<&str>) -> Result<crate::verbs::VerbsAdapter, String> {
+    Err(super::backend::WITHOUT_VERBS.to_owned())
 }
 
 /// Writes what a layer has besides the text of a shrunk program, into a folder.
@@ -307,7 +304,7 @@ fn keep<P: FuzzProgram>(folder: &Path, failure: &LayerFailure<P>) -> Result<Path
 fn export(program: &RankProgram, folder: &Path) -> Result<(), String> {
     let dependencies = [("mpi", "simrun-mpi", "mpi"), ("simrun", "simrun", "simrun")];
     let source = ("src/main.rs", source(program));
-    fuzz_package::write(folder, &dependencies, "", vec![source])
+    package::write(folder, &dependencies, "", vec![source])
 }
 
 fn text<P: FuzzProgram>(
@@ -367,8 +364,8 @@ fn json<P: FuzzProgram>(report: &LayerReport<P>, kept: &[PathBuf], seed: u64) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fuzz::Choices;
-    use fuzz::ranks::RankOp;
+    use crate::Choices;
+    use crate::ranks::RankOp;
     use sim_core::Digest;
 
     /// A layer in which each program with a synchronous send differs.

@@ -4,9 +4,8 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use fuzz::{CampaignSettings, Position};
-
 use super::backend::Backend;
+use crate::{CampaignSettings, Position};
 
 /// The file of the position.
 fn file(folder: &Path) -> PathBuf {

@@ -4,32 +4,34 @@
 //! before all interactions were run.
 
 mod backend;
+mod layers;
 mod options;
+mod package;
 mod position;
+mod processes;
 mod report;
+#[cfg(feature = "verbs")]
+mod verbs;
 mod worker;
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use fuzz::{
-    CampaignEvent, CampaignSettings, Failure, Interaction, Outcome, Position, Shrinking, c_program,
-    campaign, program, violation,
-};
 use simrun::args::Format;
 use simrun::{ProgressLine, status};
 
-use crate::fuzz_layers::{self, CommonArgs};
-use crate::fuzz_package;
+use layers::CommonArgs;
 
-#[cfg(not(feature = "verbs"))]
-pub(crate) use backend::WITHOUT_VERBS;
-pub(crate) use options::FuzzCommand;
-pub(crate) use worker::{WorkerCommand, work};
+use crate::{
+    CampaignEvent, CampaignSettings, Failure, Interaction, Outcome, Position, Shrinking, c_program,
+    campaign, program, violation,
+};
+pub use options::FuzzCommand;
+pub use worker::{WorkerCommand, work};
 
 /// Runs a campaign, or replays an interaction.
-pub(crate) fn run_command(command: &FuzzCommand) -> ExitCode {
+pub fn run_command(command: &FuzzCommand) -> ExitCode {
     let common = CommonArgs {
         tries: command.tries,
         errors: command.errors,
@@ -49,7 +51,7 @@ pub(crate) fn run_command(command: &FuzzCommand) -> ExitCode {
     {
         return status::refuse(format_args!("{option}: expected --layer endpoint"));
     }
-    if let Some(code) = fuzz_layers::run(&command.layers, &common) {
+    if let Some(code) = layers::run(&command.layers, &common) {
         return code;
     }
     let ran = match &command.replay {
@@ -113,7 +115,7 @@ fn export(
     let dependencies = [("endpoint", "simrun-endpoint", "endpoint")];
     let serde = "serde = { version = \"1\", features = [\"derive\"] }\n";
     let files = program(interaction, settings, outcome, what);
-    fuzz_package::write(to, &dependencies, serde, files)
+    package::write(to, &dependencies, serde, files)
 }
 
 fn lock(folder: &Path) -> Result<files::FolderLock, String> {
@@ -256,7 +258,7 @@ impl<'a> Watch<'a> {
 }
 
 /// Returns the text of the progress of shrinking; `unit` is what an interaction or program has.
-pub(crate) fn shrinking_text(shrinking: Shrinking, unit: &str) -> String {
+fn shrinking_text(shrinking: Shrinking, unit: &str) -> String {
     let Shrinking { runs, operations } = shrinking;
     format!("shrinking a failure: {operations} {unit} after {runs} runs")
 }

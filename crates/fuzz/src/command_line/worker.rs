@@ -10,12 +10,13 @@ use std::time::Duration;
 
 use clap::Args;
 use endpoint_host::{Adapter, EndpointHost};
-use fuzz::{Command, EndpointSettings, FromWorker, Response, ToWorker, Worker};
 use simrun::status;
+
+use crate::{Command, EndpointSettings, FromWorker, Response, ToWorker, Worker};
 
 /// Parameters of a worker.
 #[derive(Args, Clone, Debug)]
-pub(crate) struct WorkerCommand {
+pub struct WorkerCommand {
     /// Use an adapter of libibverbs
     #[arg(long)]
     verbs: bool,
@@ -46,7 +47,7 @@ pub(crate) struct WorkerCommand {
 const NAP: Duration = Duration::from_millis(20);
 
 /// Works until it is told to end.
-pub(crate) fn work(command: &WorkerCommand) -> ExitCode {
+pub fn work(command: &WorkerCommand) -> ExitCode {
     match Process::start(command).and_then(Process::work) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => status::refuse(error),

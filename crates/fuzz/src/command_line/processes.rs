@@ -10,10 +10,6 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use fuzz::FuzzProgram as _;
-use fuzz::ranks::{
-    Device, Execution, ExecutionEnd, RankProgram, Received, parse_received, printing,
-};
 use real::{
     Backend, Compute, Connecting, FailurePolicy, LaunchInfo, LaunchMode, LaunchOptions,
     OutputListener, OutputMode, RankOptions, RealOutcome, RealRun, Wait,
@@ -21,11 +17,16 @@ use real::{
 use run::LogFilter;
 use simrun::{REVISION, ended, status};
 
+use crate::FuzzProgram as _;
+use crate::ranks::{
+    Device, Execution, ExecutionEnd, RankProgram, Received, parse_received, printing,
+};
+
 /// The time that ranks may take to start, and then to end. \[choice\]
 const LIMIT: Duration = Duration::from_secs(30);
 
 /// Returns the device. A program is a file of the system's folder for temporary files meanwhile.
-pub(crate) fn device() -> Result<Device, String> {
+pub(super) fn device() -> Result<Device, String> {
     let program = std::env::current_exe();
     let program = program.map_err(|error| format!("cannot find simrun itself: {error}"))?;
     let name = format!("simrun-fuzz-{}.toml", std::process::id());
@@ -86,7 +87,7 @@ impl OutputListener for ReceivedLines {
 }
 
 /// Executes one rank in this process.
-pub(crate) fn run_as_rank(program: &RankProgram) -> ExitCode {
+pub(super) fn run_as_rank(program: &RankProgram) -> ExitCode {
     let launch_info = match LaunchInfo::read(io::stdin().lock()) {
         Ok(launch_info) => launch_info,
         Err(error) => {

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use fuzz::{CampaignReport, Command, Failure, Interaction, Outcome, PROPERTIES, Response};
 use simrun::quoted;
+
+use crate::{CampaignReport, Command, Failure, Interaction, Outcome, PROPERTIES, Response};
 
 /// Returns the report for people.
 pub(super) fn text(report: &CampaignReport, kept: &[PathBuf], seed: u64) -> String {

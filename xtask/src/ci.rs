@@ -156,7 +156,7 @@ impl Steps<'_> {
         let mpi = self.target.join("mpi-abi");
         let line = "crates/cmpi/tests/versus-mpiexec.sh target/release/simrun";
         self.step(&format!("{line} {}", mpi.display()))?;
-        self.python("crates/tools/tests/clusters.sh target/release")?;
+        self.python("crates/study/tests/clusters.sh target/release")?;
         // The standard library of musl is not to be had everywhere.
         let musl = "rustup target add x86_64-unknown-linux-musl";
         self.step_with(musl, &[], &[0, 1])?;

@@ -251,7 +251,7 @@ pub(crate) fn simrun() -> ExitCode {
 /// Compiles MPI programs, or acts as a compiled one.
 fn act_on_compiled(arguments: &[OsString]) -> ExitCode {
     #[cfg(feature = "compiled")]
-    return cmpi::command::act(arguments);
+    return cmpi::command::act_on(arguments);
     #[cfg(not(feature = "compiled"))]
     crate::companion::COMPILED.hand_over(arguments)
 }

@@ -5,7 +5,7 @@
 //! needs no network. The options name another checkout, a git repository or a version of the
 //! registry, for a simrun that was installed and whose checkout is gone. Packages on one checkout
 //! share a folder in which cargo keeps the compiled crates, so that only the first waits for these.
-//! *Not checked*: whether a repository or a version exists; cargo says so when the package is built.
+//! *Not checked*: whether a repository or a version exists; cargo says so during the build.
 
 use std::fs;
 use std::io;
@@ -111,7 +111,7 @@ impl Origin {
             ];
             let keys = keys
                 .iter()
-                .filter_map(|(key, value)| Some(format!("{key} = {}", quoted((*value)?))));
+                .filter_map(|(key, value)| Some(format!("{key} = {}", quote_text((*value)?))));
             format!("{library} = {{ {} }}", keys.collect::<Vec<_>>().join(", "))
         });
         lines.join("\n")
@@ -177,7 +177,7 @@ fn make(folder: &Path, origin: &Origin) -> Result<(), String> {
 /// this user can write to the checkout.
 fn cargo_settings(checkout: &Path) -> io::Result<String> {
     let mut settings = String::from("# Of this machine. Packages as in the checkout of simrun:\n");
-    let manifest = fs::read_to_string(checkout.join("Cargo.toml"))?;
+    let manifest = files::read_text(&checkout.join("Cargo.toml"))?;
     for section in manifest.split("\n\n") {
         let table = section.lines().find(|line| line.starts_with('['));
         if table.is_some_and(|table| table.starts_with("[profile.release.")) {
@@ -186,14 +186,14 @@ fn cargo_settings(checkout: &Path) -> io::Result<String> {
     }
     let shared = checkout.join("target/outside");
     if fs::create_dir_all(&shared).is_ok() {
-        let shared = quoted(&shared.display().to_string());
+        let shared = quote_text(&shared.display().to_string());
         settings.push_str(&format!("[build]\nbuild-dir = {shared}\n"));
     }
     Ok(settings)
 }
 
-/// Returns a text as TOML has it.
-fn quoted(text: &str) -> String {
+/// Returns a text as a string of TOML.
+fn quote_text(text: &str) -> String {
     let escaped = text.replace('\\', "\\\\").replace('"', "\\\"");
     format!("\"{escaped}\"")
 }

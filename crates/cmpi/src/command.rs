@@ -15,7 +15,7 @@ use std::process::ExitCode;
 use simrun::{package, status};
 
 /// Acts on one of the three command lines.
-pub fn act(arguments: &[OsString]) -> ExitCode {
+pub fn act_on(arguments: &[OsString]) -> ExitCode {
     match arguments {
         [word, rest @ ..] if word == "cc" => cc::compile(rest, cc::CC),
         [word, rest @ ..] if word == "cxx" => cc::compile(rest, cc::CXX),

@@ -11,5 +11,5 @@ fn main() -> std::process::ExitCode {
     if simrun::answers_handshake(&arguments) {
         return simrun::answer_handshake([]);
     }
-    cmpi::command::act(&arguments)
+    cmpi::command::act_on(&arguments)
 }

@@ -28,7 +28,7 @@ use crate::{
     campaign, program, violation,
 };
 pub use options::FuzzCommand;
-pub use worker::{WorkerCommand, work};
+pub use worker::{WorkerCommand, run_worker};
 
 /// Runs a campaign, or replays an interaction.
 pub fn run_command(command: &FuzzCommand) -> ExitCode {
@@ -56,7 +56,7 @@ pub fn run_command(command: &FuzzCommand) -> ExitCode {
     }
     let ran = match &command.replay {
         Some(file) => replay(file, command),
-        None => fuzz(command),
+        None => run_campaign(command),
     };
     ran.unwrap_or_else(status::refuse)
 }
@@ -118,13 +118,13 @@ fn export(
     package::write(to, &dependencies, serde, files)
 }
 
-fn lock(folder: &Path) -> Result<files::FolderLock, String> {
+fn lock_folder(folder: &Path) -> Result<files::FolderLock, String> {
     let made = std::fs::create_dir_all(folder);
     made.map_err(|error| format!("{}: {error}", folder.display()))?;
     files::FolderLock::exclusive(folder).map_err(|error| error.to_string())
 }
 
-fn fuzz(command: &FuzzCommand) -> Result<ExitCode, String> {
+fn run_campaign(command: &FuzzCommand) -> Result<ExitCode, String> {
     let backend = backend::Backend::new(command)?;
     let settings = CampaignSettings {
         generator: command.generator_settings()?,
@@ -137,7 +137,10 @@ fn fuzz(command: &FuzzCommand) -> Result<ExitCode, String> {
     };
     let identity = position::identity(&settings, &backend);
     // Two campaigns in one folder would replace the position of each other.
-    let lock = command.endless.then(|| lock(&command.out)).transpose()?;
+    let lock = command
+        .endless
+        .then(|| lock_folder(&command.out))
+        .transpose()?;
     let begin = if command.endless {
         position::read(&command.out, &identity)?
     } else {
@@ -222,7 +225,7 @@ impl<'a> Watch<'a> {
     fn observe(&mut self, position: &Position, failures: &[Failure]) -> ControlFlow<()> {
         self.failures += failures.len();
         for failure in failures {
-            match keep(&self.command.out, failure, self.backend) {
+            match keep_failure(&self.command.out, failure, self.backend) {
                 Ok(file) => self.kept.push(file),
                 Err(problem) => self.problem = Some(problem),
             }
@@ -265,7 +268,11 @@ fn shrinking_text(shrinking: Shrinking, unit: &str) -> String {
 
 /// Writes a failure as it was generated and shrunk, and a program that reproduces it; returns the
 /// file of the shrunk one.
-fn keep(folder: &Path, failure: &Failure, backend: &backend::Backend) -> Result<PathBuf, String> {
+fn keep_failure(
+    folder: &Path,
+    failure: &Failure,
+    backend: &backend::Backend,
+) -> Result<PathBuf, String> {
     let name = |kind: &str| folder.join(format!("{}-{kind}", failure.attempt));
     let head = format!(
         "# {}: {}\n",

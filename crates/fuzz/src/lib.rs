@@ -2,7 +2,8 @@
 //!
 //! An [`Interaction`] gives commands to workers, in steps. [`generate()`] draws one, [`run()`] runs
 //! it on simulated adapters in lock step, [`PROPERTIES`] are checked on what the workers have
-//! observed, and one that fails is made smaller by its [`Choices`]. [`campaign()`] does all of it, and [`command_line`] is `simrun fuzz`.
+//! observed, and one that fails is made smaller by its [`Choices`]. [`campaign()`] does all of it,
+//! and [`command_line`] has the command `simrun fuzz`.
 //!
 //! *Not modelled*: contention of the network. Everything is deterministic: an interaction gives the
 //! same observations on every machine.

@@ -63,7 +63,7 @@ impl Output {
     }
 }
 
-/// A folder that is removed at the end of a test.
+/// A folder, removed at the end of a test.
 pub struct Folder(PathBuf);
 
 impl Folder {
@@ -83,7 +83,7 @@ impl Folder {
         path.to_str().expect("a path is text").to_owned()
     }
 
-    /// Writes a file and gives its path.
+    /// Writes a file; returns the path.
     pub fn write(&self, name: &str, text: &str) -> String {
         let path = self.path(name);
         let folder = Path::new(&path).parent().expect("a file has a folder");
@@ -92,7 +92,7 @@ impl Folder {
         path
     }
 
-    /// The names of all files in it, hidden ones too.
+    /// The names of all files of the folder, also hidden ones.
     pub fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(&self.0).expect("a folder");
         let name = |entry: fs::DirEntry| entry.file_name().into_string().expect("text");

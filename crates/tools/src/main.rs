@@ -81,7 +81,7 @@ fn main() -> ExitCode {
         Ok(Tool::Trace(command)) => trace::run(&command),
         Ok(Tool::Fuzz(command)) => fuzz::command_line::run_command(&command),
         Ok(Tool::Whatif(command)) => whatif::run(&command),
-        Ok(Tool::FuzzWorker(command)) => fuzz::command_line::work(&command),
+        Ok(Tool::FuzzWorker(command)) => fuzz::command_line::run_worker(&command),
         Ok(Tool::Man { folder }) => match man_pages(&folder) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => status::refuse(error),

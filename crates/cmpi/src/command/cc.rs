@@ -23,7 +23,7 @@ pub(super) const CXX: Compiler = ["SIMRUN_CXX", "CXX", "c++"];
 
 /// Returns the name of a compiler. The variable for every program counts if it is one word and not
 /// simrun: `make CC="simrun cc"` hands it on.
-fn named([own, general, usual]: Compiler) -> Result<OsString, String> {
+fn find_compiler([own, general, usual]: Compiler) -> Result<OsString, String> {
     let value = |variable: &str| std::env::var_os(variable).filter(|value| !value.is_empty());
     if let Some(compiler) = value(own) {
         return match is_simrun(&compiler) {
@@ -57,7 +57,7 @@ fn is_simrun(command: &OsStr) -> bool {
 
 /// Replaces this process by a compiler.
 pub(super) fn compile(arguments: &[OsString], compiler: Compiler) -> ExitCode {
-    let (cc, compiler) = match (named(CC), named(compiler)) {
+    let (cc, compiler) = match (find_compiler(CC), find_compiler(compiler)) {
         (Ok(cc), Ok(compiler)) => (cc, compiler),
         (Err(problem), _) | (_, Err(problem)) => return status::refuse(problem),
     };

@@ -19,7 +19,7 @@ const LONGEST_CHECKED: f64 = 5.0;
 const HEADER: &str = "# simrun compute 1: rank, number of the time, seconds";
 
 /// Returns the times that the options ask for, and the times to be written.
-pub(super) fn timing(
+pub(super) fn read_timing(
     options: &ComputeArgs,
     (counts_blocks, is_checked): (bool, bool),
 ) -> Result<(Timing, Option<Recording>), String> {
@@ -50,7 +50,7 @@ pub(super) fn timing(
     if replayed.is_some() && options.compute.is_some() {
         return Err("--replay-compute has the times: expected no --compute".to_owned());
     }
-    let replayed = replayed.as_deref().map(read).transpose()?;
+    let replayed = replayed.as_deref().map(read_times).transpose()?;
     let file = recorded.as_deref().map(Output::new).transpose();
     let file = file.map_err(|error| error.to_string())?;
     let recording = file.map(|file| Recording {
@@ -92,14 +92,14 @@ pub(super) fn timing(
 }
 
 /// Reads a file of times.
-fn read(file: &Path) -> Result<Bursts, String> {
+fn read_times(file: &Path) -> Result<Bursts, String> {
     let place = file.display();
     let text = files::read_text(file).map_err(|error| format!("{place}: {error}"))?;
-    parse(file, &text)
+    parse_times(file, &text)
 }
 
 /// Reads the text of a file of times with this name.
-fn parse(file: &Path, text: &str) -> Result<Bursts, String> {
+fn parse_times(file: &Path, text: &str) -> Result<Bursts, String> {
     let place = file.display();
     let mut lines = text.lines().zip(1..);
     if lines.next().is_none_or(|(first, _)| first != HEADER) {
@@ -168,7 +168,7 @@ mod tests {
     #[test]
     fn damaged_files_of_times_are_refused_or_read() {
         let text = format!("{HEADER}\n0 0 1.5e-3\n1 0 2e-6\n# 2 blocks\n0 1 0e0\n");
-        let read = |bytes: &[u8]| parse(Path::new("times"), &String::from_utf8_lossy(bytes));
+        let read = |bytes: &[u8]| parse_times(Path::new("times"), &String::from_utf8_lossy(bytes));
         assert_eq!(read(text.as_bytes()).map(|times| times.len()), Ok(3));
         testing::damage::read_damaged(text.as_bytes(), |bytes| drop(read(bytes)));
     }

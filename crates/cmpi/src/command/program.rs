@@ -50,7 +50,7 @@ impl App<Self> for Compiled {
         let all = std::iter::once(self.file.as_os_str()).chain(arguments.iter().map(|it| &**it));
         let texts = all.map(|text| CString::new(text.as_bytes()));
         let texts: Vec<CString> = texts.map(Result::unwrap_or_default).collect();
-        let timing = compute::timing(
+        let timing = compute::read_timing(
             &self.compute,
             (self.program.counts_blocks(), self.is_checked),
         );
@@ -107,7 +107,7 @@ fn write_script(
 
 /// Returns the program in a file, or why it cannot be run; `None` if the file is not a compiled
 /// MPI program.
-fn program(app: &Path) -> Option<Result<CompiledProgram, String>> {
+fn load_program(app: &Path) -> Option<Result<CompiledProgram, String>> {
     let file = app
         .is_file()
         .then(|| files::read_bytes(app, PROGRAM_MAX).ok())??;
@@ -125,15 +125,15 @@ fn program(app: &Path) -> Option<Result<CompiledProgram, String>> {
 }
 
 /// Returns the own libraries of a program.
-fn libraries(program: &CompiledProgram) -> impl Iterator<Item = &PathBuf> {
+fn own_libraries(program: &CompiledProgram) -> impl Iterator<Item = &PathBuf> {
     program.files().iter().skip(1).map(|(path, _)| path)
 }
 
 /// Acts as the program in a file: does what a program in Rust does with the same arguments.
 pub(super) fn act_as(app: &Path, arguments: &[OsString]) -> ExitCode {
-    match program(app) {
+    match load_program(app) {
         Some(program) if answers_handshake(arguments) => {
-            answer_handshake(program.iter().flat_map(libraries))
+            answer_handshake(program.iter().flat_map(own_libraries))
         }
         Some(program) => run_with(program, app, arguments),
         // The file of another program: what is wrong with it is said as of every program.
@@ -162,7 +162,7 @@ fn run_with(
     let mut files = vec![app.to_owned()];
     let program = match program {
         Ok(program) => {
-            files.extend(libraries(&program).cloned());
+            files.extend(own_libraries(&program).cloned());
             program
         }
         Err(problem) => return status::refuse(format_args!("{}: {problem}", app.display())),

@@ -33,7 +33,7 @@ fn a_frame_longer_than_the_stack_fails_its_rank() {
         };
         let is_found = output.status == 1 && output.stderr.contains("rank 1 on host node-1");
         assert!(is_found && lines.clone().any(at), "{mode}: {output:?}");
-        let found = simrun(&program, &format!("check -n 2 -- {mode}"));
+        let found = simrun(program, &format!("check -n 2 -- {mode}"));
         let is_found = found.status == 1 && found.stdout.contains(full);
         assert!(is_found, "{mode}: {found:?}");
     }

@@ -637,7 +637,7 @@ fn a_search_of_a_twin_in_c_is_that_of_the_app() {
             (16, 576, 111, "found", "deadlock"),
         ),
     ] {
-        let output = simrun(&program, &format!("check --format json {options}"));
+        let output = simrun(program, &format!("check --format json {options}"));
         let found = output.json();
         let (executions, transitions, events, verdict, kind) = expected;
         let expected = serde_json::json!([executions, transitions, events, verdict]);

@@ -47,7 +47,7 @@ pub struct WorkerCommand {
 const NAP: Duration = Duration::from_millis(20);
 
 /// Works until it is told to end.
-pub fn work(command: &WorkerCommand) -> ExitCode {
+pub fn run_worker(command: &WorkerCommand) -> ExitCode {
     match Process::start(command).and_then(Process::work) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => status::refuse(error),

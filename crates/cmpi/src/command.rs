@@ -1,8 +1,8 @@
 //! MPI programs in C and C++: compiling them, and running those that are compiled.
 //!
 //! Command lines are `cc ARGUMENTS`, `cxx ARGUMENTS`, and `--as-program FILE ARGUMENTS`, by which
-//! this process acts as the program in a file. *Not here*: finding out that a file is meant, which
-//! `command_line` does.
+//! this process acts as the program in a file. *Not here*: the command line of `simrun`, which
+//! finds out that a file is meant.
 
 mod cc;
 mod compute;

@@ -163,13 +163,31 @@ impl Drop for Recording {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
+    const TIMES: &str = "0 0 1.5e-3\n1 0 2e-6\n# 2 blocks\n0 1 0e0\n";
+
+    fn parse(bytes: &[u8]) -> Result<Bursts, String> {
+        parse_times(Path::new("times"), &String::from_utf8_lossy(bytes))
+    }
+
     #[test]
-    fn damaged_files_of_times_are_refused_or_read() {
-        let text = format!("{HEADER}\n0 0 1.5e-3\n1 0 2e-6\n# 2 blocks\n0 1 0e0\n");
-        let read = |bytes: &[u8]| parse_times(Path::new("times"), &String::from_utf8_lossy(bytes));
-        assert_eq!(read(text.as_bytes()).map(|times| times.len()), Ok(3));
-        testing::damage::read_damaged(text.as_bytes(), |bytes| drop(read(bytes)));
+    fn times_are_read() {
+        let text = format!("{HEADER}\n{TIMES}");
+        assert_eq!(parse(text.as_bytes()).map(|times| times.len()), Ok(3));
+    }
+
+    proptest! {
+        /// Damage: a truncated text with one other byte.
+        #[test]
+        fn damaged_times_are_refused_or_read(length: prop::sample::Index, at: prop::sample::Index, byte: u8) {
+            let mut bytes = format!("{HEADER}\n{TIMES}").into_bytes();
+            bytes.truncate(length.index(bytes.len()) + 1);
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+            drop(parse(&bytes));
+        }
     }
 }

@@ -1,11 +1,9 @@
 //! Actors: creation, names, hosts, joining, daemons, exit hooks.
 
-mod common;
-
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use common::{Log, secs};
+use crate::common::{Log, secs};
 use sim_core::{HostId, Outcome, Simulation, Time, TimedOut};
 
 #[test]

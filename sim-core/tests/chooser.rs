@@ -1,7 +1,6 @@
 //! Tests that the chooser and the clock are independent options of one kernel.
 
-mod program;
-
+use crate::program;
 use proptest::prelude::*;
 use sim_core::{
     Actor, Choice, Chooser, Clock, EnabledTransition, HostId, Outcome, Replay, Report, Schedule,

@@ -1,8 +1,7 @@
 //! The same program and seed give the same digest, whatever runs beside it; another seed gives
 //! another where it draws.
 
-mod program;
-
+use crate::program;
 use std::rc::Rc;
 
 use proptest::prelude::*;

@@ -4,12 +4,10 @@
 //! The model is the constant one, wrapped: computations on a host that goes off fail, and so do
 //! transfers from or to it; host 1 goes off by itself at 10 s and comes back at 20 s.
 
-mod hand_on;
-
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use hand_on::hand_on;
+use crate::hand_on::hand_on;
 use sim_core::{
     ActivityError, ActivityId, Change, Constant, End, HostId, Outcome, Resource, Simulation, Span,
     StartError, Time, Work,

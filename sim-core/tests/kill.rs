@@ -1,8 +1,6 @@
 //! A kill runs destructors and leaves nothing behind: no request in any queue, no mutex owned.
 
-mod common;
-
-use common::{Log, secs};
+use crate::common::{Log, secs};
 use sim_core::{ActivityError, Actor, HostId, Outcome, Simulation, Time};
 
 /// Fails the actor that comes here.

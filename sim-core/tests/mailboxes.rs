@@ -1,13 +1,10 @@
 //! Mailboxes: sends and receives meet first in, first out; nothing dangles.
 
-mod common;
-mod hand_on;
-
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use common::{Log, secs};
-use hand_on::hand_on;
+use crate::common::{Log, secs};
+use crate::hand_on::hand_on;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use sim_core::{

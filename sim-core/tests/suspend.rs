@@ -1,8 +1,6 @@
 //! A suspended actor does not continue before it is resumed; computations stop, dates do not.
 
-mod common;
-
-use common::{Log, secs};
+use crate::common::{Log, secs};
 use sim_core::{ActivityError, Outcome, Simulation, Time};
 
 #[test]

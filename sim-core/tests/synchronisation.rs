@@ -1,9 +1,7 @@
 //! Mutexes, semaphores, barriers and condition variables: queues are first in, first out, and
 //! misuse fails the actor.
 
-mod common;
-
-use common::{Log, secs};
+use crate::common::{Log, secs};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use sim_core::{Actor, Mutex, Outcome, Simulation, Time, TimedOut};

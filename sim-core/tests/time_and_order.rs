@@ -1,9 +1,7 @@
 //! Events leave in the order of their dates, and at one date in the order in which they were
 //! created.
 
-mod common;
-
-use common::{Log, secs};
+use crate::common::{Log, secs};
 use sim_core::{HostId, Outcome, Simulation, Time};
 
 #[test]

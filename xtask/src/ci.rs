@@ -124,10 +124,10 @@ impl Steps<'_> {
     fn campaigns(&self) -> Outcome {
         self.build()?;
         let programs = [("EXPLORE_PROGRAMS", OsStr::new("2000"))];
-        let line = "cargo test --locked -p simrun-explore --test random_programs";
+        let line = "cargo test --locked -p simrun-explore --test explore random_programs::";
         self.step_with(line, &programs, &[0])?;
         // Each seeded defect of endpoints with twenty seeds; `cargo test` takes four.
-        let campaigns = "cargo test --locked --release -p simrun-fuzz --test campaigns";
+        let campaigns = "cargo test --locked --release -p simrun-fuzz --test fuzz campaigns::";
         self.step(&format!("{campaigns} -- --ignored --nocapture"))?;
         let failures = self.target.join("fuzz-failures");
         for layer in [
@@ -147,10 +147,11 @@ impl Steps<'_> {
         self.build()?;
         self.step("cargo xtask instructions")?;
         let clusters = [("SIMGRID_CLUSTERS", OsStr::new("60"))];
-        let line = "cargo test --locked -p simrun-simgrid-import --test simgrid";
+        let line = "cargo test --locked -p simrun-simgrid-import --test simgrid-import simgrid::";
         self.step_with(line, &clusters, &[0])?;
         let pages = self.studies()?;
-        let line = "cargo test --locked -p simrun-report --features html,pictures --test html";
+        let line =
+            "cargo test --locked -p simrun-report --features html,pictures --test report html::";
         self.step_with(line, &[("SIMRUN_PAGES", pages.as_os_str())], &[0])?;
         self.step(&format!("crates/report/tests/html.sh {}", pages.display()))?;
         let mpi = self.target.join("mpi-abi");

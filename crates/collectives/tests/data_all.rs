@@ -3,15 +3,14 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
-mod common;
-
+use crate::common;
 use std::rc::Rc;
 
+use crate::common::{Reduce, add, compose, mixed, suits};
 use collectives::{
     Algorithm, Block, Blocks, Call, Collective, Group, Level, Plan, Plans, aliases, find, messages,
     named,
 };
-use common::{Reduce, add, compose, mixed, suits};
 
 const SIZES: [u32; 14] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 16, 32, 37];
 

@@ -1,10 +1,8 @@
 //! Promise: the selector `nccl` takes what the formulas of NCCL give by hand, and its trees over
 //! nodes compute what the operation means on all placements of ranks.
 
-mod common;
-
+use crate::common::{Job, Protocol, add};
 use collectives::{Call, Collective, Explanation, Facts, Nodes, Reason, Selector, explain, find};
-use common::{Job, Protocol, add};
 
 /// A machine that differs from that of `nccl` by these lines.
 fn machine(lines: &str) -> Result<Selector, String> {

@@ -1,12 +1,10 @@
 //! Promise: operations with a root compute what they mean, for all roots, for blocks of different
 //! lengths, and with segments that do not divide the message.
 
-mod common;
-
 use std::rc::Rc;
 
+use crate::common::{add, check, compose, suits};
 use collectives::{Algorithm, Block, Blocks, Call, Collective, aliases, messages, named};
-use common::{add, check, compose, suits};
 
 const SIZES: [u32; 14] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 16, 17, 33];
 const ROOTED: [Collective; 6] = [

@@ -1,10 +1,9 @@
 //! Promise: what a selector selects computes what the operation means, with the parameters and the
 //! parts that it sets, and all ranks select the same.
 
-mod common;
-
+use crate::common;
+use crate::common::{add, compose};
 use collectives::{Call, Collective, Facts, Selector};
-use common::{add, compose};
 
 const SIZES: [u32; 6] = [1, 2, 3, 6, 8, 17];
 

@@ -4,12 +4,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
-mod common;
-
+use crate::common;
+use crate::common::{Reduce, add, compose};
 use collectives::{
     Algorithm, Call, Collective, Facts, Group, Nodes, Plan, Plans, Selector, find, messages, named,
 };
-use common::{Reduce, add, compose};
 
 /// Hosts of ranks: blocks, uneven blocks, in turn, and in disorder.
 fn placements() -> Vec<Vec<u32>> {

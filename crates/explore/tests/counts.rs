@@ -1,21 +1,20 @@
 //! Promise: the numbers of classes that can be derived come out, without a run in vain and without
 //! a class twice.
 
-mod bounds;
-mod created;
-mod programs;
-mod seen;
-
+use crate::programs;
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
+use crate::seen::Observation;
 use explore::{Options, Reduction, Statistics, TraceId, explore};
-use seen::Observation;
 use sim_core::Stepper;
 
 /// Explores and checks what must hold of every exploration.
-fn traces(mut stepper: Stepper, reduction: Reduction) -> (Statistics, BTreeSet<TraceId>) {
+pub(crate) fn traces(
+    mut stepper: Stepper,
+    reduction: Reduction,
+) -> (Statistics, BTreeSet<TraceId>) {
     let mut seen = Observation::default();
     let options = Options {
         reduction,
@@ -34,7 +33,7 @@ fn traces(mut stepper: Stepper, reduction: Reduction) -> (Statistics, BTreeSet<T
 
 /// The numbers of runs that finish and of those that end in a deadlock.
 #[track_caller]
-fn check(stepper: Stepper, finished: u64, deadlocks: u64) {
+pub(crate) fn check(stepper: Stepper, finished: u64, deadlocks: u64) {
     let (statistics, _) = traces(stepper, Reduction::Odpor);
     assert_eq!(
         (statistics.finished, statistics.deadlocks),
@@ -45,7 +44,7 @@ fn check(stepper: Stepper, finished: u64, deadlocks: u64) {
 
 /// The same with the judge beside it: the same classes.
 #[track_caller]
-fn check_judged(make: impl Fn() -> Stepper, finished: u64, deadlocks: u64) {
+pub(crate) fn check_judged(make: impl Fn() -> Stepper, finished: u64, deadlocks: u64) {
     check(make(), finished, deadlocks);
     let (_, optimal) = traces(make(), Reduction::Odpor);
     for judge in [Reduction::None, Reduction::Sleep, Reduction::Sdpor] {

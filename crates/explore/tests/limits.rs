@@ -1,13 +1,12 @@
 //! Promise: with time limits and failures allowed, exactly what can happen by them is found, and
 //! nothing without asking for it.
 
-mod explored;
-
+use crate::explored;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
+use crate::explored::{Observation, set};
 use explore::{Options, Report, Verdict, check};
-use explored::{Observation, set};
 use sim_core::{ActivityError, Actor, Simulation, Span, Stepper};
 
 fn explored(

@@ -1,13 +1,11 @@
 //! Promise: the comparison with the judge notices mistakes. Each search with a known mistake loses
 //! classes of some small random program.
 
-mod seen;
-
 use std::collections::BTreeSet;
 
+use crate::seen::Observation;
 use explore::{Options, Reduction, SeededDefect, TraceId, explore};
 use fuzz::actors::{self, Family, Program};
-use seen::Observation;
 
 fn traces(
     program: &Program,

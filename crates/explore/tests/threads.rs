@@ -2,8 +2,7 @@
 //!
 //! `EXPLORE_PROGRAMS` sets how many random programs of each family are compared, 40 by default.
 
-mod programs;
-
+use crate::programs;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

@@ -1,13 +1,12 @@
 //! Promise: work takes time that the search does not know. What meets it comes before or after its
 //! end, in each way that a run could show; with instant transfers only after.
 
-mod explored;
-
+use crate::explored;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
+use crate::explored::{Observation, set};
 use explore::{Report, Verdict};
-use explored::{Observation, set};
 use sim_core::{Activity, Mailbox, Simulation, Stepper};
 
 fn explored(

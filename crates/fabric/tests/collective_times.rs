@@ -7,12 +7,10 @@
 //! two ranks exchange, so that each has copied its own one when the other arrives. Sums of halves
 //! are geometric: Σ m(n / 2^i) over i = 1 … q is q (2 o + L) + (n − n / p − q) G.
 
-mod common;
-
 use std::sync::Arc;
 
+use crate::common::{DONE, Notes, ranks};
 use collectives::{Algorithm, named};
-use common::{DONE, Notes, ranks};
 use mpi::{Collective, Comm, Op, Result, Selector, Settings};
 use settings::LogGopsParameters;
 use sim_core::Span;

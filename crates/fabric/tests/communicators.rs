@@ -1,9 +1,7 @@
 //! Promise: communicators cost simulated time, because they are made with messages; send modes end
 //! at the dates of the messages.
 
-mod common;
-
-use common::{DONE, ranks};
+use crate::common::{DONE, ranks};
 use mpi::Comm;
 
 #[test]

@@ -2,9 +2,8 @@
 //!
 //! A packet of 64 bytes takes 2.064 us between two nodes, and a message of n bytes 2 us + n ns.
 
-mod common;
-
-use common::{DONE, Run, ranks};
+use crate::common;
+use crate::common::{DONE, Run, ranks};
 use mpi::{
     AtLimit, Comm, ConnectionMode, ConnectionSettings, ConnectionStatistics, Error, ErrorClass,
 };

@@ -1,9 +1,7 @@
 //! Promise: when messages arrive, as closed forms. A message of n bytes alone takes 2 us + n ns on
 //! these nodes.
 
-mod common;
-
-use common::{DONE, THRESHOLD, ranks};
+use crate::common::{DONE, THRESHOLD, ranks};
 use mpi::{ANY_SOURCE, Buffer, waitall};
 
 #[test]

@@ -1,11 +1,9 @@
 //! Promise: collectives of ranks that share hosts have the results of any others, in all
 //! communicators, and take the hierarchical algorithms of their selector.
 
-mod common;
-
 use std::sync::Arc;
 
-use common::{DONE, Notes, ranks};
+use crate::common::{DONE, Notes, ranks};
 use mpi::{Buffer, Comm, Op, Placement, Selector, Settings};
 
 const SELECTORS: [&str; 6] = [

@@ -1,8 +1,6 @@
 //! Promise: messages between ranks of one host take the time of the host's memory, as closed forms.
 
-mod common;
-
-use common::{DONE, Notes, Run, Runner, loggops_costs, ranks};
+use crate::common::{DONE, Notes, Run, Runner, loggops_costs, ranks};
 use mpi::Comm;
 use settings::{LogGopsLoopback, LogGopsParameters};
 use sim_core::Span;

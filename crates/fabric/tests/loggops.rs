@@ -1,9 +1,8 @@
 //! Promise: what messages cost under LogGOPS, as closed forms. L = 10 us, o = 1 us, g = 3 us, G = 5
 //! ns and O = 2 ns unless a test says otherwise; all dates in microseconds.
 
-mod common;
-
-use common::{DONE, Run, exchange, loggops_costs, ranks};
+use crate::common;
+use crate::common::{DONE, Run, exchange, loggops_costs, ranks};
 use mpi::{ANY_SOURCE, Buffer, waitall};
 use settings::LogGopsParameters;
 use sim_core::{Outcome, Span};

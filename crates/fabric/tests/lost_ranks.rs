@@ -3,9 +3,7 @@
 //!
 //! Three hosts, of which any two share a link of 1 us and 1 GB/s; the host of rank 1 goes off.
 
-mod common;
-
-use common::{DONE, Notes, Run, Runner, ranks};
+use crate::common::{DONE, Notes, Run, Runner, ranks};
 use mpi::{ANY_SOURCE, Comm, ConnectionMode, ConnectionSettings, ErrorClass, Limits, Settings};
 use settings::LogGopsParameters;
 use sim_core::{Outcome, Time};

@@ -1,8 +1,6 @@
 //! Promise: how runs end that do not go well, in exact words; and what ranks leave behind.
 
-mod common;
-
-use common::{DONE, Runner, THRESHOLD, ranks};
+use crate::common::{DONE, Runner, THRESHOLD, ranks};
 use mpi::{ANY_SOURCE, ANY_TAG, Comm, Result};
 use sim_core::{ActorId, Failure, Outcome, Time};
 

@@ -1,9 +1,8 @@
 //! Promise: what calls cost is paid before anything that follows, once, and by whom it concerns. A
 //! message of n bytes alone takes 2 us + n ns on these nodes; os is 10 us, ois 20 us and or 30 us.
 
-mod common;
-
-use common::{DONE, Runner, ranks};
+use crate::common;
+use crate::common::{DONE, Runner, ranks};
 use mpi::{ANY_SOURCE, OverheadSection, OverheadTable, Overheads, Settings, waitall, waitany};
 
 fn cost(time: f64) -> OverheadTable {

@@ -1,9 +1,7 @@
 //! Promise: protocols take the time that their packets, copies and postings take: formulas of
 //! `docs/protocols.md`, on nodes between which n bytes alone take 2 us + n ns.
 
-mod common;
-
-use common::{DONE, Notes, Run, THRESHOLD, ranks};
+use crate::common::{DONE, Notes, Run, THRESHOLD, ranks};
 use mpi::{Comm, Limits, PostingCost, Settings, TransportMode};
 use sim_core::Outcome;
 

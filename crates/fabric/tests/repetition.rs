@@ -1,14 +1,12 @@
 //! Promise: the same program has the same digest every time, another one has another; and without
 //! time it runs too.
 
-mod common;
-
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
-use common::{DONE, Run, ranks};
+use crate::common::{DONE, Run, ranks};
 use mpi::{ANY_SOURCE, ANY_TAG, Comm, Result, waitall};
 
 async fn everybody_to_everybody(world: Comm, length: u64) -> Result<()> {

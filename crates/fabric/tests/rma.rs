@@ -2,9 +2,7 @@
 //! 2 us + n ns on these nodes; requests and answers without data take no time unless a length of
 //! control messages is set, which makes them messages.
 
-mod common;
-
-use common::{DONE, ranks};
+use crate::common::{DONE, ranks};
 use mpi::{Comm, Op, Settings};
 
 /// A message of n bytes alone, in seconds.

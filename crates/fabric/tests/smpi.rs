@@ -5,11 +5,9 @@
 //! none, `smpi/async-small-thresh`, the calls, the size in bytes, when rank 0 and rank 1 begin, and
 //! what each rank printed. `smpi/regenerate.sh` makes it again; it has the options.
 
-mod common;
-
 use std::collections::BTreeSet;
 
-use common::{DONE, Notes, ranks};
+use crate::common::{DONE, Notes, ranks};
 use mpi::{Comm, OverheadSection, OverheadTable, Overheads, Result, Settings, waitall};
 
 const TWO: &str = r#"

@@ -10,14 +10,12 @@
 //! `smpi/communicators.csv` has the dates at which ranks have a new communicator, recorded by
 //! `smpi/communicators.sh`.
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use common::{DONE, Notes, ranks};
+use crate::common::{DONE, Notes, ranks};
 use mpi::{Collective, Comm, Op, Placement, Result, Selector, Settings};
 
 const CROSSBAR: &str = r#"

@@ -2,9 +2,8 @@
 //! v4.1, replay of its example traces on a part of its small platform; computation at the speed of
 //! the host, collectives as it does them by default).
 
-mod common;
-
-use common::{DONE, Run, ranks};
+use crate::common;
+use crate::common::{DONE, Run, ranks};
 use mpi::{Comm, Result, Settings, waitall};
 
 /// Ranks 0, 1, 2 run on Tremblay, Jupiter, Fafard.

@@ -3,9 +3,8 @@
 //!
 //! Links of 1 GB/s (1000 ps a byte) and 1 µs, one switch of 100 ns.
 
-mod common;
-
-use common::{ADAPTER_COSTS as COSTS, DONE, Run, on_the_wire, ranks, takes, verbs_settings};
+use crate::common;
+use crate::common::{ADAPTER_COSTS as COSTS, DONE, Run, on_the_wire, ranks, takes, verbs_settings};
 use fabric::AdapterCosts;
 use models::packet::LinkFaults;
 use mpi::channel::{Packet, PacketHeader};

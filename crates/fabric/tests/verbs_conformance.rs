@@ -1,14 +1,12 @@
 //! Promise: the simulated adapter does its duties: every case for adapters holds for two ranks on
 //! it, without any deviation.
 
-mod common;
-
 use std::future::Future;
 use std::pin::pin;
 use std::rc::Rc;
 use std::task::{Context, Waker};
 
-use common::{ADAPTER_COSTS, DONE, ranks, verbs_settings};
+use crate::common::{ADAPTER_COSTS, DONE, ranks, verbs_settings};
 use mpi::{Comm, Settings};
 use rdma::conformance::{CASES, Case, InMemoryChannel, Side};
 use sim_core::Outcome;

@@ -4,11 +4,9 @@
 //!
 //! Links of 1 GB/s (1000 ps a byte) and 1 µs, one switch of 100 ns.
 
-mod common;
-
 use std::collections::BTreeMap;
 
-use common::{
+use crate::common::{
     ADAPTER_COSTS as COSTS, DONE, Notes, Run, Runner, on_the_wire, ranks, takes, verbs_settings,
 };
 use fabric::{CaptureFilter, VerbsSettings};

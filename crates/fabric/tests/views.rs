@@ -1,9 +1,7 @@
 //! Promise: packing takes simulated time where copies do, with phantom buffers too, and none where
 //! they do not.
 
-mod common;
-
-use common::{DONE, THRESHOLD, ranks};
+use crate::common::{DONE, THRESHOLD, ranks};
 use mpi::{Datatype, Settings};
 
 #[test]

@@ -2,13 +2,11 @@
 //! events that adapters allow, also where memory cannot be registered, requests wait for room in
 //! the send queue or ports take short messages only; and everything is given back.
 
-mod packet;
-
 use std::rc::Rc;
 
+use crate::packet::Ranks;
 use mpi::{Buffer, Comm, Error, Op, Result};
 use mpi_verbs::Rendezvous;
-use packet::Ranks;
 use testing::adapter::Abilities;
 use testing::ranks::pattern;
 

@@ -2,16 +2,14 @@
 //! long messages take, in any order of events that adapters allow; it keeps within what it has
 //! asked the adapter for, never finds a peer without a receive, and gives everything back.
 
-mod packet;
-
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use crate::packet::{Ranks, Tells};
 use mpi::{
     ANY_SOURCE, ANY_TAG, Buffer, Comm, Error, ErrorClass, Result, SendMode, Settings, waitall,
 };
 use mpi_verbs::Rendezvous;
-use packet::{Ranks, Tells};
 use rdma::AsyncEvent;
 use testing::adapter::Abilities;
 use testing::ranks::exchange::{Race, Receives, everything, exchange, race};

@@ -5,8 +5,6 @@
 //! One network: 1 us (two links of 500 ns), 1 GB/s, no software costs: a message of n bytes takes
 //! 1 us + n ns. Eager below 64 KiB.
 
-mod common;
-
 use std::io::Cursor;
 
 use mpi::{ANY_SOURCE, Comm, Op, Result, waitall};
@@ -15,7 +13,7 @@ use report::analysis::{
     Analysis, AnalysisReport, BackwardReport, Class, DelayCost, Sensitivity, SlackRow,
 };
 
-use common::{observed, read};
+use crate::common::{observed, read};
 
 const PLATFORM: &str = r#"
 version = 1

@@ -1,8 +1,6 @@
 //! Promise: the report of a run is one page that needs nothing else, shows the rows of the tables,
 //! escapes names, and stays small.
 
-mod common;
-
 use std::io::Cursor;
 
 use mpi::{Comm, Op, Result};
@@ -11,7 +9,7 @@ use report::analysis::{Analysis, BackwardReport, Class};
 use report::html::{ReportPage, TimelineOverview};
 use report::network::NetworkAnalysis;
 
-use common::{observed, read};
+use crate::common::{observed, read};
 
 /// A size in bytes above which a page is too large.
 const LIMIT: usize = 5_000_000;

@@ -1,7 +1,5 @@
 //! Promise: load and congestion of links are those known by hand; bytes are conserved.
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::io;
 
@@ -10,7 +8,7 @@ use observe::LogEntry;
 use report::network::{LinkLoad, NetworkAnalysis, NetworkReport};
 use sim_core::Outcome;
 
-use common::{observed, read};
+use crate::common::{observed, read};
 
 /// Returns the analysis of a run of a program.
 fn analysed<Fut>(platform: &str, ranks: u32, program: fn(Comm) -> Fut) -> NetworkReport

@@ -4,13 +4,11 @@
 //! One network: 1 us (two links of 500 ns), 1 GB/s, no software costs: a message of n bytes takes
 //! 1 us + n ns. Eager below 64 KiB.
 
-mod common;
-
 use mpi::{Comm, Op, Result, waitall};
 use observe::LogEntry;
 use report::analysis::{Analysis, AnalysisReport, Class};
 
-use common::{observed, read};
+use crate::common::{observed, read};
 
 const PLATFORM: &str = r#"
 version = 1

@@ -6,8 +6,7 @@
 //! every interleaving and uses no dependency relation: what it compares is what each rank was told,
 //! call by call. The reductions must find the same, `odpor` without running a class twice.
 
-mod common;
-
+use crate::common;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::future::{Future, poll_fn};
@@ -15,7 +14,7 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::task::Poll;
 
-use common::{Observation, below, on_ranks, programs, search_with};
+use crate::common::{Observation, below, on_ranks, programs, search_with};
 use explore::{End, Options, Reduction, SeededDefect, Statistics};
 use mpi::{
     ANY_SOURCE, ANY_TAG, Buffer, Comm, Error, Request, Result, Source, Tag, waitall, waitany,

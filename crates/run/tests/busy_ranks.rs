@@ -8,13 +8,11 @@
 //! up after them. Runs in which it has given up too soon do not count: once all others have said
 //! that they send nothing more, it asks a last time.
 
-mod common;
-
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use common::{Observation, below, checked, on_ranks, options, programs, search_with};
+use crate::common::{Observation, below, checked, on_ranks, options, programs, search_with};
 use explore::{End, Options, Reduction, Statistics, Verdict};
 use mpi::{ANY_SOURCE, Comm, Completion, Request, Result, Source, testany, waitall};
 use run::MessageProtocol;

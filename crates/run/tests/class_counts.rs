@@ -1,9 +1,7 @@
 //! Promise: of rank programs whose numbers of distinguishable orders can be derived, this many are
 //! explored, alone and on several threads, and an interrupted search continues to the same number.
 
-mod common;
-
-use common::{checked, on_ranks};
+use crate::common::{checked, on_ranks};
 use explore::{Options, Report, Threads, Verdict, check_on_threads};
 use mpi::{ANY_SOURCE, ANY_TAG, Comm, Result, waitall};
 use run::MessageProtocol;

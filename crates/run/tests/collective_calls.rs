@@ -2,11 +2,9 @@
 //! run and under the model checker; correct programs have no finding, and collectives without
 //! wildcards add no executions.
 
-mod common;
-
 use std::rc::Rc;
 
-use common::{explored, fails, on_ranks, plain, scheduled, succeeds};
+use crate::common::{explored, fails, on_ranks, plain, scheduled, succeeds};
 use explore::{Report, Verdict};
 use mpi::{ANY_SOURCE, ANY_TAG, Blocks, Collective, Comm, Op, Result};
 use run::Program;

@@ -1,9 +1,7 @@
 //! Promise: a receive that describes other elements than the send of its message is an error that
 //! names both lines, in a plain run and under the model checker; bytes fit everything.
 
-mod common;
-
-use common::{explored, fails, on_ranks, plain, succeeds};
+use crate::common::{explored, fails, on_ranks, plain, succeeds};
 use mpi::{ANY_SOURCE, Buffer, Comm, Datatype, Error, ErrorClass, Result, SendMode};
 use sim_core::Outcome;
 

@@ -1,14 +1,12 @@
 //! Promise: an event log changes no date and no digest, and each flow in it belongs to the packet
 //! that its next event names.
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
-use common::{on_ranks, simulated};
+use crate::common::{on_ranks, simulated};
 use mpi::{Comm, Op, Result};
 use observe::{Event, LogEntry, LogReader, NetworkEvent, PacketKind};
 use run::{EventLog, Options, Program, Run};

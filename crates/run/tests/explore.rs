@@ -1,13 +1,11 @@
 //! Promise: a rank program is explored as it is: delivery is the choice, and the message protocol
 //! decides which deadlocks there are.
 
-mod common;
-
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use common::{checked, on_ranks, options, search};
+use crate::common::{checked, on_ranks, options, search};
 use explore::{Reduction, Statistics, Verdict, check};
 use mpi::{ANY_SOURCE, ANY_TAG, Comm, Result};
 use run::{MessageProtocol, Program, explorable};

@@ -5,9 +5,7 @@
 //! or a non-blocking send, a blocking or a non-blocking receive, head to head or around a
 //! collective call. Written from that description.
 
-mod common;
-
-use common::{checked, on_ranks, options};
+use crate::common::{checked, on_ranks, options};
 use explore::{Reduction, Report, Verdict, check};
 use mpi::{Comm, Result};
 use run::{MessageProtocol, explorable};

@@ -1,9 +1,7 @@
 //! Promise: ranks that do nothing any more but let time pass are a livelock, by a bound; ranks that
 //! do so for a while and then continue are none.
 
-mod common;
-
-use common::{on_ranks, options};
+use crate::common::{on_ranks, options};
 use explore::{FindingKind, Options, Reduction, Verdict, check, replay_schedule};
 use mpi::{Buffer, Comm};
 use run::{MessageProtocol, explorable};

@@ -1,9 +1,7 @@
 //! Promise: noise stretches computations and latencies by its distributions, each source with
 //! random streams of its own, the same for the same seed; without it nothing changes.
 
-mod common;
-
-use common::{on_ranks, simulated};
+use crate::common::{on_ranks, simulated};
 use mpi::{Buffer, Comm, Result};
 use run::{Options, Run};
 use sim_core::Outcome;

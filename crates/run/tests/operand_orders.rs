@@ -2,9 +2,7 @@
 //! declared to be is an error with the line of the reduction; rounded floating-point numbers are a
 //! note.
 
-mod common;
-
-use common::{explored, on_ranks, reordered};
+use crate::common::{explored, on_ranks, reordered};
 use explore::Verdict;
 use mpi::{Comm, Error, ErrorClass, MissingProperty, Op, Result};
 

@@ -10,13 +10,12 @@
 //! And where each send may be buffered or not, there is a deadlock exactly if there is one with
 //! some of the sends synchronous.
 
-mod common;
-
+use crate::common;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use common::{Observation, below, on_ranks, options, programs};
+use crate::common::{Observation, below, on_ranks, options, programs};
 use explore::{End, Options, Reduction, Statistics, replay, replay_schedule, schedule_of_run};
 use mpi::{ANY_SOURCE, ANY_TAG, Comm, Request, Result, Source, waitany};
 use platform::Platform;

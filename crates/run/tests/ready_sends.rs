@@ -1,9 +1,7 @@
 //! Promise: a ready send is a finding unless messages order the posting of its receive before it,
 //! whichever comes first in the runs that are explored.
 
-mod common;
-
-use common::{checked, on_ranks};
+use crate::common::{checked, on_ranks};
 use explore::{Report, Verdict};
 use mpi::{Comm, Result};
 use run::MessageProtocol;

@@ -2,13 +2,11 @@
 //! they meet and under the model checker in any case; correct programs have no finding, in whatever
 //! order accesses arrive.
 
-mod common;
-
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
-use common::{explored, on_ranks, plain, succeeds};
+use crate::common::{explored, on_ranks, plain, succeeds};
 use mpi::{Buffer, Comm, Datatype, Op, Result, TargetPlace};
 use run::Program;
 use sim_core::Outcome;

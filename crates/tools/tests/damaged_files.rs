@@ -1,8 +1,7 @@
 //! Promise: no file that a command reads makes a command panic or take much memory. Each file of
 //! the corpus of `crates/tools/fuzz` is read whole, cut after each byte, and with 10 000 mutations.
 
-mod readers;
-
+use crate::readers;
 use std::fs;
 use std::path::Path;
 

@@ -1,7 +1,5 @@
 //! Promise: an error of the disk names the file that could not be written, not the input.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
-
 use std::path::Path;
 use std::process::Command;
 

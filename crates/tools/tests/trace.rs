@@ -1,8 +1,6 @@
 //! Promise: the timelines of simulated runs obey the rules of readers, whatever the programs do,
 //! and `trace convert` makes them in each format.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
-
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};

@@ -10,7 +10,7 @@ mod programs;
 use explore::Reduction;
 use sim_core::Stepper;
 
-use crate::{check, check_judged, traces};
+use crate::counts::{check, check_judged, traces};
 
 /// Besides the counts, the judge that uses sleep sets alone sees the same classes.
 #[track_caller]

@@ -7,7 +7,7 @@ use models::packet::{PacketNetwork, PacketSettings, PlatformTopology};
 use platform::Platform;
 use testing::lab::Lab;
 
-use crate::lab::{self, WIRE, WIRE_TIME};
+use super::lab::{self, WIRE, WIRE_TIME};
 
 const PACKETS: u64 = 200;
 

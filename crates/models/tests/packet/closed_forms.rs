@@ -6,8 +6,8 @@ use models::packet::{
 };
 use sim_core::HostId;
 
-use crate::case::{Case, group};
-use crate::lab::{self, WIRE, link_of, settings_of};
+use super::case::{Case, group};
+use super::lab::{self, WIRE, link_of, settings_of};
 
 #[test]
 fn latency() {

@@ -6,7 +6,7 @@ use models::packet::{
 };
 use sim_core::HostId;
 
-use crate::lab::{self, WIRE_TIME, base_link};
+use super::lab::{self, WIRE_TIME, base_link};
 
 #[test]
 fn three_notifications_leave_a_quarter() {

@@ -7,7 +7,7 @@ use models::packet::{
 };
 use sim_core::HostId;
 
-use crate::lab;
+use super::lab;
 
 const PACKET: u32 = 1_000;
 const RATE: f64 = 40e9;

@@ -6,7 +6,7 @@ use models::packet::{
 };
 use sim_core::{HostId, Stream};
 
-use crate::lab::{self, WIRE_TIME, base_link};
+use super::lab::{self, WIRE_TIME, base_link};
 
 const JUMBO: u32 = 4178;
 const RATE: u64 = 80;

@@ -7,7 +7,7 @@ use models::packet::{OutboundPacket, PacketNetwork, PacketSettings, PlatformTopo
 use platform::Platform;
 use sim_core::{HostId, Stream};
 
-use crate::lab;
+use super::lab;
 
 const HOSTS: u32 = 1024;
 

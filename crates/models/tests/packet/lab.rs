@@ -8,7 +8,7 @@ use models::packet::{
 };
 use sim_core::HostId;
 
-use crate::case::Case;
+use super::case::Case;
 
 /// Bytes on the wire of the packets of the base set: MTU 4096, local header, delimiters.
 pub(crate) const WIRE: u32 = 4096 + 30;

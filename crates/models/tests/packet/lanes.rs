@@ -6,8 +6,8 @@ use models::packet::{
 };
 use sim_core::HostId;
 
-use crate::case::group;
-use crate::lab::{self, WIRE_TIME, base_link, link_of, settings_of};
+use super::case::group;
+use super::lab::{self, WIRE_TIME, base_link, link_of, settings_of};
 
 fn send_level(network: &mut PacketNetwork, from: u32, to: u32, service_level: u8, count: u64) {
     for _ in 0..count {

@@ -8,7 +8,7 @@ use models::packet::{
 };
 use sim_core::HostId;
 
-use crate::lab::{self, WIRE_TIME, base_link};
+use super::lab::{self, WIRE_TIME, base_link};
 
 /// Returns three hosts at a switch: links 0 and 1 are the cable of host 0.
 fn graph() -> GraphTopology {

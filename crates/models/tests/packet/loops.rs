@@ -10,8 +10,8 @@ use models::packet::{
 use platform::Platform;
 use sim_core::HostId;
 
-use crate::case::group;
-use crate::lab::{self, base_link, link_of, settings_of};
+use super::case::group;
+use super::lab::{self, base_link, link_of, settings_of};
 
 /// Returns a ring of switches in one direction with a host at each; host i sends to i + distance.
 /// The link back to switch 0 is a dateline if `dateline`.

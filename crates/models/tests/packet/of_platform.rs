@@ -8,7 +8,7 @@ use models::packet::{
 use platform::Platform;
 use sim_core::HostId;
 
-use crate::lab::{self, WIRE_TIME};
+use super::lab::{self, WIRE_TIME};
 
 fn platform(text: &str) -> Arc<Platform> {
     Arc::new(Platform::parse("test.toml", text).expect("a platform"))

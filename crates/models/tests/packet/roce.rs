@@ -5,7 +5,7 @@ use models::packet::{
     ReactionPoint, SharedPool, ecmp_choice, flow_hash, murmur3_32,
 };
 
-use crate::case::{Case, group};
+use super::case::{Case, group};
 
 #[test]
 fn ingress_accounting_pauses_and_resumes() {

@@ -1,0 +1,12 @@
+//! The tests of collective operations, in one executable.
+
+mod common;
+mod data_all;
+mod many_ranks;
+mod nccl;
+mod rooted;
+mod selector_data;
+mod selector_tables;
+mod smpi_messages;
+mod smpi_selectors;
+mod two_level;

@@ -1,0 +1,8 @@
+//! The tests of random interactions, programs and work requests, in one executable.
+
+mod actors;
+mod campaigns;
+mod processes;
+mod ranks;
+mod regressions;
+mod verbs;

@@ -1,0 +1,12 @@
+//! The tests of the models of platforms, in one executable.
+
+mod actors;
+mod changes;
+mod closed_forms;
+mod dates;
+mod disks;
+mod observation;
+mod packet;
+mod parallel;
+mod profiles;
+mod wifi;

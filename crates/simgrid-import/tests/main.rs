@@ -1,0 +1,4 @@
+//! The tests of SimGrid's platforms, in one executable.
+
+mod import;
+mod simgrid;

@@ -1,0 +1,11 @@
+//! The tests of platform files, in one executable.
+
+mod connection;
+mod corpus;
+mod mistakes;
+mod never_panics;
+mod noise;
+mod overrides;
+mod platforms;
+mod topologies;
+mod zones;

@@ -6,8 +6,8 @@ set -euo pipefail
 need cargo=cargo
 "$here/image.sh" >/dev/null
 cd "$root"
-program=$(cargo test --quiet -p simrun-real --features verbs --test verbs --no-run --message-format=json |
-  sed -n 's/.*"name":"verbs".*"executable":"\([^"]*\)".*/\1/p' | tail -n 1)
+program=$(cargo test --quiet -p simrun-real --features verbs --test real-verbs --no-run --message-format=json |
+  sed -n 's/.*"name":"real-verbs".*"executable":"\([^"]*\)".*/\1/p' | tail -n 1)
 [ -n "$program" ] || die "cargo made no test program"
 cp "$program" "$cache/verbs-tests"
 filter=${1:-}

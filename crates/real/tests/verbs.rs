@@ -4,9 +4,9 @@
 //! It needs an RDMA device, and fails without one. `crates/real/softroce/test.sh` runs it in
 //! emulated guests that have one:
 //!
-//! * both sides here: `verbs [--device NAME] [FILTER]...`
-//! * one side here: `verbs --listen PORT [FILTER]...` on one machine, `verbs --connect ADDRESS:PORT
-//!   [FILTER]...` on the other.
+//! * both sides here: `real-verbs [--device NAME] [FILTER]...`
+//! * one side here: `real-verbs --listen PORT [FILTER]...` on one machine, `real-verbs --connect
+//!   ADDRESS:PORT [FILTER]...` on the other.
 
 #![expect(
     clippy::disallowed_types,

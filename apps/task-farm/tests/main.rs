@@ -1,0 +1,4 @@
+//! The tests of task-farm, in one executable.
+
+mod compiled;
+mod known_answers;

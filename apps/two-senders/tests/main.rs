@@ -1,0 +1,4 @@
+//! The tests of two-senders, in one executable.
+
+mod compiled;
+mod known_answers;

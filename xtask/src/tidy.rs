@@ -21,6 +21,7 @@ mod reused;
 mod shapes;
 mod sizes;
 mod todos;
+mod unlisted;
 mod words;
 
 use std::path::Path;
@@ -75,6 +76,7 @@ const CHECKS: &[Check] = &[
     strict("reused", reused::find),
     strict("sizes", sizes::find),
     strict("todos", todos::find),
+    strict("unlisted", unlisted::find_unlisted),
     ratcheted("columns", columns::find),
     ratcheted("names", names::find),
     ratcheted("openings", openings::find),

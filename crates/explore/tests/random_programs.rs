@@ -133,7 +133,7 @@ fn number_of(name: &str, default: u64) -> u64 {
 /// Compares the programs of a family.
 fn family(family: Family) {
     let first = number_of("EXPLORE_FIRST", 0);
-    let programs = number_of("EXPLORE_PROGRAMS", 400);
+    let programs = number_of("EXPLORE_PROGRAMS", 200);
     let all: Vec<_> = (first..first + programs)
         .filter_map(|number| {
             compare(

@@ -1,14 +1,11 @@
 //! Promise: a host or a link that goes off under a message or a computation ends the run as a
 //! rank's failure.
 
-#[path = "common/process.rs"]
-mod process;
-
 use std::rc::Rc;
 
+use crate::common::process::processes;
 use fabric::{Fabric, Flow};
 use mpi::{Comm, Settings};
-use process::processes;
 use sim_core::{ActivityId, Change, End, Outcome, Resource, Simulation, StartError, Time, Work};
 
 /// Everything fails one second after it was started.

@@ -4,17 +4,14 @@
 //! S and O rows are SimGrid's dates; the others are closed forms on links of 1e6 bytes/s and 1 s of
 //! latency.
 
-#[path = "common/process.rs"]
-mod process;
-
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use crate::common::process::processes;
 use fabric::{Fabric, Flow};
 use mpi::{Comm, Settings};
 use platform::{HostNames, Platform};
-use process::processes;
 use sim_core::{ActivityError, Actor, HostId, Outcome, Report, Simulation, Span, Time};
 
 /// Hosts a, b and c; `ab` joins a and b, `ac` joins a and c. `more` is put into the table of the

@@ -11,7 +11,7 @@
     reason = "each test file uses a part of the harness"
 )]
 
-mod process;
+pub(crate) mod process;
 
 use mpi::SourceLocation;
 use std::cell::RefCell;

@@ -8,6 +8,7 @@ pub mod adapter;
 pub mod any_packets;
 #[cfg(feature = "apps")]
 pub mod apps;
+pub mod cases;
 #[cfg(feature = "commands")]
 pub mod commands;
 #[cfg(feature = "compiled")]

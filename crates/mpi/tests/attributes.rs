@@ -9,7 +9,7 @@ use testing::ranks::{THRESHOLD, world};
 
 #[test]
 fn attributes_are_copied_and_deleted() {
-    let program = |world: Comm| async move {
+    world(2).finishes(|world: Comm| async move {
         let deleted = Rc::new(RefCell::new(Vec::new()));
         let log = Rc::clone(&deleted);
         let depth = Keyval::new(
@@ -42,13 +42,12 @@ fn attributes_are_copied_and_deleted() {
         comm.free()?;
         assert_eq!(*deleted.borrow(), ["first", "1", "7", "second", "0"]);
         Ok(())
-    };
-    world(2).run(program).finished();
+    });
 }
 
 #[test]
 fn communicators_have_names() {
-    let program = |world: Comm| async move {
+    world(2).finishes(|world: Comm| async move {
         assert_eq!(world.name(), "MPI_COMM_WORLD");
         let copy = world.dup().await?;
         assert_eq!(copy.name(), "");
@@ -60,13 +59,12 @@ fn communicators_have_names() {
         world.set_name("all");
         assert_eq!(world.name(), "all");
         copy.free()
-    };
-    world(2).run(program).finished();
+    });
 }
 
 #[test]
 fn a_function_is_called_for_errors_of_all_calls() {
-    let program = |world: Comm| async move {
+    let outcome = world(2).run(|world: Comm| async move {
         let comm = world.dup().await?;
         let found = Rc::new(RefCell::new(Vec::new()));
         let (log, caller) = (Rc::clone(&found), comm.clone());
@@ -117,14 +115,13 @@ fn a_function_is_called_for_errors_of_all_calls() {
         assert!(comm.isend(world.buffer(1), 9, 0).is_err());
         assert_eq!(*found.borrow(), expected);
         Ok(())
-    };
-    let outcome = world(2).run(program);
+    });
     assert_eq!(outcome.results, [Some(Ok(())), Some(Ok(()))]);
 }
 
 #[test]
 fn an_error_ends_the_run_if_it_is_fatal() {
-    let program = |world: Comm| async move {
+    let outcome = world(2).run(|world: Comm| async move {
         world.set_errhandler(ErrorHandler::Abort);
         if world.rank() == 0 {
             let error = world.isend(world.buffer(1), 9, 0).err();
@@ -133,8 +130,7 @@ fn an_error_ends_the_run_if_it_is_fatal() {
         world.barrier().await?;
         world.sleep(1.0).await;
         Err(Error::Request) as Result<()>
-    };
-    let outcome = world(2).run(program);
+    });
     assert_eq!(outcome.aborted, Some(1));
     assert_eq!(outcome.results, [None, None]);
 }

@@ -9,22 +9,20 @@ fn everybody_waits_for_the_last_at_a_barrier() {
     for ranks in 1..=9 {
         for threshold in [0, THRESHOLD] {
             for seed in 1..6 {
-                let program = move |world: Comm| async move {
-                    let late = (seed as usize + world.size()) % world.size();
-                    if world.rank() == late {
-                        world.sleep(2.0).await;
-                    }
-                    world.barrier().await?;
-                    assert!(world.wtime() >= 2.0);
-                    world.barrier().await?;
-                    world.barrier().await?;
-                    Ok(())
-                };
                 world(ranks)
                     .threshold(threshold)
                     .order(Order::Seeded(seed))
-                    .run(program)
-                    .finished();
+                    .finishes(move |world: Comm| async move {
+                        let late = (seed as usize + world.size()) % world.size();
+                        if world.rank() == late {
+                            world.sleep(2.0).await;
+                        }
+                        world.barrier().await?;
+                        assert!(world.wtime() >= 2.0);
+                        world.barrier().await?;
+                        world.barrier().await?;
+                        Ok(())
+                    });
             }
         }
     }
@@ -97,7 +95,7 @@ fn sendrecv_sends_nothing_if_either_half_is_refused() {
 
 #[test]
 fn sendrecv_is_over_when_its_send_is_also_after_an_error() {
-    let program = |world: Comm| async move {
+    world(2).finishes(|world: Comm| async move {
         let other = 1 - world.rank();
         if world.rank() == 0 {
             let mut short = world.buffer(1);
@@ -116,8 +114,7 @@ fn sendrecv_is_over_when_its_send_is_also_after_an_error() {
             world.recv(&mut world.buffer(THRESHOLD), other, 0).await?;
         }
         Ok(())
-    };
-    world(2).run(program).finished();
+    });
 }
 
 #[test]
@@ -158,19 +155,18 @@ fn ranks_and_tags_out_of_range_are_refused() {
 
 #[test]
 fn the_largest_tag_is_a_tag() {
-    let program = |world: Comm| async move {
+    world(1).finishes(|world: Comm| async move {
         let mut buffer = world.buffer(1);
         world
             .sendrecv(&pattern(1, 0), 0, TAG_UB, &mut buffer, 0, TAG_UB)
             .await?;
         Ok(())
-    };
-    world(1).run(program).finished();
+    });
 }
 
 #[test]
 fn messages_move_while_a_rank_sleeps_or_computes() {
-    let program = |world: Comm| async move {
+    world(2).finishes(|world: Comm| async move {
         if world.rank() == 0 {
             let mut sending = world.isend(pattern(THRESHOLD, 0), 1, 0)?;
             world.compute(2e9).await;
@@ -182,25 +178,23 @@ fn messages_move_while_a_rank_sleeps_or_computes() {
             assert!(receiving.test().await?.is_some());
         }
         Ok(())
-    };
-    world(2).run(program).finished();
+    });
 }
 
 #[test]
 fn sleeps_run_side_by_side_in_join() {
-    let program = |world: Comm| async move {
+    world(1).finishes(|world: Comm| async move {
         join(world.sleep(2.0), join(world.sleep(3.0), world.sleep(1.0))).await;
         assert_eq!(world.wtime(), 3.0);
         world.sleep(0.0).await;
         assert_eq!(world.wtime(), 3.0);
         Ok(())
-    };
-    world(1).run(program).finished();
+    });
 }
 
 #[test]
 fn a_program_prints_logs_and_names_its_host() {
-    let program = |world: Comm| async move {
+    let outcome = world(1).finishes(|world: Comm| async move {
         world.println(format_args!(
             "{} of {} on {}",
             world.rank(),
@@ -209,31 +203,28 @@ fn a_program_prints_logs_and_names_its_host() {
         ));
         world.log(Level::Info, format_args!("at {}", world.wtime()));
         Ok(())
-    };
-    let outcome = world(1).run(program).finished();
+    });
     assert_eq!(outcome.printed, ["0 of 1 on host-0", "Info: at 0"]);
 }
 
 #[test]
 fn an_abort_does_not_return() {
-    let program = |world: Comm| async move {
+    let outcome = world(2).run(|world: Comm| async move {
         if world.rank() == 1 {
             world.abort(7).await;
         }
         world.recv(&mut world.buffer(1), 1, 0).await.map(drop)
-    };
-    let outcome = world(2).run(program);
+    });
     assert_eq!(outcome.aborted, Some(7));
     assert_eq!(outcome.results, [None, None]);
 }
 
 #[test]
 fn an_error_of_a_rank_is_its_result() {
-    let program = |world: Comm| async move {
+    let outcome = world(1).run(|world: Comm| async move {
         world.send(&world.buffer(1), 5, 0).await?;
         Ok(())
-    };
-    let outcome = world(1).run(program);
+    });
     assert_eq!(
         outcome.results,
         [Some(Err(Error::Rank { rank: 5, size: 1 }))]
@@ -242,7 +233,7 @@ fn an_error_of_a_rank_is_its_result() {
 
 #[test]
 fn a_rank_that_returns_goes_on_until_its_sends_are_over() {
-    let program = |world: Comm| async move {
+    world(2).finishes(|world: Comm| async move {
         if world.rank() == 0 {
             for tag in 0..5 {
                 drop(world.isend(pattern(THRESHOLD, u64::from(tag)), 1, tag)?);
@@ -256,22 +247,22 @@ fn a_rank_that_returns_goes_on_until_its_sends_are_over() {
             }
         }
         Ok(())
-    };
-    world(2).run(program).finished();
+    });
 }
 
 #[test]
 fn what_nobody_received_is_told_by_sender_and_tag() {
-    let program = |world: Comm| async move {
-        if world.rank() == 0 {
-            for length in 1..4 {
-                world.send(&pattern(length, 0), 1, 6).await?;
+    let outcome = world(2)
+        .run(|world: Comm| async move {
+            if world.rank() == 0 {
+                for length in 1..4 {
+                    world.send(&pattern(length, 0), 1, 6).await?;
+                }
+                world.send(&pattern(9, 0), 1, 7).await?;
             }
-            world.send(&pattern(9, 0), 1, 7).await?;
-        }
-        Ok(())
-    };
-    let outcome = world(2).run(program).returned();
+            Ok(())
+        })
+        .returned();
     assert_eq!(
         outcome.leftovers[1],
         [

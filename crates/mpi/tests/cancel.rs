@@ -39,15 +39,14 @@ fn every_race(world: &World, with: Race) -> (usize, usize) {
             widths: Rc::clone(&widths),
         };
         let won = Rc::new(RefCell::new(Vec::new()));
-        let program = |comm: Comm| {
+        world.clone().order(path).finishes(|comm: Comm| {
             let won = Rc::clone(&won);
             async move {
                 let cancelled = race(comm, with, 5).await?;
                 won.borrow_mut().push(cancelled);
                 Ok(())
             }
-        };
-        world.clone().order(path).run(program).finished();
+        });
         match won.borrow()[..] {
             [true, true] => cancellation += 1,
             [false, false] => message += 1,
@@ -147,23 +146,24 @@ fn m14_a_queued_message_is_taken_out_of_the_queue() {
         unexpected: Some(0),
         ..Limits::NONE
     };
-    let program = |world: Comm| async move {
-        if world.rank() == 1 {
-            world.sleep(1.0).await;
-            return world.recv(&mut world.buffer(9), 0, 0).await.map(drop);
-        }
-        let mut sends = Vec::new();
-        for tag in 0..4 {
-            sends.push(world.isend(pattern(9, 0), 1, tag)?);
-        }
-        // The first one uses the only credit, the second one waits for it, the others are behind.
-        for send in &mut sends[1..] {
-            send.cancel();
-            assert!(send.wait().await?.status.cancelled);
-        }
-        sends[0].wait().await.map(drop)
-    };
-    let outcome = world(2).limits(limits.clone()).run(program);
+    let outcome = world(2)
+        .limits(limits.clone())
+        .run(|world: Comm| async move {
+            if world.rank() == 1 {
+                world.sleep(1.0).await;
+                return world.recv(&mut world.buffer(9), 0, 0).await.map(drop);
+            }
+            let mut sends = Vec::new();
+            for tag in 0..4 {
+                sends.push(world.isend(pattern(9, 0), 1, tag)?);
+            }
+            // The first one uses the only credit, the second one waits for it, the others are behind.
+            for send in &mut sends[1..] {
+                send.cancel();
+                assert!(send.wait().await?.status.cancelled);
+            }
+            sends[0].wait().await.map(drop)
+        });
     let outcome = outcome.finished().settled(&limits);
     assert_eq!(
         outcome.transcript,

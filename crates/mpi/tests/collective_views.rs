@@ -355,7 +355,7 @@ fn operations_without_messages() {
 
 #[test]
 fn bad_arguments_are_refused() {
-    let program = |world: Comm| async move {
+    world(2).finishes(|world: Comm| async move {
         let (own, item) = (gaps(2), spread(1));
         let gathering = || world.allgather(&own).packing(1, &item);
         let mut short = gaps(1);
@@ -398,6 +398,5 @@ fn bad_arguments_are_refused() {
         let error = call.into_place(&mut room).unpacking(1, &item).await;
         assert_eq!(error.unwrap_err().class(), ErrorClass::Op);
         Ok(())
-    };
-    world(2).run(program).finished();
+    });
 }

@@ -317,45 +317,44 @@ fn several_with_lanes_at_one_time() {
 fn several_at_one_time() {
     for seed in 1..20 {
         for size in [2, 3, 5] {
-            let program = |world: Comm| async move {
-                let (rank, size) = (world.rank(), world.size());
-                let op = Op::sum::<u64>();
-                let next = (rank + 1) % size;
-                let before = (rank + size - 1) % size;
-                let first = world
-                    .allreduce(world.buffer_of(&values(rank, 40)), &op)
-                    .start()?;
-                let message = world.irecv(world.buffer(8), before, mpi::ANY_TAG)?;
-                let mut data = world.buffer_of(&if rank == 1 { values(1, 3) } else { vec![0; 3] });
-                let second = world.bcast(&mut data, 1).start()?;
-                let send = world.isend(world.buffer_of(&[rank as u64]), next, 16)?;
-                let third = world
-                    .allreduce(world.buffer_of(&values(rank, 2)), &op)
-                    .start()?;
-                let mut all = [third, send, message, second, first];
-                world.compute(1e6).await;
-                let done = waitall(&mut all).await?;
-                let values_of = |place: usize| {
-                    let done = done[place].as_ref().expect("an active request");
-                    done.buffer.values::<u64>().expect("numbers").expect("real")
-                };
-                assert_eq!(values_of(0), sum(size, 2));
-                assert_eq!(values_of(2), [before as u64]);
-                assert_eq!(values_of(3), values(1, 3));
-                assert_eq!(values_of(4), sum(size, 40));
-                Ok(())
-            };
             world(size)
                 .order(Order::Seeded(seed))
-                .run(program)
-                .finished();
+                .finishes(|world: Comm| async move {
+                    let (rank, size) = (world.rank(), world.size());
+                    let op = Op::sum::<u64>();
+                    let next = (rank + 1) % size;
+                    let before = (rank + size - 1) % size;
+                    let first = world
+                        .allreduce(world.buffer_of(&values(rank, 40)), &op)
+                        .start()?;
+                    let message = world.irecv(world.buffer(8), before, mpi::ANY_TAG)?;
+                    let mut data =
+                        world.buffer_of(&if rank == 1 { values(1, 3) } else { vec![0; 3] });
+                    let second = world.bcast(&mut data, 1).start()?;
+                    let send = world.isend(world.buffer_of(&[rank as u64]), next, 16)?;
+                    let third = world
+                        .allreduce(world.buffer_of(&values(rank, 2)), &op)
+                        .start()?;
+                    let mut all = [third, send, message, second, first];
+                    world.compute(1e6).await;
+                    let done = waitall(&mut all).await?;
+                    let values_of = |place: usize| {
+                        let done = done[place].as_ref().expect("an active request");
+                        done.buffer.values::<u64>().expect("numbers").expect("real")
+                    };
+                    assert_eq!(values_of(0), sum(size, 2));
+                    assert_eq!(values_of(2), [before as u64]);
+                    assert_eq!(values_of(3), values(1, 3));
+                    assert_eq!(values_of(4), sum(size, 40));
+                    Ok(())
+                });
         }
     }
 }
 
 #[test]
 fn tests_of_requests_end() {
-    let program = |world: Comm| async move {
+    world(3).finishes(|world: Comm| async move {
         let own = world.buffer_of(&values(world.rank(), 40));
         let mut request = world.allreduce(own, &Op::sum::<u64>()).start()?;
         let done = loop {
@@ -365,13 +364,12 @@ fn tests_of_requests_end() {
         };
         assert_eq!(done.buffer.values()?, Some(sum(3, 40)));
         Ok(())
-    };
-    world(3).run(program).finished();
+    });
 }
 
 #[test]
 fn persistent_collectives_start_again() {
-    let program = |world: Comm| async move {
+    world(3).finishes(|world: Comm| async move {
         let own = world.buffer_of(&values(world.rank(), 4));
         let mut reduction = world.allreduce(own, &Op::sum::<u64>()).init()?;
         let mut barrier = world.barrier().init()?;
@@ -387,8 +385,7 @@ fn persistent_collectives_start_again() {
             *reduction.buffer_mut().expect("inactive") = world.buffer_of(&own);
         }
         Ok(())
-    };
-    world(3).run(program).finished();
+    });
 }
 
 /// All ranks initialise in one order, and start in an order of their own (MPI 5.0, section 6.13).
@@ -492,7 +489,7 @@ fn operations_that_are_not_commutative_keep_the_order() {
 
 #[test]
 fn bad_arguments_are_refused() {
-    let program = |world: Comm| async move {
+    world(3).finishes(|world: Comm| async move {
         let size = world.size();
         let error = world.bcast(&mut world.buffer(8), size).await.unwrap_err();
         assert_eq!(error, Error::Root { root: 3, size: 3 });
@@ -539,15 +536,14 @@ fn bad_arguments_are_refused() {
             .unwrap_err();
         assert_eq!(error, Error::NoBuffer);
         Ok(())
-    };
-    world(3).run(program).finished();
+    });
 }
 
 /// The root sends more or fewer bytes than the others expect.
 #[test]
 fn lengths_that_differ_are_errors() {
     for (length, expected) in [(24, ErrorClass::Truncate), (8, ErrorClass::Count)] {
-        let program = move |world: Comm| async move {
+        world(2).finishes(move |world: Comm| async move {
             let length = if world.rank() == 0 { length } else { 16 };
             let result = world.bcast(&mut world.buffer(length), 0).await;
             if world.rank() == 0 {
@@ -555,14 +551,13 @@ fn lengths_that_differ_are_errors() {
             }
             assert_eq!(result.unwrap_err().class(), expected);
             Ok(())
-        };
-        world(2).run(program).finished();
+        });
     }
 }
 
 #[test]
 fn built_in_operations() {
-    let program = |world: Comm| async move {
+    world(3).finishes(|world: Comm| async move {
         let rank = world.rank();
         let one = |value: i32| world.buffer_of(&[value]);
         let value = i32::try_from(rank).unwrap() - 1;
@@ -592,8 +587,7 @@ fn built_in_operations() {
             .await?;
         assert_eq!(greatest.values()?, Some(vec![(1.0, 0_u32)]));
         Ok(())
-    };
-    world(3).run(program).finished();
+    });
 }
 
 #[test]

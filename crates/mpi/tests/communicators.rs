@@ -10,28 +10,29 @@ use testing::ranks::{Order, THRESHOLD, join, pattern, world};
 fn messages_of_different_communicators_never_match() {
     for length in [10, THRESHOLD] {
         for seed in 1..20 {
-            let program = move |world: Comm| async move {
-                let other = world.dup().await?;
-                let peer = 1 - world.rank();
-                if world.rank() == 0 {
-                    let mut sends = [
-                        world.isend(pattern(length, 1), peer, 0)?,
-                        other.isend(pattern(length, 2), peer, 0)?,
-                    ];
-                    waitall(&mut sends).await?;
-                    return Ok(());
-                }
-                // The later message first, and with wildcards.
-                for (comm, salt) in [(&other, 2), (&world, 1)] {
-                    let mut buffer = world.buffer(length);
-                    comm.probe(ANY_SOURCE, ANY_TAG).await?;
-                    comm.recv(&mut buffer, ANY_SOURCE, ANY_TAG).await?;
-                    assert_eq!(buffer.bytes(), pattern(length, salt).bytes());
-                    assert!(comm.iprobe(ANY_SOURCE, ANY_TAG).await?.is_none());
-                }
-                Ok(())
-            };
-            world(2).order(Order::Seeded(seed)).run(program).finished();
+            world(2)
+                .order(Order::Seeded(seed))
+                .finishes(move |world: Comm| async move {
+                    let other = world.dup().await?;
+                    let peer = 1 - world.rank();
+                    if world.rank() == 0 {
+                        let mut sends = [
+                            world.isend(pattern(length, 1), peer, 0)?,
+                            other.isend(pattern(length, 2), peer, 0)?,
+                        ];
+                        waitall(&mut sends).await?;
+                        return Ok(());
+                    }
+                    // The later message first, and with wildcards.
+                    for (comm, salt) in [(&other, 2), (&world, 1)] {
+                        let mut buffer = world.buffer(length);
+                        comm.probe(ANY_SOURCE, ANY_TAG).await?;
+                        comm.recv(&mut buffer, ANY_SOURCE, ANY_TAG).await?;
+                        assert_eq!(buffer.bytes(), pattern(length, salt).bytes());
+                        assert!(comm.iprobe(ANY_SOURCE, ANY_TAG).await?.is_none());
+                    }
+                    Ok(())
+                });
         }
     }
 }
@@ -122,33 +123,31 @@ fn communicators_with_the_messages_of_smpi() {
 fn a_split_orders_by_key_and_then_by_rank() {
     for ranks in 1..12 {
         for seed in 1..4 {
-            let program = |world: Comm| async move {
-                let (rank, size) = (world.rank(), world.size());
-                // Backwards in groups of every third, with rank 4 in none.
-                let colour = |rank: usize| (rank != 4).then_some((rank % 3) as u32);
-                let part = world.split(colour(rank), -(rank as i32 / 4)).await?;
-                let mut expected: Vec<usize> = (0..size)
-                    .filter(|&other| colour(other) == colour(rank))
-                    .collect();
-                expected.sort_by_key(|&rank| (-(rank as i32 / 4), rank));
-                let Some(part) = part else {
-                    assert_eq!(rank, 4);
-                    return Ok(());
-                };
-                assert_eq!(part.size(), expected.len());
-                assert_eq!(expected[part.rank()], rank);
-                let all: Vec<usize> = (0..part.size()).collect();
-                let names = part.group().translate_ranks(&all, &world.group())?;
-                assert_eq!(
-                    names,
-                    expected.iter().map(|&rank| Some(rank)).collect::<Vec<_>>()
-                );
-                around(&part).await
-            };
             world(ranks)
                 .order(Order::Seeded(seed))
-                .run(program)
-                .finished();
+                .finishes(|world: Comm| async move {
+                    let (rank, size) = (world.rank(), world.size());
+                    // Backwards in groups of every third, with rank 4 in none.
+                    let colour = |rank: usize| (rank != 4).then_some((rank % 3) as u32);
+                    let part = world.split(colour(rank), -(rank as i32 / 4)).await?;
+                    let mut expected: Vec<usize> = (0..size)
+                        .filter(|&other| colour(other) == colour(rank))
+                        .collect();
+                    expected.sort_by_key(|&rank| (-(rank as i32 / 4), rank));
+                    let Some(part) = part else {
+                        assert_eq!(rank, 4);
+                        return Ok(());
+                    };
+                    assert_eq!(part.size(), expected.len());
+                    assert_eq!(expected[part.rank()], rank);
+                    let all: Vec<usize> = (0..part.size()).collect();
+                    let names = part.group().translate_ranks(&all, &world.group())?;
+                    assert_eq!(
+                        names,
+                        expected.iter().map(|&rank| Some(rank)).collect::<Vec<_>>()
+                    );
+                    around(&part).await
+                });
         }
     }
 }
@@ -197,7 +196,7 @@ fn parts_of_parts_and_copies_of_parts() {
 
 #[test]
 fn create_takes_the_order_of_the_group() {
-    let program = |world: Comm| async move {
+    world(5).finishes(|world: Comm| async move {
         let group = world.group().incl(&[3, 0, 4])?;
         let part = world.create(&group).await?;
         assert_eq!(part.is_some(), group.rank().is_some());
@@ -223,8 +222,7 @@ fn create_takes_the_order_of_the_group() {
         };
         assert_eq!(small.create(&world.group()).await.err(), Some(too_large));
         Ok(())
-    };
-    world(5).run(program).finished();
+    });
 }
 
 #[test]
@@ -304,7 +302,7 @@ fn no_rank_waits_for_the_frees_of_others() {
 
 #[test]
 fn a_freed_communicator_is_refused() {
-    let program = |world: Comm| async move {
+    world(3).finishes(|world: Comm| async move {
         for _ in 0..5 {
             let comm = world.dup().await?;
             let again = comm.clone();
@@ -322,38 +320,35 @@ fn a_freed_communicator_is_refused() {
         }
         assert_eq!(world.clone().free(), Err(Error::Comm { context: 0 }));
         Ok(())
-    };
-    world(3).run(program).finished();
+    });
 }
 
 #[test]
 fn communicators_come_and_go() {
     // The limit itself is reached in the unit tests. Here: many communicators, of which few live at
     // a time.
-    let program = |world: Comm| async move {
+    world(2).finishes(|world: Comm| async move {
         for _ in 0..2000 {
             world.dup().await?.free()?;
         }
         around(&world.dup().await?).await
-    };
-    world(2).run(program).finished();
+    });
 }
 
 #[test]
 fn a_rank_that_does_not_take_part_is_waited_for() {
-    let program = |world: Comm| async move {
+    let outcome = world(2).run(|world: Comm| async move {
         if world.rank() == 0 {
             world.recv(&mut world.buffer(1), 1, 0).await?;
         }
         world.dup().await.map(drop)
-    };
-    let outcome = world(2).run(program);
+    });
     assert_eq!(outcome.blocked(1), ("dup of a communicator", &[0][..]));
 }
 
 #[test]
 fn phantom_buffers_make_no_difference() {
-    let program = |world: Comm| async move {
+    world(4).phantom().finishes(|world: Comm| async move {
         let part = world
             .split(Some((world.rank() % 2) as u32), 0)
             .await?
@@ -365,6 +360,5 @@ fn phantom_buffers_make_no_difference() {
             assert_eq!(part.recv(&mut buffer, ANY_SOURCE, 1).await?.source, 1);
         }
         Ok(())
-    };
-    world(4).phantom().run(program).finished();
+    });
 }

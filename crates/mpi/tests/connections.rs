@@ -77,32 +77,30 @@ fn everybody_talks_to_everybody_and_handshakes_take_time() {
 #[test]
 fn f7_buffered_messages_that_are_pending_when_the_buffer_is_detached() {
     const LENGTH: u64 = 128 * 1024;
-    let program = |world: Comm| async move {
-        let nothing = world.buffer(0);
-        let mut other = world.buffer(0);
-        if world.rank() == 0 {
-            world.buffer_attach(world.buffer(3 * LENGTH))?;
-            for seed in [1, 3, 5] {
-                world.bsend(&pattern(LENGTH, seed), 1, 0).await?;
-            }
-            world.sendrecv(&nothing, 1, 10, &mut other, 1, 10).await?;
-            assert_eq!(world.buffer_detach().await?.len(), 3 * LENGTH);
-            assert_eq!(world.wtime(), 2.0);
-        } else {
-            world.sendrecv(&nothing, 0, 10, &mut other, 0, 10).await?;
-            world.sleep(2.0).await;
-            for seed in [1, 3, 5] {
-                let mut buffer = world.buffer(LENGTH);
-                world.recv(&mut buffer, 0, 0).await?;
-                assert_eq!(buffer.bytes(), pattern(LENGTH, seed).bytes());
-            }
-        }
-        Ok(())
-    };
     world(2)
         .settings(connecting(None, None))
-        .run(program)
-        .finished();
+        .finishes(|world: Comm| async move {
+            let nothing = world.buffer(0);
+            let mut other = world.buffer(0);
+            if world.rank() == 0 {
+                world.buffer_attach(world.buffer(3 * LENGTH))?;
+                for seed in [1, 3, 5] {
+                    world.bsend(&pattern(LENGTH, seed), 1, 0).await?;
+                }
+                world.sendrecv(&nothing, 1, 10, &mut other, 1, 10).await?;
+                assert_eq!(world.buffer_detach().await?.len(), 3 * LENGTH);
+                assert_eq!(world.wtime(), 2.0);
+            } else {
+                world.sendrecv(&nothing, 0, 10, &mut other, 0, 10).await?;
+                world.sleep(2.0).await;
+                for seed in [1, 3, 5] {
+                    let mut buffer = world.buffer(LENGTH);
+                    world.recv(&mut buffer, 0, 0).await?;
+                    assert_eq!(buffer.bytes(), pattern(LENGTH, seed).bytes());
+                }
+            }
+            Ok(())
+        });
 }
 
 /// F7, the part of MPICH's `spawn/disconnect_reconnect` that needs no dynamic processes: two groups
@@ -117,22 +115,23 @@ fn f7_groups_that_part_and_meet_again() {
         connections: Some(connections),
         ..connecting(None, None)
     };
-    let program = |world: Comm| async move {
-        for round in 0..20 {
-            let half = world.split(Some((world.rank() % 2) as u32), 0).await?;
-            let half = half.expect("everybody has a colour");
-            half.barrier().await?;
-            let peer = world.rank() ^ 1;
-            let mut buffer = world.buffer(300);
-            let content = pattern(300, round);
-            world
-                .sendrecv(&content, peer, 1, &mut buffer, peer, 1)
-                .await?;
-            assert_eq!(buffer.bytes(), content.bytes());
-            half.free()?;
-            world.sleep(1.0).await;
-        }
-        Result::Ok(())
-    };
-    world(4).settings(settings).run(program).finished();
+    world(4)
+        .settings(settings)
+        .finishes(|world: Comm| async move {
+            for round in 0..20 {
+                let half = world.split(Some((world.rank() % 2) as u32), 0).await?;
+                let half = half.expect("everybody has a colour");
+                half.barrier().await?;
+                let peer = world.rank() ^ 1;
+                let mut buffer = world.buffer(300);
+                let content = pattern(300, round);
+                world
+                    .sendrecv(&content, peer, 1, &mut buffer, peer, 1)
+                    .await?;
+                assert_eq!(buffer.bytes(), content.bytes());
+                half.free()?;
+                world.sleep(1.0).await;
+            }
+            Result::Ok(())
+        });
 }

@@ -106,7 +106,7 @@ fn m2_eager_messages_beyond_the_limit_are_converted_until_half_are_received() {
         eager_messages: Some(4),
         ..Limits::NONE
     };
-    let program = |world: Comm| async move {
+    let outcome = world(2).limits(limits).finishes(|world: Comm| async move {
         let mut buffer = world.buffer(5);
         if world.rank() == 0 {
             let mut sends = Vec::new();
@@ -129,8 +129,7 @@ fn m2_eager_messages_beyond_the_limit_are_converted_until_half_are_received() {
             }
         }
         Ok(())
-    };
-    let outcome = world(2).limits(limits).run(program).finished();
+    });
     let kind = |tag: u32| {
         let eager = format!("0>1 eager tag {tag} length 5");
         let mut lines = outcome.transcript.iter();
@@ -171,20 +170,19 @@ fn m3_credits_come_back_by_an_explicit_update_at_half_of_the_window() {
         reserved: 4,
         ..Limits::NONE
     };
-    let program = |world: Comm| async move {
-        let mut buffer = world.buffer(5);
-        for _ in 0..9 {
-            if world.rank() == 0 {
-                world.send(&buffer, 1, 0).await?;
-            } else {
-                world.recv(&mut buffer, 0, 0).await?;
-            }
-        }
-        Ok(())
-    };
     let outcome = world(2)
         .limits(limits.clone())
-        .run(program)
+        .run(|world: Comm| async move {
+            let mut buffer = world.buffer(5);
+            for _ in 0..9 {
+                if world.rank() == 0 {
+                    world.send(&buffer, 1, 0).await?;
+                } else {
+                    world.recv(&mut buffer, 0, 0).await?;
+                }
+            }
+            Ok(())
+        })
         .returned()
         .settled(&limits);
     let updates = outcome
@@ -202,23 +200,21 @@ fn m3_credits_come_back_with_other_packets() {
         reserved: 4,
         ..Limits::NONE
     };
-    let program = |world: Comm| async move {
-        let mut buffer = world.buffer(5);
-        for _ in 0..50 {
-            if world.rank() == 0 {
-                world.send(&buffer, 1, 0).await?;
-                world.recv(&mut buffer, 1, 0).await?;
-            } else {
-                world.recv(&mut buffer, 0, 0).await?;
-                world.send(&buffer, 0, 0).await?;
-            }
-        }
-        Ok(())
-    };
     let outcome = world(2)
         .limits(limits.clone())
-        .run(program)
-        .finished()
+        .finishes(|world: Comm| async move {
+            let mut buffer = world.buffer(5);
+            for _ in 0..50 {
+                if world.rank() == 0 {
+                    world.send(&buffer, 1, 0).await?;
+                    world.recv(&mut buffer, 1, 0).await?;
+                } else {
+                    world.recv(&mut buffer, 0, 0).await?;
+                    world.send(&buffer, 0, 0).await?;
+                }
+            }
+            Ok(())
+        })
         .settled(&limits);
     assert_eq!(outcome.transcript.len(), 100, "no packet but the messages");
 }
@@ -279,23 +275,21 @@ fn m8_an_answer_overtakes_data() {
         credits: Some(3),
         ..Limits::NONE
     };
-    let program = |world: Comm| async move {
-        let other = 1 - world.rank();
-        let mut sends = Vec::new();
-        for tag in 0..3 {
-            sends.push(world.isend(pattern(200, 0), other, tag)?);
-        }
-        let mut buffer = world.buffer(200);
-        for tag in 0..3 {
-            world.recv(&mut buffer, other, tag).await?;
-        }
-        waitall(&mut sends).await?;
-        Ok(())
-    };
     let outcome = world(2)
         .limits(limits.clone())
-        .run(program)
-        .finished()
+        .finishes(|world: Comm| async move {
+            let other = 1 - world.rank();
+            let mut sends = Vec::new();
+            for tag in 0..3 {
+                sends.push(world.isend(pattern(200, 0), other, tag)?);
+            }
+            let mut buffer = world.buffer(200);
+            for tag in 0..3 {
+                world.recv(&mut buffer, other, tag).await?;
+            }
+            waitall(&mut sends).await?;
+            Ok(())
+        })
         .settled(&limits);
     let first_data = |line: &&String| line.starts_with("0>1 data from 190");
     let cts = |line: &&String| *line == "0>1 cts";
@@ -423,7 +417,7 @@ fn waiting_times_are_told() {
         reserved: 0,
         ..Limits::NONE
     };
-    let program = |world: Comm| async move {
+    let outcome = world(2).limits(limits).finishes(|world: Comm| async move {
         let mut buffer = world.buffer(5);
         if world.rank() == 0 {
             world.sleep(1.0).await;
@@ -438,8 +432,7 @@ fn waiting_times_are_told() {
             world.recv(&mut buffer, 0, 1).await?;
         }
         Ok(())
-    };
-    let outcome = world(2).limits(limits).run(program).finished();
+    });
     let report = outcome.flow[0].as_ref().expect("limits are set");
     let connection = &report.connections[0];
     assert_eq!(
@@ -505,27 +498,29 @@ fn m9_sends_of_all_contexts_leave_in_the_order_of_the_calls() {
 #[test]
 fn m10_persistent_requests_send_what_their_calls_send() {
     let transcript = |persistent: bool| {
-        let program = move |world: Comm| async move {
-            let content = pattern(130, 0);
-            let mode = mpi::SendMode::Standard;
-            let mut request = if world.rank() == 0 {
-                world.send_init(mode, content.clone(), 1, 0)
-            } else {
-                world.recv_init(world.buffer(130), 0, 0)
-            };
-            for _ in 0..3 {
-                if persistent {
-                    request.start()?;
-                    request.wait().await?;
-                } else if world.rank() == 0 {
-                    world.isend(content.clone(), 1, 0)?.wait().await?;
+        world(2)
+            .limits(FEW)
+            .finishes(move |world: Comm| async move {
+                let content = pattern(130, 0);
+                let mode = mpi::SendMode::Standard;
+                let mut request = if world.rank() == 0 {
+                    world.send_init(mode, content.clone(), 1, 0)
                 } else {
-                    world.irecv(world.buffer(130), 0, 0)?.wait().await?;
+                    world.recv_init(world.buffer(130), 0, 0)
+                };
+                for _ in 0..3 {
+                    if persistent {
+                        request.start()?;
+                        request.wait().await?;
+                    } else if world.rank() == 0 {
+                        world.isend(content.clone(), 1, 0)?.wait().await?;
+                    } else {
+                        world.irecv(world.buffer(130), 0, 0)?.wait().await?;
+                    }
                 }
-            }
-            Ok(())
-        };
-        world(2).limits(FEW).run(program).finished().transcript
+                Ok(())
+            })
+            .transcript
     };
     assert_eq!(transcript(true), transcript(false));
 }

@@ -322,7 +322,7 @@ fn calls_are_started_and_waited_for_later() {
 #[test]
 fn barriers_hold_both_groups() {
     for late in 0..5 {
-        let program = move |world: Comm| async move {
+        world(5).finishes(move |world: Comm| async move {
             let (_, between) = halves(&world, 2).await?;
             if world.rank() == late {
                 world.sleep(10.0).await;
@@ -330,14 +330,13 @@ fn barriers_hold_both_groups() {
             between.barrier().await?;
             assert!(world.wtime() >= 10.0, "rank {}", world.rank());
             Ok(())
-        };
-        world(5).run(program).finished();
+        });
     }
 }
 
 #[test]
 fn bad_arguments_are_refused() {
-    let program = |world: Comm| async move {
+    world(3).finishes(|world: Comm| async move {
         let (half, between) = halves(&world, 1).await?;
         let size = between.remote_size();
         let root = InterRoot::Remote(7);
@@ -366,8 +365,7 @@ fn bad_arguments_are_refused() {
             "invalid groups: rank 0 is a member of both groups of an intercommunicator"
         );
         Ok(())
-    };
-    world(3).run(program).finished();
+    });
 }
 
 /// Overlapping groups make communicators at the same time, one rank of the world takes no part.

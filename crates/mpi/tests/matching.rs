@@ -10,35 +10,35 @@ fn received(
     tags: &'static [Option<u32>],
     posted_first: bool,
 ) -> Vec<String> {
-    let program = move |world: Comm| async move {
-        if world.rank() == 0 {
-            if posted_first {
-                world.sleep(1.0).await;
+    world(2)
+        .finishes(move |world: Comm| async move {
+            if world.rank() == 0 {
+                if posted_first {
+                    world.sleep(1.0).await;
+                }
+                let sends = sent
+                    .iter()
+                    .map(|&(tag, length)| world.isend(pattern(length, 0), 1, tag));
+                let mut sends: Vec<_> = sends.collect::<mpi::Result<_>>()?;
+                mpi::waitall(&mut sends).await?;
+            } else {
+                if !posted_first {
+                    world.sleep(1.0).await;
+                }
+                let receives = tags.iter().map(|tag| {
+                    let tag = tag.map_or(ANY_TAG, mpi::Tag::Is);
+                    world.irecv(world.buffer(1000), ANY_SOURCE, tag)
+                });
+                let mut receives: Vec<_> = receives.collect::<mpi::Result<_>>()?;
+                for completion in mpi::waitall(&mut receives).await? {
+                    let status = completion.expect("not null").status;
+                    world.println(format_args!("{}/{}", status.tag, status.length));
+                }
             }
-            let sends = sent
-                .iter()
-                .map(|&(tag, length)| world.isend(pattern(length, 0), 1, tag));
-            let mut sends: Vec<_> = sends.collect::<mpi::Result<_>>()?;
-            mpi::waitall(&mut sends).await?;
-        } else {
-            if !posted_first {
-                world.sleep(1.0).await;
-            }
-            let receives = tags.iter().map(|tag| {
-                let tag = tag.map_or(ANY_TAG, mpi::Tag::Is);
-                world.irecv(world.buffer(1000), ANY_SOURCE, tag)
-            });
-            let mut receives: Vec<_> = receives.collect::<mpi::Result<_>>()?;
-            for completion in mpi::waitall(&mut receives).await? {
-                let status = completion.expect("not null").status;
-                world.println(format_args!("{}/{}", status.tag, status.length));
-            }
-        }
-        Ok(())
-    };
-    world(2).run(program).finished().printed
+            Ok(())
+        })
+        .printed
 }
-
 #[track_caller]
 fn check(sent: &'static [(u32, u64)], tags: &'static [Option<u32>], expected: &[&str]) {
     assert_eq!(received(sent, tags, false), expected, "unexpected messages");
@@ -78,7 +78,7 @@ fn an_older_receive_goes_first_even_if_a_younger_one_fits_better() {
 
 #[test]
 fn a_receive_may_take_a_message_with_its_own_tag_from_behind_a_rendezvous() {
-    let program = |world: Comm| async move {
+    world(2).finishes(|world: Comm| async move {
         if world.rank() == 0 {
             let mut large = world.isend(pattern(THRESHOLD, 0), 1, 0)?;
             world.send(&pattern(1, 1), 1, 1).await?;
@@ -93,8 +93,7 @@ fn a_receive_may_take_a_message_with_its_own_tag_from_behind_a_rendezvous() {
             assert_eq!(buffer.bytes(), pattern(THRESHOLD, 0).bytes());
         }
         Ok(())
-    };
-    world(2).run(program).finished();
+    });
 }
 
 #[test]
@@ -151,7 +150,7 @@ fn a_relayed_message_may_overtake_a_direct_one() {
 #[test]
 fn a_probe_tells_what_the_next_receive_gets() {
     for length in [20, 200] {
-        let program = move |world: Comm| async move {
+        world(2).finishes(move |world: Comm| async move {
             if world.rank() == 0 {
                 world.sleep(2.0).await;
                 world.send(&pattern(length, 0), 1, 4).await?;
@@ -175,14 +174,13 @@ fn a_probe_tells_what_the_next_receive_gets() {
                 assert_eq!(world.iprobe(ANY_SOURCE, ANY_TAG).await?, None);
             }
             Ok(())
-        };
-        world(2).run(program).finished();
+        });
     }
 }
 
 #[test]
 fn a_probe_does_not_see_what_a_posted_receive_got() {
-    let program = |world: Comm| async move {
+    world(2).finishes(|world: Comm| async move {
         if world.rank() == 0 {
             world.send(&pattern(1, 0), 1, 0).await?;
             world.send(&pattern(2, 0), 1, 0).await?;
@@ -193,8 +191,7 @@ fn a_probe_does_not_see_what_a_posted_receive_got() {
             world.recv(&mut world.buffer(9), 0, 0).await?;
         }
         Ok(())
-    };
-    world(2).run(program).finished();
+    });
 }
 
 #[test]

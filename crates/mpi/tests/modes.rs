@@ -12,7 +12,7 @@ use testing::ranks::{Order, Outcome, THRESHOLD, pattern, world};
 fn a_synchronous_send_waits_for_its_receive_at_every_length() {
     for length in [0, 1, THRESHOLD - 1, THRESHOLD] {
         for mode in [SendMode::Standard, SendMode::Ready, SendMode::Synchronous] {
-            let program = move |world: Comm| async move {
+            world(2).finishes(move |world: Comm| async move {
                 if world.rank() == 1 {
                     world.sleep(2.0).await;
                     let mut buffer = world.buffer(length);
@@ -29,8 +29,7 @@ fn a_synchronous_send_waits_for_its_receive_at_every_length() {
                 let waits = mode == SendMode::Synchronous || length >= THRESHOLD;
                 assert_eq!(world.wtime(), if waits { 2.0 } else { 0.0 });
                 Ok(())
-            };
-            world(2).run(program).finished();
+            });
         }
     }
 }
@@ -38,7 +37,7 @@ fn a_synchronous_send_waits_for_its_receive_at_every_length() {
 #[test]
 fn two_synchronous_sends_to_each_other_are_a_deadlock() {
     let run = |mode: SendMode| -> Outcome {
-        let program = move |world: Comm| async move {
+        world(2).threshold(0).run(move |world: Comm| async move {
             let peer = 1 - world.rank();
             world.buffer_attach(world.buffer(8))?;
             match mode {
@@ -47,8 +46,7 @@ fn two_synchronous_sends_to_each_other_are_a_deadlock() {
             }
             world.recv(&mut world.buffer(8), peer, 0).await?;
             world.buffer_detach().await.map(drop)
-        };
-        world(2).threshold(0).run(program)
+        })
     };
     let text = "send (destination 1, tag 0, 8 bytes, rendezvous)";
     assert_eq!(run(SendMode::Synchronous).blocked(0), (text, &[1][..]));
@@ -57,7 +55,7 @@ fn two_synchronous_sends_to_each_other_are_a_deadlock() {
 
 #[test]
 fn buffered_messages_take_room_until_they_have_left() {
-    let program = |world: Comm| async move {
+    world(2).finishes(|world: Comm| async move {
         let length = THRESHOLD;
         if world.rank() == 1 {
             world.sleep(1.0).await;
@@ -99,13 +97,12 @@ fn buffered_messages_take_room_until_they_have_left() {
         world.buffer_attach(world.buffer(length))?;
         // The end of the program takes the buffer back.
         world.bsend(&pattern(length, 3), 1, 0).await
-    };
-    world(2).run(program).finished();
+    });
 }
 
 #[test]
 fn the_null_process_does_nothing_at_once() {
-    let program = |world: Comm| async move {
+    world(3).finishes(|world: Comm| async move {
         let mut buffer = pattern(5, 1);
         world.send(&buffer, PROC_NULL, 0).await?;
         world.ssend(&buffer, PROC_NULL, 0).await?;
@@ -148,14 +145,13 @@ fn the_null_process_does_nothing_at_once() {
             Err(Error::Tag(3_000_000_000))
         );
         Ok(())
-    };
-    world(3).run(program).finished();
+    });
 }
 
 #[test]
 fn a_buffer_is_replaced_by_what_comes() {
     for length in [0, 10, THRESHOLD] {
-        let program = move |world: Comm| async move {
+        world(4).finishes(move |world: Comm| async move {
             let (rank, size) = (world.rank(), world.size());
             let mut buffer = pattern(length, rank as u64);
             let (above, below) = ((rank + 1) % size, (rank + size - 1) % size);
@@ -165,15 +161,14 @@ fn a_buffer_is_replaced_by_what_comes() {
             assert_eq!((status.source, status.length), (below, length));
             assert_eq!(buffer.bytes(), pattern(length, below as u64).bytes());
             Ok(())
-        };
-        world(4).run(program).finished();
+        });
     }
 }
 
 #[test]
 fn cancelling_a_receive_has_one_winner() {
     for length in [3, THRESHOLD] {
-        let program = move |world: Comm| async move {
+        world(2).finishes(move |world: Comm| async move {
             if world.rank() == 0 {
                 world.sleep(1.0).await;
                 return world.send(&pattern(length, 1), 1, 0).await;
@@ -195,8 +190,7 @@ fn cancelling_a_receive_has_one_winner() {
             request.cancel();
             assert_eq!(request.wait().await.err(), Some(Error::Request));
             Ok(())
-        };
-        world(2).run(program).finished();
+        });
     }
 }
 
@@ -221,57 +215,59 @@ fn costly() -> Settings {
 
 #[test]
 fn cancelling_at_a_rank_that_is_busy() {
-    let program = |world: Comm| async move {
-        let peer = 1 - world.rank();
-        let mut send = world.isend(pattern(3, 0), peer, 0)?;
-        let mut cancelled = world.irecv(world.buffer(3), peer, 0)?;
-        let mut received = world.irecv(world.buffer(3), peer, 0)?;
-        cancelled.cancel();
-        send.cancel();
-        // It had not left.
-        assert!(send.wait().await?.status.cancelled);
-        let mut send = world.isend(pattern(3, 1), peer, 0)?;
-        let got = received.wait().await?;
-        assert_eq!(got.buffer.bytes(), pattern(3, 1).bytes());
-        assert!(cancelled.wait().await?.status.cancelled);
-        send.wait().await?;
-        Ok(())
-    };
-    world(2).settings(costly()).run(program).finished();
+    world(2)
+        .settings(costly())
+        .finishes(|world: Comm| async move {
+            let peer = 1 - world.rank();
+            let mut send = world.isend(pattern(3, 0), peer, 0)?;
+            let mut cancelled = world.irecv(world.buffer(3), peer, 0)?;
+            let mut received = world.irecv(world.buffer(3), peer, 0)?;
+            cancelled.cancel();
+            send.cancel();
+            // It had not left.
+            assert!(send.wait().await?.status.cancelled);
+            let mut send = world.isend(pattern(3, 1), peer, 0)?;
+            let got = received.wait().await?;
+            assert_eq!(got.buffer.bytes(), pattern(3, 1).bytes());
+            assert!(cancelled.wait().await?.status.cancelled);
+            send.wait().await?;
+            Ok(())
+        });
 }
 
 #[test]
 fn a_matched_message_is_for_nobody_else() {
     for length in [0, 5, THRESHOLD] {
         for settings in [Settings::new(THRESHOLD), costly()] {
-            let program = move |world: Comm| async move {
-                if world.rank() == 0 {
-                    let mut sends = Vec::new();
-                    for salt in 0..3 {
-                        sends.push(world.isend(pattern(length, salt), 1, 4)?);
+            world(2)
+                .settings(settings)
+                .finishes(move |world: Comm| async move {
+                    if world.rank() == 0 {
+                        let mut sends = Vec::new();
+                        for salt in 0..3 {
+                            sends.push(world.isend(pattern(length, salt), 1, 4)?);
+                        }
+                        return waitall(&mut sends).await.map(drop);
                     }
-                    return waitall(&mut sends).await.map(drop);
-                }
-                let first = world.mprobe(ANY_SOURCE, ANY_TAG).await?;
-                assert_eq!((first.status().source, first.status().length), (0, length));
-                let mut second = world.buffer(length);
-                world.recv(&mut second, 0, 4).await?;
-                assert_eq!(second.bytes(), pattern(length, 1).bytes());
-                let third = loop {
-                    if let Some(message) = world.improbe(0, 4).await? {
-                        break message;
-                    }
-                };
-                let mut third = third.irecv(world.buffer(length));
-                let first = first.recv(world.buffer(length)).await?;
-                assert_eq!(first.buffer.bytes(), pattern(length, 0).bytes());
-                assert_eq!(
-                    third.wait().await?.buffer.bytes(),
-                    pattern(length, 2).bytes()
-                );
-                Ok(())
-            };
-            world(2).settings(settings).run(program).finished();
+                    let first = world.mprobe(ANY_SOURCE, ANY_TAG).await?;
+                    assert_eq!((first.status().source, first.status().length), (0, length));
+                    let mut second = world.buffer(length);
+                    world.recv(&mut second, 0, 4).await?;
+                    assert_eq!(second.bytes(), pattern(length, 1).bytes());
+                    let third = loop {
+                        if let Some(message) = world.improbe(0, 4).await? {
+                            break message;
+                        }
+                    };
+                    let mut third = third.irecv(world.buffer(length));
+                    let first = first.recv(world.buffer(length)).await?;
+                    assert_eq!(first.buffer.bytes(), pattern(length, 0).bytes());
+                    assert_eq!(
+                        third.wait().await?.buffer.bytes(),
+                        pattern(length, 2).bytes()
+                    );
+                    Ok(())
+                });
         }
     }
 }
@@ -280,27 +276,28 @@ fn a_matched_message_is_for_nobody_else() {
 fn a_matched_message_that_is_dropped_waits_again() {
     for length in [5, THRESHOLD] {
         for settings in [Settings::new(THRESHOLD), costly()] {
-            let program = move |world: Comm| async move {
-                if world.rank() == 0 {
-                    return world.send(&pattern(length, 3), 1, 0).await;
-                }
-                let message = world.mprobe(0, 0).await?;
-                assert!(world.iprobe(0, 0).await?.is_none());
-                drop(message);
-                let message = world.mprobe(0, 0).await?;
-                let mut posted = world.irecv(world.buffer(length), 0, 0)?;
-                drop(message);
-                posted.wait().await?;
-                Ok(())
-            };
-            world(2).settings(settings).run(program).finished();
+            world(2)
+                .settings(settings)
+                .finishes(move |world: Comm| async move {
+                    if world.rank() == 0 {
+                        return world.send(&pattern(length, 3), 1, 0).await;
+                    }
+                    let message = world.mprobe(0, 0).await?;
+                    assert!(world.iprobe(0, 0).await?.is_none());
+                    drop(message);
+                    let message = world.mprobe(0, 0).await?;
+                    let mut posted = world.irecv(world.buffer(length), 0, 0)?;
+                    drop(message);
+                    posted.wait().await?;
+                    Ok(())
+                });
         }
     }
 }
 
 #[test]
 fn a_matched_message_may_be_too_long() {
-    let program = |world: Comm| async move {
+    world(2).finishes(|world: Comm| async move {
         if world.rank() == 0 {
             return world.send(&pattern(9, 3), 1, 2).await;
         }
@@ -313,8 +310,7 @@ fn a_matched_message_may_be_too_long() {
         };
         assert_eq!(error, Some(expected));
         Ok(())
-    };
-    world(2).run(program).finished();
+    });
 }
 
 #[test]
@@ -364,7 +360,7 @@ fn persistent_requests_go_round_and_round() {
 
 #[test]
 fn a_persistent_request_with_a_mistake() {
-    let program = |world: Comm| async move {
+    world(1).finishes(|world: Comm| async move {
         let mut request = world.send_init(SendMode::Standard, world.buffer(1), 7, 0);
         assert_eq!(request.start(), Err(Error::Rank { rank: 7, size: 1 }));
         assert!(!request.is_active());
@@ -377,8 +373,7 @@ fn a_persistent_request_with_a_mistake() {
         assert_eq!(once.start(), Err(Error::Request));
         once.free();
         Ok(())
-    };
-    world(1).run(program).finished();
+    });
 }
 
 /// Rank 0 sends 4 messages, the numbers 0 and 2 at date 1 and the others at date 2.
@@ -395,34 +390,35 @@ async fn staggered(world: &Comm) -> Result<()> {
 #[test]
 fn waitsome_takes_all_that_are_there() {
     for settings in [Settings::new(THRESHOLD), costly()] {
-        let program = move |world: Comm| async move {
-            if world.rank() == 0 {
-                return staggered(&world).await;
-            }
-            let mut requests = Vec::new();
-            for tag in 0..4 {
-                requests.push(world.irecv(world.buffer(3), 0, tag)?);
-            }
-            let mut seen = Vec::new();
-            while let Some(done) = waitsome(&mut requests).await {
-                assert!(!done.is_empty());
-                for (position, completion) in done {
-                    assert_eq!(completion?.status.tag as usize, position);
-                    seen.push(position);
+        world(2)
+            .settings(settings)
+            .finishes(move |world: Comm| async move {
+                if world.rank() == 0 {
+                    return staggered(&world).await;
                 }
-                world.sleep(0.1).await;
-            }
-            assert_eq!(seen, [0, 2, 1, 3]);
-            assert!(waitsome(&mut []).await.is_none());
-            Ok(())
-        };
-        world(2).settings(settings).run(program).finished();
+                let mut requests = Vec::new();
+                for tag in 0..4 {
+                    requests.push(world.irecv(world.buffer(3), 0, tag)?);
+                }
+                let mut seen = Vec::new();
+                while let Some(done) = waitsome(&mut requests).await {
+                    assert!(!done.is_empty());
+                    for (position, completion) in done {
+                        assert_eq!(completion?.status.tag as usize, position);
+                        seen.push(position);
+                    }
+                    world.sleep(0.1).await;
+                }
+                assert_eq!(seen, [0, 2, 1, 3]);
+                assert!(waitsome(&mut []).await.is_none());
+                Ok(())
+            });
     }
 }
 
 #[test]
 fn loops_of_tests_end_at_the_right_date() {
-    let program = |world: Comm| async move {
+    world(2).finishes(|world: Comm| async move {
         if world.rank() == 0 {
             return staggered(&world).await;
         }
@@ -456,14 +452,13 @@ fn loops_of_tests_end_at_the_right_date() {
         assert_eq!(testany(&mut requests).await.err(), Some(Error::Request));
         assert_eq!(testsome(&mut requests).await.err(), Some(Error::Request));
         Ok(())
-    };
-    world(2).run(program).finished();
+    });
 }
 
 #[test]
 fn loops_of_tests_that_cannot_end_are_reported() {
     let expected = "recv (source 1, tag 0)";
-    let program = |world: Comm| async move {
+    let outcome = world(2).run(|world: Comm| async move {
         let mut requests = [world.irecv(world.buffer(1), 1 - world.rank(), 0)?];
         if world.rank() == 0 {
             while testsome(&mut requests).await?.is_empty() {}
@@ -471,8 +466,7 @@ fn loops_of_tests_that_cannot_end_are_reported() {
             waitsome(&mut requests).await;
         }
         Ok(())
-    };
-    let outcome = world(2).run(program);
+    });
     assert_eq!(
         outcome.blocked(0),
         (&*format!("polling: testsome ({expected})"), &[1][..])
@@ -487,7 +481,7 @@ fn loops_of_tests_that_cannot_end_are_reported() {
 #[test]
 fn a_communicator_has_a_buffer_of_its_own() {
     let length = THRESHOLD;
-    let program = move |world: Comm| async move {
+    world(2).finishes(move |world: Comm| async move {
         let copy = world.dup().await?;
         if world.rank() == 1 {
             world.sleep(1.0).await;
@@ -525,6 +519,5 @@ fn a_communicator_has_a_buffer_of_its_own() {
         };
         assert_eq!(copy.flush_buffer().await, Err(none));
         Ok(())
-    };
-    world(2).run(program).finished();
+    });
 }

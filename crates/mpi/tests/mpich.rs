@@ -40,7 +40,7 @@ const LENGTHS: [u64; 6] = [0, 1, THRESHOLD - 1, THRESHOLD, THRESHOLD + 1, 1000];
 fn sendself() {
     for length in LENGTHS {
         for world in worlds(2) {
-            let program = move |world: Comm| async move {
+            world.finishes(move |world: Comm| async move {
                 let me = world.rank();
                 world.buffer_attach(world.buffer(length))?;
                 for mode in [
@@ -69,8 +69,7 @@ fn sendself() {
                 world.recv(&mut buffer, me, 3).await?;
                 send.wait().await?;
                 world.buffer_detach().await.map(drop)
-            };
-            world.run(program).finished();
+            });
         }
     }
 }
@@ -99,7 +98,7 @@ fn sendself_without_a_receive_would_deadlock() {
 #[test]
 fn pingping() {
     for world in worlds(2) {
-        let program = |world: Comm| async move {
+        world.finishes(|world: Comm| async move {
             for length in LENGTHS {
                 for round in 0..4 {
                     let mut buffer = world.buffer(length);
@@ -127,8 +126,7 @@ fn pingping() {
                 }
             }
             Ok(())
-        };
-        world.run(program).finished();
+        });
     }
 }
 
@@ -137,7 +135,7 @@ fn pingping() {
 #[test]
 fn bsendpending() {
     for world in worlds(4) {
-        let program = |world: Comm| async move {
+        world.finishes(|world: Comm| async move {
             let (rank, size, length) = (world.rank(), world.size(), 150);
             world.buffer_attach(world.buffer(length * 3))?;
             for other in (0..size).filter(|other| *other != rank) {
@@ -155,8 +153,7 @@ fn bsendpending() {
             }
             assert_eq!(world.buffer_detach().await?.len(), 3 * length);
             Ok(())
-        };
-        world.run(program).finished();
+        });
     }
 }
 
@@ -165,7 +162,7 @@ fn bsendpending() {
 #[test]
 fn anyall() {
     for world in worlds(3) {
-        let program = |world: Comm| async move {
+        world.finishes(|world: Comm| async move {
             let (rank, size) = (world.rank(), world.size());
             let mut requests = Vec::new();
             for _ in 0..10 * size {
@@ -192,8 +189,7 @@ fn anyall() {
             let all: Vec<u64> = (0..10 * size as u64).collect();
             assert_eq!(got, all);
             Ok(())
-        };
-        world.run(program).finished();
+        });
     }
 }
 
@@ -202,7 +198,7 @@ fn anyall() {
 #[test]
 fn cancelrecv() {
     for world in worlds(2) {
-        let program = |world: Comm| async move {
+        world.finishes(|world: Comm| async move {
             let other = 1 - world.rank();
             let mut receives = Vec::new();
             for tag in 0..4 {
@@ -223,8 +219,7 @@ fn cancelrecv() {
                 .collect();
             assert_eq!(cancelled, [false, true, false, true, true]);
             Ok(())
-        };
-        world.run(program).finished();
+        });
     }
 }
 
@@ -235,7 +230,7 @@ fn cancelrecv() {
 fn scancel() {
     for length in [10, 200] {
         for world in worlds(2) {
-            let program = move |world: Comm| async move {
+            world.finishes(move |world: Comm| async move {
                 if world.rank() == 1 {
                     // What was cancelled, if anything, is told last.
                     let mut flag = world.buffer_of(&[0_u64]);
@@ -268,8 +263,7 @@ fn scancel() {
                     world.send(&flag, 1, 100 + tag).await?;
                 }
                 world.buffer_detach().await.map(drop)
-            };
-            world.run(program).finished();
+            });
         }
     }
 }
@@ -278,7 +272,7 @@ fn scancel() {
 /// was received.
 #[test]
 fn inactivereq() -> Result<()> {
-    let program = |world: Comm| async move {
+    world(1).finishes(|world: Comm| async move {
         let mut requests = [
             world.recv_init(world.buffer(10), ANY_SOURCE, ANY_TAG),
             world.send_init(SendMode::Standard, world.buffer(10), 0, 10),
@@ -292,8 +286,7 @@ fn inactivereq() -> Result<()> {
         assert!(all.iter().all(Option::is_none));
         assert!(testall(&mut requests).await?.is_some());
         Ok(())
-    };
-    world(1).run(program).finished();
+    });
     Ok(())
 }
 
@@ -302,7 +295,7 @@ fn inactivereq() -> Result<()> {
 #[test]
 fn eagerdt() {
     for world in worlds(2) {
-        let program = |world: Comm| async move {
+        world.finishes(|world: Comm| async move {
             let datatype = Datatype::indexed(&[(3, 0), (2, 5), (1, 9)], &Datatype::of::<u32>())?;
             let values: Vec<u32> = (0..10).collect();
             let mut requests = Vec::new();
@@ -318,8 +311,7 @@ fn eagerdt() {
                 }
             }
             waitall(&mut requests).await.map(drop)
-        };
-        world.run(program).finished();
+        });
     }
 }
 
@@ -344,7 +336,7 @@ fn large_message() {
 #[test]
 fn mprobe() {
     for world in worlds(2) {
-        let program = |world: Comm| async move {
+        world.finishes(|world: Comm| async move {
             if world.rank() == 0 {
                 let mut sends = [
                     world.isend(pattern(200, 1), 1, 5)?,
@@ -359,15 +351,14 @@ fn mprobe() {
             let first = message.recv(world.buffer(200)).await?.buffer;
             assert_eq!(first.bytes(), pattern(200, 1).bytes());
             Ok(())
-        };
-        world.run(program).finished();
+        });
     }
 }
 
 /// `probenull`, `waitany-null`, `waittestnull`: the null process and null requests.
 #[test]
 fn nulls() {
-    let program = |world: Comm| async move {
+    world(1).finishes(|world: Comm| async move {
         let status = world.probe(PROC_NULL, ANY_TAG).await?;
         assert_eq!((status.source, status.length), (PROC_NULL, 0));
         world.send(&world.buffer(5), PROC_NULL, 0).await?;
@@ -376,8 +367,7 @@ fn nulls() {
         assert!(waitany(&mut requests).await?.is_none());
         assert_eq!(requests[0].wait().await.map(drop), Err(Error::Request));
         Ok(())
-    };
-    world(1).run(program).finished();
+    });
 }
 
 /// `rqfreeb`, `rqstatus`: requests of sends are freed before they are over, and the messages come
@@ -385,7 +375,7 @@ fn nulls() {
 #[test]
 fn rqfreeb() {
     for world in worlds(2) {
-        let program = |world: Comm| async move {
+        world.finishes(|world: Comm| async move {
             world.buffer_attach(world.buffer(200))?;
             if world.rank() == 0 {
                 for (tag, mode) in (0..).zip([
@@ -405,8 +395,7 @@ fn rqfreeb() {
                 }
             }
             world.buffer_detach().await.map(drop)
-        };
-        world.run(program).finished();
+        });
     }
 }
 
@@ -415,7 +404,7 @@ fn rqfreeb() {
 #[test]
 fn persistent_rounds() {
     for world in worlds(3) {
-        let program = |world: Comm| async move {
+        world.finishes(|world: Comm| async move {
             let (rank, size) = (world.rank(), world.size());
             let (left, right) = ((rank + size - 1) % size, (rank + 1) % size);
             let mut requests = [
@@ -429,8 +418,7 @@ fn persistent_rounds() {
                 assert_eq!(got.bytes(), pattern(120, left as u64).bytes());
             }
             Ok(())
-        };
-        world.run(program).finished();
+        });
     }
 }
 
@@ -440,7 +428,7 @@ fn persistent_rounds() {
 fn truncation_is_an_error_after_matching() {
     for length in [20, 300] {
         for world in worlds(2) {
-            let program = move |world: Comm| async move {
+            world.finishes(move |world: Comm| async move {
                 if world.rank() == 0 {
                     world.send(&pattern(length, 0), 1, 0).await?;
                     return world.send(&pattern(3, 1), 1, 0).await;
@@ -453,8 +441,7 @@ fn truncation_is_an_error_after_matching() {
                 );
                 assert_eq!(world.recv(&mut short, 0, 0).await?.length, 3);
                 Ok(())
-            };
-            world.run(program).finished();
+            });
         }
     }
 }

@@ -87,7 +87,7 @@ fn requests_match_in_the_order_of_their_initialisation() {
 
 #[test]
 fn mistakes_are_errors() {
-    let program = |world: Comm| async move {
+    world(1).finishes(|world: Comm| async move {
         let mut sending = world.psend_init(world.buffer(8), 2, PROC_NULL, 0)?;
         assert_eq!(sending.pready(0), Err(Error::Request));
         sending.start()?;
@@ -113,21 +113,19 @@ fn mistakes_are_errors() {
         let error = world.psend_init(world.buffer(8), 2, 5, 0).err();
         assert_eq!(error, Some(Error::Rank { rank: 5, size: 1 }));
         Ok(())
-    };
-    world(1).run(program).finished();
+    });
 }
 
 /// A partition that is never ready is named in the report.
 #[test]
 fn a_send_that_is_not_ready_is_a_deadlock() {
-    let program = |world: Comm| async move {
+    let outcome = world(1).run(|world: Comm| async move {
         let mut sending = world.psend_init(world.buffer(8), 2, 0, 0)?;
         sending.start()?;
         sending.pready(1)?;
         let waited: Result<_> = sending.wait().await;
         waited.map(drop)
-    };
-    let outcome = world(1).run(program);
+    });
     let (waits, _) = outcome.blocked(0);
     assert_eq!(
         waits,
@@ -138,13 +136,12 @@ fn a_send_that_is_not_ready_is_a_deadlock() {
 /// A receive is named with the tag that its program gave.
 #[test]
 fn a_partitioned_receive_that_waits_has_the_tag_of_the_program() {
-    let program = |world: Comm| async move {
+    let outcome = world(1).run(|world: Comm| async move {
         let mut receiving = world.precv_init(world.buffer(8), 2, 0, 7)?;
         receiving.start()?;
         let waited: Result<_> = receiving.wait().await;
         waited.map(drop)
-    };
-    let outcome = world(1).run(program);
+    });
     let (waits, _) = outcome.blocked(0);
     assert_eq!(waits, "recv (source 0, tag 7 of a partitioned message)");
 }

@@ -67,18 +67,19 @@ fn an_empty_message_is_a_message() {
 #[test]
 fn an_eager_send_does_not_wait_and_a_rendezvous_does() {
     let dates = |length: u64| {
-        let program = move |world: Comm| async move {
-            if world.rank() == 0 {
-                world.send(&pattern(length, 0), 1, 0).await?;
-                world.println(format_args!("{}", world.wtime()));
-            } else {
-                world.sleep(3.0).await;
-                let mut buffer = world.buffer(length);
-                world.recv(&mut buffer, 0, 0).await?;
-            }
-            Ok(())
-        };
-        world(2).run(program).finished().printed
+        world(2)
+            .finishes(move |world: Comm| async move {
+                if world.rank() == 0 {
+                    world.send(&pattern(length, 0), 1, 0).await?;
+                    world.println(format_args!("{}", world.wtime()));
+                } else {
+                    world.sleep(3.0).await;
+                    let mut buffer = world.buffer(length);
+                    world.recv(&mut buffer, 0, 0).await?;
+                }
+                Ok(())
+            })
+            .printed
     };
     assert_eq!(dates(THRESHOLD - 1), ["0"]);
     assert_eq!(dates(THRESHOLD), ["3"]);
@@ -87,7 +88,7 @@ fn an_eager_send_does_not_wait_and_a_rendezvous_does() {
 #[test]
 fn a_message_that_is_too_long_is_an_error_and_is_consumed() {
     for (length, posted_first) in [(50, false), (50, true), (500, false), (500, true)] {
-        let program = move |world: Comm| async move {
+        world(2).finishes(move |world: Comm| async move {
             if world.rank() == 0 {
                 world.sleep(if posted_first { 1.0 } else { 0.0 }).await;
                 world.send(&pattern(length, 0), 1, 7).await?;
@@ -116,8 +117,7 @@ fn a_message_that_is_too_long_is_an_error_and_is_consumed() {
                 );
             }
             Ok(())
-        };
-        world(2).run(program).finished();
+        });
     }
 }
 
@@ -126,27 +126,28 @@ fn room_gets_a_message_whole_and_in_parts() {
     for settings in [Settings::new(THRESHOLD), slow(FEW)] {
         for (length, posted_first) in [(0, true), (8, true), (48, false), (504, true), (504, false)]
         {
-            let program = move |world: Comm| async move {
-                if world.rank() == 0 {
-                    world.sleep(if posted_first { 1.0 } else { 0.0 }).await;
-                    for _ in 0..3 {
-                        world.send(&pattern(length, 0), 1, 7).await?;
+            world(2)
+                .settings(settings.clone())
+                .finishes(move |world: Comm| async move {
+                    if world.rank() == 0 {
+                        world.sleep(if posted_first { 1.0 } else { 0.0 }).await;
+                        for _ in 0..3 {
+                            world.send(&pattern(length, 0), 1, 7).await?;
+                        }
+                        return Ok(());
                     }
-                    return Ok(());
-                }
-                world.sleep(if posted_first { 0.0 } else { 1.0 }).await;
-                for room in [length, length + 30] {
-                    let mut buffer = Buffer::room(room);
-                    assert_eq!(world.recv(&mut buffer, 0, 7).await?.length, length);
-                    assert_eq!(buffer.bytes(), pattern(length, 0).bytes());
-                }
-                let mut short = Buffer::room(length.saturating_sub(1));
-                let received = world.recv(&mut short, 0, 7).await;
-                let is_cut = received.is_err_and(|error| error.class() == ErrorClass::Truncate);
-                assert_eq!(is_cut, length > 0, "{length} bytes, one too many");
-                Ok(())
-            };
-            world(2).settings(settings.clone()).run(program).finished();
+                    world.sleep(if posted_first { 0.0 } else { 1.0 }).await;
+                    for room in [length, length + 30] {
+                        let mut buffer = Buffer::room(room);
+                        assert_eq!(world.recv(&mut buffer, 0, 7).await?.length, length);
+                        assert_eq!(buffer.bytes(), pattern(length, 0).bytes());
+                    }
+                    let mut short = Buffer::room(length.saturating_sub(1));
+                    let received = world.recv(&mut short, 0, 7).await;
+                    let is_cut = received.is_err_and(|error| error.class() == ErrorClass::Truncate);
+                    assert_eq!(is_cut, length > 0, "{length} bytes, one too many");
+                    Ok(())
+                });
         }
     }
 }
@@ -154,7 +155,7 @@ fn room_gets_a_message_whole_and_in_parts() {
 #[test]
 fn a_rank_sends_to_itself() {
     for length in [1, THRESHOLD] {
-        let program = move |world: Comm| async move {
+        world(1).finishes(move |world: Comm| async move {
             let mut sending = world.isend(pattern(length, 3), 0, 1)?;
             let mut buffer = world.buffer(length);
             let status = world.recv(&mut buffer, 0, 1).await?;
@@ -162,8 +163,7 @@ fn a_rank_sends_to_itself() {
             assert_eq!(buffer.bytes(), pattern(length, 3).bytes());
             sending.wait().await?;
             Ok(())
-        };
-        world(1).run(program).finished();
+        });
     }
 }
 
@@ -211,7 +211,7 @@ fn two_ranks_that_both_send_first() {
 #[test]
 fn a_message_is_what_it_was_when_it_was_sent() {
     for length in [10, 1000] {
-        let program = move |world: Comm| async move {
+        world(2).finishes(move |world: Comm| async move {
             if world.rank() == 0 {
                 let mut buffer = pattern(length, 0);
                 let mut sending = world.isend(buffer.clone(), 1, 0)?;
@@ -233,14 +233,13 @@ fn a_message_is_what_it_was_when_it_was_sent() {
                 buffer.bytes_mut().unwrap().fill(1);
             }
             Ok(())
-        };
-        world(2).run(program).finished();
+        });
     }
 }
 
 #[test]
 fn phantoms_take_the_same_packets_as_bytes() {
-    let program = |world: Comm| async move {
+    let outcome = world(2).phantom().finishes(|world: Comm| async move {
         let mut buffer = world.buffer(1 << 40);
         assert!(buffer.is_phantom() && world.buffer_from(&[1, 2]).is_phantom());
         if world.rank() == 0 {
@@ -252,8 +251,7 @@ fn phantoms_take_the_same_packets_as_bytes() {
             assert_eq!(buffer.len(), 1 << 40);
         }
         Ok(())
-    };
-    let outcome = world(2).phantom().run(program).finished();
+    });
     assert_eq!(
         outcome.transcript,
         [
@@ -290,28 +288,31 @@ fn a_cts_may_come_in_any_order() {
     // Rank 1 answers the second announcement first; the data may overtake each other, the
     // announcements may not.
     for seed in 1..50 {
-        let program = |world: Comm| async move {
-            if world.rank() == 0 {
-                let mut sends = [
-                    world.isend(pattern(300, 0), 1, 0)?,
-                    world.isend(pattern(400, 1), 1, 1)?,
-                    world.isend(pattern(40, 2), 1, 2)?,
-                ];
-                mpi::waitall(&mut sends).await?;
-            } else {
-                let mut receives = [
-                    world.irecv(world.buffer(400), 0, 1)?,
-                    world.irecv(world.buffer(300), 0, 0)?,
-                    world.irecv(world.buffer(40), 0, 2)?,
-                ];
-                let all = mpi::waitall(&mut receives).await?;
-                for (completion, (length, salt)) in all.iter().zip([(400, 1), (300, 0), (40, 2)]) {
-                    let completion = completion.as_ref().expect("not null");
-                    assert_eq!(completion.buffer.bytes(), pattern(length, salt).bytes());
+        world(2)
+            .order(Order::Seeded(seed))
+            .finishes(|world: Comm| async move {
+                if world.rank() == 0 {
+                    let mut sends = [
+                        world.isend(pattern(300, 0), 1, 0)?,
+                        world.isend(pattern(400, 1), 1, 1)?,
+                        world.isend(pattern(40, 2), 1, 2)?,
+                    ];
+                    mpi::waitall(&mut sends).await?;
+                } else {
+                    let mut receives = [
+                        world.irecv(world.buffer(400), 0, 1)?,
+                        world.irecv(world.buffer(300), 0, 0)?,
+                        world.irecv(world.buffer(40), 0, 2)?,
+                    ];
+                    let all = mpi::waitall(&mut receives).await?;
+                    for (completion, (length, salt)) in
+                        all.iter().zip([(400, 1), (300, 0), (40, 2)])
+                    {
+                        let completion = completion.as_ref().expect("not null");
+                        assert_eq!(completion.buffer.bytes(), pattern(length, salt).bytes());
+                    }
                 }
-            }
-            Ok(())
-        };
-        world(2).order(Order::Seeded(seed)).run(program).finished();
+                Ok(())
+            });
     }
 }

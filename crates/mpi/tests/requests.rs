@@ -38,7 +38,7 @@ fn waiting_makes_a_request_null_and_null_requests_are_skipped() {
 
 #[test]
 fn waitany_gives_them_in_the_order_of_completion() {
-    let program = |world: Comm| async move {
+    let outcome = world(4).finishes(|world: Comm| async move {
         let rank = world.rank();
         if rank > 0 {
             world.sleep([3.0, 1.0, 2.0][rank - 1]).await;
@@ -54,14 +54,13 @@ fn waitany_gives_them_in_the_order_of_completion() {
             world.println(format_args!("{position} at {}", world.wtime()));
         }
         Ok(())
-    };
-    let outcome = world(4).run(program).finished();
+    });
     assert_eq!(outcome.printed, ["1 at 1", "2 at 2", "0 at 3"]);
 }
 
 #[test]
 fn waitany_gives_the_lowest_position_of_several() {
-    let program = |world: Comm| async move {
+    world(2).finishes(|world: Comm| async move {
         if world.rank() == 0 {
             world.send(&pattern(1, 0), 1, 1).await?;
             world.send(&pattern(1, 0), 1, 0).await?;
@@ -76,13 +75,12 @@ fn waitany_gives_the_lowest_position_of_several() {
         assert_eq!(position, 0);
         requests[1].wait().await?;
         Ok(())
-    };
-    world(2).run(program).finished();
+    });
 }
 
 #[test]
 fn waitall_gives_the_first_error_and_all_are_over() {
-    let program = |world: Comm| async move {
+    world(2).finishes(|world: Comm| async move {
         if world.rank() == 0 {
             for tag in 0..3 {
                 world.send(&pattern(10, 0), 1, tag).await?;
@@ -97,8 +95,7 @@ fn waitall_gives_the_first_error_and_all_are_over() {
         assert!(matches!(error, Error::Truncated { tag: 1, .. }), "{error}");
         assert!(requests.iter().all(Request::is_null));
         Ok(())
-    };
-    world(2).run(program).finished();
+    });
 }
 
 #[test]
@@ -129,7 +126,7 @@ fn a_loop_of_tests_ends_at_the_date_of_the_message_and_does_not_spin() {
 
 #[test]
 fn a_loop_of_tests_with_work_in_between_sees_each_step() {
-    let program = |world: Comm| async move {
+    world(2).finishes(|world: Comm| async move {
         if world.rank() == 0 {
             world.sleep(4.5).await;
             world.send(&pattern(1, 0), 1, 0).await?;
@@ -141,8 +138,7 @@ fn a_loop_of_tests_with_work_in_between_sees_each_step() {
         }
         assert_eq!(world.wtime(), 5.0);
         Ok(())
-    };
-    world(2).run(program).finished();
+    });
 }
 
 #[test]
@@ -150,7 +146,7 @@ fn what_a_rank_does_itself_lets_it_test_again() {
     // The answer comes only after the tenth chunk, so a rank that waited at its second test would
     // wait for ever.
     for chunks in [10_u32, 3000] {
-        let program = move |world: Comm| async move {
+        world(2).finishes(move |world: Comm| async move {
             if world.rank() == 0 {
                 let mut answer = world.irecv(world.buffer(1), 1, 0)?;
                 for _ in 0..chunks {
@@ -166,15 +162,14 @@ fn what_a_rank_does_itself_lets_it_test_again() {
                 world.send(&buffer, 0, 0).await?;
             }
             Ok(())
-        };
-        world(2).run(program).finished();
+        });
     }
 }
 
 #[test]
 fn what_a_rank_learns_lets_it_test_again() {
     // Rank 0 acts one turn of its loop after the answer that made it act.
-    let program = |world: Comm| async move {
+    world(2).finishes(|world: Comm| async move {
         let mut buffer = world.buffer(1);
         if world.rank() == 1 {
             world.send(&buffer, 0, 1).await?;
@@ -194,13 +189,12 @@ fn what_a_rank_learns_lets_it_test_again() {
         }
         world.recv(&mut buffer, 1, 1).await?;
         Ok(())
-    };
-    world(2).run(program).finished();
+    });
 }
 
 #[test]
 fn a_loop_of_different_tests_ends() {
-    let program = |world: Comm| async move {
+    let outcome = world(5).finishes(|world: Comm| async move {
         let size = world.size();
         if world.rank() > 0 {
             world.sleep(world.rank() as f64).await;
@@ -221,14 +215,13 @@ fn a_loop_of_different_tests_ends() {
         }
         assert!(tests < 200, "{tests} tests");
         Ok(())
-    };
-    let outcome = world(5).run(program).finished();
+    });
     assert_eq!(outcome.printed, ["1", "2", "3", "4"]);
 }
 
 #[test]
 fn a_loop_of_tests_for_what_cannot_come_is_reported() {
-    let program = |world: Comm| async move {
+    let outcome = world(2).run(|world: Comm| async move {
         if world.rank() == 0 {
             let mut request = world.irecv(world.buffer(1), 1, 3)?;
             while request.test().await?.is_none() {}
@@ -236,8 +229,7 @@ fn a_loop_of_tests_for_what_cannot_come_is_reported() {
             while world.iprobe(ANY_SOURCE, 4).await?.is_none() {}
         }
         Ok(())
-    };
-    let outcome = world(2).run(program);
+    });
     assert_eq!(
         outcome.blocked(0),
         ("polling: test of recv (source 1, tag 3)", &[1][..])
@@ -251,7 +243,7 @@ fn a_loop_of_tests_for_what_cannot_come_is_reported() {
 
 #[test]
 fn a_message_that_stays_does_not_make_a_loop_of_tests_spin() {
-    let program = |world: Comm| async move {
+    world(2).finishes(|world: Comm| async move {
         let mut buffer = world.buffer(1);
         if world.rank() == 1 {
             world.send(&buffer, 0, 1).await?;
@@ -267,15 +259,14 @@ fn a_message_that_stays_does_not_make_a_loop_of_tests_spin() {
         assert_eq!(world.wtime(), 1.0);
         world.recv(&mut buffer, 1, 1).await?;
         Ok(())
-    };
-    world(2).run(program).finished();
+    });
 }
 
 #[test]
 fn a_dropped_send_still_arrives() {
     for length in [10, 1000] {
         for after_start in [false, true] {
-            let program = move |world: Comm| async move {
+            world(2).finishes(move |world: Comm| async move {
                 if world.rank() == 0 {
                     let request = world.isend(pattern(length, 0), 1, 0)?;
                     if after_start {
@@ -290,15 +281,14 @@ fn a_dropped_send_still_arrives() {
                     assert_eq!(buffer.bytes(), pattern(length, 0).bytes());
                 }
                 Ok(())
-            };
-            world(2).run(program).finished();
+            });
         }
     }
 }
 
 #[test]
 fn a_send_that_is_dropped_in_a_select_still_arrives() {
-    let program = |world: Comm| async move {
+    world(2).finishes(|world: Comm| async move {
         if world.rank() == 0 {
             let message = pattern(1000, 0);
             let first = select(world.send(&message, 1, 0), world.sleep(1.0)).await;
@@ -310,27 +300,27 @@ fn a_send_that_is_dropped_in_a_select_still_arrives() {
             assert_eq!(buffer.bytes(), pattern(1000, 0).bytes());
         }
         Ok(())
-    };
-    world(2).run(program).finished();
+    });
 }
 
 #[test]
 fn a_dropped_request_of_a_receive_is_withdrawn_and_the_rank_is_warned() {
-    let program = |world: Comm| async move {
-        if world.rank() == 0 {
-            world.println(format_args!("{}:{}", file!(), line!() + 1));
-            let request = world.irecv(world.buffer(10), 1, 0)?;
-            drop(request);
-            world.sleep(1.0).await;
-            let mut buffer = world.buffer(10);
-            assert_eq!(world.recv(&mut buffer, 1, 0).await?.length, 3);
-        } else {
-            world.sleep(0.5).await;
-            world.send(&pattern(3, 0), 0, 0).await?;
-        }
-        Ok(())
-    };
-    let outcome = world(2).run(program).returned();
+    let outcome = world(2)
+        .run(|world: Comm| async move {
+            if world.rank() == 0 {
+                world.println(format_args!("{}:{}", file!(), line!() + 1));
+                let request = world.irecv(world.buffer(10), 1, 0)?;
+                drop(request);
+                world.sleep(1.0).await;
+                let mut buffer = world.buffer(10);
+                assert_eq!(world.recv(&mut buffer, 1, 0).await?.length, 3);
+            } else {
+                world.sleep(0.5).await;
+                world.send(&pattern(3, 0), 0, 0).await?;
+            }
+            Ok(())
+        })
+        .returned();
     let place = &outcome.printed[0];
     assert_eq!(
         outcome.leftovers[0],
@@ -343,7 +333,7 @@ fn a_dropped_request_of_a_receive_is_withdrawn_and_the_rank_is_warned() {
 
 #[test]
 fn a_dropped_receive_gives_its_buffer_back() {
-    let program = |world: Comm| async move {
+    world(2).finishes(|world: Comm| async move {
         if world.rank() == 0 {
             let mut buffer = Buffer::from(vec![5; 8]);
             let first = select(world.recv(&mut buffer, 1, 0), world.sleep(1.0)).await;
@@ -359,8 +349,7 @@ fn a_dropped_receive_gives_its_buffer_back() {
             world.send(&pattern(3, 0), 0, 0).await?;
         }
         Ok(())
-    };
-    world(2).run(program).finished();
+    });
 }
 
 #[test]
@@ -397,7 +386,7 @@ fn a_receive_that_is_dropped_while_its_data_come_lets_the_sender_finish() {
 
 #[test]
 fn a_request_that_is_dropped_while_its_data_come_lets_the_sender_finish() {
-    let program = |world: Comm| async move {
+    world(2).finishes(|world: Comm| async move {
         if world.rank() == 0 {
             let request = world.irecv(world.buffer(200), 1, 0)?;
             world.recv(&mut world.buffer(1), 1, 1).await?;
@@ -408,13 +397,12 @@ fn a_request_that_is_dropped_while_its_data_come_lets_the_sender_finish() {
             large.wait().await?;
         }
         Ok(())
-    };
-    world(2).run(program).finished();
+    });
 }
 
 #[test]
 fn futures_that_are_never_polled_do_nothing() {
-    let program = |world: Comm| async move {
+    let outcome = world(1).finishes(|world: Comm| async move {
         let mut buffer = world.buffer(4);
         drop(world.send(&buffer, 0, 0));
         drop(world.recv(&mut buffer, 0, 0));
@@ -422,15 +410,14 @@ fn futures_that_are_never_polled_do_nothing() {
         drop(world.sleep(1.0));
         assert_eq!(buffer.len(), 4);
         Ok(())
-    };
-    let outcome = world(1).run(program).finished();
+    });
     assert!(outcome.transcript.is_empty());
     assert_eq!(outcome.now, 0.0);
 }
 
 #[test]
 fn several_waits_at_once_are_all_woken() {
-    let program = |world: Comm| async move {
+    world(2).finishes(|world: Comm| async move {
         if world.rank() == 0 {
             for tag in [2, 0, 1] {
                 world.sleep(1.0).await;
@@ -443,13 +430,12 @@ fn several_waits_at_once_are_all_woken() {
         assert_eq!((first?.length, second?.length), (0, 1));
         world.recv(&mut a, 0, 2).await?;
         Ok(())
-    };
-    world(2).run(program).finished();
+    });
 }
 
 #[test]
 fn combinators_that_poll_only_what_was_woken_see_every_message() {
-    let program = |world: Comm| async move {
+    world(2).finishes(|world: Comm| async move {
         if world.rank() == 0 {
             for tag in [2, 0, 1] {
                 world.sleep(1.0).await;
@@ -470,13 +456,12 @@ fn combinators_that_poll_only_what_was_woken_see_every_message() {
             [0, 1, 2]
         );
         Ok(())
-    };
-    world(2).run(program).finished();
+    });
 }
 
 #[test]
 fn places_of_operations_are_used_again() {
-    let program = |world: Comm| async move {
+    let outcome = world(1).finishes(|world: Comm| async move {
         for round in 0..1000_u64 {
             let mut sending = world.isend(pattern(round % 200, round), 0, 0)?;
             let mut buffer = world.buffer(200);
@@ -485,7 +470,6 @@ fn places_of_operations_are_used_again() {
         }
         world.println(format_args!("{world:?}"));
         Ok(())
-    };
-    let outcome = world(1).run(program).finished();
+    });
     assert_eq!(outcome.printed, ["Comm(rank 0 of 1, context 0)"]);
 }

@@ -50,7 +50,7 @@ const ALL: [Synchronisation; 4] = [
 fn puts_and_gets_move_what_a_sequential_run_would() {
     for (way, length) in ALL.into_iter().flat_map(|way| [(way, 8), (way, 1000)]) {
         for world in worlds(3) {
-            let program = move |world: Comm| async move {
+            world.finishes(move |world: Comm| async move {
                 let (rank, size) = (world.rank(), world.size());
                 let (above, below) = ((rank + 1) % size, (rank + size - 1) % size);
                 let mut memory = world.buffer(2 * length);
@@ -91,8 +91,7 @@ fn puts_and_gets_move_what_a_sequential_run_would() {
                 let memory = window.free().await?;
                 assert_eq!(memory.len(), 2 * length);
                 Ok(())
-            };
-            world.run(program).finished();
+            });
         }
     }
 }
@@ -100,7 +99,7 @@ fn puts_and_gets_move_what_a_sequential_run_would() {
 #[test]
 fn accumulates_of_all_ranks_add_up() {
     for world in worlds(4) {
-        let program = |world: Comm| async move {
+        world.finishes(|world: Comm| async move {
             let rank = world.rank() as u64;
             let values: Vec<u64> = (0..50).collect();
             let window = world.window(Buffer::of(&values), 8).await?;
@@ -120,15 +119,14 @@ fn accumulates_of_all_ranks_add_up() {
             }
             window.free().await?;
             Ok(())
-        };
-        world.run(program).finished();
+        });
     }
 }
 
 #[test]
 fn read_modify_writes_are_atomic() {
     for world in worlds(4) {
-        let program = |world: Comm| async move {
+        world.finishes(|world: Comm| async move {
             let window = world.window(Buffer::of(&[0_u64, 100]), 8).await?;
             window.lock_all().await?;
             let one = Buffer::of(&[1_u64]);
@@ -161,15 +159,14 @@ fn read_modify_writes_are_atomic() {
             window.unlock(0).await?;
             window.free().await?;
             Ok(())
-        };
-        world.run(program).finished();
+        });
     }
 }
 
 #[test]
 fn accumulates_of_one_rank_keep_their_order() {
     for world in worlds(2) {
-        let program = |world: Comm| async move {
+        world.finishes(|world: Comm| async move {
             let window = world.window(Buffer::of(&[3_u64]), 8).await?;
             window.fence().await?;
             if world.rank() == 0 {
@@ -189,15 +186,14 @@ fn accumulates_of_one_rank_keep_their_order() {
             assert_eq!(numbers(&window.read(0, 8).await?), [expected]);
             window.free().await?;
             Ok(())
-        };
-        world.run(program).finished();
+        });
     }
 }
 
 #[test]
 fn requests_of_accesses_end_and_bring_the_data() {
     for world in worlds(2) {
-        let program = |world: Comm| async move {
+        world.finishes(|world: Comm| async move {
             let other = 1 - world.rank();
             let mut memory = world.buffer(1600);
             memory.write(800, &pattern(800, world.rank() as u64));
@@ -226,14 +222,13 @@ fn requests_of_accesses_end_and_bring_the_data() {
             assert_eq!(here.bytes(), pattern(400, 7).bytes());
             window.free().await?;
             Ok(())
-        };
-        world.run(program).finished();
+        });
     }
 }
 
 #[test]
 fn locks_are_granted_in_the_order_of_their_requests() {
-    let program = |world: Comm| async move {
+    world(5).finishes(|world: Comm| async move {
         let window = world.window(world.buffer(8), 1).await?;
         let rank = world.rank();
         let date = |seconds: f64| world.sleep(seconds);
@@ -257,13 +252,12 @@ fn locks_are_granted_in_the_order_of_their_requests() {
         window.unlock(0).await?;
         window.free().await?;
         Ok(())
-    };
-    world(5).run(program).finished();
+    });
 }
 
 #[test]
 fn a_target_that_computes_makes_progress() {
-    let program = |world: Comm| async move {
+    world(2).finishes(|world: Comm| async move {
         let window = world.window(world.buffer(1000), 1).await?;
         if world.rank() == 0 {
             world.compute(5e9).await;
@@ -275,13 +269,12 @@ fn a_target_that_computes_makes_progress() {
         }
         window.free().await?;
         Ok(())
-    };
-    world(2).run(program).finished();
+    });
 }
 
 #[test]
 fn an_exposure_can_be_tested() {
-    let program = |world: Comm| async move {
+    world(2).finishes(|world: Comm| async move {
         let window = world.window(Buffer::of(&[0_u64]), 8).await?;
         if world.rank() == 0 {
             window.post(&group(&world, &[1])).await?;
@@ -299,13 +292,12 @@ fn an_exposure_can_be_tested() {
         }
         window.free().await?;
         Ok(())
-    };
-    world(2).run(program).finished();
+    });
 }
 
 #[test]
 fn phantoms_have_lengths_only() {
-    let program = |world: Comm| async move {
+    world(2).phantom().finishes(|world: Comm| async move {
         let window = world.window(world.buffer(1000), 8).await?;
         window.fence().await?;
         window.put(&world.buffer(800), 1, 0).await?;
@@ -318,13 +310,12 @@ fn phantoms_have_lengths_only() {
         window.fence().await?;
         assert_eq!(window.free().await?.len(), 1000);
         Ok(())
-    };
-    world(2).phantom().run(program).finished();
+    });
 }
 
 #[test]
 fn ranks_of_a_window_are_those_of_its_communicator() {
-    let program = |world: Comm| async move {
+    world(4).finishes(|world: Comm| async move {
         let colour = u32::try_from(world.rank() % 2).unwrap();
         let part = world.split(Some(colour), 0).await?.expect("a group");
         let window = part.window(Buffer::of(&[world.rank() as u64]), 8).await?;
@@ -336,15 +327,14 @@ fn ranks_of_a_window_are_those_of_its_communicator() {
         assert_eq!(window.group().size(), 2);
         window.free().await?;
         part.free()
-    };
-    world(4).run(program).finished();
+    });
 }
 
 /// Accesses to one of four columns of the other rank, whose words count up from 100.
 #[test]
 fn data_have_the_places_of_a_datatype_at_the_target() {
     for world in worlds(2) {
-        let program = |world: Comm| async move {
+        world.finishes(|world: Comm| async move {
             let (rows, other) = (40, 1 - world.rank());
             let start: Vec<u64> = (0..4 * rows).map(|word| 100 + word).collect();
             let window = world.window(Buffer::of(&start), 8).await?;
@@ -402,26 +392,26 @@ fn data_have_the_places_of_a_datatype_at_the_target() {
             }
             window.free().await?;
             Ok(())
-        };
-        world.run(program).finished();
+        });
     }
 }
 
 #[test]
 fn an_access_to_several_places_is_one_message() {
-    let program = |world: Comm| async move {
-        let window = world.window(Buffer::zeroed(160_000), 8).await?;
-        window.fence().await?;
-        if world.rank() == 0 {
-            let even = Datatype::vector(10_000, 1, 2, &Datatype::of::<u64>())?;
-            let place = TargetPlace::items(0, 1, &even)?;
-            window.put(&world.buffer(80_000), 1, place).await?;
-        }
-        window.fence().await?;
-        window.free().await?;
-        Ok(())
-    };
-    let packets = world(2).run(program).finished().transcript;
+    let packets = world(2)
+        .finishes(|world: Comm| async move {
+            let window = world.window(Buffer::zeroed(160_000), 8).await?;
+            window.fence().await?;
+            if world.rank() == 0 {
+                let even = Datatype::vector(10_000, 1, 2, &Datatype::of::<u64>())?;
+                let place = TargetPlace::items(0, 1, &even)?;
+                window.put(&world.buffer(80_000), 1, place).await?;
+            }
+            window.fence().await?;
+            window.free().await?;
+            Ok(())
+        })
+        .transcript;
     let puts: Vec<_> = packets.iter().filter(|line| line.contains("Put")).collect();
     assert_eq!(puts.len(), 1, "{puts:?}");
     assert!(puts[0].contains("length 80032"), "{puts:?}");
@@ -429,7 +419,7 @@ fn an_access_to_several_places_is_one_message() {
 
 #[test]
 fn phantoms_have_places_too() {
-    let program = |world: Comm| async move {
+    world(2).phantom().finishes(|world: Comm| async move {
         let window = world.window(world.buffer(1000), 1).await?;
         let parts = || TargetPlace::pieces(0, vec![(0, 8), (100, 8), (992, 8)]);
         window.fence().await?;
@@ -444,13 +434,12 @@ fn phantoms_have_places_too() {
         window.fence().await?;
         window.free().await?;
         Ok(())
-    };
-    world(2).phantom().run(program).finished();
+    });
 }
 
 #[test]
 fn places_lie_within_the_window() {
-    let program = |world: Comm| async move {
+    world(1).finishes(|world: Comm| async move {
         let window = world.window(Buffer::zeroed(100), 1).await?;
         window.fence().await?;
         let outside = TargetPlace::pieces(1, vec![(0, 8), (92, 8)]);
@@ -463,6 +452,5 @@ fn places_lie_within_the_window() {
         window.fence().await?;
         window.free().await?;
         Ok(())
-    };
-    world(1).run(program).finished();
+    });
 }

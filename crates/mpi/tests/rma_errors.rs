@@ -20,7 +20,7 @@ fn line(location: u32) -> String {
 
 #[test]
 fn calls_need_an_epoch() {
-    let program = |world: Comm| async move {
+    world(2).run(|world: Comm| async move {
         let window = world.window(world.buffer(64 << world.rank()), 8).await?;
         let data = world.buffer(16);
         let outside = "access outside of an epoch: expected fence, start or lock of window 0 before an access to rank 1";
@@ -56,112 +56,113 @@ fn calls_need_an_epoch() {
             Err(Error::Rank { rank: 2, size: 2 })
         );
         Ok(())
-    };
-    world(2).run(program).returned();
+    }).returned();
 }
 
 #[test]
 fn one_epoch_at_a_time() {
-    let program = |world: Comm| async move {
-        let window = world.window(world.buffer(64 << world.rank()), 8).await?;
-        window.lock(1, false).await?;
-        let locked = line(line!() - 1);
-        assert_eq!(
-            text(window.lock(1, true).await),
-            format!("window 0 at rank 1 is locked already by this rank, at {locked}")
-        );
-        assert_eq!(
-            text(window.fence().await),
-            format!("fence of window 0 in the epoch that lock began at {locked}")
-        );
-        assert_eq!(
-            text(window.lock_all().await),
-            format!("lock_all of window 0 in the epoch that lock began at {locked}")
-        );
-        window.unlock(1).await?;
-        let around = group(&world, &[1 - world.rank()]);
-        window.post(&around).await?;
-        let posted = line(line!() - 1);
-        assert_eq!(
-            text(window.post(&around).await),
-            format!("post of window 0 in the epoch that post began at {posted}")
-        );
-        window.start(&around).await?;
-        window.complete().await?;
-        window.wait().await?;
-        window.fence().await?;
-        window.put(&world.buffer(8), 0, 0).await?;
-        let fenced = line(line!() - 2);
-        assert_eq!(
-            text(window.free().await),
-            format!("free of window 0 in the epoch that fence began at {fenced}")
-        );
-        Ok(())
-    };
-    world(2).run(program).returned();
+    world(2)
+        .run(|world: Comm| async move {
+            let window = world.window(world.buffer(64 << world.rank()), 8).await?;
+            window.lock(1, false).await?;
+            let locked = line(line!() - 1);
+            assert_eq!(
+                text(window.lock(1, true).await),
+                format!("window 0 at rank 1 is locked already by this rank, at {locked}")
+            );
+            assert_eq!(
+                text(window.fence().await),
+                format!("fence of window 0 in the epoch that lock began at {locked}")
+            );
+            assert_eq!(
+                text(window.lock_all().await),
+                format!("lock_all of window 0 in the epoch that lock began at {locked}")
+            );
+            window.unlock(1).await?;
+            let around = group(&world, &[1 - world.rank()]);
+            window.post(&around).await?;
+            let posted = line(line!() - 1);
+            assert_eq!(
+                text(window.post(&around).await),
+                format!("post of window 0 in the epoch that post began at {posted}")
+            );
+            window.start(&around).await?;
+            window.complete().await?;
+            window.wait().await?;
+            window.fence().await?;
+            window.put(&world.buffer(8), 0, 0).await?;
+            let fenced = line(line!() - 2);
+            assert_eq!(
+                text(window.free().await),
+                format!("free of window 0 in the epoch that fence began at {fenced}")
+            );
+            Ok(())
+        })
+        .returned();
 }
 
 #[test]
 fn arguments_are_checked() {
-    let program = |world: Comm| async move {
-        let window = world.window(world.buffer(64 << world.rank()), 8).await?;
-        let data = world.buffer(16);
-        window.lock(1, false).await?;
-        let range = window.put(&data, 1, 15).await;
-        let range = range.expect_err("the window ends before");
-        assert_eq!(range.class(), ErrorClass::RmaRange);
-        assert_eq!(
-            range.to_string(),
-            "invalid range: 16 bytes from byte 120 on, window 0 has 128 bytes at rank 1"
-        );
-        assert!(text(window.put(&data, 1, u64::MAX).await).starts_with("invalid range"));
-        assert_eq!(
-            window.put(&data, 2, 0).await,
-            Err(Error::Rank { rank: 2, size: 2 })
-        );
-        let own = Op::new::<u64>("mine", true, |_, _| {});
-        assert_eq!(
-            text(window.accumulate(&data, 1, 0, &own).await),
-            "invalid operation `mine`: an accumulate expects a built-in operation"
-        );
-        assert_eq!(
-            window
-                .accumulate(&world.buffer(12), 1, 0, &Op::sum::<u64>())
-                .await,
-            Err(Error::Op {
-                element: 8,
-                length: 12
-            })
-        );
-        let two = window.fetch_and_op(&data, 1, 0, &Op::sum::<u64>()).await;
-        assert_eq!(
-            text(two),
-            "invalid length: a buffer of 16 bytes, expected 8 bytes"
-        );
-        window.unlock(1).await?;
-        let beyond = window.read(60 << world.rank(), 8 << world.rank()).await;
-        assert!(text(beyond).starts_with("invalid range"));
-        let own = [world.rank()];
-        window.post(&group(&world, &own)).await?;
-        window.start(&group(&world, &own)).await?;
-        let other = window.put(&data, 1 - world.rank(), 0).await;
-        let other = other.expect_err("the target is not in the group");
-        assert_eq!(other.class(), ErrorClass::RmaSync);
-        window.complete().await?;
-        window.wait().await?;
-        let unit = world.window(world.buffer(8), 0).await;
-        assert_eq!(
-            unit.expect_err("a unit of 0"),
-            Error::Window(&WindowError::Unit)
-        );
-        Ok(())
-    };
-    world(2).run(program).returned();
+    world(2)
+        .run(|world: Comm| async move {
+            let window = world.window(world.buffer(64 << world.rank()), 8).await?;
+            let data = world.buffer(16);
+            window.lock(1, false).await?;
+            let range = window.put(&data, 1, 15).await;
+            let range = range.expect_err("the window ends before");
+            assert_eq!(range.class(), ErrorClass::RmaRange);
+            assert_eq!(
+                range.to_string(),
+                "invalid range: 16 bytes from byte 120 on, window 0 has 128 bytes at rank 1"
+            );
+            assert!(text(window.put(&data, 1, u64::MAX).await).starts_with("invalid range"));
+            assert_eq!(
+                window.put(&data, 2, 0).await,
+                Err(Error::Rank { rank: 2, size: 2 })
+            );
+            let own = Op::new::<u64>("mine", true, |_, _| {});
+            assert_eq!(
+                text(window.accumulate(&data, 1, 0, &own).await),
+                "invalid operation `mine`: an accumulate expects a built-in operation"
+            );
+            assert_eq!(
+                window
+                    .accumulate(&world.buffer(12), 1, 0, &Op::sum::<u64>())
+                    .await,
+                Err(Error::Op {
+                    element: 8,
+                    length: 12
+                })
+            );
+            let two = window.fetch_and_op(&data, 1, 0, &Op::sum::<u64>()).await;
+            assert_eq!(
+                text(two),
+                "invalid length: a buffer of 16 bytes, expected 8 bytes"
+            );
+            window.unlock(1).await?;
+            let beyond = window.read(60 << world.rank(), 8 << world.rank()).await;
+            assert!(text(beyond).starts_with("invalid range"));
+            let own = [world.rank()];
+            window.post(&group(&world, &own)).await?;
+            window.start(&group(&world, &own)).await?;
+            let other = window.put(&data, 1 - world.rank(), 0).await;
+            let other = other.expect_err("the target is not in the group");
+            assert_eq!(other.class(), ErrorClass::RmaSync);
+            window.complete().await?;
+            window.wait().await?;
+            let unit = world.window(world.buffer(8), 0).await;
+            assert_eq!(
+                unit.expect_err("a unit of 0"),
+                Error::Window(&WindowError::Unit)
+            );
+            Ok(())
+        })
+        .returned();
 }
 
 #[test]
 fn a_blocked_call_says_for_whom_it_waits() {
-    let program = |world: Comm| async move {
+    let outcome = world(4).run(|world: Comm| async move {
         let window = world.window(world.buffer(8), 1).await?;
         match world.rank() {
             0 => window.start(&group(&world, &[1, 2])).await?,
@@ -179,8 +180,7 @@ fn a_blocked_call_says_for_whom_it_waits() {
             }
         }
         Ok(())
-    };
-    let outcome = world(4).run(program);
+    });
     assert_eq!(
         outcome.blocked(0),
         ("start of window 0 for post of ranks 1, 2", &[1, 2][..])

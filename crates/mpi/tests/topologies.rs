@@ -6,7 +6,7 @@ use testing::ranks::{Order, world};
 
 #[test]
 fn a_grid_is_in_row_major_order() {
-    let program = |world: Comm| async move {
+    world(7).finishes(|world: Comm| async move {
         let grid = world.cartesian(&[2, 3], &[false, true]).await?;
         assert_eq!(grid.is_some(), world.rank() < 6);
         let Some(grid) = grid else { return Ok(()) };
@@ -28,13 +28,12 @@ fn a_grid_is_in_row_major_order() {
         assert_eq!(grid.shift(1, 1)?, (left, row * 3 + (column + 1) % 3));
         assert!(grid.shift(2, 1).is_err());
         Ok(())
-    };
-    world(7).run(program).finished();
+    });
 }
 
 #[test]
 fn parts_of_a_grid_are_grids() {
-    let program = |world: Comm| async move {
+    world(6).finishes(|world: Comm| async move {
         let grid = world
             .cartesian(&[2, 3], &[true, true])
             .await?
@@ -47,8 +46,7 @@ fn parts_of_a_grid_are_grids() {
         assert_eq!((whole.size(), whole.rank()), (6, world.rank()));
         assert!(grid.sub(&[true]).await.is_err());
         Ok(())
-    };
-    world(6).run(program).finished();
+    });
 }
 
 /// Both neighbours of a rank are the same where a periodic dimension has two ranks: what goes up
@@ -56,7 +54,7 @@ fn parts_of_a_grid_are_grids() {
 #[test]
 fn neighbours_of_a_grid_exchange_blocks() {
     for length in [1, 2, 3, 4] {
-        let program = move |world: Comm| async move {
+        world(u32::try_from(length).unwrap()).finishes(move |world: Comm| async move {
             let grid = world
                 .cartesian(&[length], &[true])
                 .await?
@@ -70,30 +68,26 @@ fn neighbours_of_a_grid_exchange_blocks() {
             let all = grid.neighbor_allgather(world.buffer_of(&[rank])).await?;
             assert_eq!(all.values()?, Some(vec![below, above]));
             Ok(())
-        };
-        world(u32::try_from(length).unwrap())
-            .run(program)
-            .finished();
+        });
     }
 }
 
 #[test]
 fn the_null_process_leaves_zeros() {
-    let program = |world: Comm| async move {
+    world(3).finishes(|world: Comm| async move {
         let grid = world.cartesian(&[3], &[false]).await?.expect("all ranks");
         let own = world.buffer_of(&[world.rank() as u64 + 1]);
         let all = grid.neighbor_allgather(&own).await?;
         let expected = [vec![0_u64, 2], vec![1, 3], vec![2, 0]];
         assert_eq!(all.values()?, Some(expected[world.rank()].clone()));
         Ok(())
-    };
-    world(3).run(program).finished();
+    });
 }
 
 /// A star: rank 0 has all others as neighbours, and one of them twice.
 #[test]
 fn graphs_have_blocks_of_different_lengths() {
-    let program = |world: Comm| async move {
+    world(3).finishes(|world: Comm| async move {
         let rank = world.rank();
         let neighbours: &[usize] = match rank {
             0 => &[1, 2, 1],
@@ -113,8 +107,7 @@ fn graphs_have_blocks_of_different_lengths() {
         let expected = [vec![10_u64, 20, 11], vec![0, 2], vec![1]];
         assert_eq!(found.values()?, Some(expected[rank].clone()));
         Ok(())
-    };
-    world(3).run(program).finished();
+    });
 }
 
 /// Completes a persistent request twice. Returns the second result.
@@ -259,7 +252,7 @@ fn each_neighbour_has_a_datatype() {
 
 #[test]
 fn bad_blocks_of_neighbours_are_refused() {
-    let program = |world: Comm| async move {
+    world(2).finishes(|world: Comm| async move {
         let graph = world.graph(&[0, 1], &[0, 1]).await?;
         let error = graph.neighbor_alltoall(world.buffer(9)).start().err();
         assert_eq!(error, Some(Error::Count { length: 9, size: 2 }));
@@ -274,13 +267,12 @@ fn bad_blocks_of_neighbours_are_refused() {
         };
         assert_eq!(error.err(), Some(expected));
         graph.free()
-    };
-    world(2).run(program).finished();
+    });
 }
 
 #[test]
 fn bad_grids_are_refused() {
-    let program = |world: Comm| async move {
+    world(3).finishes(|world: Comm| async move {
         let error = world.cartesian(&[2, 2], &[true, true]).await.unwrap_err();
         assert_eq!(error, Error::Grid { ranks: 4, size: 3 });
         let error = world.cartesian_reordered(&[2, 2], &[true, true]).await;
@@ -290,17 +282,15 @@ fn bad_grids_are_refused() {
         let error = world.graph(&[7], &[]).await.unwrap_err();
         assert_eq!(error, Error::Rank { rank: 7, size: 3 });
         Ok(()) as Result<()>
-    };
-    world(3).run(program).finished();
+    });
 }
 
 #[test]
 fn ranks_are_grouped_by_their_hosts() {
-    let program = |world: Comm| async move {
+    world(5).finishes(|world: Comm| async move {
         // Each rank has a host of its own here.
         let host = world.split_by_host(0).await?;
         assert_eq!((host.size(), host.rank()), (1, 0));
         Ok(())
-    };
-    world(5).run(program).finished();
+    });
 }

@@ -21,7 +21,7 @@ fn a_column_becomes_a_row() {
     // 4 numbers are eager, 40 go by rendezvous.
     for side in [4, 40] {
         for blocking in [true, false] {
-            let program = move |world: Comm| async move {
+            world(2).finishes(move |world: Comm| async move {
                 let (one, number) = (column(side), Datatype::of::<u32>());
                 if world.rank() == 0 {
                     let full = matrix(side);
@@ -58,15 +58,14 @@ fn a_column_becomes_a_row() {
                 expected.extend([u32::MAX; 2]);
                 assert_eq!(target.values()?, Some(expected));
                 Ok(())
-            };
-            world(2).run(program).finished();
+            });
         }
     }
 }
 
 #[test]
 fn a_row_becomes_a_column_and_what_is_between_stays() {
-    let program = |world: Comm| async move {
+    world(2).finishes(|world: Comm| async move {
         if world.rank() == 0 {
             return world.send(&Buffer::of(&[7_u32, 8, 9]), 1, 0).await;
         }
@@ -77,13 +76,12 @@ fn a_row_becomes_a_column_and_what_is_between_stays() {
         let expected = vec![7_u32, 1, 2, 3, 8, 5, 6, 7, 9, 9, 10, 11, 12, 13, 14, 15];
         assert_eq!(full.values()?, Some(expected));
         Ok(())
-    };
-    world(2).run(program).finished();
+    });
 }
 
 #[test]
 fn the_caller_may_change_the_buffer_once_the_send_has_begun() {
-    let program = |world: Comm| async move {
+    world(2).finishes(|world: Comm| async move {
         if world.rank() == 1 {
             world.sleep(1.0).await;
             let mut got = world.buffer(400);
@@ -96,13 +94,12 @@ fn the_caller_may_change_the_buffer_once_the_send_has_begun() {
         let mut request = world.isend_view(&full, 1, &column(100), 1, 0)?;
         full.bytes_mut().expect("real").fill(0);
         request.wait().await.map(drop)
-    };
-    world(2).run(program).finished();
+    });
 }
 
 #[test]
 fn a_message_longer_than_the_items_is_truncated() {
-    let program = |world: Comm| async move {
+    world(2).finishes(|world: Comm| async move {
         if world.rank() == 0 {
             for length in [20, 2 * THRESHOLD] {
                 world.send(&world.buffer(length), 1, 0).await?;
@@ -122,13 +119,12 @@ fn a_message_longer_than_the_items_is_truncated() {
             assert_eq!(full.bytes(), matrix(4).bytes());
         }
         Ok(())
-    };
-    world(2).run(program).finished();
+    });
 }
 
 #[test]
 fn mistakes_are_refused_before_anything_is_sent() {
-    let program = |world: Comm| async move {
+    let outcome = world(1).finishes(|world: Comm| async move {
         let (mut small, wide) = (matrix(2), column(4));
         let error = Error::View {
             needed: 52,
@@ -149,8 +145,7 @@ fn mistakes_are_refused_before_anything_is_sent() {
         let odd = Buffer::zeroed(7).values::<u16>();
         assert_eq!(odd, Err(PartialElement { length: 7, size: 2 }));
         Ok(())
-    };
-    let outcome = world(1).run(program).finished();
+    });
     assert!(outcome.transcript.is_empty());
 }
 

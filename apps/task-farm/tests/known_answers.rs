@@ -32,11 +32,8 @@ fn answers_arrive_in_every_order() {
 fn who_believes_in_an_order_is_wrong_in_all_but_one() {
     let (status, found) = check("-n 3 -- --in-order");
     assert_eq!(status, Some(1));
-    assert_eq!(
-        (&found["finished"], &found["failed"]),
-        (&1.into(), &1.into()),
-        "{found}"
-    );
+    assert_eq!(found["finished"], 1, "{found}");
+    assert_eq!(found["failed"], 1, "{found}");
     assert_eq!(
         found["findings"][0]["message"],
         "answer 0 is from rank 2, not 1"
@@ -58,10 +55,8 @@ fn the_order_of_answers_is_a_warning() {
     let (status, found) = check("-n 3");
     assert_eq!((status, &found["verdict"]), (Some(0), &"ok".into()));
     let warning = &found["warnings"][0];
-    assert_eq!(
-        (&warning["kind"], &warning["name"]),
-        (&"receive-order".into(), &"rank 0".into())
-    );
+    assert_eq!(warning["kind"], "receive-order");
+    assert_eq!(warning["name"], "rank 0");
     assert_eq!(found["warnings"].as_array().map(Vec::len), Some(1));
 }
 

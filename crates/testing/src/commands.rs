@@ -3,6 +3,7 @@
 
 use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -13,7 +14,9 @@ pub const CLUSTER: &str = "platforms/cluster.toml";
 /// Output and status of a process.
 #[derive(Debug)]
 pub struct Output {
-    /// The exit status; 0 to 255.
+    /// The command itself, for the messages of assertions.
+    pub command: String,
+    /// The exit status, 0 to 255, or 1000 and the number of the signal that killed the process.
     pub status: i32,
     pub stdout: String,
     pub stderr: String,
@@ -39,14 +42,107 @@ pub fn command(program: impl AsRef<OsStr>) -> Command {
 /// Runs a command to its end.
 pub fn run(command: &mut Command) -> Output {
     let output = command.output().expect("the command starts");
-    Output {
-        status: output.status.code().expect("it was not killed"),
-        stdout: String::from_utf8(output.stdout).expect("text"),
-        stderr: String::from_utf8(output.stderr).expect("text"),
-    }
+    let output = Output::new(format!("{command:?}"), output);
+    assert!(output.status < 1000, "killed: {output:?}");
+    output
 }
 
 impl Output {
+    /// Returns the output of a process that has ended.
+    pub fn new(command: String, output: std::process::Output) -> Self {
+        let status = output.status;
+        let killed = || 1000 + status.signal().expect("it has ended");
+        Self {
+            command,
+            status: status.code().unwrap_or_else(killed),
+            stdout: String::from_utf8(output.stdout).expect("text"),
+            stderr: String::from_utf8(output.stderr).expect("text"),
+        }
+    }
+
+    /// Asserts the exit status.
+    #[track_caller]
+    pub fn ends(&self, status: i32) -> &Self {
+        assert_eq!(self.status, status, "{self:?}");
+        self
+    }
+
+    /// Asserts the exit status, and that standard output is empty.
+    #[track_caller]
+    pub fn ends_silently(&self, status: i32) -> &Self {
+        assert_eq!((self.status, &*self.stdout), (status, ""), "{self:?}");
+        self
+    }
+
+    /// Asserts success without a word on standard error.
+    #[track_caller]
+    pub fn succeeds(&self) -> &Self {
+        assert_eq!((self.status, &*self.stderr), (0, ""), "{self:?}");
+        self
+    }
+
+    /// Asserts that the command line or its files were refused, with this text.
+    #[track_caller]
+    pub fn refuses(&self, text: &str) -> &Self {
+        self.ends_silently(2).reports(text)
+    }
+
+    /// Asserts that standard output contains a text.
+    #[track_caller]
+    pub fn prints(&self, text: &str) -> &Self {
+        assert!(self.stdout.contains(text), "no {text:?} in {self:?}");
+        self
+    }
+
+    /// Asserts that standard output begins with a text.
+    #[track_caller]
+    pub fn prints_first(&self, text: &str) -> &Self {
+        assert!(self.stdout.starts_with(text), "no {text:?} in {self:?}");
+        self
+    }
+
+    /// Asserts that standard output ends with a text.
+    #[track_caller]
+    pub fn prints_last(&self, text: &str) -> &Self {
+        assert!(self.stdout.ends_with(text), "no {text:?} in {self:?}");
+        self
+    }
+
+    /// Asserts that standard output is a text.
+    #[track_caller]
+    pub fn prints_only(&self, text: &str) -> &Self {
+        assert_eq!(self.stdout, text, "{self:?}");
+        self
+    }
+
+    /// Asserts that standard error contains a text.
+    #[track_caller]
+    pub fn reports(&self, text: &str) -> &Self {
+        assert!(self.stderr.contains(text), "no {text:?} in {self:?}");
+        self
+    }
+
+    /// Asserts that standard error begins with a text.
+    #[track_caller]
+    pub fn reports_first(&self, text: &str) -> &Self {
+        assert!(self.stderr.starts_with(text), "no {text:?} in {self:?}");
+        self
+    }
+
+    /// Asserts that standard error ends with a text.
+    #[track_caller]
+    pub fn reports_last(&self, text: &str) -> &Self {
+        assert!(self.stderr.ends_with(text), "no {text:?} in {self:?}");
+        self
+    }
+
+    /// Asserts that standard error is a text.
+    #[track_caller]
+    pub fn reports_only(&self, text: &str) -> &Self {
+        assert_eq!(self.stderr, text, "{self:?}");
+        self
+    }
+
     /// The digest in the summary.
     pub fn digest(&self) -> String {
         let (_, rest) = self

@@ -10,37 +10,24 @@ fn sends_that_need_buffers_are_found() {
     let ran = simrun(&format!(
         "check -n 2 --format json {ranks} -- --case head-to-head"
     ));
-    assert_eq!(ran.status, 1, "{ran:?}");
+    ran.ends(1);
     let found = ran.json();
-    assert_eq!(
-        (&found["verdict"], &found["exhaustive"]),
-        (&"found".into(), &true.into())
-    );
+    assert_eq!(found["verdict"], "found");
+    assert_eq!(found["exhaustive"], true);
     let finding = &found["findings"][0];
-    assert_eq!(
-        (&finding["kind"], &finding["severity"]),
-        (&"buffering".into(), &"error".into())
-    );
+    assert_eq!(finding["kind"], "buffering");
+    assert_eq!(finding["severity"], "error");
     assert!(found["without_buffering"]["deadlocks"].as_u64().unwrap() > 0);
     let command = finding["command"].as_str().unwrap();
     assert!(command.contains("--protocol rendezvous"), "{command}");
-    let again = shell(command);
-    assert_eq!(again.status, 1);
-    assert!(again.stdout.starts_with("deadlock"), "{again:?}");
+    shell(command).ends(1).prints_first("deadlock");
     let ran = simrun(&format!("check -n 2 {ranks} -- --case head-to-head"));
-    assert!(
-        ran.stdout
-            .starts_with("correct only if standard sends are buffered"),
-        "{ran:?}"
-    );
-    assert!(
-        ran.stdout
-            .contains("correct only if sends are buffered; search complete")
-    );
+    ran.prints_first("correct only if standard sends are buffered");
+    ran.prints("correct only if sends are buffered; search complete");
     // Who says what sends do asks for nothing else.
     let eager = format!("check -n 2 --protocol eager --format json {ranks} -- --case head-to-head");
     let ran = simrun(&eager);
-    assert_eq!(ran.status, 0, "{ran:?}");
+    ran.ends(0);
     let found = ran.json();
     assert_eq!(found["findings"], serde_json::json!([]));
     assert_eq!(found["without_buffering"], serde_json::Value::Null);
@@ -53,12 +40,10 @@ fn the_search_that_nobody_asked_for_is_limited() {
         "check -n 7 --format json {farm} -- --case any-source"
     ));
     // What was cut is no proof.
-    assert_eq!(ran.status, 3, "{ran:?}");
+    ran.ends(3);
     let found = ran.json();
-    assert_eq!(
-        (&found["verdict"], &found["exhaustive"]),
-        (&"incomplete".into(), &false.into())
-    );
+    assert_eq!(found["verdict"], "incomplete");
+    assert_eq!(found["exhaustive"], false);
     assert_eq!(found["bounds"], serde_json::json!(["transitions"]));
     let text = found["message"].as_str().unwrap();
     assert!(!text.contains("search complete"), "{text}");
@@ -80,7 +65,7 @@ fn what_fails_only_under_rendezvous_is_found() {
     let ranks = program("cases");
     let search = format!("check -n 2 --format json {ranks} -- --case overtaken");
     let ran = simrun(&search);
-    assert_eq!(ran.status, 1, "{ran:?}");
+    ran.ends(1);
     let found = ran.json();
     let finding = &found["findings"][0];
     assert_eq!(finding["kind"], "panic");
@@ -101,8 +86,7 @@ fn what_fails_only_under_rendezvous_is_found() {
     let message = finding["message"].as_str().unwrap();
     assert!(message.contains("the second came first"), "{message}");
     let again = shell(finding["command"].as_str().unwrap());
-    assert_eq!(again.status, 1);
-    assert!(again.stdout.starts_with("panic of rank 1"), "{again:?}");
+    again.ends(1).prints_first("panic of rank 1");
 }
 
 #[test]
@@ -145,13 +129,12 @@ fn mistakes_that_a_run_does_not_notice_are_findings() {
         let ranks = program("cases");
         let search = format!("check -n 2 --format json {option} {ranks} -- --case {case}");
         let ran = simrun(&search);
-        assert_eq!(ran.status, 1, "{case}: {ran:?}");
+        ran.ends(1);
         let finding = &ran.json()["findings"][0];
         assert_eq!(finding["kind"], kind, "{case}");
         let message = finding["message"].as_str().unwrap();
         assert!(message.contains(text), "{case}: {message}");
-        let again = shell(finding["command"].as_str().unwrap());
-        assert_eq!(again.status, 1, "{case}: {again:?}");
+        shell(finding["command"].as_str().unwrap()).ends(1);
     }
     let ranks = program("cases");
     for without in [
@@ -163,7 +146,7 @@ fn mistakes_that_a_run_does_not_notice_are_findings() {
             "check -n 2 {}",
             without.replace("{ranks}", &ranks)
         ));
-        assert_eq!(ran.status, 0, "{ran:?}");
+        ran.ends(0);
     }
 }
 
@@ -171,8 +154,7 @@ fn mistakes_that_a_run_does_not_notice_are_findings() {
 fn what_differs_from_run_to_run_is_named() {
     let ranks = program("cases");
     let ran = simrun(&format!("check -n 2 {ranks} -- --case static"));
-    assert_eq!(ran.status, 1, "{ran:?}");
-    assert!(ran.stdout.contains("is not deterministic"), "{ran:?}");
+    ran.ends(1).prints("is not deterministic");
     let source = include_str!("../programs/cases.rs").lines();
     let mut lines = source
         .zip(1..)
@@ -182,18 +164,14 @@ fn what_differs_from_run_to_run_is_named() {
         "rank 0 at crates/cli/tests/programs/cases.rs:{}",
         at.unwrap().1
     );
-    assert!(
-        ran.stdout
-            .contains(&format!("the message of {place} had other contents")),
-        "{ran:?}"
-    );
+    ran.prints(&format!("the message of {place} had other contents"));
 }
 
 #[test]
 fn who_reads_the_time_is_told_that_it_stands_still() {
     let ranks = program("cases");
     let ran = simrun(&format!("check -n 2 --format json {ranks} -- --case clock"));
-    assert_eq!(ran.status, 1, "{ran:?}");
+    ran.ends(1);
     let found = ran.json();
     let source = include_str!("../programs/cases.rs").lines();
     let at = source
@@ -208,7 +186,7 @@ fn who_reads_the_time_is_told_that_it_stands_still() {
     let text = format!(
         "this may be a false alarm: time does not pass during the search, but {place} and crates/cli/"
     );
-    assert!(ran.stdout.contains(&text), "{ran:?}");
+    ran.prints(&text);
     let warnings = ran.stdout.matches("warning: time does not pass").count();
     assert_eq!(warnings, 1, "{ran:?}");
 }

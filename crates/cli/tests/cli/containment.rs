@@ -21,21 +21,14 @@ const EXIT: &str = "rank 1 on host node-1 failed at 2 s: ended the process, as s
 #[test]
 fn a_rank_that_ends_the_process_has_failed() {
     let (ran, record) = recorded("exit");
-    assert_eq!(ran.status, 1, "{ran:?}");
+    ran.ends(1);
     assert_eq!(ran.stderr, format!("error: {EXIT}\n"));
-    assert!(
-        ran.stdout.starts_with("cases failed at 2 s simulated"),
-        "{ran:?}"
-    );
+    ran.prints_first("cases failed at 2 s simulated");
     assert_eq!(record["outcome"], "failed");
-    assert_eq!(
-        (&record["failure"]["rank"], &record["failure"]["host"]),
-        (&1.into(), &"node-1".into())
-    );
-    assert_eq!(
-        (&record["failure"]["time_s"], &record["events"]),
-        (&2.0.into(), &1.into())
-    );
+    assert_eq!(record["failure"]["rank"], 1);
+    assert_eq!(record["failure"]["host"], "node-1");
+    assert_eq!(record["failure"]["time_s"], 2.0);
+    assert_eq!(record["events"], 1);
     let json = case("exit", "-n 2 --format json");
     assert_eq!(
         (json.status, &json.json()["outcome"]),
@@ -45,10 +38,7 @@ fn a_rank_that_ends_the_process_has_failed() {
     // Alone, too.
     let line = format!("-p {CLUSTER} -n 2 -q -- --case exit");
     let alone = run(command(program("cases")).args(line.split_whitespace()));
-    assert_eq!(
-        (alone.status, alone.stderr),
-        (1, format!("error: {EXIT}\n"))
-    );
+    alone.ends(1).reports_only(&format!("error: {EXIT}\n"));
 }
 
 #[test]
@@ -70,29 +60,19 @@ fn a_search_does_not_succeed_when_a_rank_ends_the_process() {
     for options in ["", "--threads 2", "--replay 1;2"] {
         let line = format!("check -n 2 {options} {cases} -- --case exit");
         let ran = simrun(&line);
-        assert_eq!((ran.status, ran.stdout.as_str()), (1, ""), "{line} {ran:?}");
+        ran.ends_silently(1);
         let expected = EXIT.replace("node-1", "host-1").replace("2 s", "0 s");
-        assert!(
-            ran.stderr.starts_with(&format!("error: {expected}\n")),
-            "{line} {ran:?}"
-        );
+        ran.reports_first(&format!("error: {expected}\n"));
     }
 }
 
 #[test]
 fn standard_output_stays_open() {
     let (ran, record) = recorded("close-stdout");
-    assert_eq!(
-        (ran.status, ran.stdout.as_str()),
-        (1, "before\n"),
-        "{ran:?}"
-    );
+    ran.ends(1).prints_only("before\n");
     let expected =
         "the program closed standard output, or put something else there: expected it to stay open";
-    assert!(
-        ran.stderr.ends_with(&format!("failed: {expected}\n")),
-        "{ran:?}"
-    );
+    ran.reports_last(&format!("failed: {expected}\n"));
     assert_eq!(
         (&record["outcome"], &record["warnings"][0]),
         (&"failed".into(), &expected.into())
@@ -101,28 +81,18 @@ fn standard_output_stays_open() {
         "check -n 2 {} -- --case close-stdout",
         program("cases")
     ));
-    assert_eq!(
-        (ran.status, ran.stderr),
-        (1, format!("failed: {expected}\n"))
-    );
+    ran.ends(1).reports_only(&format!("failed: {expected}\n"));
 }
 
 #[test]
 fn a_child_that_returns_is_a_failure_of_its_rank() {
     let expected = "rank 1 on host node-1 failed at 2 s: forked, and the child returned into the run: expected the child to exit";
     let (ran, record) = recorded("fork");
-    assert_eq!(
-        (ran.status, ran.stderr),
-        (1, format!("error: {expected}\n"))
-    );
-    assert!(
-        ran.stdout.starts_with("before\nafter\ncases failed at "),
-        "{}",
-        ran.stdout
-    );
+    ran.ends(1).reports_only(&format!("error: {expected}\n"));
+    ran.prints_first("before\nafter\ncases failed at ");
     assert_eq!(record["failure"]["rank"], 1);
     let ran = simrun(&format!("check -n 2 {} -- --case fork", program("cases")));
-    assert_eq!((ran.status, ran.stdout.as_str()), (1, ""), "{ran:?}");
+    ran.ends_silently(1);
     // A child that exits is nobody's business.
     let ran = case("fork-and-exit", "-n 2 -q");
     assert_eq!(
@@ -142,9 +112,9 @@ fn refused(file: &str, begins: &str) {
         format!("{file} --help"),
     ] {
         let ran = simrun(&line);
-        assert_eq!((ran.status, ran.stdout.as_str()), (2, ""), "{line} {ran:?}");
+        ran.ends_silently(2);
         let expected = format!("error: {file}: {begins}");
-        assert!(ran.stderr.starts_with(&expected), "{line} {ran:?}");
+        ran.reports_first(&expected);
     }
 }
 
@@ -173,11 +143,7 @@ fn a_program_says_who_it_is() {
     let whole = fs::read(program("actors")).unwrap();
     let file = executable("short", &whole[..100_000]);
     let ran = simrun(&format!("-p {CLUSTER} {file}"));
-    assert_eq!((ran.status, ran.stdout.as_str()), (2, ""), "{ran:?}");
-    assert!(
-        ran.stderr.contains(
-            "; this binary of 100000 bytes may be cut short, or for another machine: build it again"
-        ),
-        "{ran:?}"
+    ran.refuses(
+        "; this binary of 100000 bytes may be cut short, or for another machine: build it again",
     );
 }

@@ -17,96 +17,60 @@ fn place(text: &str) -> String {
 fn a_panic_is_a_result() {
     let ran = case("panic", "-n 4");
     let panic = place("panic!(\"the reactor");
-    assert_eq!(
-        ran.stderr,
-        format!(
-            "error: rank 1 on host node-1 panicked at 2 s: the reactor is too hot (at {panic}:13)\n"
-        )
-    );
-    assert_eq!(ran.status, 1);
-    assert!(
-        ran.stdout.starts_with("cases failed at 2 s simulated"),
-        "{ran:?}"
-    );
+    ran.reports_only(&format!(
+        "error: rank 1 on host node-1 panicked at 2 s: the reactor is too hot (at {panic}:13)\n"
+    ));
+    ran.ends(1).prints_first("cases failed at 2 s simulated");
 }
 
 #[test]
 fn an_error_is_a_failure() {
     let ran = case("error", "-n 4");
-    assert_eq!(ran.status, 1);
-    assert_eq!(
-        ran.stderr,
-        "error: rank 0 on host node-0 failed at 0 s: invalid rank 99: expected 0 to 3\n"
+    ran.ends(1);
+    ran.reports_only(
+        "error: rank 0 on host node-0 failed at 0 s: invalid rank 99: expected 0 to 3\n",
     );
 }
 
 #[test]
 fn an_abort_ends_the_run() {
     let ran = case("abort", "-n 4");
-    assert_eq!(ran.status, 1);
-    assert_eq!(
-        ran.stderr,
-        "error: rank 2 on host node-2 failed at 0.001 s: called abort with code 7\n"
-    );
+    ran.ends(1);
+    ran.reports_only("error: rank 2 on host node-2 failed at 0.001 s: called abort with code 7\n");
 }
 
 #[test]
 fn sending_first_deadlocks_by_rendezvous_and_finishes_when_eager() {
     let place = place("world.send(&message, 1 - rank, 0)");
     let ran = case("head-to-head", "-n 2 --protocol rendezvous");
-    assert_eq!(ran.status, 1);
+    ran.ends(1);
     for (rank, other) in [(0, 1), (1, 0)] {
         let line = format!(
             "  rank {rank} on host node-{rank} waits in send (destination {other}, tag 0, 1000 bytes, rendezvous) at {place}, for rank {other}\n"
         );
-        assert!(ran.stderr.contains(&line), "{line}in {}", ran.stderr);
+        ran.reports(&line);
     }
-    assert!(
-        ran.stderr.starts_with("error: deadlock: 2 ranks"),
-        "{ran:?}"
-    );
-    assert!(
-        ran.stdout.starts_with("cases deadlocked at 0 s simulated"),
-        "{ran:?}"
-    );
+    ran.reports_first("error: deadlock: 2 ranks");
+    ran.prints_first("cases deadlocked at 0 s simulated");
     // 1000 bytes are rendezvous from a threshold of 1000 bytes on.
-    assert_eq!(
-        case("head-to-head", "-n 2 --protocol threshold=1000B").status,
-        1
-    );
+    case("head-to-head", "-n 2 --protocol threshold=1000B").ends(1);
     for mode in ["", "--protocol eager", "--protocol threshold=1001B"] {
-        assert_eq!(
-            case("head-to-head", &format!("-n 2 {mode}")).status,
-            0,
-            "{mode}"
-        );
+        case("head-to-head", &format!("-n 2 {mode}")).ends(0);
     }
 }
 
 #[test]
 fn a_foreign_future_is_a_failure() {
     let ran = case("foreign", "-n 2");
-    assert_eq!(ran.status, 1);
-    assert!(
-        ran.stderr.contains("rank 0 on host node-0 failed at 0 s"),
-        "{ran:?}"
-    );
-    assert!(
-        ran.stderr.contains("is not part of the simulation"),
-        "{ran:?}"
-    );
+    ran.ends(1).reports("rank 0 on host node-0 failed at 0 s");
+    ran.reports("is not part of the simulation");
 }
 
 #[test]
 fn what_is_left_is_a_warning() {
     let ran = case("unreceived", "-n 2");
-    assert_eq!(
-        (ran.status, ran.stderr.as_str()),
-        (
-            0,
-            "warning: rank 1: unreceived message: 1000 bytes from rank 0, tag 5\n"
-        )
-    );
+    ran.ends(0);
+    ran.reports_only("warning: rank 1: unreceived message: 1000 bytes from rank 0, tag 5\n");
     let ran = case("never-completed", "-n 2");
     let source = include_str!("../programs/cases.rs");
     let line = source
@@ -126,13 +90,8 @@ fn an_actor_program_fails_by_name() {
     // Its count is -n.
     let actors = program("actors");
     let ran = simrun(&format!("-p {CLUSTER} -n 5 {actors}"));
-    assert_eq!(ran.status, 0);
-    assert!(
-        ran.stdout
-            .starts_with("5 actors on 64 hosts\nall answered at "),
-        "{ran:?}"
-    );
+    ran.ends(0);
+    ran.prints_first("5 actors on 64 hosts\nall answered at ");
     let ran = simrun(&format!("-p {CLUSTER} {actors} --until 1us"));
-    assert_eq!(ran.status, 3);
-    assert!(ran.stdout.starts_with("64 actors on 64 hosts\n"), "{ran:?}");
+    ran.ends(3).prints_first("64 actors on 64 hosts\n");
 }

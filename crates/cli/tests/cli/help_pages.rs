@@ -12,10 +12,9 @@ fn completions_know_commands_and_options() {
         ("fish", "#"),
     ] {
         let ran = simrun(&format!("completions {shell}"));
-        assert_eq!((ran.status, ran.stderr.as_str()), (0, ""), "{shell}");
-        assert!(ran.stdout.starts_with(begin), "{shell}: {}", ran.stdout);
+        ran.succeeds().prints_first(begin);
         for word in ["calibrate", "rerun", "protocol"] {
-            assert!(ran.stdout.contains(word), "{shell}: {word}");
+            ran.prints(word);
         }
     }
     assert_eq!(simrun("completions cmd").status, 2);
@@ -29,11 +28,7 @@ fn bash_completes_a_command() {
     let ask = "COMP_WORDS=(simrun plat) COMP_CWORD=1; _simrun simrun plat simrun; echo \"${COMPREPLY[*]}\"";
     let file = folder.write("script.sh", &format!("{script}\n{ask}\n"));
     let ran = run(command("bash").arg(file));
-    assert_eq!(
-        (ran.status, ran.stdout.as_str()),
-        (0, "platform\n"),
-        "{ran:?}"
-    );
+    ran.ends(0).prints_only("platform\n");
 }
 
 #[test]
@@ -73,7 +68,6 @@ fn a_man_page_that_is_a_link_stays_one() {
         // A folder is in the way of the page.
         fs::create_dir(&link).unwrap();
         let ran = run(command(SIMRUN).args(["man", &pages]));
-        assert_eq!(ran.status, 2, "{}", ran.stderr);
-        assert!(ran.stderr.contains(&link), "{}", ran.stderr);
+        ran.ends(2).reports(&link);
     }
 }

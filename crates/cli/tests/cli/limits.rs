@@ -9,13 +9,9 @@ use crate::support::{CLUSTER, Folder, SIMRUN, case, command, program, root, simr
 #[test]
 fn until() {
     let ran = case("forever", "-n 3 --until 5.5s");
-    assert_eq!(ran.status, 3);
+    ran.ends(3);
     assert_eq!(ran.stderr, "stopped at the limit --until 5.5 s\n");
-    assert!(
-        ran.stdout
-            .starts_with("running\ncases was stopped by a limit at 5.5 s simulated"),
-        "{ran:?}"
-    );
+    ran.prints_first("running\ncases was stopped by a limit at 5.5 s simulated");
     // What is due at the limit still happens: 3 ranks wake up 5 times.
     assert!(
         case("forever", "-n 3 --until 5s")
@@ -31,7 +27,7 @@ fn messages_that_no_receive_has_met_have_a_limit() {
     let ran = case("flood", "-n 2 --protocol eager");
     let expected = "stopped at 0 s: rank 0 has sent more than 1GiB that no receive has met, at \
                     crates/cli/tests/programs/cases.rs:";
-    assert!(ran.status == 3 && ran.stderr.contains(expected), "{ran:?}");
+    ran.ends(3).reports(expected);
     let ran = case("flood", "-n 2 --protocol eager --format json");
     let limit = ran.json()["limit"].as_str().unwrap().to_owned();
     assert!(
@@ -44,22 +40,16 @@ fn messages_that_no_receive_has_met_have_a_limit() {
         "--until 1ms --set protocol.unexpected_memory=64MiB",
     ] {
         let ran = case("flood", &format!("-n 2 --protocol eager {options}"));
-        assert!(
-            ran.status == 3 && ran.stderr.contains("--until"),
-            "{options}: {ran:?}"
-        );
+        ran.ends(3).reports("--until");
     }
 }
 
 #[test]
 fn max_events() {
     let ran = case("forever", "-n 1 --max-events 7");
-    assert_eq!(ran.status, 3);
-    assert_eq!(
-        ran.stderr,
-        "stopped at the limit --max-events after 7 events\n"
-    );
-    assert!(ran.stdout.contains("; 7 events"), "{ran:?}");
+    ran.ends(3);
+    ran.reports_only("stopped at the limit --max-events after 7 events\n");
+    ran.prints("; 7 events");
     let ran = case("forever", "-n 1 --max-events 7 -q");
     assert_eq!((ran.status, ran.stdout.as_str()), (3, "running\n"));
 }
@@ -67,35 +57,18 @@ fn max_events() {
 #[test]
 fn an_event_too_far_in_the_future_is_no_deadlock() {
     let ran = case("too-long", "-n 2");
-    assert_eq!(ran.status, 3, "{ran:?}");
-    assert!(
-        ran.stderr.starts_with("stopped by a time overflow at 2.7"),
-        "{ran:?}"
-    );
+    ran.ends(3);
+    ran.reports_first("stopped by a time overflow at 2.7");
     let ran = case("too-long", "-n 2 --format json");
     let limit = ran.json()["limit"].as_str().unwrap().to_owned();
     assert!(limit.starts_with("time overflow at 2.7"), "{limit}");
     // What a platform file can be blamed for is refused with the place.
-    let app = program("cases");
-    for (change, value) in [
-        ("clusters.nodes.latency=1e30s", "1e30s"),
-        ("clusters.nodes.bandwidth=1e-20bps", "1e-20bps"),
-        ("clusters.nodes.speed=1e-30Gf", "1e-30Gf"),
-    ] {
-        let ran = simrun(&format!(
-            "-p {CLUSTER} --set {change} {app} -- --case hosts"
-        ));
-        assert_eq!(ran.status, 2, "{ran:?}");
-        let problem = format!("time overflow (beyond 1e20 s) with \"{value}\"");
-        assert!(ran.stderr.contains(&problem), "{ran:?}");
-    }
     let folder = Folder::new();
     let text = std::fs::read_to_string(root().join(CLUSTER)).unwrap();
     let (before, after) = ("latency = \"", "latency = \"1e30s\" # \"");
     let file = folder.write("far.toml", &text.replacen(before, after, 1));
     let ran = simrun(&format!("platform check {file}"));
-    assert_eq!(ran.status, 2, "{ran:?}");
-    assert!(ran.stderr.contains("time overflow"), "{ran:?}");
+    ran.ends(2).reports("time overflow");
 }
 
 /// A running `simrun`, killed if a test fails.
@@ -238,30 +211,24 @@ fn real_time_is_limited_in_any_program() {
         ("stuck", "at 0 s simulated"),
     ] {
         let ran = case(name, "-n 2 --max-time 300ms --format json");
-        assert_eq!(ran.status, 3, "{ran:?}");
-        assert!(
-            ran.stderr
-                .contains("stopped at the limit --max-time after 300.0 ms "),
-            "{ran:?}"
-        );
+        ran.ends(3);
+        ran.reports("stopped at the limit --max-time after 300.0 ms ");
         assert!(
             name == "forever" || ran.stderr.trim_end().ends_with(ends),
             "{ran:?}"
         );
         let json = ran.json();
-        assert_eq!(
-            (&json["outcome"], &json["limit"]),
-            (&"limit".into(), &"--max-time 0.3s".into())
-        );
+        assert_eq!(json["outcome"], "limit");
+        assert_eq!(json["limit"], "--max-time 0.3s");
     }
 }
 
 #[test]
 fn a_busy_rank_is_limited() {
     let ran = case("stuck", "-n 2 --until 1s --max-busy 200ms --format json");
-    assert_eq!(ran.status, 3, "{ran:?}");
+    ran.ends(3);
     let busy = "rank 0 on host node-0 has not awaited for 0.2 s: the process was ended\nstopped at the limit --max-busy after 200.0 ms at 0 s simulated\n";
-    assert!(ran.stderr.ends_with(busy), "{ran:?}");
+    ran.reports_last(busy);
     assert_eq!(ran.json()["limit"], "--max-busy 0.2s");
 }
 
@@ -271,9 +238,9 @@ fn real_time_is_limited_in_a_search() {
         "check -n 2 --max-time 300ms {} -- --case stuck",
         program("cases")
     ));
-    assert_eq!((ran.status, ran.stdout.as_str()), (3, ""), "{ran:?}");
+    ran.ends_silently(3);
     let busy = "rank 0 on host host-0 was still busy 2 s after the end of its real time: the process was ended\nno verdict after ";
-    assert!(ran.stderr.starts_with(busy), "{ran:?}");
+    ran.reports_first(busy);
 }
 
 /// The test program with these options, in 1 GiB of addresses.
@@ -291,13 +258,10 @@ fn too_many_ranks_for_the_memory_are_found_before_the_run() {
         "check -n 10000000 -- --case log".to_owned(),
     ] {
         let ran = in_a_gibibyte(&line);
-        assert_eq!((ran.status, ran.stdout.as_str()), (3, ""), "{ran:?}");
+        ran.ends_silently(3);
         let begins = "out of memory: 10000000 ranks need about 8.38 GiB besides what the program keeps, and ";
-        assert!(ran.stderr.starts_with(begins), "{ran:?}");
-        assert!(
-            ran.stderr.ends_with(" are available: no verdict\n"),
-            "{ran:?}"
-        );
+        ran.reports_first(begins);
+        ran.reports_last(" are available: no verdict\n");
     }
 }
 
@@ -306,30 +270,21 @@ fn the_end_of_memory_is_a_limit_with_a_record() {
     let folder = Folder::new();
     let out = folder.path("out");
     let ran = in_a_gibibyte(&format!("-p {CLUSTER} -n 2 --out {out} -- --case hungry"));
-    assert_eq!(ran.status, 3, "{ran:?}");
+    ran.ends(3);
     let needed = "out of memory: rank 0 on host node-0 needed 2GiB more\n2 ranks, ";
-    assert!(ran.stderr.contains(needed), "{ran:?}");
-    assert!(
-        ran.stderr
-            .ends_with(" in use: no verdict; --payload phantom saves the bytes of messages\n"),
-        "{ran:?}"
-    );
+    ran.reports(needed);
+    ran.reports_last(" in use: no verdict; --payload phantom saves the bytes of messages\n");
     let record = std::fs::read_to_string(format!("{out}/record.json")).unwrap();
     let record: serde_json::Value = serde_json::from_str(&record).unwrap();
-    assert_eq!(
-        (&record["outcome"], &record["simulated_s"]),
-        (&"limit".into(), &1.0.into())
-    );
+    assert_eq!(record["outcome"], "limit");
+    assert_eq!(record["simulated_s"], 1.0);
     assert_eq!(record["limit"], "memory: 2147483648 B more");
     // Without bytes there is room for it.
     let line = format!("-p {CLUSTER} -n 2 -q --payload phantom -- --case hungry");
     assert_eq!(in_a_gibibyte(&line).status, 0);
     let ran = in_a_gibibyte("check -n 2 -- --case hungry");
-    assert_eq!((ran.status, ran.stdout.as_str()), (3, ""), "{ran:?}");
-    assert!(
-        ran.stderr.contains("\nno verdict after 0 executions, "),
-        "{ran:?}"
-    );
+    ran.ends_silently(3);
+    ran.reports("\nno verdict after 0 executions, ");
 }
 
 #[test]

@@ -34,6 +34,7 @@ mod real_calls;
 mod real_ends;
 mod real_silence;
 mod record;
+mod refusals;
 mod resume;
 mod schedule;
 mod study;

@@ -42,12 +42,7 @@ fn json(text: &str) -> Value {
 fn a_simulated_network_comes_back() {
     let folder = Folder::new();
     let ran = measured(&folder, "");
-    assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
-    assert!(
-        ran.stdout.contains("eager threshold 4096 B"),
-        "{}",
-        ran.stdout
-    );
+    ran.succeeds().prints("eager threshold 4096 B");
     let samples = std::fs::read_to_string(folder.path("m.csv")).unwrap();
     assert!(samples.starts_with("# Samples of a network"), "{samples}");
     // The same command, the same file.
@@ -65,7 +60,7 @@ fn a_simulated_network_comes_back() {
         let (file, out) = (folder.path("m.csv"), folder.path("mine.toml"));
         let line = format!("calibrate {file} --out {out} --model {model} --format json");
         let ran = simrun(&format!("{line} --report {}", folder.path("report")));
-        assert_eq!((ran.status, ran.stderr.as_str()), (0, ""), "{model}");
+        ran.succeeds();
         let found = json(&ran.stdout);
         assert_eq!(found["eager_threshold"], 4096, "{model}");
         assert!(number(&found["self_check"]) <= 0.01, "{model}");
@@ -96,23 +91,11 @@ fn limits_that_are_missed_are_a_failure_and_warnings_can_be_refused() {
     let (file, out) = (folder.write("m.csv", &text), folder.path("mine.toml"));
     let line = format!("calibrate {file} --out {out}");
     let ran = simrun(&format!("{line} --require median=5%,worst=15%"));
-    assert_eq!(ran.status, 1, "{}", ran.stdout);
-    assert!(
-        ran.stderr.contains("exceeds the limit of 5.00 %"),
-        "{}",
-        ran.stderr
-    );
+    ran.ends(1).reports("exceeds the limit of 5.00 %");
     assert!(std::fs::exists(&out).unwrap());
-    let ran = simrun(&format!("{line} --strict"));
-    assert_eq!((ran.status, ran.stdout.as_str()), (2, ""));
-    assert!(ran.stderr.contains("W-SAMPLES"), "{}", ran.stderr);
+    simrun(&format!("{line} --strict")).refuses("W-SAMPLES");
     let ran = simrun(&format!("{line} --require mean=5%"));
-    assert_eq!(ran.status, 2);
-    assert!(
-        ran.stderr.contains("expected median, p90 or worst"),
-        "{}",
-        ran.stderr
-    );
+    ran.ends(2).reports("expected median, p90 or worst");
 }
 
 #[test]
@@ -120,24 +103,17 @@ fn mistakes_are_answered() {
     let folder = Folder::new();
     let out = folder.path("m.csv");
     let ran = simrun(&format!("measure --backend simulated --out {out}"));
-    assert_eq!(ran.status, 2);
-    assert!(
-        ran.stderr.contains("expected --platform FILE"),
-        "{}",
-        ran.stderr
-    );
+    ran.ends(2).reports("expected --platform FILE");
     let ran = simrun(&format!(
         "measure --backend simulated --out {out} --time-limit never"
     ));
-    assert_eq!(ran.status, 2);
-    assert!(ran.stderr.contains("seconds above 0"), "{}", ran.stderr);
-    let ran = measured(&folder, "-n 1");
-    assert_eq!((ran.status, ran.stdout.as_str()), (2, ""));
+    ran.ends(2).reports("seconds above 0");
+    measured(&folder, "-n 1").ends_silently(2);
     // The threshold has been found then, which is told and kept, but nothing that could be fitted.
     let ran = measured(&folder, "--time-limit 0.0001");
-    assert_eq!(ran.status, 1, "{ran:?}");
+    ran.ends(1);
     let expected = "no ping-pong was measured within the time limit: increase --time-limit";
-    assert!(ran.stderr.contains(expected), "{ran:?}");
+    ran.reports(expected);
 }
 
 #[test]
@@ -148,7 +124,7 @@ fn the_congestion_control_of_sockets_is_told_and_what_cannot_be_had_refused() {
         let ran = simrun(&format!(
             "measure --backend tcp --effort quick --sizes 6 --held-out 0 --max-size 1KiB --kernels pp --time-limit 0.5 --out {out} {options}"
         ));
-        assert_eq!(ran.status, 0, "{ran:?}");
+        ran.ends(0);
         let text = std::fs::read_to_string(&out).unwrap();
         let mut facts = text.lines().filter_map(|line| {
             let name = line.strip_prefix("# congestion_control: ")?;
@@ -196,9 +172,7 @@ fn the_congestion_control_of_sockets_is_told_and_what_cannot_be_had_refused() {
             "error: --tcp-congestion reno with --backend simulated: expected it with --backend tcp alone",
         ),
     ] {
-        let ran = simrun(&line);
-        assert_eq!((ran.status, ran.stdout.as_str()), (2, ""), "{line}");
-        assert!(ran.stderr.starts_with(says), "{line}: {}", ran.stderr);
+        simrun(&line).ends_silently(2).reports_first(says);
         assert!(!std::fs::exists(&out).unwrap());
     }
 }
@@ -219,9 +193,9 @@ fn another_congestion_control_than_that_of_the_calibration_is_told_of() {
     let ran = simrun(&format!(
         "compare --backend tcp --platform {platform} -n 2 --runs 1 --tcp-congestion reno --format json {program}"
     ));
-    assert_eq!(ran.status, 0, "{ran:?}");
+    ran.ends(0);
     let note = "congestion_control differs: calibrated with cubic, running with reno (--tcp-congestion); predictions may be invalid";
-    assert!(ran.stdout.contains(note), "{ran:?}");
+    ran.prints(note);
     let lines = std::fs::read_to_string(&script).unwrap();
     let real = lines.lines().filter(|line| line.starts_with("real "));
     let with = |line: &str| line.contains(" --tcp-congestion reno");
@@ -248,13 +222,13 @@ fn verbs_that_are_not_there_are_named() {
         ),
     ] {
         let ran = simrun(&line);
-        assert_eq!((ran.status, ran.stdout.as_str()), (2, ""), "{line}");
+        ran.ends_silently(2);
         let missing = if cfg!(feature = "verbs") {
             "docs/verbs.md"
         } else {
             "built without verbs: rebuild it with --features simrun/verbs"
         };
-        assert!(ran.stderr.contains(missing), "{}", ran.stderr);
+        ran.reports(missing);
         assert!(!std::fs::exists(&out).unwrap());
     }
 }
@@ -273,12 +247,7 @@ fn placed(folder: &Folder, line: &str) -> Vec<Output> {
     };
     let all: Vec<_> = (0..2).map(start).collect();
     let ended = |child: std::process::Child| {
-        let output = child.wait_with_output().unwrap();
-        Output {
-            status: output.status.code().unwrap(),
-            stdout: String::from_utf8(output.stdout).unwrap(),
-            stderr: String::from_utf8(output.stderr).unwrap(),
-        }
+        Output::new(line.to_owned(), child.wait_with_output().unwrap())
     };
     all.into_iter().map(ended).collect()
 }
@@ -291,9 +260,8 @@ fn ranks_of_an_allocation_measure_and_compare() {
         "measure --backend tcp --effort quick --sizes 6 --held-out 2 --max-size 4KiB --kernels pp --time-limit 1 --out {out}"
     );
     let all = placed(&folder, &measure);
-    assert_eq!(all[0].status, 0, "{all:?}");
-    assert!(all[0].stdout.contains("samples in"), "{all:?}");
-    assert_eq!((all[1].status, all[1].stdout.as_str()), (0, ""), "{all:?}");
+    all[0].ends(0).prints("samples in");
+    all[1].ends_silently(0);
     let text = std::fs::read_to_string(&out).unwrap();
     for line in ["# backend: tcp\n", "# ranks: 2\n", "# ranks_per_host: 2\n"] {
         assert!(text.contains(line), "{text}");
@@ -305,24 +273,16 @@ fn ranks_of_an_allocation_measure_and_compare() {
         program(&folder)
     );
     let all = placed(&folder, &line);
-    assert_eq!((all[1].status, all[1].stdout.as_str()), (0, ""), "{all:?}");
+    all[1].ends_silently(0);
     let found = json(&all[0].stdout);
     let error = found["values"][0]["error"].as_f64().unwrap();
     assert!((error - (10.5 / 11.5 - 1.0)).abs() < 1e-9, "{found}");
     assert!(found["factor"].as_f64().unwrap() > 0.0, "{found}");
     // What no allocation can do.
     let all = placed(&folder, &format!("{measure} --sessions 2"));
-    assert!(
-        all[0].stderr.contains("use one session per file"),
-        "{all:?}"
-    );
+    all[0].reports("use one session per file");
     let all = placed(&folder, &format!("{measure} -n 3"));
-    assert!(
-        all[1]
-            .stderr
-            .contains("-n 3 differs from the PMI allocation of 2 ranks"),
-        "{all:?}"
-    );
+    all[1].reports("-n 3 differs from the PMI allocation of 2 ranks");
 }
 
 /// A program that says that it is one of this version, and prints times: simulated ones, or with
@@ -355,7 +315,7 @@ fn what_was_measured_is_compared_with_what_was_predicted() {
         program(&folder)
     );
     let ran = simrun(&format!("{line} --format json"));
-    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    ran.ends(0);
     let found = json(&ran.stdout);
     let near = |value: &Value, expected: f64| {
         let value = value.as_f64().unwrap();
@@ -371,10 +331,7 @@ fn what_was_measured_is_compared_with_what_was_predicted() {
     assert_eq!(found["values"][0]["verdict"], "outside the prediction band");
     assert!(std::fs::read_to_string(&plot).unwrap().contains("<svg"));
     let report = folder.path("report");
-    assert_eq!(
-        simrun(&line.replace("--plot", &format!("--report {report} --plot"))).status,
-        0
-    );
+    simrun(&line.replace("--plot", &format!("--report {report} --plot"))).ends(0);
     let page = std::fs::read_to_string(format!("{report}/index.html")).unwrap();
     assert!(
         page.contains("median error 4.5 %") && page.contains("outside the prediction band"),
@@ -393,16 +350,10 @@ fn what_was_measured_is_compared_with_what_was_predicted() {
         "{predictions}"
     );
     let ran = simrun(&format!("{line} --max-error 4%"));
-    assert_eq!(ran.status, 1);
-    assert!(
-        ran.stderr.contains("exceeds the limit of 4.00 %"),
-        "{}",
-        ran.stderr
-    );
+    ran.ends(1).reports("exceeds the limit of 4.00 %");
     assert_eq!(simrun(&format!("{line} --max-error 5%")).status, 0);
     let ran = simrun(&format!("{line} --require median=4%,worst=20%"));
-    assert_eq!(ran.status, 1);
-    assert!(ran.stderr.contains("median error 4.55 %"), "{}", ran.stderr);
+    ran.ends(1).reports("median error 4.55 %");
 }
 
 /// The limits of the method for two pinned processes on the loopback: the median and the worst
@@ -427,7 +378,7 @@ fn really_measured(folder: &Folder, start: fn(&str) -> Output, seconds: u32) -> 
     let ran = start(&format!(
         "measure --backend tcp -n 2 --wait spin --bind-to-core --effort quick --time-limit {seconds} --kernels late --max-size 256KiB --tcp-congestion reno --out {out}"
     ));
-    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    ran.ends(0);
     let samples = std::fs::read_to_string(&out).unwrap();
     let lines = |part: &str| samples.lines().filter(|line| line.contains(part)).count();
     for line in [
@@ -444,7 +395,7 @@ fn really_measured(folder: &Folder, start: fn(&str) -> Output, seconds: u32) -> 
     let line = format!("calibrate {out} --out {mine} --format json");
     let report = folder.path("report");
     let ran = simrun(&format!("{line} --report {report}"));
-    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    ran.ends(0);
     let found = json(&ran.stdout);
     for name in [
         "index.html",
@@ -488,7 +439,7 @@ fn really_measured(folder: &Folder, start: fn(&str) -> Output, seconds: u32) -> 
     let (median, worst) = errors(&found);
     let again = simrun(&format!("{line} --require median=3%,worst=15%"));
     let missed = median > LIMITS.0 || worst > LIMITS.1;
-    assert_eq!(again.status, i32::from(missed), "{}", again.stderr);
+    again.ends(i32::from(missed));
     assert_eq!(json(&again.stdout), found);
     assert_eq!(std::fs::read_to_string(&mine).unwrap(), platform);
     found

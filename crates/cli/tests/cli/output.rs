@@ -10,7 +10,7 @@ use crate::support::{CLUSTER, Output, SIMRUN, case, command, program, run, simru
 fn log_lines_are_stamped_and_filtered() {
     let log = |filter: &str| {
         let ran = case("log", &format!("-n 2 {filter}"));
-        assert_eq!(ran.status, 0, "{ran:?}");
+        ran.ends(0);
         ran.stderr
     };
     let line = |rank: u32, level: &str, text: &str| {
@@ -53,13 +53,9 @@ fn verbose_shows_the_parameters_in_force() {
         "sends     eager below 4KiB, then rendezvous; messages carry only a length\n",
         "seed      7\n",
     ] {
-        assert!(ran.stderr.contains(line), "{line} in {}", ran.stderr);
+        ran.reports(line);
     }
-    assert!(
-        ran.stdout
-            .starts_with("printed\nprinted\ncases finished at 500 ms simulated"),
-        "{ran:?}"
-    );
+    ran.prints_first("printed\nprinted\ncases finished at 500 ms simulated");
 }
 
 #[test]
@@ -69,11 +65,11 @@ fn json_has_the_results_and_nothing_else() {
     let json = ran.json();
     assert_eq!(json["outcome"], "finished");
     assert_eq!(json["simulated_s"], 0.5);
-    assert_eq!(
-        (&json["ranks"], &json["messages"], &json["bytes"]),
-        (&2.into(), &0.into(), &0.0.into())
-    );
-    assert_eq!((&json["events"], &json["seed"]), (&2.into(), &0.into()));
+    assert_eq!(json["ranks"], 2);
+    assert_eq!(json["messages"], 0);
+    assert_eq!(json["bytes"], 0.0);
+    assert_eq!(json["events"], 2);
+    assert_eq!(json["seed"], 0);
     assert!(json["wall_s"].as_f64().unwrap() > 0.0);
     assert!(json["events_per_s"].as_f64().unwrap() > 0.0);
     assert_eq!(json["digest"].as_str().unwrap().len(), 16);
@@ -88,10 +84,8 @@ fn json_of_failures() {
     let failure = case("panic", "-n 2 --format json").json();
     assert_eq!(failure["outcome"], "failed");
     let failure = &failure["failure"];
-    assert_eq!(
-        (&failure["rank"], &failure["host"]),
-        (&1.into(), &"node-1".into())
-    );
+    assert_eq!(failure["rank"], 1);
+    assert_eq!(failure["host"], "node-1");
     assert_eq!(failure["time_s"], 2.0);
     let message = failure["message"].as_str().unwrap();
     assert!(
@@ -100,17 +94,15 @@ fn json_of_failures() {
     );
 
     let ran = case("head-to-head", "-n 2 --protocol rendezvous --format json");
-    assert_eq!(ran.status, 1);
+    ran.ends(1);
     let deadlock = ran.json();
     assert_eq!(deadlock["outcome"], "deadlock");
     assert_eq!(deadlock["deadlock"][1]["rank"], 1);
     assert_eq!(deadlock["deadlock"][1]["waits_for"][0], 0);
 
     let limit = case("forever", "-n 1 --until 3s --format json").json();
-    assert_eq!(
-        (&limit["outcome"], &limit["limit"]),
-        (&"limit".into(), &"--until 3s".into())
-    );
+    assert_eq!(limit["outcome"], "limit");
+    assert_eq!(limit["limit"], "--until 3s");
     let warned = case("unreceived", "-n 2 --format json -q");
     assert_eq!(warned.stderr, "");
     assert_eq!(warned.json()["warnings"].as_array().unwrap().len(), 1);
@@ -136,6 +128,7 @@ fn first_line_of(command: &mut Command) -> Output {
         .read_to_string(&mut stderr)
         .unwrap();
     Output {
+        command: format!("{command:?}"),
         status: status.code().unwrap_or(-1),
         stdout: line,
         stderr,
@@ -167,19 +160,11 @@ fn a_reader_that_goes_away_before_the_summary_is_no_failure() {
     let help = "--help".to_owned();
     let check = format!("platform check {CLUSTER}");
     for line in [hosts.clone(), format!("--format json {hosts}"), help, check] {
-        let ran = in_shell(nobody_reads, &line);
-        assert_eq!(
-            (ran.status, ran.stdout.as_str()),
-            (0, ""),
-            "{line} {}",
-            ran.stderr
-        );
+        in_shell(nobody_reads, &line).ends_silently(0);
     }
     // A failure stays one.
     let panic = format!("-p {CLUSTER} -n 2 {} -- --case panic", program("cases"));
-    let ran = in_shell(nobody_reads, &panic);
-    assert_eq!(ran.status, 1);
-    assert!(ran.stderr.contains("too hot"), "{ran:?}");
+    in_shell(nobody_reads, &panic).ends(1).reports("too hot");
 }
 
 #[test]
@@ -191,7 +176,7 @@ fn a_record_is_written_whole_though_nobody_reads() {
         program("cases")
     );
     let ran = first_line_of(command(SIMRUN).args(line.split_whitespace()));
-    assert_eq!(ran.status, 3, "{ran:?}");
+    ran.ends(3);
     let record = std::fs::read_to_string(folder.path("out/record.json")).unwrap();
     let record: serde_json::Value = serde_json::from_str(&record).unwrap();
     assert_eq!(record["simulated_s"], 100.0);
@@ -210,10 +195,10 @@ fn a_full_disk_is_an_error() {
         format!("platform check {CLUSTER}"),
     ] {
         let ran = in_shell("exec \"$@\" >/dev/full", &line);
-        assert_eq!(ran.status, 2, "{line}");
+        ran.ends(2);
         let expected =
             "error: standard output: cannot write: No space left on device (os error 28)\n";
-        assert!(ran.stderr.ends_with(expected), "{line}: {}", ran.stderr);
+        ran.reports_last(expected);
     }
 }
 
@@ -229,7 +214,7 @@ fn closed_streams_change_nothing() {
         "exec 3>&1; (sleep 0.2; exec \"$@\" 2>&1 >&3 3>&-) | true",
     ] {
         let ran = in_shell(script, &line);
-        assert_eq!(ran.status, 0, "{script}: {ran:?}");
+        ran.ends(0);
         assert_eq!(ran.digest(), expected, "{script}");
     }
     // The program's own output goes to standard error here.
@@ -239,6 +224,5 @@ fn closed_streams_change_nothing() {
     );
     assert_eq!(json.json()["outcome"], "finished");
     // Standard output closed from the start is like /dev/null.
-    let ran = in_shell("exec \"$@\" >&-", &line);
-    assert_eq!((ran.status, ran.stdout.as_str()), (0, ""));
+    in_shell("exec \"$@\" >&-", &line).ends_silently(0);
 }

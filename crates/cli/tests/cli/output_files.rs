@@ -13,8 +13,7 @@ const XML: &str = "<?xml version='1.0'?>\n\
 
 #[track_caller]
 fn refused(ran: &Output, part: &str) {
-    assert_eq!(ran.status, 2, "{ran:?}");
-    assert!(ran.stderr.contains(part), "{ran:?}");
+    ran.ends(2).reports(part);
 }
 
 #[test]
@@ -153,9 +152,7 @@ fn files_without_end_are_refused() {
         format!("platform show {link}"),
     ] {
         let ran = simrun(&line);
-        assert_eq!(ran.status, 2, "{line}: {ran:?}");
-        assert!(ran.stderr.contains("it has more than "), "{line}: {ran:?}");
-        assert!(ran.stderr.contains("MiB"), "{line}: {ran:?}");
+        ran.ends(2).reports("it has more than ").reports("MiB");
     }
     let ran = simrun("analyse /dev/zero");
     refused(&ran, "not an event log of simrun");
@@ -171,7 +168,7 @@ fn links_are_written_through_and_standard_output_is_a_stream() {
         "platform import {xml} --out {}",
         folder.path("link.toml")
     ));
-    assert_eq!(ran.status, 0, "{ran:?}");
+    ran.ends(0);
     let written = fs::read_to_string(folder.path("real.toml")).unwrap();
     assert!(written.contains("version = 1"), "{written}");
     assert_eq!(folder.names(), ["link.toml", "p.xml", "real.toml"]);
@@ -180,10 +177,9 @@ fn links_are_written_through_and_standard_output_is_a_stream() {
         assert_eq!(ran.stdout, written, "{ran:?}");
         let line = format!("measure --backend simulated --platform {CLUSTER} -n 2 --sizes 4");
         let ran = simrun(&format!("{line} --held-out 0 --kernels pp --out {stream}"));
-        assert_eq!(ran.status, 0, "{ran:?}");
+        ran.ends(0);
         // Samples alone: the summary goes to standard error.
-        assert!(ran.stdout.starts_with("# "), "{ran:?}");
-        assert!(ran.stderr.contains(" samples in "), "{ran:?}");
+        ran.prints_first("# ").reports(" samples in ");
     }
     assert_eq!(folder.names(), ["link.toml", "p.xml", "real.toml"]);
 }
@@ -235,8 +231,7 @@ fn captures_are_read_by_public_dissectors() {
     let folder = Folder::new();
     let file = folder.path("ring.pcapng");
     let ring = "--platform platforms/infiniband.toml -n 2 apps/ring";
-    let ran = simrun(&format!("--pcap {file} {ring}"));
-    assert_eq!(ran.status, 0, "{ran:?}");
+    simrun(&format!("--pcap {file} {ring}")).ends(0);
     let fields = [
         "infiniband.lrh.slid",
         "infiniband.bth.opcode",
@@ -270,8 +265,7 @@ fn captures_of_conformance_runs_are_read_by_public_dissectors() {
     let folder = Folder::new();
     let file = folder.path("dialogue.pcapng");
     let case = "conformance --case C09-027/12 --pmtu 256 --start-psn 5";
-    let ran = simrun(&format!("{case} --pcap {file}"));
-    assert_eq!(ran.status, 0, "{ran:?}");
+    simrun(&format!("{case} --pcap {file}")).ends(0);
     let fields = [
         "ip.src",
         "infiniband.bth.opcode",
@@ -315,10 +309,6 @@ fn captures_that_cannot_be_are_refused() {
     refused(&format!("{infiniband} --pcap-qp 17"), "--pcap <FILE>");
     let small = format!("{infiniband} --pcap {file} --pcap-limit 2KiB apps/ring");
     let ran = simrun(&small);
-    assert_eq!(ran.status, 0, "{ran:?}");
-    assert!(
-        ran.stderr.contains("expected a larger --pcap-limit"),
-        "{ran:?}"
-    );
+    ran.ends(0).reports("expected a larger --pcap-limit");
     assert!(fs::metadata(&file).unwrap().len() <= 2048);
 }

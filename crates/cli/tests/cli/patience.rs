@@ -29,7 +29,7 @@ fn a_batch_job_says_how_far_it_is() {
     let folder = Folder::new();
     let record = folder.path("record");
     let plain = ring("--progress 2ms");
-    assert_eq!(plain.status, 0, "{plain:?}");
+    plain.ends(0);
     let lines = progress(&plain);
     assert!(!lines.is_empty(), "{plain:?}");
     assert!(lines.iter().all(|line| !line.contains('%')), "{plain:?}");
@@ -47,13 +47,13 @@ fn a_batch_job_says_how_far_it_is() {
     );
 
     let first = ring(&format!("--out {record}"));
-    assert_eq!(first.status, 0, "{first:?}");
+    first.ends(0);
     assert!(
         progress(&first).is_empty(),
         "short runs say nothing: {first:?}"
     );
     let again = ring(&format!("--out {record} --force --progress 2ms"));
-    assert_eq!(again.status, 0, "{again:?}");
+    again.ends(0);
     let lines = progress(&again);
     assert!(!lines.is_empty(), "{again:?}");
     assert!(
@@ -85,10 +85,7 @@ fn a_period_without_length_is_refused() {
     ] {
         let ran = simrun(&line);
         assert_eq!((ran.status, &*ran.stdout), (2, ""), "{line}: {ran:?}");
-        assert!(
-            ran.stderr.contains("expected 1ms or more"),
-            "{line}: {ran:?}"
-        );
+        ran.reports("expected 1ms or more");
     }
 }
 
@@ -119,10 +116,7 @@ fn a_profile_has_a_share_for_each_part_and_changes_nothing() {
     assert!(!digest(&plain).is_empty(), "{plain:?}");
     assert_eq!(digest(&plain), digest(&profiled));
     assert!(!plain.stderr.contains("time of simrun itself"), "{plain:?}");
-    assert!(
-        profiled.stderr.contains("time of simrun itself, from "),
-        "{profiled:?}"
-    );
+    profiled.reports("time of simrun itself, from ");
     let share = |name: &str| {
         let line = profiled
             .stderr

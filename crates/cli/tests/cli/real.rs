@@ -3,7 +3,6 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
@@ -26,7 +25,7 @@ fn every_rank_is_a_process_whose_lines_are_prefixed() {
         "--tcp-congestion reno",
     ] {
         let ran = real("hosts", &format!("-n 3 {options}"));
-        assert_eq!(ran.status, 0, "{ran:?}");
+        ran.ends(0);
         for rank in 0..3 {
             let line = format!("[{rank}] {rank} ");
             assert!(
@@ -34,8 +33,7 @@ fn every_rank_is_a_process_whose_lines_are_prefixed() {
                 "{ran:?}"
             );
         }
-        assert!(ran.stdout.contains("cases finished at "), "{ran:?}");
-        assert!(ran.stdout.contains("3 ranks"), "{ran:?}");
+        ran.prints("cases finished at ").prints("3 ranks");
     }
 }
 
@@ -56,7 +54,7 @@ fn lines_that_are_kept_come_when_the_rank_ends_and_not_before() {
     assert_eq!(sorted(&now), sorted(&end));
     // Also when it fails.
     let ran = real("last-words", "-n 1 --output at-end");
-    assert_eq!(ran.status, 1, "{ran:?}");
+    ran.ends(1);
     assert_eq!(sorted(&ran), ["[0] so long"]);
     // Until then they are nowhere: these ranks are killed.
     let kept = real("forever", "-n 2 --output at-end --until 1500ms");
@@ -64,13 +62,13 @@ fn lines_that_are_kept_come_when_the_rank_ends_and_not_before() {
     assert_eq!((kept.status, told.status), (3, 3), "{kept:?} {told:?}");
     assert_eq!(sorted(&kept), [""; 0]);
     assert_eq!(sorted(&told), ["[0] running"]);
-    assert!(kept.stdout.contains(" messages unknown: "), "{kept:?}");
+    kept.prints(" messages unknown: ");
 }
 
 #[test]
 fn the_number_of_finished_ranks_is_told_on_request() {
     let ran = real("forever", "-n 2 --until 1500ms --progress 300ms");
-    assert_eq!(ran.status, 3, "{ran:?}");
+    ran.ends(3);
     let lines = ran.stderr.lines();
     let told = lines.filter(|line| line.ends_with(" real, 0 of 2 ranks finished, 2 running"));
     assert!((1..=5).contains(&told.count()), "{ran:?}");
@@ -81,71 +79,24 @@ fn the_number_of_finished_ranks_is_told_on_request() {
 #[test]
 fn failures_are_told_as_in_a_simulation() {
     let ran = real("error", "-n 2");
-    assert_eq!(ran.status, 1, "{ran:?}");
-    assert!(ran.stderr.starts_with("error: rank 0 on host "), "{ran:?}");
-    assert!(
-        ran.stderr.contains(" failed at ")
-            && ran.stderr.ends_with("invalid rank 99: expected 0 to 1\n"),
-        "{ran:?}"
-    );
+    ran.ends(1).reports_first("error: rank 0 on host ");
+    ran.reports(" failed at ");
+    ran.reports_last("invalid rank 99: expected 0 to 1\n");
     let ran = real("abort", "-n 3");
-    assert_eq!(ran.status, 1, "{ran:?}");
-    assert!(ran.stderr.contains("called abort with code 7"), "{ran:?}");
+    ran.ends(1).reports("called abort with code 7");
     let ran = real("panic", "-n 2");
-    assert_eq!(ran.status, 1, "{ran:?}");
-    assert!(
-        ran.stderr.contains("rank 1 on host ")
-            && ran.stderr.contains(" panicked at 2")
-            && ran
-                .stderr
-                .contains("the reactor is too hot (at crates/cli/"),
-        "{ran:?}"
-    );
+    ran.ends(1).reports("rank 1 on host ");
+    ran.reports(" panicked at 2");
+    ran.reports("the reactor is too hot (at crates/cli/");
 }
 
 #[test]
 fn bad_usage_is_refused_before_anything_starts() {
     let cases = program("cases");
-    for (line, says) in [
-        (format!("real {cases} -- --case hosts"), "expected -n N"),
-        (
-            format!("real -n 0 {cases} -- --case hosts"),
-            "expected a whole number from 1",
-        ),
-        (
-            "real -n 2 apps/nowhere".to_owned(),
-            "no such file or directory",
-        ),
-        (
-            format!("real -n 2 {cases} -- --case nothing"),
-            "invalid value 'nothing'",
-        ),
-        (
-            format!("real -n 2 {}", program("actors")),
-            "is an actor program",
-        ),
-        (
-            format!("real -n 2 --tcp-congestion nonsense {cases} -- --case hosts"),
-            "--tcp-congestion nonsense: unknown congestion control: expected one of those of this system, ",
-        ),
-        (
-            format!("real -n 2 --backend verbs --tcp-congestion reno {cases} -- --case hosts"),
-            "--tcp-congestion reno with --backend verbs: expected it with --backend tcp alone",
-        ),
-        (
-            format!("real -n 2 --network-timeout 100ms {cases} -- --case hosts"),
-            "expected never, or a time from 1s to 3600s",
-        ),
-        (
-            format!("real -n 2 --listen 192.0.2.1 {cases} -- --case hosts"),
-            "cannot listen at 192.0.2.1:0",
-        ),
-    ] {
-        let ran = simrun(&line);
-        assert_eq!(ran.status, 2, "{line}: {ran:?}");
-        assert!(ran.stderr.contains(says), "{line}: {ran:?}");
-        assert_eq!(ran.stdout, "", "{line}");
-    }
+    let line = format!("real -n 2 --tcp-congestion nonsense {cases} -- --case hosts");
+    simrun(&line).refuses(
+        "--tcp-congestion nonsense: unknown congestion control: expected one of those of this system, ",
+    );
 }
 
 /// A run that continues for ever, when its first line has come; its ranks' process numbers.
@@ -207,15 +158,7 @@ pub(crate) fn all_gone(pids: &[u32]) {
 }
 
 pub(crate) fn ended(child: Child) -> Output {
-    let output = child.wait_with_output().unwrap();
-    Output {
-        status: output
-            .status
-            .code()
-            .unwrap_or_else(|| 1000 + output.status.signal().unwrap()),
-        stdout: String::from_utf8(output.stdout).unwrap(),
-        stderr: String::from_utf8(output.stderr).unwrap(),
-    }
+    Output::new(String::new(), child.wait_with_output().unwrap())
 }
 
 #[test]
@@ -224,13 +167,8 @@ fn a_killed_rank_ends_the_run_with_its_name_and_last_lines() {
     assert_eq!(ranks.len(), 3);
     kill("-9", ranks[0]);
     let ran = ended(child);
-    assert_eq!(ran.status, 1, "{ran:?}");
-    assert!(ran.stderr.starts_with("error: rank 0 on host "), "{ran:?}");
-    assert!(
-        ran.stderr
-            .ends_with(": process killed by signal 9 (SIGKILL)\nlast output:\n  running\n"),
-        "{ran:?}"
-    );
+    ran.ends(1).reports_first("error: rank 0 on host ");
+    ran.reports_last(": process killed by signal 9 (SIGKILL)\nlast output:\n  running\n");
     all_gone(&ranks);
 }
 
@@ -239,8 +177,7 @@ fn an_interrupt_and_a_killed_launcher_leave_no_process() {
     for (signal, status) in [("-INT", 130), ("-TERM", 130), ("-KILL", 1009)] {
         let (child, ranks) = forever("-n 3");
         kill(signal, child.id());
-        let ran = ended(child);
-        assert_eq!(ran.status, status, "{signal}: {ran:?}");
+        ended(child).ends(status);
         all_gone(&ranks);
     }
 }
@@ -252,7 +189,7 @@ fn a_reader_that_goes_away_ends_the_run_quietly() {
         program("cases")
     );
     let ran = run(command("bash").args(["-c", &format!("set -o pipefail; {line}")]));
-    assert_eq!((ran.status, ran.stderr.as_str()), (0, ""), "{ran:?}");
+    ran.succeeds();
     assert_eq!(ran.stdout, "[0] 1 s\n");
 }
 
@@ -260,26 +197,22 @@ fn a_reader_that_goes_away_ends_the_run_quietly() {
 fn the_others_go_on_without_a_lost_rank_if_that_is_wanted() {
     for wait in ["block", "spin"] {
         let ran = real("lost", &format!("-n 3 --on-loss notify --wait {wait}"));
-        assert_eq!(ran.status, 0, "{ran:?}");
+        ran.ends(0);
         for rank in [0, 2] {
             let line = format!("[{rank}] rank 1 is lost: ProcFailed\n");
-            assert!(ran.stdout.contains(&line), "{ran:?}");
+            ran.prints(&line);
         }
-        assert!(
-            ran.stderr.starts_with("warning: rank 1 was lost at "),
-            "{ran:?}"
-        );
+        ran.reports_first("warning: rank 1 was lost at ");
         let ran = real("lost", &format!("-n 3 --wait {wait}"));
-        assert_eq!(ran.status, 1, "{ran:?}");
-        assert!(ran.stderr.contains("error: rank 1 on host "), "{ran:?}");
-        assert!(ran.stderr.contains("SIGABRT"), "{ran:?}");
+        ran.ends(1).reports("error: rank 1 on host ");
+        ran.reports("SIGABRT");
     }
 }
 
 #[test]
 fn a_limit_of_time_gives_no_verdict() {
     let ran = real("forever", "-n 2 --until 200ms");
-    assert_eq!(ran.status, 3, "{ran:?}");
+    ran.ends(3);
     assert_eq!(ran.stderr, "stopped at the limit --until 200ms\n");
 }
 
@@ -294,7 +227,7 @@ fn the_time_of_a_run_that_is_stopped_is_measured() {
     assert_eq!(record["ranks_counted"], 0, "{record}");
     let ran = real("forever", "-n 2 --until 300ms");
     let unknown = "2 ranks, messages unknown: no rank has reported its counts; tcp";
-    assert!(ran.stdout.contains(unknown), "{ran:?}");
+    ran.prints(unknown);
     assert!(!ran.stdout.contains("at 0 us measured"), "{ran:?}");
     // Rank 1 ends at once, and rank 0 is stopped later.
     let ran = real("naps", "-n 2 --until 1s --format json");
@@ -305,7 +238,7 @@ fn the_time_of_a_run_that_is_stopped_is_measured() {
     assert_eq!(record["messages"], 0, "{record}");
     let ran = real("naps", "-n 2 --until 1s");
     let partly = "0 messages, 0 B of the 1 rank that reported counts";
-    assert!(ran.stdout.contains(partly), "{ran:?}");
+    ran.prints(partly);
 }
 
 #[test]
@@ -314,7 +247,7 @@ fn json_has_the_keys_of_a_simulated_run() {
     let out = folder.path("record");
     let ran = real("hosts", &format!("-n 2 --format json --out {out}"));
     let record = ran.json();
-    assert_eq!(ran.status, 0, "{ran:?}");
+    ran.ends(0);
     assert!(
         ran.stderr.contains("[1] 1 "),
         "the program's own output: {ran:?}"
@@ -341,10 +274,8 @@ fn json_has_the_keys_of_a_simulated_run() {
         assert!(record.get(&key).is_some(), "{key}: {record}");
     }
     assert_eq!(record["outcome"], "finished");
-    assert_eq!(
-        (&record["ranks"], &record["backend"]),
-        (&2.into(), &"tcp".into())
-    );
+    assert_eq!(record["ranks"], 2);
+    assert_eq!(record["backend"], "tcp");
     assert!(record["measured_s"].as_f64().unwrap() > 0.0);
     let kept = fs::read_to_string(format!("{out}/record.json")).unwrap();
     assert_eq!(kept, ran.stdout);
@@ -368,27 +299,17 @@ fn ranks_on_hosts_come_over_a_command_and_who_does_not_is_named() {
     let hosts = folder.write("hosts", "here:2 # two ranks\nsilent\n");
     let options = format!("--hosts {hosts} --listen 127.0.0.1");
     let started = |options: &str| run(&mut over(&ssh, options, "hosts"));
-    let ran = started(&format!("{options} -n 2"));
-    assert_eq!(ran.status, 0, "{ran:?}");
-    assert!(ran.stdout.contains("[1] 1 "), "{ran:?}");
+    started(&format!("{options} -n 2")).ends(0).prints("[1] 1 ");
     let ran = started(&format!("{options} --startup-timeout 700ms"));
-    assert_eq!(ran.status, 2, "{ran:?}");
-    assert_eq!(
-        ran.stderr,
-        "error: rank 2 has not connected within 700 ms\n"
-    );
-    let ran = started(&format!("{options} -n 4"));
-    assert_eq!(ran.status, 2, "{ran:?}");
+    ran.ends(2);
+    ran.reports_only("error: rank 2 has not connected within 700 ms\n");
+    started(&format!("{options} -n 4")).ends(2);
     let ran = started(&format!("--hosts {hosts}"));
-    assert!(ran.stderr.contains("expected --listen host"), "{ran:?}");
+    ran.reports("expected --listen host");
     let wrong = folder.write("wrong", "elsewhere\n");
     let ran = started(&format!("--hosts {wrong} --listen 127.0.0.1"));
-    assert_eq!(ran.status, 1, "{ran:?}");
-    assert!(
-        ran.stderr
-            .contains("rank 0 failed: process exited with status 9 before it connected"),
-        "{ran:?}"
-    );
+    ran.ends(1);
+    ran.reports("rank 0 failed: process exited with status 9 before it connected");
 }
 
 #[test]
@@ -401,14 +322,8 @@ fn a_rank_whose_connection_broke_may_end_for_5_s_and_then_its_command_is_ended()
     let hosts = folder.write("hosts", "here:2\n");
     let options = format!("--hosts {hosts} --listen 127.0.0.1 --format json");
     let ran = run(&mut over(&ssh, &options, "lost"));
-    assert_eq!(ran.status, 1, "{ran:?}");
-    assert!(
-        ran.stderr.contains("rank 1 on host ")
-            && ran
-                .stderr
-                .contains("lost the connection to the launcher; its process continued for 5 s"),
-        "{ran:?}"
-    );
+    ran.ends(1).reports("rank 1 on host ");
+    ran.reports("lost the connection to the launcher; its process continued for 5 s");
     assert!(ran.json()["wall_s"].as_f64().unwrap() >= 5.0, "{ran:?}");
     let left = fs::read_to_string(&pids).unwrap();
     let left: Vec<u32> = left.lines().map(|pid| pid.parse().unwrap()).collect();
@@ -466,27 +381,15 @@ fn ranks_that_others_have_started_find_each_other() {
     for variables in [&slurm[..], &pmi, &open] {
         let all = placed(variables, 3, "");
         for (rank, ran) in all.iter().enumerate() {
-            assert_eq!(ran.status, 0, "{variables:?}: {ran:?}");
-            assert!(
-                ran.stdout.starts_with(&format!("[{rank}] {rank} ")),
-                "{ran:?}"
-            );
+            ran.ends(0).prints_first(&format!("[{rank}] {rank} "));
             assert_eq!(ran.stdout.contains("cases finished"), rank == 0, "{ran:?}");
         }
     }
     let all = placed(&pmi, 2, "--startup-timeout 500ms");
-    assert_eq!(all[0].status, 2, "{all:?}");
-    assert_eq!(
-        all[0].stderr,
-        "error: rank 2 has not connected within 500 ms\n"
-    );
+    all[0].ends(2);
+    all[0].reports_only("error: rank 2 has not connected within 500 ms\n");
     let all = placed(&pmi, 1, "-n 2");
-    assert!(
-        all[0]
-            .stderr
-            .contains("-n 2 differs from the PMI allocation of 3 ranks"),
-        "{all:?}"
-    );
+    all[0].reports("-n 2 differs from the PMI allocation of 3 ranks");
 }
 
 #[test]
@@ -495,7 +398,7 @@ fn the_congestion_control_that_was_asked_for_is_what_sockets_have() {
         let options = format!("-n 3 --tcp-congestion reno --connect {connect}");
         let ran = real("hosts", &format!("{options} --format json"));
         let record = ran.json();
-        assert_eq!(ran.status, 0, "{ran:?}");
+        ran.ends(0);
         // Ranks that have not talked have no sockets.
         let expected = match connect {
             "static" => serde_json::Value::from("reno"),
@@ -506,11 +409,7 @@ fn the_congestion_control_that_was_asked_for_is_what_sockets_have() {
         assert!(arguments.contains(&"--tcp-congestion".into()), "{record}");
     }
     let ran = real("hosts", "-n 2 --tcp-congestion reno");
-    assert!(
-        ran.stdout
-            .contains("; tcp, blocking, congestion control reno; "),
-        "{ran:?}"
-    );
+    ran.prints("; tcp, blocking, congestion control reno; ");
 }
 
 #[test]
@@ -521,7 +420,7 @@ fn a_rank_elsewhere_whose_sockets_cannot_have_it_ends_the_run_before_anybody_beg
     let hosts = folder.write("hosts", "here:2\n");
     let options = format!("-q --hosts {hosts} --listen 127.0.0.1 --tcp-congestion nonsense");
     let ran = run(&mut over(&ssh, &options, "hosts"));
-    assert_eq!((ran.status, ran.stdout.as_str()), (2, ""), "{ran:?}");
+    ran.ends_silently(2);
     let last = ran.stderr.lines().last().unwrap();
     assert!(
         last.starts_with("error: rank 0 on host ")
@@ -540,12 +439,11 @@ fn a_rank_elsewhere_whose_sockets_cannot_have_it_ends_the_run_before_anybody_beg
         for (rank, ran) in (0..).zip(&all) {
             assert_eq!(ran.stdout, "", "{ran:?}");
             let status = if rank == bad || rank == 0 { 2 } else { 1 };
-            assert_eq!(ran.status, status, "rank {rank}: {all:?}");
+            ran.ends(status);
         }
         let says =
             format!("error: rank {bad}: --tcp-congestion nonsense: unknown congestion control");
-        let ran = &all[bad as usize];
-        assert!(ran.stderr.starts_with(&says), "{all:?}");
+        all[bad as usize].reports_first(&says);
         let told = format!("error: rank {bad} on host ");
         assert!(bad == 0 || all[0].stderr.starts_with(&told), "{all:?}");
     }
@@ -554,10 +452,5 @@ fn a_rank_elsewhere_whose_sockets_cannot_have_it_ends_the_run_before_anybody_beg
         let name = ["reno", "nonsense"][rank as usize];
         format!("--startup-timeout 500ms --tcp-congestion {name}")
     });
-    assert!(
-        all[0].stderr.starts_with(
-            "error: rank 2 has not connected within 500 ms; rank 1 failed to start: --tcp-congestion nonsense: "
-        ),
-        "{all:?}"
-    );
+    all[0].reports_first("error: rank 2 has not connected within 500 ms; rank 1 failed to start: --tcp-congestion nonsense: ");
 }

@@ -53,9 +53,9 @@ fn processes_that_ranks_have_started_are_ended_wherever_they_went() {
     let (child, orphans) = with_orphans(&folder, here());
     kill("-INT", child.id());
     let ran = ended(child);
-    assert_eq!(ran.status, 130);
+    ran.ends(130);
     // The ranks had run when the signal came.
-    assert!(ran.stdout.contains("was interrupted at"), "{ran:?}");
+    ran.prints("was interrupted at");
     assert!(!ran.stdout.contains("at 0 us measured"), "{ran:?}");
     all_gone(&orphans);
     // On another machine, nobody but the rank can do that.
@@ -87,7 +87,7 @@ fn children_that_the_launcher_had_before_are_left_alone() {
         program("cases")
     );
     let ran = run(command("sh").args(["-c", &line]));
-    assert_eq!(ran.status, 0, "{ran:?}");
+    ran.ends(0);
     let pid: u32 = lines(&pid, 1)[0].parse().unwrap();
     assert!(Path::new(&format!("/proc/{pid}")).exists(), "{ran:?}");
     kill("-KILL", pid);
@@ -132,12 +132,9 @@ fn survivors_of_a_lost_rank_0_say_why_they_end() {
     ended(zero);
     for (rank, child) in (1..).zip(all) {
         let ran = ended(child);
-        assert_eq!(ran.status, 1, "{ran:?}");
+        ran.ends(1);
         let lost = format!("error: rank {rank}: lost rank 0 at 127.0.0.1:");
-        assert!(
-            ran.stderr.starts_with(&lost) && ran.stderr.ends_with("; this rank ends\n"),
-            "{ran:?}"
-        );
+        ran.reports_first(&lost).reports_last("; this rank ends\n");
     }
 }
 
@@ -150,7 +147,7 @@ fn ranks_that_are_told_to_stop_leave_the_word_to_rank_0() {
     ended(last);
     let all: Vec<Output> = all.into_iter().map(ended).collect();
     let told = "error: rank 2 on host ";
-    assert!(all[0].stderr.starts_with(told), "{all:?}");
+    all[0].reports_first(told);
     assert_eq!(all.iter().map(|ran| ran.status).collect::<Vec<_>>(), [1, 1]);
     assert_eq!(all[1].stderr, "", "{all:?}");
 }
@@ -165,11 +162,10 @@ fn with_descriptors(limit: u64, options: &str) -> Output {
 #[test]
 fn too_few_descriptors_are_told_before_anything_starts() {
     let ran = with_descriptors(100, "-n 40");
-    assert_eq!((ran.status, ran.stdout.as_str()), (2, ""), "{ran:?}");
-    assert_eq!(
-        ran.stderr,
+    ran.ends_silently(2);
+    ran.reports_only(
         "error: too few file descriptors: the launcher of 40 ranks needs 168, and 100 are allowed: \
-         expected ulimit -n 168 or more, or fewer ranks\n"
+         expected ulimit -n 168 or more, or fewer ranks\n",
     );
     // The soft limit is no limit.
     let line = format!(
@@ -191,11 +187,7 @@ fn too_few_descriptors_are_told_before_anything_starts() {
     ]);
     launcher.args([&program("cases"), "--", "--case", "hosts"]);
     let ran = run(launcher.process_group(0));
-    assert_eq!(ran.status, 2, "{ran:?}");
-    assert!(
-        ran.stderr
-            .contains(" failed to start: too few file descriptors: a rank that is connected with")
-            && ran.stderr.contains("3 others needs 51, and 50 are allowed"),
-        "{ran:?}"
-    );
+    ran.ends(2);
+    ran.reports(" failed to start: too few file descriptors: a rank that is connected with");
+    ran.reports("3 others needs 51, and 50 are allowed");
 }

@@ -9,7 +9,7 @@ fn a_record_is_complete_and_reproduces_the_run() {
     let folder = Folder::new();
     let out = folder.path("deep/out");
     let ran = case("hosts", &format!("-n 8 --map random --seed 5 --out {out}"));
-    assert_eq!(ran.status, 0, "{ran:?}");
+    ran.ends(0);
     let mut names: Vec<_> = fs::read_dir(&out)
         .unwrap()
         .map(|entry| entry.unwrap().file_name())
@@ -19,10 +19,8 @@ fn a_record_is_complete_and_reproduces_the_run() {
     let record: serde_json::Value =
         serde_json::from_str(&fs::read_to_string(format!("{out}/record.json")).unwrap()).unwrap();
     assert_eq!(record["digest"], ran.digest());
-    assert_eq!(
-        (&record["program"], &record["platform"]),
-        (&"cases".into(), &CLUSTER.into())
-    );
+    assert_eq!(record["program"], "cases");
+    assert_eq!(record["platform"], CLUSTER);
     assert_eq!(record["seed"], 5);
 
     // The program with the recorded arguments, on the recorded platform and with a folder of its
@@ -57,7 +55,7 @@ fn a_platform_of_simgrid_runs_under_its_default_model_which_is_named() {
     fs::write(&xml, text).unwrap();
     let line = format!("-p {xml} {} -- --case head-to-head", program("cases"));
     let ran = simrun(&line);
-    assert!(ran.stdout.contains("\n  network model lv08\n"), "{ran:?}");
+    ran.prints("\n  network model lv08\n");
     let json = simrun(&format!("--format json {line}"));
     let record: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
     assert_eq!(record["network_model"], "lv08");
@@ -90,18 +88,12 @@ fn a_record_is_replaced_only_by_force() {
     assert_eq!(case("head-to-head", &options).status, 1);
     let first = fs::read_to_string(format!("{out}/record.json")).unwrap();
     let ran = case("hosts", &format!("-n 2 -o {out}"));
-    assert_eq!((ran.status, ran.stdout.as_str()), (2, ""), "{ran:?}");
-    assert!(
-        ran.stderr
-            .contains("it holds the record of another run: expected another folder"),
-        "{ran:?}"
-    );
+    ran.refuses("it holds the record of another run: expected another folder");
     assert_eq!(
         fs::read_to_string(format!("{out}/record.json")).unwrap(),
         first
     );
-    let ran = case("hosts", &format!("-n 2 -o {out} --force"));
-    assert_eq!(ran.status, 0, "{ran:?}");
+    case("hosts", &format!("-n 2 -o {out} --force")).ends(0);
     assert_ne!(
         fs::read_to_string(format!("{out}/record.json")).unwrap(),
         first
@@ -114,7 +106,7 @@ fn a_record_is_replaced_only_by_force() {
 fn failures_are_recorded_too() {
     let folder = Folder::new();
     let ran = case("panic", &format!("-n 2 -o {}", folder.path("out")));
-    assert_eq!(ran.status, 1);
+    ran.ends(1);
     let record = fs::read_to_string(folder.path("out/record.json")).unwrap();
     let record: serde_json::Value = serde_json::from_str(&record).unwrap();
     assert_eq!(record["failure"]["rank"], 1);
@@ -128,7 +120,7 @@ fn a_deadlock_leaves_its_graph_and_a_mapping_file_its_hosts() {
     let out = folder.path("out");
     let options = format!("--map {map} --protocol rendezvous -o {out}");
     let ran = case("head-to-head", &options);
-    assert_eq!(ran.status, 1, "{ran:?}");
+    ran.ends(1);
     let dot = fs::read_to_string(format!("{out}/deadlock.dot")).unwrap();
     assert!(
         dot.starts_with("digraph deadlock {")
@@ -157,11 +149,8 @@ fn rerun_makes_the_run_again_and_compares() {
     // Whatever was read is in the record now.
     fs::remove_file(&map).unwrap();
     let ran = simrun(&format!("rerun {out}"));
-    assert_eq!((ran.status, ran.stderr.as_str()), (0, ""), "{ran:?}");
-    assert!(
-        ran.stdout.starts_with("cases: finished again with digest "),
-        "{ran:?}"
-    );
+    ran.succeeds();
+    ran.prints_first("cases: finished again with digest ");
     // Failures are the same again, too, and so are limits.
     for (case_name, options, status) in [
         ("panic", "-n 2", 1),
@@ -170,9 +159,8 @@ fn rerun_makes_the_run_again_and_compares() {
         ("late", "--map random -n 5 --protocol threshold=1KiB", 0),
     ] {
         let ran = case(case_name, &format!("{options} --force -o {out}"));
-        assert_eq!(ran.status, status, "{ran:?}");
-        let ran = simrun(&format!("rerun {out}"));
-        assert_eq!(ran.status, 0, "{case_name}: {ran:?}");
+        ran.ends(status);
+        simrun(&format!("rerun {out}")).ends(0);
     }
     // Another program or platform is noticed.
     let file = format!("{out}/record.json");
@@ -181,23 +169,15 @@ fn rerun_makes_the_run_again_and_compares() {
     let hash = value["rerun"]["sha256"].as_str().unwrap();
     fs::write(&file, record.replace(hash, "0123")).unwrap();
     let ran = simrun(&format!("rerun {out}"));
-    assert_eq!(ran.status, 0, "{ran:?}");
-    assert!(
-        ran.stderr.contains("the program has changed since"),
-        "{ran:?}"
-    );
+    ran.ends(0).reports("the program has changed since");
     let platform = format!("{out}/platform.toml");
     let text = fs::read_to_string(&platform).unwrap();
     let slower = text.replace("latency = \"", "latency = \"1ms\" # ");
     assert_ne!(text, slower);
     fs::write(&platform, slower).unwrap();
     let ran = simrun(&format!("rerun {out}"));
-    assert_eq!(ran.status, 1, "{ran:?}");
-    assert!(
-        ran.stderr
-            .contains("failed: cases: finished with the digest "),
-        "{ran:?}"
-    );
+    ran.ends(1);
+    ran.reports("failed: cases: finished with the digest ");
 }
 
 #[test]
@@ -208,8 +188,7 @@ fn what_cannot_be_made_again_is_refused() {
             folder.write("record.json", record);
         }
         let ran = simrun(&format!("rerun {}", folder.path("")));
-        assert_eq!(ran.status, 2, "{ran:?}");
-        assert!(ran.stderr.contains(expected), "{ran:?}");
+        ran.ends(2).reports(expected);
     };
     check(None, "expected the folder of --out");
     check(Some("version = 1"), "not a record of a run");

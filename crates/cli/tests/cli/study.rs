@@ -34,7 +34,7 @@ fn points(folder: &Folder) -> String {
 
 fn table(out: &str) -> String {
     let shown = simrun(&format!("study table {out} --rows runs --csv --no-wall"));
-    assert_eq!(shown.status, 0, "{shown:?}");
+    shown.ends(0);
     shown.stdout
 }
 
@@ -48,8 +48,7 @@ pub(crate) fn result_lines(out: &str) -> Vec<String> {
 }
 
 fn refused(output: &Output, text: &str) {
-    assert_eq!(output.status, 2, "{output:?}");
-    assert!(output.stderr.contains(text), "{output:?}");
+    output.ends(2).reports(text);
 }
 
 #[test]
@@ -58,18 +57,14 @@ fn the_table_is_the_same_for_any_number_of_jobs() {
     let file = points(&folder);
     let [one, two] = ["one", "two"].map(|name| folder.path(name));
     let ran = simrun(&format!("study run {file} --out {one} --jobs 1"));
-    assert_eq!(ran.status, 1, "{ran:?}");
+    ran.ends(1);
     let first = ran.stdout.lines().next().unwrap();
     assert!(
         first.starts_with("8 of 9 points complete, 9 runs in "),
         "{first}"
     );
     assert!(first.ends_with(", 1 points with failed runs"), "{first}");
-    assert!(
-        ran.stdout
-            .contains("seed 0: deadlock: blocked ranks or actors: 2"),
-        "{ran:?}"
-    );
+    ran.prints("seed 0: deadlock: blocked ranks or actors: 2");
     simrun(&format!("study run {file} --out {two} --jobs 2"));
     assert_eq!(table(&one), table(&two));
     assert_eq!(table(&one).lines().count(), 10);
@@ -98,8 +93,7 @@ fn a_study_continues_and_computes_nothing_twice() {
     assert_eq!(result_lines(&out).len(), 9);
     simrun(&format!("study run {file} --out {out}"));
     assert_eq!(result_lines(&out).len(), 9);
-    let retried = simrun(&format!("study retry {out} --failed"));
-    assert_eq!(retried.status, 1, "{retried:?}");
+    simrun(&format!("study retry {out} --failed")).ends(1);
     assert_eq!(result_lines(&out).len(), 10);
     let status = simrun(&format!("study status {out} --format json")).json();
     assert_eq!(status["complete"], 8);
@@ -113,11 +107,8 @@ fn workers_divide_the_points() {
     let [whole, out] = ["whole", "out"].map(|name| folder.path(name));
     simrun(&format!("study run {file} --out {whole}"));
     let made = simrun(&format!("study run {file} --out {out} --no-run"));
-    assert_eq!(made.status, 0, "{made:?}");
-    assert!(
-        made.stdout
-            .starts_with("9 points; next: simrun study work ")
-    );
+    made.ends(0);
+    made.prints_first("9 points; next: simrun study work ");
     // Three of nine points each: by Slurm's variables, by the option, by their keys.
     let slurm = run(command(SIMRUN)
         .args(["study", "work", &out])
@@ -160,16 +151,14 @@ fn random_points_have_intervals_and_others_run_once() {
     "#;
     let file = study(&folder, &program("cases"), lines);
     let out = folder.path("out");
-    let ran = simrun(&format!("study run {file} --out {out}"));
-    assert_eq!(ran.status, 0, "{ran:?}");
+    simrun(&format!("study run {file} --out {out}")).ends(0);
     assert_eq!(result_lines(&out).len(), 13);
     let rows = simrun(&format!("study table {out} --json")).json();
     assert_eq!(rows[0]["time_s_note"], "deterministic");
     assert_eq!(rows[1]["time_s_n"], 12);
     assert!(rows[1]["time_s_low"].as_f64() <= rows[1]["time_s_mean"].as_f64());
 
-    let written = simrun(&format!("study report {out}"));
-    assert_eq!(written.status, 0, "{written:?}");
+    simrun(&format!("study report {out}")).ends(0);
     let content = fs::read_to_string(format!("{out}/report.json")).unwrap();
     let content: serde_json::Value = serde_json::from_str(&content).unwrap();
     let page = fs::read_to_string(format!("{out}/report.html")).unwrap();
@@ -201,8 +190,7 @@ fn printed_lines_and_analyses_are_measures() {
     "#;
     let file = study(&folder, "apps/pingpong", lines);
     let out = folder.path("out");
-    let ran = simrun(&format!("study run {file} --out {out}"));
-    assert_eq!(ran.status, 0, "{ran:?}");
+    simrun(&format!("study run {file} --out {out}")).ends(0);
     let row = &simrun(&format!("study table {out} --rows runs --json")).json()[0];
     assert!(
         row["half_us"].as_f64().is_some_and(|half| half > 0.0),
@@ -225,18 +213,14 @@ fn a_run_that_ends_its_process_fails_alone() {
     let file = study(&folder, &program("cases"), lines);
     let out = folder.path("out");
     let ran = simrun(&format!("study run {file} --out {out} --jobs 1"));
-    assert_eq!(ran.status, 1, "{ran:?}");
-    assert!(
-        ran.stdout.starts_with("1 of 5 points complete, 5 runs"),
-        "{ran:?}"
-    );
+    ran.ends(1).prints_first("1 of 5 points complete, 5 runs");
     for text in [
         "case = abort, seed 0: failed: called abort with code 7",
         "case = exit, seed 0: failed: ended the process, as std::process::exit does",
         "case = panic, seed 0: failed: the reactor is too hot",
         "case = forever, seed 0: limit: --max-time 1s",
     ] {
-        assert!(ran.stdout.contains(text), "{text}: {ran:?}");
+        ran.prints(text);
     }
 }
 
@@ -247,14 +231,13 @@ fn an_unwritable_failure_loses_no_result() {
     let file = study(&folder, &program("cases"), lines);
     let out = folder.path("out");
     let made = simrun(&format!("study run {file} --out {out} --no-run"));
-    assert_eq!(made.status, 0, "{made:?}");
+    made.ends(0);
     // A file where the texts of failed runs belong.
     fs::write(format!("{out}/failures"), "").unwrap();
     let ran = simrun(&format!("study run {file} --out {out}"));
-    assert_eq!(ran.status, 2, "{ran:?}");
-    assert!(ran.stderr.contains("failures"), "{ran:?}");
+    ran.ends(2).reports("failures");
     let table = simrun(&format!("study table {out} --rows runs --csv"));
-    assert!(table.stdout.contains("\n0,failed,"), "{table:?}");
+    table.prints("\n0,failed,");
 }
 
 #[test]
@@ -292,7 +275,7 @@ fn a_folder_belongs_to_one_study_and_one_revision() {
     let file = study(&folder, &program("cases"), lines);
     let out = folder.path("out");
     let made = simrun(&format!("study run {file} --out {out} --no-run"));
-    assert_eq!(made.status, 0, "{made:?}");
+    made.ends(0);
     let other = study(
         &folder,
         &program("cases"),
@@ -328,9 +311,9 @@ fn a_missing_measure_is_counted() {
     let file = study(&folder, &program("cases"), lines);
     let out = folder.path("out");
     let ran = simrun(&format!("study run {file} --out {out}"));
-    assert_eq!(ran.status, 1, "{ran:?}");
+    ran.ends(1);
     let warning = "warning: measure none is missing in 2 of 2 runs";
-    assert!(ran.stdout.contains(warning), "{ran:?}");
+    ran.prints(warning);
 }
 
 #[test]
@@ -338,7 +321,7 @@ fn a_first_study_of_a_program_runs() {
     let folder = Folder::new();
     let (file, out) = (folder.path("first.toml"), folder.path("out"));
     let made = simrun(&format!("study init apps/ring --out {file}"));
-    assert_eq!(made.status, 0, "{made:?}");
+    made.ends(0);
     assert!(
         fs::read_to_string(&file)
             .unwrap()
@@ -347,7 +330,7 @@ fn a_first_study_of_a_program_runs() {
     let again = simrun(&format!("study init apps/ring --out {file}"));
     refused(&again, "it is there already");
     let ran = simrun(&format!("study run {file} --out {out}"));
-    assert_eq!(ran.status, 0, "{ran:?}");
+    ran.ends(0);
     let missing = format!("study init -p {out}/none.toml apps/ring --out {out}/x.toml");
     refused(&simrun(&missing), "none.toml");
     for (option, problem) in [
@@ -358,8 +341,7 @@ fn a_first_study_of_a_program_runs() {
         let words = option.split(' ');
         let mut asked = command(SIMRUN);
         let ran = run(asked.args(["study", "slurm", &out]).args(words));
-        assert_eq!(ran.status, 2, "{ran:?}");
-        assert!(ran.stderr.contains(problem), "{ran:?}");
+        ran.ends(2).reports(problem);
     }
     let script = simrun(&format!("study slurm {out} -n 2")).stdout;
     assert!(script.starts_with("#!/bin/sh\n"), "{script}");
@@ -392,8 +374,7 @@ fn many_values_of_one_run_are_batches() {
     );
     let file = study(&folder, "apps/pingpong", &lines);
     let out = folder.path("out");
-    let ran = simrun(&format!("study run {file} --out {out}"));
-    assert_eq!(ran.status, 0, "{ran:?}");
+    simrun(&format!("study run {file} --out {out}")).ends(0);
     let summary = fs::read_to_string(format!("{out}/summary.csv")).unwrap();
     let cells: Vec<&str> = summary.lines().nth(1).unwrap().split(',').collect();
     let number = |at: usize| cells[at].parse::<f64>().unwrap();
@@ -408,9 +389,5 @@ fn many_values_of_one_run_are_batches() {
     let file = study(&folder, "apps/pingpong", &few);
     let few = folder.path("few");
     let ran = simrun(&format!("study run {file} --out {few}"));
-    assert_eq!(ran.status, 1, "{ran:?}");
-    assert!(
-        ran.stdout.contains("expected at least 250 after it"),
-        "{ran:?}"
-    );
+    ran.ends(1).prints("expected at least 250 after it");
 }

@@ -48,8 +48,7 @@ fn kills_lose_no_result_and_repeat_none() {
     let folder = Folder::new();
     let file = study(&folder, "apps/ring", POINTS);
     let [whole, out] = ["whole", "out"].map(|name| folder.path(name));
-    let ran = simrun(&format!("study run {file} --out {whole}"));
-    assert_eq!(ran.status, 0, "{ran:?}");
+    simrun(&format!("study run {file} --out {whole}")).ends(0);
 
     let mut random = Stream::new(21, "kills");
     let (mut parents, mut workers) = (0, 0);
@@ -90,7 +89,7 @@ fn kills_lose_no_result_and_repeat_none() {
     assert!(parents > 0 && workers > 0, "{parents} and {workers} kills");
     let last = simrun(&format!("study status {out}"));
     let expected = "200 of 200 points complete, 200 runs";
-    assert!(last.stdout.starts_with(expected), "{last:?}");
+    last.prints_first(expected);
     let table =
         |out: &str| simrun(&format!("study table {out} --rows runs --csv --no-wall")).stdout;
     assert_eq!(table(&out), table(&whole));
@@ -176,10 +175,9 @@ fn a_second_process_in_the_folder_of_a_study_names_the_first() {
     assert_eq!(first.wait().unwrap().code(), Some(0));
     let named = format!("it is in use by process {} (", first.id());
     for other in &others {
-        assert_eq!(other.status, 2, "{other:?}");
-        assert!(other.stderr.contains(&named), "{other:?}");
+        other.ends(2).reports(&named);
     }
-    assert_eq!(status.status, 0, "{status:?}");
+    status.ends(0);
     assert_eq!(result_lines(&out).len(), 200);
     assert!(fs::metadata(format!("{out}/.simrun.lock")).is_err());
 }

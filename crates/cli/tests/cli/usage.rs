@@ -21,7 +21,7 @@ fn help_fits_and_ends_with_success() {
         &format!("{actors} --help"),
     ] {
         let ran = simrun(line);
-        assert_eq!((ran.status, ran.stderr.as_str()), (0, ""), "{line}");
+        ran.succeeds();
         for shown in ran.stdout.lines() {
             assert!(shown.chars().count() <= 120, "{line}: {shown}");
             assert!(
@@ -33,15 +33,10 @@ fn help_fits_and_ends_with_success() {
                 "{line}: {shown}"
             );
         }
-        assert!(ran.stdout.contains("Usage: "), "{line}");
+        ran.prints("Usage: ");
     }
     // Without anything, the help is what is missing: bad usage.
-    let ran = simrun("");
-    assert_eq!((ran.status, ran.stdout.as_str()), (2, ""));
-    assert!(
-        ran.stderr.contains("Usage: simrun [OPTIONS] APP"),
-        "{ran:?}"
-    );
+    simrun("").refuses("Usage: simrun [OPTIONS] APP");
 }
 
 #[test]
@@ -53,7 +48,7 @@ fn the_help_of_a_program_has_its_own_arguments() {
         format!("--help {cases}"),
     ] {
         let ran = simrun(&line);
-        assert_eq!(ran.status, 0, "{line}");
+        ran.ends(0);
         let text = ran.stdout;
         assert!(
             text.contains("Usage: cases [OPTIONS] [-- ARGUMENTS OF cases]"),
@@ -67,11 +62,7 @@ fn the_help_of_a_program_has_its_own_arguments() {
         assert!(text.contains("--case <CASE>"), "{text}");
     }
     let ran = simrun(&format!("{cases} -- --help"));
-    assert_eq!(ran.status, 0);
-    assert!(
-        ran.stdout.contains("Usage: cases -- --case <CASE>"),
-        "{ran:?}"
-    );
+    ran.ends(0).prints("Usage: cases -- --case <CASE>");
     assert!(!ran.stdout.contains("--platform"), "{ran:?}");
 }
 
@@ -97,11 +88,7 @@ fn options_and_app_in_any_order() {
     ];
     for line in lines {
         let ran = simrun(&line);
-        assert_eq!(
-            (ran.status, ran.stdout.as_str()),
-            (0, "0 node-0\n1 node-1\n2 node-2\n"),
-            "{line} {ran:?}"
-        );
+        ran.ends(0).prints_only("0 node-0\n1 node-1\n2 node-2\n");
     }
 }
 
@@ -117,10 +104,7 @@ fn an_app_may_be_called_like_a_command() {
             .arg(&platform)
             .args(["-n", "2"])
             .args(app.split(' ')));
-        assert!(
-            ran.stdout.starts_with("2 actors on 64 hosts\n"),
-            "{app}: {ran:?}"
-        );
+        ran.prints_first("2 actors on 64 hosts\n");
     }
 }
 

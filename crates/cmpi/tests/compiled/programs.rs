@@ -49,24 +49,22 @@ fn ranks_access_the_memory_of_others() {
     }
     let output = ran(&program, "-n 2", "range");
     let expected = "MPI_ERR_RMA_RANGE: invalid range: 4 bytes from byte 64 on";
-    assert!(output.stderr.contains(expected), "{output:?}");
+    output.reports(expected);
     let output = ran(&program, "-n 2", "swap");
     let expected = "expected an integer, a logical value or a byte";
-    assert!(output.stderr.contains(expected), "{output:?}");
+    output.reports(expected);
     // The outcome is undefined: a run continues, a search has a finding.
     let output = simrun(&program, &format!("-p {CLUSTER} -n 3 -- overlapping"));
     let conflict = "conflicting accesses to bytes 0 to 3 of the window of rank 0";
     let warning = "no synchronisation is between them: the outcome is undefined";
-    assert_eq!(output.status, 0, "{output:?}");
-    assert!(output.stderr.contains(conflict), "{output:?}");
-    assert!(output.stderr.contains(warning), "{output:?}");
+    output.ends(0).reports(conflict).reports(warning);
     let output = simrun(&program, "check -n 2 -- overlapping");
     assert_ne!(output.status, 0, "{output:?}");
-    assert!(output.stdout.contains(conflict), "{output:?}");
+    output.prints(conflict);
     // The memory of a rank that has ended is not that of the program any more.
     let output = ran(&program, "-n 3", "gone");
     let expected = "waits in flush of window 0 at rank 1";
-    assert!(output.stderr.contains(expected), "{output:?}");
+    output.reports(expected);
 }
 
 #[test]
@@ -78,7 +76,7 @@ fn an_access_to_places_of_a_datatype_takes_the_time_of_its_bytes() {
         for (payload, argument) in [("real", ""), ("phantom", "phantom")] {
             let options = format!("-q -p {platform} -n 2 --payload {payload}");
             let output = simrun(&program, &format!("{options} -- {argument}"));
-            assert_eq!(output.status, 0, "{output:?}");
+            output.ends(0);
             let mut lines = output.stdout.lines();
             assert_eq!(lines.next_back(), Some("ok"), "{output:?}");
             for line in lines {
@@ -160,7 +158,7 @@ fn datatypes_know_how_they_were_made() {
             "struct: combiner 110, integers 2 2 1, addresses 24 0, datatypes 101 104\n",
             "\nok\n",
         ] {
-            assert!(output.stdout.contains(line), "{line}: {output:?}");
+            output.prints(line);
         }
     }
 }
@@ -175,11 +173,11 @@ fn datatypes_of_a_program_have_their_places_in_memory() {
         "a structure: 29 bytes, from 0 for 32, data from 0 for 29\n",
         "\nok\n",
     ] {
-        assert!(output.stdout.contains(line), "{line}: {output:?}");
+        output.prints(line);
     }
     let output = ran(&program, "-n 1", "uncommitted");
     let expected = "is not committed: call MPI_Type_commit";
-    assert!(output.stderr.contains(expected), "{output:?}");
+    output.reports(expected);
 }
 
 #[test]
@@ -194,16 +192,8 @@ fn each_rank_has_the_c_library_for_itself() {
 ";
     assert_eq!(output.stdout, expected, "{output:?}");
     let output = ran(&program, "-n 1", "-x --alpha");
-    assert!(
-        output.stderr.contains("library: invalid option -- 'x'"),
-        "{output:?}"
-    );
-    assert!(
-        output
-            .stderr
-            .contains("option '--alpha' requires an argument"),
-        "{output:?}"
-    );
+    output.reports("library: invalid option -- 'x'");
+    output.reports("option '--alpha' requires an argument");
 }
 
 #[test]
@@ -215,10 +205,7 @@ fn programs_in_cpp_have_streams_and_exceptions() {
     assert_eq!(output.stdout, expected, "{output:?}");
     let output = ran(&program, "-n 2", "throw");
     let expected = "the program was terminated by an exception that it does not catch";
-    assert!(
-        output.status == 1 && output.stderr.contains(expected),
-        "{output:?}"
-    );
+    output.ends(1).reports(expected);
 }
 
 #[test]
@@ -261,20 +248,11 @@ fn mistakes_end_the_run_and_are_named() {
     }
     let output = ran(&program, "-n 2", "unfinished");
     let expected = "the program ended without MPI_Finalize";
-    assert!(
-        output.status == 0 && output.stderr.contains(expected),
-        "{output:?}"
-    );
+    output.ends(0).reports(expected);
     let found = simrun(&program, "check -n 2 -- deadlock");
-    assert!(
-        found.status == 1 && found.stdout.contains("deadlock"),
-        "{found:?}"
-    );
+    found.ends(1).prints("deadlock");
     let found = simrun(&program, "check -n 2 -- fault");
-    assert!(
-        found.status == 1 && found.stdout.contains("segmentation fault"),
-        "{found:?}"
-    );
+    found.ends(1).prints("segmentation fault");
 }
 
 #[test]
@@ -292,12 +270,10 @@ fn reports_name_the_lines_of_the_program() {
     let program = compile_as(COMPILED, &folder, "-g", source, "deadlock");
     let output = ran(&program, "-n 2", "tag");
     let expected = format!("fatal error in MPI_Send at {source}:11: MPI_ERR_TAG: invalid tag -5");
-    assert!(output.stderr.contains(&expected), "{output:?}");
+    output.reports(&expected);
     let expected = format!("waits in recv (source 1, tag 0) at {source}:12, for rank 1");
-    let output = ran(&program, "-n 2", "");
-    assert!(output.stderr.contains(&expected), "{output:?}");
-    let found = simrun(&program, "check -n 2");
-    assert!(found.stdout.contains(&expected), "{found:?}");
+    ran(&program, "-n 2", "").reports(&expected);
+    simrun(&program, "check -n 2").prints(&expected);
 }
 
 /// Runs a compiled program under `check` with at most this address space in KiB.
@@ -320,8 +296,7 @@ fn under_check_a_rank_leaves_no_memory_behind() {
     assert_eq!(simrun(&program, "check -n 1").status, 0);
     let program = compiled(&folder, "crates/cmpi/tests/programs/heap.cc");
     for options in ["check -n 2", "-q -n 2"] {
-        let output = simrun(&program, &format!("{options} -p {CLUSTER}"));
-        assert_eq!(output.status, 0, "{output:?}");
+        simrun(&program, &format!("{options} -p {CLUSTER}")).ends(0);
     }
 }
 
@@ -365,8 +340,7 @@ fn mistakes_with_memory_are_named() {
         let is_found = output.status == 1 && output.stdout.contains(expected);
         assert!(is_found, "{mistake}: {output:?}");
     }
-    let output = ran(&program, "-n 1", "variable");
-    assert!(output.stderr.contains("invalid pointer"), "{output:?}");
+    ran(&program, "-n 1", "variable").reports("invalid pointer");
     assert_eq!(ran(&program, "-n 1", "").status, 0);
 }
 
@@ -393,8 +367,7 @@ fn calls_that_do_not_fit_together_are_errors_with_both_lines() {
         }
     }
     assert_eq!(ran(&program, "-n 2", "").status, 0);
-    let found = simrun(&program, "check -n 2");
-    assert_eq!(found.status, 0, "{found:?}");
+    simrun(&program, "check -n 2").ends(0);
 }
 
 #[test]
@@ -423,20 +396,14 @@ fn blocks_take_time_that_is_the_same_in_each_run() {
     );
     let digest = || {
         let output = simrun(&program, &format!("-p {CLUSTER} {blocks} 10"));
-        assert!(
-            output.stdout.contains("time between calls: blocks"),
-            "{output:?}"
-        );
+        output.prints("time between calls: blocks");
         output.digest()
     };
     let first = digest();
     assert!((0..3).all(|_| digest() == first));
     assert_eq!(times("-n 2")[..3], [0.0, 0.0, 27.778]);
     let output = ran(&program, "-n 2 --compute blocks", "");
-    assert!(
-        output.status == 2 && output.stderr.contains("--flops-per-block FLOP"),
-        "{output:?}"
-    );
+    output.ends(2).reports("--flops-per-block FLOP");
     let file = folder.path("times");
     let measured = format!("-n 2 --compute host --record-compute {file} --host-speed");
     let work = |speed: &str| -> f64 {
@@ -449,16 +416,10 @@ fn blocks_take_time_that_is_the_same_in_each_run() {
     };
     // A block takes between 0.1 ns and 1 us.
     assert!((0.1..1e3).contains(&work("1e9")));
-    assert_eq!(
-        ran(&program, &format!("-n 2 --replay-compute {file}"), "").status,
-        0
-    );
+    ran(&program, &format!("-n 2 --replay-compute {file}"), "").ends(0);
     let program = compiled(&folder, source);
     let output = ran(&program, &format!("{blocks} 10"), "");
-    assert!(
-        output.status == 2 && output.stderr.contains("cc --coverage-blocks"),
-        "{output:?}"
-    );
+    output.ends(2).reports("cc --coverage-blocks");
 }
 
 #[test]
@@ -470,12 +431,12 @@ fn measured_times_are_replayed() {
     let measured = run(&format!(
         "--compute host --host-speed 1e9 --record-compute {file}"
     ));
-    assert!(measured.stdout.contains("not repeatable"), "{measured:?}");
+    measured.prints("not repeatable");
     let replayed = run(&format!("--host-speed 1e9 --replay-compute {file}"));
     assert_eq!(measured.digest(), replayed.digest());
     let plain = run("");
     let expected = "no time passes between calls (--compute none)";
-    assert!(plain.stdout.contains(expected), "{plain:?}");
+    plain.prints(expected);
     assert_ne!(plain.digest(), replayed.digest());
     // Each of 2 barriers of the longer rank, and 2 readings of its clock before each.
     let cost = run("--call-cost 1us");
@@ -486,10 +447,7 @@ fn measured_times_are_replayed() {
     )
     .unwrap();
     let broken = run(&format!("--replay-compute {file}"));
-    assert!(
-        broken.status == 2 && broken.stderr.contains("times:2:"),
-        "{broken:?}"
-    );
+    broken.ends(2).reports("times:2:");
 }
 
 #[test]
@@ -498,7 +456,7 @@ fn wrong_begins_ends_and_operations_are_named() {
     let program = compiled_with(&folder, "-g", "crates/cmpi/tests/programs/ends.c");
     let output = ran(&program, "-n 3 --prefix-rank", "");
     // A message of two reductions comes while rank 1 waits, and one of rank 2's.
-    assert_eq!(output.status, 0, "{output:?}");
+    output.ends(0);
     let lines = output
         .stdout
         .lines()
@@ -533,15 +491,9 @@ fn wrong_begins_ends_and_operations_are_named() {
     let endless = "s of processor time, at crates/cmpi/tests/programs/ends.c:4";
     let output = ran(&program, "-n 2 --watchdog 300ms", "loop");
     let expected = format!("no call of MPI for 0.3 {endless}");
-    assert!(
-        output.status == 1 && output.stderr.contains(&expected),
-        "{output:?}"
-    );
+    output.ends(1).reports(&expected);
     let found = simrun(&program, "check -n 2 --max-time 60s -- loop");
-    assert!(
-        found.status == 1 && found.stdout.contains(endless),
-        "{found:?}"
-    );
+    found.ends(1).prints(endless);
 }
 
 #[test]
@@ -550,19 +502,12 @@ fn what_a_rank_leaves_behind_is_told() {
     let program = compiled(&folder, "crates/cmpi/tests/programs/ends.c");
     let request = "1 of the requests were dropped and never waited for or freed";
     let found = simrun(&program, "check -n 2 -- request");
-    assert!(
-        found.status == 1 && found.stdout.contains(request),
-        "{found:?}"
-    );
+    found.ends(1).prints(request);
     let found = simrun(&program, "check -n 2 --leaks -- objects");
     let expected = "rank 0: 1 operations were never freed";
-    assert!(
-        found.status == 1 && found.stdout.contains(expected),
-        "{found:?}"
-    );
+    found.ends(1).prints(expected);
     for options in ["-n 2 --leaks", "-n 2"] {
-        let found = simrun(&program, &format!("check {options}"));
-        assert_eq!(found.status, 0, "{found:?}");
+        simrun(&program, &format!("check {options}")).ends(0);
     }
 }
 
@@ -580,16 +525,13 @@ two 1 Invalid argument first home 1 10 node-0 0 1000 input 1
 ";
     assert_eq!(output.stdout, expected, "{output:?}");
     let warning = ": other processes cannot be reached: refused";
-    assert!(output.stderr.contains(warning), "{output:?}");
+    output.reports(warning);
     let found = simrun(&program, "check -n 3 --protocol eager -- random");
     let is_found = found.status == 0 && found.stdout.contains("2 executions");
     assert!(is_found, "{found:?}");
     let output = ran(&program, "-n 1", "raise");
     let expected = "the program raised signal 15 at system(+0x";
-    assert!(
-        output.status == 1 && output.stderr.contains(expected),
-        "{output:?}"
-    );
+    output.ends(1).reports(expected);
 }
 
 #[test]
@@ -598,7 +540,7 @@ fn a_script_tells_a_debugger_where_images_are() {
     let program = compiled_with(&folder, "-g", "crates/cmpi/tests/programs/wrong.c");
     let script = folder.path("script");
     let output = ran(&program, &format!("-n 3 --gdb {script}"), "fault");
-    assert_eq!(output.status, 1, "{output:?}");
+    output.ends(1);
     let text = std::fs::read_to_string(script).unwrap();
     let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).collect();
     let [_, first, second, third] = lines[..] else {
@@ -675,20 +617,10 @@ fn other_files_are_refused_with_a_remedy() {
     }
     let output = ran(&program, "", "");
     let expected = "compiled for the ABI of Open MPI: compile it for the standard ABI of MPI 5.0, with mpicc_abi or simrun cc";
-    assert!(
-        output.status == 2 && output.stderr.contains(expected),
-        "{output:?}"
-    );
+    output.ends(2).reports(expected);
     let program = compiled(&folder, "apps/c/ring.c");
-    let output = simrun(&program, "real -n 2");
-    assert!(
-        output.status == 2 && output.stderr.contains("mpiexec"),
-        "{output:?}"
-    );
+    simrun(&program, "real -n 2").ends(2).reports("mpiexec");
     // Outside of simrun it says how to run it.
     let output = run(&mut Command::new(program));
-    assert!(
-        output.status == 1 && output.stderr.contains("run it with simrun"),
-        "{output:?}"
-    );
+    output.ends(1).reports("run it with simrun");
 }

@@ -2,6 +2,7 @@
 //! matches nothing.
 
 use platform::{HostId, Override, Platform};
+use testing::cases::cases;
 
 const FILE: &str = r#"version = 1
 [hosts.zoe]
@@ -107,42 +108,6 @@ fn parameters_of_a_model() {
             .to_string()
             .contains("\n          L 5us, o 1500ns, g 1000ns, G 3ns/B, O 0ns/B\n")
     );
-}
-
-#[test]
-fn what_matches_nothing_is_answered_with_the_nearest_names() {
-    let check = |change: &str, message: &str| {
-        assert_eq!(
-            with(&[change]).expect_err("a mistake"),
-            format!("{change:?}: {message}")
-        );
-    };
-    check(
-        "links.wam.latency=1s",
-        "nothing in links is called \"wam\"; did you mean \"wan\"?",
-    );
-    check(
-        "linkz.wan.latency=1s",
-        "nothing in the platform file is called \"linkz\"; did you mean \"links\"?",
-    );
-    check(
-        "links.q*.latency=1s",
-        "nothing in links is called \"q*\"; there are wan, x.y",
-    );
-    check(
-        "links.wan.latencie*=2",
-        "nothing in links.wan is called \"latencie\"; did you mean \"latency\"?",
-    );
-    check(
-        "links.wan.sharing*=2",
-        "\"shared\" is no quantity that can be multiplied by 2",
-    );
-    check("links.wan.latency*=x", "expected a number above 0 after *=");
-    check(
-        "links.wan.latency",
-        "expected PATH=VALUE or PATH*=FACTOR, such as links.wan.bandwidth=10Gbps",
-    );
-    check("links..latency=1", "empty path component");
 }
 
 #[test]
@@ -436,40 +401,12 @@ fn single_links_of_clusters_are_changed() {
 }
 
 #[test]
-fn mistakes_in_changes_of_single_hosts_and_links() {
-    for (change, message) in [
-        (
-            "hosts.node-8.speed=2Gf",
-            "nothing in the platform file is called \"hosts\"",
-        ),
-        (
-            "zones.site.hosts.node-3.speed=2Gf",
-            "nothing in zones.site is called \"hosts\"",
-        ),
-        (
-            "clusters.flat.host_overrides.node-8.speed=2Gf",
-            "cluster \"flat\" has no host \"node-8\": expected one of node-[0-7]",
-        ),
-        (
-            "hosts.node-3.sped=2Gf",
-            "unknown key \"sped\": the override of host \"node-3\" can have the keys",
-        ),
-        (
-            "hosts.node-3.pstate=2",
-            "host \"node-3\" has no power state 2: expected \"pstate\" from 0 to 1",
-        ),
-        ("hosts.node-3.speed=2Gs", "unknown unit"),
-        (
-            "clusters.flat.link_overrides.node-3:left.bandwidth=1Gbps",
-            "cluster \"flat\" has no link \"node-3:left\": expected a name as in the routes of \
-             the platform, such as \"node-0:up\"",
-        ),
-        (
-            "clusters.flat.link_overrides.flat:backbone.bandwidth=1Gbps",
-            "link \"flat:backbone\" is the backbone of cluster \"flat\"",
-        ),
-    ] {
-        let error = clusters_with(&[change]).expect_err(change);
-        assert!(error.contains(message), "{change}: {error}");
+fn mistakes_in_changes() {
+    for case in cases(include_str!("overrides.txt")) {
+        let error = match case.given() {
+            ["file", change] => with(&[change]).expect_err(change),
+            [_, change] => clusters_with(&[change]).expect_err(change),
+        };
+        case.compare("overrides.txt", &error);
     }
 }

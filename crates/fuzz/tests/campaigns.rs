@@ -365,68 +365,6 @@ fn a_text_is_read_as_it_was_written() {
         let text = interaction.to_toml();
         assert_eq!(Interaction::from_toml(&text), Ok(interaction), "{text}");
     }
-    for (text, expected) in [
-        ("version = 9\nsteps = []", "version = 9"),
-        (
-            "version = 1\n[[steps]]\norigin = 1\nworkers = [0]\ncommand = \"jump\"",
-            "jump",
-        ),
-        (
-            "version = 1\n[[steps]]\norigin = 1\nworkers = [0, 0]\ncommand = \"accept\"\nconnection = 1",
-            "one command for each worker",
-        ),
-        ("version = 2\nsteps = []\n[faults]\nloss = 2.0", "loss = 2"),
-    ] {
-        let error = Interaction::from_toml(text).unwrap_err();
-        assert!(error.contains(expected), "{error}");
-    }
-}
-
-/// Commands that no worker can perform are refused with their step.
-#[test]
-fn impossible_commands_are_refused() {
-    let connect =
-        "worker = 0, command = \"connect-to\", to = 1, connection = 1, attribute = \"uu\"";
-    for (command, expected) in [
-        (
-            "worker = 64, command = \"accept\", connection = 1",
-            "step 1: worker = 64: expected 0 to 63",
-        ),
-        (
-            "worker = 0, command = \"accept\", connection = 0",
-            "step 1: connection = 0: expected 1 to 4294967295",
-        ),
-        (
-            "worker = 0, command = \"connect-to\", to = 99, connection = 2, attribute = \"ro\"",
-            "step 1: to = 99: expected 0 to 63",
-        ),
-        (
-            "worker = 0, command = \"send\", connection = 1, message = 1, length = 4097",
-            "step 1: length = 4097: expected 0 to 4096",
-        ),
-        (
-            "worker = 0, command = \"rma-handle-exchange\", connection = 1, message = 1",
-            "step 1: connection = 1: expected a reliable one: remote memory is accessed",
-        ),
-        (
-            "worker = 0, command = \"rma-read\", connection = 2, message = 1, local = 4000, \
-             remote = 0, length = 97",
-            "step 1: length = 97: expected 1 to 96",
-        ),
-        (
-            "worker = 0, command = \"pause\", connection = 1, time = 9000000000000000000",
-            "step 1: time = 9000000000000000000: expected 0 to 1000000000",
-        ),
-        (
-            "worker = 0, command = \"set-keepalive\", connection = 1, timeout = 0",
-            "step 1: timeout = 0: expected 1 to 1000000000",
-        ),
-    ] {
-        let steps = [connect, command]
-            .map(|one| format!("[[steps]]\norigin = 1\ncommands = [{{ {one} }}]\n"));
-        let error = Interaction::from_toml(&format!("version = 2\n{}", steps.concat()));
-        assert_eq!(error, Err(expected.to_owned()));
-    }
 }
 
 /// A worker that is only connected to exists, too: the request is never answered.

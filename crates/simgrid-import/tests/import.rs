@@ -5,6 +5,7 @@ use platform::{Compat, NetworkModel, NetworkParameters, Platform};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use simgrid_import::import;
+use testing::cases::cases;
 use testing::lab::Lab;
 use testing::readers::xml as survive;
 
@@ -99,51 +100,6 @@ fn zones_gateways_and_directions() {
     assert!((minute.latency_s - 60.000_015).abs() < 1e-9);
     assert_eq!(platform.speed(host("e1")), 2e9);
     assert_eq!(platform.cores(host("e0")), 4);
-}
-
-#[test]
-fn mistakes_name_the_line_of_the_xml() {
-    #[track_caller]
-    fn check(from: &str, to: &str, message: &str) {
-        assert!(SITES.contains(from));
-        let text = SITES.replacen(from, to, 1);
-        let error = simgrid_import::parse("sites.xml", &text).expect_err("a diagnostic");
-        let found = error.to_string();
-        let at = text.rfind(to).expect("the change");
-        let line = text[..=at].lines().count();
-        let there = format!("sites.xml:{line}:");
-        assert!(
-            found.starts_with(&there) && found.contains(message),
-            "{found}"
-        );
-        // The report shows the line itself.
-        assert!(error.report(false).contains(to), "{}", error.report(false));
-    }
-    check(
-        "<link_ctn id=\"wan_UP\"/>",
-        "<link_ctn id=\"wam_UP\"/>",
-        "unknown link \"wam_UP\"",
-    );
-    check(
-        "<router id=\"sr\"/>",
-        "<router id=\"s0\"/>",
-        "router \"s0\" has the name of a host",
-    );
-    check(
-        "gw_dst=\"sr\"",
-        "gw_dst=\"nobody\"",
-        "unknown host or router \"nobody\"",
-    );
-    check(
-        "<zone id=\"south\"",
-        "<zone id=\"east\"",
-        "duplicate zone \"east\"",
-    );
-    check(
-        "<host id=\"s1\" speed=\"1Gf\"/>",
-        "<host id=\"s1\" speed=\"1Gf\" state_file=\"gone\"/>",
-        "profile file \"gone\": this platform has no folder in which it could be",
-    );
 }
 
 /// One mistake for all programs that a file places, and none about the platform that it is not.
@@ -484,92 +440,32 @@ fn flags_that_are_left_out_or_wrong() {
     assert_eq!(notes(&[("network/model", "Constant"), gamma]), [constant]);
     let other = "p.xml:2: the flag \"network/model\" with the value \"ns-3\" is not supported";
     assert_eq!(notes(&[("network/model", "ns-3")]), [other]);
-    for (id, value, message) in [
-        (
-            "network/crosstraffic",
-            "maybe",
-            "p.xml:2:1: network/crosstraffic=\"maybe\": expected yes or no",
-        ),
-        (
-            "network/latency-factor",
-            "1:2;1:3",
-            "network/latency-factor=\"1:2;1:3\": expected rows of 2 numbers",
-        ),
-        (
-            "network/bandwidth-factor",
-            "0",
-            "expected rows of 2 numbers",
-        ),
-        (
-            "network/bandwidth-factor",
-            "1:0",
-            "expected factors above 0",
-        ),
-        ("smpi/os", "1:2", "expected rows of 3 numbers"),
-        ("network/weight-S", "1.5", "network/weight-S of <prop>: "),
-    ] {
-        refused(&with_flags(&[(id, value)]), message);
-    }
     let penalties = [("network/model", "IB"), ("smpi/IB-penalty-factors", "1;2")];
     refused(&with_flags(&penalties), "expected three numbers");
-    let include = "<platform version=\"4.1\"><include file=\"x\"/><zone id=\"w\" routing=\"Full\"/></platform>";
-    refused(
-        include,
-        "<include> is no longer supported by SimGrid: expected the content",
-    );
 }
 
 #[test]
-fn mistakes() {
+fn mistakes_name_the_line_of_the_xml() {
     refused("", "p.xml:1:1: no tag: expected <platform version=\"4.1\">");
-    refused(
-        "<a/>",
-        "p.xml:1:1: the outermost tag is <a>: expected <platform",
-    );
-    refused(
-        "<platform version=\"4.1\"/>",
-        "p.xml:1:1: the platform has no zone: expected",
-    );
-    refused(
-        "<platform version=\"3\"><zone id=\"w\" routing=\"Full\"/></platform>",
-        "unknown version \"3\" of a SimGrid platform",
-    );
-    refused(
-        "<platform version=\"4.1\">\n<zone id=\"w\" routing=\"Full\">\n<hst id=\"x\"/></zone></platform>",
-        "p.xml:3:1: unexpected element <hst>",
-    );
-    refused(
-        "<platform version=\"4.1\"><zone id=\"w\" routing=\"Full\"><host id=\"x\"/></zone></platform>",
-        "<host> has no \"speed\": expected the attribute \"speed\"",
-    );
-    refused(
-        "<platform version=\"4.1\"><zone id=\"w\" routing=\"Full\"><host id=\"x\" speed=\"1Gg\"/></zone></platform>",
-        "speed of <host>: unknown unit \"Gg\" in \"1Gg\"",
-    );
-    refused(
-        "<platform version=\"4.1\"><zone id=\"w\" routing=\"Ring\"/></platform>",
-        "routing=\"Ring\" of <zone>: expected Full, Floyd",
-    );
-    refused("<platform><zone></platform>", "XML syntax");
-    refused("<platform a=\"1\" a=\"2\"/>", "duplicate attribute \"a\"");
-    refused("<platform version=\"&lol;\"/>", "the attribute \"version\"");
-    refused("<platform version=\"4.1\"><zone>", "<zone> is never closed");
-    refused(
-        &cluster("DRAGONFLY", "6,1;2,1;5,1;2", "0-119", ""),
-        "6 groups, but only 5 routers in a chassis",
-    );
-    refused(
-        &cluster("TORUS", "3,0", "0-11", ""),
-        "zero in topo_parameters",
-    );
-    refused(
-        &cluster("FAT_TREE", "3;4,4;1,2;1,2", "0-15", ""),
-        "topology=\"FAT_TREE\" with topo_parameters=\"3;4,4;1,2;1,2\"",
-    );
-    refused(
-        &cluster("FLAT", "", "3-1", ""),
-        "radical=\"3-1\" of <cluster>: descending range \"3-1\"",
-    );
+    for case in cases(include_str!("mistakes.txt")) {
+        let given: Vec<&str> = case.given.iter().map(String::as_str).collect();
+        let (file, text, shown) = match given[..] {
+            ["sites", from, to] => ("sites.xml", SITES.replacen(from, to, 1), to),
+            ["flag", id, value] => ("p.xml", with_flags(&[(id, value)]), ""),
+            ["cluster", kind, parameters, radical] => {
+                ("p.xml", cluster(kind, parameters, radical, ""), "")
+            }
+            _ => ("p.xml", given[0].to_owned(), ""),
+        };
+        let error = simgrid_import::parse(file, &text).expect_err("a diagnostic");
+        case.compare("mistakes.txt", &error.to_string());
+        // The report shows the line itself.
+        assert!(
+            error.report(false).contains(shown),
+            "mistakes.txt:{}",
+            case.line
+        );
+    }
 }
 
 #[test]
@@ -597,12 +493,6 @@ fn nothing_small_becomes_large() {
     if let Ok(toml) = toml {
         assert!(Platform::parse("p.toml", &toml).is_err());
     }
-    let cabinet = "<platform version=\"4.1\"><zone id=\"w\" routing=\"Cluster\"><cabinet id=\"k\" prefix=\"k\" suffix=\"\" \
-                   radical=\"0-60000000\" speed=\"1Gf\" bw=\"1GBps\" lat=\"1us\"/></zone></platform>";
-    refused(
-        cabinet,
-        "a <cabinet> of 60000001 hosts: expected at most 100000",
-    );
 }
 
 const PIECES: [&str; 16] = [

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::statistics::StoppingRule;
+use testing::cases::cases;
 
 const HEAD: &str = "program = 'apps/ring'\nplatform = 'p.toml'\n";
 
@@ -136,71 +137,9 @@ half = { line = '(' }",
 
 #[test]
 fn each_mistake_has_its_message() {
-    for (text, expected) in [
-        (
-            "[grid]\nx = [1, 2]",
-            "4:1: parameter \"x\" has no use: expected a placeholder {x}",
-        ),
-        (
-            "arguments = ['{x}']\n[grid]\nx = [1, 1]",
-            "5:1: two points run the same: x = 1 and x = 1: expected points that differ",
-        ),
-        (
-            "arguments = ['{x}']\nwhere = 'x > 1'\n[grid]\nx = 1",
-            "4:9: no combination of the parameters remains: expected",
-        ),
-        (
-            "arguments = ['{x}']\nwhere = \"x > 'a'\"\n[grid]\nx = 1",
-            "4:9: 'a' is no number, with x = 1: expected a comparison of values of one kind",
-        ),
-        (
-            "arguments = ['{x}{y}']\n[zip]\nx = [1, 2]\ny = [1]",
-            "6:1: y has 1 values in [zip]: expected 2, as x has",
-        ),
-        (
-            "arguments = ['{x}']\n[grid]\nx = 1\n[zip]\nx = 2",
-            "7:1: parameter \"x\" has values in two places: expected one of",
-        ),
-        (
-            "arguments = ['{x}']\n[[points]]\nx = 1\n[[points]]\ny = 2",
-            "6:1: this one of [[points]] has no \"x\": expected the same parameters",
-        ),
-        (
-            "arguments = ['{seed}']\n[grid]\nseed = 1",
-            "5:1: \"seed\" is a column of every table: expected another name",
-        ),
-        (
-            "[measure]\nrevision = { json = 'a' }",
-            "4:1: two columns of the table are called revision: expected another name",
-        ),
-        (
-            "options = ['--seed=3']",
-            "3:12: option --seed is set by the study: expected the table",
-        ),
-        (
-            "[set]\nlinks.a.latency = '1us'",
-            "path \"links\" has a table: expected the whole path",
-        ),
-        (
-            "[replicate]\n",
-            "3:2: [replicate] has no rule: expected seeds = N or precision = P",
-        ),
-        (
-            "[measure]\nt = { line = 'x' }",
-            "4:14: the pattern has 0 groups: expected one group",
-        ),
-        (
-            "[measure]\nt = 1",
-            "4:5: measure t has no source: expected a table",
-        ),
-        (
-            "[limits]\nmemory = '1s'",
-            "4:10: memory is no such quantity: expected a quantity such",
-        ),
-    ] {
-        let found = mistakes(text);
-        let has = found.iter().any(|line| line.contains(expected));
-        assert!(has, "{text}\n{found:#?}");
+    for case in cases(include_str!("mistakes.txt")) {
+        let [text] = case.given();
+        case.compare("mistakes.txt", &mistakes(text).join("\n"));
     }
 }
 

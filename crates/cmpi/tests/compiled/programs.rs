@@ -9,33 +9,25 @@ use crate::support::{
     simrun,
 };
 
+/// Each program compares the results of calls with those that a rank computes by itself.
 #[test]
-fn collectives_have_the_results_that_a_rank_computes_by_itself() {
+fn calls_have_the_results_that_the_standard_says() {
     let folder = Folder::new();
-    let program = compiled(&folder, "crates/cmpi/tests/programs/collectives.c");
-    for ranks in [1, 2, 3, 4, 7, 16] {
-        let output = ran(&program, &format!("-n {ranks}"), "");
-        assert_eq!(output.stdout, "ok\n", "{ranks} ranks: {output:?}");
-    }
-}
-
-#[test]
-fn requests_have_the_results_of_calls_that_wait() {
-    let folder = Folder::new();
-    let program = compiled(&folder, "crates/cmpi/tests/programs/requests.c");
-    for ranks in [1, 2, 3, 8] {
-        let output = ran(&program, &format!("-n {ranks}"), "");
-        assert_eq!(output.stdout, "ok\n", "{ranks} ranks: {output:?}");
-    }
-}
-
-#[test]
-fn communicators_groups_and_grids_are_those_of_the_standard() {
-    let folder = Folder::new();
-    let program = compiled(&folder, "crates/cmpi/tests/programs/communicators.c");
-    for ranks in [1, 2, 3, 8] {
-        let output = ran(&program, &format!("-n {ranks}"), "");
-        assert_eq!(output.stdout, "ok\n", "{ranks} ranks: {output:?}");
+    for (name, ranks, argument) in [
+        ("collectives", &[1, 2, 3, 4, 7, 16][..], ""),
+        ("requests", &[1, 2, 3, 8], ""),
+        ("communicators", &[1, 2, 3, 8], ""),
+        ("objects", &[1, 2, 3, 8], "mistakes"),
+        ("intercommunicators", &[1, 2, 3, 5, 8], ""),
+        ("neighbors", &[1, 2, 3, 8], ""),
+        ("partitioned", &[1, 2, 5], ""),
+        ("reductions", &[1, 2, 3, 8], ""),
+        ("windows", &[1, 2, 3, 8], ""),
+    ] {
+        let program = compiled(&folder, &format!("crates/cmpi/tests/programs/{name}.c"));
+        for ranks in ranks {
+            ran(&program, &format!("-n {ranks}"), argument).prints_only("ok\n");
+        }
     }
 }
 
@@ -43,16 +35,10 @@ fn communicators_groups_and_grids_are_those_of_the_standard() {
 fn ranks_access_the_memory_of_others() {
     let folder = Folder::new();
     let program = compiled(&folder, "crates/cmpi/tests/programs/windows.c");
-    for ranks in [1, 2, 3, 8] {
-        let output = ran(&program, &format!("-n {ranks}"), "");
-        assert_eq!(output.stdout, "ok\n", "{ranks} ranks: {output:?}");
-    }
     let output = ran(&program, "-n 2", "range");
-    let expected = "MPI_ERR_RMA_RANGE: invalid range: 4 bytes from byte 64 on";
-    output.reports(expected);
+    output.reports("MPI_ERR_RMA_RANGE: invalid range: 4 bytes from byte 64 on");
     let output = ran(&program, "-n 2", "swap");
-    let expected = "expected an integer, a logical value or a byte";
-    output.reports(expected);
+    output.reports("expected an integer, a logical value or a byte");
     // The outcome is undefined: a run continues, a search has a finding.
     let output = simrun(&program, &format!("-p {CLUSTER} -n 3 -- overlapping"));
     let conflict = "conflicting accesses to bytes 0 to 3 of the window of rank 0";
@@ -63,8 +49,7 @@ fn ranks_access_the_memory_of_others() {
     output.prints(conflict);
     // The memory of a rank that has ended is not that of the program any more.
     let output = ran(&program, "-n 3", "gone");
-    let expected = "waits in flush of window 0 at rank 1";
-    output.reports(expected);
+    output.reports("waits in flush of window 0 at rank 1");
 }
 
 #[test]
@@ -98,56 +83,6 @@ fn an_access_to_places_of_a_datatype_takes_the_time_of_its_bytes() {
 }
 
 #[test]
-fn objects_have_the_functions_that_a_program_gives_them() {
-    let folder = Folder::new();
-    let program = compiled(&folder, "crates/cmpi/tests/programs/objects.c");
-    for ranks in [1, 2, 3, 8] {
-        let output = ran(&program, &format!("-n {ranks}"), "mistakes");
-        assert_eq!(output.stdout, "ok\n", "{ranks} ranks: {output:?}");
-    }
-}
-
-#[test]
-fn intercommunicators_carry_messages_and_collectives() {
-    let folder = Folder::new();
-    let program = compiled(&folder, "crates/cmpi/tests/programs/intercommunicators.c");
-    for ranks in [1, 2, 3, 5, 8] {
-        let output = ran(&program, &format!("-n {ranks}"), "");
-        assert_eq!(output.stdout, "ok\n", "{ranks} ranks: {output:?}");
-    }
-}
-
-#[test]
-fn neighbours_of_grids_and_graphs_exchange_blocks() {
-    let folder = Folder::new();
-    let program = compiled(&folder, "crates/cmpi/tests/programs/neighbors.c");
-    for ranks in [1, 2, 3, 8] {
-        let output = ran(&program, &format!("-n {ranks}"), "");
-        assert_eq!(output.stdout, "ok\n", "{ranks} ranks: {output:?}");
-    }
-}
-
-#[test]
-fn partitioned_messages_arrive_when_all_partitions_are_ready() {
-    let folder = Folder::new();
-    let program = compiled(&folder, "crates/cmpi/tests/programs/partitioned.c");
-    for ranks in [1, 2, 5] {
-        let output = ran(&program, &format!("-n {ranks}"), "");
-        assert_eq!(output.stdout, "ok\n", "{ranks} ranks: {output:?}");
-    }
-}
-
-#[test]
-fn reductions_are_defined_on_all_pairs_and_long_double() {
-    let folder = Folder::new();
-    let program = compiled(&folder, "crates/cmpi/tests/programs/reductions.c");
-    for ranks in [1, 2, 3, 8] {
-        let output = ran(&program, &format!("-n {ranks}"), "");
-        assert_eq!(output.stdout, "ok\n", "{ranks} ranks: {output:?}");
-    }
-}
-
-#[test]
 fn datatypes_know_how_they_were_made() {
     let folder = Folder::new();
     let program = compiled(&folder, "crates/cmpi/tests/programs/contents.c");
@@ -176,8 +111,7 @@ fn datatypes_of_a_program_have_their_places_in_memory() {
         output.prints(line);
     }
     let output = ran(&program, "-n 1", "uncommitted");
-    let expected = "is not committed: call MPI_Type_commit";
-    output.reports(expected);
+    output.reports("is not committed: call MPI_Type_commit");
 }
 
 #[test]
@@ -247,8 +181,9 @@ fn mistakes_end_the_run_and_are_named() {
         assert!(is_found, "{mistake}: {output:?}");
     }
     let output = ran(&program, "-n 2", "unfinished");
-    let expected = "the program ended without MPI_Finalize";
-    output.ends(0).reports(expected);
+    output
+        .ends(0)
+        .reports("the program ended without MPI_Finalize");
     let found = simrun(&program, "check -n 2 -- deadlock");
     found.ends(1).prints("deadlock");
     let found = simrun(&program, "check -n 2 -- fault");
@@ -530,8 +465,9 @@ two 1 Invalid argument first home 1 10 node-0 0 1000 input 1
     let is_found = found.status == 0 && found.stdout.contains("2 executions");
     assert!(is_found, "{found:?}");
     let output = ran(&program, "-n 1", "raise");
-    let expected = "the program raised signal 15 at system(+0x";
-    output.ends(1).reports(expected);
+    output
+        .ends(1)
+        .reports("the program raised signal 15 at system(+0x");
 }
 
 #[test]

@@ -330,105 +330,37 @@ impl Scenario {
 use Defect as D;
 use Scenario::{Cut, Late, OneFault, Refused, Wrapping};
 
+const ADDS: Scenario = OneFault(&[ADD, ADD]);
+const SENDS: Scenario = OneFault(&[SEND, SEND]);
+const LONG: Scenario = OneFault(&[LONG_READ]);
+const BOTH: Scenario = OneFault(&[LONG_READ, SEND]);
+const MANY: Scenario = OneFault(&[SEND, SEND, SEND]);
+const WRAP: Scenario = Wrapping(&[ADD, ADD]);
+
 /// Each seeded defect, with a program in which the right queue pair is right, and the property that
 /// is violated.
 const MUTANTS: [(Defect, Scenario, bool, &str); 21] = [
-    (
-        D::DuplicateAtomicExecuted,
-        OneFault(&[ADD, ADD]),
-        EFFECTS,
-        "atomic sum",
-    ),
-    (
-        D::DuplicateSendExecuted,
-        OneFault(&[SEND, SEND]),
-        EFFECTS,
-        "executed once",
-    ),
-    (
-        D::AckPassesRead,
-        OneFault(&[LONG_READ, SEND]),
-        EFFECTS,
-        "returned data",
-    ),
+    (D::DuplicateAtomicExecuted, ADDS, EFFECTS, "atomic sum"),
+    (D::DuplicateSendExecuted, SENDS, EFFECTS, "executed once"),
+    (D::AckPassesRead, BOTH, EFFECTS, "returned data"),
     (D::RnrConsumesRetry, Late, EFFECTS, "completion status"),
-    (D::MsnOffByOne, OneFault(&[SEND, SEND]), PACKETS, "MSN"),
-    (
-        D::PsnWithoutWrap,
-        Wrapping(&[ADD, ADD]),
-        EFFECTS,
-        "completion status",
-    ),
-    (
-        D::GapAccepted,
-        OneFault(&[SEND, SEND]),
-        EFFECTS,
-        "received data",
-    ),
-    (
-        D::DuplicateDropped,
-        OneFault(&[SEND, SEND]),
-        EFFECTS,
-        "completion status",
-    ),
-    (
-        D::DuplicateReadFromStart,
-        OneFault(&[LONG_READ]),
-        EFFECTS,
-        "returned data",
-    ),
-    (
-        D::NakRepeated,
-        OneFault(&[SEND, SEND, SEND]),
-        PACKETS,
-        "one NAK",
-    ),
+    (D::MsnOffByOne, SENDS, PACKETS, "MSN"),
+    (D::PsnWithoutWrap, WRAP, EFFECTS, "completion status"),
+    (D::GapAccepted, SENDS, EFFECTS, "received data"),
+    (D::DuplicateDropped, SENDS, EFFECTS, "completion status"),
+    (D::DuplicateReadFromStart, LONG, EFFECTS, "returned data"),
+    (D::NakRepeated, MANY, PACKETS, "one NAK"),
     (D::RnrAdvances, Late, EFFECTS, "progress"),
-    (
-        D::ResponsesOutOfOrder,
-        OneFault(&[LONG_READ, SEND]),
-        PACKETS,
-        "response order",
-    ),
-    (
-        D::AtomicReturnsNew,
-        OneFault(&[ADD, ADD]),
-        EFFECTS,
-        "returned data",
-    ),
-    (
-        D::NoAckRequest,
-        OneFault(&[SEND, SEND]),
-        EFFECTS,
-        "completion status",
-    ),
-    (
-        D::ReadTakesOnePsn,
-        OneFault(&[LONG_READ, SEND]),
-        EFFECTS,
-        "progress",
-    ),
-    (
-        D::ResponseCompletesNext,
-        OneFault(&[ADD, ADD]),
-        EFFECTS,
-        "returned data",
-    ),
+    (D::ResponsesOutOfOrder, BOTH, PACKETS, "response order"),
+    (D::AtomicReturnsNew, ADDS, EFFECTS, "returned data"),
+    (D::NoAckRequest, SENDS, EFFECTS, "completion status"),
+    (D::ReadTakesOnePsn, BOTH, EFFECTS, "progress"),
+    (D::ResponseCompletesNext, ADDS, EFFECTS, "returned data"),
     (D::RetryOnceMore, Cut, PACKETS, "retry count"),
     (D::RnrTimerIgnored, Late, PACKETS, "RNR wait"),
     (D::NakWithoutError, Refused, EFFECTS, "progress"),
-    (
-        D::ReadRestartsFromStart,
-        OneFault(&[LONG_READ]),
-        EFFECTS,
-        "progress",
-    ),
-    (
-        D::AtomicResponseOvertaken,
-        OneFault(&[ADD, ADD]),
-        PACKETS,
-        "response order",
-    ),
+    (D::ReadRestartsFromStart, LONG, EFFECTS, "progress"),
+    (D::AtomicResponseOvertaken, ADDS, PACKETS, "response order"),
 ];
 
 #[test]

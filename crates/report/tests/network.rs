@@ -1,14 +1,13 @@
 //! Promise: load and congestion of links are those known by hand; bytes are conserved.
 
 use std::collections::BTreeMap;
-use std::io;
 
 use mpi::{ANY_SOURCE, Comm, Op, Result};
 use observe::LogEntry;
 use report::network::{LinkLoad, NetworkAnalysis, NetworkReport};
 use sim_core::Outcome;
 
-use crate::common::{observed, read};
+use crate::common::{observed, read, table};
 
 /// Returns the analysis of a run of a program.
 fn analysed<Fut>(platform: &str, ranks: u32, program: fn(Comm) -> Fut) -> NetworkReport
@@ -182,24 +181,19 @@ fn utilisation_as_a_function_of_time() {
 #[test]
 fn tables_have_a_row_for_each_link_pair_and_length() {
     let report = analysed(TRUNK, 4, congestion);
-    let text = |write: &dyn Fn(&mut Vec<u8>) -> io::Result<()>| {
-        let mut bytes = Vec::new();
-        write(&mut bytes).expect("memory can be written to");
-        String::from_utf8(bytes).expect("it is text")
-    };
-    let pairs = text(&|out| report.write_pairs(out));
+    let pairs = table(|out| report.write_pairs(out));
     assert_eq!(
         pairs,
         "source,destination,ranks_per_block,messages,bytes\n0,2,1,1,300000000\n1,3,1,1,100000000\n"
     );
-    let sizes = text(&|out| report.write_sizes(out));
+    let sizes = table(|out| report.write_sizes(out));
     let lines: Vec<&str> = sizes.lines().collect();
     let [_, row_a, row_b] = &lines[..] else {
         panic!("{sizes}");
     };
     assert!(row_a.ends_with(",false,67108864,1,100000000"), "{sizes}");
     assert!(row_b.ends_with(",false,268435456,1,300000000"), "{sizes}");
-    let links = text(&|out| report.write_links(out));
+    let links = table(|out| report.write_links(out));
     assert!(
         links.contains("\ntrunk:up,1000000000,400000000,"),
         "{links}"
@@ -341,9 +335,7 @@ fn the_match_distance_by_hand() {
     };
     // It examines 4 messages, and then the first of 3, 2 and 1.
     assert_eq!((rank.distance_max, rank.distance_mean), (4, 7.0 / 4.0));
-    let mut table = Vec::new();
-    report.write_unexpected(&mut table).expect("memory");
-    let table = String::from_utf8(table).expect("it is text");
+    let table = table(|out| report.write_unexpected(out));
     let (columns, row) = (table.lines().next(), table.lines().nth(1));
     assert!(columns.is_some_and(|all| all.ends_with(",distance_max,distance_mean")));
     assert!(row.is_some_and(|row| row.ends_with(",4,1.75")), "{table}");

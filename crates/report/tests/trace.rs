@@ -4,29 +4,14 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use observe::SourceLocation;
-use std::cell::RefCell;
-use std::io::{self, Write};
-use std::rc::Rc;
+use std::io;
 
 use observe::{Event, LogReader, LogWriter, PacketKind, ProgramEvent};
 use report::{Contents, TraceFormat, TraceOptions, TraceSummary, TraceWriter, write_trace};
+use testing::memory::Memory;
 use testing::trace::{Trace, TraceEvent};
 
-const PERFETTO: TraceFormat = TraceFormat::Perfetto { compressed: false };
-
-/// A file in memory that outlives its writer.
-#[derive(Clone, Default)]
-struct Memory(Rc<RefCell<Vec<u8>>>);
-
-impl Write for Memory {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.borrow_mut().write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
+pub(crate) const PERFETTO: TraceFormat = TraceFormat::Perfetto { compressed: false };
 
 /// A log that is made by hand.
 struct Log(LogWriter<Vec<u8>>);
@@ -65,12 +50,27 @@ fn wait(call: &'static str) -> ProgramEvent {
 
 #[track_caller]
 fn compute() -> ProgramEvent {
-    Event::Wait {
-        call: "compute",
-        place: SourceLocation::caller(),
-        elapses: true,
-        request: None,
+    let mut event = wait("compute");
+    if let Event::Wait { elapses, .. } = &mut event {
+        *elapses = true;
     }
+    event
+}
+
+/// The end of a collective operation.
+const fn ended(number: u32) -> ProgramEvent {
+    Event::CollectiveEnd { context: 1, number }
+}
+
+const fn unexpected(bytes: u64) -> ProgramEvent {
+    let (peer, tag) = (0, 7);
+    Event::Unexpected { peer, tag, bytes }
+}
+
+/// An unexpected message meets its receive.
+const fn taken(bytes: u64) -> ProgramEvent {
+    let (peer, tag) = (0, 7);
+    Event::Taken { peer, tag, bytes }
 }
 
 #[track_caller]
@@ -114,18 +114,18 @@ const fn arrive(peer: u32, packet: PacketKind, key: u32, bytes: u64) -> ProgramE
     }
 }
 
-fn made(
+pub(crate) fn made(
     log: &[u8],
     format: TraceFormat,
     options: &TraceOptions,
 ) -> io::Result<(Vec<u8>, TraceSummary)> {
     let out = Memory::default();
     let summary = write_trace(&mut LogReader::new(log)?, out.clone(), format, options)?;
-    let bytes = out.0.take();
+    let bytes = out.take();
     Ok((bytes, summary))
 }
 
-fn trace_of(log: &[u8], options: &TraceOptions) -> Trace {
+pub(crate) fn trace_of(log: &[u8], options: &TraceOptions) -> Trace {
     Trace::read(&made(log, PERFETTO, options).unwrap().0)
 }
 
@@ -216,30 +216,14 @@ fn data_of_rendezvous_belong_to_their_sends() {
         .at(0, 0.0, post(1, PacketKind::Rts, 5, 20))
         .at(0, 0.0, wait("waitall"))
         .at(1, 1.0, arrive(0, PacketKind::Rts, 4, 10))
-        .at(
-            1,
-            1.0,
-            Event::Unexpected {
-                peer: 0,
-                tag: 7,
-                bytes: 10,
-            },
-        )
+        .at(1, 1.0, unexpected(10))
         .at(1, 2.0, arrive(0, PacketKind::Rts, 5, 20))
         .at(1, 2.0, post(0, PacketKind::Cts, 5, 0))
         .at(0, 3.0, arrive(1, PacketKind::Cts, 5, 0))
         .at(0, 3.0, post(1, PacketKind::Data, 9, 12))
         .at(0, 3.0, post(1, PacketKind::Data, 9, 8))
         .at(1, 5.0, arrive(0, PacketKind::Data, 9, 12))
-        .at(
-            1,
-            6.0,
-            Event::Taken {
-                peer: 0,
-                tag: 7,
-                bytes: 10,
-            },
-        )
+        .at(1, 6.0, taken(10))
         .at(1, 6.0, post(0, PacketKind::Cts, 4, 0))
         .at(0, 7.0, arrive(1, PacketKind::Cts, 4, 0))
         .at(0, 7.0, post(1, PacketKind::Data, 3, 10))
@@ -330,39 +314,18 @@ fn steps_are_nested_in_blocking_collective_operations() {
         .at(0, 0.0, post(1, PacketKind::Eager, 0, 8))
         .at(0, 0.0, wait("allreduce"))
         .at(0, 4.0, receive(1, 8))
-        .at(
-            0,
-            5.0,
-            Event::CollectiveEnd {
-                context: 1,
-                number: 0,
-            },
-        )
+        .at(0, 5.0, ended(0))
         .at(0, 5.0, Event::Continue);
     for event in collective("barrier", 1) {
         log.at(0, 5.0, event);
     }
-    log.at(0, 5.0, send(1, 0)).at(
-        0,
-        5.0,
-        Event::CollectiveEnd {
-            context: 1,
-            number: 1,
-        },
-    );
+    log.at(0, 5.0, send(1, 0)).at(0, 5.0, ended(1));
     for event in collective("bcast", 2) {
         log.at(0, 5.0, event);
     }
     log.at(0, 5.0, send(1, 0))
         .at(0, 5.0, wait("wait"))
-        .at(
-            0,
-            9.0,
-            Event::CollectiveEnd {
-                context: 1,
-                number: 2,
-            },
-        )
+        .at(0, 9.0, ended(2))
         .at(0, 9.0, Event::Continue)
         .at(0, 9.0, Event::End);
     let trace = trace_of(&log.end(9.0), &TraceOptions::default());
@@ -440,7 +403,7 @@ fn classes_of_waits_are_nested_in_their_calls() {
         writer.event(rank, time, &event, &reader);
     }
     writer.finish(80e-9).unwrap();
-    let trace = Trace::read(&out.0.take());
+    let trace = Trace::read(&out.take());
     let late = trace.named("waits: late sender").next().unwrap();
     assert_eq!(
         (late.time, late.end, &late.around[..]),
@@ -672,15 +635,7 @@ fn every_form_of_time_tells_the_same() {
 /// An unexpected message, and a flow on a link.
 fn counters() -> Vec<u8> {
     let mut log = Log::new(1);
-    log.at(
-        0,
-        0.0,
-        Event::Unexpected {
-            peer: 0,
-            tag: 7,
-            bytes: 1,
-        },
-    );
+    log.at(0, 0.0, unexpected(1));
     let link = |_| observe::Link {
         name: "link".to_owned(),
         bandwidth: 1.0,

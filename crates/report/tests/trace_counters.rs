@@ -1,51 +1,19 @@
 //! Promise: counters of links and of posted receives, requests, incidents and changes have the
 //! values known by hand.
 
-use observe::SourceLocation;
-use std::cell::RefCell;
-use std::io::{self, Write};
-use std::rc::Rc;
-
 use observe::{
-    Event, Link, LinkParameter, LinkSharing, LogReader, LogWriter, NetworkEvent, PacketKind,
-    ProgramEvent,
+    Event, Link, LinkParameter, LinkSharing, LogWriter, NetworkEvent, PacketKind, ProgramEvent,
+    SourceLocation,
 };
-use report::{TraceFormat, TraceOptions, TraceSummary, TraceUnit, write_trace};
+use report::{TraceFormat, TraceOptions, TraceUnit};
 use testing::trace::Trace;
 
-const PERFETTO: TraceFormat = TraceFormat::Perfetto { compressed: false };
+use crate::trace::{PERFETTO, made, trace_of};
 
-/// A file in memory that outlives its writer.
-#[derive(Clone, Default)]
-struct Memory(Rc<RefCell<Vec<u8>>>);
-
-impl Write for Memory {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.borrow_mut().write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-fn written(
-    log: &[u8],
-    format: TraceFormat,
-    options: &TraceOptions,
-) -> io::Result<(Vec<u8>, TraceSummary)> {
-    let (mut reader, out) = (LogReader::new(log).expect("a log"), Memory::default());
-    let summary = write_trace(&mut reader, out.clone(), format, options)?;
-    Ok((out.0.take(), summary))
-}
-
-fn made(log: &[u8], format: TraceFormat, options: &TraceOptions) -> Vec<u8> {
-    written(log, format, options).expect("memory").0
-}
-
-/// Returns the trace of a log.
-fn trace_of(log: &[u8], options: &TraceOptions) -> Trace {
-    Trace::read(&made(log, PERFETTO, options))
+/// Returns the table of a log.
+fn csv(log: &[u8], options: &TraceOptions) -> String {
+    let (bytes, _) = made(log, TraceFormat::Csv, options).expect("memory");
+    String::from_utf8(bytes).expect("a table")
 }
 
 /// Returns times in nanoseconds and values of a counter.
@@ -101,7 +69,7 @@ fn the_use_of_a_link_is_the_sum_of_its_flows() {
     assert_eq!(values(&log, &plain, "use of link-1"), both);
     let alone = [(10, 50.0), (30, 25.0), (40, 50.0), (50, 0.0)];
     assert_eq!(values(&log, &plain, "use of link-0"), alone);
-    let text = String::from_utf8(made(&log, TraceFormat::Csv, &plain)).expect("a table");
+    let text = csv(&log, &plain);
     assert!(text.contains("counter,% of bandwidth of link-2,"), "{text}");
 }
 
@@ -135,7 +103,7 @@ fn selected_links_count_their_flows() {
     assert_eq!(values(&log, &selected, "flows of link-0"), alone);
     assert!(values(&log, &selected, "flows of link-2").is_empty());
     assert!(values(&log, &TraceOptions::default(), name).is_empty());
-    let text = String::from_utf8(made(&log, TraceFormat::Csv, &selected)).expect("a table");
+    let text = csv(&log, &selected);
     assert!(text.contains("counter,flows of link-1,"), "{text}");
 }
 
@@ -246,8 +214,7 @@ fn operations_and_the_calls_that_wait_for_them_have_their_request() {
     for name in ["send", "wait"] {
         assert_eq!(requests(name), ["5"], "{name}");
     }
-    let table = made(&log, TraceFormat::Csv, &TraceOptions::default());
-    let table = String::from_utf8(table).expect("text");
+    let table = csv(&log, &TraceOptions::default());
     let row = "send,send,0,,0.00000001,0.00000001,1,100,7,,,,5,";
     assert!(table.contains(row), "{table}");
 }
@@ -283,8 +250,7 @@ fn incidents_of_ranks_and_changes_of_links_are_instants() {
     assert_eq!(found("connection"), "100 rank 0 1 ");
     assert_eq!(found("speed of the host"), "200 rank 1  0.5");
     assert_eq!(found("bandwidth of trunk"), "300   1000000000");
-    let table = made(&log, TraceFormat::Csv, &TraceOptions::default());
-    let table = String::from_utf8(table).expect("text");
+    let table = csv(&log, &TraceOptions::default());
     let row = "control,bandwidth of trunk,,,0.0000003,0.0000003,,,,,,,,1000000000,\n";
     assert!(table.contains(row), "{table}");
     let other = TraceOptions {
@@ -292,7 +258,7 @@ fn incidents_of_ranks_and_changes_of_links_are_instants() {
         ..TraceOptions::default()
     };
     // Changes of links that are not selected are left out, and no link has a counter then.
-    let refused = written(&log, PERFETTO, &other).expect_err("nothing is selected");
+    let refused = made(&log, PERFETTO, &other).expect_err("nothing is selected");
     assert!(refused.to_string().contains("no-*"), "{refused}");
 }
 
@@ -309,7 +275,7 @@ fn calls_that_are_too_short_for_nanoseconds_are_told() {
             unit,
             ..TraceOptions::default()
         };
-        let (bytes, summary) = written(&log, PERFETTO, &options).expect("memory");
+        let (bytes, summary) = made(&log, PERFETTO, &options).expect("memory");
         let trace = Trace::read(&bytes);
         let notes = trace.events.iter();
         let notes = notes.filter(|event| event.name.contains("10 ns")).count();
@@ -318,6 +284,6 @@ fn calls_that_are_too_short_for_nanoseconds_are_told() {
     assert_eq!(told(TraceUnit::Nanosecond), (1, Some(0.5e-9)));
     assert_eq!(told(TraceUnit::Picosecond), (0, None));
     // A table has whole times.
-    let table = written(&log, TraceFormat::Csv, &TraceOptions::default());
+    let table = made(&log, TraceFormat::Csv, &TraceOptions::default());
     assert_eq!(table.expect("memory").1.shortest, None);
 }

@@ -4,11 +4,13 @@
 //! One network: 1 us (two links of 500 ns), 1 GB/s, no software costs: a message of n bytes takes
 //! 1 us + n ns. Eager below 64 KiB.
 
+use std::collections::BTreeMap;
+
 use mpi::{Comm, Op, Result, waitall};
 use observe::LogEntry;
 use report::analysis::{Analysis, AnalysisReport, Class};
 
-use crate::common::{observed, read};
+use crate::common::{observed, read, table};
 
 const PLATFORM: &str = r#"
 version = 1
@@ -59,13 +61,18 @@ fn adds_up(report: &AnalysisReport, end: f64) {
     );
 }
 
-/// The rank has this time in the class, in microseconds, and none in the other wait states.
+/// The rank has these times, in microseconds, in the classes with these names, and none in the other
+/// ones.
 #[track_caller]
-fn has(report: &AnalysisReport, rank: u32, expected: &[(Class, f64)]) {
+fn has(report: &AnalysisReport, rank: u32, expected: &str) {
     let split = report.times.split(rank);
+    let parts = expected
+        .split("; ")
+        .map(|part| part.split_once(' ').expect("a time"));
+    let mut expected: BTreeMap<&str, f64> = BTreeMap::new();
+    expected.extend(parts.map(|(time, class)| (class, time.parse::<f64>().expect("a time"))));
     for class in Class::ALL {
-        let known = expected.iter().find(|(other, _)| *other == class);
-        let microseconds = known.map_or(0.0, |(_, time)| *time);
+        let microseconds = expected.remove(class.name()).unwrap_or_default();
         let found = split.of(class) * 1e6;
         let is_equal = (found - microseconds).abs() < 1e-6;
         assert!(
@@ -74,6 +81,14 @@ fn has(report: &AnalysisReport, rank: u32, expected: &[(Class, f64)]) {
             class.name()
         );
     }
+    assert!(expected.is_empty(), "no such classes: {expected:?}");
+}
+
+/// The rank has this time in the class, in microseconds.
+#[track_caller]
+fn waits(report: &AnalysisReport, rank: u32, class: Class, microseconds: f64) {
+    let found = report.times.of(rank, class) * 1e6;
+    assert!((found - microseconds).abs() < 1e-6, "{rank}: {found} us");
 }
 
 /// Computes for this many microseconds.
@@ -92,15 +107,13 @@ fn a_late_sender() {
         compute(&world, 10.0).await;
         world.recv(&mut data, 0, 0).await.map(drop)
     });
-    has(&report, 0, &[(Class::Compute, 50.0)]);
+    has(&report, 0, "50 compute");
     assert!((report.computation_s - 60e-6).abs() < 1e-15);
-    let expected = [
-        (Class::Compute, 10.0),
-        (Class::LateSender, 40.0),
-        (Class::Latency, 1.0),
-        (Class::Bandwidth, 1.0),
-    ];
-    has(&report, 1, &expected);
+    has(
+        &report,
+        1,
+        "10 compute; 40 late sender; 1 latency; 1 bandwidth",
+    );
     let state = &report.waits[0];
     assert_eq!((state.class, &*state.call), (Class::LateSender, "recv"));
     assert_eq!(state.causer_call, "compute");
@@ -122,18 +135,8 @@ fn a_late_sender_of_a_rendezvous() {
         world.recv(&mut data, 0, 0).await.map(drop)
     });
     // The request to send and its answer take no time; the data take 1 us + 100 us.
-    let expected = [
-        (Class::Compute, 50.0),
-        (Class::Latency, 1.0),
-        (Class::Bandwidth, 100.0),
-    ];
-    has(&report, 0, &expected);
-    let expected = [
-        (Class::LateSender, 50.0),
-        (Class::Latency, 1.0),
-        (Class::Bandwidth, 100.0),
-    ];
-    has(&report, 1, &expected);
+    has(&report, 0, "50 compute; 1 latency; 100 bandwidth");
+    has(&report, 1, "50 late sender; 1 latency; 100 bandwidth");
 }
 
 #[test]
@@ -147,19 +150,12 @@ fn a_late_receiver() {
         compute(&world, 50.0).await;
         world.recv(&mut data, 0, 0).await.map(drop)
     });
-    let expected = [
-        (Class::Compute, 10.0),
-        (Class::LateReceiver, 40.0),
-        (Class::Latency, 1.0),
-        (Class::Bandwidth, 100.0),
-    ];
-    has(&report, 0, &expected);
-    let expected = [
-        (Class::Compute, 50.0),
-        (Class::Latency, 1.0),
-        (Class::Bandwidth, 100.0),
-    ];
-    has(&report, 1, &expected);
+    has(
+        &report,
+        0,
+        "10 compute; 40 late receiver; 1 latency; 100 bandwidth",
+    );
+    has(&report, 1, "50 compute; 1 latency; 100 bandwidth");
     let state = (report.waits.iter()).find(|state| state.class == Class::LateReceiver);
     let state = state.expect("rank 0 waits");
     assert_eq!((&*state.call, &*state.causer_call), ("send", "compute"));
@@ -178,13 +174,11 @@ fn a_late_receiver_of_an_isend() {
         compute(&world, 50.0).await;
         world.recv(&mut data, 0, 0).await.map(drop)
     });
-    let expected = [
-        (Class::Compute, 20.0),
-        (Class::LateReceiver, 30.0),
-        (Class::Latency, 1.0),
-        (Class::Bandwidth, 100.0),
-    ];
-    has(&report, 0, &expected);
+    has(
+        &report,
+        0,
+        "20 compute; 30 late receiver; 1 latency; 100 bandwidth",
+    );
 }
 
 #[test]
@@ -204,13 +198,11 @@ fn the_wrong_order() {
             _ => world.send(&data, 0, 0).await,
         }
     });
-    let expected = [
-        (Class::Compute, 5.0),
-        (Class::LateSenderWrongOrder, 25.0),
-        (Class::Latency, 1.0),
-        (Class::Bandwidth, 1.0),
-    ];
-    has(&report, 0, &expected);
+    has(
+        &report,
+        0,
+        "5 compute; 25 late sender, wrong order; 1 latency; 1 bandwidth",
+    );
 }
 
 #[test]
@@ -248,12 +240,7 @@ fn a_waitall_is_charged_to_the_last_message() {
         ];
         waitall(&mut requests).await.map(drop)
     });
-    let expected = [
-        (Class::LateSender, 20.0),
-        (Class::Latency, 1.0),
-        (Class::Bandwidth, 1.0),
-    ];
-    has(&report, 0, &expected);
+    has(&report, 0, "20 late sender; 1 latency; 1 bandwidth");
     let state = &report.waits[0];
     assert_eq!((&*state.call, state.longest_causer), ("waitall", Some(2)));
 }
@@ -266,8 +253,7 @@ fn a_barrier_waits_for_the_last() {
     });
     for rank in 0..4 {
         let computed = 10.0 * rank as f64;
-        let waits = report.times.of(rank, Class::WaitAtCollective) * 1e6;
-        assert!((waits - (30.0 - computed)).abs() < 1e-6, "{rank}: {waits}");
+        waits(&report, rank, Class::WaitAtCollective, 30.0 - computed);
     }
     let state = &report.waits[0];
     assert_eq!(state.class, Class::WaitAtCollective);
@@ -284,8 +270,7 @@ fn an_allreduce_with_data_waits_for_the_last() {
         world.allreduce(&data, &Op::sum::<f64>()).await.map(drop)
     });
     for rank in [0, 1, 3, 4] {
-        let waits = report.times.of(rank, Class::WaitAtCollective) * 1e6;
-        assert!((waits - 40.0).abs() < 1e-6, "{rank}: {waits}");
+        waits(&report, rank, Class::WaitAtCollective, 40.0);
     }
     assert!(report.times.of(2, Class::WaitAtCollective) == 0.0);
 }
@@ -300,8 +285,7 @@ fn a_broadcast_waits_for_its_root() {
         world.bcast(&mut data, 1).await
     });
     for rank in [0, 2, 3] {
-        let waits = report.times.of(rank, Class::LateBroadcast) * 1e6;
-        assert!((waits - 25.0).abs() < 1e-6, "{rank}: {waits}");
+        waits(&report, rank, Class::LateBroadcast, 25.0);
     }
     assert!(report.times.of(1, Class::LateBroadcast) == 0.0);
 }
@@ -315,8 +299,7 @@ fn the_root_of_a_reduction_is_early() {
         let data = world.buffer(8);
         world.reduce(&data, &Op::sum::<f64>(), 0).await.map(drop)
     });
-    let waits = report.times.of(0, Class::EarlyReduce) * 1e6;
-    assert!((waits - 15.0).abs() < 1e-6, "{waits}");
+    waits(&report, 0, Class::EarlyReduce, 15.0);
 }
 
 #[test]
@@ -330,12 +313,7 @@ fn two_messages_share_a_link() {
         world.recv(&mut data, 0, 0).await?;
         world.recv(&mut data, 1, 0).await.map(drop)
     });
-    let expected = [
-        (Class::Latency, 1.0),
-        (Class::Bandwidth, 50.0),
-        (Class::Contention, 50.0),
-    ];
-    has(&report, 2, &expected);
+    has(&report, 2, "1 latency; 50 bandwidth; 50 contention");
     assert!((report.critical_path_s["contention"] - 50e-6).abs() < 1e-12);
 }
 
@@ -348,8 +326,8 @@ fn a_deadlock_leaves_ranks_blocked() {
         }
         world.recv(&mut data, 1 - world.rank(), 0).await.map(drop)
     });
-    has(&report, 0, &[(Class::Compute, 10.0)]);
-    has(&report, 1, &[(Class::Blocked, 10.0)]);
+    has(&report, 0, "10 compute");
+    has(&report, 1, "10 blocked at the end");
 }
 
 #[test]
@@ -377,8 +355,7 @@ fn regions_and_sleep() {
         world.mark("done", 1.0);
         Ok(())
     });
-    let expected = [(Class::Compute, 13.0), (Class::Sleep, 5.0)];
-    has(&report, 0, &expected);
+    has(&report, 0, "13 compute; 5 sleep");
     let time = |region: &str, class: &str| report.regions_s[region][class] * 1e6;
     assert!((time("solve", "compute") - 10.0).abs() < 1e-6);
     assert!((time("inner", "sleep") - 5.0).abs() < 1e-6);
@@ -425,13 +402,8 @@ fn packets_wait_for_credits() {
     // Four packets of 2 us each, one after the other: three wait for the credit of the one before.
     let settings = "[protocol]\ncredits = 1\npacket_size = \"1kB\"\n";
     let report = analysed_with(settings, 2, |world| one_message(world, 4000));
-    has(&report, 0, &[(Class::Credits, 6.0), (Class::Transfer, 2.0)]);
-    let expected = [
-        (Class::Credits, 6.0),
-        (Class::Latency, 1.0),
-        (Class::Bandwidth, 1.0),
-    ];
-    has(&report, 1, &expected);
+    has(&report, 0, "6 credits; 2 transfer");
+    has(&report, 1, "6 credits; 1 latency; 1 bandwidth");
     assert_eq!(report.waits[0].class, Class::Credits);
     assert!(report.to_string().contains("is credits in"), "{report}");
 }
@@ -446,18 +418,8 @@ fn credits_that_nothing_waits_for_end_no_wait() {
         }
         one_message(world, 1000).await
     });
-    let expected = [
-        (Class::LateReceiver, 50.0),
-        (Class::Latency, 1.0),
-        (Class::Bandwidth, 1.0),
-    ];
-    has(&report, 0, &expected);
-    let expected = [
-        (Class::Compute, 50.0),
-        (Class::Latency, 1.0),
-        (Class::Bandwidth, 1.0),
-    ];
-    has(&report, 1, &expected);
+    has(&report, 0, "50 late receiver; 1 latency; 1 bandwidth");
+    has(&report, 1, "50 compute; 1 latency; 1 bandwidth");
 }
 
 /// Rank 0 sends two messages, and rank 1 receives the second one first.
@@ -486,13 +448,8 @@ fn a_message_waits_for_a_buffer() {
             analysed_with(settings, 2, |world| two_messages(world, false))
         };
         // The end waits for the second message.
-        has(&report, 0, &[(Class::Buffers, 2.0), (Class::Transfer, 2.0)]);
-        let expected = [
-            (Class::Buffers, 2.0),
-            (Class::Latency, 1.0),
-            (Class::Bandwidth, 1.0),
-        ];
-        has(&report, 1, &expected);
+        has(&report, 0, "2 buffers; 2 transfer");
+        has(&report, 1, "2 buffers; 1 latency; 1 bandwidth");
         let state = (report.waits.iter()).find(|state| state.class == Class::Buffers);
         let call = state.map(|state| &*state.call);
         assert_eq!(call, Some(if all { "waitall" } else { "send" }));
@@ -533,24 +490,19 @@ fn the_first_message_waits_for_its_connection() {
 fn tables_without_rows_have_the_names_of_their_columns() {
     let report = analysed(1, |_| async { Ok(()) });
     assert!(report.waits.is_empty() && report.backward.is_none());
-    let text = |write: &dyn Fn(&mut Vec<u8>) -> std::io::Result<()>| {
-        let mut bytes = Vec::new();
-        write(&mut bytes).expect("memory can be written to");
-        String::from_utf8(bytes).expect("it is text")
-    };
-    let waits = text(&|out| report.write_waits(out));
+    let waits = table(|out| report.write_waits(out));
     assert!(waits.starts_with("class,call,place,"), "{waits}");
-    for table in [
+    for text in [
         waits,
-        text(&|out| report.write_critical(out)),
-        text(&|out| report.write_slack(out)),
-        text(&|out| report.write_delays(out)),
-        text(&|out| report.write_derivatives(out)),
+        table(|out| report.write_critical(out)),
+        table(|out| report.write_slack(out)),
+        table(|out| report.write_delays(out)),
+        table(|out| report.write_derivatives(out)),
     ] {
-        assert_eq!(table.lines().count(), 1, "{table}");
+        assert_eq!(text.lines().count(), 1, "{text}");
         assert!(
-            table.contains("call,place") || table.contains("parameter,of"),
-            "{table}"
+            text.contains("call,place") || text.contains("parameter,of"),
+            "{text}"
         );
     }
 }
@@ -566,15 +518,7 @@ fn two_ranks_share_a_processor() {
         }
         Ok(())
     });
-    has(
-        &report,
-        0,
-        &[(Class::Compute, 50.0), (Class::SharedProcessor, 50.0)],
-    );
-    has(
-        &report,
-        1,
-        &[(Class::Compute, 100.0), (Class::SharedProcessor, 50.0)],
-    );
+    has(&report, 0, "50 compute; 50 shared processor");
+    has(&report, 1, "100 compute; 50 shared processor");
     assert!((report.critical_path_s["resources"] - 50e-6).abs() < 1e-12);
 }

@@ -2,30 +2,14 @@
 //! that its next event names.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write};
 use std::rc::Rc;
-use std::sync::{Arc, Mutex};
 
 use crate::common::{on_ranks, simulated};
 use mpi::{Comm, Op, Result};
 use observe::{Event, LogEntry, LogReader, NetworkEvent, PacketKind};
 use run::{EventLog, Options, Program, Run};
 use sim_core::Outcome;
-
-/// A log in memory.
-#[derive(Clone, Default)]
-struct Memory(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Memory {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().expect("one thread").extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
+use testing::memory::Memory;
 
 fn run(platform: &str, program: &Rc<dyn Program>, log: Option<EventLog>) -> Run {
     let options = Options {
@@ -58,7 +42,7 @@ where
     assert_eq!(plain.report.outcome, Outcome::Finished);
     log.finish(observed.report.time.as_secs())
         .expect("memory can be written to");
-    let bytes = memory.0.lock().expect("one thread").clone();
+    let bytes = memory.take();
     let mut reader = LogReader::new(&*bytes).expect("a log");
     let mut entries = Vec::new();
     while let Some(entry) = reader.next_entry().expect("it is valid") {
@@ -273,7 +257,7 @@ where
     let outcome = &ended.report.outcome;
     assert_eq!(*outcome == Outcome::Finished, finishes, "{outcome:?}");
     log.finish(ended.report.time.as_secs()).expect("memory");
-    let bytes = memory.0.lock().expect("one thread").clone();
+    let bytes = memory.take();
     let mut reader = LogReader::new(&*bytes).expect("a log");
     let mut found = Vec::new();
     while let Some((rank, _, event)) = reader.next_event().expect("it is valid") {

@@ -17,6 +17,7 @@ pub mod compiled;
 pub mod damage;
 #[cfg(feature = "models")]
 pub mod lab;
+pub mod memory;
 #[cfg(feature = "rdma")]
 pub mod pair;
 pub mod random;

@@ -1,29 +1,15 @@
 //! Event logs of simulated programs, in memory.
 
-use std::io::{self, Write};
+use std::io;
 use std::rc::Rc;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use mpi::{Comm, Result};
 use observe::{LogEntry, LogReader};
 use platform::Platform;
 use run::{EventLog, LogFilter, Options, Output, RankProgram, Stream, simulate};
 use sim_core::Report;
-
-/// A log that outlives its writer.
-#[derive(Clone, Default)]
-struct Memory(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Memory {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().expect("one thread").extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
+use testing::memory::Memory;
 
 /// Returns the event log of a run, and how the run ended.
 pub(crate) fn observed<Fut>(
@@ -45,8 +31,7 @@ where
     let output = Rc::new(Output::new(Stream::Nowhere, false, LogFilter::default()));
     let run = simulate(&platform, &RankProgram::new(program), &options, &output).expect("a run");
     log.finish(run.report.time.as_secs()).expect("memory");
-    let bytes = memory.0.lock().expect("one thread").clone();
-    (bytes, run.report)
+    (memory.take(), run.report)
 }
 
 /// Calls `take` with each entry of a log. Returns the reader at its end.
@@ -59,4 +44,11 @@ pub(crate) fn read(
         take(entry, &reader);
     }
     reader
+}
+
+/// Returns the text of a table.
+pub(crate) fn table(write: impl Fn(&mut Vec<u8>) -> io::Result<()>) -> String {
+    let mut bytes = Vec::new();
+    write(&mut bytes).expect("memory can be written to");
+    String::from_utf8(bytes).expect("it is text")
 }

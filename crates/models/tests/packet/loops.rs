@@ -147,21 +147,25 @@ fn buffers_of_two_packets_complete_although_a_loop_is_possible() {
 
 #[test]
 fn a_deadlock_is_found_while_others_go_on() {
-    let mut links = ring(4, 2, base_link(), false);
-    let (up, down) = (
-        links.add_link("a", base_link()),
-        links.add_link("b", base_link()),
-    );
-    links.add_route(HostId(10), HostId(11), &[up, down]);
-    let settings = PacketSettings {
-        buffer_blocks: 65,
-        ..PacketSettings::default()
+    let blocked = || {
+        let mut links = ring(4, 2, base_link(), false);
+        let (up, down) = (
+            links.add_link("a", base_link()),
+            links.add_link("b", base_link()),
+        );
+        links.add_route(HostId(10), HostId(11), &[up, down]);
+        let settings = PacketSettings {
+            buffer_blocks: 65,
+            ..PacketSettings::default()
+        };
+        let mut network = lab::network(links, settings);
+        for host in 0..4 {
+            lab::send_many(&mut network, host, (host + 2) % 4, 3);
+        }
+        lab::send_many(&mut network, 10, 11, 1000);
+        network
     };
-    let mut network = lab::network(links, settings);
-    for host in 0..4 {
-        lab::send_many(&mut network, host, (host + 2) % 4, 3);
-    }
-    lab::send_many(&mut network, 10, 11, 1000);
+    let mut network = blocked();
     let mut found_after = 0;
     lab::run_until(&mut network, &mut |_| {
         found_after += 1;
@@ -169,21 +173,7 @@ fn a_deadlock_is_found_while_others_go_on() {
     });
     assert_eq!((found_after, network.packets_inside()), (1000, 12));
     // The periodic look is part of the same run, 100 µs after the ports were blocked.
-    let mut links = ring(4, 2, base_link(), false);
-    let (up, down) = (
-        links.add_link("a", base_link()),
-        links.add_link("b", base_link()),
-    );
-    links.add_route(HostId(10), HostId(11), &[up, down]);
-    let settings = PacketSettings {
-        buffer_blocks: 65,
-        ..PacketSettings::default()
-    };
-    let mut network = lab::network(links, settings);
-    for host in 0..4 {
-        lab::send_many(&mut network, host, (host + 2) % 4, 3);
-    }
-    lab::send_many(&mut network, 10, 11, 1000);
+    let mut network = blocked();
     network.handle_events(205_000_000);
     assert_eq!(cycle(&network).len(), 4);
     assert!(network.packets_inside() > 12);

@@ -7,7 +7,6 @@ mod closing;
 mod explored;
 mod explorer;
 mod limits;
-mod mutants;
 mod pairs;
 mod requirements;
 mod scenarios;

@@ -1,5 +1,5 @@
-//! F1, F2, F3, F4 once more, by the model checker: the same worlds, the same machines, the searches
-//! of `simrun check`.
+//! F1, F2, F3, F4 by two searches: that of `explorer` through all states, and the model checker, with
+//! the searches of `simrun check`.
 //!
 //! A completion belongs to the process that hears of it. Whether a connect succeeds depends on the
 //! other process, which may have stopped to listen: it touches both.
@@ -176,11 +176,13 @@ fn search_by(
 
 /// F1: the whole product of who connects, who closes and who finalizes. Where at most one connects,
 /// or nothing else happens, all classes are seen, and the ends are those of the other search
-/// through all states. Head-to-head with closes and ends has too many classes: of these the first
+/// through all states. At every end there is one connection for a used pair (or none, if it was
+/// closed), no message is lost or there twice, all other sockets are closed and all counters are 0:
+/// see [`World::at_the_end`]. Head-to-head with closes and ends has too many classes: of these the first
 /// ones are looked at, and all states.
 #[test]
 fn f1_who_connects_closes_and_finalizes() {
-    let (mut whole, mut parts) = (0, 0);
+    let (mut whole, mut parts, mut states) = (0, 0, 0);
     for mask in 0..1 << 6 {
         let does = |what: u32, process: usize| mask >> (2 * what) & 1 << process != 0;
         let program = |process: usize| {
@@ -200,21 +202,23 @@ fn f1_who_connects_closes_and_finalizes() {
             (None, 0),
             "{programs:?}"
         );
+        let all = explore(world(&programs, &[]), STATES_MAX);
+        all.assert_right(&format!("{programs:?}"));
+        assert!(all.ends > 0, "{programs:?}: no end");
+        states += all.states;
         if both_connect {
             parts += 1;
             let (ends, fault) = search_states(world(&programs, &[]));
             assert_eq!(fault, None, "{programs:?}");
-            let all = explore(world(&programs, &[]), STATES_MAX);
             assert!(ends == all.end_states, "{programs:?}: other ends");
             continue;
         }
-        let all = explore(world(&programs, &[]), STATES_MAX);
-        all.assert_right(&format!("{programs:?}"));
         assert!(statistics.bounds.is_empty(), "{programs:?}");
         assert!(ends == all.end_states, "{programs:?}: other ends");
         whole += 1;
     }
     assert_eq!((whole, parts), (48, 16));
+    assert!(states > 10_000, "{states} states");
 }
 
 /// F1: both connect. 1620 classes, seven ends.
@@ -228,7 +232,7 @@ fn f1_head_to_head_is_seen_whole() {
     assert_eq!(ends.len(), 7);
 }
 
-/// F2: in worlds in which the right machine is right; see `mutants`.
+/// F2, N-8, N-9, N-10, N-11, N-19: in worlds in which the right machine is right.
 #[test]
 fn f2_each_defect_is_found() {
     use SeededDefect as M;
@@ -262,8 +266,15 @@ fn f2_each_defect_is_found() {
             fault.is_some(),
             "{mutations:?} goes unnoticed in all states"
         );
+        let report = explore(world(programs, mutations), STATES_MAX);
+        let states = report.states;
+        assert!(
+            report.violation.is_some(),
+            "{mutations:?} goes unnoticed in {states} states"
+        );
         let (_, fault) = search_states(world(programs, &[]));
         assert_eq!(fault, None, "without the defect");
+        explore(world(programs, &[]), STATES_MAX).assert_right("without the defect");
     }
 }
 
@@ -289,7 +300,9 @@ fn f3_three_processes() {
     };
     let (ends, fault) = search_states(met());
     assert_eq!(fault, None);
-    assert!(ends == explore(met(), STATES_MAX).end_states);
+    let all = explore(met(), STATES_MAX);
+    all.assert_right("two head-to-heads");
+    assert!(ends == all.end_states);
 }
 
 /// Three processes that all have asked for a connection to each other, and some of them for its
@@ -325,6 +338,7 @@ fn f3_all_pairs_meet() {
         all.assert_right(&format!("{closes:?}"));
         let (ends, fault) = search_states(all_meet(closes, &[]));
         assert_eq!(fault, None, "{closes:?}");
+        assert!(all.states > 200, "{closes:?}: {} states", all.states);
         assert!(!ends.is_empty() && ends == all.end_states, "{closes:?}");
     }
 }

@@ -1,5 +1,5 @@
-//! F1, F3, F4, F5: all interleavings of two processes, of three within bounds, and long walks by
-//! chance.
+//! F1, F3, F4, F5: all interleavings of two processes, and long walks by chance. Products of
+//! programs and three processes are in `explored`, which searches them in two ways.
 
 use std::collections::BTreeSet;
 
@@ -136,97 +136,6 @@ fn f1_f4_every_interleaving_of_two_is_right_and_takes_every_row() {
         }
     }
     assert!(missing.is_empty(), "never taken:\n{}", missing.join("\n"));
-}
-
-/// F1: the whole product of who connects, who closes and who finalizes, each of them at any
-/// instant, of two processes. At every end there is one connection for a used pair (or none, if it
-/// was closed), no message is lost or there twice, all other sockets are closed and all counters
-/// are 0: see [`World::at_the_end`].
-#[test]
-fn f1_who_connects_closes_and_finalizes() {
-    let (mut explored, mut states) = (0, 0);
-    for mask in 0..1 << 6 {
-        let does = |what: u32, process: usize| mask >> (2 * what) & 1 << process != 0;
-        let program = |process: usize| {
-            let peer = 1 - u32::try_from(process).unwrap();
-            let steps = [Send(peer), Close(peer), Finalize];
-            let steps = (0..).zip(steps);
-            let done = steps.filter(|&(what, _)| does(what, process));
-            done.map(|(_, step)| step).collect::<Vec<Do>>()
-        };
-        let programs = [program(0), program(1)];
-        let programs: Vec<&[Do]> = programs.iter().map(Vec::as_slice).collect();
-        let report = explore(World::new(&programs, Settings::default(), &[]), STATES_MAX);
-        report.assert_right(&format!("{programs:?}"));
-        assert!(report.ends > 0, "{programs:?}: no end");
-        explored += 1;
-        states += report.states;
-    }
-    assert_eq!(explored, 64);
-    assert!(states > 10_000, "{states} states");
-}
-
-/// F3: the process in the middle is the larger one of one head-to-head and the smaller one of the
-/// other.
-#[test]
-fn f3_two_head_to_heads_at_one_process() {
-    let programs: Programs = &[&[Send(1)], &[Send(0), Send(2)], &[Send(1)]];
-    let mut world = world(programs);
-    // All three send before anything else happens.
-    for process in [0, 1, 1, 2] {
-        world.take(super::world::Choice::Step(process));
-    }
-    let report = explore(world, STATES_MAX);
-    report.assert_right("two head-to-heads");
-}
-
-/// F3: all three pairs at once, every interleaving up to the order of steps of different pairs,
-/// which commute: in each state that is visited that is looked at. First only head-to-head, then
-/// with a close of everything by everybody or by one.
-#[test]
-fn f3_three_processes_all_head_to_head_in_every_order_of_each_pair() {
-    const ALL: [&[Do]; 3] = [
-        &[Send(1), Send(2)],
-        &[Send(0), Send(2)],
-        &[Send(0), Send(1)],
-    ];
-    const CLOSES: [&[Do]; 3] = [
-        &[Close(1), Close(2)],
-        &[Close(0), Close(2)],
-        &[Close(0), Close(1)],
-    ];
-    for closes in [
-        [false; 3],
-        [true; 3],
-        [true, false, false],
-        [false, false, true],
-    ] {
-        let programs: Vec<Vec<Do>> = (0..3)
-            .map(|process| {
-                let closes = if closes[process] {
-                    CLOSES[process]
-                } else {
-                    &[]
-                };
-                [ALL[process], closes].concat()
-            })
-            .collect();
-        let programs: Vec<&[Do]> = programs.iter().map(Vec::as_slice).collect();
-        let mut world = World::new(&programs, Settings::default(), &[]);
-        // Everything is asked for before anything else happens, so that all meet.
-        for (process, program) in programs.iter().enumerate() {
-            for _ in *program {
-                world.take(super::world::Choice::Step(process));
-            }
-        }
-        let report = super::pairs::explore(world, STATES_MAX);
-        report.assert_right(&format!("{programs:?}"));
-        assert!(
-            report.ends > 0 && report.states > 200,
-            "{programs:?}: {} states",
-            report.states
-        );
-    }
 }
 
 /// F3: all three pairs at once, with closes, reopening and finalize, by chance.

@@ -15,7 +15,6 @@ mod modes;
 mod mpich;
 mod partitioned;
 mod protocols;
-mod random_calls;
 mod random_traffic;
 mod requests;
 mod rma;

@@ -1,11 +1,12 @@
-//! Promise: under random traffic and random delivery every byte is delivered exactly once, the
-//! order of each (source, destination, tag) is kept, everything completes, and nothing is left in
-//! the engines.
+//! Promise: under random traffic over several communicators, with all send modes and all ways to
+//! receive, and under random delivery, every message is received once, by its communicator, with
+//! its bytes; those of one sender with one tag in the order in which they were sent; everything
+//! completes, and nothing is left in the engines.
 //!
-//! A case is a list of messages between at most four ranks. Each rank starts all its sends before
-//! it waits for them, and asks for exactly as many messages as are sent to it, so no schedule can
-//! deadlock. The reference is the list itself: who got what is compared with what was sent. The
-//! order is checked where the reference knows it, between two ranks.
+//! A case is a list of messages between at most five ranks. Each rank starts all its sends before
+//! it waits for them, and asks for exactly as many messages as are sent to it in each communicator,
+//! so no schedule can deadlock. The reference is the list itself: for one communicator, sender and
+//! tag the receives in the order of their posting get the messages in the order of sending.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -13,7 +14,8 @@ use std::rc::Rc;
 
 use mpi::{
     ANY_SOURCE, ANY_TAG, Comm, Completion, Limits, OverheadSection, OverheadTable, Overheads,
-    PostingCost, Request, Result, Settings, Source, Tag, waitall, waitany,
+    PostingCost, Request, Result, SendMode, Settings, Source, Tag, testany, waitall, waitany,
+    waitsome,
 };
 use proptest::prelude::*;
 use testing::ranks::{Order, THRESHOLD, pattern, world};
@@ -23,69 +25,95 @@ use testing::ranks::{Order, THRESHOLD, pattern, world};
 struct Message {
     from: usize,
     to: usize,
+    /// One of `communicators`.
+    comm: usize,
     tag: u32,
     length: u64,
+    mode: SendMode,
+    send: Sending,
+    receive: Receiving,
     /// True if its receive asks for any source.
     any_source: bool,
     any_tag: bool,
-    receive: Side,
-    send: Side,
 }
 
-/// Form of an operation.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Side {
+/// Form of a send.
+#[derive(Clone, Copy, Debug)]
+enum Sending {
     /// Started, and waited for together with others at the end.
     Later,
-    /// Started and waited for at once; only receives, and sends that are eager.
+    /// Started and waited for at once, if it is standard and eager.
     Now,
-    /// Received after a probe; a send sleeps before.
+    /// After a sleep.
     Careful,
-    /// Waited for with a loop of tests.
-    Tests,
-    /// The request of a send is dropped; a receive is like `Later`.
+    /// Its request is dropped, unless it is synchronous.
     Dropped,
-    /// A synchronous send, a ready one (which nobody checks), a buffered one; a receive is like
-    /// `Later`.
-    Synchronous,
-    Ready,
-    Buffered,
-    /// Before the send, an equal one in a context of its own is started and cancelled that nobody
-    /// receives; before the receive, one from there is posted and cancelled.
+    Persistent,
+    /// Before it, an equal one in a context of its own is started and cancelled that nobody
+    /// receives.
+    Cancelled,
+}
+
+/// Form of a receive.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Receiving {
+    Later,
+    Now,
+    /// After a probe.
+    Careful,
+    /// Waited for with a loop of tests, or of tests of any of several.
+    Tests,
+    Polled,
+    Persistent,
+    /// Of a message that is matched before, at once or by a request.
+    Matched,
+    MatchedLater,
+    /// Before it, one from a context of its own is posted and cancelled.
     Cancelled,
 }
 
 fn message(ranks: usize) -> impl Strategy<Value = Message> {
-    let way = || {
-        prop_oneof![
-            3 => Just(Side::Later),
-            2 => Just(Side::Now),
-            1 => Just(Side::Careful),
-            1 => Just(Side::Tests),
-            1 => Just(Side::Dropped),
-            1 => Just(Side::Synchronous),
-            1 => Just(Side::Ready),
-            1 => Just(Side::Buffered),
-            1 => Just(Side::Cancelled),
-        ]
-    };
-    let length = prop_oneof![
-        Just(0),
-        1..5_u64,
-        THRESHOLD - 2..THRESHOLD + 2,
-        200..300_u64
+    let mode = prop_oneof![
+        3 => Just(SendMode::Standard),
+        1 => Just(SendMode::Synchronous),
+        1 => Just(SendMode::Ready),
+        1 => Just(SendMode::Buffered),
     ];
-    let ends = (0..ranks, 0..ranks, 0..3_u32);
-    (ends, length, any::<(bool, bool)>(), way(), way()).prop_map(
-        |((from, to, tag), length, (any_source, any_tag), receive, send)| Message {
+    let send = prop_oneof![
+        3 => Just(Sending::Later),
+        2 => Just(Sending::Now),
+        1 => Just(Sending::Careful),
+        1 => Just(Sending::Dropped),
+        2 => Just(Sending::Persistent),
+        1 => Just(Sending::Cancelled),
+    ];
+    let receive = prop_oneof![
+        3 => Just(Receiving::Later),
+        2 => Just(Receiving::Now),
+        1 => Just(Receiving::Careful),
+        1 => Just(Receiving::Tests),
+        1 => Just(Receiving::Polled),
+        1 => Just(Receiving::Persistent),
+        1 => Just(Receiving::Matched),
+        1 => Just(Receiving::MatchedLater),
+        1 => Just(Receiving::Cancelled),
+    ];
+    let length = prop_oneof![0..5_u64, THRESHOLD - 2..THRESHOLD + 2, 200..300_u64];
+    let ends = (0..ranks, 0..ranks, 0..4_usize, 0..3_u32);
+    let forms = (mode, send, receive);
+    (ends, length, forms, any::<(bool, bool)>()).prop_map(
+        |((from, to, comm, tag), length, (mode, send, receive), (any_source, any_tag))| Message {
             from,
             to,
+            // The parts are even and odd ranks.
+            comm: if (from + to) % 2 == 1 { comm % 2 } else { comm },
             tag,
             length,
+            mode,
+            send,
+            receive,
             any_source,
             any_tag,
-            receive,
-            send,
         },
     )
 }
@@ -112,44 +140,69 @@ fn limits() -> impl Strategy<Value = Limits> {
     )
 }
 
-/// Received messages: source, tag and bytes, by receive.
+/// Received messages with their communicator, in the order in which their receives were posted.
 type Got = Rc<RefCell<Vec<(usize, Completion)>>>;
+
+/// The world, its copy, one of two parts backwards, and a copy of that.
+async fn communicators(world: &Comm) -> Result<Vec<Comm>> {
+    let rank = world.rank();
+    let copy = world.dup().await?;
+    let part = world
+        .split(Some(rank as u32 % 2), -(rank as i32))
+        .await?
+        .expect("a part");
+    let again = part.dup().await?;
+    Ok(vec![world.clone(), copy, part, again])
+}
+
+/// The rank that a rank of a communicator has in another one.
+fn rank_in(comm: &Comm, other: &Comm, rank: usize) -> usize {
+    let found = comm.group().translate_ranks(&[rank], &other.group());
+    found.expect("a rank")[0].expect("a member of both")
+}
 
 /// With limits an eager send may have to wait for its receive, so a program that is right does not
 /// rely on it (`blocking`).
 async fn send_all(
-    (world, other): (&Comm, &Comm),
+    comms: &[Comm],
+    other: &Comm,
     messages: &[Message],
     blocking: bool,
 ) -> Result<Vec<Request>> {
-    let mut pending = Vec::new();
-    world.buffer_attach(world.buffer(10_000))?;
+    let (world, mut pending) = (&comms[0], Vec::new());
     for (number, message) in messages.iter().enumerate() {
         if message.from != world.rank() {
             continue;
         }
+        let (comm, tag) = (&comms[message.comm], message.tag);
+        let to = rank_in(world, comm, message.to);
         let content = pattern(message.length, number as u64);
         match message.send {
-            Side::Now if blocking && message.length < THRESHOLD => {
-                world.send(&content, message.to, message.tag).await?;
-            }
-            Side::Careful => {
-                world.sleep(1.0).await;
-                pending.push(world.isend(content, message.to, message.tag)?);
-            }
-            Side::Dropped => drop(world.isend(content, message.to, message.tag)?),
-            Side::Synchronous => pending.push(world.issend(content, message.to, message.tag)?),
-            Side::Ready => pending.push(world.irsend(content, message.to, message.tag)?),
-            Side::Buffered => pending.push(world.ibsend(content, message.to, message.tag)?),
-            Side::Cancelled => {
-                let mut lost = other.issend(content.clone(), message.to, message.tag)?;
+            Sending::Careful => world.sleep(1.0).await,
+            Sending::Cancelled => {
+                let mut lost = other.issend(content.clone(), message.to, tag)?;
                 lost.cancel();
                 pending.push(lost);
-                pending.push(world.isend(content, message.to, message.tag)?);
             }
-            Side::Now | Side::Later | Side::Tests => {
-                pending.push(world.isend(content, message.to, message.tag)?);
+            Sending::Persistent => {
+                let mut request = comm.send_init(message.mode, content, to, tag);
+                request.start()?;
+                pending.push(request);
+                continue;
             }
+            _ => {}
+        }
+        let mut request = match message.mode {
+            SendMode::Standard => comm.isend(content, to, tag)?,
+            SendMode::Synchronous => comm.issend(content, to, tag)?,
+            SendMode::Ready => comm.irsend(content, to, tag)?,
+            SendMode::Buffered => comm.ibsend(content, to, tag)?,
+        };
+        let is_eager = message.mode == SendMode::Standard && message.length < THRESHOLD;
+        match message.send {
+            Sending::Dropped if message.mode != SendMode::Synchronous => drop(request),
+            Sending::Now if blocking && is_eager => drop(request.wait().await?),
+            _ => pending.push(request),
         }
     }
     Ok(pending)
@@ -158,118 +211,147 @@ async fn send_all(
 /// Receives as many messages as are sent to this rank. The patterns are those of the messages, made
 /// so wide that any order of matching leaves a message for every receive: a receive that is
 /// narrower than others is posted first.
-async fn receive_all(
-    (world, other): (&Comm, &Comm),
-    messages: &[Message],
-    got: &Got,
-) -> Result<()> {
-    let mut mine: Vec<&Message> = messages
-        .iter()
-        .filter(|message| message.to == world.rank())
-        .collect();
+async fn receive_all(comms: &[Comm], other: &Comm, messages: &[Message], got: &Got) -> Result<()> {
+    let world = &comms[0];
+    let to_me = messages.iter().filter(|message| message.to == world.rank());
+    let mut mine: Vec<&Message> = to_me.collect();
     mine.sort_by_key(|message| (message.any_source, message.any_tag));
     // With both kinds of half wildcards a narrow receive could starve, so one kind is widened.
-    let mixed =
-        mine.iter().any(|message| message.any_source) && mine.iter().any(|message| message.any_tag);
-    let mut pending = Vec::new();
-    let push = |completion: Completion| {
-        got.borrow_mut()
-            .push((completion.status.source, completion));
-    };
-    for message in mine {
-        let any = mixed && (message.any_source || message.any_tag);
-        let source = if any || message.any_source {
-            ANY_SOURCE
-        } else {
-            Source::Rank(message.from)
+    let mixed = [0, 1, 2, 3].map(|comm| {
+        let mut all = mine.iter().filter(|message| message.comm == comm);
+        all.clone().any(|message| message.any_source) && all.any(|message| message.any_tag)
+    });
+    let (mut done, mut requests) = (Vec::new(), Vec::new());
+    for (place, message) in mine.iter().enumerate() {
+        let comm = &comms[message.comm];
+        let any = mixed[message.comm] && (message.any_source || message.any_tag);
+        let source = match any || message.any_source {
+            true => ANY_SOURCE,
+            false => Source::Rank(rank_in(world, comm, message.from)),
         };
-        let tag = if any || message.any_tag {
-            ANY_TAG
-        } else {
-            Tag::Is(message.tag)
+        let tag = match any || message.any_tag {
+            true => ANY_TAG,
+            false => Tag::Is(message.tag),
         };
-        let mut length = 400;
-        if message.receive == Side::Careful {
+        let mut buffer = world.buffer(400);
+        match message.receive {
+            Receiving::Persistent => {
+                let mut request = comm.recv_init(buffer, source, tag);
+                request.start()?;
+                requests.push((place, request));
+                continue;
+            }
+            Receiving::Matched => {
+                done.push((place, comm.mprobe(source, tag).await?.recv(buffer).await?));
+                continue;
+            }
+            Receiving::MatchedLater => {
+                let message = loop {
+                    if let Some(message) = comm.improbe(source, tag).await? {
+                        break message;
+                    }
+                };
+                requests.push((place, message.irecv(buffer)));
+                continue;
+            }
             // What is seen is what is received, so the length is known; narrower receives have
             // their own messages.
-            let status = world.probe(source, tag).await?;
-            length = status.length;
-        }
-        let mut request = world.irecv(world.buffer(length), source, tag)?;
-        match message.receive {
-            Side::Cancelled => {
+            Receiving::Careful => buffer = world.buffer(comm.probe(source, tag).await?.length),
+            Receiving::Cancelled => {
                 // In the other context there are only messages that are being given back.
                 let mut lost = other.irecv(other.buffer(0), ANY_SOURCE, 9)?;
                 lost.cancel();
                 assert!(lost.wait().await?.status.cancelled);
-                pending.push(request);
             }
-            Side::Later | Side::Dropped | Side::Synchronous | Side::Ready | Side::Buffered => {
-                pending.push(request);
-            }
-            Side::Now | Side::Careful => push(request.wait().await?),
-            Side::Tests => loop {
-                if let Some(completion) = request.test().await? {
-                    push(completion);
-                    break;
+            _ => {}
+        }
+        let mut request = [comm.irecv(buffer, source, tag)?];
+        let completion = match message.receive {
+            Receiving::Now | Receiving::Careful => request[0].wait().await?,
+            Receiving::Tests => loop {
+                if let Some(completion) = request[0].test().await? {
+                    break completion;
                 }
             },
+            Receiving::Polled => loop {
+                if let Some((_, completion)) = testany(&mut request).await? {
+                    break completion;
+                }
+            },
+            _ => {
+                let [request] = request;
+                requests.push((place, request));
+                continue;
+            }
+        };
+        done.push((place, completion));
+    }
+    let (places, mut requests): (Vec<usize>, Vec<Request>) = requests.into_iter().unzip();
+    if messages.len() % 2 == 0 {
+        while let Some(some) = waitsome(&mut requests).await {
+            for (position, completion) in some {
+                done.push((places[position], completion?));
+            }
         }
     }
-    while let Some((position, completion)) = waitany(&mut pending).await? {
-        assert!(pending[position].is_null());
-        push(completion);
+    while let Some((position, completion)) = waitany(&mut requests).await? {
+        assert!(requests[position].is_null() || !requests[position].is_active());
+        done.push((places[position], completion));
+    }
+    done.sort_by_key(|(place, _)| *place);
+    for (place, mut completion) in done {
+        // The sources are told in the communicators' ranks, and looked at in the world's.
+        let comm = mine[place].comm;
+        completion.status.source = rank_in(&comms[comm], world, completion.status.source);
+        got.borrow_mut().push((comm, completion));
     }
     Ok(())
 }
 
 async fn traffic(world: Comm, messages: Rc<Vec<Message>>, got: Got, blocking: bool) -> Result<()> {
+    let comms = communicators(&world).await?;
     let other = world.dup().await?;
-    let mut sends = send_all((&world, &other), &messages, blocking).await?;
-    receive_all((&world, &other), &messages, &got).await?;
+    world.buffer_attach(world.buffer(10_000))?;
+    let mut sends = send_all(&comms, &other, &messages, blocking).await?;
+    receive_all(&comms, &other, &messages, &got).await?;
     waitall(&mut sends).await?;
     world.buffer_detach().await?;
     // Whoever has ended answers no cancellation.
     world.barrier().await?;
+    for comm in comms.into_iter().skip(1).rev() {
+        comm.free()?;
+    }
     Ok(())
 }
 
-/// Each message to the rank was delivered once, to its source and tag, with its bytes.
-fn check_deliveries(messages: &[Message], rank: usize, got: &[(usize, Completion)]) {
-    let mut left: BTreeMap<(usize, u32), Vec<(usize, &Message)>> = BTreeMap::new();
-    for (number, message) in messages.iter().enumerate() {
+/// Compares what a rank got with what was sent to it.
+fn check(messages: &[Message], rank: usize, got: &[(usize, Completion)]) {
+    let mut sent: BTreeMap<(usize, usize, u32), Vec<usize>> = BTreeMap::new();
+    for (number, message) in messages.iter().enumerate().rev() {
         if message.to == rank {
-            left.entry((message.from, message.tag))
-                .or_default()
-                .push((number, message));
+            let key = (message.comm, message.from, message.tag);
+            sent.entry(key).or_default().push(number);
         }
     }
-    for (source, completion) in got {
+    for (comm, completion) in got {
         let status = completion.status;
-        let key = (*source, status.tag);
-        let candidates = left
-            .get_mut(&key)
-            .expect("a message of this source and tag");
+        let queue = sent.get_mut(&(*comm, status.source, status.tag));
+        let number = queue.and_then(Vec::pop).expect("a message of this kind");
         let length = usize::try_from(status.length).expect("short");
         let bytes = &completion.buffer.bytes().expect("real")[..length];
-        let position = candidates.iter().position(|(number, message)| {
-            message.length == status.length
-                && pattern(message.length, *number as u64).bytes() == Some(bytes)
-        });
-        candidates.remove(position.expect("these bytes were sent and not yet received"));
-        if candidates.is_empty() {
-            left.remove(&key);
-        }
+        let expected = pattern(messages[number].length, number as u64);
+        assert_eq!(expected.bytes(), Some(bytes), "message {number}");
     }
-    assert!(left.is_empty(), "rank {rank} did not get {left:?}");
+    let is_empty = sent.values().all(Vec::is_empty);
+    assert!(is_empty, "rank {rank} did not get {sent:?}");
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 700, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_byte_arrives_once(
-        (ranks, messages) in (1..5_usize).prop_flat_map(|ranks| {
+    fn every_message_is_received_once_and_in_order(
+        (ranks, messages) in (1..6_usize).prop_flat_map(|ranks| {
             (Just(ranks), prop::collection::vec(message(ranks), 0..24))
         }),
         seed in 1..u64::MAX,
@@ -313,7 +395,7 @@ proptest! {
             prop_assert!(peak <= Some(limits.unexpected.unwrap_or(u64::MAX)));
         }
         for (rank, got) in deliveries.iter().enumerate() {
-            check_deliveries(&messages, rank, got);
+            check(&messages, rank, got);
         }
     }
 

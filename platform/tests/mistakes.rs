@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use platform::{LoadError, Platform};
-use testing::cases::cases;
+use testing::cases::read_cases;
 
 /// Two hosts and a link, without a mistake.
 const GOOD: &str = r#"version = 1
@@ -33,15 +33,15 @@ fn the_good_file_is_good() {
 
 #[test]
 fn each_mistake_is_answered_with_its_place() {
-    for case in cases(include_str!("mistakes.txt")) {
-        let [from, to] = case.given();
+    for case in read_cases(include_str!("mistakes.txt")) {
+        let [from, to] = case.given_parts();
         assert!(GOOD.contains(from), "mistakes.txt:{}", case.line);
         let text = match from {
             "" => format!("{GOOD}{to}\n"),
             from => GOOD.replacen(from, to, 1),
         };
         let found = Platform::parse("p.toml", &text).map_err(|error| error.to_string());
-        case.compare("mistakes.txt", &found.expect_err(&case.expected));
+        case.assert_expected("mistakes.txt", &found.expect_err(&case.expected));
     }
 }
 

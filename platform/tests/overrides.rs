@@ -2,7 +2,7 @@
 //! matches nothing.
 
 use platform::{HostId, Override, Platform};
-use testing::cases::cases;
+use testing::cases::read_cases;
 
 const FILE: &str = r#"version = 1
 [hosts.zoe]
@@ -402,11 +402,11 @@ fn single_links_of_clusters_are_changed() {
 
 #[test]
 fn mistakes_in_changes() {
-    for case in cases(include_str!("overrides.txt")) {
-        let error = match case.given() {
+    for case in read_cases(include_str!("overrides.txt")) {
+        let error = match case.given_parts() {
             ["file", change] => with(&[change]).expect_err(change),
             [_, change] => clusters_with(&[change]).expect_err(change),
         };
-        case.compare("overrides.txt", &error);
+        case.assert_expected("overrides.txt", &error);
     }
 }

@@ -2,7 +2,7 @@
 //! from its gateways.
 
 use platform::{HostId, Platform};
-use testing::cases::cases;
+use testing::cases::read_cases;
 
 fn parse(text: &str) -> Platform {
     Platform::parse("z.toml", text).unwrap_or_else(|error| panic!("{error}"))
@@ -364,12 +364,12 @@ fn what_is_not_joined_is_said_with_the_table_to_write() {
 
 #[test]
 fn mistakes() {
-    for case in cases(include_str!("zones.txt")) {
-        let ([from, to], text) = (case.given(), nested());
+    for case in read_cases(include_str!("zones.txt")) {
+        let ([from, to], text) = (case.given_parts(), nested());
         assert!(text.contains(from), "zones.txt:{}", case.line);
         let found = Platform::parse("z.toml", &text.replacen(from, to, 1))
             .map_err(|error| error.to_string());
-        case.compare("zones.txt", &found.expect_err(&case.expected));
+        case.assert_expected("zones.txt", &found.expect_err(&case.expected));
     }
     let deep: String = (0..20).map(|depth| format!("zones.z{depth}.")).collect();
     let deep = format!("version = 1\n[hosts.a]\nspeed = \"1f\"\n[{deep}hosts.b]\nspeed = \"1f\"\n");

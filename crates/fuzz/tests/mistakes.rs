@@ -1,11 +1,11 @@
-//! Promise: a text that no layer can execute is refused with its place, what was found and what is
-//! expected.
+//! Promise: a text that no layer can execute is refused with the place, the value found and the
+//! values expected.
 
 use fuzz::actors::{ActorProgram, Op};
 use fuzz::ranks::RankProgram;
 use fuzz::verbs::VerbsProgram;
 use fuzz::{FuzzProgram, Interaction};
-use testing::cases::cases;
+use testing::cases::read_cases;
 
 use crate::verbs::OVERTAKEN;
 
@@ -15,7 +15,7 @@ ranks = [[{ isend = 0 }, { wait = 0 }, "barrier"], [{ recv = 0 }, "barrier"]]
 messages = [{ from = 0, to = 1, tag = 0, bytes = 9, any_source = false, any_tag = false }]
 "#;
 
-/// Two steps, of which the second one has no worker that could perform it.
+/// Two steps; no worker can perform the second one.
 const STEPS: &str = r#"version = 2
 [[steps]]
 origin = 1
@@ -39,8 +39,8 @@ fn refusal(layer: &str, text: &str) -> String {
 fn mistakes_are_refused() {
     assert!(RankProgram::from_toml(RANKS).is_ok());
     let actors = ActorProgram::of(vec![vec![Op::Send(0), Op::Kill(0)]]).to_toml();
-    for case in cases(include_str!("mistakes.txt")) {
-        let [layer, from, to] = case.given();
+    for case in read_cases(include_str!("mistakes.txt")) {
+        let [layer, from, to] = case.given_parts();
         let text = match layer {
             "actors" => &actors,
             "endpoint" => STEPS,
@@ -49,6 +49,6 @@ fn mistakes_are_refused() {
         };
         let from = if from.is_empty() { text } else { from };
         assert!(text.contains(from), "mistakes.txt:{}", case.line);
-        case.compare("mistakes.txt", &refusal(layer, &text.replacen(from, to, 1)));
+        case.assert_expected("mistakes.txt", &refusal(layer, &text.replacen(from, to, 1)));
     }
 }

@@ -9,7 +9,7 @@ use testing::ranks::{THRESHOLD, world};
 
 #[test]
 fn attributes_are_copied_and_deleted() {
-    world(2).finishes(|world: Comm| async move {
+    world(2).run_finished(|world: Comm| async move {
         let deleted = Rc::new(RefCell::new(Vec::new()));
         let log = Rc::clone(&deleted);
         let depth = Keyval::new(
@@ -47,7 +47,7 @@ fn attributes_are_copied_and_deleted() {
 
 #[test]
 fn communicators_have_names() {
-    world(2).finishes(|world: Comm| async move {
+    world(2).run_finished(|world: Comm| async move {
         assert_eq!(world.name(), "MPI_COMM_WORLD");
         let copy = world.dup().await?;
         assert_eq!(copy.name(), "");

@@ -12,7 +12,7 @@ fn everybody_waits_for_the_last_at_a_barrier() {
                 world(ranks)
                     .threshold(threshold)
                     .order(Order::Seeded(seed))
-                    .finishes(move |world: Comm| async move {
+                    .run_finished(move |world: Comm| async move {
                         let late = (seed as usize + world.size()) % world.size();
                         if world.rank() == late {
                             world.sleep(2.0).await;
@@ -95,7 +95,7 @@ fn sendrecv_sends_nothing_if_either_half_is_refused() {
 
 #[test]
 fn sendrecv_is_over_when_its_send_is_also_after_an_error() {
-    world(2).finishes(|world: Comm| async move {
+    world(2).run_finished(|world: Comm| async move {
         let other = 1 - world.rank();
         if world.rank() == 0 {
             let mut short = world.buffer(1);
@@ -155,7 +155,7 @@ fn ranks_and_tags_out_of_range_are_refused() {
 
 #[test]
 fn the_largest_tag_is_a_tag() {
-    world(1).finishes(|world: Comm| async move {
+    world(1).run_finished(|world: Comm| async move {
         let mut buffer = world.buffer(1);
         world
             .sendrecv(&pattern(1, 0), 0, TAG_UB, &mut buffer, 0, TAG_UB)
@@ -166,7 +166,7 @@ fn the_largest_tag_is_a_tag() {
 
 #[test]
 fn messages_move_while_a_rank_sleeps_or_computes() {
-    world(2).finishes(|world: Comm| async move {
+    world(2).run_finished(|world: Comm| async move {
         if world.rank() == 0 {
             let mut sending = world.isend(pattern(THRESHOLD, 0), 1, 0)?;
             world.compute(2e9).await;
@@ -183,7 +183,7 @@ fn messages_move_while_a_rank_sleeps_or_computes() {
 
 #[test]
 fn sleeps_run_side_by_side_in_join() {
-    world(1).finishes(|world: Comm| async move {
+    world(1).run_finished(|world: Comm| async move {
         join(world.sleep(2.0), join(world.sleep(3.0), world.sleep(1.0))).await;
         assert_eq!(world.wtime(), 3.0);
         world.sleep(0.0).await;
@@ -194,7 +194,7 @@ fn sleeps_run_side_by_side_in_join() {
 
 #[test]
 fn a_program_prints_logs_and_names_its_host() {
-    let outcome = world(1).finishes(|world: Comm| async move {
+    let outcome = world(1).run_finished(|world: Comm| async move {
         world.println(format_args!(
             "{} of {} on {}",
             world.rank(),
@@ -233,7 +233,7 @@ fn an_error_of_a_rank_is_its_result() {
 
 #[test]
 fn a_rank_that_returns_goes_on_until_its_sends_are_over() {
-    world(2).finishes(|world: Comm| async move {
+    world(2).run_finished(|world: Comm| async move {
         if world.rank() == 0 {
             for tag in 0..5 {
                 drop(world.isend(pattern(THRESHOLD, u64::from(tag)), 1, tag)?);

@@ -39,7 +39,7 @@ fn every_race(world: &World, with: Race) -> (usize, usize) {
             widths: Rc::clone(&widths),
         };
         let won = Rc::new(RefCell::new(Vec::new()));
-        world.clone().order(path).finishes(|comm: Comm| {
+        world.clone().order(path).run_finished(|comm: Comm| {
             let won = Rc::clone(&won);
             async move {
                 let cancelled = race(comm, with, 5).await?;
@@ -157,7 +157,8 @@ fn m14_a_queued_message_is_taken_out_of_the_queue() {
             for tag in 0..4 {
                 sends.push(world.isend(pattern(9, 0), 1, tag)?);
             }
-            // The first one uses the only credit, the second one waits for it, the others are behind.
+            // The first one uses the only credit, the second one waits for it, the others are
+            // behind.
             for send in &mut sends[1..] {
                 send.cancel();
                 assert!(send.wait().await?.status.cancelled);

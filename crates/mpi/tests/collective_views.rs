@@ -355,7 +355,7 @@ fn operations_without_messages() {
 
 #[test]
 fn bad_arguments_are_refused() {
-    world(2).finishes(|world: Comm| async move {
+    world(2).run_finished(|world: Comm| async move {
         let (own, item) = (gaps(2), spread(1));
         let gathering = || world.allgather(&own).packing(1, &item);
         let mut short = gaps(1);

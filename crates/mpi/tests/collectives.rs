@@ -319,7 +319,7 @@ fn several_at_one_time() {
         for size in [2, 3, 5] {
             world(size)
                 .order(Order::Seeded(seed))
-                .finishes(|world: Comm| async move {
+                .run_finished(|world: Comm| async move {
                     let (rank, size) = (world.rank(), world.size());
                     let op = Op::sum::<u64>();
                     let next = (rank + 1) % size;
@@ -354,7 +354,7 @@ fn several_at_one_time() {
 
 #[test]
 fn tests_of_requests_end() {
-    world(3).finishes(|world: Comm| async move {
+    world(3).run_finished(|world: Comm| async move {
         let own = world.buffer_of(&values(world.rank(), 40));
         let mut request = world.allreduce(own, &Op::sum::<u64>()).start()?;
         let done = loop {
@@ -369,7 +369,7 @@ fn tests_of_requests_end() {
 
 #[test]
 fn persistent_collectives_start_again() {
-    world(3).finishes(|world: Comm| async move {
+    world(3).run_finished(|world: Comm| async move {
         let own = world.buffer_of(&values(world.rank(), 4));
         let mut reduction = world.allreduce(own, &Op::sum::<u64>()).init()?;
         let mut barrier = world.barrier().init()?;
@@ -489,7 +489,7 @@ fn operations_that_are_not_commutative_keep_the_order() {
 
 #[test]
 fn bad_arguments_are_refused() {
-    world(3).finishes(|world: Comm| async move {
+    world(3).run_finished(|world: Comm| async move {
         let size = world.size();
         let error = world.bcast(&mut world.buffer(8), size).await.unwrap_err();
         assert_eq!(error, Error::Root { root: 3, size: 3 });
@@ -543,7 +543,7 @@ fn bad_arguments_are_refused() {
 #[test]
 fn lengths_that_differ_are_errors() {
     for (length, expected) in [(24, ErrorClass::Truncate), (8, ErrorClass::Count)] {
-        world(2).finishes(move |world: Comm| async move {
+        world(2).run_finished(move |world: Comm| async move {
             let length = if world.rank() == 0 { length } else { 16 };
             let result = world.bcast(&mut world.buffer(length), 0).await;
             if world.rank() == 0 {
@@ -557,7 +557,7 @@ fn lengths_that_differ_are_errors() {
 
 #[test]
 fn built_in_operations() {
-    world(3).finishes(|world: Comm| async move {
+    world(3).run_finished(|world: Comm| async move {
         let rank = world.rank();
         let one = |value: i32| world.buffer_of(&[value]);
         let value = i32::try_from(rank).unwrap() - 1;

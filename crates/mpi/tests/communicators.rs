@@ -12,7 +12,7 @@ fn messages_of_different_communicators_never_match() {
         for seed in 1..20 {
             world(2)
                 .order(Order::Seeded(seed))
-                .finishes(move |world: Comm| async move {
+                .run_finished(move |world: Comm| async move {
                     let other = world.dup().await?;
                     let peer = 1 - world.rank();
                     if world.rank() == 0 {
@@ -125,7 +125,7 @@ fn a_split_orders_by_key_and_then_by_rank() {
         for seed in 1..4 {
             world(ranks)
                 .order(Order::Seeded(seed))
-                .finishes(|world: Comm| async move {
+                .run_finished(|world: Comm| async move {
                     let (rank, size) = (world.rank(), world.size());
                     // Backwards in groups of every third, with rank 4 in none.
                     let colour = |rank: usize| (rank != 4).then_some((rank % 3) as u32);
@@ -196,7 +196,7 @@ fn parts_of_parts_and_copies_of_parts() {
 
 #[test]
 fn create_takes_the_order_of_the_group() {
-    world(5).finishes(|world: Comm| async move {
+    world(5).run_finished(|world: Comm| async move {
         let group = world.group().incl(&[3, 0, 4])?;
         let part = world.create(&group).await?;
         assert_eq!(part.is_some(), group.rank().is_some());
@@ -302,7 +302,7 @@ fn no_rank_waits_for_the_frees_of_others() {
 
 #[test]
 fn a_freed_communicator_is_refused() {
-    world(3).finishes(|world: Comm| async move {
+    world(3).run_finished(|world: Comm| async move {
         for _ in 0..5 {
             let comm = world.dup().await?;
             let again = comm.clone();
@@ -327,7 +327,7 @@ fn a_freed_communicator_is_refused() {
 fn communicators_come_and_go() {
     // The limit itself is reached in the unit tests. Here: many communicators, of which few live at
     // a time.
-    world(2).finishes(|world: Comm| async move {
+    world(2).run_finished(|world: Comm| async move {
         for _ in 0..2000 {
             world.dup().await?.free()?;
         }
@@ -348,7 +348,7 @@ fn a_rank_that_does_not_take_part_is_waited_for() {
 
 #[test]
 fn phantom_buffers_make_no_difference() {
-    world(4).phantom().finishes(|world: Comm| async move {
+    world(4).phantom().run_finished(|world: Comm| async move {
         let part = world
             .split(Some((world.rank() % 2) as u32), 0)
             .await?

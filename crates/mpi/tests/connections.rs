@@ -79,7 +79,7 @@ fn f7_buffered_messages_that_are_pending_when_the_buffer_is_detached() {
     const LENGTH: u64 = 128 * 1024;
     world(2)
         .settings(connecting(None, None))
-        .finishes(|world: Comm| async move {
+        .run_finished(|world: Comm| async move {
             let nothing = world.buffer(0);
             let mut other = world.buffer(0);
             if world.rank() == 0 {
@@ -117,7 +117,7 @@ fn f7_groups_that_part_and_meet_again() {
     };
     world(4)
         .settings(settings)
-        .finishes(|world: Comm| async move {
+        .run_finished(|world: Comm| async move {
             for round in 0..20 {
                 let half = world.split(Some((world.rank() % 2) as u32), 0).await?;
                 let half = half.expect("everybody has a colour");

@@ -106,30 +106,32 @@ fn m2_eager_messages_beyond_the_limit_are_converted_until_half_are_received() {
         eager_messages: Some(4),
         ..Limits::NONE
     };
-    let outcome = world(2).limits(limits).finishes(|world: Comm| async move {
-        let mut buffer = world.buffer(5);
-        if world.rank() == 0 {
-            let mut sends = Vec::new();
-            for tag in 0..6 {
-                sends.push(world.isend(pattern(5, 0), 1, tag)?);
+    let outcome = world(2)
+        .limits(limits)
+        .run_finished(|world: Comm| async move {
+            let mut buffer = world.buffer(5);
+            if world.rank() == 0 {
+                let mut sends = Vec::new();
+                for tag in 0..6 {
+                    sends.push(world.isend(pattern(5, 0), 1, tag)?);
+                }
+                // The answers bring back what has been received: first 1 of 4, then 2 of 4.
+                world.recv(&mut buffer, 1, 0).await?;
+                sends.push(world.isend(pattern(5, 0), 1, 6)?);
+                world.recv(&mut buffer, 1, 0).await?;
+                sends.push(world.isend(pattern(5, 0), 1, 7)?);
+                waitall(&mut sends).await?;
+                return Ok(());
             }
-            // The answers bring back what has been received: first 1 of 4, then 2 of 4.
-            world.recv(&mut buffer, 1, 0).await?;
-            sends.push(world.isend(pattern(5, 0), 1, 6)?);
-            world.recv(&mut buffer, 1, 0).await?;
-            sends.push(world.isend(pattern(5, 0), 1, 7)?);
-            waitall(&mut sends).await?;
-            return Ok(());
-        }
-        world.sleep(1.0).await;
-        for tag in 0..8 {
-            world.recv(&mut buffer, 0, tag).await?;
-            if tag < 2 {
-                world.send(&buffer, 0, 0).await?;
+            world.sleep(1.0).await;
+            for tag in 0..8 {
+                world.recv(&mut buffer, 0, tag).await?;
+                if tag < 2 {
+                    world.send(&buffer, 0, 0).await?;
+                }
             }
-        }
-        Ok(())
-    });
+            Ok(())
+        });
     let kind = |tag: u32| {
         let eager = format!("0>1 eager tag {tag} length 5");
         let mut lines = outcome.transcript.iter();
@@ -202,7 +204,7 @@ fn m3_credits_come_back_with_other_packets() {
     };
     let outcome = world(2)
         .limits(limits.clone())
-        .finishes(|world: Comm| async move {
+        .run_finished(|world: Comm| async move {
             let mut buffer = world.buffer(5);
             for _ in 0..50 {
                 if world.rank() == 0 {
@@ -277,7 +279,7 @@ fn m8_an_answer_overtakes_data() {
     };
     let outcome = world(2)
         .limits(limits.clone())
-        .finishes(|world: Comm| async move {
+        .run_finished(|world: Comm| async move {
             let other = 1 - world.rank();
             let mut sends = Vec::new();
             for tag in 0..3 {
@@ -417,22 +419,24 @@ fn waiting_times_are_told() {
         reserved: 0,
         ..Limits::NONE
     };
-    let outcome = world(2).limits(limits).finishes(|world: Comm| async move {
-        let mut buffer = world.buffer(5);
-        if world.rank() == 0 {
-            world.sleep(1.0).await;
-            let mut sends = [
-                world.isend(pattern(5, 0), 1, 0)?,
-                world.isend(pattern(5, 0), 1, 1)?,
-            ];
-            waitall(&mut sends).await?;
-        } else {
-            world.sleep(3.0).await;
-            world.recv(&mut buffer, 0, 0).await?;
-            world.recv(&mut buffer, 0, 1).await?;
-        }
-        Ok(())
-    });
+    let outcome = world(2)
+        .limits(limits)
+        .run_finished(|world: Comm| async move {
+            let mut buffer = world.buffer(5);
+            if world.rank() == 0 {
+                world.sleep(1.0).await;
+                let mut sends = [
+                    world.isend(pattern(5, 0), 1, 0)?,
+                    world.isend(pattern(5, 0), 1, 1)?,
+                ];
+                waitall(&mut sends).await?;
+            } else {
+                world.sleep(3.0).await;
+                world.recv(&mut buffer, 0, 0).await?;
+                world.recv(&mut buffer, 0, 1).await?;
+            }
+            Ok(())
+        });
     let report = outcome.flow[0].as_ref().expect("limits are set");
     let connection = &report.connections[0];
     assert_eq!(
@@ -500,7 +504,7 @@ fn m10_persistent_requests_send_what_their_calls_send() {
     let transcript = |persistent: bool| {
         world(2)
             .limits(FEW)
-            .finishes(move |world: Comm| async move {
+            .run_finished(move |world: Comm| async move {
                 let content = pattern(130, 0);
                 let mode = mpi::SendMode::Standard;
                 let mut request = if world.rank() == 0 {

@@ -322,7 +322,7 @@ fn calls_are_started_and_waited_for_later() {
 #[test]
 fn barriers_hold_both_groups() {
     for late in 0..5 {
-        world(5).finishes(move |world: Comm| async move {
+        world(5).run_finished(move |world: Comm| async move {
             let (_, between) = halves(&world, 2).await?;
             if world.rank() == late {
                 world.sleep(10.0).await;
@@ -336,7 +336,7 @@ fn barriers_hold_both_groups() {
 
 #[test]
 fn bad_arguments_are_refused() {
-    world(3).finishes(|world: Comm| async move {
+    world(3).run_finished(|world: Comm| async move {
         let (half, between) = halves(&world, 1).await?;
         let size = between.remote_size();
         let root = InterRoot::Remote(7);

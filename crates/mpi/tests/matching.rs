@@ -11,7 +11,7 @@ fn received(
     posted_first: bool,
 ) -> Vec<String> {
     world(2)
-        .finishes(move |world: Comm| async move {
+        .run_finished(move |world: Comm| async move {
             if world.rank() == 0 {
                 if posted_first {
                     world.sleep(1.0).await;
@@ -78,7 +78,7 @@ fn an_older_receive_goes_first_even_if_a_younger_one_fits_better() {
 
 #[test]
 fn a_receive_may_take_a_message_with_its_own_tag_from_behind_a_rendezvous() {
-    world(2).finishes(|world: Comm| async move {
+    world(2).run_finished(|world: Comm| async move {
         if world.rank() == 0 {
             let mut large = world.isend(pattern(THRESHOLD, 0), 1, 0)?;
             world.send(&pattern(1, 1), 1, 1).await?;
@@ -150,7 +150,7 @@ fn a_relayed_message_may_overtake_a_direct_one() {
 #[test]
 fn a_probe_tells_what_the_next_receive_gets() {
     for length in [20, 200] {
-        world(2).finishes(move |world: Comm| async move {
+        world(2).run_finished(move |world: Comm| async move {
             if world.rank() == 0 {
                 world.sleep(2.0).await;
                 world.send(&pattern(length, 0), 1, 4).await?;
@@ -180,7 +180,7 @@ fn a_probe_tells_what_the_next_receive_gets() {
 
 #[test]
 fn a_probe_does_not_see_what_a_posted_receive_got() {
-    world(2).finishes(|world: Comm| async move {
+    world(2).run_finished(|world: Comm| async move {
         if world.rank() == 0 {
             world.send(&pattern(1, 0), 1, 0).await?;
             world.send(&pattern(2, 0), 1, 0).await?;

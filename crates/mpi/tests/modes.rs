@@ -12,7 +12,7 @@ use testing::ranks::{Order, Outcome, THRESHOLD, pattern, world};
 fn a_synchronous_send_waits_for_its_receive_at_every_length() {
     for length in [0, 1, THRESHOLD - 1, THRESHOLD] {
         for mode in [SendMode::Standard, SendMode::Ready, SendMode::Synchronous] {
-            world(2).finishes(move |world: Comm| async move {
+            world(2).run_finished(move |world: Comm| async move {
                 if world.rank() == 1 {
                     world.sleep(2.0).await;
                     let mut buffer = world.buffer(length);
@@ -55,7 +55,7 @@ fn two_synchronous_sends_to_each_other_are_a_deadlock() {
 
 #[test]
 fn buffered_messages_take_room_until_they_have_left() {
-    world(2).finishes(|world: Comm| async move {
+    world(2).run_finished(|world: Comm| async move {
         let length = THRESHOLD;
         if world.rank() == 1 {
             world.sleep(1.0).await;
@@ -102,7 +102,7 @@ fn buffered_messages_take_room_until_they_have_left() {
 
 #[test]
 fn the_null_process_does_nothing_at_once() {
-    world(3).finishes(|world: Comm| async move {
+    world(3).run_finished(|world: Comm| async move {
         let mut buffer = pattern(5, 1);
         world.send(&buffer, PROC_NULL, 0).await?;
         world.ssend(&buffer, PROC_NULL, 0).await?;
@@ -151,7 +151,7 @@ fn the_null_process_does_nothing_at_once() {
 #[test]
 fn a_buffer_is_replaced_by_what_comes() {
     for length in [0, 10, THRESHOLD] {
-        world(4).finishes(move |world: Comm| async move {
+        world(4).run_finished(move |world: Comm| async move {
             let (rank, size) = (world.rank(), world.size());
             let mut buffer = pattern(length, rank as u64);
             let (above, below) = ((rank + 1) % size, (rank + size - 1) % size);
@@ -168,7 +168,7 @@ fn a_buffer_is_replaced_by_what_comes() {
 #[test]
 fn cancelling_a_receive_has_one_winner() {
     for length in [3, THRESHOLD] {
-        world(2).finishes(move |world: Comm| async move {
+        world(2).run_finished(move |world: Comm| async move {
             if world.rank() == 0 {
                 world.sleep(1.0).await;
                 return world.send(&pattern(length, 1), 1, 0).await;
@@ -217,7 +217,7 @@ fn costly() -> Settings {
 fn cancelling_at_a_rank_that_is_busy() {
     world(2)
         .settings(costly())
-        .finishes(|world: Comm| async move {
+        .run_finished(|world: Comm| async move {
             let peer = 1 - world.rank();
             let mut send = world.isend(pattern(3, 0), peer, 0)?;
             let mut cancelled = world.irecv(world.buffer(3), peer, 0)?;
@@ -241,7 +241,7 @@ fn a_matched_message_is_for_nobody_else() {
         for settings in [Settings::new(THRESHOLD), costly()] {
             world(2)
                 .settings(settings)
-                .finishes(move |world: Comm| async move {
+                .run_finished(move |world: Comm| async move {
                     if world.rank() == 0 {
                         let mut sends = Vec::new();
                         for salt in 0..3 {
@@ -278,7 +278,7 @@ fn a_matched_message_that_is_dropped_waits_again() {
         for settings in [Settings::new(THRESHOLD), costly()] {
             world(2)
                 .settings(settings)
-                .finishes(move |world: Comm| async move {
+                .run_finished(move |world: Comm| async move {
                     if world.rank() == 0 {
                         return world.send(&pattern(length, 3), 1, 0).await;
                     }
@@ -297,7 +297,7 @@ fn a_matched_message_that_is_dropped_waits_again() {
 
 #[test]
 fn a_matched_message_may_be_too_long() {
-    world(2).finishes(|world: Comm| async move {
+    world(2).run_finished(|world: Comm| async move {
         if world.rank() == 0 {
             return world.send(&pattern(9, 3), 1, 2).await;
         }
@@ -360,7 +360,7 @@ fn persistent_requests_go_round_and_round() {
 
 #[test]
 fn a_persistent_request_with_a_mistake() {
-    world(1).finishes(|world: Comm| async move {
+    world(1).run_finished(|world: Comm| async move {
         let mut request = world.send_init(SendMode::Standard, world.buffer(1), 7, 0);
         assert_eq!(request.start(), Err(Error::Rank { rank: 7, size: 1 }));
         assert!(!request.is_active());
@@ -392,7 +392,7 @@ fn waitsome_takes_all_that_are_there() {
     for settings in [Settings::new(THRESHOLD), costly()] {
         world(2)
             .settings(settings)
-            .finishes(move |world: Comm| async move {
+            .run_finished(move |world: Comm| async move {
                 if world.rank() == 0 {
                     return staggered(&world).await;
                 }
@@ -418,7 +418,7 @@ fn waitsome_takes_all_that_are_there() {
 
 #[test]
 fn loops_of_tests_end_at_the_right_date() {
-    world(2).finishes(|world: Comm| async move {
+    world(2).run_finished(|world: Comm| async move {
         if world.rank() == 0 {
             return staggered(&world).await;
         }
@@ -481,7 +481,7 @@ fn loops_of_tests_that_cannot_end_are_reported() {
 #[test]
 fn a_communicator_has_a_buffer_of_its_own() {
     let length = THRESHOLD;
-    world(2).finishes(move |world: Comm| async move {
+    world(2).run_finished(move |world: Comm| async move {
         let copy = world.dup().await?;
         if world.rank() == 1 {
             world.sleep(1.0).await;

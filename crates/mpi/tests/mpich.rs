@@ -40,7 +40,7 @@ const LENGTHS: [u64; 6] = [0, 1, THRESHOLD - 1, THRESHOLD, THRESHOLD + 1, 1000];
 fn sendself() {
     for length in LENGTHS {
         for world in worlds(2) {
-            world.finishes(move |world: Comm| async move {
+            world.run_finished(move |world: Comm| async move {
                 let me = world.rank();
                 world.buffer_attach(world.buffer(length))?;
                 for mode in [
@@ -98,7 +98,7 @@ fn sendself_without_a_receive_would_deadlock() {
 #[test]
 fn pingping() {
     for world in worlds(2) {
-        world.finishes(|world: Comm| async move {
+        world.run_finished(|world: Comm| async move {
             for length in LENGTHS {
                 for round in 0..4 {
                     let mut buffer = world.buffer(length);
@@ -135,7 +135,7 @@ fn pingping() {
 #[test]
 fn bsendpending() {
     for world in worlds(4) {
-        world.finishes(|world: Comm| async move {
+        world.run_finished(|world: Comm| async move {
             let (rank, size, length) = (world.rank(), world.size(), 150);
             world.buffer_attach(world.buffer(length * 3))?;
             for other in (0..size).filter(|other| *other != rank) {
@@ -162,7 +162,7 @@ fn bsendpending() {
 #[test]
 fn anyall() {
     for world in worlds(3) {
-        world.finishes(|world: Comm| async move {
+        world.run_finished(|world: Comm| async move {
             let (rank, size) = (world.rank(), world.size());
             let mut requests = Vec::new();
             for _ in 0..10 * size {
@@ -198,7 +198,7 @@ fn anyall() {
 #[test]
 fn cancelrecv() {
     for world in worlds(2) {
-        world.finishes(|world: Comm| async move {
+        world.run_finished(|world: Comm| async move {
             let other = 1 - world.rank();
             let mut receives = Vec::new();
             for tag in 0..4 {
@@ -230,7 +230,7 @@ fn cancelrecv() {
 fn scancel() {
     for length in [10, 200] {
         for world in worlds(2) {
-            world.finishes(move |world: Comm| async move {
+            world.run_finished(move |world: Comm| async move {
                 if world.rank() == 1 {
                     // What was cancelled, if anything, is told last.
                     let mut flag = world.buffer_of(&[0_u64]);
@@ -272,7 +272,7 @@ fn scancel() {
 /// was received.
 #[test]
 fn inactivereq() -> Result<()> {
-    world(1).finishes(|world: Comm| async move {
+    world(1).run_finished(|world: Comm| async move {
         let mut requests = [
             world.recv_init(world.buffer(10), ANY_SOURCE, ANY_TAG),
             world.send_init(SendMode::Standard, world.buffer(10), 0, 10),
@@ -295,7 +295,7 @@ fn inactivereq() -> Result<()> {
 #[test]
 fn eagerdt() {
     for world in worlds(2) {
-        world.finishes(|world: Comm| async move {
+        world.run_finished(|world: Comm| async move {
             let datatype = Datatype::indexed(&[(3, 0), (2, 5), (1, 9)], &Datatype::of::<u32>())?;
             let values: Vec<u32> = (0..10).collect();
             let mut requests = Vec::new();
@@ -336,7 +336,7 @@ fn large_message() {
 #[test]
 fn mprobe() {
     for world in worlds(2) {
-        world.finishes(|world: Comm| async move {
+        world.run_finished(|world: Comm| async move {
             if world.rank() == 0 {
                 let mut sends = [
                     world.isend(pattern(200, 1), 1, 5)?,
@@ -358,7 +358,7 @@ fn mprobe() {
 /// `probenull`, `waitany-null`, `waittestnull`: the null process and null requests.
 #[test]
 fn nulls() {
-    world(1).finishes(|world: Comm| async move {
+    world(1).run_finished(|world: Comm| async move {
         let status = world.probe(PROC_NULL, ANY_TAG).await?;
         assert_eq!((status.source, status.length), (PROC_NULL, 0));
         world.send(&world.buffer(5), PROC_NULL, 0).await?;
@@ -375,7 +375,7 @@ fn nulls() {
 #[test]
 fn rqfreeb() {
     for world in worlds(2) {
-        world.finishes(|world: Comm| async move {
+        world.run_finished(|world: Comm| async move {
             world.buffer_attach(world.buffer(200))?;
             if world.rank() == 0 {
                 for (tag, mode) in (0..).zip([
@@ -404,7 +404,7 @@ fn rqfreeb() {
 #[test]
 fn persistent_rounds() {
     for world in worlds(3) {
-        world.finishes(|world: Comm| async move {
+        world.run_finished(|world: Comm| async move {
             let (rank, size) = (world.rank(), world.size());
             let (left, right) = ((rank + size - 1) % size, (rank + 1) % size);
             let mut requests = [
@@ -428,7 +428,7 @@ fn persistent_rounds() {
 fn truncation_is_an_error_after_matching() {
     for length in [20, 300] {
         for world in worlds(2) {
-            world.finishes(move |world: Comm| async move {
+            world.run_finished(move |world: Comm| async move {
                 if world.rank() == 0 {
                     world.send(&pattern(length, 0), 1, 0).await?;
                     return world.send(&pattern(3, 1), 1, 0).await;

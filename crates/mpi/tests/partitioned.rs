@@ -87,7 +87,7 @@ fn requests_match_in_the_order_of_their_initialisation() {
 
 #[test]
 fn mistakes_are_errors() {
-    world(1).finishes(|world: Comm| async move {
+    world(1).run_finished(|world: Comm| async move {
         let mut sending = world.psend_init(world.buffer(8), 2, PROC_NULL, 0)?;
         assert_eq!(sending.pready(0), Err(Error::Request));
         sending.start()?;

@@ -68,7 +68,7 @@ fn an_empty_message_is_a_message() {
 fn an_eager_send_does_not_wait_and_a_rendezvous_does() {
     let dates = |length: u64| {
         world(2)
-            .finishes(move |world: Comm| async move {
+            .run_finished(move |world: Comm| async move {
                 if world.rank() == 0 {
                     world.send(&pattern(length, 0), 1, 0).await?;
                     world.println(format_args!("{}", world.wtime()));
@@ -88,7 +88,7 @@ fn an_eager_send_does_not_wait_and_a_rendezvous_does() {
 #[test]
 fn a_message_that_is_too_long_is_an_error_and_is_consumed() {
     for (length, posted_first) in [(50, false), (50, true), (500, false), (500, true)] {
-        world(2).finishes(move |world: Comm| async move {
+        world(2).run_finished(move |world: Comm| async move {
             if world.rank() == 0 {
                 world.sleep(if posted_first { 1.0 } else { 0.0 }).await;
                 world.send(&pattern(length, 0), 1, 7).await?;
@@ -128,7 +128,7 @@ fn room_gets_a_message_whole_and_in_parts() {
         {
             world(2)
                 .settings(settings.clone())
-                .finishes(move |world: Comm| async move {
+                .run_finished(move |world: Comm| async move {
                     if world.rank() == 0 {
                         world.sleep(if posted_first { 1.0 } else { 0.0 }).await;
                         for _ in 0..3 {
@@ -155,7 +155,7 @@ fn room_gets_a_message_whole_and_in_parts() {
 #[test]
 fn a_rank_sends_to_itself() {
     for length in [1, THRESHOLD] {
-        world(1).finishes(move |world: Comm| async move {
+        world(1).run_finished(move |world: Comm| async move {
             let mut sending = world.isend(pattern(length, 3), 0, 1)?;
             let mut buffer = world.buffer(length);
             let status = world.recv(&mut buffer, 0, 1).await?;
@@ -211,7 +211,7 @@ fn two_ranks_that_both_send_first() {
 #[test]
 fn a_message_is_what_it_was_when_it_was_sent() {
     for length in [10, 1000] {
-        world(2).finishes(move |world: Comm| async move {
+        world(2).run_finished(move |world: Comm| async move {
             if world.rank() == 0 {
                 let mut buffer = pattern(length, 0);
                 let mut sending = world.isend(buffer.clone(), 1, 0)?;
@@ -239,7 +239,7 @@ fn a_message_is_what_it_was_when_it_was_sent() {
 
 #[test]
 fn phantoms_take_the_same_packets_as_bytes() {
-    let outcome = world(2).phantom().finishes(|world: Comm| async move {
+    let outcome = world(2).phantom().run_finished(|world: Comm| async move {
         let mut buffer = world.buffer(1 << 40);
         assert!(buffer.is_phantom() && world.buffer_from(&[1, 2]).is_phantom());
         if world.rank() == 0 {
@@ -290,7 +290,7 @@ fn a_cts_may_come_in_any_order() {
     for seed in 1..50 {
         world(2)
             .order(Order::Seeded(seed))
-            .finishes(|world: Comm| async move {
+            .run_finished(|world: Comm| async move {
                 if world.rank() == 0 {
                     let mut sends = [
                         world.isend(pattern(300, 0), 1, 0)?,

@@ -42,15 +42,14 @@ struct Message {
 enum Sending {
     /// Started, and waited for together with others at the end.
     Later,
-    /// Started and waited for at once, if it is standard and eager.
+    /// Started and waited for at once; only standard sends that are eager.
     Now,
     /// After a sleep.
     Careful,
-    /// Its request is dropped, unless it is synchronous.
+    /// The request of a send that is not synchronous is dropped.
     Dropped,
     Persistent,
-    /// Before it, an equal one in a context of its own is started and cancelled that nobody
-    /// receives.
+    /// Before the send, an equal one is started and cancelled, in a context without receives.
     Cancelled,
 }
 
@@ -68,7 +67,7 @@ enum Receiving {
     /// Of a message that is matched before, at once or by a request.
     Matched,
     MatchedLater,
-    /// Before it, one from a context of its own is posted and cancelled.
+    /// Before the receive, one from the same context is posted and cancelled.
     Cancelled,
 }
 
@@ -140,7 +139,7 @@ fn limits() -> impl Strategy<Value = Limits> {
     )
 }
 
-/// Received messages with their communicator, in the order in which their receives were posted.
+/// Received messages with their communicators, in the order in which the receives were posted.
 type Got = Rc<RefCell<Vec<(usize, Completion)>>>;
 
 /// The world, its copy, one of two parts backwards, and a copy of that.
@@ -208,6 +207,59 @@ async fn send_all(
     Ok(pending)
 }
 
+/// Receives a message by one of the forms: its completion, or a request for later.
+async fn receive(
+    comm: &Comm,
+    other: &Comm,
+    form: Receiving,
+    (source, tag): (Source, Tag),
+) -> Result<std::result::Result<Completion, Request>> {
+    let mut buffer = comm.buffer(400);
+    match form {
+        Receiving::Persistent => {
+            let mut request = comm.recv_init(buffer, source, tag);
+            request.start()?;
+            return Ok(Err(request));
+        }
+        Receiving::Matched => {
+            return Ok(Ok(comm.mprobe(source, tag).await?.recv(buffer).await?));
+        }
+        Receiving::MatchedLater => loop {
+            if let Some(message) = comm.improbe(source, tag).await? {
+                return Ok(Err(message.irecv(buffer)));
+            }
+        },
+        // The probed message is received, so the length is known; narrower receives have their own
+        // messages.
+        Receiving::Careful => buffer = comm.buffer(comm.probe(source, tag).await?.length),
+        Receiving::Cancelled => {
+            // In the other context there are only messages that are being given back.
+            let mut lost = other.irecv(other.buffer(0), ANY_SOURCE, 9)?;
+            lost.cancel();
+            assert!(lost.wait().await?.status.cancelled);
+        }
+        _ => {}
+    }
+    let mut request = [comm.irecv(buffer, source, tag)?];
+    Ok(match form {
+        Receiving::Now | Receiving::Careful => Ok(request[0].wait().await?),
+        Receiving::Tests => loop {
+            if let Some(completion) = request[0].test().await? {
+                break Ok(completion);
+            }
+        },
+        Receiving::Polled => loop {
+            if let Some((_, completion)) = testany(&mut request).await? {
+                break Ok(completion);
+            }
+        },
+        _ => {
+            let [request] = request;
+            Err(request)
+        }
+    })
+}
+
 /// Receives as many messages as are sent to this rank. The patterns are those of the messages, made
 /// so wide that any order of matching leaves a message for every receive: a receive that is
 /// narrower than others is posted first.
@@ -233,61 +285,13 @@ async fn receive_all(comms: &[Comm], other: &Comm, messages: &[Message], got: &G
             true => ANY_TAG,
             false => Tag::Is(message.tag),
         };
-        let mut buffer = world.buffer(400);
-        match message.receive {
-            Receiving::Persistent => {
-                let mut request = comm.recv_init(buffer, source, tag);
-                request.start()?;
-                requests.push((place, request));
-                continue;
-            }
-            Receiving::Matched => {
-                done.push((place, comm.mprobe(source, tag).await?.recv(buffer).await?));
-                continue;
-            }
-            Receiving::MatchedLater => {
-                let message = loop {
-                    if let Some(message) = comm.improbe(source, tag).await? {
-                        break message;
-                    }
-                };
-                requests.push((place, message.irecv(buffer)));
-                continue;
-            }
-            // What is seen is what is received, so the length is known; narrower receives have
-            // their own messages.
-            Receiving::Careful => buffer = world.buffer(comm.probe(source, tag).await?.length),
-            Receiving::Cancelled => {
-                // In the other context there are only messages that are being given back.
-                let mut lost = other.irecv(other.buffer(0), ANY_SOURCE, 9)?;
-                lost.cancel();
-                assert!(lost.wait().await?.status.cancelled);
-            }
-            _ => {}
+        match receive(comm, other, message.receive, (source, tag)).await? {
+            Ok(completion) => done.push((place, completion)),
+            Err(request) => requests.push((place, request)),
         }
-        let mut request = [comm.irecv(buffer, source, tag)?];
-        let completion = match message.receive {
-            Receiving::Now | Receiving::Careful => request[0].wait().await?,
-            Receiving::Tests => loop {
-                if let Some(completion) = request[0].test().await? {
-                    break completion;
-                }
-            },
-            Receiving::Polled => loop {
-                if let Some((_, completion)) = testany(&mut request).await? {
-                    break completion;
-                }
-            },
-            _ => {
-                let [request] = request;
-                requests.push((place, request));
-                continue;
-            }
-        };
-        done.push((place, completion));
     }
     let (places, mut requests): (Vec<usize>, Vec<Request>) = requests.into_iter().unzip();
-    if messages.len() % 2 == 0 {
+    if messages.len().is_multiple_of(2) {
         while let Some(some) = waitsome(&mut requests).await {
             for (position, completion) in some {
                 done.push((places[position], completion?));

@@ -38,7 +38,7 @@ fn waiting_makes_a_request_null_and_null_requests_are_skipped() {
 
 #[test]
 fn waitany_gives_them_in_the_order_of_completion() {
-    let outcome = world(4).finishes(|world: Comm| async move {
+    let outcome = world(4).run_finished(|world: Comm| async move {
         let rank = world.rank();
         if rank > 0 {
             world.sleep([3.0, 1.0, 2.0][rank - 1]).await;
@@ -60,7 +60,7 @@ fn waitany_gives_them_in_the_order_of_completion() {
 
 #[test]
 fn waitany_gives_the_lowest_position_of_several() {
-    world(2).finishes(|world: Comm| async move {
+    world(2).run_finished(|world: Comm| async move {
         if world.rank() == 0 {
             world.send(&pattern(1, 0), 1, 1).await?;
             world.send(&pattern(1, 0), 1, 0).await?;
@@ -80,7 +80,7 @@ fn waitany_gives_the_lowest_position_of_several() {
 
 #[test]
 fn waitall_gives_the_first_error_and_all_are_over() {
-    world(2).finishes(|world: Comm| async move {
+    world(2).run_finished(|world: Comm| async move {
         if world.rank() == 0 {
             for tag in 0..3 {
                 world.send(&pattern(10, 0), 1, tag).await?;
@@ -126,7 +126,7 @@ fn a_loop_of_tests_ends_at_the_date_of_the_message_and_does_not_spin() {
 
 #[test]
 fn a_loop_of_tests_with_work_in_between_sees_each_step() {
-    world(2).finishes(|world: Comm| async move {
+    world(2).run_finished(|world: Comm| async move {
         if world.rank() == 0 {
             world.sleep(4.5).await;
             world.send(&pattern(1, 0), 1, 0).await?;
@@ -146,7 +146,7 @@ fn what_a_rank_does_itself_lets_it_test_again() {
     // The answer comes only after the tenth chunk, so a rank that waited at its second test would
     // wait for ever.
     for chunks in [10_u32, 3000] {
-        world(2).finishes(move |world: Comm| async move {
+        world(2).run_finished(move |world: Comm| async move {
             if world.rank() == 0 {
                 let mut answer = world.irecv(world.buffer(1), 1, 0)?;
                 for _ in 0..chunks {
@@ -169,7 +169,7 @@ fn what_a_rank_does_itself_lets_it_test_again() {
 #[test]
 fn what_a_rank_learns_lets_it_test_again() {
     // Rank 0 acts one turn of its loop after the answer that made it act.
-    world(2).finishes(|world: Comm| async move {
+    world(2).run_finished(|world: Comm| async move {
         let mut buffer = world.buffer(1);
         if world.rank() == 1 {
             world.send(&buffer, 0, 1).await?;
@@ -194,7 +194,7 @@ fn what_a_rank_learns_lets_it_test_again() {
 
 #[test]
 fn a_loop_of_different_tests_ends() {
-    let outcome = world(5).finishes(|world: Comm| async move {
+    let outcome = world(5).run_finished(|world: Comm| async move {
         let size = world.size();
         if world.rank() > 0 {
             world.sleep(world.rank() as f64).await;
@@ -243,7 +243,7 @@ fn a_loop_of_tests_for_what_cannot_come_is_reported() {
 
 #[test]
 fn a_message_that_stays_does_not_make_a_loop_of_tests_spin() {
-    world(2).finishes(|world: Comm| async move {
+    world(2).run_finished(|world: Comm| async move {
         let mut buffer = world.buffer(1);
         if world.rank() == 1 {
             world.send(&buffer, 0, 1).await?;
@@ -266,7 +266,7 @@ fn a_message_that_stays_does_not_make_a_loop_of_tests_spin() {
 fn a_dropped_send_still_arrives() {
     for length in [10, 1000] {
         for after_start in [false, true] {
-            world(2).finishes(move |world: Comm| async move {
+            world(2).run_finished(move |world: Comm| async move {
                 if world.rank() == 0 {
                     let request = world.isend(pattern(length, 0), 1, 0)?;
                     if after_start {
@@ -288,7 +288,7 @@ fn a_dropped_send_still_arrives() {
 
 #[test]
 fn a_send_that_is_dropped_in_a_select_still_arrives() {
-    world(2).finishes(|world: Comm| async move {
+    world(2).run_finished(|world: Comm| async move {
         if world.rank() == 0 {
             let message = pattern(1000, 0);
             let first = select(world.send(&message, 1, 0), world.sleep(1.0)).await;
@@ -333,7 +333,7 @@ fn a_dropped_request_of_a_receive_is_withdrawn_and_the_rank_is_warned() {
 
 #[test]
 fn a_dropped_receive_gives_its_buffer_back() {
-    world(2).finishes(|world: Comm| async move {
+    world(2).run_finished(|world: Comm| async move {
         if world.rank() == 0 {
             let mut buffer = Buffer::from(vec![5; 8]);
             let first = select(world.recv(&mut buffer, 1, 0), world.sleep(1.0)).await;
@@ -386,7 +386,7 @@ fn a_receive_that_is_dropped_while_its_data_come_lets_the_sender_finish() {
 
 #[test]
 fn a_request_that_is_dropped_while_its_data_come_lets_the_sender_finish() {
-    world(2).finishes(|world: Comm| async move {
+    world(2).run_finished(|world: Comm| async move {
         if world.rank() == 0 {
             let request = world.irecv(world.buffer(200), 1, 0)?;
             world.recv(&mut world.buffer(1), 1, 1).await?;
@@ -402,7 +402,7 @@ fn a_request_that_is_dropped_while_its_data_come_lets_the_sender_finish() {
 
 #[test]
 fn futures_that_are_never_polled_do_nothing() {
-    let outcome = world(1).finishes(|world: Comm| async move {
+    let outcome = world(1).run_finished(|world: Comm| async move {
         let mut buffer = world.buffer(4);
         drop(world.send(&buffer, 0, 0));
         drop(world.recv(&mut buffer, 0, 0));
@@ -417,7 +417,7 @@ fn futures_that_are_never_polled_do_nothing() {
 
 #[test]
 fn several_waits_at_once_are_all_woken() {
-    world(2).finishes(|world: Comm| async move {
+    world(2).run_finished(|world: Comm| async move {
         if world.rank() == 0 {
             for tag in [2, 0, 1] {
                 world.sleep(1.0).await;
@@ -435,7 +435,7 @@ fn several_waits_at_once_are_all_woken() {
 
 #[test]
 fn combinators_that_poll_only_what_was_woken_see_every_message() {
-    world(2).finishes(|world: Comm| async move {
+    world(2).run_finished(|world: Comm| async move {
         if world.rank() == 0 {
             for tag in [2, 0, 1] {
                 world.sleep(1.0).await;
@@ -461,7 +461,7 @@ fn combinators_that_poll_only_what_was_woken_see_every_message() {
 
 #[test]
 fn places_of_operations_are_used_again() {
-    let outcome = world(1).finishes(|world: Comm| async move {
+    let outcome = world(1).run_finished(|world: Comm| async move {
         for round in 0..1000_u64 {
             let mut sending = world.isend(pattern(round % 200, round), 0, 0)?;
             let mut buffer = world.buffer(200);

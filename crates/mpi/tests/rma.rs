@@ -50,7 +50,7 @@ const ALL: [Synchronisation; 4] = [
 fn puts_and_gets_move_what_a_sequential_run_would() {
     for (way, length) in ALL.into_iter().flat_map(|way| [(way, 8), (way, 1000)]) {
         for world in worlds(3) {
-            world.finishes(move |world: Comm| async move {
+            world.run_finished(move |world: Comm| async move {
                 let (rank, size) = (world.rank(), world.size());
                 let (above, below) = ((rank + 1) % size, (rank + size - 1) % size);
                 let mut memory = world.buffer(2 * length);
@@ -99,7 +99,7 @@ fn puts_and_gets_move_what_a_sequential_run_would() {
 #[test]
 fn accumulates_of_all_ranks_add_up() {
     for world in worlds(4) {
-        world.finishes(|world: Comm| async move {
+        world.run_finished(|world: Comm| async move {
             let rank = world.rank() as u64;
             let values: Vec<u64> = (0..50).collect();
             let window = world.window(Buffer::of(&values), 8).await?;
@@ -126,7 +126,7 @@ fn accumulates_of_all_ranks_add_up() {
 #[test]
 fn read_modify_writes_are_atomic() {
     for world in worlds(4) {
-        world.finishes(|world: Comm| async move {
+        world.run_finished(|world: Comm| async move {
             let window = world.window(Buffer::of(&[0_u64, 100]), 8).await?;
             window.lock_all().await?;
             let one = Buffer::of(&[1_u64]);
@@ -166,7 +166,7 @@ fn read_modify_writes_are_atomic() {
 #[test]
 fn accumulates_of_one_rank_keep_their_order() {
     for world in worlds(2) {
-        world.finishes(|world: Comm| async move {
+        world.run_finished(|world: Comm| async move {
             let window = world.window(Buffer::of(&[3_u64]), 8).await?;
             window.fence().await?;
             if world.rank() == 0 {
@@ -193,7 +193,7 @@ fn accumulates_of_one_rank_keep_their_order() {
 #[test]
 fn requests_of_accesses_end_and_bring_the_data() {
     for world in worlds(2) {
-        world.finishes(|world: Comm| async move {
+        world.run_finished(|world: Comm| async move {
             let other = 1 - world.rank();
             let mut memory = world.buffer(1600);
             memory.write(800, &pattern(800, world.rank() as u64));
@@ -228,7 +228,7 @@ fn requests_of_accesses_end_and_bring_the_data() {
 
 #[test]
 fn locks_are_granted_in_the_order_of_their_requests() {
-    world(5).finishes(|world: Comm| async move {
+    world(5).run_finished(|world: Comm| async move {
         let window = world.window(world.buffer(8), 1).await?;
         let rank = world.rank();
         let date = |seconds: f64| world.sleep(seconds);
@@ -257,7 +257,7 @@ fn locks_are_granted_in_the_order_of_their_requests() {
 
 #[test]
 fn a_target_that_computes_makes_progress() {
-    world(2).finishes(|world: Comm| async move {
+    world(2).run_finished(|world: Comm| async move {
         let window = world.window(world.buffer(1000), 1).await?;
         if world.rank() == 0 {
             world.compute(5e9).await;
@@ -274,7 +274,7 @@ fn a_target_that_computes_makes_progress() {
 
 #[test]
 fn an_exposure_can_be_tested() {
-    world(2).finishes(|world: Comm| async move {
+    world(2).run_finished(|world: Comm| async move {
         let window = world.window(Buffer::of(&[0_u64]), 8).await?;
         if world.rank() == 0 {
             window.post(&group(&world, &[1])).await?;
@@ -297,7 +297,7 @@ fn an_exposure_can_be_tested() {
 
 #[test]
 fn phantoms_have_lengths_only() {
-    world(2).phantom().finishes(|world: Comm| async move {
+    world(2).phantom().run_finished(|world: Comm| async move {
         let window = world.window(world.buffer(1000), 8).await?;
         window.fence().await?;
         window.put(&world.buffer(800), 1, 0).await?;
@@ -315,7 +315,7 @@ fn phantoms_have_lengths_only() {
 
 #[test]
 fn ranks_of_a_window_are_those_of_its_communicator() {
-    world(4).finishes(|world: Comm| async move {
+    world(4).run_finished(|world: Comm| async move {
         let colour = u32::try_from(world.rank() % 2).unwrap();
         let part = world.split(Some(colour), 0).await?.expect("a group");
         let window = part.window(Buffer::of(&[world.rank() as u64]), 8).await?;
@@ -334,7 +334,7 @@ fn ranks_of_a_window_are_those_of_its_communicator() {
 #[test]
 fn data_have_the_places_of_a_datatype_at_the_target() {
     for world in worlds(2) {
-        world.finishes(|world: Comm| async move {
+        world.run_finished(|world: Comm| async move {
             let (rows, other) = (40, 1 - world.rank());
             let start: Vec<u64> = (0..4 * rows).map(|word| 100 + word).collect();
             let window = world.window(Buffer::of(&start), 8).await?;
@@ -399,7 +399,7 @@ fn data_have_the_places_of_a_datatype_at_the_target() {
 #[test]
 fn an_access_to_several_places_is_one_message() {
     let packets = world(2)
-        .finishes(|world: Comm| async move {
+        .run_finished(|world: Comm| async move {
             let window = world.window(Buffer::zeroed(160_000), 8).await?;
             window.fence().await?;
             if world.rank() == 0 {
@@ -419,7 +419,7 @@ fn an_access_to_several_places_is_one_message() {
 
 #[test]
 fn phantoms_have_places_too() {
-    world(2).phantom().finishes(|world: Comm| async move {
+    world(2).phantom().run_finished(|world: Comm| async move {
         let window = world.window(world.buffer(1000), 1).await?;
         let parts = || TargetPlace::pieces(0, vec![(0, 8), (100, 8), (992, 8)]);
         window.fence().await?;
@@ -439,7 +439,7 @@ fn phantoms_have_places_too() {
 
 #[test]
 fn places_lie_within_the_window() {
-    world(1).finishes(|world: Comm| async move {
+    world(1).run_finished(|world: Comm| async move {
         let window = world.window(Buffer::zeroed(100), 1).await?;
         window.fence().await?;
         let outside = TargetPlace::pieces(1, vec![(0, 8), (92, 8)]);

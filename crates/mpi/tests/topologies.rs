@@ -6,7 +6,7 @@ use testing::ranks::{Order, world};
 
 #[test]
 fn a_grid_is_in_row_major_order() {
-    world(7).finishes(|world: Comm| async move {
+    world(7).run_finished(|world: Comm| async move {
         let grid = world.cartesian(&[2, 3], &[false, true]).await?;
         assert_eq!(grid.is_some(), world.rank() < 6);
         let Some(grid) = grid else { return Ok(()) };
@@ -33,7 +33,7 @@ fn a_grid_is_in_row_major_order() {
 
 #[test]
 fn parts_of_a_grid_are_grids() {
-    world(6).finishes(|world: Comm| async move {
+    world(6).run_finished(|world: Comm| async move {
         let grid = world
             .cartesian(&[2, 3], &[true, true])
             .await?
@@ -54,7 +54,7 @@ fn parts_of_a_grid_are_grids() {
 #[test]
 fn neighbours_of_a_grid_exchange_blocks() {
     for length in [1, 2, 3, 4] {
-        world(u32::try_from(length).unwrap()).finishes(move |world: Comm| async move {
+        world(u32::try_from(length).unwrap()).run_finished(move |world: Comm| async move {
             let grid = world
                 .cartesian(&[length], &[true])
                 .await?
@@ -74,7 +74,7 @@ fn neighbours_of_a_grid_exchange_blocks() {
 
 #[test]
 fn the_null_process_leaves_zeros() {
-    world(3).finishes(|world: Comm| async move {
+    world(3).run_finished(|world: Comm| async move {
         let grid = world.cartesian(&[3], &[false]).await?.expect("all ranks");
         let own = world.buffer_of(&[world.rank() as u64 + 1]);
         let all = grid.neighbor_allgather(&own).await?;
@@ -87,7 +87,7 @@ fn the_null_process_leaves_zeros() {
 /// A star: rank 0 has all others as neighbours, and one of them twice.
 #[test]
 fn graphs_have_blocks_of_different_lengths() {
-    world(3).finishes(|world: Comm| async move {
+    world(3).run_finished(|world: Comm| async move {
         let rank = world.rank();
         let neighbours: &[usize] = match rank {
             0 => &[1, 2, 1],
@@ -252,7 +252,7 @@ fn each_neighbour_has_a_datatype() {
 
 #[test]
 fn bad_blocks_of_neighbours_are_refused() {
-    world(2).finishes(|world: Comm| async move {
+    world(2).run_finished(|world: Comm| async move {
         let graph = world.graph(&[0, 1], &[0, 1]).await?;
         let error = graph.neighbor_alltoall(world.buffer(9)).start().err();
         assert_eq!(error, Some(Error::Count { length: 9, size: 2 }));
@@ -272,7 +272,7 @@ fn bad_blocks_of_neighbours_are_refused() {
 
 #[test]
 fn bad_grids_are_refused() {
-    world(3).finishes(|world: Comm| async move {
+    world(3).run_finished(|world: Comm| async move {
         let error = world.cartesian(&[2, 2], &[true, true]).await.unwrap_err();
         assert_eq!(error, Error::Grid { ranks: 4, size: 3 });
         let error = world.cartesian_reordered(&[2, 2], &[true, true]).await;
@@ -287,7 +287,7 @@ fn bad_grids_are_refused() {
 
 #[test]
 fn ranks_are_grouped_by_their_hosts() {
-    world(5).finishes(|world: Comm| async move {
+    world(5).run_finished(|world: Comm| async move {
         // Each rank has a host of its own here.
         let host = world.split_by_host(0).await?;
         assert_eq!((host.size(), host.rank()), (1, 0));

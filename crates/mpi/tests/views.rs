@@ -21,7 +21,7 @@ fn a_column_becomes_a_row() {
     // 4 numbers are eager, 40 go by rendezvous.
     for side in [4, 40] {
         for blocking in [true, false] {
-            world(2).finishes(move |world: Comm| async move {
+            world(2).run_finished(move |world: Comm| async move {
                 let (one, number) = (column(side), Datatype::of::<u32>());
                 if world.rank() == 0 {
                     let full = matrix(side);
@@ -65,7 +65,7 @@ fn a_column_becomes_a_row() {
 
 #[test]
 fn a_row_becomes_a_column_and_what_is_between_stays() {
-    world(2).finishes(|world: Comm| async move {
+    world(2).run_finished(|world: Comm| async move {
         if world.rank() == 0 {
             return world.send(&Buffer::of(&[7_u32, 8, 9]), 1, 0).await;
         }
@@ -81,7 +81,7 @@ fn a_row_becomes_a_column_and_what_is_between_stays() {
 
 #[test]
 fn the_caller_may_change_the_buffer_once_the_send_has_begun() {
-    world(2).finishes(|world: Comm| async move {
+    world(2).run_finished(|world: Comm| async move {
         if world.rank() == 1 {
             world.sleep(1.0).await;
             let mut got = world.buffer(400);
@@ -99,7 +99,7 @@ fn the_caller_may_change_the_buffer_once_the_send_has_begun() {
 
 #[test]
 fn a_message_longer_than_the_items_is_truncated() {
-    world(2).finishes(|world: Comm| async move {
+    world(2).run_finished(|world: Comm| async move {
         if world.rank() == 0 {
             for length in [20, 2 * THRESHOLD] {
                 world.send(&world.buffer(length), 1, 0).await?;
@@ -124,7 +124,7 @@ fn a_message_longer_than_the_items_is_truncated() {
 
 #[test]
 fn mistakes_are_refused_before_anything_is_sent() {
-    let outcome = world(1).finishes(|world: Comm| async move {
+    let outcome = world(1).run_finished(|world: Comm| async move {
         let (mut small, wide) = (matrix(2), column(4));
         let error = Error::View {
             needed: 52,

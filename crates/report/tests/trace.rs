@@ -121,7 +121,7 @@ pub(crate) fn made(
 ) -> io::Result<(Vec<u8>, TraceSummary)> {
     let out = Memory::default();
     let summary = write_trace(&mut LogReader::new(log)?, out.clone(), format, options)?;
-    let bytes = out.take();
+    let bytes = out.take_bytes();
     Ok((bytes, summary))
 }
 
@@ -403,7 +403,7 @@ fn classes_of_waits_are_nested_in_their_calls() {
         writer.event(rank, time, &event, &reader);
     }
     writer.finish(80e-9).unwrap();
-    let trace = Trace::read(&out.take());
+    let trace = Trace::read(&out.take_bytes());
     let late = trace.named("waits: late sender").next().unwrap();
     assert_eq!(
         (late.time, late.end, &late.around[..]),

@@ -61,8 +61,8 @@ fn adds_up(report: &AnalysisReport, end: f64) {
     );
 }
 
-/// The rank has these times, in microseconds, in the classes with these names, and none in the other
-/// ones.
+/// The rank has these times, in microseconds, in the classes with these names, and no time in the
+/// other ones.
 #[track_caller]
 fn has(report: &AnalysisReport, rank: u32, expected: &str) {
     let split = report.times.split(rank);

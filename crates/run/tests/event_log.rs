@@ -42,7 +42,7 @@ where
     assert_eq!(plain.report.outcome, Outcome::Finished);
     log.finish(observed.report.time.as_secs())
         .expect("memory can be written to");
-    let bytes = memory.take();
+    let bytes = memory.take_bytes();
     let mut reader = LogReader::new(&*bytes).expect("a log");
     let mut entries = Vec::new();
     while let Some(entry) = reader.next_entry().expect("it is valid") {
@@ -257,7 +257,7 @@ where
     let outcome = &ended.report.outcome;
     assert_eq!(*outcome == Outcome::Finished, finishes, "{outcome:?}");
     log.finish(ended.report.time.as_secs()).expect("memory");
-    let bytes = memory.take();
+    let bytes = memory.take_bytes();
     let mut reader = LogReader::new(&*bytes).expect("a log");
     let mut found = Vec::new();
     while let Some((rank, _, event)) = reader.next_event().expect("it is valid") {

@@ -5,7 +5,7 @@ use platform::{Compat, NetworkModel, NetworkParameters, Platform};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use simgrid_import::import;
-use testing::cases::cases;
+use testing::cases::read_cases;
 use testing::lab::Lab;
 use testing::readers::xml as survive;
 
@@ -447,7 +447,7 @@ fn flags_that_are_left_out_or_wrong() {
 #[test]
 fn mistakes_name_the_line_of_the_xml() {
     refused("", "p.xml:1:1: no tag: expected <platform version=\"4.1\">");
-    for case in cases(include_str!("mistakes.txt")) {
+    for case in read_cases(include_str!("mistakes.txt")) {
         let given: Vec<&str> = case.given.iter().map(String::as_str).collect();
         let (file, text, shown) = match given[..] {
             ["sites", from, to] => ("sites.xml", SITES.replacen(from, to, 1), to),
@@ -458,7 +458,7 @@ fn mistakes_name_the_line_of_the_xml() {
             _ => ("p.xml", given[0].to_owned(), ""),
         };
         let error = simgrid_import::parse(file, &text).expect_err("a diagnostic");
-        case.compare("mistakes.txt", &error.to_string());
+        case.assert_expected("mistakes.txt", &error.to_string());
         // The report shows the line itself.
         assert!(
             error.report(false).contains(shown),

@@ -1,19 +1,19 @@
-//! Cases of a table-driven test that are kept as text beside it: what is given, and what is
-//! expected.
+//! Cases of a table-driven test that are kept as text beside the test: an input, and the expected
+//! text.
 //!
 //! ```text
 //! # A line that begins with # is a comment.
 //! speed = "16Gf" ⇒ speed = "fast"
-//!   p.toml:3:9: the expected text, in as many lines as begin with two blanks
+//!   p.toml:3:9: the expected text, in lines that begin with two blanks
 //! ```
 //!
-//! `\n` in what is given is the end of a line. An expected line that ends with `…` stands for all
-//! lines that begin so.
+//! `\n` in an input is the end of a line. An expected line that ends with `…` stands for all lines
+//! that begin so.
 
-/// A case: what is given, separated by arrows, and the lines that are expected.
+/// A case: the parts of the input, which arrows separate, and the expected lines.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// The line of the case in its file.
+    /// The line of the case in the file.
     pub line: usize,
     pub given: Vec<String>,
     pub expected: String,
@@ -23,11 +23,11 @@ pub struct Case {
 ///
 /// # Panics
 /// If expected lines come before a case, or there are no cases.
-pub fn cases(text: &str) -> Vec<Case> {
+pub fn read_cases(text: &str) -> Vec<Case> {
     let mut cases: Vec<Case> = Vec::new();
     for (line, text) in (1..).zip(text.lines()) {
         if let Some(expected) = text.strip_prefix("  ") {
-            let case = cases.last_mut().expect("a case before what is expected");
+            let case = cases.last_mut().expect("a case before expected lines");
             if !case.expected.is_empty() {
                 case.expected.push('\n');
             }
@@ -46,22 +46,22 @@ pub fn cases(text: &str) -> Vec<Case> {
 }
 
 impl Case {
-    /// Returns what is given, which has to have as many parts.
+    /// Returns the parts of the input.
     ///
     /// # Panics
-    /// If it has not.
-    pub fn given<const PARTS: usize>(&self) -> [&str; PARTS] {
+    /// If the number of parts is another one.
+    pub fn given_parts<const PARTS: usize>(&self) -> [&str; PARTS] {
         let given: Vec<&str> = self.given.iter().map(String::as_str).collect();
         let parts = given.try_into();
         parts.unwrap_or_else(|given| panic!("line {}: {PARTS} parts: {given:?}", self.line))
     }
 
-    /// Asserts that a text is the expected one.
+    /// Asserts that a text is the expected one; `file` is the name of the file of the cases.
     ///
     /// # Panics
-    /// If it is not; `file` is the name of the file of the cases.
+    /// If the texts differ.
     #[track_caller]
-    pub fn compare(&self, file: &str, found: &str) {
+    pub fn assert_expected(&self, file: &str, found: &str) {
         let is_expected = |(found, expected): (&str, &str)| match expected.strip_suffix('…') {
             Some(start) => found.starts_with(start),
             None => found == expected,

@@ -62,34 +62,34 @@ impl Output {
 
     /// Asserts the exit status.
     #[track_caller]
-    pub fn ends(&self, status: i32) -> &Self {
+    pub fn exits_with(&self, status: i32) -> &Self {
         assert_eq!(self.status, status, "{self:?}");
         self
     }
 
     /// Asserts the exit status, and that standard output is empty.
     #[track_caller]
-    pub fn ends_silently(&self, status: i32) -> &Self {
+    pub fn exits_silently(&self, status: i32) -> &Self {
         assert_eq!((self.status, &*self.stdout), (status, ""), "{self:?}");
         self
     }
 
     /// Asserts success without a word on standard error.
     #[track_caller]
-    pub fn succeeds(&self) -> &Self {
+    pub fn succeeds_silently(&self) -> &Self {
         assert_eq!((self.status, &*self.stderr), (0, ""), "{self:?}");
         self
     }
 
-    /// Asserts that the command line or its files were refused, with this text.
+    /// Asserts that the command line or a file was refused, with this text.
     #[track_caller]
-    pub fn refuses(&self, text: &str) -> &Self {
-        self.ends_silently(2).reports(text)
+    pub fn refuses_with(&self, text: &str) -> &Self {
+        self.exits_silently(2).reports_text(text)
     }
 
     /// Asserts that standard output contains a text.
     #[track_caller]
-    pub fn prints(&self, text: &str) -> &Self {
+    pub fn prints_text(&self, text: &str) -> &Self {
         assert!(self.stdout.contains(text), "no {text:?} in {self:?}");
         self
     }
@@ -117,7 +117,7 @@ impl Output {
 
     /// Asserts that standard error contains a text.
     #[track_caller]
-    pub fn reports(&self, text: &str) -> &Self {
+    pub fn reports_text(&self, text: &str) -> &Self {
         assert!(self.stderr.contains(text), "no {text:?} in {self:?}");
         self
     }

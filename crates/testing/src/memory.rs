@@ -1,4 +1,4 @@
-//! A file in memory that outlives the writer of it.
+//! A file in memory that outlives a writer.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex};
 pub struct Memory(Arc<Mutex<Vec<u8>>>);
 
 impl Memory {
-    /// Returns what was written, and empties the file.
-    pub fn take(&self) -> Vec<u8> {
+    /// Returns the written bytes, and empties the file.
+    pub fn take_bytes(&self) -> Vec<u8> {
         std::mem::take(&mut self.0.lock().expect("no panic"))
     }
 }

@@ -480,7 +480,7 @@ impl World {
 
     /// Runs the program at every rank, which has to end as [`Outcome::finished`] says.
     #[track_caller]
-    pub fn finishes<F, Fut>(self, program: F) -> Outcome
+    pub fn run_finished<F, Fut>(self, program: F) -> Outcome
     where
         F: Fn(Comm) -> Fut,
         Fut: Future<Output = Result<()>> + 'static,

@@ -34,7 +34,7 @@ pub(crate) fn number(value: &serde_json::Value) -> f64 {
 fn a_late_sender_is_named_first() {
     let folder = Folder::new();
     let ran = analysed(&folder, "-n 8 --analyse apps/late-sender");
-    ran.ends(0);
+    ran.exits_with(0);
     // Ranks 1 to 7 wait for 1 ms of 1 ms and 2.024 us, of all 8.
     let page = ran.stdout.split_once('\n').unwrap().1;
     for text in [
@@ -58,7 +58,7 @@ fn efficiencies_of_imbalance() {
         &folder,
         &format!("-n 8 --analyse={out} --ideal-network apps/imbalance -- --imbalance 1"),
     );
-    ran.ends(0);
+    ran.exits_with(0);
     let all = &json(&folder, "analysis")["efficiencies"];
     let [parallel, balance, serial, transfer] =
         ["parallel", "load_balance", "serialisation", "transfer"].map(|name| number(&all[name]));
@@ -70,7 +70,7 @@ fn efficiencies_of_imbalance() {
         "{all}"
     );
     assert_eq!(all["program_differs"], false, "{all}");
-    ran.prints("load balance 0.75");
+    ran.prints_text("load balance 0.75");
     // 10 steps of 2 ms on the path, of 1.5 ms as a mean.
     let work = &json(&folder, "analysis")["imbalance"][0];
     assert_eq!(work["region"], "work", "{work}");
@@ -81,7 +81,7 @@ fn efficiencies_of_imbalance() {
         "{work}"
     );
     let saved = "balance of region work would save 25.0 % at most";
-    ran.prints(saved);
+    ran.prints_text(saved);
     let ranks = std::fs::read_to_string(folder.path("analysis/ranks.csv")).unwrap();
     assert_eq!(ranks.lines().count(), 9, "{ranks}");
 }
@@ -91,7 +91,7 @@ fn the_slow_stage_of_a_pipeline_is_the_critical_path() {
     let folder = Folder::new();
     let out = folder.path("analysis");
     let ran = analysed(&folder, &format!("-n 8 --analyse={out} apps/pipeline"));
-    ran.ends(0);
+    ran.exits_with(0);
     let analysis = json(&folder, "analysis");
     let place = &analysis["critical_places"][0];
     // 20 items of 0.4 ms at rank 1.
@@ -105,7 +105,8 @@ fn the_slow_stage_of_a_pipeline_is_the_critical_path() {
     assert!((computed - (20.0 * 4e-4 + 7.0 * 1e-4)).abs() < 1e-9);
     // All stages behind it wait for it, most of them through others.
     let cause = "greatest cause of waits: rank 1 in compute, apps/pipeline/src/main.rs:43";
-    ran.prints(cause).prints("% of it through other ranks");
+    ran.prints_text(cause)
+        .prints_text("% of it through other ranks");
     let backward = &analysis["backward"];
     let cost = &backward["delay_costs"][0];
     assert_eq!(cost["rank"], 1);
@@ -122,9 +123,9 @@ fn a_deadlock_is_analysed() {
         &folder,
         "-n 2 --protocol rendezvous --analyse apps/two-senders",
     );
-    ran.ends(1);
+    ran.exits_with(1);
     let found = "the run ends at time 0: 2 of 2 ranks are blocked";
-    ran.prints(found);
+    ran.prints_text(found);
 }
 
 #[test]
@@ -134,13 +135,14 @@ fn a_run_at_its_limit_is_analysed() {
         &folder,
         "-n 8 --until 1ms --analyse apps/pipeline -- --items 100",
     );
-    ran.ends(3).prints("time of the ranks, of 1.000 ms");
+    ran.exits_with(3)
+        .prints_text("time of the ranks, of 1.000 ms");
     let trace = folder.path("run.pftrace");
     let ran = analysed(
         &folder,
         &format!("-n 8 --max-events 50 --analyse --trace {trace} apps/pipeline"),
     );
-    ran.ends(3).prints("critical path, with");
+    ran.exits_with(3).prints_text("critical path, with");
     assert!(std::fs::metadata(&trace).unwrap().len() > 1000);
 }
 
@@ -161,7 +163,7 @@ fn observing_changes_nothing() {
             let log = folder.path("log");
             let observed = format!("--log-events {log} {plain}");
             let (plain, observed) = (simrun(&plain), simrun(&observed));
-            plain.ends(0);
+            plain.exits_with(0);
             assert_eq!(plain.digest(), observed.digest(), "{app} on {platform}");
         }
     }
@@ -219,12 +221,12 @@ fn a_log_is_read_later() {
     let folder = Folder::new();
     let log = folder.path("log");
     let ran = analysed(&folder, &format!("-n 8 --log-events {log} apps/pipeline"));
-    ran.ends(0);
+    ran.exits_with(0);
     let (later, piped) = (folder.path("later"), folder.path("piped"));
     let whole = simrun(&format!("analyse {log} --out {later}"));
-    whole.prints("critical path, with");
+    whole.prints_text("critical path, with");
     let ran = analysed(&folder, &format!("-n 8 --analyse={piped} apps/pipeline"));
-    ran.ends(0);
+    ran.exits_with(0);
     for name in ["slack.csv", "delays.csv", "derivatives.csv"] {
         let read = |folder: &str| std::fs::read_to_string(format!("{folder}/{name}")).unwrap();
         assert!(read(&later).lines().count() > 5, "{name}");
@@ -233,7 +235,7 @@ fn a_log_is_read_later() {
     let bytes = std::fs::read(&log).unwrap();
     std::fs::write(&log, &bytes[..bytes.len() / 2 + 5]).unwrap();
     let cut = simrun(&format!("analyse {log}"));
-    cut.ends(0).prints("the log breaks off at");
+    cut.exits_with(0).prints_text("the log breaks off at");
 }
 
 #[test]
@@ -244,8 +246,8 @@ fn a_congested_link_is_named() {
         &folder,
         &format!("-n 8 --analyse={out} apps/alltoall -- --size 64KiB"),
     );
-    ran.ends(0).prints("links that delay most");
-    ran.prints("contention in ");
+    ran.exits_with(0).prints_text("links that delay most");
+    ran.prints_text("contention in ");
     let links = std::fs::read_to_string(folder.path("analysis/links.csv")).unwrap();
     // Up and down of eight hosts.
     assert_eq!(links.lines().count(), 17, "{links}");
@@ -259,7 +261,7 @@ fn a_run_writes_a_timeline() {
         &folder,
         &format!("-n 8 --trace {trace} --trace-ranks 0-3 apps/pipeline"),
     );
-    ran.ends(0);
+    ran.exits_with(0);
     assert!(!ran.stdout.contains("critical path"), "{ran:?}");
     let bytes = std::fs::read(&trace).unwrap();
     assert_eq!(bytes[..2], [0x1f, 0x8b], "it is compressed");
@@ -267,7 +269,7 @@ fn a_run_writes_a_timeline() {
         &folder,
         &format!("-n 8 --trace {trace} --trace-ranks 9 apps/pipeline"),
     );
-    ran.ends(2).reports("--trace-ranks");
+    ran.exits_with(2).reports_text("--trace-ranks");
 }
 
 #[test]
@@ -277,7 +279,7 @@ fn parameters_are_varied() {
     let plot = folder.path("tornado.svg");
     let line = format!("whatif -p {platform} -n 4 apps/ring --plot {plot}");
     let ran = simrun(&format!("{line} --format json"));
-    ran.ends(0);
+    ran.exits_with(0);
     let all = ran.json();
     // Four messages of 1 us + 1.024 us.
     let time = number(&all["simulated_s"]);
@@ -311,7 +313,7 @@ fn parameters_are_varied() {
     assert!(picture.contains("clusters.nodes.latency"), "{picture}");
     let ran = simrun(&line);
     for column in ["per +1 %", "predicted", "+0.4941%      +0.4941%"] {
-        ran.prints(column);
+        ran.prints_text(column);
     }
 }
 
@@ -323,7 +325,7 @@ fn checked(folder: &Folder, changes: &str) -> Vec<(String, [f64; 3])> {
     let ran = simrun(&format!(
         "whatif -p {platform} -n 4 {changes} --no-tolerance --analyse={out} apps/ring"
     ));
-    ran.ends(0);
+    ran.exits_with(0);
     let html = std::fs::read_to_string(format!("{out}/report.html")).unwrap();
     assert!(html.contains("checked by runs"));
     let page: serde_json::Value =
@@ -373,7 +375,7 @@ fn folders_of_files_have_to_exist_before_a_run() {
     let folder = Folder::new();
     let log = folder.path("log");
     let ran = analysed(&folder, &format!("-n 2 --log-events {log} apps/ring"));
-    ran.ends(0);
+    ran.exits_with(0);
     let (file, missing) = (folder.path("no/run.pftrace"), folder.path("no"));
     let simulated = "--platform platforms/cluster.toml";
     for line in [
@@ -388,13 +390,13 @@ fn folders_of_files_have_to_exist_before_a_run() {
         let ran = simrun(&line);
         assert_eq!((ran.status, &*ran.stdout), (2, ""), "{line}: {ran:?}");
         let expected = format!("{file}: there is no folder {missing}: expected one that exists");
-        ran.reports(&expected);
+        ran.reports_text(&expected);
         assert!(!Path::new(&missing).exists(), "{line}");
     }
     // A directory is made, with those above it.
     let out = folder.path("deep/analysis");
     let ran = analysed(&folder, &format!("-n 2 --analyse={out} apps/ring"));
-    ran.ends(0);
+    ran.exits_with(0);
     assert!(Path::new(&out).join("analysis.json").exists());
 }
 
@@ -462,7 +464,7 @@ fn wrong_options_are_told_before_a_run_writes_or_prints_anything() {
         ] {
             let ran = simrun(&run);
             assert_eq!((ran.status, &*ran.stdout), (2, ""), "{run}: {ran:?}");
-            ran.reports(expected);
+            ran.reports_text(expected);
             assert_eq!(ran.stderr.matches("error: ").count(), 1, "{run}: {ran:?}");
             let left = std::fs::read_dir(folder.path("")).unwrap();
             let names: Vec<_> = left.map(|entry| entry.unwrap().file_name()).collect();
@@ -480,11 +482,11 @@ fn a_log_that_cannot_be_copied_is_analysed_forwards() {
     simrun.env("TMPDIR", folder.path("missing"));
     let line = format!("--platform {platform} -n 8 --analyse apps/late-sender");
     let ran = run(simrun.args(line.split_whitespace()));
-    ran.ends(0);
+    ran.exits_with(0);
     for text in [
         "no slack, causes and derivatives: no copy of the log in",
         "late sender in recv, apps/late-sender/src/main.rs:24",
     ] {
-        ran.prints(text);
+        ran.prints_text(text);
     }
 }

@@ -17,13 +17,13 @@ fn a_late_sender_is_named_first_in_a_real_run() {
     let ran = simrun(&format!(
         "real -n 2 --analyse={out} --log-events {log} {LATE_SENDER} -- --work 5e7"
     ));
-    ran.ends(0);
+    ran.exits_with(0);
     for text in [
         "% of the time of all ranks is late sender in recv, apps/late-sender/src/main.rs:24",
         "for rank 0 in compute, apps/late-sender/src/main.rs:28",
         "late, of it",
     ] {
-        ran.prints(text);
+        ran.prints_text(text);
     }
     let analysis = json(&folder, "analysis");
     assert_eq!(analysis["kind"], "real", "{analysis}");
@@ -40,7 +40,7 @@ fn a_late_sender_is_named_first_in_a_real_run() {
     assert!(!text.contains("crates/mpi/src/"), "{text}");
     // The log can be read later.
     let again = simrun(&format!("analyse {log}"));
-    again.ends(0);
+    again.exits_with(0);
     ran.prints_last(&again.stdout);
 }
 
@@ -51,7 +51,7 @@ fn a_timeline_of_a_real_run_has_arrows_that_point_forwards() {
     let ran = simrun(&format!(
         "real -n 3 --wait spin --trace {trace} {LATE_SENDER}"
     ));
-    ran.ends(0);
+    ran.exits_with(0);
     let text = std::fs::read_to_string(&trace).unwrap();
     let header = text.lines().next().unwrap().split(',');
     let at = |name: &str| header.clone().position(|found| found == name).unwrap();
@@ -93,7 +93,7 @@ fn a_connection_that_fails_is_an_instant() {
     let ran = simrun(&format!(
         "real -n 3 --on-loss notify --trace {trace} {cases} -- --case lost"
     ));
-    ran.ends(0);
+    ran.exits_with(0);
     let text = std::fs::read_to_string(&trace).unwrap();
     assert_eq!(instants(&text, "connection failed", (0, 1)), 1, "{text}");
 }
@@ -112,7 +112,8 @@ fn a_real_run_that_does_not_end_is_analysed_as_far_as_it_went() {
         .args(words.split_whitespace())
         .env("TMPDIR", folder.path("tmp"));
     let ran = run(command);
-    ran.ends(3).prints("the run did not finish: it was stopped");
+    ran.exits_with(3)
+        .prints_text("the run did not finish: it was stopped");
     let analysis = json(&folder, "analysis");
     let notes = analysis["notes"].to_string();
     assert!(
@@ -122,7 +123,7 @@ fn a_real_run_that_does_not_end_is_analysed_as_far_as_it_went() {
     );
     assert_eq!(analysis["kind"], "real");
     assert!(number(&analysis["end_s"]) >= 0.5, "{analysis}");
-    ran.prints("blocked at the end");
+    ran.prints_text("blocked at the end");
     // Nothing is left.
     let left = std::fs::read_dir(folder.path("tmp")).unwrap().flatten();
     let left: Vec<_> = left.map(|file| file.file_name()).collect();
@@ -137,7 +138,7 @@ fn a_rank_that_dies_leaves_its_events_and_a_note() {
     let ran = simrun(&format!(
         "real -n 2 --analyse={out} {cases} -- --case panic"
     ));
-    ran.ends(1);
+    ran.exits_with(1);
     let notes = json(&folder, "analysis")["notes"].to_string();
     assert!(notes.contains("the run did not finish: rank "), "{notes}");
 }
@@ -161,7 +162,7 @@ fn ranks_on_hosts_and_in_an_allocation_are_observed() {
     over.args(["--remote-shell", &format!("sh {ssh}"), LATE_SENDER])
         .args(work);
     let ran = run(&mut over);
-    ran.ends(0).prints("is late sender in recv");
+    ran.exits_with(0).prints_text("is late sender in recv");
 
     let meeting = folder.path("meeting/file");
     let started = |rank: &str| {
@@ -175,9 +176,9 @@ fn ranks_on_hosts_and_in_an_allocation_are_observed() {
     };
     let mut other = started("1").stdout(Stdio::null()).spawn().unwrap();
     let ran: Output = run(&mut started("0"));
-    ran.ends(0);
+    ran.exits_with(0);
     assert!(other.wait().unwrap().success());
-    ran.prints("is late sender in recv");
+    ran.prints_text("is late sender in recv");
     let left = std::fs::read_dir(folder.path("meeting")).unwrap();
     assert_eq!(left.count(), 0, "no file is left");
 }

@@ -11,7 +11,7 @@ use crate::support::{CLUSTER, Folder, SIMRUN, case, command, program, run, simru
 fn refuses(line: &str, message: &str) {
     let ran = simrun(line);
     assert_eq!(ran.stderr.trim_end(), format!("error: {message}"), "{line}");
-    ran.ends_silently(2);
+    ran.exits_silently(2);
 }
 
 const TWO_HOSTS: &str = "version = 1\n[hosts.a]\nspeed = \"1Gf\"\n[hosts.b]\nspeed = \"1Gf\"\n";
@@ -31,7 +31,7 @@ fn platforms_come_from_open_pipes_and_not_from_named_ones() {
     drop(write);
     let check = ["platform", "check", "/dev/stdin"];
     let ran = run(command(SIMRUN).args(check).stdin(read));
-    ran.ends(0).prints("hosts     2");
+    ran.exits_with(0).prints_text("hosts     2");
 }
 
 /// It is a platform all the same: a program may need no such route.
@@ -54,7 +54,7 @@ hosts.w.speed = "1Gf"
         let file = folder.write("sites.toml", &format!("{sites}{routes}"));
         let ran = simrun(&format!("platform check {file}"));
         assert_eq!((ran.status, ran.stderr.as_str()), (0, expected));
-        ran.prints("zones     2");
+        ran.prints_text("zones     2");
     }
 }
 
@@ -64,10 +64,10 @@ fn no_route() {
     let file = folder.write("p.toml", TWO_HOSTS);
     let cases = program("cases");
     // One host needs no route; and an actor program finds out when it needs one.
-    simrun(&format!("-p {file} -n 1 {cases} -- --case hosts")).ends(0);
+    simrun(&format!("-p {file} -n 1 {cases} -- --case hosts")).exits_with(0);
     let ran = simrun(&format!("-p {file} {}", program("actors")));
-    ran.ends(2).reports("no route");
-    ran.prints("was rejected (invalid input)");
+    ran.exits_with(2).reports_text("no route");
+    ran.prints_text("was rejected (invalid input)");
 }
 
 #[test]
@@ -83,14 +83,14 @@ fn app() {
     // It may have to be built before that is known, which is said too.
     let ran = simrun("crates/mpi");
     let none = "error: crates/mpi: the package has no program: expected a src/main.rs\n";
-    ran.ends(2).reports_last(none);
+    ran.exits_with(2).reports_last(none);
 }
 
 /// The hint of clap names what is meant.
 #[test]
 fn arguments_of_the_program_stand_behind_dashes() {
     let line = format!("-p {CLUSTER} {} --case hosts", program("cases"));
-    simrun(&line).ends(2).reports("use '-- --case'");
+    simrun(&line).exits_with(2).reports_text("use '-- --case'");
 }
 
 /// The programs in `apps/`.
@@ -118,8 +118,8 @@ fn an_app_that_does_not_compile() {
     );
     let app = folder.path("broken");
     let ran = simrun(&format!("-p {CLUSTER} {app}"));
-    ran.refuses("error[E0308]: mismatched types");
-    ran.reports("src/main.rs:2:18");
+    ran.refuses_with("error[E0308]: mismatched types");
+    ran.reports_text("src/main.rs:2:18");
     let last = format!("error: {app}: build failed; see the errors above\n");
     ran.reports_last(&last);
 }
@@ -148,7 +148,7 @@ fn output_folder() {
         (file.clone(), "File exists (os error 17)"),
     ] {
         let ran = case("forever", &format!("--out {out}"));
-        ran.ends_silently(2);
+        ran.exits_silently(2);
         ran.reports_only(&format!("error: {out}: cannot write there: {problem}\n"));
     }
 }
@@ -159,15 +159,15 @@ fn arguments_that_are_not_text() {
     use std::os::unix::ffi::OsStrExt;
     let noise = OsStr::from_bytes(b"caf\xe9");
     let ran = run(command(SIMRUN).arg(noise));
-    ran.ends(2);
+    ran.exits_with(2);
     ran.reports_first("error: caf\u{fffd}: no such file or directory");
     let ran = run(command(SIMRUN)
         .args(["--platform", CLUSTER, &program("cases"), "--"])
         .arg(noise));
-    ran.ends(2);
+    ran.exits_with(2);
     let ran = run(command(SIMRUN)
         .arg("--platform")
         .arg(noise)
         .arg(program("actors")));
-    ran.ends(2);
+    ran.exits_with(2);
 }

@@ -18,9 +18,10 @@ fn a_calibrated_platform_runs() {
     let (out, report) = (folder.path("mine.toml"), folder.path("report"));
     let line = format!("calibrate {measured} --out {out} --report {report} --platform-hosts 4");
     let ran = simrun(&line);
-    ran.succeeds();
+    ran.succeeds_silently();
     ran.prints_first("Ping-pong at 18 cross-validation sizes: ");
-    ran.prints("\nW-BREAKPOINT: breakpoint (").prints(" 8192 ");
+    ran.prints_text("\nW-BREAKPOINT: breakpoint (")
+        .prints_text(" 8192 ");
     let page = std::fs::read_to_string(folder.path("report/index.html")).unwrap();
     assert!(page.contains("W-BREAKPOINT") && page.matches("<svg").count() == 4);
     // The command that makes it again.
@@ -33,7 +34,7 @@ fn a_calibrated_platform_runs() {
         assert!(picture.starts_with(b"\x89PNG"));
     }
     let shown = simrun(&format!("platform check {out}"));
-    shown.ends(0).prints("hosts     4");
+    shown.exits_with(0).prints_text("hosts     4");
     // The same input, the same file.
     let before = std::fs::read(&out).unwrap();
     assert_eq!(simrun(&line).stdout, ran.stdout);
@@ -46,14 +47,14 @@ fn bad_measurements_are_answered_with_their_lines() {
     let measured = folder.write("m.csv", "size_bytes,time_us\n8,fast\n-1,2\n");
     let out = folder.path("mine.toml");
     let ran = simrun(&format!("calibrate {measured} --out {out}"));
-    ran.refuses("m.csv:2: time_us is \"fast\": expected");
-    ran.reports("m.csv:3: size_bytes is \"-1\": expected");
+    ran.refuses_with("m.csv:2: time_us is \"fast\": expected");
+    ran.reports_text("m.csv:3: size_bytes is \"-1\": expected");
     assert!(!std::path::Path::new(&out).exists());
     let ran = simrun(&format!(
         "calibrate {} --out {out}",
         folder.path("none.csv")
     ));
-    ran.ends(2).reports("none.csv: cannot read it");
+    ran.exits_with(2).reports_text("none.csv: cannot read it");
 }
 
 #[test]
@@ -70,9 +71,9 @@ fn rings_that_were_measured_are_predicted_and_may_be_limited() {
     let line = format!("calibrate {samples} --out {out} --require-programs");
     measure("ring");
     let ran = simrun(&format!("{line} worst=1% --report {report}"));
-    ran.succeeds();
+    ran.succeeds_silently();
     let verdict = "Ring of 4 at 5 sizes, never fitted: median error 0.0 %";
-    ran.prints(verdict);
+    ran.prints_text(verdict);
     let page = std::fs::read_to_string(folder.path("report/index.html")).unwrap();
     assert!(page.contains(verdict), "{page}");
     let figures = std::fs::read_to_string(folder.path("report/calibration.json")).unwrap();
@@ -90,13 +91,13 @@ fn rings_that_were_measured_are_predicted_and_may_be_limited() {
     let slower: String = text.lines().map(slower).collect();
     std::fs::write(&samples, slower).unwrap();
     let ran = simrun(&format!("{line} median=5%"));
-    ran.ends(1);
+    ran.exits_with(1);
     let missed = "Ring of 4: median error 9.09 % exceeds the limit of 5.00 %";
-    ran.reports(missed);
+    ran.reports_text(missed);
     // What was not measured keeps no limit.
     measure("pp");
     let ran = simrun(&format!("{line} median=5%"));
-    ran.ends(1);
+    ran.exits_with(1);
     let missed = "median was required, but there are no predictions";
-    ran.reports(missed);
+    ran.reports_text(missed);
 }

@@ -26,12 +26,12 @@ fn commands(ran: &Output) -> Vec<String> {
 #[test]
 fn nothing_found_in_any_order() {
     let ran = check("users", "-n 4");
-    ran.succeeds();
+    ran.succeeds_silently();
     ran.prints_first("checked: no errors found; search complete\n  24 executions; at most ");
     // What holds of every reduction.
     for reduction in ["sdpor", "none"] {
         let ran = check("users", &format!("-n 2 --reduction {reduction}"));
-        ran.ends(0);
+        ran.exits_with(0);
     }
     assert_eq!(check("users", "-n 2 -q").stdout, "");
     assert_eq!(check("users", &format!("-n 2 -p {CLUSTER}")).status, 0);
@@ -48,12 +48,12 @@ fn a_panic_is_found_and_replays() {
         at.unwrap().1
     );
     ran.prints_first("panic of root: ");
-    ran.prints("the second was faster").prints(&place);
-    ran.prints("post send     mailbox 0");
+    ran.prints_text("the second was faster").prints_text(&place);
+    ran.prints_text("post send     mailbox 0");
     let commands = commands(&ran);
     assert_eq!(commands.len(), 1, "{ran:?}");
     let again = shell(&commands[0]);
-    again.ends(1);
+    again.exits_with(1);
     let (finding, _) = ran
         .stdout
         .split_once("checked: errors in 1 of 2 executions")
@@ -69,7 +69,7 @@ fn a_panic_is_found_and_replays() {
 fn an_error_is_found_with_its_branches() {
     let ran = check("draws", "--format json");
     let found = ran.json();
-    ran.ends(1);
+    ran.exits_with(1);
     assert_eq!(found["executions"], 36);
     assert_eq!(found["failed"], 1);
     let finding = &found["findings"][0];
@@ -91,12 +91,12 @@ fn a_livelock_and_a_failure_at_birth_replay() {
         ("stillborn", "error"),
     ] {
         let ran = check(case, "--format json");
-        ran.ends(1);
+        ran.exits_with(1);
         let finding = ran.json()["findings"][0].clone();
         assert_eq!(finding["kind"], kind, "{ran:?}");
         let command = finding["command"].as_str().unwrap();
         let again = shell(&command.replace(" --replay", " --format json --replay"));
-        again.ends(1);
+        again.exits_with(1);
         assert_eq!(again.json()["findings"][0]["message"], finding["message"]);
     }
 }
@@ -104,7 +104,7 @@ fn a_livelock_and_a_failure_at_birth_replay() {
 #[test]
 fn a_loop_that_only_yields_is_a_livelock_by_a_bound() {
     let ran = check("spinning", "");
-    ran.ends(1);
+    ran.exits_with(1);
     let text = &ran.stdout;
     assert!(text.contains("spinner does nothing but yields"), "{text}");
     assert!(text.contains("found by a bound, not proven"), "{text}");
@@ -122,10 +122,10 @@ fn a_loop_that_only_yields_is_a_livelock_by_a_bound() {
 #[test]
 fn transfers_take_time_unless_they_are_instant() {
     let ran = check("hasty", "--format json");
-    ran.ends(1);
+    ran.exits_with(1);
     let command = ran.json()["findings"][0]["command"].clone();
     let again = shell(command.as_str().unwrap());
-    again.ends(1).prints("the transfer takes time");
+    again.exits_with(1).prints_text("the transfer takes time");
     assert_eq!(check("hasty", "--transfers instant").status, 0);
 }
 
@@ -145,8 +145,8 @@ fn different_findings_are_shown_but_not_too_many() {
     );
     let ran = check("many", "");
     assert_eq!(commands(&ran).len(), 5);
-    ran.prints("finding 2 of 5");
-    ran.prints("further findings are not shown");
+    ran.prints_text("finding 2 of 5");
+    ran.prints_text("further findings are not shown");
 }
 
 #[test]
@@ -240,8 +240,8 @@ fn a_search_of_something_else_is_refused() {
         "users",
         &format!("-n 5 --max-executions 10 --checkpoint {file}"),
     );
-    ran.ends(3);
-    ran.prints(&format!(
+    ran.exits_with(3);
+    ran.prints_text(&format!(
         "saved to {file}; run the same command to continue"
     ));
     let text = std::fs::read_to_string(&file).unwrap();
@@ -256,7 +256,7 @@ fn a_search_of_something_else_is_refused() {
         ),
     ] {
         let ran = check(case, &format!("{options} --checkpoint {file}"));
-        ran.refuses(expected);
+        ran.refuses_with(expected);
     }
     for damaged in [
         text.replace("\"executions\"", "\"traces\"")
@@ -268,7 +268,7 @@ fn a_search_of_something_else_is_refused() {
     ] {
         std::fs::write(&file, &damaged).unwrap();
         let ran = check("users", &format!("-n 5 --checkpoint {file}"));
-        ran.refuses("not a checkpoint file");
+        ran.refuses_with("not a checkpoint file");
     }
 }
 
@@ -286,7 +286,7 @@ fn an_order_of_receives_that_is_not_determined_is_a_warning() {
     let farm = program("cases");
     let search = format!("check -n 3 --format json {farm} -- --case any-source");
     let ran = simrun(&search);
-    ran.ends(0);
+    ran.exits_with(0);
     let found = ran.json();
     assert_eq!(
         (&found["verdict"], &found["findings"]),
@@ -310,7 +310,7 @@ fn an_order_of_receives_that_is_not_determined_is_a_warning() {
         serde_json::json!(["rank 2", "rank 1"])
     );
     for order in orders {
-        shell(order["command"].as_str().unwrap()).ends(0);
+        shell(order["command"].as_str().unwrap()).exits_with(0);
     }
     // The same on two threads.
     let other = simrun(&search.replace("-n 3", "-n 3 --threads 2")).json();
@@ -322,7 +322,7 @@ fn an_order_of_receives_that_is_not_determined_is_a_warning() {
     let ran = simrun(&format!("check -n 3 {farm} -- --case any-source"));
     ran.prints_first("warning: nondeterministic receive order at rank 0: wildcard receive 1 ");
     let ran = simrun(&format!("check -n 3 --quiet {farm} -- --case any-source"));
-    ran.ends_silently(0);
+    ran.exits_silently(0);
     // A ring knows its neighbours.
     let ran = simrun(&format!(
         "check -n 2 --format json {farm} -- --case head-to-head"
@@ -333,12 +333,12 @@ fn an_order_of_receives_that_is_not_determined_is_a_warning() {
 #[test]
 fn an_invariant_is_looked_at_in_every_order() {
     let found = check("invariant", "-n 2 --format json");
-    found.ends(1);
+    found.exits_with(1);
     let found = found.json();
     let finding = &found["findings"][0];
     assert_eq!(finding["kind"], "invariant");
     let again = shell(finding["command"].as_str().unwrap());
-    again.ends(1);
+    again.exits_with(1);
     again.prints_first("invariant: the invariant \"at most one inside\" does not hold");
 }
 
@@ -354,7 +354,7 @@ fn a_bound_is_no_verdict() {
             case,
             &format!("-n 5 {bound} --format json").replace("-n 5 -n", "-n"),
         );
-        ran.ends(3);
+        ran.exits_with(3);
         let found = ran.json();
         assert_eq!(found["verdict"], "incomplete");
         assert_eq!(found["exhaustive"], false);
@@ -367,14 +367,16 @@ fn a_bound_is_no_verdict() {
 #[test]
 fn the_first_finding_is_enough() {
     let ran = check("draws", "--stop-at-first");
-    ran.ends(1);
-    ran.prints("errors in 1 of 23 executions; search incomplete: stopped at the first finding");
+    ran.exits_with(1);
+    ran.prints_text(
+        "errors in 1 of 23 executions; search incomplete: stopped at the first finding",
+    );
 }
 
 #[test]
 fn a_program_with_a_memory_is_told_so() {
     let ran = check("memory", "-n 3");
-    ran.ends(1);
+    ran.exits_with(1);
     assert!(
         format!("{}{}", ran.stdout, ran.stderr).contains("the program is not deterministic"),
         "{ran:?}"
@@ -384,12 +386,12 @@ fn a_program_with_a_memory_is_told_so() {
 #[test]
 fn programs_are_silent_but_in_replays() {
     let ran = check("chatter", "-n 2");
-    ran.succeeds();
+    ran.succeeds_silently();
     assert!(!ran.stdout.contains("chatter"), "{ran:?}");
     let ran = check("chatter", "--replay 1;1");
-    ran.ends(3).prints_first("chatter\n");
+    ran.exits_with(3).prints_first("chatter\n");
     ran.reports_last("warn: chatter\n");
-    ran.prints("the schedule ends after 2 steps; enabled next: 2");
+    ran.prints_text("the schedule ends after 2 steps; enabled next: 2");
 }
 
 #[test]
@@ -399,7 +401,7 @@ fn runs_drawn_at_random_are_no_proof() {
             "draws",
             &format!("--strategy {strategy} --max-executions 500 --seed 7 --format json"),
         );
-        ran.ends(1);
+        ran.exits_with(1);
         let found = ran.json();
         assert_eq!(found["exhaustive"], false);
         assert_eq!(found["findings"][0]["replay"], "1/3;1/4");
@@ -407,7 +409,7 @@ fn runs_drawn_at_random_are_no_proof() {
             "users",
             &format!("--strategy {strategy} --max-executions 20"),
         );
-        ran.ends(3);
+        ran.exits_with(3);
     }
 }
 
@@ -418,13 +420,13 @@ fn check_ranks(case: &str, options: &str, kind: &str) -> serde_json::Value {
     let ran = simrun(&format!(
         "check {options} --format json {ranks} -- --case {case}"
     ));
-    ran.ends(1);
+    ran.exits_with(1);
     let found = ran.json();
     let finding = found["findings"][0].clone();
     assert_eq!(finding["kind"], kind, "{ran:?}");
     let command = finding["command"].as_str().unwrap();
     let again = shell(&command.replace(" --replay", " --format json --replay"));
-    again.ends(1);
+    again.exits_with(1);
     let again = again.json()["findings"][0].clone();
     assert_eq!(again["message"], finding["message"]);
     // What is known of shorter ways is known from a search.
@@ -443,7 +445,7 @@ fn rank_programs_are_explored_too() {
     let ran = simrun(&format!(
         "check -n 2 --protocol eager {ranks} -- --case head-to-head"
     ));
-    ran.ends(0);
+    ran.exits_with(0);
     let found = check_ranks("unreceived", "-n 2", "unfinished-operations");
     let message = found["findings"][0]["message"].as_str().unwrap();
     assert!(message.contains("unreceived message"), "{message}");
@@ -456,7 +458,7 @@ fn rank_programs_are_explored_too() {
 fn diagrams_have_a_lane_for_each_actor() {
     let folder = Folder::new();
     let svg = folder.path("way.svg");
-    check("panic", &format!("--timeline {svg}")).ends(1);
+    check("panic", &format!("--timeline {svg}")).exits_with(1);
     let picture = std::fs::read_to_string(&svg).unwrap();
     for word in [
         "checked: panic",
@@ -472,8 +474,8 @@ fn diagrams_have_a_lane_for_each_actor() {
     alone.env("PATH", folder.path("")).env_remove("SIMRUN");
     alone.args(["check", "--timeline", &folder.path("none.svg"), "--"]);
     let ran = run(alone.args(["--case", "panic"]));
-    ran.ends(2).prints("panic");
-    ran.reports("which is not found: expected it in PATH");
+    ran.exits_with(2).prints_text("panic");
+    ran.reports_text("which is not found: expected it in PATH");
     // The same from the replay that was offered, as a graph.
     let dot = folder.path("way.dot");
     let command = commands(&ran)[0].replace(" --replay", &format!(" --timeline {dot} --replay"));
@@ -485,10 +487,10 @@ fn diagrams_have_a_lane_for_each_actor() {
         "draws",
         &format!("--replay 1;1 --timeline {}", folder.path("draws.png")),
     );
-    ran.ends(0);
+    ran.exits_with(0);
     assert_eq!(folder.names(), ["draws.png", "way.dot", "way.svg"]);
     // Nothing was found: nothing is drawn.
-    check("users", &format!("--timeline {}", folder.path("none.svg"))).ends(0);
+    check("users", &format!("--timeline {}", folder.path("none.svg"))).exits_with(0);
     assert_eq!(folder.names().len(), 3);
     folder.write("file", "");
     for (file, expected) in [
@@ -500,7 +502,7 @@ fn diagrams_have_a_lane_for_each_actor() {
         ("file/way.dot", "file/way.dot: cannot write it"),
     ] {
         let ran = check("panic", &format!("--timeline {}", folder.path(file)));
-        ran.ends(2).reports(expected);
+        ran.exits_with(2).reports_text(expected);
     }
 }
 
@@ -510,7 +512,8 @@ fn what_is_not_a_replay_is_refused() {
     let ran = check("stillborn", "--replay 1");
     assert_eq!(ran.status, 1, "the failure comes before the step: {ran:?}");
     let ran = check("draws", "--replay 1;1");
-    ran.ends(0).prints_last("checked: finished after 2 steps\n");
+    ran.exits_with(0)
+        .prints_last("checked: finished after 2 steps\n");
 }
 
 #[test]
@@ -519,7 +522,7 @@ fn a_closed_pipe_is_no_failure() {
         "{SIMRUN} check {} -- --case panic | true",
         program("checked")
     ));
-    ran.succeeds();
+    ran.succeeds_silently();
     // The status is still that of the search.
     let mut child = command(SIMRUN)
         .args(["check", &program("checked"), "--", "--case", "panic"])
@@ -583,9 +586,9 @@ fn a_program_alone_checks_itself() {
         .unwrap();
     assert_eq!(alone.status.code(), Some(0), "{alone:?}");
     let help = run(command(program("checked")).args(["check", "--help"]));
-    help.ends(0);
-    help.prints("Usage: checked check [OPTIONS] [-- ARGUMENTS OF checked]");
-    help.prints("--case <CASE>");
+    help.exits_with(0);
+    help.prints_text("Usage: checked check [OPTIONS] [-- ARGUMENTS OF checked]");
+    help.prints_text("--case <CASE>");
     let through = simrun(&format!("check {} --help", program("checked")));
     assert_eq!((through.status, through.stdout), (0, help.stdout));
 }
@@ -606,17 +609,18 @@ fn limits_and_failures_are_explored_on_request() {
             "panic",
         ),
     ] {
-        check(case, "").ends(0);
+        check(case, "").exits_with(0);
         let program = program("checked");
         let ran = simrun(&format!(
             "check --format json {options} {program} -- --case {case}"
         ));
-        ran.ends(1);
+        ran.exits_with(1);
         let finding = &ran.json()["findings"][0];
         assert_eq!(finding["kind"], kind, "{ran:?}");
         let again = shell(finding["command"].as_str().unwrap());
-        again.ends(1).prints(kind);
+        again.exits_with(1).prints_text(kind);
     }
     let ran = check("remote", "--max-faults 1 --fault-targets host-1,wire");
-    ran.ends(2).reports("no host and no link called wire");
+    ran.exits_with(2)
+        .reports_text("no host and no link called wire");
 }

@@ -10,7 +10,7 @@ fn sends_that_need_buffers_are_found() {
     let ran = simrun(&format!(
         "check -n 2 --format json {ranks} -- --case head-to-head"
     ));
-    ran.ends(1);
+    ran.exits_with(1);
     let found = ran.json();
     assert_eq!(found["verdict"], "found");
     assert_eq!(found["exhaustive"], true);
@@ -20,14 +20,14 @@ fn sends_that_need_buffers_are_found() {
     assert!(found["without_buffering"]["deadlocks"].as_u64().unwrap() > 0);
     let command = finding["command"].as_str().unwrap();
     assert!(command.contains("--protocol rendezvous"), "{command}");
-    shell(command).ends(1).prints_first("deadlock");
+    shell(command).exits_with(1).prints_first("deadlock");
     let ran = simrun(&format!("check -n 2 {ranks} -- --case head-to-head"));
     ran.prints_first("correct only if standard sends are buffered");
-    ran.prints("correct only if sends are buffered; search complete");
+    ran.prints_text("correct only if sends are buffered; search complete");
     // Who says what sends do asks for nothing else.
     let eager = format!("check -n 2 --protocol eager --format json {ranks} -- --case head-to-head");
     let ran = simrun(&eager);
-    ran.ends(0);
+    ran.exits_with(0);
     let found = ran.json();
     assert_eq!(found["findings"], serde_json::json!([]));
     assert_eq!(found["without_buffering"], serde_json::Value::Null);
@@ -40,7 +40,7 @@ fn the_search_that_nobody_asked_for_is_limited() {
         "check -n 7 --format json {farm} -- --case any-source"
     ));
     // What was cut is no proof.
-    ran.ends(3);
+    ran.exits_with(3);
     let found = ran.json();
     assert_eq!(found["verdict"], "incomplete");
     assert_eq!(found["exhaustive"], false);
@@ -65,7 +65,7 @@ fn what_fails_only_under_rendezvous_is_found() {
     let ranks = program("cases");
     let search = format!("check -n 2 --format json {ranks} -- --case overtaken");
     let ran = simrun(&search);
-    ran.ends(1);
+    ran.exits_with(1);
     let found = ran.json();
     let finding = &found["findings"][0];
     assert_eq!(finding["kind"], "panic");
@@ -86,7 +86,7 @@ fn what_fails_only_under_rendezvous_is_found() {
     let message = finding["message"].as_str().unwrap();
     assert!(message.contains("the second came first"), "{message}");
     let again = shell(finding["command"].as_str().unwrap());
-    again.ends(1).prints_first("panic of rank 1");
+    again.exits_with(1).prints_first("panic of rank 1");
 }
 
 #[test]
@@ -129,12 +129,12 @@ fn mistakes_that_a_run_does_not_notice_are_findings() {
         let ranks = program("cases");
         let search = format!("check -n 2 --format json {option} {ranks} -- --case {case}");
         let ran = simrun(&search);
-        ran.ends(1);
+        ran.exits_with(1);
         let finding = &ran.json()["findings"][0];
         assert_eq!(finding["kind"], kind, "{case}");
         let message = finding["message"].as_str().unwrap();
         assert!(message.contains(text), "{case}: {message}");
-        shell(finding["command"].as_str().unwrap()).ends(1);
+        shell(finding["command"].as_str().unwrap()).exits_with(1);
     }
     let ranks = program("cases");
     for without in [
@@ -146,7 +146,7 @@ fn mistakes_that_a_run_does_not_notice_are_findings() {
             "check -n 2 {}",
             without.replace("{ranks}", &ranks)
         ));
-        ran.ends(0);
+        ran.exits_with(0);
     }
 }
 
@@ -154,7 +154,7 @@ fn mistakes_that_a_run_does_not_notice_are_findings() {
 fn what_differs_from_run_to_run_is_named() {
     let ranks = program("cases");
     let ran = simrun(&format!("check -n 2 {ranks} -- --case static"));
-    ran.ends(1).prints("is not deterministic");
+    ran.exits_with(1).prints_text("is not deterministic");
     let source = include_str!("../programs/cases.rs").lines();
     let mut lines = source
         .zip(1..)
@@ -164,14 +164,14 @@ fn what_differs_from_run_to_run_is_named() {
         "rank 0 at crates/cli/tests/programs/cases.rs:{}",
         at.unwrap().1
     );
-    ran.prints(&format!("the message of {place} had other contents"));
+    ran.prints_text(&format!("the message of {place} had other contents"));
 }
 
 #[test]
 fn who_reads_the_time_is_told_that_it_stands_still() {
     let ranks = program("cases");
     let ran = simrun(&format!("check -n 2 --format json {ranks} -- --case clock"));
-    ran.ends(1);
+    ran.exits_with(1);
     let found = ran.json();
     let source = include_str!("../programs/cases.rs").lines();
     let at = source
@@ -186,7 +186,7 @@ fn who_reads_the_time_is_told_that_it_stands_still() {
     let text = format!(
         "this may be a false alarm: time does not pass during the search, but {place} and crates/cli/"
     );
-    ran.prints(&text);
+    ran.prints_text(&text);
     let warnings = ran.stdout.matches("warning: time does not pass").count();
     assert_eq!(warnings, 1, "{ran:?}");
 }

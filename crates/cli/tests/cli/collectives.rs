@@ -6,14 +6,14 @@ use crate::support::{Folder, simrun};
 #[test]
 fn algorithms_and_selectors_are_listed() {
     let ran = simrun("collectives list");
-    ran.ends(0);
+    ran.exits_with(0);
     for text in [
         "reduce_scatter_block\n",
         "  dissemination ",
         "openmpi-5.0",
         "needs a commutative operation",
     ] {
-        ran.prints(text);
+        ran.prints_text(text);
     }
     let ran = simrun("collectives list allreduce --aliases");
     assert!(
@@ -25,23 +25,23 @@ fn algorithms_and_selectors_are_listed() {
 #[test]
 fn the_choice_for_a_call_is_explained() {
     let ran = simrun("collectives explain allreduce -n 64 --size 1MiB --selector openmpi-5.0");
-    ran.ends(0);
+    ran.exits_with(0);
     for text in [
         "openmpi-5.0, which has rows of openmpi-4.1, row ",
         "rabenseifner",
         "768 in at most 14 rounds",
         "without contention",
     ] {
-        ran.prints(text);
+        ran.prints_text(text);
     }
     let ran = simrun("collectives explain allreduce -n 64 --size 1MiB --selector nccl");
-    ran.ends(0);
+    ran.exits_with(0);
     for text in [
         "nccl, the shortest of tree LL128 128.7 us, tree Simple 190.6 us, ",
         "double_tree: ",
         "1008 in at most ",
     ] {
-        ran.prints(text);
+        ran.prints_text(text);
     }
     let ran = simrun("collectives explain barrier -n 7 --json");
     assert_eq!(ran.json()["messages"], 21, "{ran:?}");
@@ -55,10 +55,10 @@ fn a_tuned_selector_is_used_and_recorded() {
     let ran = simrun(&format!(
         "collectives tune allreduce --platform platforms/cluster.toml -n 8 --sizes 8,1MiB --algorithms ring,recursive_doubling --out {selector} --plot {plot}"
     ));
-    ran.ends(0);
+    ran.exits_with(0);
     // 3 rounds of 1.25 us and 8 B at 12.5 GB/s; twice 7 blocks of 128 KiB in a ring.
     for text in ["3.752 us", "164.301 us"] {
-        ran.prints(text);
+        ran.prints_text(text);
     }
     let text = std::fs::read_to_string(&selector).unwrap();
     assert!(
@@ -71,10 +71,10 @@ fn a_tuned_selector_is_used_and_recorded() {
     let ran = simrun(&format!(
         "--platform platforms/cluster.toml --set collectives.selector={selector} -n 8 --out {record} apps/allreduce -- --size 1MiB"
     ));
-    ran.prints("allreduce of 1MiB: 164.301 us\n");
+    ran.prints_text("allreduce of 1MiB: 164.301 us\n");
     std::fs::remove_file(&selector).unwrap();
     let ran = simrun(&format!("rerun {record}"));
-    ran.ends(0).prints("as recorded");
+    ran.exits_with(0).prints_text("as recorded");
 }
 
 #[test]
@@ -86,8 +86,8 @@ fn bad_input_is_refused() {
     );
     let run = "--platform platforms/cluster.toml -n 3 --set collectives.";
     let ran = simrun(&format!("{run}selector={bad} apps/allreduce"));
-    ran.refuses("unknown algorithm 'foo' of allreduce");
+    ran.refuses_with("unknown algorithm 'foo' of allreduce");
     // A restriction is known when the call is made.
     let ran = simrun(&format!("{run}barrier=two_proc apps/allreduce"));
-    ran.ends(1).reports("two_proc needs two ranks; ");
+    ran.exits_with(1).reports_text("two_proc needs two ranks; ");
 }

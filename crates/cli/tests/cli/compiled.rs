@@ -27,11 +27,11 @@ fn a_compiled_program_is_the_subject_of_a_study() {
     let file = study(&folder, &program, lines);
     let out = folder.path("out");
     let ran = simrun(&format!("study run {file} --out {out} --jobs 2"));
-    ran.ends(0);
+    ran.exits_with(0);
     let table = simrun(&format!("study table {out} --csv --no-wall")).stdout;
     assert_eq!(table.lines().count(), 5, "{table}");
     let again = simrun(&format!("study run {file} --out {out} --jobs 2"));
-    again.ends(0);
+    again.exits_with(0);
 }
 
 #[test]
@@ -50,13 +50,13 @@ fn a_study_has_the_libraries_of_its_program() {
     std::fs::write(&first, changed).unwrap();
     let again = simrun(&format!("rerun {record}"));
     let warning = "libraries: the program has changed since the record was written";
-    again.reports(warning);
+    again.reports_text(warning);
     let other = simrun(&format!("study run {file} --out {out}"));
     let expected = "the study began with another program";
-    other.ends(2).reports(expected);
+    other.exits_with(2).reports_text(expected);
     // The folder has what its points need.
     std::fs::remove_file(first).unwrap();
-    simrun(&format!("study work {out}")).ends(0);
+    simrun(&format!("study work {out}")).exits_with(0);
     let table = simrun(&format!("study table {out} --csv --no-wall")).stdout;
     assert_eq!(table.lines().count(), 3, "{table}");
 }
@@ -67,7 +67,7 @@ fn a_compiled_program_is_the_subject_of_whatif() {
     let program = compiled(&folder, "apps/c/ring.c");
     let line = format!("whatif -p {CLUSTER} -n 4 --format json {program} -- --rounds 2");
     let output = simrun(&line);
-    output.ends(0);
+    output.exits_with(0);
     let effects: Value = serde_json::from_str(&output.stdout).unwrap();
     let line = format!("-p {CLUSTER} -n 4 --format json {program} -- --rounds 2");
     let run: Value = serde_json::from_str(&simrun(&line).stdout).unwrap();
@@ -80,7 +80,7 @@ fn a_comparison_of_a_compiled_program_needs_measured_times() {
     let program = compiled(&folder, "apps/c/pingpong.c");
     let output = simrun(&format!("compare --platform {CLUSTER} -n 2 {program}"));
     let expected = "a compiled MPI program: expected --measured-times FILE, of runs with mpiexec";
-    output.ends(2).reports(expected);
+    output.exits_with(2).reports_text(expected);
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn the_time_between_calls_is_an_option_of_compiled_programs() {
     let program = program("cases");
     let ring = simrun(&format!("-p {CLUSTER} --compute host {program}"));
     let expected = "an option of compiled MPI programs";
-    ring.ends(2).reports(expected);
+    ring.exits_with(2).reports_text(expected);
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn time_between_calls_is_computation_in_an_analysis() {
         "--compute host --host-speed 1e9".to_owned(),
     ] {
         let options = format!("-p {CLUSTER} -n 2 {compute} --analyse={out}");
-        simrun(&format!("{options} {counted} -- 1000000")).ends(0);
+        simrun(&format!("{options} {counted} -- 1000000")).exits_with(0);
         let analysis = json(&folder, "analysis");
         // 1e6 flop of SIMRUN_COMPUTE at each rank, beside the loops.
         let annotated = 2.0 * 27.777e-6;
@@ -130,9 +130,9 @@ fn a_record_is_made_again_from_its_program() {
     let (program, out) = (compiled(&folder, "apps/c/ring.c"), folder.path("out"));
     let options = format!("-p {CLUSTER} -q -n 5 --out {out}");
     let first = simrun(&format!("{options} {program} -- --size 99 --rounds 2"));
-    first.ends(0);
+    first.exits_with(0);
     let again = simrun(&format!("rerun {out}"));
-    again.ends(0).prints("as recorded");
+    again.exits_with(0).prints_text("as recorded");
 }
 
 /// Calls `simrun cc` or `cxx` with variables of the environment.
@@ -178,6 +178,6 @@ fn a_compiler_is_never_simrun() {
     std::fs::set_permissions(&script, Permissions::from_mode(0o755)).unwrap();
     let program = folder.path("ring");
     let arguments = ["cc", "-O1", "-o", &program, "apps/c/ring.c"];
-    called(&folder, &[("CC", &script)], &arguments).ends(0);
+    called(&folder, &[("CC", &script)], &arguments).exits_with(0);
     assert_eq!(simrun(&format!("-p {CLUSTER} -n 2 {program}")).status, 0);
 }

@@ -5,7 +5,7 @@ use crate::support::simrun;
 #[test]
 fn our_adapter_passes_in_each_format() {
     let ran = simrun("conformance --case C09-027/12 --case receiver --pmtu 256,4096");
-    ran.succeeds();
+    ran.succeeds_silently();
     ran.prints_only(
         "pass  C09-027/12      Send-Only after FetchAdd (4 of 4)\n\
          pass  receiver/01     a send before its receive (4 of 4)\n\
@@ -20,9 +20,9 @@ fn our_adapter_passes_in_each_format() {
         (Some("C09-130/01"), Some(5))
     );
     let ran = simrun("conformance --case C09-060/07 --pmtu 1024 --format junit");
-    ran.ends(0);
+    ran.exits_with(0);
     let suite = "<testsuite name=\"C09-060\" tests=\"2\" failures=\"0\" skipped=\"0\">";
-    ran.prints(suite);
+    ran.prints_text(suite);
 }
 
 /// Of an adapter without deviations.
@@ -30,7 +30,7 @@ fn our_adapter_passes_in_each_format() {
 fn expected_deviations_that_are_not_found_are_warnings() {
     let line = "conformance --expect crates/real/softroce/rxe-deviations.txt --pmtu 256";
     let ran = simrun(&format!("{line} --case duplicates"));
-    ran.ends(0);
+    ran.exits_with(0);
     let warning =
         "warning: --expect: duplicates/04 opcode: no run of the case has this deviation\n";
     assert_eq!(ran.stderr, warning);
@@ -40,16 +40,16 @@ fn expected_deviations_that_are_not_found_are_warnings() {
 #[test]
 fn the_list_has_rules_and_origins() {
     let ran = simrun("conformance --list --case C09-130");
-    ran.ends(0);
+    ran.exits_with(0);
     for line in [
         "C09-130/01: RNR NAK to a Send-Only",
         "device: requester, published case",
     ] {
-        ran.prints(line);
+        ran.prints_text(line);
     }
 }
 
 #[test]
 fn an_adapter_that_is_not_there_is_refused() {
-    simrun("conformance --adapter udp:127.0.0.1:1").refuses("127.0.0.1:1: ");
+    simrun("conformance --adapter udp:127.0.0.1:1").refuses_with("127.0.0.1:1: ");
 }

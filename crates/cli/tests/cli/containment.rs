@@ -21,7 +21,7 @@ const EXIT: &str = "rank 1 on host node-1 failed at 2 s: ended the process, as s
 #[test]
 fn a_rank_that_ends_the_process_has_failed() {
     let (ran, record) = recorded("exit");
-    ran.ends(1);
+    ran.exits_with(1);
     assert_eq!(ran.stderr, format!("error: {EXIT}\n"));
     ran.prints_first("cases failed at 2 s simulated");
     assert_eq!(record["outcome"], "failed");
@@ -38,7 +38,9 @@ fn a_rank_that_ends_the_process_has_failed() {
     // Alone, too.
     let line = format!("-p {CLUSTER} -n 2 -q -- --case exit");
     let alone = run(command(program("cases")).args(line.split_whitespace()));
-    alone.ends(1).reports_only(&format!("error: {EXIT}\n"));
+    alone
+        .exits_with(1)
+        .reports_only(&format!("error: {EXIT}\n"));
 }
 
 #[test]
@@ -60,7 +62,7 @@ fn a_search_does_not_succeed_when_a_rank_ends_the_process() {
     for options in ["", "--threads 2", "--replay 1;2"] {
         let line = format!("check -n 2 {options} {cases} -- --case exit");
         let ran = simrun(&line);
-        ran.ends_silently(1);
+        ran.exits_silently(1);
         let expected = EXIT.replace("node-1", "host-1").replace("2 s", "0 s");
         ran.reports_first(&format!("error: {expected}\n"));
     }
@@ -69,7 +71,7 @@ fn a_search_does_not_succeed_when_a_rank_ends_the_process() {
 #[test]
 fn standard_output_stays_open() {
     let (ran, record) = recorded("close-stdout");
-    ran.ends(1).prints_only("before\n");
+    ran.exits_with(1).prints_only("before\n");
     let expected =
         "the program closed standard output, or put something else there: expected it to stay open";
     ran.reports_last(&format!("failed: {expected}\n"));
@@ -81,18 +83,20 @@ fn standard_output_stays_open() {
         "check -n 2 {} -- --case close-stdout",
         program("cases")
     ));
-    ran.ends(1).reports_only(&format!("failed: {expected}\n"));
+    ran.exits_with(1)
+        .reports_only(&format!("failed: {expected}\n"));
 }
 
 #[test]
 fn a_child_that_returns_is_a_failure_of_its_rank() {
     let expected = "rank 1 on host node-1 failed at 2 s: forked, and the child returned into the run: expected the child to exit";
     let (ran, record) = recorded("fork");
-    ran.ends(1).reports_only(&format!("error: {expected}\n"));
+    ran.exits_with(1)
+        .reports_only(&format!("error: {expected}\n"));
     ran.prints_first("before\nafter\ncases failed at ");
     assert_eq!(record["failure"]["rank"], 1);
     let ran = simrun(&format!("check -n 2 {} -- --case fork", program("cases")));
-    ran.ends_silently(1);
+    ran.exits_silently(1);
     // A child that exits is nobody's business.
     let ran = case("fork-and-exit", "-n 2 -q");
     assert_eq!(
@@ -112,7 +116,7 @@ fn refused(file: &str, begins: &str) {
         format!("{file} --help"),
     ] {
         let ran = simrun(&line);
-        ran.ends_silently(2);
+        ran.exits_silently(2);
         let expected = format!("error: {file}: {begins}");
         ran.reports_first(&expected);
     }
@@ -143,7 +147,7 @@ fn a_program_says_who_it_is() {
     let whole = fs::read(program("actors")).unwrap();
     let file = executable("short", &whole[..100_000]);
     let ran = simrun(&format!("-p {CLUSTER} {file}"));
-    ran.refuses(
+    ran.refuses_with(
         "; this binary of 100000 bytes may be cut short, or for another machine: build it again",
     );
 }

@@ -11,7 +11,7 @@ fn correct_endpoints_have_no_failures() {
                    --rma --check-memory -j 2";
     let ran = simrun(&format!("{options} --faults loss=1%,flap=0.1% --out {out}"));
     let expected = "50 interactions, ";
-    ran.ends(0).prints_first(expected);
+    ran.exits_with(0).prints_first(expected);
     ran.prints_last(" pairs of command and stage, seed 0: 0 failures\n");
     assert!(!std::path::Path::new(&out).exists(), "nothing to keep");
     let again = simrun(&format!("{options} --faults loss=1% --format json"));
@@ -28,22 +28,23 @@ fn failures_are_shrunk_and_replayed() {
     let ran = simrun(&format!(
         "fuzz --errors 1 --faults loss=100% --out {out} --junit {out}/junit.xml"
     ));
-    ran.ends(1).prints_first("completes: step 2 is blocked: ");
-    ran.prints(" to 3 steps in ");
+    ran.exits_with(1)
+        .prints_first("completes: step 2 is blocked: ");
+    ran.prints_text(" to 3 steps in ");
     let junit = std::fs::read_to_string(format!("{out}/junit.xml")).unwrap();
     assert!(junit.contains("<failure message=\"interaction 0: step 2 is blocked"));
     let observed = std::fs::read_to_string(format!("{out}/0-shrunk.txt")).unwrap();
     assert!(observed.contains("step 2 (blocked): "), "{observed}");
     let file = format!("{out}/0-shrunk.toml");
     let replayed = simrun(&format!("fuzz --replay {file}"));
-    replayed.ends(1);
+    replayed.exits_with(1);
     let first = |text: &str| text.lines().next().unwrap().to_owned();
     assert_eq!(
         first(&replayed.stdout),
         format!("3 steps: {}", first(&ran.stdout))
     );
     let replayed = simrun(&format!("fuzz --replay {file} --format json"));
-    replayed.ends(1);
+    replayed.exits_with(1);
     let result = replayed.json();
     assert_eq!(result["property"], "completes");
     assert_eq!(result["blocked"], 2);
@@ -62,12 +63,14 @@ fn an_endless_campaign_continues() {
     let folder = Folder::new();
     let out = folder.path("campaign");
     let options = format!("fuzz --endless --budget 1ms --out {out}");
-    simrun(&options).ends(0).prints_first("256 interactions, ");
+    simrun(&options)
+        .exits_with(0)
+        .prints_first("256 interactions, ");
     simrun(&options).prints_first("512 interactions, ");
     let other = simrun(&format!("{options} --seed 1"));
-    other.ends(2);
+    other.exits_with(2);
     let expected = "a campaign with other options: expected another --out";
-    other.reports(expected);
+    other.reports_text(expected);
     std::fs::write(format!("{out}/position.json"), "{").unwrap();
     assert_eq!(simrun(&options).status, 2);
 }
@@ -77,7 +80,7 @@ fn an_endless_campaign_continues() {
 fn a_budget_ends_without_a_verdict() {
     for options in ["", "--layer actors", "--layer mpi", "--layer verbs"] {
         let ran = simrun(&format!("fuzz {options} --tries 1000000 --budget 1ms"));
-        ran.ends(3);
+        ran.exits_with(3);
     }
     for options in ["--budget 0s", "--budget 30min", "--budget 1.5h"] {
         let ran = simrun(&format!("fuzz {options} --tries 20"));
@@ -127,7 +130,7 @@ fn workers_are_processes() {
         "--tries 3 --progress polling --processes 3 --seed 4",
     ] {
         let ran = simrun(&format!("fuzz --backend tcp {options} -j 2 --out {out}"));
-        ran.ends(0).prints_last(" 0 failures\n");
+        ran.exits_with(0).prints_last(" 0 failures\n");
     }
 }
 
@@ -140,7 +143,7 @@ fn a3_a_program_fails_in_the_same_way() {
     let ran = simrun(&format!(
         "fuzz --errors 1 --rma --faults loss=60% --seed 1 --out {out}"
     ));
-    ran.ends(1);
+    ran.exits_with(1);
     let names = std::fs::read_dir(&out).unwrap();
     let mut paths = names.map(|entry| entry.unwrap().path());
     let program = paths.find(|path| path.is_dir()).unwrap();
@@ -149,14 +152,14 @@ fn a3_a_program_fails_in_the_same_way() {
         cargo.args(["run", "--quiet", "--offline"]);
         cargo.current_dir(&program);
         cargo.env("CARGO_TARGET_DIR", target().join("fuzz-programs"));
-        run(&mut cargo).ends(expected).prints(text);
+        run(&mut cargo).exits_with(expected).prints_text(text);
     };
     build(1, "the failure has happened again: ");
     // The same against libibverbs; crates/real/softroce/apps.sh compiles and runs such programs.
     let shrunk = program.to_str().unwrap().replace("program", "shrunk.toml");
     let c = folder.path("failure.c");
     let ran = simrun(&format!("fuzz --replay {shrunk} --export {c}"));
-    ran.ends(1);
+    ran.exits_with(1);
     let text = std::fs::read_to_string(&c).unwrap();
     assert!(text.contains("\n  open_connection(&c["), "{text}");
     let case = program.join("src/case.rs");

@@ -65,16 +65,16 @@ fn a_rank_program_is_exported_as_a_package_that_runs() {
     let ranks = folder.write("ranks.toml", RANKS);
     let app = folder.path("two-ranks");
     let made = simrun(&format!("fuzz --layer mpi --replay {ranks} --export {app}"));
-    made.ends(0);
+    made.exits_with(0);
     let ran = simrun(&format!(
         "-p platforms/two-hosts.toml -n 2 --protocol threshold=64 {app}"
     ));
-    ran.ends(0);
+    ran.exits_with(0);
     for line in [
         "receive 0: Status { source: 0, tag: 2, length: 9, cancelled: false }\n",
         "receive 1: Status { source: 1, tag: 0, length: 100, cancelled: false }\n",
     ] {
-        ran.prints(line);
+        ran.prints_text(line);
     }
     assert!(!ran.stderr.contains("warning: unused"), "{ran:?}");
 }
@@ -84,5 +84,5 @@ fn bad_input_is_refused() {
     let folder = Folder::new();
     let alone = folder.write("alone.toml", &RANKS.replace("isend = 0", "isend = 7"));
     let ran = simrun(&format!("fuzz --layer mpi --replay {alone}"));
-    ran.refuses("alone.toml: ranks[0][0]: Isend(7): expected a message below 2");
+    ran.refuses_with("alone.toml: ranks[0][0]: Isend(7): expected a message below 2");
 }

@@ -12,9 +12,9 @@ fn completions_know_commands_and_options() {
         ("fish", "#"),
     ] {
         let ran = simrun(&format!("completions {shell}"));
-        ran.succeeds().prints_first(begin);
+        ran.succeeds_silently().prints_first(begin);
         for word in ["calibrate", "rerun", "protocol"] {
-            ran.prints(word);
+            ran.prints_text(word);
         }
     }
     assert_eq!(simrun("completions cmd").status, 2);
@@ -28,7 +28,7 @@ fn bash_completes_a_command() {
     let ask = "COMP_WORDS=(simrun plat) COMP_CWORD=1; _simrun simrun plat simrun; echo \"${COMPREPLY[*]}\"";
     let file = folder.write("script.sh", &format!("{script}\n{ask}\n"));
     let ran = run(command("bash").arg(file));
-    ran.ends(0).prints_only("platform\n");
+    ran.exits_with(0).prints_only("platform\n");
 }
 
 #[test]
@@ -68,6 +68,6 @@ fn a_man_page_that_is_a_link_stays_one() {
         // A folder is in the way of the page.
         fs::create_dir(&link).unwrap();
         let ran = run(command(SIMRUN).args(["man", &pages]));
-        ran.ends(2).reports(&link);
+        ran.exits_with(2).reports_text(&link);
     }
 }

@@ -9,7 +9,7 @@ use crate::support::{CLUSTER, Folder, SIMRUN, case, command, program, root, simr
 #[test]
 fn until() {
     let ran = case("forever", "-n 3 --until 5.5s");
-    ran.ends(3);
+    ran.exits_with(3);
     assert_eq!(ran.stderr, "stopped at the limit --until 5.5 s\n");
     ran.prints_first("running\ncases was stopped by a limit at 5.5 s simulated");
     // What is due at the limit still happens: 3 ranks wake up 5 times.
@@ -27,7 +27,7 @@ fn messages_that_no_receive_has_met_have_a_limit() {
     let ran = case("flood", "-n 2 --protocol eager");
     let expected = "stopped at 0 s: rank 0 has sent more than 1GiB that no receive has met, at \
                     crates/cli/tests/programs/cases.rs:";
-    ran.ends(3).reports(expected);
+    ran.exits_with(3).reports_text(expected);
     let ran = case("flood", "-n 2 --protocol eager --format json");
     let limit = ran.json()["limit"].as_str().unwrap().to_owned();
     assert!(
@@ -40,16 +40,16 @@ fn messages_that_no_receive_has_met_have_a_limit() {
         "--until 1ms --set protocol.unexpected_memory=64MiB",
     ] {
         let ran = case("flood", &format!("-n 2 --protocol eager {options}"));
-        ran.ends(3).reports("--until");
+        ran.exits_with(3).reports_text("--until");
     }
 }
 
 #[test]
 fn max_events() {
     let ran = case("forever", "-n 1 --max-events 7");
-    ran.ends(3);
+    ran.exits_with(3);
     ran.reports_only("stopped at the limit --max-events after 7 events\n");
-    ran.prints("; 7 events");
+    ran.prints_text("; 7 events");
     let ran = case("forever", "-n 1 --max-events 7 -q");
     assert_eq!((ran.status, ran.stdout.as_str()), (3, "running\n"));
 }
@@ -57,7 +57,7 @@ fn max_events() {
 #[test]
 fn an_event_too_far_in_the_future_is_no_deadlock() {
     let ran = case("too-long", "-n 2");
-    ran.ends(3);
+    ran.exits_with(3);
     ran.reports_first("stopped by a time overflow at 2.7");
     let ran = case("too-long", "-n 2 --format json");
     let limit = ran.json()["limit"].as_str().unwrap().to_owned();
@@ -68,7 +68,7 @@ fn an_event_too_far_in_the_future_is_no_deadlock() {
     let (before, after) = ("latency = \"", "latency = \"1e30s\" # \"");
     let file = folder.write("far.toml", &text.replacen(before, after, 1));
     let ran = simrun(&format!("platform check {file}"));
-    ran.ends(2).reports("time overflow");
+    ran.exits_with(2).reports_text("time overflow");
 }
 
 /// A running `simrun`, killed if a test fails.
@@ -211,8 +211,8 @@ fn real_time_is_limited_in_any_program() {
         ("stuck", "at 0 s simulated"),
     ] {
         let ran = case(name, "-n 2 --max-time 300ms --format json");
-        ran.ends(3);
-        ran.reports("stopped at the limit --max-time after 300.0 ms ");
+        ran.exits_with(3);
+        ran.reports_text("stopped at the limit --max-time after 300.0 ms ");
         assert!(
             name == "forever" || ran.stderr.trim_end().ends_with(ends),
             "{ran:?}"
@@ -226,7 +226,7 @@ fn real_time_is_limited_in_any_program() {
 #[test]
 fn a_busy_rank_is_limited() {
     let ran = case("stuck", "-n 2 --until 1s --max-busy 200ms --format json");
-    ran.ends(3);
+    ran.exits_with(3);
     let busy = "rank 0 on host node-0 has not awaited for 0.2 s: the process was ended\nstopped at the limit --max-busy after 200.0 ms at 0 s simulated\n";
     ran.reports_last(busy);
     assert_eq!(ran.json()["limit"], "--max-busy 0.2s");
@@ -238,7 +238,7 @@ fn real_time_is_limited_in_a_search() {
         "check -n 2 --max-time 300ms {} -- --case stuck",
         program("cases")
     ));
-    ran.ends_silently(3);
+    ran.exits_silently(3);
     let busy = "rank 0 on host host-0 was still busy 2 s after the end of its real time: the process was ended\nno verdict after ";
     ran.reports_first(busy);
 }
@@ -258,7 +258,7 @@ fn too_many_ranks_for_the_memory_are_found_before_the_run() {
         "check -n 10000000 -- --case log".to_owned(),
     ] {
         let ran = in_a_gibibyte(&line);
-        ran.ends_silently(3);
+        ran.exits_silently(3);
         let begins = "out of memory: 10000000 ranks need about 8.38 GiB besides what the program keeps, and ";
         ran.reports_first(begins);
         ran.reports_last(" are available: no verdict\n");
@@ -270,9 +270,9 @@ fn the_end_of_memory_is_a_limit_with_a_record() {
     let folder = Folder::new();
     let out = folder.path("out");
     let ran = in_a_gibibyte(&format!("-p {CLUSTER} -n 2 --out {out} -- --case hungry"));
-    ran.ends(3);
+    ran.exits_with(3);
     let needed = "out of memory: rank 0 on host node-0 needed 2GiB more\n2 ranks, ";
-    ran.reports(needed);
+    ran.reports_text(needed);
     ran.reports_last(" in use: no verdict; --payload phantom saves the bytes of messages\n");
     let record = std::fs::read_to_string(format!("{out}/record.json")).unwrap();
     let record: serde_json::Value = serde_json::from_str(&record).unwrap();
@@ -283,8 +283,8 @@ fn the_end_of_memory_is_a_limit_with_a_record() {
     let line = format!("-p {CLUSTER} -n 2 -q --payload phantom -- --case hungry");
     assert_eq!(in_a_gibibyte(&line).status, 0);
     let ran = in_a_gibibyte("check -n 2 -- --case hungry");
-    ran.ends_silently(3);
-    ran.reports("\nno verdict after 0 executions, ");
+    ran.exits_silently(3);
+    ran.reports_text("\nno verdict after 0 executions, ");
 }
 
 #[test]

@@ -42,7 +42,8 @@ fn json(text: &str) -> Value {
 fn a_simulated_network_comes_back() {
     let folder = Folder::new();
     let ran = measured(&folder, "");
-    ran.succeeds().prints("eager threshold 4096 B");
+    ran.succeeds_silently()
+        .prints_text("eager threshold 4096 B");
     let samples = std::fs::read_to_string(folder.path("m.csv")).unwrap();
     assert!(samples.starts_with("# Samples of a network"), "{samples}");
     // The same command, the same file.
@@ -60,7 +61,7 @@ fn a_simulated_network_comes_back() {
         let (file, out) = (folder.path("m.csv"), folder.path("mine.toml"));
         let line = format!("calibrate {file} --out {out} --model {model} --format json");
         let ran = simrun(&format!("{line} --report {}", folder.path("report")));
-        ran.succeeds();
+        ran.succeeds_silently();
         let found = json(&ran.stdout);
         assert_eq!(found["eager_threshold"], 4096, "{model}");
         assert!(number(&found["self_check"]) <= 0.01, "{model}");
@@ -91,11 +92,13 @@ fn limits_that_are_missed_are_a_failure_and_warnings_can_be_refused() {
     let (file, out) = (folder.write("m.csv", &text), folder.path("mine.toml"));
     let line = format!("calibrate {file} --out {out}");
     let ran = simrun(&format!("{line} --require median=5%,worst=15%"));
-    ran.ends(1).reports("exceeds the limit of 5.00 %");
+    ran.exits_with(1)
+        .reports_text("exceeds the limit of 5.00 %");
     assert!(std::fs::exists(&out).unwrap());
-    simrun(&format!("{line} --strict")).refuses("W-SAMPLES");
+    simrun(&format!("{line} --strict")).refuses_with("W-SAMPLES");
     let ran = simrun(&format!("{line} --require mean=5%"));
-    ran.ends(2).reports("expected median, p90 or worst");
+    ran.exits_with(2)
+        .reports_text("expected median, p90 or worst");
 }
 
 #[test]
@@ -103,17 +106,17 @@ fn mistakes_are_answered() {
     let folder = Folder::new();
     let out = folder.path("m.csv");
     let ran = simrun(&format!("measure --backend simulated --out {out}"));
-    ran.ends(2).reports("expected --platform FILE");
+    ran.exits_with(2).reports_text("expected --platform FILE");
     let ran = simrun(&format!(
         "measure --backend simulated --out {out} --time-limit never"
     ));
-    ran.ends(2).reports("seconds above 0");
-    measured(&folder, "-n 1").ends_silently(2);
+    ran.exits_with(2).reports_text("seconds above 0");
+    measured(&folder, "-n 1").exits_silently(2);
     // The threshold has been found then, which is told and kept, but nothing that could be fitted.
     let ran = measured(&folder, "--time-limit 0.0001");
-    ran.ends(1);
+    ran.exits_with(1);
     let expected = "no ping-pong was measured within the time limit: increase --time-limit";
-    ran.reports(expected);
+    ran.reports_text(expected);
 }
 
 #[test]
@@ -124,7 +127,7 @@ fn the_congestion_control_of_sockets_is_told_and_what_cannot_be_had_refused() {
         let ran = simrun(&format!(
             "measure --backend tcp --effort quick --sizes 6 --held-out 0 --max-size 1KiB --kernels pp --time-limit 0.5 --out {out} {options}"
         ));
-        ran.ends(0);
+        ran.exits_with(0);
         let text = std::fs::read_to_string(&out).unwrap();
         let mut facts = text.lines().filter_map(|line| {
             let name = line.strip_prefix("# congestion_control: ")?;
@@ -172,7 +175,7 @@ fn the_congestion_control_of_sockets_is_told_and_what_cannot_be_had_refused() {
             "error: --tcp-congestion reno with --backend simulated: expected it with --backend tcp alone",
         ),
     ] {
-        simrun(&line).ends_silently(2).reports_first(says);
+        simrun(&line).exits_silently(2).reports_first(says);
         assert!(!std::fs::exists(&out).unwrap());
     }
 }
@@ -193,9 +196,9 @@ fn another_congestion_control_than_that_of_the_calibration_is_told_of() {
     let ran = simrun(&format!(
         "compare --backend tcp --platform {platform} -n 2 --runs 1 --tcp-congestion reno --format json {program}"
     ));
-    ran.ends(0);
+    ran.exits_with(0);
     let note = "congestion_control differs: calibrated with cubic, running with reno (--tcp-congestion); predictions may be invalid";
-    ran.prints(note);
+    ran.prints_text(note);
     let lines = std::fs::read_to_string(&script).unwrap();
     let real = lines.lines().filter(|line| line.starts_with("real "));
     let with = |line: &str| line.contains(" --tcp-congestion reno");
@@ -222,13 +225,13 @@ fn verbs_that_are_not_there_are_named() {
         ),
     ] {
         let ran = simrun(&line);
-        ran.ends_silently(2);
+        ran.exits_silently(2);
         let missing = if cfg!(feature = "verbs") {
             "docs/verbs.md"
         } else {
             "built without verbs: rebuild it with --features simrun/verbs"
         };
-        ran.reports(missing);
+        ran.reports_text(missing);
         assert!(!std::fs::exists(&out).unwrap());
     }
 }
@@ -260,8 +263,8 @@ fn ranks_of_an_allocation_measure_and_compare() {
         "measure --backend tcp --effort quick --sizes 6 --held-out 2 --max-size 4KiB --kernels pp --time-limit 1 --out {out}"
     );
     let all = placed(&folder, &measure);
-    all[0].ends(0).prints("samples in");
-    all[1].ends_silently(0);
+    all[0].exits_with(0).prints_text("samples in");
+    all[1].exits_silently(0);
     let text = std::fs::read_to_string(&out).unwrap();
     for line in ["# backend: tcp\n", "# ranks: 2\n", "# ranks_per_host: 2\n"] {
         assert!(text.contains(line), "{text}");
@@ -273,16 +276,16 @@ fn ranks_of_an_allocation_measure_and_compare() {
         program(&folder)
     );
     let all = placed(&folder, &line);
-    all[1].ends_silently(0);
+    all[1].exits_silently(0);
     let found = json(&all[0].stdout);
     let error = found["values"][0]["error"].as_f64().unwrap();
     assert!((error - (10.5 / 11.5 - 1.0)).abs() < 1e-9, "{found}");
     assert!(found["factor"].as_f64().unwrap() > 0.0, "{found}");
     // What no allocation can do.
     let all = placed(&folder, &format!("{measure} --sessions 2"));
-    all[0].reports("use one session per file");
+    all[0].reports_text("use one session per file");
     let all = placed(&folder, &format!("{measure} -n 3"));
-    all[1].reports("-n 3 differs from the PMI allocation of 2 ranks");
+    all[1].reports_text("-n 3 differs from the PMI allocation of 2 ranks");
 }
 
 /// A program that says that it is one of this version, and prints times: simulated ones, or with
@@ -315,7 +318,7 @@ fn what_was_measured_is_compared_with_what_was_predicted() {
         program(&folder)
     );
     let ran = simrun(&format!("{line} --format json"));
-    ran.ends(0);
+    ran.exits_with(0);
     let found = json(&ran.stdout);
     let near = |value: &Value, expected: f64| {
         let value = value.as_f64().unwrap();
@@ -331,7 +334,7 @@ fn what_was_measured_is_compared_with_what_was_predicted() {
     assert_eq!(found["values"][0]["verdict"], "outside the prediction band");
     assert!(std::fs::read_to_string(&plot).unwrap().contains("<svg"));
     let report = folder.path("report");
-    simrun(&line.replace("--plot", &format!("--report {report} --plot"))).ends(0);
+    simrun(&line.replace("--plot", &format!("--report {report} --plot"))).exits_with(0);
     let page = std::fs::read_to_string(format!("{report}/index.html")).unwrap();
     assert!(
         page.contains("median error 4.5 %") && page.contains("outside the prediction band"),
@@ -350,10 +353,11 @@ fn what_was_measured_is_compared_with_what_was_predicted() {
         "{predictions}"
     );
     let ran = simrun(&format!("{line} --max-error 4%"));
-    ran.ends(1).reports("exceeds the limit of 4.00 %");
+    ran.exits_with(1)
+        .reports_text("exceeds the limit of 4.00 %");
     assert_eq!(simrun(&format!("{line} --max-error 5%")).status, 0);
     let ran = simrun(&format!("{line} --require median=4%,worst=20%"));
-    ran.ends(1).reports("median error 4.55 %");
+    ran.exits_with(1).reports_text("median error 4.55 %");
 }
 
 /// The limits of the method for two pinned processes on the loopback: the median and the worst
@@ -378,7 +382,7 @@ fn really_measured(folder: &Folder, start: fn(&str) -> Output, seconds: u32) -> 
     let ran = start(&format!(
         "measure --backend tcp -n 2 --wait spin --bind-to-core --effort quick --time-limit {seconds} --kernels late --max-size 256KiB --tcp-congestion reno --out {out}"
     ));
-    ran.ends(0);
+    ran.exits_with(0);
     let samples = std::fs::read_to_string(&out).unwrap();
     let lines = |part: &str| samples.lines().filter(|line| line.contains(part)).count();
     for line in [
@@ -395,7 +399,7 @@ fn really_measured(folder: &Folder, start: fn(&str) -> Output, seconds: u32) -> 
     let line = format!("calibrate {out} --out {mine} --format json");
     let report = folder.path("report");
     let ran = simrun(&format!("{line} --report {report}"));
-    ran.ends(0);
+    ran.exits_with(0);
     let found = json(&ran.stdout);
     for name in [
         "index.html",
@@ -439,7 +443,7 @@ fn really_measured(folder: &Folder, start: fn(&str) -> Output, seconds: u32) -> 
     let (median, worst) = errors(&found);
     let again = simrun(&format!("{line} --require median=3%,worst=15%"));
     let missed = median > LIMITS.0 || worst > LIMITS.1;
-    again.ends(i32::from(missed));
+    again.exits_with(i32::from(missed));
     assert_eq!(json(&again.stdout), found);
     assert_eq!(std::fs::read_to_string(&mine).unwrap(), platform);
     found

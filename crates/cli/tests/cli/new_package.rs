@@ -21,7 +21,7 @@ fn a_new_package_runs_at_once() {
     let line = made.stdout.lines().nth(1).unwrap();
     let arguments = line.split_whitespace().skip(1);
     let ran = run(command(SIMRUN).current_dir(&here).args(arguments));
-    ran.ends(0);
+    ran.exits_with(0);
     // Rank 0 sends 1 KiB to each of 3 ranks at once: its own link of 1.25 GB/s carries all three,
     // so they arrive after 2·1 µs + 3·1024 B / 1.25 GB/s = 4.4576 µs; the answers, at once again,
     // take as long.
@@ -40,7 +40,7 @@ fn a_new_package_runs_at_once() {
     let starts = "building my-app and what it needs\n";
     assert_eq!(ran.stderr.matches(starts).count(), 1, "{ran:?}");
     assert!(!ran.stderr.contains("Compiling"), "{ran:?}");
-    ran.prints("\nmy-app finished at 8.9152 us simulated");
+    ran.prints_text("\nmy-app finished at 8.9152 us simulated");
 }
 
 #[test]
@@ -50,7 +50,7 @@ fn a_new_package_depends_on_what_is_named() {
     let dependencies = |name: &str, options: &[&str]| {
         let mut simrun = command(SIMRUN);
         let made = run(simrun.current_dir(&here).args(["new", name]).args(options));
-        made.ends(0);
+        made.exits_with(0);
         let manifest = fs::read_to_string(folder.path(&format!("{name}/Cargo.toml"))).unwrap();
         let is_ours = |line: &&str| line.starts_with("mpi = ") || line.starts_with("simrun = ");
         manifest
@@ -103,7 +103,7 @@ fn an_installed_simrun_works_away_from_its_checkout() {
     let made = run(command(&installed)
         .current_dir(&here)
         .args(["new", "my-app"]));
-    made.ends(0);
+    made.exits_with(0);
     let refused = run(command(&installed)
         .current_dir(&here)
         .args(["draw", "my-app/platform.toml"]));
@@ -119,7 +119,7 @@ fn arguments_that_are_not_clone_are_told_so() {
     let folder = Folder::new();
     let here = Path::new(&folder.path("")).to_owned();
     let made = run(command(SIMRUN).current_dir(&here).args(["new", "my-other"]));
-    made.ends(0);
+    made.exits_with(0);
     let main = folder.path("my-other/src/main.rs");
     let text = fs::read_to_string(&main).unwrap();
     let derive = "#[derive(clap::Parser, Clone)]";
@@ -127,9 +127,9 @@ fn arguments_that_are_not_clone_are_told_so() {
     fs::write(&main, text.replace(derive, "#[derive(clap::Parser)]")).unwrap();
     let line = ["--platform", "my-other/platform.toml", "my-other"];
     let ran = run(command(SIMRUN).current_dir(&here).args(line));
-    ran.ends(2);
+    ran.exits_with(2);
     let note = "Args must derive both `clap::Parser` and `Clone`: every rank gets a copy of them";
-    ran.reports(note);
+    ran.reports_text(note);
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn bad_names_and_folders_that_are_there() {
     folder.write("there/file", "");
     let refuses = |name: &str, message: &str| {
         let ran = run(command(SIMRUN).current_dir(&here).args(["new", name]));
-        ran.ends_silently(2);
+        ran.exits_silently(2);
         assert_eq!(ran.stderr, format!("error: {message}\n"), "{name}");
     };
     refuses("there", "there: already exists");

@@ -36,7 +36,7 @@ minimise = "time"
 
 fn optimised(file: &str, out: &str) -> Output {
     let ran = simrun(&format!("optimise {file} --out {out}"));
-    ran.ends(0);
+    ran.exits_with(0);
     ran
 }
 
@@ -77,13 +77,13 @@ fn the_best_point_is_that_of_all_points() {
     let bests = last_column(&trajectory(&out));
     assert_eq!(bests.last(), Some(&best.0), "{best:?} {ran:?}");
     assert!(bests.is_sorted_by(|one, other| one >= other), "{bests:?}");
-    ran.prints(", deterministic");
+    ran.prints_text(", deterministic");
     assert!(bests.len() <= 9 && result_lines(&out).len() == bests.len());
 
     // The folder is that of a study.
     let table = simrun(&format!("study table {out} --csv"));
     assert_eq!(table.stdout.lines().count(), bests.len() + 1, "{table:?}");
-    simrun(&format!("study status {out}")).ends(0);
+    simrun(&format!("study status {out}")).exits_with(0);
 }
 
 #[test]
@@ -99,7 +99,8 @@ fn random_runs_have_a_budget_and_an_interval() {
     // Three runs of a point: a fourth point would need twelve.
     ran.prints_first("3 points, 9 of at most 11 runs\n");
     assert_eq!(result_lines(&one).len(), 9);
-    ran.prints("95 % interval").prints("on the same seeds");
+    ran.prints_text("95 % interval")
+        .prints_text("on the same seeds");
     simrun(&format!("optimise {file} --out {two} --jobs 1"));
     assert_eq!(trajectory(&one), trajectory(&two));
     let other = study(
@@ -160,7 +161,7 @@ fn mistakes_are_told_with_their_places() {
         let file = study(&folder, "apps/ring", lines);
         let out = folder.path("never");
         let ran = simrun(&format!("{command} {file} --out {out}"));
-        ran.ends(2).reports(text);
+        ran.exits_with(2).reports_text(text);
         assert!(fs::metadata(&out).is_err());
     };
     let vary = "arguments = [\"--size\", \"{size}\"]\n[vary]\nsize = \"1B..64KiB log\"\n";
@@ -205,6 +206,6 @@ fn mistakes_are_told_with_their_places() {
     let platform = "[vary]\nx = \"1us..2us\"\n[set]\n\"noise.compute.period\" = \"{x}\"\n[optimise]\nminimise = \"time\"\nruns = 4";
     let file = study(&folder, "apps/ring", platform);
     let ran = simrun(&format!("optimise {file} --out {}", folder.path("made")));
-    ran.ends(2).reports("at the point x = ");
-    ran.reports("period without detour");
+    ran.exits_with(2).reports_text("at the point x = ");
+    ran.reports_text("period without detour");
 }

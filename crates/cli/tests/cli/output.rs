@@ -10,7 +10,7 @@ use crate::support::{CLUSTER, Output, SIMRUN, case, command, program, run, simru
 fn log_lines_are_stamped_and_filtered() {
     let log = |filter: &str| {
         let ran = case("log", &format!("-n 2 {filter}"));
-        ran.ends(0);
+        ran.exits_with(0);
         ran.stderr
     };
     let line = |rank: u32, level: &str, text: &str| {
@@ -53,7 +53,7 @@ fn verbose_shows_the_parameters_in_force() {
         "sends     eager below 4KiB, then rendezvous; messages carry only a length\n",
         "seed      7\n",
     ] {
-        ran.reports(line);
+        ran.reports_text(line);
     }
     ran.prints_first("printed\nprinted\ncases finished at 500 ms simulated");
 }
@@ -94,7 +94,7 @@ fn json_of_failures() {
     );
 
     let ran = case("head-to-head", "-n 2 --protocol rendezvous --format json");
-    ran.ends(1);
+    ran.exits_with(1);
     let deadlock = ran.json();
     assert_eq!(deadlock["outcome"], "deadlock");
     assert_eq!(deadlock["deadlock"][1]["rank"], 1);
@@ -160,11 +160,13 @@ fn a_reader_that_goes_away_before_the_summary_is_no_failure() {
     let help = "--help".to_owned();
     let check = format!("platform check {CLUSTER}");
     for line in [hosts.clone(), format!("--format json {hosts}"), help, check] {
-        in_shell(nobody_reads, &line).ends_silently(0);
+        in_shell(nobody_reads, &line).exits_silently(0);
     }
     // A failure stays one.
     let panic = format!("-p {CLUSTER} -n 2 {} -- --case panic", program("cases"));
-    in_shell(nobody_reads, &panic).ends(1).reports("too hot");
+    in_shell(nobody_reads, &panic)
+        .exits_with(1)
+        .reports_text("too hot");
 }
 
 #[test]
@@ -176,7 +178,7 @@ fn a_record_is_written_whole_though_nobody_reads() {
         program("cases")
     );
     let ran = first_line_of(command(SIMRUN).args(line.split_whitespace()));
-    ran.ends(3);
+    ran.exits_with(3);
     let record = std::fs::read_to_string(folder.path("out/record.json")).unwrap();
     let record: serde_json::Value = serde_json::from_str(&record).unwrap();
     assert_eq!(record["simulated_s"], 100.0);
@@ -195,7 +197,7 @@ fn a_full_disk_is_an_error() {
         format!("platform check {CLUSTER}"),
     ] {
         let ran = in_shell("exec \"$@\" >/dev/full", &line);
-        ran.ends(2);
+        ran.exits_with(2);
         let expected =
             "error: standard output: cannot write: No space left on device (os error 28)\n";
         ran.reports_last(expected);
@@ -214,7 +216,7 @@ fn closed_streams_change_nothing() {
         "exec 3>&1; (sleep 0.2; exec \"$@\" 2>&1 >&3 3>&-) | true",
     ] {
         let ran = in_shell(script, &line);
-        ran.ends(0);
+        ran.exits_with(0);
         assert_eq!(ran.digest(), expected, "{script}");
     }
     // The program's own output goes to standard error here.
@@ -224,5 +226,5 @@ fn closed_streams_change_nothing() {
     );
     assert_eq!(json.json()["outcome"], "finished");
     // Standard output closed from the start is like /dev/null.
-    in_shell("exec \"$@\" >&-", &line).ends_silently(0);
+    in_shell("exec \"$@\" >&-", &line).exits_silently(0);
 }

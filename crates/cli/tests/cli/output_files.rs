@@ -13,7 +13,7 @@ const XML: &str = "<?xml version='1.0'?>\n\
 
 #[track_caller]
 fn refused(ran: &Output, part: &str) {
-    ran.ends(2).reports(part);
+    ran.exits_with(2).reports_text(part);
 }
 
 #[test]
@@ -152,7 +152,9 @@ fn files_without_end_are_refused() {
         format!("platform show {link}"),
     ] {
         let ran = simrun(&line);
-        ran.ends(2).reports("it has more than ").reports("MiB");
+        ran.exits_with(2)
+            .reports_text("it has more than ")
+            .reports_text("MiB");
     }
     let ran = simrun("analyse /dev/zero");
     refused(&ran, "not an event log of simrun");
@@ -168,7 +170,7 @@ fn links_are_written_through_and_standard_output_is_a_stream() {
         "platform import {xml} --out {}",
         folder.path("link.toml")
     ));
-    ran.ends(0);
+    ran.exits_with(0);
     let written = fs::read_to_string(folder.path("real.toml")).unwrap();
     assert!(written.contains("version = 1"), "{written}");
     assert_eq!(folder.names(), ["link.toml", "p.xml", "real.toml"]);
@@ -177,9 +179,9 @@ fn links_are_written_through_and_standard_output_is_a_stream() {
         assert_eq!(ran.stdout, written, "{ran:?}");
         let line = format!("measure --backend simulated --platform {CLUSTER} -n 2 --sizes 4");
         let ran = simrun(&format!("{line} --held-out 0 --kernels pp --out {stream}"));
-        ran.ends(0);
+        ran.exits_with(0);
         // Samples alone: the summary goes to standard error.
-        ran.prints_first("# ").reports(" samples in ");
+        ran.prints_first("# ").reports_text(" samples in ");
     }
     assert_eq!(folder.names(), ["link.toml", "p.xml", "real.toml"]);
 }
@@ -231,7 +233,7 @@ fn captures_are_read_by_public_dissectors() {
     let folder = Folder::new();
     let file = folder.path("ring.pcapng");
     let ring = "--platform platforms/infiniband.toml -n 2 apps/ring";
-    simrun(&format!("--pcap {file} {ring}")).ends(0);
+    simrun(&format!("--pcap {file} {ring}")).exits_with(0);
     let fields = [
         "infiniband.lrh.slid",
         "infiniband.bth.opcode",
@@ -265,7 +267,7 @@ fn captures_of_conformance_runs_are_read_by_public_dissectors() {
     let folder = Folder::new();
     let file = folder.path("dialogue.pcapng");
     let case = "conformance --case C09-027/12 --pmtu 256 --start-psn 5";
-    simrun(&format!("{case} --pcap {file}")).ends(0);
+    simrun(&format!("{case} --pcap {file}")).exits_with(0);
     let fields = [
         "ip.src",
         "infiniband.bth.opcode",
@@ -309,6 +311,7 @@ fn captures_that_cannot_be_are_refused() {
     refused(&format!("{infiniband} --pcap-qp 17"), "--pcap <FILE>");
     let small = format!("{infiniband} --pcap {file} --pcap-limit 2KiB apps/ring");
     let ran = simrun(&small);
-    ran.ends(0).reports("expected a larger --pcap-limit");
+    ran.exits_with(0)
+        .reports_text("expected a larger --pcap-limit");
     assert!(fs::metadata(&file).unwrap().len() <= 2048);
 }

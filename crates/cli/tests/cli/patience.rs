@@ -29,7 +29,7 @@ fn a_batch_job_says_how_far_it_is() {
     let folder = Folder::new();
     let record = folder.path("record");
     let plain = ring("--progress 2ms");
-    plain.ends(0);
+    plain.exits_with(0);
     let lines = progress(&plain);
     assert!(!lines.is_empty(), "{plain:?}");
     assert!(lines.iter().all(|line| !line.contains('%')), "{plain:?}");
@@ -47,13 +47,13 @@ fn a_batch_job_says_how_far_it_is() {
     );
 
     let first = ring(&format!("--out {record}"));
-    first.ends(0);
+    first.exits_with(0);
     assert!(
         progress(&first).is_empty(),
         "short runs say nothing: {first:?}"
     );
     let again = ring(&format!("--out {record} --force --progress 2ms"));
-    again.ends(0);
+    again.exits_with(0);
     let lines = progress(&again);
     assert!(!lines.is_empty(), "{again:?}");
     assert!(
@@ -85,7 +85,7 @@ fn a_period_without_length_is_refused() {
     ] {
         let ran = simrun(&line);
         assert_eq!((ran.status, &*ran.stdout), (2, ""), "{line}: {ran:?}");
-        ran.reports("expected 1ms or more");
+        ran.reports_text("expected 1ms or more");
     }
 }
 
@@ -116,7 +116,7 @@ fn a_profile_has_a_share_for_each_part_and_changes_nothing() {
     assert!(!digest(&plain).is_empty(), "{plain:?}");
     assert_eq!(digest(&plain), digest(&profiled));
     assert!(!plain.stderr.contains("time of simrun itself"), "{plain:?}");
-    profiled.reports("time of simrun itself, from ");
+    profiled.reports_text("time of simrun itself, from ");
     let share = |name: &str| {
         let line = profiled
             .stderr

@@ -25,13 +25,15 @@ fn e7_machines_are_printed_as_graphs_and_as_pictures() {
         ),
     ] {
         let dot = simrun(&format!("graph {machine} --format dot"));
-        dot.succeeds().prints(edge);
+        dot.succeeds_silently().prints_text(edge);
         let boxed = format!("{waits} [shape=box, peripheries=2]");
-        dot.prints(&boxed);
+        dot.prints_text(&boxed);
         assert_eq!(simrun(&format!("graph {machine}")).stdout, dot.stdout);
         // Every state and every edge of the graph is in the picture.
         let svg = simrun(&format!("graph {machine} --format svg"));
-        svg.succeeds().prints_first("<svg").prints_last("</svg>\n");
+        svg.succeeds_silently()
+            .prints_first("<svg")
+            .prints_last("</svg>\n");
         let edges: Vec<&str> = dot
             .stdout
             .lines()
@@ -47,7 +49,7 @@ fn e7_machines_are_printed_as_graphs_and_as_pictures() {
             let label = label.trim_end_matches("\"];").replace('&', "&amp;");
             let (from, _) = edge.trim_start().split_once(' ').unwrap();
             for text in [label.as_str(), from] {
-                svg.prints(&format!("\n{text}\n"));
+                svg.prints_text(&format!("\n{text}\n"));
             }
         }
     }
@@ -59,8 +61,8 @@ fn a_run_tells_who_waited_for_credits() {
     assert!(ran.status == 0 && !ran.stdout.contains("waited"), "{ran:?}");
     let few = "-n 2 --set protocol.credits=2 --set protocol.reserved_credits=0 --set protocol.unexpected_memory=0B";
     let ran = case("late", few);
-    ran.ends(0);
-    ran.prints("rank 0 waited 100 % for credits from rank 1");
+    ran.exits_with(0);
+    ran.prints_text("rank 0 waited 100 % for credits from rank 1");
 }
 
 #[test]
@@ -70,7 +72,7 @@ fn the_explicit_preset_takes_longer_where_messages_are_announced() {
             "late",
             &format!("-n 2 --protocol rendezvous --format json {options}"),
         );
-        ran.ends(0);
+        ran.exits_with(0);
         ran.json()["simulated_s"].as_f64().unwrap()
     };
     let (free, explicit) = (
@@ -82,16 +84,17 @@ fn the_explicit_preset_takes_longer_where_messages_are_announced() {
 
 #[test]
 fn m12_a_ready_send_without_a_receive_is_a_failure_where_that_is_strict() {
-    case("late-ready", "-n 2").ends(0);
+    case("late-ready", "-n 2").exits_with(0);
     let ran = case("late-ready", "-n 2 --set protocol.ready_send=\"strict\"");
-    ran.ends(1).reports("ready send without a posted receive");
+    ran.exits_with(1)
+        .reports_text("ready send without a posted receive");
 }
 
 /// The test suite for devices passes over queue pairs, with the sums that it has over flows.
 #[test]
 fn programs_run_over_simulated_queue_pairs() {
     let ran = simrun("--platform platforms/infiniband.toml -n 5 apps/conformance");
-    ran.ends(0);
+    ran.exits_with(0);
     let passed = |ran: &crate::support::Output| -> Vec<String> {
         let lines = ran.stdout.lines();
         lines
@@ -104,7 +107,7 @@ fn programs_run_over_simulated_queue_pairs() {
     assert!(passed(&ran).len() >= 8, "{ran:?}");
     let by_option =
         simrun("--platform platforms/cluster.toml --set network.device=verbs apps/ring");
-    by_option.ends(0);
+    by_option.exits_with(0);
 }
 
 /// A ring of eight switches and hosts, whose buffers hold one packet.
@@ -131,7 +134,7 @@ fn a_credit_loop_is_a_deadlock_that_names_its_buffers() {
     let platform = folder.write("ring.toml", RING);
     let all = "-n 8 apps/alltoall -- --size 64KiB";
     let ran = simrun(&format!("--platform {platform} --format json {all}"));
-    ran.ends(1);
+    ran.exits_with(1);
     let record = ran.json();
     assert_eq!(record["outcome"], "deadlock");
     let lines = record["network_deadlock"].as_array().expect("lines");
@@ -145,11 +148,11 @@ fn a_credit_loop_is_a_deadlock_that_names_its_buffers() {
         assert!(line.starts_with(&begin) && line.ends_with(&end), "{line}");
     }
     for line in lines {
-        ran.reports(line);
+        ran.reports_text(line);
     }
     let lanes = "--set network.verbs.lanes=2";
     let ran = simrun(&format!("--platform {platform} {lanes} {all}"));
-    ran.ends(0);
+    ran.exits_with(0);
 }
 
 #[test]
@@ -157,9 +160,9 @@ fn routes_that_can_deadlock_are_a_warning() {
     let folder = Folder::new();
     let platform = folder.write("ring.toml", RING);
     let ran = simrun(&format!("platform check {platform}"));
-    ran.ends(0);
+    ran.exits_with(0);
     let cycle: Vec<String> = (0..8).map(|node| format!("node-{node}/0:up")).collect();
-    ran.reports(&cycle.join(" -> "));
+    ran.reports_text(&cycle.join(" -> "));
     let with_lanes = RING.replace("8320B\"", "8320B\"\nlanes = 2");
     let platform = folder.write("lanes.toml", &with_lanes);
     let ran = simrun(&format!("platform check {platform}"));
@@ -176,7 +179,7 @@ fn links_lose_packets() {
         let ran = simrun(&format!(
             "--platform platforms/infiniband.toml --format json {options} apps/ring -- --size 64KiB --rounds 20"
         ));
-        ran.ends(0);
+        ran.exits_with(0);
         let record = ran.json();
         (
             record["simulated_s"].as_f64().unwrap(),

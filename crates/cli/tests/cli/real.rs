@@ -25,7 +25,7 @@ fn every_rank_is_a_process_whose_lines_are_prefixed() {
         "--tcp-congestion reno",
     ] {
         let ran = real("hosts", &format!("-n 3 {options}"));
-        ran.ends(0);
+        ran.exits_with(0);
         for rank in 0..3 {
             let line = format!("[{rank}] {rank} ");
             assert!(
@@ -33,7 +33,7 @@ fn every_rank_is_a_process_whose_lines_are_prefixed() {
                 "{ran:?}"
             );
         }
-        ran.prints("cases finished at ").prints("3 ranks");
+        ran.prints_text("cases finished at ").prints_text("3 ranks");
     }
 }
 
@@ -54,7 +54,7 @@ fn lines_that_are_kept_come_when_the_rank_ends_and_not_before() {
     assert_eq!(sorted(&now), sorted(&end));
     // Also when it fails.
     let ran = real("last-words", "-n 1 --output at-end");
-    ran.ends(1);
+    ran.exits_with(1);
     assert_eq!(sorted(&ran), ["[0] so long"]);
     // Until then they are nowhere: these ranks are killed.
     let kept = real("forever", "-n 2 --output at-end --until 1500ms");
@@ -62,13 +62,13 @@ fn lines_that_are_kept_come_when_the_rank_ends_and_not_before() {
     assert_eq!((kept.status, told.status), (3, 3), "{kept:?} {told:?}");
     assert_eq!(sorted(&kept), [""; 0]);
     assert_eq!(sorted(&told), ["[0] running"]);
-    kept.prints(" messages unknown: ");
+    kept.prints_text(" messages unknown: ");
 }
 
 #[test]
 fn the_number_of_finished_ranks_is_told_on_request() {
     let ran = real("forever", "-n 2 --until 1500ms --progress 300ms");
-    ran.ends(3);
+    ran.exits_with(3);
     let lines = ran.stderr.lines();
     let told = lines.filter(|line| line.ends_with(" real, 0 of 2 ranks finished, 2 running"));
     assert!((1..=5).contains(&told.count()), "{ran:?}");
@@ -79,22 +79,22 @@ fn the_number_of_finished_ranks_is_told_on_request() {
 #[test]
 fn failures_are_told_as_in_a_simulation() {
     let ran = real("error", "-n 2");
-    ran.ends(1).reports_first("error: rank 0 on host ");
-    ran.reports(" failed at ");
+    ran.exits_with(1).reports_first("error: rank 0 on host ");
+    ran.reports_text(" failed at ");
     ran.reports_last("invalid rank 99: expected 0 to 1\n");
     let ran = real("abort", "-n 3");
-    ran.ends(1).reports("called abort with code 7");
+    ran.exits_with(1).reports_text("called abort with code 7");
     let ran = real("panic", "-n 2");
-    ran.ends(1).reports("rank 1 on host ");
-    ran.reports(" panicked at 2");
-    ran.reports("the reactor is too hot (at crates/cli/");
+    ran.exits_with(1).reports_text("rank 1 on host ");
+    ran.reports_text(" panicked at 2");
+    ran.reports_text("the reactor is too hot (at crates/cli/");
 }
 
 #[test]
 fn bad_usage_is_refused_before_anything_starts() {
     let cases = program("cases");
     let line = format!("real -n 2 --tcp-congestion nonsense {cases} -- --case hosts");
-    simrun(&line).refuses(
+    simrun(&line).refuses_with(
         "--tcp-congestion nonsense: unknown congestion control: expected one of those of this system, ",
     );
 }
@@ -167,7 +167,7 @@ fn a_killed_rank_ends_the_run_with_its_name_and_last_lines() {
     assert_eq!(ranks.len(), 3);
     kill("-9", ranks[0]);
     let ran = ended(child);
-    ran.ends(1).reports_first("error: rank 0 on host ");
+    ran.exits_with(1).reports_first("error: rank 0 on host ");
     ran.reports_last(": process killed by signal 9 (SIGKILL)\nlast output:\n  running\n");
     all_gone(&ranks);
 }
@@ -177,7 +177,7 @@ fn an_interrupt_and_a_killed_launcher_leave_no_process() {
     for (signal, status) in [("-INT", 130), ("-TERM", 130), ("-KILL", 1009)] {
         let (child, ranks) = forever("-n 3");
         kill(signal, child.id());
-        ended(child).ends(status);
+        ended(child).exits_with(status);
         all_gone(&ranks);
     }
 }
@@ -189,7 +189,7 @@ fn a_reader_that_goes_away_ends_the_run_quietly() {
         program("cases")
     );
     let ran = run(command("bash").args(["-c", &format!("set -o pipefail; {line}")]));
-    ran.succeeds();
+    ran.succeeds_silently();
     assert_eq!(ran.stdout, "[0] 1 s\n");
 }
 
@@ -197,22 +197,22 @@ fn a_reader_that_goes_away_ends_the_run_quietly() {
 fn the_others_go_on_without_a_lost_rank_if_that_is_wanted() {
     for wait in ["block", "spin"] {
         let ran = real("lost", &format!("-n 3 --on-loss notify --wait {wait}"));
-        ran.ends(0);
+        ran.exits_with(0);
         for rank in [0, 2] {
             let line = format!("[{rank}] rank 1 is lost: ProcFailed\n");
-            ran.prints(&line);
+            ran.prints_text(&line);
         }
         ran.reports_first("warning: rank 1 was lost at ");
         let ran = real("lost", &format!("-n 3 --wait {wait}"));
-        ran.ends(1).reports("error: rank 1 on host ");
-        ran.reports("SIGABRT");
+        ran.exits_with(1).reports_text("error: rank 1 on host ");
+        ran.reports_text("SIGABRT");
     }
 }
 
 #[test]
 fn a_limit_of_time_gives_no_verdict() {
     let ran = real("forever", "-n 2 --until 200ms");
-    ran.ends(3);
+    ran.exits_with(3);
     assert_eq!(ran.stderr, "stopped at the limit --until 200ms\n");
 }
 
@@ -227,7 +227,7 @@ fn the_time_of_a_run_that_is_stopped_is_measured() {
     assert_eq!(record["ranks_counted"], 0, "{record}");
     let ran = real("forever", "-n 2 --until 300ms");
     let unknown = "2 ranks, messages unknown: no rank has reported its counts; tcp";
-    ran.prints(unknown);
+    ran.prints_text(unknown);
     assert!(!ran.stdout.contains("at 0 us measured"), "{ran:?}");
     // Rank 1 ends at once, and rank 0 is stopped later.
     let ran = real("naps", "-n 2 --until 1s --format json");
@@ -238,7 +238,7 @@ fn the_time_of_a_run_that_is_stopped_is_measured() {
     assert_eq!(record["messages"], 0, "{record}");
     let ran = real("naps", "-n 2 --until 1s");
     let partly = "0 messages, 0 B of the 1 rank that reported counts";
-    ran.prints(partly);
+    ran.prints_text(partly);
 }
 
 #[test]
@@ -247,7 +247,7 @@ fn json_has_the_keys_of_a_simulated_run() {
     let out = folder.path("record");
     let ran = real("hosts", &format!("-n 2 --format json --out {out}"));
     let record = ran.json();
-    ran.ends(0);
+    ran.exits_with(0);
     assert!(
         ran.stderr.contains("[1] 1 "),
         "the program's own output: {ran:?}"
@@ -299,17 +299,19 @@ fn ranks_on_hosts_come_over_a_command_and_who_does_not_is_named() {
     let hosts = folder.write("hosts", "here:2 # two ranks\nsilent\n");
     let options = format!("--hosts {hosts} --listen 127.0.0.1");
     let started = |options: &str| run(&mut over(&ssh, options, "hosts"));
-    started(&format!("{options} -n 2")).ends(0).prints("[1] 1 ");
+    started(&format!("{options} -n 2"))
+        .exits_with(0)
+        .prints_text("[1] 1 ");
     let ran = started(&format!("{options} --startup-timeout 700ms"));
-    ran.ends(2);
+    ran.exits_with(2);
     ran.reports_only("error: rank 2 has not connected within 700 ms\n");
-    started(&format!("{options} -n 4")).ends(2);
+    started(&format!("{options} -n 4")).exits_with(2);
     let ran = started(&format!("--hosts {hosts}"));
-    ran.reports("expected --listen host");
+    ran.reports_text("expected --listen host");
     let wrong = folder.write("wrong", "elsewhere\n");
     let ran = started(&format!("--hosts {wrong} --listen 127.0.0.1"));
-    ran.ends(1);
-    ran.reports("rank 0 failed: process exited with status 9 before it connected");
+    ran.exits_with(1);
+    ran.reports_text("rank 0 failed: process exited with status 9 before it connected");
 }
 
 #[test]
@@ -322,8 +324,8 @@ fn a_rank_whose_connection_broke_may_end_for_5_s_and_then_its_command_is_ended()
     let hosts = folder.write("hosts", "here:2\n");
     let options = format!("--hosts {hosts} --listen 127.0.0.1 --format json");
     let ran = run(&mut over(&ssh, &options, "lost"));
-    ran.ends(1).reports("rank 1 on host ");
-    ran.reports("lost the connection to the launcher; its process continued for 5 s");
+    ran.exits_with(1).reports_text("rank 1 on host ");
+    ran.reports_text("lost the connection to the launcher; its process continued for 5 s");
     assert!(ran.json()["wall_s"].as_f64().unwrap() >= 5.0, "{ran:?}");
     let left = fs::read_to_string(&pids).unwrap();
     let left: Vec<u32> = left.lines().map(|pid| pid.parse().unwrap()).collect();
@@ -381,15 +383,15 @@ fn ranks_that_others_have_started_find_each_other() {
     for variables in [&slurm[..], &pmi, &open] {
         let all = placed(variables, 3, "");
         for (rank, ran) in all.iter().enumerate() {
-            ran.ends(0).prints_first(&format!("[{rank}] {rank} "));
+            ran.exits_with(0).prints_first(&format!("[{rank}] {rank} "));
             assert_eq!(ran.stdout.contains("cases finished"), rank == 0, "{ran:?}");
         }
     }
     let all = placed(&pmi, 2, "--startup-timeout 500ms");
-    all[0].ends(2);
+    all[0].exits_with(2);
     all[0].reports_only("error: rank 2 has not connected within 500 ms\n");
     let all = placed(&pmi, 1, "-n 2");
-    all[0].reports("-n 2 differs from the PMI allocation of 3 ranks");
+    all[0].reports_text("-n 2 differs from the PMI allocation of 3 ranks");
 }
 
 #[test]
@@ -398,7 +400,7 @@ fn the_congestion_control_that_was_asked_for_is_what_sockets_have() {
         let options = format!("-n 3 --tcp-congestion reno --connect {connect}");
         let ran = real("hosts", &format!("{options} --format json"));
         let record = ran.json();
-        ran.ends(0);
+        ran.exits_with(0);
         // Ranks that have not talked have no sockets.
         let expected = match connect {
             "static" => serde_json::Value::from("reno"),
@@ -409,7 +411,7 @@ fn the_congestion_control_that_was_asked_for_is_what_sockets_have() {
         assert!(arguments.contains(&"--tcp-congestion".into()), "{record}");
     }
     let ran = real("hosts", "-n 2 --tcp-congestion reno");
-    ran.prints("; tcp, blocking, congestion control reno; ");
+    ran.prints_text("; tcp, blocking, congestion control reno; ");
 }
 
 #[test]
@@ -420,7 +422,7 @@ fn a_rank_elsewhere_whose_sockets_cannot_have_it_ends_the_run_before_anybody_beg
     let hosts = folder.write("hosts", "here:2\n");
     let options = format!("-q --hosts {hosts} --listen 127.0.0.1 --tcp-congestion nonsense");
     let ran = run(&mut over(&ssh, &options, "hosts"));
-    ran.ends_silently(2);
+    ran.exits_silently(2);
     let last = ran.stderr.lines().last().unwrap();
     assert!(
         last.starts_with("error: rank 0 on host ")
@@ -439,7 +441,7 @@ fn a_rank_elsewhere_whose_sockets_cannot_have_it_ends_the_run_before_anybody_beg
         for (rank, ran) in (0..).zip(&all) {
             assert_eq!(ran.stdout, "", "{ran:?}");
             let status = if rank == bad || rank == 0 { 2 } else { 1 };
-            ran.ends(status);
+            ran.exits_with(status);
         }
         let says =
             format!("error: rank {bad}: --tcp-congestion nonsense: unknown congestion control");

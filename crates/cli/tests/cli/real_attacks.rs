@@ -201,6 +201,6 @@ fn a_port_in_use_is_told() {
         program("cases")
     );
     let ran = crate::support::simrun(&line);
-    ran.ends(2);
+    ran.exits_with(2);
     ran.reports_first(&format!("error: cannot listen at {address}: "));
 }

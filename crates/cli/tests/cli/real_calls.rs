@@ -14,7 +14,7 @@ fn real(case: &str, options: &str) -> Output {
 #[track_caller]
 fn fails(case: &str, options: &str, lines: usize, expected: &[&str]) {
     let ran = real(case, options);
-    ran.ends(1);
+    ran.exits_with(1);
     let message = ran.stderr.lines().find(|line| line.starts_with("error: "));
     let message = message.unwrap_or_default();
     assert!(
@@ -92,13 +92,13 @@ fn a_rank_that_ends_without_a_call_is_named() {
 #[test]
 fn calls_that_are_missing_are_told_at_the_end() {
     let ran = real("late", "-n 3 --compute sleep --until 1s");
-    ran.ends(3);
+    ran.exits_with(3);
     let text = ", collective 1 of the world, was not called by rank 1";
-    ran.reports("warning: rank ").reports(text);
+    ran.reports_text("warning: rank ").reports_text(text);
     // Nobody waits, as in a simulated run.
     let ran = real("unreceived", "-n 2 --connect static");
-    ran.ends(0).reports("warning: rank 0: bcast at ");
-    ran.reports(text);
+    ran.exits_with(0).reports_text("warning: rank 0: bcast at ");
+    ran.reports_text(text);
 }
 
 #[test]

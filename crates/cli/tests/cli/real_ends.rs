@@ -53,9 +53,9 @@ fn processes_that_ranks_have_started_are_ended_wherever_they_went() {
     let (child, orphans) = with_orphans(&folder, here());
     kill("-INT", child.id());
     let ran = ended(child);
-    ran.ends(130);
+    ran.exits_with(130);
     // The ranks had run when the signal came.
-    ran.prints("was interrupted at");
+    ran.prints_text("was interrupted at");
     assert!(!ran.stdout.contains("at 0 us measured"), "{ran:?}");
     all_gone(&orphans);
     // On another machine, nobody but the rank can do that.
@@ -87,7 +87,7 @@ fn children_that_the_launcher_had_before_are_left_alone() {
         program("cases")
     );
     let ran = run(command("sh").args(["-c", &line]));
-    ran.ends(0);
+    ran.exits_with(0);
     let pid: u32 = lines(&pid, 1)[0].parse().unwrap();
     assert!(Path::new(&format!("/proc/{pid}")).exists(), "{ran:?}");
     kill("-KILL", pid);
@@ -132,7 +132,7 @@ fn survivors_of_a_lost_rank_0_say_why_they_end() {
     ended(zero);
     for (rank, child) in (1..).zip(all) {
         let ran = ended(child);
-        ran.ends(1);
+        ran.exits_with(1);
         let lost = format!("error: rank {rank}: lost rank 0 at 127.0.0.1:");
         ran.reports_first(&lost).reports_last("; this rank ends\n");
     }
@@ -162,7 +162,7 @@ fn with_descriptors(limit: u64, options: &str) -> Output {
 #[test]
 fn too_few_descriptors_are_told_before_anything_starts() {
     let ran = with_descriptors(100, "-n 40");
-    ran.ends_silently(2);
+    ran.exits_silently(2);
     ran.reports_only(
         "error: too few file descriptors: the launcher of 40 ranks needs 168, and 100 are allowed: \
          expected ulimit -n 168 or more, or fewer ranks\n",
@@ -187,7 +187,7 @@ fn too_few_descriptors_are_told_before_anything_starts() {
     ]);
     launcher.args([&program("cases"), "--", "--case", "hosts"]);
     let ran = run(launcher.process_group(0));
-    ran.ends(2);
-    ran.reports(" failed to start: too few file descriptors: a rank that is connected with");
-    ran.reports("3 others needs 51, and 50 are allowed");
+    ran.exits_with(2);
+    ran.reports_text(" failed to start: too few file descriptors: a rank that is connected with");
+    ran.reports_text("3 others needs 51, and 50 are allowed");
 }

@@ -61,12 +61,13 @@ fn a_silent_network_ends_the_run_and_the_ranks_are_named() {
         ("-n 3 --network-timeout 2s", 2)
     };
     let (ran, span) = silenced(options);
-    ran.ends(1);
+    ran.exits_with(1);
     let no_answer = format!(": no answer from it over the network for {seconds} s, nor from rank ");
-    ran.reports("error: rank 0 on host ").reports(&no_answer);
+    ran.reports_text("error: rank 0 on host ")
+        .reports_text(&no_answer);
     for rank in [1, 2] {
         let named = format!(", nor from rank {rank} on host ");
-        ran.reports(&named);
+        ran.reports_text(&named);
     }
     assert!(
         span < Duration::from_secs(15),
@@ -80,7 +81,7 @@ fn a_rank_that_computes_longer_than_the_network_timeout_is_not_silent() {
     let cases = program("cases");
     let options = "-n 2 --network-timeout 1s --connect static --protocol eager --format json";
     let ran = simrun(&format!("real {options} {cases} -- --case deaf"));
-    ran.succeeds();
+    ran.succeeds_silently();
     let seconds = ran.json()["measured_s"].as_f64().unwrap();
     // Ranks count each other as lost after 3.5 s.
     assert!(seconds > 4.9, "{ran:?}");
@@ -109,8 +110,8 @@ fn survivors_of_a_silent_rank_0_say_why_they_end() {
         start(0, &format!(">{out} 2>/dev/null")),
         start(1, "")
     ));
-    ran.prints("ended with 1\n");
+    ran.prints_text("ended with 1\n");
     ran.reports_first("error: rank 1: lost rank 0 at 127.0.0.1:");
-    ran.reports(": no answer over the network: ");
+    ran.reports_text(": no answer over the network: ");
     ran.reports_last("; this rank ends\n");
 }

@@ -9,7 +9,7 @@ fn a_record_is_complete_and_reproduces_the_run() {
     let folder = Folder::new();
     let out = folder.path("deep/out");
     let ran = case("hosts", &format!("-n 8 --map random --seed 5 --out {out}"));
-    ran.ends(0);
+    ran.exits_with(0);
     let mut names: Vec<_> = fs::read_dir(&out)
         .unwrap()
         .map(|entry| entry.unwrap().file_name())
@@ -55,7 +55,7 @@ fn a_platform_of_simgrid_runs_under_its_default_model_which_is_named() {
     fs::write(&xml, text).unwrap();
     let line = format!("-p {xml} {} -- --case head-to-head", program("cases"));
     let ran = simrun(&line);
-    ran.prints("\n  network model lv08\n");
+    ran.prints_text("\n  network model lv08\n");
     let json = simrun(&format!("--format json {line}"));
     let record: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
     assert_eq!(record["network_model"], "lv08");
@@ -88,12 +88,12 @@ fn a_record_is_replaced_only_by_force() {
     assert_eq!(case("head-to-head", &options).status, 1);
     let first = fs::read_to_string(format!("{out}/record.json")).unwrap();
     let ran = case("hosts", &format!("-n 2 -o {out}"));
-    ran.refuses("it holds the record of another run: expected another folder");
+    ran.refuses_with("it holds the record of another run: expected another folder");
     assert_eq!(
         fs::read_to_string(format!("{out}/record.json")).unwrap(),
         first
     );
-    case("hosts", &format!("-n 2 -o {out} --force")).ends(0);
+    case("hosts", &format!("-n 2 -o {out} --force")).exits_with(0);
     assert_ne!(
         fs::read_to_string(format!("{out}/record.json")).unwrap(),
         first
@@ -106,7 +106,7 @@ fn a_record_is_replaced_only_by_force() {
 fn failures_are_recorded_too() {
     let folder = Folder::new();
     let ran = case("panic", &format!("-n 2 -o {}", folder.path("out")));
-    ran.ends(1);
+    ran.exits_with(1);
     let record = fs::read_to_string(folder.path("out/record.json")).unwrap();
     let record: serde_json::Value = serde_json::from_str(&record).unwrap();
     assert_eq!(record["failure"]["rank"], 1);
@@ -120,7 +120,7 @@ fn a_deadlock_leaves_its_graph_and_a_mapping_file_its_hosts() {
     let out = folder.path("out");
     let options = format!("--map {map} --protocol rendezvous -o {out}");
     let ran = case("head-to-head", &options);
-    ran.ends(1);
+    ran.exits_with(1);
     let dot = fs::read_to_string(format!("{out}/deadlock.dot")).unwrap();
     assert!(
         dot.starts_with("digraph deadlock {")
@@ -149,7 +149,7 @@ fn rerun_makes_the_run_again_and_compares() {
     // Whatever was read is in the record now.
     fs::remove_file(&map).unwrap();
     let ran = simrun(&format!("rerun {out}"));
-    ran.succeeds();
+    ran.succeeds_silently();
     ran.prints_first("cases: finished again with digest ");
     // Failures are the same again, too, and so are limits.
     for (case_name, options, status) in [
@@ -159,8 +159,8 @@ fn rerun_makes_the_run_again_and_compares() {
         ("late", "--map random -n 5 --protocol threshold=1KiB", 0),
     ] {
         let ran = case(case_name, &format!("{options} --force -o {out}"));
-        ran.ends(status);
-        simrun(&format!("rerun {out}")).ends(0);
+        ran.exits_with(status);
+        simrun(&format!("rerun {out}")).exits_with(0);
     }
     // Another program or platform is noticed.
     let file = format!("{out}/record.json");
@@ -169,15 +169,16 @@ fn rerun_makes_the_run_again_and_compares() {
     let hash = value["rerun"]["sha256"].as_str().unwrap();
     fs::write(&file, record.replace(hash, "0123")).unwrap();
     let ran = simrun(&format!("rerun {out}"));
-    ran.ends(0).reports("the program has changed since");
+    ran.exits_with(0)
+        .reports_text("the program has changed since");
     let platform = format!("{out}/platform.toml");
     let text = fs::read_to_string(&platform).unwrap();
     let slower = text.replace("latency = \"", "latency = \"1ms\" # ");
     assert_ne!(text, slower);
     fs::write(&platform, slower).unwrap();
     let ran = simrun(&format!("rerun {out}"));
-    ran.ends(1);
-    ran.reports("failed: cases: finished with the digest ");
+    ran.exits_with(1);
+    ran.reports_text("failed: cases: finished with the digest ");
 }
 
 #[test]
@@ -188,7 +189,7 @@ fn what_cannot_be_made_again_is_refused() {
             folder.write("record.json", record);
         }
         let ran = simrun(&format!("rerun {}", folder.path("")));
-        ran.ends(2).reports(expected);
+        ran.exits_with(2).reports_text(expected);
     };
     check(None, "expected the folder of --out");
     check(Some("version = 1"), "not a record of a run");

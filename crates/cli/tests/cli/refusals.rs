@@ -1,7 +1,7 @@
-//! Bad usage and bad input: exit status 2, nothing on standard output, and a message that names the
-//! place, what was found and what is expected.
+//! Bad usage and bad input: exit status 2, an empty standard output, and a message that names the
+//! place, the value found and the values expected.
 
-use testing::cases::{Case, cases};
+use testing::cases::{Case, read_cases};
 
 use crate::support::{Folder, program, simrun};
 
@@ -17,7 +17,7 @@ fn refusal(case: &Case, folder: &Folder) -> String {
     }
     let replaced = |text: String, (name, path): &(String, String)| text.replace(name, path);
     let ran = simrun(&names.iter().fold(case.given[0].clone(), replaced));
-    ran.ends_silently(2);
+    ran.exits_silently(2);
     let message = ran.stderr.split("\n\n").next().unwrap_or_default();
     let named = |text: String, (name, path): &(String, String)| text.replace(path, name);
     names.iter().fold(message.trim_end().to_owned(), named)
@@ -26,8 +26,8 @@ fn refusal(case: &Case, folder: &Folder) -> String {
 #[test]
 fn bad_input_is_refused_with_these_words() {
     let folder = Folder::new();
-    for case in cases(include_str!("refusals.txt")) {
+    for case in read_cases(include_str!("refusals.txt")) {
         let message = refusal(&case, &folder);
-        case.compare("refusals.txt", &message);
+        case.assert_expected("refusals.txt", &message);
     }
 }

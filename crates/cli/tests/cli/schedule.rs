@@ -31,15 +31,15 @@ fn combinators_take_the_same_order_again() {
         ("cases", "-n 5", "--case any-source"),
     ] {
         let (run, replay) = replayed(name, options, arguments);
-        run.ends(0);
+        run.exits_with(0);
         let replay = replay.unwrap();
-        replay.ends(0);
+        replay.exits_with(0);
         // An actor program prints the time.
         let expected = run
             .stdout
             .replace("at 0.0000027600000000000007 s", "at 0 s");
         replay.prints_first(&expected);
-        replay.prints(&format!("{name}: finished after "));
+        replay.prints_text(&format!("{name}: finished after "));
     }
 }
 
@@ -59,7 +59,7 @@ fn deadlocks_and_failures_are_replayed() {
         let (run, replay) = replayed(name, options, arguments);
         let replay = replay.unwrap();
         assert_eq!((run.status, replay.status), (1, 1), "{run:?} {replay:?}");
-        replay.prints(end);
+        replay.prints_text(end);
     }
 }
 
@@ -69,7 +69,7 @@ fn what_check_cannot_take_again_is_told() {
     let (run, replay) = replayed("combined", "-n 4", "--burst");
     assert!(run.status == 2 && replay.is_none(), "{run:?}");
     let line = "line 4 of rank 0 is \"joined: 1\" in the run, and \"joined: 2\" under check";
-    run.reports(line);
+    run.reports_text(line);
     // A program that goes by the time.
     let (run, replay) = replayed("cases", "-n 2", "--case clock");
     assert!(run.status == 2 && replay.is_none(), "{run:?}");
@@ -77,7 +77,7 @@ fn what_check_cannot_take_again_is_told() {
         "check cannot take this run again: the run finished, but under check it failed",
         "time does not pass during the search, but crates/cli/tests/programs/cases.rs:",
     ] {
-        run.reports(text);
+        run.reports_text(text);
     }
     // What no checker has, before the run.
     for (setting, text) in [
@@ -96,7 +96,7 @@ fn what_check_cannot_take_again_is_told() {
             "--case any-source",
         );
         assert!(run.status == 2 && replay.is_none(), "{run:?}");
-        run.reports(text);
+        run.reports_text(text);
     }
 }
 
@@ -115,10 +115,11 @@ fn the_file_is_not_an_input_and_not_the_terminal() {
         let ran = simrun(&format!(
             "-p {copy} --schedule {file} {name} -- --case any-source"
         ));
-        ran.refuses(text);
+        ran.refuses_with(text);
     }
     let ran = simrun(&format!(
         "check --replay {copy} {name} -- --case any-source"
     ));
-    ran.ends(2).reports("is not a step of a schedule");
+    ran.exits_with(2)
+        .reports_text("is not a step of a schedule");
 }

@@ -34,7 +34,7 @@ fn points(folder: &Folder) -> String {
 
 fn table(out: &str) -> String {
     let shown = simrun(&format!("study table {out} --rows runs --csv --no-wall"));
-    shown.ends(0);
+    shown.exits_with(0);
     shown.stdout
 }
 
@@ -48,7 +48,7 @@ pub(crate) fn result_lines(out: &str) -> Vec<String> {
 }
 
 fn refused(output: &Output, text: &str) {
-    output.ends(2).reports(text);
+    output.exits_with(2).reports_text(text);
 }
 
 #[test]
@@ -57,14 +57,14 @@ fn the_table_is_the_same_for_any_number_of_jobs() {
     let file = points(&folder);
     let [one, two] = ["one", "two"].map(|name| folder.path(name));
     let ran = simrun(&format!("study run {file} --out {one} --jobs 1"));
-    ran.ends(1);
+    ran.exits_with(1);
     let first = ran.stdout.lines().next().unwrap();
     assert!(
         first.starts_with("8 of 9 points complete, 9 runs in "),
         "{first}"
     );
     assert!(first.ends_with(", 1 points with failed runs"), "{first}");
-    ran.prints("seed 0: deadlock: blocked ranks or actors: 2");
+    ran.prints_text("seed 0: deadlock: blocked ranks or actors: 2");
     simrun(&format!("study run {file} --out {two} --jobs 2"));
     assert_eq!(table(&one), table(&two));
     assert_eq!(table(&one).lines().count(), 10);
@@ -93,7 +93,7 @@ fn a_study_continues_and_computes_nothing_twice() {
     assert_eq!(result_lines(&out).len(), 9);
     simrun(&format!("study run {file} --out {out}"));
     assert_eq!(result_lines(&out).len(), 9);
-    simrun(&format!("study retry {out} --failed")).ends(1);
+    simrun(&format!("study retry {out} --failed")).exits_with(1);
     assert_eq!(result_lines(&out).len(), 10);
     let status = simrun(&format!("study status {out} --format json")).json();
     assert_eq!(status["complete"], 8);
@@ -107,7 +107,7 @@ fn workers_divide_the_points() {
     let [whole, out] = ["whole", "out"].map(|name| folder.path(name));
     simrun(&format!("study run {file} --out {whole}"));
     let made = simrun(&format!("study run {file} --out {out} --no-run"));
-    made.ends(0);
+    made.exits_with(0);
     made.prints_first("9 points; next: simrun study work ");
     // Three of nine points each: by Slurm's variables, by the option, by their keys.
     let slurm = run(command(SIMRUN)
@@ -151,14 +151,14 @@ fn random_points_have_intervals_and_others_run_once() {
     "#;
     let file = study(&folder, &program("cases"), lines);
     let out = folder.path("out");
-    simrun(&format!("study run {file} --out {out}")).ends(0);
+    simrun(&format!("study run {file} --out {out}")).exits_with(0);
     assert_eq!(result_lines(&out).len(), 13);
     let rows = simrun(&format!("study table {out} --json")).json();
     assert_eq!(rows[0]["time_s_note"], "deterministic");
     assert_eq!(rows[1]["time_s_n"], 12);
     assert!(rows[1]["time_s_low"].as_f64() <= rows[1]["time_s_mean"].as_f64());
 
-    simrun(&format!("study report {out}")).ends(0);
+    simrun(&format!("study report {out}")).exits_with(0);
     let content = fs::read_to_string(format!("{out}/report.json")).unwrap();
     let content: serde_json::Value = serde_json::from_str(&content).unwrap();
     let page = fs::read_to_string(format!("{out}/report.html")).unwrap();
@@ -190,7 +190,7 @@ fn printed_lines_and_analyses_are_measures() {
     "#;
     let file = study(&folder, "apps/pingpong", lines);
     let out = folder.path("out");
-    simrun(&format!("study run {file} --out {out}")).ends(0);
+    simrun(&format!("study run {file} --out {out}")).exits_with(0);
     let row = &simrun(&format!("study table {out} --rows runs --json")).json()[0];
     assert!(
         row["half_us"].as_f64().is_some_and(|half| half > 0.0),
@@ -213,14 +213,15 @@ fn a_run_that_ends_its_process_fails_alone() {
     let file = study(&folder, &program("cases"), lines);
     let out = folder.path("out");
     let ran = simrun(&format!("study run {file} --out {out} --jobs 1"));
-    ran.ends(1).prints_first("1 of 5 points complete, 5 runs");
+    ran.exits_with(1)
+        .prints_first("1 of 5 points complete, 5 runs");
     for text in [
         "case = abort, seed 0: failed: called abort with code 7",
         "case = exit, seed 0: failed: ended the process, as std::process::exit does",
         "case = panic, seed 0: failed: the reactor is too hot",
         "case = forever, seed 0: limit: --max-time 1s",
     ] {
-        ran.prints(text);
+        ran.prints_text(text);
     }
 }
 
@@ -231,13 +232,13 @@ fn an_unwritable_failure_loses_no_result() {
     let file = study(&folder, &program("cases"), lines);
     let out = folder.path("out");
     let made = simrun(&format!("study run {file} --out {out} --no-run"));
-    made.ends(0);
+    made.exits_with(0);
     // A file where the texts of failed runs belong.
     fs::write(format!("{out}/failures"), "").unwrap();
     let ran = simrun(&format!("study run {file} --out {out}"));
-    ran.ends(2).reports("failures");
+    ran.exits_with(2).reports_text("failures");
     let table = simrun(&format!("study table {out} --rows runs --csv"));
-    table.prints("\n0,failed,");
+    table.prints_text("\n0,failed,");
 }
 
 #[test]
@@ -275,7 +276,7 @@ fn a_folder_belongs_to_one_study_and_one_revision() {
     let file = study(&folder, &program("cases"), lines);
     let out = folder.path("out");
     let made = simrun(&format!("study run {file} --out {out} --no-run"));
-    made.ends(0);
+    made.exits_with(0);
     let other = study(
         &folder,
         &program("cases"),
@@ -311,9 +312,9 @@ fn a_missing_measure_is_counted() {
     let file = study(&folder, &program("cases"), lines);
     let out = folder.path("out");
     let ran = simrun(&format!("study run {file} --out {out}"));
-    ran.ends(1);
+    ran.exits_with(1);
     let warning = "warning: measure none is missing in 2 of 2 runs";
-    ran.prints(warning);
+    ran.prints_text(warning);
 }
 
 #[test]
@@ -321,7 +322,7 @@ fn a_first_study_of_a_program_runs() {
     let folder = Folder::new();
     let (file, out) = (folder.path("first.toml"), folder.path("out"));
     let made = simrun(&format!("study init apps/ring --out {file}"));
-    made.ends(0);
+    made.exits_with(0);
     assert!(
         fs::read_to_string(&file)
             .unwrap()
@@ -330,7 +331,7 @@ fn a_first_study_of_a_program_runs() {
     let again = simrun(&format!("study init apps/ring --out {file}"));
     refused(&again, "it is there already");
     let ran = simrun(&format!("study run {file} --out {out}"));
-    ran.ends(0);
+    ran.exits_with(0);
     let missing = format!("study init -p {out}/none.toml apps/ring --out {out}/x.toml");
     refused(&simrun(&missing), "none.toml");
     for (option, problem) in [
@@ -341,7 +342,7 @@ fn a_first_study_of_a_program_runs() {
         let words = option.split(' ');
         let mut asked = command(SIMRUN);
         let ran = run(asked.args(["study", "slurm", &out]).args(words));
-        ran.ends(2).reports(problem);
+        ran.exits_with(2).reports_text(problem);
     }
     let script = simrun(&format!("study slurm {out} -n 2")).stdout;
     assert!(script.starts_with("#!/bin/sh\n"), "{script}");
@@ -374,7 +375,7 @@ fn many_values_of_one_run_are_batches() {
     );
     let file = study(&folder, "apps/pingpong", &lines);
     let out = folder.path("out");
-    simrun(&format!("study run {file} --out {out}")).ends(0);
+    simrun(&format!("study run {file} --out {out}")).exits_with(0);
     let summary = fs::read_to_string(format!("{out}/summary.csv")).unwrap();
     let cells: Vec<&str> = summary.lines().nth(1).unwrap().split(',').collect();
     let number = |at: usize| cells[at].parse::<f64>().unwrap();
@@ -389,5 +390,6 @@ fn many_values_of_one_run_are_batches() {
     let file = study(&folder, "apps/pingpong", &few);
     let few = folder.path("few");
     let ran = simrun(&format!("study run {file} --out {few}"));
-    ran.ends(1).prints("expected at least 250 after it");
+    ran.exits_with(1)
+        .prints_text("expected at least 250 after it");
 }

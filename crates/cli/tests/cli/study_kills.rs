@@ -48,7 +48,7 @@ fn kills_lose_no_result_and_repeat_none() {
     let folder = Folder::new();
     let file = study(&folder, "apps/ring", POINTS);
     let [whole, out] = ["whole", "out"].map(|name| folder.path(name));
-    simrun(&format!("study run {file} --out {whole}")).ends(0);
+    simrun(&format!("study run {file} --out {whole}")).exits_with(0);
 
     let mut random = Stream::new(21, "kills");
     let (mut parents, mut workers) = (0, 0);
@@ -175,9 +175,9 @@ fn a_second_process_in_the_folder_of_a_study_names_the_first() {
     assert_eq!(first.wait().unwrap().code(), Some(0));
     let named = format!("it is in use by process {} (", first.id());
     for other in &others {
-        other.ends(2).reports(&named);
+        other.exits_with(2).reports_text(&named);
     }
-    status.ends(0);
+    status.exits_with(0);
     assert_eq!(result_lines(&out).len(), 200);
     assert!(fs::metadata(format!("{out}/.simrun.lock")).is_err());
 }

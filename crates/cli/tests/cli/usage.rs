@@ -21,7 +21,7 @@ fn help_fits_and_ends_with_success() {
         &format!("{actors} --help"),
     ] {
         let ran = simrun(line);
-        ran.succeeds();
+        ran.succeeds_silently();
         for shown in ran.stdout.lines() {
             assert!(shown.chars().count() <= 120, "{line}: {shown}");
             assert!(
@@ -33,10 +33,10 @@ fn help_fits_and_ends_with_success() {
                 "{line}: {shown}"
             );
         }
-        ran.prints("Usage: ");
+        ran.prints_text("Usage: ");
     }
     // Without anything, the help is what is missing: bad usage.
-    simrun("").refuses("Usage: simrun [OPTIONS] APP");
+    simrun("").refuses_with("Usage: simrun [OPTIONS] APP");
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn the_help_of_a_program_has_its_own_arguments() {
         format!("--help {cases}"),
     ] {
         let ran = simrun(&line);
-        ran.ends(0);
+        ran.exits_with(0);
         let text = ran.stdout;
         assert!(
             text.contains("Usage: cases [OPTIONS] [-- ARGUMENTS OF cases]"),
@@ -62,7 +62,8 @@ fn the_help_of_a_program_has_its_own_arguments() {
         assert!(text.contains("--case <CASE>"), "{text}");
     }
     let ran = simrun(&format!("{cases} -- --help"));
-    ran.ends(0).prints("Usage: cases -- --case <CASE>");
+    ran.exits_with(0)
+        .prints_text("Usage: cases -- --case <CASE>");
     assert!(!ran.stdout.contains("--platform"), "{ran:?}");
 }
 
@@ -88,7 +89,8 @@ fn options_and_app_in_any_order() {
     ];
     for line in lines {
         let ran = simrun(&line);
-        ran.ends(0).prints_only("0 node-0\n1 node-1\n2 node-2\n");
+        ran.exits_with(0)
+            .prints_only("0 node-0\n1 node-1\n2 node-2\n");
     }
 }
 

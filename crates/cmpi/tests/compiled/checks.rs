@@ -34,7 +34,7 @@ fn right_uses_of_memory_are_no_findings() {
     for right in ["", "get", "other-fence", "other-lock", "asserted"] {
         let options = "check --protocol eager -n 2";
         let found = simrun(&program, &format!("{options} -- {right}"));
-        found.ends(0);
+        found.exits_with(0);
         // Padding and variables that are not set are sent, too.
         let is_noted = found.stdout.contains("bytes of it may have no value");
         assert_eq!(is_noted, right.is_empty(), "{right}: {found:?}");
@@ -47,6 +47,6 @@ fn persistent_requests_that_are_never_freed_are_leaks() {
     let program = compiled_with(&folder, "-g", "crates/cmpi/tests/programs/active.c");
     let found = simrun(&program, "check -n 2 --leaks -- persistent");
     let expected = "1 persistent requests were never freed";
-    found.ends(1).prints(expected);
-    simrun(&program, "check -n 2 -- persistent").ends(0);
+    found.exits_with(1).prints_text(expected);
+    simrun(&program, "check -n 2 -- persistent").exits_with(0);
 }

@@ -19,11 +19,11 @@ fn a_status_after_finalize_leaves_the_other_ranks_running() {
         let mut lines: Vec<&str> = output.stdout.lines().collect();
         lines.sort_unstable();
         assert_eq!(lines.join("\n") + "\n", all, "{arguments}: {output:?}");
-        output.ends(i32::from(expected.is_some()));
+        output.exits_with(i32::from(expected.is_some()));
         let is_told = expected.is_none_or(|expected| output.stderr.contains(expected));
         assert!(is_told, "{arguments}: {output:?}");
         let found = simrun(&program, &format!("check -n 3 -- {arguments}"));
-        found.ends(i32::from(expected.is_some()));
+        found.exits_with(i32::from(expected.is_some()));
         let is_told = expected.is_none_or(|expected| found.stdout.contains(expected));
         assert!(is_told, "{arguments}: {found:?}");
     }

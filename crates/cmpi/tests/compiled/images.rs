@@ -20,10 +20,10 @@ fn each_rank_has_its_thread_local_variables() {
     lines.sort_by_key(|line| line.chars().next());
     assert_eq!(lines.join("\n") + "\n", expected, "{output:?}");
     // A second execution finds them as they were at first.
-    simrun(&program, "check -n 2").ends(0);
+    simrun(&program, "check -n 2").exits_with(0);
     let output = ran(&compiled(&folder, source), "-n 3", "");
     let remedy = "compile and link it with simrun cc --tls";
-    output.ends(2).reports(remedy);
+    output.exits_with(2).reports_text(remedy);
 }
 
 #[test]
@@ -43,10 +43,10 @@ fn each_rank_has_the_libraries_of_the_program() {
         assert_eq!(lines.join("\n") + "\n", expected, "{option}: {output:?}");
     }
     let (program, first) = (folder.path("libraries"), folder.path("libfirst.so"));
-    simrun(&program, "check -n 3").ends(0);
+    simrun(&program, "check -n 3").exits_with(0);
     let output = ran(&program, "-n 3", "fault");
     let line = "segmentation fault (signal 11) at crates/cmpi/tests/programs/library-first.cc:22";
-    output.ends(1).reports(line);
+    output.exits_with(1).reports_text(line);
     let script = folder.path("script");
     ran(&program, &format!("-n 3 --gdb {script}"), "");
     let script = std::fs::read_to_string(script).unwrap();
@@ -57,7 +57,7 @@ fn each_rank_has_the_libraries_of_the_program() {
     std::fs::remove_file(first).unwrap();
     let output = ran(&program, "-n 3", "");
     let expected = format!("the shared library libfirst.so of {program} is not there");
-    output.ends(2).reports(&expected);
+    output.exits_with(2).reports_text(&expected);
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn a_program_may_reach_mpi_through_a_library_only() {
     let made = |words: &str| {
         let mut command = command(words.split_once(' ').unwrap().0);
         command.env("XDG_CACHE_HOME", folder.path("cache"));
-        run(command.args(words.split_whitespace().skip(1))).ends(0);
+        run(command.args(words.split_whitespace().skip(1))).exits_with(0);
     };
     let sources = "crates/cmpi/tests/programs";
     let library = format!("-shared -fPIC {sources}/wrapping.c -o");
@@ -151,7 +151,7 @@ fn a_tool_of_the_profiling_interface_is_preloaded() {
     let output = ran(&program, "-n 3", &tool);
     let expected =
         format!("rank 1 on host node-1 failed at 0 s: dlopen at {source}:12: {tool} calls MPI");
-    output.ends(1).reports(&expected);
+    output.exits_with(1).reports_text(&expected);
     let output = ran(&program, "-n 3", "libm.so.6");
     assert_eq!((output.status, &*output.stdout), (0, ""), "{output:?}");
 }

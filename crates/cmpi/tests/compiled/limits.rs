@@ -64,13 +64,13 @@ fn a_sender_that_never_waits_reaches_a_limit() {
     }
     // The sender waits for the receiver.
     let options = "-n 2 --protocol eager --set protocol.unexpected_memory=64MiB";
-    ran(&program, options, "1048576 send 100").ends(0);
+    ran(&program, options, "1048576 send 100").exits_with(0);
     // Phantoms take no memory for their bytes.
     let options = "-n 2 --protocol eager --payload phantom";
-    ran(&program, options, "1073741824 send 40").ends(0);
+    ran(&program, options, "1073741824 send 40").exits_with(0);
     let output = ran(&program, "-n 2 --until 1ms --payload phantom", "4 send");
     let expected = "stopped by --until at 0 s: simulated time does not advance, 1048577 steps";
-    output.ends(3).reports(expected);
+    output.exits_with(3).reports_text(expected);
     let found = simrun(&program, "check -n 2 --max-depth 100 -- 4 send");
     let expected = "rank 0 sends 100001 messages and never waits";
     let text = format!("{}{}", found.stdout, found.stderr);

@@ -14,7 +14,7 @@ fn clocks_and_waits_have_simulated_time() {
     let output = ran(&program, "-n 1", "condition");
     let expected =
         "a wait for a condition at crates/cmpi/tests/programs/clocks.c:220 waits for ever";
-    output.ends(1).reports(expected);
+    output.exits_with(1).reports_text(expected);
     // In a program of C++, and in the library of its clocks.
     let program = compiled(&folder, "crates/cmpi/tests/programs/chrono.cc");
     let output = ran(&program, "-n 2", "");
@@ -27,11 +27,11 @@ fn a_search_has_the_lines_and_values_of_clocks() {
     let program = compiled_with(&folder, "-g", "crates/cmpi/tests/programs/clocks.c");
     let found = simrun(&program, "check -n 1 -- before");
     let expected = "crates/cmpi/tests/programs/clocks.c:205 and ";
-    found.ends(0).prints(expected);
+    found.exits_with(0).prints_text(expected);
     let found = simrun(&program, "check -n 3 --protocol eager -- values");
     let is_blamed = found.stdout.contains("may have no value");
     assert!(found.status == 0 && !is_blamed, "{found:?}");
-    found.prints("2 executions");
+    found.prints_text("2 executions");
 }
 
 #[test]
@@ -42,12 +42,12 @@ fn descriptors_of_output_are_lines_of_the_rank() {
     let lines = |rank: usize| {
         format!("begun written\nvector\nformatted {rank} 0.5 text 4 5 6 7\ncalled\ncopied\n")
     };
-    output.ends(0);
+    output.exits_with(0);
     assert_eq!(sorted(&output.stdout), sorted(&(lines(0) + &lines(1))));
     assert_eq!(output.stderr.matches("logged").count(), 2, "{output:?}");
     let file = folder.path("file");
     let output = ran(&program, "-n 2", &file);
-    output.ends(0);
+    output.exits_with(0);
     let expected = "back 0\nback 1\nread to a file 0\nread to a file 1\n";
     assert_eq!(sorted(&output.stdout), expected, "{output:?}");
     for rank in 0..2 {
@@ -56,7 +56,7 @@ fn descriptors_of_output_are_lines_of_the_rank() {
         let found = std::fs::read_to_string(format!("{file}-{rank}")).unwrap();
         assert_eq!(found, expected);
     }
-    simrun(&program, &format!("check -n 2 -- {file}")).ends(0);
+    simrun(&program, &format!("check -n 2 -- {file}")).exits_with(0);
 }
 
 /// Returns lines in ascending order.
@@ -96,7 +96,7 @@ fn input_of_cpp_is_that_of_the_process_at_the_first_rank() {
         let output = with_input(&format!("-p {CLUSTER} -q -n 2"));
         let expected = "0: word nothing 10\n1: end nothing -1\n";
         assert_eq!(sorted(&output.stdout), expected, "{option}: {output:?}");
-        with_input("check -n 2").ends(0);
+        with_input("check -n 2").exits_with(0);
     }
 }
 
@@ -153,7 +153,7 @@ fn an_end_anywhere_is_that_of_the_rank() {
         let output = ran(&program, "-n 3", how);
         let is_named = output.stderr.contains(said) && output.stderr.contains(end);
         assert!(output.status == 1 && is_named, "{how}: {output:?}");
-        output.reports("rank 1 on host");
+        output.reports_text("rank 1 on host");
         let handlers = match how {
             "quick_exit" => "quickly\n",
             "errx" | "err" | "error" | "error_at_line" | "argp" => "destroyed\n",
@@ -186,6 +186,6 @@ fn a_call_that_a_rank_cannot_make_fails_it() {
         let is_named = output.status == 1 && output.stderr.contains(&expected);
         assert!(is_named && output.stdout.is_empty(), "{how}: {output:?}");
         let found = simrun(&program, &format!("check -n 1 -- {how}"));
-        found.ends(1).prints(&expected);
+        found.exits_with(1).prints_text(&expected);
     }
 }

@@ -9,7 +9,7 @@ use crate::support::{
     simrun,
 };
 
-/// Each program compares the results of calls with those that a rank computes by itself.
+/// Each program compares the results of calls with results that a rank computes by itself.
 #[test]
 fn calls_have_the_results_that_the_standard_says() {
     let folder = Folder::new();
@@ -36,20 +36,23 @@ fn ranks_access_the_memory_of_others() {
     let folder = Folder::new();
     let program = compiled(&folder, "crates/cmpi/tests/programs/windows.c");
     let output = ran(&program, "-n 2", "range");
-    output.reports("MPI_ERR_RMA_RANGE: invalid range: 4 bytes from byte 64 on");
+    output.reports_text("MPI_ERR_RMA_RANGE: invalid range: 4 bytes from byte 64 on");
     let output = ran(&program, "-n 2", "swap");
-    output.reports("expected an integer, a logical value or a byte");
+    output.reports_text("expected an integer, a logical value or a byte");
     // The outcome is undefined: a run continues, a search has a finding.
     let output = simrun(&program, &format!("-p {CLUSTER} -n 3 -- overlapping"));
     let conflict = "conflicting accesses to bytes 0 to 3 of the window of rank 0";
     let warning = "no synchronisation is between them: the outcome is undefined";
-    output.ends(0).reports(conflict).reports(warning);
+    output
+        .exits_with(0)
+        .reports_text(conflict)
+        .reports_text(warning);
     let output = simrun(&program, "check -n 2 -- overlapping");
     assert_ne!(output.status, 0, "{output:?}");
-    output.prints(conflict);
+    output.prints_text(conflict);
     // The memory of a rank that has ended is not that of the program any more.
     let output = ran(&program, "-n 3", "gone");
-    output.reports("waits in flush of window 0 at rank 1");
+    output.reports_text("waits in flush of window 0 at rank 1");
 }
 
 #[test]
@@ -61,7 +64,7 @@ fn an_access_to_places_of_a_datatype_takes_the_time_of_its_bytes() {
         for (payload, argument) in [("real", ""), ("phantom", "phantom")] {
             let options = format!("-q -p {platform} -n 2 --payload {payload}");
             let output = simrun(&program, &format!("{options} -- {argument}"));
-            output.ends(0);
+            output.exits_with(0);
             let mut lines = output.stdout.lines();
             assert_eq!(lines.next_back(), Some("ok"), "{output:?}");
             for line in lines {
@@ -93,7 +96,7 @@ fn datatypes_know_how_they_were_made() {
             "struct: combiner 110, integers 2 2 1, addresses 24 0, datatypes 101 104\n",
             "\nok\n",
         ] {
-            output.prints(line);
+            output.prints_text(line);
         }
     }
 }
@@ -108,10 +111,10 @@ fn datatypes_of_a_program_have_their_places_in_memory() {
         "a structure: 29 bytes, from 0 for 32, data from 0 for 29\n",
         "\nok\n",
     ] {
-        output.prints(line);
+        output.prints_text(line);
     }
     let output = ran(&program, "-n 1", "uncommitted");
-    output.reports("is not committed: call MPI_Type_commit");
+    output.reports_text("is not committed: call MPI_Type_commit");
 }
 
 #[test]
@@ -126,8 +129,8 @@ fn each_rank_has_the_c_library_for_itself() {
 ";
     assert_eq!(output.stdout, expected, "{output:?}");
     let output = ran(&program, "-n 1", "-x --alpha");
-    output.reports("library: invalid option -- 'x'");
-    output.reports("option '--alpha' requires an argument");
+    output.reports_text("library: invalid option -- 'x'");
+    output.reports_text("option '--alpha' requires an argument");
 }
 
 #[test]
@@ -139,7 +142,7 @@ fn programs_in_cpp_have_streams_and_exceptions() {
     assert_eq!(output.stdout, expected, "{output:?}");
     let output = ran(&program, "-n 2", "throw");
     let expected = "the program was terminated by an exception that it does not catch";
-    output.ends(1).reports(expected);
+    output.exits_with(1).reports_text(expected);
 }
 
 #[test]
@@ -182,12 +185,12 @@ fn mistakes_end_the_run_and_are_named() {
     }
     let output = ran(&program, "-n 2", "unfinished");
     output
-        .ends(0)
-        .reports("the program ended without MPI_Finalize");
+        .exits_with(0)
+        .reports_text("the program ended without MPI_Finalize");
     let found = simrun(&program, "check -n 2 -- deadlock");
-    found.ends(1).prints("deadlock");
+    found.exits_with(1).prints_text("deadlock");
     let found = simrun(&program, "check -n 2 -- fault");
-    found.ends(1).prints("segmentation fault");
+    found.exits_with(1).prints_text("segmentation fault");
 }
 
 #[test]
@@ -205,10 +208,10 @@ fn reports_name_the_lines_of_the_program() {
     let program = compile_as(COMPILED, &folder, "-g", source, "deadlock");
     let output = ran(&program, "-n 2", "tag");
     let expected = format!("fatal error in MPI_Send at {source}:11: MPI_ERR_TAG: invalid tag -5");
-    output.reports(&expected);
+    output.reports_text(&expected);
     let expected = format!("waits in recv (source 1, tag 0) at {source}:12, for rank 1");
-    ran(&program, "-n 2", "").reports(&expected);
-    simrun(&program, "check -n 2").prints(&expected);
+    ran(&program, "-n 2", "").reports_text(&expected);
+    simrun(&program, "check -n 2").prints_text(&expected);
 }
 
 /// Runs a compiled program under `check` with at most this address space in KiB.
@@ -231,7 +234,7 @@ fn under_check_a_rank_leaves_no_memory_behind() {
     assert_eq!(simrun(&program, "check -n 1").status, 0);
     let program = compiled(&folder, "crates/cmpi/tests/programs/heap.cc");
     for options in ["check -n 2", "-q -n 2"] {
-        simrun(&program, &format!("{options} -p {CLUSTER}")).ends(0);
+        simrun(&program, &format!("{options} -p {CLUSTER}")).exits_with(0);
     }
 }
 
@@ -275,7 +278,7 @@ fn mistakes_with_memory_are_named() {
         let is_found = output.status == 1 && output.stdout.contains(expected);
         assert!(is_found, "{mistake}: {output:?}");
     }
-    ran(&program, "-n 1", "variable").reports("invalid pointer");
+    ran(&program, "-n 1", "variable").reports_text("invalid pointer");
     assert_eq!(ran(&program, "-n 1", "").status, 0);
 }
 
@@ -302,7 +305,7 @@ fn calls_that_do_not_fit_together_are_errors_with_both_lines() {
         }
     }
     assert_eq!(ran(&program, "-n 2", "").status, 0);
-    simrun(&program, "check -n 2").ends(0);
+    simrun(&program, "check -n 2").exits_with(0);
 }
 
 #[test]
@@ -331,14 +334,14 @@ fn blocks_take_time_that_is_the_same_in_each_run() {
     );
     let digest = || {
         let output = simrun(&program, &format!("-p {CLUSTER} {blocks} 10"));
-        output.prints("time between calls: blocks");
+        output.prints_text("time between calls: blocks");
         output.digest()
     };
     let first = digest();
     assert!((0..3).all(|_| digest() == first));
     assert_eq!(times("-n 2")[..3], [0.0, 0.0, 27.778]);
     let output = ran(&program, "-n 2 --compute blocks", "");
-    output.ends(2).reports("--flops-per-block FLOP");
+    output.exits_with(2).reports_text("--flops-per-block FLOP");
     let file = folder.path("times");
     let measured = format!("-n 2 --compute host --record-compute {file} --host-speed");
     let work = |speed: &str| -> f64 {
@@ -351,10 +354,10 @@ fn blocks_take_time_that_is_the_same_in_each_run() {
     };
     // A block takes between 0.1 ns and 1 us.
     assert!((0.1..1e3).contains(&work("1e9")));
-    ran(&program, &format!("-n 2 --replay-compute {file}"), "").ends(0);
+    ran(&program, &format!("-n 2 --replay-compute {file}"), "").exits_with(0);
     let program = compiled(&folder, source);
     let output = ran(&program, &format!("{blocks} 10"), "");
-    output.ends(2).reports("cc --coverage-blocks");
+    output.exits_with(2).reports_text("cc --coverage-blocks");
 }
 
 #[test]
@@ -366,12 +369,12 @@ fn measured_times_are_replayed() {
     let measured = run(&format!(
         "--compute host --host-speed 1e9 --record-compute {file}"
     ));
-    measured.prints("not repeatable");
+    measured.prints_text("not repeatable");
     let replayed = run(&format!("--host-speed 1e9 --replay-compute {file}"));
     assert_eq!(measured.digest(), replayed.digest());
     let plain = run("");
     let expected = "no time passes between calls (--compute none)";
-    plain.prints(expected);
+    plain.prints_text(expected);
     assert_ne!(plain.digest(), replayed.digest());
     // Each of 2 barriers of the longer rank, and 2 readings of its clock before each.
     let cost = run("--call-cost 1us");
@@ -382,7 +385,7 @@ fn measured_times_are_replayed() {
     )
     .unwrap();
     let broken = run(&format!("--replay-compute {file}"));
-    broken.ends(2).reports("times:2:");
+    broken.exits_with(2).reports_text("times:2:");
 }
 
 #[test]
@@ -391,7 +394,7 @@ fn wrong_begins_ends_and_operations_are_named() {
     let program = compiled_with(&folder, "-g", "crates/cmpi/tests/programs/ends.c");
     let output = ran(&program, "-n 3 --prefix-rank", "");
     // A message of two reductions comes while rank 1 waits, and one of rank 2's.
-    output.ends(0);
+    output.exits_with(0);
     let lines = output
         .stdout
         .lines()
@@ -426,9 +429,9 @@ fn wrong_begins_ends_and_operations_are_named() {
     let endless = "s of processor time, at crates/cmpi/tests/programs/ends.c:4";
     let output = ran(&program, "-n 2 --watchdog 300ms", "loop");
     let expected = format!("no call of MPI for 0.3 {endless}");
-    output.ends(1).reports(&expected);
+    output.exits_with(1).reports_text(&expected);
     let found = simrun(&program, "check -n 2 --max-time 60s -- loop");
-    found.ends(1).prints(endless);
+    found.exits_with(1).prints_text(endless);
 }
 
 #[test]
@@ -437,12 +440,12 @@ fn what_a_rank_leaves_behind_is_told() {
     let program = compiled(&folder, "crates/cmpi/tests/programs/ends.c");
     let request = "1 of the requests were dropped and never waited for or freed";
     let found = simrun(&program, "check -n 2 -- request");
-    found.ends(1).prints(request);
+    found.exits_with(1).prints_text(request);
     let found = simrun(&program, "check -n 2 --leaks -- objects");
     let expected = "rank 0: 1 operations were never freed";
-    found.ends(1).prints(expected);
+    found.exits_with(1).prints_text(expected);
     for options in ["-n 2 --leaks", "-n 2"] {
-        simrun(&program, &format!("check {options}")).ends(0);
+        simrun(&program, &format!("check {options}")).exits_with(0);
     }
 }
 
@@ -460,14 +463,14 @@ two 1 Invalid argument first home 1 10 node-0 0 1000 input 1
 ";
     assert_eq!(output.stdout, expected, "{output:?}");
     let warning = ": other processes cannot be reached: refused";
-    output.reports(warning);
+    output.reports_text(warning);
     let found = simrun(&program, "check -n 3 --protocol eager -- random");
     let is_found = found.status == 0 && found.stdout.contains("2 executions");
     assert!(is_found, "{found:?}");
     let output = ran(&program, "-n 1", "raise");
     output
-        .ends(1)
-        .reports("the program raised signal 15 at system(+0x");
+        .exits_with(1)
+        .reports_text("the program raised signal 15 at system(+0x");
 }
 
 #[test]
@@ -476,7 +479,7 @@ fn a_script_tells_a_debugger_where_images_are() {
     let program = compiled_with(&folder, "-g", "crates/cmpi/tests/programs/wrong.c");
     let script = folder.path("script");
     let output = ran(&program, &format!("-n 3 --gdb {script}"), "fault");
-    output.ends(1);
+    output.exits_with(1);
     let text = std::fs::read_to_string(script).unwrap();
     let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).collect();
     let [_, first, second, third] = lines[..] else {
@@ -553,10 +556,12 @@ fn other_files_are_refused_with_a_remedy() {
     }
     let output = ran(&program, "", "");
     let expected = "compiled for the ABI of Open MPI: compile it for the standard ABI of MPI 5.0, with mpicc_abi or simrun cc";
-    output.ends(2).reports(expected);
+    output.exits_with(2).reports_text(expected);
     let program = compiled(&folder, "apps/c/ring.c");
-    simrun(&program, "real -n 2").ends(2).reports("mpiexec");
+    simrun(&program, "real -n 2")
+        .exits_with(2)
+        .reports_text("mpiexec");
     // Outside of simrun it says how to run it.
     let output = run(&mut Command::new(program));
-    output.ends(1).reports("run it with simrun");
+    output.exits_with(1).reports_text("run it with simrun");
 }

@@ -31,7 +31,7 @@ where
     let output = Rc::new(Output::new(Stream::Nowhere, false, LogFilter::default()));
     let run = simulate(&platform, &RankProgram::new(program), &options, &output).expect("a run");
     log.finish(run.report.time.as_secs()).expect("memory");
-    (memory.take(), run.report)
+    (memory.take_bytes(), run.report)
 }
 
 /// Calls `take` with each entry of a log. Returns the reader at its end.

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::statistics::StoppingRule;
-use testing::cases::cases;
+use testing::cases::read_cases;
 
 const HEAD: &str = "program = 'apps/ring'\nplatform = 'p.toml'\n";
 
@@ -137,9 +137,9 @@ half = { line = '(' }",
 
 #[test]
 fn each_mistake_has_its_message() {
-    for case in cases(include_str!("mistakes.txt")) {
-        let [text] = case.given();
-        case.compare("mistakes.txt", &mistakes(text).join("\n"));
+    for case in read_cases(include_str!("mistakes.txt")) {
+        let [text] = case.given_parts();
+        case.assert_expected("mistakes.txt", &mistakes(text).join("\n"));
     }
 }
 

@@ -1,5 +1,5 @@
-//! F1, F2, F3, F4 by two searches: that of `explorer` through all states, and the model checker, with
-//! the searches of `simrun check`.
+//! F1, F2, F3, F4 by two searches: that of `explorer` through all states, and the model checker,
+//! with the searches of `simrun check`.
 //!
 //! A completion belongs to the process that hears of it. Whether a connect succeeds depends on the
 //! other process, which may have stopped to listen: it touches both.
@@ -178,8 +178,8 @@ fn search_by(
 /// or nothing else happens, all classes are seen, and the ends are those of the other search
 /// through all states. At every end there is one connection for a used pair (or none, if it was
 /// closed), no message is lost or there twice, all other sockets are closed and all counters are 0:
-/// see [`World::at_the_end`]. Head-to-head with closes and ends has too many classes: of these the first
-/// ones are looked at, and all states.
+/// see [`World::at_the_end`]. Head-to-head with closes and ends has too many classes: of these the
+/// first ones are looked at, and all states.
 #[test]
 fn f1_who_connects_closes_and_finalizes() {
     let (mut whole, mut parts, mut states) = (0, 0, 0);

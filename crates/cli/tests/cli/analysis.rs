@@ -17,7 +17,7 @@ latency = "500ns"
 
 fn analysed(folder: &Folder, rest: &str) -> Output {
     let platform = folder.write("platform.toml", PLATFORM);
-    simrun(&format!("--platform {platform} {rest}"))
+    simrun!("--platform {platform} {rest}")
 }
 
 /// The analysis that a run has written to a directory.
@@ -223,7 +223,7 @@ fn a_log_is_read_later() {
     let ran = analysed(&folder, &format!("-n 8 --log-events {log} apps/pipeline"));
     ran.exits_with(0);
     let (later, piped) = (folder.path("later"), folder.path("piped"));
-    let whole = simrun(&format!("analyse {log} --out {later}"));
+    let whole = simrun!("analyse {log} --out {later}");
     whole.prints_text("critical path, with");
     let ran = analysed(&folder, &format!("-n 8 --analyse={piped} apps/pipeline"));
     ran.exits_with(0);
@@ -234,7 +234,7 @@ fn a_log_is_read_later() {
     }
     let bytes = std::fs::read(&log).unwrap();
     std::fs::write(&log, &bytes[..bytes.len() / 2 + 5]).unwrap();
-    let cut = simrun(&format!("analyse {log}"));
+    let cut = simrun!("analyse {log}");
     cut.exits_with(0).prints_text("the log breaks off at");
 }
 
@@ -278,7 +278,7 @@ fn parameters_are_varied() {
     let platform = folder.write("platform.toml", PLATFORM);
     let plot = folder.path("tornado.svg");
     let line = format!("whatif -p {platform} -n 4 apps/ring --plot {plot}");
-    let ran = simrun(&format!("{line} --format json"));
+    let ran = simrun!("{line} --format json");
     ran.exits_with(0);
     let all = ran.json();
     // Four messages of 1 us + 1.024 us.
@@ -322,9 +322,8 @@ fn parameters_are_varied() {
 fn checked(folder: &Folder, changes: &str) -> Vec<(String, [f64; 3])> {
     let platform = folder.write("platform.toml", PLATFORM);
     let out = folder.path("whatif");
-    let ran = simrun(&format!(
-        "whatif -p {platform} -n 4 {changes} --no-tolerance --analyse={out} apps/ring"
-    ));
+    let ran =
+        simrun!("whatif -p {platform} -n 4 {changes} --no-tolerance --analyse={out} apps/ring");
     ran.exits_with(0);
     let html = std::fs::read_to_string(format!("{out}/report.html")).unwrap();
     assert!(html.contains("checked by runs"));

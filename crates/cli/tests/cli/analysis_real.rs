@@ -4,7 +4,7 @@
 use std::process::Stdio;
 
 use crate::analysis::{json, number};
-use crate::support::{Folder, Output, SIMRUN, command, program, run, simrun};
+use crate::support::{Folder, Output, SIMRUN, command, program, run};
 
 /// One rank computes before it sends.
 const LATE_SENDER: &str = "apps/late-sender";
@@ -14,9 +14,7 @@ fn a_late_sender_is_named_first_in_a_real_run() {
     let folder = Folder::new();
     let (out, log) = (folder.path("analysis"), folder.path("run.log"));
     // 50 ms of computation, which is much more than anything else.
-    let ran = simrun(&format!(
-        "real -n 2 --analyse={out} --log-events {log} {LATE_SENDER} -- --work 5e7"
-    ));
+    let ran = simrun!("real -n 2 --analyse={out} --log-events {log} {LATE_SENDER} -- --work 5e7");
     ran.exits_with(0);
     for text in [
         "% of the time of all ranks is late sender in recv, apps/late-sender/src/main.rs:24",
@@ -39,7 +37,7 @@ fn a_late_sender_is_named_first_in_a_real_run() {
     assert!(text.contains("apps/late-sender/src/main.rs:"), "{text}");
     assert!(!text.contains("crates/mpi/src/"), "{text}");
     // The log can be read later.
-    let again = simrun(&format!("analyse {log}"));
+    let again = simrun!("analyse {log}");
     again.exits_with(0);
     ran.prints_last(&again.stdout);
 }
@@ -48,9 +46,7 @@ fn a_late_sender_is_named_first_in_a_real_run() {
 fn a_timeline_of_a_real_run_has_arrows_that_point_forwards() {
     let folder = Folder::new();
     let trace = folder.path("run.csv");
-    let ran = simrun(&format!(
-        "real -n 3 --wait spin --trace {trace} {LATE_SENDER}"
-    ));
+    let ran = simrun!("real -n 3 --wait spin --trace {trace} {LATE_SENDER}");
     ran.exits_with(0);
     let text = std::fs::read_to_string(&trace).unwrap();
     let header = text.lines().next().unwrap().split(',');
@@ -90,9 +86,7 @@ fn a_connection_that_fails_is_an_instant() {
     let folder = Folder::new();
     let trace = folder.path("run.csv");
     let cases = program("cases");
-    let ran = simrun(&format!(
-        "real -n 3 --on-loss notify --trace {trace} {cases} -- --case lost"
-    ));
+    let ran = simrun!("real -n 3 --on-loss notify --trace {trace} {cases} -- --case lost");
     ran.exits_with(0);
     let text = std::fs::read_to_string(&trace).unwrap();
     assert_eq!(instants(&text, "connection failed", (0, 1)), 1, "{text}");
@@ -135,9 +129,7 @@ fn a_rank_that_dies_leaves_its_events_and_a_note() {
     let folder = Folder::new();
     let out = folder.path("analysis");
     let cases = program("cases");
-    let ran = simrun(&format!(
-        "real -n 2 --analyse={out} {cases} -- --case panic"
-    ));
+    let ran = simrun!("real -n 2 --analyse={out} {cases} -- --case panic");
     ran.exits_with(1);
     let notes = json(&folder, "analysis")["notes"].to_string();
     assert!(notes.contains("the run did not finish: rank "), "{notes}");

@@ -52,7 +52,7 @@ hosts.w.speed = "1Gf"
     let folder = Folder::new();
     for (routes, expected) in [("", warning), (route, "")] {
         let file = folder.write("sites.toml", &format!("{sites}{routes}"));
-        let ran = simrun(&format!("platform check {file}"));
+        let ran = simrun!("platform check {file}");
         assert_eq!((ran.status, ran.stderr.as_str()), (0, expected));
         ran.prints_text("zones     2");
     }
@@ -64,8 +64,8 @@ fn no_route() {
     let file = folder.write("p.toml", TWO_HOSTS);
     let cases = program("cases");
     // One host needs no route; and an actor program finds out when it needs one.
-    simrun(&format!("-p {file} -n 1 {cases} -- --case hosts")).exits_with(0);
-    let ran = simrun(&format!("-p {file} {}", program("actors")));
+    simrun!("-p {file} -n 1 {cases} -- --case hosts").exits_with(0);
+    let ran = simrun!("-p {file} {}", program("actors"));
     ran.exits_with(2).reports_text("no route");
     ran.prints_text("was rejected (invalid input)");
 }
@@ -117,7 +117,7 @@ fn an_app_that_does_not_compile() {
         "fn main() {\n    let x: u32 = \"text\";\n}\n",
     );
     let app = folder.path("broken");
-    let ran = simrun(&format!("-p {CLUSTER} {app}"));
+    let ran = simrun!("-p {CLUSTER} {app}");
     ran.refuses_with("error[E0308]: mismatched types");
     ran.reports_text("src/main.rs:2:18");
     let last = format!("error: {app}: build failed; see the errors above\n");

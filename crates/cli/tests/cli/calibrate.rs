@@ -33,7 +33,7 @@ fn a_calibrated_platform_runs() {
         let picture = std::fs::read(folder.path(&format!("report/{name}.png"))).unwrap();
         assert!(picture.starts_with(b"\x89PNG"));
     }
-    let shown = simrun(&format!("platform check {out}"));
+    let shown = simrun!("platform check {out}");
     shown.exits_with(0).prints_text("hosts     4");
     // The same input, the same file.
     let before = std::fs::read(&out).unwrap();
@@ -46,14 +46,11 @@ fn bad_measurements_are_answered_with_their_lines() {
     let folder = Folder::new();
     let measured = folder.write("m.csv", "size_bytes,time_us\n8,fast\n-1,2\n");
     let out = folder.path("mine.toml");
-    let ran = simrun(&format!("calibrate {measured} --out {out}"));
+    let ran = simrun!("calibrate {measured} --out {out}");
     ran.refuses_with("m.csv:2: time_us is \"fast\": expected");
     ran.reports_text("m.csv:3: size_bytes is \"-1\": expected");
     assert!(!std::path::Path::new(&out).exists());
-    let ran = simrun(&format!(
-        "calibrate {} --out {out}",
-        folder.path("none.csv")
-    ));
+    let ran = simrun!("calibrate {} --out {out}", folder.path("none.csv"));
     ran.exits_with(2).reports_text("none.csv: cannot read it");
 }
 
@@ -70,7 +67,7 @@ fn rings_that_were_measured_are_predicted_and_may_be_limited() {
     let report = folder.path("report");
     let line = format!("calibrate {samples} --out {out} --require-programs");
     measure("ring");
-    let ran = simrun(&format!("{line} worst=1% --report {report}"));
+    let ran = simrun!("{line} worst=1% --report {report}");
     ran.succeeds_silently();
     let verdict = "Ring of 4 at 5 sizes, never fitted: median error 0.0 %";
     ran.prints_text(verdict);
@@ -90,13 +87,13 @@ fn rings_that_were_measured_are_predicted_and_may_be_limited() {
     };
     let slower: String = text.lines().map(slower).collect();
     std::fs::write(&samples, slower).unwrap();
-    let ran = simrun(&format!("{line} median=5%"));
+    let ran = simrun!("{line} median=5%");
     ran.exits_with(1);
     let missed = "Ring of 4: median error 9.09 % exceeds the limit of 5.00 %";
     ran.reports_text(missed);
     // What was not measured keeps no limit.
     measure("pp");
-    let ran = simrun(&format!("{line} median=5%"));
+    let ran = simrun!("{line} median=5%");
     ran.exits_with(1);
     let missed = "median was required, but there are no predictions";
     ran.reports_text(missed);

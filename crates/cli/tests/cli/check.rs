@@ -8,7 +8,7 @@ use crate::support::{CLUSTER, Folder, Output, SIMRUN, command, program, run, sim
 /// `simrun check` with the test program that does `case`.
 pub(crate) fn check(case: &str, options: &str) -> Output {
     let program = program("checked");
-    simrun(&format!("check {options} {program} -- --case {case}"))
+    simrun!("check {options} {program} -- --case {case}")
 }
 
 /// Runs a line in a shell.
@@ -207,7 +207,7 @@ fn threads_change_no_result() {
         let (case, options) = case.split_once(' ').unwrap();
         let search = |threads: u32| {
             let more = format!("{options} --format json --threads {threads}");
-            simrun(&format!("check {more} {ranks} -- --case {case}"))
+            simrun!("check {more} {ranks} -- --case {case}")
         };
         assert_eq!(
             without_times(&search(1)),
@@ -319,14 +319,12 @@ fn an_order_of_receives_that_is_not_determined_is_a_warning() {
         other["warnings"][0]["orders"][1]["replay"],
         orders[1]["replay"]
     );
-    let ran = simrun(&format!("check -n 3 {farm} -- --case any-source"));
+    let ran = simrun!("check -n 3 {farm} -- --case any-source");
     ran.prints_first("warning: nondeterministic receive order at rank 0: wildcard receive 1 ");
-    let ran = simrun(&format!("check -n 3 --quiet {farm} -- --case any-source"));
+    let ran = simrun!("check -n 3 --quiet {farm} -- --case any-source");
     ran.exits_silently(0);
     // A ring knows its neighbours.
-    let ran = simrun(&format!(
-        "check -n 2 --format json {farm} -- --case head-to-head"
-    ));
+    let ran = simrun!("check -n 2 --format json {farm} -- --case head-to-head");
     assert_eq!(ran.json()["warnings"], serde_json::json!([]));
 }
 
@@ -417,9 +415,7 @@ fn runs_drawn_at_random_are_no_proof() {
 /// shows the same again.
 fn check_ranks(case: &str, options: &str, kind: &str) -> serde_json::Value {
     let ranks = program("cases");
-    let ran = simrun(&format!(
-        "check {options} --format json {ranks} -- --case {case}"
-    ));
+    let ran = simrun!("check {options} --format json {ranks} -- --case {case}");
     ran.exits_with(1);
     let found = ran.json();
     let finding = found["findings"][0].clone();
@@ -442,9 +438,7 @@ fn rank_programs_are_explored_too() {
     assert_eq!(finding["critical"]["kind"], "all_executions");
     assert_eq!(finding["counterexample"], "minimal");
     let ranks = program("cases");
-    let ran = simrun(&format!(
-        "check -n 2 --protocol eager {ranks} -- --case head-to-head"
-    ));
+    let ran = simrun!("check -n 2 --protocol eager {ranks} -- --case head-to-head");
     ran.exits_with(0);
     let found = check_ranks("unreceived", "-n 2", "unfinished-operations");
     let message = found["findings"][0]["message"].as_str().unwrap();
@@ -589,7 +583,7 @@ fn a_program_alone_checks_itself() {
     help.exits_with(0);
     help.prints_text("Usage: checked check [OPTIONS] [-- ARGUMENTS OF checked]");
     help.prints_text("--case <CASE>");
-    let through = simrun(&format!("check {} --help", program("checked")));
+    let through = simrun!("check {} --help", program("checked"));
     assert_eq!((through.status, through.stdout), (0, help.stdout));
 }
 
@@ -611,9 +605,7 @@ fn limits_and_failures_are_explored_on_request() {
     ] {
         check(case, "").exits_with(0);
         let program = program("checked");
-        let ran = simrun(&format!(
-            "check --format json {options} {program} -- --case {case}"
-        ));
+        let ran = simrun!("check --format json {options} {program} -- --case {case}");
         ran.exits_with(1);
         let finding = &ran.json()["findings"][0];
         assert_eq!(finding["kind"], kind, "{ran:?}");

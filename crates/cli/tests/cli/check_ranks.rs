@@ -7,9 +7,7 @@ use crate::support::{program, simrun};
 #[test]
 fn sends_that_need_buffers_are_found() {
     let ranks = program("cases");
-    let ran = simrun(&format!(
-        "check -n 2 --format json {ranks} -- --case head-to-head"
-    ));
+    let ran = simrun!("check -n 2 --format json {ranks} -- --case head-to-head");
     ran.exits_with(1);
     let found = ran.json();
     assert_eq!(found["verdict"], "found");
@@ -21,7 +19,7 @@ fn sends_that_need_buffers_are_found() {
     let command = finding["command"].as_str().unwrap();
     assert!(command.contains("--protocol rendezvous"), "{command}");
     shell(command).exits_with(1).prints_first("deadlock");
-    let ran = simrun(&format!("check -n 2 {ranks} -- --case head-to-head"));
+    let ran = simrun!("check -n 2 {ranks} -- --case head-to-head");
     ran.prints_first("correct only if standard sends are buffered");
     ran.prints_text("correct only if sends are buffered; search complete");
     // Who says what sends do asks for nothing else.
@@ -36,9 +34,7 @@ fn sends_that_need_buffers_are_found() {
 #[test]
 fn the_search_that_nobody_asked_for_is_limited() {
     let farm = program("cases");
-    let ran = simrun(&format!(
-        "check -n 7 --format json {farm} -- --case any-source"
-    ));
+    let ran = simrun!("check -n 7 --format json {farm} -- --case any-source");
     // What was cut is no proof.
     ran.exits_with(3);
     let found = ran.json();
@@ -142,10 +138,7 @@ fn mistakes_that_a_run_does_not_notice_are_findings() {
         "{ranks} -- --case difference",
         "--protocol eager --collectives algorithm {ranks} -- --case crossed",
     ] {
-        let ran = simrun(&format!(
-            "check -n 2 {}",
-            without.replace("{ranks}", &ranks)
-        ));
+        let ran = simrun!("check -n 2 {}", without.replace("{ranks}", &ranks));
         ran.exits_with(0);
     }
 }
@@ -153,7 +146,7 @@ fn mistakes_that_a_run_does_not_notice_are_findings() {
 #[test]
 fn what_differs_from_run_to_run_is_named() {
     let ranks = program("cases");
-    let ran = simrun(&format!("check -n 2 {ranks} -- --case static"));
+    let ran = simrun!("check -n 2 {ranks} -- --case static");
     ran.exits_with(1).prints_text("is not deterministic");
     let source = include_str!("../programs/cases.rs").lines();
     let mut lines = source
@@ -170,7 +163,7 @@ fn what_differs_from_run_to_run_is_named() {
 #[test]
 fn who_reads_the_time_is_told_that_it_stands_still() {
     let ranks = program("cases");
-    let ran = simrun(&format!("check -n 2 --format json {ranks} -- --case clock"));
+    let ran = simrun!("check -n 2 --format json {ranks} -- --case clock");
     ran.exits_with(1);
     let found = ran.json();
     let source = include_str!("../programs/cases.rs").lines();
@@ -181,7 +174,7 @@ fn who_reads_the_time_is_told_that_it_stands_still() {
     assert_eq!(found["findings"][0]["clock_reads"][0], place, "{found}");
     assert_eq!(found["warnings"][0]["kind"], "clock");
     assert_eq!(found["warnings"][0]["line"], place);
-    let ran = simrun(&format!("check -n 2 {ranks} -- --case clock"));
+    let ran = simrun!("check -n 2 {ranks} -- --case clock");
     // Both calls are told together.
     let text = format!(
         "this may be a false alarm: time does not pass during the search, but {place} and crates/cli/"

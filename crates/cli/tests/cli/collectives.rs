@@ -52,9 +52,9 @@ fn the_choice_for_a_call_is_explained() {
 fn a_tuned_selector_is_used_and_recorded() {
     let folder = Folder::new();
     let (selector, plot) = (folder.path("tuned.toml"), folder.path("tuned.svg"));
-    let ran = simrun(&format!(
+    let ran = simrun!(
         "collectives tune allreduce --platform platforms/cluster.toml -n 8 --sizes 8,1MiB --algorithms ring,recursive_doubling --out {selector} --plot {plot}"
-    ));
+    );
     ran.exits_with(0);
     // 3 rounds of 1.25 us and 8 B at 12.5 GB/s; twice 7 blocks of 128 KiB in a ring.
     for text in ["3.752 us", "164.301 us"] {
@@ -68,12 +68,12 @@ fn a_tuned_selector_is_used_and_recorded() {
     let picture = std::fs::read_to_string(&plot).unwrap();
     assert!(picture.contains("allreduce of 8 ranks"), "{picture}");
     let record = folder.path("record");
-    let ran = simrun(&format!(
+    let ran = simrun!(
         "--platform platforms/cluster.toml --set collectives.selector={selector} -n 8 --out {record} apps/allreduce -- --size 1MiB"
-    ));
+    );
     ran.prints_text("allreduce of 1MiB: 164.301 us\n");
     std::fs::remove_file(&selector).unwrap();
-    let ran = simrun(&format!("rerun {record}"));
+    let ran = simrun!("rerun {record}");
     ran.exits_with(0).prints_text("as recorded");
 }
 
@@ -85,9 +85,9 @@ fn bad_input_is_refused() {
         "version = 1\nname = \"x\"\n[[allreduce]]\nalgorithm = \"foo\"\n",
     );
     let run = "--platform platforms/cluster.toml -n 3 --set collectives.";
-    let ran = simrun(&format!("{run}selector={bad} apps/allreduce"));
+    let ran = simrun!("{run}selector={bad} apps/allreduce");
     ran.refuses_with("unknown algorithm 'foo' of allreduce");
     // A restriction is known when the call is made.
-    let ran = simrun(&format!("{run}barrier=two_proc apps/allreduce"));
+    let ran = simrun!("{run}barrier=two_proc apps/allreduce");
     ran.exits_with(1).reports_text("two_proc needs two ranks; ");
 }

@@ -26,11 +26,11 @@ fn a_compiled_program_is_the_subject_of_a_study() {
                  [measure]\nmessages = { json = \"messages\" }\n";
     let file = study(&folder, &program, lines);
     let out = folder.path("out");
-    let ran = simrun(&format!("study run {file} --out {out} --jobs 2"));
+    let ran = simrun!("study run {file} --out {out} --jobs 2");
     ran.exits_with(0);
-    let table = simrun(&format!("study table {out} --csv --no-wall")).stdout;
+    let table = simrun!("study table {out} --csv --no-wall").stdout;
     assert_eq!(table.lines().count(), 5, "{table}");
-    let again = simrun(&format!("study run {file} --out {out} --jobs 2"));
+    let again = simrun!("study run {file} --out {out} --jobs 2");
     again.exits_with(0);
 }
 
@@ -42,22 +42,22 @@ fn a_study_has_the_libraries_of_its_program() {
                  [measure]\nmessages = { json = \"messages\" }\n";
     let file = study(&folder, &program, lines);
     let (out, record) = (folder.path("out"), folder.path("record"));
-    let begun = simrun(&format!("study run {file} --out {out} --no-run"));
-    let recorded = simrun(&format!("-p {CLUSTER} -n 2 --out {record} {program}"));
+    let begun = simrun!("study run {file} --out {out} --no-run");
+    let recorded = simrun!("-p {CLUSTER} -n 2 --out {record} {program}");
     assert_eq!((begun.status, recorded.status), (0, 0), "{begun:?}");
     let first = folder.path("libfirst.so");
     let changed = [&*std::fs::read(&first).unwrap(), b"\n"].concat();
     std::fs::write(&first, changed).unwrap();
-    let again = simrun(&format!("rerun {record}"));
+    let again = simrun!("rerun {record}");
     let warning = "libraries: the program has changed since the record was written";
     again.reports_text(warning);
-    let other = simrun(&format!("study run {file} --out {out}"));
+    let other = simrun!("study run {file} --out {out}");
     let expected = "the study began with another program";
     other.exits_with(2).reports_text(expected);
     // The folder has what its points need.
     std::fs::remove_file(first).unwrap();
-    simrun(&format!("study work {out}")).exits_with(0);
-    let table = simrun(&format!("study table {out} --csv --no-wall")).stdout;
+    simrun!("study work {out}").exits_with(0);
+    let table = simrun!("study table {out} --csv --no-wall").stdout;
     assert_eq!(table.lines().count(), 3, "{table}");
 }
 
@@ -78,7 +78,7 @@ fn a_compiled_program_is_the_subject_of_whatif() {
 fn a_comparison_of_a_compiled_program_needs_measured_times() {
     let folder = Folder::new();
     let program = compiled(&folder, "apps/c/pingpong.c");
-    let output = simrun(&format!("compare --platform {CLUSTER} -n 2 {program}"));
+    let output = simrun!("compare --platform {CLUSTER} -n 2 {program}");
     let expected = "a compiled MPI program: expected --measured-times FILE, of runs with mpiexec";
     output.exits_with(2).reports_text(expected);
 }
@@ -86,7 +86,7 @@ fn a_comparison_of_a_compiled_program_needs_measured_times() {
 #[test]
 fn the_time_between_calls_is_an_option_of_compiled_programs() {
     let program = program("cases");
-    let ring = simrun(&format!("-p {CLUSTER} --compute host {program}"));
+    let ring = simrun!("-p {CLUSTER} --compute host {program}");
     let expected = "an option of compiled MPI programs";
     ring.exits_with(2).reports_text(expected);
 }
@@ -105,7 +105,7 @@ fn time_between_calls_is_computation_in_an_analysis() {
         "--compute host --host-speed 1e9".to_owned(),
     ] {
         let options = format!("-p {CLUSTER} -n 2 {compute} --analyse={out}");
-        simrun(&format!("{options} {counted} -- 1000000")).exits_with(0);
+        simrun!("{options} {counted} -- 1000000").exits_with(0);
         let analysis = json(&folder, "analysis");
         // 1e6 flop of SIMRUN_COMPUTE at each rank, beside the loops.
         let annotated = 2.0 * 27.777e-6;
@@ -129,9 +129,9 @@ fn a_record_is_made_again_from_its_program() {
     let folder = Folder::new();
     let (program, out) = (compiled(&folder, "apps/c/ring.c"), folder.path("out"));
     let options = format!("-p {CLUSTER} -q -n 5 --out {out}");
-    let first = simrun(&format!("{options} {program} -- --size 99 --rounds 2"));
+    let first = simrun!("{options} {program} -- --size 99 --rounds 2");
     first.exits_with(0);
-    let again = simrun(&format!("rerun {out}"));
+    let again = simrun!("rerun {out}");
     again.exits_with(0).prints_text("as recorded");
 }
 
@@ -179,5 +179,5 @@ fn a_compiler_is_never_simrun() {
     let program = folder.path("ring");
     let arguments = ["cc", "-O1", "-o", &program, "apps/c/ring.c"];
     called(&folder, &[("CC", &script)], &arguments).exits_with(0);
-    assert_eq!(simrun(&format!("-p {CLUSTER} -n 2 {program}")).status, 0);
+    assert_eq!(simrun!("-p {CLUSTER} -n 2 {program}").status, 0);
 }

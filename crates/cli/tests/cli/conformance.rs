@@ -29,12 +29,12 @@ fn our_adapter_passes_in_each_format() {
 #[test]
 fn expected_deviations_that_are_not_found_are_warnings() {
     let line = "conformance --expect crates/real/softroce/rxe-deviations.txt --pmtu 256";
-    let ran = simrun(&format!("{line} --case duplicates"));
+    let ran = simrun!("{line} --case duplicates");
     ran.exits_with(0);
     let warning =
         "warning: --expect: duplicates/04 opcode: no run of the case has this deviation\n";
     assert_eq!(ran.stderr, warning);
-    assert_eq!(simrun(&format!("{line} --case receiver")).stderr, "");
+    assert_eq!(simrun!("{line} --case receiver").stderr, "");
 }
 
 #[test]

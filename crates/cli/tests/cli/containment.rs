@@ -79,10 +79,7 @@ fn standard_output_stays_open() {
         (&record["outcome"], &record["warnings"][0]),
         (&"failed".into(), &expected.into())
     );
-    let ran = simrun(&format!(
-        "check -n 2 {} -- --case close-stdout",
-        program("cases")
-    ));
+    let ran = simrun!("check -n 2 {} -- --case close-stdout", program("cases"));
     ran.exits_with(1)
         .reports_only(&format!("failed: {expected}\n"));
 }
@@ -95,7 +92,7 @@ fn a_child_that_returns_is_a_failure_of_its_rank() {
         .reports_only(&format!("error: {expected}\n"));
     ran.prints_first("before\nafter\ncases failed at ");
     assert_eq!(record["failure"]["rank"], 1);
-    let ran = simrun(&format!("check -n 2 {} -- --case fork", program("cases")));
+    let ran = simrun!("check -n 2 {} -- --case fork", program("cases"));
     ran.exits_silently(1);
     // A child that exits is nobody's business.
     let ran = case("fork-and-exit", "-n 2 -q");
@@ -146,7 +143,7 @@ fn a_program_says_who_it_is() {
     // A binary that is cut short.
     let whole = fs::read(program("actors")).unwrap();
     let file = executable("short", &whole[..100_000]);
-    let ran = simrun(&format!("-p {CLUSTER} {file}"));
+    let ran = simrun!("-p {CLUSTER} {file}");
     ran.refuses_with(
         "; this binary of 100000 bytes may be cut short, or for another machine: build it again",
     );

@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use crate::support::{CLUSTER, case, program, root, simrun};
+use crate::support::{CLUSTER, case, program, root};
 
 /// The place in the test program where `text` stands, as `file:line`.
 fn place(text: &str) -> String {
@@ -91,9 +91,9 @@ fn what_is_left_is_a_warning() {
 fn an_actor_program_fails_by_name() {
     // Its count is -n.
     let actors = program("actors");
-    let ran = simrun(&format!("-p {CLUSTER} -n 5 {actors}"));
+    let ran = simrun!("-p {CLUSTER} -n 5 {actors}");
     ran.exits_with(0);
     ran.prints_first("5 actors on 64 hosts\nall answered at ");
-    let ran = simrun(&format!("-p {CLUSTER} {actors} --until 1us"));
+    let ran = simrun!("-p {CLUSTER} {actors} --until 1us");
     ran.exits_with(3).prints_first("64 actors on 64 hosts\n");
 }

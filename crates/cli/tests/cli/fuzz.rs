@@ -9,12 +9,12 @@ fn correct_endpoints_have_no_failures() {
     let out = folder.path("failures");
     let options = "fuzz --tries 50 --processes 3 --max-len 4096 --attributes ro,ru,uu --reject 20% \
                    --rma --check-memory -j 2";
-    let ran = simrun(&format!("{options} --faults loss=1%,flap=0.1% --out {out}"));
+    let ran = simrun!("{options} --faults loss=1%,flap=0.1% --out {out}");
     let expected = "50 interactions, ";
     ran.exits_with(0).prints_first(expected);
     ran.prints_last(" pairs of command and stage, seed 0: 0 failures\n");
     assert!(!std::path::Path::new(&out).exists(), "nothing to keep");
-    let again = simrun(&format!("{options} --faults loss=1% --format json"));
+    let again = simrun!("{options} --faults loss=1% --format json");
     assert_eq!(again.json()["failures"], serde_json::json!([]));
     let coverage = again.json()["coverage"].to_string();
     assert!(coverage.contains("rma-write in Open"), "{coverage}");
@@ -25,9 +25,7 @@ fn correct_endpoints_have_no_failures() {
 fn failures_are_shrunk_and_replayed() {
     let folder = Folder::new();
     let out = folder.path("failures");
-    let ran = simrun(&format!(
-        "fuzz --errors 1 --faults loss=100% --out {out} --junit {out}/junit.xml"
-    ));
+    let ran = simrun!("fuzz --errors 1 --faults loss=100% --out {out} --junit {out}/junit.xml");
     ran.exits_with(1)
         .prints_first("completes: step 2 is blocked: ");
     ran.prints_text(" to 3 steps in ");
@@ -36,21 +34,21 @@ fn failures_are_shrunk_and_replayed() {
     let observed = std::fs::read_to_string(format!("{out}/0-shrunk.txt")).unwrap();
     assert!(observed.contains("step 2 (blocked): "), "{observed}");
     let file = format!("{out}/0-shrunk.toml");
-    let replayed = simrun(&format!("fuzz --replay {file}"));
+    let replayed = simrun!("fuzz --replay {file}");
     replayed.exits_with(1);
     let first = |text: &str| text.lines().next().unwrap().to_owned();
     assert_eq!(
         first(&replayed.stdout),
         format!("3 steps: {}", first(&ran.stdout))
     );
-    let replayed = simrun(&format!("fuzz --replay {file} --format json"));
+    let replayed = simrun!("fuzz --replay {file} --format json");
     replayed.exits_with(1);
     let result = replayed.json();
     assert_eq!(result["property"], "completes");
     assert_eq!(result["blocked"], 2);
     let text = std::fs::read_to_string(&file).unwrap();
     let healthy = folder.write("healthy.toml", &text.replace("loss = 1.0", "loss = 0.0"));
-    let replayed = simrun(&format!("fuzz --replay {healthy}"));
+    let replayed = simrun!("fuzz --replay {healthy}");
     assert_eq!(
         (replayed.status, first(&replayed.stdout)),
         (0, "3 steps: no property violated".to_owned())
@@ -67,7 +65,7 @@ fn an_endless_campaign_continues() {
         .exits_with(0)
         .prints_first("256 interactions, ");
     simrun(&options).prints_first("512 interactions, ");
-    let other = simrun(&format!("{options} --seed 1"));
+    let other = simrun!("{options} --seed 1");
     other.exits_with(2);
     let expected = "a campaign with other options: expected another --out";
     other.reports_text(expected);
@@ -79,11 +77,11 @@ fn an_endless_campaign_continues() {
 #[test]
 fn a_budget_ends_without_a_verdict() {
     for options in ["", "--layer actors", "--layer mpi", "--layer verbs"] {
-        let ran = simrun(&format!("fuzz {options} --tries 1000000 --budget 1ms"));
+        let ran = simrun!("fuzz {options} --tries 1000000 --budget 1ms");
         ran.exits_with(3);
     }
     for options in ["--budget 0s", "--budget 30min", "--budget 1.5h"] {
-        let ran = simrun(&format!("fuzz {options} --tries 20"));
+        let ran = simrun!("fuzz {options} --tries 20");
         assert_eq!(ran.status, 0, "all interactions have run: {ran:?}");
     }
 }
@@ -111,10 +109,10 @@ fn a_killed_campaign_continues() {
     // SIGKILL.
     campaign.kill().unwrap();
     campaign.wait().unwrap();
-    simrun(&format!("{options} --budget 1ms --out {killed}"));
+    simrun!("{options} --budget 1ms --out {killed}");
     let position = |out: &str| std::fs::read_to_string(format!("{out}/position.json")).unwrap();
     while tries(&whole) < tries(&killed) {
-        simrun(&format!("{options} --budget 1ms --out {whole}"));
+        simrun!("{options} --budget 1ms --out {whole}");
     }
     assert_eq!(position(&killed), position(&whole));
 }
@@ -129,7 +127,7 @@ fn workers_are_processes() {
         "--tries 3 --rma --mode polling --seed 3",
         "--tries 3 --progress polling --processes 3 --seed 4",
     ] {
-        let ran = simrun(&format!("fuzz --backend tcp {options} -j 2 --out {out}"));
+        let ran = simrun!("fuzz --backend tcp {options} -j 2 --out {out}");
         ran.exits_with(0).prints_last(" 0 failures\n");
     }
 }
@@ -140,9 +138,7 @@ fn a3_a_program_fails_in_the_same_way() {
     let folder = Folder::new();
     let out = folder.path("failures");
     // The connections are made, and operations give up.
-    let ran = simrun(&format!(
-        "fuzz --errors 1 --rma --faults loss=60% --seed 1 --out {out}"
-    ));
+    let ran = simrun!("fuzz --errors 1 --rma --faults loss=60% --seed 1 --out {out}");
     ran.exits_with(1);
     let names = std::fs::read_dir(&out).unwrap();
     let mut paths = names.map(|entry| entry.unwrap().path());
@@ -158,7 +154,7 @@ fn a3_a_program_fails_in_the_same_way() {
     // The same against libibverbs; crates/real/softroce/apps.sh compiles and runs such programs.
     let shrunk = program.to_str().unwrap().replace("program", "shrunk.toml");
     let c = folder.path("failure.c");
-    let ran = simrun(&format!("fuzz --replay {shrunk} --export {c}"));
+    let ran = simrun!("fuzz --replay {shrunk} --export {c}");
     ran.exits_with(1);
     let text = std::fs::read_to_string(&c).unwrap();
     assert!(text.contains("\n  open_connection(&c["), "{text}");

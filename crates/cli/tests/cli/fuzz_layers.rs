@@ -26,7 +26,7 @@ fn executions_agree() {
             "10 programs, 228 operations, 0 with too many executions, seed 0: 0 failures\n",
         ),
     ] {
-        let ran = simrun(&format!("fuzz --layer {options} --out {out}"));
+        let ran = simrun!("fuzz --layer {options} --out {out}");
         assert_eq!((ran.status, ran.stdout.as_str()), (0, expected), "{ran:?}");
     }
     assert!(!std::path::Path::new(&out).exists(), "nothing to keep");
@@ -54,7 +54,7 @@ fn texts_are_replayed() {
             "2 operations: not compared with the model checker: more executions than --max-executions\n",
         ),
     ] {
-        let ran = simrun(&format!("fuzz --layer {options}"));
+        let ran = simrun!("fuzz --layer {options}");
         assert_eq!((ran.status, ran.stdout.as_str()), (0, expected), "{ran:?}");
     }
 }
@@ -64,11 +64,9 @@ fn a_rank_program_is_exported_as_a_package_that_runs() {
     let folder = Folder::new();
     let ranks = folder.write("ranks.toml", RANKS);
     let app = folder.path("two-ranks");
-    let made = simrun(&format!("fuzz --layer mpi --replay {ranks} --export {app}"));
+    let made = simrun!("fuzz --layer mpi --replay {ranks} --export {app}");
     made.exits_with(0);
-    let ran = simrun(&format!(
-        "-p platforms/two-hosts.toml -n 2 --protocol threshold=64 {app}"
-    ));
+    let ran = simrun!("-p platforms/two-hosts.toml -n 2 --protocol threshold=64 {app}");
     ran.exits_with(0);
     for line in [
         "receive 0: Status { source: 0, tag: 2, length: 9, cancelled: false }\n",
@@ -83,6 +81,6 @@ fn a_rank_program_is_exported_as_a_package_that_runs() {
 fn bad_input_is_refused() {
     let folder = Folder::new();
     let alone = folder.write("alone.toml", &RANKS.replace("isend = 0", "isend = 7"));
-    let ran = simrun(&format!("fuzz --layer mpi --replay {alone}"));
+    let ran = simrun!("fuzz --layer mpi --replay {alone}");
     ran.refuses_with("alone.toml: ranks[0][0]: Isend(7): expected a message below 2");
 }

@@ -11,7 +11,7 @@ fn completions_know_commands_and_options() {
         ("zsh", "#compdef simrun"),
         ("fish", "#"),
     ] {
-        let ran = simrun(&format!("completions {shell}"));
+        let ran = simrun!("completions {shell}");
         ran.succeeds_silently().prints_first(begin);
         for word in ["calibrate", "rerun", "protocol"] {
             ran.prints_text(word);

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
-use crate::support::{CLUSTER, Folder, SIMRUN, case, command, program, root, simrun};
+use crate::support::{CLUSTER, Folder, SIMRUN, case, command, program, root};
 
 #[test]
 fn until() {
@@ -67,7 +67,7 @@ fn an_event_too_far_in_the_future_is_no_deadlock() {
     let text = std::fs::read_to_string(root().join(CLUSTER)).unwrap();
     let (before, after) = ("latency = \"", "latency = \"1e30s\" # \"");
     let file = folder.write("far.toml", &text.replacen(before, after, 1));
-    let ran = simrun(&format!("platform check {file}"));
+    let ran = simrun!("platform check {file}");
     ran.exits_with(2).reports_text("time overflow");
 }
 
@@ -234,10 +234,10 @@ fn a_busy_rank_is_limited() {
 
 #[test]
 fn real_time_is_limited_in_a_search() {
-    let ran = simrun(&format!(
+    let ran = simrun!(
         "check -n 2 --max-time 300ms {} -- --case stuck",
         program("cases")
-    ));
+    );
     ran.exits_silently(3);
     let busy = "rank 0 on host host-0 was still busy 2 s after the end of its real time: the process was ended\nno verdict after ";
     ran.reports_first(busy);

@@ -5,6 +5,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+#[macro_use]
+mod support;
+
 mod analysis;
 mod analysis_real;
 mod bad_input;
@@ -39,5 +42,4 @@ mod resume;
 mod schedule;
 mod study;
 mod study_kills;
-mod support;
 mod usage;

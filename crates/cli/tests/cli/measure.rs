@@ -29,9 +29,9 @@ latency = "1us"
 fn measured(folder: &Folder, options: &str) -> Output {
     let platform = folder.write("known.toml", KNOWN);
     let out = folder.path("m.csv");
-    simrun(&format!(
+    simrun!(
         "measure --backend simulated --platform {platform} --out {out} --effort quick --max-size 64KiB {options}"
-    ))
+    )
 }
 
 fn json(text: &str) -> Value {
@@ -60,7 +60,7 @@ fn a_simulated_network_comes_back() {
     for model in ["flow", "smpi", "loggops"] {
         let (file, out) = (folder.path("m.csv"), folder.path("mine.toml"));
         let line = format!("calibrate {file} --out {out} --model {model} --format json");
-        let ran = simrun(&format!("{line} --report {}", folder.path("report")));
+        let ran = simrun!("{line} --report {}", folder.path("report"));
         ran.succeeds_silently();
         let found = json(&ran.stdout);
         assert_eq!(found["eager_threshold"], 4096, "{model}");
@@ -91,12 +91,12 @@ fn limits_that_are_missed_are_a_failure_and_warnings_can_be_refused() {
     }
     let (file, out) = (folder.write("m.csv", &text), folder.path("mine.toml"));
     let line = format!("calibrate {file} --out {out}");
-    let ran = simrun(&format!("{line} --require median=5%,worst=15%"));
+    let ran = simrun!("{line} --require median=5%,worst=15%");
     ran.exits_with(1)
         .reports_text("exceeds the limit of 5.00 %");
     assert!(std::fs::exists(&out).unwrap());
-    simrun(&format!("{line} --strict")).refuses_with("W-SAMPLES");
-    let ran = simrun(&format!("{line} --require mean=5%"));
+    simrun!("{line} --strict").refuses_with("W-SAMPLES");
+    let ran = simrun!("{line} --require mean=5%");
     ran.exits_with(2)
         .reports_text("expected median, p90 or worst");
 }
@@ -105,11 +105,9 @@ fn limits_that_are_missed_are_a_failure_and_warnings_can_be_refused() {
 fn mistakes_are_answered() {
     let folder = Folder::new();
     let out = folder.path("m.csv");
-    let ran = simrun(&format!("measure --backend simulated --out {out}"));
+    let ran = simrun!("measure --backend simulated --out {out}");
     ran.exits_with(2).reports_text("expected --platform FILE");
-    let ran = simrun(&format!(
-        "measure --backend simulated --out {out} --time-limit never"
-    ));
+    let ran = simrun!("measure --backend simulated --out {out} --time-limit never");
     ran.exits_with(2).reports_text("seconds above 0");
     measured(&folder, "-n 1").exits_silently(2);
     // The threshold has been found then, which is told and kept, but nothing that could be fitted.
@@ -124,9 +122,9 @@ fn the_congestion_control_of_sockets_is_told_and_what_cannot_be_had_refused() {
     let folder = Folder::new();
     let out = folder.path("m.csv");
     let fact = |options: &str| {
-        let ran = simrun(&format!(
+        let ran = simrun!(
             "measure --backend tcp --effort quick --sizes 6 --held-out 0 --max-size 1KiB --kernels pp --time-limit 0.5 --out {out} {options}"
-        ));
+        );
         ran.exits_with(0);
         let text = std::fs::read_to_string(&out).unwrap();
         let mut facts = text.lines().filter_map(|line| {
@@ -193,9 +191,9 @@ fn another_congestion_control_than_that_of_the_calibration_is_told_of() {
     let text = std::fs::read_to_string(&program).unwrap();
     let keeps = format!("#!/bin/sh\necho \"$*\" >>{script}\n");
     std::fs::write(&program, text.replacen("#!/bin/sh\n", &keeps, 1)).unwrap();
-    let ran = simrun(&format!(
+    let ran = simrun!(
         "compare --backend tcp --platform {platform} -n 2 --runs 1 --tcp-congestion reno --format json {program}"
-    ));
+    );
     ran.exits_with(0);
     let note = "congestion_control differs: calibrated with cubic, running with reno (--tcp-congestion); predictions may be invalid";
     ran.prints_text(note);
@@ -317,7 +315,7 @@ fn what_was_measured_is_compared_with_what_was_predicted() {
         "compare --platform {platform} -n 2 --measured-times {rounds} --plot {plot} --out {out} {}",
         program(&folder)
     );
-    let ran = simrun(&format!("{line} --format json"));
+    let ran = simrun!("{line} --format json");
     ran.exits_with(0);
     let found = json(&ran.stdout);
     let near = |value: &Value, expected: f64| {
@@ -352,11 +350,11 @@ fn what_was_measured_is_compared_with_what_was_predicted() {
         predictions.contains("as given,round #: # us,0,9,10.5"),
         "{predictions}"
     );
-    let ran = simrun(&format!("{line} --max-error 4%"));
+    let ran = simrun!("{line} --max-error 4%");
     ran.exits_with(1)
         .reports_text("exceeds the limit of 4.00 %");
-    assert_eq!(simrun(&format!("{line} --max-error 5%")).status, 0);
-    let ran = simrun(&format!("{line} --require median=4%,worst=20%"));
+    assert_eq!(simrun!("{line} --max-error 5%").status, 0);
+    let ran = simrun!("{line} --require median=4%,worst=20%");
     ran.exits_with(1).reports_text("median error 4.55 %");
 }
 
@@ -398,7 +396,7 @@ fn really_measured(folder: &Folder, start: fn(&str) -> Output, seconds: u32) -> 
     assert!(lines(",pp,64,reference,") > 0 && lines(",pp,65536,reference,") > 0);
     let line = format!("calibrate {out} --out {mine} --format json");
     let report = folder.path("report");
-    let ran = simrun(&format!("{line} --report {report}"));
+    let ran = simrun!("{line} --report {report}");
     ran.exits_with(0);
     let found = json(&ran.stdout);
     for name in [
@@ -419,7 +417,7 @@ fn really_measured(folder: &Folder, start: fn(&str) -> Output, seconds: u32) -> 
     let platform = std::fs::read_to_string(&mine).unwrap();
     assert!(platform.contains("# references: 64="), "{platform}");
     let cases = crate::support::program("cases");
-    let ran = simrun(&format!("-q -p {mine} -n 2 {cases} -- --case hosts"));
+    let ran = simrun!("-q -p {mine} -n 2 {cases} -- --case hosts");
     assert_eq!((ran.status, ran.stdout.lines().count()), (0, 2), "{ran:?}");
     never_falls(&found);
     assert!(
@@ -441,7 +439,7 @@ fn really_measured(folder: &Folder, start: fn(&str) -> Output, seconds: u32) -> 
     );
     // The same samples give the same figures, by which limits are judged.
     let (median, worst) = errors(&found);
-    let again = simrun(&format!("{line} --require median=3%,worst=15%"));
+    let again = simrun!("{line} --require median=3%,worst=15%");
     let missed = median > LIMITS.0 || worst > LIMITS.1;
     again.exits_with(i32::from(missed));
     assert_eq!(json(&again.stdout), found);

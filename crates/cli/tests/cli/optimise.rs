@@ -6,7 +6,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use crate::study::{result_lines, study};
-use crate::support::{Folder, Output, SIMRUN, command, simrun};
+use crate::support::{Folder, Output, SIMRUN, command};
 
 /// The segment of an allreduce of 1 MiB.
 const SEGMENTS: &str = r#"
@@ -35,7 +35,7 @@ minimise = "time"
 "#;
 
 fn optimised(file: &str, out: &str) -> Output {
-    let ran = simrun(&format!("optimise {file} --out {out}"));
+    let ran = simrun!("optimise {file} --out {out}");
     ran.exits_with(0);
     ran
 }
@@ -59,8 +59,8 @@ fn the_best_point_is_that_of_all_points() {
     let grid = format!("{SEGMENTS}[grid]\nsegment = \"1KiB..1MiB *2\"");
     let all = study(&folder, "apps/allreduce", &grid);
     let whole = folder.path("whole");
-    assert_eq!(simrun(&format!("study run {all} --out {whole}")).status, 0);
-    let table = simrun(&format!("study table {whole} --rows runs --csv --no-wall")).stdout;
+    assert_eq!(simrun!("study run {all} --out {whole}").status, 0);
+    let table = simrun!("study table {whole} --rows runs --csv --no-wall").stdout;
     let times = table.lines().skip(1).map(|row| {
         let cells: Vec<&str> = row.split(',').collect();
         (cells[3].parse::<f64>().unwrap(), cells[0].to_owned())
@@ -81,9 +81,9 @@ fn the_best_point_is_that_of_all_points() {
     assert!(bests.len() <= 9 && result_lines(&out).len() == bests.len());
 
     // The folder is that of a study.
-    let table = simrun(&format!("study table {out} --csv"));
+    let table = simrun!("study table {out} --csv");
     assert_eq!(table.stdout.lines().count(), bests.len() + 1, "{table:?}");
-    simrun(&format!("study status {out}")).exits_with(0);
+    simrun!("study status {out}").exits_with(0);
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn random_runs_have_a_budget_and_an_interval() {
     assert_eq!(result_lines(&one).len(), 9);
     ran.prints_text("95 % interval")
         .prints_text("on the same seeds");
-    simrun(&format!("optimise {file} --out {two} --jobs 1"));
+    simrun!("optimise {file} --out {two} --jobs 1");
     assert_eq!(trajectory(&one), trajectory(&two));
     let other = study(
         &folder,
@@ -160,7 +160,7 @@ fn mistakes_are_told_with_their_places() {
     let refused = |lines: &str, command: &str, text: &str| {
         let file = study(&folder, "apps/ring", lines);
         let out = folder.path("never");
-        let ran = simrun(&format!("{command} {file} --out {out}"));
+        let ran = simrun!("{command} {file} --out {out}");
         ran.exits_with(2).reports_text(text);
         assert!(fs::metadata(&out).is_err());
     };
@@ -205,7 +205,7 @@ fn mistakes_are_told_with_their_places() {
     // A platform that a point makes wrong.
     let platform = "[vary]\nx = \"1us..2us\"\n[set]\n\"noise.compute.period\" = \"{x}\"\n[optimise]\nminimise = \"time\"\nruns = 4";
     let file = study(&folder, "apps/ring", platform);
-    let ran = simrun(&format!("optimise {file} --out {}", folder.path("made")));
+    let ran = simrun!("optimise {file} --out {}", folder.path("made"));
     ran.exits_with(2).reports_text("at the point x = ");
     ran.reports_text("period without detour");
 }

@@ -103,24 +103,19 @@ fn no_output_of_a_run_replaces_the_program_or_a_file_that_the_run_reads() {
     let chosen = folder.write("chosen.toml", &selector);
     for input in [&app, &platform, &hosts] {
         for output in ["--log-events", "--schedule", "--pcap"] {
-            let ran = simrun(&format!(
-                "-p {platform} --map {hosts} -n 2 {output} {input} {app} -- --case hosts"
-            ));
+            let ran =
+                simrun!("-p {platform} --map {hosts} -n 2 {output} {input} {app} -- --case hosts");
             refused(&ran, "it is also the input");
         }
     }
     let line = format!("-p {platform} --set collectives.selector={chosen} -n 2");
-    let ran = simrun(&format!(
-        "{line} --log-events {chosen} {app} -- --case hosts"
-    ));
+    let ran = simrun!("{line} --log-events {chosen} {app} -- --case hosts");
     refused(&ran, "it is also the input");
-    let ran = simrun(&format!(
-        "check -n 2 --checkpoint {app} {app} -- --case hosts"
-    ));
+    let ran = simrun!("check -n 2 --checkpoint {app} {app} -- --case hosts");
     refused(&ran, "it is also the input");
     let replay = folder.write("replay.json", "1;1");
     let line = format!("check -n 2 --replay {replay} --timeline {replay}");
-    let ran = simrun(&format!("{line} {app} -- --case hosts"));
+    let ran = simrun!("{line} {app} -- --case hosts");
     refused(&ran, "it is also the input");
     assert!(fs::read(&app).unwrap() == bytes, "the program was replaced");
     assert_eq!(fs::read_to_string(&platform).unwrap(), text);
@@ -166,19 +161,16 @@ fn links_are_written_through_and_standard_output_is_a_stream() {
     let xml = folder.write("p.xml", XML);
     folder.write("real.toml", "old");
     symlink("real.toml", folder.path("link.toml")).unwrap();
-    let ran = simrun(&format!(
-        "platform import {xml} --out {}",
-        folder.path("link.toml")
-    ));
+    let ran = simrun!("platform import {xml} --out {}", folder.path("link.toml"));
     ran.exits_with(0);
     let written = fs::read_to_string(folder.path("real.toml")).unwrap();
     assert!(written.contains("version = 1"), "{written}");
     assert_eq!(folder.names(), ["link.toml", "p.xml", "real.toml"]);
     for stream in ["-", "/dev/stdout"] {
-        let ran = simrun(&format!("platform import {xml} --out {stream}"));
+        let ran = simrun!("platform import {xml} --out {stream}");
         assert_eq!(ran.stdout, written, "{ran:?}");
         let line = format!("measure --backend simulated --platform {CLUSTER} -n 2 --sizes 4");
-        let ran = simrun(&format!("{line} --held-out 0 --kernels pp --out {stream}"));
+        let ran = simrun!("{line} --held-out 0 --kernels pp --out {stream}");
         ran.exits_with(0);
         // Samples alone: the summary goes to standard error.
         ran.prints_first("# ").reports_text(" samples in ");
@@ -191,9 +183,7 @@ fn sizes_need_a_place_in_the_arguments() {
     let line = |arguments: &str| {
         let program = program("cases");
         let options = "--sizes 64B,1MiB --measured-times nothing.csv";
-        simrun(&format!(
-            "compare --platform {CLUSTER} -n 2 {options} {program} {arguments}"
-        ))
+        simrun!("compare --platform {CLUSTER} -n 2 {options} {program} {arguments}")
     };
     for arguments in ["", "-- --case hosts"] {
         refused(
@@ -233,7 +223,7 @@ fn captures_are_read_by_public_dissectors() {
     let folder = Folder::new();
     let file = folder.path("ring.pcapng");
     let ring = "--platform platforms/infiniband.toml -n 2 apps/ring";
-    simrun(&format!("--pcap {file} {ring}")).exits_with(0);
+    simrun!("--pcap {file} {ring}").exits_with(0);
     let fields = [
         "infiniband.lrh.slid",
         "infiniband.bth.opcode",
@@ -267,7 +257,7 @@ fn captures_of_conformance_runs_are_read_by_public_dissectors() {
     let folder = Folder::new();
     let file = folder.path("dialogue.pcapng");
     let case = "conformance --case C09-027/12 --pmtu 256 --start-psn 5";
-    simrun(&format!("{case} --pcap {file}")).exits_with(0);
+    simrun!("{case} --pcap {file}").exits_with(0);
     let fields = [
         "ip.src",
         "infiniband.bth.opcode",
@@ -301,7 +291,7 @@ fn captures_that_cannot_be_are_refused() {
     let folder = Folder::new();
     let file = folder.path("x.pcapng");
     let infiniband = "--platform platforms/infiniband.toml -n 2";
-    let refused = |line: &str, part: &str| refused(&simrun(&format!("{line} apps/ring")), part);
+    let refused = |line: &str, part: &str| refused(&simrun!("{line} apps/ring"), part);
     let cluster = format!("--platform platforms/cluster.toml -n 2 --pcap {file}");
     refused(&cluster, "--pcap: the platform has no packets");
     refused(

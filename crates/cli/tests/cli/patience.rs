@@ -7,9 +7,7 @@ use crate::support::{CLUSTER, Folder, Output, SIMRUN, command, simrun};
 
 /// A run that takes long enough for some lines of progress and samples.
 fn ring(options: &str) -> Output {
-    simrun(&format!(
-        "--platform {CLUSTER} -n 64 {options} apps/ring -- --rounds 300"
-    ))
+    simrun!("--platform {CLUSTER} -n 64 {options} apps/ring -- --rounds 300")
 }
 
 /// The lines of progress of a run.
@@ -65,9 +63,9 @@ fn a_batch_job_says_how_far_it_is() {
     assert_eq!(digest(&first), digest(&again));
 
     // A record of another number of ranks tells nothing.
-    let other = simrun(&format!(
+    let other = simrun!(
         "--platform {CLUSTER} -n 32 --out {record} --force --progress 1ms apps/ring -- --rounds 600"
-    ));
+    );
     assert!(
         progress(&other).iter().all(|line| !line.contains('%')),
         "{other:?}"

@@ -24,13 +24,13 @@ fn e7_machines_are_printed_as_graphs_and_as_pictures() {
             "Connecting",
         ),
     ] {
-        let dot = simrun(&format!("graph {machine} --format dot"));
+        let dot = simrun!("graph {machine} --format dot");
         dot.succeeds_silently().prints_text(edge);
         let boxed = format!("{waits} [shape=box, peripheries=2]");
         dot.prints_text(&boxed);
-        assert_eq!(simrun(&format!("graph {machine}")).stdout, dot.stdout);
+        assert_eq!(simrun!("graph {machine}").stdout, dot.stdout);
         // Every state and every edge of the graph is in the picture.
-        let svg = simrun(&format!("graph {machine} --format svg"));
+        let svg = simrun!("graph {machine} --format svg");
         svg.succeeds_silently()
             .prints_first("<svg")
             .prints_last("</svg>\n");
@@ -133,7 +133,7 @@ fn a_credit_loop_is_a_deadlock_that_names_its_buffers() {
     let folder = Folder::new();
     let platform = folder.write("ring.toml", RING);
     let all = "-n 8 apps/alltoall -- --size 64KiB";
-    let ran = simrun(&format!("--platform {platform} --format json {all}"));
+    let ran = simrun!("--platform {platform} --format json {all}");
     ran.exits_with(1);
     let record = ran.json();
     assert_eq!(record["outcome"], "deadlock");
@@ -151,7 +151,7 @@ fn a_credit_loop_is_a_deadlock_that_names_its_buffers() {
         ran.reports_text(line);
     }
     let lanes = "--set network.verbs.lanes=2";
-    let ran = simrun(&format!("--platform {platform} {lanes} {all}"));
+    let ran = simrun!("--platform {platform} {lanes} {all}");
     ran.exits_with(0);
 }
 
@@ -159,13 +159,13 @@ fn a_credit_loop_is_a_deadlock_that_names_its_buffers() {
 fn routes_that_can_deadlock_are_a_warning() {
     let folder = Folder::new();
     let platform = folder.write("ring.toml", RING);
-    let ran = simrun(&format!("platform check {platform}"));
+    let ran = simrun!("platform check {platform}");
     ran.exits_with(0);
     let cycle: Vec<String> = (0..8).map(|node| format!("node-{node}/0:up")).collect();
     ran.reports_text(&cycle.join(" -> "));
     let with_lanes = RING.replace("8320B\"", "8320B\"\nlanes = 2");
     let platform = folder.write("lanes.toml", &with_lanes);
-    let ran = simrun(&format!("platform check {platform}"));
+    let ran = simrun!("platform check {platform}");
     assert!(ran.status == 0 && ran.stderr.is_empty(), "{ran:?}");
     let star = simrun("platform check platforms/infiniband.toml");
     assert!(star.status == 0 && star.stderr.is_empty(), "{star:?}");
@@ -176,9 +176,9 @@ fn routes_that_can_deadlock_are_a_warning() {
 #[test]
 fn links_lose_packets() {
     let end = |options: &str| {
-        let ran = simrun(&format!(
+        let ran = simrun!(
             "--platform platforms/infiniband.toml --format json {options} apps/ring -- --size 64KiB --rounds 20"
-        ));
+        );
         ran.exits_with(0);
         let record = ran.json();
         (

@@ -12,7 +12,7 @@ use crate::support::{Folder, Output, SIMRUN, command, program, run, simrun};
 /// A test program, for real, that does `case`.
 fn real(case: &str, options: &str) -> Output {
     let program = program("cases");
-    simrun(&format!("real {options} {program} -- --case {case}"))
+    simrun!("real {options} {program} -- --case {case}")
 }
 
 #[test]
@@ -253,9 +253,7 @@ fn json_has_the_keys_of_a_simulated_run() {
         "the program's own output: {ran:?}"
     );
     let cases = program("cases");
-    let simulated = simrun(&format!(
-        "-p platforms/cluster.toml -n 2 --format json {cases} -- --case hosts"
-    ));
+    let simulated = simrun!("-p platforms/cluster.toml -n 2 --format json {cases} -- --case hosts");
     let mut keys: Vec<String> = simulated
         .json()
         .as_object()

@@ -1,13 +1,11 @@
 //! Promise: with `--compare-collectives`, collective calls of processes that do not fit together
 //! end a real run as they end a simulated one; correct programs do not.
 
-use crate::support::{Output, program, simrun};
+use crate::support::{Output, program};
 
 fn real(case: &str, options: &str) -> Output {
     let program = program("calls");
-    simrun(&format!(
-        "real --compare-collectives {options} {program} -- --case {case}"
-    ))
+    simrun!("real --compare-collectives {options} {program} -- --case {case}")
 }
 
 /// The run fails with a message that has these texts and this many lines of the program.

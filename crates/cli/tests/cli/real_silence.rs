@@ -4,7 +4,7 @@
 use std::fs;
 use std::time::Duration;
 
-use crate::support::{Folder, Output, SIMRUN, command, program, run, simrun};
+use crate::support::{Folder, Output, SIMRUN, command, program, run};
 
 /// True if a network namespace can be made here. Where `SIMRUN_REQUIRE_NETNS` is set, it must be.
 #[expect(clippy::print_stdout, reason = "a test that is skipped says so")]
@@ -80,7 +80,7 @@ fn a_rank_that_computes_longer_than_the_network_timeout_is_not_silent() {
     // Its peer sends more than sockets hold, and waits for a receiver that reads nothing meanwhile.
     let cases = program("cases");
     let options = "-n 2 --network-timeout 1s --connect static --protocol eager --format json";
-    let ran = simrun(&format!("real {options} {cases} -- --case deaf"));
+    let ran = simrun!("real {options} {cases} -- --case deaf");
     ran.succeeds_silently();
     let seconds = ran.json()["measured_s"].as_f64().unwrap();
     // Ranks count each other as lost after 3.5 s.

@@ -56,10 +56,10 @@ fn a_platform_of_simgrid_runs_under_its_default_model_which_is_named() {
     let line = format!("-p {xml} {} -- --case head-to-head", program("cases"));
     let ran = simrun(&line);
     ran.prints_text("\n  network model lv08\n");
-    let json = simrun(&format!("--format json {line}"));
+    let json = simrun!("--format json {line}");
     let record: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
     assert_eq!(record["network_model"], "lv08");
-    let plain = simrun(&format!("--set network.model=flow {line}"));
+    let plain = simrun!("--set network.model=flow {line}");
     assert!(!plain.stdout.contains("network model"), "{plain:?}");
     assert_ne!(plain.digest(), ran.digest());
 }
@@ -71,10 +71,7 @@ fn every_platform_survives_its_record() {
         let out = folder.path(name);
         let line =
             |platform: &str| format!("-p {platform} {} -- --case head-to-head", program("cases"));
-        let first = simrun(&format!(
-            "-o {out} {}",
-            line(&format!("platforms/{name}.toml"))
-        ));
+        let first = simrun!("-o {out} {}", line(&format!("platforms/{name}.toml")));
         let second = simrun(&line(&format!("{out}/platform.toml")));
         assert_eq!(first.digest(), second.digest(), "{name}");
     }
@@ -148,7 +145,7 @@ fn rerun_makes_the_run_again_and_compares() {
     assert_eq!(case("late", &options).status, 0);
     // Whatever was read is in the record now.
     fs::remove_file(&map).unwrap();
-    let ran = simrun(&format!("rerun {out}"));
+    let ran = simrun!("rerun {out}");
     ran.succeeds_silently();
     ran.prints_first("cases: finished again with digest ");
     // Failures are the same again, too, and so are limits.
@@ -160,7 +157,7 @@ fn rerun_makes_the_run_again_and_compares() {
     ] {
         let ran = case(case_name, &format!("{options} --force -o {out}"));
         ran.exits_with(status);
-        simrun(&format!("rerun {out}")).exits_with(0);
+        simrun!("rerun {out}").exits_with(0);
     }
     // Another program or platform is noticed.
     let file = format!("{out}/record.json");
@@ -168,7 +165,7 @@ fn rerun_makes_the_run_again_and_compares() {
     let value: serde_json::Value = serde_json::from_str(&record).unwrap();
     let hash = value["rerun"]["sha256"].as_str().unwrap();
     fs::write(&file, record.replace(hash, "0123")).unwrap();
-    let ran = simrun(&format!("rerun {out}"));
+    let ran = simrun!("rerun {out}");
     ran.exits_with(0)
         .reports_text("the program has changed since");
     let platform = format!("{out}/platform.toml");
@@ -176,7 +173,7 @@ fn rerun_makes_the_run_again_and_compares() {
     let slower = text.replace("latency = \"", "latency = \"1ms\" # ");
     assert_ne!(text, slower);
     fs::write(&platform, slower).unwrap();
-    let ran = simrun(&format!("rerun {out}"));
+    let ran = simrun!("rerun {out}");
     ran.exits_with(1);
     ran.reports_text("failed: cases: finished with the digest ");
 }
@@ -188,7 +185,7 @@ fn what_cannot_be_made_again_is_refused() {
         if let Some(record) = record {
             folder.write("record.json", record);
         }
-        let ran = simrun(&format!("rerun {}", folder.path("")));
+        let ran = simrun!("rerun {}", folder.path(""));
         ran.exits_with(2).reports_text(expected);
     };
     check(None, "expected the folder of --out");

@@ -43,11 +43,8 @@ fn an_interrupted_search_goes_on() {
     assert_eq!(folder.names(), [""; 0]);
     // Programs of ranks too, whose queues get their numbers on the way.
     let (ranks, file) = (program("cases"), folder.path("ranks"));
-    let relay = |options: &str| {
-        simrun(&format!(
-            "check -n 3 --format json {options} {ranks} -- --case relay"
-        ))
-    };
+    let relay =
+        |options: &str| simrun!("check -n 3 --format json {options} {ranks} -- --case relay");
     let first = relay(&format!("--max-executions 1 --checkpoint {file}"));
     assert_eq!(first.json()["checkpoint"], file, "{first:?}");
     let rest = relay(&format!("--checkpoint {file}")).json();
@@ -58,11 +55,8 @@ fn an_interrupted_search_goes_on() {
 fn a_search_that_is_stopped_under_mixed_sends_goes_on_there() {
     let folder = Folder::new();
     let (ranks, file) = (program("cases"), folder.path("ranks"));
-    let any_source = |options: &str| {
-        simrun(&format!(
-            "check -n 4 --format json {options} {ranks} -- --case any-source"
-        ))
-    };
+    let any_source =
+        |options: &str| simrun!("check -n 4 --format json {options} {ranks} -- --case any-source");
     let whole = any_source("").json();
     assert_eq!(whole["executions"], 6, "3 messages come in any order");
     let unbuffered = whole["without_buffering"]["executions"].as_u64().unwrap();

@@ -7,9 +7,7 @@ use crate::support::{CLUSTER, Folder, Output, program, root, simrun};
 fn replayed(name: &str, options: &str, arguments: &str) -> (Output, Option<Output>) {
     let (folder, name) = (Folder::new(), program(name));
     let file = folder.path("schedule");
-    let run = simrun(&format!(
-        "-q -p {CLUSTER} {options} --schedule {file} {name} -- {arguments}"
-    ));
+    let run = simrun!("-q -p {CLUSTER} {options} --schedule {file} {name} -- {arguments}");
     let Ok(text) = std::fs::read_to_string(&file) else {
         return (run, None);
     };
@@ -112,14 +110,10 @@ fn the_file_is_not_an_input_and_not_the_terminal() {
         ("-", "expected the name of a file"),
         (copy.as_str(), "it is also the input"),
     ] {
-        let ran = simrun(&format!(
-            "-p {copy} --schedule {file} {name} -- --case any-source"
-        ));
+        let ran = simrun!("-p {copy} --schedule {file} {name} -- --case any-source");
         ran.refuses_with(text);
     }
-    let ran = simrun(&format!(
-        "check --replay {copy} {name} -- --case any-source"
-    ));
+    let ran = simrun!("check --replay {copy} {name} -- --case any-source");
     ran.exits_with(2)
         .reports_text("is not a step of a schedule");
 }

@@ -33,7 +33,7 @@ fn points(folder: &Folder) -> String {
 }
 
 fn table(out: &str) -> String {
-    let shown = simrun(&format!("study table {out} --rows runs --csv --no-wall"));
+    let shown = simrun!("study table {out} --rows runs --csv --no-wall");
     shown.exits_with(0);
     shown.stdout
 }
@@ -56,7 +56,7 @@ fn the_table_is_the_same_for_any_number_of_jobs() {
     let folder = Folder::new();
     let file = points(&folder);
     let [one, two] = ["one", "two"].map(|name| folder.path(name));
-    let ran = simrun(&format!("study run {file} --out {one} --jobs 1"));
+    let ran = simrun!("study run {file} --out {one} --jobs 1");
     ran.exits_with(1);
     let first = ran.stdout.lines().next().unwrap();
     assert!(
@@ -65,7 +65,7 @@ fn the_table_is_the_same_for_any_number_of_jobs() {
     );
     assert!(first.ends_with(", 1 points with failed runs"), "{first}");
     ran.prints_text("seed 0: deadlock: blocked ranks or actors: 2");
-    simrun(&format!("study run {file} --out {two} --jobs 2"));
+    simrun!("study run {file} --out {two} --jobs 2");
     assert_eq!(table(&one), table(&two));
     assert_eq!(table(&one).lines().count(), 10);
 
@@ -78,9 +78,9 @@ fn the_table_is_the_same_for_any_number_of_jobs() {
     let cells: Vec<&str> = row.split(',').collect();
     let set = "clusters.nodes.latency=1us";
     let cases = program("cases");
-    let alone = simrun(&format!(
+    let alone = simrun!(
         "-p platforms/cluster.toml -n 5 --protocol rendezvous --set {set} {cases} -- --case any-source"
-    ));
+    );
     assert_eq!(cells[7], alone.digest(), "{row}");
 }
 
@@ -89,13 +89,13 @@ fn a_study_continues_and_computes_nothing_twice() {
     let folder = Folder::new();
     let file = points(&folder);
     let out = folder.path("out");
-    simrun(&format!("study run {file} --out {out}"));
+    simrun!("study run {file} --out {out}");
     assert_eq!(result_lines(&out).len(), 9);
-    simrun(&format!("study run {file} --out {out}"));
+    simrun!("study run {file} --out {out}");
     assert_eq!(result_lines(&out).len(), 9);
-    simrun(&format!("study retry {out} --failed")).exits_with(1);
+    simrun!("study retry {out} --failed").exits_with(1);
     assert_eq!(result_lines(&out).len(), 10);
-    let status = simrun(&format!("study status {out} --format json")).json();
+    let status = simrun!("study status {out} --format json").json();
     assert_eq!(status["complete"], 8);
     assert_eq!(status["failed"], 1);
 }
@@ -105,8 +105,8 @@ fn workers_divide_the_points() {
     let folder = Folder::new();
     let file = points(&folder);
     let [whole, out] = ["whole", "out"].map(|name| folder.path(name));
-    simrun(&format!("study run {file} --out {whole}"));
-    let made = simrun(&format!("study run {file} --out {out} --no-run"));
+    simrun!("study run {file} --out {whole}");
+    let made = simrun!("study run {file} --out {out} --no-run");
     made.exits_with(0);
     made.prints_first("9 points; next: simrun study work ");
     // Three of nine points each: by Slurm's variables, by the option, by their keys.
@@ -115,12 +115,12 @@ fn workers_divide_the_points() {
         .envs([("SLURM_PROCID", "0"), ("SLURM_NTASKS", "3")]));
     assert!(slurm.status < 2, "{slurm:?}");
     assert_eq!(result_lines(&out).len(), 3);
-    let second = simrun(&format!("study work {out} --worker 1/3"));
+    let second = simrun!("study work {out} --worker 1/3");
     assert!(second.status < 2, "{second:?}");
     assert_eq!(result_lines(&out).len(), 6);
-    let keys = simrun(&format!("study points {out}")).stdout;
+    let keys = simrun!("study points {out}").stdout;
     for key in keys.lines().skip(2).step_by(3) {
-        simrun(&format!("study work {out} --point {key}"));
+        simrun!("study work {out} --point {key}");
     }
     assert_eq!(table(&out), table(&whole));
 }
@@ -130,8 +130,8 @@ fn an_idle_worker_takes_points_of_others() {
     let folder = Folder::new();
     let file = points(&folder);
     let out = folder.path("out");
-    simrun(&format!("study run {file} --out {out} --no-run"));
-    let alone = simrun(&format!("study work {out} --worker 0/4 --steal"));
+    simrun!("study run {file} --out {out} --no-run");
+    let alone = simrun!("study work {out} --worker 0/4 --steal");
     assert!(alone.status < 2, "{alone:?}");
     assert_eq!(result_lines(&out).len(), 9);
 }
@@ -151,14 +151,14 @@ fn random_points_have_intervals_and_others_run_once() {
     "#;
     let file = study(&folder, &program("cases"), lines);
     let out = folder.path("out");
-    simrun(&format!("study run {file} --out {out}")).exits_with(0);
+    simrun!("study run {file} --out {out}").exits_with(0);
     assert_eq!(result_lines(&out).len(), 13);
-    let rows = simrun(&format!("study table {out} --json")).json();
+    let rows = simrun!("study table {out} --json").json();
     assert_eq!(rows[0]["time_s_note"], "deterministic");
     assert_eq!(rows[1]["time_s_n"], 12);
     assert!(rows[1]["time_s_low"].as_f64() <= rows[1]["time_s_mean"].as_f64());
 
-    simrun(&format!("study report {out}")).exits_with(0);
+    simrun!("study report {out}").exits_with(0);
     let content = fs::read_to_string(format!("{out}/report.json")).unwrap();
     let content: serde_json::Value = serde_json::from_str(&content).unwrap();
     let page = fs::read_to_string(format!("{out}/report.html")).unwrap();
@@ -190,8 +190,8 @@ fn printed_lines_and_analyses_are_measures() {
     "#;
     let file = study(&folder, "apps/pingpong", lines);
     let out = folder.path("out");
-    simrun(&format!("study run {file} --out {out}")).exits_with(0);
-    let row = &simrun(&format!("study table {out} --rows runs --json")).json()[0];
+    simrun!("study run {file} --out {out}").exits_with(0);
+    let row = &simrun!("study table {out} --rows runs --json").json()[0];
     assert!(
         row["half_us"].as_f64().is_some_and(|half| half > 0.0),
         "{row}"
@@ -212,7 +212,7 @@ fn a_run_that_ends_its_process_fails_alone() {
     "#;
     let file = study(&folder, &program("cases"), lines);
     let out = folder.path("out");
-    let ran = simrun(&format!("study run {file} --out {out} --jobs 1"));
+    let ran = simrun!("study run {file} --out {out} --jobs 1");
     ran.exits_with(1)
         .prints_first("1 of 5 points complete, 5 runs");
     for text in [
@@ -231,13 +231,13 @@ fn an_unwritable_failure_loses_no_result() {
     let lines = "options = [\"-n\", \"3\"]\narguments = [\"--case\", \"panic\"]";
     let file = study(&folder, &program("cases"), lines);
     let out = folder.path("out");
-    let made = simrun(&format!("study run {file} --out {out} --no-run"));
+    let made = simrun!("study run {file} --out {out} --no-run");
     made.exits_with(0);
     // A file where the texts of failed runs belong.
     fs::write(format!("{out}/failures"), "").unwrap();
-    let ran = simrun(&format!("study run {file} --out {out}"));
+    let ran = simrun!("study run {file} --out {out}");
     ran.exits_with(2).reports_text("failures");
-    let table = simrun(&format!("study table {out} --rows runs --csv"));
+    let table = simrun!("study table {out} --rows runs --csv");
     table.prints_text("\n0,failed,");
 }
 
@@ -247,7 +247,7 @@ fn mistakes_are_told_before_anything_runs() {
     let out = folder.path("out");
     let run = |lines: &str| {
         let file = study(&folder, &program("cases"), lines);
-        simrun(&format!("study run {file} --out {out}"))
+        simrun!("study run {file} --out {out}")
     };
     let ran = run("arguments = ['--case', '{casse}']\n[grid]\ncase = ['relay']");
     refused(&ran, "there is no parameter \"casse\"");
@@ -260,12 +260,9 @@ fn mistakes_are_told_before_anything_runs() {
     refused(&ran, "expected one run alone, not one of a study");
     assert!(folder.names().iter().all(|name| name == "study.toml"));
 
-    let missing = simrun(&format!("study status {out}"));
+    let missing = simrun!("study status {out}");
     refused(&missing, "expected the folder of a study");
-    let none = simrun(&format!(
-        "study run {} --out {out}",
-        folder.path("none.toml")
-    ));
+    let none = simrun!("study run {} --out {out}", folder.path("none.toml"));
     refused(&none, "none.toml: No such file or directory");
 }
 
@@ -275,14 +272,14 @@ fn a_folder_belongs_to_one_study_and_one_revision() {
     let lines = "arguments = ['--case', 'relay']\noptions = ['-n', '3']";
     let file = study(&folder, &program("cases"), lines);
     let out = folder.path("out");
-    let made = simrun(&format!("study run {file} --out {out} --no-run"));
+    let made = simrun!("study run {file} --out {out} --no-run");
     made.exits_with(0);
     let other = study(
         &folder,
         &program("cases"),
         "arguments = ['--case', 'relay']",
     );
-    let other = simrun(&format!("study run {other} --out {out}"));
+    let other = simrun!("study run {other} --out {out}");
     refused(&other, "it is the folder of another study");
 
     let points = fs::read_to_string(format!("{out}/points.jsonl")).unwrap();
@@ -291,7 +288,7 @@ fn a_folder_belongs_to_one_study_and_one_revision() {
     point.key = point.content.key(0);
     let old = serde_json::to_string(&point).unwrap() + "\n";
     fs::write(format!("{out}/points.jsonl"), old).unwrap();
-    let worker = simrun(&format!("study work {out}"));
+    let worker = simrun!("study work {out}");
     refused(
         &worker,
         "the study began with revision 0123 of simrun, and this is",
@@ -311,7 +308,7 @@ fn a_missing_measure_is_counted() {
     "#;
     let file = study(&folder, &program("cases"), lines);
     let out = folder.path("out");
-    let ran = simrun(&format!("study run {file} --out {out}"));
+    let ran = simrun!("study run {file} --out {out}");
     ran.exits_with(1);
     let warning = "warning: measure none is missing in 2 of 2 runs";
     ran.prints_text(warning);
@@ -321,16 +318,16 @@ fn a_missing_measure_is_counted() {
 fn a_first_study_of_a_program_runs() {
     let folder = Folder::new();
     let (file, out) = (folder.path("first.toml"), folder.path("out"));
-    let made = simrun(&format!("study init apps/ring --out {file}"));
+    let made = simrun!("study init apps/ring --out {file}");
     made.exits_with(0);
     assert!(
         fs::read_to_string(&file)
             .unwrap()
             .contains("size = [\"1KiB\"]")
     );
-    let again = simrun(&format!("study init apps/ring --out {file}"));
+    let again = simrun!("study init apps/ring --out {file}");
     refused(&again, "it is there already");
-    let ran = simrun(&format!("study run {file} --out {out}"));
+    let ran = simrun!("study run {file} --out {out}");
     ran.exits_with(0);
     let missing = format!("study init -p {out}/none.toml apps/ring --out {out}/x.toml");
     refused(&simrun(&missing), "none.toml");
@@ -344,7 +341,7 @@ fn a_first_study_of_a_program_runs() {
         let ran = run(asked.args(["study", "slurm", &out]).args(words));
         ran.exits_with(2).reports_text(problem);
     }
-    let script = simrun(&format!("study slurm {out} -n 2")).stdout;
+    let script = simrun!("study slurm {out} -n 2").stdout;
     assert!(script.starts_with("#!/bin/sh\n"), "{script}");
     assert!(script.contains("#SBATCH --ntasks=2\n"), "{script}");
     // Points that are not those of the study are refused, not looked for.
@@ -359,7 +356,7 @@ fn a_first_study_of_a_program_runs() {
         ),
     ] {
         fs::write(&list, points.replacen(part, other, 1)).unwrap();
-        refused(&simrun(&format!("study work {out}")), problem);
+        refused(&simrun!("study work {out}"), problem);
     }
 }
 
@@ -375,7 +372,7 @@ fn many_values_of_one_run_are_batches() {
     );
     let file = study(&folder, "apps/pingpong", &lines);
     let out = folder.path("out");
-    simrun(&format!("study run {file} --out {out}")).exits_with(0);
+    simrun!("study run {file} --out {out}").exits_with(0);
     let summary = fs::read_to_string(format!("{out}/summary.csv")).unwrap();
     let cells: Vec<&str> = summary.lines().nth(1).unwrap().split(',').collect();
     let number = |at: usize| cells[at].parse::<f64>().unwrap();
@@ -389,7 +386,7 @@ fn many_values_of_one_run_are_batches() {
     let few = lines.replace("batches = 10", "batches = 250");
     let file = study(&folder, "apps/pingpong", &few);
     let few = folder.path("few");
-    let ran = simrun(&format!("study run {file} --out {few}"));
+    let ran = simrun!("study run {file} --out {few}");
     ran.exits_with(1)
         .prints_text("expected at least 250 after it");
 }

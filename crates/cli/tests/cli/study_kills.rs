@@ -8,7 +8,7 @@ use std::time::Duration;
 use sim_core::Stream;
 
 use crate::study::{result_lines, study};
-use crate::support::{Folder, SIMRUN, command, simrun};
+use crate::support::{Folder, SIMRUN, command};
 
 /// 200 points of a few milliseconds each.
 const POINTS: &str = r#"
@@ -48,7 +48,7 @@ fn kills_lose_no_result_and_repeat_none() {
     let folder = Folder::new();
     let file = study(&folder, "apps/ring", POINTS);
     let [whole, out] = ["whole", "out"].map(|name| folder.path(name));
-    simrun(&format!("study run {file} --out {whole}")).exits_with(0);
+    simrun!("study run {file} --out {whole}").exits_with(0);
 
     let mut random = Stream::new(21, "kills");
     let (mut parents, mut workers) = (0, 0);
@@ -87,11 +87,10 @@ fn kills_lose_no_result_and_repeat_none() {
         break;
     }
     assert!(parents > 0 && workers > 0, "{parents} and {workers} kills");
-    let last = simrun(&format!("study status {out}"));
+    let last = simrun!("study status {out}");
     let expected = "200 of 200 points complete, 200 runs";
     last.prints_first(expected);
-    let table =
-        |out: &str| simrun(&format!("study table {out} --rows runs --csv --no-wall")).stdout;
+    let table = |out: &str| simrun!("study table {out} --rows runs --csv --no-wall").stdout;
     assert_eq!(table(&out), table(&whole));
     assert_eq!(result_lines(&out).len(), 200);
 }
@@ -132,10 +131,10 @@ fn a_claimed_run_is_waited_for_and_not_repeated() {
     let lines = "options = ['-n', '{n}']\n[grid]\nn = [2, 3, 4, 5, 6, 7]";
     let file = study(&folder, "apps/ring", lines);
     let [whole, out] = ["whole", "out"].map(|name| folder.path(name));
-    assert_eq!(simrun(&format!("study run {file} --out {whole}")).status, 0);
-    simrun(&format!("study run {file} --out {out} --no-run"));
+    assert_eq!(simrun!("study run {file} --out {whole}").status, 0);
+    simrun!("study run {file} --out {out} --no-run");
     // Another worker has claimed the second point, and writes its result later.
-    let keys = simrun(&format!("study points {out}")).stdout;
+    let keys = simrun!("study points {out}").stdout;
     let key = keys.lines().nth(1).unwrap();
     fs::create_dir(format!("{out}/claims")).unwrap();
     fs::write(format!("{out}/claims/{key}"), "other-1\n").unwrap();
@@ -166,11 +165,11 @@ fn a_second_process_in_the_folder_of_a_study_names_the_first() {
     // It must not end before the others have begun.
     send("-STOP", first.id());
     let others = ["run", "work", "retry"].map(|name| match name {
-        "run" => simrun(&format!("study run {file} --out {out}")),
-        name => simrun(&format!("study {name} {out}")),
+        "run" => simrun!("study run {file} --out {out}"),
+        name => simrun!("study {name} {out}"),
     });
     // Readers need no lock.
-    let status = simrun(&format!("study status {out}"));
+    let status = simrun!("study status {out}");
     send("-CONT", first.id());
     assert_eq!(first.wait().unwrap().code(), Some(0));
     let named = format!("it is in use by process {} (", first.id());

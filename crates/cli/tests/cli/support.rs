@@ -34,6 +34,13 @@ pub(crate) fn command(program: impl AsRef<OsStr>) -> Command {
     command
 }
 
+/// `simrun` with arguments that are formatted, separated by spaces.
+macro_rules! simrun {
+    ($($line:tt)*) => {
+        $crate::support::simrun(&format!($($line)*))
+    };
+}
+
 /// `simrun` with these arguments, separated by spaces.
 pub(crate) fn simrun(line: &str) -> Output {
     run(command(SIMRUN).args(line.split_whitespace()))
@@ -42,7 +49,5 @@ pub(crate) fn simrun(line: &str) -> Output {
 /// `simrun` with the test program that does `case`, on the cluster.
 pub(crate) fn case(case: &str, options: &str) -> Output {
     let program = program("cases");
-    simrun(&format!(
-        "-p {CLUSTER} {options} {program} -- --case {case}"
-    ))
+    simrun!("-p {CLUSTER} {options} {program} -- --case {case}")
 }

@@ -61,7 +61,7 @@ fn the_help_of_a_program_has_its_own_arguments() {
         );
         assert!(text.contains("--case <CASE>"), "{text}");
     }
-    let ran = simrun(&format!("{cases} -- --help"));
+    let ran = simrun!("{cases} -- --help");
     ran.exits_with(0)
         .prints_text("Usage: cases -- --case <CASE>");
     assert!(!ran.stdout.contains("--platform"), "{ran:?}");
@@ -115,7 +115,7 @@ fn a_built_program_runs_alone_with_the_same_digest() {
     let cases = program("cases");
     let line = format!("-p {CLUSTER} -n 2 -- --case head-to-head");
     let alone = run(command(&cases).args(line.split_whitespace()));
-    let through = simrun(&format!("{cases} {line}"));
+    let through = simrun!("{cases} {line}");
     assert_eq!((alone.status, through.status), (0, 0));
     assert_eq!(alone.digest(), through.digest());
 }

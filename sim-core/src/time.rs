@@ -9,22 +9,30 @@
 
 use std::cmp::Ordering;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::ops::{Add, AddAssign, Div, Mul, Sub};
-
-use ordered_float::OrderedFloat;
 
 /// A moment of virtual time, in seconds since the start of the simulation; at least 0, possibly
 /// infinite.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub struct Time(OrderedFloat<f64>);
+#[derive(Clone, Copy, PartialEq, Default)]
+pub struct Time(f64);
 
 /// A duration of virtual time, in seconds; at least 0, possibly infinite.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub struct Span(OrderedFloat<f64>);
+#[derive(Clone, Copy, PartialEq, Default)]
+pub struct Span(f64);
 
-/// The order of seconds that are never NaN: one comparison, where [`OrderedFloat`] takes several.
+/// Orders and hashes seconds, which are neither NaN nor negative, by their bits.
 macro_rules! order_by_seconds {
     ($type:ident) => {
+        impl Eq for $type {}
+
+        impl Hash for $type {
+            #[inline]
+            fn hash<H: Hasher>(&self, state: &mut H) {
+                self.0.to_bits().hash(state);
+            }
+        }
+
         impl PartialOrd for $type {
             #[inline]
             fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
@@ -51,7 +59,7 @@ macro_rules! order_by_seconds {
         impl Ord for $type {
             #[inline]
             fn cmp(&self, other: &Self) -> Ordering {
-                self.0.cmp(&other.0)
+                self.0.to_bits().cmp(&other.0.to_bits())
             }
             #[inline]
             fn max(self, other: Self) -> Self {
@@ -70,13 +78,13 @@ order_by_seconds!(Span);
 
 impl Time {
     /// The start of the simulation.
-    pub const ZERO: Self = Self(OrderedFloat(0.0));
+    pub const ZERO: Self = Self(0.0);
     /// A moment that never comes.
-    pub const NEVER: Self = Self(OrderedFloat(f64::INFINITY));
+    pub const NEVER: Self = Self(f64::INFINITY);
     /// The end of simulated time, 1e20 s (3e12 years): a run whose next event lies there or later
     /// ends with [`Limit::Overflow`](crate::Limit::Overflow). Around that moment a double-precision
     /// number knows only steps of 16384 s.
-    pub const HORIZON: Self = Self(OrderedFloat(1e20));
+    pub const HORIZON: Self = Self(1e20);
 
     /// The moment `seconds` after the start.
     ///
@@ -90,21 +98,21 @@ impl Time {
             "a moment must be a number of seconds >= 0, not {seconds}"
         );
         // Adding +0.0 turns -0.0 into +0.0, whose bits sort first.
-        Self(OrderedFloat(seconds + 0.0))
+        Self(seconds + 0.0)
     }
 
     /// Seconds since the start of the simulation.
     #[inline]
     #[must_use]
     pub const fn as_secs(self) -> f64 {
-        self.0.0
+        self.0
     }
 
     /// The bit pattern of the seconds: a `u64` that sorts as the moments do.
     #[inline]
     #[must_use]
     pub const fn to_bits(self) -> u64 {
-        self.0.0.to_bits()
+        self.0.to_bits()
     }
 
     /// The moment whose [`Time::to_bits`] is `bits`.
@@ -143,9 +151,9 @@ impl Time {
 
 impl Span {
     /// No time at all.
-    pub const ZERO: Self = Self(OrderedFloat(0.0));
+    pub const ZERO: Self = Self(0.0);
     /// For ever.
-    pub const INFINITE: Self = Self(OrderedFloat(f64::INFINITY));
+    pub const INFINITE: Self = Self(f64::INFINITY);
 
     /// A duration of `seconds`.
     ///
@@ -158,7 +166,7 @@ impl Span {
             seconds >= 0.0,
             "a duration must be a number of seconds >= 0, not {seconds}"
         );
-        Self(OrderedFloat(seconds + 0.0))
+        Self(seconds + 0.0)
     }
 
     /// A duration in milliseconds.
@@ -183,7 +191,7 @@ impl Span {
     #[inline]
     #[must_use]
     pub const fn as_secs(self) -> f64 {
-        self.0.0
+        self.0
     }
 }
 
@@ -243,7 +251,7 @@ impl fmt::Display for Time {
     /// Seconds with the precision asked for, by default the shortest text that reads back as the
     /// same moment.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.0.0, f)?;
+        fmt::Display::fmt(&self.0, f)?;
         f.write_str(" s")
     }
 }
@@ -251,20 +259,20 @@ impl fmt::Display for Time {
 impl fmt::Display for Span {
     /// Seconds, as [`Time`] prints them.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.0.0, f)?;
+        fmt::Display::fmt(&self.0, f)?;
         f.write_str(" s")
     }
 }
 
 impl fmt::Debug for Time {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Time({})", self.0.0)
+        write!(f, "Time({})", self.0)
     }
 }
 
 impl fmt::Debug for Span {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Span({})", self.0.0)
+        write!(f, "Span({})", self.0)
     }
 }
 

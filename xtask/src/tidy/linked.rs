@@ -1,5 +1,6 @@
 //! Packages that a program links. Programs are built by everybody who tries simrun, so they are
-//! few; and `simrun` has the same features of them, because the first run builds both.
+//! few; and `simrun`, which the first run builds, too, and `simrun-tools` have the same features of
+//! these packages, or they are built twice.
 
 use super::Finding;
 use super::repository::Repository;
@@ -14,13 +15,17 @@ pub(super) fn find(repository: &Repository) -> Vec<Finding> {
     findings
 }
 
-/// Packages that `apps/ring` and `cli` build with different features.
+/// Packages that `apps/ring`, and `cli` or `tools` build with different features.
 fn built_twice(repository: &Repository) -> impl Iterator<Item = Finding> + '_ {
-    let [ring, cli] = &repository.built;
-    ring.iter().filter_map(move |(package, features)| {
-        let others = cli.get(package).filter(|others| *others != features)?;
+    let [ring, cli, tools] = &repository.built;
+    let executables = [("cli", cli), ("tools", tools)];
+    let pairs = executables
+        .into_iter()
+        .flat_map(|executable| ring.iter().map(move |row| (executable, row)));
+    pairs.filter_map(|((folder, built), (package, features))| {
+        let others = built.get(package).filter(|others| *others != features)?;
         Some(Finding {
-            place: "crates/cli/Cargo.toml:1".to_owned(),
+            place: format!("crates/{folder}/Cargo.toml:1"),
             text: format!(
                 "{package} is built with the features {others:?}, for apps/ring with {features:?}: expected the same, or it is built twice"
             ),
@@ -51,7 +56,7 @@ mod tests {
     #[test]
     fn other_features_are_found() {
         let with = |features: &str| Repository {
-            built: ["", features].map(|one| [("rdma".to_owned(), one.to_owned())].into()),
+            built: ["", features, ""].map(|one| [("rdma".to_owned(), one.to_owned())].into()),
             ..Repository::default()
         };
         assert_eq!(find(&with("")), []);

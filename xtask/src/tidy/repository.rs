@@ -30,8 +30,8 @@ pub(super) struct Repository {
     pub(super) packages: BTreeMap<String, Package>,
     /// The packages that `apps/ring` links, itself among them, with their versions.
     pub(super) linked_by_ring: BTreeSet<String>,
-    /// The packages that `apps/ring` and `cli` build, with their versions and features.
-    pub(super) built: [BTreeMap<String, String>; 2],
+    /// The packages that `apps/ring`, `cli` and `tools` build, with their versions and features.
+    pub(super) built: [BTreeMap<String, String>; 3],
 }
 
 /// A Rust file.
@@ -63,7 +63,11 @@ impl Repository {
             mpi_coverage: crate::read(root, "docs/mpi-coverage.md")?,
             packages: packages(root)?,
             linked_by_ring: linked(root, "ring")?,
-            built: [built(root, "ring")?, built(root, "simrun-cli")?],
+            built: [
+                built(root, "ring")?,
+                built(root, "simrun-cli")?,
+                built(root, "simrun-tools")?,
+            ],
         })
     }
 

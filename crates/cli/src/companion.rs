@@ -2,6 +2,7 @@
 //!
 //! In a checkout `simrun` builds such an executable when a command first needs the executable, so
 //! that a user who only simulates does not wait; an executable of another revision is built again.
+//! A debug build of `simrun` uses debug builds of them.
 //! *Not noticed*: sources that changed without a commit.
 //! `cargo run -p simrun-tools -- calibrate …` builds from those.
 
@@ -22,8 +23,6 @@ pub(crate) struct Companion {
     name: &'static str,
     /// The folder of its package in a checkout.
     folder: &'static str,
-    /// True if a debug build of `simrun` uses an optimised one, as it uses optimised programs.
-    is_optimised: bool,
     /// The actions of the executable, for a message about a missing executable.
     purpose: &'static str,
     /// The command that installs the executable from a checkout.
@@ -34,7 +33,6 @@ pub(crate) struct Companion {
 pub(crate) const TOOLS: Companion = Companion {
     name: "simrun-tools",
     folder: "crates/tools",
-    is_optimised: false,
     purpose: "measures, calibrates, compares, draws and fuzzes",
     installation: "cargo install --path crates/tools",
 };
@@ -44,7 +42,6 @@ pub(crate) const TOOLS: Companion = Companion {
 pub(crate) const COMPILED: Companion = Companion {
     name: "simrun-compiled",
     folder: "crates/cmpi",
-    is_optimised: true,
     purpose: "compiles and runs MPI programs in C and C++",
     installation: "cargo install --path crates/cmpi",
 };
@@ -102,11 +99,7 @@ impl Companion {
         let target = folder.parent().unwrap_or(folder);
         let manifest = Path::new(CHECKOUT).join(self.folder).join("Cargo.toml");
         let can_build = folder.join(".fingerprint").is_dir() && manifest.is_file();
-        let is_release = folder.ends_with("release") || self.is_optimised;
-        let folder = match can_build && is_release {
-            true => target.join("release"),
-            false => folder.to_owned(),
-        };
+        let is_release = folder.ends_with("release");
         let program = folder.join(self.name);
         if program.is_file() {
             if !can_build || package::is_of_this_revision(&program) {

@@ -2,8 +2,9 @@
 //!
 //! A `console` block is a command after `$` and its output, both streams, errors first. What
 //! differs from run to run (real time, rates, the revision) is replaced before the comparison. A
-//! block without output only has to succeed. With `UPDATE_EXPECT=1` the README is rewritten
-//! instead.
+//! block without output only has to succeed. `target/release/simrun` stands for the `simrun` of
+//! this test, because the tools of that build are there. With `UPDATE_EXPECT=1` the README is
+//! rewritten instead.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -75,8 +76,8 @@ fn target() -> &'static Path {
 
 /// Returns what a command prints, both streams, and its exit status if that is not 0.
 fn output_of(command: &str) -> Vec<String> {
-    let release = target().join("release").to_str().unwrap().to_owned();
-    let built = command.replace("target/release", &release);
+    let debug = target().join("debug").to_str().unwrap().to_owned();
+    let built = command.replace("target/release", &debug);
     let output = Command::new("sh")
         .args(["-c", &format!("{built} 2>&1")])
         .current_dir(root())
@@ -89,7 +90,7 @@ fn output_of(command: &str) -> Vec<String> {
         .lines()
         // Printed by the first command that draws.
         .filter(|line| !line.starts_with("building simrun-tools"))
-        .map(|line| line.replace(&release, "target/release"))
+        .map(|line| line.replace(&debug, "target/release"))
         .collect();
     match output.status.code() {
         Some(0) => {}

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use crate::support::{Folder, Output, SIMRUN, command, run, simrun};
+use crate::support::{Folder, Output, SIMRUN, app, command, run, simrun};
 
 /// Two hosts of 1 Gflop/s and more, 1 us between them.
 const PLATFORM: &str = r#"
@@ -149,7 +149,12 @@ fn a_run_at_its_limit_is_analysed() {
 #[test]
 fn observing_changes_nothing() {
     let folder = Folder::new();
-    for app in OBSERVED {
+    for run in OBSERVED {
+        let folder_of_app = run
+            .split(' ')
+            .find(|word| word.starts_with("apps/"))
+            .unwrap();
+        let app = &run.replace(folder_of_app, &app(folder_of_app));
         for platform in ["cluster", "loggops", "infiniband"] {
             // Queue pairs have no connections of the message layer, and their app needs them.
             let of_messages = app.contains("connection.mode");

@@ -1,7 +1,7 @@
 //! Promise: `simrun fuzz --layer actors` and `--layer mpi` find no difference, replay what is
 //! written as text, export a rank program as a package that runs, and refuse bad input.
 
-use crate::support::{Folder, simrun};
+use crate::support::{Folder, built_fast, simrun};
 
 const RANKS: &str = r#"version = 1
 eager_threshold = 64
@@ -66,6 +66,7 @@ fn a_rank_program_is_exported_as_a_package_that_runs() {
     let app = folder.path("two-ranks");
     let made = simrun!("fuzz --layer mpi --replay {ranks} --export {app}");
     made.exits_with(0);
+    built_fast(&app);
     let ran = simrun!("-p platforms/two-hosts.toml -n 2 --protocol threshold=64 {app}");
     ran.exits_with(0);
     for line in [

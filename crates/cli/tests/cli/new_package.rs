@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::support::{Folder, SIMRUN, command, root, run};
+use crate::support::{Folder, SIMRUN, built_fast, command, root, run};
 
 #[test]
 fn a_new_package_runs_at_once() {
@@ -18,6 +18,14 @@ fn a_new_package_runs_at_once() {
             ""
         )
     );
+    // The profile is that of the checkout, and its folder of compiled crates serves other packages.
+    let settings = fs::read_to_string(folder.path("my-app/.cargo/config.toml")).unwrap();
+    let level = "[profile.release.package.simrun]\nopt-level = \"s\"\n";
+    assert!(settings.contains(level), "{settings}");
+    let shared = root().join("target/outside");
+    let shared = format!("[build]\nbuild-dir = \"{}\"\n", shared.display());
+    assert!(settings.ends_with(&shared), "{settings}");
+    built_fast(&folder.path("my-app"));
     let line = made.stdout.lines().nth(1).unwrap();
     let arguments = line.split_whitespace().skip(1);
     let ran = run(command(SIMRUN).current_dir(&here).args(arguments));
@@ -29,13 +37,6 @@ fn a_new_package_runs_at_once() {
         ran.stdout.lines().take(3).collect::<Vec<_>>(),
         [1, 2, 3].map(|rank| format!("rank {rank} answered at 0.000008915 s"))
     );
-    // The profile is that of the checkout, and its folder of compiled crates serves other packages.
-    let settings = fs::read_to_string(folder.path("my-app/.cargo/config.toml")).unwrap();
-    let level = "[profile.release.package.simrun]\nopt-level = \"s\"\n";
-    assert!(settings.contains(level), "{settings}");
-    let shared = root().join("target/outside");
-    let shared = format!("[build]\nbuild-dir = \"{}\"\n", shared.display());
-    assert!(settings.ends_with(&shared), "{settings}");
     // A build in a pipe says that it starts, once.
     let starts = "building my-app and what it needs\n";
     assert_eq!(ran.stderr.matches(starts).count(), 1, "{ran:?}");
@@ -125,6 +126,7 @@ fn arguments_that_are_not_clone_are_told_so() {
     let derive = "#[derive(clap::Parser, Clone)]";
     assert!(text.contains(derive), "{text}");
     fs::write(&main, text.replace(derive, "#[derive(clap::Parser)]")).unwrap();
+    built_fast(&folder.path("my-other"));
     let line = ["--platform", "my-other/platform.toml", "my-other"];
     let ran = run(command(SIMRUN).current_dir(&here).args(line));
     ran.exits_with(2);

@@ -138,8 +138,8 @@ fn flooded(least: usize, descriptors: u32) -> (Output, usize) {
     (output, count.into_inner())
 }
 
-/// The whole measure, 20 jobs, is taken where `SIMRUN_FLOOD` is set, as in CI; else two jobs. The
-/// last one has fewer descriptors than strangers want.
+/// The whole measure, 20 jobs, is taken where `SIMRUN_FLOOD` is set, as every night; else two jobs.
+/// The last one has fewer descriptors than strangers want.
 #[test]
 fn a_flood_of_strangers_does_not_hurt_a_run() {
     let whole = std::env::var_os("SIMRUN_FLOOD").is_some();

@@ -41,6 +41,28 @@ macro_rules! simrun {
     };
 }
 
+/// An app as `cargo test --workspace` has built the app; its folder if the app has no tests, so
+/// that simrun builds the app.
+pub(crate) fn app(folder: &str) -> String {
+    let built = Path::new(SIMRUN).with_file_name(folder.strip_prefix("apps/").unwrap());
+    match built.is_file() {
+        true => built.to_str().unwrap().to_owned(),
+        false => folder.to_owned(),
+    }
+}
+
+/// Sets the fastest build for a package outside of the workspace: cargo compiles all crates of such
+/// a package again, once for all packages of tests.
+pub(crate) fn built_fast(app: &str) {
+    let folder = Path::new(app).join(".cargo");
+    std::fs::create_dir_all(&folder).unwrap();
+    let settings = format!(
+        "[profile.release]\nopt-level = 0\ncodegen-units = 16\ndebug = false\n[build]\nbuild-dir = \"{}\"\n",
+        target().join("outside").display()
+    );
+    std::fs::write(folder.join("config.toml"), settings).unwrap();
+}
+
 /// `simrun` with these arguments, separated by spaces.
 pub(crate) fn simrun(line: &str) -> Output {
     run(command(SIMRUN).args(line.split_whitespace()))

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Makes the pictures of the README: the timeline and the beginning of the report of apps/imbalance.
-# docs/pictures/make.sh [FOLDER]; needs a built target/release/simrun, Chromium and python3.
+# docs/pictures/make.sh [FOLDER]; needs a built simrun (by default target/release/simrun; SIMRUN names
+# another one), Chromium and python3.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 out=$(realpath -m "${1:-$here}")
@@ -17,7 +18,7 @@ shoot() { # name, page, width and height in pixels
 mkdir -p "$out"
 # In a folder of this name, which the page shows.
 folder=target/readme/imbalance
-"${CARGO_TARGET_DIR:-target}/release/simrun" --platform platforms/cluster.toml -n 8 --analyse=$folder apps/imbalance > /dev/null
+"${SIMRUN:-${CARGO_TARGET_DIR:-target}/release/simrun}" --platform platforms/cluster.toml -n 8 --analyse=$folder apps/imbalance > /dev/null
 report=$PWD/$folder/report.html
 shoot report "$report" 900,1000
 # The page without its other sections.

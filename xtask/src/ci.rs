@@ -116,19 +116,20 @@ impl Steps<'_> {
     fn test(&self) -> Outcome {
         self.step("cargo run --release -- --platform platforms/cluster.toml apps/ring")?;
         self.check_weight()?;
+        self.step("cargo test --workspace")?;
+        // With the tools that the tests have built.
+        let simrun = self.target.join("debug/simrun");
         let pictures = self.target.join("readme/pictures");
-        self.step(&format!("docs/pictures/make.sh {}", pictures.display()))?;
-        self.step("cargo test --workspace")
+        let line = format!("docs/pictures/make.sh {}", pictures.display());
+        self.step_with(&line, &[("SIMRUN", simrun.as_os_str())], &[0])
     }
 
     fn campaigns(&self) -> Outcome {
         self.build()?;
         let programs = [("EXPLORE_PROGRAMS", OsStr::new("2000"))];
-        let line = "cargo test --locked -p simrun-explore --test explore random_programs::";
-        self.step_with(line, &programs, &[0])?;
+        self.test_of("explore random_programs::", &programs)?;
         // Each seeded defect of endpoints with twenty seeds; `cargo test` takes four.
-        let campaigns = "cargo test --locked --release -p simrun-fuzz --test fuzz campaigns::";
-        self.step(&format!("{campaigns} -- --ignored --nocapture"))?;
+        self.test_of("fuzz campaigns:: -- --ignored --nocapture", &[])?;
         let failures = self.target.join("fuzz-failures");
         for layer in [
             &*format!("endpoint --tries 20000 {FAULTS} -j 2"),
@@ -147,12 +148,9 @@ impl Steps<'_> {
         self.build()?;
         self.step("cargo xtask instructions")?;
         let clusters = [("SIMGRID_CLUSTERS", OsStr::new("60"))];
-        let line = "cargo test --locked -p simrun-simgrid-import --test simgrid-import simgrid::";
-        self.step_with(line, &clusters, &[0])?;
+        self.test_of("simgrid-import simgrid::", &clusters)?;
         let pages = self.studies()?;
-        let line =
-            "cargo test --locked -p simrun-report --features html,pictures --test report html::";
-        self.step_with(line, &[("SIMRUN_PAGES", pages.as_os_str())], &[0])?;
+        self.test_of("report html::", &[("SIMRUN_PAGES", pages.as_os_str())])?;
         self.step(&format!("crates/report/tests/html.sh {}", pages.display()))?;
         let mpi = self.target.join("mpi-abi");
         let line = "crates/cmpi/tests/versus-mpiexec.sh target/release/simrun";
@@ -190,6 +188,13 @@ impl Steps<'_> {
     /// Builds the executables that other steps start.
     fn build(&self) -> Outcome {
         self.step("cargo build --locked --release -p simrun-cli -p simrun-tools")
+    }
+
+    /// Runs tests of one executable with variables. Cargo selects all packages: for one alone, with
+    /// fewer features, cargo would compile again.
+    fn test_of(&self, tests: &str, environment: &[(&str, &OsStr)]) -> Outcome {
+        let line = format!("cargo test --locked --workspace --test {tests}");
+        self.step_with(&line, environment, &[0])
     }
 
     fn doc(&self, packages: &str) -> Outcome {

@@ -9,10 +9,71 @@ use super::{descriptors, process, system, time, waits};
 use crate::bridge::set_errno;
 use crate::interposed::host_syscall;
 
+/// Returns the name of the function that has the arguments of a call in the same places.
+const fn function_of(number: c_long) -> Option<&'static str> {
+    Some(match number {
+        libc::SYS_time => "time",
+        libc::SYS_times => "times",
+        libc::SYS_gettimeofday => "gettimeofday",
+        libc::SYS_getrusage => "getrusage",
+        libc::SYS_clock_gettime => "clock_gettime",
+        libc::SYS_clock_getres => "clock_getres",
+        libc::SYS_clock_settime => "clock_settime",
+        libc::SYS_settimeofday => "settimeofday",
+        libc::SYS_nanosleep => "nanosleep",
+        libc::SYS_poll => "poll",
+        libc::SYS_ppoll => "ppoll",
+        libc::SYS_select => "select",
+        libc::SYS_pselect6 => "pselect",
+        libc::SYS_epoll_wait | libc::SYS_epoll_pwait => "epoll_wait",
+        libc::SYS_epoll_pwait2 => "epoll_pwait2",
+        libc::SYS_rt_sigtimedwait => "sigtimedwait",
+        libc::SYS_pause | libc::SYS_rt_sigsuspend => "pause",
+        libc::SYS_alarm | libc::SYS_setitimer => "alarm",
+        libc::SYS_timer_create | libc::SYS_timerfd_create => "timer_create",
+        libc::SYS_read => "read",
+        libc::SYS_write => "write",
+        libc::SYS_writev => "writev",
+        libc::SYS_lseek => "lseek",
+        libc::SYS_dup => "dup",
+        libc::SYS_dup2 => "dup2",
+        libc::SYS_dup3 => "dup3",
+        libc::SYS_close => "close",
+        libc::SYS_fcntl => "fcntl",
+        libc::SYS_ioctl => "ioctl",
+        libc::SYS_fstat => "fstat",
+        libc::SYS_ftruncate => "ftruncate",
+        libc::SYS_getpid | libc::SYS_gettid => "getpid",
+        libc::SYS_getppid => "getppid",
+        libc::SYS_uname => "uname",
+        libc::SYS_chdir => "chdir",
+        libc::SYS_umask => "umask",
+        libc::SYS_kill | libc::SYS_tkill => "kill",
+        libc::SYS_getrandom => "getrandom",
+        libc::SYS_fork | libc::SYS_vfork | libc::SYS_clone | libc::SYS_clone3 => "fork",
+        libc::SYS_execve | libc::SYS_execveat => "execve",
+        _ => return None,
+    })
+}
+
+/// Returns true if the function of a call returns 64 bits, and not a C `int`.
+const fn is_long(number: c_long) -> bool {
+    matches!(
+        number,
+        libc::SYS_time
+            | libc::SYS_times
+            | libc::SYS_read
+            | libc::SYS_write
+            | libc::SYS_writev
+            | libc::SYS_lseek
+            | libc::SYS_getrandom
+    )
+}
+
 /// Performs a call with its number and arguments; the C library reads as many from the same places.
 #[expect(
     clippy::cast_possible_truncation,
-    reason = "an argument of type int is in the lower half"
+    reason = "an argument or a result of type int is in the lower half"
 )]
 extern "C" fn call(
     number: c_long,
@@ -23,45 +84,48 @@ extern "C" fn call(
     e: c_long,
     f: c_long,
 ) -> c_long {
+    type Function = extern "C" fn(c_long, c_long, c_long, c_long, c_long, c_long) -> c_long;
     let (first, second, third) = (a as c_int, b as c_int, c as c_int);
-    let result = match number {
-        libc::SYS_exit | libc::SYS_exit_group => process::end_at_once(first),
-        libc::SYS_clock_gettime => time::clock_time(first, b as *mut _),
-        libc::SYS_gettimeofday => time::time_of_day(a as *mut _, b as *mut _),
-        libc::SYS_time => return time::time(a as *mut _),
-        libc::SYS_getrusage => time::resources(first, b as *mut _),
-        libc::SYS_times => return time::ticks(a as *mut _),
-        libc::SYS_nanosleep => waits::nanosleep(a as *const _, b as *mut _),
+    match number {
+        libc::SYS_exit | libc::SYS_exit_group => return c_long::from(process::end_at_once(first)),
         libc::SYS_clock_nanosleep => {
-            match waits::clock_sleep(first, second, c as *const _, d as *mut _) {
+            return match waits::clock_sleep(first, second, c as *const _, d as *mut _) {
                 0 => 0,
                 error => {
                     set_errno(error);
                     -1
                 }
+            };
+        }
+        libc::SYS_futex => {
+            if let Some(result) = waits::futex(a as *const _, second, third, d as *const _) {
+                return result;
             }
         }
-        libc::SYS_poll => waits::poll(a as *mut _, b.cast_unsigned(), third),
-        libc::SYS_futex => match waits::futex(a as *const _, second, third, d as *const _) {
-            Some(result) => return result,
-            // SAFETY: the program's own call, which does not wait.
-            None => return unsafe { host_syscall(number, [a, b, c, d, e, f]) },
-        },
-        libc::SYS_write => {
-            let length = usize::try_from(c).unwrap_or(0);
-            return descriptors::write(first, b as *const _, length) as c_long;
-        }
-        libc::SYS_getpid | libc::SYS_gettid => system::process(),
-        libc::SYS_getrandom => {
-            let length = usize::try_from(b).unwrap_or(0);
-            return system::random(a as *mut _, length, third.cast_unsigned()) as c_long;
-        }
-        libc::SYS_fork | libc::SYS_vfork | libc::SYS_clone | libc::SYS_clone3 => system::fork(),
-        libc::SYS_execve | libc::SYS_execveat => system::execute(),
-        // SAFETY: the program's own call.
-        _ => return unsafe { host_syscall(number, [a, b, c, d, e, f]) },
+        // The thread of a process comes behind the process.
+        libc::SYS_tgkill => return call(libc::SYS_tkill, b, c, 0, 0, 0, 0),
+        _ => {}
+    }
+    let found = function_of(number).and_then(|name| {
+        [
+            descriptors::address,
+            system::address,
+            time::address,
+            waits::address,
+        ]
+        .into_iter()
+        .find_map(|address| address(name))
+    });
+    let Some(found) = found else {
+        // SAFETY: the program's own call, which does not wait.
+        return unsafe { host_syscall(number, [a, b, c, d, e, f]) };
     };
-    c_long::from(result)
+    // SAFETY: a function of C with at most six arguments, none of which is a floating-point number.
+    let function: Function = unsafe { std::mem::transmute(found) };
+    match function(a, b, c, d, e, f) {
+        result if is_long(number) => result,
+        result => c_long::from(result as c_int),
+    }
 }
 
 /// Returns the address of a function of this file.

@@ -13,7 +13,7 @@ fn clocks_and_waits_have_simulated_time() {
     assert_eq!((output.status, &*output.stdout), (0, "ok\n"), "{output:?}");
     let output = ran(&program, "-n 1", "condition");
     let expected =
-        "a wait for a condition at crates/cmpi/tests/programs/clocks.c:220 waits for ever";
+        "a wait for a condition at crates/cmpi/tests/programs/clocks.c:235 waits for ever";
     output.exits_with(1).reports_text(expected);
     // In a program of C++, and in the library of its clocks.
     let program = compiled(&folder, "crates/cmpi/tests/programs/chrono.cc");
@@ -26,7 +26,7 @@ fn a_search_has_the_lines_and_values_of_clocks() {
     let folder = Folder::new();
     let program = compiled_with(&folder, "-g", "crates/cmpi/tests/programs/clocks.c");
     let found = simrun(&program, "check -n 1 -- before");
-    let expected = "crates/cmpi/tests/programs/clocks.c:205 and ";
+    let expected = "crates/cmpi/tests/programs/clocks.c:220 and ";
     found.exits_with(0).prints_text(expected);
     let found = simrun(&program, "check -n 3 --protocol eager -- values");
     let is_blamed = found.stdout.contains("may have no value");
@@ -40,7 +40,9 @@ fn descriptors_of_output_are_lines_of_the_rank() {
     let program = compiled(&folder, "crates/cmpi/tests/programs/descriptors.c");
     let output = ran(&program, "-n 2", "");
     let lines = |rank: usize| {
-        format!("begun written\nvector\nformatted {rank} 0.5 text 4 5 6 7\ncalled\ncopied\n")
+        format!(
+            "begun written\nvector\nformatted {rank} 0.5 text 4 5 6 7\ncalled\nvector\ncopied\n"
+        )
     };
     output.exits_with(0);
     assert_eq!(sorted(&output.stdout), sorted(&(lines(0) + &lines(1))));

@@ -73,6 +73,16 @@ static void sleeps(void) {
   if (sigtimedwait(&none, NULL, &five) != -1 || errno != EAGAIN)
     MPI_Abort(MPI_COMM_WORLD, 2);
   passed("sigtimedwait", 5);
+  /* As calls of the system. */
+  time.tv_usec = 5000;
+  syscall(SYS_select, 0, NULL, NULL, NULL, &time), passed("SYS_select", 5);
+  syscall(SYS_pselect6, 0, NULL, NULL, NULL, &five, NULL), passed("SYS_pselect6", 5);
+  syscall(SYS_poll, NULL, 0, 5), passed("SYS_poll", 5);
+  syscall(SYS_ppoll, NULL, 0, &five, NULL, 8), passed("SYS_ppoll", 5);
+  syscall(SYS_nanosleep, &five, NULL), passed("SYS_nanosleep", 5);
+  syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &five, NULL), passed("SYS_clock_nanosleep", 5);
+  syscall(SYS_rt_sigtimedwait, &none, NULL, &five, 8), passed("SYS_rt_sigtimedwait", 5);
+  syscall(SYS_alarm, 1), sleep(2), passed("SYS_alarm", 2000);
   five.tv_nsec = BILLION;
   if (nanosleep(&five, NULL) != -1 || errno != EINVAL)
     MPI_Abort(MPI_COMM_WORLD, 3);
@@ -96,6 +106,8 @@ static void descriptors(void) {
   passed("select of a pipe", 2.5);
   found += epoll_wait(set, &event, 1, 3);
   passed("epoll_wait", 3);
+  found += syscall(SYS_epoll_wait, set, &event, 1, 3);
+  passed("SYS_epoll_wait", 3);
   if (found != 0 || FD_ISSET(ends[0], &readable) || write(ends[1], &byte, 1) != 1)
     MPI_Abort(MPI_COMM_WORLD, 5);
   FD_SET(ends[0], &readable);
@@ -163,6 +175,9 @@ static void clocks(void) {
   expect("syscall", seconds(calendar), now);
   clock_getres(CLOCK_MONOTONIC, &step);
   expect("clock_getres", seconds(step), 1e-9);
+  step.tv_nsec = 0;
+  syscall(SYS_clock_getres, CLOCK_MONOTONIC, &step);
+  expect("SYS_clock_getres", seconds(step), 1e-9);
   if (clock_gettime(1000, &step) != -1 || errno != EINVAL)
     MPI_Abort(MPI_COMM_WORLD, 8);
   /* 3 of these seconds were slept, and none was computed. */

@@ -27,6 +27,7 @@ static void write_lines(int rank) {
   REQUIRE(writev(STDOUT_FILENO, parts, 2) == 7);
   REQUIRE(dprintf(1, "formatted %d %.1f %s %d %d %d %d\n", rank, 0.5, "text", 4, 5, 6, 7) > 0);
   REQUIRE(syscall(SYS_write, 1, "called\n", 7) == 7);
+  REQUIRE(syscall(SYS_writev, 1, parts, 2) == 7);
   FILE *copy = fdopen(dup(1), "w");
   REQUIRE(copy != NULL && fileno(copy) > 2 && fputs("copied\n", copy) > 0 && fclose(copy) == 0);
 }
@@ -60,7 +61,7 @@ int main(int argc, char **argv) {
   MPI_Barrier(MPI_COMM_WORLD);
   write_lines(rank);
   REQUIRE(fstat(1, &state) == 0 && S_ISREG(state.st_mode));
-  REQUIRE(dup2(output, 1) == 1 && close(output) == 0 && close(file) == 0);
+  REQUIRE(syscall(SYS_dup2, output, 1) == 1 && close(output) == 0 && close(file) == 0);
   printf("back %d\n", rank);
   /* The file as the standard input. */
   REQUIRE(freopen(name, "r", stdin) == stdin && fgets(line, sizeof line, stdin) != NULL);

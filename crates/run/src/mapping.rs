@@ -210,7 +210,7 @@ impl RankMap {
             if entry.is_empty() {
                 continue;
             }
-            let (name, count) = entry.split_once(':').unwrap_or((entry, "1"));
+            let (name, count) = entry.split_once(':').unwrap_or_else(|| split_slots(entry));
             let count = count.trim();
             let number: Result<usize, _> = count.parse();
             let is_too_large = match &number {
@@ -245,6 +245,22 @@ impl RankMap {
             lines,
         })
     }
+}
+
+/// The name and the number of ranks in a line of a host file of Open MPI, `name slots=2`; any other
+/// text is a name. A rank has one slot, and `max_slots` has no effect.
+fn split_slots(entry: &str) -> (&str, &str) {
+    let mut words = entry.split_whitespace();
+    let name = words.next().unwrap_or_default();
+    let mut count = "1";
+    for word in words {
+        match word.split_once('=') {
+            Some(("slots", number)) => count = number,
+            Some(("max_slots" | "max-slots", _)) => {}
+            _ => return (entry, "1"),
+        }
+    }
+    (name, count)
 }
 
 /// The first tag that places a program, or else the first tag, of a text that is XML; with its

@@ -1,7 +1,10 @@
-//! Promise: a mapping by blocks puts the ranks where it says, or says why it cannot.
+//! Promise: a mapping by blocks puts the ranks where it says, or says why it cannot; so does a file
+//! of hosts.
+
+use std::path::Path;
 
 use platform::Platform;
-use run::{Mapping, MappingError};
+use run::{Mapping, MappingError, RankMap};
 
 const THREE: &str = r#"
 version = 1
@@ -36,4 +39,26 @@ fn blocks_that_are_too_small_say_how_many_fit() {
         error.to_string(),
         "mapping block:2 has room for 6 ranks on 3 hosts: 7 required"
     );
+}
+
+/// Lines of MPICH and of Open MPI, and texts that are neither.
+#[test]
+fn host_files_of_mpi_libraries_are_read() {
+    let names = |text: &str| RankMap::parse(Path::new("hosts"), text)?.names(None);
+    let expected = ["a", "a", "b", "b", "c"].map(str::to_owned).to_vec();
+    for text in [
+        "a:2\nb:2\nc\n",
+        "# the cluster\na slots=2\nb  slots=2 max_slots=4 # two\nc max-slots=8\n",
+    ] {
+        assert_eq!(names(text), Ok(expected.clone()), "{text}");
+    }
+    for (text, message) in [
+        ("a\nb slots=0\n", "hosts:2: invalid host \"b slots=0\""),
+        ("a slots=many\n", "hosts:1: invalid host \"a slots=many\""),
+        ("a slots=99999999\n", "hosts:1: 99999999 ranks on a host"),
+    ] {
+        let error = names(text).expect_err("no host file").to_string();
+        assert!(error.starts_with(message), "{error}");
+    }
+    assert_eq!(names("a slot=2\n"), Ok(vec!["a slot=2".to_owned()]));
 }

@@ -133,7 +133,7 @@ pub struct RunArgs {
     pub ranks: Option<u32>,
 
     /// Mapping of ranks to hosts: block, block:N (N ranks on each host), cyclic, random, or a
-    /// file with lines HOST or HOST:COUNT
+    /// file with lines HOST, HOST:COUNT or HOST slots=COUNT
     #[arg(
         long,
         value_name = "MAP",

@@ -183,7 +183,7 @@ pub struct RealArgs {
     #[arg(long, verbatim_doc_comment)]
     pub compare_collectives: bool,
 
-    /// Start the ranks on the hosts of a file with lines HOST or HOST:COUNT
+    /// Start the ranks on the hosts of a file with lines HOST, HOST:COUNT or HOST slots=COUNT
     #[arg(long, value_name = "FILE", help_heading = "Launch")]
     pub hosts: Option<PathBuf>,
 

@@ -62,8 +62,8 @@ pub struct RealRecord {
     /// Time that messages waited for connections, the longest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stalls: Vec<Stall>,
-    /// Counts of the connections of all ranks.
-    pub connections: ConnectionTotals,
+    /// Counts of the connections of the ranks that have reported counts.
+    pub connections: Option<ConnectionTotals>,
 }
 
 /// Facts for the record that the run does not know.
@@ -117,7 +117,7 @@ impl RealRecord {
                 .map(|until| format!("--until {until}")),
             warnings: warnings(run),
             stalls: stalls(run),
-            connections: reports.map(|report| report.connections).sum(),
+            connections: events.map(|_| reports.map(|report| report.connections).sum()),
         }
     }
 

@@ -78,12 +78,14 @@ pub(crate) fn real(record: &RealRecord, how: &str) -> String {
     let ranks = count(u64::from(record.ranks), "rank");
     let _ = write!(
         text,
-        "  {ranks}, {}; {}, {how}; revision {}\n  {}",
+        "  {ranks}, {}; {}, {how}; revision {}",
         counted(record),
         record.backend,
         record.revision,
-        connected(&record.connections)
     );
+    if let Some(connections) = &record.connections {
+        let _ = write!(text, "\n  {}", connected(connections));
+    }
     text
 }
 

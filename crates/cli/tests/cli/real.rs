@@ -221,7 +221,7 @@ fn the_time_of_a_run_that_is_stopped_is_measured() {
     let ran = real("forever", "-n 2 --until 300ms --format json");
     let record = ran.json();
     assert!(record["measured_s"].as_f64().unwrap() >= 0.3, "{record}");
-    for count in ["messages", "bytes", "events", "events_per_s"] {
+    for count in ["messages", "bytes", "events", "events_per_s", "connections"] {
         assert!(record[count].is_null(), "{count}: {record}");
     }
     assert_eq!(record["ranks_counted"], 0, "{record}");
@@ -229,6 +229,7 @@ fn the_time_of_a_run_that_is_stopped_is_measured() {
     let unknown = "2 ranks, messages unknown: no rank has reported its counts; tcp";
     ran.prints_text(unknown);
     assert!(!ran.stdout.contains("at 0 us measured"), "{ran:?}");
+    assert!(!ran.stdout.contains("connection endpoints"), "{ran:?}");
     // Rank 1 ends at once, and rank 0 is stopped later.
     let ran = real("naps", "-n 2 --until 1s --format json");
     let record = ran.json();

@@ -40,6 +40,7 @@ pub(crate) struct PcapArgs {
 pub(crate) struct PcapFile {
     file: files::Output,
     qp_num: Option<u32>,
+    host: Option<String>,
 }
 
 impl PcapFile {
@@ -77,8 +78,11 @@ impl PcapFile {
             qp_num: args.pcap.pcap_qp,
             max_bytes: args.pcap.pcap_limit.0,
         });
-        let qp_num = args.pcap.pcap_qp;
-        Ok(Some(Self { file, qp_num }))
+        Ok(Some(Self {
+            file,
+            qp_num: args.pcap.pcap_qp,
+            host: args.pcap.pcap_host.clone(),
+        }))
     }
 
     /// Writes what was captured, and warns of what was left out.
@@ -100,10 +104,14 @@ impl PcapFile {
         self.file
             .write(capture.into_bytes())
             .map_err(|error| error.to_string())?;
-        match self.qp_num {
-            Some(number) if packets == 0 => Err(format!(
+        match (self.qp_num, &self.host) {
+            (Some(number), _) if packets == 0 => Err(format!(
                 "--pcap-qp {number}: no packet was sent to or by a queue pair with this number: \
                  expected a number as in a capture without --pcap-qp"
+            )),
+            (None, Some(host)) if packets == 0 => Err(format!(
+                "--pcap-host {host}: no packet was sent to or by this host: expected a host with a \
+                 rank that sends or receives"
             )),
             _ => Ok(()),
         }

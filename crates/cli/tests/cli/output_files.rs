@@ -248,6 +248,8 @@ fn captures_are_read_by_public_dissectors() {
     assert_eq!(packets, expected);
     let of_nobody = format!("--pcap {file} --pcap-qp 99 {ring}");
     refused(&simrun(&of_nobody), "--pcap-qp 99: no packet");
+    let of_nobody = format!("--pcap {file} --pcap-host node-7 {ring}");
+    refused(&simrun(&of_nobody), "--pcap-host node-7: no packet");
     assert_eq!(dissect(&file, &fields), Some(Vec::new()));
 }
 

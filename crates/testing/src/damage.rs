@@ -65,7 +65,7 @@ impl Drop for Place {
 ///
 /// # Panics
 /// If `read` does, with the damage on standard error.
-pub fn read_damaged(valid: &[u8], mut read: impl FnMut(&[u8])) {
+pub fn read_damaged(valid: &[u8], read: impl FnMut(&[u8])) {
     let mut limit: Rlimit = getrlimit(Resource::As);
     limit.current = Some(
         limit
@@ -73,6 +73,14 @@ pub fn read_damaged(valid: &[u8], mut read: impl FnMut(&[u8])) {
             .map_or(MEMORY_MAX, |most| most.min(MEMORY_MAX)),
     );
     setrlimit(Resource::As, limit).expect("a process may lower its own limit");
+    read_each_damage(valid, read);
+}
+
+/// Calls `read` as [`read_damaged`] does, without a limit of memory.
+///
+/// # Panics
+/// If `read` does, with the damage on standard error.
+pub fn read_each_damage(valid: &[u8], mut read: impl FnMut(&[u8])) {
     for length in (0..=valid.len()).rev() {
         let _place = Place(format!("the first {length} bytes"));
         read(&valid[..length]);

@@ -129,4 +129,12 @@ mod tests {
             assert!(problem.starts_with(words), "{problem}");
         }
     }
+
+    #[test]
+    fn a_damaged_file_is_refused_or_read() {
+        let valid = b"# of a kernel\n\nduplicates/04 DMA length: wrong: IBA 9.7.5.1\n";
+        testing::damage::read_each_damage(valid, |bytes| {
+            drop(parse(&String::from_utf8_lossy(bytes)));
+        });
+    }
 }

@@ -82,7 +82,8 @@ fn app() {
     );
     // It may have to be built before that is known, which is said too.
     let ran = simrun("crates/source-location");
-    let none = "error: crates/source-location: the package has no program: expected a src/main.rs\n";
+    let none =
+        "error: crates/source-location: the package has no program: expected a src/main.rs\n";
     ran.exits_with(2).reports_last(none);
 }
 

@@ -70,11 +70,6 @@ pub trait ExplorableDevice: Device {
         false
     }
 
-    /// Lets an actor that [stopped](ExplorableDevice::stops) continue.
-    fn goes_on(&self, actor: ActorId) {
-        let _ = actor;
-    }
-
     /// Shows what came in this run where an actor takes what comes from anybody, in order. Nothing
     /// for a device that does not remember it.
     fn received(&self, show: &mut dyn FnMut(&WildcardReceive)) {
@@ -163,6 +158,12 @@ pub struct Branch {
     /// [`StepKind::Choose`](crate::StepKind::Choose), which depends only on what arrives at an
     /// actor that [chooses](ExplorableDevice::order_sensitivity).
     pub draws: bool,
+}
+
+impl Branch {
+    /// The [number](Branch::number) of the first answer to an actor's question, *no*; the others
+    /// follow.
+    pub const ANSWERS: u32 = 1 << 8;
 }
 
 /// The part of the order of arrivals that an actor can tell.

@@ -28,6 +28,17 @@ pub enum Observed {
     Arrival(String),
     /// An actor looked into its device, to see whether something had arrived.
     Poll(ActorId),
+    /// An actor was told the answer to a question about its device, which an explorer would pick.
+    Answer {
+        /// The actor that asked.
+        actor: ActorId,
+        /// Tells the questions of the actor apart.
+        question: u64,
+        /// The number of operations that the actor had begun or waited for.
+        begun: u64,
+        /// The answer, 0 for *no*.
+        answer: u32,
+    },
     /// An actor executed a transition.
     Transition(TraceEvent),
 }

@@ -8,15 +8,20 @@
 //! program has waited for before it posted the packet, and an answer of the protocol because of the
 //! message that is answered and of what the program had waited for when it posted the receive.
 //!
-//! A rank *chooses* from its first question on whose answer may depend on the order of arrivals: a
-//! receive or a probe from any source, a test, a wait for some of several operations or in several
-//! places at once, a cancellation, a request that is given up, a buffered send that does not leave
-//! at once, a message that is forwarded.
+//! Tests, probes without waiting, and waits for some of several operations do not look: the model
+//! checker picks their answers ([`CausalityHooks::pick`]), and a *yes* is a wait for what the
+//! answer names.
+//!
+//! A rank *chooses* from its first call on whose result depends on the order of arrivals: a probe
+//! from any source, a wait in several places at once, a cancellation, a request that is given up, a
+//! buffered send that does not leave at once, a message that is forwarded.
 //!
 //! A rank that does nothing of this but receive from any source can tell the order of messages and
 //! of announcements alone: receives and messages that both prefer the earlier have one matching.
 //! When the answers and the data of announced messages come it cannot tell. A rank that has memory
 //! in a window can tell the order of accesses, by what it reads there and by what it answers.
+
+use std::ops::Range;
 
 use observe::SourceLocation;
 
@@ -56,6 +61,12 @@ pub trait ExplorationHooks {
     /// arrival is then a choice.
     fn may_look(&self) -> bool {
         true
+    }
+
+    /// Notes that a question of the rank was answered without a model checker: `question` as in
+    /// [`CausalityHooks::pick`]. `begun`: the number of operations that the rank had begun.
+    fn note_answer(&self, question: u64, begun: u64, answer: u32) {
+        let _ = (question, begun, answer);
     }
 
     /// Notes that a receive or a probe from any source, at `location`, has got or seen a message
@@ -107,6 +118,11 @@ pub trait CausalityHooks {
     /// Returns true if it has asked something in this run whose answer may depend on more than the
     /// order of messages.
     fn has_chosen(&self) -> bool;
+
+    /// Returns the answer to a question that the model checker has picked among `answers`; `None`
+    /// if the rank has to park until one is picked. `question` tells apart the questions that one
+    /// rank asks at the same time.
+    fn pick(&self, question: u64, answers: Range<u32>) -> Option<u32>;
 
     /// Notes that the rank is about to park although its awaited event is there, and wants to
     /// continue at once: so the rank shows in how many places it waits.

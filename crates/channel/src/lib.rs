@@ -255,6 +255,10 @@ pub trait RankProtocols {
     /// Returns the operations that the rank waits for; `None` if it does not wait.
     fn waiting(&self) -> Option<Waiting>;
 
+    /// Returns true if the rank stays where it is only because a model checker has picked an answer
+    /// that another run gets, too.
+    fn is_covered(&self) -> bool;
+
     /// Returns the operations that the rank left unfinished, in words.
     fn leftovers(&self) -> Vec<String>;
 

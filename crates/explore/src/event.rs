@@ -24,8 +24,8 @@ pub struct Event {
 }
 
 impl Event {
-    /// Flag of a delivery: the receiver cannot observe its order relative to deliveries from other
-    /// senders.
+    /// Flag of a delivery or a choice: the actor cannot observe its order relative to deliveries
+    /// from other senders.
     pub(crate) const ORDERLESS: u8 = 32;
     /// Flag of a test: it distinguishes work in progress from work that is over.
     pub(crate) const TELLS_ENDS: u8 = 64;

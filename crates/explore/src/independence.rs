@@ -26,11 +26,12 @@
 //!   it waits for, and takes its request back when it fails.
 //! * A delivery to a rank depends on the other deliveries to it and on its looks for what has
 //!   arrived: with a delivery comes all that the rank does until it waits again. What was sent is
-//!   delivered after the step that sent it. But if the rank never asks anything whose answer
+//!   delivered after the step that sent it. But if the rank never calls anything whose result
 //!   depends on the order of arrivals, deliveries from different queues commute, and what it sends
 //!   is delivered after what it had waited for, whichever came last. If all it does is to receive
 //!   from any source, only the deliveries of messages depend on each other; if others access its
-//!   memory, those of accesses.
+//!   memory, those of accesses. In all these cases the picked answers to its questions depend on no
+//!   delivery.
 //! * The end of a time limit that is up because nothing else can happen depends on everything.
 //! * Events with hidden effects (a handle dropped, a state read without an operation) depend on
 //!   everything but draws and sleeps, and events that number new actors or objects on each other.

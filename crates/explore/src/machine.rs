@@ -170,9 +170,18 @@ impl Machine {
             StepKind::Test | StepKind::TestEnded | StepKind::TestAny | StepKind::TestAnyEnded
         );
         let tells_ends = is_test && self.stepper.transfers_last();
-        let is_orderless = kind == StepKind::Deliver
-            && self.properties.order_sensitivity(object)
-                < self.stepper.visible_from(u32::from(actor));
+        let is_orderless = match kind {
+            StepKind::Deliver => {
+                let visible = self.stepper.visible_from(u32::from(actor));
+                self.properties.order_sensitivity(object) < visible
+            }
+            // What is picked does not depend on what has arrived, and what the actor does then
+            // only if it can tell more than the order of messages.
+            StepKind::Choose => {
+                self.properties.order_sensitivity(object) < OrderSensitivity::Always
+            }
+            _ => false,
+        };
         let mut event = Event {
             actor,
             kind,

@@ -121,6 +121,9 @@ fn end_of(stepper: &Stepper, events: &[Event]) -> Option<End> {
     if stepper.next_able(0).is_some() {
         return None;
     }
+    if stepper.is_covered() {
+        return Some(End::Covered);
+    }
     let polls = (0..stepper.actors()).any(|actor| stepper.is_polling(actor));
     Some(match (is_finished, polls) {
         (true, _) if stepper.leftovers().is_empty() => End::Finished,

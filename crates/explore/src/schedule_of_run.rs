@@ -3,16 +3,18 @@
 //! The run is given as what was [`Observed`] in it. An arrival is the delivery from the queue of
 //! the same name; a look is the next step of its actor; a transition is the step of its actor with
 //! the same kind, objects and answer. A test in vain that an explorer does not repeat is left out,
-//! with what its actor waits for until it tests again.
+//! with what its actor waits for until it tests again. The answers to questions about a device are
+//! picked as they were given, without rounds of questions in which all were answered *no* and asked
+//! again.
 //!
 //! *Not modelled*: dates. Where a run depends on them, a step is not possible or answers otherwise,
 //! and that is told; a run that takes another course by chance, and through the same steps, is not
 //! noticed here: compare what is printed.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use sim_core::{
-    ActorId, Choice, EnabledStep, Executed, Footprint, Observed, OperationResult, Schedule,
+    ActorId, Branch, Choice, EnabledStep, Executed, Footprint, Observed, OperationResult, Schedule,
     StepKind, Stepper, TraceEvent,
 };
 
@@ -33,6 +35,7 @@ pub fn schedule_of_run(stepper: &mut Stepper, run: &[Observed]) -> Result<Schedu
         stepper,
         schedule: Schedule::default(),
         in_vain: BTreeSet::new(),
+        told: BTreeMap::new(),
     };
     for (position, step) in run.iter().enumerate() {
         if !schedule_of_run.stepper.failures().is_empty() {
@@ -41,10 +44,22 @@ pub fn schedule_of_run(stepper: &mut Stepper, run: &[Observed]) -> Result<Schedu
         let taken = match step {
             Observed::Arrival(queue) => schedule_of_run.arrival(queue),
             Observed::Poll(actor) => schedule_of_run.look(actor.number() - 1),
+            &Observed::Answer {
+                actor,
+                question,
+                begun,
+                answer,
+            } => schedule_of_run.note_answer(actor.number() - 1, begun, (question, answer)),
             Observed::Transition(event) => schedule_of_run.transition(event),
         };
         taken.map_err(|problem| NotReplayable { position, problem })?;
     }
+    let told = schedule_of_run.pick_all();
+    told.map_err(|problem| NotReplayable {
+        position: run.len(),
+        problem,
+    })?;
+    schedule_of_run.let_rest_wait();
     schedule_of_run.let_rest_arrive();
     Ok(schedule_of_run.schedule)
 }
@@ -54,6 +69,26 @@ struct Retrace<'a> {
     schedule: Schedule,
     /// Actors in a test that the run repeated and an explorer does not.
     in_vain: BTreeSet<u32>,
+    told: BTreeMap<u32, Told>,
+}
+
+/// Answers that an actor was told since it began its latest operation.
+#[derive(Default)]
+struct Told {
+    /// Number of operations that it had begun.
+    begun: u64,
+    /// Questions and answers.
+    answers: Vec<(u64, u32)>,
+    /// Number of those that have been picked.
+    picked: usize,
+}
+
+impl Told {
+    /// Returns true if no question was asked twice: the actor is in no loop.
+    fn is_straight(&self) -> bool {
+        let asked: BTreeSet<u64> = self.answers.iter().map(|(question, _)| *question).collect();
+        asked.len() == self.answers.len()
+    }
 }
 
 impl Retrace<'_> {
@@ -66,21 +101,110 @@ impl Retrace<'_> {
     }
 
     fn arrival(&mut self, queue: &str) -> Result<(), String> {
-        let mut next = self.stepper.next_able(self.stepper.actors());
-        while let Some(able) = next {
-            if self.stepper.name_of(able) == queue {
-                self.take(able, 0);
-                return Ok(());
-            }
-            next = self.stepper.next_able(able + 1);
+        if self.deliver(queue)? {
+            return Ok(());
+        }
+        self.pick_all()?;
+        if self.deliver(queue)? {
+            return Ok(());
         }
         Err(format!(
             "a packet arrived ({queue}), and under check none is on its way there"
         ))
     }
 
+    /// Delivers what a queue holds. Returns false if the queue is empty.
+    fn deliver(&mut self, queue: &str) -> Result<bool, String> {
+        let mut next = self.stepper.next_able(self.stepper.actors());
+        while let Some(able) = next {
+            if self.stepper.name_of(able) == queue {
+                let mut enabled_steps = Vec::new();
+                self.stepper.enabled_steps(able, &mut enabled_steps);
+                let to = enabled_steps
+                    .first()
+                    .map_or(able, |step| step.footprint.object);
+                if self.told.get(&to).is_some_and(Told::is_straight) {
+                    self.pick(to)?;
+                }
+                self.take(able, 0);
+                return Ok(true);
+            }
+            next = self.stepper.next_able(able + 1);
+        }
+        Ok(false)
+    }
+
+    /// Notes an answer, which is picked when the actor has begun another operation or others need
+    /// what it does.
+    fn note_answer(&mut self, actor: u32, begun: u64, told: (u64, u32)) -> Result<(), String> {
+        if self.told.get(&actor).is_some_and(|all| all.begun != begun) {
+            self.pick(actor)?;
+            self.told.remove(&actor);
+        }
+        let all = self.told.entry(actor).or_default();
+        all.begun = begun;
+        all.answers.push(told);
+        Ok(())
+    }
+
+    fn pick_all(&mut self) -> Result<(), String> {
+        let actors: Vec<u32> = self.told.keys().copied().collect();
+        actors.into_iter().try_for_each(|actor| self.pick(actor))
+    }
+
+    /// Picks the answers that an actor was told.
+    fn pick(&mut self, actor: u32) -> Result<(), String> {
+        let Some(told) = self.told.get_mut(&actor) else {
+            return Ok(());
+        };
+        let left = without_vain_rounds(&told.answers[told.picked..]);
+        told.picked = told.answers.len();
+        for (_, answer) in left {
+            let answers = self.steps_of(actor, StepKind::Choose);
+            let number = Branch::ANSWERS + answer;
+            let is_picked = |choice: &&u32| **choice & EnabledStep::TIME_UP == number;
+            match answers.iter().find(is_picked) {
+                Some(&choice) => {
+                    self.take(actor, choice);
+                }
+                // The answer was the only one.
+                None if answers.is_empty() => {}
+                None => {
+                    let name = self.stepper.name_of(actor);
+                    return Err(format!("{name} cannot be told answer {answer} under check"));
+                }
+            }
+            if let Some(&look) = self.steps_of(actor, StepKind::Device).first() {
+                // It has seen a message, and looks at it.
+                self.take(actor, look);
+            }
+        }
+        Ok(())
+    }
+
+    /// The steps of one kind that an actor can take.
+    fn steps_of(&self, actor: u32, kind: StepKind) -> Vec<u32> {
+        let mut enabled_steps = Vec::new();
+        self.stepper.enabled_steps(actor, &mut enabled_steps);
+        let of_kind = |step: &&EnabledStep| step.footprint.kind == kind;
+        let steps = enabled_steps.iter().filter(of_kind);
+        steps.map(|step| step.choice).collect()
+    }
+
+    /// Lets those wait for any of several operations that were never told which one is over.
+    fn let_rest_wait(&mut self) {
+        for actor in 0..self.stepper.actors() {
+            let answers = self.steps_of(actor, StepKind::Choose);
+            let is_no = |choice: &u32| choice & EnabledStep::TIME_UP == Branch::ANSWERS;
+            if let Some(&first) = answers.iter().min().filter(|_| !answers.iter().any(is_no)) {
+                self.take(actor, first);
+            }
+        }
+    }
+
     /// A look in vain that was due to the end of a send, or of a computation, has no counterpart.
     fn look(&mut self, actor: u32) -> Result<(), String> {
+        self.pick(actor)?;
         if let Some(choice) = self.stepper.first_choice(actor) {
             self.take(actor, choice);
         }
@@ -150,6 +274,29 @@ impl Retrace<'_> {
             }
         }
     }
+}
+
+/// The answers to questions without the rounds of *no* that a loop has made before a *yes*.
+fn without_vain_rounds(told: &[(u64, u32)]) -> Vec<(u64, u32)> {
+    let mut all: Vec<(u64, u32)> = Vec::new();
+    // Where the answers after the latest yes begin.
+    let mut row = 0;
+    for &(question, answer) in told {
+        if answer == 0 {
+            all.push((question, answer));
+            continue;
+        }
+        let mut round: Vec<(u64, u32)> = Vec::new();
+        for one in all.drain(row..).chain([(question, answer)]) {
+            if let Some(known) = round.iter().position(|(asked, _)| *asked == one.0) {
+                round.truncate(known);
+            }
+            round.push(one);
+        }
+        all.extend(round);
+        row = all.len();
+    }
+    all
 }
 
 /// Returns true if an enabled step has the kind and the object of a transition.

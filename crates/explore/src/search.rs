@@ -27,11 +27,13 @@ pub enum End {
     TooDeep,
     /// Some actors only yield and sleep, up to a bound, and no other actor can take a step.
     Spinning,
+    /// An actor waits for an answer that was picked and did not come: other runs continue there.
+    Covered,
 }
 
 impl End {
     /// All of them, in the order of their numbers.
-    pub(crate) const ALL: [Self; 7] = [
+    pub(crate) const ALL: [Self; 8] = [
         Self::Finished,
         Self::Leftovers,
         Self::Deadlock,
@@ -39,6 +41,7 @@ impl End {
         Self::Failed,
         Self::TooDeep,
         Self::Spinning,
+        Self::Covered,
     ];
 }
 
@@ -55,7 +58,8 @@ pub struct Run<'a> {
 
 /// Sees every run.
 pub trait Observer {
-    /// Looks at a run that is over. `Break` stops the search.
+    /// Looks at a run that is over, unless [other runs](End::Covered) cover it. `Break` stops the
+    /// search.
     fn look(&mut self, run: &Run<'_>) -> ControlFlow<()>;
 
     /// The search restarts because the dependency relation has changed: the runs so far will be

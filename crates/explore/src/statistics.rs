@@ -88,6 +88,9 @@ pub struct Statistics {
     pub failed: u64,
     /// Runs that were cut because they were too long.
     pub cut: u64,
+    /// Runs in which an answer that was picked did not come, so that other runs cover them. They
+    /// are not among the executions.
+    pub covered: u64,
     /// Runs that were given up because earlier ones cover them: none with an optimal reduction.
     pub sleep_set_blocked: u64,
     /// Steps executed, those included that were executed again to come back to a place.
@@ -108,7 +111,7 @@ pub struct Statistics {
 
 impl Statistics {
     /// Number of words of [`Statistics::to_words`].
-    pub(crate) const WORDS: usize = 14;
+    pub(crate) const WORDS: usize = 15;
 
     /// All counts as numbers.
     pub(crate) const fn to_words(self) -> [u64; Self::WORDS] {
@@ -127,6 +130,7 @@ impl Statistics {
             self.restarts,
             self.seconds.to_bits(),
             self.bounds.0 as u64,
+            self.covered,
         ]
     }
 
@@ -148,6 +152,7 @@ impl Statistics {
             restarts: words[11],
             seconds: f64::from_bits(words[12]),
             bounds: Bounds(u8::try_from(words[13]).ok()?),
+            covered: words[14],
         })
     }
 
@@ -165,9 +170,10 @@ impl Statistics {
             End::Deadlock | End::Livelock | End::Spinning => &mut self.deadlocks,
             End::Failed => &mut self.failed,
             End::TooDeep => &mut self.cut,
+            End::Covered => &mut self.covered,
         };
         *counter += 1;
-        self.executions += 1;
+        self.executions += u64::from(end != End::Covered);
         self.depth_max = self.depth_max.max(length as u64);
         if matches!(end, End::TooDeep | End::Spinning) {
             self.bounds.insert(Bound::Depth);

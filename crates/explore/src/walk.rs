@@ -1,8 +1,6 @@
 //! Operations that all searches have in common: take steps, go back by running the program again,
 //! count, check the bounds, and show each run that is over to the observer.
 
-use std::ops::ControlFlow;
-
 use sim_core::{Executed, StepKind, Stepper};
 
 use crate::clock::Stopwatch;
@@ -200,10 +198,10 @@ impl<'a> Walk<'a> {
             end,
             stepper: &self.machine.stepper,
         };
-        if let ControlFlow::Break(()) = self.observer.look(&view) {
+        if end != End::Covered && self.observer.look(&view).is_break() {
             return Err(Halt::Stopped);
         }
-        if self.statistics.executions >= self.options.executions_max {
+        if self.statistics.executions + self.statistics.covered >= self.options.executions_max {
             return Err(Halt::Bound(Bound::Executions));
         }
         self.look_at_bounds()
@@ -219,6 +217,9 @@ impl<'a> Walk<'a> {
             return End::TooDeep;
         }
         let is_cut = stepper.next_able(0).is_some();
+        if !is_cut && stepper.is_covered() {
+            return End::Covered;
+        }
         if is_cut || !stepper.is_finished() {
             let spinners = spinning::spinners(stepper, self.path.events());
             if !spinners.is_empty() {

@@ -6,8 +6,10 @@
 //! queues have none: what was relayed by a third rank may overtake what was sent directly. Packets
 //! that control the protocol, and the data of a rendezvous, have queues of their own (`lanes.rs`).
 //!
-//! A rank stops before it looks whether something has arrived (a test, a probe, a wait for some of
-//! several requests), so that arrivals before and after the look are both explored.
+//! A rank stops before a question (a test, a probe without waiting, a wait for some of several
+//! requests), whose answer the explorer picks; what arrives then is handled at once. A rank also
+//! stops before it reads memory that others access, and behind a probe from any source, so that
+//! arrivals before and after are both explored.
 //!
 //! Computations and timers end at once, inside the step that starts them, up to a bound
 //! (`sleeps.rs`); a packet has left when it is posted.
@@ -378,17 +380,13 @@ impl ExplorableDevice for IdealFabric {
 
     fn stops(&self, stopped: ActorId) -> bool {
         let rank = stopped.number() - 1;
-        self.wants_to_look(rank) || self.sends().is_some_and(|sends| sends.asks(rank))
-    }
-
-    fn goes_on(&self, stopped: ActorId) {
-        if !self.has_branches() {
-            self.grant_look(stopped.number() - 1);
-        }
+        self.wants_to_look(rank)
+            || !self.knowledge.asked(rank).is_empty()
+            || self.sends().is_some_and(|sends| sends.asks(rank))
     }
 
     fn has_branches(&self) -> bool {
-        self.sends().is_some()
+        true
     }
 
     fn branches(&self, stopped: ActorId, into: &mut Vec<Branch>) {
@@ -405,6 +403,9 @@ impl ExplorableDevice for IdealFabric {
         if self.wants_to_look(rank) {
             into.push(branch(LOOK));
         }
+        // The first one, which is *no*, comes last: runs make progress first.
+        let answers = self.knowledge.asked(rank).rev();
+        into.extend(answers.map(|answer| branch(Branch::ANSWERS + answer)));
     }
 
     fn branch_causes(&self, stopped: ActorId, into: &mut Vec<u32>) {
@@ -420,19 +421,30 @@ impl ExplorableDevice for IdealFabric {
         number: u32,
     ) -> Result<(), String> {
         let rank = stopped.number() - 1;
-        match self.sends() {
-            Some(sends) if number != LOOK => {
-                sends.choose(rank, number == BUFFERED);
-                // What the rank posts from here on, it posts because of this.
-                self.knowledge.learn(rank, kernel.current_step());
+        match number {
+            LOOK => self.grant_look(rank),
+            BUFFERED | UNBUFFERED => {
+                if let Some(sends) = self.sends() {
+                    sends.choose(rank, number == BUFFERED);
+                }
             }
-            _ => self.grant_look(rank),
+            _ => {
+                self.knowledge.answer(rank, number - Branch::ANSWERS);
+                self.ranks.note_woken(rank);
+            }
+        }
+        if number != LOOK {
+            // What the rank posts from here on, it posts because of this.
+            self.knowledge.learn(rank, kernel.current_step());
         }
         Ok(())
     }
 
     fn is_covered(&self) -> bool {
-        self.sends().is_some_and(ChosenSends::are_covered)
+        let protocols = self.protocols.borrow();
+        let mut protocols = protocols.iter().filter_map(Weak::upgrade);
+        protocols.any(|rank| rank.is_covered())
+            || self.sends().is_some_and(ChosenSends::are_covered)
     }
 
     fn received(&self, show: &mut dyn FnMut(&WildcardReceive)) {

@@ -62,6 +62,16 @@ impl Journal {
         self.steps.borrow_mut().push(Observed::Arrival(name));
     }
 
+    /// Notes that a question of a rank was answered.
+    pub(crate) fn note_answer(&mut self, rank: u32, question: u64, begun: u64, answer: u32) {
+        self.steps.borrow_mut().push(Observed::Answer {
+            actor: actor(rank),
+            question,
+            begun,
+            answer,
+        });
+    }
+
     /// Notes that a rank looks whether something has arrived.
     pub(crate) fn note_look(&mut self, rank: u32) {
         let look = Observed::Poll(actor(rank));

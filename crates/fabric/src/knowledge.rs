@@ -27,6 +27,19 @@ struct Known {
     /// Number of receives that it has posted.
     receives: Cell<u32>,
     deferred: Cell<bool>,
+    question: Cell<PickState>,
+}
+
+/// Where a rank is with a question whose answer the explorer picks.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+enum PickState {
+    /// It asks none.
+    #[default]
+    No,
+    /// It waits for the answer to a question, from the first to before the last.
+    Asked(u64, u32, u32),
+    /// The answer is picked.
+    Picked(u64, u32),
 }
 
 /// All ranks.
@@ -62,6 +75,7 @@ impl CausalityTracker {
         for known in &mut self.ranks {
             known.learnt.get_mut().clear();
             (known.reason, known.chose, known.deferred) = Default::default();
+            known.question.set(PickState::No);
             known.receives.set(0);
         }
         if let Some(sends) = &mut self.sends {
@@ -131,6 +145,26 @@ impl CausalityTracker {
         self.ranks[rank as usize]
             .chose
             .set(OrderSensitivity::Always);
+    }
+
+    /// Returns the answers to the question of a rank for which it waits.
+    pub(crate) fn asked(&self, rank: u32) -> Range<u32> {
+        match self
+            .ranks
+            .get(rank as usize)
+            .map(|rank| rank.question.get())
+        {
+            Some(PickState::Asked(_, first, end)) => first..end,
+            _ => 0..0,
+        }
+    }
+
+    /// Picks the answer to the question of a rank.
+    pub(crate) fn answer(&self, rank: u32, answer: u32) {
+        let question = &self.ranks[rank as usize].question;
+        if let PickState::Asked(number, ..) = question.get() {
+            question.set(PickState::Picked(number, answer));
+        }
     }
 
     /// Returns true if the rank parks only to show where it waits.
@@ -209,6 +243,21 @@ impl CausalityHooks for RankCauses {
 
     fn has_chosen(&self) -> bool {
         self.all.order_sensitivity(self.rank) == OrderSensitivity::Always
+    }
+
+    fn pick(&self, question: u64, answers: Range<u32>) -> Option<u32> {
+        let state = &self.own().question;
+        match state.get() {
+            PickState::Picked(about, answer) if about == question => {
+                state.set(PickState::No);
+                return Some(answer);
+            }
+            PickState::Asked(..) => {}
+            PickState::No | PickState::Picked(..) => {
+                state.set(PickState::Asked(question, answers.start, answers.end));
+            }
+        }
+        None
     }
 
     fn defer(&self) {

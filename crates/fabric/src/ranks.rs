@@ -454,6 +454,14 @@ impl Ranks {
         self.port.with(|kernel| kernel.wake_actor(actor(rank)));
     }
 
+    /// Notes that the kernel lets a parked rank continue.
+    pub(crate) fn note_woken(&self, rank: u32) {
+        let mut ends = self.ends.borrow_mut();
+        ends.endpoints[rank as usize].woken = true;
+        let wakers = ends.wakers.remove(&rank);
+        wakers.into_iter().flatten().for_each(Waker::wake);
+    }
+
     /// Puts an event into the inbox of a rank that is awake.
     pub(crate) fn note(&self, rank: u32, event: Event) {
         self.ends.borrow_mut().push(rank, event);
@@ -705,6 +713,12 @@ impl<C: PacketTransport> ExplorationHooks for RankChannel<C> {
             journal.note_look(self.rank);
         }
         self.device.may_look(self.rank)
+    }
+
+    fn note_answer(&self, question: u64, begun: u64, answer: u32) {
+        if let Some(journal) = &mut *self.device.ranks().journal.borrow_mut() {
+            journal.note_answer(self.rank, question, begun, answer);
+        }
     }
 
     fn causality(&self) -> Option<&dyn CausalityHooks> {

@@ -8,6 +8,7 @@ pub(crate) mod engine;
 pub mod exploration;
 pub(crate) mod flow_control;
 mod leftovers;
+pub(crate) mod look;
 pub mod machine;
 pub(crate) mod process;
 pub mod table;

@@ -6,7 +6,8 @@
 //! no dependency relation. The other has no loops that wait: it asks this many rounds as could
 //! matter, does something of its own before each, which makes every question a new one, and gives
 //! up after them. Runs in which it has given up too soon do not count: once all others have said
-//! that they send nothing more, it asks a last time.
+//! that they send nothing more, it asks a last time. That answer may be no all the same, so of the
+//! loops that never end the second judge only says that there may be such.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -19,7 +20,7 @@ use run::MessageProtocol;
 use sim_core::Stream;
 
 /// More runs than these, and a program is left out.
-const RUNS_MAX: u64 = 1_000;
+const RUNS_MAX: u64 = 2_000;
 /// The tag of messages that nobody sends.
 const NEVER: u32 = 97;
 /// The tag of the last message of a rank to each that may give up.
@@ -342,10 +343,21 @@ fn loops_of_ranks_lose_no_order() {
         let (unrolled, statistics) = search(&program, true, Reduction::Odpor);
         if statistics.bounds.is_empty() {
             without_loops += 1;
-            assert_eq!(told(&unrolled), told(&judge), "{number}: {program:?}");
+            let ended = |seen: &BTreeSet<&Told>| -> BTreeSet<Told> {
+                let all = seen
+                    .iter()
+                    .filter(|told| told.iter().all(|told| is_over(told)));
+                all.map(|told| (*told).clone()).collect()
+            };
+            let (unrolled, judge) = (told(&unrolled), told(&judge));
+            assert_eq!(ended(&unrolled), ended(&judge), "{number}: {program:?}");
+            assert!(judge.is_subset(&unrolled), "{number}: {program:?}");
         }
     }
-    assert!(judged > programs / 2 && without_loops > programs / 2);
+    assert!(
+        judged > programs / 2 && without_loops > programs / 2,
+        "{judged} {without_loops}"
+    );
     assert!(with_several > programs / 10, "{with_several}");
     assert!(
         ends.contains(&End::Deadlock) && ends.contains(&End::Finished),

@@ -1,5 +1,6 @@
 //! The tests of simulated runs and their exploration, in one executable.
 
+mod answers;
 mod arrival_orders;
 mod busy_ranks;
 mod class_counts;

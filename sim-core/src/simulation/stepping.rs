@@ -466,12 +466,9 @@ impl Stepper {
             kernel.answer(actor, slot.operation_id, OperationResult::from_code(answer));
             let kind = self.latest.footprint.kind;
             if code == Code::DEVICE
-                && let Some(device) = &self.device
+                && let (Some(device), Some(branch)) = (&self.device, of_device)
             {
-                device.goes_on(ActorId(actor));
-                if let Some(branch) = of_device {
-                    take_branch(device, kernel, actor, branch);
-                }
+                take_branch(device, kernel, actor, branch);
             }
             self.stale |= kind == StepKind::Control;
             let paused = kernel.pauses(actor, code);

@@ -21,7 +21,8 @@ use crate::api::group::Members;
 use crate::channel::{Channel, Interest, Level, Token};
 use crate::exploration;
 use crate::protocol::engine::{ProtocolEngine, SendCall};
-use crate::protocol::process::{Call, Process, Question};
+use crate::protocol::look::{Answers, Question};
+use crate::protocol::process::{Call, PickedAnswer, Process};
 use crate::protocol::waiting::Waits;
 use crate::{
     ANY_SOURCE, Buffer, Envelope, Error, PROC_NULL, Pattern, Request, Result, SendMode, Source,
@@ -531,18 +532,7 @@ impl Comm {
             let Some(pattern) = pattern? else {
                 return Ok(Status::PROC_NULL);
             };
-            let mut seen = None;
-            let attempt = move |process: &Process, engine: &mut ProtocolEngine| {
-                seen = seen.or_else(|| engine.probe(&pattern));
-                let status = seen?;
-                // Other messages may arrive before the program continues.
-                let may_go_on =
-                    pattern.source.is_some() || exploration::may_look(process.channel());
-                may_go_on.then_some(status)
-            };
-            let status = Call::new(&self.process, location, Waits::Probe(pattern), attempt).await;
-            self.process.note_source(&pattern, status.source, location);
-            Ok(self.told(status))
+            Ok(wait_for(self, pattern, location).await)
         }
     }
 
@@ -564,15 +554,23 @@ impl Comm {
             let Some(pattern) = pattern? else {
                 return Ok(Some(Status::PROC_NULL));
             };
+            match look_for(self, pattern, location).await {
+                PickedAnswer::No => return Ok(None),
+                PickedAnswer::Yes(_, _yes) => {
+                    return Ok(Some(wait_for(self, pattern, location).await));
+                }
+                PickedAnswer::Unpicked => {}
+            }
             let attempt = move |process: &Process, engine: &mut ProtocolEngine| match engine
                 .probe(&pattern)
             {
                 Some(status) => {
                     process.record_success();
+                    process.note_answer((location, Question::Probe(pattern)), 1);
                     Some(Some(status))
                 }
                 None => process
-                    .may_answer_false(engine.changes(), Question::Probe(pattern))
+                    .may_answer_false(engine.changes(), (location, Question::Probe(pattern)))
                     .then_some(None),
             };
             let found = Call::new(&self.process, location, Waits::Iprobe(pattern), attempt).await;
@@ -611,6 +609,37 @@ impl Comm {
         };
         std::future::poll_fn(park).await
     }
+}
+
+/// Waits until a message could be received.
+async fn wait_for(comm: &Comm, pattern: Pattern, location: SourceLocation) -> Status {
+    let mut seen = None;
+    let attempt = move |process: &Process, engine: &mut ProtocolEngine| {
+        seen = seen.or_else(|| engine.probe(&pattern));
+        let status = seen?;
+        // Other messages may arrive before the program continues.
+        let may_go_on = pattern.source.is_some() || exploration::may_look(process.channel());
+        may_go_on.then_some(status)
+    };
+    let status = Call::new(&comm.process, location, Waits::Probe(pattern), attempt).await;
+    comm.process.note_source(&pattern, status.source, location);
+    comm.told(status)
+}
+
+/// Asks whether a message could be received.
+pub(crate) fn look_for(
+    comm: &Comm,
+    pattern: Pattern,
+    location: SourceLocation,
+) -> impl Future<Output = PickedAnswer> + use<> {
+    let answers = move |engine: &ProtocolEngine| Answers {
+        yes: 1,
+        only_yes: engine.is_seen(&pattern),
+        is_ready: engine.has_message(&pattern),
+        ..Answers::default()
+    };
+    let (question, waits) = (Question::Probe(pattern), Waits::Iprobe(pattern));
+    comm.process.look(question, waits, location, answers)
 }
 
 impl fmt::Debug for Comm {

@@ -5,10 +5,12 @@ use observe::SourceLocation;
 use std::fmt;
 use std::future::Future;
 
+use crate::api::comm::look_for;
 use crate::channel::Channel;
 use crate::matching::UnexpectedMessage;
 use crate::protocol::engine::ProtocolEngine;
-use crate::protocol::process::{Call, Process, Question};
+use crate::protocol::look::Question;
+use crate::protocol::process::{Call, PickedAnswer, Process};
 use crate::protocol::waiting::Waits;
 use crate::{Buffer, Comm, Completion, Pattern, Request, Result, Source, Status, Tag};
 
@@ -106,11 +108,7 @@ impl Comm {
             let Some(pattern) = pattern? else {
                 return Ok(self.message(None));
             };
-            let attempt = move |_: &Process, engine: &mut ProtocolEngine| engine.extract(&pattern);
-            let waits = Waits::Probe(pattern);
-            let content = Call::new(self.process(), location, waits, attempt).await;
-            self.note_source(&pattern, &content, location);
-            Ok(self.message(Some(content)))
+            Ok(wait_to_take(self, pattern, location).await)
         }
     }
 
@@ -131,8 +129,15 @@ impl Comm {
             let Some(pattern) = pattern? else {
                 return Ok(Some(self.message(None)));
             };
+            match look_for(self, pattern, location).await {
+                PickedAnswer::No => return Ok(None),
+                PickedAnswer::Yes(_, _yes) => {
+                    return Ok(Some(wait_to_take(self, pattern, location).await));
+                }
+                PickedAnswer::Unpicked => {}
+            }
             let attempt = move |process: &Process, engine: &mut ProtocolEngine| {
-                try_extract(process, engine, pattern)
+                try_extract(process, engine, (pattern, location))
             };
             let waits = Waits::Iprobe(pattern);
             let content = Call::new(self.process(), location, waits, attempt).await;
@@ -144,16 +149,26 @@ impl Comm {
     }
 }
 
+/// Waits for a message and takes it.
+async fn wait_to_take(comm: &Comm, pattern: Pattern, location: SourceLocation) -> Message {
+    let attempt = move |_: &Process, engine: &mut ProtocolEngine| engine.extract(&pattern);
+    let waits = Waits::Probe(pattern);
+    let content = Call::new(comm.process(), location, waits, attempt).await;
+    comm.note_source(&pattern, &content, location);
+    comm.message(Some(content))
+}
+
 fn try_extract(
     process: &Process,
     engine: &mut ProtocolEngine,
-    pattern: Pattern,
+    (pattern, location): (Pattern, SourceLocation),
 ) -> Option<Option<UnexpectedMessage>> {
     if let Some(content) = engine.extract(&pattern) {
         process.record_success();
+        process.note_answer((location, Question::Probe(pattern)), 1);
         return Some(Some(content));
     }
     process
-        .may_answer_false(engine.changes(), Question::Probe(pattern))
+        .may_answer_false(engine.changes(), (location, Question::Probe(pattern)))
         .then_some(None)
 }

@@ -21,7 +21,8 @@ use crate::api::persistent::Persistent;
 use crate::api::view::Unpack;
 use crate::channel::{Channel, Token};
 use crate::protocol::engine::ProtocolEngine;
-use crate::protocol::process::{Process, Question};
+use crate::protocol::look::{Answers, Question};
+use crate::protocol::process::{AwaitedYes, PickedAnswer, Process};
 use crate::protocol::waiting::Waits;
 use crate::{Buffer, Comm, Error, Result, Status};
 
@@ -280,17 +281,8 @@ impl Request {
     /// # Errors
     /// As [`Request::wait`].
     #[track_caller]
-    pub fn test(&mut self) -> Test<'_> {
-        self.test_at(SourceLocation::caller())
-    }
-
-    /// [`Request::test`] in a call at this line.
-    pub(crate) const fn test_at(&mut self, location: SourceLocation) -> Test<'_> {
-        Test {
-            request: self,
-            location,
-            is_kept: false,
-        }
+    pub fn test(&mut self) -> impl Future<Output = Result<Option<Completion>>> + '_ {
+        self.look(SourceLocation::caller(), false)
     }
 
     /// The completion if the operation is over; the request stays as it is:
@@ -299,17 +291,42 @@ impl Request {
     /// # Errors
     /// As [`Request::wait`].
     #[track_caller]
-    pub fn peek(&mut self) -> Test<'_> {
+    pub fn peek(&mut self) -> impl Future<Output = Result<Option<Completion>>> + '_ {
         self.peek_at(SourceLocation::caller())
     }
 
     /// [`Request::peek`] in a call at this line.
-    pub(crate) const fn peek_at(&mut self, location: SourceLocation) -> Test<'_> {
+    pub(crate) async fn peek_at(&mut self, location: SourceLocation) -> Result<Option<Completion>> {
+        self.look(location, true).await
+    }
+
+    /// Asks whether the operation is over. The request stays if `is_kept`.
+    pub(crate) async fn look(
+        &mut self,
+        location: SourceLocation,
+        is_kept: bool,
+    ) -> Result<Option<Completion>> {
+        let token = self.token.ok_or(Error::Request)?;
+        let answers = move |engine: &ProtocolEngine| Answers {
+            yes: 1,
+            only_yes: engine.is_told(token),
+            is_ready: engine.is_done(token),
+            ..Answers::default()
+        };
+        let look =
+            (self.process).look(Question::Test(token), Waits::Test(token), location, answers);
+        let (waits, _yes) = match look.await {
+            PickedAnswer::No => return Ok(None),
+            PickedAnswer::Unpicked => (Waits::Test(token), None),
+            PickedAnswer::Yes(_, yes) => (Waits::Operation(token), Some(yes)),
+        };
         Test {
             request: self,
+            waits,
             location,
-            is_kept: true,
+            is_kept,
         }
+        .await
     }
 
     /// Returns the completion of an operation that is over.
@@ -376,11 +393,12 @@ impl Drop for Wait<'_> {
     }
 }
 
-/// The future of [`Request::test`].
+/// A test of an operation, or a wait for it after the answer *yes* was picked.
 #[must_use = "an operation does nothing until it is awaited"]
 #[derive(Debug)]
-pub struct Test<'a> {
+struct Test<'a> {
     request: &'a mut Request,
+    waits: Waits,
     location: SourceLocation,
     /// True if the request stays when it is over.
     is_kept: bool,
@@ -408,29 +426,33 @@ impl Future for Test<'_> {
             return Poll::Ready(Err(Error::Request));
         };
         let process = Rc::clone(&this.request.process);
-        process.poll_until(
-            context,
-            Waits::Test(token),
-            this.location,
-            |engine, channel| match this.look(engine, channel) {
-                Some(result) => Some(result.map(Some)),
+        let is_test = matches!(this.waits, Waits::Test(_));
+        process.poll_until(context, this.waits, this.location, |engine, channel| {
+            if !is_test && engine.is_done(token) && engine.holds(channel, once(token)) {
+                return None;
+            }
+            if this.is_kept && engine.is_done(token) {
+                engine.tell(token);
+            }
+            let at = (this.location, Question::Test(token));
+            match this.look(engine, channel) {
+                Some(result) => {
+                    process.note_answer(at, 1);
+                    Some(result.map(Some))
+                }
                 // It is done, and taking it costs something first.
-                None if !this.is_kept && engine.is_done(token) => None,
+                None if !is_test || (!this.is_kept && engine.is_done(token)) => None,
                 None => process
-                    .may_answer_false(engine.changes(), Question::Test(token))
+                    .may_answer_false(engine.changes(), at)
                     .then_some(Ok(None)),
-            },
-        )
+            }
+        })
     }
 }
 
 impl Drop for Test<'_> {
     fn drop(&mut self) {
-        if let Some(token) = self.request.token {
-            self.request
-                .process
-                .forget(Waits::Test(token), self.location);
-        }
+        self.request.process.forget(self.waits, self.location);
     }
 }
 
@@ -515,19 +537,82 @@ impl Drop for WaitAll<'_> {
 /// # Errors
 /// As [`Request::wait`], of the request that is over.
 #[track_caller]
-pub fn waitany(requests: &mut [Request]) -> WaitAny<'_> {
-    WaitAny {
-        requests,
-        looked: None,
-        chosen: None,
-        location: SourceLocation::caller(),
+pub fn waitany(
+    requests: &mut [Request],
+) -> impl Future<Output = Result<Option<(usize, Completion)>>> + '_ {
+    let location = SourceLocation::caller();
+    async move {
+        let Some(picked) = pick_one(requests, ("waitany", true), Waits::Any, location).await else {
+            return Ok(None);
+        };
+        match picked {
+            PickedOne::Yes(position, _yes) => {
+                let completion = requests[position].wait_at(location).await;
+                Ok(Some((position, completion?)))
+            }
+            PickedOne::No | PickedOne::Unpicked => {
+                let waiting = WaitAny {
+                    requests,
+                    looked: None,
+                    chosen: None,
+                    location,
+                };
+                waiting.await
+            }
+        }
     }
+}
+
+/// The pick of a model checker among several requests.
+pub(crate) enum PickedOne {
+    Unpicked,
+    No,
+    /// The request at this position, for which the call waits.
+    Yes(usize, AwaitedYes),
+}
+
+/// Lets a model checker pick one of the active requests, or *no* unless the call `waits`; `None` if
+/// none is active.
+pub(crate) async fn pick_one(
+    requests: &[Request],
+    (name, waits_for_one): (&'static str, bool),
+    waits: Waits,
+    location: SourceLocation,
+) -> Option<PickedOne> {
+    let active: Vec<(usize, Token)> = active(requests);
+    let process = Rc::clone(requests.get(active.first()?.0)?.process());
+    let tokens: Vec<Token> = active.iter().map(|(_, token)| *token).collect();
+    let answers = move |engine: &ProtocolEngine| Answers {
+        yes: small(tokens.len()),
+        only_yes: waits_for_one || tokens.iter().any(|token| engine.is_told(*token)),
+        is_ready: tokens.iter().any(|token| engine.is_done(*token)),
+        one_of: if waits_for_one {
+            tokens.clone()
+        } else {
+            Vec::new()
+        },
+    };
+    let question = Question::about(name, requests);
+    Some(
+        match process.look(question, waits, location, answers).await {
+            PickedAnswer::Unpicked => PickedOne::Unpicked,
+            PickedAnswer::No => PickedOne::No,
+            PickedAnswer::Yes(number, yes) => PickedOne::Yes(active[number as usize].0, yes),
+        },
+    )
+}
+
+/// The positions and operations of the active requests.
+pub(crate) fn active(requests: &[Request]) -> Vec<(usize, Token)> {
+    let all = requests.iter().enumerate();
+    all.filter_map(|(position, request)| Some((position, request.token?)))
+        .collect()
 }
 
 /// The future of [`waitany`].
 #[must_use = "an operation does nothing until it is awaited"]
 #[derive(Debug)]
-pub struct WaitAny<'a> {
+struct WaitAny<'a> {
     requests: &'a mut [Request],
     /// Number of operations that had ended when the requests were last tested.
     looked: Option<u64>,
@@ -562,6 +647,10 @@ impl Future for WaitAny<'_> {
                 this.looked = None;
                 return None;
             }
+            let before = this.requests[..position].iter();
+            let number = before.filter(|request| request.is_active()).count();
+            let question = Question::about("waitany", this.requests);
+            process.note_answer((this.location, question), small(number) + 1);
             let completion = this.requests[position].complete(engine, channel)?;
             Some(completion.map(|completion| Some((position, completion))))
         })
@@ -574,4 +663,9 @@ impl Drop for WaitAny<'_> {
             first.process.forget(Waits::Any, self.location);
         }
     }
+}
+
+/// Returns a number of requests in 32 bits.
+pub(crate) fn small(number: usize) -> u32 {
+    u32::try_from(number).expect("requests are counted in 32 bits")
 }

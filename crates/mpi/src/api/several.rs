@@ -9,9 +9,14 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
+use crate::api::request::{PickedOne, active, pick_one, small};
 use crate::channel::{Channel, Token};
+use crate::exploration;
 use crate::protocol::engine::ProtocolEngine;
-use crate::protocol::process::{Process, Question};
+use crate::protocol::look::{
+    Answers, Question, count_subsets, leaves_out_subsets, number_of_subset, subset,
+};
+use crate::protocol::process::{AwaitedYes, PickedAnswer, Process};
 use crate::protocol::waiting::Waits;
 use crate::{Completion, Error, Request, Result};
 
@@ -103,22 +108,93 @@ fn complete_some(
 
 /// Returns true if the answer to a test may be no.
 fn may_answer_false(
-    name: &'static str,
+    (name, location): (&'static str, SourceLocation),
     requests: &[Request],
     process: &Process,
     engine: &ProtocolEngine,
 ) -> bool {
-    let mut tokens = requests.iter().filter_map(Request::token).peekable();
-    if tokens.peek().is_none() {
+    if !requests.iter().any(Request::is_active) {
         return true;
     }
-    // The same call about others is another question. If two lists make the same number, the second
-    // one waits too soon.
-    let mix = |number: u64, token: Token| {
-        (number.rotate_left(23) ^ u64::from(token)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    process.may_answer_false(
+        engine.changes(),
+        (location, Question::about(name, requests)),
+    )
+}
+
+/// The pick of a model checker among subsets of several requests.
+enum PickedSome {
+    Unpicked,
+    No,
+    /// These requests, for all of which the call waits.
+    Yes(Vec<usize>, AwaitedYes),
+}
+
+/// Lets a model checker pick a subset of the active requests, or *no* unless the call `waits`;
+/// `None` if none is active.
+async fn pick_some(
+    requests: &[Request],
+    (name, waits_for_one): (&'static str, bool),
+    waits: Waits,
+    location: SourceLocation,
+) -> Option<PickedSome> {
+    let (positions, tokens): (Vec<usize>, Vec<Token>) = active(requests).into_iter().unzip();
+    let process = Rc::clone(requests.get(*positions.first()?)?.process());
+    let subsets = count_subsets(tokens.len());
+    let answers = move |engine: &ProtocolEngine| Answers {
+        yes: subsets,
+        only_yes: waits_for_one || tokens.iter().any(|token| engine.is_told(*token)),
+        is_ready: tokens.iter().any(|token| engine.is_done(*token)),
+        one_of: if waits_for_one {
+            tokens.clone()
+        } else {
+            Vec::new()
+        },
     };
-    let all = Question::Several(name, tokens.fold(0, mix));
-    process.may_answer_false(engine.changes(), all)
+    let question = Question::about(name, requests);
+    let picked = match process.look(question, waits, location, answers).await {
+        PickedAnswer::Unpicked => PickedSome::Unpicked,
+        PickedAnswer::No => PickedSome::No,
+        PickedAnswer::Yes(number, yes) => {
+            if leaves_out_subsets(positions.len()) {
+                exploration::note(
+                    process.channel(),
+                    &format!(
+                        "{name} at {location}: single requests and all of them, no other subsets"
+                    ),
+                );
+            }
+            PickedSome::Yes(subset(&positions, number), yes)
+        }
+    };
+    Some(picked)
+}
+
+/// Waits for all of these requests; their positions and results.
+async fn wait_for(
+    requests: &mut [Request],
+    positions: Vec<usize>,
+    location: SourceLocation,
+) -> Completed {
+    let mut done = Vec::new();
+    for position in positions {
+        done.push((position, requests[position].wait_at(location).await));
+    }
+    done
+}
+
+/// Records which of the requests are over, where no model checker picks them.
+fn note_some(
+    (name, location): (&'static str, SourceLocation),
+    requests: &[Request],
+    process: &Process,
+    engine: &ProtocolEngine,
+) {
+    let active = active(requests);
+    let over = active.iter().map(|(_, token)| engine.is_done(*token));
+    if let Some(number) = number_of_subset(&over.collect::<Vec<bool>>()) {
+        process.note_answer((location, Question::about(name, requests)), number + 1);
+    }
 }
 
 /// Waits until at least one request is over and completes all that are: `MPI_Waitsome`. Their
@@ -126,28 +202,32 @@ fn may_answer_false(
 #[track_caller]
 pub fn waitsome(requests: &mut [Request]) -> impl Future<Output = Option<Completed>> + '_ {
     let location = SourceLocation::caller();
-    let mut looked = None;
-    let attempt = move |requests: &mut [Request],
-                        _: &Process,
-                        engine: &mut ProtocolEngine,
-                        channel: &dyn Channel| {
-        // Nothing to look for before another operation has ended.
-        if looked == Some(engine.ended()) {
-            return None;
-        }
-        if pays(requests, engine, channel) {
-            return None;
-        }
-        looked = Some(engine.ended());
-        let done = complete_some(requests, engine, channel);
-        (!done.is_empty()).then_some(done)
-    };
-    let waiting = Several::new(requests, Waits::Several("waitsome"), location, attempt);
     async move {
-        match waiting {
-            Some(waiting) => Some(waiting.await),
-            None => None,
+        let call = ("waitsome", true);
+        match pick_some(requests, call, Waits::Several(call.0), location).await? {
+            PickedSome::Yes(positions, _yes) => {
+                return Some(wait_for(requests, positions, location).await);
+            }
+            PickedSome::No | PickedSome::Unpicked => {}
         }
+        let mut looked = None;
+        let attempt = move |requests: &mut [Request],
+                            process: &Process,
+                            engine: &mut ProtocolEngine,
+                            channel: &dyn Channel| {
+            // Nothing to look for before another operation has ended.
+            if looked == Some(engine.ended()) {
+                return None;
+            }
+            if pays(requests, engine, channel) {
+                return None;
+            }
+            looked = Some(engine.ended());
+            note_some(("waitsome", location), requests, process, engine);
+            let done = complete_some(requests, engine, channel);
+            (!done.is_empty()).then_some(done)
+        };
+        Some(Several::new(requests, Waits::Several("waitsome"), location, attempt)?.await)
     }
 }
 
@@ -159,19 +239,32 @@ pub fn waitsome(requests: &mut [Request]) -> impl Future<Output = Option<Complet
 #[track_caller]
 pub fn testsome(requests: &mut [Request]) -> impl Future<Output = Result<Completed>> + '_ {
     let location = SourceLocation::caller();
-    let attempt = |requests: &mut [Request],
-                   process: &Process,
-                   engine: &mut ProtocolEngine,
-                   channel: &dyn Channel| {
-        if pays(requests, engine, channel) {
-            return None;
+    async move {
+        let (call, waits) = (("testsome", false), Waits::Tests("testsome"));
+        let picked = pick_some(requests, call, waits, location).await;
+        match picked.ok_or(Error::Request)? {
+            PickedSome::Yes(positions, _yes) => {
+                return Ok(wait_for(requests, positions, location).await);
+            }
+            PickedSome::No => return Ok(Vec::new()),
+            PickedSome::Unpicked => {}
         }
-        let done = complete_some(requests, engine, channel);
-        (!done.is_empty() || may_answer_false("testsome", requests, process, engine))
+        let attempt = |requests: &mut [Request],
+                       process: &Process,
+                       engine: &mut ProtocolEngine,
+                       channel: &dyn Channel| {
+            if pays(requests, engine, channel) {
+                return None;
+            }
+            note_some(("testsome", location), requests, process, engine);
+            let done = complete_some(requests, engine, channel);
+            (!done.is_empty()
+                || may_answer_false(("testsome", location), requests, process, engine))
             .then_some(done)
-    };
-    let waiting = Several::new(requests, Waits::Tests("testsome"), location, attempt);
-    async move { Ok(waiting.ok_or(Error::Request)?.await) }
+        };
+        let waiting = Several::new(requests, waits, location, attempt);
+        Ok(waiting.ok_or(Error::Request)?.await)
+    }
 }
 
 /// Completes one of the requests that are over, the one with the lowest position: `MPI_Testany`.
@@ -184,23 +277,42 @@ pub fn testany(
     requests: &mut [Request],
 ) -> impl Future<Output = Result<Option<(usize, Completion)>>> + '_ {
     let location = SourceLocation::caller();
-    let mut chosen = None;
-    let attempt = move |requests: &mut [Request],
-                        process: &Process,
-                        engine: &mut ProtocolEngine,
-                        channel: &dyn Channel| {
-        chosen = chosen.or_else(|| requests.iter().position(|request| is_over(request, engine)));
-        let Some(position) = chosen else {
-            return may_answer_false("testany", requests, process, engine).then_some(Ok(None));
-        };
-        if pays(&requests[position..=position], engine, channel) {
-            return None;
+    async move {
+        let (call, waits) = (("testany", false), Waits::Tests("testany"));
+        match pick_one(requests, call, waits, location)
+            .await
+            .ok_or(Error::Request)?
+        {
+            PickedOne::Yes(position, _yes) => {
+                let completion = requests[position].wait_at(location).await;
+                return Ok(Some((position, completion?)));
+            }
+            PickedOne::No => return Ok(None),
+            PickedOne::Unpicked => {}
         }
-        let result = requests[position].complete(engine, channel)?;
-        Some(result.map(|completion| Some((position, completion))))
-    };
-    let waiting = Several::new(requests, Waits::Tests("testany"), location, attempt);
-    async move { waiting.ok_or(Error::Request)?.await }
+        let mut chosen = None;
+        let attempt = move |requests: &mut [Request],
+                            process: &Process,
+                            engine: &mut ProtocolEngine,
+                            channel: &dyn Channel| {
+            chosen =
+                chosen.or_else(|| requests.iter().position(|request| is_over(request, engine)));
+            let Some(position) = chosen else {
+                return may_answer_false(("testany", location), requests, process, engine)
+                    .then_some(Ok(None));
+            };
+            if pays(&requests[position..=position], engine, channel) {
+                return None;
+            }
+            let before = requests[..position].iter();
+            let number = small(before.filter(|request| request.is_active()).count());
+            process.note_answer((location, Question::about("testany", requests)), number + 1);
+            let result = requests[position].complete(engine, channel)?;
+            Some(result.map(|completion| Some((position, completion))))
+        };
+        let waiting = Several::new(requests, waits, location, attempt);
+        waiting.ok_or(Error::Request)?.await
+    }
 }
 
 /// Completes all requests if all are over: `MPI_Testall`. The completions in their order, `None`
@@ -214,28 +326,56 @@ pub fn testall(
     requests: &mut [Request],
 ) -> impl Future<Output = Result<Option<Vec<Option<Completion>>>>> + '_ {
     let location = SourceLocation::caller();
-    let count = requests.len();
-    let attempt = |requests: &mut [Request],
-                   process: &Process,
-                   engine: &mut ProtocolEngine,
-                   channel: &dyn Channel| {
-        let open = |request: &Request| request.is_active() && !is_over(request, engine);
-        if requests.iter().any(open) {
-            return may_answer_false("testall", requests, process, engine).then_some(Ok(None));
-        }
-        if pays(requests, engine, channel) {
-            return None;
-        }
-        let finish = |request: &mut Request| request.complete(engine, channel);
-        let all: Vec<Option<Result<Completion>>> = requests.iter_mut().map(finish).collect();
-        let all: Result<Vec<Option<Completion>>> = all.into_iter().map(Option::transpose).collect();
-        Some(all.map(Some))
-    };
-    let waiting = Several::new(requests, Waits::Tests("testall"), location, attempt);
     async move {
-        match waiting {
+        let (count, name, waits) = (requests.len(), "testall", Waits::Tests("testall"));
+        let (positions, tokens): (Vec<usize>, Vec<Token>) = active(requests).into_iter().unzip();
+        let Some(first) = positions.first() else {
+            return Ok(Some(std::iter::repeat_with(|| None).take(count).collect()));
+        };
+        let process = Rc::clone(requests[*first].process());
+        let answers = move |engine: &ProtocolEngine| Answers {
+            yes: 1,
+            only_yes: tokens.iter().all(|token| engine.is_told(*token)),
+            is_ready: tokens.iter().all(|token| engine.is_done(*token)),
+            ..Answers::default()
+        };
+        match process
+            .look(Question::about(name, requests), waits, location, answers)
+            .await
+        {
+            PickedAnswer::No => return Ok(None),
+            PickedAnswer::Yes(_, _yes) => {
+                let mut all: Vec<Option<Completion>> = Vec::new();
+                all.resize_with(count, || None);
+                for (position, result) in wait_for(requests, positions, location).await {
+                    all[position] = Some(result?);
+                }
+                return Ok(Some(all));
+            }
+            PickedAnswer::Unpicked => {}
+        }
+        let attempt = |requests: &mut [Request],
+                       process: &Process,
+                       engine: &mut ProtocolEngine,
+                       channel: &dyn Channel| {
+            let open = |request: &Request| request.is_active() && !is_over(request, engine);
+            if requests.iter().any(open) {
+                return may_answer_false((name, location), requests, process, engine)
+                    .then_some(Ok(None));
+            }
+            if pays(requests, engine, channel) {
+                return None;
+            }
+            process.note_answer((location, Question::about(name, requests)), 1);
+            let finish = |request: &mut Request| request.complete(engine, channel);
+            let all: Vec<Option<Result<Completion>>> = requests.iter_mut().map(finish).collect();
+            let all: Result<Vec<Option<Completion>>> =
+                all.into_iter().map(Option::transpose).collect();
+            Some(all.map(Some))
+        };
+        match Several::new(requests, waits, location, attempt) {
             Some(waiting) => waiting.await,
-            None => Ok(Some(std::iter::repeat_with(|| None).take(count).collect())),
+            None => Ok(None),
         }
     }
 }

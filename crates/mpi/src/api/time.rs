@@ -97,6 +97,7 @@ impl Comm {
         location: SourceLocation,
         start: impl FnOnce(&Process, Token),
     ) {
+        let begun = self.process().begun();
         self.process().wait_until_idle(name, location).await;
         let token = self.process().with_engine(|engine, _| {
             let token = engine.elapse(location);
@@ -107,5 +108,6 @@ impl Comm {
         start(self.process(), token);
         let mut request = Request::new(self, token);
         let _ = request.wait_in(name, location).await;
+        self.process().forget_begun(begun);
     }
 }

@@ -568,6 +568,10 @@ impl ExplorationHooks for ConnectingChannel {
         self.inner.may_look()
     }
 
+    fn note_answer(&self, question: u64, begun: u64, answer: u32) {
+        self.inner.note_answer(question, begun, answer);
+    }
+
     fn note_source(&self, source: u32, location: SourceLocation) {
         self.inner.note_source(source, location);
     }

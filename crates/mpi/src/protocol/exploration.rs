@@ -27,6 +27,11 @@ pub(crate) fn may_look(channel: &dyn Channel) -> bool {
     channel.may_look()
 }
 
+/// Notes that a question of the rank was answered, where no model checker picks the answers.
+pub(crate) fn note_answer(channel: &dyn Channel, question: u64, begun: u64, answer: u32) {
+    channel.note_answer(question, begun, answer);
+}
+
 /// Notes that a receive or a probe from any source has got or seen a message of `source`.
 pub(crate) fn note_source(channel: &dyn Channel, source: u32, location: SourceLocation) {
     channel.note_source(source, location);

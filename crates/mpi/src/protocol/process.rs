@@ -20,40 +20,23 @@ use crate::exploration;
 use crate::exploration::{CausalityHooks, choose};
 use crate::matching::UnexpectedMessage;
 use crate::protocol::engine::{CallNumber, PersistentNumber, ProtocolEngine};
+use crate::protocol::look::LookWindow;
 use crate::protocol::waiting::{Blocked, Waits};
 use crate::rma::WindowMemory;
 use crate::{Buffer, CallComparison, CallLog, Comm, ConnectionMode, Error, Pattern};
 
-/// After this many negative answers of tests without any change, the rank waits for one.
-const FAILURES_MAX: u32 = 1000;
+mod questions;
 
-/// The last questions that were answered with no.
-#[derive(Clone, Debug, Default)]
-struct Failures {
-    /// The number of changes at that time.
-    changes: u64,
-    /// The question that was asked first since the latest change or positive answer.
-    first: Option<Question>,
-    /// Under a model checker: all of them.
-    asked: Vec<Question>,
-    count: u32,
-}
+pub(crate) use questions::{AwaitedYes, PickedAnswer};
 
-/// Question of a test or a probe.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Question {
-    /// Is an operation over?
-    Test(Token),
-    /// Question of a call of this name about several operations, all of which make this number.
-    Several(&'static str, u64),
-    /// Is there a message?
-    Probe(Pattern),
-}
+use questions::{Awaited, Failures};
 
 /// State that few ranks have.
 #[derive(Default)]
 struct ColdState {
     failures: Failures,
+    /// Under a model checker.
+    looks: LookWindow,
     /// Buffers by the contexts of their communicators, and that of all others.
     attached: BTreeMap<Option<u32>, AttachedBuffer>,
     contexts: Contexts,
@@ -75,6 +58,14 @@ pub struct Process {
     cold: RefCell<Option<Box<ColdState>>>,
     /// True if there are errors to be told.
     has_raised: Cell<bool>,
+    /// Number of operations that the program has begun or waited for; only differences count.
+    begun: Cell<u64>,
+    /// Under a model checker: number of calls that wait for it to pick an answer.
+    asking: Cell<u32>,
+    /// The calls that wait for the *yes* that was picked.
+    awaited: RefCell<Vec<Awaited>>,
+    /// The rank stays in a loop of questions without end.
+    stays: Cell<bool>,
 }
 
 impl Process {
@@ -105,6 +96,10 @@ impl Process {
             blocked: RefCell::new(Blocked::default()),
             cold: RefCell::default(),
             has_raised: Cell::new(false),
+            begun: Cell::new(0),
+            asking: Cell::new(0),
+            awaited: RefCell::default(),
+            stays: Cell::new(false),
         })
     }
 
@@ -231,9 +226,24 @@ impl Process {
         &self,
         f: impl FnOnce(&mut ProtocolEngine, &dyn Channel) -> T,
     ) -> T {
+        self.note_begun();
         let engine = &mut *self.engine.borrow_mut();
         self.handle_events(engine);
         f(engine, &*self.channel)
+    }
+
+    fn note_begun(&self) {
+        self.begun.set(self.begun.get().wrapping_add(1));
+    }
+
+    /// Returns the number of operations that the program has begun or waited for.
+    pub(crate) fn begun(&self) -> u64 {
+        self.begun.get()
+    }
+
+    /// Takes the number of operations back to what it was: they only let time pass.
+    pub(crate) fn forget_begun(&self, begun: u64) {
+        self.begun.set(begun);
     }
 
     /// Calls `f` with the memory of a window, as it is.
@@ -325,6 +335,7 @@ impl Process {
         begin: impl FnOnce(&mut ProtocolEngine, &dyn Channel) -> Token,
         attempt: impl FnOnce(&mut ProtocolEngine, &dyn Channel, Token) -> Option<T>,
     ) -> (Token, Poll<T>) {
+        self.note_begun();
         let engine = &mut *self.engine.borrow_mut();
         self.handle_events(engine);
         let channel = &*self.channel;
@@ -373,7 +384,7 @@ impl Process {
             channel.park(Some(context.waker()), Interest::All);
             return Poll::Pending;
         }
-        if waits.depends_on_arrived() && !exploration::may_look(channel) {
+        if waits.looks() && !exploration::may_look(channel) {
             self.wait_in(engine, waits, location);
             channel.park(Some(context.waker()), Interest::All);
             return Poll::Pending;
@@ -389,6 +400,9 @@ impl Process {
                 if causes.is_some() {
                     engine.report_observed(channel);
                     self.blocked.borrow_mut().remove(waits, location);
+                    if self.awaited.borrow().is_empty() {
+                        self.note_begun();
+                    }
                 }
                 return Poll::Ready(result);
             }
@@ -446,6 +460,12 @@ impl Process {
         }
         elapsed |= self.handle_events(engine);
         let mut blocked = self.blocked.borrow_mut();
+        if self.asking.get() > 0 {
+            // It continues when an answer is picked.
+            blocked.go_on(engine.events());
+            engine.note_handled(&*self.channel);
+            return false;
+        }
         // Under a model checker a collective continues when the rank looks.
         let waits = blocked.only().filter(|_| !elapsed && !engine.has_ready());
         let Some(waits) = waits.filter(|waits| !waits.may_end(engine, ended)) else {
@@ -486,38 +506,6 @@ impl Process {
         if self.blocked.borrow_mut().remove(waits, location) {
             // Nobody waits for it any more, and it may or may not be over.
             choose(&*self.channel);
-        }
-    }
-
-    /// Returns true if a test may answer no at once: not if it was the same question and nothing
-    /// has happened since, neither an event nor anything that the rank did itself. Such a rank
-    /// waits for its next event instead of spinning at one date.
-    pub(crate) fn may_answer_false(&self, changes: u64, question: Question) -> bool {
-        let mut cold = self.cold();
-        let last = &mut cold.failures;
-        if last.changes != changes {
-            *last = Failures {
-                changes,
-                ..Failures::default()
-            };
-        }
-        let mut again = last.first == Some(question) || last.count >= FAILURES_MAX;
-        if exploration::is_explored(&*self.channel) {
-            // A loop need not begin with the first question.
-            again |= last.asked.contains(&question);
-            last.asked.push(question);
-        }
-        last.first = last.first.or(Some(question));
-        last.count = last.count.saturating_add(1);
-        !again
-    }
-
-    /// A probe was answered with yes: the program knows something new, so it may ask everything
-    /// once more.
-    pub(crate) fn record_success(&self) {
-        if let Some(cold) = &mut *self.cold.borrow_mut() {
-            cold.failures.first = None;
-            cold.failures.asked.clear();
         }
     }
 
@@ -615,7 +603,12 @@ impl Process {
     #[must_use]
     pub fn waiting(&self) -> Option<Waiting> {
         let (blocked, engine) = (self.blocked.borrow(), self.engine.borrow());
-        let mut waiting = blocked.describe(&engine)?;
+        let mut waiting = match self.awaited.borrow().last() {
+            Some(awaited) if !awaited.one_of.is_empty() => {
+                blocked.describe_as(&engine, awaited.waits)?
+            }
+            _ => blocked.describe(&engine)?,
+        };
         let position = match blocked.only() {
             Some(Waits::Named(name, token)) => {
                 let cold = self.cold.borrow();
@@ -663,6 +656,10 @@ impl RankProtocols for Process {
 
     fn waiting(&self) -> Option<Waiting> {
         Self::waiting(self)
+    }
+
+    fn is_covered(&self) -> bool {
+        Self::is_covered(self)
     }
 
     fn leftovers(&self) -> Vec<String> {

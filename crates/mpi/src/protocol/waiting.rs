@@ -62,29 +62,16 @@ impl Waits {
             }
     }
 
-    /// Returns true if the answer depends on what has arrived by now, and not only on what will
-    /// have at the end.
-    pub(crate) const fn depends_on_arrived(self) -> bool {
-        matches!(
-            self,
-            Self::Any
-                | Self::Several(_)
-                | Self::Test(_)
-                | Self::Tests(_)
-                | Self::Iprobe(_)
-                | Self::Memory(_)
-        )
+    /// Returns true if the answer depends on what has arrived by now: under a model checker the
+    /// rank looks in a step of its own.
+    pub(crate) const fn looks(self) -> bool {
+        matches!(self, Self::Memory(_))
     }
 
     /// Returns true if the answer depends on the order in which messages of different senders
     /// arrive.
     pub(crate) const fn depends_on_order(self) -> bool {
-        match self {
-            Self::Probe(pattern) => pattern.source.is_none(),
-            // Only of the order of accesses.
-            Self::Memory(_) => false,
-            other => other.depends_on_arrived(),
-        }
+        matches!(self, Self::Probe(pattern) if pattern.source.is_none())
     }
 
     /// Returns true if the wait may be over at once because of what has arrived.
@@ -192,6 +179,12 @@ impl Blocked {
         let before = more.0.len();
         more.0.retain(|&entry| entry != (waits, location));
         more.0.len() < before
+    }
+
+    /// Returns what the rank waits for, in the words of another wait at the same place.
+    pub(crate) fn describe_as(&self, engine: &ProtocolEngine, waits: Waits) -> Option<Waiting> {
+        let &(_, location) = self.first.as_ref()?;
+        Some(describe(engine, waits, location))
     }
 
     /// Returns the operations that the rank waits for; `None` if it does not wait.

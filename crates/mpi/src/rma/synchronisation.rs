@@ -384,7 +384,7 @@ impl Window {
             let Some((mut request, posted)) = begun else {
                 return Err(self.not_begun("test", "post"));
             };
-            if request.test_at(location).await?.is_none() {
+            if request.look(location, false).await?.is_none() {
                 self.epochs().borrow_mut().post = Some((request, posted));
                 return Ok(false);
             }

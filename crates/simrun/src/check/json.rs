@@ -39,6 +39,7 @@ pub(super) fn of_search(name: &str, searched: &SearchResult) -> String {
         "failed": statistics.failed,
         "unfinished_operations": statistics.leftovers,
         "truncated": statistics.cut,
+        "covered": statistics.covered,
         "sleep_set_blocked": statistics.sleep_set_blocked,
         "transitions": statistics.transitions,
         "transitions_per_s": statistics.rate(),

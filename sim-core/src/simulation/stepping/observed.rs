@@ -17,7 +17,10 @@ impl Stepper {
         self.simulation.kernel.borrow().live == 0 || self.is_covered()
     }
 
-    pub(super) fn is_covered(&self) -> bool {
+    /// Returns true if the end of the run says nothing, because other runs continue where this one
+    /// has stopped an actor.
+    #[must_use]
+    pub fn is_covered(&self) -> bool {
         let device = self.device.as_ref();
         device.is_some_and(|device| device.is_covered())
     }

@@ -178,6 +178,7 @@ impl ProtocolEngine {
     ) -> Token {
         let token = self.insert(State::Elapsing, location);
         self.finish(token, Ok(status), buffer);
+        self.tell(token);
         token
     }
 

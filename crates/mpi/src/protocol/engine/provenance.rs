@@ -21,6 +21,8 @@ struct Origin {
     unready: Option<SourceLocation>,
     /// The message that it has met, if it is a receive.
     met: Option<Envelope>,
+    /// True if the program knows that it is over.
+    is_told: bool,
     /// The number of its message, if it is a send that a model checker may call unbuffered.
     message: Option<u32>,
 }
@@ -34,6 +36,7 @@ const UNKNOWN: Origin = Origin {
     receive: 0,
     unready: None,
     met: None,
+    is_told: false,
     message: None,
 };
 
@@ -48,6 +51,8 @@ pub(super) struct Provenance {
     learnt: Vec<u32>,
     /// The arrivals of messages that probes from any source have seen.
     probed: Vec<u32>,
+    /// The arrivals of messages that probes have seen.
+    seen: Vec<u32>,
     /// Answers that operations have got before their last one: the operation and the arrival.
     parts: Vec<(Token, u32)>,
 }
@@ -62,6 +67,7 @@ impl ProtocolEngine {
             arrival: SendCause::NONE,
             learnt: Vec::new(),
             probed: Vec::new(),
+            seen: Vec::new(),
             parts: Vec::new(),
         }));
     }
@@ -255,7 +261,30 @@ impl ProtocolEngine {
     pub(super) fn note_seen(&mut self, arrival: u32) {
         if let Some(provenance) = self.provenance() {
             provenance.learn(arrival);
+            provenance.seen.push(arrival);
         }
+    }
+
+    /// Returns true if a probe with this pattern was answered with *yes* because of a message that
+    /// no receive has met.
+    pub(crate) fn is_seen(&self, pattern: &Pattern) -> bool {
+        let provenance = self.cold.as_ref().and_then(|cold| cold.provenance.as_ref());
+        let first = self.matching.find(pattern);
+        let seen = provenance.zip(first);
+        seen.is_some_and(|(provenance, first)| provenance.seen.contains(&first.arrival))
+    }
+
+    /// The program knows that an operation is over.
+    pub(crate) fn tell(&mut self, token: Token) {
+        if let Some(provenance) = self.provenance() {
+            provenance.origins[token as usize].is_told = true;
+        }
+    }
+
+    /// Returns true if the program knows that an operation is over.
+    pub(crate) fn is_told(&self, token: Token) -> bool {
+        let provenance = self.cold.as_ref().and_then(|cold| cold.provenance.as_ref());
+        provenance.is_some_and(|provenance| provenance.origins[token as usize].is_told)
     }
 
     /// A probe from any source has seen a message that arrived in this step.

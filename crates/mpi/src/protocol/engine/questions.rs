@@ -19,6 +19,11 @@ impl ProtocolEngine {
         Some(found)
     }
 
+    /// Returns true if there is a message that a receive with this pattern would get.
+    pub(crate) fn has_message(&self, pattern: &Pattern) -> bool {
+        self.matching.find(pattern).is_some()
+    }
+
     /// Messages that have arrived and that nobody has received, and their lengths.
     pub(crate) fn unreceived(&self) -> impl Iterator<Item = (Envelope, u64)> {
         self.matching

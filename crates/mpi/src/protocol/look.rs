@@ -1,0 +1,334 @@
+//! Questions about what has arrived by now: tests, probes without waiting, and waits for some of
+//! several operations. Under a model checker their answers are picked, not observed.
+//!
+//! MPI permits *no* at any time until the program has been told that the operation is over, and an
+//! operation that is over is told by *yes*. So under a model checker a question has one branch for
+//! *no*, which depends on nothing, and one for each *yes*, which is a wait for what it names
+//! (MPI 5.0, sections 3.7.3 to 3.7.5 and 3.8). A run that ends with a rank in such a wait says
+//! nothing: another branch covers it ([`Process::is_covered`](super::process::Process)).
+//!
+//! A program may ask again and again. Questions that one place of the program asks anew without
+//! another operation of the rank in between are a loop:
+//! * At the beginning of a loop each question is answered *no* at most [`NOS_MAX`] times in a row;
+//!   the next *no* is the answer to all questions until the rank begins another operation.
+//! * After a *yes*, a question that is asked twice gets *no* from then on: the program has asked
+//!   it before, and nothing has happened since.
+//! * A loop that has got [`LOOKS_MAX`] answers *no* since the latest event is one without end: the
+//!   rank stays there. What it would do after *yes* is explored in the branches before.
+//!
+//! *Not modelled*: other subsets of more than [`SUBSETS_MAX`] operations than single ones and all,
+//! as answers to waits for some of them; both bounds are told to the user.
+
+use observe::SourceLocation;
+
+use crate::channel::Token;
+use crate::{Pattern, Request};
+
+/// Answers *no* to one question in a row at the beginning of a loop.
+pub(crate) const NOS_MAX: u32 = 2;
+/// Answers *no* after which a loop is one without end.
+const LOOKS_MAX: u32 = 1000;
+/// Active requests of which each subset can be what is over.
+const SUBSETS_MAX: usize = 3;
+
+/// Question of a test or a probe.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Question {
+    /// Is an operation over?
+    Test(Token),
+    /// Question of a call of this name about several operations, all of which make this number.
+    Several(&'static str, u64),
+    /// Is there a message?
+    Probe(Pattern),
+}
+
+impl Question {
+    /// Question of a call of this name about the active ones of some requests. If two lists make
+    /// the same number, the later question is taken for the earlier one.
+    pub(crate) fn about(name: &'static str, requests: &[Request]) -> Self {
+        let tokens = requests.iter().filter_map(Request::token);
+        Self::Several(
+            name,
+            tokens.fold(0, |number, token| mix(number, token.into())),
+        )
+    }
+
+    /// A number that differs for different questions and places, as far as 64 bits allow.
+    pub(crate) fn number_at(&self, location: SourceLocation) -> u64 {
+        let question = match self {
+            Self::Test(token) => mix(1, (*token).into()),
+            Self::Several(name, number) => {
+                let letters = name.bytes();
+                letters.fold(*number, |all, letter| mix(all, letter.into()))
+            }
+            Self::Probe(pattern) => {
+                let source = pattern.source.map_or(0, |source| u64::from(source) + 1);
+                let tag = pattern.tag.map_or(0, |tag| u64::from(tag) + 1);
+                mix(mix(mix(2, source), tag), pattern.context.into())
+            }
+        };
+        mix(question, location.address() as u64)
+    }
+}
+
+const fn mix(number: u64, word: u64) -> u64 {
+    (number.rotate_left(23) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+/// The answers that a question can have now.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Answers {
+    /// Number of answers *yes*: of a test of several operations one for each that can be over.
+    pub(crate) yes: u32,
+    /// True if *no* is none: the call waits, or the program knows that *yes* is right.
+    pub(crate) only_yes: bool,
+    /// True if a *yes* would be right at this moment.
+    pub(crate) is_ready: bool,
+    /// The operations of which the call waits for any.
+    pub(crate) one_of: Vec<Token>,
+}
+
+/// Answers that a rank may be told at a question.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Allowed {
+    /// All that the question allows.
+    Any,
+    /// The same, and *no* is the answer to all that follow.
+    Last,
+    /// *No*, without a choice.
+    No,
+    /// Nothing any more.
+    Nothing,
+}
+
+/// The questions of a rank since its latest operation.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LookWindow {
+    /// Number of operations that the rank had begun.
+    begun: u64,
+    /// The questions answered with *no* since the latest *yes*, where, and how often.
+    asked: Vec<(SourceLocation, Question, u32)>,
+    has_yes: bool,
+    /// Number of events that had been handled.
+    events: u64,
+    /// Answers *no* since the latest event, when all are.
+    only_no: Option<u32>,
+    /// True if one of these would have been *yes* if asked now.
+    is_covered: bool,
+}
+
+impl LookWindow {
+    /// Returns what the rank may be told at a question, after this many operations.
+    pub(crate) fn allowed(&mut self, begun: u64, at: (SourceLocation, Question)) -> Allowed {
+        if self.begun != begun {
+            *self = Self {
+                begun,
+                events: self.events,
+                ..Self::default()
+            };
+        }
+        match (self.only_no, self.nos(at)) {
+            (Some(count), _) if count < LOOKS_MAX => Allowed::No,
+            (Some(_), _) => Allowed::Nothing,
+            (None, Some(_)) if self.has_yes => Allowed::No,
+            (None, Some(nos)) if nos >= NOS_MAX => Allowed::Last,
+            _ => Allowed::Any,
+        }
+    }
+
+    fn nos(&self, (location, question): (SourceLocation, Question)) -> Option<u32> {
+        let mut asked = self.asked.iter();
+        asked
+            .find(|(other, about, _)| *other == location && *about == question)
+            .map(|(_, _, nos)| *nos)
+    }
+
+    /// Notes an answer *no*.
+    pub(crate) fn note_no(
+        &mut self,
+        allowed: Allowed,
+        (location, question): (SourceLocation, Question),
+        is_ready: bool,
+    ) {
+        match allowed {
+            Allowed::Any => {
+                let mut asked = self.asked.iter_mut();
+                let known =
+                    asked.find(|(other, about, _)| *other == location && *about == question);
+                match known {
+                    Some((_, _, nos)) => *nos += 1,
+                    None => self.asked.push((location, question, 1)),
+                }
+            }
+            Allowed::Last | Allowed::No | Allowed::Nothing => {
+                self.only_no = Some(self.only_no.unwrap_or(0) + 1);
+                self.is_covered |= is_ready;
+            }
+        }
+    }
+
+    /// Notes an answer *yes* that was not the only one.
+    pub(crate) fn note_yes(&mut self) {
+        self.asked.clear();
+        self.has_yes = true;
+    }
+
+    /// Notes how many events have been handled: after another one, what is asked next may be
+    /// *yes*.
+    pub(crate) fn note_events(&mut self, events: u64) {
+        if self.events != events {
+            self.events = events;
+            self.only_no = self.only_no.map(|_| 0);
+        }
+    }
+
+    /// Returns true if the rank stays in a loop without end.
+    pub(crate) fn stays(&self) -> bool {
+        self.only_no.is_some_and(|count| count >= LOOKS_MAX)
+    }
+
+    /// Returns true if a question of a loop that got nothing but *no* would be *yes* by now.
+    pub(crate) const fn is_covered(&self) -> bool {
+        self.is_covered
+    }
+}
+
+/// The subsets of `active` positions that a wait for some of them can answer with.
+pub(crate) const fn count_subsets(active: usize) -> u32 {
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "a rank does not have 2^32 requests"
+    )]
+    match active {
+        0..=SUBSETS_MAX => (1 << active) - 1,
+        _ => active as u32 + 1,
+    }
+}
+
+/// Returns true if there are more subsets than [`count_subsets`] counts.
+pub(crate) const fn leaves_out_subsets(active: usize) -> bool {
+    active > SUBSETS_MAX
+}
+
+/// The subset with this number, below [`count_subsets`].
+pub(crate) fn subset(active: &[usize], number: u32) -> Vec<usize> {
+    let all = active.iter().copied().enumerate();
+    let is_in = |place: usize| match active.len() {
+        0..=SUBSETS_MAX => (number + 1) >> place & 1 != 0,
+        count => number as usize == count || number as usize == place,
+    };
+    all.filter(|(place, _)| is_in(*place))
+        .map(|(_, position)| position)
+        .collect()
+}
+
+/// The number of the subset of which each active request is a member or not; `None` if it is empty
+/// or not one of those that are counted.
+pub(crate) fn number_of_subset(members: &[bool]) -> Option<u32> {
+    let active: Vec<usize> = (0..members.len()).collect();
+    let wanted: Vec<usize> = active
+        .iter()
+        .copied()
+        .filter(|&place| members[place])
+        .collect();
+    (0..count_subsets(active.len())).find(|&number| subset(&active, number) == wanted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A test at one of two places.
+    fn at(place: usize, token: Token) -> (SourceLocation, Question) {
+        let places = [SourceLocation::caller(), SourceLocation::caller()];
+        (places[place], Question::Test(token))
+    }
+
+    /// The answers that a loop over questions can get, as words of Y and N, up to this length. A
+    /// loop ends at its last *yes*, or when it stays.
+    fn answers(questions: usize, rounds: usize) -> Vec<String> {
+        fn go(
+            window: &LookWindow,
+            (left, next): (&[Token], usize),
+            (word, rounds): (&str, usize),
+            all: &mut Vec<String>,
+        ) {
+            if left.is_empty() || word.len() >= rounds {
+                return all.push(word.to_owned());
+            }
+            let next = next % left.len();
+            let mut window = window.clone();
+            let allowed = window.allowed(0, at(0, left[next]));
+            if matches!(allowed, Allowed::Any | Allowed::Last) {
+                let mut after = window.clone();
+                after.note_yes();
+                let rest: Vec<Token> = [&left[..next], &left[next + 1..]].concat();
+                go(&after, (&rest, next), (&format!("{word}Y"), rounds), all);
+            }
+            if allowed != Allowed::Nothing {
+                window.note_no(allowed, at(0, left[next]), false);
+                go(
+                    &window,
+                    (left, next + 1),
+                    (&format!("{word}N"), rounds),
+                    all,
+                );
+            }
+        }
+        let all_tokens: Vec<Token> = (0..).take(questions).collect();
+        let mut all = Vec::new();
+        go(
+            &LookWindow::default(),
+            (&all_tokens, 0),
+            ("", rounds),
+            &mut all,
+        );
+        all
+    }
+
+    #[test]
+    fn a_loop_of_five_tests_has_four_sequences_of_answers() {
+        let mut all = answers(1, 5);
+        all.sort();
+        assert_eq!(all, ["NNNNN", "NNY", "NY", "Y"]);
+    }
+
+    #[test]
+    fn a_loop_over_two_tests_ends_in_five_ways() {
+        // Without end otherwise: it is cut.
+        let all = answers(2, 40);
+        let mut ended: Vec<String> = all.into_iter().filter(|word| word.len() < 40).collect();
+        ended.sort();
+        assert_eq!(ended, ["NNNNYY", "NNNYY", "NNYY", "NYY", "YY"]);
+    }
+
+    #[test]
+    fn an_operation_begins_another_window() {
+        let mut window = LookWindow::default();
+        for _ in 0..NOS_MAX {
+            assert_eq!(window.allowed(7, at(0, 0)), Allowed::Any);
+            window.note_no(Allowed::Any, at(0, 0), false);
+        }
+        assert_eq!(window.allowed(7, at(1, 0)), Allowed::Any, "another place");
+        assert_eq!(window.allowed(7, at(0, 0)), Allowed::Last);
+        window.note_no(Allowed::Last, at(0, 0), true);
+        assert!(window.is_covered());
+        assert_eq!(window.allowed(7, at(1, 0)), Allowed::No);
+        assert_eq!(window.allowed(8, at(0, 0)), Allowed::Any);
+        assert!(!window.is_covered());
+    }
+
+    #[test]
+    fn subsets_are_all_of_few_and_single_ones_and_all_of_many() {
+        let numbers = |active: &[usize]| {
+            let count = count_subsets(active.len());
+            (0..count)
+                .map(|number| subset(active, number))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(numbers(&[4, 7]), [vec![4], vec![7], vec![4, 7]]);
+        assert_eq!(numbers(&[0, 1, 2]).len(), 7);
+        let many = numbers(&[1, 3, 5, 6]);
+        assert_eq!(many, [vec![1], vec![3], vec![5], vec![6], vec![1, 3, 5, 6]]);
+    }
+}

@@ -1,0 +1,267 @@
+//! The questions of a rank about what has arrived by now: without a model checker, when *no* is an
+//! answer; under one, the pick of an answer and the wait for a *yes* that was picked.
+//!
+//! *Not decided here*: which answers a model checker may pick; see [`crate::protocol::look`].
+
+use observe::SourceLocation;
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+use super::Process;
+use crate::channel::{Interest, Token};
+use crate::exploration::{self, CausalityHooks};
+use crate::protocol::engine::ProtocolEngine;
+use crate::protocol::look::{Allowed, Answers, NOS_MAX, Question};
+use crate::protocol::waiting::Waits;
+
+/// After this many negative answers of tests without any change, the rank waits for one.
+const FAILURES_MAX: u32 = 1000;
+
+/// The last questions that were answered with no, where no model checker picks the answers.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Failures {
+    /// The number of changes at that time.
+    changes: u64,
+    /// The question that was asked first since the latest change or positive answer.
+    first: Option<Question>,
+    count: u32,
+}
+
+impl Process {
+    /// Returns true if a test may answer no at once: not if it was the same question and nothing
+    /// has happened since, neither an event nor anything that the rank did itself. Such a rank
+    /// waits for its next event instead of spinning at one date.
+    pub(crate) fn may_answer_false(
+        &self,
+        changes: u64,
+        (location, question): (SourceLocation, Question),
+    ) -> bool {
+        let mut cold = self.cold();
+        let last = &mut cold.failures;
+        if last.changes != changes {
+            *last = Failures {
+                changes,
+                ..Failures::default()
+            };
+        }
+        let again = last.first == Some(question) || last.count >= FAILURES_MAX;
+        last.first = last.first.or(Some(question));
+        last.count = last.count.saturating_add(1);
+        drop(cold);
+        if !again {
+            self.note_answer((location, question), 0);
+        }
+        !again
+    }
+
+    /// Asks a question about what has arrived by now.
+    pub(crate) fn look<F: Fn(&ProtocolEngine) -> Answers>(
+        self: &Rc<Self>,
+        question: Question,
+        waits: Waits,
+        location: SourceLocation,
+        answers: F,
+    ) -> LookCall<F> {
+        LookCall {
+            process: Rc::clone(self),
+            question,
+            waits,
+            location,
+            answers,
+            is_asking: false,
+        }
+    }
+
+    /// Returns the answer to a question that the model checker picks; `None` if the rank has to
+    /// park before.
+    fn pick(
+        &self,
+        at: (SourceLocation, Question),
+        answers: &Answers,
+        causes: &dyn CausalityHooks,
+    ) -> Option<u32> {
+        let looks = &mut self.cold().looks;
+        let first = u32::from(answers.only_yes);
+        if answers.only_yes && answers.yes == 1 {
+            return Some(first);
+        }
+        let allowed = match answers.only_yes {
+            true => Allowed::Any,
+            false => looks.allowed(self.begun.get(), at),
+        };
+        let picked = match allowed {
+            Allowed::Nothing => return None,
+            Allowed::No => 0,
+            Allowed::Any | Allowed::Last => {
+                let asked = causes.pick(at.1.number_at(at.0), first..answers.yes + 1);
+                asked?
+            }
+        };
+        if allowed == Allowed::Last {
+            causes.note(&format!(
+                "a question that was answered no {NOS_MAX} times in a row is answered yes next, or \
+                 no until the loop ends ({})",
+                at.0
+            ));
+        }
+        match picked {
+            0 => looks.note_no(allowed, at, answers.is_ready),
+            _ if !answers.only_yes => looks.note_yes(),
+            _ => {}
+        }
+        Some(picked)
+    }
+
+    /// Notes the answer to a question where no model checker picks it, 0 for *no*.
+    pub(crate) fn note_answer(
+        &self,
+        (location, question): (SourceLocation, Question),
+        answer: u32,
+    ) {
+        let number = question.number_at(location);
+        exploration::note_answer(&*self.channel, number, self.begun.get(), answer);
+    }
+
+    /// A probe was answered with yes: the program knows something new, so it may ask everything
+    /// once more.
+    pub(crate) fn record_success(&self) {
+        if let Some(cold) = &mut *self.cold.borrow_mut() {
+            cold.failures.first = None;
+        }
+    }
+
+    /// Returns true if the rank stays where it is only because a model checker has picked an answer
+    /// that another run gets, too.
+    pub(super) fn is_covered(&self) -> bool {
+        let engine = self.engine.borrow();
+        let awaited = self.awaited.borrow();
+        awaited.iter().any(|awaited| awaited.is_covered(&engine))
+            || (self.stays.get() && self.cold().looks.is_covered())
+    }
+}
+
+/// The answer to a question.
+#[derive(Debug)]
+pub(crate) enum PickedAnswer {
+    /// No model checker picks it: the call looks itself.
+    Unpicked,
+    /// *No*.
+    No,
+    /// The *yes* with this number, which the call waits for.
+    Yes(u32, AwaitedYes),
+}
+
+/// A call that waits for the *yes* that the model checker has picked.
+#[derive(Debug)]
+pub(super) struct Awaited {
+    /// The wait in words.
+    pub(super) waits: Waits,
+    /// The answer that was picked.
+    picked: u32,
+    /// The operations of which each can end the wait, if *no* is not an answer.
+    pub(super) one_of: Vec<Token>,
+}
+
+impl Awaited {
+    /// Returns true if runs with other answers show all that can happen. One stands for all in
+    /// which none of the operations ever ends.
+    fn is_covered(&self, engine: &ProtocolEngine) -> bool {
+        self.picked > 1 || self.one_of.is_empty() || self.is_over(engine)
+    }
+
+    fn is_over(&self, engine: &ProtocolEngine) -> bool {
+        self.one_of.iter().any(|token| engine.is_done(*token))
+    }
+}
+
+/// A rank waits for the *yes* that the model checker has picked, as long as this lives.
+#[derive(Debug)]
+pub(crate) struct AwaitedYes(Rc<Process>);
+
+impl Drop for AwaitedYes {
+    fn drop(&mut self) {
+        self.0.awaited.borrow_mut().pop();
+    }
+}
+
+/// The future of [`Process::look`].
+#[must_use = "an operation does nothing until it is awaited"]
+pub(crate) struct LookCall<F> {
+    process: Rc<Process>,
+    question: Question,
+    waits: Waits,
+    location: SourceLocation,
+    answers: F,
+    /// The rank is parked until an answer is picked.
+    is_asking: bool,
+}
+
+impl<F> LookCall<F> {
+    fn set_asking(&mut self, is_asking: bool) {
+        let count = &self.process.asking;
+        match (self.is_asking, is_asking) {
+            (false, true) => count.set(count.get() + 1),
+            (true, false) => count.set(count.get() - 1),
+            _ => {}
+        }
+        self.is_asking = is_asking;
+    }
+}
+
+impl<F: Fn(&ProtocolEngine) -> Answers + Unpin> Future for LookCall<F> {
+    type Output = PickedAnswer;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<PickedAnswer> {
+        let this = self.get_mut();
+        let process = Rc::clone(&this.process);
+        let engine = &mut *process.engine.borrow_mut();
+        let channel = &*process.channel;
+        let causes = match engine.is_plain() {
+            true => None,
+            false => exploration::causality(channel),
+        };
+        let Some(causes) = causes else {
+            return Poll::Ready(PickedAnswer::Unpicked);
+        };
+        process.handle_events(engine);
+        if engine.has_ready() {
+            engine.advance_ready(channel);
+        }
+        process.cold().looks.note_events(engine.events());
+        let (at, answers) = ((this.location, this.question), (this.answers)(engine));
+        let Some(picked) = process.pick(at, &answers, causes) else {
+            process.stays.set(process.cold().looks.stays());
+            this.set_asking(!process.stays.get());
+            process.wait_in(engine, this.waits, this.location);
+            channel.park(Some(context.waker()), Interest::All);
+            return Poll::Pending;
+        };
+        this.set_asking(false);
+        process.stays.set(false);
+        process
+            .blocked
+            .borrow_mut()
+            .remove(this.waits, this.location);
+        if picked == 0 {
+            return Poll::Ready(PickedAnswer::No);
+        }
+        process.awaited.borrow_mut().push(Awaited {
+            waits: this.waits,
+            picked,
+            one_of: answers.one_of,
+        });
+        Poll::Ready(PickedAnswer::Yes(
+            picked - 1,
+            AwaitedYes(Rc::clone(&process)),
+        ))
+    }
+}
+
+impl<F> Drop for LookCall<F> {
+    fn drop(&mut self) {
+        self.set_asking(false);
+        self.process.forget(self.waits, self.location);
+    }
+}

@@ -1,0 +1,292 @@
+//! Promise: all answers that MPI permits to tests, probes without waiting and waits for some of
+//! several operations are explored, and no more orders than can be told apart.
+//!
+//! Counts are those of the sequences of answers; a loop multiplies them by at most three, for no,
+//! two answers no, or none at its beginning.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+
+use mpi::{Comm, Request, Result, testany, testsome, waitall, waitany, waitsome};
+
+use crate::common::{explored, on_ranks};
+use explore::FindingKind;
+
+thread_local! {
+    /// The answers of runs, as words.
+    static SEEN: RefCell<BTreeSet<String>> = const { RefCell::new(BTreeSet::new()) };
+}
+
+fn note(word: String) {
+    SEEN.with_borrow_mut(|seen| seen.insert(word));
+}
+
+/// The words that a program of this many ranks notes, and the number of executions, none of which
+/// has an error.
+fn words<Fut: Future<Output = Result<()>> + 'static>(
+    ranks: u32,
+    program: impl Fn(Comm) -> Fut + 'static,
+) -> (BTreeSet<String>, u64) {
+    SEEN.take();
+    let report = explored(ranks, &on_ranks(program));
+    assert!(report.findings.is_empty(), "{report:?}");
+    assert!(report.statistics.bounds.is_empty(), "{report:?}");
+    (SEEN.take(), report.statistics.executions)
+}
+
+fn set(words: &[&str]) -> BTreeSet<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
+}
+
+/// Receives of a message of each other rank; `None` at the others, which have sent one.
+async fn receives(world: &Comm) -> Result<Option<Vec<Request>>> {
+    if world.rank() > 0 {
+        world.send(&world.buffer(4), 0, 0).await?;
+        return Ok(None);
+    }
+    let from = |rank| world.irecv(world.buffer(4), rank, 0);
+    (1..world.size()).map(from).collect::<Result<_>>().map(Some)
+}
+
+#[test]
+fn waitany_answers_with_each_request_that_can_be_over() {
+    for (ranks, orders) in [(4, 6), (5, 24), (6, 120)] {
+        let (seen, executions) = words(ranks, |world| async move {
+            let mut order = String::new();
+            if let Some(mut requests) = receives(&world).await? {
+                while let Some((position, _)) = waitany(&mut requests).await? {
+                    order += &position.to_string();
+                }
+                note(order);
+            }
+            Ok(())
+        });
+        assert_eq!((seen.len() as u64, executions), (orders, orders));
+    }
+}
+
+#[test]
+fn a_loop_of_testany_has_each_order_after_up_to_two_answers_no() {
+    for (ranks, orders) in [(4, 6), (5, 24)] {
+        let (_, executions) = words(ranks, |world| async move {
+            if let Some(mut requests) = receives(&world).await? {
+                while requests.iter().any(|request| !request.is_null()) {
+                    testany(&mut requests).await?;
+                }
+            }
+            Ok(())
+        });
+        assert_eq!(executions, 3 * orders);
+    }
+}
+
+#[test]
+fn a_loop_of_tests_has_each_order() {
+    for (ranks, orders) in [(3, 2), (4, 6), (5, 24)] {
+        let (seen, executions) = words(ranks, |world| async move {
+            let Some(mut requests) = receives(&world).await? else {
+                return Ok(());
+            };
+            let mut order = String::new();
+            while requests.iter().any(|request| !request.is_null()) {
+                for (position, request) in requests.iter_mut().enumerate() {
+                    if !request.is_null() && request.test().await?.is_some() {
+                        order += &position.to_string();
+                    }
+                }
+            }
+            note(order);
+            Ok(())
+        });
+        assert_eq!(seen.len(), orders);
+        assert!(executions <= 3 * orders as u64, "{executions}");
+    }
+}
+
+#[test]
+fn some_of_several_are_each_subset() {
+    let (seen, executions) = words(3, |world| async move {
+        if let Some(mut requests) = receives(&world).await? {
+            let first = waitsome(&mut requests).await.unwrap_or_default();
+            note(format!(
+                "{:?}",
+                first.iter().map(|one| one.0).collect::<Vec<_>>()
+            ));
+            waitall(&mut requests).await?;
+        }
+        Ok(())
+    });
+    assert_eq!((seen, executions), (set(&["[0]", "[1]", "[0, 1]"]), 3));
+    let (seen, executions) = words(3, |world| async move {
+        if let Some(mut requests) = receives(&world).await? {
+            let first = testsome(&mut requests).await?;
+            note(format!(
+                "{:?}",
+                first.iter().map(|one| one.0).collect::<Vec<_>>()
+            ));
+            waitall(&mut requests).await?;
+        }
+        Ok(())
+    });
+    assert_eq!(
+        (seen, executions),
+        (set(&["[]", "[0]", "[1]", "[0, 1]"]), 4)
+    );
+}
+
+/// Each test of each rank has two answers, whatever the others do.
+#[test]
+fn tests_of_different_ranks_are_answered_apart() {
+    let (seen, executions) = words(3, |world| async move {
+        let mut request = world.barrier().start()?;
+        let over = request.test().await?.is_some();
+        note(format!("{} {over}", world.rank()));
+        if !over {
+            request.wait().await?;
+        }
+        Ok(())
+    });
+    assert_eq!((seen.len(), executions), (6, 8));
+}
+
+/// The answers to the questions of one rank about messages of another rank, as words.
+fn answers_about<Fut: Future<Output = Result<()>> + 'static>(
+    send: impl AsyncFn(&Comm) -> Result<()> + Copy + 'static,
+    ask: impl Fn(Comm) -> Fut + Copy + 'static,
+) -> BTreeSet<String> {
+    let program = move |world: Comm| async move {
+        if world.rank() == 1 {
+            send(&world).await
+        } else {
+            ask(world).await
+        }
+    };
+    words(2, program).0
+}
+
+#[test]
+fn a_test_may_see_what_a_synchronous_send_has_sent() {
+    let seen = answers_about(
+        async |world| world.ssend(&world.buffer(4), 0, 0).await,
+        |world| async move {
+            let mut request = world.irecv(world.buffer(4), 1, 0)?;
+            let over = request.test().await?.is_some();
+            note(over.to_string());
+            if !over {
+                request.wait().await?;
+            }
+            Ok(())
+        },
+    );
+    assert_eq!(seen, set(&["false", "true"]));
+}
+
+#[test]
+fn a_probe_may_say_no_twice_and_says_yes_from_its_first_yes_on() {
+    let seen = answers_about(
+        async |world| world.send(&world.buffer(4), 0, 0).await,
+        |world| async move {
+            let mut all = String::new();
+            let first = world.iprobe(1, 0).await?;
+            let second = world.iprobe(1, 0).await?;
+            for answer in [first, second] {
+                all.push(if answer.is_some() { 'Y' } else { 'N' });
+            }
+            note(all);
+            world.recv(&mut world.buffer(4), 1, 0).await.map(drop)
+        },
+    );
+    assert_eq!(seen, set(&["NN", "NY", "YY"]));
+}
+
+#[test]
+fn a_test_of_a_send_may_say_no() {
+    let seen = answers_about(
+        async |world| {
+            let mut request = world.isend(world.buffer(4), 0, 0)?;
+            let over = request.test().await?.is_some();
+            note(over.to_string());
+            if !over {
+                request.wait().await?;
+            }
+            Ok(())
+        },
+        |world| async move { world.recv(&mut world.buffer(4), 1, 0).await.map(drop) },
+    );
+    assert_eq!(seen, set(&["false", "true"]));
+}
+
+/// A status that was asked for is not taken back.
+#[test]
+fn what_is_known_to_be_over_stays_over() {
+    let seen = answers_about(
+        async |world| world.send(&world.buffer(4), 0, 0).await,
+        |world| async move {
+            let mut request = world.irecv(world.buffer(4), 1, 0)?;
+            let known = request.peek().await?.is_some();
+            let over = request.test().await?.is_some();
+            note(format!("{known} {over}"));
+            if !over {
+                request.wait().await?;
+            }
+            Ok(())
+        },
+    );
+    assert_eq!(seen, set(&["true true", "false true", "false false"]));
+}
+
+#[test]
+fn a_loop_that_ends_is_no_deadlock() {
+    let (seen, _) = words(2, |world| async move {
+        let mut request = world.irecv(world.buffer(4), 1 - world.rank(), 0)?;
+        let mut over = false;
+        for _ in 0..5 {
+            over = over || request.test().await?.is_some();
+        }
+        note(format!("{} {over}", world.rank()));
+        world.send(&world.buffer(4), 1 - world.rank(), 0).await?;
+        if !over {
+            request.wait().await?;
+        }
+        Ok(())
+    });
+    assert_eq!(seen, set(&["0 false", "0 true", "1 false", "1 true"]));
+}
+
+#[test]
+fn waits_for_what_never_comes_are_deadlocks() {
+    let waits = on_ranks(|world: Comm| async move {
+        if world.rank() == 0 {
+            let never = |tag| world.irecv(world.buffer(4), 1, tag);
+            let mut requests = [never(1)?, never(2)?];
+            waitany(&mut requests).await?;
+        }
+        Ok(())
+    });
+    let report = explored(2, &waits);
+    let [finding] = &report.findings[..] else {
+        panic!("{report:?}")
+    };
+    let text = "waitany (recv (source 1, tag 1), recv (source 1, tag 2))";
+    assert!(finding.message.contains(text), "{finding:?}");
+    let loops = on_ranks(|world: Comm| async move {
+        if world.rank() == 0 {
+            let mut request = world.irecv(world.buffer(4), 1, 0)?;
+            while request.test().await?.is_none() {}
+        }
+        Ok(())
+    });
+    let report = explored(2, &loops);
+    let [finding] = &report.findings[..] else {
+        panic!("{report:?}")
+    };
+    assert!(
+        finding.message.contains("polling: test of recv"),
+        "{finding:?}"
+    );
+    let is_stuck = matches!(
+        finding.kind,
+        FindingKind::Deadlock(_) | FindingKind::Livelock(_)
+    );
+    assert!(is_stuck, "{finding:?}");
+}

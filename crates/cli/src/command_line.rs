@@ -157,6 +157,9 @@ enum Sub {
     Cc(CompilerCommand),
     /// Compile an MPI program in C++ for simrun run and simrun check
     Cxx(CompilerCommand),
+    /// Make links mpicc, mpicxx and mpic++ to simrun, and print their folder
+    #[command(after_help = "Example: PATH=$(simrun wrappers):$PATH make")]
+    Wrappers,
     /// Make a recorded run again, and compare
     Rerun(RerunCommand),
     /// Create a new package
@@ -176,7 +179,18 @@ enum Sub {
 
 /// `simrun`, with the arguments of the process.
 pub(crate) fn simrun() -> ExitCode {
-    let mut arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let mut arguments = std::env::args_os();
+    match arguments.next().and_then(package::wrapped_command) {
+        Some(command) => {
+            let all: Vec<OsString> = std::iter::once(command.into()).chain(arguments).collect();
+            act_on_compiled(&all)
+        }
+        None => act_on(arguments.collect()),
+    }
+}
+
+/// Acts on the arguments of `simrun`.
+fn act_on(mut arguments: Vec<OsString>) -> ExitCode {
     // As in `simrun -q run APP`: options may stand before the command.
     if let Some(at) = first_plain(&arguments, Mode::Run)
         && is_command(&arguments[at])
@@ -187,7 +201,7 @@ pub(crate) fn simrun() -> ExitCode {
         return TOOLS.hand_over(&arguments);
     }
     let first = arguments.first().and_then(|first| first.to_str());
-    if matches!(first, Some("cc" | "cxx" | package::AS_PROGRAM)) {
+    if matches!(first, Some("cc" | "cxx" | "wrappers" | package::AS_PROGRAM)) {
         return act_on_compiled(&arguments);
     }
     let program_name = OsString::from("simrun");
@@ -239,7 +253,7 @@ pub(crate) fn simrun() -> ExitCode {
             | Sub::Study
             | Sub::Trace,
         ) => TOOLS.hand_over(&arguments),
-        Some(Sub::Cc(_) | Sub::Cxx(_)) => act_on_compiled(&arguments),
+        Some(Sub::Cc(_) | Sub::Cxx(_) | Sub::Wrappers) => act_on_compiled(&arguments),
         Some(Sub::Rerun(command)) => rerun::run(&command),
         Some(Sub::New(command)) => new::new(&command),
         Some(Sub::Completions { shell }) => help_pages::completions(shell, Cli::command()),

@@ -1,8 +1,8 @@
 //! MPI programs in C and C++: compiling them, and running those that are compiled.
 //!
-//! Command lines are `cc ARGUMENTS`, `cxx ARGUMENTS`, and `--as-program FILE ARGUMENTS`, by which
-//! this process acts as the program in a file. *Not here*: the command line of `simrun`, which
-//! finds out that a file is meant.
+//! Command lines are `cc ARGUMENTS`, `cxx ARGUMENTS`, `wrappers`, which makes links to both, and
+//! `--as-program FILE ARGUMENTS`, by which this process acts as the program in a file. *Not here*:
+//! the command line of `simrun`, which finds out that a file is meant.
 
 mod cc;
 mod compute;
@@ -14,14 +14,17 @@ use std::process::ExitCode;
 
 use simrun::{package, status};
 
-/// Acts on one of the three command lines.
+/// Acts on one of the four command lines.
 pub fn act_on(arguments: &[OsString]) -> ExitCode {
     match arguments {
         [word, rest @ ..] if word == "cc" => cc::compile(rest, cc::CC),
         [word, rest @ ..] if word == "cxx" => cc::compile(rest, cc::CXX),
+        [word] if word == "wrappers" => cc::print_wrappers(),
         [word, app, rest @ ..] if word == package::AS_PROGRAM => {
             program::act_as(Path::new(app), rest)
         }
-        _ => status::refuse("expected cc, cxx or --as-program FILE, as simrun starts this program"),
+        _ => status::refuse(
+            "expected cc, cxx, wrappers or --as-program FILE, as simrun starts this program",
+        ),
     }
 }

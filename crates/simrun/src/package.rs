@@ -1,6 +1,6 @@
 //! From APP to a program: a package folder is built by cargo, a built program is taken as it is.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::{self, IsTerminal};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -16,6 +16,17 @@ use crate::handshake::{self, is_binary};
 /// The first argument of the command `simrun` that makes it the compiled MPI program in the file
 /// that follows.
 pub const AS_PROGRAM: &str = "--as-program";
+
+/// The names of links to `simrun` that compile MPI programs, and the commands that they stand for.
+pub const WRAPPERS: [(&str, &str); 3] = [("mpicc", "cc"), ("mpicxx", "cxx"), ("mpic++", "cxx")];
+
+/// Returns the command for which the link stands by which `simrun` was called.
+#[must_use]
+pub fn wrapped_command(name: OsString) -> Option<&'static str> {
+    let file = PathBuf::from(name);
+    let of_name = |(wrapper, _): &&(&str, &str)| file.file_name() == Some(OsStr::new(wrapper));
+    Some(WRAPPERS.iter().find(of_name)?.1)
+}
 
 /// The variable with the folders in which libraries are looked for before those of the system.
 const SEARCHED: &str = "LD_LIBRARY_PATH";

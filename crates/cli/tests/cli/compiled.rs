@@ -147,6 +147,37 @@ fn called(folder: &Folder, variables: &[(&str, &str)], arguments: &[&str]) -> Ou
 }
 
 #[test]
+fn wrappers_are_compilers_under_the_names_that_builds_expect() {
+    let folder = Folder::new();
+    let made = called(&folder, &[], &["wrappers"]);
+    made.exits_with(0);
+    let wrappers = made.stdout.trim_end();
+    let wrapper = |name: &str, arguments: &[&str]| {
+        let mut command = command(format!("{wrappers}/{name}"));
+        command.env("XDG_CACHE_HOME", folder.path("cache"));
+        run(command.args(arguments))
+    };
+    let program = folder.path("ring");
+    wrapper("mpicc", &["-O1", "-o", &program, "apps/c/ring.c"]).exits_with(0);
+    simrun!("-p {CLUSTER} -n 2 {program}").exits_with(0);
+    // The questions of CMake's FindMPI to the compilers of MPICH and of Open MPI.
+    for (name, option, first, links) in [
+        ("mpicc", "-show", "cc ", true),
+        ("mpicxx", "-show", "c++ ", true),
+        ("mpic++", "-link_info", "c++ ", true),
+        ("mpicc", "-compile_info", "cc ", false),
+        ("mpicc", "-showme:compile", "-f", false),
+        ("mpicc", "-showme:link", "-f", true),
+    ] {
+        let shown = wrapper(name, &[option]);
+        let is_right = shown.stdout.starts_with(first)
+            && shown.stdout.contains(" -I")
+            && shown.stdout.contains("-lmpi_abi") == links;
+        assert!(shown.status == 0 && is_right, "{name} {option}: {shown:?}");
+    }
+}
+
+#[test]
 fn a_compiler_is_never_simrun() {
     let folder = Folder::new();
     let own = format!("{SIMRUN} cc");

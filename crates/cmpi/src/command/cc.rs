@@ -1,5 +1,5 @@
 //! `simrun cc` and `simrun cxx`: a compiler with the header and the stub library of the standard
-//! ABI.
+//! ABI; and links to both under usual names of MPI compilers.
 //!
 //! They are made in a folder of the user's cache when they are first needed. A program that is
 //! compiled so runs under `mpiexec` of any MPI with the standard ABI, too.
@@ -8,9 +8,10 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
-use simrun::{package, quoted, status};
+use simrun::package::{self, WRAPPERS};
+use simrun::{quoted, status};
 
 use crate::toolchain;
 
@@ -68,18 +69,78 @@ pub(super) fn compile(arguments: &[OsString], compiler: Compiler) -> ExitCode {
             "{folder}: cannot make the stub library: {error}"
         ));
     }
+    let shown = arguments
+        .iter()
+        .find_map(|argument| Shown::of_option(argument));
     let mut arguments = arguments.to_vec();
-    let count = arguments.len();
-    arguments.retain(|argument| argument != "--show");
+    arguments.retain(|argument| Shown::of_option(argument).is_none());
+    if let Some(Shown { compiles: true, .. }) = shown {
+        arguments.insert(0, "-c".into());
+    }
     let mut compiling = toolchain::command(&compiler, &folder, &arguments);
-    if arguments.len() < count {
-        let words = std::iter::once(compiling.get_program()).chain(compiling.get_args());
-        let words: Vec<String> = words.map(|word| quoted(&word.to_string_lossy())).collect();
-        return status::print(words.join(" "));
+    if let Some(shown) = shown {
+        return shown.print_of(&compiling);
     }
     let error: io::Error = compiling.exec();
     let compiler = compiler.display();
     status::refuse(format_args!(
         "cannot start the compiler {compiler}: {error}"
     ))
+}
+
+/// The part of a command that an option asks to print instead of starting the compiler.
+#[derive(Clone, Copy)]
+struct Shown {
+    /// True for a command that compiles and does not link.
+    compiles: bool,
+    /// True if the name of the compiler is left out.
+    only_options: bool,
+}
+
+impl Shown {
+    /// Returns the part that an option asks for: `-show`, `-compile_info` and `-link_info` are
+    /// options of MPICH's compilers, the others of Open MPI's. CMake's FindMPI uses all.
+    fn of_option(option: &OsStr) -> Option<Self> {
+        let (compiles, only_options) = match option.to_str()? {
+            "--show" | "-show" | "-link_info" | "-showme" => (false, false),
+            "-compile_info" => (true, false),
+            "-showme:compile" => (true, true),
+            "-showme:link" => (false, true),
+            _ => return None,
+        };
+        Some(Self {
+            compiles,
+            only_options,
+        })
+    }
+
+    fn print_of(self, compiling: &Command) -> ExitCode {
+        let name = std::iter::once(compiling.get_program()).filter(|_| !self.only_options);
+        let is_shown = |word: &&OsStr| !(self.only_options && self.compiles && *word == "-c");
+        let words = name.chain(compiling.get_args().filter(is_shown));
+        let words: Vec<String> = words.map(|word| quoted(&word.to_string_lossy())).collect();
+        status::print(words.join(" "))
+    }
+}
+
+/// Makes links to simrun under the names of compilers of MPI programs, and prints their folder.
+pub(super) fn print_wrappers() -> ExitCode {
+    let folder = toolchain::folder().join("bin");
+    let Some(simrun) = package::simrun().and_then(|file| file.canonicalize().ok()) else {
+        return status::refuse("cannot find simrun itself");
+    };
+    let link = |name: &str| {
+        let draft = folder.join(format!(".{name}-{}", std::process::id()));
+        std::os::unix::fs::symlink(&simrun, &draft)?;
+        std::fs::rename(draft, folder.join(name))
+    };
+    let made = std::fs::create_dir_all(&folder);
+    let made = made.and_then(|()| WRAPPERS.iter().try_for_each(|(name, _)| link(name)));
+    match made {
+        Ok(()) => status::print(folder.display()),
+        Err(error) => status::refuse(format_args!(
+            "{}: cannot make links to simrun: {error}",
+            folder.display()
+        )),
+    }
 }

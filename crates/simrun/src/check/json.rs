@@ -72,6 +72,7 @@ fn pass(passes: &[Pass], mode: MessageProtocol) -> Value {
             "exhaustive": report.is_exhaustive(),
             "bounds": names(report.statistics.bounds.iter()),
             "executions": report.statistics.executions,
+            "covered": report.statistics.covered,
             "deadlocks": report.statistics.deadlocks,
             "failed": report.statistics.failed,
             "unfinished_operations": report.statistics.leftovers,

@@ -86,7 +86,7 @@ pub(crate) fn together<C: Collector>(
     let options = &Options {
         executions_max: options
             .executions_max
-            .saturating_add(state.statistics.executions),
+            .saturating_add(state.statistics.count_runs()),
         transitions_max: options
             .transitions_max
             .saturating_add(state.statistics.transitions),

@@ -46,7 +46,7 @@ pub(crate) struct OneRun<T> {
     /// The number of its events.
     pub(crate) length: usize,
     /// The observation of the collector.
-    pub(crate) seen: T,
+    pub(crate) seen: Option<T>,
     /// Users of barriers that no earlier run of the job had.
     pub(crate) users: Vec<User>,
 }
@@ -82,6 +82,17 @@ pub(crate) struct JobLog<T> {
 }
 
 impl<T> JobLog<T> {
+    /// Records a run, without an observation if other runs cover the run.
+    fn record(&mut self, run: &Run<'_>, seen: Option<T>) {
+        let users = self.note_users(run.path.events(), run.stepper);
+        self.runs.push(OneRun {
+            end: run.end,
+            length: run.path.len(),
+            seen,
+            users,
+        });
+    }
+
     /// Adds the users of barriers in a run; returns those that were not known.
     fn note_users(&mut self, events: &[Event], stepper: &Stepper) -> Vec<User> {
         let known = self.users.len();
@@ -115,15 +126,12 @@ pub(crate) struct RecordingObserver<C: Collector>(pub(crate) Rc<RefCell<JobLog<C
 
 impl<C: Collector> Observer for RecordingObserver<C> {
     fn look(&mut self, run: &Run<'_>) -> ControlFlow<()> {
-        let mut log = self.0.borrow_mut();
-        let users = log.note_users(run.path.events(), run.stepper);
-        log.runs.push(OneRun {
-            end: run.end,
-            length: run.path.len(),
-            seen: C::look(run),
-            users,
-        });
+        self.0.borrow_mut().record(run, Some(C::look(run)));
         ControlFlow::Continue(())
+    }
+
+    fn note_covered(&mut self, run: &Run<'_>) {
+        self.0.borrow_mut().record(run, None);
     }
 }
 

@@ -220,7 +220,7 @@ impl<C: Collector> Owner<'_, C> {
         let left = self
             .options
             .executions_max
-            .saturating_sub(self.state.statistics.executions);
+            .saturating_sub(self.state.statistics.count_runs());
         if ran.runs.len() as u64 > left {
             ran = self.run_again(job, left)?;
         }
@@ -232,7 +232,9 @@ impl<C: Collector> Owner<'_, C> {
             self.learn(&run.users)?;
             count += 1;
             self.state.statistics.count_run(run.end, run.length);
-            wish = self.collector.collect(run.seen);
+            if let Some(seen) = run.seen {
+                wish = self.collector.collect(seen);
+            }
             if wish.is_break() {
                 break;
             }
@@ -298,7 +300,7 @@ impl<C: Collector> Owner<'_, C> {
         if wish.is_break() {
             return Err(Halt::Stopped);
         }
-        if statistics.executions >= self.options.executions_max {
+        if statistics.count_runs() >= self.options.executions_max {
             return Err(Halt::Bound(Bound::Executions));
         }
         if statistics.transitions >= self.options.transitions_max {

@@ -62,6 +62,11 @@ pub trait Observer {
     /// search.
     fn look(&mut self, run: &Run<'_>) -> ControlFlow<()>;
 
+    /// Notes a run that other runs [cover](End::Covered).
+    fn note_covered(&mut self, run: &Run<'_>) {
+        let _ = run;
+    }
+
     /// The search restarts because the dependency relation has changed: the runs so far will be
     /// repeated.
     fn forget(&mut self) {}

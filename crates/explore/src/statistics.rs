@@ -162,6 +162,12 @@ impl Statistics {
         self.events + 1
     }
 
+    /// Number of runs to their end, covered ones included.
+    #[must_use]
+    pub const fn count_runs(&self) -> u64 {
+        self.executions + self.covered
+    }
+
     /// Counts a run that is over.
     pub(crate) fn count_run(&mut self, end: End, length: usize) {
         let counter = match end {

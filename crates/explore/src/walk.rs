@@ -198,10 +198,12 @@ impl<'a> Walk<'a> {
             end,
             stepper: &self.machine.stepper,
         };
-        if end != End::Covered && self.observer.look(&view).is_break() {
+        if end == End::Covered {
+            self.observer.note_covered(&view);
+        } else if self.observer.look(&view).is_break() {
             return Err(Halt::Stopped);
         }
-        if self.statistics.executions + self.statistics.covered >= self.options.executions_max {
+        if self.statistics.count_runs() >= self.options.executions_max {
             return Err(Halt::Bound(Bound::Executions));
         }
         self.look_at_bounds()

@@ -10,7 +10,8 @@ use std::collections::BTreeSet;
 use mpi::{Comm, Request, Result, testany, testsome, waitall, waitany, waitsome};
 
 use crate::common::{explored, on_ranks};
-use explore::FindingKind;
+use explore::{FindingKind, Options, Report, Threads, check_on_threads};
+use run::{MessageProtocol, QueueNumbers};
 
 thread_local! {
     /// The answers of runs, as words.
@@ -25,11 +26,31 @@ fn note(word: String) {
 /// has an error.
 fn words<Fut: Future<Output = Result<()>> + 'static>(
     ranks: u32,
-    program: impl Fn(Comm) -> Fut + 'static,
+    program: impl Fn(Comm) -> Fut + Copy + Sync + 'static,
 ) -> (BTreeSet<String>, u64) {
     SEEN.take();
     let report = explored(ranks, &on_ranks(program));
     assert!(report.findings.is_empty(), "{report:?}");
+    let numbers = QueueNumbers::default();
+    let make = || {
+        let options = run::Options {
+            ranks: Some(ranks),
+            protocol: Some(MessageProtocol::Eager),
+            ..run::Options::default()
+        };
+        run::stepper(None, on_ranks(program), &options, None, &numbers).expect("ranks")
+    };
+    let threads = Threads {
+        number: 2,
+        make: &make,
+        around: &|work| work(),
+    };
+    let again = check_on_threads(&threads, &Options::default(), None);
+    let counts = |report: &Report| {
+        let statistics = &report.statistics;
+        (statistics.executions, statistics.covered, statistics.events)
+    };
+    assert_eq!(counts(&again), counts(&report), "on two threads");
     assert!(report.statistics.bounds.is_empty(), "{report:?}");
     (SEEN.take(), report.statistics.executions)
 }
@@ -151,8 +172,8 @@ fn tests_of_different_ranks_are_answered_apart() {
 
 /// The answers to the questions of one rank about messages of another rank, as words.
 fn answers_about<Fut: Future<Output = Result<()>> + 'static>(
-    send: impl AsyncFn(&Comm) -> Result<()> + Copy + 'static,
-    ask: impl Fn(Comm) -> Fut + Copy + 'static,
+    send: impl AsyncFn(&Comm) -> Result<()> + Copy + Sync + 'static,
+    ask: impl Fn(Comm) -> Fut + Copy + Sync + 'static,
 ) -> BTreeSet<String> {
     let program = move |world: Comm| async move {
         if world.rank() == 1 {

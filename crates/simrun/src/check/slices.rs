@@ -33,7 +33,7 @@ pub(super) fn explore<E>(
         let left = |max: u64, then: u64, now: u64| max.saturating_sub(now.saturating_sub(then));
         let seconds_left = options.seconds_max - (now.seconds - start.seconds);
         let part = Options {
-            executions_max: left(options.executions_max, start.executions, now.executions),
+            executions_max: left(options.executions_max, start.count_runs(), now.count_runs()),
             transitions_max: left(options.transitions_max, start.transitions, now.transitions),
             seconds_max: seconds_left.min(slice),
             ..options.clone()

@@ -83,7 +83,7 @@ pub(crate) struct JobLog<T> {
 
 impl<T> JobLog<T> {
     /// Records a run, without an observation if other runs cover the run.
-    fn record(&mut self, run: &Run<'_>, seen: Option<T>) {
+    fn record_run(&mut self, run: &Run<'_>, seen: Option<T>) {
         let users = self.note_users(run.path.events(), run.stepper);
         self.runs.push(OneRun {
             end: run.end,
@@ -126,12 +126,12 @@ pub(crate) struct RecordingObserver<C: Collector>(pub(crate) Rc<RefCell<JobLog<C
 
 impl<C: Collector> Observer for RecordingObserver<C> {
     fn look(&mut self, run: &Run<'_>) -> ControlFlow<()> {
-        self.0.borrow_mut().record(run, Some(C::look(run)));
+        self.0.borrow_mut().record_run(run, Some(C::look(run)));
         ControlFlow::Continue(())
     }
 
     fn note_covered(&mut self, run: &Run<'_>) {
-        self.0.borrow_mut().record(run, None);
+        self.0.borrow_mut().record_run(run, None);
     }
 }
 

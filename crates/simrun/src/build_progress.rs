@@ -59,6 +59,10 @@ impl BuildProgress {
     /// Returns the message to print for a line of cargo, if there is one.
     fn message(&mut self, line: &str, now: Instant) -> Option<String> {
         let name = &self.name;
+        if line.starts_with('[') && crates_done(line).is_some() {
+            // A user who wants a quiet cargo (`CARGO_TERM_QUIET`) gets a bar without a word.
+            return None;
+        }
         let (word, rest) = line.trim_start().split_once(' ').unwrap_or((line, ""));
         match word {
             // Words of status stand at the right of a column of 12.
@@ -115,6 +119,8 @@ mod tests {
         assert_eq!(at(16, bar), None);
         assert_eq!(at(17, "   Compiling ring v0.1.0 (/a/ring)"), None);
         assert_eq!(at(18, "    Finished `release` profile in 3s"), None);
+        let quiet = "[=========================> ] 98/99: barrier(bin)      ";
+        assert_eq!(at(29, quiet), None);
         // Diagnostics are as they were.
         for text in [
             "error[E0425]: no x",

@@ -515,7 +515,7 @@ fn a_search_of_a_twin_in_c_is_that_of_the_app() {
         (
             &senders,
             "-n 4 --protocol mixed",
-            (16, 576, 111, "found", "deadlock"),
+            (4, 576, 111, "found", "deadlock"),
         ),
     ] {
         let output = simrun(program, &format!("check --format json {options}"));

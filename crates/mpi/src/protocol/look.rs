@@ -225,13 +225,20 @@ pub(crate) fn subset(active: &[usize], number: u32) -> Vec<usize> {
 /// The number of the subset of which each active request is a member or not; `None` if it is empty
 /// or not one of those that are counted.
 pub(crate) fn number_of_subset(members: &[bool]) -> Option<u32> {
-    let active: Vec<usize> = (0..members.len()).collect();
-    let wanted: Vec<usize> = active
-        .iter()
-        .copied()
-        .filter(|&place| members[place])
-        .collect();
-    (0..count_subsets(active.len())).find(|&number| subset(&active, number) == wanted)
+    let places = || {
+        let all = (0_u32..).zip(members);
+        all.filter(|(_, is_member)| **is_member)
+            .map(|(place, _)| place)
+    };
+    let first = places().next()?;
+    if members.len() <= SUBSETS_MAX {
+        return Some(places().map(|place| 1 << place).sum::<u32>() - 1);
+    }
+    match places().count() {
+        1 => Some(first),
+        count if count == members.len() => u32::try_from(count).ok(),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -322,6 +329,12 @@ mod tests {
     fn subsets_are_all_of_few_and_single_ones_and_all_of_many() {
         let numbers = |active: &[usize]| {
             let count = count_subsets(active.len());
+            for number in 0..count {
+                let chosen = subset(active, number);
+                let members = active.iter().map(|one| chosen.contains(one));
+                let members: Vec<bool> = members.collect();
+                assert_eq!(number_of_subset(&members), Some(number), "{members:?}");
+            }
             (0..count)
                 .map(|number| subset(active, number))
                 .collect::<Vec<_>>()

@@ -15,6 +15,8 @@
 #   -w     how ranks wait (spin)
 #
 # One retry is allowed, because the host may do something else for a while; it is reported. The limits are those of the method's acceptance figures.
+# With -q they are wide: two short runs show that a unit, a cost or a message is missing (which costs a factor), not how well a prediction holds. Between
+# sessions of one machine the ring, a process of its own, moves against its prediction by up to 17 %, with and without a change of the reference blocks.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
@@ -45,6 +47,12 @@ for program in simrun simrun-tools ring; do strip -o "$bare/$program" "$built/$p
 # ---- limits ----
 declare -A unseen=([2]='median=5%,p90=12%,worst=20%' [4]='median=5%,p90=12%,worst=20%')
 declare -A rings=([2]='median=5%' [4]='median=7%,worst=20%')
+if [ -n "$quick" ]; then
+  for ranks in 2 4; do
+    unseen[$ranks]='median=25%,worst=50%'
+    rings[$ranks]='median=25%,worst=50%'
+  done
+fi
 
 # ---- what is done ----
 measure="--seed $seed --target-precision 2 --effort thorough"

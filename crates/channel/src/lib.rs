@@ -43,7 +43,7 @@ pub use event::{Event, Interest};
 pub use exploration::{COLLECTIVE, CausalityHooks, ExplorationHooks, SendCause, is_of_collectives};
 pub use failure::Failure;
 pub use packet::{ConnectionControl, CreditReturn, Packet, PacketHeader};
-pub use parameters::{PostingCost, Settings};
+pub use parameters::{CollectiveWaits, PostingCost, Settings};
 pub use placement::Placement;
 pub use rma_call::{AccumulateOp, NoncontiguousCall, RmaCall};
 pub use scalar::{PartialElement, Scalar};

@@ -8,6 +8,19 @@ use collectives::Selector;
 
 use crate::{ConnectionSettings, Limits, Overheads, Placement, TransportMode};
 
+/// What a rank waits for in a collective. MPI permits all of them (MPI 5.0, 6.1 and 6.14).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum CollectiveWaits {
+    /// The messages of the selected algorithm.
+    Algorithm,
+    /// The calls of the ranks whose data it gets: the earliest moment. A rank that gets no bytes
+    /// does not wait, except in a barrier.
+    #[default]
+    Data,
+    /// The calls of all ranks, if its own one blocks: the latest moment.
+    AllCalls,
+}
+
 /// The parameters of the message layer, the same at every rank.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Settings {
@@ -39,9 +52,8 @@ pub struct Settings {
     /// True if the first call of a communicator that asks for the nodes of its ranks exchanges them
     /// by messages, as in SMPI; otherwise they are known.
     pub node_setup: bool,
-    /// True if every rank waits in a collective that blocks until all ranks have called it, as MPI
-    /// permits: programs that depend on less are wrong.
-    pub synchronizing_collectives: bool,
+    /// What a rank waits for in a collective.
+    pub collective_waits: CollectiveWaits,
     /// Seed of the orders of operands in which the results of reductions are compared; `None` if
     /// they are not compared.
     pub operand_orders: Option<u64>,
@@ -92,7 +104,7 @@ impl Settings {
             placement: None,
             collectives: None,
             node_setup: false,
-            synchronizing_collectives: false,
+            collective_waits: CollectiveWaits::Algorithm,
             operand_orders: None,
             control: None,
             acknowledged_ssend: false,

@@ -21,7 +21,7 @@ use ::collectives::{
 
 use areas::Areas;
 
-use crate::channel::{Channel, Token};
+use crate::channel::{Channel, CollectiveWaits, Token};
 use crate::protocol::engine::{CallNumber, PersistentNumber, PreparedCall, ProtocolEngine};
 use crate::{Buffer, Comm, Datatype, Error, Op, Result, Settings};
 
@@ -201,8 +201,11 @@ impl Comm {
         let signature = || Signature::new(invocation, is_request, location);
         let arguments = Some(invocation).filter(|call| !call.is_between);
         self.compare_call(context, number, (signature, location), arguments)?;
-        let is_independent = is_request
-            && (call.neighbors.is_some() || settings.synchronizing_collectives && !call.in_place);
+        let is_independent = match settings.collective_waits {
+            CollectiveWaits::Algorithm => is_request && call.neighbors.is_some(),
+            CollectiveWaits::Data => !call.in_place,
+            CollectiveWaits::AllCalls => is_request && !call.in_place,
+        };
         let (algorithm, asks_nodes) = select(settings, &mut call, facts, is_independent)?;
         Ok(PreparedCall {
             name: invocation.name,

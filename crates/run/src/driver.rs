@@ -12,6 +12,7 @@ use std::sync::atomic::AtomicBool;
 use fabric::{Capture, CaptureFilter, Fabric, Flow, LogGops, Observers, VerbsFabric};
 use models::FlowModel;
 use models::packet::PlatformTopology;
+use mpi::channel::CollectiveWaits;
 use mpi::{Overheads, Placement, PostingCost, Selector, Settings};
 use platform::units::{Duration, Size};
 use platform::{Collectives, HostNames, NoRoute, Platform, ReadySendMode, SsendProtocol};
@@ -63,9 +64,8 @@ pub struct Options {
     /// True if communicators that are never freed are told as left over; only under a model
     /// checker.
     pub leaks: bool,
-    /// True if blocking collectives are explored with the schedules of their algorithms; otherwise
-    /// each rank waits in them until all have called. Only under a model checker.
-    pub schedules_collectives: bool,
+    /// What a rank waits for in a collective. Only under a model checker.
+    pub collective_waits: CollectiveWaits,
     /// True if the results of reductions are compared with those of other orders of the operands.
     /// Only under a model checker.
     pub orders_operands: bool,

@@ -62,7 +62,7 @@ pub fn stepper(
     );
     let settings = Settings {
         strict_ready_send: true,
-        synchronizing_collectives: !options.schedules_collectives,
+        collective_waits: options.collective_waits,
         operand_orders: options.orders_operands.then_some(options.seed),
         placement: crate::driver::placement(&hosts),
         collectives: platform.and_then(|platform| crate::driver::selector(platform)),

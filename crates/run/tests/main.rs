@@ -5,6 +5,7 @@ mod arrival_orders;
 mod busy_ranks;
 mod class_counts;
 mod collective_calls;
+mod collective_waits;
 mod common;
 mod element_types;
 mod event_log;

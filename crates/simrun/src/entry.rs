@@ -468,7 +468,7 @@ fn options(args: &RunArgs, stop: &Arc<AtomicBool>) -> Result<Options, run::Mappi
         seed: args.seed,
         protocol: args.protocol,
         leaks: false,
-        schedules_collectives: false,
+        collective_waits: mpi::channel::CollectiveWaits::default(),
         orders_operands: false,
         phantom: args.payload == Payload::Phantom,
         until: args

@@ -114,7 +114,7 @@ fn mistakes_that_a_run_does_not_notice_are_findings() {
             "error",
             "the operation difference is not commutative",
         ),
-        ("crossed", "deadlock", "until all ranks have called it"),
+        ("crossed", "buffering", "until all ranks have called it"),
         (
             "started-twice",
             "error",

@@ -23,7 +23,7 @@ use ::collectives::Collective;
 
 use super::Invocation;
 use crate::api::view::Unpack;
-use crate::channel::Channel;
+use crate::channel::{Channel, CollectiveWaits};
 use crate::protocol::engine::{PreparedCall, ProtocolEngine};
 use crate::{Buffer, Comm, Datatype, Error, Request, Result};
 
@@ -217,8 +217,8 @@ impl<'a, O> CollectiveCall<'a, O> {
         }
         let call = ranks.raised(ranks.prepare(&call, false, location))?;
         let settings = ranks.process().channel().settings();
-        if settings.synchronizing_collectives || call.asks_nodes {
-            let is_synchronized = settings.synchronizing_collectives;
+        let is_synchronized = settings.collective_waits == CollectiveWaits::AllCalls;
+        if is_synchronized || call.asks_nodes {
             return Ok(Progress::InSteps(Box::pin(
                 ranks.perform_prepared(Box::new(call), is_synchronized),
             )));

@@ -17,6 +17,7 @@ use explore::{
     Observer, Options as CheckOptions, Reduction, Report, Statistics, TraceId, Verdict, check,
     check_determinism, explore,
 };
+use mpi::channel::CollectiveWaits;
 use mpi::{Comm, Result};
 use platform::Platform;
 use run::{
@@ -79,13 +80,18 @@ pub fn explored(ranks: u32, program: &Rc<dyn Program>) -> Report {
     explored_with(ranks, program, Options::default())
 }
 
-/// Explores a program whose collectives have the schedules of their algorithms.
-pub fn scheduled(ranks: u32, program: &Rc<dyn Program>) -> Report {
+/// Explores a program whose ranks wait so long in collectives.
+pub fn waiting(ranks: u32, program: &Rc<dyn Program>, waits: CollectiveWaits) -> Report {
     let options = Options {
-        schedules_collectives: true,
+        collective_waits: waits,
         ..Options::default()
     };
     explored_with(ranks, program, options)
+}
+
+/// Explores a program whose collectives have the schedules of their algorithms.
+pub fn scheduled(ranks: u32, program: &Rc<dyn Program>) -> Report {
+    waiting(ranks, program, CollectiveWaits::Algorithm)
 }
 
 /// Explores a program whose reductions are compared with those in other orders. Returns the notes,

@@ -6,6 +6,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum, value_parser};
+use mpi::channel::CollectiveWaits;
 use platform::units::Duration;
 use run::MessageProtocol;
 use sim_core::Schedule;
@@ -42,13 +43,14 @@ enum Transfers {
     Instant,
 }
 
-/// Schedules of blocking collectives.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+/// What a rank waits for in a collective.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 enum Collectives {
-    /// A rank waits in the call until all have called it.
-    #[default]
+    /// The calls of the ranks whose data it gets.
+    Data,
+    /// The calls of all ranks.
     Synchronizing,
-    /// That of the algorithm.
+    /// The messages of the algorithm.
     Algorithm,
 }
 
@@ -103,19 +105,18 @@ pub struct CheckArgs {
     #[arg(long, value_name = "MODE", value_parser = sends, verbatim_doc_comment)]
     pub(super) protocol: Option<MessageProtocol>,
 
-    /// Blocking collectives: synchronizing (a rank leaves when all ranks have called, as MPI
-    /// permits) or algorithm (as the messages of the algorithm have it, for example a root
-    /// leaves a bcast at once); what is found only with synchronizing depends on the
-    /// algorithm
+    /// Collectives: data (a rank leaves when the ranks have called whose data it gets),
+    /// synchronizing (when all ranks have called) or algorithm (when the messages of the
+    /// selected algorithm have come); MPI permits all of them [default: synchronizing with
+    /// --protocol rendezvous or mixed, otherwise data]
     #[arg(
         long,
         value_enum,
         value_name = "COLLECTIVES",
-        default_value_t,
         hide_possible_values = true,
         verbatim_doc_comment
     )]
-    collectives: Collectives,
+    collectives: Option<Collectives>,
 
     /// Orders of the operands of reductions: algorithm (that of the algorithm) or any (also
     /// random ones; an operation of the program with another result is an error, rounded
@@ -335,9 +336,18 @@ impl CheckArgs {
         self.transfers == Transfers::Instant
     }
 
-    /// Returns true if blocking collectives have the schedules of their algorithms.
-    fn schedules_collectives(&self) -> bool {
-        self.collectives == Collectives::Algorithm
+    /// Returns what a rank waits for in a collective. A search for deadlocks, in which sends wait
+    /// for their receives, lets collectives wait for all ranks, too.
+    const fn collective_waits(&self, protocol: Option<MessageProtocol>) -> CollectiveWaits {
+        match (self.collectives, protocol) {
+            (Some(Collectives::Algorithm), _) => CollectiveWaits::Algorithm,
+            (Some(Collectives::Data), _) => CollectiveWaits::Data,
+            (Some(Collectives::Synchronizing), _)
+            | (None, Some(MessageProtocol::Rendezvous | MessageProtocol::Mixed)) => {
+                CollectiveWaits::AllCalls
+            }
+            (None, _) => CollectiveWaits::Data,
+        }
     }
 
     /// Returns true if reductions are compared with other orders of their operands.
@@ -413,7 +423,7 @@ impl CheckArgs {
             seed: self.seed,
             protocol,
             leaks: self.leaks,
-            schedules_collectives: self.schedules_collectives(),
+            collective_waits: self.collective_waits(protocol),
             orders_operands: self.orders_operands(),
             ..run::Options::default()
         }
@@ -476,13 +486,18 @@ impl CheckArgs {
         let switches = [
             (self.transfers_are_instant(), " --transfers instant"),
             (self.explore_timeouts, " --explore-timeouts"),
-            (self.schedules_collectives(), " --collectives algorithm"),
             (self.orders_operands(), " --reductions any"),
             (self.leaks, " --leaks"),
         ];
         for (is_set, option) in switches {
             command.push_str(if is_set { option } else { "" });
         }
+        command.push_str(match self.collectives {
+            None => "",
+            Some(Collectives::Data) => " --collectives data",
+            Some(Collectives::Synchronizing) => " --collectives synchronizing",
+            Some(Collectives::Algorithm) => " --collectives algorithm",
+        });
         if self.max_faults > 0 {
             let _ = write!(command, " --max-faults {}", self.max_faults);
         }

@@ -2,7 +2,7 @@
 //!
 //! *Not modelled*: as in [`collective`](super).
 
-use ::collectives::{Operand, Part, Slot, Steps};
+use ::collectives::{Collective, Operand, Part, Slot, Steps};
 
 use super::{
     ALL, BETWEEN_TAGS, EDGE_TAGS, JOIN, NEIGHBOR_TAGS, Running, StepRequest, TAG_COUNT, TAGS,
@@ -12,7 +12,7 @@ use crate::collectives::position;
 use crate::exploration::is_of_collectives;
 use crate::protocol::engine::{ProtocolEngine, Role, SendCall};
 use crate::{Buffer, Envelope, Error, Pattern, TypeSignature};
-use channel::COLLECTIVE;
+use channel::{COLLECTIVE, CollectiveWaits};
 
 /// The executor of a round.
 pub(super) struct Runner<'a> {
@@ -72,6 +72,14 @@ impl Runner<'_> {
         first + call.number.tag + edge
     }
 
+    /// Returns true for a message without data, where ranks wait for data only.
+    fn omits(&self, part: Part) -> bool {
+        let is_empty = part.length == 0 && self.running.call.is_independent;
+        is_empty
+            && self.running.call.call.collective != Collective::Barrier
+            && self.channel.settings().collective_waits != CollectiveWaits::Algorithm
+    }
+
     fn post_send(
         &mut self,
         slot: Slot,
@@ -79,7 +87,7 @@ impl Runner<'_> {
         part: Part,
         (blocks, synchronous): (bool, bool),
     ) {
-        if !self.begins() {
+        if !self.begins() || self.omits(part) {
             return;
         }
         let call = &self.running.call;
@@ -192,7 +200,7 @@ impl Steps for Runner<'_> {
     }
 
     fn irecv_in(&mut self, slot: Slot, peer: u32, part: Part) {
-        if !self.begins() {
+        if !self.begins() || self.omits(part) {
             return;
         }
         let call = &self.running.call;

@@ -7,7 +7,7 @@
 
 use source_location::SourceLocation;
 
-use crate::{ActorId, Blocked, Device, Kernel};
+use crate::{ActorId, Blocked, Device, Kernel, WaitGraph};
 
 /// A device whose arrivals, or the choices of whose actors, are steps of an explorer.
 ///
@@ -131,6 +131,21 @@ pub trait ExplorableDevice: Device {
     fn leftovers(&self) -> Vec<String> {
         Vec::new()
     }
+
+    /// Returns a deadlock of a run that has finished, if actors wait where they may wait and did
+    /// not. The names of the actors are filled in by others.
+    fn conditional_deadlock(&self) -> Option<ConditionalDeadlock> {
+        None
+    }
+}
+
+/// A deadlock of a run in which actors wait where they may wait or continue.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct ConditionalDeadlock {
+    /// The conditions in words, all of which are met.
+    pub only_if: Vec<String>,
+    /// The actors that can never continue.
+    pub graph: WaitGraph,
 }
 
 /// An arrival that the actor would have taken from others, too.

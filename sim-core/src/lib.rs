@@ -102,7 +102,9 @@ pub use control::{Control, ControlParameter, Link, LinkState, PowerStates};
 pub use device::{DEVICE_TOKENS, Device, KernelHandle, Parked};
 pub use digest::Digest;
 pub use execution::Execution;
-pub use explorable::{Branch, ExplorableDevice, OrderSensitivity, QueueHead, WildcardReceive};
+pub use explorable::{
+    Branch, ConditionalDeadlock, ExplorableDevice, OrderSensitivity, QueueHead, WildcardReceive,
+};
 pub use footprint::{EnabledStep, Executed, Footprint};
 pub use kernel::{Hosts, Kernel, SendCall};
 pub use mailbox::Mailbox;

@@ -25,6 +25,8 @@ use std::ops::Range;
 
 use observe::SourceLocation;
 
+use crate::NotedOperation;
+
 /// The bit of the context of collective operations, which lies after that of the communicator.
 pub const COLLECTIVE: u32 = 1;
 
@@ -86,6 +88,10 @@ pub trait CausalityHooks {
     /// Returns the present step.
     fn step(&self) -> u32;
 
+    /// Notes that the rank handles the next packet that has been delivered. Returns the step of
+    /// the delivery.
+    fn note_arrival(&self) -> u32;
+
     /// Notes that the program has waited for an arrival of this step.
     fn learn(&self, step: u32);
 
@@ -138,26 +144,35 @@ pub trait CausalityHooks {
         let _ = text;
     }
 
-    /// Notes that the next packet is the message of this call.
-    fn note_call(&self, location: SourceLocation) {
-        let _ = location;
-    }
+    /// Notes an operation that the rank begins. The next packet of a send is the message. Returns
+    /// the number of the note among the notes of the rank.
+    fn begin(&self, operation: NotedOperation, location: SourceLocation) -> u32;
+
+    /// Notes that a send is buffered whatever the library does.
+    fn note_buffered(&self, send: u32);
+
+    /// Notes that a receive is a part of a collective call.
+    fn note_part(&self, receive: u32, collective: u32);
+
+    /// Notes that a receive has met the message that arrived in this step.
+    fn note_met(&self, receive: u32, arrival: u32);
+
+    /// Notes that the rank has waited for the end of an operation.
+    fn note_wait(&self, operation: u32);
+
+    /// Notes that the rank has waited for the arrival of this step, without a receive.
+    fn note_seen(&self, arrival: u32);
+
+    /// The waits from here on, until [`CausalityHooks::end_look`], are for a picked answer: the rank
+    /// could as well have continued when one of these operations was over, or at once without any
+    /// operation.
+    fn begin_look(&self, one_of: &mut dyn Iterator<Item = u32>);
+
+    /// The wait for an answer is over.
+    fn end_look(&self);
 
     /// Notes that a call has sent a message.
     fn note_send(&self, location: SourceLocation) {
         let _ = location;
-    }
-
-    /// Takes the number of the message that the rank has just posted, if the model checker chooses
-    /// whether its send is buffered.
-    fn take_message(&self) -> Option<u32> {
-        None
-    }
-
-    /// Returns true if a rank that waits for the sends of these messages continues, as if all were
-    /// buffered; otherwise it has to park.
-    fn may_leave(&self, messages: &[u32]) -> bool {
-        let _ = messages;
-        true
     }
 }

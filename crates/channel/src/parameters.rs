@@ -8,17 +8,15 @@ use collectives::Selector;
 
 use crate::{ConnectionSettings, Limits, Overheads, Placement, TransportMode};
 
-/// What a rank waits for in a collective. MPI permits all of them (MPI 5.0, 6.1 and 6.14).
+/// The waits of a rank in a collective. MPI permits both (MPI 5.0, 6.1 and 6.14).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum CollectiveWaits {
-    /// The messages of the selected algorithm.
+    /// For the messages of the selected algorithm.
     Algorithm,
-    /// The calls of the ranks whose data it gets: the earliest moment. A rank that gets no bytes
-    /// does not wait, except in a barrier.
+    /// For the calls of the ranks that send data to this rank: the earliest moment. A rank that
+    /// gets no bytes does not wait, except in a barrier.
     #[default]
     Data,
-    /// The calls of all ranks, if its own one blocks: the latest moment.
-    AllCalls,
 }
 
 /// The parameters of the message layer, the same at every rank.
@@ -52,7 +50,7 @@ pub struct Settings {
     /// True if the first call of a communicator that asks for the nodes of its ranks exchanges them
     /// by messages, as in SMPI; otherwise they are known.
     pub node_setup: bool,
-    /// What a rank waits for in a collective.
+    /// The waits of a rank in a collective.
     pub collective_waits: CollectiveWaits,
     /// Seed of the orders of operands in which the results of reductions are compared; `None` if
     /// they are not compared.

@@ -1,6 +1,8 @@
 //! Findings: the kind of a defect, its message, and the counterexample, step by step.
 
-use sim_core::{ActorId, Choice, Failure, Schedule, StepKind, Stepper, WaitGraph};
+use sim_core::{
+    ActorId, Choice, ConditionalDeadlock, Failure, Schedule, StepKind, Stepper, WaitGraph,
+};
 
 use crate::machine::Machine;
 use crate::{End, Event, Path, spinning};
@@ -10,7 +12,9 @@ use crate::{End, Event, Path, spinning};
 pub enum FindingKind {
     /// Actors are left that can never continue.
     Deadlock(WaitGraph),
-    /// The same, and at least one of them asks the same again and again.
+    /// The same, if some wait where they may wait or continue.
+    ConditionalDeadlock(ConditionalDeadlock),
+    /// Actors are left, and at least one of them asks the same again and again.
     Livelock(WaitGraph),
     /// The same by a bound: some actors only yield and sleep, and no other actor can take a step.
     Spinning(WaitGraph),
@@ -25,7 +29,7 @@ impl FindingKind {
     /// `unfinished-operations`.
     pub const fn name(&self) -> &'static str {
         match self {
-            Self::Deadlock(_) => "deadlock",
+            Self::Deadlock(_) | Self::ConditionalDeadlock(_) => "deadlock",
             Self::Livelock(_) | Self::Spinning(_) => "livelock",
             Self::Failure(failure) if failure.invariant.is_some() => "invariant",
             Self::Failure(failure) if failure.panicked => "panic",
@@ -79,7 +83,12 @@ pub struct Finding {
 pub(crate) const fn is_finding(end: End) -> bool {
     matches!(
         end,
-        End::Deadlock | End::Livelock | End::Spinning | End::Failed | End::Leftovers
+        End::Deadlock
+            | End::ConditionalDeadlock
+            | End::Livelock
+            | End::Spinning
+            | End::Failed
+            | End::Leftovers
     )
 }
 
@@ -97,6 +106,9 @@ impl Finding {
                 is_whole && !has_failed && !spinning::spinners(stepper, events).is_empty()
             }
             End::Leftovers => is_whole && is_stuck && !stepper.leftovers().is_empty(),
+            End::ConditionalDeadlock => {
+                is_whole && !has_failed && stepper.conditional_deadlock().is_some()
+            }
             _ => is_whole && is_stuck && !has_failed && !stepper.is_finished(),
         };
         is_same.then_some(finding)
@@ -115,6 +127,9 @@ impl Finding {
             }
         };
         let kind = match (machine.stepper.failures().first(), end) {
+            (_, End::ConditionalDeadlock) => FindingKind::ConditionalDeadlock(
+                machine.stepper.conditional_deadlock().unwrap_or_default(),
+            ),
             (Some(failure), End::Failed) => FindingKind::Failure(failure.clone()),
             (_, End::Leftovers) => FindingKind::Leftovers(machine.stepper.leftovers()),
             (_, End::Livelock) => FindingKind::Livelock(machine.stepper.wait_graph()),
@@ -125,6 +140,10 @@ impl Finding {
             FindingKind::Failure(failure) => failure.message.clone(),
             FindingKind::Leftovers(texts) => texts.join("\n"),
             FindingKind::Deadlock(graph) => format!("deadlock\n{graph}"),
+            FindingKind::ConditionalDeadlock(ConditionalDeadlock { only_if, graph }) => {
+                let conditions = only_if.join(" and ");
+                format!("deadlock\noccurs only if {conditions}\n{graph}")
+            }
             FindingKind::Livelock(graph) => format!("livelock\n{graph}"),
             FindingKind::Spinning(graph) => {
                 let spinners = spinning::spinners(&machine.stepper, events);

@@ -48,6 +48,7 @@ const fn end_of(finding: &Finding) -> End {
         FindingKind::Livelock(_) => End::Livelock,
         FindingKind::Spinning(_) => End::Spinning,
         FindingKind::Deadlock(_) => End::Deadlock,
+        FindingKind::ConditionalDeadlock(_) => End::ConditionalDeadlock,
     }
 }
 
@@ -110,6 +111,10 @@ fn leads_there(stepper: &mut Stepper, events: &[Event], finding: &Finding) -> bo
         }
         FindingKind::Deadlock(_) | FindingKind::Livelock(_) => {
             stuck && fails.is_none() && !stepper.is_finished()
+        }
+        FindingKind::ConditionalDeadlock(wanted) => {
+            let found = stepper.conditional_deadlock();
+            stuck && fails.is_none() && found.as_ref() == Some(wanted)
         }
         FindingKind::Leftovers(_) => {
             stuck && stepper.is_finished() && !stepper.leftovers().is_empty()

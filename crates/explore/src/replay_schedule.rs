@@ -6,6 +6,7 @@
 use sim_core::{ActorId, Choice, EnabledStep, Schedule, StepKind, Stepper};
 
 use crate::machine::Machine;
+use crate::search::end_of_finished;
 use crate::{End, Event, Finding, FindingStep, finding, spinning};
 
 /// Result of the execution of a schedule.
@@ -126,8 +127,7 @@ fn end_of(stepper: &Stepper, events: &[Event]) -> Option<End> {
     }
     let polls = (0..stepper.actors()).any(|actor| stepper.is_polling(actor));
     Some(match (is_finished, polls) {
-        (true, _) if stepper.leftovers().is_empty() => End::Finished,
-        (true, _) => End::Leftovers,
+        (true, _) => end_of_finished(stepper),
         (false, true) => End::Livelock,
         (false, false) => End::Deadlock,
     })

@@ -27,13 +27,15 @@ pub enum End {
     TooDeep,
     /// Some actors only yield and sleep, up to a bound, and no other actor can take a step.
     Spinning,
+    /// Every actor has ended, and would not have if some had waited where they may wait.
+    ConditionalDeadlock,
     /// An actor waits for an answer that was picked and did not come: other runs continue there.
     Covered,
 }
 
 impl End {
     /// All of them, in the order of their numbers.
-    pub(crate) const ALL: [Self; 8] = [
+    pub(crate) const ALL: [Self; 9] = [
         Self::Finished,
         Self::Leftovers,
         Self::Deadlock,
@@ -42,7 +44,19 @@ impl End {
         Self::TooDeep,
         Self::Spinning,
         Self::Covered,
+        Self::ConditionalDeadlock,
     ];
+}
+
+/// Returns the end of a run in which every actor has ended.
+pub(crate) fn end_of_finished(stepper: &Stepper) -> End {
+    if !stepper.leftovers().is_empty() {
+        End::Leftovers
+    } else if stepper.conditional_deadlock().is_some() {
+        End::ConditionalDeadlock
+    } else {
+        End::Finished
+    }
 }
 
 /// A run that is over, as an [`Observer`] sees it.

@@ -34,6 +34,10 @@ impl Observer for Same<'_> {
                     (one.actor, &one.message) == (wanted.actor, &wanted.message)
                 }),
                 FindingKind::Deadlock(_) => run.end == crate::End::Deadlock,
+                FindingKind::ConditionalDeadlock(wanted) => {
+                    run.end == crate::End::ConditionalDeadlock
+                        && run.stepper.conditional_deadlock().as_ref() == Some(wanted)
+                }
                 FindingKind::Livelock(_) => run.end == crate::End::Livelock,
                 FindingKind::Spinning(_) => run.end == crate::End::Spinning,
                 FindingKind::Leftovers(_) => run.end == crate::End::Leftovers,

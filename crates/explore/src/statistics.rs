@@ -173,7 +173,9 @@ impl Statistics {
         let counter = match end {
             End::Finished => &mut self.finished,
             End::Leftovers => &mut self.leftovers,
-            End::Deadlock | End::Livelock | End::Spinning => &mut self.deadlocks,
+            End::Deadlock | End::ConditionalDeadlock | End::Livelock | End::Spinning => {
+                &mut self.deadlocks
+            }
             End::Failed => &mut self.failed,
             End::TooDeep => &mut self.cut,
             End::Covered => &mut self.covered,

@@ -6,6 +6,7 @@ use sim_core::{Executed, StepKind, Stepper};
 use crate::clock::Stopwatch;
 use crate::independence::is_global;
 use crate::machine::Machine;
+use crate::search::end_of_finished;
 use crate::seeded::{Seeded, SeededDefect};
 use crate::{Bound, End, Event, Halt, Observer, Options, Path, Statistics, spinning};
 
@@ -232,11 +233,7 @@ impl<'a> Walk<'a> {
             return End::TooDeep;
         }
         if stepper.is_finished() {
-            return if stepper.leftovers().is_empty() {
-                End::Finished
-            } else {
-                End::Leftovers
-            };
+            return end_of_finished(stepper);
         }
         if (0..stepper.actors()).any(|actor| stepper.is_polling(actor)) {
             return End::Livelock;

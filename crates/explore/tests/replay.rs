@@ -41,7 +41,9 @@ fn what_is_reported_replays_to_the_same() {
                     assert_eq!(stepper.next_able(0), None);
                     assert_eq!(&stepper.wait_graph(), graph);
                 }
-                FindingKind::Spinning(_) => unreachable!("no actor loops"),
+                FindingKind::Spinning(_) | FindingKind::ConditionalDeadlock(_) => {
+                    unreachable!("no actor loops, and none may wait")
+                }
                 FindingKind::Leftovers(_) => unreachable!("actors leave nothing behind"),
             }
         }

@@ -22,8 +22,10 @@ pub(crate) struct Delivery {
     pub(crate) source: u32,
     /// The causes that its sender knew.
     pub(crate) reason: SendCause,
-    /// The call that sent it, if it is a message.
+    /// The call that sent it, if it is a message, and the number of the send among the notes of
+    /// the sender.
     pub(crate) call: Option<SourceLocation>,
+    pub(crate) send: u32,
 }
 
 /// The deliveries of one run, in the order of their steps.
@@ -37,6 +39,13 @@ impl Deliveries {
 
     pub(crate) fn push(&self, delivery: Delivery) {
         self.0.borrow_mut().push(delivery);
+    }
+
+    /// Returns the step, the source and the number of the send of each arrival.
+    pub(crate) fn senders(&self) -> Vec<(u32, (u32, u32))> {
+        let all = self.0.borrow();
+        let sender = |one: &Delivery| (one.step, (one.source, one.send));
+        all.iter().map(sender).collect()
     }
 
     /// The call that sent what arrived in a step.
@@ -104,6 +113,7 @@ mod tests {
                 receives,
             },
             call: None,
+            send: 0,
         }
     }
 

@@ -24,20 +24,19 @@ use std::rc::{Rc, Weak};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use channel::{
-    Envelope, Event, Interest, Packet, PacketHeader, RankProtocols, SendCause, Settings, Token,
-    is_of_collectives,
+    Envelope, Event, Interest, Packet, RankProtocols, SendCause, Settings, Token, is_of_collectives,
 };
 use sim_core::{
-    ActorId, Blocked, Branch, Device, End, ExplorableDevice, Kernel, KernelHandle,
-    OrderSensitivity, QueueHead, WildcardReceive,
+    ActorId, Blocked, Branch, ConditionalDeadlock, Device, End, ExplorableDevice, Kernel,
+    KernelHandle, OrderSensitivity, QueueHead, WildcardReceive,
 };
 
 use crate::deliveries::Delivery;
 use crate::flow::{begins, message};
 use crate::knowledge::CausalityTracker;
 use crate::lanes::{OrderClass, TopicTable, queue_name};
+use crate::optional_waits::Answer;
 use crate::ranks::{PacketTransport, Ranks, actor};
-use crate::sends::ChosenSends;
 use crate::sleeps::Sleeps;
 
 /// Key of a queue of packets.
@@ -99,8 +98,10 @@ struct Waiting {
     cause: u32,
     /// Why.
     reason: SendCause,
-    /// The call that sent it, if it is a message.
+    /// The call that sent it, if it is a message, and the number of the send among the notes of
+    /// its rank.
     call: Option<SourceLocation>,
+    send: u32,
 }
 
 /// One queue.
@@ -172,11 +173,8 @@ enum PollState {
     Granted,
 }
 
-/// The branches of a rank that stops: the sends that it waits for are buffered, or they are not.
-const BUFFERED: u32 = 0;
-const UNBUFFERED: u32 = 1;
-/// It looks whether something has arrived.
-const LOOK: u32 = 2;
+/// The branch of a rank that stops: it looks whether something has arrived.
+const LOOK: u32 = 0;
 
 /// A device that connects all ranks; rank r is the actor with the index r.
 pub struct IdealFabric {
@@ -192,27 +190,30 @@ pub struct IdealFabric {
     protocols: RefCell<Vec<Weak<dyn RankProtocols>>>,
     /// True if they tell their leaks, too.
     leaks: Cell<bool>,
+    sends_wait: bool,
 }
 
 impl IdealFabric {
-    /// A device for `ranks` ranks, attached to the kernel behind `port`. `chooses_sends`: whether
-    /// the explorer chooses for each send below the threshold whether it is buffered.
+    /// A device for `ranks` ranks, attached to the kernel behind `port`. `sends_wait`: whether
+    /// standard sends below the threshold may wait for their receives, where deadlocks are looked
+    /// for.
     pub fn new(
         port: KernelHandle,
         ranks: u32,
-        (settings, chooses_sends): (Settings, bool),
+        (settings, sends_wait): (Settings, bool),
         numbers: QueueNumbers,
     ) -> Rc<Self> {
         let ideal = Rc::new(Self {
             ranks: Ranks::new(port.clone(), ranks, settings),
             numbers,
-            knowledge: CausalityTracker::new(port.clone(), ranks, chooses_sends),
+            knowledge: CausalityTracker::new(port.clone(), ranks),
             queues: RefCell::new(PacketQueues::new(ranks)),
             looks: vec![Cell::new(PollState::No); ranks as usize],
             sleeps: Sleeps::default(),
             received: RefCell::default(),
             protocols: RefCell::default(),
             leaks: Cell::new(false),
+            sends_wait,
         });
         port.attach_explorable(Rc::clone(&ideal) as Rc<dyn ExplorableDevice>);
         ideal
@@ -251,10 +252,6 @@ impl IdealFabric {
 }
 
 impl IdealFabric {
-    fn sends(&self) -> Option<&ChosenSends> {
-        self.knowledge.sends.as_ref()
-    }
-
     fn wants_to_look(&self, rank: u32) -> bool {
         let look = self.looks.get(rank as usize);
         look.is_some_and(|look| look.get() == PollState::Asked)
@@ -281,18 +278,7 @@ impl Device for IdealFabric {
     }
 
     fn describe(&self, blocked: ActorId) -> Option<Blocked> {
-        let described = self.ranks.describe(blocked)?;
-        let stays = self
-            .sends()
-            .and_then(|sends| sends.describe(blocked.number() - 1));
-        let Some((waits_in, ranks)) = stays else {
-            return Some(described);
-        };
-        Some(Blocked {
-            waits_in,
-            waits_for: ranks.into_iter().map(actor).collect(),
-            ..described
-        })
+        self.ranks.describe(blocked)
     }
 }
 
@@ -334,16 +320,20 @@ impl ExplorableDevice for IdealFabric {
             packet,
             reason,
             call,
+            send,
             ..
         } = waiting;
         record.delivered += 1;
         record.known = record.known.max(reason.known);
         drop(queues);
+        let step = kernel.current_step();
+        self.knowledge.deliver(key.destination, step);
         self.knowledge.deliveries.push(Delivery {
-            step: kernel.current_step(),
+            step,
             source: key.source,
             reason,
             call,
+            send,
         });
         self.ranks
             .deliver(kernel, key.source, key.destination, packet);
@@ -380,9 +370,7 @@ impl ExplorableDevice for IdealFabric {
 
     fn stops(&self, stopped: ActorId) -> bool {
         let rank = stopped.number() - 1;
-        self.wants_to_look(rank)
-            || !self.knowledge.asked(rank).is_empty()
-            || self.sends().is_some_and(|sends| sends.asks(rank))
+        self.wants_to_look(rank) || !self.knowledge.asked(rank).is_empty()
     }
 
     fn has_branches(&self) -> bool {
@@ -397,9 +385,6 @@ impl ExplorableDevice for IdealFabric {
             cause: QueueHead::BEFORE,
             draws: number != LOOK,
         };
-        if self.sends().is_some_and(|sends| sends.asks(rank)) {
-            into.extend([BUFFERED, UNBUFFERED].map(branch));
-        }
         if self.wants_to_look(rank) {
             into.push(branch(LOOK));
         }
@@ -423,20 +408,13 @@ impl ExplorableDevice for IdealFabric {
         let rank = stopped.number() - 1;
         match number {
             LOOK => self.grant_look(rank),
-            BUFFERED | UNBUFFERED => {
-                if let Some(sends) = self.sends() {
-                    sends.choose(rank, number == BUFFERED);
-                }
-            }
             _ => {
                 self.knowledge.answer(rank, number - Branch::ANSWERS);
                 self.ranks.note_woken(rank);
             }
         }
-        if number != LOOK {
-            // What the rank posts from here on, it posts because of this.
-            self.knowledge.learn(rank, kernel.current_step());
-        }
+        // What the rank posts from here on, it posts because of this.
+        self.knowledge.learn(rank, kernel.current_step());
         Ok(())
     }
 
@@ -444,7 +422,6 @@ impl ExplorableDevice for IdealFabric {
         let protocols = self.protocols.borrow();
         let mut protocols = protocols.iter().filter_map(Weak::upgrade);
         protocols.any(|rank| rank.is_covered())
-            || self.sends().is_some_and(ChosenSends::are_covered)
     }
 
     fn received(&self, show: &mut dyn FnMut(&WildcardReceive)) {
@@ -479,6 +456,19 @@ impl ExplorableDevice for IdealFabric {
         queue_name(key.source, key.destination, key.lane)
     }
 
+    fn conditional_deadlock(&self) -> Option<ConditionalDeadlock> {
+        match self.knowledge.conditional_deadlock(self.sends_wait) {
+            Answer::Free => None,
+            Answer::Deadlock(deadlock) => Some(deadlock),
+            Answer::Undecided => {
+                let text = "deadlocks of sends without buffers and of collectives that wait for \
+                            all ranks are not decided: there are too many ways to wait";
+                self.ranks.port.with(|kernel| kernel.note_for_user(text));
+                None
+            }
+        }
+    }
+
     fn leftovers(&self) -> Vec<String> {
         let mut all = Vec::new();
         for (rank, protocols) in self.protocols.borrow().iter().enumerate() {
@@ -508,11 +498,8 @@ impl PacketTransport for IdealFabric {
         &self.ranks
     }
 
-    fn post(&self, rank: u32, peer: u32, mut packet: Packet) {
+    fn post(&self, rank: u32, peer: u32, packet: Packet) {
         self.sleeps.forget();
-        if let (Some(sends), &PacketHeader::Ack { send }) = (self.sends(), &packet.header) {
-            return sends.note_met(send);
-        }
         let mut queues = self.queues.borrow_mut();
         let key = QueueKey {
             source: rank,
@@ -524,12 +511,6 @@ impl PacketTransport for IdealFabric {
             queues.open(number, key);
             number
         });
-        if let (Some(sends), &PacketHeader::Eager { envelope }) = (self.sends(), &packet.header)
-            && !envelope.is_collective()
-        {
-            let send = sends.post(rank, peer, envelope);
-            packet.header = PacketHeader::Synchronous { envelope, send };
-        }
         let notify = packet.notify;
         let cause = self.ranks.port.with(|kernel| {
             if let Some(bytes) = begins(&packet) {
@@ -546,6 +527,7 @@ impl PacketTransport for IdealFabric {
             cause,
             reason,
             call: self.knowledge.call.get(),
+            send: self.knowledge.send(rank),
         });
         if let Some(token) = notify {
             self.ranks.note(rank, Event::Sent(token));
@@ -590,10 +572,8 @@ impl PacketTransport for IdealFabric {
 
     fn parked(&self, rank: u32, _: Interest) {
         // What is there already is not waited for.
-        let sends = self.sends();
-        let asked = self.wants_to_look(rank) || sends.is_some_and(|sends| sends.asks(rank));
         let deferred = self.knowledge.take_deferred(rank);
-        if asked || deferred || self.ranks.has_news(rank) {
+        if self.wants_to_look(rank) || deferred || self.ranks.has_news(rank) {
             self.ranks.wake(rank);
         }
     }

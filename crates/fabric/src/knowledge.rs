@@ -6,15 +6,17 @@
 
 use sim_core::SourceLocation;
 use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
 use std::ops::Range;
 use std::rc::Rc;
 
-use channel::{Buffer, CausalityHooks, SendCause};
+use channel::{Buffer, CausalityHooks, NotedOperation, SendCause};
 use sim_core::{Digest, KernelHandle, OrderSensitivity, SendCall};
 
 use crate::deliveries::Deliveries;
+use crate::operations::RankNotes;
+use crate::optional_waits::{self, Answer};
 use crate::ranks::actor;
-use crate::sends::ChosenSends;
 
 /// One rank.
 #[derive(Debug, Default)]
@@ -28,6 +30,9 @@ struct Known {
     receives: Cell<u32>,
     deferred: Cell<bool>,
     question: Cell<PickState>,
+    notes: RankNotes,
+    /// The steps of the packets that have been delivered and are not handled yet.
+    delivered: RefCell<VecDeque<u32>>,
 }
 
 /// Where a rank is with a question whose answer the explorer picks.
@@ -52,12 +57,10 @@ pub(crate) struct CausalityTracker {
     /// A fingerprint of what was sent last, where runs are compared.
     contents: Cell<u64>,
     pub(crate) deliveries: Deliveries,
-    /// Where the explorer chooses which sends are buffered.
-    pub(crate) sends: Option<ChosenSends>,
 }
 
 impl CausalityTracker {
-    pub(crate) fn new(port: KernelHandle, ranks: u32, chooses_sends: bool) -> Rc<Self> {
+    pub(crate) fn new(port: KernelHandle, ranks: u32) -> Rc<Self> {
         let mut all = Vec::new();
         all.resize_with(ranks as usize, Known::default);
         Rc::new(Self {
@@ -66,7 +69,6 @@ impl CausalityTracker {
             call: Cell::new(None),
             contents: Cell::new(0),
             deliveries: Deliveries::default(),
-            sends: chooses_sends.then(|| ChosenSends::new(ranks)),
         })
     }
 
@@ -77,9 +79,8 @@ impl CausalityTracker {
             (known.reason, known.chose, known.deferred) = Default::default();
             known.question.set(PickState::No);
             known.receives.set(0);
-        }
-        if let Some(sends) = &mut self.sends {
-            sends.clear();
+            known.notes.clear();
+            known.delivered.get_mut().clear();
         }
         self.deliveries.clear();
         self.port = port;
@@ -167,6 +168,26 @@ impl CausalityTracker {
         }
     }
 
+    /// Notes that a packet is delivered to a rank in this step.
+    pub(crate) fn deliver(&self, rank: u32, step: u32) {
+        self.ranks[rank as usize]
+            .delivered
+            .borrow_mut()
+            .push_back(step);
+    }
+
+    /// Returns the number of the send of the message that a rank posts.
+    pub(crate) fn send(&self, rank: u32) -> u32 {
+        self.ranks[rank as usize].notes.send.get()
+    }
+
+    /// Looks for a deadlock of the run with waits that MPI permits; `sends_wait`: standard sends may
+    /// wait.
+    pub(crate) fn conditional_deadlock(&self, sends_wait: bool) -> Answer {
+        let notes: Vec<&RankNotes> = self.ranks.iter().map(|rank| &rank.notes).collect();
+        optional_waits::search(&notes, sends_wait, self.deliveries.senders())
+    }
+
     /// Returns true if the rank parks only to show where it waits.
     pub(crate) fn take_deferred(&self, rank: u32) -> bool {
         self.ranks[rank as usize].deferred.take()
@@ -195,6 +216,11 @@ impl RankCauses {
 impl CausalityHooks for RankCauses {
     fn step(&self) -> u32 {
         self.all.port.with(|kernel| kernel.current_step())
+    }
+
+    fn note_arrival(&self) -> u32 {
+        let delivered = self.own().delivered.borrow_mut().pop_front();
+        delivered.unwrap_or_else(|| self.step())
     }
 
     fn learn(&self, step: u32) {
@@ -274,8 +300,39 @@ impl CausalityHooks for RankCauses {
         self.all.port.with(|kernel| kernel.note_for_user(text));
     }
 
-    fn note_call(&self, location: SourceLocation) {
-        self.all.call.set(Some(location));
+    fn begin(&self, operation: NotedOperation, location: SourceLocation) -> u32 {
+        if let NotedOperation::Send { .. } = operation {
+            self.all.call.set(Some(location));
+        }
+        self.own().notes.begin(operation, location)
+    }
+
+    fn note_buffered(&self, send: u32) {
+        self.own().notes.note_buffered(send);
+    }
+
+    fn note_part(&self, receive: u32, collective: u32) {
+        self.own().notes.note_part(receive, collective);
+    }
+
+    fn note_met(&self, receive: u32, arrival: u32) {
+        self.own().notes.note_met(receive, arrival);
+    }
+
+    fn note_wait(&self, operation: u32) {
+        self.own().notes.note_wait(operation);
+    }
+
+    fn note_seen(&self, arrival: u32) {
+        self.own().notes.note_seen(arrival);
+    }
+
+    fn begin_look(&self, one_of: &mut dyn Iterator<Item = u32>) {
+        self.own().notes.begin_look(one_of);
+    }
+
+    fn end_look(&self) {
+        self.own().notes.end_look();
     }
 
     fn note_send(&self, location: SourceLocation) {
@@ -285,14 +342,5 @@ impl CausalityHooks for RankCauses {
             contents: self.all.contents.get(),
         };
         self.all.port.with(|kernel| kernel.note_send(call));
-    }
-
-    fn take_message(&self) -> Option<u32> {
-        self.all.sends.as_ref()?.take_latest(self.rank)
-    }
-
-    fn may_leave(&self, messages: &[u32]) -> bool {
-        let sends = self.all.sends.as_ref();
-        sends.is_none_or(|sends| sends.may_leave(self.rank, messages))
     }
 }

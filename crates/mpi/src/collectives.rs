@@ -204,7 +204,6 @@ impl Comm {
         let is_independent = match settings.collective_waits {
             CollectiveWaits::Algorithm => is_request && call.neighbors.is_some(),
             CollectiveWaits::Data => !call.in_place,
-            CollectiveWaits::AllCalls => is_request && !call.in_place,
         };
         let (algorithm, asks_nodes) = select(settings, &mut call, facts, is_independent)?;
         Ok(PreparedCall {

@@ -35,15 +35,13 @@ pub enum MessageProtocol {
     Rendezvous,
     /// Messages shorter than this many bytes eagerly.
     Threshold(u64),
-    /// All messages eagerly; a model checker chooses for each if its sender waits for the receive.
-    Mixed,
 }
 
 impl MessageProtocol {
     /// The length in bytes from which on messages go by rendezvous.
     pub const fn threshold(self) -> u64 {
         match self {
-            Self::Eager | Self::Mixed => u64::MAX,
+            Self::Eager => u64::MAX,
             Self::Rendezvous => 0,
             Self::Threshold(bytes) => bytes,
         }
@@ -59,12 +57,13 @@ pub struct Options {
     pub mapping: Mapping,
     /// The seed of all random streams.
     pub seed: u64,
-    /// The message protocol; by default as the platform says.
+    /// The message protocol; by default as the platform says, and under a model checker eager,
+    /// with deadlocks of sends that wait for their receives.
     pub protocol: Option<MessageProtocol>,
     /// True if communicators that are never freed are told as left over; only under a model
     /// checker.
     pub leaks: bool,
-    /// What a rank waits for in a collective. Only under a model checker.
+    /// The waits of a rank in a collective. Only under a model checker.
     pub collective_waits: CollectiveWaits,
     /// True if the results of reductions are compared with those of other orders of the operands.
     /// Only under a model checker.

@@ -2,9 +2,9 @@
 //!
 //! Ranks are connected by the ideal device, on which sending is not delivery. The message protocol
 //! decides which deadlocks there are: with *eager* a sender never waits for the receiver, with
-//! *rendezvous* always, with *mixed* as the explorer chooses for each send. Of a platform only the
-//! hosts and the eager threshold can be observed; without one there is one host per rank, and the
-//! threshold is that of platform files which say nothing.
+//! *rendezvous* always. Without a protocol sends are eager, and a run in which some of them could
+//! not have ended without buffers is a deadlock. Of a platform only the hosts can be observed;
+//! without one there is one host per rank.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use fabric::{Fabric, IdealFabric, QueueNumbers};
 use mpi::Settings;
-use platform::{HostNames, Platform, Protocol};
+use platform::{HostNames, Platform};
 use sim_core::{ActorId, Console, Constant, HostId, Simulation, Span, Stepper};
 
 use crate::program::{Program, Stage};
@@ -25,10 +25,14 @@ use crate::{MessageProtocol, Options, RunError, panic_hook};
 ///
 /// # Panics
 /// If `ranks` is 0.
-pub fn explorable(program: Rc<dyn Program>, ranks: u32, protocol: MessageProtocol) -> Stepper {
+pub fn explorable(
+    program: Rc<dyn Program>,
+    ranks: u32,
+    protocol: impl Into<Option<MessageProtocol>>,
+) -> Stepper {
     let options = Options {
         ranks: Some(ranks),
-        protocol: Some(protocol),
+        protocol: protocol.into(),
         ..Options::default()
     };
     let numbers = QueueNumbers::default();
@@ -55,20 +59,16 @@ pub fn stepper(
         Some(platform) => options.mapping.place(platform, ranks, options.seed)?,
         None => (0..ranks).map(HostId).collect(),
     };
-    let in_file = platform.map(|platform| platform.protocol().eager_threshold.bytes());
-    let threshold = options.protocol.map_or_else(
-        || in_file.unwrap_or_else(|| Protocol::default().eager_threshold.bytes()),
-        MessageProtocol::threshold,
-    );
+    let protocol = options.protocol.unwrap_or(MessageProtocol::Eager);
     let settings = Settings {
         strict_ready_send: true,
         collective_waits: options.collective_waits,
         operand_orders: options.orders_operands.then_some(options.seed),
         placement: crate::driver::placement(&hosts),
         collectives: platform.and_then(|platform| crate::driver::selector(platform)),
-        ..Settings::new(threshold)
+        ..Settings::new(protocol.threshold())
     };
-    let chooses_sends = options.protocol == Some(MessageProtocol::Mixed);
+    let sends_wait = options.protocol.is_none();
     let (has_ranks, leaks) = (program.has_ranks(), options.leaks);
     let (platform, seed) = (platform.map(Arc::clone), options.seed);
     let progress = options.progress.clone();
@@ -97,7 +97,7 @@ pub fn stepper(
                 .take()
                 .and_then(|before| before.again(simulation.port()));
             let ideal = again.unwrap_or_else(|| {
-                let settings = (settings.clone(), chooses_sends);
+                let settings = (settings.clone(), sends_wait);
                 IdealFabric::new(simulation.port(), ranks, settings, numbers.clone())
             });
             before.replace(Some(Rc::clone(&ideal)));

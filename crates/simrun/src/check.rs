@@ -6,7 +6,6 @@
 
 mod args;
 mod json;
-mod passes;
 mod resume;
 mod search;
 mod slices;
@@ -49,17 +48,14 @@ struct Found {
     states: WaitGraph,
     /// Knowledge of shorter ways.
     schedule_kind: ScheduleKind,
-    /// From where on no run was correct.
-    critical: Critical,
+    /// From where on no run was correct; `None` if that depends on waits.
+    critical: Option<Critical>,
     /// Where the program panicked, if it did, as `file:line:column`.
     place: Option<String>,
     /// A command that shows it again.
     command: String,
     /// Where the program has read the time on the way, which stands still.
     clock_reads: Vec<String>,
-    /// There is no such mistake under the message protocol of the platform: the program needs sends
-    /// that do not wait.
-    needs_buffering: bool,
 }
 
 /// The way to a finding.
@@ -76,21 +72,13 @@ enum ScheduleKind {
 impl Found {
     /// A short name.
     fn kind(&self) -> &'static str {
-        let kind = &self.finding.kind;
-        match kind {
-            FindingKind::Deadlock(_) | FindingKind::Livelock(_) | FindingKind::Spinning(_)
-                if self.needs_buffering =>
-            {
-                "buffering"
-            }
-            _ => kind.name(),
-        }
+        self.finding.kind.name()
     }
 
     /// Draws the way there.
     fn draw(&self, name: &str, path: &Path) -> Result<(), ExitCode> {
         let title = format!("{name}: {}", self.kind());
-        let (steps, critical) = (&self.finding.steps, Some(self.critical));
+        let (steps, critical) = (&self.finding.steps, self.critical);
         let picture = timeline::of(title, steps, &self.states, critical);
         timeline::write(path, picture)
     }
@@ -296,18 +284,21 @@ impl Subject<'_> {
             gate.is_open.set(false);
         }
         let found = followed.finding.clone().map(|finding| Found {
-            states: stepper.wait_graph(),
+            states: match &finding.kind {
+                FindingKind::ConditionalDeadlock(deadlock) => deadlock.graph.clone(),
+                _ => stepper.wait_graph(),
+            },
             clock_reads: stepper.clock_reads(),
             command: self
                 .args
                 .replay_command(self.name, &finding.replay, self.protocol),
-            needs_buffering: false,
             schedule_kind: ScheduleKind::Given,
-            critical: match has_correct {
-                true => run::without_panic_messages(|| {
+            critical: match (&finding.kind, has_correct) {
+                (FindingKind::ConditionalDeadlock(_), _) => None,
+                (_, true) => Some(run::without_panic_messages(|| {
                     explore::critical(&mut stepper, &finding, CRITICAL_BUDGET)
-                }),
-                false => Critical::Everything,
+                })),
+                (_, false) => Some(Critical::Everything),
             },
             finding,
             place,

@@ -61,12 +61,10 @@ fn options(args: &RunArgs, ranks: u32, mapping: &Mapping) -> Vec<String> {
         Mapping::Random => Some("--map=random".to_owned()),
         Mapping::File(_) => None,
     });
-    options.extend(args.protocol.and_then(|mode| match mode {
-        MessageProtocol::Eager => Some("--protocol=eager".to_owned()),
-        MessageProtocol::Rendezvous => Some("--protocol=rendezvous".to_owned()),
-        MessageProtocol::Threshold(bytes) => Some(format!("--protocol=threshold={bytes}B")),
-        // Of searches alone.
-        MessageProtocol::Mixed => None,
+    options.extend(args.protocol.map(|mode| match mode {
+        MessageProtocol::Eager => "--protocol=eager".to_owned(),
+        MessageProtocol::Rendezvous => "--protocol=rendezvous".to_owned(),
+        MessageProtocol::Threshold(bytes) => format!("--protocol=threshold={bytes}B"),
     }));
     if args.payload == Payload::Phantom {
         options.push("--payload=phantom".to_owned());

@@ -235,7 +235,6 @@ pub(crate) fn parameters(platform: &Platform, options: &Options, args: &RunArgs)
     let sends = match options.protocol {
         None => "platform default".to_owned(),
         Some(MessageProtocol::Eager) => "all eager".to_owned(),
-        Some(MessageProtocol::Mixed) => "buffered or not".to_owned(),
         Some(MessageProtocol::Rendezvous) => "all by rendezvous".to_owned(),
         Some(MessageProtocol::Threshold(bytes)) => {
             format!("eager below {}, then rendezvous", Size(bytes))

@@ -15,6 +15,24 @@ impl Kernel {
             let actor = u32::try_from(index).expect("actors are counted in 32 bits");
             graph.blocked.push(self.blocked(actor));
         }
+        self.with_others(graph)
+    }
+
+    /// Returns the graph of these blocked actors, with their names and hosts.
+    pub(crate) fn named_wait_graph(&self, mut blocked: Vec<Blocked>) -> WaitGraph {
+        for entry in &mut blocked {
+            let actor = entry.actor;
+            entry.name = self.actor_name(actor.0);
+            entry.host = self.hosts.name(self.actors[actor.index()].host);
+        }
+        self.with_others(WaitGraph {
+            blocked,
+            ..WaitGraph::default()
+        })
+    }
+
+    /// Adds the actors for which the blocked ones wait.
+    fn with_others(&self, mut graph: WaitGraph) -> WaitGraph {
         let targets = graph.blocked.iter().flat_map(|entry| &entry.waits_for);
         let mut others: Vec<ActorId> = targets
             .copied()

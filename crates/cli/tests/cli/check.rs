@@ -262,7 +262,7 @@ fn a_search_of_something_else_is_refused() {
         text.replace("\"executions\"", "\"traces\"")
             .replacen("[3,", "[4,", 1),
         text[..text.len() / 2].to_owned(),
-        text.replacen("\"search\":[3,", "\"search\":[3,7,", 1),
+        text.replacen("\"words\":[3,", "\"words\":[3,7,", 1),
         String::new(),
         "{}".to_owned(),
     ] {

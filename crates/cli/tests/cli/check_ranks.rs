@@ -13,51 +13,46 @@ fn sends_that_need_buffers_are_found() {
     assert_eq!(found["verdict"], "found");
     assert_eq!(found["exhaustive"], true);
     let finding = &found["findings"][0];
-    assert_eq!(finding["kind"], "buffering");
+    assert_eq!(finding["kind"], "deadlock");
     assert_eq!(finding["severity"], "error");
-    assert!(found["without_buffering"]["deadlocks"].as_u64().unwrap() > 0);
+    assert_eq!(finding["cycle"], serde_json::json!([1, 2]));
+    let message = finding["message"].as_str().unwrap();
+    for rank in 0..2 {
+        let condition = format!("the send of rank {rank} at ");
+        assert!(message.contains(&condition), "{message}");
+    }
+    assert_eq!(message.matches("is not buffered").count(), 2, "{message}");
     let command = finding["command"].as_str().unwrap();
-    assert!(command.contains("--protocol rendezvous"), "{command}");
-    shell(command).exits_with(1).prints_first("deadlock");
+    let again = shell(command);
+    again
+        .exits_with(1)
+        .prints_text("occurs only if the send of rank 0 at ");
     let ran = simrun!("check -n 2 {ranks} -- --case head-to-head");
-    ran.prints_first("correct only if standard sends are buffered");
-    ran.prints_text("correct only if sends are buffered; search complete");
+    ran.prints_first("deadlock");
+    ran.prints_text("errors in 1 of 1 execution; search complete");
     // Who says what sends do asks for nothing else.
     let eager = format!("check -n 2 --protocol eager --format json {ranks} -- --case head-to-head");
     let ran = simrun(&eager);
     ran.exits_with(0);
     let found = ran.json();
     assert_eq!(found["findings"], serde_json::json!([]));
-    assert_eq!(found["without_buffering"], serde_json::Value::Null);
 }
 
 #[test]
-fn the_search_that_nobody_asked_for_is_limited() {
+fn sends_that_may_wait_add_no_executions() {
     let farm = program("cases");
-    let ran = simrun!("check -n 7 --format json {farm} -- --case any-source");
-    // What was cut is no proof.
-    ran.exits_with(3);
-    let found = ran.json();
-    assert_eq!(found["verdict"], "incomplete");
-    assert_eq!(found["exhaustive"], false);
-    assert_eq!(found["bounds"], serde_json::json!(["transitions"]));
-    let text = found["message"].as_str().unwrap();
-    assert!(!text.contains("search complete"), "{text}");
-    assert!(found["executions"].as_u64() == Some(720), "{found}");
-    // Six senders have 6! orders under rendezvous, too.
-    let unbuffered = &found["without_buffering"];
-    assert_eq!(unbuffered["exhaustive"], true);
-    assert_eq!(unbuffered["executions"], 720);
-    assert_eq!(found["mixed"]["exhaustive"], false);
-    let text = found["mixed"]["message"].as_str().unwrap();
-    assert!(
-        text.contains("use --max-transitions N to continue"),
-        "{text}"
-    );
+    for protocol in ["", "--protocol eager", "--protocol rendezvous"] {
+        let ran = simrun!("check -n 7 --format json {protocol} {farm} -- --case any-source");
+        ran.exits_with(0);
+        let found = ran.json();
+        assert_eq!(found["verdict"], "ok");
+        assert_eq!(found["exhaustive"], true);
+        assert_eq!(found["executions"], 720, "six senders have 6! orders");
+    }
 }
 
 #[test]
-fn what_fails_only_under_rendezvous_is_found() {
+fn what_fails_only_with_long_messages_is_found() {
     let ranks = program("cases");
     let search = format!("check -n 2 --format json {ranks} -- --case overtaken");
     let ran = simrun(&search);
@@ -114,7 +109,7 @@ fn mistakes_that_a_run_does_not_notice_are_findings() {
             "error",
             "the operation difference is not commutative",
         ),
-        ("crossed", "buffering", "until all ranks have called it"),
+        ("crossed", "deadlock", "waits for all ranks"),
         (
             "started-twice",
             "error",
@@ -133,11 +128,7 @@ fn mistakes_that_a_run_does_not_notice_are_findings() {
         shell(finding["command"].as_str().unwrap()).exits_with(1);
     }
     let ranks = program("cases");
-    for without in [
-        "{ranks} -- --case unfreed",
-        "{ranks} -- --case difference",
-        "--protocol eager --collectives algorithm {ranks} -- --case crossed",
-    ] {
+    for without in ["{ranks} -- --case unfreed", "{ranks} -- --case difference"] {
         let ran = simrun!("check -n 2 {}", without.replace("{ranks}", &ranks));
         ran.exits_with(0);
     }

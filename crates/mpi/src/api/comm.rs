@@ -10,7 +10,6 @@
 use observe::SourceLocation;
 use std::fmt;
 use std::future::Future;
-use std::iter::once;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
@@ -688,9 +687,10 @@ impl Future for Send<'_> {
             return Poll::Ready(Err(Error::Request));
         };
         let waits = Waits::Operation(token);
-        let over = |engine: &mut ProtocolEngine, channel: &dyn Channel| {
-            let is_over = engine.is_done(token) && !engine.holds(channel, once(token));
-            is_over.then(|| engine.take(token).0.map(drop))
+        let over = |engine: &mut ProtocolEngine, _: &dyn Channel| {
+            engine
+                .is_done(token)
+                .then(|| engine.take(token).0.map(drop))
         };
         let result = if has_begun {
             process.poll_until(context, waits, this.location, over)

@@ -111,7 +111,7 @@ impl Comm {
             engine.copy(channel, length);
             let send = engine.send(channel, peer, envelope, buffer.clone(), call);
             if engine.is_done(send) {
-                engine.note_buffered(send);
+                engine.note_buffered(channel, send);
                 return Ok(send);
             }
             // Whether there is room for the next one depends on what has arrived.

@@ -10,7 +10,6 @@
 
 use observe::SourceLocation;
 use std::future::Future;
-use std::iter::once;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
@@ -260,10 +259,6 @@ impl Request {
         };
         let process = Rc::clone(&self.process);
         process.poll_until(context, waits, location, |engine, channel| {
-            let token = self.token?;
-            if engine.is_done(token) && engine.holds(channel, once(token)) {
-                return None;
-            }
             self.take(engine, channel)
         })
     }
@@ -428,9 +423,6 @@ impl Future for Test<'_> {
         let process = Rc::clone(&this.request.process);
         let is_test = matches!(this.waits, Waits::Test(_));
         process.poll_until(context, this.waits, this.location, |engine, channel| {
-            if !is_test && engine.is_done(token) && engine.holds(channel, once(token)) {
-                return None;
-            }
             if this.is_kept && engine.is_done(token) {
                 engine.tell(token);
             }
@@ -509,10 +501,6 @@ impl Future for WaitAll<'_> {
             };
             this.over += rest.take_while(is_over).count();
             if this.over < this.requests.len() {
-                return None;
-            }
-            let tokens = this.requests.iter().filter_map(|request| request.token);
-            if engine.holds(channel, tokens) {
                 return None;
             }
             let finish = |request: &mut Request| request.complete(engine, channel);

@@ -1,7 +1,7 @@
 //! A collective call: awaited, started, or made a persistent request.
 //!
-//! An awaited call waits until the part of the rank is over. Where the run synchronizes ranks
-//! before a collective, or where ranks exchange their nodes first, only awaited calls do so.
+//! An awaited call waits until the part of the rank is over. Where ranks exchange their nodes
+//! first, only awaited calls do so.
 //!
 //! *Derived datatypes.* The contribution is packed and the result is unpacked
 //! ([`CollectiveCall::packing`], [`CollectiveCall::unpacking`]). The algorithms move packed bytes,
@@ -23,7 +23,7 @@ use ::collectives::Collective;
 
 use super::Invocation;
 use crate::api::view::Unpack;
-use crate::channel::{Channel, CollectiveWaits};
+use crate::channel::Channel;
 use crate::protocol::engine::{PreparedCall, ProtocolEngine};
 use crate::{Buffer, Comm, Datatype, Error, Request, Result};
 
@@ -216,11 +216,9 @@ impl<'a, O> CollectiveCall<'a, O> {
             )));
         }
         let call = ranks.raised(ranks.prepare(&call, false, location))?;
-        let settings = ranks.process().channel().settings();
-        let is_synchronized = settings.collective_waits == CollectiveWaits::AllCalls;
-        if is_synchronized || call.asks_nodes {
+        if call.asks_nodes {
             return Ok(Progress::InSteps(Box::pin(
-                ranks.perform_prepared(Box::new(call), is_synchronized),
+                ranks.perform_prepared(Box::new(call)),
             )));
         }
         let (name, has_result) = (call.name, call.has_result);
@@ -291,24 +289,16 @@ impl Comm {
         CollectiveCall::new(self, call, SourceLocation::caller())
     }
 
-    /// Performs a collective when all ranks have called it, or when the ranks have found out their
-    /// nodes.
-    async fn perform_prepared(
-        &self,
-        call: Box<PreparedCall>,
-        is_synchronized: bool,
-    ) -> Result<(Buffer, bool)> {
+    /// Performs a collective when the ranks have found out their nodes.
+    async fn perform_prepared(&self, call: Box<PreparedCall>) -> Result<(Buffer, bool)> {
         let (name, location, has_result) = (call.name, call.location, call.has_result);
         let perform = async |call| {
             let token = self.start(call);
             let done = Request::new(self, token).wait_in(name, location).await?;
             Ok::<_, Error>(done.buffer)
         };
-        if call.asks_nodes && self.process().note_node_setup(call.context) {
+        if self.process().note_node_setup(call.context) {
             perform(call.node_setup()).await?;
-        }
-        if is_synchronized && call.call.collective != Collective::Barrier {
-            perform(call.synchronization()).await?;
         }
         Ok((perform(*call).await?, has_result))
     }

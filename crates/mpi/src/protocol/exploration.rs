@@ -4,7 +4,9 @@
 //!
 //! *Not decided here*: when a rank chooses, and why packets leave; see the package `channel`.
 
-pub use channel::{CausalityHooks, ExplorationHooks, SendCause, is_of_collectives};
+pub use channel::{
+    CausalityHooks, ExplorationHooks, NotedOperation, SendCause, SendEnd, is_of_collectives,
+};
 
 use crate::channel::Channel;
 use observe::SourceLocation;

@@ -70,7 +70,11 @@ pub fn options(reduction: Reduction) -> CheckOptions {
 }
 
 /// Checks a program under a message protocol.
-pub fn checked(ranks: u32, mode: MessageProtocol, program: &Rc<dyn Program>) -> Report {
+pub fn checked(
+    ranks: u32,
+    mode: impl Into<Option<MessageProtocol>>,
+    program: &Rc<dyn Program>,
+) -> Report {
     let stepper = explorable(Rc::clone(program), ranks, mode);
     check(stepper, &CheckOptions::default())
 }
@@ -80,18 +84,13 @@ pub fn explored(ranks: u32, program: &Rc<dyn Program>) -> Report {
     explored_with(ranks, program, Options::default())
 }
 
-/// Explores a program whose ranks wait so long in collectives.
-pub fn waiting(ranks: u32, program: &Rc<dyn Program>, waits: CollectiveWaits) -> Report {
+/// Explores a program whose collectives have the schedules of their algorithms.
+pub fn scheduled(ranks: u32, program: &Rc<dyn Program>) -> Report {
     let options = Options {
-        collective_waits: waits,
+        collective_waits: CollectiveWaits::Algorithm,
         ..Options::default()
     };
     explored_with(ranks, program, options)
-}
-
-/// Explores a program whose collectives have the schedules of their algorithms.
-pub fn scheduled(ranks: u32, program: &Rc<dyn Program>) -> Report {
-    waiting(ranks, program, CollectiveWaits::Algorithm)
 }
 
 /// Explores a program whose reductions are compared with those in other orders. Returns the notes,
@@ -173,7 +172,7 @@ impl<T: Ord> Observer for Observation<T> {
 /// Searches the runs of a program with a value for each. Returns the text of a finding of the
 /// checker about itself, too.
 pub fn search_with<T: Ord>(
-    program: (u32, MessageProtocol, &Rc<dyn Program>),
+    program: (u32, impl Into<Option<MessageProtocol>>, &Rc<dyn Program>),
     options: &CheckOptions,
     value: fn(&explore::Run<'_>) -> Option<T>,
 ) -> (Observation<T>, Statistics, Option<String>) {
@@ -191,7 +190,7 @@ pub fn search_with<T: Ord>(
 /// Searches the runs of a program with their ends.
 #[track_caller]
 pub fn search(
-    program: (u32, MessageProtocol, &Rc<dyn Program>),
+    program: (u32, impl Into<Option<MessageProtocol>>, &Rc<dyn Program>),
     options: &CheckOptions,
 ) -> (Observation<explore::End>, Statistics) {
     let (seen, statistics, broken) = search_with(program, options, |run| Some(run.end));

@@ -43,14 +43,13 @@ enum Transfers {
     Instant,
 }
 
-/// What a rank waits for in a collective.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+/// The waits of a rank in a collective.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
 enum Collectives {
-    /// The calls of the ranks whose data it gets.
+    /// For the calls of the ranks that send data to the rank.
+    #[default]
     Data,
-    /// The calls of all ranks.
-    Synchronizing,
-    /// The messages of the algorithm.
+    /// For the messages of the algorithm.
     Algorithm,
 }
 
@@ -99,24 +98,23 @@ pub struct CheckArgs {
     seed: u64,
 
     /// Message protocol: eager (a send does not wait for its receive), rendezvous (it
-    /// does), threshold=SIZE (rendezvous from SIZE on) or mixed (each send either way, all
-    /// combinations) [default: by the platform; if no errors are found, the search is
-    /// repeated with rendezvous and with mixed, for a limited number of steps]
-    #[arg(long, value_name = "MODE", value_parser = sends, verbatim_doc_comment)]
+    /// does) or threshold=SIZE (rendezvous from SIZE on) [default: each standard send
+    /// either way, all combinations]
+    #[arg(long, value_name = "MODE", value_parser = protocol, verbatim_doc_comment)]
     pub(super) protocol: Option<MessageProtocol>,
 
-    /// Collectives: data (a rank leaves when the ranks have called whose data it gets),
-    /// synchronizing (when all ranks have called) or algorithm (when the messages of the
-    /// selected algorithm have come); MPI permits all of them [default: synchronizing with
-    /// --protocol rendezvous or mixed, otherwise data]
+    /// Messages of collectives: data (each rank sends what the others need when it calls) or
+    /// algorithm (the messages of the selected algorithm); with both a call
+    /// may wait for all ranks
     #[arg(
         long,
         value_enum,
         value_name = "COLLECTIVES",
+        default_value_t,
         hide_possible_values = true,
         verbatim_doc_comment
     )]
-    collectives: Option<Collectives>,
+    collectives: Collectives,
 
     /// Orders of the operands of reductions: algorithm (that of the algorithm) or any (also
     /// random ones; an operation of the program with another result is an error, rounded
@@ -296,13 +294,6 @@ pub struct CheckArgs {
     pub(crate) arguments: Vec<OsString>,
 }
 
-fn sends(text: &str) -> Result<MessageProtocol, String> {
-    match text {
-        "mixed" => Ok(MessageProtocol::Mixed),
-        _ => protocol(text).map_err(|error| error.replace("eager,", "mixed, eager,")),
-    }
-}
-
 /// The schedule that `text` is, or that stands in the file of this name after lines that begin with
 /// `#`.
 fn schedule(text: &str) -> Result<Schedule, String> {
@@ -336,28 +327,17 @@ impl CheckArgs {
         self.transfers == Transfers::Instant
     }
 
-    /// Returns what a rank waits for in a collective. A search for deadlocks, in which sends wait
-    /// for their receives, lets collectives wait for all ranks, too.
-    const fn collective_waits(&self, protocol: Option<MessageProtocol>) -> CollectiveWaits {
-        match (self.collectives, protocol) {
-            (Some(Collectives::Algorithm), _) => CollectiveWaits::Algorithm,
-            (Some(Collectives::Data), _) => CollectiveWaits::Data,
-            (Some(Collectives::Synchronizing), _)
-            | (None, Some(MessageProtocol::Rendezvous | MessageProtocol::Mixed)) => {
-                CollectiveWaits::AllCalls
-            }
-            (None, _) => CollectiveWaits::Data,
+    /// Returns the waits of a rank in a collective.
+    const fn collective_waits(&self) -> CollectiveWaits {
+        match self.collectives {
+            Collectives::Algorithm => CollectiveWaits::Algorithm,
+            Collectives::Data => CollectiveWaits::Data,
         }
     }
 
     /// Returns true if reductions are compared with other orders of their operands.
     fn orders_operands(&self) -> bool {
         self.reductions == Reductions::Any
-    }
-
-    /// Returns true if the number of transitions is limited.
-    pub(super) const fn has_transitions_max(&self) -> bool {
-        self.max_transitions.is_some()
     }
 
     /// Returns true if a random search has no limit.
@@ -423,7 +403,7 @@ impl CheckArgs {
             seed: self.seed,
             protocol,
             leaks: self.leaks,
-            collective_waits: self.collective_waits(protocol),
+            collective_waits: self.collective_waits(),
             orders_operands: self.orders_operands(),
             ..run::Options::default()
         }
@@ -486,18 +466,16 @@ impl CheckArgs {
         let switches = [
             (self.transfers_are_instant(), " --transfers instant"),
             (self.explore_timeouts, " --explore-timeouts"),
+            (
+                self.collectives == Collectives::Algorithm,
+                " --collectives algorithm",
+            ),
             (self.orders_operands(), " --reductions any"),
             (self.leaks, " --leaks"),
         ];
         for (is_set, option) in switches {
             command.push_str(if is_set { option } else { "" });
         }
-        command.push_str(match self.collectives {
-            None => "",
-            Some(Collectives::Data) => " --collectives data",
-            Some(Collectives::Synchronizing) => " --collectives synchronizing",
-            Some(Collectives::Algorithm) => " --collectives algorithm",
-        });
         if self.max_faults > 0 {
             let _ = write!(command, " --max-faults {}", self.max_faults);
         }
@@ -518,7 +496,6 @@ pub(crate) fn protocol_option(protocol: Option<MessageProtocol>) -> String {
         None => String::new(),
         Some(MessageProtocol::Eager) => " --protocol eager".to_owned(),
         Some(MessageProtocol::Rendezvous) => " --protocol rendezvous".to_owned(),
-        Some(MessageProtocol::Mixed) => " --protocol mixed".to_owned(),
         Some(MessageProtocol::Threshold(bytes)) => format!(" --protocol threshold={}", Size(bytes)),
     }
 }

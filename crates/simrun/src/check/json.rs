@@ -1,10 +1,8 @@
 //! Results of a search or a replay as one JSON object.
 
 use explore::{Bound, Critical, End, FindingStep, ReplayResult, Verdict};
-use run::MessageProtocol;
 use serde_json::{Value, json};
 
-use super::passes::Pass;
 use super::search::SearchResult;
 use super::{CRITICAL_BUDGET, Found, ScheduleKind, Warning, text, words};
 
@@ -17,11 +15,10 @@ pub(super) fn of_search(name: &str, searched: &SearchResult) -> String {
         clock_reads,
         notes,
         is_cut,
-        passes,
         kept_in,
     } = searched;
     let statistics = &report.statistics;
-    let verdict = match searched.verdict() {
+    let verdict = match report.verdict {
         Verdict::Ok => "ok",
         Verdict::Found => "found",
         Verdict::Bounded => "incomplete",
@@ -31,8 +28,8 @@ pub(super) fn of_search(name: &str, searched: &SearchResult) -> String {
         "program": name,
         "verdict": verdict,
         "message": text::verdict(searched),
-        "exhaustive": searched.is_exhaustive(),
-        "bounds": names(searched.bounds()),
+        "exhaustive": report.is_exhaustive(),
+        "bounds": names(statistics.bounds.iter()),
         "executions": statistics.executions,
         "finished": statistics.finished,
         "deadlocks": statistics.deadlocks,
@@ -56,30 +53,8 @@ pub(super) fn of_search(name: &str, searched: &SearchResult) -> String {
             .chain(clock_reads.iter().map(clock))
             .chain(notes.iter().map(note))
             .collect::<Vec<Value>>(),
-        "without_buffering": pass(passes, MessageProtocol::Rendezvous),
-        "mixed": pass(passes, MessageProtocol::Mixed),
         "checkpoint": kept_in,
     }))
-}
-
-/// The search with such sends, if there was one.
-fn pass(passes: &[Pass], mode: MessageProtocol) -> Value {
-    let found = passes.iter().find(|pass| pass.mode == mode);
-    found.map_or(Value::Null, |pass| {
-        let report = &pass.report;
-        json!({
-            "message": text::pass(pass),
-            "exhaustive": report.is_exhaustive(),
-            "bounds": names(report.statistics.bounds.iter()),
-            "executions": report.statistics.executions,
-            "covered": report.statistics.covered,
-            "deadlocks": report.statistics.deadlocks,
-            "failed": report.statistics.failed,
-            "unfinished_operations": report.statistics.leftovers,
-            "transitions": report.statistics.transitions,
-            "wall_s": report.statistics.seconds,
-        })
-    })
 }
 
 /// The names of bounds that were hit.
@@ -132,7 +107,7 @@ fn finding(found: &Found) -> Value {
             ScheduleKind::ShortestFound => "not_proven_minimal",
             ScheduleKind::Shortest => "minimal",
         },
-        "critical": critical(found.critical),
+        "critical": found.critical.map(critical),
         "actors": actors.collect::<Vec<Value>>(),
         "cycle": cycle.iter().map(|actor| actor.number()).collect::<Vec<u32>>(),
     })

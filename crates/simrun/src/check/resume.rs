@@ -18,7 +18,7 @@ use sim_core::Digest;
 use crate::REVISION;
 use crate::rerun::{files_of_program, sha256_of};
 
-/// One of the searches of a check.
+/// A search that was interrupted.
 pub(super) struct Part {
     pub(super) checkpoint: Checkpoint,
     pub(super) numbers: QueueNumbers,
@@ -52,7 +52,7 @@ pub(super) fn identity(
     })
 }
 
-/// The file, and what the searches in it are of.
+/// The file, and the subject of the search in it.
 pub(super) struct SearchFile<'a> {
     path: &'a Path,
     identity: Value,
@@ -74,12 +74,12 @@ impl<'a> SearchFile<'a> {
         self.every
     }
 
-    /// Reads the searches in the file, the first one first; nothing if there is none.
-    pub(super) fn read(&self) -> Result<Vec<Part>, String> {
+    /// Reads the search in the file; `None` if there is no file.
+    pub(super) fn read(&self) -> Result<Option<Part>, String> {
         let path = self.path;
         let text = match files::read_state(path) {
             Ok(text) => text,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(format!("{}: cannot read it: {error}", path.display())),
         };
         let damaged = || {
@@ -99,20 +99,17 @@ impl<'a> SearchFile<'a> {
                 ));
             }
         }
-        let parts = value["searches"].as_array().ok_or_else(damaged)?.iter();
-        let parts: Option<Vec<Part>> = parts.map(read_part).collect();
-        parts.ok_or_else(damaged)
+        read_part(&value["search"]).map(Some).ok_or_else(damaged)
     }
 
     /// Writes the file, and returns its name.
     pub(super) fn write(
         &self,
-        parts: &[Part],
-        going: Option<(&Checkpoint, &QueueNumbers)>,
+        checkpoint: &Checkpoint,
+        numbers: &QueueNumbers,
     ) -> Result<String, OutputError> {
-        let over = parts.iter().map(|part| (&part.checkpoint, &part.numbers));
-        let searches: Vec<Value> = over.chain(going).map(write_part).collect();
-        let value = json!({ "of": self.identity, "searches": searches });
+        let search = write_part(checkpoint, numbers);
+        let value = json!({ "of": self.identity, "search": search });
         files::write(self.path, format!("{value}\n"))?;
         Ok(self.path.display().to_string())
     }
@@ -129,9 +126,9 @@ impl<'a> SearchFile<'a> {
     }
 }
 
-/// One of the searches; nothing if it was damaged.
+/// Reads a search; `None` if it was damaged.
 fn read_part(value: &Value) -> Option<Part> {
-    let words: Vec<u64> = numbers(&value["search"])?;
+    let words: Vec<u64> = numbers(&value["words"])?;
     let queues: Option<Vec<[u32; 5]>> = value["queues"].as_array()?.iter().map(queue).collect();
     let queues = queues?;
     let is_whole = value["checksum"] == checksum(&words, &queues);
@@ -141,13 +138,13 @@ fn read_part(value: &Value) -> Option<Part> {
     })
 }
 
-/// One of the searches, to be written.
-fn write_part((checkpoint, numbers): (&Checkpoint, &QueueNumbers)) -> Value {
+/// Returns a search to be written.
+fn write_part(checkpoint: &Checkpoint, numbers: &QueueNumbers) -> Value {
     let (words, queues) = (checkpoint.words(), numbers.to_words());
     json!({
         "executions": checkpoint.statistics().executions,
         "queues": queues,
-        "search": words,
+        "words": words,
         "checksum": checksum(words, &queues),
     })
 }

@@ -1,7 +1,5 @@
 //! A search from the command line: where it begins, what is made of its findings, and where it is
 //! kept if it is interrupted.
-//!
-//! Searches of the same program with other sends follow the first one (`passes.rs`).
 
 use std::any::Any;
 use std::io::{self, Write as _};
@@ -14,7 +12,6 @@ use explore::{Bound, Checkpoint, Options, Progress, Report, Threads, Verdict};
 use run::QueueNumbers;
 use serde_json::Value;
 
-use super::passes::{self, Pass};
 use super::resume::{self, Part, SearchFile};
 use super::{Found, Subject, Warning, json, print, slices, text};
 use crate::args::Format;
@@ -34,48 +31,8 @@ pub(super) struct SearchResult {
     pub(super) notes: Vec<String>,
     /// There are findings that are not shown.
     pub(super) is_cut: bool,
-    /// The searches that followed, with other sends.
-    pub(super) passes: Vec<Pass>,
     /// The file in which the search is kept, if it is.
     pub(super) kept_in: Option<String>,
-}
-
-impl SearchResult {
-    /// All searches, the first one first.
-    fn reports(&self) -> impl Iterator<Item = &Report> {
-        let passes = self.passes.iter().map(|pass| &pass.report);
-        std::iter::once(&self.report).chain(passes)
-    }
-
-    /// The answer of all searches: the worst.
-    pub(super) fn verdict(&self) -> Verdict {
-        let all = || self.reports().map(|report| &report.verdict);
-        let is = |wanted: Verdict| all().find(|&verdict| *verdict == wanted).cloned();
-        let broken = all().find(|verdict| matches!(verdict, Verdict::Broken(_)));
-        broken
-            .cloned()
-            .or_else(|| is(Verdict::Found))
-            .or_else(|| is(Verdict::Bounded))
-            .unwrap_or(Verdict::Ok)
-    }
-
-    /// Returns true if all orders were covered, with all sends.
-    pub(super) fn is_exhaustive(&self) -> bool {
-        self.reports().all(Report::is_exhaustive)
-    }
-
-    /// The bounds that were hit, in any search.
-    pub(super) fn bounds(&self) -> Vec<Bound> {
-        let mut bounds: Vec<Bound> = Vec::new();
-        for report in self.reports() {
-            for bound in report.statistics.bounds.iter() {
-                if !bounds.contains(&bound) {
-                    bounds.push(bound);
-                }
-            }
-        }
-        bounds
-    }
 }
 
 /// Searches, and shows what was found.
@@ -96,36 +53,27 @@ pub(super) fn search(
     let file = args.checkpoint.as_deref();
     let file = file.map(|path| SearchFile::new(path, identity(subject), every));
     let file = file.transpose().map_err(status::refuse)?;
-    let kept = file.as_ref().map_or(Ok(Vec::new()), SearchFile::read);
-    let mut kept = kept.map_err(status::refuse)?.into_iter();
+    let kept = file.as_ref().map_or(Ok(None), SearchFile::read);
+    let kept = kept.map_err(status::refuse)?;
     let line = progress::line(move || {
         let (executions, transitions) = (counts.executions(), counts.transitions());
         format!("{executions} executions, {transitions} transitions")
     });
-    let mut parts = Parts {
-        file,
-        over: Vec::new(),
-    };
-    let report = explore_all(subject, &options, kept.next(), &mut parts);
-    subject.guard.end_child();
-    let mut passes = Ok(Vec::new());
-    if let Ok(report) = &report {
-        passes = passes::follow(subject, report, &options, kept, &mut parts);
-    }
+    let explored = explore_all(subject, &options, kept, file.as_ref());
     subject.guard.end_child();
     if let Some(line) = line {
         line.finish();
     }
     // What follows is limited by steps.
     subject.guard.rest();
+    let (report, numbers) = explored?;
     let mut searched = SearchResult {
         found: Vec::new(),
         warnings: Vec::new(),
         clock_reads: Vec::new(),
         notes: Vec::new(),
         is_cut: false,
-        report: report?,
-        passes: passes?,
+        report,
         kept_in: None,
     };
     repeat(subject, &mut searched)?;
@@ -133,15 +81,13 @@ pub(super) fn search(
     for order in &searched.report.receive_orders {
         searched.warnings.push(subject.warning(order)?);
     }
-    for pass in &searched.passes {
-        searched.is_cut |= pass.add_findings(subject, &mut searched.found)?;
-    }
-    if let Some(file) = &parts.file {
-        if searched.reports().any(|report| report.checkpoint.is_some()) {
-            let written = file.write(&parts.over, None);
-            searched.kept_in = Some(written.map_err(status::refuse)?);
-        } else {
-            file.remove().map_err(status::refuse)?;
+    if let Some(file) = &file {
+        match &searched.report.checkpoint {
+            Some(checkpoint) => {
+                let written = file.write(checkpoint, &numbers);
+                searched.kept_in = Some(written.map_err(status::refuse)?);
+            }
+            None => file.remove().map_err(status::refuse)?,
         }
     }
     super::refuse_misdeeds(subject.guard)?;
@@ -168,15 +114,6 @@ fn opened(part: Option<Part>) -> (Option<Checkpoint>, QueueNumbers) {
         Some(part) => (Some(part.checkpoint), part.numbers),
         None => (None, QueueNumbers::default()),
     }
-}
-
-/// Where a search can continue another time, or that it is over.
-fn part_of(report: &Report, numbers: QueueNumbers) -> Option<Part> {
-    let checkpoint = report.checkpoint.as_ref().or(report.over.as_ref())?.clone();
-    Some(Part {
-        checkpoint,
-        numbers,
-    })
 }
 
 fn show(subject: &Subject<'_>, searched: &SearchResult) -> Result<ExitCode, ExitCode> {
@@ -207,7 +144,7 @@ fn identity(subject: &Subject<'_>) -> Value {
 }
 
 /// Adds the findings of a report, each that says something new; whether there are more.
-pub(super) fn add_findings(
+fn add_findings(
     subject: &Subject<'_>,
     report: &Report,
     found: &mut Vec<Found>,
@@ -237,33 +174,14 @@ fn guarded(search: impl FnOnce() -> Report) -> Result<Report, ExitCode> {
     searched.map_err(|panic| broken_search(&*panic))
 }
 
-/// The searches that have ended, each with where it can continue, and the file in which they are
-/// kept.
-pub(super) struct Parts<'a> {
-    file: Option<SearchFile<'a>>,
-    over: Vec<Part>,
-}
-
-impl Parts<'_> {
-    /// Keeps a search that continues. It is worth more than its file, which may be written another
-    /// time: an error is a warning.
-    fn keep(&self, checkpoint: &Checkpoint, numbers: &QueueNumbers) {
-        if let Some(file) = &self.file
-            && let Err(error) = file.write(&self.over, Some((checkpoint, numbers)))
-        {
-            let _ = writeln!(io::stderr().lock(), "warning: {error}");
-        }
-    }
-}
-
-/// A search from `part` on, on as many threads as are asked for. It is kept now and then, and added
-/// to `parts`.
-pub(super) fn explore_all(
+/// Searches from `part` on, on as many threads as are asked for. The search is kept in the file now
+/// and then.
+fn explore_all(
     subject: &Subject<'_>,
     options: &Options,
     part: Option<Part>,
-    parts: &mut Parts<'_>,
-) -> Result<Report, ExitCode> {
+    file: Option<&SearchFile<'_>>,
+) -> Result<(Report, QueueNumbers), ExitCode> {
     let (from, numbers) = opened(part);
     let threads = Threads {
         number: subject.args.threads as usize,
@@ -275,14 +193,18 @@ pub(super) fn explore_all(
             run::with_silent_panics(work);
         },
     };
-    let every = parts.file.as_ref().map_or(f64::INFINITY, SearchFile::every);
+    let every = file.map_or(f64::INFINITY, SearchFile::every);
     let explore = |options: &Options, from: Option<&Checkpoint>| {
         guarded(|| explore::check_on_threads(&threads, options, from))
     };
-    let keep = |checkpoint: &Checkpoint| parts.keep(checkpoint, &numbers);
+    // A search is worth more than its file, which may be written another time.
+    let keep = |checkpoint: &Checkpoint| {
+        if let Some(Err(error)) = file.map(|file| file.write(checkpoint, &numbers)) {
+            let _ = writeln!(io::stderr().lock(), "warning: {error}");
+        }
+    };
     let report = slices::explore(options, every, from, explore, keep)?;
-    parts.over.extend(part_of(&report, numbers));
-    Ok(report)
+    Ok((report, numbers))
 }
 
 /// An invariant of the search does not hold.
@@ -298,8 +220,9 @@ fn broken_search(panic: &(dyn Any + Send)) -> ExitCode {
 
 /// The exit status that a search deserves.
 fn status_of(searched: &SearchResult) -> u8 {
-    let is_interrupted = searched.bounds().contains(&Bound::Interrupt);
-    match searched.verdict() {
+    let mut bounds = searched.report.statistics.bounds.iter();
+    let is_interrupted = bounds.any(|bound| bound == Bound::Interrupt);
+    match searched.report.verdict {
         _ if is_interrupted => status::INTERRUPTED,
         Verdict::Ok => 0,
         Verdict::Found | Verdict::Broken(_) => status::FAILED,

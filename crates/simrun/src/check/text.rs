@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 use explore::{Bound, Critical, End, FindingKind, FindingStep, ReplayResult, Statistics, Verdict};
 use sim_core::{ActorId, Schedule};
 
-use super::passes::Pass;
 use super::search::SearchResult;
 use super::{CRITICAL_BUDGET, Found, ScheduleKind, words};
 use crate::summary;
@@ -19,9 +18,6 @@ pub(super) fn of_search(name: &str, searched: &SearchResult) -> String {
         verdict(searched),
         counts(&searched.report.statistics)
     );
-    for one in &searched.passes {
-        let _ = write!(text, "\n  {}", pass(one));
-    }
     if let Some(file) = &searched.kept_in {
         let _ = write!(
             text,
@@ -29,23 +25,6 @@ pub(super) fn of_search(name: &str, searched: &SearchResult) -> String {
         );
     }
     text
-}
-
-/// Returns the result of a search with other sends.
-pub(super) fn pass(pass: &Pass) -> String {
-    let (statistics, condition) = (&pass.report.statistics, pass.condition());
-    let executions = summary::count(statistics.executions, "execution");
-    let wrong = wrong(statistics);
-    if wrong > 0 {
-        format!("{condition}: errors in {wrong} of {executions}")
-    } else if statistics.bounds.is_empty() {
-        format!("{condition}: no errors found ({executions})")
-    } else {
-        format!(
-            "{condition}: search incomplete: {}; use --max-transitions N to continue",
-            joined(statistics.bounds.iter())
-        )
-    }
 }
 
 /// The number of runs with findings.
@@ -56,23 +35,15 @@ const fn wrong(statistics: &Statistics) -> u64 {
 /// The answer in words.
 pub(super) fn verdict(searched: &SearchResult) -> String {
     let statistics = &searched.report.statistics;
-    let bounds = searched.bounds();
-    let rest = if bounds.is_empty() {
+    let rest = if statistics.bounds.is_empty() {
         "search complete".to_owned()
     } else {
-        format!("search incomplete: {}", joined(bounds.iter().copied()))
+        format!("search incomplete: {}", joined(statistics.bounds.iter()))
     };
-    match &searched.verdict() {
+    match &searched.report.verdict {
         Verdict::Ok => format!("no errors found; {rest}"),
-        Verdict::Bounded if searched.report.verdict == Verdict::Ok => {
-            let text = joined(bounds);
-            format!("no errors found; the searches with unbuffered sends are incomplete: {text}")
-        }
         Verdict::Bounded => format!("no errors found, but {rest}"),
         Verdict::Broken(text) => text.clone(),
-        Verdict::Found if searched.report.verdict == Verdict::Ok => {
-            format!("correct only if sends are buffered; {rest}")
-        }
         Verdict::Found => {
             let executions = summary::count(statistics.executions, "execution");
             format!("errors in {} of {executions}; {rest}", wrong(statistics))
@@ -172,13 +143,6 @@ fn warnings(searched: &SearchResult) -> String {
 fn finding(found: &Found) -> String {
     let kind = found.finding.kind.name();
     let message = found.message();
-    let prefix = match (found.needs_buffering, found.kind()) {
-        (true, "buffering") => {
-            "correct only if standard sends are buffered, which MPI does not guarantee\n"
-        }
-        (true, _) => "occurs if standard sends are not buffered, as MPI permits\n",
-        (false, _) => "",
-    };
     // A deadlock tells where everybody is.
     let (mut text, tells_states) = match (&found.finding.kind, message.strip_prefix(kind)) {
         (FindingKind::Failure(failure), _) if failure.invariant.is_some() => {
@@ -194,7 +158,6 @@ fn finding(found: &Found) -> String {
         (_, Some(rest)) => (format!("{kind}{rest}\n"), rest.starts_with('\n')),
         _ => (format!("{kind}: {message}\n"), false),
     };
-    text.insert_str(0, prefix);
     text.push('\n');
     text.push_str(&table(&found.finding.steps));
     if !tells_states && !found.states.blocked.is_empty() {
@@ -205,9 +168,9 @@ fn finding(found: &Found) -> String {
         let _ = write!(text, "\nthis may be a false alarm: {warning}");
     }
     // What comes after a bound is not known.
-    let critical = match found.finding.kind {
-        FindingKind::Spinning(_) => String::new(),
-        _ => critical(found.critical) + "\n",
+    let critical = match (&found.finding.kind, found.critical) {
+        (FindingKind::Spinning(_), _) | (_, None) => String::new(),
+        (_, Some(step)) => critical(step) + "\n",
     };
     let _ = writeln!(
         text,

@@ -8,7 +8,8 @@ use std::rc::Rc;
 use super::Stepper;
 use crate::kernel::StepEffects;
 use crate::{
-    ActorId, Branch, Executed, ExplorableDevice, Footprint, OrderSensitivity, QueueHead, StepKind,
+    ActorId, Branch, ConditionalDeadlock, Executed, ExplorableDevice, Footprint, OrderSensitivity,
+    QueueHead, StepKind,
 };
 
 impl Stepper {
@@ -77,6 +78,18 @@ impl Stepper {
     pub fn leftovers(&self) -> Vec<String> {
         let device = self.device.as_ref().filter(|_| !self.is_covered());
         device.map_or_else(Vec::new, |device| device.leftovers())
+    }
+
+    /// Returns a deadlock of a run that has finished, if actors wait where they may wait and did
+    /// not.
+    #[must_use]
+    pub fn conditional_deadlock(&self) -> Option<ConditionalDeadlock> {
+        let deadlock = self.device.as_ref()?.conditional_deadlock()?;
+        let kernel = self.simulation.kernel.borrow();
+        Some(ConditionalDeadlock {
+            graph: kernel.named_wait_graph(deadlock.graph.blocked),
+            ..deadlock
+        })
     }
 }
 

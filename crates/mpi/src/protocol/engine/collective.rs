@@ -24,6 +24,7 @@ use crate::api::group::Members;
 use crate::api::op::Reduction;
 use crate::channel::{Channel, Token};
 use crate::collectives::{Place as CallPlace, position};
+use crate::exploration::NotedOperation;
 use crate::{Buffer, Error};
 
 mod lanes;
@@ -202,23 +203,13 @@ pub(super) struct Collectives {
 }
 
 impl PreparedCall {
-    /// Returns the exchange of the nodes of the ranks before the call, whose messages differ from
-    /// those of the call by their order.
+    /// Returns the exchange of the nodes of the ranks before the call, with other tags than the
+    /// call.
     pub(crate) fn node_setup(&self) -> Self {
         let (algorithm, call) = ::collectives::node_setup(&self.call);
         Self {
             algorithm,
             call,
-            ..self.synchronization()
-        }
-    }
-
-    /// Returns a barrier before the call, whose messages differ from those of the call.
-    pub(crate) fn synchronization(&self) -> Self {
-        let (rank, size) = (self.call.rank, self.call.size);
-        Self {
-            algorithm: ::collectives::DISSEMINATION,
-            call: Call::new(self.call.collective, rank, size, 0),
             reduction: None,
             send: Buffer::phantom(0),
             recv: Buffer::phantom(0),
@@ -381,6 +372,9 @@ impl ProtocolEngine {
         if call.number.position != position::UNCOUNTED {
             self.observe_collective(&call, token);
         }
+        if call.number.position != position::UNCOUNTED {
+            self.note_collective(channel, &call, token);
+        }
         let collectives = self.collectives.get_or_insert_default();
         let running = Box::new(Running {
             progress: Progress {
@@ -397,6 +391,18 @@ impl ProtocolEngine {
         self.operations[token as usize].state = State::Collective { index };
         self.advance(channel, index);
         token
+    }
+
+    /// Notes the call for a model checker.
+    fn note_collective(&mut self, channel: &dyn Channel, call: &PreparedCall, token: Token) {
+        if self.is_explored() {
+            let operation = NotedOperation::Collective {
+                name: call.name,
+                place: (call.context, call.members.world(0), call.number.position),
+                ranks: call.members.count(),
+            };
+            self.note_operation(channel, token, operation);
+        }
     }
 
     /// Returns true if collectives are in progress, so that the ends of sends matter.

@@ -2,8 +2,7 @@
 
 use super::{ProtocolEngine, State};
 use crate::channel::{Channel, Token};
-use crate::exploration::SendCause;
-use crate::exploration::causality;
+use crate::exploration::{NotedOperation, SendCause, SendEnd, causality};
 use crate::matching::UnexpectedMessage;
 use crate::{Envelope, Pattern};
 use observe::SourceLocation;
@@ -21,10 +20,10 @@ struct Origin {
     unready: Option<SourceLocation>,
     /// The message that it has met, if it is a receive.
     met: Option<Envelope>,
+    /// The number of the note about the operation.
+    note: Option<u32>,
     /// True if the program knows that it is over.
     is_told: bool,
-    /// The number of its message, if it is a send that a model checker may call unbuffered.
-    message: Option<u32>,
 }
 
 /// Operations at one time for which an engine has room from the start.
@@ -36,8 +35,8 @@ const UNKNOWN: Origin = Origin {
     receive: 0,
     unready: None,
     met: None,
+    note: None,
     is_told: false,
-    message: None,
 };
 
 /// Causes of the operations of a rank.
@@ -55,6 +54,16 @@ pub(super) struct Provenance {
     seen: Vec<u32>,
     /// Answers that operations have got before their last one: the operation and the arrival.
     parts: Vec<(Token, u32)>,
+    /// The notes of the operations that the program has waited for, and the arrivals that probes
+    /// have seen, which have not been told.
+    waits: Vec<Waited>,
+}
+
+/// A wait of the rank.
+#[derive(Clone, Copy, Debug)]
+enum Waited {
+    Operation(u32),
+    Arrival(u32),
 }
 
 impl ProtocolEngine {
@@ -69,6 +78,7 @@ impl ProtocolEngine {
             probed: Vec::new(),
             seen: Vec::new(),
             parts: Vec::new(),
+            waits: Vec::new(),
         }));
     }
 
@@ -96,48 +106,74 @@ impl ProtocolEngine {
         }
     }
 
-    /// A send is about to post its message.
-    pub(super) fn note_call(&mut self, channel: &dyn Channel, send: Token) {
-        let location = self.operations[send as usize].location;
-        if self.provenance().is_some()
+    /// An operation of the program, or of a schedule, begins in this way.
+    pub(super) fn note_operation(
+        &mut self,
+        channel: &dyn Channel,
+        token: Token,
+        operation: NotedOperation,
+    ) {
+        let location = self.operations[token as usize].location;
+        if let Some(provenance) = self.provenance()
             && let Some(causes) = causality(channel)
         {
-            causes.note_call(location);
+            provenance.origins[token as usize].note = Some(causes.begin(operation, location));
         }
+    }
+
+    /// A send is about to post its message.
+    #[inline]
+    pub(super) fn note_call(
+        &mut self,
+        channel: &dyn Channel,
+        send: Token,
+        (destination, envelope): (u32, Envelope),
+        is_synchronous: bool,
+    ) {
+        let end = match (envelope.ready, is_synchronous) {
+            // A receive is posted, or the send is a mistake.
+            (true, _) => SendEnd::Buffered,
+            (false, true) => SendEnd::Synchronous,
+            (false, false) => SendEnd::Standard,
+        };
+        let operation = NotedOperation::Send {
+            destination,
+            envelope,
+            end,
+        };
+        self.note_operation(channel, send, operation);
     }
 
     /// A send has posted its message.
     pub(super) fn note_message(&mut self, channel: &dyn Channel, send: Token) {
         let location = self.operations[send as usize].location;
-        if let Some(provenance) = self.provenance()
+        if self.provenance().is_some()
             && let Some(causes) = causality(channel)
         {
             causes.note_send(location);
-            provenance.origins[send as usize].message = causes.take_message();
         }
     }
 
-    /// The send is buffered whatever a model checker chooses.
-    pub(crate) fn note_buffered(&mut self, send: Token) {
-        if let Some(provenance) = self.provenance() {
-            provenance.origins[send as usize].message = None;
+    /// The send is buffered whatever the library does.
+    pub(crate) fn note_buffered(&mut self, channel: &dyn Channel, send: Token) {
+        if let Some(provenance) = self.provenance()
+            && let Some(causes) = causality(channel)
+            && let Some(note) = provenance.origins[send as usize].note
+        {
+            causes.note_buffered(note);
         }
     }
 
-    /// Returns true if a rank that waits for these operations, all of which are over, stays
-    /// nevertheless: under a model checker that chooses which sends are buffered.
-    pub(crate) fn holds(
-        &mut self,
-        channel: &dyn Channel,
-        tokens: impl Iterator<Item = Token>,
-    ) -> bool {
-        let Some(provenance) = self.provenance() else {
-            return false;
-        };
-        let message = |token: Token| provenance.origins[token as usize].message;
-        let messages: Vec<u32> = tokens.filter_map(message).collect();
-        let causes = causality(channel).filter(|_| !messages.is_empty());
-        causes.is_some_and(|causes| !causes.may_leave(&messages))
+    /// A receive is a part of a collective.
+    pub(super) fn note_part_of(&mut self, channel: &dyn Channel, receive: Token, whole: Token) {
+        if let Some(provenance) = self.provenance()
+            && let Some(causes) = causality(channel)
+        {
+            let note = |token: Token| provenance.origins[token as usize].note;
+            if let Some((receive, whole)) = note(receive).zip(note(whole)) {
+                causes.note_part(receive, whole);
+            }
+        }
     }
 
     /// A receive is posted.
@@ -148,14 +184,33 @@ impl ProtocolEngine {
             let origin = &mut provenance.origins[receive as usize];
             (origin.known, origin.receive) = (causes.known(), causes.post_receive());
         }
+        if let State::Posted { pattern, .. } = self.state(receive) {
+            let operation = NotedOperation::Receive {
+                context: pattern.context,
+                source: pattern.source,
+                tag: pattern.tag,
+            };
+            self.note_operation(channel, receive, operation);
+        }
     }
 
-    /// A packet is about to be handled that has arrived in the present step.
+    /// The rank waits for a picked answer: the rank could as well have continued when one of these
+    /// operations was over, or at once if there is none.
+    pub(crate) fn note_look(&mut self, channel: &dyn Channel, one_of: &[Token]) {
+        if let Some(provenance) = self.provenance()
+            && let Some(causes) = causality(channel)
+        {
+            let note = |token: &Token| provenance.origins[*token as usize].note;
+            causes.begin_look(&mut one_of.iter().filter_map(note));
+        }
+    }
+
+    /// A packet that has arrived is about to be handled.
     pub(super) fn note_arrival(&mut self, channel: &dyn Channel) {
         if let Some(provenance) = self.provenance()
             && let Some(causes) = causality(channel)
         {
-            let arrival = causes.step();
+            let arrival = causes.note_arrival();
             provenance.arrival = arrival;
             causes.because(Some(SendCause {
                 known: 0,
@@ -180,6 +235,9 @@ impl ProtocolEngine {
         {
             let origin = &mut provenance.origins[receive as usize];
             origin.met = Some(met);
+            if let Some(note) = origin.note {
+                causes.note_met(note, provenance.arrival);
+            }
             causes.because(Some(SendCause {
                 known: origin.known,
                 arrival: provenance.arrival,
@@ -238,6 +296,8 @@ impl ProtocolEngine {
     pub(super) fn note_taken(&mut self, token: Token) {
         if let Some(provenance) = self.provenance() {
             provenance.learn_result(token);
+            let note = provenance.origins[token as usize].note;
+            provenance.waits.extend(note.map(Waited::Operation));
         }
     }
 
@@ -246,6 +306,7 @@ impl ProtocolEngine {
         if let Some(provenance) = self.provenance() {
             let origin = &mut provenance.origins[token as usize];
             let arrival = std::mem::replace(&mut origin.arrival, SendCause::NONE);
+            origin.note = None;
             provenance.parts.push((learner, arrival));
         }
     }
@@ -262,6 +323,7 @@ impl ProtocolEngine {
         if let Some(provenance) = self.provenance() {
             provenance.learn(arrival);
             provenance.seen.push(arrival);
+            provenance.waits.push(Waited::Arrival(arrival));
         }
     }
 
@@ -317,6 +379,12 @@ impl ProtocolEngine {
         {
             for step in provenance.learnt.drain(..) {
                 causes.learn(step);
+            }
+            for waited in provenance.waits.drain(..) {
+                match waited {
+                    Waited::Operation(note) => causes.note_wait(note),
+                    Waited::Arrival(step) => causes.note_seen(step),
+                }
             }
         }
     }

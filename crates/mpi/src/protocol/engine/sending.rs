@@ -60,7 +60,8 @@ impl ProtocolEngine {
         self.charge_send(channel, buffer.len(), call);
         if self.may_begin(channel) {
             let send = self.insert(State::Elapsing, call.location);
-            self.note_call(channel, send);
+            let waits = call.synchronous || buffer.len() >= channel.settings().eager_threshold;
+            self.note_call(channel, send, (peer, envelope), waits);
             self.launch(channel, send, peer, envelope, (buffer, call.synchronous));
             self.note_message(channel, send);
             return send;

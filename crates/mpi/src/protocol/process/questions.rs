@@ -183,6 +183,9 @@ pub(crate) struct AwaitedYes(Rc<Process>);
 impl Drop for AwaitedYes {
     fn drop(&mut self) {
         self.0.awaited.borrow_mut().pop();
+        if let Some(causes) = exploration::causality(&*self.0.channel) {
+            causes.end_look();
+        }
     }
 }
 
@@ -247,6 +250,7 @@ impl<F: Fn(&ProtocolEngine) -> Answers + Unpin> Future for LookCall<F> {
         if picked == 0 {
             return Poll::Ready(PickedAnswer::No);
         }
+        engine.note_look(channel, &answers.one_of);
         process.awaited.borrow_mut().push(Awaited {
             waits: this.waits,
             picked,

@@ -119,7 +119,7 @@ impl Runner<'_> {
             .engine
             .send(self.channel, world, envelope, buffer, call);
         // A schedule has no deadlock of its own, whichever sends are buffered.
-        self.engine.note_buffered(token);
+        self.engine.note_buffered(self.channel, token);
         let step = StepRequest {
             lane: self.number,
             slot,
@@ -214,6 +214,8 @@ impl Steps for Runner<'_> {
         let token = self
             .engine
             .receive(self.channel, pattern, Buffer::unbounded(), location);
+        let whole = self.running.progress.token;
+        self.engine.note_part_of(self.channel, token, whole);
         let step = StepRequest {
             lane: self.number,
             slot,

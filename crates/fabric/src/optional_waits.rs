@@ -1,0 +1,447 @@
+//! Deadlocks of a run in which ranks wait where MPI permits to wait and the run did not.
+//!
+//! A standard send may wait for its receive, and a collective call or the making of a communicator
+//! for the calls of all ranks (MPI 5.0, 3.4, 6.14, 7.4.2). A run with such waits is a run without
+//! them in another order, so waits add no outcomes, but they add deadlocks. The matching of a run
+//! is kept, and the notes are repeated: a rank continues when the awaited operation can be over.
+//!
+//! 1. With all waits. If all ranks come to their ends, no subset of the waits can be stuck, since
+//!    more waits let no rank come further.
+//! 2. Otherwise ranks are stuck: a deadlock, unless a rank could do something else: give
+//!    another answer to a question, or receive a message other than its own one of this run. That
+//!    is another run.
+//! 3. In that case waits are given up one by one, depth first, and each state once.
+//!
+//! The general question is NP-complete (Forejt, Joshi, Kroening, Narayanaswamy, Sharma, *Precise
+//! predictive analysis for discovering communication deadlocks in MPI programs*, 2014); the number
+//! of states is limited.
+//!
+//! *Not modelled*: waits of one-sided communication.
+
+use std::cell::Ref;
+use std::collections::{BTreeMap, BTreeSet};
+
+use channel::{CollectivePlace, Envelope, NotedOperation, SendCause, SendEnd};
+use sim_core::{Blocked, ConditionalDeadlock, WaitGraph};
+
+use crate::operations::{Alternative, Note, RankNotes};
+use crate::ranks::actor;
+
+/// States that are looked at.
+const STATES_MAX: usize = 10_000;
+
+/// The result of the search.
+pub(crate) enum Answer {
+    /// No subset of the waits is stuck.
+    Free,
+    Deadlock(ConditionalDeadlock),
+    /// There were too many states.
+    Undecided,
+}
+
+/// A note of a rank: the rank and the position.
+type At = (u32, u32);
+
+/// By rank: the number of passed notes.
+type Cut = Vec<u32>;
+
+/// How a rank stands at its next note.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Next {
+    Free,
+    /// MPI permits to wait here, and to continue.
+    Optional,
+    Stuck,
+}
+
+/// A run.
+struct Notes<'a> {
+    ranks: Vec<Ref<'a, Vec<Note>>>,
+    alternatives: Vec<Ref<'a, Vec<u32>>>,
+    /// True if MPI permits standard sends to wait.
+    sends_wait: bool,
+    /// The send of the arrival of a step, and the receive that a send has met.
+    senders: BTreeMap<u32, At>,
+    receivers: BTreeMap<At, At>,
+    /// The calls of each collective.
+    calls: BTreeMap<CollectivePlace, Vec<At>>,
+    /// By rank and collective: the receives of the rank.
+    parts: BTreeMap<At, Vec<u32>>,
+}
+
+/// Looks for a deadlock. `senders`: the send of the arrival of each step.
+pub(crate) fn search(ranks: &[&RankNotes], sends_wait: bool, senders: Vec<(u32, At)>) -> Answer {
+    let notes = Notes::of(ranks, sends_wait, senders);
+    let mut seen = BTreeSet::new();
+    let start = notes.closed(vec![0; ranks.len()]);
+    let mut pending = vec![(start, Vec::new())];
+    while let Some((cut, given_up)) = pending.pop() {
+        if !seen.insert(cut.clone()) || notes.is_over(&cut) {
+            continue;
+        }
+        if seen.len() > STATES_MAX {
+            return Answer::Undecided;
+        }
+        if !notes.has_alternative(&cut) {
+            return Answer::Deadlock(notes.minimised(cut, given_up));
+        }
+        for rank in notes.optional(&cut) {
+            let mut given_up = given_up.clone();
+            given_up.push((rank, cut[rank as usize]));
+            pending.push((notes.without(&cut, rank), given_up));
+        }
+    }
+    Answer::Free
+}
+
+impl<'a> Notes<'a> {
+    fn of(ranks: &[&'a RankNotes], sends_wait: bool, senders: Vec<(u32, At)>) -> Self {
+        let mut all = Self {
+            ranks: ranks.iter().map(|rank| rank.notes.borrow()).collect(),
+            alternatives: ranks
+                .iter()
+                .map(|rank| rank.alternatives.borrow())
+                .collect(),
+            sends_wait,
+            senders: senders.into_iter().collect(),
+            receivers: BTreeMap::new(),
+            calls: BTreeMap::new(),
+            parts: BTreeMap::new(),
+        };
+        for (rank, notes) in (0..).zip(&all.ranks) {
+            for (position, note) in (0..).zip(notes.iter()) {
+                let &Note::Begin {
+                    operation,
+                    arrival,
+                    collective,
+                    ..
+                } = note
+                else {
+                    continue;
+                };
+                match operation {
+                    NotedOperation::Send { .. } => {}
+                    NotedOperation::Receive { .. } => {
+                        if let Some(&send) = all.senders.get(&arrival) {
+                            all.receivers.insert(send, (rank, position));
+                        }
+                        if let Some(call) = collective {
+                            all.parts.entry((rank, call)).or_default().push(position);
+                        }
+                    }
+                    NotedOperation::Collective { place, .. } => {
+                        all.calls.entry(place).or_default().push((rank, position));
+                    }
+                }
+            }
+        }
+        all
+    }
+
+    fn note(&self, (rank, position): At) -> Option<&Note> {
+        self.ranks[rank as usize].get(position as usize)
+    }
+
+    /// The next note of a rank.
+    fn next(&self, cut: &Cut, rank: u32) -> Option<&Note> {
+        self.note((rank, cut[rank as usize]))
+    }
+
+    fn is_over(&self, cut: &Cut) -> bool {
+        (0..)
+            .zip(cut)
+            .all(|(rank, _)| self.next(cut, rank).is_none())
+    }
+
+    fn has_begun(cut: &Cut, (rank, position): At) -> bool {
+        cut[rank as usize] > position
+    }
+
+    /// Returns true if the message that arrived in this step has been sent.
+    fn is_sent(&self, cut: &Cut, arrival: u32) -> bool {
+        // A receive that was cancelled, or without a known message.
+        arrival == SendCause::NONE
+            || (self.senders.get(&arrival)).is_none_or(|&send| Self::has_begun(cut, send))
+    }
+
+    /// How the end of an operation of a rank stands.
+    fn end_of(&self, cut: &Cut, rank: u32, operation: u32) -> Next {
+        let at = (rank, operation);
+        let Some(&Note::Begin {
+            operation, arrival, ..
+        }) = self.note(at)
+        else {
+            return Next::Free;
+        };
+        match operation {
+            NotedOperation::Send { end, .. } => {
+                let receiver = self.receivers.get(&at);
+                let is_met = receiver.is_some_and(|&receive| Self::has_begun(cut, receive));
+                match end {
+                    _ if is_met => Next::Free,
+                    SendEnd::Synchronous => Next::Stuck,
+                    SendEnd::Standard if self.sends_wait => Next::Optional,
+                    SendEnd::Standard | SendEnd::Buffered => Next::Free,
+                }
+            }
+            NotedOperation::Receive { .. } if self.is_sent(cut, arrival) => Next::Free,
+            NotedOperation::Receive { .. } => Next::Stuck,
+            NotedOperation::Collective { place, ranks, .. } => {
+                let parts = self.parts.get(&at).into_iter().flatten();
+                let is_missing = |part: &u32| self.end_of(cut, rank, *part) == Next::Stuck;
+                if parts.clone().any(is_missing) {
+                    return Next::Stuck;
+                }
+                let calls = self.calls.get(&place).into_iter().flatten();
+                let begun = calls.filter(|call| Self::has_begun(cut, **call)).count();
+                match begun < ranks as usize {
+                    true => Next::Optional,
+                    false => Next::Free,
+                }
+            }
+        }
+    }
+
+    fn state(&self, cut: &Cut, rank: u32) -> Next {
+        match self.next(cut, rank) {
+            None | Some(Note::Begin { .. }) => Next::Free,
+            Some(&Note::Wait { operation, .. }) => self.end_of(cut, rank, operation),
+            Some(&Note::Seen { arrival, .. }) if self.is_sent(cut, arrival) => Next::Free,
+            Some(Note::Seen { .. }) => Next::Stuck,
+        }
+    }
+
+    /// Lets all ranks continue as far as they can.
+    fn closed(&self, mut cut: Cut) -> Cut {
+        let ranks = 0..self.ranks.len();
+        loop {
+            let mut moves = false;
+            for rank in ranks.clone() {
+                let number = small(rank);
+                while self.next(&cut, number).is_some() && self.state(&cut, number) == Next::Free {
+                    cut[rank] += 1;
+                    moves = true;
+                }
+            }
+            if !moves {
+                return cut;
+            }
+        }
+    }
+
+    /// The ranks that wait where they could continue.
+    fn optional(&self, cut: &Cut) -> Vec<u32> {
+        let ranks = 0..small(self.ranks.len());
+        let is_optional = |rank: &u32| self.state(cut, *rank) == Next::Optional;
+        ranks.filter(is_optional).collect()
+    }
+
+    /// The same where a rank continues.
+    fn without(&self, cut: &Cut, rank: u32) -> Cut {
+        let mut cut = cut.clone();
+        cut[rank as usize] += 1;
+        self.closed(cut)
+    }
+
+    /// Returns true if a rank could do something else than wait.
+    fn has_alternative(&self, cut: &Cut) -> bool {
+        (0..small(self.ranks.len()))
+            .any(|rank| self.answers_otherwise(cut, rank) || self.receives_another(cut, rank))
+    }
+
+    /// Returns true if a rank could answer its question otherwise.
+    fn answers_otherwise(&self, cut: &Cut, rank: u32) -> bool {
+        let (Some(Note::Wait { alternative, .. }) | Some(Note::Seen { alternative, .. })) =
+            self.next(cut, rank)
+        else {
+            return false;
+        };
+        let &Alternative::OneOf(first, end) = alternative else {
+            return false;
+        };
+        let all = &self.alternatives[rank as usize][first as usize..end as usize];
+        let is_over = |operation: &u32| self.end_of(cut, rank, *operation) == Next::Free;
+        all.is_empty() || all.iter().any(is_over)
+    }
+
+    /// Returns true if a message that has been sent and is not received fits a receive of a rank
+    /// that has another message in this run, not sent yet.
+    fn receives_another(&self, cut: &Cut, rank: u32) -> bool {
+        let posted = &self.ranks[rank as usize][..cut[rank as usize] as usize];
+        posted.iter().any(|note| match note {
+            &Note::Begin {
+                operation:
+                    NotedOperation::Receive {
+                        context,
+                        source,
+                        tag,
+                    },
+                arrival,
+                ..
+            } if !self.is_sent(cut, arrival) => {
+                let fits = |envelope: &Envelope| {
+                    envelope.context == context
+                        && source.is_none_or(|source| source == envelope.source)
+                        && tag.is_none_or(|tag| tag == envelope.tag)
+                };
+                self.waiting(cut, rank).any(|envelope| fits(&envelope))
+            }
+            _ => false,
+        })
+    }
+
+    /// The messages that have been sent to a rank and that no receive so far has met.
+    fn waiting<'b>(&'b self, cut: &'b Cut, to: u32) -> impl Iterator<Item = Envelope> + 'b {
+        let ranks = (0..).zip(&self.ranks);
+        let sent = ranks.flat_map(move |(rank, notes)| {
+            let sent = notes[..cut[rank as usize] as usize].iter();
+            (0..)
+                .zip(sent)
+                .map(move |(position, note)| ((rank, position), note))
+        });
+        sent.filter_map(move |(at, note)| {
+            let &Note::Begin {
+                operation:
+                    NotedOperation::Send {
+                        destination,
+                        envelope,
+                        ..
+                    },
+                ..
+            } = note
+            else {
+                return None;
+            };
+            let receiver = self.receivers.get(&at);
+            let is_met = receiver.is_some_and(|&receive| Self::has_begun(cut, receive));
+            (destination == to && !is_met).then_some(envelope)
+        })
+    }
+
+    /// The deadlock with as few waits as giving up one by one leaves.
+    fn minimised(&self, mut cut: Cut, mut given_up: Vec<At>) -> ConditionalDeadlock {
+        'again: loop {
+            for rank in self.optional(&cut) {
+                let less = self.without(&cut, rank);
+                let is_stuck = !self.is_over(&less) && !self.has_alternative(&less);
+                if is_stuck && self.optional(&less).len() < self.optional(&cut).len() {
+                    cut = less;
+                    continue 'again;
+                }
+            }
+            break;
+        }
+        given_up.retain(|at| Self::has_begun(&cut, *at));
+        let is_needed = |rank: &u32| self.state(&cut, *rank) == Next::Optional;
+        let ranks = 0..small(self.ranks.len());
+        let waits = ranks.clone().filter(is_needed);
+        let waits = waits.filter_map(|rank| self.condition((rank, cut[rank as usize]), true));
+        let others = given_up.iter();
+        let others = others.filter_map(|at| self.condition(*at, false));
+        let mut only_if: Vec<String> = waits.chain(others).collect();
+        only_if.dedup();
+        let blocked = ranks.filter_map(|rank| self.blocked(&cut, rank));
+        ConditionalDeadlock {
+            only_if,
+            graph: WaitGraph {
+                blocked: blocked.collect(),
+                ..WaitGraph::default()
+            },
+        }
+    }
+
+    /// A wait as a condition in words, or the absence of a wait.
+    fn condition(&self, (rank, position): At, waits: bool) -> Option<String> {
+        let &Note::Wait { operation, .. } = self.note((rank, position))? else {
+            return None;
+        };
+        let &Note::Begin {
+            operation,
+            location,
+            ..
+        } = self.note((rank, operation))?
+        else {
+            return None;
+        };
+        Some(match operation {
+            NotedOperation::Collective { name, .. } => {
+                let verb = if waits { "waits" } else { "does not wait" };
+                format!("the {name} of rank {rank} at {location} {verb} for all ranks")
+            }
+            _ => {
+                let verb = if waits { "is not" } else { "is" };
+                format!("the send of rank {rank} at {location} {verb} buffered")
+            }
+        })
+    }
+
+    /// Where a rank is stuck.
+    fn blocked(&self, cut: &Cut, rank: u32) -> Option<Blocked> {
+        let (operation, arrival) = match *self.next(cut, rank)? {
+            Note::Wait { operation, .. } => (Some(operation), SendCause::NONE),
+            Note::Seen { arrival, .. } => (None, arrival),
+            Note::Begin { .. } => return None,
+        };
+        let begun = operation.and_then(|operation| match self.note((rank, operation))? {
+            Note::Begin {
+                operation: begun,
+                location,
+                arrival,
+                ..
+            } => Some((*begun, *location, *arrival, operation)),
+            _ => None,
+        });
+        let sender = |arrival: u32| self.senders.get(&arrival).map(|(rank, _)| *rank);
+        let (waits_in, location, ranks) = match begun {
+            None => (
+                "probe".to_owned(),
+                String::new(),
+                sender(arrival).into_iter().collect(),
+            ),
+            Some((
+                NotedOperation::Send {
+                    destination,
+                    envelope,
+                    ..
+                },
+                location,
+                ..,
+            )) => (
+                format!("send (destination {destination}, tag {})", envelope.tag),
+                location.to_string(),
+                vec![destination],
+            ),
+            Some((NotedOperation::Receive { source, tag, .. }, location, arrival, _)) => {
+                let from = source.map_or("any source".to_owned(), |rank| format!("source {rank}"));
+                let tag = tag.map_or("any tag".to_owned(), |tag| format!("tag {tag}"));
+                let ranks = sender(arrival).into_iter().collect();
+                (format!("recv ({from}, {tag})"), location.to_string(), ranks)
+            }
+            Some((NotedOperation::Collective { name, place, .. }, location, _, number)) => (
+                name.to_owned(),
+                location.to_string(),
+                self.missing(cut, (rank, number), place),
+            ),
+        };
+        Some(Blocked {
+            actor: actor(rank),
+            name: String::new(),
+            host: String::new(),
+            waits_in,
+            location,
+            waits_for: ranks.into_iter().map(actor).collect(),
+        })
+    }
+
+    /// The ranks that have not called a collective, as far as the run shows them.
+    fn missing(&self, cut: &Cut, own: At, place: CollectivePlace) -> Vec<u32> {
+        let calls = self.calls.get(&place).into_iter().flatten();
+        let late = calls.filter(|call| **call != own && !Self::has_begun(cut, **call));
+        late.map(|(rank, _)| *rank).collect()
+    }
+}
+
+/// The number of a rank, or of ranks.
+fn small(rank: usize) -> u32 {
+    u32::try_from(rank).expect("ranks are counted in 32 bits")
+}

@@ -164,7 +164,9 @@ pub struct WildcardReceive {
 pub struct Branch {
     /// Its name among all that the actor may ever do, below 2^24.
     pub number: u32,
-    /// Another actor whose part of the device it reads or changes.
+    /// Another actor whose part of the device it reads or changes; the actor itself if the step
+    /// depends on all arrivals there, however little of the order the actor can tell. Arrivals
+    /// that come while the actor stands before such a step are explored after the step alone.
     pub also: Option<ActorId>,
     /// The step that made it possible, if that was one of another actor; otherwise
     /// [`QueueHead::BEFORE`].

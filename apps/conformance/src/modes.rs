@@ -66,20 +66,20 @@ pub(crate) async fn cancel(world: &Comm, threshold: u64) -> Result<()> {
     let other = 1 - world.rank();
     // A receive that nobody sends to.
     let mut receiving = world.irecv(world.buffer(5), other, 50)?;
-    receiving.cancel();
+    receiving.cancel().await;
     assert!(receiving.wait().await?.status.cancelled);
     for length in [40, threshold + 40] {
         if world.rank() == 0 {
             // Nobody receives it, so the cancellation wins.
             let mut sending = world.issend(message(world, 1, length), 1, 51)?;
-            sending.cancel();
+            sending.cancel().await;
             assert!(sending.wait().await?.status.cancelled);
             signal(world, 1).await?;
             // Its receive is posted, so the message wins.
             await_signal(world, 1).await?;
             let mut sending = world.issend(message(world, 2, length), 1, 52)?;
             await_signal(world, 1).await?;
-            sending.cancel();
+            sending.cancel().await;
             assert!(!sending.wait().await?.status.cancelled);
         } else {
             await_signal(world, 0).await?;

@@ -127,8 +127,9 @@ pub trait CausalityHooks {
 
     /// Returns the answer to a question that the model checker has picked among `answers`; `None`
     /// if the rank has to park until one is picked. `question` tells apart the questions that one
-    /// rank asks at the same time.
-    fn pick(&self, question: u64, answers: Range<u32>) -> Option<u32>;
+    /// rank asks at the same time. `sees_arrivals`: true if arrivals decide which
+    /// answers are possible.
+    fn pick(&self, question: u64, answers: Range<u32>, sees_arrivals: bool) -> Option<u32>;
 
     /// Notes that the rank is about to park although its awaited event is there, and wants to
     /// continue at once: so the rank shows in how many places it waits.

@@ -32,6 +32,8 @@
 //!   from any source, only the deliveries of messages depend on each other; if others access its
 //!   memory, those of accesses. In all these cases the picked answers to its questions depend on no
 //!   delivery.
+//! * The pick of an answer that is possible only as long as a message has not arrived depends on all
+//!   deliveries to the rank.
 //! * The end of a time limit that is up because nothing else can happen depends on everything.
 //! * Events with hidden effects (a handle dropped, a state read without an operation) depend on
 //!   everything but draws and sleeps, and events that number new actors or objects on each other.
@@ -533,7 +535,9 @@ fn rarer(rule: Rule, first: &Event, second: &Event, lists: &Lists) -> bool {
         Rule::SameMutexes => first.detail == second.detail,
         Rule::InSight => {
             let effects = first.effects | second.effects;
-            first.object == second.object && effects & Event::ORDERLESS == 0
+            let is_seen =
+                effects & Event::ORDERLESS == 0 || sees_arrivals(first) || sees_arrivals(second);
+            first.object == second.object && is_seen
         }
         Rule::MutexOfCondvar => {
             let is_condvar = matches!(
@@ -547,6 +551,11 @@ fn rarer(rule: Rule, first: &Event, second: &Event, lists: &Lists) -> bool {
             }
         }
     }
+}
+
+/// Returns true for a step that depends on all deliveries to the actor.
+pub(crate) fn sees_arrivals(event: &Event) -> bool {
+    event.kind == StepKind::Device && event.detail == event.object + 1
 }
 
 /// In the detail of an arrival at a barrier: more actors use it than it is made for.

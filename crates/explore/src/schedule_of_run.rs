@@ -160,7 +160,7 @@ impl Retrace<'_> {
         let left = without_vain_rounds(&told.answers[told.picked..]);
         told.picked = told.answers.len();
         for (_, answer) in left {
-            let answers = self.steps_of(actor, StepKind::Choose);
+            let answers = self.answers_of(actor);
             let number = Branch::ANSWERS + answer;
             let is_picked = |choice: &&u32| **choice & EnabledStep::TIME_UP == number;
             match answers.iter().find(is_picked) {
@@ -174,12 +174,22 @@ impl Retrace<'_> {
                     return Err(format!("{name} cannot be told answer {answer} under check"));
                 }
             }
-            if let Some(&look) = self.steps_of(actor, StepKind::Device).first() {
+            if let Some(&look) = self.steps_of(actor, StepKind::Device).first()
+                && self.answers_of(actor).is_empty()
+            {
                 // It has seen a message, and looks at it.
                 self.take(actor, look);
             }
         }
         Ok(())
+    }
+
+    /// The answers that an actor can be told.
+    fn answers_of(&self, actor: u32) -> Vec<u32> {
+        let mut answers = self.steps_of(actor, StepKind::Choose);
+        answers.extend(self.steps_of(actor, StepKind::Device));
+        answers.retain(|choice| choice & EnabledStep::TIME_UP >= Branch::ANSWERS);
+        answers
     }
 
     /// The steps of one kind that an actor can take.
@@ -194,7 +204,7 @@ impl Retrace<'_> {
     /// Lets those wait for any of several operations that were never told which one is over.
     fn let_rest_wait(&mut self) {
         for actor in 0..self.stepper.actors() {
-            let answers = self.steps_of(actor, StepKind::Choose);
+            let answers = self.answers_of(actor);
             let is_no = |choice: &u32| choice & EnabledStep::TIME_UP == Branch::ANSWERS;
             if let Some(&first) = answers.iter().min().filter(|_| !answers.iter().any(is_no)) {
                 self.take(actor, first);

@@ -390,7 +390,12 @@ impl ExplorableDevice for IdealFabric {
         }
         // The first one, which is *no*, comes last: runs make progress first.
         let answers = self.knowledge.asked(rank).rev();
-        into.extend(answers.map(|answer| branch(Branch::ANSWERS + answer)));
+        let sees_arrivals = self.knowledge.sees_arrivals(rank);
+        into.extend(answers.map(|answer| Branch {
+            also: sees_arrivals.then_some(stopped),
+            draws: !sees_arrivals,
+            ..branch(Branch::ANSWERS + answer)
+        }));
     }
 
     fn branch_causes(&self, stopped: ActorId, into: &mut Vec<u32>) {

@@ -41,8 +41,9 @@ enum PickState {
     /// It asks none.
     #[default]
     No,
-    /// It waits for the answer to a question, from the first to before the last.
-    Asked(u64, u32, u32),
+    /// It waits for the answer to a question, from the first to before the last; true if
+    /// arrivals decide which answers are possible.
+    Asked(u64, (u32, u32), bool),
     /// The answer is picked.
     Picked(u64, u32),
 }
@@ -155,9 +156,15 @@ impl CausalityTracker {
             .get(rank as usize)
             .map(|rank| rank.question.get())
         {
-            Some(PickState::Asked(_, first, end)) => first..end,
+            Some(PickState::Asked(_, (first, end), _)) => first..end,
             _ => 0..0,
         }
+    }
+
+    /// Returns true if arrivals decide which answers the question of a rank has.
+    pub(crate) fn sees_arrivals(&self, rank: u32) -> bool {
+        let question = self.ranks.get(rank as usize);
+        question.is_some_and(|rank| matches!(rank.question.get(), PickState::Asked(.., true)))
     }
 
     /// Picks the answer to the question of a rank.
@@ -271,7 +278,7 @@ impl CausalityHooks for RankCauses {
         self.all.order_sensitivity(self.rank) == OrderSensitivity::Always
     }
 
-    fn pick(&self, question: u64, answers: Range<u32>) -> Option<u32> {
+    fn pick(&self, question: u64, answers: Range<u32>, sees_arrivals: bool) -> Option<u32> {
         let state = &self.own().question;
         match state.get() {
             PickState::Picked(about, answer) if about == question => {
@@ -280,7 +287,8 @@ impl CausalityHooks for RankCauses {
             }
             PickState::Asked(..) => {}
             PickState::No | PickState::Picked(..) => {
-                state.set(PickState::Asked(question, answers.start, answers.end));
+                let range = (answers.start, answers.end);
+                state.set(PickState::Asked(question, range, sees_arrivals));
             }
         }
         None

@@ -336,7 +336,7 @@ fn m14_a_cancelled_send_takes_two_control_messages() {
             if world.rank() == 0 {
                 let mut send = world.isend(world.buffer(50_000), 1, 0)?;
                 world.sleep(1e-3).await;
-                send.cancel();
+                send.cancel().await;
                 assert!(send.wait().await?.status.cancelled);
                 notes.add(&world, "cancelled");
             } else {

@@ -160,7 +160,7 @@ fn m14_a_queued_message_is_taken_out_of_the_queue() {
             // The first one uses the only credit, the second one waits for it, the others are
             // behind.
             for send in &mut sends[1..] {
-                send.cancel();
+                send.cancel().await;
                 assert!(send.wait().await?.status.cancelled);
             }
             sends[0].wait().await.map(drop)
@@ -180,7 +180,7 @@ fn m14_matched_probes_and_cancellation() {
             if world.rank() == 0 {
                 let mut send = world.isend(pattern(RENDEZVOUS, 0), 1, 4)?;
                 world.recv(&mut world.buffer(0), 1, 0).await?;
-                send.cancel();
+                send.cancel().await;
                 let completion = send.wait().await?;
                 assert_eq!(completion.status.cancelled, gives_back);
             } else {

@@ -175,7 +175,7 @@ fn cancelling_a_receive_has_one_winner() {
             }
             // Before the message: the receive is gone, and the message is there for another.
             let mut request = world.irecv(pattern(length, 9), 0, 0)?;
-            request.cancel();
+            request.cancel().await;
             assert!(request.is_active());
             let completion = request.wait().await?;
             assert!(completion.status.cancelled);
@@ -183,11 +183,11 @@ fn cancelling_a_receive_has_one_winner() {
             // After the message: it is received.
             let mut request = world.irecv(world.buffer(length), 0, 0)?;
             world.sleep(2.0).await;
-            request.cancel();
+            request.cancel().await;
             let completion = request.wait().await?;
             assert!(!completion.status.cancelled);
             assert_eq!(completion.buffer.bytes(), pattern(length, 1).bytes());
-            request.cancel();
+            request.cancel().await;
             assert_eq!(request.wait().await.err(), Some(Error::Request));
             Ok(())
         });
@@ -222,8 +222,8 @@ fn cancelling_at_a_rank_that_is_busy() {
             let mut send = world.isend(pattern(3, 0), peer, 0)?;
             let mut cancelled = world.irecv(world.buffer(3), peer, 0)?;
             let mut received = world.irecv(world.buffer(3), peer, 0)?;
-            cancelled.cancel();
-            send.cancel();
+            cancelled.cancel().await;
+            send.cancel().await;
             // It had not left.
             assert!(send.wait().await?.status.cancelled);
             let mut send = world.isend(pattern(3, 1), peer, 0)?;

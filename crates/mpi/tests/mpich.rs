@@ -205,9 +205,9 @@ fn cancelrecv() {
                 receives.push(world.irecv(world.buffer(4), other, tag)?);
             }
             receives.push(world.irecv(world.buffer(4), ANY_SOURCE, 9)?);
-            receives[1].cancel();
-            receives[3].cancel();
-            receives[4].cancel();
+            receives[1].cancel().await;
+            receives[3].cancel().await;
+            receives[4].cancel().await;
             for tag in [0, 2] {
                 world.send(&pattern(4, 0), other, tag).await?;
             }
@@ -254,7 +254,7 @@ fn scancel() {
                 for (tag, mode) in (0..).zip(modes) {
                     let mut request = world.send_init(mode, pattern(length, 0), 1, tag);
                     request.start()?;
-                    request.cancel();
+                    request.cancel().await;
                     let completion = request.wait().await?;
                     assert_eq!(completion.buffer.bytes(), pattern(length, 0).bytes());
                     let cancelled = completion.status.cancelled;

@@ -180,7 +180,7 @@ async fn send_all(
             Sending::Careful => world.sleep(1.0).await,
             Sending::Cancelled => {
                 let mut lost = other.issend(content.clone(), message.to, tag)?;
-                lost.cancel();
+                lost.cancel().await;
                 pending.push(lost);
             }
             Sending::Persistent => {
@@ -235,7 +235,7 @@ async fn receive(
         Receiving::Cancelled => {
             // In the other context there are only messages that are being given back.
             let mut lost = other.irecv(other.buffer(0), ANY_SOURCE, 9)?;
-            lost.cancel();
+            lost.cancel().await;
             assert!(lost.wait().await?.status.cancelled);
         }
         _ => {}

@@ -7,7 +7,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-use mpi::{Comm, Request, Result, testany, testsome, waitall, waitany, waitsome};
+use mpi::{ANY_SOURCE, Comm, Request, Result, testany, testsome, waitall, waitany, waitsome};
 
 use crate::common::{explored, on_ranks};
 use explore::{FindingKind, Options, Report, Threads, check_on_threads};
@@ -254,6 +254,120 @@ fn what_is_known_to_be_over_stays_over() {
         },
     );
     assert_eq!(seen, set(&["true true", "false true", "false false"]));
+}
+
+/// A cancelled receive gets a message or does not, whether or not the message could have come
+/// before another one. Messages of other senders are of no consequence.
+#[test]
+fn a_cancelled_receive_is_met_or_gone() {
+    let counted = words(4, |world| cancels(world, false));
+    assert_eq!(counted, (set(&["cancelled", "met"]), 2));
+    let counted = words(4, |world| cancels(world, true));
+    assert_eq!(counted, (set(&["cancelled", "met"]), 3));
+}
+
+/// Rank 0 cancels a receive of a message of rank 1, and gets messages of the others before, or
+/// behind that.
+async fn cancels(world: Comm, waits_before: bool) -> Result<()> {
+    if world.rank() > 0 {
+        return world.send(&world.buffer(4), 0, 0).await;
+    }
+    let others = async || {
+        world.recv(&mut world.buffer(4), 2, 0).await?;
+        world.recv(&mut world.buffer(4), 3, 0).await
+    };
+    let mut request = world.irecv(world.buffer(4), 1, 0)?;
+    if waits_before {
+        others().await?;
+    }
+    request.cancel().await;
+    request.cancel().await;
+    let is_cancelled = request.wait().await?.status.cancelled;
+    note(if is_cancelled { "cancelled" } else { "met" }.to_owned());
+    if is_cancelled {
+        world.recv(&mut world.buffer(4), 1, 0).await?;
+    }
+    if !waits_before {
+        others().await?;
+    }
+    Ok(())
+}
+
+/// A receive that is known to be over is not cancelled; one without a message is.
+#[test]
+fn a_cancel_has_one_answer_if_the_other_is_impossible() {
+    let cancel = |world: Comm| async move {
+        let mut request = world.irecv(world.buffer(4), 1, 0)?;
+        let is_known = request.peek().await?.is_some();
+        request.cancel().await;
+        let is_cancelled = request.wait().await?.status.cancelled;
+        note(format!("{is_known} {is_cancelled}"));
+        match is_cancelled {
+            true => world.recv(&mut world.buffer(4), 1, 0).await.map(drop),
+            false => Ok(()),
+        }
+    };
+    let seen = answers_about(
+        async |world| world.send(&world.buffer(4), 0, 0).await,
+        cancel,
+    );
+    assert_eq!(seen, set(&["true false", "false false", "false true"]));
+    let counted = words(2, |world| async move {
+        if world.rank() == 0 {
+            let mut request = world.irecv(world.buffer(4), 1, 0)?;
+            request.cancel().await;
+            note(request.wait().await?.status.cancelled.to_string());
+        }
+        Ok(())
+    });
+    assert_eq!(counted, (set(&["true"]), 1));
+}
+
+/// A receive from any source gets another message if a cancelled one before has got a message.
+#[test]
+fn a_cancelled_receive_from_any_source_takes_a_message_of_each() {
+    let (seen, executions) = words(3, |world| async move {
+        if world.rank() > 0 {
+            return world.send(&world.buffer(4), 0, 0).await;
+        }
+        let mut request = world.irecv(world.buffer(4), ANY_SOURCE, 0)?;
+        request.cancel().await;
+        let status = request.wait().await?.status;
+        let mut left = 2;
+        let mut word = format!("{} {}", status.cancelled, status.source);
+        if !status.cancelled {
+            left -= 1;
+        }
+        for _ in 0..left {
+            let status = world.recv(&mut world.buffer(4), ANY_SOURCE, 0).await?;
+            word += &status.source.to_string();
+        }
+        note(word);
+        Ok(())
+    });
+    assert_eq!(seen, set(&["true 012", "true 021", "false 12", "false 21"]));
+    assert_eq!(executions, 4);
+}
+
+/// A receive that is freed after the cancel still takes a message, or does not.
+#[test]
+fn a_cancelled_receive_that_is_freed_takes_its_message_or_leaves_it() {
+    let counted = words(2, |world| async move {
+        if world.rank() == 1 {
+            world.send(&world.buffer(4), 0, 0).await?;
+            return world.send(&world.buffer(8), 0, 0).await;
+        }
+        let mut request = world.irecv(world.buffer(4), 1, 0)?;
+        request.cancel().await;
+        request.free();
+        let first = world.recv(&mut world.buffer(8), 1, 0).await?;
+        note(first.length.to_string());
+        match first.length {
+            4 => world.recv(&mut world.buffer(8), 1, 0).await.map(drop),
+            _ => Ok(()),
+        }
+    });
+    assert_eq!(counted, (set(&["4", "8"]), 2));
 }
 
 #[test]

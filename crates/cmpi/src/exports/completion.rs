@@ -319,9 +319,9 @@ exports! {
         if super::generalized::cancel(handle)? {
             return Ok(());
         }
-        with(|state| {
+        block(async |state| {
             let active = state.requests.get_mut(handle).ok_or_else(|| unknown(handle))?;
-            active.request.cancel();
+            active.request.cancel().await;
             Ok(())
         })
     }

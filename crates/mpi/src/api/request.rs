@@ -196,12 +196,37 @@ impl Request {
     /// `MPI_Cancel`. The request must be completed as ever; [`Status::cancelled`] then says which
     /// of the two came first. A message that has been announced is asked back from the receiver,
     /// which takes as long as two control messages, and has to be running still. An eager send that
-    /// is over, or a receive that a message has met, continues to its normal end.
-    pub fn cancel(&mut self) {
-        if let Some(token) = self.token {
-            self.process
-                .with_engine(|engine, channel| engine.cancel(channel, token));
-        }
+    /// is over, or a receive that a message has met, continues to its normal end. Under a model
+    /// checker the call waits until an answer is picked.
+    #[track_caller]
+    pub fn cancel(&mut self) -> impl Future<Output = ()> + '_ {
+        self.cancel_at(SourceLocation::caller())
+    }
+
+    async fn cancel_at(&mut self, location: SourceLocation) {
+        let Some(token) = self.token else {
+            return;
+        };
+        let (question, waits) = (Question::Cancel(token), Waits::Call("cancel"));
+        let (is_picked, is_posted) = (self.process)
+            .with_engine(|engine, _| (engine.may_lose_cancel(token), engine.is_posted(token)));
+        let picked = if is_picked {
+            let answers = move |engine: &ProtocolEngine| Answers {
+                yes: 1,
+                only_yes: !is_posted,
+                is_late: is_posted && !engine.is_posted(token),
+                ..Answers::default()
+            };
+            self.process.look(question, waits, location, answers).await
+        } else {
+            let answer = u32::from(!is_posted);
+            self.process.note_answer((location, question), answer);
+            PickedAnswer::Unpicked
+        };
+        self.process.with_engine(|engine, channel| match picked {
+            PickedAnswer::Yes(..) => engine.let_complete(token),
+            PickedAnswer::No | PickedAnswer::Unpicked => engine.cancel(channel, token),
+        });
     }
 
     /// Gives the request up: `MPI_Request_free`.
@@ -579,6 +604,7 @@ pub(crate) async fn pick_one(
         } else {
             Vec::new()
         },
+        is_late: false,
     };
     let question = Question::about(name, requests);
     Some(

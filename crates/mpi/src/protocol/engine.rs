@@ -150,7 +150,8 @@ struct Operation {
     location: SourceLocation,
     /// Nobody holds the request any more: the place is freed at the end.
     released: bool,
-    /// It ends instead of beginning; of a send that has been announced: it has been asked back.
+    /// It ends instead of beginning; of a send that has been announced: it has been asked back; of
+    /// a posted receive: a message will meet the receive, as a model checker has picked.
     cancelled: bool,
     /// The program has gone on, although the message waits for its receive.
     detached: bool,
@@ -361,7 +362,7 @@ impl ProtocolEngine {
             State::Done { .. } => {
                 self.remove(token);
             }
-            &State::Posted { pattern, .. } => {
+            &State::Posted { pattern, .. } if !self.operations[token as usize].cancelled => {
                 let place = self.operations[token as usize].location;
                 self.note_withdrawn(pattern, place);
                 self.withdraw(token);

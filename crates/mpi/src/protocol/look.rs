@@ -16,6 +16,12 @@
 //! * A loop that has got [`LOOKS_MAX`] answers *no* since the latest event is one without end: the
 //!   rank stays there. What it would do after *yes* is explored in the branches before.
 //!
+//! The cancellation of a receive that no message has met is a question, too, and is never repeated:
+//! *no* means that the receive is gone, *yes* that a message will meet the receive. The cancel
+//! decides, and not the completion, because a message that arrives between the two goes to another
+//! receive if the first one is gone. A message that meets the receive while the question is open
+//! can come after the answer as well, so other runs cover such a run.
+//!
 //! *Not modelled*: other subsets of more than [`SUBSETS_MAX`] operations than single ones and all,
 //! as answers to waits for some of them; both bounds are told to the user.
 
@@ -40,6 +46,8 @@ pub(crate) enum Question {
     Several(&'static str, u64),
     /// Is there a message?
     Probe(Pattern),
+    /// Will a message meet a receive that is cancelled?
+    Cancel(Token),
 }
 
 impl Question {
@@ -66,6 +74,7 @@ impl Question {
                 let tag = pattern.tag.map_or(0, |tag| u64::from(tag) + 1);
                 mix(mix(mix(2, source), tag), pattern.context.into())
             }
+            Self::Cancel(token) => mix(3, (*token).into()),
         };
         mix(question, location.address() as u64)
     }
@@ -84,6 +93,8 @@ pub(crate) struct Answers {
     pub(crate) only_yes: bool,
     /// True if a *yes* would be right at this moment.
     pub(crate) is_ready: bool,
+    /// True if the question came too late: other runs have the answers.
+    pub(crate) is_late: bool,
     /// The operations of which the call waits for any.
     pub(crate) one_of: Vec<Token>,
 }
@@ -182,12 +193,18 @@ impl LookWindow {
         }
     }
 
+    /// A question came too late: the rank stays.
+    pub(crate) fn note_late(&mut self) {
+        (self.only_no, self.is_covered) = (Some(LOOKS_MAX), true);
+    }
+
     /// Returns true if the rank stays in a loop without end.
     pub(crate) fn stays(&self) -> bool {
         self.only_no.is_some_and(|count| count >= LOOKS_MAX)
     }
 
-    /// Returns true if a question of a loop that got nothing but *no* would be *yes* by now.
+    /// Returns true if a question of a loop that got nothing but *no* would be *yes* by now, or
+    /// a question came too late.
     pub(crate) const fn is_covered(&self) -> bool {
         self.is_covered
     }

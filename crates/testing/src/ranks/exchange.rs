@@ -156,9 +156,9 @@ pub async fn race(world: Comm, race: Race, tag: u32) -> Result<bool> {
         if race.cancel_after > 0.0 {
             world.sleep(race.cancel_after).await;
         }
-        send.cancel();
+        send.cancel().await;
         // Asking twice changes nothing.
-        send.cancel();
+        send.cancel().await;
         let cancelled = send.wait().await?.status.cancelled;
         let answer = world.buffer_from(&[u8::from(cancelled)]);
         world.send(&answer, 1, tag + 1).await?;
@@ -181,7 +181,7 @@ pub async fn race(world: Comm, race: Race, tag: u32) -> Result<bool> {
         None => post(&world)?,
     };
     if cancelled {
-        receive.cancel();
+        receive.cancel().await;
     }
     let completion = receive.wait().await?;
     assert_eq!(completion.status.cancelled, cancelled, "one winner");
@@ -225,7 +225,7 @@ pub async fn everything(world: Comm, lengths: Rc<Vec<u64>>, when: Receives) -> R
         }
     }
     for request in &mut lost {
-        request.cancel();
+        request.cancel().await;
     }
     for completion in waitall(&mut lost).await?.into_iter().flatten() {
         assert!(completion.status.cancelled, "nobody has received it");

@@ -42,14 +42,16 @@ impl ProtocolEngine {
     /// one winner (M-14).
     pub(crate) fn cancel(&mut self, channel: &dyn Channel, token: Token) {
         self.actions += 1;
-        choose(channel);
+        if !self.is_receive(token) {
+            choose(channel);
+        }
         let operation = &mut self.operations[token as usize];
         let place = &mut operation.state;
         match place {
             State::AwaitPost { message: None, .. } | State::AwaitTurn { .. } => {
                 operation.cancelled = true;
             }
-            State::Posted { pattern, buffer } => {
+            State::Posted { pattern, buffer } if !operation.cancelled => {
                 let pattern = *pattern;
                 let buffer = std::mem::replace(buffer, Buffer::phantom(0));
                 let found = self.matching.withdraw(&pattern, token);
@@ -63,6 +65,30 @@ impl ProtocolEngine {
             }
             _ => {}
         }
+    }
+
+    /// Returns true if a receive waits for a message.
+    pub(crate) fn is_posted(&self, token: Token) -> bool {
+        matches!(self.state(token), State::Posted { .. })
+    }
+
+    /// Returns true if a model checker picks whether an operation is cancelled or ends as ever: a
+    /// receive that the program does not know to be over.
+    pub(crate) fn may_lose_cancel(&self, token: Token) -> bool {
+        let is_cancelled = self.operations[token as usize].cancelled;
+        self.is_receive(token) && !is_cancelled && !self.is_told(token)
+    }
+
+    /// A message will meet a receive that is cancelled.
+    pub(crate) fn let_complete(&mut self, token: Token) {
+        self.actions += 1;
+        self.operations[token as usize].cancelled = true;
+    }
+
+    /// Returns true if a receive that was cancelled waits for the message that was picked to come.
+    pub(crate) fn awaits_cancelled(&self) -> bool {
+        let mut all = self.operations.iter();
+        all.any(|operation| operation.cancelled && matches!(operation.state, State::Posted { .. }))
     }
 
     fn cancel_send(&mut self, channel: &dyn Channel, send: Token, peer: u32, envelope: Envelope) {

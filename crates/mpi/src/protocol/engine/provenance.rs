@@ -349,6 +349,12 @@ impl ProtocolEngine {
         provenance.is_some_and(|provenance| provenance.origins[token as usize].is_told)
     }
 
+    /// Returns true if an operation is a receive. Known only under a model checker.
+    pub(crate) fn is_receive(&self, token: Token) -> bool {
+        let provenance = self.cold.as_ref().and_then(|cold| cold.provenance.as_ref());
+        provenance.is_some_and(|provenance| provenance.origins[token as usize].receive > 0)
+    }
+
     /// A probe from any source has seen a message that arrived in this step.
     pub(super) fn note_probed(&mut self, arrival: u32) {
         if let Some(provenance) = self.provenance() {

@@ -83,8 +83,12 @@ impl Process {
         causes: &dyn CausalityHooks,
     ) -> Option<u32> {
         let looks = &mut self.cold().looks;
+        if answers.is_late {
+            looks.note_late();
+        }
         let first = u32::from(answers.only_yes);
-        if answers.only_yes && answers.yes == 1 {
+        let sees_arrivals = matches!(at.1, Question::Cancel(_));
+        if answers.only_yes && answers.yes == 1 && !sees_arrivals {
             return Some(first);
         }
         let allowed = match answers.only_yes {
@@ -95,8 +99,8 @@ impl Process {
             Allowed::Nothing => return None,
             Allowed::No => 0,
             Allowed::Any | Allowed::Last => {
-                let asked = causes.pick(at.1.number_at(at.0), first..answers.yes + 1);
-                asked?
+                let (question, answers) = (at.1.number_at(at.0), first..answers.yes + 1);
+                causes.pick(question, answers, sees_arrivals)?
             }
         };
         if allowed == Allowed::Last {
@@ -138,6 +142,7 @@ impl Process {
         let engine = self.engine.borrow();
         let awaited = self.awaited.borrow();
         awaited.iter().any(|awaited| awaited.is_covered(&engine))
+            || engine.awaits_cancelled()
             || (self.stays.get() && self.cold().looks.is_covered())
     }
 }

@@ -349,6 +349,37 @@ fn a_cancelled_receive_from_any_source_takes_a_message_of_each() {
     assert_eq!(executions, 4);
 }
 
+/// The answers to questions about the partitions of a message of rank 1 are independent.
+#[test]
+fn partitions_arrive_in_any_order() {
+    let send = async |world: &Comm| {
+        let mut sending = world.psend_init(world.buffer(8), 2, 0, 0)?;
+        for _ in 0..2 {
+            sending.start()?;
+            sending.pready_list(&[1, 0])?;
+            sending.wait().await?;
+        }
+        Ok(())
+    };
+    let seen = answers_about(send, |world| async move {
+        let mut receiving = world.precv_init(world.buffer(8), 2, 1, 0)?;
+        for round in 0..2 {
+            receiving.start()?;
+            let mut word = round.to_string();
+            for partition in [1, 0, 1] {
+                let has_arrived = receiving.parrived(partition).await?;
+                word.push(if has_arrived { 'Y' } else { 'N' });
+            }
+            note(word);
+            receiving.wait().await?;
+        }
+        Ok(())
+    });
+    let words = ["NNN", "NNY", "NYN", "NYY", "YNY", "YYY"];
+    let all = words.map(|word| [format!("0{word}"), format!("1{word}")]);
+    assert_eq!(seen, all.into_iter().flatten().collect());
+}
+
 /// A receive that is freed after the cancel still takes a message, or does not.
 #[test]
 fn a_cancelled_receive_that_is_freed_takes_its_message_or_leaves_it() {

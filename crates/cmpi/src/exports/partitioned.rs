@@ -85,11 +85,10 @@ fn has_arrived(request: Handle, partition: usize) -> Result<bool, CallError> {
         if ask(question).await?.is_none() {
             return Ok(false);
         }
-        if active.request.is_active()
-            && let Memory::Parts(parts) = &active.memory
-            && let Some(completion) = active.request.peek().await?
+        if let Memory::Parts(parts) = &active.memory
+            && let Some(data) = active.request.arrived_data()
         {
-            memory::fill_parts(&parts.result, &completion.buffer);
+            memory::fill_parts(&parts.result, &data);
         }
         Ok::<_, CallError>(true)
     })

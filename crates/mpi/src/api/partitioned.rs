@@ -11,11 +11,15 @@
 //! differ in other bits only, and are both in progress, are taken for one.
 
 use std::ops::Range;
+use std::rc::Rc;
 
 use observe::SourceLocation;
 
 use crate::channel::Channel;
 use crate::protocol::engine::ProtocolEngine;
+use crate::protocol::look::{Answers, Question};
+use crate::protocol::process::{Call, PickedAnswer, Process};
+use crate::protocol::waiting::Waits;
 use crate::{Buffer, Comm, Error, PROC_NULL, Request, Result, Source};
 
 /// The bit of tags of partitioned messages.
@@ -46,9 +50,10 @@ pub(crate) struct Partitions {
     pub(crate) tag: u32,
     pub(crate) message_tag: u32,
     pub(crate) count: u32,
-    /// By number, in a send that has been started.
+    /// By number, since the latest start: true if a partition of a send is ready, or a partition of
+    /// a receive is known to have arrived.
     ready: Vec<bool>,
-    /// Number of those that are not.
+    /// Number of partitions that are not ready.
     left: usize,
 }
 
@@ -75,6 +80,18 @@ impl Partitions {
         }
         self.left -= 1;
         Ok(self.left == 0)
+    }
+
+    /// Notes that a partition is known to have arrived.
+    pub(crate) fn note_arrived(&mut self, partition: usize) {
+        if let Some(ready) = self.ready.get_mut(partition) {
+            *ready = true;
+        }
+    }
+
+    /// Returns true if a partition is ready, or known to have arrived.
+    fn is_ready(&self, partition: usize) -> bool {
+        self.ready.get(partition) == Some(&true)
     }
 
     /// Number of partitions that are not ready.
@@ -186,7 +203,8 @@ impl Request {
     }
 
     /// Returns true if a partition has arrived, or the request is not active: `MPI_Parrived`.
-    /// Asking again and again is as with [`Request::test`].
+    /// Asking again and again is as with [`Request::test`]. Under a model checker each partition
+    /// has answers of its own.
     ///
     /// # Errors
     /// [`Error::Request`] if the request is not a partitioned receive, [`Error::Partition`] for a
@@ -195,14 +213,50 @@ impl Request {
     pub fn parrived(&mut self, partition: usize) -> impl Future<Output = Result<bool>> + '_ {
         let location = SourceLocation::caller();
         async move {
-            self.received_partitions()
-                .ok_or(Error::Request)?
-                .check(partition)?;
-            if !self.is_active() {
+            let partitions = self.received_partitions().ok_or(Error::Request)?;
+            partitions.check(partition)?;
+            let Some(token) = self.token() else {
                 return Ok(true);
+            };
+            let is_known = partitions.is_ready(partition);
+            let answers = move |engine: &ProtocolEngine| Answers {
+                yes: 1,
+                only_yes: is_known || engine.is_told(token),
+                is_ready: engine.is_done(token),
+                ..Answers::default()
+            };
+            let process = Rc::clone(self.process());
+            let (question, waits) = (Question::Partition(token, partition), Waits::Test(token));
+            match process.look(question, waits, location, answers).await {
+                PickedAnswer::Unpicked => Ok(self.peek_at(location).await?.is_some()),
+                PickedAnswer::No => Ok(false),
+                PickedAnswer::Yes(_, _yes) => {
+                    let is_over = move |_: &Process, engine: &mut ProtocolEngine| {
+                        let (result, _) = engine.result(token)?;
+                        engine.tell_part(token);
+                        Some(result)
+                    };
+                    let waits = Waits::Operation(token);
+                    Call::new(&process, location, waits, is_over).await?;
+                    if let Some((_, persistent)) = self.active_parts() {
+                        persistent.note_arrived(partition);
+                    }
+                    Ok(true)
+                }
             }
-            Ok(self.peek_at(location).await?.is_some())
         }
+    }
+
+    /// The data of a partitioned receive that has got all partitions and is not completed.
+    #[must_use]
+    pub fn arrived_data(&self) -> Option<Buffer> {
+        let token = self
+            .token()
+            .filter(|_| self.received_partitions().is_some())?;
+        let data = |engine: &mut ProtocolEngine, _: &dyn Channel| {
+            engine.result(token).map(|(_, buffer)| buffer.clone())
+        };
+        self.process().with_engine(data)
     }
 }
 

@@ -110,6 +110,13 @@ impl Persistent {
         }
     }
 
+    /// Notes that a partition of a receive is known to have arrived.
+    pub(crate) fn note_arrived(&mut self, partition: usize) {
+        if let What::PartitionedReceive { partitions, .. } = &mut self.what {
+            partitions.note_arrived(partition);
+        }
+    }
+
     /// Sends the message whose partitions are ready.
     pub(crate) fn send_partitions(&self, location: SourceLocation) -> Result<Request> {
         let What::PartitionedSend {
@@ -139,6 +146,7 @@ impl Persistent {
                 Ok(Request::new(&self.comm, token))
             }
             What::PartitionedReceive { source, partitions } => {
+                partitions.start();
                 let length = buffer.len();
                 self.buffer = Buffer::phantom(length);
                 let tag = Tag::Is(partitions.message_tag);

@@ -46,6 +46,8 @@ pub(crate) enum Question {
     Several(&'static str, u64),
     /// Is there a message?
     Probe(Pattern),
+    /// Has this partition of a receive arrived?
+    Partition(Token, usize),
     /// Will a message meet a receive that is cancelled?
     Cancel(Token),
 }
@@ -74,6 +76,7 @@ impl Question {
                 let tag = pattern.tag.map_or(0, |tag| u64::from(tag) + 1);
                 mix(mix(mix(2, source), tag), pattern.context.into())
             }
+            Self::Partition(token, partition) => mix(mix(4, (*token).into()), *partition as u64),
             Self::Cancel(token) => mix(3, (*token).into()),
         };
         mix(question, location.address() as u64)

@@ -340,6 +340,14 @@ impl ProtocolEngine {
     pub(crate) fn tell(&mut self, token: Token) {
         if let Some(provenance) = self.provenance() {
             provenance.origins[token as usize].is_told = true;
+            provenance.learn_result(token);
+        }
+    }
+
+    /// The program knows that a part of the data of an operation has arrived.
+    pub(crate) fn tell_part(&mut self, token: Token) {
+        if let Some(provenance) = self.provenance() {
+            provenance.learn_result(token);
         }
     }
 

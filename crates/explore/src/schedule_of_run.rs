@@ -97,7 +97,18 @@ impl Retrace<'_> {
         let executed = self.stepper.execute(actor, choice)?;
         let actor = ActorId::from_number(actor + 1);
         self.schedule.0.push(Choice { actor, branch });
+        self.take_only_answers();
         Some(executed)
+    }
+
+    /// Lets actors continue that stand before the only answer to a question, which a run does not
+    /// note.
+    fn take_only_answers(&mut self) {
+        for actor in 0..self.stepper.actors() {
+            if let [only] = self.steps_of(actor, StepKind::Choose)[..] {
+                self.take(actor, only);
+            }
+        }
     }
 
     fn arrival(&mut self, queue: &str) -> Result<(), String> {

@@ -380,6 +380,122 @@ fn partitions_arrive_in_any_order() {
     assert_eq!(seen, all.into_iter().flatten().collect());
 }
 
+/// Rank 0 of several does this, the others send rank 0 a message.
+fn fan_in<Fut: Future<Output = Result<()>> + 'static>(
+    ranks: u32,
+    receive: impl Fn(Comm) -> Fut + Copy + Sync + 'static,
+) -> (BTreeSet<String>, u64) {
+    words(ranks, move |world| async move {
+        match world.rank() {
+            0 => receive(world).await,
+            _ => world.send(&world.buffer(4), 0, 0).await,
+        }
+    })
+}
+
+#[test]
+fn probes_of_any_source_see_each_order() {
+    for (ranks, orders) in [(3, 2), (4, 6), (5, 24)] {
+        let (seen, executions) = fan_in(ranks, |world| async move {
+            let mut order = String::new();
+            for _ in 1..world.size() {
+                let source = world.probe(ANY_SOURCE, 0).await?.source;
+                world.recv(&mut world.buffer(4), source, 0).await?;
+                order += &source.to_string();
+            }
+            note(order);
+            Ok(())
+        });
+        assert_eq!((seen.len(), executions), (orders, orders as u64));
+    }
+}
+
+/// Each of k loops has up to two answers *no* at the beginning.
+#[test]
+fn loops_of_probes_of_any_source_see_each_order() {
+    for (ranks, orders, executions) in [(3, 2, 2 * 9), (4, 6, 6 * 27)] {
+        let (seen, counted) = fan_in(ranks, |world| async move {
+            let mut order = String::new();
+            for _ in 1..world.size() {
+                let message = loop {
+                    if let Some(message) = world.improbe(ANY_SOURCE, 0).await? {
+                        break message;
+                    }
+                };
+                order += &message.status().source.to_string();
+                message.recv(world.buffer(4)).await?;
+            }
+            note(order);
+            Ok(())
+        });
+        assert_eq!((seen.len(), counted), (orders, executions));
+    }
+}
+
+/// A second probe of any source, or a receive, may see the message of another one.
+#[test]
+fn a_probe_of_any_source_says_nothing_about_the_next() {
+    let counted = fan_in(3, |world| async move {
+        let mut word = String::new();
+        for _ in 0..2 {
+            let status = world.iprobe(ANY_SOURCE, 0).await?;
+            word += &status.map_or(0, |status| status.source).to_string();
+        }
+        for source in 1..3 {
+            world.recv(&mut world.buffer(4), source, 0).await?;
+        }
+        note(word);
+        Ok(())
+    });
+    let all = ["00", "01", "02", "11", "12", "21", "22"];
+    assert_eq!(counted, (set(&all), 8));
+    let counted = fan_in(3, |world| async move {
+        let mut word = world.probe(ANY_SOURCE, 0).await?.source.to_string();
+        for _ in 0..2 {
+            let status = world.recv(&mut world.buffer(4), ANY_SOURCE, 0).await?;
+            word += &status.source.to_string();
+        }
+        note(word);
+        Ok(())
+    });
+    assert_eq!(counted, (set(&["112", "121", "212", "221"]), 4));
+    let counted = fan_in(3, |world| async move {
+        let mut word = String::new();
+        for _ in 0..2 {
+            let status = world.probe(ANY_SOURCE, 0).await?;
+            word += &status.source.to_string();
+        }
+        let message = world.mprobe(ANY_SOURCE, 0).await?;
+        let source = message.status().source;
+        message.recv(world.buffer(4)).await?;
+        world.recv(&mut world.buffer(4), 3 - source, 0).await?;
+        note(format!("{word}{source}"));
+        Ok(())
+    });
+    let all = ["111", "112", "121", "122", "211", "212", "221", "222"];
+    assert_eq!(counted, (set(&all), 8));
+}
+
+/// A probe of any source that no message can end is a deadlock, also behind another one.
+#[test]
+fn a_probe_of_any_source_without_a_message_is_a_deadlock() {
+    let program = on_ranks(|world: Comm| async move {
+        if world.rank() > 0 {
+            return world.send(&world.buffer(4), 0, 0).await;
+        }
+        let source = world.probe(ANY_SOURCE, 0).await?.source;
+        world.probe(ANY_SOURCE, 0).await?;
+        world.recv(&mut world.buffer(4), source, 0).await?;
+        world.probe(ANY_SOURCE, 0).await.map(drop)
+    });
+    let report = explored(2, &program);
+    let [finding] = &report.findings[..] else {
+        panic!("{report:?}")
+    };
+    assert!(finding.message.contains("probe (any source, tag 0)"), "{finding:?}");
+    assert!(matches!(finding.kind, FindingKind::Deadlock(_)));
+}
+
 /// A receive that is freed after the cancel still takes a message, or does not.
 #[test]
 fn a_cancelled_receive_that_is_freed_takes_its_message_or_leaves_it() {

@@ -21,7 +21,7 @@ use crate::channel::{Channel, Interest, Level, Token};
 use crate::exploration;
 use crate::protocol::engine::{ProtocolEngine, SendCall};
 use crate::protocol::look::{Answers, Question};
-use crate::protocol::process::{Call, PickedAnswer, Process};
+use crate::protocol::process::{AwaitedYes, Call, PickedAnswer, Process};
 use crate::protocol::waiting::Waits;
 use crate::{
     ANY_SOURCE, Buffer, Envelope, Error, PROC_NULL, Pattern, Request, Result, SendMode, Source,
@@ -531,7 +531,9 @@ impl Comm {
             let Some(pattern) = pattern? else {
                 return Ok(Status::PROC_NULL);
             };
-            Ok(wait_for(self, pattern, location).await)
+            let picked = look_for(self, pattern, true, location).await;
+            let (picked, _yes) = picked_sight(picked);
+            Ok(wait_for(self, pattern, picked, location).await)
         }
     }
 
@@ -553,15 +555,15 @@ impl Comm {
             let Some(pattern) = pattern? else {
                 return Ok(Some(Status::PROC_NULL));
             };
-            match look_for(self, pattern, location).await {
+            match look_for(self, pattern, false, location).await {
                 PickedAnswer::No => return Ok(None),
-                PickedAnswer::Yes(_, _yes) => {
-                    return Ok(Some(wait_for(self, pattern, location).await));
+                PickedAnswer::Yes(picked, _yes) => {
+                    return Ok(Some(wait_for(self, pattern, picked, location).await));
                 }
                 PickedAnswer::Unpicked => {}
             }
             let attempt = move |process: &Process, engine: &mut ProtocolEngine| match engine
-                .probe(&pattern)
+                .probe(&pattern, 0)
             {
                 Some(status) => {
                     process.record_success();
@@ -610,35 +612,57 @@ impl Comm {
     }
 }
 
-/// Waits until a message could be received.
-async fn wait_for(comm: &Comm, pattern: Pattern, location: SourceLocation) -> Status {
-    let mut seen = None;
-    let attempt = move |process: &Process, engine: &mut ProtocolEngine| {
-        seen = seen.or_else(|| engine.probe(&pattern));
-        let status = seen?;
+/// Waits until a message could be received, for the answer *yes* with this number.
+async fn wait_for(comm: &Comm, pattern: Pattern, picked: u32, location: SourceLocation) -> Status {
+    let attempt = move |_: &Process, engine: &mut ProtocolEngine| engine.probe(&pattern, picked);
+    let waits = Waits::Probe(pattern);
+    let status = Call::new(&comm.process, location, waits, attempt).await;
+    if pattern.source.is_none() {
         // Other messages may arrive before the program continues.
-        let may_go_on = pattern.source.is_some() || exploration::may_look(process.channel());
-        may_go_on.then_some(status)
-    };
-    let status = Call::new(&comm.process, location, Waits::Probe(pattern), attempt).await;
+        let answers = |_: &ProtocolEngine| Answers {
+            yes: 1,
+            only_yes: true,
+            ..Answers::default()
+        };
+        let question = Question::Seen(pattern);
+        comm.process.look(question, waits, location, answers).await;
+    }
     comm.process.note_source(&pattern, status.source, location);
     comm.told(status)
 }
 
-/// Asks whether a message could be received.
+/// Asks whether a message could be received, or only which one if the call `waits_for_one`.
 pub(crate) fn look_for(
     comm: &Comm,
     pattern: Pattern,
+    waits_for_one: bool,
     location: SourceLocation,
 ) -> impl Future<Output = PickedAnswer> + use<> {
-    let answers = move |engine: &ProtocolEngine| Answers {
-        yes: 1,
-        only_yes: engine.is_seen(&pattern),
-        is_ready: engine.has_message(&pattern),
-        ..Answers::default()
+    let answers = move |engine: &ProtocolEngine| {
+        let seen = crate::api::request::small(engine.seen_sources(&pattern).len());
+        let has_others = seen > 0 && pattern.source.is_none();
+        Answers {
+            yes: if has_others { seen + 1 } else { 1 },
+            only_yes: waits_for_one || seen > 0,
+            is_ready: engine.has_message(&pattern),
+            ..Answers::default()
+        }
     };
-    let (question, waits) = (Question::Probe(pattern), Waits::Iprobe(pattern));
+    let waits = match waits_for_one {
+        true => Waits::Probe(pattern),
+        false => Waits::Iprobe(pattern),
+    };
+    let question = Question::Probe(pattern);
     comm.process.look(question, waits, location, answers)
+}
+
+/// The number of the *yes* that a call waits for which always waits. If no other was possible, no
+/// other run continues where this one waits.
+pub(crate) fn picked_sight(picked: PickedAnswer) -> (u32, Option<AwaitedYes>) {
+    match picked {
+        PickedAnswer::Yes(number, yes) if number > 0 => (number, Some(yes)),
+        _ => (0, None),
+    }
 }
 
 impl fmt::Debug for Comm {

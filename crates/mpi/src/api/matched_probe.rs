@@ -5,7 +5,7 @@ use observe::SourceLocation;
 use std::fmt;
 use std::future::Future;
 
-use crate::api::comm::look_for;
+use crate::api::comm::{look_for, picked_sight};
 use crate::channel::Channel;
 use crate::matching::UnexpectedMessage;
 use crate::protocol::engine::ProtocolEngine;
@@ -108,7 +108,9 @@ impl Comm {
             let Some(pattern) = pattern? else {
                 return Ok(self.message(None));
             };
-            Ok(wait_to_take(self, pattern, location).await)
+            let picked = look_for(self, pattern, true, location).await;
+            let (picked, _yes) = picked_sight(picked);
+            Ok(wait_to_take(self, (pattern, picked), location).await)
         }
     }
 
@@ -129,10 +131,10 @@ impl Comm {
             let Some(pattern) = pattern? else {
                 return Ok(Some(self.message(None)));
             };
-            match look_for(self, pattern, location).await {
+            match look_for(self, pattern, false, location).await {
                 PickedAnswer::No => return Ok(None),
-                PickedAnswer::Yes(_, _yes) => {
-                    return Ok(Some(wait_to_take(self, pattern, location).await));
+                PickedAnswer::Yes(picked, _yes) => {
+                    return Ok(Some(wait_to_take(self, (pattern, picked), location).await));
                 }
                 PickedAnswer::Unpicked => {}
             }
@@ -149,9 +151,13 @@ impl Comm {
     }
 }
 
-/// Waits for a message and takes it.
-async fn wait_to_take(comm: &Comm, pattern: Pattern, location: SourceLocation) -> Message {
-    let attempt = move |_: &Process, engine: &mut ProtocolEngine| engine.extract(&pattern);
+/// Waits for a message and takes it, for the answer *yes* with this number.
+async fn wait_to_take(
+    comm: &Comm,
+    (pattern, picked): (Pattern, u32),
+    location: SourceLocation,
+) -> Message {
+    let attempt = move |_: &Process, engine: &mut ProtocolEngine| engine.extract(&pattern, picked);
     let waits = Waits::Probe(pattern);
     let content = Call::new(comm.process(), location, waits, attempt).await;
     comm.note_source(&pattern, &content, location);
@@ -163,7 +169,7 @@ fn try_extract(
     engine: &mut ProtocolEngine,
     (pattern, location): (Pattern, SourceLocation),
 ) -> Option<Option<UnexpectedMessage>> {
-    if let Some(content) = engine.extract(&pattern) {
+    if let Some(content) = engine.extract(&pattern, 0) {
         process.record_success();
         process.note_answer((location, Question::Probe(pattern)), 1);
         return Some(Some(content));

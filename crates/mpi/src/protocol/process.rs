@@ -438,7 +438,7 @@ impl Process {
         location: SourceLocation,
     ) -> bool {
         if waits.depends_on_order() {
-            causes.choose();
+            causes.note_source_choice();
         }
         !causes.has_chosen()
             && waits.may_be_complete(engine)

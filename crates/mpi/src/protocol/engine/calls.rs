@@ -208,10 +208,9 @@ impl ProtocolEngine {
         token
     }
 
-    /// Takes the message that a receive with this pattern would get, so that no other receive gets
-    /// it.
-    pub(crate) fn extract(&mut self, pattern: &Pattern) -> Option<UnexpectedMessage> {
-        let message = self.matching.extract(pattern)?;
+    /// Takes the message of [`Self::probe`], so that no other receive gets it.
+    pub(crate) fn extract(&mut self, pattern: &Pattern, picked: u32) -> Option<UnexpectedMessage> {
+        let message = self.matching.extract(&self.sight(pattern, picked)?)?;
         self.actions += 1;
         self.note_seen(message.arrival);
         Some(message)

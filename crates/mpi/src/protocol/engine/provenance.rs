@@ -2,7 +2,7 @@
 
 use super::{ProtocolEngine, State};
 use crate::channel::{Channel, Token};
-use crate::exploration::{NotedOperation, SendCause, SendEnd, causality};
+use crate::exploration::{NotedOperation, SendCause, SendEnd, causality, choose};
 use crate::matching::UnexpectedMessage;
 use crate::{Envelope, Pattern};
 use observe::SourceLocation;
@@ -327,13 +327,43 @@ impl ProtocolEngine {
         }
     }
 
-    /// Returns true if a probe with this pattern was answered with *yes* because of a message that
-    /// no receive has met.
-    pub(crate) fn is_seen(&self, pattern: &Pattern) -> bool {
+    /// The sources of messages that no receive has met, that probes have seen, and that a probe with
+    /// this pattern may see again.
+    pub(crate) fn seen_sources(&self, pattern: &Pattern) -> Vec<u32> {
         let provenance = self.cold.as_ref().and_then(|cold| cold.provenance.as_ref());
-        let first = self.matching.find(pattern);
-        let seen = provenance.zip(first);
-        seen.is_some_and(|(provenance, first)| provenance.seen.contains(&first.arrival))
+        let Some(provenance) = provenance.filter(|provenance| !provenance.seen.is_empty()) else {
+            return Vec::new();
+        };
+        let mut sources = Vec::new();
+        for message in self.matching.unexpected() {
+            let source = message.envelope.source;
+            if pattern.accepts(&message.envelope)
+                && provenance.seen.contains(&message.arrival)
+                && !sources.contains(&source)
+            {
+                sources.push(source);
+            }
+        }
+        sources
+    }
+
+    /// Returns the pattern of a probe that has got the answer *yes* with this number: the seen
+    /// source with this number, or else any other source.
+    pub(super) fn sight(&self, pattern: &Pattern, picked: u32) -> Option<Pattern> {
+        let seen = self.seen_sources(pattern);
+        if seen.is_empty() {
+            return Some(*pattern);
+        }
+        let source = seen.get(picked as usize).copied().or_else(|| {
+            let envelopes = self.matching.unexpected().map(|message| message.envelope);
+            let mut others = envelopes
+                .filter(|envelope| pattern.accepts(envelope) && !seen.contains(&envelope.source));
+            others.next().map(|envelope| envelope.source)
+        });
+        source.map(|source| Pattern {
+            source: Some(source),
+            ..*pattern
+        })
     }
 
     /// The program knows that an operation is over.
@@ -373,12 +403,17 @@ impl ProtocolEngine {
     /// Takes the message that a receive from any source gets instead of one that a probe has seen:
     /// a probe promises its message only to a receive from the source that it names, so one from
     /// another source may come first.
-    pub(super) fn take_another(&mut self, pattern: &Pattern) -> Option<UnexpectedMessage> {
+    pub(super) fn take_another(
+        &mut self,
+        channel: &dyn Channel,
+        pattern: &Pattern,
+    ) -> Option<UnexpectedMessage> {
         let first = self.matching.find(pattern)?;
         let (source, arrival) = (first.envelope.source, first.arrival);
         if !self.provenance()?.probed.contains(&arrival) {
             return None;
         }
+        choose(channel);
         let is_other = |envelope: &Envelope| pattern.accepts(envelope) && envelope.source != source;
         let envelopes = self.matching.unexpected().map(|message| message.envelope);
         let others: Vec<Envelope> = envelopes.filter(is_other).collect();

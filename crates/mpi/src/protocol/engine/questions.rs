@@ -5,9 +5,10 @@ use crate::{Envelope, Pattern};
 use observe::SourceLocation;
 
 impl ProtocolEngine {
-    /// The message that a receive with this pattern would get.
-    pub(crate) fn probe(&mut self, pattern: &Pattern) -> Option<Status> {
-        let message = self.matching.find(pattern)?;
+    /// The message that a receive with this pattern would get; under a model checker the one that
+    /// is [picked](Self::sight).
+    pub(crate) fn probe(&mut self, pattern: &Pattern, picked: u32) -> Option<Status> {
+        let message = self.matching.find(&self.sight(pattern, picked)?)?;
         let (found, arrival) = (
             status(message.envelope, message.content.length()),
             message.arrival,

@@ -39,7 +39,7 @@ impl ProtocolEngine {
             self.operations[receive as usize].unpacks = unpacks;
             self.note_posted(channel, receive);
             let another = if pattern.source.is_none() {
-                self.take_another(&pattern)
+                self.take_another(channel, &pattern)
             } else {
                 None
             };

@@ -88,7 +88,7 @@ impl Process {
         }
         let first = u32::from(answers.only_yes);
         let sees_arrivals = matches!(at.1, Question::Cancel(_));
-        if answers.only_yes && answers.yes == 1 && !sees_arrivals {
+        if answers.only_yes && answers.yes == 1 && !at.1.is_step() {
             return Some(first);
         }
         let allowed = match answers.only_yes {

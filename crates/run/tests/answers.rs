@@ -492,7 +492,10 @@ fn a_probe_of_any_source_without_a_message_is_a_deadlock() {
     let [finding] = &report.findings[..] else {
         panic!("{report:?}")
     };
-    assert!(finding.message.contains("probe (any source, tag 0)"), "{finding:?}");
+    assert!(
+        finding.message.contains("probe (any source, tag 0)"),
+        "{finding:?}"
+    );
     assert!(matches!(finding.kind, FindingKind::Deadlock(_)));
 }
 

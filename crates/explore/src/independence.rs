@@ -535,9 +535,10 @@ fn rarer(rule: Rule, first: &Event, second: &Event, lists: &Lists) -> bool {
         Rule::SameMutexes => first.detail == second.detail,
         Rule::InSight => {
             let effects = first.effects | second.effects;
-            let is_seen =
-                effects & Event::ORDERLESS == 0 || sees_arrivals(first) || sees_arrivals(second);
-            first.object == second.object && is_seen
+            first.object == second.object
+                && (effects & Event::ORDERLESS == 0
+                    || sees_arrivals(first)
+                    || sees_arrivals(second))
         }
         Rule::MutexOfCondvar => {
             let is_condvar = matches!(

@@ -164,9 +164,9 @@ pub trait CausalityHooks {
     /// Notes that the rank has waited for the arrival of this step, without a receive.
     fn note_seen(&self, arrival: u32);
 
-    /// The waits from here on, until [`CausalityHooks::end_look`], are for a picked answer: the rank
-    /// could as well have continued when one of these operations was over, or at once without any
-    /// operation.
+    /// The waits from here on, until [`CausalityHooks::end_look`], are for a picked answer: the
+    /// rank could as well have continued when one of these operations was over, or at once without
+    /// any operation.
     fn begin_look(&self, one_of: &mut dyn Iterator<Item = u32>);
 
     /// The wait for an answer is over.

@@ -32,8 +32,8 @@
 //!   from any source, only the deliveries of messages depend on each other; if others access its
 //!   memory, those of accesses. In all these cases the picked answers to its questions depend on no
 //!   delivery.
-//! * The pick of an answer that is possible only as long as a message has not arrived depends on all
-//!   deliveries to the rank.
+//! * The pick of an answer that is possible only as long as a message has not arrived depends on
+//!   all deliveries to the rank.
 //! * The end of a time limit that is up because nothing else can happen depends on everything.
 //! * Events with hidden effects (a handle dropped, a state read without an operation) depend on
 //!   everything but draws and sleeps, and events that number new actors or objects on each other.

@@ -327,7 +327,7 @@ impl ExplorableDevice for IdealFabric {
         record.known = record.known.max(reason.known);
         drop(queues);
         let step = kernel.current_step();
-        self.knowledge.deliver(key.destination, step);
+        self.knowledge.note_delivery(key.destination, step);
         self.knowledge.deliveries.push(Delivery {
             step,
             source: key.source,
@@ -532,7 +532,7 @@ impl PacketTransport for IdealFabric {
             cause,
             reason,
             call: self.knowledge.call.get(),
-            send: self.knowledge.send(rank),
+            send: self.knowledge.latest_send(rank),
         });
         if let Some(token) = notify {
             self.ranks.note(rank, Event::Sent(token));

@@ -80,7 +80,7 @@ impl CausalityTracker {
             (known.reason, known.chose, known.deferred) = Default::default();
             known.question.set(PickState::No);
             known.receives.set(0);
-            known.notes.clear();
+            known.notes.clear_notes();
             known.delivered.get_mut().clear();
         }
         self.deliveries.clear();
@@ -176,7 +176,7 @@ impl CausalityTracker {
     }
 
     /// Notes that a packet is delivered to a rank in this step.
-    pub(crate) fn deliver(&self, rank: u32, step: u32) {
+    pub(crate) fn note_delivery(&self, rank: u32, step: u32) {
         self.ranks[rank as usize]
             .delivered
             .borrow_mut()
@@ -184,15 +184,15 @@ impl CausalityTracker {
     }
 
     /// Returns the number of the send of the message that a rank posts.
-    pub(crate) fn send(&self, rank: u32) -> u32 {
+    pub(crate) fn latest_send(&self, rank: u32) -> u32 {
         self.ranks[rank as usize].notes.send.get()
     }
 
-    /// Looks for a deadlock of the run with waits that MPI permits; `sends_wait`: standard sends may
-    /// wait.
+    /// Looks for a deadlock of the run with waits that MPI permits; `sends_wait`: standard sends
+    /// may wait.
     pub(crate) fn conditional_deadlock(&self, sends_wait: bool) -> Answer {
         let notes: Vec<&RankNotes> = self.ranks.iter().map(|rank| &rank.notes).collect();
-        optional_waits::search(&notes, sends_wait, self.deliveries.senders())
+        optional_waits::find_deadlock(&notes, sends_wait, self.deliveries.senders())
     }
 
     /// Returns true if the rank parks only to show where it waits.
@@ -312,7 +312,7 @@ impl CausalityHooks for RankCauses {
         if let NotedOperation::Send { .. } = operation {
             self.all.call.set(Some(location));
         }
-        self.own().notes.begin(operation, location)
+        self.own().notes.begin_operation(operation, location)
     }
 
     fn note_buffered(&self, send: u32) {

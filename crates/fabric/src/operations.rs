@@ -1,5 +1,6 @@
-//! Notes of the operations of ranks and of their waits, in the order of each program: a run without dates, which
-//! [`crate::optional_waits`] repeats with waits that MPI permits and the run did not have.
+//! Notes of the operations of ranks and of their waits, in the order of each program: a run without
+//! dates, which [`crate::optional_waits`] repeats with waits that MPI permits and the run did not
+//! have.
 //!
 //! *Not noted*: one-sided accesses and their epochs, computations, sleeps.
 
@@ -13,8 +14,8 @@ use sim_core::SourceLocation;
 pub(crate) enum Alternative {
     /// The rank has none.
     None,
-    /// The rank could continue when one of the operations in this part of the list was over, or at once
-    /// if there is none.
+    /// The rank could continue when one of the operations in this part of the list was over, or at
+    /// once if there is none.
     OneOf(u32, u32),
 }
 
@@ -36,7 +37,7 @@ pub(crate) enum Note {
         alternative: Alternative,
     },
     /// The rank waits for the message that arrived in this step.
-    Seen {
+    Probe {
         arrival: u32,
         alternative: Alternative,
     },
@@ -54,15 +55,19 @@ pub(crate) struct RankNotes {
 }
 
 impl RankNotes {
-    pub(crate) fn clear(&mut self) {
+    pub(crate) fn clear_notes(&mut self) {
         self.notes.get_mut().clear();
         self.alternatives.get_mut().clear();
         self.looks.set(None);
         self.send.set(0);
     }
 
-    pub(crate) fn begin(&self, operation: NotedOperation, location: SourceLocation) -> u32 {
-        let number = self.add(Note::Begin {
+    pub(crate) fn begin_operation(
+        &self,
+        operation: NotedOperation,
+        location: SourceLocation,
+    ) -> u32 {
+        let number = self.add_note(Note::Begin {
             operation,
             location,
             arrival: SendCause::NONE,
@@ -74,7 +79,7 @@ impl RankNotes {
         number
     }
 
-    fn add(&self, note: Note) -> u32 {
+    fn add_note(&self, note: Note) -> u32 {
         let mut notes = self.notes.borrow_mut();
         notes.push(note);
         in_32_bits(notes.len() - 1)
@@ -103,22 +108,22 @@ impl RankNotes {
     }
 
     pub(crate) fn note_wait(&self, operation: u32) {
-        let alternative = self.alternative();
-        self.add(Note::Wait {
+        let alternative = self.current_alternative();
+        self.add_note(Note::Wait {
             operation,
             alternative,
         });
     }
 
     pub(crate) fn note_seen(&self, arrival: u32) {
-        let alternative = self.alternative();
-        self.add(Note::Seen {
+        let alternative = self.current_alternative();
+        self.add_note(Note::Probe {
             arrival,
             alternative,
         });
     }
 
-    fn alternative(&self) -> Alternative {
+    fn current_alternative(&self) -> Alternative {
         let looks = self.looks.get();
         looks.map_or(Alternative::None, |(first, end)| {
             Alternative::OneOf(first, end)

@@ -45,7 +45,7 @@ type At = (u32, u32);
 /// By rank: the number of passed notes.
 type Cut = Vec<u32>;
 
-/// How a rank stands at its next note.
+/// The state of a rank at the next note.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Next {
     Free,
@@ -70,10 +70,14 @@ struct Notes<'a> {
 }
 
 /// Looks for a deadlock. `senders`: the send of the arrival of each step.
-pub(crate) fn search(ranks: &[&RankNotes], sends_wait: bool, senders: Vec<(u32, At)>) -> Answer {
-    let notes = Notes::of(ranks, sends_wait, senders);
+pub(crate) fn find_deadlock(
+    ranks: &[&RankNotes],
+    sends_wait: bool,
+    senders: Vec<(u32, At)>,
+) -> Answer {
+    let notes = Notes::collect_notes(ranks, sends_wait, senders);
     let mut seen = BTreeSet::new();
-    let start = notes.closed(vec![0; ranks.len()]);
+    let start = notes.close_cut(vec![0; ranks.len()]);
     let mut pending = vec![(start, Vec::new())];
     while let Some((cut, given_up)) = pending.pop() {
         if !seen.insert(cut.clone()) || notes.is_over(&cut) {
@@ -83,19 +87,19 @@ pub(crate) fn search(ranks: &[&RankNotes], sends_wait: bool, senders: Vec<(u32, 
             return Answer::Undecided;
         }
         if !notes.has_alternative(&cut) {
-            return Answer::Deadlock(notes.minimised(cut, given_up));
+            return Answer::Deadlock(notes.minimise_waits(cut, given_up));
         }
-        for rank in notes.optional(&cut) {
+        for rank in notes.list_optional(&cut) {
             let mut given_up = given_up.clone();
             given_up.push((rank, cut[rank as usize]));
-            pending.push((notes.without(&cut, rank), given_up));
+            pending.push((notes.give_up(&cut, rank), given_up));
         }
     }
     Answer::Free
 }
 
 impl<'a> Notes<'a> {
-    fn of(ranks: &[&'a RankNotes], sends_wait: bool, senders: Vec<(u32, At)>) -> Self {
+    fn collect_notes(ranks: &[&'a RankNotes], sends_wait: bool, senders: Vec<(u32, At)>) -> Self {
         let mut all = Self {
             ranks: ranks.iter().map(|rank| rank.notes.borrow()).collect(),
             alternatives: ranks
@@ -138,19 +142,19 @@ impl<'a> Notes<'a> {
         all
     }
 
-    fn note(&self, (rank, position): At) -> Option<&Note> {
+    fn find_note(&self, (rank, position): At) -> Option<&Note> {
         self.ranks[rank as usize].get(position as usize)
     }
 
     /// The next note of a rank.
-    fn next(&self, cut: &Cut, rank: u32) -> Option<&Note> {
-        self.note((rank, cut[rank as usize]))
+    fn next_note(&self, cut: &Cut, rank: u32) -> Option<&Note> {
+        self.find_note((rank, cut[rank as usize]))
     }
 
     fn is_over(&self, cut: &Cut) -> bool {
         (0..)
             .zip(cut)
-            .all(|(rank, _)| self.next(cut, rank).is_none())
+            .all(|(rank, _)| self.next_note(cut, rank).is_none())
     }
 
     fn has_begun(cut: &Cut, (rank, position): At) -> bool {
@@ -164,12 +168,12 @@ impl<'a> Notes<'a> {
             || (self.senders.get(&arrival)).is_none_or(|&send| Self::has_begun(cut, send))
     }
 
-    /// How the end of an operation of a rank stands.
-    fn end_of(&self, cut: &Cut, rank: u32, operation: u32) -> Next {
+    /// Returns the state of the end of an operation of a rank.
+    fn judge_end(&self, cut: &Cut, rank: u32, operation: u32) -> Next {
         let at = (rank, operation);
         let Some(&Note::Begin {
             operation, arrival, ..
-        }) = self.note(at)
+        }) = self.find_note(at)
         else {
             return Next::Free;
         };
@@ -188,7 +192,7 @@ impl<'a> Notes<'a> {
             NotedOperation::Receive { .. } => Next::Stuck,
             NotedOperation::Collective { place, ranks, .. } => {
                 let parts = self.parts.get(&at).into_iter().flatten();
-                let is_missing = |part: &u32| self.end_of(cut, rank, *part) == Next::Stuck;
+                let is_missing = |part: &u32| self.judge_end(cut, rank, *part) == Next::Stuck;
                 if parts.clone().any(is_missing) {
                     return Next::Stuck;
                 }
@@ -202,23 +206,25 @@ impl<'a> Notes<'a> {
         }
     }
 
-    fn state(&self, cut: &Cut, rank: u32) -> Next {
-        match self.next(cut, rank) {
+    fn judge_next(&self, cut: &Cut, rank: u32) -> Next {
+        match self.next_note(cut, rank) {
             None | Some(Note::Begin { .. }) => Next::Free,
-            Some(&Note::Wait { operation, .. }) => self.end_of(cut, rank, operation),
-            Some(&Note::Seen { arrival, .. }) if self.is_sent(cut, arrival) => Next::Free,
-            Some(Note::Seen { .. }) => Next::Stuck,
+            Some(&Note::Wait { operation, .. }) => self.judge_end(cut, rank, operation),
+            Some(&Note::Probe { arrival, .. }) if self.is_sent(cut, arrival) => Next::Free,
+            Some(Note::Probe { .. }) => Next::Stuck,
         }
     }
 
     /// Lets all ranks continue as far as they can.
-    fn closed(&self, mut cut: Cut) -> Cut {
+    fn close_cut(&self, mut cut: Cut) -> Cut {
         let ranks = 0..self.ranks.len();
         loop {
             let mut moves = false;
             for rank in ranks.clone() {
-                let number = small(rank);
-                while self.next(&cut, number).is_some() && self.state(&cut, number) == Next::Free {
+                let number = to_number(rank);
+                while self.next_note(&cut, number).is_some()
+                    && self.judge_next(&cut, number) == Next::Free
+                {
                     cut[rank] += 1;
                     moves = true;
                 }
@@ -230,29 +236,29 @@ impl<'a> Notes<'a> {
     }
 
     /// The ranks that wait where they could continue.
-    fn optional(&self, cut: &Cut) -> Vec<u32> {
-        let ranks = 0..small(self.ranks.len());
-        let is_optional = |rank: &u32| self.state(cut, *rank) == Next::Optional;
+    fn list_optional(&self, cut: &Cut) -> Vec<u32> {
+        let ranks = 0..to_number(self.ranks.len());
+        let is_optional = |rank: &u32| self.judge_next(cut, *rank) == Next::Optional;
         ranks.filter(is_optional).collect()
     }
 
     /// The same where a rank continues.
-    fn without(&self, cut: &Cut, rank: u32) -> Cut {
+    fn give_up(&self, cut: &Cut, rank: u32) -> Cut {
         let mut cut = cut.clone();
         cut[rank as usize] += 1;
-        self.closed(cut)
+        self.close_cut(cut)
     }
 
     /// Returns true if a rank could do something else than wait.
     fn has_alternative(&self, cut: &Cut) -> bool {
-        (0..small(self.ranks.len()))
+        (0..to_number(self.ranks.len()))
             .any(|rank| self.answers_otherwise(cut, rank) || self.receives_another(cut, rank))
     }
 
     /// Returns true if a rank could answer its question otherwise.
     fn answers_otherwise(&self, cut: &Cut, rank: u32) -> bool {
-        let (Some(Note::Wait { alternative, .. }) | Some(Note::Seen { alternative, .. })) =
-            self.next(cut, rank)
+        let (Some(Note::Wait { alternative, .. }) | Some(Note::Probe { alternative, .. })) =
+            self.next_note(cut, rank)
         else {
             return false;
         };
@@ -260,7 +266,7 @@ impl<'a> Notes<'a> {
             return false;
         };
         let all = &self.alternatives[rank as usize][first as usize..end as usize];
-        let is_over = |operation: &u32| self.end_of(cut, rank, *operation) == Next::Free;
+        let is_over = |operation: &u32| self.judge_end(cut, rank, *operation) == Next::Free;
         all.is_empty() || all.iter().any(is_over)
     }
 
@@ -284,14 +290,15 @@ impl<'a> Notes<'a> {
                         && source.is_none_or(|source| source == envelope.source)
                         && tag.is_none_or(|tag| tag == envelope.tag)
                 };
-                self.waiting(cut, rank).any(|envelope| fits(&envelope))
+                self.list_messages(cut, rank)
+                    .any(|envelope| fits(&envelope))
             }
             _ => false,
         })
     }
 
     /// The messages that have been sent to a rank and that no receive so far has met.
-    fn waiting<'b>(&'b self, cut: &'b Cut, to: u32) -> impl Iterator<Item = Envelope> + 'b {
+    fn list_messages<'b>(&'b self, cut: &'b Cut, to: u32) -> impl Iterator<Item = Envelope> + 'b {
         let ranks = (0..).zip(&self.ranks);
         let sent = ranks.flat_map(move |(rank, notes)| {
             let sent = notes[..cut[rank as usize] as usize].iter();
@@ -319,12 +326,12 @@ impl<'a> Notes<'a> {
     }
 
     /// The deadlock with as few waits as giving up one by one leaves.
-    fn minimised(&self, mut cut: Cut, mut given_up: Vec<At>) -> ConditionalDeadlock {
+    fn minimise_waits(&self, mut cut: Cut, mut given_up: Vec<At>) -> ConditionalDeadlock {
         'again: loop {
-            for rank in self.optional(&cut) {
-                let less = self.without(&cut, rank);
+            for rank in self.list_optional(&cut) {
+                let less = self.give_up(&cut, rank);
                 let is_stuck = !self.is_over(&less) && !self.has_alternative(&less);
-                if is_stuck && self.optional(&less).len() < self.optional(&cut).len() {
+                if is_stuck && self.list_optional(&less).len() < self.list_optional(&cut).len() {
                     cut = less;
                     continue 'again;
                 }
@@ -332,15 +339,16 @@ impl<'a> Notes<'a> {
             break;
         }
         given_up.retain(|at| Self::has_begun(&cut, *at));
-        let is_needed = |rank: &u32| self.state(&cut, *rank) == Next::Optional;
-        let ranks = 0..small(self.ranks.len());
+        let is_needed = |rank: &u32| self.judge_next(&cut, *rank) == Next::Optional;
+        let ranks = 0..to_number(self.ranks.len());
         let waits = ranks.clone().filter(is_needed);
-        let waits = waits.filter_map(|rank| self.condition((rank, cut[rank as usize]), true));
+        let waits =
+            waits.filter_map(|rank| self.describe_condition((rank, cut[rank as usize]), true));
         let others = given_up.iter();
-        let others = others.filter_map(|at| self.condition(*at, false));
+        let others = others.filter_map(|at| self.describe_condition(*at, false));
         let mut only_if: Vec<String> = waits.chain(others).collect();
         only_if.dedup();
-        let blocked = ranks.filter_map(|rank| self.blocked(&cut, rank));
+        let blocked = ranks.filter_map(|rank| self.describe_blocked(&cut, rank));
         ConditionalDeadlock {
             only_if,
             graph: WaitGraph {
@@ -351,15 +359,15 @@ impl<'a> Notes<'a> {
     }
 
     /// A wait as a condition in words, or the absence of a wait.
-    fn condition(&self, (rank, position): At, waits: bool) -> Option<String> {
-        let &Note::Wait { operation, .. } = self.note((rank, position))? else {
+    fn describe_condition(&self, (rank, position): At, waits: bool) -> Option<String> {
+        let &Note::Wait { operation, .. } = self.find_note((rank, position))? else {
             return None;
         };
         let &Note::Begin {
             operation,
             location,
             ..
-        } = self.note((rank, operation))?
+        } = self.find_note((rank, operation))?
         else {
             return None;
         };
@@ -376,13 +384,13 @@ impl<'a> Notes<'a> {
     }
 
     /// Where a rank is stuck.
-    fn blocked(&self, cut: &Cut, rank: u32) -> Option<Blocked> {
-        let (operation, arrival) = match *self.next(cut, rank)? {
+    fn describe_blocked(&self, cut: &Cut, rank: u32) -> Option<Blocked> {
+        let (operation, arrival) = match *self.next_note(cut, rank)? {
             Note::Wait { operation, .. } => (Some(operation), SendCause::NONE),
-            Note::Seen { arrival, .. } => (None, arrival),
+            Note::Probe { arrival, .. } => (None, arrival),
             Note::Begin { .. } => return None,
         };
-        let begun = operation.and_then(|operation| match self.note((rank, operation))? {
+        let begun = operation.and_then(|operation| match self.find_note((rank, operation))? {
             Note::Begin {
                 operation: begun,
                 location,
@@ -420,7 +428,7 @@ impl<'a> Notes<'a> {
             Some((NotedOperation::Collective { name, place, .. }, location, _, number)) => (
                 name.to_owned(),
                 location.to_string(),
-                self.missing(cut, (rank, number), place),
+                self.list_missing(cut, (rank, number), place),
             ),
         };
         Some(Blocked {
@@ -434,7 +442,7 @@ impl<'a> Notes<'a> {
     }
 
     /// The ranks that have not called a collective, as far as the run shows them.
-    fn missing(&self, cut: &Cut, own: At, place: CollectivePlace) -> Vec<u32> {
+    fn list_missing(&self, cut: &Cut, own: At, place: CollectivePlace) -> Vec<u32> {
         let calls = self.calls.get(&place).into_iter().flatten();
         let late = calls.filter(|call| **call != own && !Self::has_begun(cut, **call));
         late.map(|(rank, _)| *rank).collect()
@@ -442,6 +450,6 @@ impl<'a> Notes<'a> {
 }
 
 /// The number of a rank, or of ranks.
-fn small(rank: usize) -> u32 {
+fn to_number(rank: usize) -> u32 {
     u32::try_from(rank).expect("ranks are counted in 32 bits")
 }

@@ -4,6 +4,7 @@
 //! before all interactions were run.
 
 mod backend;
+mod freedoms;
 mod layers;
 mod options;
 mod package;

@@ -4,6 +4,7 @@
 //! whose executions differ is shrunk: it has to differ in the same property. *Not modelled*: faults
 //! that depend on a seed; a program gives the same result each time.
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -127,6 +128,8 @@ pub struct LayerLimits {
     pub tries: u64,
     /// Failures after which the campaign stops.
     pub errors: u32,
+    /// Failures of each property that are shrunk and kept.
+    pub examples: u64,
     /// Comparisons that shrinking a failure may take.
     pub shrink_budget: u32,
 }
@@ -157,10 +160,19 @@ pub struct LayerReport<P> {
     pub too_large: u32,
     /// Operations of all programs.
     pub operations: u64,
-    /// Failures, in the order in which they were found.
+    /// Number of failures of each property.
+    pub counts: BTreeMap<&'static str, u64>,
+    /// The failures that are kept, in the order in which they were found.
     pub failures: Vec<LayerFailure<P>>,
     /// Digest of the results and dates of all simulated executions, without shrinking.
     pub digest: Digest,
+}
+
+impl<P> LayerReport<P> {
+    /// Returns the number of all failures.
+    pub fn failure_count(&self) -> u64 {
+        self.counts.values().sum()
+    }
 }
 
 /// Progress of a campaign over a layer.
@@ -169,7 +181,7 @@ pub struct LayerProgress {
     /// Programs that were generated.
     pub tries: u64,
     /// Failures that were found.
-    pub failures: usize,
+    pub failures: u64,
     /// Progress of shrinking the last of them, if it is being shrunk.
     pub shrinking: Option<Shrinking>,
 }
@@ -185,13 +197,14 @@ pub fn layer_campaign<L: Layer>(
         tries: 0,
         too_large: 0,
         operations: 0,
+        counts: BTreeMap::new(),
         failures: Vec::new(),
         digest: Digest::default(),
     };
     for attempt in 0..limits.tries {
         let mut progress = LayerProgress {
             tries: report.tries,
-            failures: report.failures.len(),
+            failures: report.failure_count(),
             shrinking: None,
         };
         if observe(progress).is_break() {
@@ -208,17 +221,22 @@ pub fn layer_campaign<L: Layer>(
             Comparison::TooLarge => report.too_large += 1,
             Comparison::Different { property, .. } => {
                 progress.failures += 1;
+                let count = report.counts.entry(property).or_default();
+                *count += 1;
+                let is_kept = *count <= limits.examples;
                 let mut observe = |shrinking| {
                     progress.shrinking = Some(shrinking);
                     let _ = observe(progress);
                 };
-                let found = (attempt, property);
-                let original = Generated { program, choices };
-                let failure = shrunk(layer, limits, found, original, &mut observe);
-                report.failures.push(failure);
+                if is_kept {
+                    let found = (attempt, property);
+                    let original = Generated { program, choices };
+                    let failure = shrunk(layer, limits, found, original, &mut observe);
+                    report.failures.push(failure);
+                }
             }
         }
-        if report.failures.len() >= limits.errors as usize {
+        if report.failure_count() >= limits.errors.into() {
             break;
         }
     }

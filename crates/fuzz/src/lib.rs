@@ -17,6 +17,7 @@ mod coverage;
 mod driver;
 mod export;
 mod export_c;
+pub mod freedoms;
 mod generate;
 mod interaction;
 mod layer;

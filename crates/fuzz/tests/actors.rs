@@ -15,6 +15,7 @@ fn campaign(layer: &ActorLayer, tries: u64) -> LayerReport<ActorProgram> {
         seed: 1,
         tries,
         errors: 1,
+        examples: u64::MAX,
         shrink_budget: 10_000,
     };
     layer_campaign(layer, &limits, &mut |_| ControlFlow::Continue(()))

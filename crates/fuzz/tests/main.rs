@@ -2,6 +2,7 @@
 
 mod actors;
 mod campaigns;
+mod freedoms;
 mod mistakes;
 mod processes;
 mod ranks;

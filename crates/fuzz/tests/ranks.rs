@@ -15,6 +15,7 @@ fn campaign(layer: &MpiLayer, tries: u64) -> LayerReport<RankProgram> {
         seed: 1,
         tries,
         errors: 1,
+        examples: u64::MAX,
         shrink_budget: 2_000,
     };
     layer_campaign(layer, &limits, &mut |_| ControlFlow::Continue(()))

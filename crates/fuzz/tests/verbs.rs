@@ -17,6 +17,7 @@ fn campaign(layer: &VerbsLayer, tries: u64) -> LayerReport<VerbsProgram> {
         seed: 1,
         tries,
         errors: 1,
+        examples: u64::MAX,
         shrink_budget: 5_000,
     };
     layer_campaign(layer, &limits, &mut |_| ControlFlow::Continue(()))

@@ -19,6 +19,7 @@ pub(crate) mod modes;
 pub(crate) mod op;
 pub(crate) mod partitioned;
 pub(crate) mod persistent;
+mod probe;
 pub(crate) mod region;
 mod reordering;
 pub(crate) mod request;

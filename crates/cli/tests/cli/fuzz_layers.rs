@@ -1,5 +1,6 @@
-//! Promise: `simrun fuzz --layer actors` and `--layer mpi` find no difference, replay what is
-//! written as text, export a rank program as a package that runs, and refuse bad input.
+//! Promise: `simrun fuzz --layer actors`, `--layer mpi` and `--layer mpi/check` find no difference,
+//! replay what is written as text, export a rank program as a package that runs or in C, and refuse
+//! bad input.
 
 use crate::support::{Folder, built_fast, simrun};
 
@@ -9,6 +10,16 @@ ranks = [[{ isend = 0 }, "barrier", { wait = 0 }, { recv = 1 }], ["barrier", { i
 messages = [
   { from = 0, to = 1, tag = 2, bytes = 9, any_source = true, any_tag = true },
   { from = 1, to = 0, tag = 0, bytes = 100, any_source = false, any_tag = false },
+]
+"#;
+
+/// Two orders of two messages.
+const FAN_IN: &str = r#"version = 1
+family = "mixtures"
+ranks = [
+  [{ recv = {} }, { irecv = {} }, { wait = 1 }],
+  [{ send = { to = 0, tag = 0, mode = "standard" } }],
+  [{ isend = { to = 0, tag = 0, mode = "synchronous" } }],
 ]
 "#;
 
@@ -79,8 +90,26 @@ fn a_rank_program_is_exported_as_a_package_that_runs() {
 }
 
 #[test]
+fn a_program_of_freedoms_is_exported_in_c_and_checked() {
+    let folder = Folder::new();
+    let program = folder.write("fan-in.toml", FAN_IN);
+    let source = folder.path("fan-in.c");
+    let made = simrun!("fuzz --layer mpi/check --replay {program} --export {source}");
+    let expected = "5 operations: all executions agree\n";
+    assert_eq!((made.status, &*made.stdout), (0, expected), "{made:?}");
+    let executable = folder.path("fan-in");
+    simrun!("cc -o {executable} {source}").exits_with(0);
+    let checked = simrun!("check -n 3 {executable}");
+    checked.exits_with(0);
+    checked.prints_text("no errors found; search complete\n  2 executions");
+}
+
+#[test]
 fn bad_input_is_refused() {
     let folder = Folder::new();
+    let later = folder.write("later.toml", &FAN_IN.replace("wait = 1", "wait = 7"));
+    let ran = simrun!("fuzz --layer mpi/check --replay {later}");
+    ran.refuses_with("later.toml: ranks[0][2]: Wait(7): expected places of earlier operations");
     let alone = folder.write("alone.toml", &RANKS.replace("isend = 0", "isend = 7"));
     let ran = simrun!("fuzz --layer mpi --replay {alone}");
     ran.refuses_with("alone.toml: ranks[0][0]: Isend(7): expected a message below 2");

@@ -1,5 +1,5 @@
-//! `simrun fuzz --layer actors`, `--layer mpi` and `--layer verbs`: random programs, executed in
-//! ways that must agree; what differs is shrunk, shown and kept.
+//! `simrun fuzz --layer actors`, `--layer mpi`, `--layer mpi/check` and `--layer verbs`: random
+//! programs, executed in ways that must agree; what differs is shrunk, shown and kept.
 //!
 //! With `--tcp` a rank program is also executed by processes, which are this executable again. Exit
 //! status 0 if all executions agree, 1 if some differ, 2 for bad input, 3 if the time was over
@@ -16,10 +16,12 @@ use serde_json::json;
 use simrun::args::Format;
 use simrun::{ProgressLine, quoted, status};
 
+use super::freedoms::{FreedomArgs, parse_families, run_families};
 #[cfg(feature = "verbs")]
 use super::verbs::adapter;
 use super::{package, processes, shrinking_text};
 use crate::actors::ActorLayer;
+use crate::freedoms::Family;
 use crate::ranks::{MpiLayer, RankProgram, source};
 use crate::verbs::{VerbsLayer, VerbsProgram, c_source};
 use crate::{
@@ -34,6 +36,9 @@ pub(super) enum LayerArg {
     Endpoint,
     /// Rank programs, on several devices and under the model checker
     Mpi,
+    /// Rank programs under the model checker, and all outcomes that MPI permits
+    #[value(name = "mpi/check")]
+    MpiCheck,
     /// Actor programs, under the model checker and by brute force
     Actors,
     /// Work requests on queue pairs, on simulated adapters and with --backend verbs on a real one
@@ -50,17 +55,27 @@ pub(super) struct LayerArgs {
     #[arg(long, value_enum, value_name = "NAME", default_value_t)]
     layer: LayerArg,
 
-    /// Executions per program of --layer actors and mpi under the model checker; a program with
-    /// more is not compared with it [default: 1000]
+    /// Executions per program of --layer actors, mpi and mpi/check under the model checker; a
+    /// program with more is not compared with it [default: 1000, and no limit for mpi/check]
     #[arg(long, value_name = "N")]
     max_executions: Option<u64>,
+
+    /// With --layer mpi/check: families of programs, or all [default: the families that hold]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_families)]
+    families: Vec<Vec<Family>>,
+
+    /// With --layer mpi/check: shrink and keep this many failures of each family and property, and
+    /// count all others
+    #[arg(long, value_name = "N")]
+    examples: Option<u64>,
 
     /// With --layer mpi: execute each program over TCP, too, with a process per rank
     #[arg(long)]
     tcp: bool,
 
-    /// With --replay: write a program that runs it, too: a package, or C against libibverbs for
-    /// --layer verbs, and for endpoints if the name ends with .c
+    /// With --replay: write a program that runs it, too: a package, C against MPI for --layer
+    /// mpi/check, or C against libibverbs for --layer verbs, and for endpoints if the name ends
+    /// with .c
     #[arg(long, value_name = "PATH", requires = "replay")]
     export: Option<PathBuf>,
 
@@ -108,15 +123,22 @@ pub(super) struct CommonArgs<'a> {
 /// Runs a campaign over a layer, or replays a program of it; `None` for the layer of endpoints.
 pub(super) fn run(args: &LayerArgs, common: &CommonArgs<'_>) -> Option<ExitCode> {
     let ran = match args.layer {
-        LayerArg::Endpoint | LayerArg::Actors | LayerArg::Verbs if args.tcp => {
+        LayerArg::Endpoint | LayerArg::Actors | LayerArg::Verbs | LayerArg::MpiCheck
+            if args.tcp =>
+        {
             Err("--tcp: expected --layer mpi".to_owned())
         }
+        LayerArg::Endpoint | LayerArg::Actors | LayerArg::Verbs | LayerArg::Mpi
+            if !args.families.is_empty() || args.examples.is_some() =>
+        {
+            Err("--families, --examples: expected --layer mpi/check".to_owned())
+        }
         LayerArg::Endpoint | LayerArg::Verbs if args.max_executions.is_some() => {
-            Err("--max-executions: expected --layer actors or mpi".to_owned())
+            Err("--max-executions: expected --layer actors, mpi or mpi/check".to_owned())
         }
         LayerArg::Endpoint => return None,
         LayerArg::Actors if args.export.is_some() => {
-            Err("--export: expected --layer endpoint, mpi or verbs".to_owned())
+            Err("--export: expected --layer endpoint, mpi, mpi/check or verbs".to_owned())
         }
         LayerArg::Actors => {
             let layer = ActorLayer::new(args.max_executions());
@@ -129,6 +151,15 @@ pub(super) fn run(args: &LayerArgs, common: &CommonArgs<'_>) -> Option<ExitCode>
             None => Err("--as-rank: expected --replay FILE".to_owned()),
         },
         LayerArg::Mpi => mpi(args, common),
+        LayerArg::MpiCheck => {
+            let freedoms = FreedomArgs {
+                families: args.families.concat(),
+                examples: args.examples,
+                max_executions: args.max_executions,
+                export: args.export.as_deref(),
+            };
+            run_families(&freedoms, common)
+        }
     };
     Some(ran.unwrap_or_else(status::refuse))
 }
@@ -184,6 +215,7 @@ fn execute<L: Layer>(
         seed: common.seed,
         tries: common.tries,
         errors: common.errors,
+        examples: u64::MAX,
         shrink_budget: if common.adapter.is_some() {
             ADAPTER_SHRINK_BUDGET
         } else {
@@ -231,13 +263,13 @@ const SHRINK_BUDGET: u32 = 20_000;
 /// The same on an adapter of this machine: each takes milliseconds, or 3 s if it is blocked.
 const ADAPTER_SHRINK_BUDGET: u32 = 100;
 
-fn read<P: FuzzProgram>(file: &Path) -> Result<P, String> {
+pub(super) fn read<P: FuzzProgram>(file: &Path) -> Result<P, String> {
     let place = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
     let text = files::read_text(file).map_err(|error| place(&error))?;
     P::from_toml(&text).map_err(|error| place(&error))
 }
 
-fn replay<L: Layer>(layer: &L, file: &Path, format: Format) -> Result<ExitCode, String> {
+pub(super) fn replay<L: Layer>(layer: &L, file: &Path, format: Format) -> Result<ExitCode, String> {
     let program: L::Program = read(file)?;
     let operations = program.operations();
     let compared = compare(layer, &program);
@@ -283,7 +315,10 @@ fn replay_json(operations: usize, compared: &Comparison) -> ExitCode {
 }
 
 /// Writes a failure as it was generated and shrunk; returns the file of the shrunk one.
-fn keep<P: FuzzProgram>(folder: &Path, failure: &LayerFailure<P>) -> Result<PathBuf, String> {
+pub(super) fn keep<P: FuzzProgram>(
+    folder: &Path,
+    failure: &LayerFailure<P>,
+) -> Result<PathBuf, String> {
     let name = |kind: &str| folder.join(format!("{}-{kind}.toml", failure.attempt));
     let head = format!(
         "# {}: {}\n",

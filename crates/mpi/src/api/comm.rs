@@ -17,11 +17,12 @@ use std::task::{Context, Poll};
 use channel::COLLECTIVE;
 
 use crate::api::group::Members;
+use crate::api::probe::{self, look_for, picked_sight};
 use crate::channel::{Channel, Interest, Level, Token};
 use crate::exploration;
 use crate::protocol::engine::{ProtocolEngine, SendCall};
-use crate::protocol::look::{Answers, Question};
-use crate::protocol::process::{AwaitedYes, Call, PickedAnswer, Process};
+use crate::protocol::look::Question;
+use crate::protocol::process::{Call, PickedAnswer, Process};
 use crate::protocol::waiting::Waits;
 use crate::{
     ANY_SOURCE, Buffer, Envelope, Error, PROC_NULL, Pattern, Request, Result, SendMode, Source,
@@ -209,7 +210,7 @@ impl Comm {
     }
 
     /// The rank that the source of a message has here; what is not the end of a message names none.
-    fn told(&self, status: Status) -> Status {
+    pub(super) fn told(&self, status: Status) -> Status {
         self.members.told(status)
     }
 
@@ -533,7 +534,7 @@ impl Comm {
             };
             let picked = look_for(self, pattern, true, location).await;
             let (picked, _yes) = picked_sight(picked);
-            Ok(wait_for(self, pattern, picked, location).await)
+            Ok(probe::wait_for_message(self, pattern, picked, location).await)
         }
     }
 
@@ -558,7 +559,9 @@ impl Comm {
             match look_for(self, pattern, false, location).await {
                 PickedAnswer::No => return Ok(None),
                 PickedAnswer::Yes(picked, _yes) => {
-                    return Ok(Some(wait_for(self, pattern, picked, location).await));
+                    return Ok(Some(
+                        probe::wait_for_message(self, pattern, picked, location).await,
+                    ));
                 }
                 PickedAnswer::Unpicked => {}
             }
@@ -609,59 +612,6 @@ impl Comm {
             Poll::Pending
         };
         std::future::poll_fn(park).await
-    }
-}
-
-/// Waits until a message could be received, for the answer *yes* with this number.
-async fn wait_for(comm: &Comm, pattern: Pattern, picked: u32, location: SourceLocation) -> Status {
-    let attempt = move |_: &Process, engine: &mut ProtocolEngine| engine.probe(&pattern, picked);
-    let waits = Waits::Probe(pattern);
-    let status = Call::new(&comm.process, location, waits, attempt).await;
-    if pattern.source.is_none() {
-        // Other messages may arrive before the program continues.
-        let answers = |_: &ProtocolEngine| Answers {
-            yes: 1,
-            only_yes: true,
-            ..Answers::default()
-        };
-        let question = Question::Seen(pattern);
-        comm.process.look(question, waits, location, answers).await;
-    }
-    comm.process.note_source(&pattern, status.source, location);
-    comm.told(status)
-}
-
-/// Asks whether a message could be received, or only which one if the call `waits_for_one`.
-pub(crate) fn look_for(
-    comm: &Comm,
-    pattern: Pattern,
-    waits_for_one: bool,
-    location: SourceLocation,
-) -> impl Future<Output = PickedAnswer> + use<> {
-    let answers = move |engine: &ProtocolEngine| {
-        let seen = crate::api::request::small(engine.seen_sources(&pattern).len());
-        let has_others = seen > 0 && pattern.source.is_none();
-        Answers {
-            yes: if has_others { seen + 1 } else { 1 },
-            only_yes: waits_for_one || seen > 0,
-            is_ready: engine.has_message(&pattern),
-            ..Answers::default()
-        }
-    };
-    let waits = match waits_for_one {
-        true => Waits::Probe(pattern),
-        false => Waits::Iprobe(pattern),
-    };
-    let question = Question::Probe(pattern);
-    comm.process.look(question, waits, location, answers)
-}
-
-/// The number of the *yes* that a call waits for which always waits. If no other was possible, no
-/// other run continues where this one waits.
-pub(crate) fn picked_sight(picked: PickedAnswer) -> (u32, Option<AwaitedYes>) {
-    match picked {
-        PickedAnswer::Yes(number, yes) if number > 0 => (number, Some(yes)),
-        _ => (0, None),
     }
 }
 

@@ -5,7 +5,7 @@ use observe::SourceLocation;
 use std::fmt;
 use std::future::Future;
 
-use crate::api::comm::{look_for, picked_sight};
+use crate::api::probe::{look_for, picked_sight};
 use crate::channel::Channel;
 use crate::matching::UnexpectedMessage;
 use crate::protocol::engine::ProtocolEngine;

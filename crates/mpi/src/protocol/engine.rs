@@ -150,8 +150,8 @@ struct Operation {
     location: SourceLocation,
     /// Nobody holds the request any more: the place is freed at the end.
     released: bool,
-    /// The operation ends instead of beginning; of a send that has been announced: it has been asked back; of
-    /// a posted receive: a message will meet the receive, as a model checker has picked.
+    /// The operation ends instead of beginning; of a send that has been announced: it was asked
+    /// back; of a posted receive: a message will meet the receive, as a model checker has picked.
     cancelled: bool,
     /// The program has gone on, although the message waits for its receive.
     detached: bool,

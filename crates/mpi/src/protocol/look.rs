@@ -52,7 +52,7 @@ pub(crate) enum Question {
     /// Is there a message?
     Probe(Pattern),
     /// None: a probe has seen a message, and others may come before the program continues.
-    Seen(Pattern),
+    ProbedMessage(Pattern),
     /// Has this partition of a receive arrived?
     Partition(Token, usize),
     /// Will a message meet a receive that is cancelled?
@@ -73,7 +73,7 @@ impl Question {
     /// Returns true if the question is a step even if there is one answer, because arrivals before
     /// and behind such a step differ.
     pub(crate) const fn is_step(&self) -> bool {
-        matches!(self, Self::Cancel(_) | Self::Seen(_))
+        matches!(self, Self::Cancel(_) | Self::ProbedMessage(_))
     }
 
     /// A number that differs for different questions and places, as far as 64 bits allow.
@@ -84,7 +84,7 @@ impl Question {
                 let letters = name.bytes();
                 letters.fold(*number, |all, letter| mix(all, letter.into()))
             }
-            Self::Probe(pattern) | Self::Seen(pattern) => {
+            Self::Probe(pattern) | Self::ProbedMessage(pattern) => {
                 let source = pattern.source.map_or(0, |source| u64::from(source) + 1);
                 let tag = pattern.tag.map_or(0, |tag| u64::from(tag) + 1);
                 mix(mix(mix(2, source), tag), pattern.context.into())

@@ -327,8 +327,8 @@ impl ProtocolEngine {
         }
     }
 
-    /// The sources of messages that no receive has met, that probes have seen, and that a probe with
-    /// this pattern may see again.
+    /// The sources of messages that no receive has met, that probes have seen, and that a probe
+    /// with this pattern may see again.
     pub(crate) fn seen_sources(&self, pattern: &Pattern) -> Vec<u32> {
         let provenance = self.cold.as_ref().and_then(|cold| cold.provenance.as_ref());
         let Some(provenance) = provenance.filter(|provenance| !provenance.seen.is_empty()) else {

@@ -1,0 +1,344 @@
+//! States of the abstract machine: messages, posted receives and calls.
+//!
+//! Packets, protocols and queues of a simulated network do not exist here. *Not decided here*: the
+//! steps, see `enumerate.rs`.
+
+use std::collections::BTreeSet;
+
+use super::answers;
+use super::program::{
+    Accepts, Answer, Communicator, FreedomOp, FreedomProgram, Operation, RankedCall,
+};
+use super::windows::Windows;
+
+/// A state of all ranks.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(super) struct State {
+    pub(super) ranks: Vec<Rank>,
+    /// Messages that no receive has matched, in the order of their sends.
+    pub(super) messages: Vec<InFlight>,
+    pub(super) windows: Windows,
+}
+
+/// A rank.
+#[derive(Clone, Default, PartialEq, Eq, Hash)]
+pub(super) struct Rank {
+    pub(super) at: usize,
+    /// True if the operation at `at` has started and is waited for.
+    pub(super) is_blocked: bool,
+    /// True if the rank waits for the others and then reads the window.
+    pub(super) is_at_end: bool,
+    pub(super) is_over: bool,
+    pub(super) answers: Vec<Answer>,
+    pub(super) requests: Vec<Active>,
+    /// Messages that probes have taken, by the places of the probes.
+    pub(super) taken: Vec<(usize, InFlight)>,
+    /// Numbers of calls on each communicator.
+    pub(super) calls: [usize; Communicator::ALL.len()],
+    /// Bits of the ready partitions of each started send in partitions.
+    pub(super) ready: Vec<(usize, u8)>,
+    /// Receives in partitions that were started.
+    pub(super) awaited: Vec<usize>,
+}
+
+/// An active request.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Active {
+    /// The place of the operation that made the request.
+    pub(super) place: usize,
+    pub(super) request: Request,
+    /// True if the rank knows that the request is complete.
+    pub(super) is_known: bool,
+    /// True if the rank has given the request up.
+    pub(super) is_freed: bool,
+}
+
+/// The progress of a request.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Request {
+    /// A send that waits for the match.
+    Send,
+    /// A receive that no message has matched; true if the receive may be cancelled.
+    Receive(Accepts, bool),
+    /// A call with a number; true if the call waits for all ranks.
+    Call(RankedCall, usize, bool),
+    /// The send is complete.
+    Sent,
+    /// The receive has got the message of this rank and place.
+    Received(usize, usize),
+    Cancelled,
+    /// A send in partitions; true if the send waits for the start of the receive.
+    Parts(bool),
+    /// A receive in partitions, and the bits of the partitions that the rank has seen.
+    Arriving(u8),
+}
+
+/// A message.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct InFlight {
+    pub(super) from: usize,
+    pub(super) place: usize,
+    pub(super) to: usize,
+    pub(super) tag: u32,
+    pub(super) comm: Communicator,
+    /// The request that waits for the match.
+    pub(super) waiting: Option<usize>,
+    /// True if the message waits in a buffer that the program has attached.
+    pub(super) is_attached: bool,
+    /// True if a probe has told the rank about the message.
+    pub(super) is_seen: bool,
+}
+
+impl InFlight {
+    pub(super) fn is_accepted(&self, accepts: Accepts) -> bool {
+        self.comm == accepts.comm
+            && accepts.from.is_none_or(|from| from == self.from)
+            && accepts.tag.is_none_or(|tag| tag == self.tag)
+    }
+}
+
+/// Bits of all partitions.
+pub(super) const ALL_PARTS: u8 = 0b11;
+
+/// The request of the send of `MPI_Sendrecv` at a place.
+pub(super) const fn second_half(place: usize) -> usize {
+    place + 1000
+}
+
+/// Returns true if a rank can only complete a call after another one has made the call: MPI 5.0,
+/// 6.14, and the definitions of the operations.
+pub(super) fn needs_call_of(call: RankedCall, rank: usize, other: usize) -> bool {
+    let has_data_for = !call.comm.has_in_one_group(rank, other) || call.comm != Communicator::Inter;
+    match call.operation {
+        Operation::Barrier => has_data_for,
+        Operation::Split => true,
+        Operation::Dup | Operation::Create => false,
+        _ if call.is_empty || !has_data_for => false,
+        Operation::Bcast | Operation::Scatter => other == call.root,
+        Operation::Reduce | Operation::Gather => rank == call.root,
+        Operation::Allreduce | Operation::Allgather | Operation::Alltoall => true,
+        Operation::Scan => other <= rank,
+        Operation::Exscan => other < rank,
+    }
+}
+
+impl State {
+    pub(super) fn new(program: &FreedomProgram) -> Self {
+        let count = program.ranks.len();
+        Self {
+            ranks: vec![Rank::default(); count],
+            messages: Vec::new(),
+            windows: Windows::new(count),
+        }
+    }
+
+    /// Returns the states after each possible match: MPI 5.0, 3.5. A receive gets the first message
+    /// of a sender that the receive accepts, and a message goes to the first receive that accepts
+    /// the message.
+    pub(super) fn match_steps(&self) -> Vec<Self> {
+        let mut next = Vec::new();
+        for (number, message) in self.messages.iter().enumerate() {
+            let Some((at, accepts)) = self.first_receive(message) else {
+                continue;
+            };
+            let is_first = !self.messages[..number].iter().any(|earlier| {
+                (earlier.from, earlier.to) == (message.from, message.to)
+                    && earlier.is_accepted(accepts)
+            });
+            if is_first {
+                let mut state = self.clone();
+                let message = state.messages.remove(number);
+                let requests = &mut state.ranks[message.to].requests;
+                if requests[at].is_freed {
+                    requests.remove(at);
+                } else {
+                    requests[at].request = Request::Received(message.from, message.place);
+                }
+                state.end_send(&message);
+                next.push(state);
+            }
+        }
+        next
+    }
+
+    /// Ends the send of a message that a receive has matched.
+    pub(super) fn end_send(&mut self, message: &InFlight) {
+        let Some(place) = message.waiting else { return };
+        let requests = &mut self.ranks[message.from].requests;
+        let is_freed = |one: &Active| one.place == place && one.is_freed;
+        requests.retain(|one| !(is_freed(one) && one.request == Request::Send));
+        for one in requests {
+            if one.place == place && one.request == Request::Send {
+                one.request = Request::Sent;
+            }
+        }
+    }
+
+    /// Returns the first posted receive that accepts a message: the position of the request.
+    fn first_receive(&self, message: &InFlight) -> Option<(usize, Accepts)> {
+        let requests = self.ranks[message.to].requests.iter().enumerate();
+        requests
+            .filter_map(|(at, one)| match one.request {
+                Request::Receive(accepts, _) => Some((at, accepts)),
+                _ => None,
+            })
+            .find(|(_, accepts)| message.is_accepted(*accepts))
+    }
+
+    /// Returns the numbers of the messages that a probe of a rank can see: the first one of each
+    /// sender, unless a posted receive accepts the message.
+    pub(super) fn visible_messages(&self, rank: usize, accepts: Accepts) -> Vec<usize> {
+        let mut senders = BTreeSet::new();
+        let numbers = self.messages.iter().enumerate();
+        let accepted =
+            numbers.filter(|(_, message)| message.to == rank && message.is_accepted(accepts));
+        let first = accepted.filter(|(_, message)| senders.insert(message.from));
+        first
+            .filter(|(_, message)| self.first_receive(message).is_none())
+            .map(|(number, _)| number)
+            .collect()
+    }
+
+    /// Returns true if a request is complete.
+    fn is_complete(&self, program: &FreedomProgram, rank: usize, one: Active) -> bool {
+        match one.request {
+            Request::Send | Request::Receive(..) => false,
+            Request::Sent | Request::Received(..) | Request::Cancelled => true,
+            Request::Call(call, number, waits) => {
+                let others = 0..self.ranks.len();
+                others
+                    .filter(|&other| waits || needs_call_of(call, rank, other))
+                    .all(|other| self.ranks[other].calls[call.comm as usize] > number)
+            }
+            Request::Parts(waits) => {
+                let is_ready = self.ranks[rank].ready.contains(&(one.place, ALL_PARTS));
+                let partner = other_end(program, rank, one.place);
+                let is_awaited =
+                    partner.is_some_and(|(rank, place)| self.ranks[rank].awaited.contains(&place));
+                is_ready && (!waits || is_awaited)
+            }
+            Request::Arriving(_) => self.arrived_parts(program, rank, one.place) == ALL_PARTS,
+        }
+    }
+
+    /// Returns the bits of the partitions that a receive can have.
+    pub(super) fn arrived_parts(&self, program: &FreedomProgram, rank: usize, place: usize) -> u8 {
+        let Some((from, sent)) = other_end(program, rank, place) else {
+            return 0;
+        };
+        let ready = self.ranks[from]
+            .ready
+            .iter()
+            .find(|(place, _)| *place == sent);
+        ready.map_or(0, |(_, bits)| *bits)
+    }
+
+    /// Returns the state in which these requests are complete and not active any longer, and their
+    /// answers; `None` if one of them is not complete. Requests that are not active answer so.
+    pub(super) fn complete_all(
+        &self,
+        program: &FreedomProgram,
+        rank: usize,
+        places: &[usize],
+    ) -> Option<(Self, Vec<Answer>)> {
+        let mut state = self.clone();
+        let mut each = Vec::new();
+        for &place in places {
+            let Some(one) = state.ranks[rank].active_request(place) else {
+                each.push(answers::tell_inactive());
+                continue;
+            };
+            if !self.is_complete(program, rank, one) {
+                return None;
+            }
+            let requests = &mut state.ranks[rank].requests;
+            requests.retain(|other| other.is_freed || other.place != place);
+            each.push(answer_of(one));
+        }
+        Some((state, each))
+    }
+
+    /// Returns the answer of `MPI_Request_get_status`, if the request is complete.
+    pub(super) fn told_status(
+        &self,
+        program: &FreedomProgram,
+        rank: usize,
+        one: Active,
+    ) -> Option<Answer> {
+        if !self.is_complete(program, rank, one) {
+            return None;
+        }
+        Some(match one.request {
+            Request::Received(from, place) => {
+                answers::tell_seen(from, tag_of(&program.ranks[from][place]))
+            }
+            _ => answer_of(one),
+        })
+    }
+
+    /// Returns the state in which a rank got an answer and goes to the next operation.
+    pub(super) fn with_answer(mut self, rank: usize, answer: Answer) -> Self {
+        let own = &mut self.ranks[rank];
+        own.answers.push(answer);
+        own.at += 1;
+        own.is_blocked = false;
+        self
+    }
+}
+
+fn answer_of(one: Active) -> Answer {
+    match one.request {
+        Request::Received(from, place) => answers::tell_message(from, place),
+        Request::Cancelled => answers::tell_cancelled(),
+        _ => answers::tell_done(),
+    }
+}
+
+/// Returns the tag of the message that an operation sends.
+fn tag_of(op: &FreedomOp) -> u32 {
+    match op {
+        FreedomOp::Send(message)
+        | FreedomOp::Isend(message)
+        | FreedomOp::SendInit(message)
+        | FreedomOp::Sendrecv(message, _) => message.tag,
+        _ => 0,
+    }
+}
+
+/// Returns rank and place of the other end of a message in partitions: the ends match in the order
+/// of their initialisations (MPI 5.0, 4.2).
+fn other_end(program: &FreedomProgram, rank: usize, place: usize) -> Option<(usize, usize)> {
+    let ends = |rank: usize, is_send: bool, key: (usize, u32)| {
+        let ops = program.ranks[rank].iter().enumerate();
+        ops.filter(move |(_, op)| match op {
+            FreedomOp::PsendInit(stripes) => is_send && (stripes.peer, stripes.tag) == key,
+            FreedomOp::PrecvInit(stripes) => !is_send && (stripes.peer, stripes.tag) == key,
+            _ => false,
+        })
+        .map(|(place, _)| place)
+    };
+    let (stripes, is_send) = match &program.ranks[rank][place] {
+        FreedomOp::PsendInit(stripes) => (stripes, true),
+        FreedomOp::PrecvInit(stripes) => (stripes, false),
+        _ => return None,
+    };
+    let number = ends(rank, is_send, (stripes.peer, stripes.tag)).position(|own| own == place)?;
+    let other = ends(stripes.peer, !is_send, (rank, stripes.tag)).nth(number)?;
+    Some((stripes.peer, other))
+}
+
+impl Rank {
+    /// Returns the active request of a place.
+    pub(super) fn active_request(&self, place: usize) -> Option<Active> {
+        let mut requests = self.requests.iter();
+        requests
+            .find(|one| one.place == place && !one.is_freed)
+            .copied()
+    }
+
+    /// Returns the active request of a place.
+    pub(super) fn active_request_mut(&mut self, place: usize) -> Option<&mut Active> {
+        let mut requests = self.requests.iter_mut();
+        requests.find(|one| one.place == place && !one.is_freed)
+    }
+}

@@ -1,0 +1,326 @@
+//! Windows of the abstract machine: epochs, and accesses that are done at their targets.
+//!
+//! An access waits in the queue of the epoch until the target permits the access; a lock, `start`
+//! and `complete` may return before or after (MPI 5.0, 12.5). Accesses of one rank to one cell keep
+//! their order (12.7.2). *Not modelled*: puts and gets: conflicts of them have no defined result.
+
+use std::collections::BTreeSet;
+
+use super::answers;
+use super::program::{Access, FreedomOp};
+use super::state::State;
+
+/// The window of each rank, and all epochs.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(super) struct Windows {
+    cells: Vec<[u32; 2]>,
+    epochs: Vec<Epoch>,
+    /// Numbers of the fences of each rank.
+    fences: Vec<usize>,
+    /// Numbers of the fences that each rank has returned from.
+    passed: Vec<usize>,
+    /// Numbers of `post` of each rank for each other one.
+    posts: Vec<Vec<usize>>,
+    /// Numbers of `complete` of each rank for each other one.
+    completes: Vec<Vec<usize>>,
+    /// The rank that each exposure is for, of each rank.
+    exposed: Vec<Option<usize>>,
+}
+
+/// The accesses of a rank to another one in an epoch.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Epoch {
+    origin: usize,
+    target: usize,
+    kind: Kind,
+    queue: Vec<(Access, bool)>,
+    /// Results of swaps, in their order.
+    results: Vec<(usize, u32)>,
+    swaps: usize,
+    /// True after `MPI_Win_complete`.
+    is_closed: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Kind {
+    /// True if the lock is exclusive, and true if the lock is granted.
+    Lock(bool, bool),
+    /// The number of the fence that has begun the epoch.
+    Fence(usize),
+    /// The number of the `post` that permits the accesses.
+    Post(usize),
+}
+
+impl Windows {
+    pub(super) fn new(ranks: usize) -> Self {
+        Self {
+            cells: vec![[0; 2]; ranks],
+            epochs: Vec::new(),
+            fences: vec![0; ranks],
+            passed: vec![0; ranks],
+            posts: vec![vec![0; ranks]; ranks],
+            completes: vec![vec![0; ranks]; ranks],
+            exposed: vec![None; ranks],
+        }
+    }
+
+    /// Returns the values of a rank.
+    pub(super) fn cells_of(&self, rank: usize) -> [u32; 2] {
+        self.cells[rank]
+    }
+
+    /// Returns true if an access is not done.
+    pub(super) fn is_busy(&self) -> bool {
+        self.epochs.iter().any(|epoch| !epoch.queue.is_empty())
+    }
+
+    /// Returns true if the target permits the accesses of an epoch.
+    fn is_open(&self, epoch: &Epoch) -> bool {
+        match epoch.kind {
+            Kind::Lock(_, is_granted) => is_granted,
+            Kind::Fence(number) => self.passed[epoch.target] >= number,
+            Kind::Post(number) => self.posts[epoch.target][epoch.origin] >= number,
+        }
+    }
+
+    fn can_grant(&self, at: usize) -> bool {
+        let Kind::Lock(is_exclusive, false) = self.epochs[at].kind else {
+            return false;
+        };
+        let target = self.epochs[at].target;
+        !self.epochs.iter().any(|other| {
+            other.target == target
+                && matches!(other.kind, Kind::Lock(exclusive, true) if exclusive || is_exclusive)
+        })
+    }
+
+    /// Removes the epochs that are closed and have no accesses.
+    fn drop_closed(&mut self) {
+        self.epochs
+            .retain(|epoch| !(epoch.is_closed && epoch.queue.is_empty()));
+    }
+
+    fn current_epoch(&self, origin: usize, target: Option<usize>) -> Option<usize> {
+        self.epochs.iter().position(|epoch| {
+            epoch.origin == origin
+                && !epoch.is_closed
+                && target.is_none_or(|target| target == epoch.target)
+        })
+    }
+}
+
+impl State {
+    /// Returns the states after each grant of a lock and each access.
+    pub(super) fn window_steps(&self) -> Vec<Self> {
+        let mut next = Vec::new();
+        for (at, epoch) in self.windows.epochs.iter().enumerate() {
+            if self.windows.can_grant(at) {
+                let mut state = self.clone();
+                if let Kind::Lock(_, is_granted) = &mut state.windows.epochs[at].kind {
+                    *is_granted = true;
+                }
+                next.push(state);
+            }
+            if !self.windows.is_open(epoch) {
+                continue;
+            }
+            let mut cells = BTreeSet::new();
+            for (number, (access, is_swap)) in epoch.queue.iter().enumerate() {
+                if !cells.insert(access.cell) {
+                    continue;
+                }
+                let mut state = self.clone();
+                let windows = &mut state.windows;
+                let cell = &mut windows.cells[access.target][access.cell];
+                let old = std::mem::replace(cell, access.value);
+                let epoch = &mut windows.epochs[at];
+                epoch.queue.remove(number);
+                if *is_swap {
+                    epoch.results.push((access.value as usize, old));
+                }
+                windows.drop_closed();
+                next.push(state);
+            }
+        }
+        next
+    }
+
+    /// Returns the states after a call of a rank has begun: the call returns at once, or waits.
+    pub(super) fn window_calls(&self, rank: usize, op: &FreedomOp) -> Vec<Self> {
+        let mut state = self.clone();
+        let windows = &mut state.windows;
+        let epoch = |target: usize, kind: Kind| Epoch {
+            origin: rank,
+            target,
+            kind,
+            queue: Vec::new(),
+            results: Vec::new(),
+            swaps: 0,
+            is_closed: false,
+        };
+        let waits = |mut state: Self| {
+            state.ranks[rank].is_blocked = true;
+            state
+        };
+        match op {
+            FreedomOp::Lock(target, is_exclusive) => {
+                windows
+                    .epochs
+                    .push(epoch(*target, Kind::Lock(*is_exclusive, false)));
+                // The lock protects loads and stores of the own memory.
+                if *target == rank {
+                    return vec![waits(state)];
+                }
+            }
+            FreedomOp::Open(target) => {
+                let completes = windows.completes[rank][*target];
+                windows
+                    .epochs
+                    .push(epoch(*target, Kind::Post(completes + 1)));
+            }
+            FreedomOp::Replace(access) | FreedomOp::Swap(access) => {
+                let is_swap = matches!(op, FreedomOp::Swap(_));
+                let at = windows
+                    .current_epoch(rank, Some(access.target))
+                    .or_else(|| {
+                        let number = windows.fences[rank];
+                        windows
+                            .epochs
+                            .push(epoch(access.target, Kind::Fence(number)));
+                        windows.current_epoch(rank, Some(access.target))
+                    });
+                if let Some(at) = at {
+                    windows.epochs[at].queue.push((*access, is_swap));
+                    windows.epochs[at].swaps += usize::from(is_swap);
+                }
+                return vec![state.with_answer(rank, answers::tell_done())];
+            }
+            FreedomOp::Post(origin) => {
+                windows.posts[rank][*origin] += 1;
+                windows.exposed[rank] = Some(*origin);
+                return vec![state.with_answer(rank, answers::tell_done())];
+            }
+            FreedomOp::Fence => return self.fence_begun(rank),
+            FreedomOp::Complete => {
+                let open = windows.current_epoch(rank, None);
+                if let Some(at) = open {
+                    windows.completes[rank][windows.epochs[at].target] += 1;
+                    windows.epochs[at].is_closed = true;
+                    windows.drop_closed();
+                }
+            }
+            FreedomOp::TestWindow => return self.exposure_tested(rank),
+            // `MPI_Win_unlock` and `MPI_Win_wait` wait.
+            _ => return vec![waits(state)],
+        }
+        vec![
+            waits(state.clone()),
+            state.with_answer(rank, answers::tell_done()),
+        ]
+    }
+
+    /// Returns the states after a fence has begun. The first one ends no epoch, and need not wait.
+    fn fence_begun(&self, rank: usize) -> Vec<Self> {
+        let mut waiting = self.clone();
+        waiting.windows.fences[rank] += 1;
+        let mut next = Vec::new();
+        if waiting.windows.fences[rank] == 1 {
+            let mut state = waiting.clone();
+            state.windows.passed[rank] = 1;
+            next.push(state.with_answer(rank, answers::tell_done()));
+        }
+        waiting.ranks[rank].is_blocked = true;
+        next.push(waiting);
+        next
+    }
+
+    /// Returns the states after each answer of `MPI_Win_test`.
+    fn exposure_tested(&self, rank: usize) -> Vec<Self> {
+        let mut state = self.clone();
+        if self.windows.exposed[rank].is_none() {
+            return vec![state.with_answer(rank, answers::tell_inactive())];
+        }
+        let mut next = vec![self.clone().with_answer(rank, answers::tell_no())];
+        if self.is_exposure_over(rank) {
+            state.windows.exposed[rank] = None;
+            next.push(state.with_answer(rank, answers::tell_done()));
+        }
+        next
+    }
+
+    fn is_exposure_over(&self, rank: usize) -> bool {
+        let windows = &self.windows;
+        windows.exposed[rank].is_none_or(|origin| {
+            let posts = windows.posts[rank][origin];
+            let is_from = |epoch: &Epoch| {
+                (epoch.origin, epoch.target) == (origin, rank)
+                    && matches!(epoch.kind, Kind::Post(number) if number <= posts)
+            };
+            windows.completes[origin][rank] >= posts && !windows.epochs.iter().any(is_from)
+        })
+    }
+
+    /// Returns the state after a call that a rank waits in, if the call is over.
+    pub(super) fn window_call_over(&self, rank: usize, op: &FreedomOp) -> Option<Self> {
+        let mut state = self.clone();
+        let windows = &mut state.windows;
+        let answer = match op {
+            FreedomOp::Lock(target, _) | FreedomOp::Open(target) => {
+                let at = windows.current_epoch(rank, Some(*target))?;
+                windows
+                    .is_open(&windows.epochs[at])
+                    .then(answers::tell_done)?
+            }
+            FreedomOp::Unlock(target) => {
+                let Some(at) = windows.current_epoch(rank, Some(*target)) else {
+                    return Some(state.with_answer(rank, answers::tell_inactive()));
+                };
+                let epoch = &windows.epochs[at];
+                if !windows.is_open(epoch) || !epoch.queue.is_empty() {
+                    return None;
+                }
+                let mut epoch = windows.epochs.remove(at);
+                epoch.results.sort_unstable();
+                answers::tell_values(epoch.results.into_iter().map(|(_, old)| old))
+            }
+            FreedomOp::Fence => {
+                let number = windows.fences[rank];
+                let all_called = windows.fences.iter().all(|&fences| fences >= number);
+                let is_earlier = |epoch: &Epoch| {
+                    matches!(epoch.kind, Kind::Fence(begun) if begun < number)
+                        && (epoch.origin == rank || epoch.target == rank)
+                };
+                let mut earlier = windows.epochs.iter().filter(|epoch| is_earlier(epoch));
+                if !all_called || earlier.any(|epoch| !epoch.queue.is_empty()) {
+                    return None;
+                }
+                for epoch in &mut windows.epochs {
+                    epoch.is_closed |= is_earlier(epoch);
+                }
+                windows.drop_closed();
+                windows.passed[rank] = number;
+                answers::tell_done()
+            }
+            FreedomOp::Complete => {
+                // The wait for all accesses to be done, and for `post`.
+                let (epochs, posts) = (&windows.epochs, &windows.posts);
+                let mut closed = epochs.iter();
+                let is_done = !closed.any(|epoch| epoch.origin == rank && epoch.is_closed);
+                let targets = 0..posts.len();
+                let is_posted = targets
+                    .into_iter()
+                    .all(|target| posts[target][rank] >= windows.completes[rank][target]);
+                (is_done && is_posted).then(answers::tell_done)?
+            }
+            FreedomOp::WaitWindow => {
+                if !self.is_exposure_over(rank) {
+                    return None;
+                }
+                windows.exposed[rank] = None;
+                answers::tell_done()
+            }
+            _ => return None,
+        };
+        Some(state.with_answer(rank, answer))
+    }
+}

@@ -1,0 +1,412 @@
+//! Promise: the enumerator finds as many outcomes as a count on paper; the model checker finds the
+//! same ones for the families that hold; a defect of the search is found and shrunk.
+
+use std::ops::ControlFlow;
+
+use explore::SeededDefect;
+use fuzz::freedoms::{
+    Accepts, Access, Communicator, Family, FreedomLayer, FreedomOp, FreedomProgram, HOLDING,
+    Message, Operation, RankedCall, SendMode, Stripes, c_program, enumerate_outcomes,
+};
+use fuzz::{
+    Choices, FuzzProgram, Layer, LayerLimits, LayerReport, compare, layer_campaign, minimise,
+};
+use sim_core::Stream;
+
+use FreedomOp::{
+    Cancel, Collective, Complete, Fence, Free, GetStatus, Icollective, Improbe, Iprobe, Irecv,
+    Isend, Lock, Mrecv, Open, Parrived, Post, Pready, PrecvInit, Probe, PsendInit, Recv, RecvInit,
+    Replace, Send, SendInit, Sendrecv, Start, Swap, Test, TestWindow, Testall, Testany, Testsome,
+    Unlock, Wait, WaitWindow, Waitall, Waitany, Waitsome,
+};
+
+const ANY: Accepts = Accepts {
+    comm: Communicator::World,
+    from: None,
+    tag: None,
+};
+
+const fn from(rank: usize) -> Accepts {
+    Accepts {
+        from: Some(rank),
+        ..ANY
+    }
+}
+
+const fn message(to: usize, mode: SendMode) -> Message {
+    Message {
+        comm: Communicator::World,
+        to,
+        tag: 0,
+        mode,
+    }
+}
+
+const fn standard(to: usize) -> FreedomOp {
+    Send(message(to, SendMode::Standard))
+}
+
+const fn synchronous(to: usize) -> FreedomOp {
+    Send(message(to, SendMode::Synchronous))
+}
+
+const fn call(operation: Operation) -> RankedCall {
+    RankedCall {
+        comm: Communicator::World,
+        operation,
+        root: 0,
+        is_empty: false,
+    }
+}
+
+const fn empty(operation: Operation) -> RankedCall {
+    RankedCall {
+        is_empty: true,
+        ..call(operation)
+    }
+}
+
+const fn access(target: usize, cell: usize, value: u32) -> Access {
+    Access {
+        target,
+        cell,
+        value,
+    }
+}
+
+/// Returns the number of outcomes, and true if the program can be stuck.
+fn outcomes(ranks: Vec<Vec<FreedomOp>>) -> (usize, bool) {
+    let program = FreedomProgram::from_ops(Family::Mixtures, ranks);
+    assert_eq!(program.validate(), Ok(()));
+    let outcomes = enumerate_outcomes(&program, 1_000_000).expect("few states");
+    (outcomes.completing.len(), outcomes.has_deadlock)
+}
+
+#[test]
+fn a_fan_in_has_each_order() {
+    for (senders, orders) in [(1, 1), (2, 2), (3, 6)] {
+        let mut ranks = vec![vec![Recv(ANY); senders]];
+        ranks.resize(senders + 1, vec![standard(0)]);
+        assert_eq!(outcomes(ranks), (orders, false));
+    }
+    let receives: Vec<FreedomOp> = (1..4).map(|rank| Irecv(from(rank))).collect();
+    let waits = vec![Waitany(vec![0, 1, 2]); 3];
+    let mut ranks = vec![[receives, waits].concat()];
+    ranks.resize(4, vec![standard(0)]);
+    assert_eq!(outcomes(ranks), (6, false));
+}
+
+/// Messages of one sender keep their order where a receive accepts both.
+#[test]
+fn messages_do_not_overtake() {
+    let tagged = |tag| {
+        Send(Message {
+            tag,
+            ..message(0, SendMode::Standard)
+        })
+    };
+    let accepts = |tag| {
+        Recv(Accepts {
+            tag: Some(tag),
+            ..ANY
+        })
+    };
+    let in_order = vec![vec![Recv(ANY), Recv(ANY)], vec![tagged(0), tagged(1)]];
+    assert_eq!(outcomes(in_order), (1, false));
+    // The first send can have no buffer.
+    let tags = vec![vec![accepts(1), accepts(0)], vec![tagged(0), tagged(1)]];
+    assert_eq!(outcomes(tags), (1, true));
+}
+
+#[test]
+fn sends_wait_for_their_receives_or_not() {
+    let head_to_head = |send: fn(usize) -> FreedomOp| {
+        outcomes(vec![vec![send(1), Recv(ANY)], vec![send(0), Recv(ANY)]])
+    };
+    assert_eq!(head_to_head(standard), (1, true));
+    assert_eq!(head_to_head(synchronous), (0, true));
+    assert_eq!(
+        head_to_head(|to| Send(message(to, SendMode::Buffered))),
+        (1, false)
+    );
+    let sendrecv = |to| vec![Sendrecv(message(to, SendMode::Standard), from(to))];
+    assert_eq!(outcomes(vec![sendrecv(1), sendrecv(0)]), (1, false));
+    // The attached buffer is detached at the end.
+    let buffered = vec![Isend(message(1, SendMode::Buffered))];
+    assert_eq!(outcomes(vec![buffered, vec![]]), (1, true));
+}
+
+/// No may be the answer until yes has been.
+#[test]
+fn looks_say_no_until_they_have_said_yes() {
+    let after = |looks: Vec<FreedomOp>| {
+        let receiver = [vec![Irecv(ANY)], looks].concat();
+        outcomes(vec![receiver, vec![synchronous(0)]])
+    };
+    assert_eq!(after(vec![Test(0)]), (2, false));
+    assert_eq!(after(vec![Test(0), Test(0)]), (3, false));
+    assert_eq!(after(vec![GetStatus(0), Test(0)]), (3, false));
+    assert_eq!(after(vec![GetStatus(0), Testany(vec![0])]), (3, false));
+    assert_eq!(after(vec![Testall(vec![0]), Testsome(vec![0])]), (3, false));
+    let probed = |looks: Vec<FreedomOp>| {
+        let receiver = [looks, vec![Recv(ANY)]].concat();
+        outcomes(vec![receiver, vec![synchronous(0)]])
+    };
+    assert_eq!(probed(vec![Iprobe(ANY), Iprobe(ANY)]), (3, false));
+    assert_eq!(probed(vec![Probe(ANY), Iprobe(ANY)]), (1, false));
+    let sender = vec![Isend(message(1, SendMode::Synchronous)), Test(0), Test(0)];
+    assert_eq!(outcomes(vec![sender, vec![Recv(ANY)]]), (3, false));
+}
+
+/// A matched probe takes the message from all receives; `MPI_Mrecv` ends a synchronous send.
+#[test]
+fn a_matched_probe_takes_the_message() {
+    let taken = vec![Improbe(ANY), Mrecv(0)];
+    assert_eq!(outcomes(vec![taken, vec![synchronous(0)]]), (1, true));
+    let taken = vec![Improbe(ANY), Mrecv(0), Recv(ANY)];
+    assert_eq!(
+        outcomes(vec![taken, vec![standard(0), standard(0)]]),
+        (2, true)
+    );
+}
+
+#[test]
+fn some_are_each_subset() {
+    let receives = |then: FreedomOp| {
+        let receiver = vec![Irecv(from(1)), Irecv(from(2)), then];
+        outcomes(vec![receiver, vec![standard(0)], vec![standard(0)]])
+    };
+    assert_eq!(receives(Waitsome(vec![0, 1])), (3, false));
+    assert_eq!(receives(Testsome(vec![0, 1])), (4, false));
+    assert_eq!(receives(Waitall(vec![0, 1])), (1, false));
+    assert_eq!(receives(Testany(vec![0, 1])), (3, false));
+}
+
+#[test]
+fn a_cancelled_receive_may_have_its_message() {
+    let cancelled = vec![Irecv(ANY), Cancel(0), Wait(0)];
+    let buffered = Send(message(0, SendMode::Standard));
+    assert_eq!(outcomes(vec![cancelled.clone(), vec![]]), (1, false));
+    assert_eq!(outcomes(vec![cancelled, vec![buffered]]), (2, true));
+}
+
+/// A freed receive takes the first message all the same.
+#[test]
+fn freed_requests_complete() {
+    let receiver = vec![Irecv(from(1)), Free(0), Recv(from(1))];
+    let sender = vec![synchronous(0), synchronous(0)];
+    assert_eq!(outcomes(vec![receiver, sender]), (1, false));
+    let sender = vec![Isend(message(1, SendMode::Synchronous)), Free(0)];
+    assert_eq!(outcomes(vec![sender, vec![Recv(ANY)]]), (1, false));
+}
+
+#[test]
+fn persistent_requests_start_again() {
+    let again = vec![Start(0), Wait(0), Start(0), Wait(0), Test(0)];
+    let sender = [
+        vec![SendInit(message(1, SendMode::Standard))],
+        again.clone(),
+    ]
+    .concat();
+    let receiver = [vec![RecvInit(ANY)], again].concat();
+    assert_eq!(outcomes(vec![sender, receiver]), (1, false));
+}
+
+/// Rank 2 gets the messages in each order only if rank 0 leaves the call before rank 1 calls.
+#[test]
+fn ranks_leave_calls_with_their_data() {
+    let orders = |one: FreedomOp| {
+        outcomes(vec![
+            vec![one.clone(), standard(2)],
+            vec![standard(2), one.clone()],
+            vec![Recv(ANY), Recv(ANY), one],
+        ])
+    };
+    for (operation, early) in [
+        (Operation::Barrier, 0),
+        (Operation::Allreduce, 0),
+        (Operation::Alltoall, 0),
+        (Operation::Split, 0),
+        (Operation::Reduce, 0),
+        (Operation::Bcast, 2),
+        (Operation::Scatter, 2),
+        (Operation::Scan, 2),
+        (Operation::Exscan, 2),
+        (Operation::Dup, 2),
+        (Operation::Create, 2),
+    ] {
+        assert_eq!(orders(Collective(call(operation))), (early, true));
+    }
+    assert_eq!(orders(Collective(empty(Operation::Allreduce))), (2, true));
+    assert_eq!(orders(Collective(empty(Operation::Barrier))), (0, true));
+    // Started calls wait at the end only.
+    let (found, _) = orders(Icollective(call(Operation::Barrier)));
+    assert_eq!(found, 2);
+}
+
+#[test]
+fn groups_of_an_inter_communicator_need_each_other() {
+    let barrier = Collective(RankedCall {
+        comm: Communicator::Inter,
+        ..call(Operation::Barrier)
+    });
+    // Rank 1 needs rank 0 alone; rank 0 needs both.
+    let others = |first: FreedomOp| {
+        outcomes(vec![
+            vec![first.clone()],
+            vec![first.clone(), standard(2)],
+            vec![Recv(ANY), first],
+        ])
+    };
+    assert_eq!(others(barrier), (1, true));
+}
+
+/// Partitions arrive apart.
+#[test]
+fn partitions_arrive_in_any_order() {
+    let stripes = |peer| Stripes { peer, tag: 0 };
+    let sender = vec![PsendInit(stripes(1)), Start(0), Pready(0, 0), Pready(0, 1)];
+    let receiver = |looks: Vec<FreedomOp>| {
+        let begin = vec![PrecvInit(stripes(0)), Start(0)];
+        outcomes(vec![sender.clone(), [begin, looks].concat()])
+    };
+    assert_eq!(receiver(vec![]), (1, false));
+    assert_eq!(receiver(vec![Parrived(0, 0), Parrived(0, 1)]), (4, false));
+    assert_eq!(receiver(vec![Parrived(0, 0), Parrived(0, 0)]), (3, false));
+    let both = vec![Parrived(0, 0), Parrived(0, 1), Test(0)];
+    assert_eq!(receiver(both), (7, false));
+}
+
+/// Ranks with k atomic accesses each have (n k)! / (k!)^n orders, if no lock keeps them together.
+#[test]
+fn accesses_under_locks_have_each_order() {
+    let accesses = |is_exclusive: bool, count: u32| {
+        let rank = |rank: u32| {
+            let swaps = (0..count).map(|number| Swap(access(0, 0, 1 + 10 * rank + number)));
+            let lock = std::iter::once(Lock(0, is_exclusive)).chain(swaps);
+            lock.chain([Unlock(0)]).collect()
+        };
+        outcomes(vec![rank(0), rank(1)])
+    };
+    assert_eq!(accesses(false, 1), (2, false));
+    assert_eq!(accesses(false, 2), (6, false));
+    assert_eq!(accesses(true, 2), (2, false));
+    // Different cells are in any order: the values at the end are of each rank.
+    let both = |rank: u32| {
+        let [first, second] = [rank as usize, 1 - rank as usize];
+        let replaces = [access(0, first, 1 + rank), access(0, second, 3 + rank)];
+        let [one, two] = replaces.map(Replace);
+        vec![Lock(0, false), one, two, Unlock(0)]
+    };
+    assert_eq!(outcomes(vec![both(0), both(1)]), (4, false));
+}
+
+#[test]
+fn fences_order_accesses() {
+    let replace = |value| Replace(access(0, 0, value));
+    let same_epoch = vec![
+        vec![Fence, Fence],
+        vec![Fence, replace(1), Fence],
+        vec![Fence, replace(2), Fence],
+    ];
+    assert_eq!(outcomes(same_epoch), (2, false));
+    let epochs = vec![
+        vec![Fence, Fence, Fence],
+        vec![Fence, replace(1), Fence, Fence],
+        vec![Fence, Fence, replace(2), Fence],
+    ];
+    assert_eq!(outcomes(epochs), (1, false));
+    // The first fence may wait, the second one does.
+    let messages = vec![vec![Fence, standard(1)], vec![Recv(ANY), Fence]];
+    assert_eq!(outcomes(messages), (1, true));
+    let messages = vec![
+        vec![Fence, Fence, standard(1)],
+        vec![Fence, Recv(ANY), Fence],
+    ];
+    assert_eq!(outcomes(messages), (0, true));
+}
+
+#[test]
+fn posts_permit_accesses() {
+    let origin = vec![Open(1), Replace(access(1, 0, 7)), Complete, standard(1)];
+    let target = |first: Vec<FreedomOp>| [first, vec![WaitWindow]].concat();
+    let waits = vec![origin.clone(), target(vec![Post(0), Recv(ANY)])];
+    assert_eq!(outcomes(waits), (1, false));
+    // `start` and `complete` wait for the post, or not.
+    let late = vec![origin.clone(), target(vec![Recv(ANY), Post(0)])];
+    assert_eq!(outcomes(late), (1, true));
+    let looks = vec![origin, target(vec![Post(0), TestWindow, Recv(ANY)])];
+    assert_eq!(outcomes(looks), (2, false));
+}
+
+fn campaign(layer: &FreedomLayer, tries: u64) -> LayerReport<FreedomProgram> {
+    let limits = LayerLimits {
+        seed: 1,
+        tries,
+        errors: 1,
+        examples: 1,
+        shrink_budget: 1_000,
+    };
+    layer_campaign(layer, &limits, &mut |_| ControlFlow::Continue(()))
+}
+
+#[test]
+fn the_checker_finds_all_outcomes() {
+    let report = campaign(&FreedomLayer::new(&HOLDING), 100);
+    assert_eq!(report.failures, []);
+    assert_eq!(report.tries, 100);
+    assert!(report.too_large <= 5, "{}", report.too_large);
+}
+
+/// Each shrunk program shrinks no further, and still differs in the same property.
+#[test]
+fn seeded_defects_are_found_and_shrunk() {
+    for defect in [SeededDefect::NobodyChooses, SeededDefect::LatestCause] {
+        let mut layer = FreedomLayer::new(&HOLDING);
+        layer.options.defect = Some(defect);
+        let report = campaign(&layer, 100);
+        let [failure] = &report.failures[..] else {
+            panic!("{defect:?} is not found");
+        };
+        let operations = failure.shrunk.program.operations();
+        assert!(operations <= 6, "{defect:?}: {:?}", failure.shrunk);
+        let property = Some(failure.property);
+        let fails = |candidate: &FreedomProgram| compare(&layer, candidate).property() == property;
+        let (again, _) = minimise(&layer, &failure.shrunk, 1_000, fails);
+        assert_eq!(again, failure.shrunk);
+    }
+}
+
+#[test]
+fn a_text_is_read_as_it_was_written() {
+    let layer = FreedomLayer::new(&Family::ALL);
+    let mut stream = Stream::new(5, "texts");
+    for _ in 0..400 {
+        let program = layer.generate(&mut Choices::drawn(&mut stream));
+        let text = program.to_toml();
+        assert_eq!(FreedomProgram::from_toml(&text), Ok(program), "{text}");
+    }
+}
+
+/// Each operation is a line of C with the call.
+#[test]
+fn a_program_in_c_has_each_call() {
+    let ops = vec![
+        Irecv(ANY),
+        standard(1),
+        Waitany(vec![0]),
+        Collective(call(Operation::Bcast)),
+    ];
+    let other = vec![Recv(from(0)), Collective(call(Operation::Bcast))];
+    let program = FreedomProgram::from_ops(Family::Mixtures, vec![ops, other]);
+    let text = c_program(&program, "outcomes-are-found: none");
+    for line in [
+        "        MPI_Irecv(got[0], 2, MPI_CHAR, MPI_ANY_SOURCE, MPI_ANY_TAG, world, &requests[0]);\n",
+        "        MPI_Send(sent[1], 2, MPI_CHAR, 1, 0, world);\n",
+        "        WITH(1, MPI_Waitany(1, list, &index_, &status), 0);\n",
+        "        MPI_Bcast(in, 1, MPI_LONG, 0, world);\n",
+        "        MPI_Recv(got[0], 2, MPI_CHAR, 0, MPI_ANY_TAG, world, &status);\n",
+    ] {
+        assert!(text.contains(line), "{line}{text}");
+    }
+}

@@ -192,7 +192,7 @@ impl CausalityTracker {
     /// may wait.
     pub(crate) fn conditional_deadlock(&self, sends_wait: bool) -> Answer {
         let notes: Vec<&RankNotes> = self.ranks.iter().map(|rank| &rank.notes).collect();
-        optional_waits::find_deadlock(&notes, sends_wait, self.deliveries.senders())
+        optional_waits::find_deadlock(&notes, sends_wait, || self.deliveries.senders())
     }
 
     /// Returns true if the rank parks only to show where it waits.

@@ -19,7 +19,7 @@
 //! *Not modelled*: waits of one-sided communication.
 
 use std::cell::Ref;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use channel::{CollectivePlace, Envelope, NotedOperation, SendCause, SendEnd};
 use sim_core::{Blocked, ConditionalDeadlock, WaitGraph};
@@ -60,24 +60,34 @@ struct Notes<'a> {
     alternatives: Vec<Ref<'a, Vec<u32>>>,
     /// True if MPI permits standard sends to wait.
     sends_wait: bool,
-    /// The send of the arrival of a step, and the receive that a send has met.
-    senders: BTreeMap<u32, At>,
-    receivers: BTreeMap<At, At>,
-    /// The calls of each collective.
-    calls: BTreeMap<CollectivePlace, Vec<At>>,
-    /// By rank and collective: the receives of the rank.
-    parts: BTreeMap<At, Vec<u32>>,
+    /// By step: the send of an arrival.
+    senders: Vec<(u32, At)>,
+    /// By send: the receive that the send has met.
+    receivers: Vec<(At, At)>,
+    /// By collective: the calls.
+    calls: Vec<(CollectivePlace, At)>,
+    /// By call of a collective: the receives of the rank.
+    parts: Vec<(At, u32)>,
 }
 
 /// Looks for a deadlock. `senders`: the send of the arrival of each step.
 pub(crate) fn find_deadlock(
     ranks: &[&RankNotes],
     sends_wait: bool,
-    senders: Vec<(u32, At)>,
+    senders: impl FnOnce() -> Vec<(u32, At)>,
 ) -> Answer {
-    let notes = Notes::collect_notes(ranks, sends_wait, senders);
-    let mut seen = BTreeSet::new();
+    if !ranks
+        .iter()
+        .any(|rank| has_optional_waits(rank, sends_wait))
+    {
+        return Answer::Free;
+    }
+    let notes = Notes::collect_notes(ranks, sends_wait, senders());
     let start = notes.close_cut(vec![0; ranks.len()]);
+    if notes.is_over(&start) {
+        return Answer::Free;
+    }
+    let mut seen = BTreeSet::new();
     let mut pending = vec![(start, Vec::new())];
     while let Some((cut, given_up)) = pending.pop() {
         if !seen.insert(cut.clone()) || notes.is_over(&cut) {
@@ -98,6 +108,19 @@ pub(crate) fn find_deadlock(
     Answer::Free
 }
 
+/// Returns true if MPI permits a rank to wait somewhere.
+fn has_optional_waits(rank: &RankNotes, sends_wait: bool) -> bool {
+    let notes = rank.notes.borrow();
+    notes.iter().any(|note| match note {
+        Note::Begin { operation, .. } => match operation {
+            NotedOperation::Send { end, .. } => sends_wait && *end == SendEnd::Standard,
+            NotedOperation::Collective { .. } => true,
+            NotedOperation::Receive { .. } => false,
+        },
+        Note::Wait { .. } | Note::Probe { .. } => false,
+    })
+}
+
 impl<'a> Notes<'a> {
     fn collect_notes(ranks: &[&'a RankNotes], sends_wait: bool, senders: Vec<(u32, At)>) -> Self {
         let mut all = Self {
@@ -107,10 +130,10 @@ impl<'a> Notes<'a> {
                 .map(|rank| rank.alternatives.borrow())
                 .collect(),
             sends_wait,
-            senders: senders.into_iter().collect(),
-            receivers: BTreeMap::new(),
-            calls: BTreeMap::new(),
-            parts: BTreeMap::new(),
+            senders,
+            receivers: Vec::new(),
+            calls: Vec::new(),
+            parts: Vec::new(),
         };
         for (rank, notes) in (0..).zip(&all.ranks) {
             for (position, note) in (0..).zip(notes.iter()) {
@@ -126,19 +149,22 @@ impl<'a> Notes<'a> {
                 match operation {
                     NotedOperation::Send { .. } => {}
                     NotedOperation::Receive { .. } => {
-                        if let Some(&send) = all.senders.get(&arrival) {
-                            all.receivers.insert(send, (rank, position));
+                        if let Some(send) = find_entry(&all.senders, &arrival) {
+                            all.receivers.push((send, (rank, position)));
                         }
                         if let Some(call) = collective {
-                            all.parts.entry((rank, call)).or_default().push(position);
+                            all.parts.push(((rank, call), position));
                         }
                     }
                     NotedOperation::Collective { place, .. } => {
-                        all.calls.entry(place).or_default().push((rank, position));
+                        all.calls.push((place, (rank, position)));
                     }
                 }
             }
         }
+        all.receivers.sort_unstable();
+        all.calls.sort_unstable();
+        all.parts.sort_unstable();
         all
     }
 
@@ -165,7 +191,7 @@ impl<'a> Notes<'a> {
     fn is_sent(&self, cut: &Cut, arrival: u32) -> bool {
         // A receive that was cancelled, or without a known message.
         arrival == SendCause::NONE
-            || (self.senders.get(&arrival)).is_none_or(|&send| Self::has_begun(cut, send))
+            || find_entry(&self.senders, &arrival).is_none_or(|send| Self::has_begun(cut, send))
     }
 
     /// Returns the state of the end of an operation of a rank.
@@ -179,25 +205,26 @@ impl<'a> Notes<'a> {
         };
         match operation {
             NotedOperation::Send { end, .. } => {
-                let receiver = self.receivers.get(&at);
-                let is_met = receiver.is_some_and(|&receive| Self::has_begun(cut, receive));
-                match end {
-                    _ if is_met => Next::Free,
+                let waits = match end {
                     SendEnd::Synchronous => Next::Stuck,
                     SendEnd::Standard if self.sends_wait => Next::Optional,
-                    SendEnd::Standard | SendEnd::Buffered => Next::Free,
+                    SendEnd::Standard | SendEnd::Buffered => return Next::Free,
+                };
+                let receiver = find_entry(&self.receivers, &at);
+                match receiver.is_some_and(|receive| Self::has_begun(cut, receive)) {
+                    true => Next::Free,
+                    false => waits,
                 }
             }
             NotedOperation::Receive { .. } if self.is_sent(cut, arrival) => Next::Free,
             NotedOperation::Receive { .. } => Next::Stuck,
             NotedOperation::Collective { place, ranks, .. } => {
-                let parts = self.parts.get(&at).into_iter().flatten();
-                let is_missing = |part: &u32| self.judge_end(cut, rank, *part) == Next::Stuck;
-                if parts.clone().any(is_missing) {
+                let mut parts = list_entries(&self.parts, &at);
+                if parts.any(|part| self.judge_end(cut, rank, part) == Next::Stuck) {
                     return Next::Stuck;
                 }
-                let calls = self.calls.get(&place).into_iter().flatten();
-                let begun = calls.filter(|call| Self::has_begun(cut, **call)).count();
+                let calls = list_entries(&self.calls, &place);
+                let begun = calls.filter(|call| Self::has_begun(cut, *call)).count();
                 match begun < ranks as usize {
                     true => Next::Optional,
                     false => Next::Free,
@@ -319,8 +346,8 @@ impl<'a> Notes<'a> {
             else {
                 return None;
             };
-            let receiver = self.receivers.get(&at);
-            let is_met = receiver.is_some_and(|&receive| Self::has_begun(cut, receive));
+            let receiver = find_entry(&self.receivers, &at);
+            let is_met = receiver.is_some_and(|receive| Self::has_begun(cut, receive));
             (destination == to && !is_met).then_some(envelope)
         })
     }
@@ -399,7 +426,7 @@ impl<'a> Notes<'a> {
             } => Some((*begun, *location, *arrival, operation)),
             _ => None,
         });
-        let sender = |arrival: u32| self.senders.get(&arrival).map(|(rank, _)| *rank);
+        let sender = |arrival: u32| find_entry(&self.senders, &arrival).map(|(rank, _)| rank);
         let (waits_in, location, ranks) = match begun {
             None => (
                 "probe".to_owned(),
@@ -443,10 +470,27 @@ impl<'a> Notes<'a> {
 
     /// The ranks that have not called a collective, as far as the run shows them.
     fn list_missing(&self, cut: &Cut, own: At, place: CollectivePlace) -> Vec<u32> {
-        let calls = self.calls.get(&place).into_iter().flatten();
-        let late = calls.filter(|call| **call != own && !Self::has_begun(cut, **call));
-        late.map(|(rank, _)| *rank).collect()
+        let calls = list_entries(&self.calls, &place);
+        let late = calls.filter(|call| *call != own && !Self::has_begun(cut, *call));
+        late.map(|(rank, _)| rank).collect()
     }
+}
+
+/// Returns the value of a key in a sorted table.
+fn find_entry<K: Ord, V: Copy>(table: &[(K, V)], key: &K) -> Option<V> {
+    let place = table.binary_search_by(|(other, _)| other.cmp(key));
+    place.ok().map(|place| table[place].1)
+}
+
+/// Returns the values of a key in a sorted table.
+fn list_entries<'a, K: Ord, V: Copy>(
+    table: &'a [(K, V)],
+    key: &'a K,
+) -> impl Iterator<Item = V> + 'a {
+    let first = table.partition_point(|(other, _)| other < key);
+    let rest = table[first..].iter();
+    rest.take_while(move |(other, _)| other == key)
+        .map(|(_, value)| *value)
 }
 
 /// The number of a rank, or of ranks.

@@ -32,7 +32,7 @@ fn the_send_mode_decides() {
 fn without_a_send_mode_needing_buffers_is_a_mistake() {
     let (status, found) = check("");
     assert_eq!((status, &found["verdict"]), (Some(1), &"found".into()));
-    assert_eq!(found["findings"][0]["kind"], "buffering");
+    assert_eq!(found["findings"][0]["kind"], "deadlock");
     assert_eq!(found["warnings"], serde_json::json!([]));
 }
 

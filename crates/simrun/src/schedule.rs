@@ -65,7 +65,9 @@ impl ScheduleFile {
             options: Options {
                 ranks: Some(run.ranks),
                 seed: job.args.seed,
-                protocol: protocol(&job.args, &job.start.platform),
+                protocol: program
+                    .has_ranks()
+                    .then(|| protocol(&job.args, &job.start.platform)),
                 ..Options::default()
             },
             has_timeouts,
@@ -87,12 +89,10 @@ impl ScheduleFile {
     }
 }
 
-/// The message protocol under which a checker sends as the run did; `None` if that is what the
-/// platform's file says.
-fn protocol(args: &RunArgs, platform: &Platform) -> Option<MessageProtocol> {
-    let changed = || MessageProtocol::Threshold(platform.protocol().eager_threshold.bytes());
-    args.protocol
-        .or_else(|| (!args.changes.is_empty()).then(changed))
+/// The message protocol under which a checker sends as the run did.
+fn protocol(args: &RunArgs, platform: &Platform) -> MessageProtocol {
+    let threshold = platform.protocol().eager_threshold.bytes();
+    (args.protocol).unwrap_or(MessageProtocol::Threshold(threshold))
 }
 
 /// Returns true if a step is the end of a time limit.
@@ -200,7 +200,7 @@ fn check_end(outcome: &Outcome, followed: &ReplayResult) -> Result<(), String> {
         Outcome::Limit(_) | Outcome::Interrupted | Outcome::Stopped => return Ok(()),
     };
     let found = match followed.end {
-        Some(End::Finished | End::Leftovers) => "finished",
+        Some(End::Finished | End::Leftovers | End::ConditionalDeadlock) => "finished",
         Some(End::Deadlock | End::Livelock | End::Spinning) => "deadlocked",
         Some(End::Failed) => "failed",
         _ => "continues",

@@ -575,3 +575,23 @@ fn waits_for_what_never_comes_are_deadlocks() {
     );
     assert!(is_stuck, "{finding:?}");
 }
+
+/// A put that is over at once here may be over later elsewhere (MPI 5.0, 12.3.5).
+#[test]
+fn a_test_of_a_put_says_no_or_yes() {
+    let (seen, executions) = words(2, |world| async move {
+        let window = world.window(world.buffer(8), 1).await?;
+        if world.rank() == 0 {
+            window.lock(1, false).await?;
+            let mut request = window.rput(&world.buffer(8), 1, 0).await?;
+            let over = request.test().await?.is_some();
+            note(format!("{over}"));
+            if !over {
+                request.wait().await?;
+            }
+            window.unlock(1).await?;
+        }
+        window.free().await.map(drop)
+    });
+    assert_eq!((seen, executions), (set(&["true", "false"]), 2));
+}

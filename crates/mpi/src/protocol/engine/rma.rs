@@ -305,7 +305,7 @@ impl ProtocolEngine {
         if !is_told || length == 0 {
             let buffer = access.payload.clone();
             self.send_parts(channel, &access, None, 0);
-            return self.finished(status(peer, length), buffer, location);
+            return self.finished_early(status(peer, length), buffer, location);
         }
         self.sends += 1;
         let state = State::Sending {

@@ -70,14 +70,9 @@ enum ScheduleKind {
 }
 
 impl Found {
-    /// A short name.
-    fn kind(&self) -> &'static str {
-        self.finding.kind.name()
-    }
-
     /// Draws the way there.
     fn draw(&self, name: &str, path: &Path) -> Result<(), ExitCode> {
-        let title = format!("{name}: {}", self.kind());
+        let title = format!("{name}: {}", self.finding.kind.name());
         let (steps, critical) = (&self.finding.steps, self.critical);
         let picture = timeline::of(title, steps, &self.states, critical);
         timeline::write(path, picture)

@@ -134,14 +134,7 @@ impl State {
             FreedomOp::Parrived(place, part) => {
                 self.add_partitions(program, rank, (*place, *part), next);
             }
-            FreedomOp::Wait(_)
-            | FreedomOp::Test(_)
-            | FreedomOp::Waitany(_)
-            | FreedomOp::Waitsome(_)
-            | FreedomOp::Waitall(_)
-            | FreedomOp::Testany(_)
-            | FreedomOp::Testsome(_)
-            | FreedomOp::Testall(_) => self.add_completions(program, rank, op, next),
+            _ if op.completes_requests() => self.add_completions(program, rank, op, next),
             _ => next.extend(self.window_calls(rank, op)),
         }
     }

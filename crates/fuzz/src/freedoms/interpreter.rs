@@ -362,18 +362,7 @@ impl<'p> Player<'p> {
         let Some(&place) = list.first() else {
             return Ok(answers::tell_inactive());
         };
-        let completes = matches!(
-            op,
-            FreedomOp::Wait(_)
-                | FreedomOp::Test(_)
-                | FreedomOp::Waitany(_)
-                | FreedomOp::Waitsome(_)
-                | FreedomOp::Waitall(_)
-                | FreedomOp::Testany(_)
-                | FreedomOp::Testsome(_)
-                | FreedomOp::Testall(_)
-        );
-        if completes {
+        if op.completes_requests() {
             return self.complete_requests(op).await;
         }
         if let FreedomOp::Free(_) = op {

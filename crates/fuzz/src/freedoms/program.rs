@@ -281,6 +281,21 @@ impl FreedomOp {
         }
     }
 
+    /// Returns true if the operation waits for requests or tests them.
+    pub(super) const fn completes_requests(&self) -> bool {
+        matches!(
+            self,
+            Self::Wait(_)
+                | Self::Test(_)
+                | Self::Waitany(_)
+                | Self::Waitsome(_)
+                | Self::Waitall(_)
+                | Self::Testany(_)
+                | Self::Testsome(_)
+                | Self::Testall(_)
+        )
+    }
+
     /// Returns the places that the operation names.
     pub(super) fn places_named(&self) -> &[usize] {
         match self {

@@ -95,7 +95,7 @@ fn finding(found: &Found) -> Value {
     });
     let cycle = found.states.cycle().unwrap_or_default();
     json!({
-        "kind": found.kind(),
+        "kind": found.finding.kind.name(),
         "severity": "error",
         "message": found.message(),
         "clock_reads": found.clock_reads,

@@ -13,7 +13,7 @@ use std::rc::Rc;
 use crate::ExplorableDevice;
 use crate::code::Code;
 use crate::kernel::{Kernel, NONE, PendingState, SendCall, Slot, Stop};
-use crate::{ActorId, Blocked, End, HostId, Limit, Time, Work};
+use crate::{ActorId, Blocked, End, HostId, Limit, Note, Time, Work};
 
 /// A component that starts work and is notified when it ends. The kernel calls all methods but
 /// [`Device::progress`] while it is borrowed; they must not poll anything and reach the kernel only
@@ -108,10 +108,10 @@ impl Kernel {
         }
     }
 
-    /// Notes something that is no error, for the user of an explorer.
-    pub fn note_for_user(&mut self, text: &str) {
-        if !self.notes.iter().any(|known| known == text) {
-            self.notes.push(text.to_owned());
+    /// Adds a note for the user of an explorer.
+    pub fn note_for_user(&mut self, note: Note) {
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
         }
     }
 
@@ -150,7 +150,7 @@ impl Kernel {
     /// unwinding. An explorer continues with other runs; the text is for its user.
     pub fn reach_limit(&mut self, limit: Limit, text: &str) {
         if self.stepped {
-            self.note_for_user(text);
+            self.note_for_user(Note::Remark(text.to_owned()));
         }
         self.stop.get_or_insert(Stop::Limit(limit));
         if self.current != NONE {

@@ -132,11 +132,43 @@ pub trait ExplorableDevice: Device {
         Vec::new()
     }
 
-    /// Returns a deadlock of a run that has finished, if actors wait where they may wait and did
-    /// not. The names of the actors are filled in by others.
-    fn conditional_deadlock(&self) -> Option<ConditionalDeadlock> {
-        None
+    /// Decides whether a run that has finished has a deadlock if actors wait where they may wait
+    /// and did not. The caller fills in the names of the actors.
+    fn optional_waits(&self) -> OptionalWaits {
+        OptionalWaits::Free
     }
+}
+
+/// The effect of waits that actors may leave out, on a run that has finished without them.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub enum OptionalWaits {
+    /// No set of waits leads to a deadlock.
+    #[default]
+    Free,
+    /// Some waits lead to this deadlock.
+    Deadlock(ConditionalDeadlock),
+    /// The limit of the analysis was reached.
+    Undecided,
+}
+
+impl OptionalWaits {
+    /// Returns the deadlock, if the analysis has found one.
+    #[must_use]
+    pub fn deadlock(self) -> Option<ConditionalDeadlock> {
+        match self {
+            Self::Deadlock(deadlock) => Some(deadlock),
+            Self::Free | Self::Undecided => None,
+        }
+    }
+}
+
+/// A sentence about a run for the user of an explorer, with the place in the program.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Note {
+    /// A fact that is no error.
+    Remark(String),
+    /// The run has met a bound of the exploration: behaviours beyond the bound are not explored.
+    Bound(String),
 }
 
 /// A deadlock of a run in which actors wait where they may wait or continue.

@@ -213,8 +213,8 @@ pub struct Kernel {
     pub(crate) sends: Option<Vec<SendCall>>,
     /// Where programs have read the time although it stands still, in any run.
     pub(crate) clock_reads: Vec<SourceLocation>,
-    /// Notes of devices for the user, of any run.
-    pub(crate) notes: Vec<String>,
+    /// Notes of devices for the user of an explorer, of this run.
+    pub(crate) notes: Vec<crate::Note>,
     /// True if the explorer may let the time of a wait be up.
     pub(crate) timeouts: bool,
     /// The time limits that are up only when nothing else can happen, under an explorer.

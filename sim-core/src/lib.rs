@@ -103,7 +103,8 @@ pub use device::{DEVICE_TOKENS, Device, KernelHandle, Parked};
 pub use digest::Digest;
 pub use execution::Execution;
 pub use explorable::{
-    Branch, ConditionalDeadlock, ExplorableDevice, OrderSensitivity, QueueHead, WildcardReceive,
+    Branch, ConditionalDeadlock, ExplorableDevice, Note, OptionalWaits, OrderSensitivity,
+    QueueHead, WildcardReceive,
 };
 pub use footprint::{EnabledStep, Executed, Footprint};
 pub use kernel::{Hosts, Kernel, SendCall};

@@ -145,6 +145,12 @@ pub trait CausalityHooks {
         let _ = text;
     }
 
+    /// Notes that the run has met a bound of the exploration: behaviours beyond the bound are not
+    /// explored. `text` names the bound and the place.
+    fn note_bound(&self, text: &str) {
+        let _ = text;
+    }
+
     /// Notes an operation that the rank begins. The next packet of a send is the message. Returns
     /// the number of the note among the notes of the rank.
     fn begin(&self, operation: NotedOperation, location: SourceLocation) -> u32;

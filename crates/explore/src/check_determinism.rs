@@ -10,7 +10,9 @@
 //! *Not modelled*: reads of a clock, a file or a variable that outlives its run are detected only
 //! if they change one of these in the runs that are compared.
 
-use sim_core::{EnabledStep, Executed, SendCall, Stepper, Stream};
+use sim_core::{EnabledStep, Executed, Schedule, SendCall, Stepper, Stream};
+
+use crate::{Deadline, Event};
 
 /// Maximum number of steps that are compared.
 const STEPS_MAX: usize = 10_000;
@@ -34,15 +36,28 @@ struct Ended {
 }
 
 /// Takes the first run of a search and one that is drawn at random, each twice. Returns a note if
-/// a message had other contents that are no error.
-pub fn check_determinism(stepper: &mut Stepper, seed: u64) -> Result<Option<String>, String> {
+/// a message had other contents that are no error. Runs end at the deadline.
+///
+/// # Errors
+/// If the program did something else the second time: what, and in which step.
+pub fn check_determinism(
+    stepper: &mut Stepper,
+    seed: u64,
+    deadline: &Deadline,
+) -> Result<Option<String>, String> {
     stepper.compare_sends();
     let first = compare(stepper, &mut |stepper, _| {
+        if deadline.is_over() {
+            return None;
+        }
         let actor = stepper.first_enabled()?;
         Some((actor, stepper.first_choice(actor)?))
     })?;
     let mut stream = Stream::new(seed, "runs that are compared");
     let drawn = compare(stepper, &mut |_, enabled_steps| {
+        if deadline.is_over() {
+            return None;
+        }
         let count = u64::try_from(enabled_steps.len())
             .ok()
             .filter(|&count| count > 0)?;
@@ -51,6 +66,34 @@ pub fn check_determinism(stepper: &mut Stepper, seed: u64) -> Result<Option<Stri
         Some((actor, enabled_step.choice))
     })?;
     Ok(first.or(drawn))
+}
+
+/// Number of comparisons before a program is taken to be deterministic.
+const COMPARISONS: usize = 4;
+
+/// Returns true if the program takes these steps in the same way each time, without reduction.
+pub(crate) fn repeats(stepper: &mut Stepper, events: &[Event]) -> bool {
+    (0..COMPARISONS).all(|_| {
+        let mut steps = events.iter();
+        let compared = compare(stepper, &mut |_, _| {
+            let event = steps.next()?;
+            Some((u32::from(event.actor), event.choice))
+        });
+        compared.is_ok()
+    })
+}
+
+/// Returns true if the program follows a schedule in the same way each time.
+pub fn repeats_schedule(stepper: &mut Stepper, schedule: &Schedule) -> bool {
+    (0..COMPARISONS).all(|_| {
+        let mut choices = schedule.0.iter();
+        let compared = compare(stepper, &mut |stepper, _| {
+            let choice = choices.next()?;
+            let actor = choice.actor.number() - 1;
+            Some((actor, stepper.choice_of(actor, choice.branch)?))
+        });
+        compared.is_ok()
+    })
 }
 
 /// Picks an actor and one of its steps.
@@ -124,6 +167,9 @@ fn compare_sends(stepper: &Stepper, before: &[SendCall]) -> Result<Option<String
 
 /// Takes a step and writes down what is compared. `None` if it is not possible.
 fn take(stepper: &mut Stepper, actor: u32, choice: u32) -> Option<ObservedStep> {
+    if actor >= stepper.actors() {
+        return None;
+    }
     let enabled_steps = enabled_steps(stepper);
     let name = stepper.name_of(actor);
     let line = stepper

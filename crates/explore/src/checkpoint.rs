@@ -8,17 +8,19 @@
 //! Damaged numbers are refused if they do not fit together. To detect every damage is the task of
 //! the writer.
 
-use sim_core::{OrderSensitivity, StepKind};
+use std::collections::BTreeSet;
 
-use crate::orders::{Known, Order, Orders};
+use sim_core::{Note, OrderSensitivity, StepKind};
+
+use crate::orders::{Known, Order};
 use crate::properties::{ProgramProperties, SharedLists};
-use crate::search::Counterexample;
+use crate::search::Kept;
 use crate::state::State;
 use crate::wakeup::{Saved, Trees};
 use crate::{End, Event, Statistics};
 
 /// The version of the numbers.
-const VERSION: u64 = 3;
+const VERSION: u64 = 4;
 
 /// State of an interrupted search.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -38,11 +40,11 @@ impl Checkpoint {
 
     /// The counts so far.
     pub fn statistics(&self) -> Statistics {
-        let opened = self.open().map(|(state, _, _)| state.statistics);
+        let opened = self.open().map(|(state, _)| state.statistics);
         opened.unwrap_or_default()
     }
 
-    pub(crate) fn new(state: &State, found: &[Counterexample], orders: &Orders) -> Self {
+    pub(crate) fn new(state: &State, kept: &Kept) -> Self {
         let mut words = vec![VERSION];
         let flags = u64::from(state.thorough) | u64::from(state.properties.has_invariants) << 1;
         words.extend([flags, state.done as u64]);
@@ -87,13 +89,13 @@ impl Checkpoint {
             numbers(&mut words, list.iter().map(pair));
         }
         words.extend(state.statistics.to_words());
-        words.push(found.len() as u64);
-        for (counterexample, end) in found {
+        words.push(kept.found.len() as u64);
+        for (counterexample, end) in &kept.found {
             words.push(*end as u64);
             events(&mut words, counterexample);
         }
-        words.push(orders.0.len() as u64);
-        for known in &orders.0 {
+        words.push(kept.orders.0.len() as u64);
+        for known in &kept.orders.0 {
             words.push(u64::from(known.actor));
             order(&mut words, &known.first);
             words.push(u64::from(known.other.is_some()));
@@ -101,12 +103,16 @@ impl Checkpoint {
                 order(&mut words, other);
             }
         }
+        words.push(kept.notes.len() as u64);
+        for known in &kept.notes {
+            note(&mut words, known);
+        }
         Self(words)
     }
 
-    /// Returns the state of the search, its findings and its receive orders; `None` if the numbers
-    /// do not fit together.
-    pub(crate) fn open(&self) -> Option<(State, Vec<Counterexample>, Orders)> {
+    /// Returns the state of the search and what it has found; `None` if the numbers do not fit
+    /// together.
+    pub(crate) fn open(&self) -> Option<(State, Kept)> {
         let mut reader = Reader(&self.0);
         if reader.word()? != VERSION {
             return None;
@@ -141,12 +147,11 @@ impl Checkpoint {
         }
         state.lists = SharedLists::from_vec(lists);
         state.statistics = Statistics::from_words(reader.take(Statistics::WORDS)?)?;
-        let mut found = Vec::new();
+        let mut kept = Kept::default();
         for _ in 0..reader.count()? {
             let end = *End::ALL.get(reader.small()?)?;
-            found.push((reader.events()?, end));
+            kept.found.push((reader.events()?, end));
         }
-        let mut orders = Orders::default();
         for _ in 0..reader.count()? {
             let actor = u32::try_from(reader.word()?)
                 .ok()
@@ -156,13 +161,14 @@ impl Checkpoint {
                 0 => None,
                 _ => Some(reader.order()?),
             };
-            orders.0.push(Known {
+            kept.orders.0.push(Known {
                 actor,
                 first,
                 other,
             });
         }
-        reader.0.is_empty().then_some((state, found, orders))
+        kept.notes = reader.notes()?;
+        reader.0.is_empty().then_some((state, kept))
     }
 }
 
@@ -177,6 +183,16 @@ fn order(words: &mut Vec<u64>, order: &Order) {
     let sources = order.sources.iter();
     numbers(words, sources.map(|&source| u64::from(source)));
     events(words, &order.events);
+}
+
+/// Adds a note: true as 1 for a bound, and the bytes of the text.
+fn note(words: &mut Vec<u64>, note: &Note) {
+    let (is_bound, text) = match note {
+        Note::Remark(text) => (false, text),
+        Note::Bound(text) => (true, text),
+    };
+    words.push(u64::from(is_bound));
+    numbers(words, text.bytes().map(u64::from));
 }
 
 /// Adds a list of events.
@@ -256,6 +272,21 @@ impl<'a> Reader<'a> {
             sources: sources?,
             events: self.events()?,
         })
+    }
+
+    fn notes(&mut self) -> Option<BTreeSet<Note>> {
+        let mut notes = BTreeSet::new();
+        for _ in 0..self.count()? {
+            let is_bound = self.word()? == 1;
+            let bytes = self.numbers()?.iter();
+            let bytes: Option<Vec<u8>> = bytes.map(|&word| u8::try_from(word).ok()).collect();
+            let text = String::from_utf8(bytes?).ok()?;
+            notes.insert(match is_bound {
+                true => Note::Bound(text),
+                false => Note::Remark(text),
+            });
+        }
+        Some(notes)
     }
 
     fn events(&mut self) -> Option<Vec<Event>> {

@@ -3,8 +3,8 @@
 //!
 //! The search goes back from the end of the finding's run. After each prefix a new exploration
 //! looks for a run without a finding and stops at the first one. The step after the longest prefix
-//! that has such a run is critical. All explorations share a budget; if it is used up the answer is
-//! *unknown*, never a guess.
+//! that has such a run is critical. All explorations share a budget and a deadline; if one of them
+//! is reached the answer is *unknown*, never a guess.
 
 use std::ops::ControlFlow;
 
@@ -13,7 +13,7 @@ use sim_core::Stepper;
 use crate::clock::Stopwatch;
 use crate::finding::is_finding;
 use crate::walk::Walk;
-use crate::{Event, Finding, Observer, Options, Run, minimise, none};
+use crate::{Deadline, Event, Finding, Observer, Run, minimise, none};
 
 /// Position of the critical transition of a finding.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -23,19 +23,24 @@ pub enum Critical {
     Step(usize),
     /// No run of the program is correct.
     Everything,
-    /// The budget was used up at this place: after it no run is correct, before it that is unknown.
+    /// The budget was used up, or the deadline came, at this place: after it no run is correct, before it that is unknown.
     Unknown(usize),
 }
 
 /// Looks for the critical transition, with at most `budget` executed steps.
-pub fn critical(stepper: &mut Stepper, finding: &Finding, budget: u64) -> Critical {
+pub fn critical(
+    stepper: &mut Stepper,
+    finding: &Finding,
+    budget: u64,
+    deadline: &Deadline,
+) -> Critical {
     let Some(path) = minimise::play(stepper, &finding.replay) else {
         return Critical::Unknown(finding.steps.len());
     };
     let events = path.events().to_vec();
     let mut left = budget;
     for place in (0..events.len()).rev() {
-        match has_correct_run(stepper, &events[..place], &mut left) {
+        match has_correct_run(stepper, &events[..place], (&mut left, deadline)) {
             Some(true) => return Critical::Step(place),
             Some(false) => {}
             None => return Critical::Unknown(place),
@@ -60,11 +65,12 @@ impl Observer for Correct {
 
 /// Returns true if a run without a finding begins with these events; `None` if the budget does not
 /// suffice.
-fn has_correct_run(stepper: &mut Stepper, prefix: &[Event], left: &mut u64) -> Option<bool> {
-    let options = Options {
-        transitions_max: *left,
-        ..Options::default()
-    };
+fn has_correct_run(
+    stepper: &mut Stepper,
+    prefix: &[Event],
+    (left, deadline): (&mut u64, &Deadline),
+) -> Option<bool> {
+    let options = deadline.search_options(*left);
     let mut correct = Correct(false);
     let own = std::mem::replace(stepper, Stepper::on_one_host(|_| {}));
     let mut walk = Walk::new(own, &options, &mut correct, Stopwatch::start());

@@ -11,7 +11,7 @@ use crate::parallel;
 use crate::state::State;
 use crate::walk::Walk;
 use crate::{
-    Bound, Collector, Event, Observer, Options, Reduction, Run, Statistics, Strategy, Threads,
+    Bound, Collector, Observer, Options, Reduction, Run, Statistics, Strategy, Threads, Verdict,
     none, sampling, sdpor,
 };
 
@@ -24,13 +24,16 @@ pub(crate) enum Halt {
     Stopped,
     /// A new fact has changed the dependency relation: the search must restart.
     Again,
-    /// The program did not take this step again.
-    NotDeterministic(Event),
+    /// The program did not take this step again. `repeats`: the program takes the steps up to there
+    /// in the same way each time, so the search is wrong.
+    Different {
+        actor: u16,
+        choice: u32,
+        repeats: bool,
+    },
     /// A leaf is not pending any more or its sleep set is not empty, which is impossible if the
-    /// program is deterministic.
-    Inconsistent,
-    /// A step that should be possible is not.
-    NotPossible { actor: u16, choice: u32 },
+    /// program is deterministic. `repeats`: as above.
+    ExploredTwice { repeats: bool },
 }
 
 /// A search that is over.
@@ -40,7 +43,7 @@ pub(crate) struct Ended {
     pub(crate) stepper: Stepper,
     pub(crate) statistics: Statistics,
     /// The violation of the contract by the program, if there is one.
-    pub(crate) broken: Option<String>,
+    pub(crate) broken: Option<Verdict>,
     /// The state of the search, if it can continue from there or is over.
     pub(crate) state: Option<State>,
     /// True if the search came to its end.
@@ -189,23 +192,24 @@ fn finish(
             None
         }
         None | Some(Halt::Again) => None,
-        Some(Halt::NotDeterministic(event)) => Some(format!(
-            "nondeterminism: actor {} executed a different step on replay ({:?})",
-            event.actor + 1,
-            event.kind
-        )),
-        Some(Halt::Inconsistent) => {
-            Some("internal error: an execution was explored twice".to_owned())
+        Some(Halt::Different {
+            actor,
+            choice,
+            repeats,
+        }) => {
+            let actor = actor + 1;
+            let text = format!("actor {actor} took another step than before (choice {choice})");
+            Some(Verdict::of_broken_search(text, repeats))
         }
-        Some(Halt::NotPossible { actor, choice }) => Some(format!(
-            "nondeterminism: a step of actor {} is not enabled on replay (choice {choice})",
-            actor + 1
-        )),
+        Some(Halt::ExploredTwice { repeats }) => {
+            let text = "an execution was explored twice".to_owned();
+            Some(Verdict::of_broken_search(text, repeats))
+        }
     };
     Ended {
         stepper,
         statistics,
-        broken: broken.map(|text| format!("the program is not deterministic: {text}")),
+        broken,
         state,
         is_over,
     }

@@ -107,7 +107,7 @@ impl Finding {
             }
             End::Leftovers => is_whole && is_stuck && !stepper.leftovers().is_empty(),
             End::ConditionalDeadlock => {
-                is_whole && !has_failed && stepper.conditional_deadlock().is_some()
+                is_whole && !has_failed && stepper.optional_waits().deadlock().is_some()
             }
             _ => is_whole && is_stuck && !has_failed && !stepper.is_finished(),
         };
@@ -128,7 +128,7 @@ impl Finding {
         };
         let kind = match (machine.stepper.failures().first(), end) {
             (_, End::ConditionalDeadlock) => FindingKind::ConditionalDeadlock(
-                machine.stepper.conditional_deadlock().unwrap_or_default(),
+                (machine.stepper.optional_waits().deadlock()).unwrap_or_default(),
             ),
             (Some(failure), End::Failed) => FindingKind::Failure(failure.clone()),
             (_, End::Leftovers) => FindingKind::Leftovers(machine.stepper.leftovers()),

@@ -14,10 +14,14 @@
 use sim_core::{Schedule, StepKind, Stepper};
 
 use crate::finding::FindingKind;
-use crate::{End, Event, Finding, Path, Played, Player, spinning};
+use crate::{Deadline, End, Event, Finding, Path, Played, Player, spinning};
 
-/// A way to the same finding that is not longer, and simpler.
-pub fn minimise(stepper: &mut Stepper, finding: &Finding) -> Finding {
+/// A way to the same finding that is not longer, and simpler: the simplest of those tried before
+/// the deadline.
+pub fn minimise(stepper: &mut Stepper, finding: &Finding, deadline: &Deadline) -> Finding {
+    if deadline.is_over() {
+        return finding.clone();
+    }
     let Some(path) = play(stepper, &finding.replay) else {
         return finding.clone();
     };
@@ -28,14 +32,19 @@ pub fn minimise(stepper: &mut Stepper, finding: &Finding) -> Finding {
     }
     tries.extend(with_smaller_draws(&best));
     for events in tries {
+        if deadline.is_over() {
+            break;
+        }
         if events.len() <= best.len() && leads_there(stepper, &events, finding) {
             best = events;
         }
     }
-    let again = follow(stepper, &best).unwrap_or(path);
-    let sorted = by_actor(&again);
-    if leads_there(stepper, &sorted, finding) {
-        best = sorted;
+    if !deadline.is_over() {
+        let again = follow(stepper, &best).unwrap_or(path);
+        let sorted = by_actor(&again);
+        if leads_there(stepper, &sorted, finding) {
+            best = sorted;
+        }
     }
     Finding::of(stepper, &best, end_of(finding))
 }
@@ -113,7 +122,7 @@ fn leads_there(stepper: &mut Stepper, events: &[Event], finding: &Finding) -> bo
             stuck && fails.is_none() && !stepper.is_finished()
         }
         FindingKind::ConditionalDeadlock(wanted) => {
-            let found = stepper.conditional_deadlock();
+            let found = stepper.optional_waits().deadlock();
             stuck && fails.is_none() && found.as_ref() == Some(wanted)
         }
         FindingKind::Leftovers(_) => {

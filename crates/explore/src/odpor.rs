@@ -135,7 +135,7 @@ impl Odpor {
     fn run_leaf(&mut self, walk: &mut Walk<'_>) -> Result<(), Halt> {
         self.leaf = Some((walk.path.len(), walk.statistics));
         if !self.trees.start() && Seeded::of(walk.options).is_none() {
-            return Err(Halt::Inconsistent);
+            return Err(walk.judge_second_visit());
         }
         walk.reach()?;
         while let Some((actor, choice)) = walk.first_step_within_bounds() {

@@ -26,7 +26,7 @@ use crate::state::State;
 use crate::threads::{Done, Exchange, Threads, do_job, without_bounds, work};
 use crate::wakeup::Next;
 use crate::walk::Walk;
-use crate::{Bound, Collector, Event, Options};
+use crate::{Bound, Collector, Event, Options, check_determinism};
 
 /// Number of pending leaves that are considered for exploration ahead of their turn.
 const LOOKED_AT: usize = 64;
@@ -265,11 +265,12 @@ impl<C: Collector> Owner<'_, C> {
             state.trees.descend(event, &self.lists);
             state.path.push(*event);
         }
-        if state.trees.next() != Some(Next::Leaf) {
-            return Err(Halt::Inconsistent);
-        }
-        if !state.trees.start() && Seeded::of(self.options).is_none() {
-            return Err(Halt::Inconsistent);
+        let is_new = state.trees.next() == Some(Next::Leaf)
+            && (state.trees.start() || !Seeded::of(self.options).is_none());
+        if !is_new {
+            let stepper = &mut self.worker.walk.machine.stepper;
+            let repeats = check_determinism::repeats(stepper, &state.path);
+            return Err(Halt::ExploredTwice { repeats });
         }
         state.trees.take_over(&self.lists, &ran.trees);
         state.path.extend_from_slice(&ran.path[leaf..]);

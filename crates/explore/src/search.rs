@@ -1,13 +1,17 @@
 //! A whole search: from a program and options to a report.
 
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use sim_core::{Schedule, Stepper};
+use sim_core::{Note, OptionalWaits, Schedule, Stepper};
 
 use crate::drive::{self, Ended, ObserverAdapter};
 use crate::orders::{Orders, ReceiveOrder, Taken};
 use crate::state::State;
-use crate::{Checkpoint, Event, Finding, Options, Path, Statistics, Threads, finding, spinning};
+use crate::{
+    Checkpoint, Event, Finding, Options, Path, Statistics, Threads, check_determinism, finding,
+    spinning,
+};
 
 /// End of a run.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -29,13 +33,15 @@ pub enum End {
     Spinning,
     /// Every actor has ended, and would not have if some had waited where they may wait.
     ConditionalDeadlock,
+    /// Every actor has ended; whether waits that are permitted lead to a deadlock is not decided.
+    Undecided,
     /// An actor waits for an answer that was picked and did not come: other runs continue there.
     Covered,
 }
 
 impl End {
     /// All of them, in the order of their numbers.
-    pub(crate) const ALL: [Self; 9] = [
+    pub(crate) const ALL: [Self; 10] = [
         Self::Finished,
         Self::Leftovers,
         Self::Deadlock,
@@ -45,6 +51,7 @@ impl End {
         Self::Spinning,
         Self::Covered,
         Self::ConditionalDeadlock,
+        Self::Undecided,
     ];
 }
 
@@ -52,10 +59,12 @@ impl End {
 pub(crate) fn end_of_finished(stepper: &Stepper) -> End {
     if !stepper.leftovers().is_empty() {
         End::Leftovers
-    } else if stepper.conditional_deadlock().is_some() {
-        End::ConditionalDeadlock
     } else {
-        End::Finished
+        match stepper.optional_waits() {
+            OptionalWaits::Free => End::Finished,
+            OptionalWaits::Deadlock(_) => End::ConditionalDeadlock,
+            OptionalWaits::Undecided => End::Undecided,
+        }
     }
 }
 
@@ -127,6 +136,14 @@ pub(crate) fn counterexample(run: &Run<'_>) -> Counterexample {
     (events, run.end)
 }
 
+/// What a search has found so far, as a checkpoint keeps it.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub(crate) struct Kept {
+    pub(crate) found: Vec<Counterexample>,
+    pub(crate) orders: Orders,
+    pub(crate) notes: BTreeSet<Note>,
+}
+
 /// The findings so far.
 #[derive(Debug)]
 struct Finder<'a> {
@@ -134,15 +151,23 @@ struct Finder<'a> {
     found: Vec<Counterexample>,
     /// Orders in which actors receive from any source. A repeated run adds nothing.
     orders: Orders,
+    /// Notes of the runs. A repeated run adds nothing.
+    notes: BTreeSet<Note>,
     /// Number of findings whose runs are not repeated if the search is continued.
     kept: usize,
 }
 
 impl<'a> Finder<'a> {
-    const fn new(options: &'a Options, found: Vec<Counterexample>, orders: Orders) -> Self {
+    fn new(options: &'a Options, kept: Kept) -> Self {
+        let Kept {
+            found,
+            orders,
+            notes,
+        } = kept;
         Self {
             options,
             orders,
+            notes,
             kept: found.len(),
             found,
         }
@@ -150,27 +175,38 @@ impl<'a> Finder<'a> {
 }
 
 impl Collector for Finder<'_> {
-    type Observation = (Option<Counterexample>, Option<Box<Taken>>);
+    type Observation = (Option<Counterexample>, Option<Box<Taken>>, Vec<Note>);
 
     fn look(run: &Run<'_>) -> Self::Observation {
         let found = finding::is_finding(run.end).then(|| counterexample(run));
-        (found, Taken::in_run(run))
+        let mut notes = Vec::new();
+        run.stepper
+            .visit_notes(&mut |note| notes.push(note.clone()));
+        (found, Taken::in_run(run), notes)
     }
 
     fn look_and_collect(&mut self, run: &Run<'_>) -> ControlFlow<()> {
-        if !finding::is_finding(run.end) && self.orders.has_nothing_new(run) {
+        let mut has_nothing_new = !finding::is_finding(run.end) && self.orders.has_nothing_new(run);
+        let notes = &self.notes;
+        run.stepper
+            .visit_notes(&mut |note| has_nothing_new &= notes.contains(note));
+        if has_nothing_new {
             return ControlFlow::Continue(());
         }
         self.collect(Self::look(run))
     }
 
-    fn collect(&mut self, (found, taken): Self::Observation) -> ControlFlow<()> {
+    fn collect(&mut self, (found, taken, notes): Self::Observation) -> ControlFlow<()> {
+        self.notes.extend(notes);
         if let Some(taken) = taken {
             self.orders.note(&taken);
         }
         let Some(found) = found else {
             return ControlFlow::Continue(());
         };
+        if let Some(progress) = &self.options.progress {
+            progress.note_finding(&found);
+        }
         if self.found.len() < self.options.findings_max {
             self.found.push(found);
         }
@@ -184,6 +220,7 @@ impl Collector for Finder<'_> {
     fn forget(&mut self) {
         self.found.clear();
         self.orders = Orders::default();
+        self.notes.clear();
         self.kept = 0;
     }
 
@@ -204,6 +241,28 @@ pub enum Verdict {
     /// The program does not keep to the contract: it did not take the same steps again. The text
     /// says where.
     Broken(String),
+    /// The search was not able to take its steps again, although the program takes them in the same
+    /// way each time: a defect of the search.
+    InternalError(String),
+}
+
+impl Verdict {
+    /// The verdict on a search that was not able to go on. `repeats`: the program takes its steps
+    /// in the same way each time.
+    pub(crate) fn of_broken_search(text: String, repeats: bool) -> Self {
+        match repeats {
+            true => Self::InternalError(text),
+            false => Self::Broken(format!("the program is not deterministic: {text}")),
+        }
+    }
+
+    /// The text of a search that was not able to go on.
+    fn into_text(self) -> String {
+        match self {
+            Self::Broken(text) | Self::InternalError(text) => text,
+            Self::Ok | Self::Found | Self::Bounded => String::new(),
+        }
+    }
 }
 
 /// The result of a search.
@@ -216,6 +275,9 @@ pub struct Report {
     /// Actors that take messages from any source in an order that is not determined: warnings,
     /// without influence on the verdict.
     pub receive_orders: Vec<ReceiveOrder>,
+    /// The notes of all runs that other runs do not [cover](End::Covered), in the order of their
+    /// texts.
+    pub notes: Vec<Note>,
     /// Counts of the search.
     pub statistics: Statistics,
     /// The state from which the search can be continued, if it was the optimal depth-first one and
@@ -227,19 +289,23 @@ pub struct Report {
 }
 
 impl Report {
-    /// Returns true if all orders were covered.
+    /// Returns true if all orders were covered, within the [bounds](Note::Bound) of the notes.
     pub fn is_exhaustive(&self) -> bool {
-        self.statistics.bounds.is_empty() && !matches!(self.verdict, Verdict::Broken(_))
+        let is_broken = matches!(self.verdict, Verdict::Broken(_) | Verdict::InternalError(_));
+        self.statistics.bounds.is_empty() && !is_broken
     }
 }
 
-/// Message for a finding that a second run does not reproduce.
-const NOT_AGAIN: &str =
-    "the program is not deterministic: the counterexample does not reproduce the finding";
+/// The verdict on a finding that a second run does not reproduce.
+fn not_again(stepper: &mut Stepper, events: &[Event]) -> Verdict {
+    let text = "the counterexample does not reproduce the finding".to_owned();
+    let repeats = check_determinism::repeats(stepper, events);
+    Verdict::of_broken_search(text, repeats)
+}
 
 /// Explores a program and reports its defects.
 pub fn check(stepper: Stepper, options: &Options) -> Report {
-    let mut finder = Finder::new(options, Vec::new(), Orders::default());
+    let mut finder = Finder::new(options, Kept::default());
     let ended = drive::alone(stepper, options, &mut ObserverAdapter(&mut finder));
     report(ended, finder)
 }
@@ -256,9 +322,8 @@ pub fn check_on_threads(
     from: Option<&Checkpoint>,
 ) -> Report {
     let opened = from.and_then(Checkpoint::open);
-    let (state, found, orders) =
-        opened.unwrap_or_else(|| (State::new(), Vec::new(), Orders::default()));
-    let mut finder = Finder::new(options, found, orders);
+    let (state, kept) = opened.unwrap_or_else(|| (State::new(), Kept::default()));
+    let mut finder = Finder::new(options, kept);
     let ended = drive::together(threads, options, state, &mut finder);
     report(ended, finder)
 }
@@ -277,26 +342,36 @@ fn report(ended: Ended, finder: Finder<'_>) -> Report {
     } else {
         finder.kept
     };
-    let kept = state.map(|state| Checkpoint::new(&state, &finder.found[..kept], &finder.orders));
+    let kept = state.map(|state| {
+        let kept = Kept {
+            found: finder.found[..kept].to_vec(),
+            orders: finder.orders.clone(),
+            notes: finder.notes.clone(),
+        };
+        Checkpoint::new(&state, &kept)
+    });
     let (checkpoint, over) = if is_over { (None, kept) } else { (kept, None) };
     let mut findings: Vec<Finding> = Vec::new();
     for (events, end) in finder.found {
         match Finding::again(&mut stepper, &events, end) {
             Some(finding) => findings.push(finding),
-            None => broken = broken.or_else(|| Some(NOT_AGAIN.to_owned())),
+            None => broken = broken.or_else(|| Some(not_again(&mut stepper, &events))),
         }
     }
     let mut receive_orders = Vec::new();
     for known in &finder.orders.0 {
         match ReceiveOrder::of(&mut stepper, known) {
             Some(Ok(order)) => receive_orders.push(order),
-            Some(Err(())) => broken = broken.or_else(|| Some(NOT_AGAIN.to_owned())),
+            Some(Err(())) => {
+                let events = &known.first.events;
+                broken = broken.or_else(|| Some(not_again(&mut stepper, events)));
+            }
             None => {}
         }
     }
     receive_orders.sort_by_key(|order| order.actor);
     let verdict = match broken {
-        Some(text) => Verdict::Broken(text),
+        Some(verdict) => verdict,
         None if statistics.failed + statistics.deadlocks + statistics.leftovers > 0 => {
             Verdict::Found
         }
@@ -307,6 +382,7 @@ fn report(ended: Ended, finder: Finder<'_>) -> Report {
         verdict,
         findings,
         receive_orders,
+        notes: finder.notes.into_iter().collect(),
         statistics,
         checkpoint,
         over,
@@ -323,7 +399,7 @@ pub fn explore(
     let own = std::mem::replace(stepper, Stepper::on_one_host(|_| {}));
     let ended = drive::alone(own, options, observer);
     *stepper = ended.stepper;
-    (ended.statistics, ended.broken)
+    (ended.statistics, ended.broken.map(Verdict::into_text))
 }
 
 /// [`explore`] on several threads. What is collected, and in which order, does not depend on their
@@ -339,7 +415,7 @@ pub fn explore_on_threads<C: Collector>(
     collector: &mut C,
 ) -> (Statistics, Option<String>) {
     let ended = drive::together(threads, options, State::new(), collector);
-    (ended.statistics, ended.broken)
+    (ended.statistics, ended.broken.map(Verdict::into_text))
 }
 
 /// Takes the steps of a schedule; how many were possible.

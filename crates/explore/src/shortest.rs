@@ -8,7 +8,7 @@
 //! follows: it leaves out a run only because of an equivalent earlier run, which has the same
 //! length. If this search is exhaustive, no shorter run has the finding. Both searches share a
 //! limited number of steps; if it does not suffice, the result is the shortest run that was
-//! *found*.
+//! *found*. A deadline ends both likewise.
 
 use std::ops::ControlFlow;
 
@@ -17,7 +17,8 @@ use sim_core::Stepper;
 use crate::finding::is_finding;
 use crate::search::Counterexample;
 use crate::{
-    Bound, Finding, FindingKind, Observer, Options, Reduction, Run, explore, minimise, search,
+    Bound, Deadline, Finding, FindingKind, Observer, Options, Reduction, Run, explore, minimise,
+    search,
 };
 
 /// The first run with the same finding.
@@ -36,7 +37,7 @@ impl Observer for Same<'_> {
                 FindingKind::Deadlock(_) => run.end == crate::End::Deadlock,
                 FindingKind::ConditionalDeadlock(wanted) => {
                     run.end == crate::End::ConditionalDeadlock
-                        && run.stepper.conditional_deadlock().as_ref() == Some(wanted)
+                        && run.stepper.optional_waits().deadlock().as_ref() == Some(wanted)
                 }
                 FindingKind::Livelock(_) => run.end == crate::End::Livelock,
                 FindingKind::Spinning(_) => run.end == crate::End::Spinning,
@@ -61,13 +62,18 @@ pub struct Shortest {
 
 /// The shortest way to the same finding that this many executed steps show, minimised; the finding
 /// itself if there is no shorter one.
-pub fn shortest(stepper: &mut Stepper, finding: &Finding, budget: u64) -> Shortest {
+pub fn shortest(
+    stepper: &mut Stepper,
+    finding: &Finding,
+    budget: u64,
+    deadline: &Deadline,
+) -> Shortest {
     let mut best = finding.clone();
     let mut left = budget;
     let mut is_proven = best.steps.len() <= 1;
     'shorter: while best.steps.len() > 1 {
         for reduction in [Reduction::Odpor, Reduction::Sleep] {
-            let (found, is_whole) = shorter(stepper, &best, reduction, &mut left);
+            let (found, is_whole) = shorter(stepper, &best, reduction, (&mut left, deadline));
             if let Some(found) = found {
                 best = found;
                 is_proven = best.steps.len() <= 1;
@@ -88,13 +94,12 @@ fn shorter(
     stepper: &mut Stepper,
     best: &Finding,
     reduction: Reduction,
-    left: &mut u64,
+    (left, deadline): (&mut u64, &Deadline),
 ) -> (Option<Finding>, bool) {
     let options = Options {
         reduction,
         depth_max: best.steps.len() - 1,
-        transitions_max: *left,
-        ..Options::default()
+        ..deadline.search_options(*left)
     };
     let mut same = Same {
         wanted: best,
@@ -108,7 +113,7 @@ fn shorter(
     let again = same
         .counterexample
         .and_then(|(events, end)| Finding::again(stepper, &events, end));
-    let found = again.map(|again| minimise(stepper, &again));
+    let found = again.map(|again| minimise(stepper, &again, deadline));
     let found = found.filter(|found| found.steps.len() < best.steps.len());
     (found, is_whole)
 }

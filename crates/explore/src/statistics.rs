@@ -21,11 +21,13 @@ pub enum Bound {
     Finding,
     /// The runs were drawn at random.
     Sampling,
+    /// Whether waits that are permitted lead to a deadlock was not decided for some run.
+    OptionalWaits,
 }
 
 impl Bound {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Depth,
         Self::Executions,
         Self::Transitions,
@@ -33,6 +35,7 @@ impl Bound {
         Self::Interrupt,
         Self::Finding,
         Self::Sampling,
+        Self::OptionalWaits,
     ];
 }
 
@@ -46,6 +49,9 @@ impl fmt::Display for Bound {
             Self::Interrupt => "interrupted",
             Self::Finding => "stopped at the first finding",
             Self::Sampling => "random sampling",
+            Self::OptionalWaits => {
+                "too many sets of waits of sends and collectives to decide on all deadlocks"
+            }
         })
     }
 }
@@ -171,7 +177,7 @@ impl Statistics {
     /// Counts a run that is over.
     pub(crate) fn count_run(&mut self, end: End, length: usize) {
         let counter = match end {
-            End::Finished => &mut self.finished,
+            End::Finished | End::Undecided => &mut self.finished,
             End::Leftovers => &mut self.leftovers,
             End::Deadlock | End::ConditionalDeadlock | End::Livelock | End::Spinning => {
                 &mut self.deadlocks
@@ -183,8 +189,10 @@ impl Statistics {
         *counter += 1;
         self.executions += u64::from(end != End::Covered);
         self.depth_max = self.depth_max.max(length as u64);
-        if matches!(end, End::TooDeep | End::Spinning) {
-            self.bounds.insert(Bound::Depth);
+        match end {
+            End::TooDeep | End::Spinning => self.bounds.insert(Bound::Depth),
+            End::Undecided => self.bounds.insert(Bound::OptionalWaits),
+            _ => {}
         }
     }
 

@@ -8,7 +8,9 @@ use crate::independence::is_global;
 use crate::machine::Machine;
 use crate::search::end_of_finished;
 use crate::seeded::{Seeded, SeededDefect};
-use crate::{Bound, End, Event, Halt, Observer, Options, Path, Statistics, spinning};
+use crate::{
+    Bound, End, Event, Halt, Observer, Options, Path, Statistics, check_determinism, spinning,
+};
 
 /// Number of steps between two looks at the clock.
 const STEPS_BETWEEN_LOOKS: u64 = 4096;
@@ -102,7 +104,7 @@ impl<'a> Walk<'a> {
         for position in 0..length {
             let event = self.path.events()[position];
             if !self.machine.replay(&event) {
-                return Err(Halt::NotDeterministic(event));
+                return Err(self.judge_difference(position, &event));
             }
         }
         Ok(())
@@ -123,7 +125,11 @@ impl<'a> Walk<'a> {
             "the program is at the end of the path"
         );
         let Some(step) = self.machine.execute(actor, choice)? else {
-            return Err(Halt::NotPossible { actor, choice });
+            return Err(Halt::Different {
+                actor,
+                choice,
+                repeats: false,
+            });
         };
         self.at = Some(length + 1);
         self.statistics.events += 1;
@@ -156,12 +162,37 @@ impl<'a> Walk<'a> {
 
     /// Takes a step that was planned at the end of the path and adds it.
     pub(crate) fn advance_as_planned(&mut self, planned: &Event) -> Result<Event, Halt> {
-        let executed = self.advance(planned.actor, planned.choice)?;
-        if Self::is_as_planned(planned, &executed) {
-            Ok(executed)
-        } else {
-            Err(Halt::NotDeterministic(executed))
+        let length = self.path.len();
+        match self.advance(planned.actor, planned.choice) {
+            Ok(executed) if Self::is_as_planned(planned, &executed) => Ok(executed),
+            Ok(_) | Err(Halt::Different { .. }) => Err(self.judge_difference(length, planned)),
+            other => other,
         }
+    }
+
+    /// Decides why the step after the first `length` events of the path is not that of `event`:
+    /// because of the search, if the program takes these steps in the same way each time and the
+    /// step is another one again.
+    #[cold]
+    fn judge_difference(&mut self, length: usize, event: &Event) -> Halt {
+        let events = [&self.path.events()[..length], &[*event]].concat();
+        let mut repeats = check_determinism::repeats(&mut self.machine.stepper, &events);
+        self.machine.restart();
+        repeats &= !events.iter().all(|event| self.machine.replay(event));
+        Halt::Different {
+            actor: event.actor,
+            choice: event.choice,
+            repeats,
+        }
+    }
+
+    /// Decides why the path leads to a place where the search was before.
+    #[cold]
+    pub(crate) fn judge_second_visit(&mut self) -> Halt {
+        let stepper = &mut self.machine.stepper;
+        let repeats = check_determinism::repeats(stepper, self.path.events());
+        self.at = None;
+        Halt::ExploredTwice { repeats }
     }
 
     /// The first step of the first actor that can take one, unless the run is too long already.
@@ -247,7 +278,11 @@ impl<'a> Walk<'a> {
             return Err(Halt::Bound(Bound::Transitions));
         }
         if self.machine.transitions < self.next_look {
-            return Ok(());
+            // Steps that copy large messages are slow: a time limit is looked at in each run.
+            return match self.options.seconds_max.is_finite() {
+                true => self.look_at_clock(),
+                false => Ok(()),
+            };
         }
         self.next_look = self.machine.transitions + STEPS_BETWEEN_LOOKS;
         if let Some(progress) = &self.options.progress {

@@ -5,7 +5,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use explore::{
-    Options, Reduction, Report, Threads, Verdict, check, check_on_threads, minimise,
+    Deadline, Options, Reduction, Report, Threads, Verdict, check, check_on_threads, minimise,
     replay_schedule,
 };
 use sim_core::{Actor, Stepper};
@@ -85,7 +85,10 @@ fn a_finding_replays() {
         (found.kind.name(), &found.message),
         ("invariant", &finding.message)
     );
-    assert_eq!(minimise(&mut stepper, finding).replay, finding.replay);
+    assert_eq!(
+        minimise(&mut stepper, finding, &Deadline::default()).replay,
+        finding.replay
+    );
     let other = replay_schedule(&mut stepper, &"1;2;1;2".parse().expect("a schedule"));
     assert_eq!(other.finding, None);
 }

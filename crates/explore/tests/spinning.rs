@@ -1,8 +1,8 @@
 //! Promise: actors that do nothing any more but yield or sleep are a livelock, by a bound, and what
 //! others can still do is seen before; a loop that ends is none.
 
+use explore::{Deadline, minimise, replay_schedule, shortest};
 use explore::{FindingKind, Options, Reduction, Report, SPINNING_STEPS, Verdict, check};
-use explore::{minimise, replay_schedule, shortest};
 use sim_core::{Actor, Schedule, Span, Stepper};
 
 /// Enough for two actors that spin, and less than what a search looks at without being asked.
@@ -120,8 +120,8 @@ fn two_that_spin_get_their_turns() {
 fn a_livelock_by_a_bound_is_minimised_and_followed() {
     let mut stepper = one_spins(true);
     let report = explored(one_spins(true), Reduction::Odpor);
-    let finding = minimise(&mut stepper, &report.findings[0]);
-    let shortest = shortest(&mut stepper, &finding, 100_000);
+    let finding = minimise(&mut stepper, &report.findings[0], &Deadline::default());
+    let shortest = shortest(&mut stepper, &finding, 100_000, &Deadline::default());
     let schedule = &shortest.finding.replay;
     assert!(schedule.0.len() < SPINNING_STEPS + 10, "{schedule}");
     let written = schedule.to_string();

@@ -27,15 +27,14 @@ use channel::{
     Envelope, Event, Interest, Packet, RankProtocols, SendCause, Settings, Token, is_of_collectives,
 };
 use sim_core::{
-    ActorId, Blocked, Branch, ConditionalDeadlock, Device, End, ExplorableDevice, Kernel,
-    KernelHandle, OrderSensitivity, QueueHead, WildcardReceive,
+    ActorId, Blocked, Branch, Device, End, ExplorableDevice, Kernel, KernelHandle, OptionalWaits,
+    OrderSensitivity, QueueHead, WildcardReceive,
 };
 
 use crate::deliveries::Delivery;
 use crate::flow::{begins, message};
 use crate::knowledge::CausalityTracker;
 use crate::lanes::{OrderClass, TopicTable, queue_name};
-use crate::optional_waits::Answer;
 use crate::ranks::{PacketTransport, Ranks, actor};
 use crate::sleeps::Sleeps;
 
@@ -461,17 +460,8 @@ impl ExplorableDevice for IdealFabric {
         queue_name(key.source, key.destination, key.lane)
     }
 
-    fn conditional_deadlock(&self) -> Option<ConditionalDeadlock> {
-        match self.knowledge.conditional_deadlock(self.sends_wait) {
-            Answer::Free => None,
-            Answer::Deadlock(deadlock) => Some(deadlock),
-            Answer::Undecided => {
-                let text = "deadlocks of sends without buffers and of collectives that wait for \
-                            all ranks are not decided: there are too many ways to wait";
-                self.ranks.port.with(|kernel| kernel.note_for_user(text));
-                None
-            }
-        }
+    fn optional_waits(&self) -> OptionalWaits {
+        self.knowledge.decide_optional_waits(self.sends_wait)
     }
 
     fn leftovers(&self) -> Vec<String> {

@@ -11,11 +11,11 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use channel::{Buffer, CausalityHooks, NotedOperation, SendCause};
-use sim_core::{Digest, KernelHandle, OrderSensitivity, SendCall};
+use sim_core::{Digest, KernelHandle, Note, OptionalWaits, OrderSensitivity, SendCall};
 
 use crate::deliveries::Deliveries;
 use crate::operations::RankNotes;
-use crate::optional_waits::{self, Answer};
+use crate::optional_waits;
 use crate::ranks::actor;
 
 /// One rank.
@@ -188,9 +188,9 @@ impl CausalityTracker {
         self.ranks[rank as usize].notes.send.get()
     }
 
-    /// Looks for a deadlock of the run with waits that MPI permits; `sends_wait`: standard sends
-    /// may wait.
-    pub(crate) fn conditional_deadlock(&self, sends_wait: bool) -> Answer {
+    /// Decides whether the run has a deadlock with waits that MPI permits; `sends_wait`: standard
+    /// sends may wait.
+    pub(crate) fn decide_optional_waits(&self, sends_wait: bool) -> OptionalWaits {
         let notes: Vec<&RankNotes> = self.ranks.iter().map(|rank| &rank.notes).collect();
         optional_waits::find_deadlock(&notes, sends_wait, || self.deliveries.senders())
     }
@@ -305,7 +305,13 @@ impl CausalityHooks for RankCauses {
     }
 
     fn note(&self, text: &str) {
-        self.all.port.with(|kernel| kernel.note_for_user(text));
+        let note = Note::Remark(text.to_owned());
+        self.all.port.with(|kernel| kernel.note_for_user(note));
+    }
+
+    fn note_bound(&self, text: &str) {
+        let note = Note::Bound(text.to_owned());
+        self.all.port.with(|kernel| kernel.note_for_user(note));
     }
 
     fn begin(&self, operation: NotedOperation, location: SourceLocation) -> u32 {

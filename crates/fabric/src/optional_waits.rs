@@ -22,22 +22,13 @@ use std::cell::Ref;
 use std::collections::BTreeSet;
 
 use channel::{CollectivePlace, Envelope, NotedOperation, SendCause, SendEnd};
-use sim_core::{Blocked, ConditionalDeadlock, WaitGraph};
+use sim_core::{Blocked, ConditionalDeadlock, OptionalWaits, WaitGraph};
 
 use crate::operations::{Alternative, Note, RankNotes};
 use crate::ranks::actor;
 
 /// States that are looked at.
 const STATES_MAX: usize = 10_000;
-
-/// The result of the search.
-pub(crate) enum Answer {
-    /// No subset of the waits is stuck.
-    Free,
-    Deadlock(ConditionalDeadlock),
-    /// There were too many states.
-    Undecided,
-}
 
 /// A note of a rank: the rank and the position.
 type At = (u32, u32);
@@ -75,17 +66,17 @@ pub(crate) fn find_deadlock(
     ranks: &[&RankNotes],
     sends_wait: bool,
     senders: impl FnOnce() -> Vec<(u32, At)>,
-) -> Answer {
+) -> OptionalWaits {
     if !ranks
         .iter()
         .any(|rank| has_optional_waits(rank, sends_wait))
     {
-        return Answer::Free;
+        return OptionalWaits::Free;
     }
     let notes = Notes::collect_notes(ranks, sends_wait, senders());
     let start = notes.close_cut(vec![0; ranks.len()]);
     if notes.is_over(&start) {
-        return Answer::Free;
+        return OptionalWaits::Free;
     }
     let mut seen = BTreeSet::new();
     let mut pending = vec![(start, Vec::new())];
@@ -94,10 +85,10 @@ pub(crate) fn find_deadlock(
             continue;
         }
         if seen.len() > STATES_MAX {
-            return Answer::Undecided;
+            return OptionalWaits::Undecided;
         }
         if !notes.has_alternative(&cut) {
-            return Answer::Deadlock(notes.minimise_waits(cut, given_up));
+            return OptionalWaits::Deadlock(notes.minimise_waits(cut, given_up));
         }
         for rank in notes.list_optional(&cut) {
             let mut given_up = given_up.clone();
@@ -105,7 +96,7 @@ pub(crate) fn find_deadlock(
             pending.push((notes.give_up(&cut, rank), given_up));
         }
     }
-    Answer::Free
+    OptionalWaits::Free
 }
 
 /// Returns true if MPI permits a rank to wait somewhere.

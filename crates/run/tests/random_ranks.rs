@@ -142,7 +142,7 @@ fn search(
     };
     // A message that is never received hides the deadlock of its send.
     let end = |run: &explore::Run<'_>| match run.end {
-        End::Leftovers if run.stepper.conditional_deadlock().is_some() => {
+        End::Leftovers if run.stepper.optional_waits().deadlock().is_some() => {
             Some(End::ConditionalDeadlock)
         }
         end => Some(end),

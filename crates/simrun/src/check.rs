@@ -22,7 +22,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use explore::{Critical, End, Finding, FindingKind, FindingStep, ReceiveOrder, ReplayResult};
+use explore::{
+    Critical, Deadline, End, Finding, FindingKind, FindingStep, ReceiveOrder, ReplayResult,
+};
 use platform::Platform;
 use run::{MessageProtocol, Output, Program, QueueNumbers, RunError, Stream};
 use sim_core::{ActorId, Console, Level, LogLine, Progress, Schedule, Stepper, WaitGraph};
@@ -200,12 +202,22 @@ impl Subject<'_> {
     /// will.
     ///
     /// `has_correct`: some execution may be correct.
-    fn again(&self, finding: &Finding, has_correct: bool) -> Result<Found, ExitCode> {
+    fn again(
+        &self,
+        finding: &Finding,
+        has_correct: bool,
+        deadline: &Deadline,
+    ) -> Result<Found, ExitCode> {
         let schedule_kind = (&finding.steps[..], &finding.replay);
         let shorter = self.alone(schedule_kind, |stepper, schedule| {
             let found = explore::replay_schedule(stepper, schedule).finding?;
-            let shorter = explore::minimise(stepper, &found);
-            Some(explore::shortest(stepper, &shorter, SHORTER_BUDGET))
+            let shorter = explore::minimise(stepper, &found, deadline);
+            Some(explore::shortest(
+                stepper,
+                &shorter,
+                SHORTER_BUDGET,
+                deadline,
+            ))
         })?;
         let (shorter, schedule_kind) = match &shorter {
             Some(shorter) if shorter.is_proven => (&shorter.finding, ScheduleKind::Shortest),
@@ -216,7 +228,10 @@ impl Subject<'_> {
             Some(schedule.clone())
         })?;
         let again = match schedule {
-            Some(schedule) => self.follow(&schedule, (false, has_correct))?.1,
+            Some(schedule) => {
+                let explains = Some((has_correct, deadline));
+                self.follow(&schedule, false, explains)?.1
+            }
             None => None,
         };
         let is_same = |again: &Found| again.finding.kind.name() == finding.kind.name();
@@ -224,14 +239,39 @@ impl Subject<'_> {
             schedule_kind,
             ..again
         });
-        again.ok_or_else(|| {
-            status::refuse(format_args!(
-                "the program is not deterministic: replaying the same schedule gives a different {}: {}",
-                finding.kind.name(),
-                finding.replay
-            ));
-            ExitCode::from(status::FAILED)
-        })
+        match again {
+            Some(again) => Ok(again),
+            None => Err(self.refuse_other_end(finding)?),
+        }
+    }
+
+    /// Says that a schedule does not lead to the same finding again.
+    fn refuse_other_end(&self, finding: &Finding) -> Result<ExitCode, ExitCode> {
+        let (mut stepper, _) = self.stepper()?;
+        let (repeats, _) =
+            run::with_silent_panics(|| explore::repeats_schedule(&mut stepper, &finding.replay));
+        let (cause, status) = if repeats {
+            ("internal error", status::BUG)
+        } else {
+            ("the program is not deterministic", status::FAILED)
+        };
+        status::refuse(format_args!(
+            "{cause}: replaying the same schedule gives a different {}: {}",
+            finding.kind.name(),
+            finding.replay
+        ));
+        Ok(ExitCode::from(status))
+    }
+
+    /// Follows a finding in a program that has not been searched, without an explanation.
+    fn show_again(&self, finding: &Finding) -> Result<Option<Found>, ExitCode> {
+        let schedule = self.alone((&finding.steps, &finding.replay), |_, schedule| {
+            Some(schedule.clone())
+        })?;
+        match schedule {
+            Some(schedule) => Ok(self.follow(&schedule, false, None)?.1),
+            None => Ok(None),
+        }
     }
 
     /// A warning, with commands that replay its two runs.
@@ -264,11 +304,13 @@ impl Subject<'_> {
         Ok(result)
     }
 
-    /// Follows a schedule, with the program's output or without.
+    /// Follows a schedule, with the program's output or without. `explains`: the critical
+    /// transition is looked for until the deadline; true if some execution may be correct.
     fn follow(
         &self,
         schedule: &Schedule,
-        (shows_output, has_correct): (bool, bool),
+        shows_output: bool,
+        explains: Option<(bool, &Deadline)>,
     ) -> Result<(ReplayResult, Option<Found>), ExitCode> {
         let (mut stepper, gate) = self.stepper()?;
         let (followed, place) =
@@ -288,12 +330,12 @@ impl Subject<'_> {
                 .args
                 .replay_command(self.name, &finding.replay, self.protocol),
             schedule_kind: ScheduleKind::Given,
-            critical: match (&finding.kind, has_correct) {
-                (FindingKind::ConditionalDeadlock(_), _) => None,
-                (_, true) => Some(run::without_panic_messages(|| {
-                    explore::critical(&mut stepper, &finding, CRITICAL_BUDGET)
+            critical: match (&finding.kind, explains) {
+                (FindingKind::ConditionalDeadlock(_), _) | (_, None) => None,
+                (_, Some((true, deadline))) => Some(run::without_panic_messages(|| {
+                    explore::critical(&mut stepper, &finding, CRITICAL_BUDGET, deadline)
                 })),
-                (_, false) => Some(Critical::Everything),
+                (_, Some((false, _))) => Some(Critical::Everything),
             },
             finding,
             place,
@@ -398,7 +440,8 @@ fn refuse_misdeeds(guard: &Guard) -> Result<(), ExitCode> {
 /// Follows a schedule with the program's output, and shows where it leads.
 fn replay(subject: &Subject<'_>, schedule: &Schedule) -> Result<ExitCode, ExitCode> {
     let args = subject.args;
-    let (followed, found) = subject.follow(schedule, (true, true))?;
+    let deadline = Deadline::new(args.explain_seconds(), None);
+    let (followed, found) = subject.follow(schedule, true, Some((true, &deadline)))?;
     refuse_misdeeds(subject.guard)?;
     if let Some(position) = followed.impossible {
         return Err(status::refuse(text::impossible(

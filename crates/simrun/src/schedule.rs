@@ -200,7 +200,9 @@ fn check_end(outcome: &Outcome, followed: &ReplayResult) -> Result<(), String> {
         Outcome::Limit(_) | Outcome::Interrupted | Outcome::Stopped => return Ok(()),
     };
     let found = match followed.end {
-        Some(End::Finished | End::Leftovers | End::ConditionalDeadlock) => "finished",
+        Some(End::Finished | End::Leftovers | End::ConditionalDeadlock | End::Undecided) => {
+            "finished"
+        }
         Some(End::Deadlock | End::Livelock | End::Spinning) => "deadlocked",
         Some(End::Failed) => "failed",
         _ => "continues",

@@ -230,6 +230,7 @@ impl Stepper {
         {
             let mut kernel = self.simulation.kernel.borrow_mut();
             (kernel.chosen, kernel.stepped) = (true, true);
+            kernel.notes.clear();
             kernel.sends_in_step_max = SENDS_MAX;
             kernel.timeouts = self.timeouts;
             kernel.transfers_last = self.transfers_last;

@@ -1,7 +1,9 @@
 //! Promise: a finding is made shorter without becoming another one, and its critical step is where
 //! the last correct run is left.
 
-use explore::{Critical, Options, Reduction, check, critical, minimise, replay, shortest};
+use explore::{
+    Critical, Deadline, Options, Reduction, check, critical, minimise, replay, shortest,
+};
 use sim_core::Stepper;
 
 use crate::programs;
@@ -30,14 +32,17 @@ fn what_does_not_matter_is_left_out() {
     let report = check(stepper(), &Options::default());
     let finding = &report.findings[0];
     assert!(finding.steps.len() > 1);
-    let small = minimise(&mut stepper(), finding);
+    let small = minimise(&mut stepper(), finding, &Deadline::default());
     assert_eq!(
         (small.kind.clone(), small.replay.to_string()),
         (finding.kind.clone(), "3/2".to_owned())
     );
     assert_eq!(replay(&mut stepper(), &small.replay), 1);
     // The draw is where it is decided.
-    assert_eq!(critical(&mut stepper(), &small, 10_000), Critical::Step(0));
+    assert_eq!(
+        critical(&mut stepper(), &small, 10_000, &Deadline::default()),
+        Critical::Step(0)
+    );
 }
 
 #[test]
@@ -55,18 +60,32 @@ fn another_run_may_fail_sooner() {
         })
     };
     let report = check(stepper(), &Options::default());
-    let small = minimise(&mut stepper(), &report.findings[0]);
+    let small = minimise(&mut stepper(), &report.findings[0], &Deadline::default());
     assert_eq!(
         (small.steps.len(), small.replay.to_string()),
         (4, "1;1;1;1".to_owned())
     );
-    let best = shortest(&mut stepper(), &small, 1_000);
+    let best = shortest(&mut stepper(), &small, 1_000, &Deadline::default());
     assert_eq!(best.finding.replay.to_string(), "1/3");
     assert_eq!(best.finding.kind, small.kind);
     assert!(best.is_proven);
     // Without steps to look, it stays, and nothing is claimed.
-    let same = shortest(&mut stepper(), &small, 0);
-    assert_eq!((same.finding.replay, same.is_proven), (small.replay, false));
+    let same = shortest(&mut stepper(), &small, 0, &Deadline::default());
+    assert_eq!(
+        (same.finding.replay, same.is_proven),
+        (small.replay.clone(), false)
+    );
+    // Nor after the deadline.
+    let over = Deadline::new(0.0, None);
+    let same = shortest(&mut stepper(), &small, 1_000, &over);
+    assert_eq!(
+        (same.finding.replay, same.is_proven),
+        (small.replay.clone(), false)
+    );
+    let place = critical(&mut stepper(), &small, 10_000, &over);
+    assert_eq!(place, Critical::Unknown(small.steps.len() - 1));
+    let given = &report.findings[0];
+    assert_eq!(minimise(&mut stepper(), given, &over), *given);
 }
 
 /// A finding that is said to be the shortest is as short as the first finding of brute force that
@@ -81,7 +100,12 @@ fn a_way_that_is_proven_to_be_the_shortest_is() {
     ];
     for (make, steps) in all {
         let report = check(make(), &Options::default());
-        let best = shortest(&mut make(), &report.findings[0], 1_000_000);
+        let best = shortest(
+            &mut make(),
+            &report.findings[0],
+            1_000_000,
+            &Deadline::default(),
+        );
         assert!(best.is_proven);
         let first = (1..).find(|&depth_max| {
             let options = Options {
@@ -93,7 +117,7 @@ fn a_way_that_is_proven_to_be_the_shortest_is() {
         });
         assert_eq!((first, best.finding.steps.len()), (Some(steps), steps));
         // Enough to look with the optimal reduction, and not for a proof.
-        let found = shortest(&mut make(), &best.finding, 2);
+        let found = shortest(&mut make(), &best.finding, 2, &Deadline::default());
         assert_eq!((found.is_proven, found.finding), (false, best.finding));
     }
 }
@@ -102,9 +126,10 @@ fn a_way_that_is_proven_to_be_the_shortest_is() {
 fn the_last_fork_that_is_taken_decides() {
     let stepper = || programs::philosophers(3, false);
     let report = check(stepper(), &Options::default());
-    let finding = minimise(&mut stepper(), &report.findings[0]);
+    let finding = minimise(&mut stepper(), &report.findings[0], &Deadline::default());
     assert_eq!(finding.kind.name(), "deadlock");
-    let Critical::Step(step) = critical(&mut stepper(), &finding, 100_000) else {
+    let Critical::Step(step) = critical(&mut stepper(), &finding, 100_000, &Deadline::default())
+    else {
         panic!("a correct run is possible at the beginning")
     };
     // Before it one philosopher has not asked for a fork.
@@ -115,7 +140,7 @@ fn the_last_fork_that_is_taken_decides() {
     );
     assert_eq!(finding.steps[step].kind, sim_core::StepKind::MutexAsyncLock);
     assert_eq!(
-        critical(&mut stepper(), &finding, 0),
+        critical(&mut stepper(), &finding, 0, &Deadline::default()),
         Critical::Unknown(finding.steps.len() - 1)
     );
 }

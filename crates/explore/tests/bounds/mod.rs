@@ -131,10 +131,30 @@ fn a_program_that_is_not_deterministic_is_called_so() {
         runs.set(runs.get() + 1);
         let objects = [simulation.new_mutex(), simulation.new_mutex()];
         for _ in 0..3 {
-            let mutex = objects[usize::from(runs.get() > 2)].clone();
+            let mutex = objects[usize::from(runs.get() > 2 && runs.get() % 3 > 0)].clone();
             simulation.spawn_anonymous(0, |_| async move { mutex.lock().await });
         }
     });
     let report = check(stepper, &Options::default());
     assert!(matches!(report.verdict, Verdict::Broken(_)), "{report:?}");
+}
+
+/// A program that changes once, and repeats its steps from then on, cannot be told from a search
+/// that is wrong.
+#[test]
+fn a_search_that_cannot_repeat_steps_of_a_program_that_does_is_an_internal_error() {
+    let runs = std::cell::Cell::new(0);
+    let stepper = Stepper::on_one_host(move |simulation| {
+        runs.set(runs.get() + 1);
+        let objects = [simulation.new_mutex(), simulation.new_mutex()];
+        for _ in 0..3 {
+            let mutex = objects[usize::from(runs.get() > 2)].clone();
+            simulation.spawn_anonymous(0, |_| async move { mutex.lock().await });
+        }
+    });
+    let report = check(stepper, &Options::default());
+    assert!(
+        matches!(report.verdict, Verdict::InternalError(_)),
+        "{report:?}"
+    );
 }

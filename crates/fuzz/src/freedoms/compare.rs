@@ -73,9 +73,9 @@ impl Observer for Observation {
     fn look(&mut self, run: &Run<'_>) -> ControlFlow<()> {
         self.has_leftovers |= run.end == End::Leftovers;
         match run.end {
-            End::Finished | End::Leftovers | End::ConditionalDeadlock => {
+            End::Finished | End::Leftovers | End::ConditionalDeadlock | End::Undecided => {
                 self.found.completing.insert(self.log.borrow().clone());
-                self.found.has_deadlock |= run.stepper.conditional_deadlock().is_some();
+                self.found.has_deadlock |= run.stepper.optional_waits().deadlock().is_some();
             }
             End::Deadlock | End::Livelock => self.found.has_deadlock = true,
             End::Failed => self.has_failed = true,

@@ -158,10 +158,10 @@ async fn pick_some(
         PickedAnswer::No => PickedSome::No,
         PickedAnswer::Yes(number, yes) => {
             if leaves_out_subsets(positions.len()) {
-                exploration::note(
+                exploration::note_bound(
                     process.channel(),
                     &format!(
-                        "{name} at {location}: single requests and all of them, no other subsets"
+                        "{name}: single requests and all of them, no other subsets ({location})"
                     ),
                 );
             }

@@ -53,6 +53,13 @@ pub(crate) fn note(channel: &dyn Channel, text: &str) {
     }
 }
 
+/// Notes that the run has met a bound of the exploration.
+pub(crate) fn note_bound(channel: &dyn Channel, text: &str) {
+    if let Some(causes) = channel.causality() {
+        causes.note_bound(text);
+    }
+}
+
 /// Notes a question whose answer may depend on the order of arrivals.
 pub(crate) fn choose(channel: &dyn Channel) {
     if let Some(causes) = channel.causality() {

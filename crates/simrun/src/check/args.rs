@@ -16,7 +16,7 @@ use crate::args::{OutputArgs, protocol, ranks};
 
 /// Meanings of the exit statuses, for the end of help texts.
 pub const EXIT_STATUS: &str = "\
-Exit status: 0 no errors found, 1 errors found, 2 usage or input error, 3 search incomplete, 130 interrupted.";
+Exit status: 0 no errors found, 1 errors found, 2 usage or input error, 3 search incomplete, 101 internal error, 130 interrupted.";
 
 /// Number of findings that are kept. Those of them that differ in kind or place are shown.
 const FINDINGS_MAX: usize = 100;
@@ -270,6 +270,17 @@ pub struct CheckArgs {
     )]
     max_time: Option<Duration>,
 
+    /// Time for the explanation of findings after the search: shorter counterexamples, critical
+    /// transitions, and the comparison of repeated runs
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "10s",
+        verbatim_doc_comment,
+        help_heading = "Limits"
+    )]
+    explain_time: Duration,
+
     /// Output options.
     #[command(flatten)]
     pub output: OutputArgs,
@@ -367,6 +378,11 @@ impl CheckArgs {
     /// The most seconds of real time, if they are limited.
     pub(super) fn max_seconds(&self) -> Option<f64> {
         self.max_time.as_ref().map(Duration::as_secs)
+    }
+
+    /// The most seconds of real time for the explanation of findings.
+    pub(super) fn explain_seconds(&self) -> f64 {
+        self.explain_time.as_secs()
     }
 
     /// The bounds, the strategy and the reduction of the search.

@@ -14,6 +14,7 @@ pub(super) fn of_search(name: &str, searched: &SearchResult) -> String {
         warnings,
         clock_reads,
         notes,
+        bounds,
         is_cut,
         kept_in,
     } = searched;
@@ -23,13 +24,15 @@ pub(super) fn of_search(name: &str, searched: &SearchResult) -> String {
         Verdict::Found => "found",
         Verdict::Bounded => "incomplete",
         Verdict::Broken(_) => "nondeterministic",
+        Verdict::InternalError(_) => "internal_error",
     };
     pretty(&json!({
         "program": name,
         "verdict": verdict,
         "message": text::verdict(searched),
-        "exhaustive": report.is_exhaustive(),
+        "exhaustive": report.is_exhaustive() && bounds.is_empty(),
         "bounds": names(statistics.bounds.iter()),
+        "model_bounds": bounds,
         "executions": statistics.executions,
         "finished": statistics.finished,
         "deadlocks": statistics.deadlocks,

@@ -7,10 +7,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::time::Duration;
 
-use explore::{Bound, Checkpoint, Options, Progress, Report, Threads, Verdict};
+use explore::{Bound, Checkpoint, Deadline, Options, Progress, Report, Threads, Verdict};
 use run::QueueNumbers;
 use serde_json::Value;
+use sim_core::Note;
 
 use super::resume::{self, Part, SearchFile};
 use super::{Found, Subject, Warning, json, print, slices, text};
@@ -27,8 +30,10 @@ pub(super) struct SearchResult {
     pub(super) warnings: Vec<Warning>,
     /// Where the program reads the time, which stands still.
     pub(super) clock_reads: Vec<String>,
-    /// Notes of the device and of the comparison of runs, which are no errors.
+    /// Notes of the runs and of the comparison of runs, which are no errors.
     pub(super) notes: Vec<String>,
+    /// The bounds of the exploration that some run has met, with their places.
+    pub(super) bounds: Vec<String>,
     /// There are findings that are not shown.
     pub(super) is_cut: bool,
     /// The file in which the search is kept, if it is.
@@ -42,6 +47,8 @@ pub(super) fn search(
     counts: Arc<Progress>,
 ) -> Result<ExitCode, ExitCode> {
     let args = subject.args;
+    let limit = args.max_seconds().unwrap_or(f64::INFINITY);
+    let limit = Deadline::new(limit, Some(Arc::clone(&stop)));
     let options = Options {
         interrupt: Some(stop),
         progress: Some(Arc::clone(&counts)),
@@ -64,20 +71,28 @@ pub(super) fn search(
     if let Some(line) = line {
         line.finish();
     }
-    // What follows is limited by steps.
+    // The deadline limits the rest.
     subject.guard.rest();
+    let deadline = limit.within(args.explain_seconds());
     let (report, numbers) = explored?;
     let mut searched = SearchResult {
         found: Vec::new(),
         warnings: Vec::new(),
         clock_reads: Vec::new(),
         notes: Vec::new(),
+        bounds: Vec::new(),
         is_cut: false,
         report,
         kept_in: None,
     };
-    repeat(subject, &mut searched)?;
-    searched.is_cut = add_findings(subject, &searched.report, &mut searched.found)?;
+    repeat(subject, &mut searched, &deadline)?;
+    for note in &searched.report.notes {
+        match note {
+            Note::Remark(text) => searched.notes.push(text.clone()),
+            Note::Bound(text) => searched.bounds.push(text.clone()),
+        }
+    }
+    searched.is_cut = add_findings(subject, &searched.report, &mut searched.found, &deadline)?;
     for order in &searched.report.receive_orders {
         searched.warnings.push(subject.warning(order)?);
     }
@@ -95,12 +110,16 @@ pub(super) fn search(
 }
 
 /// Takes two runs twice: a program that does not do the same again has no verdict but that.
-fn repeat(subject: &Subject<'_>, searched: &mut SearchResult) -> Result<(), ExitCode> {
+fn repeat(
+    subject: &Subject<'_>,
+    searched: &mut SearchResult,
+    deadline: &Deadline,
+) -> Result<(), ExitCode> {
     let (mut stepper, _) = subject.stepper()?;
     let seed = subject.args.seed();
-    let (repeated, _) = run::with_silent_panics(|| explore::check_determinism(&mut stepper, seed));
+    let (repeated, _) =
+        run::with_silent_panics(|| explore::check_determinism(&mut stepper, seed, deadline));
     searched.clock_reads = stepper.clock_reads();
-    searched.notes = stepper.notes();
     match repeated {
         Ok(note) => searched.notes.extend(note),
         Err(text) => searched.report.verdict = Verdict::Broken(text),
@@ -148,6 +167,7 @@ fn add_findings(
     subject: &Subject<'_>,
     report: &Report,
     found: &mut Vec<Found>,
+    deadline: &Deadline,
 ) -> Result<bool, ExitCode> {
     for finding in &report.findings {
         // The same in another order says nothing new.
@@ -163,7 +183,7 @@ fn add_findings(
         }
         let statistics = &report.statistics;
         let has_correct = !report.is_exhaustive() || statistics.finished > 0;
-        found.push(subject.again(finding, has_correct)?);
+        found.push(subject.again(finding, has_correct, deadline)?);
     }
     Ok(false)
 }
@@ -203,8 +223,46 @@ fn explore_all(
             let _ = writeln!(io::stderr().lock(), "warning: {error}");
         }
     };
-    let report = slices::explore(options, every, from, explore, keep)?;
+    let (over, is_over) = mpsc::channel::<()>();
+    let report = std::thread::scope(|scope| {
+        let numbers = &numbers;
+        scope.spawn(move || announce(subject, options, numbers, &is_over));
+        let report = slices::explore(options, every, from, explore, keep);
+        drop(over);
+        report
+    })?;
     Ok((report, numbers))
+}
+
+/// A search that takes longer tells its first finding before its end.
+const ANNOUNCED_AFTER: Duration = Duration::from_secs(1);
+
+/// Prints the first finding to standard error while the search goes on.
+fn announce(
+    subject: &Subject<'_>,
+    options: &Options,
+    numbers: &QueueNumbers,
+    is_over: &Receiver<()>,
+) {
+    let Some(progress) = options.progress.as_ref().filter(|_| options.goes_on) else {
+        return;
+    };
+    while is_over.recv_timeout(ANNOUNCED_AFTER) == Err(RecvTimeoutError::Timeout) {
+        if !progress.has_finding() {
+            continue;
+        }
+        let Ok((mut stepper, _)) = subject.stepper_with(numbers) else {
+            return;
+        };
+        let (finding, _) = run::with_silent_panics(|| progress.follow_first_finding(&mut stepper));
+        let found = finding.and_then(|finding| subject.show_again(&finding).ok().flatten());
+        if let Some(found) = found {
+            let text = text::findings(&[found], false);
+            // The end of the search tells it again.
+            let _ = writeln!(io::stderr().lock(), "{text}the search continues");
+        }
+        return;
+    }
 }
 
 /// An invariant of the search does not hold.
@@ -226,6 +284,7 @@ fn status_of(searched: &SearchResult) -> u8 {
         _ if is_interrupted => status::INTERRUPTED,
         Verdict::Ok => 0,
         Verdict::Found | Verdict::Broken(_) => status::FAILED,
+        Verdict::InternalError(_) => status::BUG,
         Verdict::Bounded => status::LIMIT,
     }
 }

@@ -12,10 +12,11 @@ use crate::summary;
 /// A search: its findings, the verdict, and the counts.
 pub(super) fn of_search(name: &str, searched: &SearchResult) -> String {
     let mut text = format!(
-        "{}{}{name}: {}\n{}",
+        "{}{}{name}: {}\n{}{}",
         findings(&searched.found, searched.is_cut),
         warnings(searched),
         verdict(searched),
+        bounds(searched),
         counts(&searched.report.statistics)
     );
     if let Some(file) = &searched.kept_in {
@@ -35,20 +36,33 @@ const fn wrong(statistics: &Statistics) -> u64 {
 /// The answer in words.
 pub(super) fn verdict(searched: &SearchResult) -> String {
     let statistics = &searched.report.statistics;
-    let rest = if statistics.bounds.is_empty() {
+    let rest = if !statistics.bounds.is_empty() {
+        format!("search incomplete: {}", joined(statistics.bounds.iter()))
+    } else if searched.bounds.is_empty() {
         "search complete".to_owned()
     } else {
-        format!("search incomplete: {}", joined(statistics.bounds.iter()))
+        "searched within the bounds below".to_owned()
     };
     match &searched.report.verdict {
-        Verdict::Ok => format!("no errors found; {rest}"),
+        Verdict::Ok if searched.bounds.is_empty() => format!("no errors found; {rest}"),
+        Verdict::Ok => "no errors found within the bounds below".to_owned(),
         Verdict::Bounded => format!("no errors found, but {rest}"),
         Verdict::Broken(text) => text.clone(),
+        Verdict::InternalError(text) => format!(
+            "internal error: {text}, although the program repeats its steps; this is a bug in \
+             simrun, unless the program keeps state from run to run, as in a file"
+        ),
         Verdict::Found => {
             let executions = summary::count(statistics.executions, "execution");
             format!("errors in {} of {executions}; {rest}", wrong(statistics))
         }
     }
+}
+
+/// The bounds of the exploration that some run has met, a line each.
+fn bounds(searched: &SearchResult) -> String {
+    let lines = searched.bounds.iter();
+    lines.map(|bound| format!("  bound: {bound}\n")).collect()
 }
 
 /// Bounds in words.
@@ -203,7 +217,7 @@ fn critical(critical: Critical) -> String {
         ),
         Critical::Everything => "no execution of the program is correct".to_owned(),
         Critical::Unknown(step) => format!(
-            "no correct execution exists after step {}; search before that step stopped at {CRITICAL_BUDGET} transitions",
+            "no correct execution exists after step {}; search before that step stopped at {CRITICAL_BUDGET} transitions or --explain-time",
             step + 1
         ),
     }

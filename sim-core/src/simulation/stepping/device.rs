@@ -8,8 +8,8 @@ use std::rc::Rc;
 use super::Stepper;
 use crate::kernel::StepEffects;
 use crate::{
-    ActorId, Branch, ConditionalDeadlock, Executed, ExplorableDevice, Footprint, OrderSensitivity,
-    QueueHead, StepKind,
+    ActorId, Branch, ConditionalDeadlock, Executed, ExplorableDevice, Footprint, OptionalWaits,
+    OrderSensitivity, QueueHead, StepKind,
 };
 
 impl Stepper {
@@ -80,16 +80,19 @@ impl Stepper {
         device.map_or_else(Vec::new, |device| device.leftovers())
     }
 
-    /// Returns a deadlock of a run that has finished, if actors wait where they may wait and did
-    /// not.
+    /// Decides whether a run that has finished has a deadlock if actors wait where they may wait
+    /// and did not.
     #[must_use]
-    pub fn conditional_deadlock(&self) -> Option<ConditionalDeadlock> {
-        let deadlock = self.device.as_ref()?.conditional_deadlock()?;
-        let kernel = self.simulation.kernel.borrow();
-        Some(ConditionalDeadlock {
-            graph: kernel.named_wait_graph(deadlock.graph.blocked),
-            ..deadlock
-        })
+    pub fn optional_waits(&self) -> OptionalWaits {
+        let device = self.device.as_ref();
+        let waits = device.map_or_else(OptionalWaits::default, |device| device.optional_waits());
+        match waits {
+            OptionalWaits::Deadlock(deadlock) => OptionalWaits::Deadlock(ConditionalDeadlock {
+                graph: (self.simulation.kernel.borrow()).named_wait_graph(deadlock.graph.blocked),
+                ..deadlock
+            }),
+            OptionalWaits::Free | OptionalWaits::Undecided => waits,
+        }
     }
 }
 

@@ -7,7 +7,7 @@
 use source_location::SourceLocation;
 
 use super::Stepper;
-use crate::{ActorId, Blocked, SendCall, WildcardReceive};
+use crate::{ActorId, Blocked, Note, SendCall, WildcardReceive};
 
 impl Stepper {
     /// Returns true if every actor that is not a daemon has ended, or the run is
@@ -97,9 +97,8 @@ impl Stepper {
         kernel.clock_reads.iter().map(word).collect()
     }
 
-    /// Notes of the device in any run so far that are no errors, in words.
-    #[must_use]
-    pub fn notes(&self) -> Vec<String> {
-        self.simulation.kernel.borrow().notes.clone()
+    /// Calls `visit` with each note of the device in this run.
+    pub fn visit_notes(&self, visit: &mut dyn FnMut(&Note)) {
+        self.simulation.kernel.borrow().notes.iter().for_each(visit);
     }
 }

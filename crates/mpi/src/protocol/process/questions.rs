@@ -104,9 +104,9 @@ impl Process {
             }
         };
         if allowed == Allowed::Last {
-            causes.note(&format!(
-                "a question that was answered no {NOS_MAX} times in a row is answered yes next, or \
-                 no until the loop ends ({})",
+            causes.note_bound(&format!(
+                "a look that has said no {NOS_MAX} times in a row says yes next, or no until the \
+                 loop ends ({})",
                 at.0
             ));
         }

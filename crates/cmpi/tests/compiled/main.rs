@@ -7,6 +7,7 @@
 
 mod checks;
 mod ends;
+mod freedoms;
 mod images;
 mod limits;
 mod process;

@@ -1,0 +1,20 @@
+// freedom: MPI_Put and MPI_Get of the same place in one epoch
+// outcomes: undefined: an error (12.7)
+// ranks: 3
+// verdict: errors
+
+#include "freedoms.h"
+
+/* Both ranks write the same place. */
+static void body(void) {
+    int *memory;
+    MPI_Win window;
+    MPI_Win_allocate(2 * sizeof(int), sizeof(int), MPI_INFO_NULL, WORLD, &memory, &window);
+    memory[0] = memory[1] = 0;
+    MPI_Barrier(WORLD);
+    MPI_Win_fence(0, window);
+    if (me > 0)
+        MPI_Put(&me, 1, MPI_INT, 0, 0, 1, MPI_INT, window);
+    MPI_Win_fence(0, window);
+    MPI_Win_free(&window);
+}

@@ -111,6 +111,9 @@ pub trait CausalityHooks {
     /// Sets why the next packets leave; `None` if the program posts them.
     fn because(&self, reason: Option<SendCause>);
 
+    /// Returns why the rank would post a packet now.
+    fn reason(&self) -> SendCause;
+
     /// Notes a question whose answer may depend on the order of arrivals.
     fn choose(&self);
 
@@ -154,6 +157,9 @@ pub trait CausalityHooks {
     /// Notes an operation that the rank begins. The next packet of a send is the message. Returns
     /// the number of the note among the notes of the rank.
     fn begin(&self, operation: NotedOperation, location: SourceLocation) -> u32;
+
+    /// The next packet is the message of this send.
+    fn resume_send(&self, send: u32);
 
     /// Notes that a send is buffered whatever the library does.
     fn note_buffered(&self, send: u32);

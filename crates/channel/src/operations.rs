@@ -51,4 +51,14 @@ pub enum NotedOperation {
         /// Number of ranks of the communicator.
         ranks: u32,
     },
+    /// A call of one-sided communication that begins or ends an epoch between groups. The call
+    /// waits for the receives that are parts of it, or of the `start` that it ends.
+    Epoch {
+        /// The name of the call.
+        name: &'static str,
+        /// The note of the `start` that the call ends.
+        start: Option<u32>,
+        /// True if MPI permits the call to continue without waiting (MPI 5.0, 12.5.2).
+        is_optional: bool,
+    },
 }

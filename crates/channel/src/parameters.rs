@@ -8,13 +8,15 @@ use collectives::Selector;
 
 use crate::{ConnectionSettings, Limits, Overheads, Placement, TransportMode};
 
-/// The waits of a rank in a collective. MPI permits both (MPI 5.0, 6.1 and 6.14).
+/// The waits of a rank in a collective, and at the beginning of an epoch of one-sided
+/// communication. MPI permits both (MPI 5.0, 6.1, 6.14, 12.5.1 and 12.5.2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum CollectiveWaits {
-    /// For the messages of the selected algorithm.
+    /// For the messages of the selected algorithm, and for the targets.
     Algorithm,
     /// For the calls of the ranks that send data to this rank: the earliest moment. A rank that
-    /// gets no bytes does not wait, except in a barrier.
+    /// gets no bytes does not wait, except in a barrier. Accesses wait for their targets, and not
+    /// the calls.
     #[default]
     Data,
 }

@@ -260,6 +260,10 @@ impl CausalityHooks for RankCauses {
         self.own().reason.set(reason);
     }
 
+    fn reason(&self) -> SendCause {
+        self.all.reason(self.rank)
+    }
+
     fn choose(&self) {
         self.all.choose(self.rank);
     }
@@ -319,6 +323,10 @@ impl CausalityHooks for RankCauses {
             self.all.call.set(Some(location));
         }
         self.own().notes.begin_operation(operation, location)
+    }
+
+    fn resume_send(&self, send: u32) {
+        self.own().notes.send.set(send);
     }
 
     fn note_buffered(&self, send: u32) {

@@ -5,7 +5,7 @@
 //! decide it. Between messages of different tags the order would depend on when each was matched,
 //! and so on the order of arrivals, where nobody can rely on it.
 
-use channel::{Envelope, Packet, PacketHeader, Token};
+use channel::{Envelope, Packet, PacketHeader, RmaCall, Token};
 
 use crate::flow::message;
 
@@ -146,6 +146,15 @@ impl TopicTable {
                     tag: 0,
                 })
             }
+            // A post is an answer, too: to accesses that wait for it. Nothing else orders it.
+            &PacketHeader::Rma {
+                window,
+                call: RmaCall::Post,
+                ..
+            } => OrderClass::Answers(MatchTopic {
+                context: window,
+                tag: 1,
+            }),
             &PacketHeader::Rma { window, .. } => OrderClass::Accesses(window),
             _ => OrderClass::Messages(
                 message(packet).map_or(WORLD, |(envelope, _)| envelope.context),

@@ -2,7 +2,7 @@
 //! dates, which [`crate::optional_waits`] repeats with waits that MPI permits and the run did not
 //! have.
 //!
-//! *Not noted*: one-sided accesses and their epochs, computations, sleeps.
+//! *Not noted*: one-sided accesses, locks, computations, sleeps.
 
 use std::cell::{Cell, RefCell};
 

@@ -1,7 +1,8 @@
 //! Deadlocks of a run in which ranks wait where MPI permits to wait and the run did not.
 //!
-//! A standard send may wait for its receive, and a collective call or the making of a communicator
-//! for the calls of all ranks (MPI 5.0, 3.4, 6.14, 7.4.2). A run with such waits is a run without
+//! A standard send may wait for its receive, a collective call or the making of a communicator
+//! for the calls of all ranks, and an epoch of accesses for the posts of its targets (MPI 5.0, 3.4,
+//! 6.14, 7.4.2, 12.5.2). A run with such waits is a run without
 //! them in another order, so waits add no outcomes, but they add deadlocks. The matching of a run
 //! is kept, and the notes are repeated: a rank continues when the awaited operation can be over.
 //!
@@ -16,7 +17,7 @@
 //! predictive analysis for discovering communication deadlocks in MPI programs*, 2014); the number
 //! of states is limited.
 //!
-//! *Not modelled*: waits of one-sided communication.
+//! *Not modelled*: waits for locks, and for the results of accesses.
 
 use std::cell::Ref;
 use std::collections::BTreeSet;
@@ -106,6 +107,7 @@ fn has_optional_waits(rank: &RankNotes, sends_wait: bool) -> bool {
         Note::Begin { operation, .. } => match operation {
             NotedOperation::Send { end, .. } => sends_wait && *end == SendEnd::Standard,
             NotedOperation::Collective { .. } => true,
+            NotedOperation::Epoch { is_optional, .. } => *is_optional,
             NotedOperation::Receive { .. } => false,
         },
         Note::Wait { .. } | Note::Probe { .. } => false,
@@ -138,7 +140,7 @@ impl<'a> Notes<'a> {
                     continue;
                 };
                 match operation {
-                    NotedOperation::Send { .. } => {}
+                    NotedOperation::Send { .. } | NotedOperation::Epoch { .. } => {}
                     NotedOperation::Receive { .. } => {
                         if let Some(send) = find_entry(&all.senders, &arrival) {
                             all.receivers.push((send, (rank, position)));
@@ -209,12 +211,22 @@ impl<'a> Notes<'a> {
             }
             NotedOperation::Receive { .. } if self.is_sent(cut, arrival) => Next::Free,
             NotedOperation::Receive { .. } => Next::Stuck,
+            NotedOperation::Epoch {
+                start, is_optional, ..
+            } => {
+                let begun = (rank, start.unwrap_or(at.1));
+                match self.list_awaited(cut, begun).next() {
+                    None => Next::Free,
+                    Some(_) if is_optional => Next::Optional,
+                    Some(_) => Next::Stuck,
+                }
+            }
             NotedOperation::Collective { place, ranks, .. } => {
-                let mut parts = list_entries(&self.parts, &at);
+                let mut parts = list_entries(&self.parts, at);
                 if parts.any(|part| self.judge_end(cut, rank, part) == Next::Stuck) {
                     return Next::Stuck;
                 }
-                let calls = list_entries(&self.calls, &place);
+                let calls = list_entries(&self.calls, place);
                 let begun = calls.filter(|call| Self::has_begun(cut, *call)).count();
                 match begun < ranks as usize {
                     true => Next::Optional,
@@ -222,6 +234,23 @@ impl<'a> Notes<'a> {
                 }
             }
         }
+    }
+
+    /// The ranks whose messages an epoch waits for.
+    fn list_awaited<'b>(&'b self, cut: &'b Cut, epoch: At) -> impl Iterator<Item = u32> + 'b {
+        let parts = list_entries(&self.parts, epoch);
+        parts.filter_map(move |part| match self.find_note((epoch.0, part)) {
+            Some(&Note::Begin {
+                operation: NotedOperation::Receive { source, .. },
+                arrival,
+                ..
+            }) => {
+                // A message that the run has not had is awaited, too.
+                let is_there = arrival != SendCause::NONE && self.is_sent(cut, arrival);
+                source.filter(|_| !is_there)
+            }
+            _ => None,
+        })
     }
 
     fn judge_next(&self, cut: &Cut, rank: u32) -> Next {
@@ -394,6 +423,12 @@ impl<'a> Notes<'a> {
                 let verb = if waits { "waits" } else { "does not wait" };
                 format!("the {name} of rank {rank} at {location} {verb} for all ranks")
             }
+            NotedOperation::Epoch { name, .. } => {
+                let verb = if waits { "waits" } else { "does not wait" };
+                format!(
+                    "the {name} of rank {rank} at {location} {verb} for the posts of its targets"
+                )
+            }
             _ => {
                 let verb = if waits { "is not" } else { "is" };
                 format!("the send of rank {rank} at {location} {verb} buffered")
@@ -448,6 +483,10 @@ impl<'a> Notes<'a> {
                 location.to_string(),
                 self.list_missing(cut, (rank, number), place),
             ),
+            Some((NotedOperation::Epoch { name, start, .. }, location, _, number)) => {
+                let awaited = self.list_awaited(cut, (rank, start.unwrap_or(number)));
+                (name.to_owned(), location.to_string(), awaited.collect())
+            }
         };
         Some(Blocked {
             actor: actor(rank),
@@ -461,7 +500,7 @@ impl<'a> Notes<'a> {
 
     /// The ranks that have not called a collective, as far as the run shows them.
     fn list_missing(&self, cut: &Cut, own: At, place: CollectivePlace) -> Vec<u32> {
-        let calls = list_entries(&self.calls, &place);
+        let calls = list_entries(&self.calls, place);
         let late = calls.filter(|call| *call != own && !Self::has_begun(cut, *call));
         late.map(|(rank, _)| rank).collect()
     }
@@ -474,13 +513,10 @@ fn find_entry<K: Ord, V: Copy>(table: &[(K, V)], key: &K) -> Option<V> {
 }
 
 /// Returns the values of a key in a sorted table.
-fn list_entries<'a, K: Ord, V: Copy>(
-    table: &'a [(K, V)],
-    key: &'a K,
-) -> impl Iterator<Item = V> + 'a {
-    let first = table.partition_point(|(other, _)| other < key);
+fn list_entries<K: Ord + Copy, V: Copy>(table: &[(K, V)], key: K) -> impl Iterator<Item = V> + '_ {
+    let first = table.partition_point(|(other, _)| *other < key);
     let rest = table[first..].iter();
-    rest.take_while(move |(other, _)| other == key)
+    rest.take_while(move |(other, _)| *other == key)
         .map(|(_, value)| *value)
 }
 

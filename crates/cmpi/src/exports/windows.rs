@@ -582,7 +582,10 @@ exports! {
 
     fn MPI_Win_fence(assert: c_int, window: Handle) {
         with(|state| state.window(window)?.epochs.fence(assert))?;
-        synchronise(window, None, async |window| window.fence().await)
+        synchronise(window, None, async |window| match assert & MODE_NOPRECEDE {
+            0 => window.fence().await,
+            _ => window.first_fence().await,
+        })
     }
 
     fn MPI_Win_lock(kind: c_int, of: c_int, _assert: c_int, window: Handle) {

@@ -50,3 +50,32 @@ fn persistent_requests_that_are_never_freed_are_leaks() {
     found.exits_with(1).prints_text(expected);
     simrun(&program, "check -n 2 -- persistent").exits_with(0);
 }
+
+/// One row for each freedom of one-sided communication: the source, the number of ranks, the
+/// arguments, and a part of the finding; empty if the program is right.
+const WINDOWS: &[(&str, u32, &str, &str)] = &[
+    ("start-early.c", 3, "", "assertion failed"),
+    (
+        "start-early.c",
+        3,
+        "waits",
+        "waits for the posts of its targets",
+    ),
+    ("fence-early.c", 3, "", "assertion failed"),
+    ("fence-early.c", 3, "waits", "waits for all ranks"),
+];
+
+#[test]
+fn calls_of_windows_wait_or_not() {
+    let folder = Folder::new();
+    for (source, ranks, arguments, expected) in WINDOWS {
+        let program = compiled_with(
+            &folder,
+            "-g",
+            &format!("crates/cmpi/tests/programs/{source}"),
+        );
+        let found = simrun(&program, &format!("check -n {ranks} -- {arguments}"));
+        found.exits_with(i32::from(!expected.is_empty()));
+        found.prints_text(expected);
+    }
+}

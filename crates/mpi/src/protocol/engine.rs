@@ -41,7 +41,7 @@ use observation::Observation;
 use observe::SourceLocation;
 use provenance::Provenance;
 use rma::Windows;
-pub(crate) use rma::{AccessCall, RemoteCall};
+pub(crate) use rma::{AccessCall, EpochCalls, RemoteCall};
 
 /// Status of a completed operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -2,19 +2,23 @@
 //!
 //! A *fence* flushes all targets that this rank has accessed, and is a barrier then. A *lock* waits
 //! until the target grants it, in the order of the requests. After `lock_all` the first access to
-//! each target asks for its lock. `start` waits for the posts of its group.
+//! each target asks for its lock. `start` waits for the posts of its group. Where calls wait least
+//! ([`CollectiveWaits::Data`]), `start` and a fence that ends no epoch do not wait: the accesses
+//! leave when their targets let them in.
 //!
-//! *Not modelled*: assertions (`MPI_MODE_NOCHECK` and so on), and locks that a library asks for
+//! *Not modelled*: assertions but `MPI_MODE_NOPRECEDE`, and locks that a library asks for
 //! only with the first access to a target. Two ranks that lock several targets can deadlock here
 //! where such a library lets them continue.
 
 use observe::SourceLocation;
+use std::collections::BTreeSet;
 use std::future::Future;
 
 use super::error::WindowError;
 use super::{RmaCall, Window};
-use crate::channel::Channel;
-use crate::protocol::engine::ProtocolEngine;
+use crate::api::communicators::Step;
+use crate::channel::{Channel, CollectiveWaits};
+use crate::protocol::engine::{EpochCalls, ProtocolEngine};
 use crate::protocol::process::{Call, Process};
 use crate::protocol::waiting::Waits;
 use crate::{Error, Group, PROC_NULL, Request, Result};
@@ -71,16 +75,32 @@ impl Window {
     /// [`WindowError::Conflict`] if accesses to the same bytes conflict.
     #[track_caller]
     pub fn fence(&self) -> impl Future<Output = Result<()>> + '_ {
-        let location = SourceLocation::caller();
+        self.fence_at(false, SourceLocation::caller())
+    }
+
+    /// A fence that ends no epoch: `MPI_Win_fence` with `MPI_MODE_NOPRECEDE`, at all ranks.
+    ///
+    /// # Errors
+    /// As [`Window::fence`].
+    #[track_caller]
+    pub fn first_fence(&self) -> impl Future<Output = Result<()>> + '_ {
+        self.fence_at(true, SourceLocation::caller())
+    }
+
+    fn fence_at(
+        &self,
+        is_first: bool,
+        location: SourceLocation,
+    ) -> impl Future<Output = Result<()>> + '_ {
         async move {
             self.epochs().borrow().check_none("fence", self.number())?;
             let touched = std::mem::take(&mut self.epochs().borrow_mut().touched);
-            if !touched.is_empty() {
-                let targets = touched.into_iter().collect();
-                self.ask("fence", (targets, RmaCall::Flush), location)
-                    .await?;
+            let waits = self.comm().process().channel().settings().collective_waits;
+            if is_first && touched.is_empty() && waits == CollectiveWaits::Data {
+                self.open_fence(location).await?;
+            } else {
+                self.close_fence(touched, location).await?;
             }
-            self.comm().barrier_in("fence", location).await?;
             let fences = {
                 let mut epochs = self.epochs().borrow_mut();
                 epochs.fences += 1;
@@ -93,6 +113,31 @@ impl Window {
             }
             self.check_conflict()
         }
+    }
+
+    /// Ends the accesses to these ranks, and waits for all ranks.
+    async fn close_fence(&self, touched: BTreeSet<usize>, location: SourceLocation) -> Result<()> {
+        if !touched.is_empty() {
+            let targets = touched.into_iter().collect();
+            self.ask("fence", (targets, RmaCall::Flush), location)
+                .await?;
+        }
+        self.comm().barrier_in("fence", location).await
+    }
+
+    /// Begins an epoch without waiting for the other ranks (MPI 5.0, 12.5.1).
+    async fn open_fence(&self, location: SourceLocation) -> Result<()> {
+        let (comm, process) = (self.comm(), self.comm().process());
+        process.wait_until_idle("fence", location).await;
+        comm.begin_step(Step::new("fence with MPI_MODE_NOPRECEDE", location))?;
+        let others = (0..comm.size()).filter(|&rank| rank != comm.rank());
+        let peers: Result<Vec<u32>> = others.map(|rank| comm.peer(rank)).collect();
+        let (peers, context) = (peers?, comm.context());
+        let open = |engine: &mut ProtocolEngine, channel: &dyn Channel| {
+            EpochCalls::new(engine, channel, context).open_fence(&peers);
+        };
+        process.with_engine(open);
+        Ok(())
     }
 
     /// Locks the window at a rank for this one alone (`exclusive`), or with others that share it:
@@ -291,7 +336,7 @@ impl Window {
             let (process, context) = (self.comm().process(), self.comm().context());
             process.wait_until_idle("post", location).await;
             let expose = |engine: &mut ProtocolEngine, channel: &dyn Channel| {
-                engine.expose(channel, context, peers, location)
+                EpochCalls::new(engine, channel, context).expose(peers, location)
             };
             let request = Request::new(self.comm(), process.with_engine(expose));
             self.epochs().borrow_mut().post = Some((request, location));
@@ -314,8 +359,8 @@ impl Window {
                 .borrow()
                 .check_no_access("start", self.number())?;
             let (process, context) = (self.comm().process(), self.comm().context());
-            let start = |engine: &mut ProtocolEngine, _: &dyn Channel| {
-                engine.await_posts(context, peers, location)
+            let start = |engine: &mut ProtocolEngine, channel: &dyn Channel| {
+                EpochCalls::new(engine, channel, context).start_epoch(peers, location)
             };
             let token = process.with_engine(start);
             Request::new(self.comm(), token).wait_at(location).await?;
@@ -347,7 +392,7 @@ impl Window {
             let peers = peers?;
             process.wait_until_idle("complete", location).await;
             let tell = |engine: &mut ProtocolEngine, channel: &dyn Channel| {
-                engine.tell_remote(channel, context, (&peers, RmaCall::Complete));
+                EpochCalls::new(engine, channel, context).complete_epoch(&peers, location);
             };
             process.with_engine(tell);
             self.check_conflict()

@@ -88,7 +88,7 @@ impl ProtocolEngine {
         cold.is_some_and(|cold| cold.provenance.is_some())
     }
 
-    fn provenance(&mut self) -> Option<&mut Provenance> {
+    pub(super) fn provenance(&mut self) -> Option<&mut Provenance> {
         self.cold.as_mut()?.provenance.as_deref_mut()
     }
 
@@ -212,11 +212,7 @@ impl ProtocolEngine {
         {
             let arrival = causes.note_arrival();
             provenance.arrival = arrival;
-            causes.because(Some(SendCause {
-                known: 0,
-                arrival,
-                receives: 0,
-            }));
+            causes.because(provenance.handling_reason());
             self.matching.arrival = arrival;
         }
     }
@@ -467,6 +463,31 @@ impl ProtocolEngine {
 }
 
 impl Provenance {
+    /// Returns the step of the arrival that is being handled.
+    pub(super) const fn present_arrival(&self) -> u32 {
+        self.arrival
+    }
+
+    /// Why packets leave: because of the arrival that is being handled, or of the program.
+    pub(super) fn handling_reason(&self) -> Option<SendCause> {
+        (self.arrival != SendCause::NONE).then_some(SendCause {
+            known: 0,
+            arrival: self.arrival,
+            receives: 0,
+        })
+    }
+
+    /// The note of an operation is this one.
+    pub(super) fn set_note(&mut self, token: Token, note: u32) {
+        self.origins[token as usize].note = Some(note);
+    }
+
+    /// Answers to an operation have come before the operation began.
+    pub(super) fn add_parts(&mut self, token: Token, arrivals: &[u32]) {
+        let parts = arrivals.iter().map(|&arrival| (token, arrival));
+        self.parts.extend(parts);
+    }
+
     fn learn(&mut self, arrival: u32) {
         if arrival != SendCause::NONE {
             self.learnt.push(arrival);

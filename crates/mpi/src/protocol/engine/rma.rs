@@ -16,6 +16,7 @@
 //!
 //! *Not decided here*: which calls are allowed when; see `rma/epochs.rs`.
 
+mod gates;
 mod target;
 
 use observe::SourceLocation;
@@ -30,6 +31,8 @@ use crate::rma::{
     self, Access, AccessKind, RemoteWindow, RmaCall, Segment, SyncMode, WindowMemory,
 };
 use crate::{Buffer, Envelope, TypeSignature};
+pub(crate) use gates::EpochCalls;
+use gates::{Request, TargetGate, waits_least};
 use target::{LockRequest, WindowLock};
 
 /// A call that waits for other ranks.
@@ -103,6 +106,11 @@ pub(crate) struct AccessCall {
 }
 
 impl AccessCall {
+    /// Returns true if the access waits until the target permits accesses.
+    fn waits_at_gate(&self, channel: &dyn Channel) -> bool {
+        self.mode != SyncMode::Lock && waits_least(channel)
+    }
+
     /// Returns the access to a part of the bytes, for the log.
     const fn access(&self, origin: u32, offset: u64, length: u64) -> Access {
         let bytes = match self.call {
@@ -133,14 +141,20 @@ struct ExposedWindow {
     number: u32,
     memory: WindowMemory,
     lock: WindowLock,
-    /// The ranks whose `post` has arrived before `start` has been called.
-    posts: Vec<u32>,
+    /// The ranks whose `post` has arrived before `start` has been called, and the steps.
+    posts: Vec<(u32, u32)>,
     /// The `start` that waits.
     start: Option<Token>,
     /// The exposure epoch that ends when all origins have completed.
     exposure: Option<Token>,
     /// Number of own puts and accumulates that have not left.
     leaving: u32,
+    /// By target, where calls wait least.
+    gates: BTreeMap<u32, TargetGate>,
+    /// The note of the latest `start`.
+    started: Option<u32>,
+    /// The notes of the ends of the exposure epoch, by origin.
+    ends: Vec<(u32, u32)>,
 }
 
 /// The windows of a rank, by context.
@@ -198,6 +212,9 @@ impl ProtocolEngine {
             start: None,
             exposure: None,
             leaving: 0,
+            gates: BTreeMap::new(),
+            started: None,
+            ends: Vec::new(),
         };
         windows.open.insert(context, window);
         (number, remote)
@@ -295,6 +312,12 @@ impl ProtocolEngine {
             let token = self.insert(State::Elapsing, location);
             self.fail_send(token, peer, access.payload);
             return token;
+        }
+        if access.waits_at_gate(channel) {
+            let buffer = access.payload.clone();
+            let request = Request::Access(Box::new(access), 0);
+            EpochCalls::new(self, channel, context).send_to(peer, request);
+            return self.finished_early(status(peer, length), buffer, location);
         }
         let settings = channel.settings();
         let is_told = access.remote.is_some()
@@ -460,25 +483,36 @@ impl ProtocolEngine {
         let Some(token) = self.begin_remote(call, access.location) else {
             return self.refuse_remote(access.peer, access.location);
         };
+        if access.waits_at_gate(channel) {
+            let (context, peer) = (access.context, access.peer);
+            let request = Request::Access(Box::new(access), token);
+            EpochCalls::new(self, channel, context).send_to(peer, request);
+        } else {
+            self.send_read(channel, &access, token);
+        }
+        token
+    }
+
+    fn send_read(&mut self, channel: &dyn Channel, access: &AccessCall, token: Token) {
         match (access.call, access.remote) {
             (_, Some(place)) => {
                 let call = RmaCall::Read { rkey: place.rkey };
-                self.post_rdma(channel, &access, (call, place.address), token);
+                self.post_rdma(channel, access, (call, place.address), token);
             }
             (RmaCall::Get, None) if access.places.is_empty() => {
-                self.log_access(channel, &access, (0, missing), Vec::new());
+                let length = access.result.len();
+                self.log_access(channel, access, (0, length), Vec::new());
                 let header = PacketHeader::Rma {
                     window: access.context,
                     call: access.call,
                     operation: token,
                     offset: access.offset,
-                    length: missing,
+                    length,
                 };
                 self.send_rma(channel, access.peer, header, (Buffer::phantom(0), None));
             }
-            _ => self.send_parts(channel, &access, None, token),
+            _ => self.send_parts(channel, access, None, token),
         }
-        token
     }
 
     /// Makes the operation of a call; `None` if one of its ranks is lost.
@@ -511,8 +545,14 @@ impl ProtocolEngine {
         }
         let asked = peers.clone();
         let token = self.await_ranks((name, context), peers, location);
+        let waits_at_gate = name == "fence" && waits_least(channel);
         for peer in asked {
-            self.control_rma(channel, (peer, context), (call, token));
+            if waits_at_gate {
+                let request = Request::Control(call, token, None);
+                EpochCalls::new(self, channel, context).send_to(peer, request);
+            } else {
+                self.control_rma(channel, (peer, context), (call, token));
+            }
         }
         token
     }
@@ -538,55 +578,6 @@ impl ProtocolEngine {
         self.insert(State::Remote(Box::new(call)), location)
     }
 
-    /// Tells ranks something that they do not answer.
-    pub(crate) fn tell_remote(
-        &mut self,
-        channel: &dyn Channel,
-        context: u32,
-        (peers, call): (&[u32], RmaCall),
-    ) {
-        for &peer in peers {
-            self.control_rma(channel, (peer, context), (call, 0));
-        }
-    }
-
-    /// Waits until these ranks have posted.
-    pub(crate) fn await_posts(
-        &mut self,
-        context: u32,
-        mut peers: Vec<u32>,
-        at: SourceLocation,
-    ) -> Token {
-        if let Some(window) = self.window(context) {
-            peers.retain(|peer| {
-                let place = window.posts.iter().position(|other| other == peer);
-                place.map(|place| window.posts.swap_remove(place)).is_none()
-            });
-        }
-        let token = self.await_ranks(("start", context), peers, at);
-        if let Some(window) = self.window(context) {
-            window.start = Some(token);
-        }
-        token
-    }
-
-    /// Begins an exposure epoch, which ends when these ranks have completed.
-    pub(crate) fn expose(
-        &mut self,
-        channel: &dyn Channel,
-        context: u32,
-        peers: Vec<u32>,
-        location: SourceLocation,
-    ) -> Token {
-        let told = peers.clone();
-        let token = self.await_ranks(("wait", context), peers, location);
-        if let Some(window) = self.window(context) {
-            window.exposure = Some(token);
-        }
-        self.tell_remote(channel, context, (&told, RmaCall::Post));
-        token
-    }
-
     /// A packet of one-sided communication has arrived.
     pub(super) fn handle_rma(
         &mut self,
@@ -608,18 +599,8 @@ impl ProtocolEngine {
         match call {
             RmaCall::Result => self.take_result(operation, source, (offset, &payload)),
             RmaCall::Done => self.note_answer_of(operation, source),
-            RmaCall::Post => {
-                let start = self.window(context).and_then(|window| window.start);
-                if !self.note_awaited(start, source, (context, "start"))
-                    && let Some(window) = self.window(context)
-                {
-                    window.posts.push(source);
-                }
-            }
-            RmaCall::Complete => {
-                let exposure = self.window(context).and_then(|window| window.exposure);
-                self.note_awaited(exposure, source, (context, "wait"));
-            }
+            RmaCall::Post => EpochCalls::new(self, channel, context).take_post(source),
+            RmaCall::Complete => EpochCalls::new(self, channel, context).take_complete(source),
             RmaCall::Lock { exclusive } => {
                 let request = LockRequest {
                     rank: source,

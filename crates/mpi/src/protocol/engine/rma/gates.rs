@@ -1,0 +1,342 @@
+//! Accesses that wait at the origin until the target permits them, where calls wait least
+//! ([`CollectiveWaits::Data`]): `start` returns at once, and `complete` as well.
+//!
+//! The posts of a target and the epochs of the origin meet in their orders. The accesses of an
+//! epoch leave when the post has arrived, in the order of their calls, and so does the end of the
+//! epoch. A fence that ends no epoch is a `post` for all ranks and a `start` of all.
+//!
+//! *Not decided here*: which calls are allowed when; see `rma/epochs.rs`.
+
+use std::collections::VecDeque;
+
+use observe::SourceLocation;
+
+use super::{AccessCall, ExposedWindow, ProtocolEngine};
+use crate::channel::{Channel, CollectiveWaits, RmaCall, Token};
+use crate::exploration::{NotedOperation, SendCause, SendEnd, causality};
+use crate::{Envelope, TypeSignature};
+
+/// Tags of the notes about posts and about ends of epochs.
+const POST: u32 = 0;
+const COMPLETE: u32 = 1;
+
+/// A request of the program to a target.
+#[derive(Clone, Debug)]
+pub(super) enum Request {
+    /// An access, and the operation of one with a result.
+    Access(Box<AccessCall>, Token),
+    /// A request without data. The second number is the note of the request as a send.
+    Control(RmaCall, Token, Option<u32>),
+}
+
+/// An entry in the queue of a gate.
+#[derive(Clone, Debug)]
+enum Entry {
+    /// An epoch begins; the note of the receive of the post.
+    Start(Option<u32>),
+    /// A request, and the cause of the call.
+    Request(Option<SendCause>, Request),
+}
+
+/// The requests of this rank to one target, and the posts of the target.
+#[derive(Clone, Debug)]
+pub(super) struct TargetGate {
+    /// The steps in which posts have arrived that no epoch has met.
+    posts: VecDeque<u32>,
+    /// The step of the post of the present epoch.
+    opened: u32,
+    queue: VecDeque<Entry>,
+}
+
+impl Default for TargetGate {
+    fn default() -> Self {
+        Self {
+            posts: VecDeque::new(),
+            opened: SendCause::NONE,
+            queue: VecDeque::new(),
+        }
+    }
+}
+
+/// Returns true if calls do not wait where MPI permits that.
+pub(super) fn waits_least(channel: &dyn Channel) -> bool {
+    channel.settings().collective_waits == CollectiveWaits::Data
+}
+
+/// Calls of a rank that begin and end epochs of a window.
+pub(crate) struct EpochCalls<'a> {
+    engine: &'a mut ProtocolEngine,
+    channel: &'a dyn Channel,
+    /// The context of the window.
+    context: u32,
+}
+
+impl<'a> EpochCalls<'a> {
+    pub(crate) fn new(
+        engine: &'a mut ProtocolEngine,
+        channel: &'a dyn Channel,
+        context: u32,
+    ) -> Self {
+        Self {
+            engine,
+            channel,
+            context,
+        }
+    }
+
+    fn find_window(&mut self) -> Option<&mut ExposedWindow> {
+        self.engine.window(self.context)
+    }
+
+    fn present_arrival(&mut self) -> u32 {
+        let provenance = self.engine.provenance();
+        provenance.map_or(SendCause::NONE, |provenance| provenance.present_arrival())
+    }
+
+    /// Begins an epoch of accesses to these ranks. The operation ends when all have posted, or at
+    /// once where calls wait least.
+    pub(crate) fn start_epoch(&mut self, mut peers: Vec<u32>, location: SourceLocation) -> Token {
+        let mut arrivals = Vec::new();
+        if waits_least(self.channel) {
+            self.start_at_once(&peers, location);
+            peers.clear();
+        } else if let Some(window) = self.find_window() {
+            peers.retain(|peer| {
+                let mut posts = window.posts.iter();
+                let place = posts.position(|(other, _)| other == peer);
+                arrivals.extend(place.map(|place| window.posts.swap_remove(place).1));
+                place.is_none()
+            });
+        }
+        let call = ("start", self.context);
+        let token = self.engine.await_ranks(call, peers, location);
+        if let Some(provenance) = self.engine.provenance() {
+            provenance.add_parts(token, &arrivals);
+        }
+        if let Some(window) = self.find_window() {
+            window.start = Some(token);
+        }
+        token
+    }
+
+    fn start_at_once(&mut self, peers: &[u32], location: SourceLocation) {
+        let (start, posts) = self.note_epoch(("start", None, true), (peers, POST), location);
+        self.note_wait(start);
+        if let Some(window) = self.find_window() {
+            window.started = start;
+        }
+        self.close_gates(peers, &posts);
+    }
+
+    /// Ends the epoch of accesses to these ranks.
+    pub(crate) fn complete_epoch(&mut self, peers: &[u32], location: SourceLocation) {
+        if !waits_least(self.channel) {
+            return self.tell_ranks(peers, RmaCall::Complete);
+        }
+        let start = self.find_window().and_then(|window| window.started);
+        let call = ("complete", start, true);
+        let (complete, _) = self.note_epoch(call, (&[], POST), location);
+        self.note_wait(complete);
+        for &peer in peers {
+            let note = self.note_send((peer, COMPLETE), location);
+            self.send_to(peer, Request::Control(RmaCall::Complete, 0, note));
+        }
+    }
+
+    /// Begins an exposure epoch, which ends when these ranks have completed.
+    pub(crate) fn expose(&mut self, peers: Vec<u32>, location: SourceLocation) -> Token {
+        let told = peers.clone();
+        let call = ("wait", self.context);
+        let token = self.engine.await_ranks(call, peers, location);
+        let (wait, ends) = match waits_least(self.channel) {
+            true => self.note_epoch(("wait", None, false), (&told, COMPLETE), location),
+            false => (None, Vec::new()),
+        };
+        if let (Some(wait), Some(provenance)) = (wait, self.engine.provenance()) {
+            provenance.set_note(token, wait);
+        }
+        if let Some(window) = self.find_window() {
+            window.exposure = Some(token);
+            window.ends = told.iter().copied().zip(ends).collect();
+        }
+        for &peer in &told {
+            self.note_send((peer, POST), location);
+            self.tell_ranks(&[peer], RmaCall::Post);
+        }
+        token
+    }
+
+    /// Begins an epoch of fences without waiting for these ranks, all others of the window.
+    pub(crate) fn open_fence(&mut self, peers: &[u32]) {
+        self.tell_ranks(peers, RmaCall::Post);
+        self.close_gates(peers, &[]);
+    }
+
+    /// Tells ranks something that they do not answer.
+    fn tell_ranks(&mut self, peers: &[u32], call: RmaCall) {
+        for &peer in peers {
+            let at = (peer, self.context);
+            self.engine.control_rma(self.channel, at, (call, 0));
+        }
+    }
+
+    /// The post of a target has arrived.
+    pub(super) fn take_post(&mut self, peer: u32) {
+        let step = self.present_arrival();
+        if waits_least(self.channel) {
+            if let Some(gate) = self.make_gate(peer) {
+                gate.posts.push_back(step);
+            }
+            return self.open_gate(peer);
+        }
+        let start = self.find_window().and_then(|window| window.start);
+        let call = (self.context, "start");
+        if !self.engine.note_awaited(start, peer, call)
+            && let Some(window) = self.find_window()
+        {
+            window.posts.push((peer, step));
+        }
+    }
+
+    /// An origin has completed an epoch.
+    pub(super) fn take_complete(&mut self, peer: u32) {
+        let step = self.present_arrival();
+        let Some(window) = self.find_window() else {
+            return;
+        };
+        let exposure = window.exposure;
+        let mut ends = window.ends.iter();
+        if let Some(place) = ends.position(|(origin, _)| *origin == peer) {
+            let note = window.ends.swap_remove(place).1;
+            if let Some(causes) = causality(self.channel) {
+                causes.note_met(note, step);
+            }
+        }
+        let call = (self.context, "wait");
+        self.engine.note_awaited(exposure, peer, call);
+    }
+
+    /// Begins epochs of accesses to these ranks without waiting for them; `notes` has the notes of
+    /// the receives of their posts, if any.
+    fn close_gates(&mut self, peers: &[u32], notes: &[u32]) {
+        for (place, &peer) in peers.iter().enumerate() {
+            self.queue_entry(peer, Entry::Start(notes.get(place).copied()));
+        }
+    }
+
+    fn make_gate(&mut self, peer: u32) -> Option<&mut TargetGate> {
+        Some(self.find_window()?.gates.entry(peer).or_default())
+    }
+
+    fn queue_entry(&mut self, peer: u32, entry: Entry) {
+        if let Some(gate) = self.make_gate(peer) {
+            gate.queue.push_back(entry);
+        }
+        self.open_gate(peer);
+    }
+
+    /// Sends a request of the program to a target when the target permits accesses.
+    pub(super) fn send_to(&mut self, peer: u32, request: Request) {
+        let cause = causality(self.channel).map(|causes| causes.reason());
+        self.queue_entry(peer, Entry::Request(cause, request));
+    }
+
+    /// Sends the requests that a target permits.
+    fn open_gate(&mut self, peer: u32) {
+        let causes = causality(self.channel);
+        while let Some(gate) = self.make_gate(peer) {
+            match gate.queue.pop_front() {
+                None => return,
+                Some(Entry::Start(note)) => {
+                    let Some(post) = gate.posts.pop_front() else {
+                        return gate.queue.push_front(Entry::Start(note));
+                    };
+                    gate.opened = post;
+                    if let Some((note, causes)) = note.zip(causes) {
+                        causes.note_met(note, post);
+                    }
+                }
+                Some(Entry::Request(cause, request)) => {
+                    let arrival = gate.opened;
+                    if let Some((cause, causes)) = cause.zip(causes) {
+                        causes.because(Some(SendCause { arrival, ..cause }));
+                    }
+                    self.send_request(peer, request);
+                    if let Some((provenance, causes)) = self.engine.provenance().zip(causes) {
+                        causes.because(provenance.handling_reason());
+                    }
+                }
+            }
+        }
+    }
+
+    fn send_request(&mut self, peer: u32, request: Request) {
+        let (engine, channel) = (&mut *self.engine, self.channel);
+        match request {
+            Request::Access(access, token) if access.call.is_answered() => {
+                engine.send_read(channel, &access, token);
+            }
+            Request::Access(access, _) => engine.send_parts(channel, &access, None, 0),
+            Request::Control(call, token, note) => {
+                if let Some((note, causes)) = note.zip(causality(channel)) {
+                    causes.resume_send(note);
+                }
+                engine.control_rma(channel, (peer, self.context), (call, token));
+            }
+        }
+    }
+
+    /// Notes a post or the end of an epoch as a send that is buffered.
+    fn note_send(&self, (destination, tag): (u32, u32), location: SourceLocation) -> Option<u32> {
+        let causes = causality(self.channel)?;
+        let envelope = Envelope {
+            context: self.context,
+            source: self.channel.rank(),
+            tag,
+            ready: false,
+            signature: TypeSignature::NONE,
+        };
+        let operation = NotedOperation::Send {
+            destination,
+            envelope,
+            end: SendEnd::Buffered,
+        };
+        Some(causes.begin(operation, location))
+    }
+
+    /// Notes a call that waits for a message with this tag from each of these ranks. Returns the
+    /// note and the notes of the receives.
+    fn note_epoch(
+        &self,
+        (name, start, is_optional): (&'static str, Option<u32>, bool),
+        (peers, tag): (&[u32], u32),
+        location: SourceLocation,
+    ) -> (Option<u32>, Vec<u32>) {
+        let Some(causes) = causality(self.channel) else {
+            return (None, Vec::new());
+        };
+        let operation = NotedOperation::Epoch {
+            name,
+            start,
+            is_optional,
+        };
+        let epoch = causes.begin(operation, location);
+        let receive = |&peer: &u32| {
+            let operation = NotedOperation::Receive {
+                context: self.context,
+                source: Some(peer),
+                tag: Some(tag),
+            };
+            let receive = causes.begin(operation, location);
+            causes.note_part(receive, epoch);
+            receive
+        };
+        (Some(epoch), peers.iter().map(receive).collect())
+    }
+
+    fn note_wait(&self, note: Option<u32>) {
+        if let Some((note, causes)) = note.zip(causality(self.channel)) {
+            causes.note_wait(note);
+        }
+    }
+}

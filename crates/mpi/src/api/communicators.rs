@@ -318,15 +318,10 @@ impl Comm {
         let number = self.process().count_call(context, false);
         let place = self.raised(self.compare_call(context, number, signature, None))?;
         self.process().contexts().latest = Some((step.name, place));
-        if let Some(causes) = exploration::causality(self.process().channel()) {
-            // The library may synchronise the ranks first.
-            let operation = exploration::NotedOperation::Collective {
-                name: step.name,
-                place: (place.context, place.first, place.number),
-                ranks: self.members().count(),
-            };
-            causes.note_wait(causes.begin(operation, step.location));
-        }
+        // The library may synchronise the ranks first.
+        let place = (place.context, place.first, place.number);
+        let call = (step.name, place, self.members().count());
+        exploration::note_collective(self.process().channel(), call, step.location);
         Ok(())
     }
 

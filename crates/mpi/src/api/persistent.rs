@@ -13,7 +13,7 @@ use crate::api::partitioned::Partitions;
 use crate::channel::Channel;
 use crate::collectives::Invocation;
 use crate::protocol::engine::ProtocolEngine;
-use crate::{Buffer, Comm, Error, Request, Result, SendMode, Source, Status, Tag};
+use crate::{Buffer, Comm, Error, Request, Result, SendMode, Source, Status, Tag, exploration};
 
 /// The arguments.
 #[derive(Debug)]
@@ -231,11 +231,20 @@ impl Comm {
         self.persistent(buffer, What::PartitionedReceive { source, partitions })
     }
 
-    pub(crate) fn collective_init(&self, mut call: Invocation) -> Request {
+    pub(crate) fn collective_init(
+        &self,
+        mut call: Invocation,
+        location: SourceLocation,
+    ) -> Request {
         let buffer = call.input.take();
         // A freed communicator is an error of the start.
         if let Ok(context) = self.call_context() {
-            call.persistent = Some(self.process().count_persistent(context));
+            let number = self.process().count_persistent(context);
+            call.persistent = Some(number);
+            let (first, ranks) = (self.members().world(0), self.members().count());
+            let place = (context, first, number.initial_position());
+            let noted = ("init of a persistent collective", place, ranks);
+            exploration::note_collective(self.process().channel(), noted, location);
         }
         self.persistent(buffer, What::Collective(Box::new(call)))
     }

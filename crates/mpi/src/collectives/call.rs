@@ -125,7 +125,7 @@ impl<'a, O> CollectiveCall<'a, O> {
     /// As the call, for its arguments.
     pub fn init(mut self) -> Result<Request> {
         let call = self.invocation()?;
-        Ok(self.ranks.collective_init(call))
+        Ok(self.ranks.collective_init(call, self.location))
     }
 
     /// The contribution is this number of items of a datatype. The blocks of all ranks together are

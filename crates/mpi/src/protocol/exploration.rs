@@ -8,7 +8,7 @@ pub use channel::{
     CausalityHooks, ExplorationHooks, NotedOperation, SendCause, SendEnd, is_of_collectives,
 };
 
-use crate::channel::Channel;
+use crate::channel::{Channel, CollectivePlace};
 use observe::SourceLocation;
 
 /// Returns true if a model checker takes notes.
@@ -71,6 +71,19 @@ pub(crate) fn choose(channel: &dyn Channel) {
 pub(crate) fn note_accesses(channel: &dyn Channel) {
     if let Some(causes) = channel.causality() {
         causes.note_accesses();
+    }
+}
+
+/// Notes a call that may wait for all ranks of a group and does not: the name, the place and the
+/// number of ranks.
+pub(crate) fn note_collective(
+    channel: &dyn Channel,
+    (name, place, ranks): (&'static str, CollectivePlace, u32),
+    location: SourceLocation,
+) {
+    if let Some(causes) = channel.causality() {
+        let operation = NotedOperation::Collective { name, place, ranks };
+        causes.note_wait(causes.begin(operation, location));
     }
 }
 

@@ -87,6 +87,11 @@ pub(crate) struct PersistentNumber {
 }
 
 impl PersistentNumber {
+    /// Returns the position of the call that initialises the request, which no start has.
+    pub(crate) const fn initial_position(self) -> u32 {
+        position::of_start(self.request, u32::MAX)
+    }
+
     /// Returns the number of the next start. All starts of a request have the same tag: a rank
     /// starts it again when its part of the last one is over, and messages do not overtake.
     pub(crate) const fn next_start(self) -> CallNumber {

@@ -51,14 +51,14 @@ pub enum NotedOperation {
         /// Number of ranks of the communicator.
         ranks: u32,
     },
-    /// A call of one-sided communication that begins or ends an epoch between groups. The call
-    /// waits for the receives that are parts of it, or of the `start` that it ends.
+    /// A call of one-sided communication that begins or ends an epoch. The call waits for the
+    /// receives that are parts of the call that has begun the epoch: of posts, or of a lock.
     Epoch {
         /// The name of the call.
         name: &'static str,
-        /// The note of the `start` that the call ends.
+        /// The note of the call that has begun the epoch, if another one has.
         start: Option<u32>,
-        /// True if MPI permits the call to continue without waiting (MPI 5.0, 12.5.2).
+        /// True if MPI permits the call to continue without waiting (MPI 5.0, 12.5).
         is_optional: bool,
     },
 }

@@ -54,6 +54,12 @@ impl Deliveries {
         all[position(&all, step)?].call
     }
 
+    /// The arrival because of which the packet was sent that arrived in a step.
+    pub(crate) fn arrival_behind(&self, step: u32) -> u32 {
+        let all = self.0.borrow();
+        position(&all, step).map_or(SendCause::NONE, |position| all[position].reason.arrival)
+    }
+
     /// Returns true if the posting of a receive of a rank, given by its number from 1, happens
     /// before the send of what arrived in a step. `learnt` adds the steps of the arrivals that a
     /// rank has waited for, from one to another in their order.

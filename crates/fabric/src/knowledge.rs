@@ -238,6 +238,10 @@ impl CausalityHooks for RankCauses {
         self.own().count()
     }
 
+    fn arrival_behind(&self, arrival: u32) -> u32 {
+        self.all.deliveries.arrival_behind(arrival)
+    }
+
     fn post_receive(&self) -> u32 {
         let receives = &self.own().receives;
         receives.set(receives.get() + 1);

@@ -2,7 +2,7 @@
 //! dates, which [`crate::optional_waits`] repeats with waits that MPI permits and the run did not
 //! have.
 //!
-//! *Not noted*: one-sided accesses, locks, computations, sleeps.
+//! *Not noted*: one-sided accesses, computations, sleeps.
 
 use std::cell::{Cell, RefCell};
 

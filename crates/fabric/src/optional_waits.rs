@@ -1,10 +1,10 @@
 //! Deadlocks of a run in which ranks wait where MPI permits to wait and the run did not.
 //!
 //! A standard send may wait for its receive, a collective call or the making of a communicator
-//! for the calls of all ranks, and an epoch of accesses for the posts of its targets (MPI 5.0, 3.4,
-//! 6.14, 7.4.2, 12.5.2). A run with such waits is a run without
-//! them in another order, so waits add no outcomes, but they add deadlocks. The matching of a run
-//! is kept, and the notes are repeated: a rank continues when the awaited operation can be over.
+//! for the calls of all ranks, and an epoch of accesses for the posts of its targets or for a lock
+//! (MPI 5.0, 3.4, 6.14, 7.4.2, 12.5). A run with such waits is a run without them in another order,
+//! so waits add no outcomes, but they add deadlocks. The matching of a run is kept, and the notes
+//! are repeated: a rank continues when the awaited operation can be over.
 //!
 //! 1. With all waits. If all ranks come to their ends, no subset of the waits can be stuck, since
 //!    more waits let no rank come further.
@@ -17,7 +17,7 @@
 //! predictive analysis for discovering communication deadlocks in MPI programs*, 2014); the number
 //! of states is limited.
 //!
-//! *Not modelled*: waits for locks, and for the results of accesses.
+//! *Not modelled*: waits for the lock of a rank's own memory, and for the results of accesses.
 
 use std::cell::Ref;
 use std::collections::BTreeSet;
@@ -247,7 +247,8 @@ impl<'a> Notes<'a> {
             }) => {
                 // A message that the run has not had is awaited, too.
                 let is_there = arrival != SendCause::NONE && self.is_sent(cut, arrival);
-                source.filter(|_| !is_there)
+                let sender = find_entry(&self.senders, &arrival).map(|(rank, _)| rank);
+                sender.or(source).filter(|_| !is_there)
             }
             _ => None,
         })
@@ -425,9 +426,11 @@ impl<'a> Notes<'a> {
             }
             NotedOperation::Epoch { name, .. } => {
                 let verb = if waits { "waits" } else { "does not wait" };
-                format!(
-                    "the {name} of rank {rank} at {location} {verb} for the posts of its targets"
-                )
+                let awaited = match name.starts_with("lock") {
+                    true => "the grant",
+                    false => "the posts of its targets",
+                };
+                format!("the {name} of rank {rank} at {location} {verb} for {awaited}")
             }
             _ => {
                 let verb = if waits { "is not" } else { "is" };

@@ -51,9 +51,9 @@ fn persistent_requests_that_are_never_freed_are_leaks() {
     simrun(&program, "check -n 2 -- persistent").exits_with(0);
 }
 
-/// One row for each freedom of one-sided communication: the source, the number of ranks, the
+/// One row for each freedom of windows and constructors: the source, the number of ranks, the
 /// arguments, and a part of the finding; empty if the program is right.
-const WINDOWS: &[(&str, u32, &str, &str)] = &[
+const WAITS: &[(&str, u32, &str, &str)] = &[
     ("start-early.c", 3, "", "assertion failed"),
     (
         "start-early.c",
@@ -63,12 +63,17 @@ const WINDOWS: &[(&str, u32, &str, &str)] = &[
     ),
     ("fence-early.c", 3, "", "assertion failed"),
     ("fence-early.c", 3, "waits", "waits for all ranks"),
+    ("lock-early.c", 2, "", "assertion failed"),
+    ("lock-early.c", 2, "waits", "waits for the grant"),
+    ("constructors.c", 3, "", ""),
+    ("constructors.c", 3, "init", "waits for all ranks"),
+    ("constructors.c", 3, "group", "waits for all ranks"),
 ];
 
 #[test]
-fn calls_of_windows_wait_or_not() {
+fn calls_wait_or_not() {
     let folder = Folder::new();
-    for (source, ranks, arguments, expected) in WINDOWS {
+    for (source, ranks, arguments, expected) in WAITS {
         let program = compiled_with(
             &folder,
             "-g",

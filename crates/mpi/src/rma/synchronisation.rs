@@ -3,7 +3,7 @@
 //! A *fence* flushes all targets that this rank has accessed, and is a barrier then. A *lock* waits
 //! until the target grants it, in the order of the requests. After `lock_all` the first access to
 //! each target asks for its lock. `start` waits for the posts of its group. Where calls wait least
-//! ([`CollectiveWaits::Data`]), `start` and a fence that ends no epoch do not wait: the accesses
+//! ([`CollectiveWaits::Data`]), locks, `start` and a fence that ends no epoch do not wait: the accesses
 //! leave when their targets let them in.
 //!
 //! *Not modelled*: assertions but `MPI_MODE_NOPRECEDE`, and locks that a library asks for
@@ -43,6 +43,34 @@ impl Window {
         self.check_conflict()
     }
 
+    /// Asks a target for its lock, and waits for the grant unless calls wait least. The lock of the
+    /// own memory protects loads and stores, so the call waits for the grant (MPI 5.0, 12.5.3).
+    async fn ask_lock(
+        &self,
+        name: &'static str,
+        (target, exclusive): (usize, bool),
+        location: SourceLocation,
+    ) -> Result<()> {
+        if target == self.comm().rank() || !self.waits_least() {
+            let call = RmaCall::Lock { exclusive };
+            return self.ask(name, (vec![target], call), location).await;
+        }
+        let (process, context) = (self.comm().process(), self.comm().context());
+        let peer = self.comm().peer(target)?;
+        process.wait_until_idle(name, location).await;
+        let lock = |engine: &mut ProtocolEngine, channel: &dyn Channel| {
+            let mut calls = EpochCalls::new(engine, channel, context);
+            calls.lock_at_once((name, peer, exclusive), location);
+        };
+        process.with_engine(lock);
+        Ok(())
+    }
+
+    fn waits_least(&self) -> bool {
+        let channel = self.comm().process().channel();
+        channel.settings().collective_waits == CollectiveWaits::Data
+    }
+
     /// Asks a target for its lock at the first access since `lock_all`.
     pub(super) async fn lock_first(&self, target: usize, location: SourceLocation) -> Result<()> {
         let is_needed = {
@@ -51,8 +79,7 @@ impl Window {
             epochs.lock_all.is_some() && !single && !epochs.granted.contains(&target)
         };
         if is_needed {
-            let call = RmaCall::Lock { exclusive: false };
-            self.ask("lock_all", (vec![target], call), location).await?;
+            self.ask_lock("lock_all", (target, false), location).await?;
             self.epochs().borrow_mut().granted.insert(target);
         }
         Ok(())
@@ -95,8 +122,7 @@ impl Window {
         async move {
             self.epochs().borrow().check_none("fence", self.number())?;
             let touched = std::mem::take(&mut self.epochs().borrow_mut().touched);
-            let waits = self.comm().process().channel().settings().collective_waits;
-            if is_first && touched.is_empty() && waits == CollectiveWaits::Data {
+            if is_first && touched.is_empty() && self.waits_least() {
                 self.open_fence(location).await?;
             } else {
                 self.close_fence(touched, location).await?;
@@ -155,8 +181,7 @@ impl Window {
             }
             self.comm().peer(rank)?;
             self.epochs().borrow().check_lock(self.number(), rank)?;
-            let call = RmaCall::Lock { exclusive };
-            self.ask("lock", (vec![rank], call), location).await?;
+            self.ask_lock("lock", (rank, exclusive), location).await?;
             self.epochs().borrow_mut().locks.insert(rank, location);
             Ok(())
         }

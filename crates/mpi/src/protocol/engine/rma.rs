@@ -32,7 +32,7 @@ use crate::rma::{
 };
 use crate::{Buffer, Envelope, TypeSignature};
 pub(crate) use gates::EpochCalls;
-use gates::{Request, TargetGate, waits_least};
+use gates::{GRANTED, GateKey, Request, TargetGate, waits_least};
 use target::{LockRequest, WindowLock};
 
 /// A call that waits for other ranks.
@@ -106,9 +106,8 @@ pub(crate) struct AccessCall {
 }
 
 impl AccessCall {
-    /// Returns true if the access waits until the target permits accesses.
-    fn waits_at_gate(&self, channel: &dyn Channel) -> bool {
-        self.mode != SyncMode::Lock && waits_least(channel)
+    const fn gate_key(&self) -> GateKey {
+        (self.peer, matches!(self.mode, SyncMode::Lock))
     }
 
     /// Returns the access to a part of the bytes, for the log.
@@ -149,10 +148,12 @@ struct ExposedWindow {
     exposure: Option<Token>,
     /// Number of own puts and accumulates that have not left.
     leaving: u32,
-    /// By target, where calls wait least.
-    gates: BTreeMap<u32, TargetGate>,
+    /// By target and kind of epoch, where calls wait least.
+    gates: BTreeMap<GateKey, TargetGate>,
     /// The note of the latest `start`.
     started: Option<u32>,
+    /// By target: the note of the latest lock.
+    locked: BTreeMap<u32, u32>,
     /// The notes of the ends of the exposure epoch, by origin.
     ends: Vec<(u32, u32)>,
 }
@@ -214,6 +215,7 @@ impl ProtocolEngine {
             leaving: 0,
             gates: BTreeMap::new(),
             started: None,
+            locked: BTreeMap::new(),
             ends: Vec::new(),
         };
         windows.open.insert(context, window);
@@ -313,10 +315,10 @@ impl ProtocolEngine {
             self.fail_send(token, peer, access.payload);
             return token;
         }
-        if access.waits_at_gate(channel) {
+        if waits_least(channel) {
             let buffer = access.payload.clone();
-            let request = Request::Access(Box::new(access), 0);
-            EpochCalls::new(self, channel, context).send_to(peer, request);
+            let (gate, request) = (access.gate_key(), Request::Access(Box::new(access), 0));
+            EpochCalls::new(self, channel, context).send_to(gate, request);
             return self.finished_early(status(peer, length), buffer, location);
         }
         let settings = channel.settings();
@@ -483,10 +485,10 @@ impl ProtocolEngine {
         let Some(token) = self.begin_remote(call, access.location) else {
             return self.refuse_remote(access.peer, access.location);
         };
-        if access.waits_at_gate(channel) {
-            let (context, peer) = (access.context, access.peer);
+        if waits_least(channel) {
+            let (gate, context) = (access.gate_key(), access.context);
             let request = Request::Access(Box::new(access), token);
-            EpochCalls::new(self, channel, context).send_to(peer, request);
+            EpochCalls::new(self, channel, context).send_to(gate, request);
         } else {
             self.send_read(channel, &access, token);
         }
@@ -545,11 +547,10 @@ impl ProtocolEngine {
         }
         let asked = peers.clone();
         let token = self.await_ranks((name, context), peers, location);
-        let waits_at_gate = name == "fence" && waits_least(channel);
         for peer in asked {
-            if waits_at_gate {
-                let request = Request::Control(call, token, None);
-                EpochCalls::new(self, channel, context).send_to(peer, request);
+            if waits_least(channel) {
+                let mut calls = EpochCalls::new(self, channel, context);
+                calls.ask_target((name, peer), (call, token), location);
             } else {
                 self.control_rma(channel, (peer, context), (call, token));
             }
@@ -598,6 +599,9 @@ impl ProtocolEngine {
         };
         match call {
             RmaCall::Result => self.take_result(operation, source, (offset, &payload)),
+            RmaCall::Done if operation == GRANTED => {
+                EpochCalls::new(self, channel, context).take_grant(source);
+            }
             RmaCall::Done => self.note_answer_of(operation, source),
             RmaCall::Post => EpochCalls::new(self, channel, context).take_post(source),
             RmaCall::Complete => EpochCalls::new(self, channel, context).take_complete(source),

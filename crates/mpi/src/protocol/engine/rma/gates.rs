@@ -16,9 +16,16 @@ use crate::channel::{Channel, CollectiveWaits, RmaCall, Token};
 use crate::exploration::{NotedOperation, SendCause, SendEnd, causality};
 use crate::{Envelope, TypeSignature};
 
-/// Tags of the notes about posts and about ends of epochs.
+/// Tags of the notes about posts, ends of epochs, and locks that are given back.
 const POST: u32 = 0;
 const COMPLETE: u32 = 1;
+const UNLOCK: u32 = 2;
+
+/// The operation of a request for a lock for which no call waits.
+pub(super) const GRANTED: Token = Token::MAX;
+
+/// A target, and true for its lock.
+pub(super) type GateKey = (u32, bool);
 
 /// A request of the program to a target.
 #[derive(Clone, Debug)]
@@ -139,8 +146,46 @@ impl<'a> EpochCalls<'a> {
         self.note_wait(complete);
         for &peer in peers {
             let note = self.note_send((peer, COMPLETE), location);
-            self.send_to(peer, Request::Control(RmaCall::Complete, 0, note));
+            let request = Request::Control(RmaCall::Complete, 0, note);
+            self.send_to((peer, false), request);
         }
+    }
+
+    /// Asks for a lock without waiting for the grant.
+    pub(crate) fn lock_at_once(
+        &mut self,
+        (name, peer, exclusive): (&'static str, u32, bool),
+        location: SourceLocation,
+    ) {
+        let (lock, notes) = self.note_epoch((name, None, true), (&[peer], UNLOCK), location);
+        self.note_wait(lock);
+        if let (Some(lock), Some(window)) = (lock, self.find_window()) {
+            window.locked.insert(peer, lock);
+        }
+        let (at, call) = ((peer, self.context), RmaCall::Lock { exclusive });
+        self.engine.control_rma(self.channel, at, (call, GRANTED));
+        self.queue_entry((peer, true), Entry::Start(notes.first().copied()));
+    }
+
+    /// Asks a target for the end of an epoch, or of the accesses so far.
+    pub(super) fn ask_target(
+        &mut self,
+        (name, peer): (&'static str, u32),
+        (call, token): (RmaCall, Token),
+        location: SourceLocation,
+    ) {
+        let is_lock = name != "fence";
+        let window = self.find_window();
+        let lock = window.and_then(|window| window.locked.get(&peer).copied());
+        if let Some(lock) = lock.filter(|_| is_lock) {
+            let (wait, _) = self.note_epoch((name, Some(lock), false), (&[], UNLOCK), location);
+            self.note_wait(wait);
+        }
+        let note = match call {
+            RmaCall::Unlock => self.note_send((peer, UNLOCK), location),
+            _ => None,
+        };
+        self.send_to((peer, is_lock), Request::Control(call, token, note));
     }
 
     /// Begins an exposure epoch, which ends when these ranks have completed.
@@ -184,10 +229,7 @@ impl<'a> EpochCalls<'a> {
     pub(super) fn take_post(&mut self, peer: u32) {
         let step = self.present_arrival();
         if waits_least(self.channel) {
-            if let Some(gate) = self.make_gate(peer) {
-                gate.posts.push_back(step);
-            }
-            return self.open_gate(peer);
+            return self.permit_epoch((peer, false), step);
         }
         let start = self.find_window().and_then(|window| window.start);
         let call = (self.context, "start");
@@ -196,6 +238,19 @@ impl<'a> EpochCalls<'a> {
         {
             window.posts.push((peer, step));
         }
+    }
+
+    /// A target has granted a lock.
+    pub(super) fn take_grant(&mut self, peer: u32) {
+        let step = self.present_arrival();
+        self.permit_epoch((peer, true), step);
+    }
+
+    fn permit_epoch(&mut self, key: GateKey, step: u32) {
+        if let Some(gate) = self.make_gate(key) {
+            gate.posts.push_back(step);
+        }
+        self.open_gate(key);
     }
 
     /// An origin has completed an epoch.
@@ -220,31 +275,32 @@ impl<'a> EpochCalls<'a> {
     /// the receives of their posts, if any.
     fn close_gates(&mut self, peers: &[u32], notes: &[u32]) {
         for (place, &peer) in peers.iter().enumerate() {
-            self.queue_entry(peer, Entry::Start(notes.get(place).copied()));
+            let start = Entry::Start(notes.get(place).copied());
+            self.queue_entry((peer, false), start);
         }
     }
 
-    fn make_gate(&mut self, peer: u32) -> Option<&mut TargetGate> {
-        Some(self.find_window()?.gates.entry(peer).or_default())
+    fn make_gate(&mut self, key: GateKey) -> Option<&mut TargetGate> {
+        Some(self.find_window()?.gates.entry(key).or_default())
     }
 
-    fn queue_entry(&mut self, peer: u32, entry: Entry) {
-        if let Some(gate) = self.make_gate(peer) {
+    fn queue_entry(&mut self, key: GateKey, entry: Entry) {
+        if let Some(gate) = self.make_gate(key) {
             gate.queue.push_back(entry);
         }
-        self.open_gate(peer);
+        self.open_gate(key);
     }
 
     /// Sends a request of the program to a target when the target permits accesses.
-    pub(super) fn send_to(&mut self, peer: u32, request: Request) {
+    pub(super) fn send_to(&mut self, key: GateKey, request: Request) {
         let cause = causality(self.channel).map(|causes| causes.reason());
-        self.queue_entry(peer, Entry::Request(cause, request));
+        self.queue_entry(key, Entry::Request(cause, request));
     }
 
     /// Sends the requests that a target permits.
-    fn open_gate(&mut self, peer: u32) {
+    fn open_gate(&mut self, key: GateKey) {
         let causes = causality(self.channel);
-        while let Some(gate) = self.make_gate(peer) {
+        while let Some(gate) = self.make_gate(key) {
             match gate.queue.pop_front() {
                 None => return,
                 Some(Entry::Start(note)) => {
@@ -253,7 +309,14 @@ impl<'a> EpochCalls<'a> {
                     };
                     gate.opened = post;
                     if let Some((note, causes)) = note.zip(causes) {
-                        causes.note_met(note, post);
+                        // The grant of a lock is caused by the rank that has given the lock back.
+                        let (_, is_lock) = key;
+                        let met = if is_lock {
+                            causes.arrival_behind(post)
+                        } else {
+                            post
+                        };
+                        causes.note_met(note, met);
                     }
                 }
                 Some(Entry::Request(cause, request)) => {
@@ -261,7 +324,7 @@ impl<'a> EpochCalls<'a> {
                     if let Some((cause, causes)) = cause.zip(causes) {
                         causes.because(Some(SendCause { arrival, ..cause }));
                     }
-                    self.send_request(peer, request);
+                    self.send_request(key.0, request);
                     if let Some((provenance, causes)) = self.engine.provenance().zip(causes) {
                         causes.because(provenance.handling_reason());
                     }

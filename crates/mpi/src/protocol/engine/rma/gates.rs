@@ -16,10 +16,11 @@ use crate::channel::{Channel, CollectiveWaits, RmaCall, Token};
 use crate::exploration::{NotedOperation, SendCause, SendEnd, causality};
 use crate::{Envelope, TypeSignature};
 
-/// Tags of the notes about posts, ends of epochs, and locks that are given back.
+/// Tags of the notes about posts, ends of epochs, locks that are given back, and requests for locks.
 const POST: u32 = 0;
 const COMPLETE: u32 = 1;
 const UNLOCK: u32 = 2;
+const LOCK: u32 = 3;
 
 /// The operation of a request for a lock for which no call waits.
 pub(super) const GRANTED: Token = Token::MAX;
@@ -157,6 +158,8 @@ impl<'a> EpochCalls<'a> {
         (name, peer, exclusive): (&'static str, u32, bool),
         location: SourceLocation,
     ) {
+        // The request is what grants a lock that no other rank holds.
+        self.note_send((peer, LOCK), location);
         let (lock, notes) = self.note_epoch((name, None, true), (&[peer], UNLOCK), location);
         self.note_wait(lock);
         if let (Some(lock), Some(window)) = (lock, self.find_window()) {

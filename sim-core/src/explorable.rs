@@ -7,7 +7,7 @@
 
 use source_location::SourceLocation;
 
-use crate::{ActorId, Blocked, Device, Kernel, WaitGraph};
+use crate::{AccessClass, ActorId, Blocked, Device, Kernel, WaitGraph};
 
 /// A device whose arrivals, or the choices of whose actors, are steps of an explorer.
 ///
@@ -238,6 +238,8 @@ pub struct QueueHead {
     pub from: ActorId,
     /// Its position among all that its queue has ever held, from 1.
     pub place: u32,
+    /// The access to memory of the actor; `None` if the arrival is none, or may be any.
+    pub access: Option<AccessClass>,
     /// The step in which it was put there, [`QueueHead::BEFORE`] if that was before the first; see
     /// [`Kernel::current_step`].
     pub cause: u32,

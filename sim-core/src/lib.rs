@@ -57,6 +57,7 @@
 
 #![warn(clippy::missing_errors_doc)]
 
+mod access_class;
 mod activity;
 mod actor;
 mod chooser;
@@ -91,6 +92,7 @@ mod trace;
 mod transition;
 mod yielding;
 
+pub use access_class::{AccessClass, AccessEffect};
 pub use activity::{Activity, ActivityError, ActivityState};
 pub use actor::{Actor, TimedOut};
 pub use chooser::{

@@ -98,8 +98,11 @@ pub trait CausalityHooks {
     /// Returns the number of arrivals that the program has waited for.
     fn known(&self) -> u32;
 
-    /// Returns the arrival because of which the packet was sent that arrived in this step.
-    fn arrival_behind(&self, arrival: u32) -> u32;
+    /// Returns the arrivals because of which the packet was sent that arrived in this step.
+    fn arrivals_behind(&self, arrival: u32) -> Vec<u32>;
+
+    /// The next packet leaves because of these arrivals, too.
+    fn because_also(&self, arrivals: Vec<u32>);
 
     /// Counts a receive that is posted now. Returns its number among those of the rank, from 1.
     fn post_receive(&self) -> u32;

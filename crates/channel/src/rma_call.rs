@@ -17,6 +17,16 @@ impl AccumulateOp {
         (number < Self::COUNT).then_some(Self(number))
     }
 
+    /// Returns true if the order of two such operations does not matter: the operations on integers
+    /// but `MPI_REPLACE` and `MPI_NO_OP`.
+    #[must_use]
+    pub const fn is_commutative(self) -> bool {
+        const OF_INTEGERS: u8 = 128;
+        const OF_ONE_TYPE: u8 = 16;
+        const COMMUTING: u8 = 12;
+        self.0 < OF_INTEGERS && self.0 % OF_ONE_TYPE < COMMUTING
+    }
+
     /// Returns the number of the operation.
     #[must_use]
     #[inline]

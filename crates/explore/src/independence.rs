@@ -30,8 +30,8 @@
 //!   depends on the order of arrivals, deliveries from different queues commute, and what it sends
 //!   is delivered after what it had waited for, whichever came last. If all it does is to receive
 //!   from any source, only the deliveries of messages depend on each other; if others access its
-//!   memory, those of accesses. In all these cases the picked answers to its questions depend on no
-//!   delivery.
+//!   memory, those of accesses, if they conflict ([`sim_core::AccessClass`]). In all these cases
+//!   the picked answers to its questions depend on no delivery.
 //! * The pick of an answer that is possible only as long as a message has not arrived depends on
 //!   all deliveries to the rank.
 //! * The end of a time limit that is up because nothing else can happen depends on everything.
@@ -40,7 +40,7 @@
 
 use std::collections::BTreeMap;
 
-use sim_core::{Executed, Footprint, StepKind};
+use sim_core::{AccessClass, Executed, Footprint, StepKind};
 
 use crate::Event;
 
@@ -535,6 +535,9 @@ fn rarer(rule: Rule, first: &Event, second: &Event, lists: &Lists) -> bool {
         Rule::SameMutexes => first.detail == second.detail,
         Rule::InSight => {
             let effects = first.effects | second.effects;
+            if let Some((first, second)) = access_of(first).zip(access_of(second)) {
+                return effects & Event::ORDERLESS == 0 && first.conflicts_with(second);
+            }
             first.object == second.object
                 && (effects & Event::ORDERLESS == 0
                     || sees_arrivals(first)
@@ -552,6 +555,12 @@ fn rarer(rule: Rule, first: &Event, second: &Event, lists: &Lists) -> bool {
             }
         }
     }
+}
+
+/// The access to memory of the actor that a delivery is.
+fn access_of(event: &Event) -> Option<AccessClass> {
+    let is_delivery = event.kind == StepKind::Deliver;
+    AccessClass::from_number(event.detail).filter(|_| is_delivery)
 }
 
 /// Returns true for a step that depends on all deliveries to the actor.

@@ -182,6 +182,12 @@ impl Machine {
             }
             _ => false,
         };
+        if kind == StepKind::Deliver
+            && self.properties.order_sensitivity(object) == OrderSensitivity::Always
+        {
+            // The actor can tell more than the effects of accesses.
+            detail &= !(1 << 31);
+        }
         let mut event = Event {
             actor,
             kind,

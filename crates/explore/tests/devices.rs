@@ -77,6 +77,7 @@ impl ExplorableDevice for Noting {
         let (to, messages) = state.program.queues[queue as usize];
         let delivered = state.delivered[queue as usize];
         (delivered < messages).then(|| QueueHead {
+            access: None,
             to: ActorId::from_number(to + 1),
             from: ActorId::from_number(1),
             place: delivered + 1,

@@ -15,13 +15,15 @@ use std::ops::Range;
 use channel::SendCause;
 
 /// A packet that has arrived.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Delivery {
     /// The step of its arrival.
     pub(crate) step: u32,
     pub(crate) source: u32,
     /// The causes that its sender knew.
     pub(crate) reason: SendCause,
+    /// More arrivals because of which it was sent.
+    pub(crate) also: Vec<u32>,
     /// The call that sent it, if it is a message, and the number of the send among the notes of
     /// the sender.
     pub(crate) call: Option<SourceLocation>,
@@ -54,10 +56,16 @@ impl Deliveries {
         all[position(&all, step)?].call
     }
 
-    /// The arrival because of which the packet was sent that arrived in a step.
-    pub(crate) fn arrival_behind(&self, step: u32) -> u32 {
+    /// The arrivals because of which the packet was sent that arrived in a step.
+    pub(crate) fn arrivals_behind(&self, step: u32) -> Vec<u32> {
         let all = self.0.borrow();
-        position(&all, step).map_or(SendCause::NONE, |position| all[position].reason.arrival)
+        let Some(position) = position(&all, step) else {
+            return Vec::new();
+        };
+        let Delivery { reason, also, .. } = &all[position];
+        let mut arrivals = also.clone();
+        arrivals.push(reason.arrival);
+        arrivals
     }
 
     /// Returns true if the posting of a receive of a rank, given by its number from 1, happens
@@ -118,6 +126,7 @@ mod tests {
                 arrival: SendCause::NONE,
                 receives,
             },
+            also: Vec::new(),
             call: None,
             send: 0,
         }

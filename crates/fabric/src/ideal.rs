@@ -24,11 +24,12 @@ use std::rc::{Rc, Weak};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use channel::{
-    Envelope, Event, Interest, Packet, RankProtocols, SendCause, Settings, Token, is_of_collectives,
+    Envelope, Event, Interest, Packet, PacketHeader, RankProtocols, RmaCall, SendCause, Settings,
+    Token, is_of_collectives,
 };
 use sim_core::{
-    ActorId, Blocked, Branch, Device, End, ExplorableDevice, Kernel, KernelHandle, OptionalWaits,
-    OrderSensitivity, QueueHead, WildcardReceive,
+    AccessClass, AccessEffect, ActorId, Blocked, Branch, Device, End, ExplorableDevice, Kernel,
+    KernelHandle, OptionalWaits, OrderSensitivity, QueueHead, WildcardReceive,
 };
 
 use crate::deliveries::Delivery;
@@ -97,6 +98,7 @@ struct Waiting {
     cause: u32,
     /// Why.
     reason: SendCause,
+    also: Vec<u32>,
     /// The call that sent it, if it is a message, and the number of the send among the notes of
     /// its rank.
     call: Option<SourceLocation>,
@@ -263,6 +265,38 @@ impl IdealFabric {
     }
 }
 
+/// The access of a packet to a window at its target, if the packet is one to contiguous places.
+fn access_class(packet: &Packet) -> Option<AccessClass> {
+    let &PacketHeader::Rma {
+        window,
+        call,
+        offset,
+        length,
+        ..
+    } = &packet.header
+    else {
+        return None;
+    };
+    let data = packet.payload.len();
+    let (effect, bytes) = match call {
+        RmaCall::Get => (AccessEffect::Read, length),
+        RmaCall::Put => (AccessEffect::Write, data),
+        RmaCall::Accumulate(op) if op.is_commutative() => (AccessEffect::Update(op.number()), data),
+        RmaCall::Accumulate(_) | RmaCall::GetAccumulate(_) => (AccessEffect::Exchange, data),
+        RmaCall::CompareAndSwap => (AccessEffect::Exchange, data / 2),
+        RmaCall::Lock { exclusive: true } => (AccessEffect::ExclusiveLock, 0),
+        RmaCall::Lock { exclusive: false } => (AccessEffect::SharedLock, 0),
+        RmaCall::Unlock | RmaCall::Flush | RmaCall::Complete => {
+            // The origin says so if it has neither read nor written: see `rma/gates.rs` of `mpi`.
+            let is_plain = offset == 0;
+            (AccessEffect::Release { is_plain }, 0)
+        }
+        _ => return None,
+    };
+    let start = if bytes > 0 { offset } else { 0 };
+    Some(AccessClass::new(effect, window, (start, bytes)))
+}
+
 impl Device for IdealFabric {
     fn on_end(&self, _: &mut Kernel, _: u64, _: End) {}
 
@@ -295,6 +329,7 @@ impl ExplorableDevice for IdealFabric {
             to: actor(key.destination),
             from: actor(key.source),
             place: record.delivered + 1,
+            access: access_class(&first.packet),
             cause: first.cause,
         })
     }
@@ -318,6 +353,7 @@ impl ExplorableDevice for IdealFabric {
         let Waiting {
             packet,
             reason,
+            also,
             call,
             send,
             ..
@@ -331,6 +367,7 @@ impl ExplorableDevice for IdealFabric {
             step,
             source: key.source,
             reason,
+            also,
             call,
             send,
         });
@@ -345,6 +382,7 @@ impl ExplorableDevice for IdealFabric {
             let source = key.source;
             self.knowledge
                 .causes(source, first.reason, record.known, into);
+            into.extend_from_slice(&first.also);
         }
     }
 
@@ -521,6 +559,7 @@ impl PacketTransport for IdealFabric {
             packet,
             cause,
             reason,
+            also: self.knowledge.take_also(rank),
             call: self.knowledge.call.get(),
             send: self.knowledge.latest_send(rank),
         });

@@ -25,6 +25,8 @@ struct Known {
     learnt: RefCell<Vec<u32>>,
     /// Why it posts the next packets, if not because its program does.
     reason: Cell<Option<SendCause>>,
+    /// More arrivals because of which it posts the next packet.
+    also: RefCell<Vec<u32>>,
     chose: Cell<OrderSensitivity>,
     /// Number of receives that it has posted.
     receives: Cell<u32>,
@@ -80,6 +82,7 @@ impl CausalityTracker {
             (known.reason, known.chose, known.deferred) = Default::default();
             known.question.set(PickState::No);
             known.receives.set(0);
+            known.also.get_mut().clear();
             known.notes.clear_notes();
             known.delivered.get_mut().clear();
         }
@@ -103,6 +106,11 @@ impl CausalityTracker {
             arrival: SendCause::NONE,
             receives: known.receives.get(),
         })
+    }
+
+    /// Takes more arrivals because of which a rank posts a packet.
+    pub(crate) fn take_also(&self, rank: u32) -> Vec<u32> {
+        self.ranks[rank as usize].also.take()
     }
 
     /// Adds the steps that a reason of a rank needs, but for the first of those that its program
@@ -238,8 +246,12 @@ impl CausalityHooks for RankCauses {
         self.own().count()
     }
 
-    fn arrival_behind(&self, arrival: u32) -> u32 {
-        self.all.deliveries.arrival_behind(arrival)
+    fn arrivals_behind(&self, arrival: u32) -> Vec<u32> {
+        self.all.deliveries.arrivals_behind(arrival)
+    }
+
+    fn because_also(&self, arrivals: Vec<u32>) {
+        self.own().also.replace(arrivals);
     }
 
     fn post_receive(&self) -> u32 {

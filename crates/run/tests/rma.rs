@@ -64,8 +64,8 @@ fn puts_to_different_bytes_do_not_conflict() {
         window.free().await?;
         Ok(())
     });
-    // A put and a flush of each rank arrive at rank 0: 4 over 2 orders.
-    assert_eq!(succeeds(2, &program), 6);
+    // The put of a rank arrives before the flush of the other one, or after, but not both after.
+    assert_eq!(succeeds(2, &program), 3);
 }
 
 #[test]
@@ -88,8 +88,7 @@ fn accumulates_of_two_ranks_commute() {
         window.free().await?;
         Ok(())
     });
-    // A lock, an accumulate and an unlock of two ranks: 6 over 3 orders.
-    assert_eq!(succeeds(3, &program), 20);
+    assert_eq!(succeeds(3, &program), 1);
 }
 
 #[test]
@@ -124,9 +123,8 @@ fn exclusive_locks_order_their_accesses() {
             Ok(())
         }
     });
-    // Two ranks can be the first; the lock of the other one arrives before its get, its put, its
-    // unlock, or after all.
-    assert_eq!(succeeds(3, &program), 8);
+    // Two ranks can be the first, and no step can come between a lock and the end of the lock.
+    assert_eq!(succeeds(3, &program), 2);
     let seen = seen.lock().expect("no panic").clone();
     assert_eq!(seen, BTreeSet::from([12, 21]));
 }
@@ -170,8 +168,8 @@ fn a_flush_and_a_message_order_two_puts() {
         window.free().await?;
         Ok(())
     });
-    // The unlock of rank 0 among the lock, the put and the unlock of rank 1.
-    assert_eq!(succeeds(3, &program), 4);
+    // The unlock of rank 0 comes before the put of rank 1, or after.
+    assert_eq!(succeeds(3, &program), 2);
 }
 
 #[test]

@@ -60,26 +60,26 @@ impl Comm {
             if self.is_as_smpi() {
                 return self.create_as_smpi(members, Some(tag), step).await;
             }
-            self.note_members(&members, step);
+            note_members(self, &members, step);
             let among = self.with_members(members.clone(), rank);
             let context = among.agree(None, step).await?;
             Ok(Some(self.derived(members, rank, context, location)))
         }
     }
+}
 
-    /// Notes the call for a model checker. Calls with the same members and tag follow each other.
-    fn note_members(&self, members: &Members, step: Step) {
-        let channel = self.process().channel();
-        if !exploration::is_explored(channel) {
-            return;
-        }
-        let mix = |number: u32, word: u32| (number.rotate_left(9) ^ word).wrapping_mul(0x9e37_79b1);
-        let all = (0..members.count()).map(|rank| members.world(rank));
-        let number = all.fold(mix(self.context(), step.down), mix);
-        // No communicator has such a context.
-        let place = (TAGGED | number, members.world(0));
-        let count = self.process().count_persistent(place.0).request;
-        let call = (step.name, (place.0, place.1, count), members.count());
-        exploration::note_collective(channel, call, step.location);
+/// Notes the call for a model checker. Calls with the same members and tag follow each other.
+fn note_members(comm: &Comm, members: &Members, step: Step) {
+    let channel = comm.process().channel();
+    if !exploration::is_explored(channel) {
+        return;
     }
+    let mix = |number: u32, word: u32| (number.rotate_left(9) ^ word).wrapping_mul(0x9e37_79b1);
+    let all = (0..members.count()).map(|rank| members.world(rank));
+    let number = all.fold(mix(comm.context(), step.down), mix);
+    // No communicator has such a context.
+    let place = (TAGGED | number, members.world(0));
+    let count = comm.process().count_persistent(place.0).request;
+    let call = (step.name, (place.0, place.1, count), members.count());
+    exploration::note_collective(channel, call, step.location);
 }

@@ -3,8 +3,8 @@
 //! A *fence* flushes all targets that this rank has accessed, and is a barrier then. A *lock* waits
 //! until the target grants it, in the order of the requests. After `lock_all` the first access to
 //! each target asks for its lock. `start` waits for the posts of its group. Where calls wait least
-//! ([`CollectiveWaits::Data`]), locks, `start` and a fence that ends no epoch do not wait: the accesses
-//! leave when their targets let them in.
+//! ([`CollectiveWaits::Data`]), locks, `start` and a fence that ends no epoch do not wait: the
+//! accesses leave when the targets permit them.
 //!
 //! *Not modelled*: assertions but `MPI_MODE_NOPRECEDE`, and locks that a library asks for
 //! only with the first access to a target. Two ranks that lock several targets can deadlock here
@@ -43,7 +43,7 @@ impl Window {
         self.check_conflict()
     }
 
-    /// Asks a target for its lock, and waits for the grant unless calls wait least. The lock of the
+    /// Asks a target for a lock, and waits for the grant unless calls wait least. The lock of the
     /// own memory protects loads and stores, so the call waits for the grant (MPI 5.0, 12.5.3).
     async fn ask_lock(
         &self,

@@ -115,6 +115,9 @@ pub(super) const fn footprint_of(head: QueueHead) -> Footprint {
     Footprint {
         kind: StepKind::Deliver,
         object: head.to.0,
-        detail: head.place,
+        detail: match head.access {
+            Some(access) => access.to_number(),
+            None => head.place,
+        },
     }
 }

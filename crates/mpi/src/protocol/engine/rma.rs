@@ -20,7 +20,7 @@ mod gates;
 mod target;
 
 use observe::SourceLocation;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use super::{ProtocolEngine, Role, State, Status};
@@ -106,6 +106,14 @@ pub(crate) struct AccessCall {
 }
 
 impl AccessCall {
+    /// Returns true if the access changes elements in one step each.
+    const fn is_update(&self) -> bool {
+        matches!(
+            self.call,
+            RmaCall::Accumulate(_) | RmaCall::GetAccumulate(_) | RmaCall::CompareAndSwap
+        )
+    }
+
     const fn gate_key(&self) -> GateKey {
         (self.peer, matches!(self.mode, SyncMode::Lock))
     }
@@ -154,6 +162,10 @@ struct ExposedWindow {
     started: Option<u32>,
     /// By target: the note of the latest lock.
     locked: BTreeMap<u32, u32>,
+    /// The targets that this rank has read or written since the latest end of accesses.
+    plain: BTreeSet<GateKey>,
+    /// By target: the place of the latest update under a lock since the latest end of accesses.
+    updated: BTreeMap<u32, u64>,
     /// The notes of the ends of the exposure epoch, by origin.
     ends: Vec<(u32, u32)>,
 }
@@ -216,6 +228,8 @@ impl ProtocolEngine {
             gates: BTreeMap::new(),
             started: None,
             locked: BTreeMap::new(),
+            plain: BTreeSet::new(),
+            updated: BTreeMap::new(),
             ends: Vec::new(),
         };
         windows.open.insert(context, window);
@@ -597,6 +611,7 @@ impl ProtocolEngine {
         else {
             unreachable!("only packets of one-sided communication come here");
         };
+        let step = EpochCalls::new(self, channel, context).present_arrival();
         match call {
             RmaCall::Result => self.take_result(operation, source, (offset, &payload)),
             RmaCall::Done if operation == GRANTED => {
@@ -610,6 +625,7 @@ impl ProtocolEngine {
                     rank: source,
                     operation,
                     exclusive,
+                    arrival: step,
                 };
                 if let Some(window) = self.window(context) {
                     window.lock.queue.push_back(request);
@@ -624,7 +640,7 @@ impl ProtocolEngine {
                 if call == RmaCall::Unlock
                     && let Some(window) = self.window(context)
                 {
-                    window.lock.release(source);
+                    window.lock.release(source, step);
                     self.grant_locks(channel, context);
                 }
             }

@@ -12,11 +12,11 @@ use std::collections::VecDeque;
 use observe::SourceLocation;
 
 use super::{AccessCall, ExposedWindow, ProtocolEngine};
-use crate::channel::{Channel, CollectiveWaits, RmaCall, Token};
+use crate::channel::{Channel, CollectiveWaits, PacketHeader, RmaCall, Token};
 use crate::exploration::{NotedOperation, SendCause, SendEnd, causality};
-use crate::{Envelope, TypeSignature};
+use crate::{Buffer, Envelope, TypeSignature, exploration};
 
-/// Tags of the notes about posts, ends of epochs, locks that are given back, and requests for locks.
+/// Tags of the notes about posts, ends of epochs, and locks that are given back and asked for.
 const POST: u32 = 0;
 const COMPLETE: u32 = 1;
 const UNLOCK: u32 = 2;
@@ -25,7 +25,7 @@ const LOCK: u32 = 3;
 /// The operation of a request for a lock for which no call waits.
 pub(super) const GRANTED: Token = Token::MAX;
 
-/// A target, and true for its lock.
+/// A target, and true for a lock.
 pub(super) type GateKey = (u32, bool);
 
 /// A request of the program to a target.
@@ -33,8 +33,9 @@ pub(super) type GateKey = (u32, bool);
 pub(super) enum Request {
     /// An access, and the operation of one with a result.
     Access(Box<AccessCall>, Token),
-    /// A request without data. The second number is the note of the request as a send.
-    Control(RmaCall, Token, Option<u32>),
+    /// A request without data. The second number is the note of the request as a send; true if the
+    /// request ends accesses that read or write.
+    Control(RmaCall, Token, Option<u32>, bool),
 }
 
 /// An entry in the queue of a gate.
@@ -96,7 +97,7 @@ impl<'a> EpochCalls<'a> {
         self.engine.window(self.context)
     }
 
-    fn present_arrival(&mut self) -> u32 {
+    pub(super) fn present_arrival(&mut self) -> u32 {
         let provenance = self.engine.provenance();
         provenance.map_or(SendCause::NONE, |provenance| provenance.present_arrival())
     }
@@ -147,7 +148,7 @@ impl<'a> EpochCalls<'a> {
         self.note_wait(complete);
         for &peer in peers {
             let note = self.note_send((peer, COMPLETE), location);
-            let request = Request::Control(RmaCall::Complete, 0, note);
+            let request = Request::Control(RmaCall::Complete, 0, note, true);
             self.send_to((peer, false), request);
         }
     }
@@ -178,6 +179,9 @@ impl<'a> EpochCalls<'a> {
         location: SourceLocation,
     ) {
         let is_lock = name != "fence";
+        if let Some(window) = self.find_window() {
+            window.updated.remove(&peer);
+        }
         let window = self.find_window();
         let lock = window.and_then(|window| window.locked.get(&peer).copied());
         if let Some(lock) = lock.filter(|_| is_lock) {
@@ -188,7 +192,11 @@ impl<'a> EpochCalls<'a> {
             RmaCall::Unlock => self.note_send((peer, UNLOCK), location),
             _ => None,
         };
-        self.send_to((peer, is_lock), Request::Control(call, token, note));
+        let key = (peer, is_lock);
+        let is_plain = self
+            .find_window()
+            .is_some_and(|window| window.plain.remove(&key));
+        self.send_to(key, Request::Control(call, token, note, is_plain));
     }
 
     /// Begins an exposure epoch, which ends when these ranks have completed.
@@ -296,6 +304,14 @@ impl<'a> EpochCalls<'a> {
 
     /// Sends a request of the program to a target when the target permits accesses.
     pub(super) fn send_to(&mut self, key: GateKey, request: Request) {
+        if let Request::Access(access, _) = &request {
+            if !access.is_update() {
+                let window = self.find_window();
+                window.map(|window| window.plain.insert(key));
+            } else if key.1 {
+                self.note_order(access);
+            }
+        }
         let cause = causality(self.channel).map(|causes| causes.reason());
         self.queue_entry(key, Entry::Request(cause, request));
     }
@@ -311,16 +327,7 @@ impl<'a> EpochCalls<'a> {
                         return gate.queue.push_front(Entry::Start(note));
                     };
                     gate.opened = post;
-                    if let Some((note, causes)) = note.zip(causes) {
-                        // The grant of a lock is caused by the rank that has given the lock back.
-                        let (_, is_lock) = key;
-                        let met = if is_lock {
-                            causes.arrival_behind(post)
-                        } else {
-                            post
-                        };
-                        causes.note_met(note, met);
-                    }
+                    self.note_permitted(note, key, post);
                 }
                 Some(Entry::Request(cause, request)) => {
                     let arrival = gate.opened;
@@ -336,6 +343,41 @@ impl<'a> EpochCalls<'a> {
         }
     }
 
+    /// Notes that an epoch may begin.
+    fn note_permitted(&self, start: Option<u32>, (peer, is_lock): GateKey, post: u32) {
+        let Some((receive, causes)) = start.zip(causality(self.channel)) else {
+            return;
+        };
+        if !is_lock {
+            return causes.note_met(receive, post);
+        }
+        // The lock waits for the ranks that have given the lock back.
+        let mut arrivals = causes.arrivals_behind(post).into_iter();
+        causes.note_met(receive, arrivals.next().unwrap_or(post));
+        let Some(&lock) = self.locked_at(peer) else {
+            return;
+        };
+        for arrival in arrivals {
+            let location = SourceLocation::caller();
+            let other = causes.begin(self.noted_receive((peer, UNLOCK)), location);
+            causes.note_part(other, lock);
+            causes.note_met(other, arrival);
+        }
+    }
+
+    fn locked_at(&self, peer: u32) -> Option<&u32> {
+        let windows = self.engine.windows.as_ref()?;
+        windows.open.get(&self.context)?.locked.get(&peer)
+    }
+
+    const fn noted_receive(&self, (source, tag): (u32, u32)) -> NotedOperation {
+        NotedOperation::Receive {
+            context: self.context,
+            source: Some(source),
+            tag: Some(tag),
+        }
+    }
+
     fn send_request(&mut self, peer: u32, request: Request) {
         let (engine, channel) = (&mut *self.engine, self.channel);
         match request {
@@ -343,11 +385,18 @@ impl<'a> EpochCalls<'a> {
                 engine.send_read(channel, &access, token);
             }
             Request::Access(access, _) => engine.send_parts(channel, &access, None, 0),
-            Request::Control(call, token, note) => {
+            Request::Control(call, operation, note, is_plain) => {
                 if let Some((note, causes)) = note.zip(causality(channel)) {
                     causes.resume_send(note);
                 }
-                engine.control_rma(channel, (peer, self.context), (call, token));
+                let header = PacketHeader::Rma {
+                    window: self.context,
+                    call,
+                    operation,
+                    offset: (!is_plain).into(),
+                    length: 0,
+                };
+                engine.send_rma(channel, peer, header, (Buffer::phantom(0), None));
             }
         }
     }
@@ -388,16 +437,25 @@ impl<'a> EpochCalls<'a> {
         };
         let epoch = causes.begin(operation, location);
         let receive = |&peer: &u32| {
-            let operation = NotedOperation::Receive {
-                context: self.context,
-                source: Some(peer),
-                tag: Some(tag),
-            };
-            let receive = causes.begin(operation, location);
+            let receive = causes.begin(self.noted_receive((peer, tag)), location);
             causes.note_part(receive, epoch);
             receive
         };
         (Some(epoch), peers.iter().map(receive).collect())
+    }
+
+    /// Notes for the user that the order of two updates of different places is not explored.
+    fn note_order(&mut self, access: &AccessCall) {
+        let (channel, peer) = (self.channel, access.peer);
+        let Some(window) = self.find_window() else {
+            return;
+        };
+        let before = window.updated.insert(peer, access.offset);
+        if before.is_some_and(|before| before != access.offset) {
+            let (name, location) = (access.name, access.location);
+            let bound = "accesses of one rank to one target arrive in order";
+            exploration::note(channel, &format!("{name} at {location}: {bound}"));
+        }
     }
 
     fn note_wait(&self, note: Option<u32>) {

@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 
 use super::parts;
 use crate::channel::{Channel, PacketHeader, Token};
+use crate::exploration::{SendCause, causality};
 use crate::protocol::engine::ProtocolEngine;
 use crate::rma::{self, AccumulateOp, NoncontiguousCall, RmaCall, WindowMemory};
 use crate::{Buffer, Op};
@@ -16,6 +17,8 @@ pub(super) struct LockRequest {
     pub(super) rank: u32,
     pub(super) operation: Token,
     pub(super) exclusive: bool,
+    /// The step in which the request arrived.
+    pub(super) arrival: u32,
 }
 
 /// The lock of a window at one target.
@@ -23,6 +26,9 @@ pub(super) struct LockRequest {
 pub(super) struct WindowLock {
     pub(super) holders: Vec<LockRequest>,
     pub(super) queue: VecDeque<LockRequest>,
+    /// Under a model checker: the steps in which locks were given back that the next exclusive lock
+    /// waits for, and true for exclusive ones.
+    releases: Vec<(u32, bool)>,
 }
 
 impl WindowLock {
@@ -38,8 +44,31 @@ impl WindowLock {
         Some(granted)
     }
 
-    pub(super) fn release(&mut self, rank: u32) {
-        self.holders.retain(|holder| holder.rank != rank);
+    /// A rank gives the lock back in this step.
+    pub(super) fn release(&mut self, rank: u32, step: u32) {
+        let released = self.holders.extract_if(.., |holder| holder.rank == rank);
+        let releases = released.map(|holder| (step, holder.exclusive));
+        if step == SendCause::NONE {
+            releases.for_each(drop);
+        } else {
+            self.releases.extend(releases);
+        }
+    }
+
+    /// Takes the arrivals that a grant has waited for.
+    fn take_causes(&mut self, granted: &LockRequest) -> Vec<u32> {
+        let ordered = |release: &&(u32, bool)| granted.exclusive || release.1;
+        let mut causes: Vec<u32> = self
+            .releases
+            .iter()
+            .filter(ordered)
+            .map(|one| one.0)
+            .collect();
+        causes.push(granted.arrival);
+        if granted.exclusive {
+            self.releases.clear();
+        }
+        causes
     }
 }
 
@@ -47,6 +76,11 @@ impl ProtocolEngine {
     pub(super) fn grant_locks(&mut self, channel: &dyn Channel, context: u32) {
         while let Some(granted) = self.window(context).and_then(|window| window.lock.grant()) {
             let (rank, operation) = (granted.rank, granted.operation);
+            if let Some(causes) = causality(channel)
+                && let Some(window) = self.window(context)
+            {
+                causes.because_also(window.lock.take_causes(&granted));
+            }
             self.control_rma(channel, (rank, context), (RmaCall::Done, operation));
         }
         let holders = self.window(context).map(|window| {

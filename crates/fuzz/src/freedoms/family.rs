@@ -58,7 +58,7 @@ pub enum Family {
 }
 
 /// The families for which the model checker finds all outcomes.
-pub const HOLDING: [Family; 16] = [
+pub const HOLDING: [Family; 17] = [
     Family::SynchronousSends,
     Family::StandardSends,
     Family::BufferedSends,
@@ -74,6 +74,7 @@ pub const HOLDING: [Family; 16] = [
     Family::TwoCommunicators,
     Family::InterCommunicators,
     Family::WindowFences,
+    Family::WindowPosts,
     Family::Mixtures,
 ];
 

@@ -34,7 +34,7 @@ use crate::elf::{PAGE, Refusal, Template};
 use crate::errors::CallError;
 use crate::exports::descriptors::Descriptors;
 use crate::exports::shared::SharedMemories;
-use crate::exports::{ErrorHandler, State, call_due, process, streams};
+use crate::exports::{ErrorHandler, State, call_due, fill_freed, process, streams};
 use crate::handles::{ObjectKind, Table};
 use crate::interposed;
 use crate::lines::Lines;
@@ -568,7 +568,8 @@ pub(crate) fn call(name: &'static str, body: impl FnOnce() -> Result<(), CallErr
     let result = catch_unwind(AssertUnwindSafe(|| {
         with(|state| state.check_stage(name))?;
         rank.enter_call();
-        body()
+        body()?;
+        fill_freed()
     }));
     rank.is_in_call.set(false);
     if rank.has_ended() {

@@ -38,6 +38,7 @@ pub(crate) mod descriptors;
 mod dynamic;
 mod environment;
 mod errors;
+mod freed;
 mod generalized;
 mod getopt;
 mod graphs;
@@ -112,6 +113,7 @@ macro_rules! exports {
 }
 pub(crate) use errors::ErrorHandler;
 use exports;
+pub(crate) use freed::fill_freed;
 pub(crate) use generalized::{Generalized, call_due};
 
 /// Functions that have another one's arguments and effect: those of MPI 1, those whose counts are
@@ -297,6 +299,8 @@ pub(crate) struct State {
     requests: Table<ActiveRequest>,
     /// Memory of operations that are not complete, under a model checker.
     active: Vec<active::ActiveMemory>,
+    /// Receives that continue without requests.
+    freed: Vec<freed::FreedReceive>,
     comms: Table<Comm>,
     /// Intercommunicators by their handles, of whose groups `comms` has the own one.
     between: BTreeMap<Handle, InterComm>,
@@ -415,6 +419,7 @@ impl State {
             world,
             requests: Table::new(ObjectKind::Request),
             active: Vec::new(),
+            freed: Vec::new(),
             comms: Table::new(ObjectKind::Comm),
             between: BTreeMap::new(),
             several: Vec::new(),

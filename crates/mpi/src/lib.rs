@@ -83,7 +83,7 @@ pub use api::modes::SendMode;
 pub use api::op::{Integer, Number, Op};
 pub use api::persistent::start_all;
 pub use api::region::Region;
-pub use api::request::{Completion, Request, Wait, WaitAll, waitall, waitany};
+pub use api::request::{Completion, FreedRequest, Request, Wait, WaitAll, waitall, waitany};
 pub use api::several::{Completed, testall, testany, testsome, waitsome};
 pub use api::topology::{Cartesian, Graph, dims_create};
 pub use collectives::{

@@ -114,10 +114,13 @@ fn memory_of(owner: Owner, given: &[Target], result: &[Target]) -> Vec<ActiveMem
 impl State {
     /// Compares a new operation with those that are not complete.
     fn compare_active(&mut self, new: &[ActiveMemory]) -> Result<(), CallError> {
-        let requests = &self.requests;
+        let (requests, freed) = (&self.requests, &self.freed);
         self.active.retain(|ActiveMemory { owner, .. }| {
-            let request = owner.request.map(|handle| requests.get(handle));
-            let is_over = request.is_some_and(|it| it.is_none_or(|it| !it.request.is_active()));
+            let is_over = owner.request.is_some_and(|handle| {
+                let request = requests.get(handle);
+                let is_active = request.is_some_and(|it| it.request.is_active());
+                !is_active && !freed.iter().any(|it| it.had_handle(handle))
+            });
             let window = owner.access.map(|(window, _)| self.windows.get(window));
             !is_over && window.is_none_or(|window| window.is_some())
         });

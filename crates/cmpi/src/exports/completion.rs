@@ -306,7 +306,7 @@ exports! {
         with(|state| {
             if !state.free_generalized(handle) {
                 let freed = state.requests.remove(handle).ok_or_else(|| unknown(handle))?;
-                freed.request.free();
+                state.free_request(handle, freed);
             }
             Ok::<_, CallError>(())
         })?;

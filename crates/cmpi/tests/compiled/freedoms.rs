@@ -1,76 +1,19 @@
-//! `simrun check` gives each program of `tests/freedoms` the verdict of the MPI standard: one
-//! program for each freedom that MPI gives. The comments at the beginning of a program are a row of
-//! the table of `docs/checking.md`.
+//! Verdicts of `simrun check` that follow from the freedoms of MPI.
 
-use std::fmt::Write as _;
-use std::fs;
+use crate::support::{Folder, compiled_with, ran, simrun};
 
-use crate::support::{Folder, compiled_with, simrun};
-
-/// The folder of the programs, from the root of the repository.
-const FOLDER: &str = "crates/cmpi/tests/freedoms";
-
-/// A program and the comments at its beginning.
-struct Freedom {
-    file: String,
-    text: String,
-}
-
-impl Freedom {
-    /// Returns the text of a comment.
-    fn comment(&self, name: &str) -> &str {
-        let start = format!("// {name}: ");
-        let lines = self.text.lines();
-        let found = lines.filter_map(|line| line.strip_prefix(start.as_str())).next();
-        found.unwrap_or_else(|| panic!("{} has no line \"{start}\"", self.file))
-    }
-}
-
-/// Reads the programs, in the order of their names.
-fn read_freedoms() -> Vec<Freedom> {
-    let folder = testing::commands::root().join(FOLDER);
-    let files = fs::read_dir(folder).expect("the folder can be read");
-    let mut files: Vec<_> = files
-        .map(|file| file.expect("a file").path())
-        .filter(|path| path.extension().is_some_and(|ending| ending == "c"))
-        .collect();
-    files.sort();
-    let read = |path: &std::path::PathBuf| Freedom {
-        file: path.file_name().expect("a name").to_string_lossy().into_owned(),
-        text: fs::read_to_string(path).expect("the program can be read"),
-    };
-    files.iter().map(read).collect()
-}
+const COMPLETE: &str = "no errors found; search complete";
 
 #[test]
-fn each_freedom_has_the_verdict_of_the_standard() {
+fn a_receive_whose_request_is_freed_takes_its_message() {
     let folder = Folder::new();
-    for freedom in read_freedoms() {
-        let source = format!("{FOLDER}/{}", freedom.file);
-        let program = compiled_with(&folder, "-g", &source);
-        let ranks = freedom.comment("ranks");
-        let ran = simrun(&program, &format!("check -n {ranks}"));
-        let (status, words) = match freedom.comment("verdict") {
-            "errors" => (1, "errors in "),
-            "no errors" => (0, "no errors found; search complete"),
-            "no errors within bounds" => (0, "no errors found within the bounds below"),
-            other => panic!("{source}: {other} is no verdict"),
-        };
-        let is_right = ran.status == status && ran.stdout.contains(words);
-        assert!(is_right, "{source}: {ran:?}");
+    let program = compiled_with(&folder, "-g", "crates/cmpi/tests/programs/freed.c");
+    for (ranks, right) in [(2, "order"), (3, "any")] {
+        let found = simrun(&program, &format!("check -n {ranks} -- {right}"));
+        found.exits_with(0).prints_text(COMPLETE);
     }
-}
-
-#[test]
-fn the_table_of_the_page_has_a_row_for_each_program() {
-    let mut table = String::new();
-    for freedom in read_freedoms() {
-        let number = freedom.file[..2].trim_start_matches('0');
-        let row = ["freedom", "outcomes"].map(|name| freedom.comment(name)).join(" | ");
-        let file = &freedom.file;
-        writeln!(table, "| {number} | {row} | [{file}](../{FOLDER}/{file}) |").expect("a text");
-    }
-    let page = testing::commands::root().join("docs/checking.md");
-    let page = fs::read_to_string(page).expect("the page can be read");
-    assert!(page.contains(&table), "docs/checking.md should have these rows:\n{table}");
+    ran(&program, "-n 2", "data").exits_with(0);
+    let found = simrun(&program, "check -n 2 -- none");
+    let expected = "unmatched receive (source 1, tag 5) dropped, posted at";
+    found.exits_with(1).prints_text(expected);
 }

@@ -13,3 +13,4 @@ mod limits;
 mod process;
 mod programs;
 mod support;
+mod verdicts;

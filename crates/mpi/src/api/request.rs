@@ -1,9 +1,9 @@
 //! Requests: handles of operations in progress, and the ways to wait for them.
 //!
 //! A request owns the buffer of its operation until the operation is over; waiting gives the buffer
-//! back. Dropping a request means `MPI_Request_free`: a send continues to its end, a receive that
-//! no message has met is withdrawn. A model checker tells requests that are dropped without a call
-//! of [`Request::free`], and receives that are given up with their messages.
+//! back. Dropping a request means `MPI_Request_free`: the operation continues to its end, and a
+//! receive takes its message. A model checker tells requests that are dropped without a call of
+//! [`Request::free`], and receives that are given up and have got their messages.
 //!
 //! A persistent request keeps a share of its buffer. Completing it makes it inactive, and it can be
 //! started again.
@@ -229,11 +229,14 @@ impl Request {
         });
     }
 
-    /// Gives the request up: `MPI_Request_free`.
-    pub fn free(mut self) {
-        if let Some(token) = self.token.take() {
-            self.process.release(token);
-        }
+    /// Gives the request up: `MPI_Request_free`. The operation continues to its end.
+    pub fn free(self) {
+        drop(self.into_freed());
+    }
+
+    /// [`Request::free`] of a request whose result is still of use.
+    pub const fn into_freed(self) -> FreedRequest {
+        FreedRequest(self)
     }
 
     /// Waits for the end of the operation. Completing it makes the request null.
@@ -386,6 +389,33 @@ impl Drop for Request {
 impl std::fmt::Debug for Request {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Request({:?})", self.token)
+    }
+}
+
+/// An operation that continues to its end after `MPI_Request_free`.
+#[derive(Debug)]
+pub struct FreedRequest(Request);
+
+impl FreedRequest {
+    /// Returns true if the operation continues, or its result has not been taken.
+    #[must_use]
+    pub const fn is_active(&self) -> bool {
+        self.0.is_active()
+    }
+
+    /// Takes the result if the operation has ended. A model checker does not take this for a wait.
+    pub fn take(&mut self) -> Option<Result<Completion>> {
+        let process = Rc::clone(&self.0.process);
+        let token = self.0.token?;
+        process.take_freed(token, |engine, channel| self.0.complete(engine, channel))
+    }
+}
+
+impl Drop for FreedRequest {
+    fn drop(&mut self) {
+        if let Some(token) = self.0.token.take() {
+            self.0.process.release(token);
+        }
     }
 }
 

@@ -218,10 +218,7 @@ struct ColdState {
     /// The operation that ends when the rank is not busy any more, if anybody waits for it, and its
     /// date.
     catching_up: Option<(f64, Token)>,
-    /// Receives whose request was dropped before they got a message: the first one, and their
-    /// number.
-    withdrawn: Option<Box<(Pattern, SourceLocation, u64)>>,
-    /// Receives that were given up when they had their messages: the first message, where the
+    /// Receives that were given up and have got their messages: the first message, where the
     /// receive was posted, and their number.
     lost: Option<Box<(Envelope, SourceLocation, u64)>>,
     /// Requests that were dropped and never waited for: where the first one was started, and their
@@ -352,26 +349,30 @@ impl ProtocolEngine {
         }
     }
 
-    /// Nobody will ask for the result. An unmatched receive is withdrawn; everything else runs to
-    /// its end.
+    /// Gives up the result of an operation, which continues to its end: a posted receive stays in
+    /// its place and takes its message.
     pub(crate) fn release(&mut self, token: Token) {
-        let owed = std::mem::take(&mut self.operations[token as usize].owed);
-        self.debts -= u32::from(owed > 0.0);
+        self.drop_charge(token);
         self.note_lost(token);
-        match self.state(token) {
-            State::Done { .. } => {
-                self.remove(token);
-            }
-            &State::Posted { pattern, .. } if !self.operations[token as usize].cancelled => {
-                let place = self.operations[token as usize].location;
-                self.note_withdrawn(pattern, place);
-                self.withdraw(token);
-            }
-            _ => self.operations[token as usize].released = true,
+        if self.is_done(token) {
+            self.remove(token);
+        } else {
+            self.operations[token as usize].released = true;
         }
     }
 
-    /// Notes a receive that is given up although it has its message.
+    /// The end of an operation costs the program nothing and tells it nothing.
+    pub(crate) fn disclaim(&mut self, token: Token) {
+        self.drop_charge(token);
+        self.note_disclaimed(token);
+    }
+
+    fn drop_charge(&mut self, token: Token) {
+        let owed = std::mem::take(&mut self.operations[token as usize].owed);
+        self.debts -= u32::from(owed > 0.0);
+    }
+
+    /// Notes a receive that is given up, if it has its message.
     fn note_lost(&mut self, token: Token) {
         let Some(envelope) = self.met(token) else {
             return;
@@ -389,13 +390,6 @@ impl ProtocolEngine {
             let forgotten = &mut self.cold.get_or_insert_default().forgotten;
             forgotten.get_or_insert((place, 0)).1 += 1;
         }
-    }
-
-    fn note_withdrawn(&mut self, pattern: Pattern, place: SourceLocation) {
-        let withdrawn = &mut self.cold.get_or_insert_default().withdrawn;
-        withdrawn
-            .get_or_insert_with(|| Box::new((pattern, place, 0)))
-            .2 += 1;
     }
 
     fn withdraw(&mut self, token: Token) {
@@ -423,6 +417,8 @@ impl ProtocolEngine {
         if matches!(self.state(token), State::Posted { .. }) {
             self.withdraw(token);
         } else {
+            let is_unposted = matches!(self.state(token), State::AwaitPost { .. });
+            self.operations[token as usize].cancelled |= is_unposted;
             self.release(token);
         }
         buffer

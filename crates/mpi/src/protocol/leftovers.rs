@@ -12,16 +12,17 @@ use crate::protocol::engine::ProtocolEngine;
 /// The lines about one rank; `undelivered` are messages that had not even arrived.
 pub(crate) fn of(engine: &ProtocolEngine, undelivered: &[(Envelope, u64)]) -> Vec<String> {
     let mut texts: Vec<String> = engine
-        .posted()
+        .posted(false)
         .map(|(pattern, at)| format!("unmatched receive ({pattern}) posted at {at}"))
         .collect();
-    if let Some((pattern, at, count)) = engine.withdrawn() {
-        texts.push(if count == 1 {
-            format!("unmatched receive ({pattern}) dropped, posted at {at}")
-        } else {
-            format!(
-                "{count} receives were dropped before they got a message, the first ({pattern}) posted at {at}"
-            )
+    let mut given_up = engine.posted(true);
+    if let Some((pattern, at)) = given_up.next() {
+        texts.push(match given_up.count() {
+            0 => format!("unmatched receive ({pattern}) dropped, posted at {at}"),
+            others => format!(
+                "{} receives were dropped and got no message, the first ({pattern}) posted at {at}",
+                others + 1
+            ),
         });
     }
     if let Some((envelope, at, count)) = engine.lost_messages() {

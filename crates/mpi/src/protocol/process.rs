@@ -281,14 +281,25 @@ impl Process {
         elapsed
     }
 
-    /// Nobody holds the request any more. Events are left alone: destructors run also when the run
+    /// Gives up the result of an operation. Events are left alone: destructors run also when the run
     /// is over.
     pub(crate) fn release(&self, token: Token) {
+        self.engine.borrow_mut().release(token);
+    }
+
+    /// Takes the result of an operation that was given up, if it has ended. The rank has not waited
+    /// for the operation, and pays nothing.
+    pub(crate) fn take_freed<T>(
+        &self,
+        token: Token,
+        complete: impl FnOnce(&mut ProtocolEngine, &dyn Channel) -> Option<T>,
+    ) -> Option<T> {
         let engine = &mut *self.engine.borrow_mut();
-        if engine.gives_up(token) {
-            choose(&*self.channel);
+        if !engine.is_done(token) {
+            return None;
         }
-        engine.release(token);
+        engine.disclaim(token);
+        complete(engine, &*self.channel)
     }
 
     /// [`Process::release`] of a request that was dropped without having been waited for, which a

@@ -239,6 +239,9 @@ impl ProtocolEngine {
                 arrival: provenance.arrival,
                 receives: origin.receive,
             }));
+            if self.operations[receive as usize].released {
+                self.note_lost(receive);
+            }
         }
     }
 
@@ -294,6 +297,14 @@ impl ProtocolEngine {
             provenance.learn_result(token);
             let note = provenance.origins[token as usize].note;
             provenance.waits.extend(note.map(Waited::Operation));
+        }
+    }
+
+    /// The program does not wait for an operation, whose result is of use all the same.
+    pub(super) fn note_disclaimed(&mut self, token: Token) {
+        if let Some(provenance) = self.provenance() {
+            let origin = &mut provenance.origins[token as usize];
+            (origin.arrival, origin.note) = (SendCause::NONE, None);
         }
     }
 
@@ -450,15 +461,6 @@ impl ProtocolEngine {
         provenance.is_some_and(|provenance| {
             self.is_done(token) && provenance.origins[token as usize].arrival != SendCause::NONE
         })
-    }
-
-    /// Returns true if giving an operation up may have to do with what has arrived by now.
-    pub(crate) fn gives_up(&self, token: Token) -> bool {
-        self.depends_on_arrival(token)
-            || matches!(
-                self.state(token),
-                State::Posted { .. } | State::AwaitPost { .. } | State::AwaitData { .. }
-            )
     }
 }
 

@@ -32,23 +32,21 @@ impl ProtocolEngine {
             .map(|message| (message.envelope, message.content.length()))
     }
 
-    /// Receives that wait for a message, and where they were posted.
-    pub(crate) fn posted(&self) -> impl Iterator<Item = (&Pattern, SourceLocation)> {
-        self.operations
-            .iter()
+    /// Receives that wait for a message, and where they were posted: those that were given up, or
+    /// all others.
+    pub(crate) fn posted(
+        &self,
+        is_given_up: bool,
+    ) -> impl Iterator<Item = (&Pattern, SourceLocation)> {
+        let all = self.operations.iter();
+        all.filter(move |operation| operation.released == is_given_up)
             .filter_map(|operation| match &operation.state {
                 State::Posted { pattern, .. } => Some((pattern, operation.location)),
                 _ => None,
             })
     }
 
-    /// Receives whose request was dropped before they got a message: the first one, where it was
-    /// posted, and their number.
-    pub(crate) fn withdrawn(&self) -> Option<(Pattern, SourceLocation, u64)> {
-        self.cold.as_ref()?.withdrawn.as_deref().copied()
-    }
-
-    /// Receives that were given up when they had their messages: the first message, where its
+    /// Receives that were given up and have got their messages: the first message, where its
     /// receive was posted, and their number. Known only under a model checker.
     pub(crate) fn lost_messages(&self) -> Option<(Envelope, SourceLocation, u64)> {
         self.cold.as_ref()?.lost.as_deref().copied()

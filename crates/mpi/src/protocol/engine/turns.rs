@@ -77,7 +77,6 @@ impl ProtocolEngine {
     /// Begins an operation whose turn has come.
     pub(super) fn begin(&mut self, channel: &dyn Channel, token: Token) {
         let operation = &mut self.operations[token as usize];
-        let (released, location) = (operation.released, operation.location);
         let cancelled = operation.cancelled;
         let place = &mut operation.state;
         match std::mem::replace(place, State::Elapsing) {
@@ -91,15 +90,6 @@ impl ProtocolEngine {
                 buffer,
                 synchronous,
             } => self.launch(channel, token, peer, envelope, (buffer, synchronous)),
-            State::AwaitPost {
-                pattern, message, ..
-            } if released => {
-                match message {
-                    Some(message) => self.give_back(*message),
-                    None => self.note_withdrawn(pattern, location),
-                }
-                self.remove(token);
-            }
             State::AwaitPost { buffer, .. } if cancelled => self.finish_cancelled(token, buffer),
             State::AwaitPost {
                 pattern,

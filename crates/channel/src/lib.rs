@@ -153,8 +153,11 @@ pub trait RankHost {
     }
 
     /// Says that the rank has ended but for messages that wait at it until a rank receives them,
-    /// and from which it has gone on. If nobody else continues either, the run is over.
-    fn finalize_wait(&self) {}
+    /// and receives that wait for messages, from which it has gone on. If no other rank continues
+    /// either, the run is over. Returns false if the rank must not wait.
+    fn finalize_wait(&self) -> bool {
+        false
+    }
 }
 
 /// Memory that is registered at the adapter of a channel, with the adapter.

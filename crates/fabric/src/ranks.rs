@@ -629,9 +629,10 @@ impl<C: PacketTransport> RankHost for RankChannel<C> {
         self.device.compute(self.rank, flops, token);
     }
 
-    fn finalize_wait(&self) {
+    fn finalize_wait(&self) -> bool {
         let actor = self.device.ranks().port.actor(actor(self.rank));
         actor.daemonize();
+        true
     }
 
     fn observer(&self) -> Option<Rc<dyn Observer>> {

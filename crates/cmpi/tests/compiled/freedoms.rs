@@ -8,11 +8,13 @@ const COMPLETE: &str = "no errors found; search complete";
 fn a_receive_whose_request_is_freed_takes_its_message() {
     let folder = Folder::new();
     let program = compiled_with(&folder, "-g", "crates/cmpi/tests/programs/freed.c");
-    for (ranks, right) in [(2, "order"), (3, "any")] {
+    for (ranks, right) in [(2, "order"), (3, "any"), (2, "last")] {
         let found = simrun(&program, &format!("check -n {ranks} -- {right}"));
         found.exits_with(0).prints_text(COMPLETE);
     }
-    ran(&program, "-n 2", "data").exits_with(0);
+    for right in ["data", "last"] {
+        ran(&program, "-n 2", right).exits_with(0);
+    }
     let found = simrun(&program, "check -n 2 -- none");
     let expected = "unmatched receive (source 1, tag 5) dropped, posted at";
     found.exits_with(1).prints_text(expected);

@@ -230,12 +230,17 @@ impl Request {
     }
 
     /// Gives the request up: `MPI_Request_free`. The operation continues to its end.
-    pub fn free(self) {
-        drop(self.into_freed());
+    pub fn free(mut self) {
+        if let Some(token) = self.token.take() {
+            self.process.release(token);
+        }
     }
 
     /// [`Request::free`] of a request whose result is still of use.
-    pub const fn into_freed(self) -> FreedRequest {
+    pub fn into_freed(self) -> FreedRequest {
+        if let Some(token) = self.token {
+            self.process.keep_data(token);
+        }
         FreedRequest(self)
     }
 

@@ -494,8 +494,8 @@ impl RankHost for ConnectingChannel {
         self.inner.compute(flops, token);
     }
 
-    fn finalize_wait(&self) {
-        self.inner.finalize_wait();
+    fn finalize_wait(&self) -> bool {
+        self.inner.finalize_wait()
     }
 
     fn end_at_stored(&self, bytes: u64, location: SourceLocation) {

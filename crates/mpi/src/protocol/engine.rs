@@ -196,8 +196,6 @@ pub(crate) struct ProtocolEngine {
     ended: u64,
     /// Sends that are not over.
     sends: u32,
-    /// Those of them whose program has gone on and that no receive has met.
-    detached: u32,
     /// The date until which the message layer copies.
     packing_until: f64,
     /// Where limits are set.
@@ -372,9 +370,9 @@ impl ProtocolEngine {
         self.debts -= u32::from(owed > 0.0);
     }
 
-    /// Notes a receive that is given up, if it has its message.
+    /// Notes a receive that is given up, if it has its message and was not to be cancelled.
     fn note_lost(&mut self, token: Token) {
-        let Some(envelope) = self.met(token) else {
+        let Some(envelope) = self.lost_message(token) else {
             return;
         };
         let place = self.operations[token as usize].location;

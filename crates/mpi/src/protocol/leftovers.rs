@@ -15,9 +15,21 @@ pub(crate) fn of(engine: &ProtocolEngine, undelivered: &[(Envelope, u64)]) -> Ve
         .posted(false)
         .map(|(pattern, at)| format!("unmatched receive ({pattern}) posted at {at}"))
         .collect();
-    let mut given_up = engine.posted(true);
-    if let Some((pattern, at)) = given_up.next() {
-        texts.push(match given_up.count() {
+    let unreceived = engine.unreceived().chain(undelivered.iter().copied());
+    let mut unreceived: Vec<(Envelope, u64)> = unreceived.collect();
+    let (some, any): (Vec<_>, Vec<_>) = engine
+        .posted(true)
+        .partition(|(pattern, _)| pattern.source.is_some());
+    let mut given_up = some.into_iter().chain(any).filter(|(pattern, _)| {
+        // The run was over before the message came.
+        let mut messages = unreceived.iter();
+        let found = messages.position(|(envelope, _)| pattern.accepts(envelope));
+        found.map(|position| unreceived.remove(position)).is_none()
+    });
+    let first = given_up.next();
+    let others = given_up.count();
+    if let Some((pattern, at)) = first {
+        texts.push(match others {
             0 => format!("unmatched receive ({pattern}) dropped, posted at {at}"),
             others => format!(
                 "{} receives were dropped and got no message, the first ({pattern}) posted at {at}",
@@ -37,7 +49,7 @@ pub(crate) fn of(engine: &ProtocolEngine, undelivered: &[(Envelope, u64)]) -> Ve
         ));
     }
     let mut messages: BTreeMap<(u32, u32, u32), (u64, u64)> = BTreeMap::new();
-    for (envelope, length) in engine.unreceived().chain(undelivered.iter().copied()) {
+    for (envelope, length) in unreceived {
         let key = (envelope.context, envelope.source, envelope.tag);
         let (count, bytes) = messages.entry(key).or_default();
         *count += 1;

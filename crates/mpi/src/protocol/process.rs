@@ -289,6 +289,11 @@ impl Process {
 
     /// Takes the result of an operation that was given up, if it has ended. The rank has not waited
     /// for the operation, and pays nothing.
+    /// The data of a receive are of use, although the request is freed.
+    pub(crate) fn keep_data(&self, token: Token) {
+        self.engine.borrow_mut().keep_data(token);
+    }
+
     pub(crate) fn take_freed<T>(
         &self,
         token: Token,
@@ -545,7 +550,7 @@ impl Process {
     }
 
     /// Waits for the sends that still continue: what every rank does after its program has
-    /// returned. Messages that have been detached and that nobody receives do not keep a run going.
+    /// returned. Messages and receives that the program has given up do not keep a run going.
     /// `program`: the place of that in reports.
     pub fn finalize(
         self: &Rc<Self>,
@@ -554,8 +559,8 @@ impl Process {
         let process = Rc::clone(self);
         std::future::poll_fn(move |context| {
             process.poll_until(context, Waits::Finalize, program, |engine, channel| {
-                if engine.has_only_detached() {
-                    channel.finalize_wait();
+                if engine.has_only_given_up() && channel.finalize_wait() {
+                    return None;
                 }
                 (engine.sends_complete() && channel.close()).then(|| {
                     engine.observe_end();

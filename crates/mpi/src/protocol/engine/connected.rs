@@ -111,9 +111,6 @@ impl ProtocolEngine {
         }
         self.sends -= u32::from(crate::protocol::waiting::is_send(self.state(token)));
         let operation = &mut self.operations[token as usize];
-        if matches!(operation.state, State::AwaitCts { .. }) {
-            self.detached -= u32::from(operation.detached);
-        }
         let buffer = match &mut operation.state {
             State::AwaitCts { buffer, .. }
             | State::AwaitAck { buffer, .. }

@@ -320,7 +320,6 @@ impl ProtocolEngine {
         else {
             unreachable!("only what was announced is fetched");
         };
-        self.detached -= u32::from(operation.detached);
         self.sends -= 1;
         let length = buffer.len();
         self.finish(send, Ok(super::status(envelope, length)), buffer);

@@ -24,6 +24,8 @@ struct Origin {
     note: Option<u32>,
     /// True if the program knows that it is over.
     is_told: bool,
+    /// True if the data of a receive are of use, although the request is freed.
+    keeps_data: bool,
 }
 
 /// Operations at one time for which an engine has room from the start.
@@ -37,6 +39,7 @@ const UNKNOWN: Origin = Origin {
     met: None,
     note: None,
     is_told: false,
+    keeps_data: false,
 };
 
 /// Causes of the operations of a rank.
@@ -300,6 +303,13 @@ impl ProtocolEngine {
         }
     }
 
+    /// The data of a receive are of use, although the request is freed.
+    pub(crate) fn keep_data(&mut self, token: Token) {
+        if let Some(provenance) = self.provenance() {
+            provenance.origins[token as usize].keeps_data = true;
+        }
+    }
+
     /// The program does not wait for an operation, whose result is of use all the same.
     pub(super) fn note_disclaimed(&mut self, token: Token) {
         if let Some(provenance) = self.provenance() {
@@ -449,6 +459,14 @@ impl ProtocolEngine {
     pub(super) fn met(&self, receive: Token) -> Option<Envelope> {
         let provenance = self.cold.as_ref()?.provenance.as_ref()?;
         provenance.origins[receive as usize].met
+    }
+
+    /// The message that a receive has met which is of no use any more.
+    pub(super) fn lost_message(&self, receive: Token) -> Option<Envelope> {
+        let provenance = self.cold.as_ref()?.provenance.as_ref()?;
+        let origin = &provenance.origins[receive as usize];
+        let is_of_use = origin.keeps_data || self.operations[receive as usize].cancelled;
+        origin.met.filter(|_| !is_of_use)
     }
 
     /// Returns true if an operation is over because of something that has arrived.

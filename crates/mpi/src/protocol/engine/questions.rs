@@ -63,10 +63,28 @@ impl ProtocolEngine {
         self.sends == 0 && self.flow.as_ref().is_none_or(|flow| flow.is_idle())
     }
 
-    /// Returns true if nothing is in progress but detached messages that no receive has met.
-    pub(crate) fn has_only_detached(&self) -> bool {
+    /// Returns true if nothing is in progress but messages that no receive has met and receives
+    /// that are not over, from which the program has gone on. A freed send that waits for its
+    /// receive keeps a run with dates going.
+    pub(crate) fn has_only_given_up(&self) -> bool {
         let idle = self.flow.as_ref().is_none_or(|flow| flow.is_idle());
-        self.detached > 0 && self.sends == self.detached && idle
+        let (mut sends, mut receives) = (0, 0);
+        for operation in self
+            .operations
+            .iter()
+            .filter(|operation| operation.released)
+        {
+            match operation.state {
+                State::AwaitCts { .. } | State::AwaitAck { .. }
+                    if operation.detached || self.is_explored() =>
+                {
+                    sends += 1;
+                }
+                State::Posted { .. } | State::AwaitData { .. } => receives += 1,
+                _ => {}
+            }
+        }
+        idle && self.sends == sends && sends + receives > 0
     }
 
     /// All operations whose end the program may want to know.

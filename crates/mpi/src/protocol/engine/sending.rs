@@ -138,7 +138,6 @@ impl ProtocolEngine {
             let message = self.insert(waits, location);
             let operation = &mut self.operations[message as usize];
             (operation.released, operation.detached) = (true, true);
-            self.detached += 1;
             message
         } else {
             self.operations[send as usize].state = waits;
@@ -169,7 +168,6 @@ impl ProtocolEngine {
         else {
             unreachable!("a CTS answers an RTS");
         };
-        self.detached -= u32::from(operation.detached);
         assert!(
             peer == source,
             "a CTS comes from the rank that the RTS went to"

@@ -19,7 +19,17 @@ pub struct Envelope {
     pub signature: TypeSignature,
 }
 
+/// The bits of the tag of a partition that leaves alone, in a context of collectives.
+pub const PARTITION_TAG: u32 = 3 << 30;
+
 impl Envelope {
+    /// Returns true if the message is one partition, which no receive gets.
+    #[must_use]
+    #[inline]
+    pub const fn is_partition(&self) -> bool {
+        self.is_collective() && self.tag & PARTITION_TAG == PARTITION_TAG
+    }
+
     /// Returns true if the message is a part of a collective operation.
     #[must_use]
     #[inline]

@@ -39,7 +39,7 @@ mod statistics;
 
 pub use buffer::Buffer;
 pub use element::{Element, TypeSignature};
-pub use envelope::Envelope;
+pub use envelope::{Envelope, PARTITION_TAG};
 pub use event::{Event, Interest};
 pub use exploration::{COLLECTIVE, CausalityHooks, ExplorationHooks, SendCause, is_of_collectives};
 pub use failure::Failure;

@@ -128,6 +128,10 @@ impl TopicTable {
                 note(&mut self.0[source].sends, *send, topic(envelope));
                 OrderClass::Messages(envelope.context)
             }
+            // The order of partitions and messages is free.
+            PacketHeader::Eager { envelope } if envelope.is_partition() => {
+                OrderClass::Data(topic(envelope))
+            }
             PacketHeader::CancelRequest { envelope, .. } => OrderClass::Questions(topic(envelope)),
             &PacketHeader::Cts { send, receive } => {
                 let topic = self.0[destination].sends[send as usize];

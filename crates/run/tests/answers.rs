@@ -380,6 +380,28 @@ fn partitions_arrive_in_any_order() {
     assert_eq!(seen, all.into_iter().flatten().collect());
 }
 
+/// A partition arrives before the other one is ready.
+#[test]
+fn partitions_arrive_one_by_one() {
+    let send = async |world: &Comm| {
+        let mut sending = world.psend_init(world.buffer(8), 2, 0, 0)?;
+        sending.start()?;
+        sending.pready(1)?;
+        world.recv(&mut world.buffer(1), 0, 1).await?;
+        sending.pready(0)?;
+        sending.wait().await.map(drop)
+    };
+    let seen = answers_about(send, |world| async move {
+        let mut receiving = world.precv_init(world.buffer(8), 4, 1, 0)?;
+        receiving.start()?;
+        let (first, last) = (receiving.parrived(0).await?, receiving.parrived(3).await?);
+        world.send(&world.buffer(1), 1, 1).await?;
+        note(format!("{first} {last}"));
+        receiving.wait().await.map(drop)
+    });
+    assert_eq!(seen, set(&["false false", "false true"]));
+}
+
 /// Rank 0 of several does this, the others send rank 0 a message.
 fn fan_in<Fut: Future<Output = Result<()>> + 'static>(
     ranks: u32,

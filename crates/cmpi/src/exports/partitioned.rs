@@ -1,5 +1,5 @@
 //! Partitioned communication (MPI 5.0, chapter 4). The data are copied when the last partition is
-//! ready.
+//! ready, and under a model checker when their partition is.
 
 #![expect(non_snake_case, reason = "the names of the standard")]
 
@@ -11,7 +11,7 @@ use mpi::{Comm, Request};
 use super::completion::unknown;
 use super::{Handle, WORLD, about, exports, memory};
 use crate::arguments::{natural, rank, tag};
-use crate::bridge::{ask, block, with};
+use crate::bridge::{ask, block, caller, with};
 use crate::errors::CallError;
 use crate::handles::{Memory, Parts, REQUEST_NULL, Target};
 
@@ -57,7 +57,7 @@ fn ready(
             let active = active.ok_or_else(|| unknown(handle))?;
             state.concerned.set(active.comm);
             if let Memory::Parts(parts) = &active.memory
-                && active.request.partitions_left() == 1
+                && (active.request.partitions_left() == 1 || caller().is_checked())
                 && let Some(buffer) = active.request.buffer_mut()
             {
                 *buffer = memory::message_of(&world, &parts.result);
@@ -86,12 +86,25 @@ fn has_arrived(request: Handle, partition: usize) -> Result<bool, CallError> {
             return Ok(false);
         }
         if let Memory::Parts(parts) = &active.memory
-            && let Some(data) = active.request.arrived_data()
+            && let [whole] = parts.result[..]
+            && let Some(data) = active.request.arrived_partition(partition)
         {
-            memory::fill_parts(&parts.result, &data);
+            memory::fill(part_of(whole, partition, data.len()), &data, data.len());
         }
         Ok::<_, CallError>(true)
     })
+}
+
+/// Returns the memory of a partition of this many bytes.
+fn part_of(whole: Target, partition: usize, length: u64) -> Target {
+    let length = usize::try_from(length).unwrap_or(usize::MAX);
+    let elements = length / whole.element.size.max(1) * partition;
+    let offset = whole.element.extent.wrapping_mul(elements.cast_signed());
+    Target {
+        address: whole.address.wrapping_add_signed(offset),
+        length,
+        ..whole
+    }
 }
 
 exports! {

@@ -19,3 +19,15 @@ fn a_receive_whose_request_is_freed_takes_its_message() {
     let expected = "unmatched receive (source 1, tag 5) dropped, posted at";
     found.exits_with(1).prints_text(expected);
 }
+
+#[test]
+fn partitions_arrive_one_by_one() {
+    let folder = Folder::new();
+    let program = compiled_with(&folder, "-g", "crates/cmpi/tests/programs/partitions.c");
+    let found = simrun(&program, "check -n 2 -- order");
+    found.exits_with(1).prints_text("first || !last");
+    for right in ["early", "data"] {
+        simrun(&program, &format!("check -n 2 -- {right}")).exits_with(0);
+    }
+    ran(&program, "-n 2", "data").exits_with(0);
+}

@@ -4,30 +4,33 @@
 //! The message leaves when all partitions are ready, as in MPICH, so that all partitions of a
 //! receive arrive together; the two ends may have different numbers of partitions. A send matches
 //! the receive at the same position among those that the two ranks have initialised with the same
-//! tag, in whatever order they are started.
+//! tag, in whatever order they are started. Under a model checker each partition arrives for
+//! itself, from its `MPI_Pready` on (`protocol/engine/partitions.rs`).
 //!
-//! *Not modelled*: partitions that leave before others are ready. Messages have tags of their own
-//! in the context of collectives, with 7 bits of the position and 24 of the tag: two requests that
-//! differ in other bits only, and are both in progress, are taken for one.
+//! *Not modelled*: partitions that leave before others are ready, in a run with dates. Messages
+//! have tags of their own in the context of collectives, with 7 bits of the position and 23 of the
+//! tag: two requests that differ in other bits only, and are both in progress, are taken for one.
 
 use std::ops::Range;
 use std::rc::Rc;
 
 use observe::SourceLocation;
 
-use crate::channel::Channel;
-use crate::protocol::engine::ProtocolEngine;
+use crate::api::request::small;
+use crate::channel::{Channel, PARTITION_TAG};
+use crate::exploration::is_explored;
+use crate::protocol::engine::{PartitionPlace, ProtocolEngine};
 use crate::protocol::look::{Answers, Question};
 use crate::protocol::process::{Call, PickedAnswer, Process};
 use crate::protocol::waiting::Waits;
-use crate::{Buffer, Comm, Error, PROC_NULL, Request, Result, Source};
+use crate::{Buffer, Comm, Error, PROC_NULL, Pattern, Request, Result, Source, Tag};
 
 /// The bit of tags of partitioned messages.
 const PARTITIONED: u32 = 1 << 31;
 
 const POSITION_BITS: u32 = 7;
 
-const TAG_BITS: u32 = u32::BITS - 1 - POSITION_BITS;
+const TAG_BITS: u32 = u32::BITS - 2 - POSITION_BITS;
 
 /// Returns the tag of the messages of a request.
 const fn message_tag(tag: u32, position: u32) -> u32 {
@@ -55,12 +58,15 @@ pub(crate) struct Partitions {
     ready: Vec<bool>,
     /// Number of partitions that are not ready.
     left: usize,
+    /// The number of starts.
+    round: u32,
 }
 
 impl Partitions {
     pub(crate) fn start(&mut self) {
         self.left = self.count as usize;
         self.ready = vec![false; self.left];
+        self.round = self.round.wrapping_add(1);
     }
 
     fn check(&self, partition: usize) -> Result<()> {
@@ -82,11 +88,38 @@ impl Partitions {
         Ok(self.left == 0)
     }
 
-    /// Notes that a partition is known to have arrived.
-    pub(crate) fn note_arrived(&mut self, partition: usize) {
+    /// Notes that a partition is known to have arrived. Returns true if all are.
+    pub(crate) fn note_arrived(&mut self, partition: usize) -> bool {
         if let Some(ready) = self.ready.get_mut(partition) {
             *ready = true;
         }
+        self.ready.iter().all(|has_arrived| *has_arrived)
+    }
+
+    /// Returns a partition of the latest start.
+    pub(crate) fn place_of(&self, partition: usize) -> PartitionPlace {
+        PartitionPlace {
+            round: self.round,
+            number: small(partition),
+            count: self.count,
+        }
+    }
+
+    /// Returns the messages with a partition that comes from a rank.
+    pub(crate) fn awaited_from(
+        &self,
+        comm: &Comm,
+        source: Source,
+        partition: usize,
+    ) -> Option<(Pattern, PartitionPlace)> {
+        let (inner, tag) = (comm.collective().ok()?, Tag::Is(self.partition_tag()));
+        let pattern = inner.pattern_or_null(source, tag).ok()??;
+        Some((pattern, self.place_of(partition)))
+    }
+
+    /// Returns the tag of partitions that leave alone.
+    pub(crate) const fn partition_tag(&self) -> u32 {
+        self.message_tag | PARTITION_TAG
     }
 
     /// Returns true if a partition is ready, or known to have arrived.
@@ -154,6 +187,7 @@ impl Comm {
             count,
             ready: Vec::new(),
             left: 0,
+            round: 0,
         })
     }
 }
@@ -196,6 +230,11 @@ impl Request {
         let all_are = persistent.ready(partition)?;
         let note = |engine: &mut ProtocolEngine, _: &dyn Channel| engine.note_partition(token);
         self.process().with_engine(note);
+        if is_explored(self.process().channel())
+            && let Some((_, persistent)) = self.active_parts()
+        {
+            persistent.post_partition(partition, location)?;
+        }
         if all_are {
             self.send_partitions(location)?;
         }
@@ -219,10 +258,12 @@ impl Request {
                 return Ok(true);
             };
             let is_known = partitions.is_ready(partition);
+            let awaited = self.awaited_partition(partition);
             let answers = move |engine: &ProtocolEngine| Answers {
                 yes: 1,
                 only_yes: is_known || engine.is_told(token),
-                is_ready: engine.is_done(token),
+                is_ready: awaited
+                    .is_some_and(|(pattern, place)| engine.has_partition(&pattern, place)),
                 ..Answers::default()
             };
             let process = Rc::clone(self.process());
@@ -231,15 +272,19 @@ impl Request {
                 PickedAnswer::Unpicked => Ok(self.peek_at(location).await?.is_some()),
                 PickedAnswer::No => Ok(false),
                 PickedAnswer::Yes(_, _yes) => {
-                    let is_over = move |_: &Process, engine: &mut ProtocolEngine| {
-                        let (result, _) = engine.result(token)?;
-                        engine.tell_part(token);
-                        Some(result)
+                    let has_arrived = move |_: &Process, engine: &mut ProtocolEngine| {
+                        let is_seen = engine.is_told(token)
+                            || awaited.is_none_or(|(pattern, place)| {
+                                engine.see_partition(&pattern, place)
+                            });
+                        is_seen.then_some(())
                     };
-                    let waits = Waits::Operation(token);
-                    Call::new(&process, location, waits, is_over).await?;
-                    if let Some((_, persistent)) = self.active_parts() {
-                        persistent.note_arrived(partition);
+                    let waits = Waits::Call("parrived");
+                    Call::new(&process, location, waits, has_arrived).await;
+                    if let Some((_, persistent)) = self.active_parts()
+                        && persistent.note_arrived(partition)
+                    {
+                        process.with_engine(|engine, _| engine.tell(token));
                     }
                     Ok(true)
                 }
@@ -247,16 +292,16 @@ impl Request {
         }
     }
 
-    /// The data of a partitioned receive that has got all partitions and is not completed.
+    /// The data of a partition of a receive that has arrived, before the receive is completed.
     #[must_use]
-    pub fn arrived_data(&self) -> Option<Buffer> {
-        let token = self
-            .token()
-            .filter(|_| self.received_partitions().is_some())?;
-        let data = |engine: &mut ProtocolEngine, _: &dyn Channel| {
-            engine.result(token).map(|(_, buffer)| buffer.clone())
-        };
-        self.process().with_engine(data)
+    pub fn arrived_partition(&mut self, partition: usize) -> Option<Buffer> {
+        let (pattern, place) = self.awaited_partition(partition)?;
+        let (token, persistent) = self.active_parts()?;
+        let length = persistent.buffer_mut().len();
+        self.process().with_engine(|engine, _| {
+            let place = (place, length);
+            engine.partition_data(token, &pattern, place)
+        })
     }
 }
 

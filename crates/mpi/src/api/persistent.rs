@@ -12,8 +12,11 @@ use observe::SourceLocation;
 use crate::api::partitioned::Partitions;
 use crate::channel::Channel;
 use crate::collectives::Invocation;
-use crate::protocol::engine::ProtocolEngine;
-use crate::{Buffer, Comm, Error, Request, Result, SendMode, Source, Status, Tag, exploration};
+use crate::exploration::{self, is_explored};
+use crate::protocol::engine::{PartitionPlace, ProtocolEngine};
+use crate::{
+    Buffer, Comm, Error, PROC_NULL, Pattern, Request, Result, SendMode, Source, Status, Tag,
+};
 
 /// The arguments.
 #[derive(Debug)]
@@ -110,11 +113,45 @@ impl Persistent {
         }
     }
 
-    /// Notes that a partition of a receive is known to have arrived.
-    pub(crate) fn note_arrived(&mut self, partition: usize) {
-        if let What::PartitionedReceive { partitions, .. } = &mut self.what {
-            partitions.note_arrived(partition);
+    /// Notes that a partition of a receive is known to have arrived. Returns true if all are.
+    pub(crate) fn note_arrived(&mut self, partition: usize) -> bool {
+        match &mut self.what {
+            What::PartitionedReceive { partitions, .. } => partitions.note_arrived(partition),
+            _ => false,
         }
+    }
+
+    /// Returns the messages with a partition of a receive that arrives from another rank.
+    pub(crate) fn awaited_partition(&self, partition: usize) -> Option<(Pattern, PartitionPlace)> {
+        let What::PartitionedReceive { source, partitions } = &self.what else {
+            return None;
+        };
+        partitions.awaited_from(&self.comm, *source, partition)
+    }
+
+    /// Sends a partition alone.
+    pub(crate) fn post_partition(&self, partition: usize, location: SourceLocation) -> Result<()> {
+        let What::PartitionedSend {
+            destination,
+            partitions,
+        } = &self.what
+        else {
+            return Err(Error::Request);
+        };
+        if *destination == PROC_NULL {
+            return Ok(());
+        }
+        let inner = self.comm.collective()?;
+        let to = (
+            inner.peer(*destination)?,
+            inner.envelope(partitions.partition_tag())?,
+        );
+        let data = (partitions.place_of(partition), &self.buffer);
+        let post = |engine: &mut ProtocolEngine, channel: &dyn Channel| {
+            engine.post_partition(channel, to, data, location);
+        };
+        self.comm.process().with_engine(post);
+        Ok(())
     }
 
     /// Sends the message whose partitions are ready.
@@ -149,6 +186,13 @@ impl Persistent {
                 partitions.start();
                 let length = buffer.len();
                 self.buffer = Buffer::phantom(length);
+                let process = self.comm.process();
+                if is_explored(process.channel())
+                    && let Some((pattern, place)) = partitions.awaited_from(&self.comm, *source, 0)
+                {
+                    let round = place.round;
+                    process.with_engine(|engine, _| engine.drop_partitions(&pattern, round));
+                }
                 let tag = Tag::Is(partitions.message_tag);
                 self.comm
                     .collective()?

@@ -19,11 +19,11 @@ use crate::api::partitioned::Partitions;
 use crate::api::persistent::Persistent;
 use crate::api::view::Unpack;
 use crate::channel::{Channel, Token};
-use crate::protocol::engine::ProtocolEngine;
+use crate::protocol::engine::{PartitionPlace, ProtocolEngine};
 use crate::protocol::look::{Answers, Question};
 use crate::protocol::process::{AwaitedYes, PickedAnswer, Process};
 use crate::protocol::waiting::Waits;
-use crate::{Buffer, Comm, Error, Result, Status};
+use crate::{Buffer, Comm, Error, Pattern, Result, Status};
 
 /// A completed operation: what it says about its message, and the buffer.
 #[derive(Clone, Debug)]
@@ -177,6 +177,11 @@ impl Request {
     /// Returns the operation and the arguments of a persistent request that is active.
     pub(crate) fn active_parts(&mut self) -> Option<(Token, &mut Persistent)> {
         Some((self.token?, self.persistent.as_deref_mut()?))
+    }
+
+    /// Returns the messages with a partition of a receive that arrives from another rank.
+    pub(crate) fn awaited_partition(&self, partition: usize) -> Option<(Pattern, PartitionPlace)> {
+        self.persistent.as_ref()?.awaited_partition(partition)
     }
 
     pub(crate) fn received_partitions(&self) -> Option<&Partitions> {

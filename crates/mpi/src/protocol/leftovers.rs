@@ -16,7 +16,9 @@ pub(crate) fn of(engine: &ProtocolEngine, undelivered: &[(Envelope, u64)]) -> Ve
         .map(|(pattern, at)| format!("unmatched receive ({pattern}) posted at {at}"))
         .collect();
     let unreceived = engine.unreceived().chain(undelivered.iter().copied());
-    let mut unreceived: Vec<(Envelope, u64)> = unreceived.collect();
+    let mut unreceived: Vec<(Envelope, u64)> = unreceived
+        .filter(|(envelope, _)| !envelope.is_partition())
+        .collect();
     let (some, any): (Vec<_>, Vec<_>) = engine
         .posted(true)
         .partition(|(pattern, _)| pattern.source.is_some());

@@ -391,13 +391,6 @@ impl ProtocolEngine {
         }
     }
 
-    /// The program knows that a part of the data of an operation has arrived.
-    pub(crate) fn tell_part(&mut self, token: Token) {
-        if let Some(provenance) = self.provenance() {
-            provenance.learn_result(token);
-        }
-    }
-
     /// Returns true if the program knows that an operation is over.
     pub(crate) fn is_told(&self, token: Token) -> bool {
         let provenance = self.cold.as_ref().and_then(|cold| cold.provenance.as_ref());

@@ -58,13 +58,14 @@ pub enum Family {
 }
 
 /// The families for which the model checker finds all outcomes.
-pub const HOLDING: [Family; 17] = [
+pub const HOLDING: [Family; 19] = [
     Family::SynchronousSends,
     Family::StandardSends,
     Family::BufferedSends,
     Family::Tags,
     Family::Sendrecv,
     Family::Persistent,
+    Family::RequestFree,
     Family::Probes,
     Family::GetStatus,
     Family::Polling,
@@ -73,6 +74,7 @@ pub const HOLDING: [Family; 17] = [
     Family::StartedCollectives,
     Family::TwoCommunicators,
     Family::InterCommunicators,
+    Family::Partitioned,
     Family::WindowFences,
     Family::WindowPosts,
     Family::Mixtures,

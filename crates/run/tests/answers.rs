@@ -380,6 +380,32 @@ fn partitions_arrive_in_any_order() {
     assert_eq!(seen, all.into_iter().flatten().collect());
 }
 
+/// A loop that only reads the clock ends, and one that looks for a message ends by the message or
+/// by the time.
+#[test]
+fn a_loop_that_waits_for_time_ends() {
+    let (seen, _) = words(2, |world| async move {
+        let begin = world.wtime();
+        let mut now = begin;
+        while now < begin + 60.0 {
+            let later = world.wtime();
+            assert!(later >= now, "the clock does not decrease");
+            now = later;
+        }
+        if world.rank() == 1 {
+            return world.send(&world.buffer(4), 0, 0).await;
+        }
+        let begin = world.wtime();
+        let mut has_message = false;
+        while !has_message && world.wtime() < begin + 3600.0 {
+            has_message = world.iprobe(1, 0).await?.is_some();
+        }
+        note(has_message.to_string());
+        world.recv(&mut world.buffer(4), 1, 0).await.map(drop)
+    });
+    assert_eq!(seen, set(&["false", "true"]));
+}
+
 /// A partition arrives before the other one is ready.
 #[test]
 fn partitions_arrive_one_by_one() {

@@ -21,6 +21,30 @@ fn a_receive_whose_request_is_freed_takes_its_message() {
 }
 
 #[test]
+fn the_clock_goes_forward_where_a_loop_waits_for_it() {
+    let folder = Folder::new();
+    let program = compiled_with(&folder, "-g", "crates/cmpi/tests/programs/waiting.c");
+    let note = "the clock stands still except in loops that wait for it (crates/cmpi/tests/programs/waiting.c:";
+    for right in ["spin", "sleep", "either"] {
+        let found = simrun(&program, &format!("check -n 2 -- {right}"));
+        found.exits_with(0).prints_text(COMPLETE);
+        // Notes of the last execution are shown, in which the message came.
+        assert!(
+            right == "either" || found.stdout.contains(note),
+            "{found:?}"
+        );
+    }
+    for wrong in ["message", "time"] {
+        let found = simrun(&program, &format!("check -n 2 -- {wrong}"));
+        found.exits_with(1).prints_text("assertion failed");
+    }
+    let found = simrun(&program, "check -n 2 -- none");
+    found.exits_with(0);
+    assert!(!found.stdout.contains(note), "{found:?}");
+    ran(&program, "-n 2", "spin").exits_with(0);
+}
+
+#[test]
 fn partitions_arrive_one_by_one() {
     let folder = Folder::new();
     let program = compiled_with(&folder, "-g", "crates/cmpi/tests/programs/partitions.c");

@@ -160,8 +160,7 @@ impl Comm {
     #[must_use]
     #[track_caller]
     pub fn wtime(&self) -> f64 {
-        exploration::note_clock(self.process.channel(), SourceLocation::caller());
-        self.process.now()
+        self.process.read_clock(SourceLocation::caller())
     }
 
     /// The name of the host on which the rank runs: `MPI_Get_processor_name`.

@@ -22,6 +22,10 @@
 //! receive if the first one is gone. A message that meets the receive while the question is open
 //! can come after the answer as well, so other runs cover such a run.
 //!
+//! A loop that reads the clock of the rank waits for time to pass, which stands still. After
+//! [`READS_MAX`] readings at one place the clock goes forward with each further one, each time
+//! twice as far: at last beyond the time for which the loop waits, or that its questions may take.
+//!
 //! A probe from any source sees the message that arrives first, and a receive or a probe behind
 //! that may get or see a message of another source. So a probe that could see a message again has
 //! a *yes* for each source that was seen, and one for all others. A receive takes a
@@ -39,6 +43,12 @@ use crate::{Pattern, Request};
 pub(crate) const NOS_MAX: u32 = 2;
 /// Answers *no* after which a loop is one without end.
 const LOOKS_MAX: u32 = 1000;
+/// Readings of the clock at one place without an operation of the rank in between, after which the
+/// clock goes forward: more than rounds of questions before all answers are *no*. \[choice\]
+const READS_MAX: u32 = 10;
+/// First step of the clock in seconds, and number of steps, in all two years. \[choice\]
+const STEP_MIN: f64 = 1e-6;
+const STEPS_MAX: u32 = 46;
 /// Active requests of which each subset can be what is over.
 const SUBSETS_MAX: usize = 3;
 
@@ -142,11 +152,13 @@ pub(crate) struct LookWindow {
     only_no: Option<u32>,
     /// True if one of these would have been *yes* if asked now.
     is_covered: bool,
+    /// Places of readings of the clock since the latest *yes*, and their numbers.
+    reads: Vec<(SourceLocation, u32)>,
 }
 
 impl LookWindow {
-    /// Returns what the rank may be told at a question, after this many operations.
-    pub(crate) fn allowed(&mut self, begun: u64, at: (SourceLocation, Question)) -> Allowed {
+    /// Begins a window if the rank has begun an operation.
+    fn enter(&mut self, begun: u64) {
         if self.begun != begun {
             *self = Self {
                 begun,
@@ -154,6 +166,31 @@ impl LookWindow {
                 ..Self::default()
             };
         }
+    }
+
+    /// Notes a reading of the clock, after this many operations. Returns the seconds by which the
+    /// clock goes forward before.
+    pub(crate) fn read_clock(&mut self, begun: u64, location: SourceLocation) -> f64 {
+        self.enter(begun);
+        let known = self.reads.iter().position(|(other, _)| *other == location);
+        let known = known.unwrap_or_else(|| {
+            self.reads.push((location, 0));
+            self.reads.len() - 1
+        });
+        let count = &mut self.reads[known].1;
+        *count = count.saturating_add(1);
+        if *count > READS_MAX + STEPS_MAX {
+            return 0.0;
+        }
+        // A loop that time can end is not one without end.
+        self.only_no = self.only_no.map(|_| 0);
+        let doubled = count.checked_sub(READS_MAX + 1);
+        doubled.map_or(0.0, |doubled| STEP_MIN * (1_u64 << doubled) as f64)
+    }
+
+    /// Returns what the rank may be told at a question, after this many operations.
+    pub(crate) fn allowed(&mut self, begun: u64, at: (SourceLocation, Question)) -> Allowed {
+        self.enter(begun);
         match (self.only_no, self.nos(at)) {
             (Some(count), _) if count < LOOKS_MAX => Allowed::No,
             (Some(_), _) => Allowed::Nothing,
@@ -197,6 +234,7 @@ impl LookWindow {
     /// Notes an answer *yes* that was not the only one.
     pub(crate) fn note_yes(&mut self) {
         self.asked.clear();
+        self.reads.clear();
         self.has_yes = true;
     }
 
@@ -356,6 +394,25 @@ mod tests {
         assert_eq!(window.allowed(7, at(1, 0)), Allowed::No);
         assert_eq!(window.allowed(8, at(0, 0)), Allowed::Any);
         assert!(!window.is_covered());
+    }
+
+    #[test]
+    fn the_clock_goes_forward_in_a_loop_that_reads_it() {
+        let mut window = LookWindow::default();
+        let (place, question) = at(0, 0);
+        for _ in 0..READS_MAX {
+            assert_eq!(window.read_clock(0, place), 0.0);
+        }
+        assert_eq!(window.read_clock(0, at(1, 0).0), 0.0, "another place");
+        assert_eq!(window.read_clock(0, place), STEP_MIN);
+        let steps = (1..STEPS_MAX).map(|_| window.read_clock(0, place));
+        assert!(steps.sum::<f64>() > 6e7, "two years");
+        assert_eq!(window.read_clock(0, place), 0.0);
+        for _ in 0..2 * LOOKS_MAX {
+            window.note_no(Allowed::Last, (place, question), false);
+        }
+        assert!(window.stays(), "time does not end the loop");
+        assert_eq!(window.read_clock(1, place), 0.0, "another operation");
     }
 
     #[test]

@@ -37,6 +37,8 @@ struct ColdState {
     failures: Failures,
     /// Under a model checker.
     looks: LookWindow,
+    /// Seconds by which the clock has gone forward, where no time passes.
+    clock: f64,
     /// Buffers by the contexts of their communicators, and that of all others.
     attached: BTreeMap<Option<u32>, AttachedBuffer>,
     contexts: Contexts,
@@ -287,13 +289,13 @@ impl Process {
         self.engine.borrow_mut().release(token);
     }
 
-    /// Takes the result of an operation that was given up, if it has ended. The rank has not waited
-    /// for the operation, and pays nothing.
     /// The data of a receive are of use, although the request is freed.
     pub(crate) fn keep_data(&self, token: Token) {
         self.engine.borrow_mut().keep_data(token);
     }
 
+    /// Takes the result of an operation that was given up, if it has ended. The rank has not waited
+    /// for the operation, and pays nothing.
     pub(crate) fn take_freed<T>(
         &self,
         token: Token,
@@ -504,6 +506,26 @@ impl Process {
     pub(crate) fn now(&self) -> f64 {
         // An event that has not been handled cannot make the rank busy.
         self.engine.borrow().now(&*self.channel)
+    }
+
+    /// Reads the clock for the program.
+    pub(crate) fn read_clock(&self, location: SourceLocation) -> f64 {
+        let channel = &*self.channel;
+        exploration::note_clock(channel, location);
+        let now = self.now();
+        if !exploration::is_explored(channel) {
+            return now;
+        }
+        let mut cold = self.cold();
+        let step = cold.looks.read_clock(self.begun.get(), location);
+        cold.clock += step;
+        if step > 0.0 {
+            exploration::note(
+                channel,
+                &format!("the clock stands still except in loops that wait for it ({location})"),
+            );
+        }
+        now + cold.clock
     }
 
     /// Waits until the rank is not busy any more with what its calls cost.

@@ -298,9 +298,7 @@ pub(crate) struct State {
     world: Comm,
     requests: Table<ActiveRequest>,
     /// Memory of operations that are not complete, under a model checker.
-    active: Vec<active::ActiveMemory>,
-    /// Receives that continue without requests.
-    freed: Vec<freed::FreedReceive>,
+    active: active::Active,
     comms: Table<Comm>,
     /// Intercommunicators by their handles, of whose groups `comms` has the own one.
     between: BTreeMap<Handle, InterComm>,
@@ -418,8 +416,7 @@ impl State {
         Self {
             world,
             requests: Table::new(ObjectKind::Request),
-            active: Vec::new(),
-            freed: Vec::new(),
+            active: active::Active::default(),
             comms: Table::new(ObjectKind::Comm),
             between: BTreeMap::new(),
             several: Vec::new(),

@@ -14,6 +14,7 @@
 
 use mpi::NativeLocation;
 
+use super::freed::FreedReceive;
 use super::{Handle, State, memory};
 use crate::bridge::{caller, with};
 use crate::errors::CallError;
@@ -45,6 +46,14 @@ pub(super) struct ActiveMemory {
     /// The line that began the operation.
     location: Option<&'static NativeLocation>,
     contents: u64,
+}
+
+/// Operations of a rank that are not complete.
+#[derive(Debug, Default)]
+pub(super) struct Active {
+    memory: Vec<ActiveMemory>,
+    /// Receives that continue without requests.
+    pub(super) freed: Vec<FreedReceive>,
 }
 
 impl ActiveMemory {
@@ -114,8 +123,8 @@ fn memory_of(owner: Owner, given: &[Target], result: &[Target]) -> Vec<ActiveMem
 impl State {
     /// Compares a new operation with those that are not complete.
     fn compare_active(&mut self, new: &[ActiveMemory]) -> Result<(), CallError> {
-        let (requests, freed) = (&self.requests, &self.freed);
-        self.active.retain(|ActiveMemory { owner, .. }| {
+        let (requests, freed) = (&self.requests, &self.active.freed);
+        self.active.memory.retain(|ActiveMemory { owner, .. }| {
             let is_over = owner.request.is_some_and(|handle| {
                 let request = requests.get(handle);
                 let is_active = request.is_some_and(|it| it.request.is_active());
@@ -128,7 +137,7 @@ impl State {
             let conflicts = |old: &&ActiveMemory| {
                 (old.is_filled || part.is_filled) && overlap(&part.pieces, &old.pieces)
             };
-            if let Some(old) = self.active.iter().find(conflicts) {
+            if let Some(old) = self.active.memory.iter().find(conflicts) {
                 let verb = if part.is_filled { "fills" } else { "reads" };
                 let text = format!(
                     "this call {verb} {}, which is not complete",
@@ -143,7 +152,7 @@ impl State {
 
 /// Compares a new operation with those that are not complete.
 pub(super) fn compare(given: &[Target], result: &[Target]) -> Result<(), CallError> {
-    if !caller().is_checked() || with(|state| state.active.is_empty()) {
+    if !caller().is_checked() || with(|state| state.active.memory.is_empty()) {
         return Ok(());
     }
     let nobody = Owner {
@@ -163,7 +172,7 @@ pub(super) fn note(owner: Owner, given: &[Target], result: &[Target]) {
     for part in &mut new {
         part.contents = contents(part.place);
     }
-    with(|state| state.active.extend(new));
+    with(|state| state.active.memory.extend(new));
 }
 
 /// Notes the memory of the operation of a request.
@@ -179,10 +188,10 @@ pub(super) fn note_request(request: Handle, given: &[Target], result: &[Target])
 /// memory.
 pub(super) fn end(is_over: impl Fn(Owner) -> bool) -> Result<(), CallError> {
     with(|state| {
-        if state.active.is_empty() {
+        if state.active.memory.is_empty() {
             return Ok(());
         }
-        let over = state.active.extract_if(.., |old| is_over(old.owner));
+        let over = state.active.memory.extract_if(.., |old| is_over(old.owner));
         let changed = over.filter(|old| contents(old.place) != old.contents);
         match changed.last() {
             None => Ok(()),

@@ -1,8 +1,8 @@
-//! Receives whose requests were freed: each fills its memory when its message has come.
+//! Receives with freed requests: each fills memory of the program when the message has come.
 //!
-//! A program cannot wait for such a receive (MPI 5.0, section 3.7.3). It can only conclude from
-//! other messages that the data are there, so the data are stored at the end of the call of MPI
-//! during which they have come.
+//! A program cannot wait for such a receive (MPI 5.0, section 3.7.3). The program can only conclude
+//! from other messages that the data are there, so the data are stored at the end of the call of
+//! MPI during which they have come.
 
 use std::ptr;
 
@@ -31,7 +31,7 @@ impl FreedReceive {
 }
 
 impl State {
-    /// Frees a request. Its memory is filled later if it is a receive.
+    /// Frees a request. A receive fills the memory later.
     pub(super) fn free_request(&mut self, handle: Handle, freed: ActiveRequest) {
         let ActiveRequest {
             request,
@@ -45,7 +45,7 @@ impl State {
         };
         let request = request.into_freed();
         if is_filled && request.is_active() {
-            self.freed.push(FreedReceive {
+            self.active.freed.push(FreedReceive {
                 handle,
                 request,
                 memory,
@@ -55,16 +55,18 @@ impl State {
     }
 }
 
-/// Fills the memory of receives whose requests were freed and whose messages have come.
+/// Fills the memory of receives with freed requests that have got their messages.
 pub(crate) fn fill_freed() -> Result<(), CallError> {
     let landed = with(|state| {
-        if state.freed.is_empty() {
+        if state.active.freed.is_empty() {
             return Vec::new();
         }
         let mut landed = Vec::new();
-        state.freed.retain_mut(|freed| {
-            let result = freed.request.take();
-            landed.extend(result.map(|it| (freed.handle, it, freed.memory.clone(), freed.comm)));
+        state.active.freed.retain_mut(|freed| {
+            let result = freed.request.take_result();
+            landed.extend(
+                result.map(|result| (freed.handle, result, freed.memory.clone(), freed.comm)),
+            );
             freed.request.is_active()
         });
         landed

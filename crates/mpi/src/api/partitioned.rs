@@ -5,7 +5,7 @@
 //! receive arrive together; the two ends may have different numbers of partitions. A send matches
 //! the receive at the same position among those that the two ranks have initialised with the same
 //! tag, in whatever order they are started. Under a model checker each partition arrives for
-//! itself, from its `MPI_Pready` on (`protocol/engine/partitions.rs`).
+//! itself, from the `MPI_Pready` on (`protocol/engine/partitions.rs`).
 //!
 //! *Not modelled*: partitions that leave before others are ready, in a run with dates. Messages
 //! have tags of their own in the context of collectives, with 7 bits of the position and 23 of the
@@ -19,7 +19,8 @@ use observe::SourceLocation;
 use crate::api::request::small;
 use crate::channel::{Channel, PARTITION_TAG};
 use crate::exploration::is_explored;
-use crate::protocol::engine::{PartitionPlace, ProtocolEngine};
+use crate::protocol::engine::ProtocolEngine;
+use crate::protocol::engine::partitions::{self, PartitionPlace};
 use crate::protocol::look::{Answers, Question};
 use crate::protocol::process::{Call, PickedAnswer, Process};
 use crate::protocol::waiting::Waits;
@@ -262,8 +263,9 @@ impl Request {
             let answers = move |engine: &ProtocolEngine| Answers {
                 yes: 1,
                 only_yes: is_known || engine.is_told(token),
-                is_ready: awaited
-                    .is_some_and(|(pattern, place)| engine.has_partition(&pattern, place)),
+                is_ready: awaited.is_some_and(|(pattern, place)| {
+                    partitions::has_partition(engine, &pattern, place)
+                }),
                 ..Answers::default()
             };
             let process = Rc::clone(self.process());
@@ -275,7 +277,7 @@ impl Request {
                     let has_arrived = move |_: &Process, engine: &mut ProtocolEngine| {
                         let is_seen = engine.is_told(token)
                             || awaited.is_none_or(|(pattern, place)| {
-                                engine.see_partition(&pattern, place)
+                                partitions::see_partition(engine, &pattern, place)
                             });
                         is_seen.then_some(())
                     };
@@ -300,7 +302,7 @@ impl Request {
         let length = persistent.buffer_mut().len();
         self.process().with_engine(|engine, _| {
             let place = (place, length);
-            engine.partition_data(token, &pattern, place)
+            partitions::partition_data(engine, token, &pattern, place)
         })
     }
 }

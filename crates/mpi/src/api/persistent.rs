@@ -13,7 +13,8 @@ use crate::api::partitioned::Partitions;
 use crate::channel::Channel;
 use crate::collectives::Invocation;
 use crate::exploration::{self, is_explored};
-use crate::protocol::engine::{PartitionPlace, ProtocolEngine};
+use crate::protocol::engine::ProtocolEngine;
+use crate::protocol::engine::partitions::{self, PartitionPlace};
 use crate::{
     Buffer, Comm, Error, PROC_NULL, Pattern, Request, Result, SendMode, Source, Status, Tag,
 };
@@ -148,7 +149,7 @@ impl Persistent {
         );
         let data = (partitions.place_of(partition), &self.buffer);
         let post = |engine: &mut ProtocolEngine, channel: &dyn Channel| {
-            engine.post_partition(channel, to, data, location);
+            partitions::post_partition(engine, channel, to, data, location);
         };
         self.comm.process().with_engine(post);
         Ok(())
@@ -191,7 +192,9 @@ impl Persistent {
                     && let Some((pattern, place)) = partitions.awaited_from(&self.comm, *source, 0)
                 {
                     let round = place.round;
-                    process.with_engine(|engine, _| engine.drop_partitions(&pattern, round));
+                    process.with_engine(|engine, _| {
+                        partitions::drop_partitions(engine, &pattern, round)
+                    });
                 }
                 let tag = Tag::Is(partitions.message_tag);
                 self.comm

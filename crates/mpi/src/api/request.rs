@@ -1,8 +1,8 @@
 //! Requests: handles of operations in progress, and the ways to wait for them.
 //!
 //! A request owns the buffer of its operation until the operation is over; waiting gives the buffer
-//! back. Dropping a request means `MPI_Request_free`: the operation continues to its end, and a
-//! receive takes its message. A model checker tells requests that are dropped without a call of
+//! back. Dropping a request means `MPI_Request_free`: the operation continues to the end, and a
+//! receive takes a message. A model checker tells requests that are dropped without a call of
 //! [`Request::free`], and receives that are given up and have got their messages.
 //!
 //! A persistent request keeps a share of its buffer. Completing it makes it inactive, and it can be
@@ -19,7 +19,8 @@ use crate::api::partitioned::Partitions;
 use crate::api::persistent::Persistent;
 use crate::api::view::Unpack;
 use crate::channel::{Channel, Token};
-use crate::protocol::engine::{PartitionPlace, ProtocolEngine};
+use crate::protocol::engine::ProtocolEngine;
+use crate::protocol::engine::partitions::PartitionPlace;
 use crate::protocol::look::{Answers, Question};
 use crate::protocol::process::{AwaitedYes, PickedAnswer, Process};
 use crate::protocol::waiting::Waits;
@@ -234,14 +235,14 @@ impl Request {
         });
     }
 
-    /// Gives the request up: `MPI_Request_free`. The operation continues to its end.
+    /// Gives the request up: `MPI_Request_free`. The operation continues to the end.
     pub fn free(mut self) {
         if let Some(token) = self.token.take() {
             self.process.release(token);
         }
     }
 
-    /// [`Request::free`] of a request whose result is still of use.
+    /// [`Request::free`] of a request with a result that is still of use.
     pub fn into_freed(self) -> FreedRequest {
         if let Some(token) = self.token {
             self.process.keep_data(token);
@@ -402,19 +403,19 @@ impl std::fmt::Debug for Request {
     }
 }
 
-/// An operation that continues to its end after `MPI_Request_free`.
+/// An operation that continues to the end after `MPI_Request_free`.
 #[derive(Debug)]
 pub struct FreedRequest(Request);
 
 impl FreedRequest {
-    /// Returns true if the operation continues, or its result has not been taken.
+    /// Returns true if the operation continues, or the result has not been taken.
     #[must_use]
     pub const fn is_active(&self) -> bool {
         self.0.is_active()
     }
 
     /// Takes the result if the operation has ended. A model checker does not take this for a wait.
-    pub fn take(&mut self) -> Option<Result<Completion>> {
+    pub fn take_result(&mut self) -> Option<Result<Completion>> {
         let process = Rc::clone(&self.0.process);
         let token = self.0.token?;
         process.take_freed(token, |engine, channel| self.0.complete(engine, channel))

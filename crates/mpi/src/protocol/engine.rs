@@ -20,7 +20,7 @@ mod collective;
 mod connected;
 mod flow_controlled;
 mod observation;
-mod partitions;
+pub(crate) mod partitions;
 mod provenance;
 mod questions;
 mod receiving;
@@ -40,7 +40,6 @@ use collective::Collectives;
 pub(crate) use collective::{CallNumber, PersistentNumber, PreparedCall};
 use observation::Observation;
 use observe::SourceLocation;
-pub(crate) use partitions::PartitionPlace;
 use provenance::Provenance;
 use rma::Windows;
 pub(crate) use rma::{AccessCall, EpochCalls, RemoteCall};
@@ -349,8 +348,8 @@ impl ProtocolEngine {
         }
     }
 
-    /// Gives up the result of an operation, which continues to its end: a posted receive stays in
-    /// its place and takes its message.
+    /// Gives up the result of an operation, which continues to the end: a posted receive
+    /// stays in place and takes a message.
     pub(crate) fn release(&mut self, token: Token) {
         self.drop_charge(token);
         self.note_lost(token);
@@ -361,18 +360,12 @@ impl ProtocolEngine {
         }
     }
 
-    /// The end of an operation costs the program nothing and tells it nothing.
-    pub(crate) fn disclaim(&mut self, token: Token) {
-        self.drop_charge(token);
-        self.note_disclaimed(token);
-    }
-
     fn drop_charge(&mut self, token: Token) {
         let owed = std::mem::take(&mut self.operations[token as usize].owed);
         self.debts -= u32::from(owed > 0.0);
     }
 
-    /// Notes a receive that is given up, if it has its message and was not to be cancelled.
+    /// Notes a receive that is given up, if the receive has a message and was not to be cancelled.
     fn note_lost(&mut self, token: Token) {
         let Some(envelope) = self.lost_message(token) else {
             return;

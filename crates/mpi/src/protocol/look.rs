@@ -24,7 +24,7 @@
 //!
 //! A loop that reads the clock of the rank waits for time to pass, which stands still. After
 //! [`READS_MAX`] readings at one place the clock goes forward with each further one, each time
-//! twice as far: at last beyond the time for which the loop waits, or that its questions may take.
+//! twice as far: at last beyond the time for which the loop waits, or that the questions may take.
 //!
 //! A probe from any source sees the message that arrives first, and a receive or a probe behind
 //! that may get or see a message of another source. So a probe that could see a message again has
@@ -158,7 +158,7 @@ pub(crate) struct LookWindow {
 
 impl LookWindow {
     /// Begins a window if the rank has begun an operation.
-    fn enter(&mut self, begun: u64) {
+    fn begin_window(&mut self, begun: u64) {
         if self.begun != begun {
             *self = Self {
                 begun,
@@ -171,7 +171,7 @@ impl LookWindow {
     /// Notes a reading of the clock, after this many operations. Returns the seconds by which the
     /// clock goes forward before.
     pub(crate) fn read_clock(&mut self, begun: u64, location: SourceLocation) -> f64 {
-        self.enter(begun);
+        self.begin_window(begun);
         let known = self.reads.iter().position(|(other, _)| *other == location);
         let known = known.unwrap_or_else(|| {
             self.reads.push((location, 0));
@@ -190,7 +190,7 @@ impl LookWindow {
 
     /// Returns what the rank may be told at a question, after this many operations.
     pub(crate) fn allowed(&mut self, begun: u64, at: (SourceLocation, Question)) -> Allowed {
-        self.enter(begun);
+        self.begin_window(begun);
         match (self.only_no, self.nos(at)) {
             (Some(count), _) if count < LOOKS_MAX => Allowed::No,
             (Some(_), _) => Allowed::Nothing,

@@ -283,8 +283,8 @@ impl Process {
         elapsed
     }
 
-    /// Gives up the result of an operation. Events are left alone: destructors run also when the run
-    /// is over.
+    /// Gives up the result of an operation. Events are left alone: destructors run also when the
+    /// run is over.
     pub(crate) fn release(&self, token: Token) {
         self.engine.borrow_mut().release(token);
     }
@@ -294,7 +294,7 @@ impl Process {
         self.engine.borrow_mut().keep_data(token);
     }
 
-    /// Takes the result of an operation that was given up, if it has ended. The rank has not waited
+    /// Takes the result of an operation that was given up and has ended. The rank has not waited
     /// for the operation, and pays nothing.
     pub(crate) fn take_freed<T>(
         &self,

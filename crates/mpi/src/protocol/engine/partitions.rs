@@ -2,8 +2,8 @@
 //!
 //! A message in partitions leaves whole when all its partitions are ready. Under a model checker
 //! each ready partition leaves before as a message of its own, too: no receive gets that message,
-//! and `MPI_Parrived` looks for it among the messages that have come. The two ends may have
-//! different numbers of partitions.
+//! and `MPI_Parrived` looks for that message among the messages that have come. The two ends may
+//! have different numbers of partitions.
 
 use observe::SourceLocation;
 
@@ -24,7 +24,7 @@ pub(crate) struct PartitionPlace {
     pub(crate) count: u32,
 }
 
-/// Bytes before the data of a partition: its place.
+/// Bytes before the data of a partition: the place of the partition.
 const HEADER: usize = 12;
 
 impl PartitionPlace {
@@ -50,19 +50,19 @@ impl PartitionPlace {
     }
 
     /// Returns the begin and the end of the partition in a message of this many bytes.
-    fn bounds(self, length: u64) -> (u64, u64) {
+    fn find_bounds(self, length: u64) -> (u64, u64) {
         let bound = |number: u32| length / u64::from(self.count) * u64::from(number);
         (bound(self.number), bound(self.number + 1))
     }
 
     /// Returns the data of the partition.
     pub(crate) fn part_of(self, message: &Buffer) -> Buffer {
-        let (begin, end) = self.bounds(message.len());
+        let (begin, end) = self.find_bounds(message.len());
         message.slice(begin, end - begin)
     }
 
     /// Returns true if two partitions of one message have a part in common.
-    fn overlaps(self, other: Self) -> bool {
+    fn has_part_of(self, other: Self) -> bool {
         let product = |number: u32, count: u32| u64::from(number) * u64::from(count);
         self.round == other.round
             && product(self.number, other.count) < product(other.number + 1, self.count)
@@ -73,7 +73,7 @@ impl PartitionPlace {
     fn count_overlaps(self, other: Self) -> usize {
         let numbers = 0..other.count;
         let is_needed = |number: &u32| {
-            self.overlaps(Self {
+            self.has_part_of(Self {
                 number: *number,
                 ..other
             })
@@ -82,105 +82,111 @@ impl PartitionPlace {
     }
 }
 
-impl ProtocolEngine {
-    /// Lets a partition leave.
-    pub(crate) fn post_partition(
-        &mut self,
-        channel: &dyn Channel,
-        (peer, envelope): (u32, Envelope),
-        (place, message): (PartitionPlace, &Buffer),
-        location: SourceLocation,
-    ) {
-        let send = self.insert(State::Elapsing, location);
-        let operation = NotedOperation::Send {
-            destination: peer,
-            envelope,
-            end: SendEnd::Buffered,
+/// Lets a partition leave.
+pub(crate) fn post_partition(
+    engine: &mut ProtocolEngine,
+    channel: &dyn Channel,
+    (peer, envelope): (u32, Envelope),
+    (place, message): (PartitionPlace, &Buffer),
+    location: SourceLocation,
+) {
+    let send = engine.insert(State::Elapsing, location);
+    let operation = NotedOperation::Send {
+        destination: peer,
+        envelope,
+        end: SendEnd::Buffered,
+    };
+    engine.note_operation(channel, send, operation);
+    let data = place.part_of(message);
+    let bytes = [&place.to_bytes()[..], data.bytes().unwrap_or_default()].concat();
+    let header = PacketHeader::Eager { envelope };
+    let message = OutboundMessage::new(Kind::Eager, header, Buffer::from(bytes));
+    engine.dispatch(channel, peer, message);
+    engine.remove(send);
+}
+
+/// The arrivals of the partitions of the other end with a part of this one, with their data.
+fn list_pieces<'a>(
+    engine: &'a ProtocolEngine,
+    pattern: &Pattern,
+    wanted: PartitionPlace,
+) -> impl Iterator<Item = (PartitionPlace, &'a [u8], &'a UnexpectedMessage)> + use<'a> {
+    let pattern = *pattern;
+    let fitting = move |message: &&UnexpectedMessage| pattern.accepts(&message.envelope);
+    let all = engine.matching.unexpected().filter(fitting);
+    all.filter_map(move |message| {
+        let UnexpectedContent::Eager(payload) = &message.content else {
+            return None;
         };
-        self.note_operation(channel, send, operation);
-        let data = place.part_of(message);
-        let bytes = [&place.to_bytes()[..], data.bytes().unwrap_or_default()].concat();
-        let header = PacketHeader::Eager { envelope };
-        let message = OutboundMessage::new(Kind::Eager, header, Buffer::from(bytes));
-        self.dispatch(channel, peer, message);
-        self.remove(send);
-    }
+        let bytes = payload.bytes()?;
+        let place = PartitionPlace::from_bytes(bytes)?;
+        place
+            .has_part_of(wanted)
+            .then(|| (place, &bytes[HEADER..], message))
+    })
+}
 
-    /// The arrivals of the partitions of the other end with a part of this one, with their data.
-    fn pieces(
-        &self,
-        pattern: &Pattern,
-        wanted: PartitionPlace,
-    ) -> impl Iterator<Item = (PartitionPlace, &[u8], &UnexpectedMessage)> {
-        let pattern = *pattern;
-        let fitting = move |message: &&UnexpectedMessage| pattern.accepts(&message.envelope);
-        let all = self.matching.unexpected().filter(fitting);
-        all.filter_map(move |message| {
-            let UnexpectedContent::Eager(payload) = &message.content else {
-                return None;
-            };
-            let bytes = payload.bytes()?;
-            let place = PartitionPlace::from_bytes(bytes)?;
-            place
-                .overlaps(wanted)
-                .then(|| (place, &bytes[HEADER..], message))
-        })
-    }
+/// Returns true if a partition has arrived.
+pub(crate) fn has_partition(
+    engine: &ProtocolEngine,
+    pattern: &Pattern,
+    wanted: PartitionPlace,
+) -> bool {
+    let mut pieces = list_pieces(engine, pattern, wanted);
+    pieces
+        .next()
+        .is_some_and(|(first, ..)| wanted.count_overlaps(first) == 1 + pieces.count())
+}
 
-    /// Returns true if a partition has arrived.
-    pub(crate) fn has_partition(&self, pattern: &Pattern, wanted: PartitionPlace) -> bool {
-        let mut pieces = self.pieces(pattern, wanted);
-        pieces
-            .next()
-            .is_some_and(|(first, ..)| wanted.count_overlaps(first) == 1 + pieces.count())
-    }
-
-    /// Returns true if a partition has arrived, which the program knows then.
-    pub(crate) fn see_partition(&mut self, pattern: &Pattern, wanted: PartitionPlace) -> bool {
-        let has_arrived = self.has_partition(pattern, wanted);
-        if has_arrived {
-            let pieces = self.pieces(pattern, wanted);
-            let arrivals: Vec<u32> = pieces.map(|(.., message)| message.arrival).collect();
-            for arrival in arrivals {
-                self.note_seen(arrival);
-            }
+/// Returns true if a partition has arrived, which the program knows then.
+pub(crate) fn see_partition(
+    engine: &mut ProtocolEngine,
+    pattern: &Pattern,
+    wanted: PartitionPlace,
+) -> bool {
+    let has_arrived = has_partition(engine, pattern, wanted);
+    if has_arrived {
+        let pieces = list_pieces(engine, pattern, wanted);
+        let arrivals: Vec<u32> = pieces.map(|(.., message)| message.arrival).collect();
+        for arrival in arrivals {
+            engine.note_seen(arrival);
         }
-        has_arrived
     }
+    has_arrived
+}
 
-    /// Returns the data of a partition of a receive with this operation, which has arrived.
-    pub(crate) fn partition_data(
-        &self,
-        token: Token,
-        pattern: &Pattern,
-        (wanted, length): (PartitionPlace, u64),
-    ) -> Option<Buffer> {
-        if let Some((_, whole)) = self.result(token) {
-            return Some(wanted.part_of(whole));
-        }
-        let (begin, end) = wanted.bounds(length);
-        let mut all = Buffer::zeroed(length);
-        for (place, data, _) in self.pieces(pattern, wanted) {
-            let (first, last) = place.bounds(length);
-            if data.len() as u64 == last - first {
-                all.place(first, &Buffer::from(data.to_vec()));
-            }
-        }
-        Some(all.slice(begin, end - begin))
+/// Returns the data of a partition of a receive with this operation, which has arrived.
+pub(crate) fn partition_data(
+    engine: &ProtocolEngine,
+    token: Token,
+    pattern: &Pattern,
+    (wanted, length): (PartitionPlace, u64),
+) -> Option<Buffer> {
+    if let Some((_, whole)) = engine.result(token) {
+        return Some(wanted.part_of(whole));
     }
-
-    /// Drops the partitions of rounds before this one.
-    pub(crate) fn drop_partitions(&mut self, pattern: &Pattern, round: u32) {
-        let is_old = |message: &UnexpectedMessage| match &message.content {
-            UnexpectedContent::Eager(payload) => {
-                let place = payload.bytes().and_then(PartitionPlace::from_bytes);
-                place.is_some_and(|place| place.round < round)
-            }
-            _ => false,
-        };
-        while self.matching.find(pattern).is_some_and(is_old) {
-            self.matching.extract(pattern);
+    let (begin, end) = wanted.find_bounds(length);
+    let mut all = Buffer::zeroed(length);
+    for (place, data, _) in list_pieces(engine, pattern, wanted) {
+        let (first, last) = place.find_bounds(length);
+        if data.len() as u64 == last - first {
+            all.place(first, &Buffer::from(data.to_vec()));
         }
+    }
+    Some(all.slice(begin, end - begin))
+}
+
+/// Drops the partitions of rounds before this one.
+pub(crate) fn drop_partitions(engine: &mut ProtocolEngine, pattern: &Pattern, round: u32) {
+    let is_old = |message: &UnexpectedMessage| match &message.content {
+        UnexpectedContent::Eager(payload) => {
+            let place = payload.bytes().and_then(PartitionPlace::from_bytes);
+            place.is_some_and(|place| place.round < round)
+        }
+        _ => false,
+    };
+    while engine.matching.find(pattern).is_some_and(is_old) {
+        engine.matching.extract(pattern);
     }
 }
 
@@ -188,7 +194,7 @@ impl ProtocolEngine {
 mod tests {
     use super::*;
 
-    fn place(number: u32, count: u32) -> PartitionPlace {
+    fn make_place(number: u32, count: u32) -> PartitionPlace {
         PartitionPlace {
             round: 7,
             number,
@@ -198,20 +204,27 @@ mod tests {
 
     #[test]
     fn a_place_comes_back_from_bytes() {
-        let place = place(258, 70_000);
+        let place = make_place(258, 70_000);
         assert_eq!(PartitionPlace::from_bytes(&place.to_bytes()), Some(place));
         assert_eq!(PartitionPlace::from_bytes(&[0; HEADER - 1]), None);
     }
 
     #[test]
     fn partitions_of_the_other_end_cover_a_partition() {
-        let needed = |number, count, other| place(number, count).count_overlaps(place(0, other));
+        let needed =
+            |number, count, other| make_place(number, count).count_overlaps(make_place(0, other));
         assert_eq!(
             [needed(1, 3, 6), needed(1, 6, 3), needed(1, 3, 2)],
             [2, 1, 2]
         );
-        assert!(place(1, 3).overlaps(place(2, 6)) && place(1, 3).overlaps(place(3, 6)));
-        assert!(!place(1, 3).overlaps(place(1, 6)) && !place(1, 3).overlaps(place(4, 6)));
-        assert_eq!(place(1, 3).bounds(12), (4, 8));
+        assert!(
+            make_place(1, 3).has_part_of(make_place(2, 6))
+                && make_place(1, 3).has_part_of(make_place(3, 6))
+        );
+        assert!(
+            !make_place(1, 3).has_part_of(make_place(1, 6))
+                && !make_place(1, 3).has_part_of(make_place(4, 6))
+        );
+        assert_eq!(make_place(1, 3).find_bounds(12), (4, 8));
     }
 }

@@ -310,8 +310,9 @@ impl ProtocolEngine {
         }
     }
 
-    /// The program does not wait for an operation, whose result is of use all the same.
-    pub(super) fn note_disclaimed(&mut self, token: Token) {
+    /// The end of an operation costs the program no time and tells the program no arrival.
+    pub(crate) fn disclaim(&mut self, token: Token) {
+        self.drop_charge(token);
         if let Some(provenance) = self.provenance() {
             let origin = &mut provenance.origins[token as usize];
             (origin.arrival, origin.note) = (SendCause::NONE, None);

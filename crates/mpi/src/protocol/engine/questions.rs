@@ -46,7 +46,7 @@ impl ProtocolEngine {
             })
     }
 
-    /// Receives that were given up and have got their messages: the first message, where its
+    /// Receives that were given up and have got their messages: the first message, where the
     /// receive was posted, and their number. Known only under a model checker.
     pub(crate) fn lost_messages(&self) -> Option<(Envelope, SourceLocation, u64)> {
         self.cold.as_ref()?.lost.as_deref().copied()
@@ -64,7 +64,7 @@ impl ProtocolEngine {
     }
 
     /// Returns true if nothing is in progress but messages that no receive has met and receives
-    /// that are not over, from which the program has gone on. A freed send that waits for its
+    /// that are not over, from which the program has gone on. A freed send that waits for a
     /// receive keeps a run with dates going.
     pub(crate) fn has_only_given_up(&self) -> bool {
         let idle = self.flow.as_ref().is_none_or(|flow| flow.is_idle());
